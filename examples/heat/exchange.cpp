@@ -1,0 +1,122 @@
+#include "exchange.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+
+#include "plate_file.hpp"
+
+namespace heat {
+
+namespace {
+
+constexpr int kUpward = 1;
+constexpr int kDownward = 2;
+constexpr int kCells = 3;
+constexpr std::size_t kPieceCells = 8 << 20;  // at most 64 MiB a message, far below what an int can count
+
+std::size_t piece(std::size_t done, std::size_t all) { return std::min(kPieceCells, all - done); }
+
+void send_block(std::span<const double> cells, MPI_Comm comm) {
+  for (std::size_t done = 0; done < cells.size(); done += kPieceCells) {
+    MPI_Send(cells.data() + done, static_cast<int>(piece(done, cells.size())), MPI_DOUBLE, 0, kCells, comm);
+  }
+}
+
+// Rank 0: its own block, then everyone's. After an error it goes on receiving, so that no one is left sending.
+class Collector {
+ public:
+  explicit Collector(const std::string& path, Extent extent) {
+    attempt([&] { writer_.emplace(path, extent); });
+  }
+  void take(std::span<const double> cells) {
+    attempt([&] { writer_->append(cells); });
+  }
+  std::string close() {
+    attempt([&] { writer_->close(); });
+    return error_;
+  }
+
+ private:
+  template <class Action>
+  void attempt(Action action) {
+    if (!error_.empty()) return;
+    try {
+      action();
+    } catch (const std::exception& error) {
+      error_ = error.what();
+    }
+  }
+  std::optional<PlateWriter> writer_;
+  std::string error_;
+};
+
+std::string collect(Plate& plate, const std::string& path, MPI_Comm comm) {
+  Collector collector(path, plate.extent());
+  collector.take(plate.cells());
+  std::vector<double> buffer;
+  for (std::size_t rank = 1; rank < size_of(comm); ++rank) {
+    const auto cells = block_of(rank, size_of(comm), plate.extent().rows).rows * plate.extent().cols;
+    for (std::size_t done = 0; done < cells; done += kPieceCells) {
+      buffer.resize(piece(done, cells));
+      MPI_Recv(buffer.data(), static_cast<int>(buffer.size()), MPI_DOUBLE, static_cast<int>(rank), kCells, comm,
+               MPI_STATUS_IGNORE);
+      collector.take(buffer);
+    }
+  }
+  return collector.close();
+}
+
+}  // namespace
+
+std::size_t rank_of(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return static_cast<std::size_t>(rank);
+}
+
+std::size_t size_of(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  return static_cast<std::size_t>(size);
+}
+
+void exchange_halos(Plate& plate, MPI_Comm comm) {
+  if (plate.block().rows == 0) return;
+  // Empty blocks come last, so the one that ends at the plate's last row has no neighbour below.
+  const auto rank = static_cast<int>(rank_of(comm));
+  const int up = plate.block().first == 0 ? MPI_PROC_NULL : rank - 1;
+  const int down = plate.block().first + plate.block().rows == plate.extent().rows ? MPI_PROC_NULL : rank + 1;
+  const auto cols = static_cast<int>(plate.extent().cols);
+  MPI_Sendrecv(plate.first_row().data(), cols, MPI_DOUBLE, up, kUpward, plate.below().data(), cols, MPI_DOUBLE, down,
+               kUpward, comm, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(plate.last_row().data(), cols, MPI_DOUBLE, down, kDownward, plate.above().data(), cols, MPI_DOUBLE, up,
+               kDownward, comm, MPI_STATUS_IGNORE);
+}
+
+void write_plate(Plate& plate, const std::string& path, MPI_Comm comm) {
+  std::array<char, 512> error{};
+  if (rank_of(comm) == 0) {
+    const auto text = collect(plate, path, comm);
+    text.copy(error.data(), error.size() - 1);
+  } else {
+    send_block(plate.cells(), comm);
+  }
+  MPI_Bcast(error.data(), static_cast<int>(error.size()), MPI_CHAR, 0, comm);
+  if (error[0] != '\0') throw std::runtime_error(error.data());
+}
+
+std::vector<std::string> gather_lines(const std::string& line, MPI_Comm comm) {
+  constexpr std::size_t kWidth = 200;
+  std::array<char, kWidth> mine{};
+  line.copy(mine.data(), kWidth - 1);
+  std::vector<char> all(rank_of(comm) == 0 ? size_of(comm) * kWidth : 0);
+  MPI_Gather(mine.data(), kWidth, MPI_CHAR, all.data(), kWidth, MPI_CHAR, 0, comm);
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < all.size(); at += kWidth) lines.emplace_back(all.data() + at);
+  return lines;
+}
+
+}  // namespace heat

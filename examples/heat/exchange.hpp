@@ -1,0 +1,26 @@
+// What the ranks of heat tell each other. Every function is collective over `comm`, whose rank i of n
+// holds block i of n.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include "plate.hpp"
+
+namespace heat {
+
+[[nodiscard]] std::size_t rank_of(MPI_Comm comm);
+[[nodiscard]] std::size_t size_of(MPI_Comm comm);
+
+// Fills the rows above and below each block from the neighbours.
+void exchange_halos(Plate& plate, MPI_Comm comm);
+
+// Rank 0 writes the whole plate, block after block. Throws std::runtime_error on all ranks alike.
+void write_plate(Plate& plate, const std::string& path, MPI_Comm comm);
+
+// Every rank's line, in rank order, on rank 0; cut at 200 bytes.
+[[nodiscard]] std::vector<std::string> gather_lines(const std::string& line, MPI_Comm comm);
+
+}  // namespace heat

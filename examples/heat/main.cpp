@@ -1,0 +1,93 @@
+// heat: an application that survives. All that Cairn needs of it is in simulate(): what the state is (two
+// calls of protect), where to come back to (restore), and where it is safe to copy (snapshot).
+#include <exception>
+#include <iostream>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cairn/cairn.hpp>
+
+#include "exchange.hpp"
+#include "options.hpp"
+#include "plate.hpp"
+
+namespace {
+
+void say(const std::string& text) { std::cout << "heat: " << text << std::endl; }
+
+// What restore() found, and for every rank where its part of the plate came from. Collective.
+void tell_start(const cairn::RestoreReport& report, std::int64_t step, MPI_Comm comm) {
+  const auto sources = heat::gather_lines(report.my_source, comm);
+  if (heat::rank_of(comm) != 0) return;
+  if (!report.restored) return say("starts at step 0");
+
+  const auto& from = report.ranks_from;
+  say(fmt::format("goes on at step {}: version {} of incarnation {}, {:.3f} s", step, report.version,
+                  report.incarnation, report.seconds));
+  say(fmt::format("lost nodes: {}",
+                  report.lost_nodes.empty() ? "none" : fmt::format("{}", fmt::join(report.lost_nodes, " "))));
+  say(fmt::format("ranks from L1: {}, L2: {}, L3: {}, L4: {}", from[0], from[1], from[2], from[3]));
+  for (std::size_t rank = 0; rank < sources.size(); ++rank) say(fmt::format("rank {} from {}", rank, sources[rank]));
+}
+
+// True in the step that completes another tenth.
+bool ends_a_tenth(std::int64_t done, std::int64_t steps) { return done * 10 / steps != (done - 1) * 10 / steps; }
+
+void simulate(cairn::Session& session, const heat::Options& options) {
+  const MPI_Comm comm = session.comm();
+  const bool speaks = heat::rank_of(comm) == 0;
+  const auto& extent = options.extent;
+  const auto block = heat::block_of(heat::rank_of(comm), heat::size_of(comm), extent.rows);
+  heat::Plate plate(extent, block);
+  std::int64_t step = 0;
+
+  session.protect("plate", plate.cells(), cairn::GlobalPlace{{extent.rows, extent.cols}, {block.first, 0}});
+  session.protect("step", step);
+  const auto report = session.restore();
+  tell_start(report, step, comm);
+
+  while (step < options.steps) {
+    heat::exchange_halos(plate, comm);
+    plate.relax();
+    ++step;
+    session.snapshot();
+    if (speaks && ends_a_tenth(step, options.steps)) say(fmt::format("{} of {} steps", step, options.steps));
+    if (session.should_stop()) {
+      if (speaks) say(fmt::format("asked to stop after step {}; the next start goes on from here", step));
+      return;
+    }
+    if (options.pause.count() > 0) std::this_thread::sleep_for(options.pause);
+  }
+  heat::write_plate(plate, options.output, comm);
+  if (speaks) say(fmt::format("{} holds the plate after {} steps", options.output, step));
+}
+
+// Every rank reads the same command line, so one may speak for all.
+int run(int argc, char** argv) {
+  const bool speaks = heat::rank_of(MPI_COMM_WORLD) == 0;
+  const auto command_line = heat::parse_command_line(argc, argv);
+  if (!command_line.options) {
+    if (speaks) (command_line.exit_code == 0 ? std::cout : std::cerr) << command_line.text << std::flush;
+    return command_line.exit_code;
+  }
+  try {
+    cairn::run(MPI_COMM_WORLD, command_line.options->config,
+               [&](cairn::Session& session) { simulate(session, *command_line.options); });
+    return 0;
+  } catch (const std::exception& error) {
+    if (speaks) std::cerr << "heat: " << error.what() << std::endl;
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int exit_code = run(argc, argv);
+  MPI_Finalize();
+  return exit_code;
+}

@@ -1,0 +1,123 @@
+/* Cairn for C applications over MPI.
+ *
+ * Call order, on every rank of the communicator handed to cairn_init:
+ *
+ *   cairn_session* session;
+ *   int code = cairn_init(MPI_COMM_WORLD, "heat.ini", &session);
+ *   if (code == CAIRN_HEAD) { MPI_Finalize(); return 0; }      a dedicated head: it has served until the end
+ *   if (code != CAIRN_OK) { fprintf(stderr, "%s\n", cairn_error_text()); MPI_Abort(...); }
+ *   cairn_protect(session, "plate", plate, CAIRN_DOUBLE, n);
+ *   cairn_restore(session);
+ *   for (...) { compute; cairn_snapshot(session, NULL); }
+ *   cairn_finalize(&session);
+ *
+ * Every application rank makes the same sequence of restore, snapshot, wait and finalize calls, at places where
+ * no application message is in flight. All calls come from one thread. No call prints or exits. A code
+ * other than CAIRN_OK and CAIRN_HEAD is an error whose text cairn_error_text() gives; where a comment does not say
+ * otherwise the session stays usable after it. */
+#ifndef CAIRN_CAIRN_H
+#define CAIRN_CAIRN_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cairn_session cairn_session; /* opaque; made by cairn_init, ended by cairn_finalize */
+
+/* Results. The numbers never change. */
+enum {
+  CAIRN_OK = 0,
+  CAIRN_HEAD = 1,               /* this rank was a dedicated head; the job is over for it */
+  CAIRN_ERR_USAGE = -1,         /* a wrong argument, or calls in a wrong order */
+  CAIRN_ERR_CONFIG = -2,        /* the configuration is wrong; the text names file, line and key */
+  CAIRN_ERR_STORAGE = -3,       /* a store is full or failed; the job may go on, the last good snapshot stays */
+  CAIRN_ERR_CORRUPT = -4,       /* stored data is damaged */
+  CAIRN_ERR_UNRECOVERABLE = -5, /* snapshots exist, but none can be put together from what is left */
+  CAIRN_ERR_MISMATCH = -6,      /* ranks or regions differ from those of the snapshot */
+  CAIRN_ERR_TAKEN_OVER = -7,    /* another run uses the same stores */
+  CAIRN_ERR_COMMUNICATION = -8  /* a peer cannot be reached */
+};
+
+/* Element types. CAIRN_BYTE is for untyped data. */
+typedef enum {
+  CAIRN_BYTE = 0,
+  CAIRN_INT8 = 1,
+  CAIRN_INT16 = 2,
+  CAIRN_INT32 = 3,
+  CAIRN_INT64 = 4,
+  CAIRN_UINT8 = 5,
+  CAIRN_UINT16 = 6,
+  CAIRN_UINT32 = 7,
+  CAIRN_UINT64 = 8,
+  CAIRN_FLOAT = 9,
+  CAIRN_DOUBLE = 10
+} cairn_type;
+
+/* Levels: local, partner, erasure-coded, global. */
+enum { CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4 };
+
+/* What the last restore did. */
+typedef struct {
+  int restored;         /* 0: a fresh start */
+  uint32_t incarnation; /* of the snapshot that was restored */
+  uint32_t version;
+  uint32_t ranks_from[4]; /* application ranks of the job whose shard came from L1, L2, L3, L4 */
+  int my_level;           /* where this rank's shard came from: CAIRN_L1 ... CAIRN_L4 */
+  uint32_t lost_nodes;    /* nodes whose store was not there */
+  double seconds;
+} cairn_restore_status;
+
+/* Collective over world. config: path of the INI file, read on rank 0; NULL or "": defaults. On failure *session is
+ * NULL, on all ranks alike. */
+int cairn_init(MPI_Comm world, const char* config, cairn_session** session);
+
+/* Local. Protects count elements at data, which stay the caller's and must outlive the session or be unprotected.
+ * Protecting a name again replaces it. */
+int cairn_protect(cairn_session* session, const char* name, void* data, cairn_type type, size_t count);
+/* The same for an array of the given shape, slowest dimension first; dims 0 is a scalar. */
+int cairn_protect_array(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
+                        const size_t* shape);
+/* The same for count elements of a type of the caller's own: its size in bytes, and a name that must match on restore.
+ */
+int cairn_protect_opaque(cairn_session* session, const char* name, void* data, const char* type_name,
+                         size_t element_bytes, size_t count);
+int cairn_unprotect(cairn_session* session, const char* name);
+
+/* Collective. Takes a snapshot if one is due; *version (may be NULL) gets its number, or 0. */
+int cairn_snapshot(cairn_session* session, uint32_t* version);
+/* Collective. Takes a snapshot now and has it raised to level, CAIRN_L1 ... CAIRN_L4. */
+int cairn_snapshot_to(cairn_session* session, int level, uint32_t* version);
+/* Waits until the newest snapshot meant for level is safe there, or has failed (an error). */
+int cairn_wait(cairn_session* session, int level);
+
+/* Collective. Copies the newest snapshot that can be put together into the protected regions; CAIRN_OK also on a fresh
+ * start (see cairn_restore_info). After an error region contents are undefined and snapshots are refused. */
+int cairn_restore(cairn_session* session);
+/* Collective. The same for one region, the same name on all ranks; other regions stay as they are. */
+int cairn_restore_region(cairn_session* session, const char* name);
+/* Local. What the last restore did. */
+int cairn_restore_info(const cairn_session* session, cairn_restore_status* status);
+
+/* Local. The application ranks' communicator; the session's, valid until cairn_finalize. */
+int cairn_comm(const cairn_session* session, MPI_Comm* comm);
+/* Local. 1 on all ranks alike once a batch system's warning (SIGUSR1) came; changes in snapshot calls only. */
+int cairn_should_stop(const cairn_session* session);
+
+/* Collective. Drains background work, ends as [restart] at_end says, frees the session and sets it to NULL, whatever is
+ * returned. */
+int cairn_finalize(cairn_session** session);
+/* Local. Ends the session of this rank without the above: what is not safe yet is lost. */
+void cairn_abandon(cairn_session** session);
+
+/* Local. The text of the last error of this thread; never NULL; valid until the thread's next call. */
+const char* cairn_error_text(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

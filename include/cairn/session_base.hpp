@@ -1,0 +1,208 @@
+// The part of a Session that needs no MPI: regions, snapshots, restores. Applications include
+// <cairn/cairn.hpp>, which adds opening over a communicator.
+//
+// Order of calls, on every application rank:
+//
+//   open → protect … → restore → { compute → snapshot } … → finalize
+//
+// Every application rank must make the same sequence of restore, snapshot, wait and finalize calls, at safe points:
+// places where no application message is in flight. protect and unprotect are local; ranks may protect
+// different regions. All calls come from one thread. Errors throw cairn::Exception; an error of
+// background work is thrown by the next call, and does not undo what that call did.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <vector>
+
+#include <cairn/error.hpp>
+#include <cairn/level_id.hpp>
+
+namespace cairn {
+
+enum class Element { opaque, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 };
+
+// What restore() did. Sources count application ranks of the whole job.
+struct RestoreReport {
+  bool restored = false;          // false: a fresh start
+  std::uint32_t incarnation = 0;  // of the snapshot that was restored
+  std::uint32_t version = 0;
+  std::uint32_t ranks_from[4] = {0, 0, 0, 0};  // ranks whose shard came from L1, L2, L3, L4
+  LevelId my_level = LevelId::local;           // where this rank's shard came from
+  std::string my_source;                       // the same for a person: "L2, copy on node 2"
+  std::vector<std::string> lost_nodes;         // nodes of the snapshot's layout whose store is not there
+  double seconds = 0;
+};
+
+// Where a region lies in a larger array that spans ranks: extents and offset of its first element, in
+// elements, slowest dimension first. Kept as metadata.
+struct GlobalPlace {
+  std::vector<std::uint64_t> shape;
+  std::vector<std::uint64_t> offset;
+};
+
+namespace detail {
+
+template <class T>
+constexpr Element element_of() {
+  if constexpr (std::is_same_v<T, float>)
+    return Element::float32;
+  else if constexpr (std::is_same_v<T, double>)
+    return Element::float64;
+  else if constexpr (std::is_same_v<T, bool> || std::is_enum_v<T> || !std::is_integral_v<T>)
+    return Element::opaque;
+  else if constexpr (std::is_signed_v<T>)
+    return sizeof(T) == 1   ? Element::int8
+           : sizeof(T) == 2 ? Element::int16
+           : sizeof(T) == 4 ? Element::int32
+                            : Element::int64;
+  else
+    return sizeof(T) == 1   ? Element::uint8
+           : sizeof(T) == 2 ? Element::uint16
+           : sizeof(T) == 4 ? Element::uint32
+                            : Element::uint64;
+}
+
+template <class C>
+concept Resizable = requires(C& c, std::size_t n) {
+  c.resize(n);
+  { c.data() } -> std::same_as<typename C::value_type*>;
+  { c.size() } -> std::convertible_to<std::size_t>;
+};
+
+// How the session reaches a region's bytes: asked anew at each snapshot and restore.
+struct RegionAccess {
+  Element element = Element::opaque;
+  std::uint32_t element_bytes = 1;
+  std::string type_name;             // of opaque elements
+  std::vector<std::uint64_t> shape;  // fixed part; a resizable region's first extent is filled in
+  std::optional<GlobalPlace> place;
+  std::function<std::size_t()> elements;    // empty: as the shape says
+  std::function<void(std::size_t)> resize;  // empty: cannot change
+  std::function<void*()> data;
+};
+
+}  // namespace detail
+
+class SessionImpl;
+
+class SessionBase {
+ public:
+  SessionBase(SessionBase&&) noexcept;
+  SessionBase& operator=(SessionBase&&) noexcept;
+  // Without finalize() first: abandons what is not safe yet, waits for nothing. What was safe stays.
+  virtual ~SessionBase();
+
+  // Protects a contiguous resizable container (std::vector, std::string …) of trivially copyable
+  // elements by reference: it may grow or shrink between snapshots and is resized on restore. The
+  // session keeps a reference: the container must outlive it, or be unprotected. Protecting a name again replaces it.
+  // With a place of several dimensions the container holds whole rows of that array.
+  template <detail::Resizable C>
+  requires std::is_trivially_copyable_v<typename C::value_type>
+  void protect(const std::string& name, C& container, std::optional<GlobalPlace> place = {}) {
+    using T = typename C::value_type;
+    auto access = describe<T>();
+    // Part of an array of several dimensions: whole rows of it, one after another.
+    if (place && place->shape.size() > 1) access.shape.assign(place->shape.begin() + 1, place->shape.end());
+    access.place = std::move(place);
+    access.elements = [&container] { return static_cast<std::size_t>(container.size()); };
+    access.resize = [&container](std::size_t n) { container.resize(n); };
+    access.data = [&container]() -> void* { return container.data(); };
+    protect_access(name, std::move(access));
+  }
+
+  // Protects one object of a trivially copyable type (a scalar, an enum, a struct, a std::array) by reference.
+  template <class T>
+  requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>) void protect(const std::string& name, T& object) {
+    auto access = describe<T>();
+    access.elements = [] { return std::size_t{1}; };
+    access.data = [&object]() -> void* { return &object; };
+    protect_access(name, std::move(access));
+  }
+
+  // Protects `count` elements at `data`, which stay the caller's.
+  template <class T>
+  requires(std::is_trivially_copyable_v<T> && !std::is_void_v<T>) void protect(const std::string& name, T* data,
+                                                                               std::size_t count) {
+    protect(name, data, std::vector<std::uint64_t>{count});
+  }
+
+  // Protects an array of the given shape, slowest dimension first, at `data`, which stays the caller's.
+  template <class T>
+  requires(std::is_trivially_copyable_v<T> && !std::is_void_v<T>) void protect(const std::string& name, T* data,
+                                                                               std::vector<std::uint64_t> shape,
+                                                                               std::optional<GlobalPlace> place = {}) {
+    auto access = describe<T>();
+    access.shape = std::move(shape);
+    access.place = std::move(place);
+    access.data = [data]() -> void* { return const_cast<std::remove_const_t<T>*>(data); };
+    protect_access(name, std::move(access));
+  }
+
+  // The general form, for other languages: type, size and shape as plain values.
+  void protect_raw(const std::string& name, void* data, Element element, std::uint32_t element_bytes,
+                   const std::string& type_name, std::vector<std::uint64_t> shape);
+
+  // Forgets a region. An unknown name is an error.
+  void unprotect(const std::string& name);
+
+  // Collective. Copies the newest snapshot that can be put together into the protected regions. Says "not restored"
+  // only when there is nothing to restore, or a fresh start was asked for; throws `unrecoverable` when
+  // snapshots exist and none is whole, naming versions and missing ranks, and `mismatch`, with both lists, when
+  // ranks or regions differ. After an error region contents are undefined and snapshot() refuses.
+  RestoreReport restore();
+  // Collective. The same for one region by name (the same name on all ranks); others stay as they are.
+  RestoreReport restore(const std::string& name);
+  [[nodiscard]] const RestoreReport& last_restore() const;
+
+  // Collective in time, without communication: takes a snapshot if one is due. Returns its version, or nothing.
+  // Returns after the copy into the node's store; the rest happens in the background.
+  std::optional<std::uint32_t> snapshot();
+  // Takes a snapshot now and has it raised to `level`, due or not.
+  std::uint32_t snapshot(LevelId level);
+
+  // Waits until the newest snapshot that was meant for `level` is safe there (or failed: throws). Without one: at once.
+  void wait(LevelId level);
+  // The newest version safe at `level`, as this rank knows; 0: none.
+  [[nodiscard]] std::uint32_t safe_version(LevelId level);
+
+  // True on all ranks alike, after a snapshot() call, once a batch system's warning (SIGUSR1 to any rank) came.
+  [[nodiscard]] bool should_stop() const;
+
+  // Collective. Drains background work, then ends as [restart] at_end says; throws what was not reported yet.
+  void finalize();
+
+  [[nodiscard]] std::uint32_t rank() const;  // application rank
+  [[nodiscard]] std::uint32_t size() const;  // application ranks
+  [[nodiscard]] std::uint32_t incarnation() const;
+  // Seconds this rank spent waiting for its head in snapshot() so far.
+  [[nodiscard]] double waited_seconds() const;
+
+ protected:
+  explicit SessionBase(std::unique_ptr<SessionImpl> impl);
+  [[nodiscard]] SessionImpl& impl() { return *impl_; }
+
+ private:
+  template <class T>
+  static detail::RegionAccess describe() {
+    detail::RegionAccess access;
+    access.element = detail::element_of<T>();
+    access.element_bytes = sizeof(T);
+    if (access.element == Element::opaque) access.type_name = typeid(T).name();
+    return access;
+  }
+  void protect_access(const std::string& name, detail::RegionAccess access);
+
+  std::unique_ptr<SessionImpl> impl_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,34 @@
+#include "base/error.hpp"
+
+#include <utility>
+
+namespace cairn {
+
+Error Error::in(std::string_view thing) const { return Error{code, std::string(thing) + ": " + message, hint}; }
+
+std::string Error::text() const { return hint.empty() ? message : message + " (" + hint + ")"; }
+
+tl::unexpected<Error> fail(Code code, std::string message, std::string hint) {
+  return tl::unexpected<Error>(Error{code, std::move(message), std::move(hint)});
+}
+
+tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+
+std::string_view name(Code code) {
+  switch (code) {
+    case Code::invalid_argument: return "invalid argument";
+    case Code::config: return "config";
+    case Code::not_found: return "not found";
+    case Code::corrupt: return "corrupt";
+    case Code::no_space: return "no space";
+    case Code::io: return "I/O";
+    case Code::unrecoverable: return "unrecoverable";
+    case Code::mismatch: return "mismatch";
+    case Code::taken_over: return "taken over";
+    case Code::communication: return "communication";
+    case Code::failed_elsewhere: return "failed elsewhere";
+  }
+  return "unknown";
+}
+
+}  // namespace cairn

@@ -1,0 +1,46 @@
+// Errors are values inside the library: a function that can fail returns Result<T>. An Error names the
+// thing that is wrong (file, rank, node, key) and, where there is one, what would put it right. A Code
+// exists only where a caller acts differently on it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+namespace cairn {
+
+enum class Code {
+  invalid_argument,  // the caller passed something that cannot be
+  config,            // a configuration file or variable is wrong
+  not_found,         // a file, key or snapshot is not there
+  corrupt,           // bytes are there, but are not what was written
+  no_space,          // a store is full
+  io,                // a store failed otherwise
+  unrecoverable,     // no snapshot can be put together from what is left
+  mismatch,          // regions or ranks differ from those of the snapshot
+  taken_over,        // another run uses, or has taken over, a store
+  communication,     // a peer cannot be reached
+  failed_elsewhere,  // another rank failed; its own error says why
+};
+
+struct Error {
+  Code code;
+  std::string message;
+  std::string hint;
+
+  // The same error, said of a thing that encloses it: "rank000007.shard: block 12 …".
+  [[nodiscard]] Error in(std::string_view thing) const;
+  // One line: message, then the hint in parentheses.
+  [[nodiscard]] std::string text() const;
+};
+
+template <class T>
+using Result = tl::expected<T, Error>;
+using Status = Result<void>;
+
+[[nodiscard]] tl::unexpected<Error> fail(Code code, std::string message, std::string hint = {});
+[[nodiscard]] tl::unexpected<Error> fail(Error error);
+[[nodiscard]] std::string_view name(Code code);
+
+}  // namespace cairn

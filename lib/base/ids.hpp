@@ -1,0 +1,68 @@
+// Strong types for the numbers that name things, so that a node is never passed where a rank is meant.
+// Values: freely copied, ordered, hashable by their number.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include <cairn/level_id.hpp>
+
+namespace cairn {
+
+template <class Tag, class Number = std::uint32_t>
+struct Id {
+  Number value{};
+  friend auto operator<=>(const Id&, const Id&) = default;
+};
+
+// An application rank: 0 … A−1, in the order of the world communicator. Heads have none.
+using Rank = Id<struct RankTag>;
+// A node: 0 … N−1 in the order of its lowest world rank. Local to one layout.
+using NodeId = Id<struct NodeTag>;
+// A member of a Comm.
+using Peer = Id<struct PeerTag>;
+// The number of a snapshot; grows for the whole life of a job's chain.
+using Version = Id<struct VersionTag>;
+// Which life of the job wrote something: 1, 2, 3 …
+using Incarnation = Id<struct IncarnationTag>;
+// Random, drawn once an incarnation: tells two lives apart that took the same number.
+using RunId = Id<struct RunIdTag, std::uint64_t>;
+// A digest of everything in a Layout: equal ids, equal layouts.
+using LayoutId = Id<struct LayoutIdTag, std::uint32_t>;
+
+inline constexpr int kLevels = 4;
+
+// A set of levels, one bit each.
+class LevelSet {
+ public:
+  constexpr LevelSet() = default;
+  static constexpr LevelSet of_bits(std::uint8_t bits) {
+    LevelSet set;
+    set.bits_ = bits & 0x1eU;
+    return set;
+  }
+  [[nodiscard]] constexpr bool has(LevelId level) const { return (bits_ & bit(level)) != 0; }
+  constexpr void add(LevelId level) { bits_ |= bit(level); }
+  constexpr void remove(LevelId level) { bits_ &= static_cast<std::uint8_t>(~bit(level)); }
+  [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
+  [[nodiscard]] constexpr std::uint8_t bits() const { return bits_; }
+  friend constexpr bool operator==(LevelSet, LevelSet) = default;
+
+ private:
+  static constexpr std::uint8_t bit(LevelId level) {
+    return static_cast<std::uint8_t>(1U << static_cast<unsigned>(level));
+  }
+  std::uint8_t bits_ = 0;
+};
+
+inline constexpr LevelId kAllLevels[] = {LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global};
+
+// A snapshot's identity. Snapshots of different identities are never mixed.
+struct Identity {
+  Incarnation incarnation;
+  Version version;
+  RunId run;
+  friend auto operator<=>(const Identity&, const Identity&) = default;
+};
+
+}  // namespace cairn

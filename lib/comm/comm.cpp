@@ -1,0 +1,79 @@
+#include "comm/comm.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace cairn {
+namespace {
+
+Buffer encode_error(const Error& error) {
+  ByteWriter writer;
+  writer.put(static_cast<std::uint8_t>(error.code));
+  writer.put_text(error.message);
+  writer.put_text(error.hint);
+  return writer.take();
+}
+
+Error decode_error(Bytes bytes) {
+  ByteReader reader(bytes);
+  Error error{};
+  const auto code = reader.get<std::uint8_t>();
+  error.message = reader.get_text();
+  error.hint = reader.get_text();
+  const bool known = code <= static_cast<std::uint8_t>(Code::failed_elsewhere);
+  if (!reader.good() || !known) return Error{Code::failed_elsewhere, "failed, and sent an unreadable error", {}};
+  error.code = static_cast<Code>(code);
+  return error;
+}
+
+}  // namespace
+
+Status Comm::wait(Request& request) {
+  for (;;) {
+    const auto done = request.test();
+    if (!done) return fail(done.error());
+    if (*done) return {};
+    idle(false);
+  }
+}
+
+Status Comm::send(Peer to, Tag tag, Bytes message) {
+  const auto request = isend(to, tag, message);
+  return wait(*request);
+}
+
+Status Comm::recv(Peer from, Tag tag, MutableBytes into) {
+  const auto request = irecv(from, tag, into);
+  return wait(*request);
+}
+
+Result<Buffer> Comm::recv_probed(const Envelope& envelope) {
+  Buffer message(envelope.size_bytes);
+  if (auto status = recv(envelope.source, envelope.tag, message); !status) return fail(status.error());
+  return message;
+}
+
+Status Comm::allreduce(std::span<std::uint64_t> values, Reduce how) {
+  const auto request = iallreduce(values, how);
+  return wait(*request);
+}
+
+Status agree(Comm& comm, const Status& mine) {
+  constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t lowest_failed = mine ? kNone : comm.rank().value;
+  const auto reduced = comm.allreduce({&lowest_failed, 1}, Reduce::min);
+  if (!reduced) return mine ? reduced : mine;
+  if (lowest_failed == kNone) return {};
+
+  const Peer failed{static_cast<std::uint32_t>(lowest_failed)};
+  const Buffer text = mine ? Buffer{} : encode_error(mine.error());
+  const auto theirs = comm.broadcast(text, failed);
+  if (!mine) return mine;
+  if (!theirs) return fail(theirs.error());
+  return fail(decode_error(*theirs).in(fmt::format("member {}", failed.value)));
+}
+
+}  // namespace cairn

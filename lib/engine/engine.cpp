@@ -1,0 +1,103 @@
+#include "engine/engine.hpp"
+
+#include <chrono>
+
+#include "comm/backoff.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::chrono::microseconds kFastPoll{100};
+constexpr std::chrono::microseconds kShortestNap{500};
+constexpr std::chrono::microseconds kLongestNap{50000};  // polling MPI more often costs an idle head percents of a core
+
+}  // namespace
+
+Result<bool> Engine::step() {
+  if (broken_) return fail(*broken_);
+  auto worked = receive();
+  if (worked && !*worked) worked = advance_seals();
+  if (worked && !*worked) worked = promote_next();
+  // Restoring and finishing are collective: they come after everything that was sealed, on every head alike.
+  const bool quiet = sealing_.empty() && promotions_.empty();
+  if (worked && !*worked && quiet) worked = answer_restore();
+  if (worked && !*worked && quiet) worked = finish();
+  if (!worked) {
+    broken_ = worked.error();
+    tell_all(Trouble{worked.error()});
+  }
+  return worked;
+}
+
+bool Engine::busy() const {
+  return !sealing_.empty() || !promotions_.empty() || restore_requests_.size() == ranks_.size() ||
+         finalize_requests_.size() == ranks_.size();
+}
+
+Status Engine::serve() {
+  auto nap = kShortestNap;
+  while (!finished_) {
+    const std::uint32_t rings = bell_->rings(Bell::Who::head);
+    auto worked = step();
+    if (!worked) return fail(worked.error());
+    if (*worked) {
+      nap = kShortestNap;
+      continue;
+    }
+    if (busy()) {
+      bell_->wait(Bell::Who::head, rings, kFastPoll);
+      continue;
+    }
+    bell_->wait(Bell::Who::head, rings, nap);
+    nap = std::min(nap * 2, kLongestNap);
+  }
+  return {};
+}
+
+Result<bool> Engine::receive() {
+  auto envelope = setup_.control.probe(kToHead);
+  if (!envelope) return fail(envelope.error());
+  if (!*envelope) return false;
+  auto bytes = setup_.control.recv_probed(**envelope);
+  if (!bytes) return fail(bytes.error());
+  auto message = decode_to_head(*bytes);
+  if (!message) return fail(message.error());
+  for (const Rank rank : ranks_) {
+    if (setup_.topology.world_of_rank[rank.value] == (*envelope)->source) handle(rank, std::move(*message));
+  }
+  return true;
+}
+
+void Engine::handle(Rank from, ToHead message) {
+  if (auto* hello = std::get_if<Hello>(&message)) {
+    hellos_.insert(from);
+    if (hello->error) hello_error_ = hello->error;
+  } else if (auto* seal = std::get_if<Seal>(&message)) {
+    Sealing& sealing = sealing_[seal->version];
+    sealing.safe_point = seal->safe_point;
+    sealing.levels = seal->levels;
+    sealing.bytes += seal->bytes;
+    sealing.ranks.insert(from);
+    if (seal->error) sealing.error = seal->error->in("rank " + std::to_string(from.value));
+  } else if (std::holds_alternative<RestoreRequest>(message)) {
+    restore_requests_.insert(from);
+  } else if (auto* result = std::get_if<RestoreResult>(&message)) {
+    restore_results_[from] = std::move(result->error);
+  } else if (auto* finalize = std::get_if<FinalizeRequest>(&message)) {
+    finalize_requests_.insert(from);
+    keep_going_ |= finalize->keep_going;
+    abandoned_ |= finalize->abandoned;
+  }
+}
+
+void Engine::tell(Rank rank, const ToRank& message) {
+  // A rank that is gone is noticed where it matters: by the next message that is waited for.
+  (void)setup_.control.send(setup_.topology.world_of_rank[rank.value], kToRank, encode(message));
+}
+
+void Engine::tell_all(const ToRank& message) {
+  for (const Rank rank : ranks_) tell(rank, message);
+  if (bell_) bell_->ring(Bell::Who::ranks);
+}
+
+}  // namespace cairn

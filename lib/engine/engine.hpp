@@ -1,0 +1,179 @@
+// The engine does everything beyond the first copy, on behalf of one node: it digests sealed shards, writes manifests,
+// agrees with the other heads, promotes snapshots to higher levels, retires old ones, and brings them back. A
+// dedicated head rank, a progress thread or a blocking call may run it; the code is the same.
+//
+// It is driven by step(), which does one piece of work and says whether there was any. While a promotion waits or
+// moves data, newer snapshots are still sealed. Nothing is retired but after a successful vote of all heads.
+//
+// One thread. open() and the work inside step() are collective among heads, who all see the same snapshots in the
+// same order. An error of a snapshot is sent to the node's ranks; only the loss of a peer ends the engine.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <cairn/failure_topology.hpp>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "comm/comm.hpp"
+#include "engine/chain.hpp"
+#include "engine/inventory.hpp"
+#include "engine/messages.hpp"
+#include "engine/retention.hpp"
+#include "engine/retrieve.hpp"
+#include "level/level.hpp"
+#include "topology/layout.hpp"
+#include "topology/topology.hpp"
+
+namespace cairn {
+
+// What the engine takes from the configuration.
+struct EngineOptions {
+  std::string job;
+  LayoutWishes wishes;
+  KeepCounts keep;
+  enum class Start { automatic, fresh, required } start = Start::automatic;
+  bool finished_at_end = true;  // else the chain goes on
+  bool verify_own = false;
+};
+
+struct EngineSetup {
+  Comm& control;  // ranks and heads, by world rank
+  Comm& heads;    // member i is the head of node i
+  Comm& votes;    // the same members; carries votes only
+  const Topology& topology;
+  EngineOptions options;
+  std::shared_ptr<Store> local;
+  std::shared_ptr<Store> global;
+  FailureTopology failures;
+  Log log;
+};
+
+class Engine {
+ public:
+  // Waits for every rank of the node to say hello, opens the stores, learns the inventory, agrees on identity and
+  // layout, and answers the ranks. Collective among heads; on failure all ranks have been told.
+  static Result<std::unique_ptr<Engine>> open(EngineSetup setup);
+  ~Engine();
+
+  // Does one piece of work, if there is any; false: nothing to do now. An error is final.
+  [[nodiscard]] Result<bool> step();
+  // True while something is under way that others may wait for.
+  [[nodiscard]] bool busy() const;
+  [[nodiscard]] bool finished() const { return finished_; }
+  // Steps until the ranks are finalized; sleeps on the node's bell while there is nothing to do.
+  [[nodiscard]] Status serve();
+
+ private:
+  // A snapshot being sealed, until the heads have voted on it.
+  struct Sealing {
+    std::uint64_t safe_point = 0;
+    LevelSet levels;
+    std::uint64_t bytes = 0;
+    std::set<Rank> ranks;
+    std::optional<Error> error;
+    std::uint64_t vote = 0;  // 1 + the highest node that failed; 0: none
+    std::unique_ptr<Request> voting;
+  };
+  // A snapshot with a manifest in this node's store, or none yet (then only others hold it).
+  struct Known {
+    NodeManifest manifest;
+    LevelSet complete;
+    LevelSet due;                       // promotions to come
+    LevelSet rebuilt;                   // those of them that rebuild what was lost
+    std::optional<std::uint64_t> turn;  // L2 placement that it has already
+  };
+
+  explicit Engine(EngineSetup setup);
+
+  // engine_open.cpp
+  [[nodiscard]] Status hear_hellos();
+  [[nodiscard]] Status take_stock();
+  [[nodiscard]] Status start_life();
+  [[nodiscard]] Status choose_layout();
+  [[nodiscard]] Status take_inventory();
+
+  // engine.cpp: messages
+  [[nodiscard]] Result<bool> receive();
+  void handle(Rank from, ToHead message);
+  void tell(Rank rank, const ToRank& message);
+  void tell_all(const ToRank& message);
+
+  // engine_seal.cpp
+  void tick();
+  [[nodiscard]] Result<bool> advance_seals();
+  [[nodiscard]] Status seal_here(Version version, Sealing& sealing);
+  void sealing_voted(Version version, Sealing& sealing);
+  void note_first_snapshot();
+  void check_space(const Sealing& sealing);
+
+  // engine_promote.cpp
+  [[nodiscard]] Result<bool> promote_next();
+  [[nodiscard]] Status promote(Known& known, LevelId level);
+  void drop_old_layouts(Known& known);
+  void retire_old();
+  void retire_orphans();
+  [[nodiscard]] Status retire(const DirName& dir);
+  [[nodiscard]] std::vector<KnownSnapshot> known_snapshots() const;
+
+  // engine_restore.cpp
+  [[nodiscard]] Result<bool> answer_restore();
+  [[nodiscard]] Status offer();
+  [[nodiscard]] Result<Offer> prepare_offer();
+  void log_sources() const;
+  [[nodiscard]] Result<Offer> fresh_offer(Offer offer);
+  [[nodiscard]] Status conclude_restore();
+  [[nodiscard]] Status adopt(const Plan& plan);
+  [[nodiscard]] Status read_safe_point(const Plan& plan, NodeManifest& manifest);
+  [[nodiscard]] LevelSet levels_to_rebuild(const Inventory& inventory, const Identity& snapshot, bool moved) const;
+  [[nodiscard]] Status record_parent(RunRecord::Parent parent, const Identity& snapshot);
+
+  // engine_finish.cpp
+  [[nodiscard]] Result<bool> finish();
+  [[nodiscard]] Status end_chain(bool keep_going);
+
+  [[nodiscard]] bool leads() const { return node_.me.value == 0; }
+  [[nodiscard]] Identity identity(Version version) const { return {node_.incarnation, version, node_.run}; }
+
+  EngineSetup setup_;
+  std::vector<Rank> ranks_;  // of this node
+  std::unique_ptr<Lock> lock_;
+  std::shared_ptr<Bell> bell_;
+  NodeContext node_;
+  LevelSet usable_;
+  std::map<LevelId, std::unique_ptr<Level>> levels_;
+  std::map<LevelId, std::uint64_t> turns_;  // promotions so far
+
+  StoreContents contents_;
+  Chain chain_;
+  RunRecord record_;
+  Version last_version_;
+
+  std::map<Version, Sealing> sealing_;
+  std::map<Identity, Known> known_;
+  std::deque<Identity> promotions_;
+  std::set<Rank> hellos_;
+  std::optional<Error> hello_error_;
+  std::set<Rank> restore_requests_;
+  std::map<Rank, std::optional<Error>> restore_results_;
+  std::optional<RetrieveState> retrieval_;
+  std::optional<Plan> plan_;
+  bool fresh_offered_ = false;
+  std::set<Rank> finalize_requests_;
+  bool keep_going_ = false;
+  bool abandoned_ = false;
+  std::optional<Error> trouble_;  // first background error that no rank was told of with a version
+  std::optional<Error> broken_;
+  bool in_tick_ = false;
+  bool space_checked_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace cairn

@@ -1,0 +1,147 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/engine.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+
+// One level of one snapshot at a time, cheapest level first, snapshots in order: every head does the same.
+Result<bool> Engine::promote_next() {
+  if (promotions_.empty()) return false;
+  const Identity id = promotions_.front();
+  for (const LevelId level : kAllLevels) {
+    if (!known_.at(id).due.has(level)) continue;
+    if (auto status = promote(known_.at(id), level); !status) return fail(status.error());
+    if (broken_) return fail(*broken_);
+    return true;
+  }
+  promotions_.pop_front();
+  drop_old_layouts(known_.at(id));
+  retire_old();
+  return true;
+}
+
+// Fails only when a peer is lost; what goes wrong with the snapshot is told to the ranks.
+Status Engine::promote(Known& known, LevelId level) {
+  known.due.remove(level);
+  const Version version = known.manifest.identity.version;
+  const std::uint64_t turn = known.turn && level == LevelId::partner ? *known.turn : turns_[level]++;
+  Status status = levels_.at(level)->protect(setup_.heads, node_, known.manifest, turn);
+  if (!status && status.error().code == Code::communication) return status;
+  if (status && level != LevelId::global) {
+    status = agree(setup_.heads, write_manifest(*node_.local, known.manifest));
+    if (!status && status.error().code == Code::communication) return status;
+  }
+  if (status) {
+    known.complete.add(level);
+    if (leads()) node_.log.debug("{} is safe at L{}", node_.name_of(known.manifest.identity), static_cast<int>(level));
+    tell_all(Reached{version, level});
+    retire_old();
+    return {};
+  }
+  LevelSet failed;
+  failed.add(level);
+  (void)levels_.at(level)->discard(node_, known.manifest, node_.layout.id());
+  (void)write_manifest(*node_.local, known.manifest);
+  tell_all(
+      Failed{version, failed,
+             status.error().in(fmt::format("version {} did not reach L{}", version.value, static_cast<int>(level)))});
+  return {};
+}
+
+std::vector<KnownSnapshot> Engine::known_snapshots() const {
+  std::vector<KnownSnapshot> snapshots;
+  for (const auto& [id, known] : known_) {
+    const bool sealing = id.incarnation == node_.incarnation && sealing_.contains(id.version);
+    const bool queued = std::ranges::find(promotions_, id) != promotions_.end();
+    snapshots.push_back({id, known.complete, sealing || queued});
+  }
+  return snapshots;
+}
+
+// Redundancy of a restored snapshot by an earlier layout, once all of it has been rebuilt by today's.
+void Engine::drop_old_layouts(Known& known) {
+  if (known.rebuilt.empty() || known.manifest.holdings.size() < 2) return;
+  for (const LevelId level : kAllLevels) {
+    if (known.rebuilt.has(level) && !known.complete.has(level)) return;
+  }
+  const auto drop = [&]() -> Status {
+    const std::vector<Holding> holdings = known.manifest.holdings;
+    for (const Holding& holding : holdings) {
+      const LayoutId layout = holding.layout.id();
+      if (layout == node_.layout.id()) continue;
+      std::erase_if(known.manifest.holdings, [&](const Holding& other) { return other.layout.id() == layout; });
+      if (auto status = write_manifest(*node_.local, known.manifest); !status) return status;
+      for (const LevelId level : {LevelId::partner, LevelId::erasure}) {
+        if (auto status = levels_.at(level)->discard(node_, known.manifest, layout); !status) return status;
+      }
+      if (!holding.own) continue;
+      for (const ShardEntry& shard : *holding.own) {
+        if (std::ranges::find(ranks_, shard.rank) != ranks_.end()) continue;
+        const FileName name = names::shard(node_.dir(known.manifest.identity), shard.rank);
+        if (auto status = node_.local->retire(name, names::owner_rank(shard.rank)); !status) return status;
+      }
+    }
+    return {};
+  };
+  if (auto status = drop(); !status) node_.log.warning("{}", status.error().text());
+}
+
+// Directories that no manifest stands for: snapshots that an earlier life never completed.
+void Engine::retire_orphans() {
+  for (const DirName& orphan : contents_.orphans) {
+    if (auto status = retire(orphan); !status) node_.log.warning("{}", status.error().text());
+  }
+  contents_.orphans.clear();
+}
+
+// Called after a successful vote, and by nothing else.
+void Engine::retire_old() {
+  for (const Identity& id : retirable(known_snapshots(), setup_.options.keep)) {
+    const auto it = known_.find(id);
+    if (auto status = retire(node_.dir(id)); !status) {
+      node_.log.warning("{}", status.error().text());
+      continue;
+    }
+    // What is kept in the global store is still known; its node files are not.
+    if (it->second.complete.has(LevelId::global)) {
+      it->second.complete = LevelSet{};
+      it->second.complete.add(LevelId::global);
+      it->second.manifest.holdings.clear();
+    } else {
+      known_.erase(it);
+    }
+    if (id.incarnation == node_.incarnation) tell_all(Retired{id.version});
+  }
+  for (const Identity& id : retirable_globally(known_snapshots(), setup_.options.keep)) {
+    if (leads()) {
+      if (auto status = node_.global->remove_directory(node_.dir(id)); !status)
+        node_.log.warning("{}", status.error().text());
+    }
+    Known& known = known_.at(id);
+    known.complete.remove(LevelId::global);
+    if (known.manifest.holdings.empty()) known_.erase(id);
+  }
+}
+
+// The manifest goes first: what no manifest names does not count, so a crash in between loses nothing that counts.
+Status Engine::retire(const DirName& dir) {
+  if (auto status = node_.local->remove(names::manifest(dir)); !status) return status;
+  auto entries = node_.local->list(dir);
+  if (!entries) return fail(entries.error());
+  for (const Entry& entry : *entries) {
+    const FileName name{dir.path + "/" + entry.name};
+    Status status;
+    if (const auto rank = names::parse_shard(entry.name)) {
+      status = node_.local->retire(name, names::owner_rank(*rank));
+    } else if (names::parse_copy(entry.name) || names::parse_parity(entry.name)) {
+      status = node_.local->retire(name, names::owner_head());
+    }
+    if (!status) return status;
+  }
+  return node_.local->remove_directory(dir);
+}
+
+}  // namespace cairn

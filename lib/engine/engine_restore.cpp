@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/engine.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+// The L2 placement that a snapshot has under a layout: what is rebuilt goes back to the same places.
+std::optional<std::uint64_t> turn_of(const Inventory& inventory, const Identity& snapshot, LayoutId layout) {
+  for (const auto& summaries : inventory.by_head) {
+    for (const HoldingSummary& summary : summaries) {
+      if (summary.snapshot == snapshot && summary.layout == layout && summary.partner) return summary.turn;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+// Ranks ask; the heads bring shards home and offer them; ranks read them and answer; the heads agree.
+Result<bool> Engine::answer_restore() {
+  if (restore_requests_.size() < ranks_.size()) return false;
+  if (!plan_ && !fresh_offered_) {
+    if (auto status = offer(); !status) return fail(status.error());
+    return true;
+  }
+  if (restore_results_.size() < ranks_.size()) return false;
+  if (auto status = conclude_restore(); !status) return fail(status.error());
+  return true;
+}
+
+// Fails only when a peer is lost.
+Status Engine::offer() {
+  const auto start = std::chrono::steady_clock::now();
+  auto offer = prepare_offer();
+  if (!offer) {
+    if (offer.error().code == Code::communication) return fail(offer.error());
+    restore_requests_.clear();
+    tell_all(RestoreDone{offer.error()});
+    return {};
+  }
+  log_sources();
+  offer->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  fresh_offered_ = offer->fresh;
+  for (const Rank rank : ranks_) {
+    if (plan_) {
+      const Delivery& delivery = plan_->deliveries[rank.value];
+      offer->level = delivery.level;
+      offer->source = describe_source(delivery);
+    }
+    tell(rank, *offer);
+  }
+  bell_->ring(Bell::Who::ranks);
+  return {};
+}
+
+// Every rank whose shard did not lie in its own node's store, named by the node that needs it.
+void Engine::log_sources() const {
+  if (!plan_) return;
+  for (const Rank rank : ranks_) {
+    const Delivery& delivery = plan_->deliveries[rank.value];
+    if (delivery.level == LevelId::local && delivery.holder == delivery.to) continue;
+    node_.log.info("node {}: rank {} of version {} from {}", node_.me.value, rank.value, plan_->snapshot.version.value,
+                   describe_source(delivery));
+  }
+}
+
+Result<Offer> Engine::prepare_offer() {
+  Offer offer;
+  if (setup_.options.start == EngineOptions::Start::fresh && record_.parent == RunRecord::Parent::undecided) {
+    if (leads()) node_.log.info("starting fresh, as [restart] mode says");
+    return offer;
+  }
+  if (!retrieval_) {
+    // Snapshots of this life count too: an application may return to one without having failed.
+    auto contents = read_store(*node_.local, node_.me, node_.log);
+    if (auto status = agree(setup_.heads, contents ? Status{} : fail(contents.error())); !status)
+      return fail(status.error());
+    contents_ = std::move(*contents);
+    if (auto status = take_inventory(); !status) return fail(status.error());
+  }
+  auto plan = retrieve(setup_.heads, node_, *retrieval_);
+  if (!plan && plan.error().code == Code::not_found) return fresh_offer(offer);
+  if (!plan) return fail(plan.error());
+
+  offer.fresh = false;
+  offer.snapshot = plan->snapshot;
+  offer.ranks_from.assign(kLevels, 0);
+  for (const Delivery& delivery : plan->deliveries) ++offer.ranks_from[static_cast<std::size_t>(delivery.level) - 1];
+  for (const NodeId node : plan->lost_nodes) offer.lost_nodes.push_back(fmt::format("node {}", node.value));
+  plan_ = std::move(*plan);
+  return offer;
+}
+
+// No snapshot was found. That is a fresh start only if there is nothing that could be missing.
+Result<Offer> Engine::fresh_offer(Offer offer) {
+  if (chain_.has_snapshots && !chain_.finished) {
+    return fail(Code::unrecoverable,
+                fmt::format("job {} has taken snapshots, and no store holds any of them now", setup_.options.job),
+                "bring the lost nodes' stores back, or set [restart] mode = fresh to start anew");
+  }
+  if (setup_.options.start == EngineOptions::Start::required) {
+    return fail(Code::unrecoverable,
+                fmt::format("[restart] mode = required, and job {} has no snapshot to go on from", setup_.options.job));
+  }
+  if (leads()) {
+    node_.log.info("{}", chain_.finished ? "the last run of this job finished; starting fresh"
+                                         : "no snapshots yet; starting fresh");
+  }
+  return offer;
+}
+
+Status Engine::conclude_restore() {
+  auto results = std::move(restore_results_);
+  restore_results_.clear();
+  std::vector<Strike> strikes;
+  std::vector<Rank> damaged;
+  Status other;
+  for (auto& [rank, error] : results) {
+    if (!error) continue;
+    if (error->code == Code::corrupt && plan_) {
+      damaged.push_back(rank);
+      strikes.push_back({node_.me.value, names::shard(node_.dir(plan_->snapshot), rank).path});
+      node_.log.warning("rank {}: {}", rank.value, error->text());
+    } else {
+      other = fail(error->in("rank " + std::to_string(rank.value)));
+    }
+  }
+  Status status = agree(setup_.heads, other);
+  if (!status && status.error().code == Code::communication) return status;
+  if (status && plan_) {
+    auto again = forget_damaged(setup_.heads, *retrieval_, damaged, strikes);
+    if (!again) return fail(again.error());
+    if (*again) {
+      plan_.reset();
+      return {};  // the requests stand: the next step plans again
+    }
+    status = adopt(*plan_);
+    if (!status && status.error().code == Code::communication) return status;
+  } else if (status) {
+    status = record_parent(RunRecord::Parent::fresh, {});
+  }
+  plan_.reset();
+  retrieval_.reset();
+  fresh_offered_ = false;
+  restore_requests_.clear();
+  RestoreDone done;
+  if (!status) done.error = status.error();
+  tell_all(done);
+  return {};
+}
+
+// The snapshot is the job's state now: note what this node holds of it, and rebuild what was lost.
+Status Engine::adopt(const Plan& plan) {
+  const Inventory& inventory = retrieval_->inventory;
+  Known& known = known_[plan.snapshot];
+  std::vector<ShardEntry> own;
+  for (const auto& [rank, entry] : retrieval_->entries) own.push_back(entry);
+  Holding* holding = known.manifest.find(node_.layout.id());
+  if (holding == nullptr) {
+    known.manifest.holdings.insert(known.manifest.holdings.begin(), Holding{node_.layout, node_.me, {}, {}, {}});
+    holding = &known.manifest.holdings.front();
+  }
+  holding->own = std::move(own);
+  Status mine = read_safe_point(plan, known.manifest);
+  if (mine) mine = write_manifest(*node_.local, known.manifest);
+  if (auto status = agree(setup_.heads, mine); !status) return status;
+  known.complete.add(LevelId::local);
+
+  const bool moved = std::ranges::any_of(
+      plan.deliveries, [](const Delivery& d) { return d.level != LevelId::local || d.holder != d.to; });
+  known.due = levels_to_rebuild(inventory, plan.snapshot, moved);
+  known.rebuilt = known.due;
+  known.turn = turn_of(inventory, plan.snapshot, node_.layout.id());
+  if (!known.due.empty()) promotions_.push_back(plan.snapshot);
+  if (plan.snapshot.incarnation == node_.incarnation) return {};
+  return record_parent(RunRecord::Parent::snapshot, plan.snapshot);
+}
+
+Status Engine::read_safe_point(const Plan& plan, NodeManifest& manifest) {
+  if (ranks_.empty()) return {};
+  auto shard = Shard::open(*node_.local, names::shard(node_.dir(plan.snapshot), ranks_.front()));
+  if (!shard) return fail(shard.error());
+  manifest.safe_point = shard->header().safe_point;
+  return {};
+}
+
+// L2 and L3 where some node lost its part, or, when shards had to be brought home, where they are not whole today.
+LevelSet Engine::levels_to_rebuild(const Inventory& inventory, const Identity& snapshot, bool moved) const {
+  std::size_t partner = 0;
+  std::size_t erasure = 0;
+  for (const auto& summaries : inventory.by_head) {
+    for (const HoldingSummary& summary : summaries) {
+      if (summary.snapshot != snapshot || summary.layout != node_.layout.id()) continue;
+      partner += summary.partner ? 1 : 0;
+      erasure += summary.erasure ? 1 : 0;
+    }
+  }
+  const std::string prefix = node_.dir(snapshot).path + "/";
+  const bool struck =
+      std::ranges::any_of(inventory.strikes, [&](const Strike& strike) { return strike.file.starts_with(prefix); });
+  const auto needs = [&](LevelId level, std::size_t parts) {
+    if (!usable_.has(level) || (parts == node_.layout.nodes && !struck)) return false;
+    return moved || struck || parts > 0;
+  };
+  LevelSet due;
+  if (needs(LevelId::partner, partner)) due.add(LevelId::partner);
+  if (needs(LevelId::erasure, erasure)) due.add(LevelId::erasure);
+  return due;
+}
+
+Status Engine::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
+  if (record_.parent != RunRecord::Parent::undecided) return {};
+  record_.parent = parent;
+  record_.parent_snapshot = snapshot;
+  if (parent == RunRecord::Parent::snapshot) record_.snapshots = true;
+  return agree(setup_.heads, leads() ? write_run_record(*node_.global, record_) : Status{});
+}
+
+}  // namespace cairn

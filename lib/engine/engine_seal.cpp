@@ -1,0 +1,144 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine/engine.hpp"
+#include "level/local_level.hpp"
+#include "level/volume.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+
+// Run by promotions between slices and while they wait, so that a newer snapshot never waits for an older one.
+void Engine::tick() {
+  if (in_tick_ || broken_) return;
+  in_tick_ = true;
+  auto worked = receive();
+  if (worked) worked = advance_seals();
+  if (!worked) broken_ = worked.error();
+  in_tick_ = false;
+}
+
+// Votes are started in the order of versions, which is the same on every head, and concluded in that order.
+Result<bool> Engine::advance_seals() {
+  const bool was_in_tick = in_tick_;
+  in_tick_ = true;  // digesting calls `between`, which must not come back here
+  Result<bool> worked = false;
+  for (auto& [version, sealing] : sealing_) {
+    if (sealing.voting) continue;
+    if (sealing.ranks.size() < ranks_.size()) break;
+    if (auto status = seal_here(version, sealing); !status) {
+      sealing.error = status.error();
+      sealing.vote = node_.me.value + 1;
+    }
+    sealing.voting = setup_.votes.iallreduce(std::span(&sealing.vote, 1), Reduce::max);
+    worked = true;
+    break;
+  }
+  while (worked && !sealing_.empty() && sealing_.begin()->second.voting) {
+    auto done = sealing_.begin()->second.voting->test();
+    if (!done) worked = fail(done.error());
+    if (!done || !*done) break;
+    const auto node = sealing_.extract(sealing_.begin());
+    sealing_voted(node.key(), node.mapped());
+    worked = true;
+  }
+  in_tick_ = was_in_tick;
+  return worked;
+}
+
+// Everything that makes a snapshot safe at L1 on this node, before the others are asked.
+Status Engine::seal_here(Version version, Sealing& sealing) {
+  if (sealing.error) return fail(*sealing.error);
+  check_space(sealing);
+  Known known;
+  known.manifest.identity = identity(version);
+  known.manifest.safe_point = sealing.safe_point;
+  std::vector<ShardEntry> own;
+  for (const Rank rank : ranks_) {
+    auto entry = digest_own_shard(node_, known.manifest.identity, rank);
+    if (!entry) return fail(entry.error());
+    own.push_back(*entry);
+  }
+  known.manifest.holdings.push_back({node_.layout, node_.me, std::move(own), {}, {}});
+  auto status = write_manifest(*node_.local, known.manifest);
+  known_[known.manifest.identity] = std::move(known);
+  return status;
+}
+
+void Engine::sealing_voted(Version version, Sealing& sealing) {
+  const Identity id = identity(version);
+  if (sealing.vote != 0) {
+    Error error = sealing.error
+                      ? *sealing.error
+                      : Error{Code::failed_elsewhere, fmt::format("node {} could not seal it", sealing.vote - 1), {}};
+    // The number stays used; what was written of it is given back.
+    known_.erase(id);
+    if (auto status = retire(node_.dir(id)); !status) node_.log.warning("{}", status.error().text());
+    tell_all(Failed{version, LevelSet::of_bits(0xff), error.in(fmt::format("version {} is abandoned", version.value))});
+    tell_all(Retired{version});
+    return;
+  }
+  retrieval_.reset();  // what it knows is out of date
+  retire_orphans();
+  Known& known = known_[id];
+  known.complete.add(LevelId::local);
+  known.due = sealing.levels;
+  known.due.remove(LevelId::local);
+  for (const LevelId level : kAllLevels) {
+    if (!usable_.has(level)) known.due.remove(level);
+  }
+  if (!record_.snapshots) note_first_snapshot();
+  if (!known.due.empty()) promotions_.push_back(id);
+  tell_all(Reached{version, LevelId::local});
+  retire_old();
+}
+
+// From here on the chain has something to lose: a restart that finds nothing must say so, not start fresh.
+void Engine::note_first_snapshot() {
+  record_.snapshots = true;
+  if (record_.parent == RunRecord::Parent::undecided) {
+    record_.parent = RunRecord::Parent::fresh;
+    if (leads() && !known_.empty() && known_.begin()->first.incarnation < node_.incarnation) {
+      node_.log.warning("snapshot() was called before restore(): earlier snapshots will not be looked at again");
+    }
+  }
+  if (!leads()) return;
+  if (auto status = write_run_record(*node_.global, record_); !status) {
+    node_.log.warning("{}", status.error().text());
+    trouble_ = status.error();
+    tell_all(Trouble{*trouble_});
+  }
+}
+
+// What a full set of kept snapshots will take, told at the first one.
+void Engine::check_space(const Sealing& sealing) {
+  if (space_checked_) return;
+  space_checked_ = true;
+  const KeepCounts& keep = setup_.options.keep;
+  const std::uint64_t own = sealing.bytes;
+  std::uint64_t needed = own * slots_needed(keep, usable_);
+  if (usable_.has(LevelId::partner)) needed += own * node_.layout.copies * (keep.at[1] + 1);
+  if (usable_.has(LevelId::erasure)) {
+    const auto& group = node_.layout.groups[node_.layout.place_in_group(node_.me).group];
+    needed += own * node_.layout.parity * (keep.at[2] + 1) / (group.size() - node_.layout.parity);
+  }
+  auto free = node_.local->free_bytes();
+  if (!free) return;
+  const std::uint64_t available = *free + own;
+  if (leads()) {
+    node_.log.info(
+        "a snapshot has {:.1f} MiB on node 0; all that is kept will take about {:.1f} MiB of {} ({:.1f} MiB free)",
+        static_cast<double>(own) / kMiB, static_cast<double>(needed) / kMiB, node_.local->where(),
+        static_cast<double>(available) / kMiB);
+  }
+  if (needed <= available) return;
+  trouble_ =
+      Error{Code::no_space,
+            fmt::format("node {}: {} has {} bytes free; the snapshots to be kept will take about {}", node_.me.value,
+                        node_.local->where(), available, needed),
+            "give it more room, put [storage] local elsewhere, or keep fewer ([storage] keep_local, [partner] copies)"};
+  tell_all(Trouble{*trouble_});
+}
+
+}  // namespace cairn

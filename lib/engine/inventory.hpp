@@ -1,0 +1,63 @@
+// The inventory: what every store that a live process can open still holds. Each head reads the manifests of its
+// own store; a compact summary, tens of bytes a node, goes round once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "base/log.hpp"
+#include "comm/comm.hpp"
+#include "format/manifest.hpp"
+#include "level/level.hpp"
+
+namespace cairn {
+
+// One holding of one store, as others need to know it.
+struct HoldingSummary {
+  Identity snapshot;
+  LayoutId layout;
+  NodeId node;  // whose part this is, in that layout
+  bool own = false;
+  bool partner = false;
+  bool erasure = false;
+  std::uint32_t turn = 0;  // L2: which placement, modulo the rotation
+  friend bool operator==(const HoldingSummary&, const HoldingSummary&) = default;
+};
+
+struct Inventory {
+  std::vector<std::vector<HoldingSummary>> by_head;
+  std::map<LayoutId, Layout> layouts;  // of all summaries
+  std::vector<Identity> global;        // complete at L4, by the global store's directory
+  std::set<Strike> strikes;            // files named by manifests that are missing or bad
+
+  [[nodiscard]] bool struck(std::uint32_t holder, const FileName& file) const {
+    return strikes.contains({holder, file.path});
+  }
+  // Newest first, none twice.
+  [[nodiscard]] std::vector<Identity> snapshots() const;
+  // Levels at which a snapshot is complete on all nodes of one layout.
+  [[nodiscard]] LevelSet complete_levels(const Identity& snapshot) const;
+};
+
+// What a head found in its own store.
+struct StoreContents {
+  std::vector<NodeManifest> manifests;
+  std::vector<Strike> strikes;   // files that a manifest names and that are not there, or of another length
+  std::vector<DirName> orphans;  // snapshot directories without a manifest: never completed, or retired
+  Version highest_version;
+};
+
+// Local. A manifest that cannot be read is logged and its directory taken as an orphan.
+[[nodiscard]] Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log);
+
+// Puts everyone's contents together; `known` is a layout that all heads have already. Collective.
+[[nodiscard]] Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const Layout& known);
+
+// Makes what each found bad known to all. Returns whether anyone found anything new. Collective.
+[[nodiscard]] Result<bool> share_strikes(Comm& heads, Inventory& inventory, const std::vector<Strike>& mine);
+
+}  // namespace cairn

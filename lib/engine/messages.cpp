@@ -1,0 +1,140 @@
+#include "engine/messages.hpp"
+
+#include <utility>
+
+namespace cairn {
+namespace {
+
+// Writes fields; Get reads them back in the same order.
+class Put {
+ public:
+  template <class T>
+  requires std::integral<T> || std::is_enum_v<T> || std::floating_point<T>
+  void operator()(T& value) { out_.put(value); }
+  template <class Tag, class Number>
+  void operator()(Id<Tag, Number>& id) {
+    out_.put(id.value);
+  }
+  void operator()(LevelSet& levels) { out_.put(levels.bits()); }
+  void operator()(std::string& text) { out_.put_text(text); }
+  template <class T>
+  void operator()(std::vector<T>& list) {
+    out_.put(static_cast<std::uint32_t>(list.size()));
+    for (T& item : list) (*this)(item);
+  }
+  void operator()(Identity& identity) {
+    (*this)(identity.incarnation);
+    (*this)(identity.version);
+    (*this)(identity.run);
+  }
+  void operator()(Error& error) {
+    (*this)(error.code);
+    (*this)(error.message);
+    (*this)(error.hint);
+  }
+  void operator()(std::optional<Error>& error) {
+    out_.put(static_cast<std::uint8_t>(error.has_value()));
+    if (error) (*this)(*error);
+  }
+  [[nodiscard]] Buffer take() { return out_.take(); }
+
+ private:
+  ByteWriter out_;
+};
+
+class Get {
+ public:
+  explicit Get(Bytes bytes) : in_(bytes) {}
+
+  template <class T>
+  requires std::integral<T> || std::is_enum_v<T> || std::floating_point<T>
+  void operator()(T& value) { value = in_.get<T>(); }
+  template <class Tag, class Number>
+  void operator()(Id<Tag, Number>& id) {
+    id.value = in_.get<Number>();
+  }
+  void operator()(LevelSet& levels) { levels = LevelSet::of_bits(in_.get<std::uint8_t>()); }
+  void operator()(std::string& text) { text = in_.get_text(); }
+  template <class T>
+  void operator()(std::vector<T>& list) {
+    const auto count = in_.get<std::uint32_t>();
+    for (std::uint32_t i = 0; i < count && in_.good(); ++i) (*this)(list.emplace_back());
+  }
+  void operator()(Identity& identity) {
+    (*this)(identity.incarnation);
+    (*this)(identity.version);
+    (*this)(identity.run);
+  }
+  void operator()(Error& error) {
+    (*this)(error.code);
+    (*this)(error.message);
+    (*this)(error.hint);
+  }
+  void operator()(std::optional<Error>& error) {
+    if (in_.get<std::uint8_t>() != 0) (*this)(error.emplace());
+  }
+  [[nodiscard]] bool whole() const { return in_.good() && in_.remaining() == 0; }
+
+ private:
+  ByteReader in_;
+};
+
+void fields(auto& io, Hello& m) { io(m.error); }
+void fields(auto& io, Seal& m) { io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error); }
+void fields(auto& /*io*/, RestoreRequest& /*m*/) {}
+void fields(auto& io, RestoreResult& m) { io(m.error); }
+void fields(auto& io, FinalizeRequest& m) { io(m.keep_going), io(m.abandoned); }
+void fields(auto& io, Opened& m) {
+  io(m.incarnation), io(m.run), io(m.last_version), io(m.usable), io(m.slots), io(m.error);
+}
+void fields(auto& io, Reached& m) { io(m.version), io(m.level); }
+void fields(auto& io, Failed& m) { io(m.version), io(m.levels), io(m.error); }
+void fields(auto& io, Retired& m) { io(m.version); }
+void fields(auto& io, Offer& m) {
+  io(m.fresh), io(m.snapshot), io(m.level), io(m.source), io(m.ranks_from), io(m.lost_nodes), io(m.seconds);
+}
+void fields(auto& io, RestoreDone& m) { io(m.error); }
+void fields(auto& io, Finalized& m) { io(m.error); }
+void fields(auto& io, Trouble& m) { io(m.error); }
+
+template <class Message>
+Buffer encode_any(const Message& message) {
+  Put put;
+  auto type = static_cast<std::uint8_t>(message.index());
+  put(type);
+  // Fields are described once, for reading and writing, hence on a copy that may be written.
+  std::visit([&](auto copy) { fields(put, copy); }, message);
+  return put.take();
+}
+
+template <class Message, std::size_t I = 0>
+Result<Message> decode_any(std::uint8_t type, Get& get) {
+  if constexpr (I == std::variant_size_v<Message>) {
+    return fail(Code::communication, "a control message has the unknown type " + std::to_string(type));
+  } else if (type == I) {
+    std::variant_alternative_t<I, Message> message;
+    fields(get, message);
+    if (!get.whole())
+      return fail(Code::communication, "a control message of type " + std::to_string(type) + " is cut short");
+    return Message(std::move(message));
+  } else {
+    return decode_any<Message, I + 1>(type, get);
+  }
+}
+
+template <class Message>
+Result<Message> decode_any(Bytes bytes) {
+  Get get(bytes);
+  std::uint8_t type = 0;
+  get(type);
+  return decode_any<Message>(type, get);
+}
+
+}  // namespace
+
+Buffer encode(const ToHead& message) { return encode_any(message); }
+Result<ToHead> decode_to_head(Bytes bytes) { return decode_any<ToHead>(bytes); }
+Buffer encode(const ToRank& message) { return encode_any(message); }
+Result<ToRank> decode_to_rank(Bytes bytes) { return decode_any<ToRank>(bytes); }
+
+}  // namespace cairn

@@ -1,0 +1,89 @@
+// What application ranks and their head say to each other: small messages over the control Comm, each a
+// type byte and its fields. Encoding and decoding are one description per message. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "comm/comm.hpp"
+
+namespace cairn {
+
+inline constexpr Tag kToHead{1};
+inline constexpr Tag kToRank{2};
+
+// From a rank to its head.
+struct Hello {  // the rank is there; or why it cannot take part
+  std::optional<Error> error;
+};
+struct Seal {  // a shard is written; or why not
+  Version version;
+  std::uint64_t safe_point = 0;
+  LevelSet levels;
+  std::uint64_t bytes = 0;
+  std::optional<Error> error;
+};
+struct RestoreRequest {};
+struct RestoreResult {  // the offered shard was read; or why not. Code::corrupt: plan again without it
+  std::optional<Error> error;
+};
+struct FinalizeRequest {
+  bool keep_going = false;  // the job will go on later, whatever at_end says
+  bool abandoned = false;   // the session was dropped: leave everything as it is
+};
+using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest>;
+
+// From a head to its ranks.
+struct Opened {
+  Incarnation incarnation;
+  RunId run;
+  Version last_version;  // the highest seen; the next snapshot is one more
+  LevelSet usable;
+  std::uint32_t slots = 0;  // snapshots of one rank that may be in its store at once
+  std::optional<Error> error;
+};
+struct Reached {  // a version is safe at a level
+  Version version;
+  LevelId level = LevelId::local;
+};
+struct Failed {  // a version will not be safe at these levels
+  Version version;
+  LevelSet levels;
+  Error error;
+};
+struct Retired {  // a version's shards are gone: a slot is free
+  Version version;
+};
+struct Offer {  // what there is to restore
+  bool fresh = true;
+  Identity snapshot;
+  LevelId level = LevelId::local;  // where this rank's shard came from
+  std::string source;
+  std::vector<std::uint32_t> ranks_from;  // by level
+  std::vector<std::string> lost_nodes;
+  double seconds = 0;
+};
+struct RestoreDone {
+  std::optional<Error> error;
+};
+struct Finalized {
+  std::optional<Error> error;
+};
+struct Trouble {  // an error of background work that belongs to no version
+  Error error;
+};
+using ToRank = std::variant<Opened, Reached, Failed, Retired, Offer, RestoreDone, Finalized, Trouble>;
+
+// Inverse pairs.
+[[nodiscard]] Buffer encode(const ToHead& message);
+[[nodiscard]] Result<ToHead> decode_to_head(Bytes bytes);
+[[nodiscard]] Buffer encode(const ToRank& message);
+[[nodiscard]] Result<ToRank> decode_to_rank(Bytes bytes);
+
+}  // namespace cairn

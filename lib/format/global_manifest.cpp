@@ -1,0 +1,93 @@
+#include <fmt/format.h>
+
+#include "format/layout_json.hpp"
+#include "format/manifest.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::uint64_t kManifestFormat = 1;
+constexpr std::uint64_t kRunFormat = 1;
+constexpr std::string_view kGlobalKind = "global manifest";
+constexpr std::string_view kRunKind = "run record";
+constexpr int kIndent = 1;
+
+// "undecided", "fresh", or the identity of the snapshot that the life went on from.
+void read_parent(const JsonView& from, RunRecord& record) {
+  if (!from.is_text()) {
+    record.parent = RunRecord::Parent::snapshot;
+    record.parent_snapshot = identity_of(from);
+    return;
+  }
+  const std::string text = from.text();
+  if (text == "fresh") record.parent = RunRecord::Parent::fresh;
+  if (text != "fresh" && text != "undecided") {
+    from.complain(fmt::format("is \"{}\", should be \"undecided\", \"fresh\" or a snapshot's identity", text));
+  }
+}
+
+Json json_of_parent(const RunRecord& record) {
+  if (record.parent == RunRecord::Parent::undecided) return "undecided";
+  if (record.parent == RunRecord::Parent::fresh) return "fresh";
+  Json snapshot;
+  put_identity(snapshot, record.parent_snapshot);
+  return snapshot;
+}
+
+}  // namespace
+
+std::string to_json(const GlobalManifest& manifest) {
+  Json json{{"kind", kGlobalKind}, {"format", kManifestFormat}};
+  put_identity(json, manifest.identity);
+  json["safe_point"] = manifest.safe_point;
+  json["layout"] = json_of(manifest.layout);
+  json["shards"] = json_of(manifest.shards);
+  json["node_file_bytes"] = manifest.node_file_bytes;
+  return json.dump(kIndent) + "\n";
+}
+
+Result<GlobalManifest> parse_global_manifest(const std::string& text) {
+  return read_json<GlobalManifest>(text, kGlobalKind, kManifestFormat, [](const JsonView& root) {
+    GlobalManifest manifest;
+    manifest.identity = identity_of(root);
+    manifest.safe_point = root["safe_point"].number();
+    manifest.layout = layout_of(root["layout"]);
+    if (!root.good()) return manifest;
+    root["shards"].expect_size(manifest.layout.node_of_rank.size());
+    manifest.shards = shards_of(root["shards"], manifest.layout);
+    for (std::size_t i = 0; i < manifest.shards.size() && root.good(); ++i) {
+      if (manifest.shards[i].rank.value != i) root["shards"].at(i).complain("is out of order, should be by rank");
+    }
+    const JsonView bytes = root["node_file_bytes"];
+    bytes.expect_size(manifest.layout.nodes);
+    for (std::size_t i = 0; i < bytes.size() && bytes.good(); ++i) {
+      manifest.node_file_bytes.push_back(bytes.at(i).number());
+    }
+    return manifest;
+  });
+}
+
+std::string to_json(const RunRecord& record) {
+  Json json{{"kind", kRunKind}, {"format", kRunFormat}};
+  json["incarnation"] = record.incarnation.value;
+  json["run"] = names::hex(record.run);
+  json["parent"] = json_of_parent(record);
+  json["snapshots"] = record.snapshots;
+  json["finished"] = record.finished;
+  return json.dump(kIndent) + "\n";
+}
+
+Result<RunRecord> parse_run_record(const std::string& text) {
+  return read_json<RunRecord>(text, kRunKind, kRunFormat, [](const JsonView& root) {
+    RunRecord record;
+    record.incarnation = {root["incarnation"].number32()};
+    record.run = run_of(root["run"]);
+    read_parent(root["parent"], record);
+    record.snapshots = root["snapshots"].boolean();
+    record.finished = root["finished"].boolean();
+    return record;
+  });
+}
+
+}  // namespace cairn

@@ -1,0 +1,46 @@
+// L4 on disk: HDF5 that h5dump, h5py and ParaView read. One file a node holds its ranks' regions, named and
+// typed (/rank000007/plate), each rank's shard frame (header, tables, digests) beside them as an opaque dataset
+// (/cairn/rank000007), so that the shard rebuilt from the file is byte-identical. A master links them: external
+// links per rank and, where a region has one type and one trailing shape on all the ranks that have it, a
+// virtual dataset under /arrays that concatenates dimension 0 in rank order.
+//
+// HDF5 reads and writes through a Store (a virtual file driver of our own), so files land, fail and sync like
+// every other file here. Local: no call communicates. One thread at a time.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "format/region.hpp"
+#include "format/shard.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+// Writes the node file of these shards of `local`, synced; calls `between` every few MiB. Returns its size.
+[[nodiscard]] Result<std::uint64_t> write_node_file(Store& global, const FileName& name, const Store& local,
+                                                    const std::vector<FileName>& shards,
+                                                    const std::function<void()>& between);
+
+// The inverse for one rank: rebuilds its shard under `shard` in `local`, owned by that rank. Not verified
+// here: the caller checks the digest.
+[[nodiscard]] Status restore_shard(const Store& global, const FileName& node_file, Rank rank, Store& local,
+                                   const FileName& shard, const std::function<void()>& between);
+
+struct RankRegions {
+  Rank rank;
+  NodeId node;
+  std::vector<RegionInfo> regions;
+};
+// Writes the master file over node files in the same directory, synced.
+[[nodiscard]] Status write_master_file(Store& global, const DirName& dir, const std::vector<RankRegions>& ranks);
+
+// Checks every rank's regions and frame in a node file against `expected` without writing a shard: each block's
+// CRC-32C and SHA-256, and the digest.
+[[nodiscard]] Status verify_node_shard(const Store& global, const FileName& node_file, const ShardEntry& expected,
+                                       const std::function<void()>& between);
+
+}  // namespace cairn

@@ -1,0 +1,69 @@
+// A checked reader of JSON. Every access gives a value of the type asked for, and a default when it is not
+// there; the first thing that was wrong is remembered, with its place ("holdings[0].node"), and asked for once
+// at the end. Pure.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+
+namespace cairn {
+
+class JsonView {
+ public:
+  // `complaint` outlives every view made from this one; the first complaint is kept.
+  JsonView(const nlohmann::json* value, std::string place, std::string* complaint)
+      : value_(value), place_(std::move(place)), complaint_(complaint) {}
+
+  [[nodiscard]] JsonView operator[](const char* key) const;
+  [[nodiscard]] JsonView at(std::size_t index) const;
+  // Whether an object has a key, for keys that may be missing.
+  [[nodiscard]] bool has(const char* key) const;
+  // Elements of an array.
+  [[nodiscard]] std::size_t size() const;
+
+  [[nodiscard]] std::uint64_t number(std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const;
+  [[nodiscard]] std::uint32_t number32() const;
+  // A number below `limit`: an index.
+  [[nodiscard]] std::uint32_t below(std::size_t limit) const;
+  [[nodiscard]] bool boolean() const;
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] bool is_text() const;
+  // An array of exactly `count` elements.
+  void expect_size(std::size_t count) const;
+
+  // Says what is wrong with this value: "is 9, should be below 4".
+  void complain(std::string_view what) const;
+  [[nodiscard]] bool good() const { return complaint_->empty(); }
+
+ private:
+  const nlohmann::json* value_;  // null after a complaint
+  std::string place_;
+  std::string* complaint_;
+};
+
+namespace detail {
+[[nodiscard]] Status check_kind(const JsonView& root, std::string_view kind, std::uint64_t newest);
+}
+
+// Parses `text`, checks that it is of `kind` (which also names it in errors) and of a format not newer than
+// `newest`, and has `read` turn it into a T.
+template <class T, class Read>
+Result<T> read_json(const std::string& text, std::string_view kind, std::uint64_t newest, Read read) {
+  const auto root = nlohmann::json::parse(text, nullptr, false);
+  if (!root.is_object()) return fail(Code::corrupt, std::string(kind) + ": not JSON");
+  std::string complaint;
+  const JsonView view(&root, "", &complaint);
+  if (auto good = detail::check_kind(view, kind, newest); !good) return fail(good.error());
+  T value = read(view);
+  if (!complaint.empty()) return fail(Code::corrupt, std::string(kind) + ": " + complaint);
+  return value;
+}
+
+}  // namespace cairn

@@ -1,0 +1,163 @@
+#include "format/manifest.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "format/layout_json.hpp"
+#include "format/parity_file.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::uint64_t kManifestFormat = 1;
+constexpr std::string_view kNodeKind = "node manifest";
+constexpr int kIndent = 1;
+
+Json json_of(const PartnerHolding& partner) {
+  Json held = Json::array();
+  for (const auto& copies : partner.held) {
+    held.push_back(Json{{"owner", copies.owner.value}, {"shards", cairn::json_of(copies.shards)}});
+  }
+  return Json{{"k", partner.k}, {"held", std::move(held)}};
+}
+
+Json json_of(const ErasureHolding& erasure) {
+  Json members = Json::array();
+  for (const auto& shards : erasure.members) members.push_back(cairn::json_of(shards));
+  Json parity = Json::array();
+  for (const auto& entry : erasure.parity) {
+    parity.push_back(
+        Json{{"column", entry.column}, {"row", entry.row}, {"bytes", entry.bytes}, {"sha256", entry.digest.hex()}});
+  }
+  return Json{{"chunk_bytes", erasure.chunk_bytes}, {"members", std::move(members)}, {"parity", std::move(parity)}};
+}
+
+PartnerHolding partner_of(const JsonView& from, const Layout& layout, NodeId node) {
+  PartnerHolding partner;
+  partner.k = from["k"].number();
+  const JsonView held = from["held"];
+  std::set<NodeId> owners;
+  for (std::size_t i = 0; i < held.size() && held.good(); ++i) {
+    const JsonView copies = held.at(i);
+    const NodeId owner{copies["owner"].below(layout.nodes)};
+    if (owner == node) copies["owner"].complain("is this node itself");
+    if (!owners.insert(owner).second) copies["owner"].complain(fmt::format("is node {} once more", owner.value));
+    partner.held.push_back({owner, shards_of(copies["shards"], layout)});
+  }
+  return partner;
+}
+
+ParityEntry parity_of(const JsonView& from, std::size_t nodes, std::uint32_t rows, std::uint64_t chunk_bytes) {
+  ParityEntry entry;
+  entry.column = from["column"].below(nodes);
+  entry.row = from["row"].below(rows);
+  entry.bytes = from["bytes"].number();
+  if (from.good() && (entry.bytes < kParityHeaderBytes || entry.bytes - kParityHeaderBytes != chunk_bytes)) {
+    from["bytes"].complain(
+        fmt::format("is {}, should be {} and {} bytes of chunk", entry.bytes, kParityHeaderBytes, chunk_bytes));
+  }
+  entry.digest = digest_of(from["sha256"]);
+  return entry;
+}
+
+ErasureHolding erasure_of(const JsonView& from, const Layout& layout, NodeId node) {
+  ErasureHolding erasure;
+  erasure.chunk_bytes = from["chunk_bytes"].number();
+  if (layout.groups.empty()) from.complain("is there, but the layout has no groups");
+  if (!from.good()) return erasure;
+  const auto& group = layout.groups[layout.place_in_group(node).group];
+  const JsonView members = from["members"];
+  members.expect_size(group.size());
+  for (std::size_t i = 0; i < members.size() && members.good(); ++i) {
+    erasure.members.push_back(shards_of(members.at(i), layout));
+  }
+  const JsonView parity = from["parity"];
+  std::set<std::pair<std::uint32_t, std::uint32_t>> places;
+  for (std::size_t i = 0; i < parity.size() && parity.good(); ++i) {
+    erasure.parity.push_back(parity_of(parity.at(i), group.size(), layout.parity, erasure.chunk_bytes));
+    const auto& entry = erasure.parity.back();
+    if (!places.emplace(entry.column, entry.row).second) parity.at(i).complain("names a column and row once more");
+  }
+  return erasure;
+}
+
+Holding holding_of(const JsonView& from) {
+  Holding holding;
+  holding.layout = layout_of(from["layout"]);
+  holding.node = {from["node"].below(holding.layout.nodes)};
+  if (!from.good()) return holding;
+  if (from.has("own")) holding.own = shards_of(from["own"], holding.layout);
+  if (from.has("partner")) holding.partner = partner_of(from["partner"], holding.layout, holding.node);
+  if (from.has("erasure")) holding.erasure = erasure_of(from["erasure"], holding.layout, holding.node);
+  return holding;
+}
+
+Json begin_json(std::string_view kind) { return Json{{"kind", kind}, {"format", kManifestFormat}}; }
+
+}  // namespace
+
+Holding* NodeManifest::find(LayoutId layout) {
+  const auto found = std::ranges::find(holdings, layout, [](const Holding& holding) { return holding.layout.id(); });
+  return found == holdings.end() ? nullptr : &*found;
+}
+
+const Holding* NodeManifest::find(LayoutId layout) const {
+  const auto found = std::ranges::find(holdings, layout, [](const Holding& holding) { return holding.layout.id(); });
+  return found == holdings.end() ? nullptr : &*found;
+}
+
+std::string to_json(const NodeManifest& manifest) {
+  Json json = begin_json(kNodeKind);
+  put_identity(json, manifest.identity);
+  json["safe_point"] = manifest.safe_point;
+  Json holdings = Json::array();
+  for (const auto& holding : manifest.holdings) {
+    Json here{{"layout", cairn::json_of(holding.layout)}, {"node", holding.node.value}};
+    if (holding.own) here["own"] = cairn::json_of(*holding.own);
+    if (holding.partner) here["partner"] = json_of(*holding.partner);
+    if (holding.erasure) here["erasure"] = json_of(*holding.erasure);
+    holdings.push_back(std::move(here));
+  }
+  json["holdings"] = std::move(holdings);
+  return json.dump(kIndent) + "\n";
+}
+
+Result<NodeManifest> parse_node_manifest(const std::string& text) {
+  return read_json<NodeManifest>(text, kNodeKind, kManifestFormat, [](const JsonView& root) {
+    NodeManifest manifest;
+    manifest.identity = identity_of(root);
+    manifest.safe_point = root["safe_point"].number();
+    const JsonView holdings = root["holdings"];
+    std::set<LayoutId> layouts;
+    for (std::size_t i = 0; i < holdings.size() && holdings.good(); ++i) {
+      manifest.holdings.push_back(holding_of(holdings.at(i)));
+      const bool first = layouts.insert(manifest.holdings.back().layout.id()).second;
+      if (!first) holdings.at(i)["layout"].complain("is the layout of an earlier holding");
+    }
+    return manifest;
+  });
+}
+
+Status write_manifest(Store& store, const NodeManifest& manifest) {
+  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
+  return write_text(store, names::manifest(dir), to_json(manifest));
+}
+
+Result<NodeManifest> read_node_manifest(const Store& store, const DirName& dir) {
+  const FileName name = names::manifest(dir);
+  auto text = read_text(store, name);
+  if (!text) return fail(text.error());
+  auto manifest = parse_node_manifest(*text);
+  if (!manifest) return fail(manifest.error().in(name.path));
+  const Identity& is = manifest->identity;
+  if (names::snapshot(is.version, is.run) != dir) {
+    return fail(Code::corrupt,
+                fmt::format("{}: it is the manifest of {}", name.path, names::snapshot(is.version, is.run).path));
+  }
+  return manifest;
+}
+
+}  // namespace cairn

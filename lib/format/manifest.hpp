@@ -1,0 +1,104 @@
+// A manifest says what one store holds of one snapshot: identity, files with sizes and digests, and the
+// layouts they were placed by. It is JSON, written new, synced and renamed into place after the files it
+// names; a file that no manifest names does not count. FORMAT.md lists the keys.
+// Local: no call communicates.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "base/sha256.hpp"
+#include "format/shard.hpp"
+#include "store/store.hpp"
+#include "topology/layout.hpp"
+
+namespace cairn {
+
+// L2: shards of another node kept here.
+struct HeldCopies {
+  NodeId owner;
+  std::vector<ShardEntry> shards;
+  friend bool operator==(const HeldCopies&, const HeldCopies&) = default;
+};
+
+struct PartnerHolding {
+  std::uint64_t k = 0;  // number of this promotion to L2: chooses the placement
+  std::vector<HeldCopies> held;
+  friend bool operator==(const PartnerHolding&, const PartnerHolding&) = default;
+};
+
+// L3: parity kept here, and the shards of every member of the group, since a lost node takes its own
+// manifest with it.
+struct ParityEntry {
+  std::uint32_t column = 0;
+  std::uint32_t row = 0;
+  std::uint64_t bytes = 0;  // of the file, its header included
+  Sha256 digest;            // of the whole file
+  friend bool operator==(const ParityEntry&, const ParityEntry&) = default;
+};
+
+struct ErasureHolding {
+  std::uint64_t chunk_bytes = 0;
+  std::vector<std::vector<ShardEntry>> members;  // by index in the group: that node's shards, in volume order
+  std::vector<ParityEntry> parity;
+  friend bool operator==(const ErasureHolding&, const ErasureHolding&) = default;
+};
+
+// What is here under one layout, in which this store is node `node`.
+struct Holding {
+  Layout layout;
+  NodeId node;
+  std::optional<std::vector<ShardEntry>> own;  // L1: shards of this node's own ranks, by rank
+  std::optional<PartnerHolding> partner;
+  std::optional<ErasureHolding> erasure;
+  friend bool operator==(const Holding&, const Holding&) = default;
+};
+
+struct NodeManifest {
+  Identity identity;
+  std::uint64_t safe_point = 0;
+  std::vector<Holding> holdings;  // by layout; the first is the newest
+  friend bool operator==(const NodeManifest&, const NodeManifest&) = default;
+
+  [[nodiscard]] Holding* find(LayoutId layout);
+  [[nodiscard]] const Holding* find(LayoutId layout) const;
+};
+
+// L4: the whole snapshot on the global store.
+struct GlobalManifest {
+  Identity identity;
+  std::uint64_t safe_point = 0;
+  Layout layout;
+  std::vector<ShardEntry> shards;              // by rank
+  std::vector<std::uint64_t> node_file_bytes;  // by node
+  friend bool operator==(const GlobalManifest&, const GlobalManifest&) = default;
+};
+
+// One life of the job, on the global store.
+struct RunRecord {
+  Incarnation incarnation;
+  RunId run;
+  enum class Parent { undecided, fresh, snapshot } parent = Parent::undecided;
+  Identity parent_snapshot;  // when Parent::snapshot
+  bool snapshots = false;    // a snapshot of this life was sealed: the chain is not empty
+  bool finished = false;     // the chain ended here; the next start is fresh
+  friend bool operator==(const RunRecord&, const RunRecord&) = default;
+};
+
+// Inverse pairs. A newer format, a missing key or a value out of range is Code::corrupt and named.
+[[nodiscard]] std::string to_json(const NodeManifest& manifest);
+[[nodiscard]] Result<NodeManifest> parse_node_manifest(const std::string& text);
+[[nodiscard]] std::string to_json(const GlobalManifest& manifest);
+[[nodiscard]] Result<GlobalManifest> parse_global_manifest(const std::string& text);
+[[nodiscard]] std::string to_json(const RunRecord& record);
+[[nodiscard]] Result<RunRecord> parse_run_record(const std::string& text);
+
+[[nodiscard]] Status write_manifest(Store& store, const NodeManifest& manifest);
+[[nodiscard]] Result<NodeManifest> read_node_manifest(const Store& store, const DirName& dir);
+
+}  // namespace cairn

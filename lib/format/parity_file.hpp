@@ -1,0 +1,25 @@
+// The header of a parity file (L3): identity, layout, column and row, so that parity of two snapshots or two
+// layouts is never mixed. 4 KiB, then the parity bytes of one chunk. Pure.
+#pragma once
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "base/ids.hpp"
+
+namespace cairn {
+
+inline constexpr std::uint64_t kParityHeaderBytes = 4096;  // never changes
+
+struct ParityHeader {
+  Identity identity;
+  LayoutId layout;
+  std::uint32_t column = 0;
+  std::uint32_t row = 0;
+  std::uint64_t chunk_bytes = 0;
+  friend bool operator==(const ParityHeader&, const ParityHeader&) = default;
+};
+
+[[nodiscard]] Buffer encode(const ParityHeader& header);
+[[nodiscard]] Result<ParityHeader> decode_parity_header(Bytes bytes);
+
+}  // namespace cairn

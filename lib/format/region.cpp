@@ -1,0 +1,141 @@
+#include "format/region.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kMostDimensions = 32;            // HDF5 has no more
+constexpr std::uint64_t kLargestRegion = 1ULL << 56U;  // keeps every sum of sizes and offsets far from overflow
+
+std::uint32_t bytes_of_element(ElementType type) {
+  switch (type) {
+    case ElementType::opaque: return 0;
+    case ElementType::int8:
+    case ElementType::uint8: return 1;
+    case ElementType::int16:
+    case ElementType::uint16: return 2;
+    case ElementType::int32:
+    case ElementType::uint32:
+    case ElementType::float32: return 4;
+    case ElementType::int64:
+    case ElementType::uint64:
+    case ElementType::float64: return 8;
+  }
+  return 0;
+}
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// Dimensions of zero are left out, so that an empty region cannot hide absurd ones.
+bool fits(const std::vector<std::uint64_t>& shape, std::uint64_t element_bytes) {
+  std::uint64_t bytes = element_bytes;
+  for (const std::uint64_t length : shape) {
+    if (length == 0) continue;
+    if (length > kLargestRegion / bytes) return false;
+    bytes *= length;
+  }
+  return true;
+}
+
+tl::unexpected<Error> refuse(const RegionInfo& region, const std::string& what, const std::string& hint) {
+  return fail(Code::invalid_argument, fmt::format("region \"{}\": {}", region.name, what), hint);
+}
+
+Status check_name(const RegionInfo& region) {
+  const std::string& name = region.name;
+  if (name.empty()) return fail(Code::invalid_argument, "a region has no name", "names are 1 to 255 bytes long");
+  if (name.size() > kLongestName) {
+    return refuse(region, fmt::format("a name of {} bytes is too long", name.size()), "names are 1 to 255 bytes long");
+  }
+  if (name == "." || std::ranges::any_of(name, [](char c) { return c == '/' || is_control(c); })) {
+    return refuse(region, "this cannot be a name", "names have no '/' and no control characters and are not \".\"");
+  }
+  return {};
+}
+
+Status check_type(const RegionInfo& region) {
+  if (region.type > ElementType::float64) {
+    return refuse(region, fmt::format("element type {} is unknown", static_cast<unsigned>(region.type)),
+                  "0 (opaque) to 10 (float64)");
+  }
+  if (region.type == ElementType::opaque) {
+    if (region.element_bytes == 0) return refuse(region, "elements of 0 bytes", "an element has at least one byte");
+    if (region.type_name.size() > kLongestName || std::ranges::any_of(region.type_name, is_control)) {
+      return refuse(region, "the type's name cannot be", "at most 255 bytes, no control characters");
+    }
+    return {};
+  }
+  const std::uint32_t bytes = bytes_of_element(region.type);
+  if (region.element_bytes != bytes) {
+    return refuse(region, fmt::format("elements of {} bytes are not {}", region.element_bytes, name(region.type)),
+                  fmt::format("{} bytes", bytes));
+  }
+  if (!region.type_name.empty()) return refuse(region, "a type's name is for opaque types only", "leave it empty");
+  return {};
+}
+
+Status check_shape(const RegionInfo& region) {
+  if (region.shape.size() > kMostDimensions || region.global_shape.size() > kMostDimensions) {
+    return refuse(region, "it has too many dimensions", fmt::format("at most {}", kMostDimensions));
+  }
+  if (!fits(region.shape, region.element_bytes) || !fits(region.global_shape, region.element_bytes)) {
+    return refuse(region, "it is too large", fmt::format("at most {} bytes", kLargestRegion));
+  }
+  if (region.global_shape.empty() && region.global_offset.empty()) return {};
+  if (region.global_shape.size() != region.shape.size() || region.global_offset.size() != region.shape.size()) {
+    return refuse(region, "its place in a global array has another number of dimensions",
+                  fmt::format("{}, as the region itself", region.shape.size()));
+  }
+  for (std::size_t i = 0; i < region.shape.size(); ++i) {
+    if (region.global_offset[i] > region.global_shape[i] ||
+        region.shape[i] > region.global_shape[i] - region.global_offset[i]) {
+      return refuse(region,
+                    fmt::format("dimension {}: {} elements at {} do not fit a global array of {}", i, region.shape[i],
+                                region.global_offset[i], region.global_shape[i]),
+                    "offset + length ≤ global length");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t RegionInfo::elements() const {
+  std::uint64_t count = 1;
+  for (const std::uint64_t length : shape) count *= length;
+  return count;
+}
+
+std::string RegionInfo::type_text() const {
+  std::string text(cairn::name(type));
+  if (type == ElementType::opaque) text += fmt::format("({}, {} B)", type_name, element_bytes);
+  for (const std::uint64_t length : shape) text += fmt::format("[{}]", length);
+  return text;
+}
+
+std::string_view name(ElementType type) {
+  switch (type) {
+    case ElementType::opaque: return "opaque";
+    case ElementType::int8: return "int8";
+    case ElementType::int16: return "int16";
+    case ElementType::int32: return "int32";
+    case ElementType::int64: return "int64";
+    case ElementType::uint8: return "uint8";
+    case ElementType::uint16: return "uint16";
+    case ElementType::uint32: return "uint32";
+    case ElementType::uint64: return "uint64";
+    case ElementType::float32: return "float32";
+    case ElementType::float64: return "float64";
+  }
+  return "unknown";
+}
+
+Status check(const RegionInfo& region) {
+  return check_name(region).and_then([&] { return check_type(region); }).and_then([&] { return check_shape(region); });
+}
+
+}  // namespace cairn

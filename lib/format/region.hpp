@@ -1,0 +1,50 @@
+// What is known of one protected variable: its name, element type and shape, and where it lies in a larger
+// array when it is a part of one. Plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+
+namespace cairn {
+
+// Stored in files; the numbers never change.
+enum class ElementType : std::uint8_t {
+  opaque = 0,  // a trivially copyable type of the user's, known by name and size
+  int8 = 1,
+  int16 = 2,
+  int32 = 3,
+  int64 = 4,
+  uint8 = 5,
+  uint16 = 6,
+  uint32 = 7,
+  uint64 = 8,
+  float32 = 9,
+  float64 = 10,
+};
+
+struct RegionInfo {
+  std::string name;  // 1 … 255 bytes, no '/' and no control characters
+  ElementType type = ElementType::opaque;
+  std::uint32_t element_bytes = 1;
+  std::string type_name;                     // of opaque types; empty otherwise
+  std::vector<std::uint64_t> shape;          // slowest dimension first; empty: a scalar
+  std::vector<std::uint64_t> global_shape;   // of the array it is a part of; empty: none
+  std::vector<std::uint64_t> global_offset;  // where its first element lies there; as long as global_shape
+
+  [[nodiscard]] std::uint64_t elements() const;
+  [[nodiscard]] std::uint64_t size_bytes() const { return elements() * element_bytes; }
+  // "float64[100][20]"
+  [[nodiscard]] std::string type_text() const;
+  friend bool operator==(const RegionInfo&, const RegionInfo&) = default;
+};
+
+[[nodiscard]] std::string_view name(ElementType type);
+// Refuses what no shard can hold: names and shapes outside the limits above.
+[[nodiscard]] Status check(const RegionInfo& region);
+
+}  // namespace cairn

@@ -1,0 +1,129 @@
+// A shard is one rank's part of a snapshot: a file in Cairn's container format. FORMAT.md says where each
+// byte lies. It is written in one pass by the rank, with a CRC-32C per block; its head then fills in a
+// SHA-256 per block and takes the shard's digest, which goes into manifests. A shard is valid under its
+// final name only with a good header; the header is written last.
+//
+// A parser trusts nothing: every length is checked before use, and each error names what is wrong.
+// Local: no call communicates.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "base/sha256.hpp"
+#include "format/region.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+// Never change.
+inline constexpr std::uint64_t kShardHeaderBytes = 4096;
+inline constexpr std::uint64_t kShardAlignment = 4096;  // of the data section and of what follows it
+inline constexpr std::uint64_t kRegionAlignment = 64;
+inline constexpr std::uint64_t kBlockBytes = kMiB;
+inline constexpr std::uint32_t kShardFormat = 1;
+
+struct ShardHeader {
+  Identity identity;
+  std::uint64_t safe_point = 0;  // calls of snapshot() in the life of the chain, this one included
+  Rank rank;
+  std::uint32_t ranks = 0;  // application ranks in the job
+  std::uint32_t regions = 0;
+  std::uint64_t table_bytes = 0;
+  std::uint64_t data_offset = 0;
+  std::uint64_t data_bytes = 0;  // up to the end of the last region
+  std::uint32_t table_crc = 0;
+
+  [[nodiscard]] std::uint64_t blocks() const { return round_up(data_bytes, kBlockBytes) / kBlockBytes; }
+  [[nodiscard]] std::uint64_t crc_offset() const { return data_offset + round_up(data_bytes, kShardAlignment); }
+  [[nodiscard]] std::uint64_t sha_offset() const { return crc_offset() + round_up(blocks() * 4, kShardAlignment); }
+  [[nodiscard]] std::uint64_t file_bytes() const { return sha_offset() + round_up(blocks() * 32, kShardAlignment); }
+  friend bool operator==(const ShardHeader&, const ShardHeader&) = default;
+};
+
+// Inverse pair: the 4 KiB header.
+[[nodiscard]] Buffer encode(const ShardHeader& header);
+[[nodiscard]] Result<ShardHeader> decode_shard_header(Bytes bytes);
+
+// One region as a writer sees it. `offset` is from the start of the file.
+struct PlacedRegion {
+  RegionInfo info;
+  std::uint64_t offset = 0;
+};
+[[nodiscard]] Buffer encode(const std::vector<PlacedRegion>& table);
+[[nodiscard]] Result<std::vector<PlacedRegion>> decode_region_table(Bytes bytes, const ShardHeader& header);
+
+// What manifests know of a shard.
+struct ShardEntry {
+  Rank rank;
+  std::uint64_t bytes = 0;  // of the file
+  Sha256 digest;            // SHA-256 over header, region table, CRC table and SHA table
+  friend bool operator==(const ShardEntry&, const ShardEntry&) = default;
+};
+
+struct RegionData {
+  RegionInfo info;
+  Bytes bytes;  // info.size_bytes() long; the caller's
+};
+
+struct ShardIdentity {
+  Identity identity;
+  std::uint64_t safe_point = 0;
+  Rank rank;
+  std::uint32_t ranks = 0;
+};
+
+// Size of the file that write_shard() makes of these regions.
+[[nodiscard]] std::uint64_t shard_file_bytes(std::span<const RegionData> regions);
+
+// Writes a shard in one pass and gives it its name; not synced. Returns the file's size.
+[[nodiscard]] Result<std::uint64_t> write_shard(Store& store, const FileName& name, const ShardIdentity& who,
+                                                std::span<const RegionData> regions);
+
+// A shard open for reading, header and region table parsed and checked.
+class Shard {
+ public:
+  static Result<Shard> open(const Store& store, const FileName& name);
+
+  [[nodiscard]] const ShardHeader& header() const { return header_; }
+  [[nodiscard]] const std::vector<PlacedRegion>& regions() const { return regions_; }
+  [[nodiscard]] const Reader& file() const { return *file_; }
+  // Position of a region by name, or not_found.
+  [[nodiscard]] Result<std::size_t> find(const std::string& name) const;
+
+  struct Target {
+    std::size_t region;  // position in regions()
+    MutableBytes into;   // exactly as long as the region
+  };
+  // Copies regions out, checking the CRC of every block they touch; with `sha`, also its SHA-256.
+  [[nodiscard]] Status read(std::span<const Target> targets, bool sha) const;
+
+  // Header, table, CRC table and SHA table, as the digest covers them; what a shard is rebuilt from together
+  // with its regions' bytes.
+  [[nodiscard]] Result<Buffer> frame() const;
+
+ private:
+  std::string name_;
+  std::shared_ptr<const Reader> file_;
+  ShardHeader header_;
+  std::vector<PlacedRegion> regions_;
+  std::vector<std::uint32_t> by_name_;  // positions in regions_, in name order
+};
+
+// Checks every block's CRC, fills in the SHA-256 table of a freshly written shard, syncs the file, and
+// returns its entry. Calls `between` after every block so that its caller can do other work.
+[[nodiscard]] Result<ShardEntry> digest_shard(Store& store, const FileName& name, const std::function<void()>& between);
+
+// The inverse question: are these the bytes that were digested? Reads everything: padding, every block's CRC and
+// SHA-256, and the digest against `expected`. Code::corrupt says where.
+[[nodiscard]] Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected,
+                                  const std::function<void()>& between);
+
+}  // namespace cairn

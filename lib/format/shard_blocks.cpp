@@ -1,0 +1,38 @@
+#include "format/shard_blocks.hpp"
+
+#include "codec/crc32c.hpp"
+
+namespace cairn {
+
+Status ShardBlocks::load_tables(bool sha) {
+  crcs_.resize(header_.blocks() * kCrcBytes);
+  if (sha) shas_.resize(header_.blocks() * kShaBytes);
+  return file_.read(header_.crc_offset(), crcs_).and_then([&] {
+    return sha ? file_.read(header_.sha_offset(), shas_) : Status();
+  });
+}
+
+Result<Bytes> ShardBlocks::bytes(std::uint64_t block) {
+  const std::uint64_t offset = header_.data_offset + block * kBlockBytes;
+  const std::uint64_t length = block_length(header_, block);
+  if (!mapping_.empty()) return mapping_.subspan(offset, length);
+  buffer_.resize(kBlockBytes);
+  const MutableBytes into = MutableBytes(buffer_).first(length);
+  if (auto read = file_.read(offset, into); !read) return fail(read.error());
+  return Bytes(into);
+}
+
+Status ShardBlocks::check_crc(std::uint64_t block, std::uint32_t is) const {
+  const auto should = ByteReader(Bytes(crcs_).subspan(block * kCrcBytes)).get<std::uint32_t>();
+  if (is != should) return fail(wrong_crc(header_, block, is, should));
+  return {};
+}
+
+Status ShardBlocks::check_sha(std::uint64_t block, Bytes bytes) const {
+  Sha256 should;
+  std::memcpy(should.bytes.data(), shas_.data() + block * kShaBytes, kShaBytes);
+  if (const Sha256 is = sha256(bytes); is != should) return fail(wrong_sha(header_, block, is, should));
+  return {};
+}
+
+}  // namespace cairn

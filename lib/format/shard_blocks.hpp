@@ -1,0 +1,28 @@
+// The blocks of a stored shard's data section, with the checksums they should have. Local.
+#pragma once
+
+#include "format/shard_codec.hpp"
+
+namespace cairn {
+
+class ShardBlocks {
+ public:
+  ShardBlocks(const Reader& file, const ShardHeader& header) : file_(file), header_(header), mapping_(file.mapping()) {}
+
+  // Reads the CRC table and, with `sha`, the SHA table; needed before any check.
+  Status load_tables(bool sha);
+  // A block's bytes; valid until the next call.
+  Result<Bytes> bytes(std::uint64_t block);
+  [[nodiscard]] Status check_crc(std::uint64_t block, std::uint32_t is) const;
+  [[nodiscard]] Status check_sha(std::uint64_t block, Bytes bytes) const;
+
+ private:
+  const Reader& file_;
+  const ShardHeader& header_;
+  Bytes mapping_;
+  Buffer buffer_;
+  Buffer crcs_;
+  Buffer shas_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,194 @@
+#include "format/shard_codec.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "codec/crc32c.hpp"
+#include "format/header_block.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr HeaderKind kShardKind{"CAIRNSHD", "shard", kShardFormat};
+static_assert(kShardHeaderBytes == kHeaderBlockBytes);
+
+constexpr std::size_t kKeyedDigestBytes = 32;      // zeros today
+constexpr std::uint64_t kLeastEntryBytes = 37;     // of a scalar without a name
+constexpr std::uint64_t kMostBytes = 1ULL << 60U;  // keeps every sum of lengths far from overflow
+constexpr std::uint32_t kMostDimensions = 32;
+
+tl::unexpected<Error> bad_table(std::size_t region, const std::string& what) {
+  return fail(Code::corrupt, fmt::format("region table: region {}: {}", region, what));
+}
+
+std::vector<std::uint64_t> get_numbers(ByteReader& in, std::uint32_t count) {
+  std::vector<std::uint64_t> numbers(count);
+  for (auto& number : numbers) number = in.get<std::uint64_t>();
+  return numbers;
+}
+
+struct Entry {
+  PlacedRegion region;
+  std::uint64_t bytes = 0;
+};
+
+Result<Entry> get_entry(ByteReader& in, std::size_t index) {
+  Entry entry;
+  RegionInfo& info = entry.region.info;
+  entry.region.offset = in.get<std::uint64_t>();
+  entry.bytes = in.get<std::uint64_t>();
+  info.name = in.get_text();
+  info.type = static_cast<ElementType>(in.get<std::uint8_t>());
+  info.element_bytes = in.get<std::uint32_t>();
+  info.type_name = in.get_text();
+  const auto dimensions = in.get<std::uint32_t>();
+  if (dimensions > kMostDimensions) return bad_table(index, fmt::format("{} dimensions", dimensions));
+  info.shape = get_numbers(in, dimensions);
+  const auto global_dimensions = in.get<std::uint32_t>();
+  if (global_dimensions > kMostDimensions) return bad_table(index, fmt::format("{} dimensions", global_dimensions));
+  info.global_shape = get_numbers(in, global_dimensions);
+  info.global_offset = get_numbers(in, global_dimensions);
+  if (!in.good()) return bad_table(index, "the table ends in the middle of it");
+  if (auto good = check(info); !good) return bad_table(index, good.error().message);
+  if (entry.bytes != info.size_bytes()) {
+    return bad_table(index,
+                     fmt::format("\"{}\" is {} bytes long, should be {}", info.name, entry.bytes, info.size_bytes()));
+  }
+  return entry;
+}
+
+}  // namespace
+
+Buffer encode(const ShardHeader& header) {
+  ByteWriter out = begin_header(kShardKind);
+  out.put(header.identity.incarnation.value);
+  out.put(header.identity.version.value);
+  out.put(header.identity.run.value);
+  out.put(header.safe_point);
+  out.put(header.rank.value);
+  out.put(header.ranks);
+  out.put(header.regions);
+  out.put(header.table_crc);
+  out.put(header.table_bytes);
+  out.put(header.data_offset);
+  out.put(header.data_bytes);
+  out.pad_to(out.size() + kKeyedDigestBytes);
+  return seal_header(std::move(out));
+}
+
+Result<ShardHeader> decode_shard_header(Bytes bytes) {
+  auto in = open_header(bytes, kShardKind);
+  if (!in) return fail(in.error());
+  ShardHeader header;
+  header.identity.incarnation = {in->get<std::uint32_t>()};
+  header.identity.version = {in->get<std::uint32_t>()};
+  header.identity.run = {in->get<std::uint64_t>()};
+  header.safe_point = in->get<std::uint64_t>();
+  header.rank = {in->get<std::uint32_t>()};
+  header.ranks = in->get<std::uint32_t>();
+  header.regions = in->get<std::uint32_t>();
+  header.table_crc = in->get<std::uint32_t>();
+  header.table_bytes = in->get<std::uint64_t>();
+  header.data_offset = in->get<std::uint64_t>();
+  header.data_bytes = in->get<std::uint64_t>();
+
+  if (header.rank.value >= header.ranks) {
+    return fail(Code::corrupt,
+                fmt::format("shard header: rank is {}, should be below {}", header.rank.value, header.ranks));
+  }
+  if (header.table_bytes > kMostBytes || header.data_bytes > kMostBytes ||
+      header.table_bytes / kLeastEntryBytes < header.regions) {
+    return fail(Code::corrupt, fmt::format("shard header: {} regions, {} bytes of table and {} bytes of data cannot be",
+                                           header.regions, header.table_bytes, header.data_bytes));
+  }
+  const std::uint64_t data_offset = round_up(kShardHeaderBytes + header.table_bytes, kShardAlignment);
+  if (header.data_offset != data_offset) {
+    return fail(Code::corrupt, fmt::format("shard header: the data section is at byte {}, should be at {}",
+                                           header.data_offset, data_offset));
+  }
+  return header;
+}
+
+void put_entry(ByteWriter& out, const RegionInfo& info, std::uint64_t offset) {
+  out.put(offset);
+  out.put(info.size_bytes());
+  out.put_text(info.name);
+  out.put(info.type);
+  out.put(info.element_bytes);
+  out.put_text(info.type_name);
+  out.put(static_cast<std::uint32_t>(info.shape.size()));
+  for (const std::uint64_t length : info.shape) out.put(length);
+  out.put(static_cast<std::uint32_t>(info.global_shape.size()));
+  for (const std::uint64_t length : info.global_shape) out.put(length);
+  for (const std::uint64_t offset_there : info.global_offset) out.put(offset_there);
+}
+
+Buffer encode(const std::vector<PlacedRegion>& table) {
+  ByteWriter out;
+  for (const auto& region : table) put_entry(out, region.info, region.offset);
+  return out.take();
+}
+
+Result<std::vector<PlacedRegion>> decode_region_table(Bytes bytes, const ShardHeader& header) {
+  if (bytes.size() != header.table_bytes) {
+    return fail(Code::corrupt,
+                fmt::format("region table: {} bytes long, should be {}", bytes.size(), header.table_bytes));
+  }
+  if (const std::uint32_t is = crc32c(bytes); is != header.table_crc) {
+    return fail(Code::corrupt, fmt::format("region table: CRC-32C is {:08x}, should be {:08x}", is, header.table_crc));
+  }
+  ByteReader in(bytes);
+  std::vector<PlacedRegion> table;
+  table.reserve(header.regions);  // no more than the table has room for: the header is checked for that
+  std::uint64_t end = header.data_offset;
+  const std::uint64_t section_end = header.data_offset + header.data_bytes;
+  for (std::size_t i = 0; i < header.regions; ++i) {
+    auto entry = get_entry(in, i);
+    if (!entry) return fail(entry.error());
+    const std::uint64_t offset = entry->region.offset;
+    if (offset < end || offset % kRegionAlignment != 0 || offset > section_end || entry->bytes > section_end - offset) {
+      return bad_table(i, fmt::format("{} bytes at {} are not in order within the data section", entry->bytes, offset));
+    }
+    end = offset + entry->bytes;
+    table.push_back(std::move(entry->region));
+  }
+  if (in.remaining() != 0) {
+    return fail(Code::corrupt, fmt::format("region table: {} bytes too many at its end", in.remaining()));
+  }
+  if (end != section_end) {
+    return fail(Code::corrupt,
+                fmt::format("region table: the last region ends at {}, should end at {}", end, section_end));
+  }
+  std::unordered_set<std::string_view> names(table.size() * 2);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (!names.insert(table[i].info.name).second) {
+      return bad_table(i, fmt::format("a second one named \"{}\"", table[i].info.name));
+    }
+  }
+  return table;
+}
+
+std::uint64_t block_length(const ShardHeader& header, std::uint64_t block) {
+  return std::min(kBlockBytes, header.data_bytes - block * kBlockBytes);
+}
+
+Error wrong_crc(const ShardHeader& header, std::uint64_t block, std::uint32_t is, std::uint32_t should) {
+  return {Code::corrupt,
+          fmt::format("block {} of {}: CRC-32C is {:08x}, should be {:08x}", block, header.blocks(), is, should),
+          {}};
+}
+
+Error wrong_sha(const ShardHeader& header, std::uint64_t block, const Sha256& is, const Sha256& should) {
+  return {Code::corrupt,
+          fmt::format("block {} of {}: SHA-256 is {}, should be {}", block, header.blocks(), is.hex(), should.hex()),
+          {}};
+}
+
+Error wrong_digest(const Sha256& is, const Sha256& should) {
+  return {Code::corrupt, fmt::format("the digest is {}, should be {}", is.hex(), should.hex()), {}};
+}
+
+}  // namespace cairn

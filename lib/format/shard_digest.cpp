@@ -1,0 +1,96 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "codec/crc32c.hpp"
+#include "format/shard_blocks.hpp"
+
+namespace cairn {
+namespace {
+
+// Calls `visit` for every block whose CRC is right, and `between` after each.
+template <class Visit>
+Status walk_blocks(const Shard& shard, bool sha, const std::function<void()>& between, Visit visit) {
+  ShardBlocks blocks(shard.file(), shard.header());
+  if (auto loaded = blocks.load_tables(sha); !loaded) return loaded;
+  for (std::uint64_t block = 0; block < shard.header().blocks(); ++block) {
+    auto bytes = blocks.bytes(block);
+    if (!bytes) return fail(bytes.error());
+    if (auto good = blocks.check_crc(block, crc32c(*bytes)); !good) return good;
+    if (auto good = visit(blocks, block, *bytes); !good) return good;
+    if (between) between();
+  }
+  return {};
+}
+
+Status check_zeros(const Reader& file, std::uint64_t from, std::uint64_t to) {
+  Buffer bytes(to - from);
+  if (auto read = file.read(from, bytes); !read) return read;
+  const auto bad = std::ranges::find_if(bytes, [](std::byte b) { return b != std::byte{}; });
+  if (bad == bytes.end()) return {};
+  return fail(Code::corrupt, fmt::format("padding byte {} is {:#04x}, should be 0", from + (bad - bytes.begin()),
+                                         std::to_integer<unsigned>(*bad)));
+}
+
+Status check_padding(const Shard& shard) {
+  const ShardHeader& header = shard.header();
+  const Reader& file = shard.file();
+  return check_zeros(file, kShardHeaderBytes + header.table_bytes, header.data_offset)
+      .and_then([&] { return check_zeros(file, header.data_offset + header.data_bytes, header.crc_offset()); })
+      .and_then(
+          [&] { return check_zeros(file, header.crc_offset() + header.blocks() * kCrcBytes, header.sha_offset()); })
+      .and_then(
+          [&] { return check_zeros(file, header.sha_offset() + header.blocks() * kShaBytes, header.file_bytes()); });
+}
+
+}  // namespace
+
+Result<ShardEntry> digest_shard(Store& store, const FileName& name, const std::function<void()>& between) {
+  auto shard = Shard::open(store, name);
+  if (!shard) return fail(shard.error());
+  auto frame = shard->frame();
+  if (!frame) return fail(frame.error());
+
+  const ShardHeader& header = shard->header();
+  Buffer shas;
+  shas.reserve(header.blocks() * kShaBytes);
+  auto walked = walk_blocks(*shard, false, between, [&](const ShardBlocks&, std::uint64_t, Bytes bytes) -> Status {
+    const Sha256 digest = sha256(bytes);
+    shas.insert(shas.end(), digest.bytes.begin(), digest.bytes.end());
+    return {};
+  });
+  if (!walked) return fail(walked.error().in(name.path));
+  if (!shas.empty()) {
+    if (auto patched = store.patch(name, header.sha_offset(), shas); !patched) return fail(patched.error());
+  }
+  if (auto synced = store.sync(name); !synced) return fail(synced.error());
+  std::ranges::copy(shas, frame->end() - static_cast<std::ptrdiff_t>(shas.size()));
+  return ShardEntry{header.rank, header.file_bytes(), sha256(*frame)};
+}
+
+Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected,
+                    const std::function<void()>& between) {
+  auto shard = Shard::open(store, name);
+  if (!shard) return fail(shard.error());
+  const ShardHeader& header = shard->header();
+  if (header.rank != expected.rank) {
+    return fail(Code::corrupt, fmt::format("{}: a shard of rank {}, should be rank {}'s", name.path, header.rank.value,
+                                           expected.rank.value));
+  }
+  if (header.file_bytes() != expected.bytes) {
+    return fail(Code::corrupt,
+                fmt::format("{}: {} bytes long, should be {}", name.path, header.file_bytes(), expected.bytes));
+  }
+  auto frame = shard->frame();
+  if (!frame) return fail(frame.error());
+  // Blocks first: of two errors, the one that says where helps more.
+  auto good = walk_blocks(*shard, true, between, [](const ShardBlocks& blocks, std::uint64_t block, Bytes bytes) {
+                return blocks.check_sha(block, bytes);
+              }).and_then([&] { return check_padding(*shard); });
+  if (!good) return fail(good.error().in(name.path));
+  if (const Sha256 is = sha256(*frame); is != expected.digest)
+    return fail(wrong_digest(is, expected.digest).in(name.path));
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,338 @@
+#include "level/erasure_decode.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/sha256.hpp"
+#include "codec/reed_solomon.hpp"
+#include "format/parity_file.hpp"
+#include "level/exchange.hpp"
+#include "level/volume.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::uint32_t kFirstStreamTag = 16;
+constexpr std::uint32_t kTags = 32768;
+
+struct GroupCode {
+  const Layout& layout;
+  const std::vector<NodeId>& members;
+  ErasureShape shape;
+
+  GroupCode(const RestoreTask& task, const Delivery& delivery)
+      : layout(task.layouts.at(delivery.layout)),
+        members(layout.groups[layout.place_in_group(delivery.owner).group]),
+        shape{static_cast<std::uint32_t>(members.size()), layout.parity} {}
+
+  [[nodiscard]] std::uint32_t group(const Delivery& delivery) const {
+    return layout.place_in_group(delivery.owner).group;
+  }
+};
+
+using GroupKey = std::pair<LayoutId, std::uint32_t>;
+using Tables = std::map<GroupKey, GroupTables>;
+
+// A member that has parity of the group holds the tables of all its members.
+Peer holder_of_tables(const Delivery& delivery, const ErasureShape& shape) {
+  for (const auto& chunk : delivery.chunks) {
+    for (const Piece& piece : chunk) {
+      if (piece.row >= shape.data()) return piece.holder;
+    }
+  }
+  return delivery.holder;
+}
+
+Buffer encode(const GroupTables& tables) {
+  ByteWriter out;
+  out.put(tables.chunk_bytes);
+  for (const auto& member : tables.members) {
+    out.put(static_cast<std::uint32_t>(member.size()));
+    out.put(encode_entries(member));
+  }
+  return out.take();
+}
+
+Result<GroupTables> decode_tables(Bytes bytes) {
+  ByteReader in(bytes);
+  GroupTables tables;
+  tables.chunk_bytes = in.get<std::uint64_t>();
+  while (in.good() && in.remaining() > 0) {
+    const auto count = in.get<std::uint32_t>();
+    auto shards = decode_entries(in.get_bytes(count * kEntryBytes));
+    if (!shards) return fail(shards.error());
+    tables.members.push_back(std::move(*shards));
+  }
+  if (!in.good() || tables.chunk_bytes == 0) {
+    return fail(Code::corrupt, "the tables of an erasure group could not be read");
+  }
+  return tables;
+}
+
+// Every head learns the tables of every group that decodes.
+Result<Tables> share_tables(Comm& heads, const NodeContext& node, const RestoreTask& task) {
+  std::map<GroupKey, Peer> wanted;
+  for (const Delivery& delivery : task.deliveries) {
+    const GroupCode code(task, delivery);
+    wanted.emplace(GroupKey{delivery.layout, code.group(delivery)}, holder_of_tables(delivery, code.shape));
+  }
+  Tables tables;
+  for (const auto& [key, holder] : wanted) {
+    Buffer mine;
+    const Holding* holding = task.manifest != nullptr ? task.manifest->find(key.first) : nullptr;
+    if (holder.value == node.me.value && holding != nullptr && holding->erasure) {
+      mine = encode({holding->erasure->chunk_bytes, holding->erasure->members});
+    }
+    auto bytes = heads.broadcast(mine, holder);
+    if (!bytes) return fail(bytes.error());
+    auto decoded = decode_tables(*bytes);
+    if (!decoded) return fail(decoded.error());
+    tables[key] = std::move(*decoded);
+  }
+  return tables;
+}
+
+// The files behind a piece, in this node's store.
+std::vector<VolumeFile> piece_files(const NodeContext& node, const RestoreTask& task, const GroupCode& code,
+                                    const Piece& piece, std::uint32_t column, LayoutId layout,
+                                    const GroupTables& tables) {
+  const DirName dir = node.dir(task.snapshot);
+  if (piece.row >= code.shape.data()) {
+    return {
+        {names::parity(dir, {column, piece.row - code.shape.data(), layout}), kParityHeaderBytes + tables.chunk_bytes}};
+  }
+  const std::uint32_t member = code.shape.data_holder(column, piece.row);
+  if (!piece.copies) return shard_files(dir, tables.members[member]);
+  std::vector<VolumeFile> files;
+  for (const ShardEntry& shard : tables.members[member]) {
+    files.push_back({names::copy(dir, {code.members[member], shard.rank, layout}), shard.bytes});
+  }
+  return files;
+}
+
+// A shard being put together from several chunks.
+struct Sink {
+  std::unique_ptr<Writer> writer;
+  std::uint64_t bytes = 0;
+};
+
+// One delivery: where its shard lies in the owner's volume.
+struct Span {
+  std::uint32_t owner_index = 0;
+  std::uint64_t begin = 0;
+  ShardEntry shard;
+};
+
+std::optional<Span> find_span(const GroupCode& code, const Delivery& delivery, const GroupTables& tables) {
+  Span span;
+  span.owner_index = code.layout.place_in_group(delivery.owner).index;
+  if (span.owner_index >= tables.members.size()) return {};
+  for (const ShardEntry& shard : tables.members[span.owner_index]) {
+    span.shard = shard;
+    if (shard.rank == delivery.rank) return span;
+    span.begin += shard.bytes;
+  }
+  return {};
+}
+
+// Builds the streams of all deliveries that touch this node.
+class Decoder {
+ public:
+  Decoder(const NodeContext& node, const RestoreTask& task, const Tables& tables)
+      : node_(node), task_(task), tables_(tables) {}
+
+  Status add(std::size_t index) {
+    const Delivery& delivery = task_.deliveries[index];
+    const GroupCode code(task_, delivery);
+    const GroupTables& tables = tables_.at({delivery.layout, code.group(delivery)});
+    const auto span = find_span(code, delivery, tables);
+    if (!span)
+      return fail(Code::corrupt, "the tables of the group do not name rank " + std::to_string(delivery.rank.value));
+
+    std::shared_ptr<Sink> sink;
+    Status created;
+    if (delivery.to.value == node_.me.value) {
+      sink = std::make_shared<Sink>();
+      sink->bytes = span->shard.bytes;
+      auto writer = node_.local->create(names::shard(node_.dir(task_.snapshot), delivery.rank), sink->bytes,
+                                        names::owner_rank(delivery.rank));
+      if (writer)
+        sink->writer = std::move(*writer);
+      else
+        created = fail(writer.error());
+      sinks_.emplace_back(index, span->shard, sink);
+    }
+    for (std::uint32_t t = 0; t < delivery.chunks.size(); ++t) {
+      const std::uint64_t lo = std::max(span->begin, t * tables.chunk_bytes);
+      const std::uint64_t hi = std::min(span->begin + span->shard.bytes, (t + 1) * tables.chunk_bytes);
+      if (lo >= hi) continue;
+      if (auto status = add_chunk(code, delivery, tables, *span, t, lo, hi, sink); !status) return status;
+    }
+    return created;
+  }
+
+  [[nodiscard]] Result<RestoreOutcome> run(Comm& heads);
+
+ private:
+  Status add_chunk(const GroupCode& code, const Delivery& delivery, const GroupTables& tables, const Span& span,
+                   std::uint32_t t, std::uint64_t lo, std::uint64_t hi, const std::shared_ptr<Sink>& sink) {
+    const std::uint32_t column = code.shape.column_of_chunk(span.owner_index, t);
+    const std::uint64_t in_chunk = lo - t * tables.chunk_bytes;
+    Incoming stream{order_, {}, hi - lo, {}};
+    std::vector<std::uint32_t> have;
+    for (const Piece& piece : delivery.chunks[t]) {
+      const Tag tag{kFirstStreamTag + next_tag_++ % (kTags - kFirstStreamTag)};
+      const bool mine = piece.holder.value == node_.me.value;
+      Incoming::Input input{piece.holder, tag, {}};
+      if (mine) {
+        const ReadAt read = reader(code, piece, column, delivery.layout, tables, in_chunk);
+        if (sink)
+          input = {{}, tag, read};
+        else
+          outgoing_.push_back({order_, delivery.to, tag, hi - lo, read});
+        if (!sink) senders_.push_back(&delivery);
+      }
+      stream.inputs.push_back(std::move(input));
+      have.push_back(piece.row);
+    }
+    ++order_;
+    if (!sink) return {};
+
+    auto rs = ReedSolomon::create(code.shape.data(), code.shape.m);
+    if (!rs) return fail(rs.error());
+    // Sources send whatever happens here, so a failure is carried by the stream.
+    auto row = rs->decode_row(code.shape.data_row(span.owner_index, column), have);
+    const std::uint64_t at = lo - span.begin;
+    auto buffer = std::make_shared<Buffer>(kSliceBytes);
+    stream.consume = [sink, at, buffer, code_row = std::move(row)](std::uint64_t offset,
+                                                                   std::span<const Bytes> in) -> Status {
+      if (!code_row) return fail(code_row.error());
+      const MutableBytes slice = MutableBytes(*buffer).first(in.front().size());
+      code_row->apply(in, slice);
+      if (!sink->writer) return {};
+      return sink->writer->write(at + offset, slice);
+    };
+    incoming_.push_back(std::move(stream));
+    sink_of_stream_.push_back(sinks_.size() - 1);
+    return {};
+  }
+
+  ReadAt reader(const GroupCode& code, const Piece& piece, std::uint32_t column, LayoutId layout,
+                const GroupTables& tables, std::uint64_t in_chunk) const {
+    auto volume =
+        std::make_shared<VolumeReader>(*node_.local, piece_files(node_, task_, code, piece, column, layout, tables));
+    std::uint64_t start = kParityHeaderBytes + in_chunk;
+    if (piece.row < code.shape.data()) {
+      const std::uint32_t member = code.shape.data_holder(column, piece.row);
+      start = code.shape.chunk_in_column(member, column) * tables.chunk_bytes + in_chunk;
+    }
+    return [volume, start](std::uint64_t offset, MutableBytes into) { return volume->read(start + offset, into); };
+  }
+
+  struct Target {
+    Target(std::size_t i, ShardEntry s, std::shared_ptr<Sink> k) : delivery(i), shard(s), sink(std::move(k)) {}
+    std::size_t delivery;
+    ShardEntry shard;
+    std::shared_ptr<Sink> sink;
+  };
+
+  const NodeContext& node_;
+  const RestoreTask& task_;
+  const Tables& tables_;
+  std::uint64_t order_ = 0;
+  std::uint32_t next_tag_ = 0;
+  std::vector<Outgoing> outgoing_;
+  std::vector<const Delivery*> senders_;
+  std::vector<Incoming> incoming_;
+  std::vector<Target> sinks_;
+  std::vector<std::size_t> sink_of_stream_;
+};
+
+Result<RestoreOutcome> Decoder::run(Comm& heads) {
+  if (auto status = exchange(heads, outgoing_, incoming_, node_.between); !status) return fail(status.error());
+  RestoreOutcome outcome;
+  const auto strike = [&](const Delivery& delivery) {
+    const auto bad = bad_inputs(node_, task_, delivery);
+    outcome.strikes.insert(outcome.strikes.end(), bad.begin(), bad.end());
+  };
+  for (std::size_t i = 0; i < outgoing_.size(); ++i) {
+    if (!outgoing_[i].status) strike(*senders_[i]);
+  }
+  std::vector<bool> whole(sinks_.size(), true);
+  for (std::size_t i = 0; i < incoming_.size(); ++i) {
+    const Status& status = incoming_[i].status;
+    if (status) continue;
+    if (status.error().code != Code::corrupt && status.error().code != Code::not_found) return fail(status.error());
+    whole[sink_of_stream_[i]] = false;
+    strike(task_.deliveries[sinks_[sink_of_stream_[i]].delivery]);
+  }
+  for (std::size_t s = 0; s < sinks_.size(); ++s) {
+    if (!whole[s] || !sinks_[s].sink->writer) continue;
+    if (auto status = sinks_[s].sink->writer->commit(sinks_[s].shard.bytes, true); !status) return fail(status.error());
+    outcome.arrived.push_back({sinks_[s].shard, sinks_[s].delivery});
+  }
+  return outcome;
+}
+
+bool parity_is_good(const NodeContext& node, const FileName& name, const ParityEntry& expected) {
+  auto file = node.local->open(name);
+  if (!file || (*file)->size_bytes() != expected.bytes) return false;
+  Sha256Stream digest;
+  Buffer buffer(kSliceBytes);
+  for (std::uint64_t offset = 0; offset < expected.bytes; offset += buffer.size()) {
+    const MutableBytes slice =
+        MutableBytes(buffer).first(std::min<std::uint64_t>(buffer.size(), expected.bytes - offset));
+    if (!(*file)->read(offset, slice)) return false;
+    digest.update(slice);
+  }
+  return digest.finish() == expected.digest;
+}
+
+}  // namespace
+
+Result<RestoreOutcome> decode_deliveries(Comm& heads, const NodeContext& node, const RestoreTask& task) {
+  auto tables = share_tables(heads, node, task);
+  if (!tables) return fail(tables.error());
+  Decoder decoder(node, task, *tables);
+  Status created;
+  for (std::size_t i = 0; i < task.deliveries.size(); ++i) {
+    if (auto status = decoder.add(i); !status && created) created = status;
+  }
+  auto outcome = decoder.run(heads);
+  if (!created) return fail(created.error());
+  return outcome;
+}
+
+std::vector<Strike> bad_inputs(const NodeContext& node, const RestoreTask& task, const Delivery& delivery) {
+  std::vector<Strike> strikes;
+  const Holding* holding = task.manifest != nullptr ? task.manifest->find(delivery.layout) : nullptr;
+  if (holding == nullptr) return strikes;
+  const DirName dir = node.dir(task.snapshot);
+  const auto check_shards = [&](const std::vector<ShardEntry>& shards, auto name_of) {
+    for (const ShardEntry& shard : shards) {
+      const FileName name = name_of(shard);
+      if (!verify_shard(*node.local, name, shard, node.between)) strikes.push_back({node.me.value, name.path});
+    }
+  };
+  const GroupCode code(task, delivery);
+  if (holding->own) check_shards(*holding->own, [&](const ShardEntry& shard) { return names::shard(dir, shard.rank); });
+  if (holding->partner) {
+    for (const HeldCopies& held : holding->partner->held) {
+      check_shards(held.shards, [&](const ShardEntry& shard) {
+        return names::copy(dir, {held.owner, shard.rank, delivery.layout});
+      });
+    }
+  }
+  if (holding->erasure) {
+    for (const ParityEntry& parity : holding->erasure->parity) {
+      const FileName name = names::parity(dir, {parity.column, parity.row, delivery.layout});
+      if (!parity_is_good(node, name, parity)) strikes.push_back({node.me.value, name.path});
+    }
+  }
+  return strikes;
+}
+
+}  // namespace cairn

@@ -1,0 +1,183 @@
+#include "level/erasure_level.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "codec/reed_solomon.hpp"
+#include "format/parity_file.hpp"
+#include "level/erasure_decode.hpp"
+#include "level/exchange.hpp"
+#include "level/volume.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr Tag kEntries{1};
+constexpr std::uint32_t kFirstStreamTag = 16;
+
+// This node's seat in its group, under today's layout.
+struct Seat {
+  const std::vector<NodeId>& members;
+  std::uint32_t index;
+  ErasureShape shape;
+
+  [[nodiscard]] Peer head(std::uint32_t member) const { return Peer{members[member].value}; }
+  [[nodiscard]] Tag tag(std::uint32_t column, std::uint32_t row) const {
+    return Tag{kFirstStreamTag + column * shape.m + row};
+  }
+};
+
+Seat seat_of(const NodeContext& node) {
+  const Layout::Place place = node.layout.place_in_group(node.me);
+  const auto& members = node.layout.groups[place.group];
+  return {members, place.index, {static_cast<std::uint32_t>(members.size()), node.layout.parity}};
+}
+
+// Every member's shard entries, by index in the group.
+Result<std::vector<std::vector<ShardEntry>>> learn_members(Comm& heads, const NodeContext& node, const Seat& seat,
+                                                           const std::vector<ShardEntry>& own) {
+  std::vector<Peer> to;
+  std::vector<Expected> from;
+  for (std::uint32_t i = 0; i < seat.shape.n; ++i) {
+    if (i == seat.index) continue;
+    to.push_back(seat.head(i));
+    from.push_back({seat.head(i), node.layout.ranks_on(seat.members[i]).size() * kEntryBytes});
+  }
+  auto messages = exchange_messages(heads, kEntries, encode_entries(own), to, from);
+  if (!messages) return fail(messages.error());
+
+  std::vector<std::vector<ShardEntry>> members(seat.shape.n);
+  members[seat.index] = own;
+  for (std::size_t i = 0, next = 0; i < members.size(); ++i) {
+    if (i == seat.index) continue;
+    auto shards = decode_entries((*messages)[next++]);
+    if (!shards) return fail(shards.error());
+    members[i] = std::move(*shards);
+  }
+  return members;
+}
+
+// A parity file while it is being computed.
+class ParityWriter {
+ public:
+  ParityWriter(Store& store, FileName name, const ParityHeader& header, Combination code)
+      : store_(&store), name_(std::move(name)), header_(header), code_(std::move(code)), buffer_(kSliceBytes) {}
+
+  Status consume(std::uint64_t offset, std::span<const Bytes> inputs) {
+    if (!writer_) {
+      auto created = store_->create(name_, file_bytes(), names::owner_head());
+      if (!created) return fail(created.error());
+      writer_ = std::move(*created);
+      const Buffer head = encode(header_);
+      if (auto status = writer_->write(0, head); !status) return status;
+      digest_.update(head);
+    }
+    const MutableBytes slice = MutableBytes(buffer_).first(inputs.front().size());
+    code_.apply(inputs, slice);
+    digest_.update(slice);
+    if (auto status = writer_->write(kParityHeaderBytes + offset, slice); !status) return status;
+    if (offset + slice.size() < header_.chunk_bytes) return {};
+    return writer_->commit(file_bytes(), true);
+  }
+
+  [[nodiscard]] std::uint64_t file_bytes() const { return kParityHeaderBytes + header_.chunk_bytes; }
+  [[nodiscard]] ParityEntry entry() { return {header_.column, header_.row, file_bytes(), digest_.finish()}; }
+
+ private:
+  Store* store_;
+  FileName name_;
+  ParityHeader header_;
+  Combination code_;
+  Buffer buffer_;
+  Sha256Stream digest_;
+  std::unique_ptr<Writer> writer_;
+};
+
+std::vector<Outgoing> chunks_to_send(const NodeContext& node, const Seat& seat, const std::vector<VolumeFile>& files,
+                                     std::uint64_t chunk) {
+  std::vector<Outgoing> outgoing;
+  for (std::uint32_t t = 0; t < seat.shape.data(); ++t) {
+    const std::uint32_t column = seat.shape.column_of_chunk(seat.index, t);
+    for (std::uint32_t row = 0; row < seat.shape.m; ++row) {
+      auto volume = std::make_shared<VolumeReader>(*node.local, files);
+      const std::uint64_t start = t * chunk;
+      outgoing.push_back(
+          {column * seat.shape.m + row, seat.head(seat.shape.parity_holder(column, row)), seat.tag(column, row), chunk,
+           [volume, start](std::uint64_t offset, MutableBytes into) { return volume->read(start + offset, into); }});
+    }
+  }
+  return outgoing;
+}
+
+Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest) {
+  const Seat seat = seat_of(node);
+  Holding& holding = *manifest.find(node.layout.id());
+  const DirName dir = node.dir(manifest.identity);
+  auto members = learn_members(heads, node, seat, *holding.own);
+  if (!members) return fail(members.error());
+  std::uint64_t longest = 0;
+  for (const auto& shards : *members) longest = std::max(longest, volume_bytes(shards));
+  const std::uint64_t chunk = chunk_bytes(longest, seat.shape);
+  auto code = ReedSolomon::create(seat.shape.data(), seat.shape.m);
+  if (!code) return fail(code.error());
+
+  auto outgoing = chunks_to_send(node, seat, shard_files(dir, *holding.own), chunk);
+  std::vector<std::shared_ptr<ParityWriter>> writers;
+  std::vector<Incoming> incoming;
+  for (std::uint32_t row = 0; row < seat.shape.m; ++row) {
+    const std::uint32_t column = seat.shape.column_of_parity(seat.index, row);
+    const ParityHeader header{manifest.identity, node.layout.id(), column, row, chunk};
+    auto writer = std::make_shared<ParityWriter>(*node.local, names::parity(dir, {column, row, header.layout}), header,
+                                                 code->encode_row(row));
+    Incoming stream{column * seat.shape.m + row, {}, chunk, [writer](std::uint64_t offset, std::span<const Bytes> in) {
+                      return writer->consume(offset, in);
+                    }};
+    for (std::uint32_t d = 0; d < seat.shape.data(); ++d) {
+      stream.inputs.push_back({seat.head(seat.shape.data_holder(column, d)), seat.tag(column, row), {}});
+    }
+    incoming.push_back(std::move(stream));
+    writers.push_back(std::move(writer));
+  }
+  if (auto status = exchange(heads, outgoing, incoming, node.between); !status) return status;
+
+  for (const Outgoing& stream : outgoing) {
+    if (!stream.status) return stream.status;
+  }
+  ErasureHolding erasure{chunk, std::move(*members), {}};
+  for (std::size_t i = 0; i < incoming.size(); ++i) {
+    if (!incoming[i].status) return incoming[i].status;
+    erasure.parity.push_back(writers[i]->entry());
+  }
+  holding.erasure = std::move(erasure);
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t chunk_bytes(std::uint64_t longest_bytes, const ErasureShape& shape) {
+  return round_up((longest_bytes + shape.data() - 1) / shape.data(), 64);
+}
+
+Status ErasureLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
+  return agree(heads, encode_group(heads, node, manifest));
+}
+
+Result<RestoreOutcome> ErasureLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
+  return decode_deliveries(heads, node, task);
+}
+
+Status ErasureLevel::discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) {
+  const DirName dir = node.dir(manifest.identity);
+  auto entries = node.local->list(dir);
+  if (!entries) return fail(entries.error());
+  for (const Entry& entry : *entries) {
+    const auto parity = names::parse_parity(entry.name);
+    if (!parity || parity->layout != layout) continue;
+    if (auto status = node.local->retire(names::parity(dir, *parity), names::owner_head()); !status) return status;
+  }
+  if (Holding* holding = manifest.find(layout)) holding->erasure.reset();
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,67 @@
+// Moves many byte streams between nodes at once, slice by slice, in bounded memory. Every level moves its
+// data through here: a copy is a stream with one input, an encoded or decoded chunk one with several aligned
+// inputs that are combined as they arrive.
+//
+// Streams have a place in one order that all members know. Each member keeps only the first few unfinished ones
+// under way; since all go by the same order, the first unfinished one is always under way everywhere, and
+// nothing waits in a circle.
+//
+// A stream that fails at one end is carried to its end all the same, with zeros or discarded, so that no peer hangs;
+// its Status tells, and the caller agrees on the outcome.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "comm/comm.hpp"
+
+namespace cairn {
+
+inline constexpr std::uint64_t kSliceBytes = kMiB;
+
+using ReadAt = std::function<Status(std::uint64_t offset, MutableBytes into)>;
+
+struct Outgoing {
+  std::uint64_t order = 0;
+  Peer to;
+  Tag tag;  // unique among the streams from one member to another
+  std::uint64_t bytes = 0;
+  ReadAt read;
+  Status status = {};  // filled in
+};
+
+struct Incoming {
+  struct Input {
+    std::optional<Peer> from;  // empty: read locally
+    Tag tag;
+    ReadAt read;  // when local
+  };
+  std::uint64_t order = 0;
+  std::vector<Input> inputs;
+  std::uint64_t bytes = 0;  // of each input
+  // Given every input's bytes from `offset` on; called in rising order of offset.
+  std::function<Status(std::uint64_t offset, std::span<const Bytes> inputs)> consume;
+  Status status = {};  // filled in
+};
+
+// Runs all streams to their end; calls `between` now and then. Collective among those that the streams name. Fails
+// only when a peer cannot be reached; what else went wrong is in the streams.
+[[nodiscard]] Status exchange(Comm& comm, std::vector<Outgoing>& outgoing, std::vector<Incoming>& incoming,
+                              const std::function<void()>& between);
+
+// Sends `mine` to every member of `to` and receives a message of known size from every `from`, in that order.
+// Collective among those named.
+struct Expected {
+  Peer from;
+  std::size_t bytes = 0;
+};
+[[nodiscard]] Result<std::vector<Buffer>> exchange_messages(Comm& comm, Tag tag, Bytes mine,
+                                                            const std::vector<Peer>& to,
+                                                            const std::vector<Expected>& from);
+
+}  // namespace cairn

@@ -1,0 +1,132 @@
+#include "level/file_transfer.hpp"
+
+#include <memory>
+
+#include "level/exchange.hpp"
+#include "level/volume.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr Tag kEntries{1};
+constexpr std::uint32_t kFirstStreamTag = 16;
+constexpr std::uint32_t kTags = 32768;
+
+Tag stream_tag(std::size_t delivery) {
+  return Tag{kFirstStreamTag + static_cast<std::uint32_t>(delivery % (kTags - kFirstStreamTag))};
+}
+
+// Tells each destination the size and digest of what it will get. An entry of zero bytes: the holder cannot say.
+Result<std::vector<ShardEntry>> announce(Comm& heads, const NodeContext& node, const RestoreTask& task,
+                                         RestoreOutcome& outcome) {
+  std::vector<ShardEntry> entries(task.deliveries.size());
+  std::vector<Buffer> messages(task.deliveries.size());
+  std::vector<std::unique_ptr<Request>> requests;
+  for (std::size_t i = 0; i < task.deliveries.size(); ++i) {
+    const Delivery& delivery = task.deliveries[i];
+    const bool holds = delivery.holder.value == node.me.value;
+    const bool needs = delivery.to.value == node.me.value;
+    if (holds) {
+      entries[i].rank = delivery.rank;
+      auto entry = task.manifest != nullptr ? entry_of(*task.manifest, delivery)
+                                            : Result<ShardEntry>(fail(Code::not_found, "no manifest"));
+      if (entry)
+        entries[i] = *entry;
+      else
+        outcome.strikes.push_back({node.me.value, delivery.file.path});
+    }
+    if (holds == needs) continue;
+    messages[i] = holds ? encode_entries({entries[i]}) : Buffer(kEntryBytes);
+    requests.push_back(holds ? heads.isend(delivery.to, kEntries, messages[i])
+                             : heads.irecv(delivery.holder, kEntries, messages[i]));
+  }
+  for (auto& request : requests) {
+    if (auto status = heads.wait(*request); !status) return fail(status.error());
+  }
+  for (std::size_t i = 0; i < task.deliveries.size(); ++i) {
+    if (messages[i].empty() || task.deliveries[i].to.value != node.me.value) continue;
+    auto received = decode_entries(messages[i]);
+    if (!received) return fail(received.error());
+    entries[i] = received->front();
+  }
+  return entries;
+}
+
+}  // namespace
+
+Result<ShardEntry> entry_of(const NodeManifest& manifest, const Delivery& delivery) {
+  for (const Holding& holding : manifest.holdings) {
+    if (delivery.level == LevelId::local && holding.own) {
+      for (const ShardEntry& shard : *holding.own) {
+        if (shard.rank == delivery.rank) return shard;
+      }
+    }
+    if (delivery.level == LevelId::partner && holding.partner && holding.layout.id() == delivery.layout) {
+      for (const HeldCopies& held : holding.partner->held) {
+        for (const ShardEntry& shard : held.shards) {
+          if (shard.rank == delivery.rank) return shard;
+        }
+      }
+    }
+  }
+  return fail(Code::not_found, "no manifest names " + delivery.file.path);
+}
+
+Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, const RestoreTask& task) {
+  RestoreOutcome outcome;
+  auto entries = announce(heads, node, task, outcome);
+  if (!entries) return fail(entries.error());
+
+  std::vector<Outgoing> outgoing;
+  std::vector<Incoming> incoming;
+  std::vector<std::size_t> sent;
+  std::vector<std::size_t> received;
+  for (std::size_t i = 0; i < task.deliveries.size(); ++i) {
+    const Delivery& delivery = task.deliveries[i];
+    const ShardEntry& entry = (*entries)[i];
+    const bool holds = delivery.holder.value == node.me.value;
+    const bool needs = delivery.to.value == node.me.value;
+    if ((!holds && !needs) || entry.bytes == 0) continue;
+    const FileName home = names::shard(node.dir(task.snapshot), delivery.rank);
+    if (holds && needs && delivery.file == home) {
+      outcome.arrived.push_back({entry, i});
+      continue;
+    }
+    auto reader = std::make_shared<VolumeReader>(*node.local, std::vector<VolumeFile>{{delivery.file, entry.bytes}});
+    const ReadAt read = [reader](std::uint64_t offset, MutableBytes into) { return reader->read(offset, into); };
+    if (holds && !needs) {
+      outgoing.push_back({i, delivery.to, stream_tag(i), entry.bytes, read});
+      sent.push_back(i);
+    }
+    if (needs) {
+      auto writer = std::make_shared<VolumeWriter>(*node.local, std::vector<VolumeFile>{{home, entry.bytes}},
+                                                   names::owner_rank(delivery.rank), true);
+      Incoming::Input input{{}, stream_tag(i), read};
+      if (!holds) input = {delivery.holder, stream_tag(i), {}};
+      incoming.push_back({i, {input}, entry.bytes, [writer](std::uint64_t, std::span<const Bytes> in) {
+                            return writer->write(in.front());
+                          }});
+      received.push_back(i);
+    }
+  }
+  if (auto status = exchange(heads, outgoing, incoming, node.between); !status) return fail(status.error());
+
+  for (std::size_t s = 0; s < sent.size(); ++s) {
+    if (!outgoing[s].status) outcome.strikes.push_back({node.me.value, task.deliveries[sent[s]].file.path});
+  }
+  for (std::size_t r = 0; r < received.size(); ++r) {
+    const std::size_t i = received[r];
+    const Status& status = incoming[r].status;
+    if (status) {
+      outcome.arrived.push_back({(*entries)[i], i});
+    } else if (status.error().code == Code::corrupt) {
+      outcome.strikes.push_back({task.deliveries[i].holder.value, task.deliveries[i].file.path});
+    } else {
+      return fail(status.error());
+    }
+  }
+  return outcome;
+}
+
+}  // namespace cairn

@@ -1,0 +1,198 @@
+#include "level/global_level.hpp"
+
+#include <tuple>
+
+#include "format/hdf5_file.hpp"
+#include "level/exchange.hpp"
+#include "level/volume.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+// What the master and the manifest need to know of a node: its shards, their regions, the size of its file.
+struct NodeReport {
+  std::uint64_t file_bytes = 0;
+  std::vector<ShardEntry> shards;
+  std::vector<ShardHeader> headers;
+  std::vector<std::vector<PlacedRegion>> tables;
+};
+
+Buffer encode(const NodeReport& report) {
+  ByteWriter out;
+  out.put(report.file_bytes);
+  out.put(static_cast<std::uint32_t>(report.shards.size()));
+  out.put(encode_entries(report.shards));
+  for (std::size_t i = 0; i < report.shards.size(); ++i) {
+    const Buffer table = encode(report.tables[i]);
+    out.put(report.headers[i].regions);
+    out.put(report.headers[i].data_offset);
+    out.put(report.headers[i].data_bytes);
+    out.put(report.headers[i].table_crc);
+    out.put(static_cast<std::uint64_t>(table.size()));
+    out.put(Bytes(table));
+  }
+  return out.take();
+}
+
+Result<NodeReport> decode_report(Bytes bytes, NodeId node) {
+  ByteReader in(bytes);
+  NodeReport report;
+  report.file_bytes = in.get<std::uint64_t>();
+  const auto count = in.get<std::uint32_t>();
+  auto shards = decode_entries(in.get_bytes(count * kEntryBytes));
+  if (!shards) return fail(shards.error());
+  report.shards = std::move(*shards);
+  for (std::size_t i = 0; i < report.shards.size(); ++i) {
+    ShardHeader header;
+    header.regions = in.get<std::uint32_t>();
+    header.data_offset = in.get<std::uint64_t>();
+    header.data_bytes = in.get<std::uint64_t>();
+    header.table_crc = in.get<std::uint32_t>();
+    header.table_bytes = in.get<std::uint64_t>();
+    auto table = decode_region_table(in.get_bytes(header.table_bytes), header);
+    if (!table || !in.good()) {
+      return fail(Code::communication, "node " + std::to_string(node.value) + " reported regions that cannot be read");
+    }
+    report.headers.push_back(header);
+    report.tables.push_back(std::move(*table));
+  }
+  return report;
+}
+
+Result<NodeReport> write_own_file(const NodeContext& node, const NodeManifest& manifest, const DirName& partial) {
+  const std::vector<ShardEntry>& own = *manifest.find(node.layout.id())->own;
+  NodeReport report{0, own, {}, {}};
+  std::vector<FileName> shards;
+  for (const VolumeFile& file : shard_files(node.dir(manifest.identity), own)) {
+    auto shard = Shard::open(*node.local, file.name);
+    if (!shard) return fail(shard.error());
+    report.headers.push_back(shard->header());
+    report.tables.push_back(shard->regions());
+    shards.push_back(file.name);
+  }
+  auto bytes = write_node_file(*node.global, names::node_file(partial, node.me), *node.local, shards, node.between);
+  if (!bytes) return fail(bytes.error());
+  report.file_bytes = *bytes;
+  return report;
+}
+
+// Head 0 writes master and manifest, and puts the directory in place.
+Status commit(const NodeContext& node, const NodeManifest& manifest, const DirName& partial,
+              const std::vector<Buffer>& reports) {
+  GlobalManifest global{manifest.identity, manifest.safe_point, node.layout, {}, {}};
+  global.shards.resize(node.layout.node_of_rank.size());
+  std::vector<RankRegions> ranks(global.shards.size());
+  for (std::uint32_t i = 0; i < reports.size(); ++i) {
+    auto report = decode_report(reports[i], NodeId{i});
+    if (!report) return fail(report.error());
+    global.node_file_bytes.push_back(report->file_bytes);
+    for (std::size_t r = 0; r < report->shards.size(); ++r) {
+      const std::uint32_t rank = report->shards[r].rank.value;
+      global.shards[rank] = report->shards[r];
+      ranks[rank] = {Rank{rank}, NodeId{i}, {}};
+      for (PlacedRegion& region : report->tables[r]) ranks[rank].regions.push_back(std::move(region.info));
+    }
+  }
+  if (auto status = write_master_file(*node.global, partial, ranks); !status) return status;
+  if (auto status = write_text(*node.global, names::manifest(partial), to_json(global)); !status) return status;
+  if (auto status = check_not_taken_over(*node.global, node.incarnation, node.run); !status) return status;
+  const DirName dir = node.dir(manifest.identity);
+  // A directory of this name is there only after a commit whose vote was lost; this one has the same content.
+  if (auto status = node.global->remove_directory(dir); !status) return status;
+  return node.global->rename_directory(partial, dir);
+}
+
+// Reports travel to head 0 one node at a time, so that their sizes need not be known.
+Result<std::vector<Buffer>> gather_reports(Comm& heads, const NodeReport& mine) {
+  constexpr Tag kSize{1};
+  constexpr Tag kReport{2};
+  const Buffer report = encode(mine);
+  std::vector<Buffer> reports;
+  if (heads.rank().value != 0) {
+    const std::uint64_t size = report.size();
+    if (auto status = heads.send(Peer{0}, kSize, std::as_bytes(std::span(&size, 1))); !status)
+      return fail(status.error());
+    if (auto status = heads.send(Peer{0}, kReport, report); !status) return fail(status.error());
+    return reports;
+  }
+  reports.push_back(report);
+  for (std::uint32_t i = 1; i < heads.size(); ++i) {
+    std::uint64_t size = 0;
+    if (auto status = heads.recv(Peer{i}, kSize, std::as_writable_bytes(std::span(&size, 1))); !status)
+      return fail(status.error());
+    reports.emplace_back(size);
+    if (auto status = heads.recv(Peer{i}, kReport, reports.back()); !status) return fail(status.error());
+  }
+  return reports;
+}
+
+}  // namespace
+
+Result<GlobalManifest> read_global_manifest(const Store& global, const DirName& dir) {
+  auto text = read_text(global, names::manifest(dir));
+  if (!text) return fail(text.error());
+  auto manifest = parse_global_manifest(*text);
+  if (!manifest) return fail(manifest.error().in(names::manifest(dir).path));
+  return manifest;
+}
+
+Status check_not_taken_over(const Store& global, Incarnation incarnation, RunId run) {
+  auto entries = global.list(DirName{});
+  if (!entries) return fail(entries.error());
+  for (const Entry& entry : *entries) {
+    const auto record = names::parse_run_record(entry.name);
+    if (!record || std::tie(record->incarnation, record->run) <= std::tie(incarnation, run)) continue;
+    return fail(Code::taken_over, "another run took over: " + global.where() + " has " + entry.name,
+                "run one job of a name at a time, or give this one another [job] name");
+  }
+  return {};
+}
+
+Status GlobalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
+  const DirName partial = names::partial_snapshot(manifest.identity.version, manifest.identity.run);
+  auto mine = write_own_file(node, manifest, partial);
+  Status status = agree(heads, mine ? Status{} : fail(mine.error()));
+  if (status) {
+    auto reports = gather_reports(heads, *mine);
+    Status committed = reports ? Status{} : fail(reports.error());
+    if (committed && heads.rank().value == 0) committed = commit(node, manifest, partial, *reports);
+    status = agree(heads, committed);
+  }
+  // Space is given back at once: a full file system must not stay full.
+  if (!status && heads.rank().value == 0) (void)node.global->remove_directory(partial);
+  return status;
+}
+
+Result<RestoreOutcome> GlobalLevel::restore(Comm& /*heads*/, const NodeContext& node, const RestoreTask& task) {
+  RestoreOutcome outcome;
+  const DirName dir = node.dir(task.snapshot);
+  std::optional<GlobalManifest> manifest;
+  for (std::size_t i = 0; i < task.deliveries.size(); ++i) {
+    const Delivery& delivery = task.deliveries[i];
+    if (delivery.to.value != node.me.value) continue;
+    if (!manifest) {
+      auto read = read_global_manifest(*node.global, dir);
+      if (!read) {
+        outcome.strikes.push_back({Strike::kGlobal, names::manifest(dir).path});
+        return outcome;
+      }
+      manifest = std::move(*read);
+    }
+    const FileName file = names::node_file(dir, manifest->layout.node_of_rank.at(delivery.rank.value));
+    auto status =
+        restore_shard(*node.global, file, delivery.rank, *node.local, names::shard(dir, delivery.rank), node.between);
+    if (status) {
+      outcome.arrived.push_back({manifest->shards.at(delivery.rank.value), i});
+    } else if (status.error().code == Code::no_space) {
+      return fail(status.error());
+    } else {
+      outcome.strikes.push_back({Strike::kGlobal, names::shard(dir, delivery.rank).path});
+    }
+  }
+  return outcome;
+}
+
+Status GlobalLevel::discard(const NodeContext& /*node*/, NodeManifest& /*manifest*/, LayoutId /*layout*/) { return {}; }
+
+}  // namespace cairn

@@ -1,0 +1,122 @@
+// A Level is one kind of redundancy: how a snapshot is protected by it and how shards come back from it. The four
+// of them are made by make_level(), the only place that tells them apart.
+//
+// A level acts on behalf of a node; its calls are collective among all heads, who call them in one order with
+// one plan. Whatever fails on one head, every head returns, with the same answer from protect().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "base/log.hpp"
+#include "comm/comm.hpp"
+#include "format/manifest.hpp"
+#include "store/store.hpp"
+#include "topology/layout.hpp"
+
+namespace cairn {
+
+// A node as its head sees it. Head of node i is member i of the heads' Comm.
+struct NodeContext {
+  NodeId me;
+  Layout layout;            // today's
+  Incarnation incarnation;  // this life of the job
+  RunId run;
+  std::shared_ptr<Store> local;
+  std::shared_ptr<Store> global;
+  std::function<void()> between = [] {};  // run between slices, so that newer snapshots do not wait
+  Log log = Log::silent();
+
+  [[nodiscard]] DirName dir(const Identity& identity) const;
+  [[nodiscard]] std::string name_of(const Identity& identity) const {
+    return "version " + std::to_string(identity.version.value);
+  }
+};
+
+// A file that cannot be used, though a manifest names it: a (store, file).
+struct Strike {
+  static constexpr std::uint32_t kGlobal = ~std::uint32_t{0};
+  std::uint32_t holder = kGlobal;  // head whose store has it, or the global store
+  std::string file;
+  friend auto operator<=>(const Strike&, const Strike&) = default;
+};
+
+// One input of a decode: a code row of a column, and where it is.
+struct Piece {
+  std::uint32_t row = 0;  // 0 … n−m−1: data, then parity
+  Peer holder;
+  bool copies = false;  // data row read from L2 copies instead of the owner's shards
+};
+
+// How one rank's shard gets to the node that needs it.
+struct Delivery {
+  Rank rank;
+  Peer to;                                 // head of the node where the rank is now
+  LevelId level = LevelId::local;          // whose files it comes from
+  Peer holder;                             // local, partner: the head whose store has the file
+  FileName file;                           // local, partner: the file there
+  LayoutId layout;                         // erasure: the layout of the code
+  NodeId owner;                            // erasure, global: the rank's node in that layout
+  std::vector<std::vector<Piece>> chunks;  // erasure: the inputs for each chunk of the owner's volume
+};
+
+// What is known of a group that decodes: chunk size and all members' shards.
+struct GroupTables {
+  std::uint64_t chunk_bytes = 0;
+  std::vector<std::vector<ShardEntry>> members;
+};
+
+struct RestoreTask {
+  Identity snapshot;
+  std::vector<Delivery> deliveries;        // of this level, the same list on all heads
+  std::map<LayoutId, Layout> layouts;      // those that deliveries name
+  const NodeManifest* manifest = nullptr;  // what this node holds of the snapshot; null: nothing
+};
+
+// What came of deliveries to this node, and files found bad on this node.
+struct RestoreOutcome {
+  struct Arrival {
+    ShardEntry shard;
+    std::size_t delivery;  // position in the task
+  };
+  std::vector<Arrival> arrived;  // written under their final names, not verified yet
+  std::vector<Strike> strikes;
+};
+
+class Level {
+ public:
+  virtual ~Level() = default;
+  [[nodiscard]] virtual LevelId id() const = 0;
+
+  // Raises the snapshot that `manifest` describes, with its `own` shards under today's layout, to this level, and
+  // notes in `manifest` what this node now holds. `turn`: the number of this promotion to the level.
+  [[nodiscard]] virtual Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
+                                       std::uint64_t turn) = 0;
+
+  // The inverse: brings shards to the nodes that need them.
+  [[nodiscard]] virtual Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node,
+                                                       const RestoreTask& task) = 0;
+
+  // Forgets what this node holds of a snapshot at this level under `layout`, files and notes. Local.
+  [[nodiscard]] virtual Status discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) = 0;
+};
+
+[[nodiscard]] std::unique_ptr<Level> make_level(LevelId id);
+
+// The files of a node's own shards, in rank order.
+struct VolumeFile;
+[[nodiscard]] std::vector<VolumeFile> shard_files(const DirName& dir, const std::vector<ShardEntry>& shards);
+
+// Shard entries as a message of fixed size per shard. Inverse pair.
+inline constexpr std::size_t kEntryBytes = 44;
+[[nodiscard]] Buffer encode_entries(const std::vector<ShardEntry>& shards);
+[[nodiscard]] Result<std::vector<ShardEntry>> decode_entries(Bytes bytes);
+
+}  // namespace cairn

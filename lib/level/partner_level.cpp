@@ -1,0 +1,107 @@
+#include "level/partner_level.hpp"
+
+#include <memory>
+
+#include "level/exchange.hpp"
+#include "level/file_transfer.hpp"
+#include "level/volume.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr Tag kEntries{1};
+constexpr std::uint32_t kFirstStreamTag = 16;
+
+Peer head_of(NodeId node) { return Peer{node.value}; }
+
+std::vector<VolumeFile> copy_files(const DirName& dir, const HeldCopies& held, LayoutId layout) {
+  std::vector<VolumeFile> files;
+  for (const ShardEntry& shard : held.shards) {
+    files.push_back({names::copy(dir, {held.owner, shard.rank, layout}), shard.bytes});
+  }
+  return files;
+}
+
+// What this node will hold: the owners' shard entries, received from their heads.
+Result<std::vector<HeldCopies>> learn_entries(Comm& heads, const NodeContext& node, const std::vector<ShardEntry>& own,
+                                              std::uint64_t turn) {
+  std::vector<Peer> to;
+  std::vector<Expected> from;
+  for (const NodeId partner : partners_of(node.layout, node.me, turn)) to.push_back(head_of(partner));
+  const auto owners = owners_held_by(node.layout, node.me, turn);
+  for (const NodeId owner : owners) from.push_back({head_of(owner), node.layout.ranks_on(owner).size() * kEntryBytes});
+  auto messages = exchange_messages(heads, kEntries, encode_entries(own), to, from);
+  if (!messages) return fail(messages.error());
+
+  std::vector<HeldCopies> held;
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    auto shards = decode_entries((*messages)[i]);
+    if (!shards) return fail(shards.error());
+    held.push_back({owners[i], std::move(*shards)});
+  }
+  return held;
+}
+
+Status first_failure(const std::vector<Outgoing>& outgoing, const std::vector<Incoming>& incoming) {
+  for (const Incoming& stream : incoming) {
+    if (!stream.status) return stream.status;
+  }
+  for (const Outgoing& stream : outgoing) {
+    if (!stream.status) return stream.status;
+  }
+  return {};
+}
+
+Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn) {
+  Holding& holding = *manifest.find(node.layout.id());
+  const DirName dir = node.dir(manifest.identity);
+  auto held = learn_entries(heads, node, *holding.own, turn);
+  if (!held) return fail(held.error());
+
+  std::vector<Outgoing> outgoing;
+  const auto partners = partners_of(node.layout, node.me, turn);
+  for (std::size_t j = 0; j < partners.size(); ++j) {
+    auto volume = std::make_shared<VolumeReader>(*node.local, shard_files(dir, *holding.own));
+    outgoing.push_back({node.me.value, head_of(partners[j]), Tag{kFirstStreamTag}, volume_bytes(*holding.own),
+                        [volume](std::uint64_t offset, MutableBytes into) { return volume->read(offset, into); }});
+  }
+  std::vector<Incoming> incoming;
+  for (const HeldCopies& copies : *held) {
+    auto writer = std::make_shared<VolumeWriter>(*node.local, copy_files(dir, copies, node.layout.id()),
+                                                 names::owner_head(), true);
+    incoming.push_back({copies.owner.value,
+                        {{head_of(copies.owner), Tag{kFirstStreamTag}, {}}},
+                        volume_bytes(copies.shards),
+                        [writer](std::uint64_t, std::span<const Bytes> in) { return writer->write(in.front()); }});
+  }
+  if (auto status = exchange(heads, outgoing, incoming, node.between); !status) return status;
+  auto status = first_failure(outgoing, incoming);
+  holding.partner = PartnerHolding{turn, std::move(*held)};
+  return status;
+}
+
+}  // namespace
+
+Status PartnerLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn) {
+  return agree(heads, copy_to_partners(heads, node, manifest, turn));
+}
+
+Result<RestoreOutcome> PartnerLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
+  return transfer_files(heads, node, task);
+}
+
+Status PartnerLevel::discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) {
+  const DirName dir = node.dir(manifest.identity);
+  auto entries = node.local->list(dir);
+  if (!entries) return fail(entries.error());
+  for (const Entry& entry : *entries) {
+    const auto copy = names::parse_copy(entry.name);
+    if (!copy || copy->layout != layout) continue;
+    if (auto status = node.local->retire(names::copy(dir, *copy), names::owner_head()); !status) return status;
+  }
+  if (Holding* holding = manifest.find(layout)) holding->partner.reset();
+  return {};
+}
+
+}  // namespace cairn

@@ -1,0 +1,58 @@
+// A node's volume: some files of a store end to end, as one run of bytes. Levels read shards and write copies
+// through it, so that none of them deals with file borders. Local; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "format/shard.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+struct VolumeFile {
+  FileName name;
+  std::uint64_t bytes = 0;
+};
+
+[[nodiscard]] std::uint64_t volume_bytes(const std::vector<VolumeFile>& files);
+[[nodiscard]] std::uint64_t volume_bytes(const std::vector<ShardEntry>& shards);
+
+// Opens files as they are reached. Past the end there are zeros: a volume is padded to whole chunks.
+class VolumeReader {
+ public:
+  VolumeReader(const Store& store, std::vector<VolumeFile> files);
+  [[nodiscard]] Status read(std::uint64_t offset, MutableBytes into);
+
+ private:
+  [[nodiscard]] Status read_from(std::size_t file, std::uint64_t offset, MutableBytes into);
+
+  const Store* store_;
+  std::vector<VolumeFile> files_;
+  std::vector<std::uint64_t> starts_;
+  std::vector<std::unique_ptr<Reader>> readers_;
+};
+
+// The inverse: takes a volume's bytes in order, and commits each file as it gets whole.
+class VolumeWriter {
+ public:
+  // `sync`: files are made durable as they are committed.
+  VolumeWriter(Store& store, std::vector<VolumeFile> files, std::string owner, bool sync);
+  [[nodiscard]] Status write(Bytes bytes);
+
+ private:
+  Store* store_;
+  std::vector<VolumeFile> files_;
+  std::string owner_;
+  bool sync_;
+  std::size_t file_ = 0;
+  std::uint64_t offset_ = 0;  // in the current file
+  std::unique_ptr<Writer> writer_;
+};
+
+}  // namespace cairn

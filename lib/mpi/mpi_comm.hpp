@@ -1,0 +1,71 @@
+// A Comm over MPI. It owns a duplicate of the communicator it is made from, so that its messages never meet
+// the application's, and frees it at the end unless MPI is finalized by then. Errors of MPI on it are
+// returned, not fatal, whatever the application's error handler.
+//
+// A message that is longer than its buffer is an error, but for one that a member sends to itself: Open MPI 4.1
+// cuts that off without a word.
+//
+// Collectives are started non-blocking and polled with sleeps between, so a head that waits burns no core.
+// Thread-safe under MPI_THREAD_MULTIPLE; otherwise one thread at a time per process.
+#pragma once
+
+#include <mpi.h>
+
+#include <climits>
+#include <memory>
+#include <string>
+
+#include "comm/comm.hpp"
+#include "comm/idler.hpp"
+
+namespace cairn {
+
+class MpiComm final : public Comm {
+ public:
+  static constexpr std::size_t kLargestTransfer = INT_MAX;
+
+  // Collective over `comm`, blocking. No single transfer is longer than `largest_transfer` bytes: a longer
+  // message is an error, a longer collective goes in rounds (tests make it small).
+  [[nodiscard]] static Result<std::unique_ptr<MpiComm>> duplicate(MPI_Comm comm,
+                                                                  std::size_t largest_transfer = kLargestTransfer);
+  ~MpiComm() override;
+  MpiComm(const MpiComm&) = delete;
+  MpiComm& operator=(const MpiComm&) = delete;
+
+  [[nodiscard]] MPI_Comm raw() const { return comm_; }
+
+  [[nodiscard]] Peer rank() const override { return rank_; }
+  [[nodiscard]] std::uint32_t size() const override { return size_; }
+
+  [[nodiscard]] std::unique_ptr<Request> isend(Peer to, Tag tag, Bytes message) override;
+  [[nodiscard]] std::unique_ptr<Request> irecv(Peer from, Tag tag, MutableBytes into) override;
+  [[nodiscard]] Result<std::optional<Envelope>> probe(Tag tag) override;
+  [[nodiscard]] std::unique_ptr<Request> iallreduce(std::span<std::uint64_t> values, Reduce how) override;
+  [[nodiscard]] Result<std::vector<Buffer>> allgather(Bytes mine) override;
+  [[nodiscard]] Result<Buffer> broadcast(Bytes mine, Peer root) override;
+  [[nodiscard]] Status barrier() override;
+  // Waits asleep until all are there, then blocks in MPI_Comm_split.
+  [[nodiscard]] Result<std::unique_ptr<Comm>> split(std::optional<std::uint32_t> color, std::uint32_t key) override;
+
+  void on_wait(std::function<bool()> work) override { idler_.set_work(std::move(work)); }
+  void idle(bool progress) override;
+
+ private:
+  MpiComm(MPI_Comm comm, std::size_t largest_transfer);
+  // Takes over `comm` and sets it up.
+  static Result<std::unique_ptr<MpiComm>> adopt(MPI_Comm comm, std::size_t largest_transfer);
+
+  // Waits for a collective that was started with that outcome.
+  Status finish(int started, MPI_Request request, const char* what);
+  Result<std::vector<std::uint64_t>> gather_sizes(std::size_t mine);
+  // One round of allgather: each member's next bytes, `counts` of them, appended to `all`.
+  Status gather_round(Bytes mine, const std::vector<int>& counts, std::vector<Buffer>& all);
+
+  MPI_Comm comm_;
+  Peer rank_{};
+  std::uint32_t size_ = 0;
+  std::size_t largest_transfer_;
+  Idler idler_;
+};
+
+}  // namespace cairn

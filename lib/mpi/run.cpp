@@ -1,0 +1,32 @@
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include <cairn/cairn.hpp>
+
+namespace cairn {
+namespace {
+
+// The other ranks wait for this one and would wait for ever: the whole job ends, with the reason.
+void end_job(MPI_Comm world, const char* text) {
+  std::fprintf(stderr, "cairn: error: %s\n", text);
+  MPI_Abort(world, EXIT_FAILURE);
+}
+
+}  // namespace
+
+void run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application) {
+  // What all ranks see alike is thrown on all alike, and the caller decides.
+  const auto session = Session::open(world, config);
+  if (!session) return;
+  try {
+    application(*session);
+    session->finalize();
+  } catch (const std::exception& error) {
+    end_job(world, error.what());
+  } catch (...) {
+    end_job(world, "an exception of unknown type left the application");
+  }
+}
+
+}  // namespace cairn

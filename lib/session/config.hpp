@@ -1,0 +1,103 @@
+// The configuration: one plain struct per section of the INI file, immutable after load. Every key has a
+// default that works; every mistake is answered with file, line, key and what would be right.
+// Environment variables CAIRN_<SECTION>_<KEY> override the file. Local and pure but for read_config_source().
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "base/log.hpp"
+#include "topology/topology.hpp"
+
+namespace cairn {
+
+// When a level is due: never, every N calls of snapshot(), every so many seconds, or as the model says.
+struct Interval {
+  enum class Kind { off, calls, time, automatic } kind = Kind::off;
+  std::uint64_t calls = 0;
+  std::chrono::milliseconds time{0};
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+struct Config {
+  struct Job {
+    std::string name = "job";
+  } job;
+  struct Storage {
+    std::string local = "/dev/shm/cairn";
+    std::string global = "./checkpoints";
+    std::uint32_t keep_local = 2;
+    std::uint32_t keep_global = 1;
+  } storage;
+  struct Levels {
+    Interval at[kLevels] = {{Interval::Kind::calls, 1, {}},  // index: level − 1
+                            {Interval::Kind::calls, 4, {}},
+                            {Interval::Kind::calls, 8, {}},
+                            {Interval::Kind::time, 0, std::chrono::minutes(30)}};
+    LevelSet insisted;  // set by the user, not left at the default
+    [[nodiscard]] const Interval& of(LevelId level) const { return at[static_cast<int>(level) - 1]; }
+    [[nodiscard]] LevelSet wanted() const;
+  } levels;
+  struct Head {
+    HeadMode mode = HeadMode::rank;
+    std::uint32_t threads = 0;                     // 0: auto
+    std::chrono::milliseconds wait_limit{600000};  // back-pressure beyond this is an error
+  } head;
+  struct Partner {
+    std::uint32_t copies = 1;
+    std::uint32_t rotation = 1;
+  } partner;
+  struct Erasure {
+    std::uint32_t group = 8;
+    std::uint32_t parity = 2;
+  } erasure;
+  struct TopologySection {
+    std::vector<std::uint32_t> node_size;  // empty: hosts are nodes
+    std::string domains;                   // file, empty: none
+    std::string domains_text;              // its contents, read where the configuration was
+  } topology;
+  struct Restart {
+    enum class Mode { automatic, fresh, required } mode = Mode::automatic;
+    enum class AtEnd { finished, continue_ } at_end = AtEnd::finished;
+    bool use_failure_topology = true;
+    enum class Verify { crc, sha256 } verify = Verify::crc;
+    bool stop_signal = true;  // SIGUSR1 asks for a last snapshot at L4
+  } restart;
+  struct Recovery {
+    enum class Mode { restart, respawn, spares } mode = Mode::restart;
+  } recovery;
+  struct Failures {
+    std::vector<std::chrono::milliseconds> mtbf;
+  } failures;
+  struct LogSection {
+    LogLevel level = LogLevel::info;
+    std::string trace;
+  } log;
+};
+
+// Parses INI text; `file` is used in messages only. `environment` holds CAIRN_… variables.
+[[nodiscard]] Result<Config> parse_config(const std::string& text, const std::string& file,
+                                          const std::map<std::string, std::string>& environment);
+
+// What parse_config needs, read on one rank and sent to the others: inverse pair encode/decode.
+struct ConfigSource {
+  std::string file;
+  std::string text;
+  std::string domains_text;
+  std::map<std::string, std::string> environment;
+};
+// Reads the file, the CAIRN_… variables of this process, and the domains file that they name. An empty
+// `file` means defaults.
+[[nodiscard]] Result<ConfigSource> read_config_source(const std::string& file);
+[[nodiscard]] Buffer encode(const ConfigSource& source);
+[[nodiscard]] Result<ConfigSource> decode_config_source(Bytes bytes);
+[[nodiscard]] Result<Config> parse_config(const ConfigSource& source);
+
+}  // namespace cairn

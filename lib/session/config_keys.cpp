@@ -1,0 +1,153 @@
+#include "session/config_keys.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "topology/placement.hpp"
+
+namespace cairn {
+namespace {
+
+using values::Mistake;
+using Text = std::string_view;
+
+constexpr std::uint32_t kMostKept = 1000;
+
+Mistake set_level(Config& config, LevelId level, Text value) {
+  config.levels.insisted.add(level);
+  return values::interval(value, config.levels.at[static_cast<int>(level) - 1]);
+}
+
+Mistake set_head_mode(Config& config, Text value) {
+  constexpr std::pair<Text, HeadMode> kWords[] = {
+      {"rank", HeadMode::rank}, {"thread", HeadMode::thread}, {"inline", HeadMode::inline_}};
+  return values::word(value, kWords, config.head.mode);
+}
+
+Mistake set_restart_mode(Config& config, Text value) {
+  using Mode = Config::Restart::Mode;
+  constexpr std::pair<Text, Mode> kWords[] = {
+      {"auto", Mode::automatic}, {"fresh", Mode::fresh}, {"required", Mode::required}};
+  return values::word(value, kWords, config.restart.mode);
+}
+
+Mistake set_at_end(Config& config, Text value) {
+  using AtEnd = Config::Restart::AtEnd;
+  constexpr std::pair<Text, AtEnd> kWords[] = {{"finished", AtEnd::finished}, {"continue", AtEnd::continue_}};
+  return values::word(value, kWords, config.restart.at_end);
+}
+
+Mistake set_verify(Config& config, Text value) {
+  using Verify = Config::Restart::Verify;
+  constexpr std::pair<Text, Verify> kWords[] = {{"crc", Verify::crc}, {"sha256", Verify::sha256}};
+  return values::word(value, kWords, config.restart.verify);
+}
+
+Mistake set_recovery_mode(Config& config, Text value) {
+  using Mode = Config::Recovery::Mode;
+  constexpr std::pair<Text, Mode> kWords[] = {
+      {"restart", Mode::restart}, {"respawn", Mode::respawn}, {"spares", Mode::spares}};
+  if (auto mistake = values::word(value, kWords, config.recovery.mode); !mistake.empty()) return mistake;
+  if (config.recovery.mode == Mode::restart) return {};
+  return std::string(value) + " is not available in this version; write restart";
+}
+
+Mistake set_trace(Config& config, Text value) {
+  config.log.trace = value;
+  return value.empty() ? "" : "tracing is not available in this version; leave it empty";
+}
+
+constexpr ConfigKey kKeys[] = {
+    {"job", "name", [](Config& c, Text v) { return values::job_name(v, c.job.name); }},
+    {"storage", "local", [](Config& c, Text v) { return values::path(v, c.storage.local); }},
+    {"storage", "global", [](Config& c, Text v) { return values::path(v, c.storage.global); }},
+    {"storage", "keep_local", [](Config& c, Text v) { return values::number(v, 1, kMostKept, c.storage.keep_local); }},
+    {"storage", "keep_global",
+     [](Config& c, Text v) { return values::number(v, 1, kMostKept, c.storage.keep_global); }},
+    {"levels", "l1", [](Config& c, Text v) { return set_level(c, LevelId::local, v); }},
+    {"levels", "l2", [](Config& c, Text v) { return set_level(c, LevelId::partner, v); }},
+    {"levels", "l3", [](Config& c, Text v) { return set_level(c, LevelId::erasure, v); }},
+    {"levels", "l4", [](Config& c, Text v) { return set_level(c, LevelId::global, v); }},
+    {"head", "mode", set_head_mode},
+    {"head", "threads", [](Config& c, Text v) { return values::threads(v, c.head.threads); }},
+    {"head", "wait_limit", [](Config& c, Text v) { return values::duration(v, c.head.wait_limit); }},
+    {"partner", "copies", [](Config& c, Text v) { return values::number(v, 1, kMaxCopies, c.partner.copies); }},
+    {"partner", "rotation", [](Config& c, Text v) { return values::number(v, 1, kMaxRotation, c.partner.rotation); }},
+    {"erasure", "group", [](Config& c, Text v) { return values::number(v, 2, kMaxGroup, c.erasure.group); }},
+    {"erasure", "parity", [](Config& c, Text v) { return values::number(v, 1, kMaxGroup - 1, c.erasure.parity); }},
+    {"topology", "node_size", [](Config& c, Text v) { return values::node_sizes(v, c.topology.node_size); }},
+    {"topology", "domains", [](Config& c, Text v) { return c.topology.domains = v, Mistake(); }},
+    {"restart", "mode", set_restart_mode},
+    {"restart", "at_end", set_at_end},
+    {"restart", "use_failure_topology",
+     [](Config& c, Text v) { return values::on_off(v, c.restart.use_failure_topology); }},
+    {"restart", "verify", set_verify},
+    {"restart", "stop_signal", [](Config& c, Text v) { return values::on_off(v, c.restart.stop_signal); }},
+    {"recovery", "mode", set_recovery_mode},
+    {"failures", "mtbf", [](Config& c, Text v) { return values::durations(v, c.failures.mtbf); }},
+    {"log", "level", [](Config& c, Text v) { return values::log_level(v, c.log.level); }},
+    {"log", "trace", set_trace},
+};
+
+// Levenshtein's distance: insertions, deletions and substitutions of one character.
+std::size_t edit_distance(Text a, Text b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    auto diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const auto substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, substituted}));
+    }
+  }
+  return row[b.size()];
+}
+
+template <class Distance>
+const ConfigKey& nearest(Distance distance) {
+  return *std::min_element(std::begin(kKeys), std::end(kKeys),
+                           [&](const ConfigKey& a, const ConfigKey& b) { return distance(a) < distance(b); });
+}
+
+}  // namespace
+
+std::string ConfigKey::variable() const {
+  auto name = "CAIRN_" + std::string(section) + "_" + std::string(key);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return name;
+}
+
+std::span<const ConfigKey> config_keys() { return kKeys; }
+
+const ConfigKey* find_key(std::string_view section, std::string_view key) {
+  const auto* found = std::find_if(std::begin(kKeys), std::end(kKeys),
+                                   [&](const ConfigKey& row) { return row.section == section && row.key == key; });
+  return found == std::end(kKeys) ? nullptr : found;
+}
+
+const ConfigKey* find_variable(std::string_view variable) {
+  const auto* found = std::find_if(std::begin(kKeys), std::end(kKeys),
+                                   [&](const ConfigKey& row) { return row.variable() == variable; });
+  return found == std::end(kKeys) ? nullptr : found;
+}
+
+bool is_section(std::string_view section) {
+  return std::any_of(std::begin(kKeys), std::end(kKeys), [&](const ConfigKey& row) { return row.section == section; });
+}
+
+const ConfigKey& nearest_key(std::string_view section, std::string_view key) {
+  return nearest([&](const ConfigKey& row) { return edit_distance(row.key, key) + (row.section == section ? 0 : 1); });
+}
+
+std::string_view nearest_section(std::string_view section) {
+  return nearest([&](const ConfigKey& row) { return edit_distance(row.section, section); }).section;
+}
+
+std::string nearest_variable(std::string_view variable) {
+  return nearest([&](const ConfigKey& row) { return edit_distance(row.variable(), variable); }).variable();
+}
+
+}  // namespace cairn

@@ -1,0 +1,82 @@
+#include "session/head_link.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+constexpr std::chrono::microseconds kNap{500};
+constexpr std::size_t kFailuresKept = 64;
+
+}  // namespace
+
+HeadLink::HeadLink(Comm& control, Peer head, std::function<Result<bool>()> drive)
+    : control_(control), head_(head), drive_(std::move(drive)) {}
+
+Status HeadLink::send(const ToHead& message) {
+  if (const auto* seal = std::get_if<Seal>(&message)) sealed_.insert(seal->version);
+  if (auto status = control_.send(head_, kToHead, encode(message)); !status) return status;
+  if (bell_) bell_->ring(Bell::Who::head);
+  return {};
+}
+
+Status HeadLink::poll() {
+  while (true) {
+    auto envelope = control_.probe(kToRank);
+    if (!envelope) return fail(envelope.error());
+    if (!*envelope) return {};
+    auto bytes = control_.recv_probed(**envelope);
+    if (!bytes) return fail(bytes.error());
+    auto message = decode_to_rank(*bytes);
+    if (!message) return fail(message.error());
+    take(std::move(*message));
+  }
+}
+
+Result<bool> HeadLink::wait_until(const std::function<bool()>& done, std::chrono::milliseconds limit) {
+  const auto start = std::chrono::steady_clock::now();
+  while (true) {
+    const std::uint32_t rings = bell_ ? bell_->rings(Bell::Who::ranks) : 0;
+    if (auto status = poll(); !status) return fail(status.error());
+    if (done()) return true;
+    if (limit.count() > 0 && std::chrono::steady_clock::now() - start > limit) return false;
+    if (drive_) {
+      auto worked = drive_();
+      if (!worked) return fail(worked.error());
+      if (!*worked) control_.idle(false);
+    } else if (bell_) {
+      bell_->wait(Bell::Who::ranks, rings, kNap);
+    } else {
+      control_.idle(false);
+    }
+  }
+}
+
+const std::optional<Error>& HeadLink::failure(Version version, LevelId level) const {
+  static const std::optional<Error> none;
+  const auto it = failures_.find({version, level});
+  return it == failures_.end() ? none : it->second;
+}
+
+void HeadLink::take(ToRank message) {
+  if (auto* m = std::get_if<Opened>(&message)) opened = std::move(*m);
+  if (auto* m = std::get_if<Offer>(&message)) offer = std::move(*m);
+  if (auto* m = std::get_if<RestoreDone>(&message)) restore_done = std::move(*m);
+  if (auto* m = std::get_if<Finalized>(&message)) finalized = std::move(*m);
+  if (auto* m = std::get_if<Trouble>(&message)) errors.push_back(std::move(m->error));
+  if (auto* m = std::get_if<Retired>(&message)) sealed_.erase(m->version);
+  if (auto* m = std::get_if<Reached>(&message)) {
+    auto& reached = reached_[static_cast<std::size_t>(m->level)];
+    reached = std::max(reached, m->version);
+  }
+  if (auto* m = std::get_if<Failed>(&message)) {
+    for (const LevelId level : kAllLevels) {
+      if (m->levels.has(level)) failures_[{m->version, level}] = m->error;
+    }
+    while (failures_.size() > kFailuresKept) failures_.erase(failures_.begin());
+    errors.push_back(std::move(m->error));
+  }
+}
+
+}  // namespace cairn

@@ -1,0 +1,59 @@
+// An application rank's line to the head of its node: sends what the rank has to say, and keeps what the head has
+// said until somebody asks. Where this process runs the engine itself, waiting runs it. One thread.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "base/error.hpp"
+#include "comm/comm.hpp"
+#include "engine/messages.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+class HeadLink {
+ public:
+  // `drive`: runs the engine once, when it lives in this thread; empty otherwise. `bell`: may come later.
+  HeadLink(Comm& control, Peer head, std::function<Result<bool>()> drive);
+
+  void use_bell(std::shared_ptr<Bell> bell) { bell_ = std::move(bell); }
+
+  [[nodiscard]] Status send(const ToHead& message);
+  // Takes in what has arrived, without waiting.
+  [[nodiscard]] Status poll();
+  // Waits until `done` says so; `limit` of zero: for ever. Returns whether it did.
+  [[nodiscard]] Result<bool> wait_until(const std::function<bool()>& done, std::chrono::milliseconds limit);
+
+  // What the head has said so far.
+  [[nodiscard]] Version reached(LevelId level) const { return reached_[static_cast<std::size_t>(level)]; }
+  [[nodiscard]] std::uint32_t outstanding() const { return static_cast<std::uint32_t>(sealed_.size()); }
+  [[nodiscard]] const std::set<Version>& sealed() const { return sealed_; }
+  [[nodiscard]] const std::optional<Error>& failure(Version version, LevelId level) const;
+  // Replies, each taken once.
+  std::optional<Opened> opened;
+  std::optional<Offer> offer;
+  std::optional<RestoreDone> restore_done;
+  std::optional<Finalized> finalized;
+  // Background errors not yet reported.
+  std::deque<Error> errors;
+
+ private:
+  void take(ToRank message);
+
+  Comm& control_;
+  Peer head_;
+  std::function<Result<bool>()> drive_;
+  std::shared_ptr<Bell> bell_;
+  std::array<Version, kLevels + 1> reached_{};
+  std::set<Version> sealed_;  // and not yet retired
+  std::map<std::pair<Version, LevelId>, std::optional<Error>> failures_;
+};
+
+}  // namespace cairn

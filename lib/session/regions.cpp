@@ -1,0 +1,154 @@
+#include "session/regions.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn {
+namespace {
+
+ElementType element_type(Element element) {
+  switch (element) {
+    case Element::opaque: return ElementType::opaque;
+    case Element::int8: return ElementType::int8;
+    case Element::int16: return ElementType::int16;
+    case Element::int32: return ElementType::int32;
+    case Element::int64: return ElementType::int64;
+    case Element::uint8: return ElementType::uint8;
+    case Element::uint16: return ElementType::uint16;
+    case Element::uint32: return ElementType::uint32;
+    case Element::uint64: return ElementType::uint64;
+    case Element::float32: return ElementType::float32;
+    case Element::float64: return ElementType::float64;
+  }
+  return ElementType::opaque;
+}
+
+// Elements in one step of a container's first dimension.
+std::uint64_t row_elements(const detail::RegionAccess& access) {
+  std::uint64_t elements = 1;
+  for (const std::uint64_t extent : access.shape) elements *= extent;
+  return elements;
+}
+
+// "plate float64[100], step int32": the first few of a list of regions.
+std::string list_text(const std::vector<RegionInfo>& regions) {
+  constexpr std::size_t kShown = 20;
+  std::string text;
+  for (std::size_t i = 0; i < regions.size() && i < kShown; ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", regions[i].name, regions[i].type_text());
+  }
+  if (regions.size() > kShown) text += fmt::format(" and {} more", regions.size() - kShown);
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+Status Regions::protect(const std::string& name, detail::RegionAccess access) {
+  Region region{name, std::move(access)};
+  if (auto status = check(describe(region)); !status) return status;
+  const auto it = std::ranges::find(regions_, name, &Region::name);
+  if (it != regions_.end())
+    *it = std::move(region);
+  else
+    regions_.push_back(std::move(region));
+  return {};
+}
+
+Status Regions::unprotect(const std::string& name) {
+  if (std::erase_if(regions_, [&](const Region& region) { return region.name == name; }) > 0) return {};
+  std::vector<RegionInfo> known;
+  for (const Region& region : regions_) known.push_back(describe(region));
+  return fail(Code::invalid_argument,
+              fmt::format("no region is named \"{}\"; protected are: {}", name, list_text(known)));
+}
+
+// A scalar or an array has the shape it was protected with; a container the extent it has now.
+RegionInfo Regions::describe(const Region& region) {
+  const detail::RegionAccess& access = region.access;
+  RegionInfo info;
+  info.name = region.name;
+  info.type = element_type(access.element);
+  info.element_bytes = access.element_bytes;
+  info.type_name = access.type_name;
+  info.shape = access.shape;
+  if (access.resize)
+    info.shape.insert(info.shape.begin(), access.elements() / std::max<std::uint64_t>(1, row_elements(access)));
+  if (access.place) {
+    info.global_shape = access.place->shape;
+    info.global_offset = access.place->offset;
+  }
+  return info;
+}
+
+Result<std::vector<RegionData>> Regions::capture() const {
+  std::vector<RegionData> captured;
+  captured.reserve(regions_.size());
+  for (const Region& region : regions_) {
+    RegionInfo info = describe(region);
+    const std::uint64_t bytes = info.size_bytes();
+    if (region.access.resize && info.elements() != region.access.elements()) {
+      return fail(Code::invalid_argument,
+                  fmt::format("region \"{}\" has {} elements, which is no whole number of rows of {}", region.name,
+                              region.access.elements(), row_elements(region.access)));
+    }
+    const auto* data = static_cast<const std::byte*>(region.access.data());
+    if (data == nullptr && bytes > 0) {
+      return fail(Code::invalid_argument,
+                  fmt::format("region \"{}\" is {} at a null pointer", region.name, info.type_text()));
+    }
+    captured.push_back({std::move(info), Bytes(data, bytes)});
+  }
+  return captured;
+}
+
+bool Regions::fits(const Region& region, const RegionInfo& stored) {
+  const RegionInfo now = describe(region);
+  if (now.type != stored.type || now.element_bytes != stored.element_bytes || now.type_name != stored.type_name)
+    return false;
+  if (!region.access.resize) return now.shape == stored.shape;
+  return stored.shape.size() == now.shape.size() &&
+         std::equal(now.shape.begin() + 1, now.shape.end(), stored.shape.begin() + 1);
+}
+
+Status Regions::check_against(const Shard& shard, const std::string& only) const {
+  std::vector<RegionInfo> stored;
+  std::vector<RegionInfo> now;
+  for (const PlacedRegion& region : shard.regions()) stored.push_back(region.info);
+  for (const Region& region : regions_) now.push_back(describe(region));
+  const auto matches = [&](const Region& region) {
+    const auto found = shard.find(region.name);
+    return found && fits(region, shard.regions()[*found].info);
+  };
+  bool good = only.empty() ? stored.size() == regions_.size() : std::ranges::count(regions_, only, &Region::name) == 1;
+  for (const Region& region : regions_) {
+    if ((only.empty() || region.name == only) && !matches(region)) good = false;
+  }
+  if (good) return {};
+  const std::string what = only.empty() ? "the protected regions do not match the snapshot"
+                                        : fmt::format("region \"{}\" does not match the snapshot", only);
+  return fail(Code::mismatch,
+              fmt::format("{}: protected are {}; the snapshot has {}", what, list_text(now), list_text(stored)),
+              "protect the same names with the same types and shapes as when it was taken");
+}
+
+Status Regions::restore(const Shard& shard, const std::string& only) const {
+  if (auto status = check_against(shard, only); !status) return status;
+  std::vector<Shard::Target> targets;
+  for (const Region& region : regions_) {
+    if (!only.empty() && region.name != only) continue;
+    const std::size_t position = *shard.find(region.name);
+    const RegionInfo& stored = shard.regions()[position].info;
+    if (region.access.resize) region.access.resize(stored.shape.front() * row_elements(region.access));
+    auto* data = static_cast<std::byte*>(region.access.data());
+    if (data == nullptr && stored.size_bytes() > 0) {
+      return fail(Code::invalid_argument,
+                  fmt::format("region \"{}\" is {} at a null pointer", region.name, stored.type_text()));
+    }
+    targets.push_back({position, MutableBytes(data, stored.size_bytes())});
+  }
+  return shard.read(targets, false);
+}
+
+}  // namespace cairn

@@ -1,0 +1,82 @@
+#include <cairn/session_base.hpp>
+
+#include <utility>
+
+#include "session/exception.hpp"
+#include "session/session_impl.hpp"
+
+namespace cairn {
+
+ErrorKind kind_of(Code code) {
+  switch (code) {
+    case Code::invalid_argument: return ErrorKind::usage;
+    case Code::config: return ErrorKind::config;
+    case Code::no_space:
+    case Code::io:
+    case Code::failed_elsewhere: return ErrorKind::storage;
+    case Code::corrupt: return ErrorKind::corrupt;
+    case Code::not_found:
+    case Code::unrecoverable: return ErrorKind::unrecoverable;
+    case Code::mismatch: return ErrorKind::mismatch;
+    case Code::taken_over: return ErrorKind::taken_over;
+    case Code::communication: return ErrorKind::communication;
+  }
+  return ErrorKind::usage;
+}
+
+SessionBase::SessionBase(std::unique_ptr<SessionImpl> impl) : impl_(std::move(impl)) {}
+SessionBase::SessionBase(SessionBase&&) noexcept = default;
+SessionBase& SessionBase::operator=(SessionBase&&) noexcept = default;
+SessionBase::~SessionBase() = default;
+
+void SessionBase::protect_access(const std::string& name, detail::RegionAccess access) {
+  value_or_throw(impl_->protect(name, std::move(access)));
+}
+
+void SessionBase::protect_raw(const std::string& name, void* data, Element element, std::uint32_t element_bytes,
+                              const std::string& type_name, std::vector<std::uint64_t> shape) {
+  detail::RegionAccess access;
+  access.element = element;
+  access.element_bytes = element_bytes;
+  access.type_name = type_name;
+  access.shape = std::move(shape);
+  access.data = [data] { return data; };
+  protect_access(name, std::move(access));
+}
+
+void SessionBase::unprotect(const std::string& name) { value_or_throw(impl_->unprotect(name)); }
+
+RestoreReport SessionBase::restore() { return value_or_throw(impl_->restore({})); }
+
+RestoreReport SessionBase::restore(const std::string& name) {
+  if (name.empty()) throw Exception(ErrorKind::usage, "restore: the name of the region is empty");
+  return value_or_throw(impl_->restore(name));
+}
+
+const RestoreReport& SessionBase::last_restore() const { return impl_->last_restore(); }
+
+std::optional<std::uint32_t> SessionBase::snapshot() {
+  const auto version = value_or_throw(impl_->snapshot({}));
+  if (!version) return {};
+  return version->value;
+}
+
+std::uint32_t SessionBase::snapshot(LevelId level) { return value_or_throw(impl_->snapshot(level))->value; }
+
+void SessionBase::wait(LevelId level) { value_or_throw(impl_->wait(level)); }
+
+std::uint32_t SessionBase::safe_version(LevelId level) { return value_or_throw(impl_->safe_version(level)).value; }
+
+bool SessionBase::should_stop() const { return impl_->should_stop(); }
+
+void SessionBase::finalize() { value_or_throw(impl_->finalize()); }
+
+std::uint32_t SessionBase::rank() const { return impl_->ranks().rank().value; }
+
+std::uint32_t SessionBase::size() const { return impl_->ranks().size(); }
+
+std::uint32_t SessionBase::incarnation() const { return impl_->incarnation().value; }
+
+double SessionBase::waited_seconds() const { return impl_->waited_seconds(); }
+
+}  // namespace cairn

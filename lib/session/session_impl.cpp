@@ -1,0 +1,213 @@
+#include "session/session_impl.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "format/shard.hpp"
+#include "session/stop_signal.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+
+SessionImpl::~SessionImpl() {
+  if (link_ && !finalized_ && !engine_) (void)link_->send(FinalizeRequest{true, true});
+  if (engine_thread_.joinable()) engine_thread_.join();
+}
+
+Status SessionImpl::usable_now(const char* call) const {
+  if (!finalized_) return {};
+  return fail(Code::invalid_argument, fmt::format("{} was called after finalize", call));
+}
+
+Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forced) {
+  if (auto status = usable_now("snapshot"); !status) return fail(status.error());
+  if (undefined_) return fail(undefined_->in("snapshot refused, since a restore failed"));
+  if (auto status = link_->poll(); !status) return fail(status.error());
+  auto due = levels_due(forced);
+  if (!due) return fail(due.error());
+  std::optional<Version> taken;
+  if (!due->empty()) {
+    if (auto status = wait_for_slot(); !status) return fail(status.error());
+    taken = Version{++last_version_.value};
+    if (auto status = write(*taken, *due); !status) return fail(status.error());
+    if (auto status = drain(); !status) return fail(status.error());
+  }
+  if (auto status = report_errors(); !status) return fail(status.error());
+  return taken;
+}
+
+// The same on every rank: from the call's number, and from what all agreed on.
+Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
+  if (forced && !usable_.has(*forced)) {
+    return fail(Code::invalid_argument, fmt::format("L{} is off in this job", static_cast<int>(*forced)),
+                fmt::format("set [levels] l{} and give it enough nodes", static_cast<int>(*forced)));
+  }
+  LevelSet due = schedule_->due(++calls_);
+  if (forced) due.add(*forced);
+  if (!pulse_) return due;
+  auto beat = pulse_->call(StopSignal::seen());
+  if (!beat) return fail(beat.error());
+  if (!*beat) return due;
+  const LevelSet timed = schedule_->due_by_time((*beat)->elapsed);
+  for (const LevelId level : kAllLevels) {
+    if (timed.has(level)) due.add(level);
+  }
+  if ((*beat)->stop && !stop_) {
+    stop_ = true;
+    due.add(usable_.has(LevelId::global) ? LevelId::global : LevelId::local);
+    if (rank_.value == 0) log_.info("a stop signal came: this snapshot goes to L4, should_stop() is true");
+  }
+  return due;
+}
+
+// Back-pressure: a slot that is still needed is not overwritten.
+Status SessionImpl::wait_for_slot() {
+  if (link_->outstanding() < slots_) return {};
+  const auto start = std::chrono::steady_clock::now();
+  auto freed = link_->wait_until([&] { return link_->outstanding() < slots_; }, config_.head.wait_limit);
+  waited_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!freed) return fail(freed.error());
+  if (*freed) return {};
+  return fail(Code::io,
+              fmt::format("rank {} waited {} s for its head to be done with versions {} to {}", rank_.value,
+                          std::chrono::duration_cast<std::chrono::seconds>(config_.head.wait_limit).count(),
+                          link_->sealed().begin()->value, link_->sealed().rbegin()->value),
+              "take snapshots less often, or raise [head] wait_limit");
+}
+
+Status SessionImpl::write(Version version, LevelSet levels) {
+  const Identity identity{incarnation_, version, run_};
+  Seal seal{version, calls_, levels, 0, {}};
+  const auto write_regions = [&]() -> Status {
+    auto regions = regions_.capture();
+    if (!regions) return fail(regions.error());
+    const ShardIdentity who{identity, calls_, rank_, topology_.rank_count()};
+    auto bytes = write_shard(*local_, names::shard(names::snapshot(version, run_), rank_), who, *regions);
+    if (!bytes) return fail(bytes.error());
+    seal.bytes = *bytes;
+    return {};
+  };
+  Status written = write_regions();
+  if (!written) seal.error = written.error();
+  for (const LevelId level : kAllLevels) {
+    if (level == LevelId::local || levels.has(level)) meant_[static_cast<std::size_t>(level)] = version;
+  }
+  // The head hears of a failure too: the version is abandoned everywhere, and nobody waits for it.
+  if (auto status = link_->send(seal); !status) return status;
+  if (written) return {};
+  return fail(written.error().in(fmt::format("version {} could not be written", version.value)));
+}
+
+// [head] mode = inline: this rank is its node's head, and does the head's work now.
+Status SessionImpl::drain() {
+  if (!engine_) return {};
+  auto done = link_->wait_until([&] { return !engine_->busy(); }, std::chrono::milliseconds{0});
+  return done ? Status{} : fail(done.error());
+}
+
+Status SessionImpl::wait(LevelId level) {
+  if (auto status = usable_now("wait"); !status) return status;
+  const Version target = meant_[static_cast<std::size_t>(level)];
+  const auto over = [&] { return link_->reached(level) >= target || link_->failure(target, level); };
+  auto done = link_->wait_until(over, std::chrono::milliseconds{0});
+  if (!done) return fail(done.error());
+  if (link_->reached(level) < target) {
+    const Error error = *link_->failure(target, level);
+    std::erase_if(link_->errors, [&](const Error& other) { return other.message == error.message; });
+    return fail(error);
+  }
+  return report_errors();
+}
+
+Result<Version> SessionImpl::safe_version(LevelId level) {
+  if (auto status = link_->poll(); !status) return fail(status.error());
+  return link_->reached(level);
+}
+
+Result<RestoreReport> SessionImpl::restore(const std::string& only) {
+  if (auto status = usable_now("restore"); !status) return fail(status.error());
+  link_->offer.reset();
+  link_->restore_done.reset();
+  if (auto status = link_->send(RestoreRequest{}); !status) return fail(status.error());
+  std::optional<Offer> accepted;
+  while (true) {
+    auto heard = link_->wait_until([&] { return link_->offer || link_->restore_done; }, std::chrono::milliseconds{0});
+    if (!heard) return fail(heard.error());
+    if (!link_->offer) break;
+    accepted = std::move(*link_->offer);
+    link_->offer.reset();
+    RestoreResult result;
+    if (auto status = take_offer(*accepted, only); !status) result.error = status.error();
+    if (auto status = link_->send(result); !status) return fail(status.error());
+  }
+  if (link_->restore_done->error) {
+    undefined_ = link_->restore_done->error;
+    return fail(*undefined_);
+  }
+  undefined_.reset();
+  accept(*accepted);
+  return report_;
+}
+
+Status SessionImpl::take_offer(const Offer& offer, const std::string& only) {
+  if (offer.fresh) return {};
+  const FileName name = names::shard(names::snapshot(offer.snapshot.version, offer.snapshot.run), rank_);
+  auto shard = Shard::open(*local_, name);
+  if (!shard) return fail(shard.error());
+  const ShardHeader& header = shard->header();
+  if (header.identity != offer.snapshot || header.rank != rank_)
+    return fail(Code::corrupt, name.path + " is of another snapshot or rank");
+  if (auto status = regions_.restore(*shard, only); !status) return status;
+  if (only.empty()) calls_ = header.safe_point;
+  return {};
+}
+
+void SessionImpl::accept(const Offer& offer) {
+  report_ = {};
+  report_.restored = !offer.fresh;
+  report_.seconds = offer.seconds;
+  if (offer.fresh) return;
+  report_.incarnation = offer.snapshot.incarnation.value;
+  report_.version = offer.snapshot.version.value;
+  std::ranges::copy(offer.ranks_from, report_.ranks_from);
+  report_.my_level = offer.level;
+  report_.my_source = offer.source;
+  report_.lost_nodes = offer.lost_nodes;
+  schedule_ = std::make_unique<Schedule>(config_.levels, usable_, calls_);
+  if (pulse_) pulse_ = std::make_unique<Pulse>(*ranks_, clock_);
+  if (rank_.value != 0) return;
+  std::string lost;
+  for (const std::string& node : report_.lost_nodes) lost += (lost.empty() ? "" : ", ") + node;
+  if (!lost.empty()) lost += report_.lost_nodes.size() == 1 ? " is lost; " : " are lost; ";
+  std::string from;
+  for (std::size_t i = 0; i < kLevels; ++i) {
+    const std::uint32_t ranks = report_.ranks_from[i];
+    if (ranks > 0)
+      from += fmt::format("{}{} {} from L{}", from.empty() ? "" : ", ", ranks, ranks == 1 ? "rank" : "ranks", i + 1);
+  }
+  log_.info("{}version {} restored: {}, {:.2f} s", lost, report_.version, from, report_.seconds);
+}
+
+// Each background error is told once, by the call after it became known.
+Status SessionImpl::report_errors() {
+  if (link_->errors.empty()) return {};
+  Error error = link_->errors.front();
+  if (link_->errors.size() > 1) error.message += fmt::format(" (and {} more errors)", link_->errors.size() - 1);
+  link_->errors.clear();
+  return fail(error);
+}
+
+Status SessionImpl::finalize() {
+  if (auto status = usable_now("finalize"); !status) return status;
+  if (auto status = link_->send(FinalizeRequest{stop_, false}); !status) return status;
+  auto heard = link_->wait_until([&] { return link_->finalized.has_value(); }, std::chrono::milliseconds{0});
+  finalized_ = true;
+  if (!heard) return fail(heard.error());
+  if (engine_thread_.joinable()) engine_thread_.join();
+  if (link_->finalized->error) return fail(*link_->finalized->error);
+  return report_errors();
+}
+
+}  // namespace cairn

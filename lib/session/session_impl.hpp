@@ -1,0 +1,116 @@
+// The session behind the façade: one application rank's regions, schedule and line to its head, with errors as values.
+// session_open.cpp turns a world of ranks into heads and application ranks.
+//
+// Belongs to one thread. Every call but protect, unprotect and the queries is collective in time over the
+// application ranks; none is a collective operation on the snapshot path.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <cairn/failure_topology.hpp>
+#include <cairn/session_base.hpp>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "comm/comm.hpp"
+#include "engine/engine.hpp"
+#include "session/config.hpp"
+#include "session/head_link.hpp"
+#include "session/pulse.hpp"
+#include "session/regions.hpp"
+#include "session/schedule.hpp"
+#include "store/store.hpp"
+#include "topology/topology.hpp"
+
+namespace cairn {
+
+// What a session runs on.
+struct Environment {
+  Comm& world;  // the caller's; must outlive the session
+  std::string host;
+  std::string config_file;  // read on world rank 0; empty: defaults
+  std::function<Result<std::shared_ptr<Store>>(const Config&, const Topology&, NodeId)> open_local;
+  std::function<Result<std::shared_ptr<Store>>(const Config&)> open_global;
+  // Whether a thread may communicate beside this one: [head] mode = thread needs it.
+  bool threads_may_communicate = false;
+  FailureTopology failures;
+  Clock clock;
+};
+
+class SessionImpl {
+ public:
+  // Collective over the world. A dedicated head serves its node inside this call and gets nothing.
+  static Result<std::unique_ptr<SessionImpl>> open(const Environment& environment);
+  ~SessionImpl();
+
+  [[nodiscard]] Status protect(const std::string& name, detail::RegionAccess access) {
+    return regions_.protect(name, std::move(access));
+  }
+  [[nodiscard]] Status unprotect(const std::string& name) { return regions_.unprotect(name); }
+
+  // An empty name: all regions.
+  [[nodiscard]] Result<RestoreReport> restore(const std::string& only);
+  // `forced`: a level that this snapshot is for, due or not.
+  [[nodiscard]] Result<std::optional<Version>> snapshot(std::optional<LevelId> forced);
+  [[nodiscard]] Status wait(LevelId level);
+  [[nodiscard]] Result<Version> safe_version(LevelId level);
+  [[nodiscard]] Status finalize();
+
+  [[nodiscard]] bool should_stop() const { return stop_; }
+  [[nodiscard]] const RestoreReport& last_restore() const { return report_; }
+  [[nodiscard]] Comm& ranks() { return *ranks_; }
+  [[nodiscard]] Incarnation incarnation() const { return incarnation_; }
+  [[nodiscard]] double waited_seconds() const { return waited_seconds_; }
+
+ private:
+  struct Open;  // session_open.cpp
+  explicit SessionImpl(Config config) : config_(std::move(config)), log_(config_.log.level) {}
+
+  [[nodiscard]] Status usable_now(const char* call) const;
+  [[nodiscard]] Result<LevelSet> levels_due(std::optional<LevelId> forced);
+  [[nodiscard]] Status wait_for_slot();
+  [[nodiscard]] Status write(Version version, LevelSet levels);
+  [[nodiscard]] Status drain();
+  [[nodiscard]] Status take_offer(const Offer& offer, const std::string& only);
+  [[nodiscard]] Status report_errors();
+  void accept(const Offer& offer);
+
+  Config config_;
+  Log log_;
+  Clock clock_;
+  Topology topology_;
+  std::unique_ptr<Comm> control_;
+  std::unique_ptr<Comm> ranks_;
+  std::unique_ptr<Comm> heads_;  // where this process runs an engine
+  std::unique_ptr<Comm> votes_;
+  std::shared_ptr<Store> local_;
+  std::shared_ptr<Store> global_;
+  std::unique_ptr<HeadLink> link_;
+  std::unique_ptr<Engine> engine_;  // [head] mode = inline, on the node's first rank
+  std::thread engine_thread_;       // [head] mode = thread, likewise
+
+  Rank rank_;
+  Incarnation incarnation_;
+  RunId run_;
+  LevelSet usable_;
+  std::uint32_t slots_ = 0;
+  Version last_version_;
+  std::uint64_t calls_ = 0;                   // of snapshot(), in the life of the chain
+  std::array<Version, kLevels + 1> meant_{};  // newest version meant for each level
+
+  Regions regions_;
+  std::unique_ptr<Schedule> schedule_;
+  std::unique_ptr<Pulse> pulse_;
+  RestoreReport report_;
+  std::optional<Error> undefined_;  // a restore failed: regions hold nothing that should be kept
+  double waited_seconds_ = 0;
+  bool stop_ = false;
+  bool finalized_ = false;
+};
+
+}  // namespace cairn

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <utility>
+
+#include "session/session_impl.hpp"
+#include "session/stop_signal.hpp"
+
+namespace cairn {
+namespace {
+
+// Read once and sent to all, so that every rank has the same configuration or the same error.
+Result<Config> share_config(Comm& world, const std::string& file) {
+  Buffer mine;
+  Status status;
+  if (world.rank().value == 0) {
+    auto source = read_config_source(file);
+    if (source)
+      mine = encode(*source);
+    else
+      status = fail(source.error());
+  }
+  if (auto agreed = agree(world, status); !agreed) return fail(agreed.error());
+  auto bytes = world.broadcast(mine, Peer{0});
+  if (!bytes) return fail(bytes.error());
+  auto source = decode_config_source(*bytes);
+  if (!source) return fail(source.error());
+  return parse_config(*source);
+}
+
+Result<Topology> share_topology(Comm& world, const std::string& host, const Config& config) {
+  auto hosts = world.allgather(bytes_of(host));
+  if (!hosts) return fail(hosts.error());
+  std::vector<std::string> names;
+  for (const Buffer& bytes : *hosts) names.emplace_back(text_of(bytes));
+  auto topology = make_topology(names, config.topology.node_size, config.head.mode);
+  if (!topology) return topology;
+  if (config.topology.domains.empty()) return topology;
+  if (auto status = assign_domains(*topology, config.topology.domains_text); !status) return fail(status.error());
+  return topology;
+}
+
+EngineOptions engine_options(const Config& config) {
+  EngineOptions options;
+  options.job = config.job.name;
+  options.wishes = {config.partner.copies,
+                    config.partner.rotation,
+                    config.erasure.group,
+                    config.erasure.parity,
+                    config.levels.wanted(),
+                    config.levels.insisted,
+                    false};
+  options.keep.at[0] = config.storage.keep_local;
+  options.keep.at[1] = config.partner.rotation;
+  options.keep.at[3] = config.storage.keep_global;
+  if (config.restart.mode == Config::Restart::Mode::fresh) options.start = EngineOptions::Start::fresh;
+  if (config.restart.mode == Config::Restart::Mode::required) options.start = EngineOptions::Start::required;
+  options.finished_at_end = config.restart.at_end == Config::Restart::AtEnd::finished;
+  options.verify_own = config.restart.verify == Config::Restart::Verify::sha256;
+  return options;
+}
+
+}  // namespace
+
+// Opening, step by step. Every step is taken by all ranks, or by none.
+struct SessionImpl::Open {
+  const Environment& environment;
+  SessionImpl& session;
+  NodeId node{};
+  bool heads_node = false;  // this process acts for its node
+  bool computes = false;
+
+  Status communicators() {
+    Comm& world = environment.world;
+    const std::uint32_t me = world.rank().value;
+    node = session.topology_.node_of_world[me];
+    heads_node = session.topology_.nodes[node.value].head.value == me;
+    computes = !session.topology_.is_dedicated_head(world.rank());
+    const auto split = [&](std::unique_ptr<Comm>& into, bool member, bool heads) -> Status {
+      // Nodes are numbered by their lowest rank, so the order of heads must be said; application ranks keep the
+      // world's.
+      const std::uint32_t key = heads ? node.value : 0;
+      auto made = world.split(member ? std::optional<std::uint32_t>(0) : std::nullopt, key);
+      if (!made) return fail(made.error());
+      into = std::move(*made);
+      return {};
+    };
+    Status status = split(session.control_, true, false);
+    if (status) status = split(session.ranks_, computes, false);
+    if (status) status = split(session.heads_, heads_node, true);
+    if (status) status = split(session.votes_, heads_node, true);
+    return agree(world, status);
+  }
+
+  Status stores() {
+    auto local = environment.open_local(session.config_, session.topology_, node);
+    if (!local) return fail(local.error());
+    session.local_ = std::move(*local);
+    if (!heads_node) return {};
+    auto global = environment.open_global(session.config_);
+    if (!global) return fail(global.error());
+    session.global_ = std::move(*global);
+    return {};
+  }
+
+  EngineSetup setup() {
+    FailureTopology failures;
+    if (session.config_.restart.use_failure_topology) failures = environment.failures;
+    return {*session.control_, *session.heads_, *session.votes_, session.topology_, engine_options(session.config_),
+            session.local_,    session.global_, failures,        session.log_};
+  }
+
+  Status serve() {
+    auto engine = Engine::open(setup());
+    if (!engine) return fail(engine.error());
+    return (*engine)->serve();
+  }
+
+  // The first words with the head. `status`: how this rank fared so far.
+  Status hello() {
+    const auto& topology = session.topology_;
+    const Peer head = topology.nodes[node.value].head;
+    std::function<Result<bool>()> drive;
+    if (heads_node && topology.mode == HeadMode::inline_) {
+      drive = [impl = &session] { return impl->engine_ ? impl->engine_->step() : Result<bool>(false); };
+    }
+    session.link_ = std::make_unique<HeadLink>(*session.control_, head, std::move(drive));
+    if (auto status = session.link_->send(Hello{}); !status) return status;
+    if (heads_node && topology.mode == HeadMode::thread) {
+      session.engine_thread_ = std::thread([setup = setup()]() mutable {
+        auto engine = Engine::open(std::move(setup));
+        if (engine) (void)(*engine)->serve();
+      });
+    }
+    if (heads_node && topology.mode == HeadMode::inline_) {
+      auto engine = Engine::open(setup());
+      if (engine) session.engine_ = std::move(*engine);
+    }
+    auto heard =
+        session.link_->wait_until([&] { return session.link_->opened.has_value(); }, std::chrono::milliseconds{0});
+    if (!heard) return fail(heard.error());
+    const Opened& opened = *session.link_->opened;
+    if (opened.error) return fail(*opened.error);
+    auto bell = session.local_->bell();
+    if (!bell) return fail(bell.error());
+    session.link_->use_bell(std::move(*bell));
+    session.incarnation_ = opened.incarnation;
+    session.run_ = opened.run;
+    session.last_version_ = opened.last_version;
+    session.usable_ = opened.usable;
+    session.slots_ = opened.slots;
+    return {};
+  }
+
+  void schedule() {
+    session.rank_ = Rank{session.ranks_->rank().value};
+    session.schedule_ = std::make_unique<Schedule>(session.config_.levels, session.usable_);
+    if (session.config_.restart.stop_signal) StopSignal::watch();
+    if (session.schedule_->timed() || session.config_.restart.stop_signal) {
+      session.pulse_ = std::make_unique<Pulse>(*session.ranks_, session.clock_);
+    }
+  }
+};
+
+Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& environment) {
+  auto config = share_config(environment.world, environment.config_file);
+  if (!config) return fail(config.error());
+  auto topology = share_topology(environment.world, environment.host, *config);
+  if (!topology) return fail(topology.error());
+  if (config->head.mode == HeadMode::thread && !environment.threads_may_communicate) {
+    return fail(
+        Code::config, "[head] mode = thread needs MPI_THREAD_MULTIPLE",
+        "call MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) instead of MPI_Init, or set mode = rank");
+  }
+
+  std::unique_ptr<SessionImpl> session(new SessionImpl(std::move(*config)));
+  session->topology_ = std::move(*topology);
+  session->clock_ = environment.clock;
+  Open open{environment, *session};
+  if (auto status = open.communicators(); !status) return fail(status.error());
+  if (auto status = agree(environment.world, open.stores()); !status) return fail(status.error());
+  if (!open.computes) {
+    auto status = open.serve();
+    if (!status) return fail(status.error());
+    return nullptr;
+  }
+  if (auto status = open.hello(); !status) {
+    session->finalized_ = true;  // nobody is listening
+    return fail(status.error());
+  }
+  open.schedule();
+  return session;
+}
+
+}  // namespace cairn

@@ -1,0 +1,76 @@
+// The names of everything in a store, built and parsed here and nowhere else.
+//
+//   v00000042-<run id, 16 hex digits>/        one directory a snapshot
+//     rank000007.shard                        a rank's shard (L1)
+//     node0003.rank000010.<layout>.copy       a shard copied for node 3 (L2); layout: 8 hex digits
+//     parity.c02.p1.<layout>                  parity of column 2, row 1 (L3)
+//     node0000.h5, checkpoint.h5              global store only (L4)
+//     manifest.json                           renamed into place last
+//   v00000042-<run id>.partial/               global store only: being written
+//   run-00000003-<run id>.json                global store only: one an incarnation
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids.hpp"
+#include "store/store.hpp"
+
+namespace cairn::names {
+
+struct SnapshotDir {
+  Version version;
+  RunId run;
+  bool partial = false;
+  friend auto operator<=>(const SnapshotDir&, const SnapshotDir&) = default;
+};
+
+[[nodiscard]] DirName snapshot(Version version, RunId run);
+[[nodiscard]] DirName partial_snapshot(Version version, RunId run);
+[[nodiscard]] std::optional<SnapshotDir> parse_snapshot(std::string_view name);
+
+[[nodiscard]] FileName shard(const DirName& dir, Rank rank);
+[[nodiscard]] std::optional<Rank> parse_shard(std::string_view name);
+
+struct Copy {
+  NodeId owner;
+  Rank rank;
+  LayoutId layout;
+  friend auto operator<=>(const Copy&, const Copy&) = default;
+};
+[[nodiscard]] FileName copy(const DirName& dir, const Copy& copy);
+[[nodiscard]] std::optional<Copy> parse_copy(std::string_view name);
+
+struct Parity {
+  std::uint32_t column;
+  std::uint32_t row;
+  LayoutId layout;
+  friend auto operator<=>(const Parity&, const Parity&) = default;
+};
+[[nodiscard]] FileName parity(const DirName& dir, const Parity& parity);
+[[nodiscard]] std::optional<Parity> parse_parity(std::string_view name);
+
+[[nodiscard]] FileName manifest(const DirName& dir);
+[[nodiscard]] FileName node_file(const DirName& dir, NodeId node);
+[[nodiscard]] FileName master_file(const DirName& dir);
+
+[[nodiscard]] FileName run_record(Incarnation incarnation, RunId run);
+struct RunRecordName {
+  Incarnation incarnation;
+  RunId run;
+};
+[[nodiscard]] std::optional<RunRecordName> parse_run_record(std::string_view name);
+
+// Who a retired file belongs to: a rank gets its own warm files back.
+[[nodiscard]] std::string owner_rank(Rank rank);
+[[nodiscard]] std::string owner_head();
+
+// "node0003": the directory of a simulated node's store.
+[[nodiscard]] std::string node_directory(NodeId node);
+// 16 hex digits.
+[[nodiscard]] std::string hex(RunId run);
+[[nodiscard]] std::optional<RunId> parse_run(std::string_view text);
+[[nodiscard]] std::string hex(LayoutId layout);
+
+}  // namespace cairn::names

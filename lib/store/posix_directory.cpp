@@ -1,0 +1,83 @@
+// Directories: what is in them, and their removal.
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "store/posix_file.hpp"
+
+namespace cairn::posix {
+
+namespace {
+
+struct CloseDirectory {
+  void operator()(DIR* stream) const { ::closedir(stream); }
+};
+
+Status unlink(int directory, const std::string& name, int flags, const std::string& path) {
+  if (::unlinkat(directory, name.c_str(), flags) == 0 || errno == ENOENT) return {};
+  return fail(system_error(errno, "remove", path));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> names_in(int directory, const std::string& path) {
+  // Opened anew: a stream owns its descriptor, and its position must not be shared with another thread's.
+  const int own = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (own < 0) return fail(system_error(errno, "list", path));
+  const std::unique_ptr<DIR, CloseDirectory> stream(::fdopendir(own));
+  if (!stream) {
+    const int number = errno;
+    ::close(own);
+    return fail(system_error(number, "list", path));
+  }
+
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(stream.get())) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+    errno = 0;
+  }
+  if (errno != 0) return fail(system_error(errno, "list", path));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Status remove_file(int directory, const std::string& name, Pages pages, const std::string& path) {
+  Fd file;
+  if (pages == Pages::release) {
+    // Emptied only when nobody reads it: a reader's mapping would lose its pages. The lock is kept until the
+    // name is gone, so that a reader that comes now sees that it is too late.
+    auto opened = open_file(directory, name, O_RDWR, path);
+    if (opened) file = std::move(*opened);
+    if (file.valid() && try_lock_exclusive(file.get())) {
+      const auto emptied = truncate(file.get(), 0, path);
+      if (!emptied) return emptied;
+    }
+  }
+  return unlink(directory, name, 0, path);
+}
+
+Status remove_tree(int directory, const std::string& name, Pages pages, const std::string& path) {
+  const auto tree = open_directory(directory, name, path);
+  if (!tree) return tree.error().code == Code::not_found ? Status{} : fail(tree.error());
+  const auto names = names_in(tree->get(), path);
+  if (!names) return fail(names.error());
+
+  for (const std::string& inner : *names) {
+    struct stat status = {};
+    if (::fstatat(tree->get(), inner.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const std::string inner_path = path + "/" + inner;
+    const auto removed = S_ISDIR(status.st_mode)   ? remove_tree(tree->get(), inner, pages, inner_path)
+                         : S_ISREG(status.st_mode) ? remove_file(tree->get(), inner, pages, inner_path)
+                                                   : unlink(tree->get(), inner, 0, inner_path);
+    if (!removed) return removed;
+  }
+  return unlink(directory, name, AT_REMOVEDIR, path);
+}
+
+}  // namespace cairn::posix

@@ -1,0 +1,177 @@
+#include "store/posix_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn::posix {
+
+namespace {
+
+// Linux moves at most 2 GiB − 4 KiB in one call; smaller pieces also keep a signal from waiting long.
+constexpr std::size_t kLargestCall = 1024 * kMiB;
+
+// Calls again while a signal interrupts.
+template <class Call>
+auto uninterrupted(Call call) {
+  auto answer = call();
+  while (answer < 0 && errno == EINTR) answer = call();
+  return answer;
+}
+
+Status answer_of(int answer, std::string_view doing, const std::string& path) {
+  if (answer != 0) return fail(system_error(errno, doing, path));
+  return {};
+}
+
+}  // namespace
+
+Fd::~Fd() {
+  if (valid()) ::close(number_);
+}
+
+Fd::Fd(Fd&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  std::swap(number_, other.number_);
+  return *this;
+}
+
+Error system_error(int number, std::string_view doing, const std::string& path) {
+  std::string message = fmt::format("{}: cannot {}: {}", path, doing, std::generic_category().message(number));
+  switch (number) {
+    case ENOENT: return Error{Code::not_found, std::move(message), {}};
+    case ENOSPC:
+    case EDQUOT: return Error{Code::no_space, std::move(message), {}};
+    case ELOOP: return Error{Code::io, std::move(message), "symbolic links are not followed here; remove it"};
+    case EACCES:
+    case EPERM: return Error{Code::io, std::move(message), "the directory must be yours and writable"};
+    default: return Error{Code::io, std::move(message), {}};
+  }
+}
+
+Result<Fd> open_file(int directory, const std::string& name, int flags, const std::string& path) {
+  constexpr mode_t kOwnerOnly = 0600;
+  // O_NONBLOCK: a pipe that somebody put here must not make us wait for its other end.
+  const int all_flags = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  Fd file(uninterrupted([&] { return ::openat(directory, name.c_str(), all_flags, kOwnerOnly); }));
+  if (!file.valid()) return fail(system_error(errno, "open", path));
+
+  const auto status = status_of(file.get(), path);
+  if (!status) return fail(status.error());
+  if (!S_ISREG(status->st_mode)) return fail(Code::io, fmt::format("{}: should be a regular file", path));
+  return file;
+}
+
+Result<Fd> open_directory(int directory, const std::string& name, const std::string& path) {
+  Fd opened(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (opened.valid()) return opened;
+  const int number = errno;
+  if (number == ENOTDIR || number == ELOOP) {
+    return fail(Code::io, fmt::format("{}: should be a directory, not a file or symbolic link", path),
+                "remove it, or choose another place");
+  }
+  return fail(system_error(number, "open the directory", path));
+}
+
+Status make_directory(int directory, const std::string& name, const std::string& path) {
+  if (::mkdirat(directory, name.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return fail(system_error(errno, "make the directory", path));
+}
+
+Result<struct stat> status_of(int file, const std::string& path) {
+  struct stat status = {};
+  if (::fstat(file, &status) != 0) return fail(system_error(errno, "stat", path));
+  return status;
+}
+
+Status write_all(int file, std::uint64_t offset, Bytes bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const std::size_t wanted = std::min(bytes.size(), kLargestCall);
+    const ssize_t moved =
+        uninterrupted([&] { return ::pwrite(file, bytes.data(), wanted, static_cast<off_t>(offset)); });
+    if (moved < 0) return fail(system_error(errno, fmt::format("write {} bytes at {}", wanted, offset), path));
+    if (moved == 0) return fail(Code::io, fmt::format("{}: wrote 0 of {} bytes at {}", path, wanted, offset));
+    bytes = bytes.subspan(static_cast<std::size_t>(moved));
+    offset += static_cast<std::uint64_t>(moved);
+  }
+  return {};
+}
+
+Status read_exactly(int file, std::uint64_t offset, MutableBytes into, const std::string& path) {
+  while (!into.empty()) {
+    const std::size_t wanted = std::min(into.size(), kLargestCall);
+    const ssize_t moved = uninterrupted([&] { return ::pread(file, into.data(), wanted, static_cast<off_t>(offset)); });
+    if (moved < 0) return fail(system_error(errno, fmt::format("read {} bytes at {}", wanted, offset), path));
+    if (moved == 0) {
+      return fail(Code::corrupt,
+                  fmt::format("{}: ends at or before byte {}; {} more bytes were wanted", path, offset, into.size()));
+    }
+    into = into.subspan(static_cast<std::size_t>(moved));
+    offset += static_cast<std::uint64_t>(moved);
+  }
+  return {};
+}
+
+Status reserve(int file, std::uint64_t size_bytes, const std::string& path) {
+  constexpr std::uint64_t kStatBlock = 512;
+  const auto status = status_of(file, path);
+  if (!status) return fail(status.error());
+
+  const auto length = static_cast<std::uint64_t>(status->st_size);
+  const auto allocated = static_cast<std::uint64_t>(status->st_blocks) * kStatBlock;
+  // Asking the kernel to look at every page of a file that has them all takes milliseconds.
+  if (length >= size_bytes && allocated >= length) return {};
+  if (size_bytes == 0) return {};
+
+  const auto size = static_cast<off_t>(size_bytes);
+  if (uninterrupted([&] { return ::fallocate(file, 0, 0, size); }) == 0) return {};
+  if (errno != EOPNOTSUPP && errno != ENOSYS) {
+    return fail(system_error(errno, fmt::format("reserve {} bytes", size_bytes), path));
+  }
+  return length >= size_bytes ? Status{} : truncate(file, size_bytes, path);
+}
+
+Status truncate(int file, std::uint64_t size_bytes, const std::string& path) {
+  const int answer = uninterrupted([&] { return ::ftruncate(file, static_cast<off_t>(size_bytes)); });
+  return answer_of(answer, fmt::format("set the length to {}", size_bytes), path);
+}
+
+Status sync_data(int file, const std::string& path) {
+  return answer_of(uninterrupted([&] { return ::fdatasync(file); }), "sync", path);
+}
+
+Status sync_directory(int directory, const std::string& path) {
+  return answer_of(uninterrupted([&] { return ::fsync(directory); }), "sync the directory", path);
+}
+
+Status rename(int from_directory, const std::string& from, int to_directory, const std::string& to,
+              const std::string& path) {
+  return answer_of(::renameat(from_directory, from.c_str(), to_directory, to.c_str()), "rename", path);
+}
+
+bool try_lock_shared(int file) {
+  return uninterrupted([&] { return ::flock(file, LOCK_SH | LOCK_NB); }) == 0;
+}
+
+bool try_lock_exclusive(int file) {
+  return uninterrupted([&] { return ::flock(file, LOCK_EX | LOCK_NB); }) == 0;
+}
+
+void unlock(int file) { ::flock(file, LOCK_UN); }
+
+Result<std::uint64_t> free_bytes(int directory, const std::string& path) {
+  struct statvfs status = {};
+  if (::fstatvfs(directory, &status) != 0) return fail(system_error(errno, "ask for free space", path));
+  return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+}  // namespace cairn::posix

@@ -1,0 +1,119 @@
+#include "store/posix_paths.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace cairn::posix {
+
+namespace {
+
+tl::unexpected<Error> bad_name(std::string_view name) {
+  return fail(Code::invalid_argument,
+              fmt::format("'{}' is no name in a store: should be 'file' or 'directory/file', without '.' in front, and "
+                          "not recycle, lock or bell",
+                          name));
+}
+
+Status check_job(const std::string& job) {
+  if (is_plain(job)) return {};
+  return fail(Code::invalid_argument,
+              fmt::format("'{}' cannot be a job's name: should be one path component, without '.' in front", job));
+}
+
+// The root is the user's word and may be a symbolic link; what lies below it may not.
+Fd open_root(const std::string& root) { return Fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)); }
+
+Status check_owner(const Fd& directory, const std::string& path) {
+  constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+  const auto status = status_of(directory.get(), path);
+  if (!status) return fail(status.error());
+  if (status->st_uid != ::geteuid()) {
+    return fail(Code::io,
+                fmt::format("{}: belongs to user {}, should belong to user {}", path, status->st_uid, ::geteuid()),
+                "choose another job name or another place");
+  }
+  if ((status->st_mode & kOthersWrite) != 0) {
+    return fail(
+        Code::io,
+        fmt::format("{}: others may write to it (mode {:o}), should be mode 700", path, status->st_mode & 07777U),
+        fmt::format("look at what is in it, then chmod 700 {}", path));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_plain(std::string_view component) {
+  return !component.empty() && component.front() != '.' &&
+         component.find_first_of(std::string_view("/\0", 2)) == std::string_view::npos;
+}
+
+bool is_reserved(std::string_view component) {
+  return component == kRecycle || component == kLock || component == kBell;
+}
+
+Result<Fd> open_job(const std::string& root, const std::string& job) {
+  if (const auto plain = check_job(job); !plain) return fail(plain.error());
+  std::error_code error;
+  std::filesystem::create_directories(root, error);
+  if (error) return fail(system_error(error.value(), "make the directory", root));
+
+  const Fd above = open_root(root);
+  if (!above.valid()) return fail(system_error(errno, "open the directory", root));
+
+  const std::string path = root + "/" + job;
+  const auto made = make_directory(above.get(), job, path);
+  if (!made) return fail(made.error());
+  auto opened = open_directory(above.get(), job, path);
+  if (!opened) return opened;
+  const auto ours = check_owner(*opened, path);
+  if (!ours) return fail(ours.error());
+  const auto synced = sync_directory(above.get(), root);
+  if (!synced) return fail(synced.error());
+  return opened;
+}
+
+Result<Fd> open_existing_job(const std::string& root, const std::string& job) {
+  if (const auto plain = check_job(job); !plain) return fail(plain.error());
+  const Fd above = open_root(root);
+  if (!above.valid()) return fail(system_error(errno, "open the directory", root));
+  return open_directory(above.get(), job, root + "/" + job);
+}
+
+Result<Place> locate(int job, const std::string& job_path, const FileName& name, Missing directory) {
+  const std::string path = job_path + "/" + name.path;
+  const std::size_t slash = name.path.find('/');
+  const std::string first = name.path.substr(0, slash);
+  if (!is_plain(first) || is_reserved(first)) return bad_name(name.path);
+
+  if (slash == std::string::npos) {
+    Fd same(::fcntl(job, F_DUPFD_CLOEXEC, 0));
+    if (!same.valid()) return fail(system_error(errno, "open the directory", job_path));
+    return Place{std::move(same), first, path};
+  }
+
+  const std::string file = name.path.substr(slash + 1);
+  if (!is_plain(file)) return bad_name(name.path);
+  const std::string directory_path = job_path + "/" + first;
+  if (directory == Missing::make) {
+    const auto made = make_directory(job, first, directory_path);
+    if (!made) return fail(made.error());
+  }
+  auto opened = open_directory(job, first, directory_path);
+  if (!opened && opened.error().code == Code::not_found) return fail(system_error(ENOENT, "open", path));
+  if (!opened) return fail(opened.error());
+  return Place{std::move(*opened), file, path};
+}
+
+Result<std::string> check(const std::string& job_path, const DirName& name) {
+  if (!is_plain(name.path) || is_reserved(name.path)) return bad_name(name.path);
+  return job_path + "/" + name.path;
+}
+
+}  // namespace cairn::posix

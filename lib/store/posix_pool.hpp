@@ -1,0 +1,96 @@
+// The recycle pool of a PosixStore: the directory recycle/ with
+//
+//   <owner>.<seq>.free                       retired by `owner`, at full length; anybody may remove it
+//   <owner>.<host>-<pid>.<seq>.writing       being written by that process; removed when the process is dead
+//   <seq>.removed                            a file or directory on its way out
+//
+// Every step from one state to the next is one rename, so two processes never get the same file, and a crash
+// leaves a file in one of these states. <seq> starts at a random number in every store that is opened.
+//
+// On tmpfs (`mapped`) a reader holds a shared flock on its file, and a file is claimed or emptied only under an
+// exclusive one: a mapping being read never loses its pages.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "store/posix_file.hpp"
+#include "store/posix_mapping.hpp"
+
+namespace cairn::posix {
+
+// A file that one Writer has for itself.
+struct Slot {
+  Fd file;
+  std::string name;   // in recycle/
+  std::string owner;  // empty: nobody's, never recycled
+  std::string path;   // the final one, for messages
+  bool recycled = false;
+  std::shared_ptr<Mapping> mapping;  // none where the file system is not mapped
+};
+
+class Pool {
+ public:
+  Pool(Fd directory, std::string path, bool mapped, std::size_t warm_mappings);
+
+  // A file with room for `size_bytes`, to become `path`: one that `owner` retired, or a new one.
+  [[nodiscard]] Result<Slot> claim(const std::string& owner, std::uint64_t size_bytes, const std::string& path);
+  // Undoes claim(): a recycled file goes back, a new one goes away.
+  void give_back(Slot slot);
+  // Makes room for `size_bytes` in all, at the cost of all free files when there is no other.
+  [[nodiscard]] Status grow(const Slot& slot, std::uint64_t size_bytes);
+  // Runs `write`; when it finds the store full, removes all free files and runs it once more.
+  template <class Write>
+  [[nodiscard]] Status with_room(std::uint64_t wanted_bytes, Write write) {
+    Status done = write();
+    if (!done && done.error().code == Code::no_space) {
+      remove_free();
+      done = write();
+      if (!done && done.error().code == Code::no_space) return fail(full(done.error(), wanted_bytes));
+    }
+    return done;
+  }
+  // Gives the slot its final name. Its mapping stays warm.
+  [[nodiscard]] Status publish(Slot& slot, int directory, const std::string& file, const std::string& path);
+
+  // Takes in a file of a store's directory, for `owner` to have again.
+  [[nodiscard]] Status adopt(int directory, const std::string& file, const std::string& owner, const std::string& path);
+  // Takes a file or directory out of sight in one step, then removes it. Missing is fine.
+  [[nodiscard]] Status discard(int directory, const std::string& name, const std::string& path);
+  // Removes what is free, on its way out, or left by dead writers: of this host, or with `all` of any other.
+  [[nodiscard]] Status clean(bool all);
+  // What the free files take.
+  [[nodiscard]] Result<std::uint64_t> free_file_bytes() const;
+
+ private:
+  struct Candidate {
+    std::string name;
+    std::uint64_t size_bytes;
+    bool warm;
+  };
+  [[nodiscard]] std::vector<Candidate> candidates(const std::string& owner, std::uint64_t size_bytes) const;
+  [[nodiscard]] std::optional<Slot> claim_free(const std::string& owner, std::uint64_t size_bytes,
+                                               const std::string& path);
+  [[nodiscard]] Status prepare(Slot& slot, std::uint64_t size_bytes);
+  [[nodiscard]] Error full(const Error& error, std::uint64_t wanted_bytes) const;
+  void keep_warm(Slot& slot);
+  void remove_free();
+  [[nodiscard]] std::string next_sequence();
+  [[nodiscard]] std::string writing_name(const std::string& owner);
+  [[nodiscard]] Pages pages() const { return mapped_ ? Pages::release : Pages::leave; }
+  [[nodiscard]] std::string path_of(const std::string& name) const { return path_ + "/" + name; }
+
+  Fd directory_;
+  std::string path_;
+  bool mapped_;
+  WarmMappings warm_;
+  std::string host_;
+  std::atomic<std::uint64_t> sequence_;
+};
+
+}  // namespace cairn::posix

@@ -1,0 +1,201 @@
+#include "store/posix_store.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "store/posix_bell.hpp"
+#include "store/posix_lock.hpp"
+#include "store/posix_paths.hpp"
+#include "store/posix_writer.hpp"
+
+namespace cairn {
+
+namespace {
+
+constexpr std::uint64_t kInvalidatedBytes = 4 * kKiB;
+
+bool is_missing(const Error& error) { return error.code == Code::not_found; }
+
+Result<bool> is_tmpfs(const posix::Fd& directory, const std::string& path) {
+  struct statfs file_system = {};
+  if (::fstatfs(directory.get(), &file_system) != 0) {
+    return fail(posix::system_error(errno, "ask for the file system", path));
+  }
+  return file_system.f_type == TMPFS_MAGIC;
+}
+
+}  // namespace
+
+struct PosixStore::Parts {
+  std::shared_ptr<posix::Home> home;
+  PosixOptions options;
+
+  [[nodiscard]] Result<posix::Place> locate(const FileName& name) const {
+    return posix::locate(home->job.get(), home->path, name, posix::Missing::is_an_error);
+  }
+};
+
+PosixStore::PosixStore(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+PosixStore::~PosixStore() = default;
+
+Result<std::shared_ptr<Store>> PosixStore::open(const std::string& root, const std::string& job,
+                                                const PosixOptions& options) {
+  auto directory = posix::open_job(root, job);
+  if (!directory) return fail(directory.error());
+  const std::string path = root + "/" + job;
+  const std::string recycle_path = path + "/" + posix::kRecycle;
+  const auto made = posix::make_directory(directory->get(), posix::kRecycle, recycle_path);
+  if (!made) return fail(made.error());
+  auto recycle = posix::open_directory(directory->get(), posix::kRecycle, recycle_path);
+  if (!recycle) return fail(recycle.error());
+
+  const auto mapped = is_tmpfs(*directory, path);
+  if (!mapped) return fail(mapped.error());
+  auto home =
+      std::make_shared<posix::Home>(path, std::move(*directory), std::move(*recycle), *mapped, options.warm_mappings);
+  return std::shared_ptr<Store>(new PosixStore(std::make_unique<Parts>(Parts{std::move(home), options})));
+}
+
+Result<std::shared_ptr<const Store>> PosixStore::open_existing(const std::string& root, const std::string& job) {
+  auto directory = posix::open_existing_job(root, job);
+  if (!directory) return fail(directory.error());
+  const std::string path = root + "/" + job;
+  const auto mapped = is_tmpfs(*directory, path);
+  if (!mapped) return fail(mapped.error());
+  // No recycle pool: what a const Store can be asked for does not touch it, but for free_bytes().
+  auto recycle = posix::open_directory(directory->get(), posix::kRecycle, path + "/" + posix::kRecycle);
+  auto home = std::make_shared<posix::Home>(path, std::move(*directory), recycle ? std::move(*recycle) : posix::Fd(),
+                                            *mapped, 0);
+  return std::shared_ptr<const Store>(new PosixStore(std::make_unique<Parts>(Parts{std::move(home), {}})));
+}
+
+Result<std::unique_ptr<Writer>> PosixStore::create(const FileName& name, std::uint64_t size_bytes,
+                                                   const std::string& owner) {
+  const auto& home = parts_->home;
+  const auto place = posix::locate(home->job.get(), home->path, name, posix::Missing::make);
+  if (!place) return fail(place.error());
+  auto slot = home->pool.claim(owner, size_bytes, place->path);
+  if (!slot) return fail(slot.error());
+  return std::make_unique<posix::PosixWriter>(home, name, std::move(*slot), size_bytes);
+}
+
+Result<std::unique_ptr<Reader>> PosixStore::open(const FileName& name) const {
+  return posix::PosixReader::open(*parts_->home, name);
+}
+
+Status PosixStore::patch(const FileName& name, std::uint64_t offset, Bytes bytes) {
+  const auto place = parts_->locate(name);
+  if (!place) return fail(place.error());
+  const auto file = posix::open_file(place->directory.get(), place->file, O_WRONLY, place->path);
+  if (!file) return fail(file.error());
+  const auto status = posix::status_of(file->get(), place->path);
+  if (!status) return fail(status.error());
+
+  const auto size_bytes = static_cast<std::uint64_t>(status->st_size);
+  if (offset > size_bytes || bytes.size() > size_bytes - offset) {
+    return fail(Code::invalid_argument, fmt::format("{}: has {} bytes; {} at {} cannot be overwritten", place->path,
+                                                    size_bytes, bytes.size(), offset));
+  }
+  return posix::write_all(file->get(), offset, bytes, place->path);
+}
+
+Status PosixStore::sync(const FileName& name) {
+  const auto place = parts_->locate(name);
+  if (!place) return fail(place.error());
+  const auto file = posix::open_file(place->directory.get(), place->file, O_RDONLY, place->path);
+  if (!file) return fail(file.error());
+  return posix::sync_data(file->get(), place->path);
+}
+
+Result<std::vector<Entry>> PosixStore::list(const DirName& directory) const {
+  const auto& home = *parts_->home;
+  const bool top = directory.path.empty();
+  const auto path = top ? Result<std::string>(home.path) : posix::check(home.path, directory);
+  if (!path) return fail(path.error());
+  const auto opened = posix::open_directory(home.job.get(), top ? "." : directory.path, *path);
+  if (!opened) return is_missing(opened.error()) ? Result<std::vector<Entry>>({}) : fail(opened.error());
+  const auto names = posix::names_in(opened->get(), *path);
+  if (!names) return fail(names.error());
+
+  std::vector<Entry> entries;
+  for (const std::string& name : *names) {
+    struct stat status = {};
+    if (!posix::is_plain(name) || (top && posix::is_reserved(name))) continue;
+    if (::fstatat(opened->get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;  // gone since
+    if (S_ISDIR(status.st_mode)) {
+      entries.push_back({name, 0, true});
+    } else if (S_ISREG(status.st_mode)) {
+      entries.push_back({name, static_cast<std::uint64_t>(status.st_size), false});
+    }
+  }
+  return entries;
+}
+
+Status PosixStore::retire(const FileName& name, const std::string& owner) {
+  const auto place = parts_->locate(name);
+  if (!place) return is_missing(place.error()) ? Status{} : fail(place.error());
+  const auto file = posix::open_file(place->directory.get(), place->file, O_WRONLY, place->path);
+  if (!file) return is_missing(file.error()) ? Status{} : fail(file.error());
+  const auto status = posix::status_of(file->get(), place->path);
+  if (!status) return fail(status.error());
+
+  const std::array<std::byte, kInvalidatedBytes> zeros{};
+  const auto count = std::min<std::uint64_t>(zeros.size(), static_cast<std::uint64_t>(status->st_size));
+  const auto invalidated = posix::write_all(file->get(), 0, Bytes(zeros).first(count), place->path);
+  if (!invalidated) return invalidated;
+  return parts_->home->pool.adopt(place->directory.get(), place->file, owner, place->path);
+}
+
+Status PosixStore::remove(const FileName& name) {
+  const auto place = parts_->locate(name);
+  if (!place) return is_missing(place.error()) ? Status{} : fail(place.error());
+  return parts_->home->pool.discard(place->directory.get(), place->file, place->path);
+}
+
+Status PosixStore::remove_directory(const DirName& name) {
+  const auto path = posix::check(parts_->home->path, name);
+  if (!path) return fail(path.error());
+  return parts_->home->pool.discard(parts_->home->job.get(), name.path, *path);
+}
+
+Status PosixStore::rename_directory(const DirName& from, const DirName& to) {
+  const auto& home = *parts_->home;
+  const auto from_path = posix::check(home.path, from);
+  if (!from_path) return fail(from_path.error());
+  const auto to_path = posix::check(home.path, to);
+  if (!to_path) return fail(to_path.error());
+
+  const int job = home.job.get();
+  const auto renamed = posix::rename(job, from.path, job, to.path, fmt::format("{} to {}", *from_path, *to_path));
+  return renamed ? posix::sync_directory(job, home.path) : renamed;
+}
+
+Status PosixStore::clean() { return parts_->home->pool.clean(parts_->home->locked); }
+
+Result<std::unique_ptr<Lock>> PosixStore::lock() {
+  return posix::take_lock(parts_->home, parts_->options.lock_patience);
+}
+
+Result<std::unique_ptr<Bell>> PosixStore::bell() {
+  return posix::open_bell(parts_->home->job.get(), parts_->home->path + "/" + posix::kBell);
+}
+
+Result<std::uint64_t> PosixStore::free_bytes() const {
+  const auto free = posix::free_bytes(parts_->home->job.get(), parts_->home->path);
+  if (!free) return free;
+  return parts_->home->pool.free_file_bytes().map([&](std::uint64_t pooled) { return *free + pooled; });
+}
+
+Durability PosixStore::durability() const { return parts_->home->mapped ? Durability::memory : Durability::disk; }
+
+std::string PosixStore::where() const { return parts_->home->path; }
+
+}  // namespace cairn

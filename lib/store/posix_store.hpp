@@ -1,0 +1,66 @@
+// A Store in a directory <root>/<job> of a POSIX file system:
+//
+//   <snapshot>/<file>, <file>   what was committed, under its final name
+//   recycle/                    retired files, and files being written (see posix_pool.hpp)
+//   lock                        flock of the job that uses the store; holds its process number
+//   bell                        the counters of bell()
+//
+// The job's directory has mode 0700, must belong to the user, and nothing below the root is reached through a
+// symbolic link. On tmpfs, files are written and read through mappings, and mappings stay warm for the next
+// file of the same owner; elsewhere by pwrite and pread. Space is reserved by create(), so a full store is an
+// error there and never a signal later.
+//
+// A retired file may be overwritten. On tmpfs that waits until its readers have closed it; its first 4 KiB are
+// zeroed at once, here as there. So a reader verifies checksums of what it has read, not before it reads.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "store/store.hpp"
+
+namespace cairn {
+
+struct PosixOptions {
+  // Mappings that one store keeps warm in this process.
+  std::size_t warm_mappings = 64;
+  // How long lock() waits: the kernel releases a dying job's lock a little late.
+  std::chrono::milliseconds lock_patience{10'000};
+};
+
+class PosixStore final : public Store {
+ public:
+  // Makes what is missing, root's parents too. `job` is one plain path component.
+  static Result<std::shared_ptr<Store>> open(const std::string& root, const std::string& job,
+                                             const PosixOptions& options = {});
+  // Only for reading, and for any user who may: makes, changes and locks nothing. A missing one is Code::not_found.
+  static Result<std::shared_ptr<const Store>> open_existing(const std::string& root, const std::string& job);
+  ~PosixStore() override;
+
+  Result<std::unique_ptr<Writer>> create(const FileName& name, std::uint64_t size_bytes,
+                                         const std::string& owner) override;
+  Result<std::unique_ptr<Reader>> open(const FileName& name) const override;
+  Status patch(const FileName& name, std::uint64_t offset, Bytes bytes) override;
+  Status sync(const FileName& name) override;
+  Result<std::vector<Entry>> list(const DirName& directory) const override;
+  Status retire(const FileName& name, const std::string& owner) override;
+  Status remove(const FileName& name) override;
+  Status remove_directory(const DirName& name) override;
+  Status rename_directory(const DirName& from, const DirName& to) override;
+  Status clean() override;
+  Result<std::unique_ptr<Lock>> lock() override;
+  Result<std::unique_ptr<Bell>> bell() override;
+  Result<std::uint64_t> free_bytes() const override;
+  Durability durability() const override;
+  std::string where() const override;
+
+ private:
+  struct Parts;
+  explicit PosixStore(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,110 @@
+#include "store/posix_writer.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn::posix {
+
+Home::Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings)
+    : path(std::move(where)),
+      job(std::move(directory)),
+      mapped(is_tmpfs),
+      pool(std::move(recycle), path + "/" + kRecycle, is_tmpfs, warm_mappings) {}
+
+PosixWriter::PosixWriter(std::shared_ptr<Home> home, FileName name, Slot slot, std::uint64_t size_bytes)
+    : home_(std::move(home)), name_(std::move(name)), slot_(std::move(slot)), size_bytes_(size_bytes) {}
+
+PosixWriter::~PosixWriter() {
+  if (!committed_) home_->pool.give_back(std::move(slot_));
+}
+
+MutableBytes PosixWriter::mapping() {
+  if (committed_ || !slot_.mapping) return {};
+  return slot_.mapping->bytes().first(size_bytes_);
+}
+
+Status PosixWriter::check_open() const {
+  if (!committed_) return {};
+  return fail(Code::invalid_argument, fmt::format("{}: is committed already", path()));
+}
+
+Status PosixWriter::write(std::uint64_t offset, Bytes bytes) {
+  if (const auto open = check_open(); !open) return open;
+  const MutableBytes mapped = mapping();
+  if (offset <= mapped.size() && bytes.size() <= mapped.size() - offset) {
+    std::copy(bytes.begin(), bytes.end(), mapped.begin() + static_cast<std::ptrdiff_t>(offset));
+    return {};
+  }
+  return home_->pool.with_room(offset + bytes.size(),
+                               [&] { return write_all(slot_.file.get(), offset, bytes, path()); });
+}
+
+Status PosixWriter::read(std::uint64_t offset, MutableBytes into) {
+  if (const auto open = check_open(); !open) return open;
+  return read_exactly(slot_.file.get(), offset, into, path());
+}
+
+Status PosixWriter::commit(std::uint64_t size_bytes, bool sync) {
+  if (const auto open = check_open(); !open) return open;
+  // By name and not by a descriptor kept since create(): a directory that was removed meanwhile is an error.
+  const auto place = locate(home_->job.get(), home_->path, name_, Missing::is_an_error);
+  if (!place) return fail(place.error());
+
+  Status done = home_->pool.grow(slot_, size_bytes);
+  if (done) done = truncate(slot_.file.get(), size_bytes, place->path);
+  if (done && sync) done = sync_data(slot_.file.get(), place->path);
+  if (done) done = home_->pool.publish(slot_, place->directory.get(), place->file, place->path);
+  if (!done) return done;
+
+  committed_ = true;
+  slot_.file = Fd();
+  if (!sync) return {};
+  done = sync_directory(place->directory.get(), place->path);
+  return done ? sync_directory(home_->job.get(), home_->path) : done;
+}
+
+Result<std::unique_ptr<Reader>> PosixReader::open(const Home& home, const FileName& name) {
+  // Another turn only when the file was replaced, retired or removed between open and lock.
+  constexpr int kTurns = 100;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const auto place = locate(home.job.get(), home.path, name, Missing::is_an_error);
+    if (!place) return fail(place.error());
+    auto file = open_file(place->directory.get(), place->file, O_RDONLY, place->path);
+    if (!file) return fail(file.error());
+    if (home.mapped && !try_lock_shared(file->get())) continue;
+
+    const auto status = status_of(file->get(), place->path);
+    if (!status) return fail(status.error());
+    const auto size_bytes = static_cast<std::uint64_t>(status->st_size);
+    if (!home.mapped) return std::make_unique<PosixReader>(std::move(*file), place->path, size_bytes, nullptr);
+
+    struct stat named = {};
+    const int found = ::fstatat(place->directory.get(), place->file.c_str(), &named, AT_SYMLINK_NOFOLLOW);
+    if (found != 0 || named.st_ino != status->st_ino || named.st_dev != status->st_dev) continue;
+    auto mapping = Mapping::map(file->get(), size_bytes, Mapping::Access::read, place->path);
+    if (!mapping) return fail(mapping.error());
+    return std::make_unique<PosixReader>(std::move(*file), place->path, size_bytes, std::move(*mapping));
+  }
+  return fail(Code::io,
+              fmt::format("{}/{}: is replaced again and again while it is being opened", home.path, name.path));
+}
+
+PosixReader::PosixReader(Fd file, std::string path, std::uint64_t size_bytes, std::shared_ptr<Mapping> mapping)
+    : file_(std::move(file)), path_(std::move(path)), size_bytes_(size_bytes), mapping_(std::move(mapping)) {}
+
+Status PosixReader::read(std::uint64_t offset, MutableBytes into) const {
+  if (offset > size_bytes_ || into.size() > size_bytes_ - offset) {
+    return fail(Code::corrupt,
+                fmt::format("{}: has {} bytes; {} at {} were wanted", path_, size_bytes_, into.size(), offset));
+  }
+  if (!mapping_) return read_exactly(file_.get(), offset, into, path_);
+  if (!into.empty()) std::memcpy(into.data(), mapping_->bytes().data() + offset, into.size());
+  return {};
+}
+
+}  // namespace cairn::posix

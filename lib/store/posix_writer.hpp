@@ -1,0 +1,67 @@
+// One file of a PosixStore being written, and one being read.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "store/posix_mapping.hpp"
+#include "store/posix_paths.hpp"
+#include "store/posix_pool.hpp"
+#include "store/store.hpp"
+
+namespace cairn::posix {
+
+// What the store shares with its writers and locks, which may outlive it.
+struct Home {
+  Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings);
+
+  std::string path;  // <root>/<job>
+  Fd job;
+  bool mapped;  // tmpfs: files are written and read through mappings
+  Pool pool;
+  std::atomic<bool> locked{false};  // by this store
+};
+
+class PosixWriter final : public Writer {
+ public:
+  PosixWriter(std::shared_ptr<Home> home, FileName name, Slot slot, std::uint64_t size_bytes);
+  ~PosixWriter() override;
+  PosixWriter(const PosixWriter&) = delete;
+  PosixWriter& operator=(const PosixWriter&) = delete;
+
+  MutableBytes mapping() override;
+  Status write(std::uint64_t offset, Bytes bytes) override;
+  Status read(std::uint64_t offset, MutableBytes into) override;
+  Status commit(std::uint64_t size_bytes, bool sync) override;
+
+ private:
+  [[nodiscard]] Status check_open() const;
+  [[nodiscard]] std::string path() const { return home_->path + "/" + name_.path; }
+
+  std::shared_ptr<Home> home_;
+  FileName name_;
+  Slot slot_;
+  std::uint64_t size_bytes_;
+  bool committed_ = false;
+};
+
+class PosixReader final : public Reader {
+ public:
+  // On tmpfs the file's size is taken, and held, under a shared lock: see posix_pool.hpp.
+  static Result<std::unique_ptr<Reader>> open(const Home& home, const FileName& name);
+  PosixReader(Fd file, std::string path, std::uint64_t size_bytes, std::shared_ptr<Mapping> mapping);
+
+  [[nodiscard]] std::uint64_t size_bytes() const override { return size_bytes_; }
+  Status read(std::uint64_t offset, MutableBytes into) const override;
+  [[nodiscard]] Bytes mapping() const override { return mapping_ ? mapping_->bytes() : Bytes{}; }
+
+ private:
+  Fd file_;
+  std::string path_;
+  std::uint64_t size_bytes_;
+  std::shared_ptr<Mapping> mapping_;
+};
+
+}  // namespace cairn::posix

@@ -1,0 +1,24 @@
+#include "store/store.hpp"
+
+namespace cairn {
+
+Result<std::string> read_text(const Store& store, const FileName& name) {
+  auto reader = store.open(name);
+  if (!reader) return fail(reader.error());
+
+  std::string text((*reader)->size_bytes(), '\0');
+  const auto read = (*reader)->read(0, std::as_writable_bytes(std::span(text)));
+  if (!read) return fail(read.error());
+  return text;
+}
+
+Status write_text(Store& store, const FileName& name, const std::string& text) {
+  auto writer = store.create(name, text.size(), {});
+  if (!writer) return fail(writer.error());
+
+  const auto written = (*writer)->write(0, bytes_of(text));
+  if (!written) return written;
+  return (*writer)->commit(text.size(), true);
+}
+
+}  // namespace cairn

@@ -1,0 +1,82 @@
+#include "topology/layout.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/sha256.hpp"
+#include "topology/placement.hpp"
+
+namespace cairn {
+namespace {
+
+bool contains(const std::vector<NodeId>& nodes, NodeId node) {
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+// The first node behind `from` that is outside the owner's domain and holds no copy of the owner's yet.
+std::optional<NodeId> next_outside(const Layout& layout, NodeId owner, NodeId from, const std::vector<NodeId>& taken) {
+  for (std::uint32_t step = 1; step < layout.nodes; ++step) {
+    const NodeId node{(from.value + step) % layout.nodes};
+    if (layout.domain_of_node[node.value] == layout.domain_of_node[owner.value]) continue;
+    if (!contains(taken, node)) return node;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+LayoutId Layout::id() const {
+  const auto digest = sha256(encode(*this));
+  return LayoutId{ByteReader(digest.bytes).get<std::uint32_t>()};
+}
+
+std::vector<Rank> Layout::ranks_on(NodeId node) const {
+  std::vector<Rank> ranks;
+  for (std::size_t rank = 0; rank < node_of_rank.size(); ++rank) {
+    if (node_of_rank[rank] == node) ranks.push_back(Rank{static_cast<std::uint32_t>(rank)});
+  }
+  return ranks;
+}
+
+Layout::Place Layout::place_in_group(NodeId node) const {
+  for (std::uint32_t group = 0; group < groups.size(); ++group) {
+    const auto& members = groups[group];
+    const auto found = std::find(members.begin(), members.end(), node);
+    if (found != members.end()) return Place{group, static_cast<std::uint32_t>(found - members.begin())};
+  }
+  return Place{static_cast<std::uint32_t>(groups.size()), 0};
+}
+
+std::vector<NodeId> partners_of(const Layout& layout, NodeId owner, std::uint64_t k) {
+  std::vector<NodeId> partners;
+  for (std::uint32_t j = 1; j <= layout.copies; ++j) {
+    const auto at = owner.value + partner_shift(layout.copies, layout.rotation, k, j);
+    partners.push_back(NodeId{static_cast<std::uint32_t>(at % layout.nodes)});
+  }
+  if (layout.domain_of_node.empty()) return partners;
+
+  // `partners` is always what is taken, moved or not: a moved copy keeps clear of those still to come.
+  for (auto& partner : partners) {
+    if (layout.domain_of_node[partner.value] != layout.domain_of_node[owner.value]) continue;
+    partner = next_outside(layout, owner, partner, partners).value_or(partner);
+  }
+  return partners;
+}
+
+std::vector<NodeId> owners_held_by(const Layout& layout, NodeId holder, std::uint64_t k) {
+  std::vector<NodeId> owners;
+  if (layout.domain_of_node.empty()) {
+    for (std::uint32_t j = 1; j <= layout.copies; ++j) {
+      const auto back = partner_shift(layout.copies, layout.rotation, k, j) % layout.nodes;
+      owners.push_back(NodeId{static_cast<std::uint32_t>((holder.value + layout.nodes - back) % layout.nodes)});
+    }
+    std::sort(owners.begin(), owners.end());
+    return owners;
+  }
+  for (std::uint32_t i = 0; i < layout.nodes; ++i) {
+    if (contains(partners_of(layout, NodeId{i}, k), holder)) owners.push_back(NodeId{i});
+  }
+  return owners;
+}
+
+}  // namespace cairn

@@ -1,0 +1,105 @@
+// A Layout says who holds what when a snapshot is protected: ranks on nodes, partners, groups. It is stored
+// with the snapshot, since a restore goes by the layout of then and never by today's. Pure data and pure
+// functions of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "topology/topology.hpp"
+
+namespace cairn {
+
+struct Layout {
+  std::vector<NodeId> node_of_rank;  // application rank → node
+  std::uint32_t nodes = 0;
+  std::vector<std::uint32_t> domain_of_node;  // empty when none are known
+  std::uint32_t copies = 0;                   // L2: further nodes that hold each node's shards; 0: L2 is off
+  std::uint32_t rotation = 1;                 // L2: placements that take turns
+  std::vector<std::vector<NodeId>> groups;    // L3: members of each group in code order; empty: L3 is off
+  std::uint32_t parity = 0;                   // L3: m
+  friend bool operator==(const Layout&, const Layout&) = default;
+
+  [[nodiscard]] LayoutId id() const;
+  [[nodiscard]] std::vector<Rank> ranks_on(NodeId node) const;
+
+  struct Place {
+    std::uint32_t group;
+    std::uint32_t index;  // in the group's members
+  };
+  // A node that is in no group (L3 is off) is in group groups.size().
+  [[nodiscard]] Place place_in_group(NodeId node) const;
+};
+
+// Inverse pair; the bytes are little-endian and self-delimiting.
+[[nodiscard]] Buffer encode(const Layout& layout);
+[[nodiscard]] Result<Layout> decode_layout(Bytes bytes);
+
+// Nodes that hold a copy of `owner`'s shards, copies 1 … `copies` in order, for the k-th promotion to L2:
+// (i + j·DF^(k mod SD) + k mod SD) mod N with DF = copies, SD = rotation, j = 1 … copies (Bondarenko, Yakobovskiy 2014,
+// DOI 10.14529/cmse140302); DF = SD = 1 is the ring i → i+1. Where failure domains are known, a copy in its
+// owner's domain moves on to the next node outside that holds none yet.
+[[nodiscard]] std::vector<NodeId> partners_of(const Layout& layout, NodeId owner, std::uint64_t k);
+// The inverse: nodes whose shards `holder` keeps, ascending.
+[[nodiscard]] std::vector<NodeId> owners_held_by(const Layout& layout, NodeId holder, std::uint64_t k);
+
+// L3: column c of a group of n has its parity row p on member (c + p) mod n, p < m, and a chunk from each
+// of the other n − m members: data row d is on member (c + m + d) mod n. Member i's volume is cut into
+// n − m chunks; chunk t goes to column (i + 1 + t) mod n.
+struct ErasureShape {
+  std::uint32_t n = 0;
+  std::uint32_t m = 0;
+
+  [[nodiscard]] std::uint32_t data() const { return n - m; }
+  [[nodiscard]] std::uint32_t parity_holder(std::uint32_t column, std::uint32_t row) const {
+    return (column + row) % n;
+  }
+  [[nodiscard]] std::uint32_t data_holder(std::uint32_t column, std::uint32_t row) const {
+    return (column + m + row) % n;
+  }
+  [[nodiscard]] std::uint32_t column_of_chunk(std::uint32_t member, std::uint32_t chunk) const {
+    return (member + 1 + chunk) % n;
+  }
+  // The column whose parity row `row` is on `member`.
+  [[nodiscard]] std::uint32_t column_of_parity(std::uint32_t member, std::uint32_t row) const {
+    return (member + n - row) % n;
+  }
+  // The chunk that a data member gives to a column, and its data row there.
+  [[nodiscard]] std::uint32_t chunk_in_column(std::uint32_t member, std::uint32_t column) const {
+    return (column + n - member - 1) % n;
+  }
+  [[nodiscard]] std::uint32_t data_row(std::uint32_t member, std::uint32_t column) const {
+    return (member + 2 * n - column - m) % n;
+  }
+};
+
+struct LayoutWishes {
+  std::uint32_t copies = 1;
+  std::uint32_t rotation = 1;
+  std::uint32_t group = 8;
+  std::uint32_t parity = 2;
+  LevelSet wanted;       // levels that are on in the configuration
+  LevelSet insisted;     // those of them that the user set himself
+  bool restart = false;  // snapshots exist: what cannot be is degraded, not refused
+};
+
+struct LayoutDecision {
+  Layout layout;
+  LevelSet usable;                 // levels that this topology carries
+  std::vector<std::string> notes;  // one line each, for the log
+  std::vector<std::string> warnings;
+};
+
+// Decides partners and groups for a topology. L1 and L4 are always usable, L2 and L3 where they are wanted. A level the
+// topology cannot carry is switched off with a note when it was left at its default, refused with the key to change
+// when the user set it (on a restart: off, with a warning). Groups are of nearly equal size, at most `group` nodes and
+// at least parity + 1; neighbours in a group are from different failure domains where there are enough. Warns of what
+// survives less than its settings suggest: with copies > 1 and rotation > 1 fewer than DF^SD + SD + 1 nodes; too few
+// nodes outside a domain.
+[[nodiscard]] Result<LayoutDecision> decide_layout(const Topology& topology, const LayoutWishes& wishes);
+
+}  // namespace cairn

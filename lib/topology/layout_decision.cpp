@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "topology/layout.hpp"
+#include "topology/placement.hpp"
+
+namespace cairn {
+namespace {
+
+// Why a level cannot be on these nodes, and what would put it right.
+struct Obstacle {
+  std::string why;
+  std::string remedy;
+};
+
+std::string counted_nodes(std::uint32_t nodes) { return fmt::format("{} node{}", nodes, nodes == 1 ? "" : "s"); }
+
+Obstacle partner_obstacle(const LayoutWishes& wishes, std::uint32_t nodes) {
+  if (nodes == 1) {
+    return {"L2 needs at least 2 nodes; there is 1", "start on more nodes, or set [levels] l2 = off"};
+  }
+  const auto why = placement_obstacle(wishes.copies, wishes.rotation, nodes);
+  if (why.empty()) return {};
+  const auto enough = sufficient_nodes(wishes.copies, wishes.rotation);
+  if (wishes.rotation == 1) {
+    return {fmt::format("[partner] copies = {} needs at least {} nodes; there are {}", wishes.copies, enough, nodes),
+            "set copies = 1, or [levels] l2 = off"};
+  }
+  return {fmt::format("[partner] copies = {} and rotation = {} cannot be placed on {}: {}", wishes.copies,
+                      wishes.rotation, counted_nodes(nodes), why),
+          fmt::format("start on {} nodes or more, or set copies = 1 and rotation = 1", enough)};
+}
+
+Obstacle erasure_obstacle(const LayoutWishes& wishes, std::uint32_t nodes) {
+  if (nodes <= wishes.parity) {
+    return {fmt::format("[erasure] parity = {} needs at least {} nodes; there {} {}", wishes.parity, wishes.parity + 1,
+                        nodes == 1 ? "is" : "are", nodes),
+            nodes == 1 ? "start on more nodes, or set [levels] l3 = off" : "set parity = 1, or [levels] l3 = off"};
+  }
+  const auto groups = (nodes + wishes.group - 1) / wishes.group;
+  if (nodes / groups > wishes.parity) return {};
+  return {
+      fmt::format("[erasure] group = {}, parity = {}: {} nodes in {} groups leave only {} nodes for a group, and it "
+                  "needs at least {}",
+                  wishes.group, wishes.parity, nodes, groups, nodes / groups, wishes.parity + 1),
+      fmt::format("set parity = {} or less, or a larger group", nodes / groups - 1)};
+}
+
+// True: the level can be on. False: it is off, and `decision` says so.
+Result<bool> settle(LevelId level, const Obstacle& obstacle, const LayoutWishes& wishes, LayoutDecision& decision) {
+  if (!wishes.wanted.has(level)) return false;
+  if (obstacle.why.empty()) {
+    decision.usable.add(level);
+    return true;
+  }
+  if (!wishes.insisted.has(level)) {
+    decision.notes.push_back(fmt::format("L{} is off: {}", static_cast<int>(level), obstacle.why));
+    return false;
+  }
+  if (!wishes.restart) return fail(Code::config, obstacle.why, obstacle.remedy);
+  decision.warnings.push_back(
+      fmt::format("L{} is off until the next restart: {}", static_cast<int>(level), obstacle.why));
+  return false;
+}
+
+// With one copy or one placement the theorem promises `copies` losses, and distinct holders give them on any number
+// of nodes; only where it would promise more is there something to warn of.
+void remark_on_theorem(LayoutDecision& decision) {
+  const auto& layout = decision.layout;
+  if (layout.copies < 2 || layout.rotation < 2) return;
+  if (!layout.domain_of_node.empty()) {
+    decision.notes.push_back(
+        fmt::format("L2: copies avoid their owner's failure domain, so rotation = {} promises no "
+                    "more than the loss of any {} nodes",
+                    layout.rotation, layout.copies));
+    return;
+  }
+  const auto bound = sufficient_nodes(layout.copies, layout.rotation);
+  if (layout.nodes > bound) return;
+  decision.warnings.push_back(fmt::format(
+      "L2: only the loss of any {} nodes is sure to be survived; with [partner] copies = {} and rotation = {} "
+      "more than {} nodes are needed for any {}, and there are {}",
+      layout.copies, layout.copies, layout.rotation, bound, (layout.copies - 1) * layout.rotation + 1, layout.nodes));
+}
+
+void remark_on_partner_domains(LayoutDecision& decision) {
+  const auto& layout = decision.layout;
+  if (layout.copies == 0 || layout.domain_of_node.empty()) return;
+  for (std::uint32_t owner = 0; owner < layout.nodes; ++owner) {
+    for (std::uint32_t k = 0; k < layout.rotation; ++k) {
+      for (const auto partner : partners_of(layout, NodeId{owner}, k)) {
+        if (layout.domain_of_node[partner.value] != layout.domain_of_node[owner]) continue;
+        decision.warnings.push_back(
+            fmt::format("L2: node {} has a copy on node {} of its own failure domain: too few nodes are outside it",
+                        owner, partner.value));
+        return;
+      }
+    }
+  }
+}
+
+void remark_on_group_domains(LayoutDecision& decision) {
+  const auto& layout = decision.layout;
+  if (layout.domain_of_node.empty()) return;
+  for (std::size_t group = 0; group < layout.groups.size(); ++group) {
+    std::map<std::uint32_t, std::uint32_t> members_in;
+    for (const auto node : layout.groups[group]) {
+      if (++members_in[layout.domain_of_node[node.value]] <= layout.parity) continue;
+      decision.warnings.push_back(
+          fmt::format("L3: losing the failure domain of node {} takes more than parity = {} nodes of group {}: too few "
+                      "nodes are outside it",
+                      node.value, layout.parity, group));
+      return;
+    }
+  }
+}
+
+Status check_wishes(const LayoutWishes& wishes) {
+  if (wishes.copies < 1 || wishes.copies > kMaxCopies || wishes.rotation < 1 || wishes.rotation > kMaxRotation) {
+    return fail(Code::invalid_argument,
+                fmt::format("[partner] copies = {}, rotation = {}: should be 1 to {} and 1 to {}", wishes.copies,
+                            wishes.rotation, kMaxCopies, kMaxRotation));
+  }
+  if (wishes.group < 2 || wishes.group > kMaxGroup || wishes.parity < 1 || wishes.parity >= wishes.group) {
+    return fail(Code::invalid_argument,
+                fmt::format("[erasure] group = {}, parity = {}: should be 2 to {} and 1 to group - 1", wishes.group,
+                            wishes.parity, kMaxGroup));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<LayoutDecision> decide_layout(const Topology& topology, const LayoutWishes& wishes) {
+  if (auto sane = check_wishes(wishes); !sane) return fail(sane.error());
+
+  LayoutDecision decision;
+  decision.usable.add(LevelId::local);
+  decision.usable.add(LevelId::global);
+  auto& layout = decision.layout;
+  layout.nodes = topology.node_count();
+  layout.domain_of_node = topology.domain_of_node;
+  for (const auto world : topology.world_of_rank) layout.node_of_rank.push_back(topology.node_of_world[world.value]);
+
+  const auto partner = settle(LevelId::partner, partner_obstacle(wishes, layout.nodes), wishes, decision);
+  if (!partner) return fail(partner.error());
+  if (*partner) {
+    layout.copies = wishes.copies;
+    layout.rotation = wishes.rotation;
+  }
+  const auto erasure = settle(LevelId::erasure, erasure_obstacle(wishes, layout.nodes), wishes, decision);
+  if (!erasure) return fail(erasure.error());
+  if (*erasure) {
+    layout.groups = make_groups(layout.nodes, wishes.group, wishes.parity, layout.domain_of_node);
+    layout.parity = wishes.parity;
+  }
+  remark_on_theorem(decision);
+  remark_on_partner_domains(decision);
+  remark_on_group_domains(decision);
+  return decision;
+}
+
+}  // namespace cairn

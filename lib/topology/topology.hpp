@@ -1,0 +1,46 @@
+// Which world rank is on which node, and what it becomes there. Pure: the same input gives the same
+// answer on every rank, so no one has to be told.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+
+namespace cairn {
+
+enum class HeadMode { rank, thread, inline_ };
+
+struct Node {
+  std::string name;               // host name, or "node0003" of a simulated node
+  std::vector<Peer> world_ranks;  // ascending, head included
+  Peer head;                      // world rank that acts for the node
+  std::vector<Rank> ranks;        // application ranks here, ascending
+};
+
+struct Topology {
+  HeadMode mode = HeadMode::rank;
+  std::vector<Node> nodes;
+  std::vector<NodeId> node_of_world;          // world rank → node
+  std::vector<Peer> world_of_rank;            // application rank → world rank
+  std::vector<std::uint32_t> domain_of_node;  // failure domain of each node; empty when none are known
+
+  [[nodiscard]] std::uint32_t node_count() const { return static_cast<std::uint32_t>(nodes.size()); }
+  [[nodiscard]] std::uint32_t rank_count() const { return static_cast<std::uint32_t>(world_of_rank.size()); }
+  [[nodiscard]] bool is_dedicated_head(Peer world) const;
+  // "12 ranks on 4 nodes: 8 compute, 4 heads"
+  [[nodiscard]] std::string text() const;
+};
+
+// Nodes are the distinct hosts, numbered by their lowest world rank; with `node_sizes` (one number for all,
+// or one a node, heads included) they are runs of consecutive world ranks. The head is the highest
+// world rank of its node in mode `rank`, else the lowest, which computes too.
+[[nodiscard]] Result<Topology> make_topology(const std::vector<std::string>& host_of_world,
+                                             const std::vector<std::uint32_t>& node_sizes, HeadMode mode);
+
+// Reads "host domain" lines (# starts a comment) and fills domain_of_node; a node that is not named is an error.
+[[nodiscard]] Status assign_domains(Topology& topology, const std::string& text);
+
+}  // namespace cairn

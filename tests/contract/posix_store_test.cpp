@@ -1,0 +1,332 @@
+// What a store on a POSIX file system promises besides the contract.
+#include "store/posix_store.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "support/temp_directory.hpp"
+
+namespace cairn {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+const FileName kShard{"v1/rank0"};
+constexpr PosixOptions kImpatient{64, std::chrono::milliseconds(0)};
+
+std::shared_ptr<Store> open_store(const std::string& root, const PosixOptions& options = kImpatient) {
+  auto store = PosixStore::open(root, "heat", options);
+  EXPECT_TRUE(store) << store.error().text();
+  return store.value_or(nullptr);
+}
+
+// Commits `size_bytes` bytes of `value`.
+Status put(Store& store, const FileName& name, std::size_t size_bytes, std::byte value, const std::string& owner) {
+  auto writer = store.create(name, size_bytes, owner);
+  if (!writer) return fail(writer.error());
+  const auto written = (*writer)->write(0, Buffer(size_bytes, value));
+  return written ? (*writer)->commit(size_bytes, false) : written;
+}
+
+std::vector<std::string> pool_of(const std::string& root) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(root + "/heat/recycle")) names.push_back(entry.path().filename());
+  return names;
+}
+
+// What `child` returns, from a process of its own.
+int in_child(const std::function<int()>& child) {
+  const pid_t process = ::fork();
+  if (process == 0) ::_exit(child());
+  int status = -1;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// A tmpfs of 2 MiB, unmounted in the end.
+class SmallTmpfs {
+ public:
+  SmallTmpfs() : mounted_(::mount("tmpfs", path().c_str(), "tmpfs", 0, "size=2m") == 0) {
+    EXPECT_TRUE(mounted_) << "this test mounts a tmpfs of 2 MiB and must run as root where that is permitted: "
+                          << std::strerror(errno);
+  }
+  ~SmallTmpfs() {
+    if (mounted_) ::umount2(path().c_str(), MNT_DETACH);
+  }
+  SmallTmpfs(const SmallTmpfs&) = delete;
+  SmallTmpfs& operator=(const SmallTmpfs&) = delete;
+
+  [[nodiscard]] bool mounted() const { return mounted_; }
+  [[nodiscard]] std::string path() const { return directory_.path(); }
+
+ private:
+  test::TempDirectory directory_{"/tmp"};
+  bool mounted_;
+};
+
+TEST(PosixStore, makes_missing_parents_and_a_job_directory_for_its_owner_only) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = PosixStore::open(root.path() + "/a/b", "heat");
+  ASSERT_TRUE(store) << store.error().text();
+  EXPECT_EQ((*store)->where(), root.path() + "/a/b/heat");
+  struct stat status = {};
+  ASSERT_EQ(::stat((root.path() + "/a/b/heat").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0700U);
+}
+
+TEST(PosixStore, refuses_a_job_name_that_is_not_one_plain_component) {
+  const test::TempDirectory root("/dev/shm");
+  for (const std::string job : {"", ".", "..", "a/b", "/a", ".a"}) {
+    const auto store = PosixStore::open(root.path(), job);
+    ASSERT_FALSE(store) << job;
+    EXPECT_EQ(store.error().code, Code::invalid_argument);
+  }
+}
+
+TEST(PosixStore, refuses_a_job_directory_that_is_a_symbolic_link) {
+  const test::TempDirectory root("/dev/shm");
+  const test::TempDirectory elsewhere("/dev/shm");
+  fs::create_directory_symlink(elsewhere.path(), root.path() + "/heat");
+  const auto store = PosixStore::open(root.path(), "heat");
+  ASSERT_FALSE(store);
+  EXPECT_THAT(store.error().message, HasSubstr(root.path() + "/heat"));
+  EXPECT_THAT(store.error().message, HasSubstr("symbolic link"));
+  EXPECT_TRUE(fs::is_empty(elsewhere.path()));
+}
+
+TEST(PosixStore, reaches_nothing_through_symbolic_links_inside_the_job) {
+  const test::TempDirectory root("/dev/shm");
+  const test::TempDirectory elsewhere("/dev/shm");
+  const auto store = open_store(root.path());
+  std::ofstream(elsewhere.path() + "/rank0") << "secret";
+  fs::create_directory_symlink(elsewhere.path(), root.path() + "/heat/v1");
+  fs::create_directory(root.path() + "/heat/v2");
+  fs::create_symlink(elsewhere.path() + "/rank0", root.path() + "/heat/v2/rank0");
+
+  for (const std::string name : {"v1/rank0", "v2/rank0"}) {
+    EXPECT_FALSE(store->open(FileName{name})) << name;
+    EXPECT_FALSE(store->patch(FileName{name}, 0, bytes_of("x"))) << name;
+    EXPECT_FALSE(store->retire(FileName{name}, "rank0")) << name;
+  }
+  EXPECT_FALSE(store->create(FileName{"v1/new"}, 1, {}));
+  EXPECT_TRUE(store->list(DirName{})->size() == 1);
+  EXPECT_TRUE(store->list(DirName{"v2"})->empty());
+  EXPECT_TRUE(store->remove_directory(DirName{"v2"}));
+  std::string text;
+  std::ifstream(elsewhere.path() + "/rank0") >> text;
+  EXPECT_EQ(text, "secret");
+}
+
+TEST(PosixStore, refuses_a_job_directory_that_others_may_write_to) {
+  const test::TempDirectory root("/dev/shm");
+  fs::create_directory(root.path() + "/heat");
+  fs::permissions(root.path() + "/heat", fs::perms::all);
+  const auto store = PosixStore::open(root.path(), "heat");
+  ASSERT_FALSE(store);
+  EXPECT_THAT(store.error().text(), HasSubstr("mode 777"));
+  EXPECT_THAT(store.error().text(), HasSubstr("chmod 700"));
+}
+
+TEST(PosixStore, refuses_a_job_directory_of_another_user) {
+  const test::TempDirectory root("/dev/shm");
+  fs::create_directory(root.path() + "/heat");
+  constexpr uid_t kSomebody = 12345;
+  ASSERT_EQ(::chown((root.path() + "/heat").c_str(), kSomebody, kSomebody), 0) << "this test must run as root";
+  const auto store = PosixStore::open(root.path(), "heat");
+  ASSERT_FALSE(store);
+  EXPECT_THAT(store.error().message, HasSubstr("belongs to user 12345"));
+}
+
+TEST(PosixStore, a_full_store_is_an_error_that_names_bytes) {
+  const SmallTmpfs tmpfs;
+  ASSERT_TRUE(tmpfs.mounted());
+  const auto store = open_store(tmpfs.path());
+  const auto writer = store->create(kShard, 4 * kMiB, "rank0");
+  ASSERT_FALSE(writer);
+  EXPECT_EQ(writer.error().code, Code::no_space);
+  EXPECT_THAT(writer.error().message, HasSubstr("v1/rank0"));
+  EXPECT_THAT(writer.error().message, HasSubstr("4194304 bytes were wanted and"));
+  EXPECT_TRUE(pool_of(tmpfs.path()).empty());
+}
+
+TEST(PosixStore, growth_that_finds_the_store_full_is_an_error_and_never_a_signal) {
+  const SmallTmpfs tmpfs;
+  ASSERT_TRUE(tmpfs.mounted());
+  const auto store = open_store(tmpfs.path());
+  auto writer = store->create(kShard, kMiB, "rank0");
+  ASSERT_TRUE(writer);
+  EXPECT_EQ((*writer)->write(kMiB, Buffer(4 * kMiB)).error().code, Code::no_space);
+  EXPECT_EQ((*writer)->commit(8 * kMiB, false).error().code, Code::no_space);
+  writer->reset();
+  EXPECT_TRUE(store->list(DirName{"v1"})->empty());
+  EXPECT_TRUE(put(*store, kShard, kMiB, std::byte{1}, "rank0"));
+}
+
+TEST(PosixStore, a_full_store_gives_up_retired_files_of_others_even_when_they_are_mapped_warm) {
+  const SmallTmpfs tmpfs;
+  ASSERT_TRUE(tmpfs.mounted());
+  const auto others = open_store(tmpfs.path());
+  const auto store = open_store(tmpfs.path());
+  constexpr std::size_t kMost = 3 * kMiB / 2;
+  ASSERT_TRUE(put(*others, kShard, kMost, std::byte{1}, "rank0"));
+  ASSERT_TRUE(others->retire(kShard, "rank0"));
+  EXPECT_GE(*store->free_bytes(), kMost);
+  EXPECT_TRUE(put(*store, FileName{"v1/rank1"}, kMost, std::byte{2}, "rank1"));
+}
+
+TEST(PosixStore, removing_frees_memory_that_is_still_mapped_warm) {
+  const SmallTmpfs tmpfs;
+  ASSERT_TRUE(tmpfs.mounted());
+  const auto store = open_store(tmpfs.path());
+  constexpr std::size_t kMost = 3 * kMiB / 2;
+  for (int turn = 0; turn < 4; ++turn) {
+    ASSERT_TRUE(put(*store, kShard, kMost, std::byte{1}, "rank0"));
+    ASSERT_TRUE(turn % 2 == 0 ? store->remove(kShard) : store->remove_directory(DirName{"v1"}));
+  }
+}
+
+TEST(PosixStore, a_recycled_file_comes_back_at_the_same_warm_mapping) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = open_store(root.path());
+  const std::byte* at = nullptr;
+  for (int version = 0; version < 5; ++version) {
+    auto writer = store->create(kShard, kMiB, "rank0");
+    ASSERT_TRUE(writer);
+    const MutableBytes mapped = (*writer)->mapping();
+    ASSERT_EQ(mapped.size(), kMiB);
+    if (version > 0) {
+      EXPECT_EQ(mapped.data(), at);
+    }
+    at = mapped.data();
+    std::fill(mapped.begin(), mapped.end(), static_cast<std::byte>(version));
+    ASSERT_TRUE((*writer)->commit(kMiB, false));
+    EXPECT_EQ((*store->open(kShard))->mapping()[kMiB - 1], static_cast<std::byte>(version));
+    ASSERT_TRUE(store->retire(kShard, "rank0"));
+  }
+  EXPECT_EQ(pool_of(root.path()).size(), 1U);
+}
+
+TEST(PosixStore, a_mapping_in_use_outlives_the_bound_on_warm_mappings_and_the_store) {
+  const test::TempDirectory root("/dev/shm");
+  auto store = open_store(root.path(), PosixOptions{0, std::chrono::milliseconds(0)});
+  auto writer = store->create(kShard, kMiB, "rank0");
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(put(*store, FileName{"v1/rank1"}, kMiB, std::byte{1}, "rank1"));
+  store.reset();
+  std::fill((*writer)->mapping().begin(), (*writer)->mapping().end(), std::byte{7});
+  ASSERT_TRUE((*writer)->commit(kMiB, false));
+  EXPECT_EQ((*open_store(root.path())->open(kShard))->mapping()[5], std::byte{7});
+}
+
+TEST(PosixStore, a_dropped_writer_gives_a_recycled_file_back_and_removes_a_new_one) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = open_store(root.path());
+  ASSERT_TRUE(store->create(kShard, 100, "rank0"));
+  EXPECT_TRUE(pool_of(root.path()).empty());
+  ASSERT_TRUE(put(*store, kShard, 100, std::byte{1}, "rank0"));
+  ASSERT_TRUE(store->retire(kShard, "rank0"));
+  ASSERT_TRUE(store->create(kShard, 100, "rank0"));
+  ASSERT_EQ(pool_of(root.path()).size(), 1U);
+  EXPECT_THAT(pool_of(root.path())[0], testing::EndsWith(".free"));
+}
+
+TEST(PosixStore, the_smallest_retired_file_that_is_large_enough_is_taken) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = open_store(root.path());
+  for (const std::size_t size : {100, 5000, 9000}) {
+    ASSERT_TRUE(
+        put(*store, FileName{"v1/r" + std::to_string(size)}, size, static_cast<std::byte>(size / 100), "rank0"));
+  }
+  for (const std::string name : {"v1/r100", "v1/r5000", "v1/r9000"})
+    ASSERT_TRUE(store->retire(FileName{name}, "rank0"));
+  auto writer = store->create(kShard, 4500, "rank0");
+  ASSERT_TRUE(writer);
+  std::byte last{};
+  ASSERT_TRUE((*writer)->read(4499, MutableBytes(&last, 1)));
+  EXPECT_EQ(last, std::byte{50});
+}
+
+TEST(PosixStore, clean_removes_what_a_dead_writer_left) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = open_store(root.path());
+  const int left = in_child([&] {
+    auto writer = open_store(root.path())->create(kShard, 100, "rank0");
+    ::_exit(writer ? 0 : 1);  // without a destructor, like a process that is killed
+    return 1;
+  });
+  ASSERT_EQ(left, 0);
+  ASSERT_EQ(pool_of(root.path()).size(), 1U);
+  ASSERT_TRUE(store->clean());
+  EXPECT_TRUE(pool_of(root.path()).empty());
+}
+
+TEST(PosixStore, a_second_process_does_not_get_the_lock_and_is_told_who_has_it) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = open_store(root.path());
+  const auto lock = store->lock();
+  ASSERT_TRUE(lock);
+  const std::string holder = "process " + std::to_string(::getpid());
+  const int answer = in_child([&] {
+    const auto second = open_store(root.path())->lock();
+    if (second || second.error().code != Code::taken_over) return 1;
+    const bool named = second.error().message.find(root.path() + "/heat/lock") != std::string::npos;
+    return named && second.error().message.find(holder) != std::string::npos ? 0 : 2;
+  });
+  EXPECT_EQ(answer, 0);
+}
+
+TEST(PosixStore, the_lock_of_a_process_that_died_comes_free) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = open_store(root.path());
+  const int died = in_child([&] {
+    const auto lock = open_store(root.path())->lock();
+    ::_exit(lock ? 0 : 1);
+    return 1;
+  });
+  ASSERT_EQ(died, 0);
+  EXPECT_TRUE(store->lock());
+}
+
+TEST(PosixStore, a_bell_is_heard_in_another_process) {
+  const test::TempDirectory root("/dev/shm");
+  const auto bell = open_store(root.path())->bell();
+  ASSERT_TRUE(bell);
+  const std::uint32_t seen = (*bell)->rings(Bell::Who::ranks);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto own = PosixStore::open(root.path(), "heat");
+    const auto own_bell = (*own)->bell();
+    (*own_bell)->wait(Bell::Who::head, 0, std::chrono::hours(1));
+    (*own_bell)->ring(Bell::Who::ranks);
+    ::_exit(0);
+  }
+  (*bell)->ring(Bell::Who::head);
+  (*bell)->wait(Bell::Who::ranks, seen, std::chrono::hours(1));
+  EXPECT_EQ((*bell)->rings(Bell::Who::ranks), seen + 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(PosixStore, durability_is_memory_on_tmpfs_and_disk_elsewhere) {
+  const test::TempDirectory memory("/dev/shm");
+  const test::TempDirectory disk("/var/tmp");
+  EXPECT_EQ(open_store(memory.path())->durability(), Durability::memory);
+  EXPECT_EQ(open_store(disk.path())->durability(), Durability::disk);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,122 @@
+// MpiComm keeps the promises of Comm among real ranks, and its own: long transfers go in rounds, the
+// application's communicator and error handler stay as they were.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstdio>
+#include <string>
+
+#include "contract/comm_contract.hpp"
+#include "mpi/mpi_comm.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::HasSubstr;
+
+class CommOfMpi : public testing::TestWithParam<CommPromise> {};
+
+TEST_P(CommOfMpi, keeps) {
+  const auto comm = MpiComm::duplicate(MPI_COMM_WORLD);
+  ASSERT_TRUE(comm.has_value()) << comm.error().text();
+  GetParam().check(**comm);
+  EXPECT_TRUE((*comm)->barrier().has_value());
+}
+
+TEST_P(CommOfMpi, keeps_among_the_members_of_a_split) {
+  const auto world = MpiComm::duplicate(MPI_COMM_WORLD);
+  ASSERT_TRUE(world.has_value()) << world.error().text();
+  // The last member alone, the others in reverse order.
+  const std::uint32_t last = (*world)->size() - 1;
+  const std::uint32_t me = (*world)->rank().value;
+  const auto part = (*world)->split(me == last ? 1 : 0, last - me);
+  ASSERT_TRUE(part.has_value()) << part.error().text();
+  GetParam().check(**part);
+  EXPECT_TRUE((*world)->barrier().has_value());
+}
+
+INSTANTIATE_TEST_SUITE_P(contract, CommOfMpi, testing::ValuesIn(comm_promises().begin(), comm_promises().end()),
+                         [](const auto& info) { return std::string(info.param.sentence); });
+
+Buffer counted_bytes(std::size_t size_bytes, std::size_t seed) {
+  Buffer bytes(size_bytes);
+  for (std::size_t i = 0; i < size_bytes; ++i) bytes[i] = static_cast<std::byte>(i * 7 + seed);
+  return bytes;
+}
+
+TEST(MpiComm, collectives_longer_than_the_largest_transfer_go_in_rounds) {
+  for (const std::size_t largest : {std::size_t{1}, std::size_t{10}, std::size_t{64}}) {
+    const auto comm = MpiComm::duplicate(MPI_COMM_WORLD, largest);
+    ASSERT_TRUE(comm.has_value());
+    const auto length = [](std::size_t rank) { return rank * 37 + 20; };
+    const std::size_t me = (*comm)->rank().value;
+    const auto all = (*comm)->allgather(counted_bytes(length(me), me));
+    ASSERT_TRUE(all.has_value()) << all.error().text();
+    for (std::size_t i = 0; i < all->size(); ++i) EXPECT_EQ((*all)[i], counted_bytes(length(i), i)) << largest;
+    const auto message = (*comm)->broadcast(counted_bytes(333, me), Peer{0});
+    ASSERT_TRUE(message.has_value()) << message.error().text();
+    EXPECT_EQ(*message, counted_bytes(333, 0)) << largest;
+  }
+}
+
+TEST(MpiComm, a_message_longer_than_the_largest_transfer_is_an_error_that_names_both) {
+  const auto comm = MpiComm::duplicate(MPI_COMM_WORLD, 100);
+  ASSERT_TRUE(comm.has_value());
+  const Status status = (*comm)->send((*comm)->rank(), Tag{1}, Buffer(101));
+  ASSERT_FALSE(status.has_value());
+  EXPECT_THAT(status.error().message, HasSubstr("101 bytes"));
+  EXPECT_THAT(status.error().message, HasSubstr("the 100 that"));
+}
+
+TEST(MpiComm, is_a_duplicate_that_returns_errors_and_leaves_the_original_alone) {
+  MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+  const auto comm = MpiComm::duplicate(MPI_COMM_WORLD);
+  ASSERT_TRUE(comm.has_value());
+  int same = MPI_UNEQUAL;
+  MPI_Comm_compare(MPI_COMM_WORLD, (*comm)->raw(), &same);
+  EXPECT_EQ(same, MPI_CONGRUENT);
+  MPI_Errhandler ours = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler((*comm)->raw(), &ours);
+  EXPECT_EQ(ours, MPI_ERRORS_RETURN);
+  MPI_Errhandler after = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &after);
+  EXPECT_EQ(before, after);
+}
+
+TEST(MpiComm, refuses_the_null_communicator) {
+  const auto comm = MpiComm::duplicate(MPI_COMM_NULL);
+  ASSERT_FALSE(comm.has_value());
+  EXPECT_EQ(comm.error().code, Code::invalid_argument);
+}
+
+TEST(MpiComm, frees_its_communicator) {
+  // MPI has some thousands of communicators to give: what is not freed is missed at last.
+  for (int i = 0; i < 70'000; ++i) {
+    const auto comm = MpiComm::duplicate(MPI_COMM_SELF);
+    ASSERT_TRUE(comm.has_value()) << i << ": " << comm.error().text();
+  }
+}
+
+// A rank that stops inside a collective would leave the others waiting: it ends the job instead.
+class EndTheJobOnFatalFailure : public testing::EmptyTestEventListener {
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (!result.fatally_failed()) return;
+    std::fprintf(stderr, "%s:%d: %s\n", result.file_name(), result.line_number(), result.message());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+};
+
+}  // namespace
+}  // namespace cairn::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  MPI_Init(&argc, &argv);
+  testing::UnitTest::GetInstance()->listeners().Append(new cairn::test::EndTheJobOnFatalFailure);
+  int failed = RUN_ALL_TESTS();
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return failed;
+}

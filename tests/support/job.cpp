@@ -1,0 +1,97 @@
+#include "support/job.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "session/session_impl.hpp"
+#include "support/temp_directory.hpp"
+#include "support/thread_cluster.hpp"
+
+namespace cairn::test {
+
+JobSession::JobSession(std::unique_ptr<SessionImpl> impl, ThreadWorld world)
+    : SessionBase(std::move(impl)), world_(std::move(world)) {}
+
+Job::Job(std::vector<std::uint32_t> ranks, std::string settings)
+    : settings_(std::move(settings)), global_(std::make_shared<MemoryStore>(MemoryStore::kUnbounded, "global store")) {
+  reshape(std::move(ranks));
+}
+
+void Job::reshape(std::vector<std::uint32_t> ranks) {
+  ranks_ = std::move(ranks);
+  while (stores_.size() < ranks_.size()) {
+    stores_.push_back(
+        std::make_shared<MemoryStore>(MemoryStore::kUnbounded, fmt::format("store of node {}", stores_.size())));
+  }
+}
+
+void Job::run(const std::function<void(JobSession&)>& application) {
+  start(application, false);
+  if (!errors_.empty()) throw Exception(ErrorKind::usage, errors_.begin()->second);
+}
+
+void Job::run_and_die(const std::function<void(JobSession&)>& application) { start(application, true); }
+
+void Job::start(const std::function<void(JobSession&)>& application, bool die) {
+  errors_.clear();
+  const TempDirectory directory("/tmp");
+  const std::string config = directory.path() + "/job.ini";
+  std::ofstream(config) << settings_ << "\n[topology]\nnode_size = " << fmt::format("{}", fmt::join(ranks_, ","))
+                        << "\n[log]\nlevel = error\n";
+
+  const std::uint32_t world_size = std::accumulate(ranks_.begin(), ranks_.end(), 0U);
+  const ThreadWorld world(world_size);
+  std::mutex mutex;
+  std::atomic<std::uint32_t> left{0};
+  const auto note = [&](std::uint32_t rank, const std::string& text) {
+    const std::scoped_lock lock(mutex);
+    errors_.emplace(rank, text);
+  };
+  run_cluster(world, [&](Comm& comm) {
+    Environment environment{comm,
+                            fmt::format("host{}", comm.rank().value),
+                            comm.rank().value == 0 ? config : std::string(),
+                            [&](const Config&, const Topology&, NodeId node) -> Result<std::shared_ptr<Store>> {
+                              const std::shared_ptr<Store> store = stores_.at(node.value);
+                              return wrap_node ? wrap_node(node.value, store) : store;
+                            },
+                            [&](const Config&) -> Result<std::shared_ptr<Store>> {
+                              return wrap_global ? wrap_global(global_) : std::shared_ptr<Store>(global_);
+                            },
+                            true,
+                            failures,
+                            [] { return std::chrono::milliseconds(0); }};
+    auto opened = SessionImpl::open(environment);
+    if (!opened) {
+      if (!die) note(comm.rank().value, opened.error().text());
+      if (die) world.kill();
+      return;
+    }
+    if (!*opened) return;
+    JobSession session(std::move(*opened), world);
+    try {
+      application(session);
+      if (!die) session.finalize();
+    } catch (const std::exception& error) {
+      note(session.rank(), error.what());
+      // The rank is gone, and with it, as under MPI, the job.
+      if (!die) world.kill();
+    }
+    if (die && ++left == session.size()) world.kill();
+  });
+}
+
+std::vector<double> sample_state(std::uint32_t rank, std::uint32_t version, std::size_t about) {
+  std::vector<double> state(about + 13 * static_cast<std::size_t>(rank) + version % 7);
+  for (std::size_t i = 0; i < state.size(); ++i) state[i] = rank * 1e6 + version * 1e3 + static_cast<double>(i);
+  return state;
+}
+
+}  // namespace cairn::test

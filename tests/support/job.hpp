@@ -1,0 +1,74 @@
+// A whole job in one process: application ranks and heads as threads, a store for each node and a global one that
+// outlive the run, as disks outlive a job. Nodes can be lost between runs, stores can be given faults.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cairn/failure_topology.hpp>
+#include <cairn/session_base.hpp>
+
+#include "comm/thread_comm.hpp"
+#include "store/memory_store.hpp"
+
+namespace cairn::test {
+
+// A session that a test may make from its parts.
+class JobSession final : public SessionBase {
+ public:
+  JobSession(std::unique_ptr<SessionImpl> impl, ThreadWorld world);
+  // The whole job dies here and now, as by SIGKILL of all: no rank can communicate any more.
+  void kill_job() { world_.kill(); }
+  using SessionBase::impl;
+
+ private:
+  ThreadWorld world_;
+};
+
+class Job {
+ public:
+  // `ranks`: world ranks of each node, head included. `settings`: lines of an INI file; job name, sizes of nodes and
+  // quiet log are added.
+  Job(std::vector<std::uint32_t> ranks, std::string settings);
+
+  // Runs `application` on every application rank, as cairn::run would, and finalizes. What a rank throws is thrown
+  // here, after all have ended; the text of an error is also in errors().
+  void run(const std::function<void(JobSession&)>& application);
+  // The same without finalize, and with the job killed when the last rank has left `application` or has thrown: what is
+  // not safe by then is lost. Throws nothing.
+  void run_and_die(const std::function<void(JobSession&)>& application);
+
+  // Texts of what application ranks threw in the last run, by rank.
+  [[nodiscard]] const std::map<std::uint32_t, std::string>& errors() const { return errors_; }
+
+  void lose(std::uint32_t node) { stores_.at(node)->wipe(); }
+  [[nodiscard]] MemoryStore& node_store(std::uint32_t node) { return *stores_.at(node); }
+  [[nodiscard]] MemoryStore& global_store() { return *global_; }
+  [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(ranks_.size()); }
+
+  // The layout of the next run; stores stay (more nodes get empty stores).
+  void reshape(std::vector<std::uint32_t> ranks);
+  void configure(std::string settings) { settings_ = std::move(settings); }
+  // What runs see instead of a node's store or of the global one, e.g. a FaultyStore over it.
+  std::function<std::shared_ptr<Store>(std::uint32_t node, std::shared_ptr<Store>)> wrap_node;
+  std::function<std::shared_ptr<Store>(std::shared_ptr<Store>)> wrap_global;
+  FailureTopology failures;
+
+ private:
+  void start(const std::function<void(JobSession&)>& application, bool die);
+
+  std::vector<std::uint32_t> ranks_;
+  std::string settings_;
+  std::vector<std::shared_ptr<MemoryStore>> stores_;
+  std::shared_ptr<MemoryStore> global_;
+  std::map<std::uint32_t, std::string> errors_;
+};
+
+// Bytes that differ from rank to rank and from version to version, of an odd length that differs too.
+[[nodiscard]] std::vector<double> sample_state(std::uint32_t rank, std::uint32_t version, std::size_t about = 1000);
+
+}  // namespace cairn::test

@@ -1,0 +1,24 @@
+// Layouts for tests.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "topology/layout.hpp"
+
+namespace cairn::testing_support {
+
+// One rank a node, no groups.
+inline Layout layout_of(std::uint32_t nodes, std::uint32_t copies, std::uint32_t rotation,
+                        std::vector<std::uint32_t> domains = {}) {
+  Layout layout;
+  layout.nodes = nodes;
+  for (std::uint32_t i = 0; i < nodes; ++i) layout.node_of_rank.push_back(NodeId{i});
+  layout.copies = copies;
+  layout.rotation = rotation;
+  layout.domain_of_node = std::move(domains);
+  return layout;
+}
+
+}  // namespace cairn::testing_support

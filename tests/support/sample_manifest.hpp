@@ -1,0 +1,53 @@
+// Manifests with everything in them that a manifest can have.
+#pragma once
+
+#include "format/manifest.hpp"
+#include "format/parity_file.hpp"
+
+namespace cairn::test {
+
+inline constexpr Identity kManifestIdentity{{3}, {42}, {0x0123456789abcdefULL}};
+
+// 7 ranks on 4 nodes, one copy, two groups of two with one parity node.
+inline Layout sample_layout() {
+  Layout layout;
+  layout.node_of_rank = {{0}, {0}, {1}, {1}, {2}, {3}, {3}};
+  layout.nodes = 4;
+  layout.domain_of_node = {0, 0, 1, 1};
+  layout.copies = 1;
+  layout.groups = {{{0}, {2}}, {{1}, {3}}};
+  layout.parity = 1;
+  return layout;
+}
+
+inline ShardEntry sample_entry(std::uint32_t rank) {
+  return {{rank}, 8192 + rank * 4096, sha256(bytes_of("rank " + std::to_string(rank)))};
+}
+
+inline NodeManifest sample_node_manifest() {
+  Holding holding;
+  holding.layout = sample_layout();
+  holding.node = {1};
+  holding.own = std::vector<ShardEntry>{sample_entry(2), sample_entry(3)};
+  holding.partner = PartnerHolding{9, {{{0}, {sample_entry(0), sample_entry(1)}}}};
+  holding.erasure = ErasureHolding{28672,
+                                   {{sample_entry(2), sample_entry(3)}, {sample_entry(5), sample_entry(6)}},
+                                   {{0, 0, kParityHeaderBytes + 28672, sha256(bytes_of("parity"))}}};
+  Holding older;
+  older.layout = sample_layout();
+  older.layout.copies = 2;
+  older.node = {3};
+  return {kManifestIdentity, 77, {holding, older}};
+}
+
+inline GlobalManifest sample_global_manifest() {
+  GlobalManifest manifest{kManifestIdentity, 77, sample_layout(), {}, {1000, 2000, 3000, 4000}};
+  for (std::uint32_t rank = 0; rank < 7; ++rank) manifest.shards.push_back(sample_entry(rank));
+  return manifest;
+}
+
+inline RunRecord sample_run_record() {
+  return {{4}, {0xfedcba9876543210ULL}, RunRecord::Parent::snapshot, kManifestIdentity, true, false};
+}
+
+}  // namespace cairn::test

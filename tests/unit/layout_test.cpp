@@ -1,0 +1,247 @@
+#include "topology/layout.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "support/layouts.hpp"
+#include "topology/placement.hpp"
+
+namespace cairn {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing_support::layout_of;
+
+Topology topology_of(std::uint32_t nodes, std::vector<std::uint32_t> domains = {}) {
+  auto topology = *make_topology(std::vector<std::string>(nodes, "host"), {1}, HeadMode::thread);
+  topology.domain_of_node = std::move(domains);
+  return topology;
+}
+
+LevelSet levels(std::initializer_list<LevelId> list) {
+  LevelSet set;
+  for (const auto level : list) set.add(level);
+  return set;
+}
+
+const LevelSet kAll = levels({LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global});
+
+LayoutWishes wishes(std::uint32_t copies, std::uint32_t rotation, std::uint32_t group, std::uint32_t parity) {
+  return {copies, rotation, group, parity, kAll, {}, false};
+}
+
+std::vector<std::size_t> sizes_of(const std::vector<std::vector<NodeId>>& groups) {
+  std::vector<std::size_t> sizes;
+  for (const auto& group : groups) sizes.push_back(group.size());
+  return sizes;
+}
+
+// ---- Decisions --------------------------------------------------------------------------------------------
+
+TEST(LayoutDecision, carries_everything_on_enough_nodes_without_a_word) {
+  const auto decision = decide_layout(topology_of(16), wishes(1, 1, 8, 2));
+  ASSERT_TRUE(decision) << decision.error().text();
+  EXPECT_EQ(decision->usable, kAll);
+  EXPECT_EQ(decision->layout.copies, 1U);
+  EXPECT_EQ(decision->layout.parity, 2U);
+  EXPECT_THAT(sizes_of(decision->layout.groups), ElementsAre(8, 8));
+  EXPECT_THAT(decision->notes, IsEmpty());
+  EXPECT_THAT(decision->warnings, IsEmpty());
+}
+
+TEST(LayoutDecision, works_on_one_node_with_a_note_for_each_level_left_at_its_default) {
+  const auto decision = decide_layout(topology_of(1), wishes(1, 1, 8, 2));
+  ASSERT_TRUE(decision) << decision.error().text();
+  EXPECT_EQ(decision->usable, levels({LevelId::local, LevelId::global}));
+  EXPECT_EQ(decision->layout.copies, 0U);
+  EXPECT_THAT(decision->layout.groups, IsEmpty());
+  EXPECT_THAT(decision->notes, ElementsAre("L2 is off: L2 needs at least 2 nodes; there is 1",
+                                           "L3 is off: [erasure] parity = 2 needs at least 3 nodes; there is 1"));
+  EXPECT_THAT(decision->warnings, IsEmpty());
+}
+
+TEST(LayoutDecision, is_silent_about_levels_that_are_not_wanted) {
+  auto wish = wishes(1, 1, 8, 2);
+  wish.wanted = levels({LevelId::local});
+  const auto decision = decide_layout(topology_of(4), wish);
+  ASSERT_TRUE(decision) << decision.error().text();
+  EXPECT_EQ(decision->usable, levels({LevelId::local, LevelId::global}));
+  EXPECT_THAT(decision->notes, IsEmpty());
+  EXPECT_EQ(decision->layout.copies, 0U);
+  EXPECT_THAT(decision->layout.groups, IsEmpty());
+}
+
+TEST(LayoutDecision, refuses_what_the_user_insists_on_and_says_what_to_change) {
+  auto wish = wishes(4, 1, 8, 2);
+  wish.insisted = levels({LevelId::partner});
+  EXPECT_EQ(decide_layout(topology_of(4), wish).error().text(),
+            "[partner] copies = 4 needs at least 5 nodes; there are 4 (set copies = 1, or [levels] l2 = off)");
+  wish = wishes(2, 2, 8, 2);
+  wish.insisted = levels({LevelId::partner});
+  EXPECT_EQ(
+      decide_layout(topology_of(5), wish).error().text(),
+      "[partner] copies = 2 and rotation = 2 cannot be placed on 5 nodes: placement 2 of 2 puts copy 2 on its owner "
+      "(start on 6 nodes or more, or set copies = 1 and rotation = 1)");
+  wish = wishes(1, 1, 8, 7);
+  wish.insisted = levels({LevelId::erasure});
+  EXPECT_EQ(
+      decide_layout(topology_of(9), wish).error().text(),
+      "[erasure] group = 8, parity = 7: 9 nodes in 2 groups leave only 4 nodes for a group, and it needs at least 8 "
+      "(set parity = 3 or less, or a larger group)");
+  wish = wishes(1, 1, 8, 2);
+  wish.insisted = levels({LevelId::erasure});
+  EXPECT_EQ(decide_layout(topology_of(2), wish).error().text(),
+            "[erasure] parity = 2 needs at least 3 nodes; there are 2 (set parity = 1, or [levels] l3 = off)");
+}
+
+TEST(LayoutDecision, degrades_with_a_warning_on_a_restart) {
+  auto wish = wishes(4, 1, 8, 2);
+  wish.insisted = levels({LevelId::partner});
+  wish.restart = true;
+  const auto decision = decide_layout(topology_of(4), wish);
+  ASSERT_TRUE(decision) << decision.error().text();
+  EXPECT_EQ(decision->usable, levels({LevelId::local, LevelId::erasure, LevelId::global}));
+  EXPECT_THAT(
+      decision->warnings,
+      ElementsAre("L2 is off until the next restart: [partner] copies = 4 needs at least 5 nodes; there are 4"));
+}
+
+TEST(LayoutDecision, warns_where_the_theorem_would_promise_more_than_the_nodes_carry) {
+  const auto at_bound = decide_layout(topology_of(6), wishes(2, 2, 8, 2));
+  ASSERT_TRUE(at_bound) << at_bound.error().text();
+  EXPECT_THAT(at_bound->warnings,
+              ElementsAre("L2: only the loss of any 2 nodes is sure to be survived; with [partner] copies = 2 and "
+                          "rotation = 2 more than 6 nodes are needed for any 3, and there are 6"));
+  EXPECT_THAT(decide_layout(topology_of(7), wishes(2, 2, 8, 2))->warnings, IsEmpty());
+  EXPECT_THAT(decide_layout(topology_of(2), wishes(1, 1, 2, 1))->warnings, IsEmpty());
+  EXPECT_THAT(decide_layout(topology_of(3), wishes(2, 1, 3, 1))->warnings, IsEmpty());
+}
+
+TEST(LayoutDecision, warns_of_domains_that_are_too_large_and_notes_that_they_void_the_theorem) {
+  const auto decision = decide_layout(topology_of(7, {0, 0, 0, 0, 0, 0, 1}), wishes(2, 2, 8, 2));
+  ASSERT_TRUE(decision) << decision.error().text();
+  EXPECT_THAT(decision->notes,
+              ElementsAre("L2: copies avoid their owner's failure domain, so rotation = 2 promises no more "
+                          "than the loss of any 2 nodes"));
+  EXPECT_THAT(
+      decision->warnings,
+      ElementsAre("L2: node 0 has a copy on node 2 of its own failure domain: too few nodes are outside it",
+                  "L3: losing the failure domain of node 1 takes more than parity = 2 nodes of group 0: too few "
+                  "nodes are outside it"));
+}
+
+TEST(LayoutDecision, refuses_settings_out_of_range) {
+  EXPECT_FALSE(decide_layout(topology_of(4), wishes(0, 1, 8, 2)));
+  EXPECT_FALSE(decide_layout(topology_of(4), wishes(1, 9, 8, 2)));
+  EXPECT_FALSE(decide_layout(topology_of(4), wishes(1, 1, 256, 2)));
+  EXPECT_FALSE(decide_layout(topology_of(4), wishes(1, 1, 4, 4)));
+}
+
+// ---- Layouts ----------------------------------------------------------------------------------------------
+
+Layout rich_layout() {
+  auto layout = layout_of(9, 2, 2, {0, 1, 2, 0, 1, 2, 0, 1, 2});
+  layout.node_of_rank = {NodeId{3}, NodeId{3}, NodeId{0}, NodeId{8}, NodeId{1}, NodeId{0}, NodeId{0}};
+  layout.groups = make_groups(9, 5, 2, layout.domain_of_node);
+  layout.parity = 2;
+  return layout;
+}
+
+TEST(Layout, finds_ranks_and_places_of_nodes) {
+  const auto layout = rich_layout();
+  EXPECT_THAT(layout.ranks_on(NodeId{0}), ElementsAre(Rank{2}, Rank{5}, Rank{6}));
+  EXPECT_THAT(layout.ranks_on(NodeId{7}), IsEmpty());
+  for (std::uint32_t i = 0; i < layout.nodes; ++i) {
+    const auto place = layout.place_in_group(NodeId{i});
+    EXPECT_EQ(layout.groups.at(place.group).at(place.index), NodeId{i});
+  }
+}
+
+TEST(LayoutBytes, come_back_as_the_layout_they_were) {
+  for (const auto& layout : {rich_layout(), layout_of(1, 0, 1), layout_of(12, 3, 1), Layout{{}, 1, {}, 0, 1, {}, 0}}) {
+    const auto decoded = decode_layout(encode(layout));
+    ASSERT_TRUE(decoded) << decoded.error().text();
+    EXPECT_EQ(*decoded, layout);
+    EXPECT_EQ(decoded->id(), layout.id());
+  }
+}
+
+TEST(LayoutBytes, give_different_layouts_different_ids) {
+  auto layout = rich_layout();
+  std::set<LayoutId> ids{layout.id()};
+  std::swap(layout.node_of_rank[0], layout.node_of_rank[2]);
+  ids.insert(layout.id());
+  layout.rotation = 1;
+  ids.insert(layout.id());
+  std::swap(layout.groups[0], layout.groups[1]);
+  ids.insert(layout.id());
+  layout.domain_of_node.clear();
+  ids.insert(layout.id());
+  EXPECT_EQ(ids.size(), 5U);
+}
+
+TEST(LayoutBytes, are_few_for_forty_thousand_ranks) {
+  auto layout = layout_of(1000, 1, 1);
+  layout.node_of_rank.clear();
+  for (std::uint32_t rank = 0; rank < 40000; ++rank) layout.node_of_rank.push_back(NodeId{rank / 40});
+  layout.groups = make_groups(1000, 8, 2, {});
+  layout.parity = 2;
+  const auto blocks = encode(layout);
+  EXPECT_LT(blocks.size(), 13000U);
+  for (std::uint32_t rank = 0; rank < 40000; ++rank) layout.node_of_rank[rank] = NodeId{rank % 1000};
+  EXPECT_LT(encode(layout).size(), 1000U);
+  EXPECT_EQ(decode_layout(encode(layout))->node_of_rank, layout.node_of_rank);
+}
+
+TEST(LayoutBytes, cut_short_anywhere_are_an_error) {
+  const auto bytes = encode(rich_layout());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const auto decoded = decode_layout(Bytes(bytes).first(size));
+    ASSERT_FALSE(decoded) << size;
+    ASSERT_EQ(decoded.error().code, Code::corrupt);
+  }
+  auto longer = bytes;
+  longer.push_back(std::byte{0});
+  EXPECT_EQ(decode_layout(longer).error().text(), "layout: 1 bytes follow its end");
+}
+
+TEST(LayoutBytes, with_any_byte_changed_are_an_error_or_a_different_sound_layout) {
+  const auto layout = rich_layout();
+  const auto bytes = encode(layout);
+  for (std::size_t at = 0; at < bytes.size(); ++at)
+    for (const auto flip : {0x01, 0x80, 0xff}) {
+      auto damaged = bytes;
+      damaged[at] ^= static_cast<std::byte>(flip);
+      const auto decoded = decode_layout(damaged);
+      if (!decoded) continue;
+      ASSERT_NE(*decoded, layout) << at;
+      for (const auto node : decoded->node_of_rank) ASSERT_LT(node.value, decoded->nodes);
+      ASSERT_TRUE(placement_obstacle(decoded->copies, decoded->rotation, decoded->nodes).empty());
+    }
+}
+
+TEST(LayoutBytes, that_cannot_be_are_errors_that_say_what_should_be) {
+  const auto error_of = [](auto change) {
+    auto layout = rich_layout();
+    change(layout);
+    const auto decoded = decode_layout(encode(layout));
+    return decoded ? "no error" : decoded.error().text();
+  };
+  EXPECT_EQ(error_of([](Layout& l) { l.node_of_rank[2] = NodeId{9}; }),
+            "layout: nodes of ranks: node 9, should be below 9");
+  EXPECT_EQ(error_of([](Layout& l) { l.domain_of_node.pop_back(); }), "layout: domains of 8 nodes, should be 9");
+  EXPECT_EQ(error_of([](Layout& l) { l.copies = 9; }), "layout: copies = 9, rotation = 2; should be 0 to 8 and 1 to 8");
+  EXPECT_EQ(error_of([](Layout& l) { l.rotation = 0; }),
+            "layout: copies = 2, rotation = 0; should be 0 to 8 and 1 to 8");
+  EXPECT_EQ(error_of([](Layout& l) { l.groups[0][0] = l.groups[1][0]; }).substr(0, 12), "layout: node");
+  EXPECT_EQ(error_of([](Layout& l) { l.parity = 4; }), "layout: group 1 has 4 members, should have 5 to 255");
+  EXPECT_EQ(error_of([](Layout& l) { l.parity = 0; }), "layout: groups with parity = 0; should be at least 1");
+  EXPECT_EQ(error_of([](Layout& l) { l.groups.pop_back(); }), "layout: 5 of 9 nodes are in groups");
+}
+
+}  // namespace
+}  // namespace cairn

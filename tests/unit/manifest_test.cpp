@@ -1,0 +1,212 @@
+#include "format/manifest.hpp"
+
+#include <gtest/gtest.h>
+
+#include "store/memory_store.hpp"
+#include "store/names.hpp"
+#include "support/sample_manifest.hpp"
+
+namespace cairn {
+namespace {
+
+// The sample's text with the first `from` replaced; what the parser says of that.
+std::string complaint(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from << " in\n" << text;
+  if (at == std::string::npos) return {};
+  text.replace(at, from.size(), to);
+  const auto parsed = parse_node_manifest(text);
+  if (parsed) return "accepted";
+  EXPECT_EQ(parsed.error().code, Code::corrupt);
+  return parsed.error().message;
+}
+
+std::string node_complaint(const std::string& from, const std::string& to) {
+  return complaint(to_json(test::sample_node_manifest()), from, to);
+}
+
+std::string changed_complaint(const std::function<void(NodeManifest&)>& change) {
+  NodeManifest manifest = test::sample_node_manifest();
+  change(manifest);
+  const auto parsed = parse_node_manifest(to_json(manifest));
+  return parsed ? "accepted" : parsed.error().message;
+}
+
+TEST(NodeManifest, comes_back_as_it_was_written) {
+  const NodeManifest manifest = test::sample_node_manifest();
+  const auto parsed = parse_node_manifest(to_json(manifest));
+  ASSERT_TRUE(parsed) << parsed.error().text();
+  EXPECT_EQ(*parsed, manifest);
+  EXPECT_EQ(parse_node_manifest(to_json(NodeManifest{})).value(), NodeManifest{});
+}
+
+TEST(NodeManifest, tells_a_level_that_holds_nothing_from_one_that_is_not_there) {
+  NodeManifest manifest = test::sample_node_manifest();
+  manifest.holdings[0].own = std::vector<ShardEntry>{};
+  manifest.holdings[0].partner = PartnerHolding{};
+  manifest.holdings[0].erasure.reset();
+  EXPECT_EQ(parse_node_manifest(to_json(manifest)).value(), manifest);
+}
+
+TEST(NodeManifest, finds_a_holding_by_its_layout) {
+  NodeManifest manifest = test::sample_node_manifest();
+  EXPECT_EQ(manifest.find(manifest.holdings[1].layout.id()), &manifest.holdings[1]);
+  EXPECT_EQ(std::as_const(manifest).find(test::sample_layout().id()), &manifest.holdings[0]);
+  EXPECT_EQ(manifest.find(Layout{}.id()), nullptr);
+}
+
+TEST(NodeManifest, ranks_are_written_as_runs_and_numbers_as_hex) {
+  const std::string text = to_json(test::sample_node_manifest());
+  EXPECT_NE(text.find("\"run\": \"0123456789abcdef\""), std::string::npos);
+  EXPECT_NE(text.find("\"id\": \"" + names::hex(test::sample_layout().id()) + "\""), std::string::npos);
+  EXPECT_NE(text.find(test::sample_entry(2).digest.hex()), std::string::npos);
+  Layout wide;
+  wide.node_of_rank.assign(100'000, NodeId{0});
+  wide.nodes = 1;
+  EXPECT_LT(to_json(NodeManifest{{}, 0, {{wide, {0}, {}, {}, {}}}}).size(), 1000U);
+}
+
+TEST(NodeManifest, a_newer_format_and_another_kind_say_so) {
+  EXPECT_EQ(node_complaint("\"format\": 1", "\"format\": 2"),
+            "node manifest format 2 is newer than 1, which this Cairn reads");
+  EXPECT_EQ(node_complaint("\"format\": 1", "\"format\": 0"), "node manifest: format is 0, should be 1 or more");
+  EXPECT_EQ(node_complaint("node manifest", "global manifest"),
+            "node manifest: kind is \"global manifest\", should be \"node manifest\"");
+}
+
+TEST(NodeManifest, a_missing_key_or_another_type_is_named_with_its_place) {
+  EXPECT_EQ(node_complaint("\"safe_point\"", "\"safe\""), "node manifest: safe_point is missing");
+  EXPECT_EQ(node_complaint("\"k\": 9", "\"k\": -9"),
+            "node manifest: holdings[0].partner.k should be a whole number of 0 or more");
+  EXPECT_EQ(node_complaint("\"k\": 9", "\"k\": \"9\""),
+            "node manifest: holdings[0].partner.k should be a whole number of 0 or more");
+  EXPECT_EQ(node_complaint("\"version\": 42", "\"version\": 4294967296"),
+            "node manifest: version is 4294967296, should be at most 4294967295");
+  EXPECT_EQ(node_complaint("\"0123456789abcdef\"", "\"0123\""),
+            "node manifest: run is \"0123\", should be 16 hex digits");
+  EXPECT_EQ(node_complaint("\"0123456789abcdef\"", "7"), "node manifest: run should be a string");
+  const std::string digest = test::sample_entry(2).digest.hex();
+  EXPECT_EQ(node_complaint(digest, "abc"),
+            "node manifest: holdings[0].own[0].sha256 is \"abc\", should be 64 hex digits");
+  EXPECT_EQ(parse_node_manifest("{").error().message, "node manifest: not JSON");
+  EXPECT_EQ(parse_node_manifest("[1]").error().message, "node manifest: not JSON");
+  EXPECT_EQ(parse_node_manifest("").error().message, "node manifest: not JSON");
+}
+
+TEST(NodeManifest, a_layout_that_is_not_the_one_of_its_id_is_refused) {
+  const std::string id = names::hex(test::sample_layout().id());
+  EXPECT_EQ(node_complaint("\"rotation\": 1", "\"rotation\": 2").substr(0, 58),
+            "node manifest: holdings[0].layout.id is \"" + id + "\", should");
+  EXPECT_EQ(node_complaint("\"rotation\": 1", "\"rotation\": 0"),
+            "node manifest: holdings[0].layout.rotation is 0, should be 1 or more");
+  EXPECT_EQ(node_complaint("\"copies\": 1", "\"copies\": 4"),
+            "node manifest: holdings[0].layout.copies is 4, should be below 4");
+}
+
+TEST(NodeManifest, layouts_that_cannot_be_are_refused) {
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].layout.node_of_rank[2] = {4}; }),
+            "node manifest: holdings[0].layout.ranks[1][0] is 4, should be below 4");
+  EXPECT_EQ(changed_complaint([](auto& m) {
+              m.holdings[0].layout.domain_of_node = {1, 2};
+            }),
+            "node manifest: holdings[0].layout.domains has 2 elements, should have 4");
+  EXPECT_EQ(changed_complaint([](auto& m) {
+              m.holdings[0].layout.groups[1] = {{1}, {2}};
+            }),
+            "node manifest: holdings[0].layout.groups[1][1] is node 2 once more");
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].layout.groups.pop_back(); }),
+            "node manifest: holdings[0].layout.groups name 2 nodes, should name all 4");
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].layout.parity = 2; }),
+            "node manifest: holdings[0].layout.groups[0] has 2 nodes for 2 parity nodes, should have more, and parity");
+}
+
+TEST(NodeManifest, numbers_outside_the_layout_are_refused) {
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].node = {4}; }),
+            "node manifest: holdings[0].node is 4, should be below 4");
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].own->at(1).rank = {7}; }),
+            "node manifest: holdings[0].own[1].rank is 7, should be below 7");
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].own->at(1).rank = {2}; }),
+            "node manifest: holdings[0].own name rank 2 twice");
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].partner->held[0].owner = {1}; }),
+            "node manifest: holdings[0].partner.held[0].owner is this node itself");
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].erasure->members.pop_back(); }),
+            "node manifest: holdings[0].erasure.members has 1 elements, should have 2");
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].erasure->parity[0].column = 2; }),
+            "node manifest: holdings[0].erasure.parity[0].column is 2, should be below 2");
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].erasure->parity[0].row = 1; }),
+            "node manifest: holdings[0].erasure.parity[0].row is 1, should be below 1");
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].erasure->parity[0].bytes += 1; }).substr(0, 53),
+            "node manifest: holdings[0].erasure.parity[0].bytes is");
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[1].layout = m.holdings[0].layout; }),
+            "node manifest: holdings[1].layout is the layout of an earlier holding");
+}
+
+TEST(NodeManifest, a_run_of_ranks_beyond_any_machine_is_refused_and_not_allocated) {
+  EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].layout.nodes = 1U << 31U; }),
+            "node manifest: holdings[0].layout.nodes is 2147483648, should be at most 16777216");
+  const std::string text = R"({"kind":"node manifest","format":1,"incarnation":1,"version":1,
+    "run":"0000000000000001","safe_point":1,"holdings":[{"layout":{"nodes":1,"ranks":[[0,99999999999]]}}]})";
+  EXPECT_EQ(parse_node_manifest(text).error().message,
+            "node manifest: holdings[0].layout.ranks[0][1] is 99999999999, should be at most 16777216");
+}
+
+TEST(NodeManifest, is_stored_under_its_snapshot_and_refused_under_another) {
+  MemoryStore store;
+  const NodeManifest manifest = test::sample_node_manifest();
+  ASSERT_TRUE(write_manifest(store, manifest));
+  const DirName dir = names::snapshot({42}, {0x0123456789abcdefULL});
+  EXPECT_EQ(read_node_manifest(store, dir).value(), manifest);
+  const DirName other = names::snapshot({43}, {0x0123456789abcdefULL});
+  EXPECT_EQ(read_node_manifest(store, other).error().code, Code::not_found);
+  ASSERT_TRUE(write_text(store, names::manifest(other), to_json(manifest)));
+  EXPECT_EQ(read_node_manifest(store, other).error().message,
+            names::manifest(other).path + ": it is the manifest of " + dir.path);
+  ASSERT_TRUE(write_text(store, names::manifest(other), "nonsense"));
+  EXPECT_EQ(read_node_manifest(store, other).error().message,
+            names::manifest(other).path + ": node manifest: not JSON");
+}
+
+TEST(GlobalManifest, comes_back_as_it_was_written) {
+  const GlobalManifest manifest = test::sample_global_manifest();
+  const auto parsed = parse_global_manifest(to_json(manifest));
+  ASSERT_TRUE(parsed) << parsed.error().text();
+  EXPECT_EQ(*parsed, manifest);
+}
+
+TEST(GlobalManifest, has_every_rank_in_order_and_every_node) {
+  const auto refused = [](const std::function<void(GlobalManifest&)>& change) {
+    GlobalManifest manifest = test::sample_global_manifest();
+    change(manifest);
+    const auto parsed = parse_global_manifest(to_json(manifest));
+    return parsed ? "accepted" : parsed.error().message;
+  };
+  EXPECT_EQ(refused([](auto& m) { m.shards.pop_back(); }), "global manifest: shards has 6 elements, should have 7");
+  EXPECT_EQ(refused([](auto& m) { std::swap(m.shards[0], m.shards[1]); }),
+            "global manifest: shards[0] is out of order, should be by rank");
+  EXPECT_EQ(refused([](auto& m) { m.node_file_bytes.push_back(1); }),
+            "global manifest: node_file_bytes has 5 elements, should have 4");
+}
+
+TEST(RunRecord, comes_back_as_it_was_written_whatever_its_parent) {
+  for (const auto parent : {RunRecord::Parent::undecided, RunRecord::Parent::fresh, RunRecord::Parent::snapshot}) {
+    for (const bool finished : {false, true}) {
+      RunRecord record{{4}, {77}, parent, {}, !finished, finished};
+      if (parent == RunRecord::Parent::snapshot) record.parent_snapshot = test::kManifestIdentity;
+      const auto parsed = parse_run_record(to_json(record));
+      ASSERT_TRUE(parsed) << parsed.error().text();
+      EXPECT_EQ(*parsed, record);
+    }
+  }
+}
+
+TEST(RunRecord, an_unknown_parent_is_named) {
+  std::string text = to_json(RunRecord{{1}, {2}, RunRecord::Parent::fresh, {}, false, false});
+  text.replace(text.find("fresh"), 5, "stale");
+  EXPECT_EQ(parse_run_record(text).error().message,
+            "run record: parent is \"stale\", should be \"undecided\", \"fresh\" or a snapshot's identity");
+  EXPECT_EQ(parse_run_record(R"({"kind":"run record","format":1})").error().message,
+            "run record: incarnation is missing");
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,51 @@
+#include "format/parity_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include "codec/crc32c.hpp"
+
+namespace cairn {
+namespace {
+
+const ParityHeader kHeader{{{3}, {42}, {0xfeedULL}}, {0xabcdef01U}, 4, 1, 1ULL << 33U};
+
+TEST(ParityHeader, comes_back_as_it_was_encoded) {
+  const Buffer bytes = encode(kHeader);
+  EXPECT_EQ(bytes.size(), kParityHeaderBytes);
+  EXPECT_EQ(decode_parity_header(bytes).value(), kHeader);
+}
+
+TEST(ParityHeader, every_flipped_bit_is_found) {
+  Buffer bytes = encode(kHeader);
+  for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    ASSERT_FALSE(decode_parity_header(bytes)) << bit;
+    bytes[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+  }
+}
+
+TEST(ParityHeader, what_is_no_parity_file_is_said_to_be_none) {
+  Buffer bytes = encode(kHeader);
+  EXPECT_EQ(decode_parity_header(Bytes(bytes).first(100)).error().message,
+            "a parity file header is 4096 bytes long, not 100");
+  EXPECT_EQ(decode_parity_header(Buffer(4096)).error().message, "no parity file header: retired, or never finished");
+  bytes[0] = std::byte{'X'};
+  EXPECT_EQ(decode_parity_header(bytes).error().message, "not a parity file: it does not start with CAIRNPAR");
+}
+
+TEST(ParityHeader, a_newer_format_and_another_byte_order_say_so) {
+  Buffer newer = encode(kHeader);
+  newer[8] = std::byte{9};
+  const std::uint32_t crc = crc32c(Bytes(newer).first(4092));
+  std::memcpy(newer.data() + 4092, &crc, 4);
+  EXPECT_EQ(decode_parity_header(newer).error().message,
+            "parity file format 9 is newer than 1, which this Cairn reads");
+  Buffer swapped = encode(kHeader);
+  std::swap(swapped[12], swapped[15]);
+  std::swap(swapped[13], swapped[14]);
+  EXPECT_EQ(decode_parity_header(swapped).error().message,
+            "parity file header: byte-order mark is 04030201, should be 01020304");
+}
+
+}  // namespace
+}  // namespace cairn

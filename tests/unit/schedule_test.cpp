@@ -1,0 +1,109 @@
+#include "session/schedule.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cairn {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+
+const LevelSet kAllUsable = LevelSet::of_bits(0x1e);
+
+LevelSet levels(std::initializer_list<LevelId> list) {
+  LevelSet set;
+  for (const auto level : list) set.add(level);
+  return set;
+}
+
+Interval every(std::uint64_t calls) { return {Interval::Kind::calls, calls, {}}; }
+Interval each(milliseconds time) { return {Interval::Kind::time, 0, time}; }
+
+Config::Levels levels_at(Interval l1, Interval l2, Interval l3, Interval l4) {
+  Config::Levels out;
+  out.at[0] = l1;
+  out.at[1] = l2;
+  out.at[2] = l3;
+  out.at[3] = l4;
+  return out;
+}
+
+TEST(Schedule, counted_levels_are_due_at_multiples_of_their_number) {
+  const Schedule schedule(levels_at(every(1), every(4), every(6), Interval{}), kAllUsable);
+  for (std::uint64_t call = 1; call <= 24; ++call) {
+    const auto due = schedule.due(call);
+    EXPECT_TRUE(due.has(LevelId::local));
+    EXPECT_EQ(due.has(LevelId::partner), call % 4 == 0);
+    EXPECT_EQ(due.has(LevelId::erasure), call % 6 == 0);
+    EXPECT_FALSE(due.has(LevelId::global));
+  }
+  EXPECT_FALSE(schedule.timed());
+}
+
+TEST(Schedule, a_higher_level_is_due_where_the_local_one_is_not) {
+  const Schedule schedule(levels_at(every(3), every(4), Interval{}, Interval{}), kAllUsable);
+  EXPECT_EQ(schedule.due(4), levels({LevelId::partner}));
+  EXPECT_EQ(schedule.due(5), LevelSet());
+  EXPECT_EQ(schedule.due(12), levels({LevelId::local, LevelId::partner}));
+}
+
+TEST(Schedule, nothing_is_due_at_or_before_its_first_call) {
+  const Schedule schedule(levels_at(every(1), every(4), Interval{}, Interval{}), kAllUsable, 8);
+  EXPECT_EQ(schedule.due(0), LevelSet());
+  EXPECT_EQ(schedule.due(8), LevelSet());
+  EXPECT_EQ(schedule.due(9), levels({LevelId::local}));
+  EXPECT_EQ(schedule.due(12), levels({LevelId::local, LevelId::partner}));
+}
+
+TEST(Schedule, what_cannot_be_used_is_never_due) {
+  Schedule schedule(levels_at(every(1), every(1), each(minutes(1)), each(minutes(2))),
+                    levels({LevelId::local, LevelId::global}));
+  EXPECT_EQ(schedule.due(1), levels({LevelId::local}));
+  EXPECT_EQ(schedule.due_by_time(minutes(100)), levels({LevelId::global}));
+  EXPECT_FALSE(Schedule(levels_at(every(1), every(1), Interval{}, each(minutes(1))), levels({LevelId::local})).timed());
+}
+
+TEST(Schedule, timed_levels_are_due_once_their_time_has_come) {
+  Schedule schedule(levels_at(every(1), Interval{}, each(minutes(10)), each(minutes(30))), kAllUsable);
+  EXPECT_TRUE(schedule.timed());
+  EXPECT_EQ(schedule.due_by_time(minutes(10) - milliseconds(1)), LevelSet());
+  EXPECT_EQ(schedule.due_by_time(minutes(10)), levels({LevelId::erasure}));
+  EXPECT_EQ(schedule.due_by_time(minutes(10)), LevelSet());
+  EXPECT_EQ(schedule.due_by_time(minutes(31)), levels({LevelId::erasure, LevelId::global}));
+  EXPECT_EQ(schedule.due(1), levels({LevelId::local})) << "levels in time are not due by calls";
+}
+
+TEST(Schedule, a_late_level_is_due_once_and_keeps_its_beat) {
+  Schedule schedule(levels_at(Interval{}, Interval{}, Interval{}, each(minutes(10))), kAllUsable, 0, minutes(5));
+  EXPECT_EQ(schedule.due_by_time(minutes(14)), LevelSet());
+  EXPECT_EQ(schedule.due_by_time(minutes(47)), levels({LevelId::global}));
+  EXPECT_EQ(schedule.due_by_time(minutes(54)), LevelSet());
+  EXPECT_EQ(schedule.due_by_time(minutes(55)), levels({LevelId::global}));
+}
+
+TEST(PulsePeriod, aims_at_a_reduction_each_tenth_of_a_second) {
+  EXPECT_EQ(PulsePeriod::next_period(10, milliseconds(100), 10), 10U);
+  EXPECT_EQ(PulsePeriod::next_period(10, milliseconds(80), 10), 12U);
+  EXPECT_EQ(PulsePeriod::next_period(10, milliseconds(160), 10), 6U);
+}
+
+TEST(PulsePeriod, at_most_doubles_or_halves_and_stays_in_its_bounds) {
+  EXPECT_EQ(PulsePeriod::next_period(10, milliseconds(1), 10), 20U);
+  EXPECT_EQ(PulsePeriod::next_period(10, minutes(1), 10), 5U);
+  EXPECT_EQ(PulsePeriod::next_period(1, minutes(1), 1), 1U);
+  EXPECT_EQ(PulsePeriod::next_period(1024, milliseconds(1), 1024), 1024U);
+  EXPECT_EQ(PulsePeriod::next_period(7, milliseconds(0), 7), 14U);
+  EXPECT_EQ(PulsePeriod::next_period(0, milliseconds(50), 7), 7U);
+  EXPECT_EQ(PulsePeriod::next_period(~std::uint64_t{0}, milliseconds(1), 600), 1024U);
+}
+
+TEST(PulsePeriod, settles_wherever_it_starts) {
+  for (const std::uint64_t start : {1U, 30U, 1024U}) {
+    auto period = start;
+    for (int turn = 0; turn < 12; ++turn) period = PulsePeriod::next_period(period, milliseconds(2) * period, period);
+    EXPECT_EQ(period, 50U) << "at 2 ms a call";
+  }
+}
+
+}  // namespace
+}  // namespace cairn

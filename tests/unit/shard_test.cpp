@@ -1,0 +1,304 @@
+#include "format/shard.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "codec/crc32c.hpp"
+#include "store/memory_store.hpp"
+#include "store/posix_store.hpp"
+#include "support/sample_shard.hpp"
+#include "support/temp_directory.hpp"
+
+namespace cairn {
+namespace {
+
+using test::SampleRegions;
+
+constexpr Rank kRank{7};
+const FileName kName = names::shard(test::sample_dir(), kRank);
+
+// Three blocks and a bit, so that regions cross blocks.
+SampleRegions large_regions() {
+  SampleRegions regions;
+  regions.add({"tiny", ElementType::int32, 4, "", {}, {}, {}}, 1);
+  regions.add({"bulk", ElementType::float64, 8, "", {300'000}, {}, {}}, 2);
+  regions.add({"empty", ElementType::uint8, 1, "", {0, 9}, {}, {}}, 3);
+  regions.add({"rest", ElementType::opaque, 100, "Cell", {9'000}, {}, {}}, 4);
+  regions.add({"last", ElementType::uint8, 1, "", {0}, {}, {}}, 5);
+  return regions;
+}
+
+std::uint64_t write(Store& store, const SampleRegions& regions) {
+  const auto size = write_shard(store, kName, test::sample_identity(kRank), regions.all());
+  EXPECT_TRUE(size) << size.error().text();
+  return size.value_or(0);
+}
+
+void expect_reads_back(const Store& store, const SampleRegions& regions, bool sha) {
+  const auto shard = Shard::open(store, kName);
+  ASSERT_TRUE(shard) << shard.error().text();
+  ASSERT_EQ(shard->regions().size(), regions.all().size());
+  std::vector<Buffer> copies;
+  std::vector<Shard::Target> targets;
+  copies.reserve(regions.all().size());
+  // Backwards, since targets may come in any order.
+  for (std::size_t i = regions.all().size(); i-- > 0;) {
+    EXPECT_EQ(shard->regions()[i].info, regions.all()[i].info);
+    copies.emplace_back(regions.all()[i].bytes.size());
+    targets.push_back({i, copies.back()});
+  }
+  const auto read = shard->read(targets, sha);
+  ASSERT_TRUE(read) << read.error().text();
+  for (const auto& target : targets) {
+    EXPECT_TRUE(std::ranges::equal(target.into, regions.all()[target.region].bytes)) << target.region;
+  }
+}
+
+TEST(Shard, gives_back_what_was_written) {
+  MemoryStore store;
+  for (const SampleRegions& regions : {SampleRegions(kRank, 10), large_regions(), SampleRegions()}) {
+    EXPECT_EQ(write(store, regions), shard_file_bytes(regions.all()));
+    expect_reads_back(store, regions, false);
+    ASSERT_TRUE(digest_shard(store, kName, {}));
+    expect_reads_back(store, regions, true);
+  }
+}
+
+TEST(Shard, is_the_same_file_in_a_mapped_store_and_over_a_recycled_file) {
+  MemoryStore memory;
+  write(memory, large_regions());
+  for (const std::string& place : {std::string("/dev/shm"), testing::TempDir()}) {
+    const test::TempDirectory root(place);
+    const auto store = PosixStore::open(root.path(), "job");
+    ASSERT_TRUE(store) << store.error().text();
+    // Old bytes everywhere in the file that is used again.
+    const Buffer old(shard_file_bytes(large_regions().all()), std::byte{0xee});
+    auto writer = (*store)->create(kName, old.size(), names::owner_rank(kRank));
+    ASSERT_TRUE(writer && (*writer)->write(0, old) && (*writer)->commit(old.size(), false));
+    writer->reset();
+    ASSERT_TRUE((*store)->retire(kName, names::owner_rank(kRank)));
+    write(**store, large_regions());
+    EXPECT_EQ(test::read_all(**store, kName), test::read_all(memory, kName)) << place;
+    expect_reads_back(**store, large_regions(), false);
+  }
+}
+
+TEST(Shard, header_says_whose_it_is) {
+  MemoryStore store;
+  write(store, SampleRegions(kRank, 3));
+  const auto shard = Shard::open(store, kName);
+  ASSERT_TRUE(shard);
+  EXPECT_EQ(shard->header().identity, test::kSampleIdentity);
+  EXPECT_EQ(shard->header().safe_point, test::kSampleSafePoint);
+  EXPECT_EQ(shard->header().rank, kRank);
+  EXPECT_EQ(shard->header().ranks, 16U);
+  EXPECT_EQ(decode_shard_header(encode(shard->header())).value(), shard->header());
+}
+
+TEST(Shard, one_region_is_found_by_name_and_read_alone) {
+  MemoryStore store;
+  const SampleRegions regions = large_regions();
+  write(store, regions);
+  const auto shard = Shard::open(store, kName);
+  ASSERT_TRUE(shard);
+  const auto index = shard->find("rest");
+  ASSERT_TRUE(index);
+  EXPECT_EQ(*index, 3U);
+  Buffer into(900'000);
+  const Shard::Target target{*index, into};
+  ASSERT_TRUE(shard->read({&target, 1}, false));
+  EXPECT_TRUE(std::ranges::equal(into, regions.all()[3].bytes));
+  EXPECT_EQ(shard->find("missing").error().message, kName.path + ": no region \"missing\"");
+}
+
+TEST(Shard, targets_of_another_size_or_asked_for_twice_are_refused) {
+  MemoryStore store;
+  write(store, SampleRegions(kRank, 3));
+  const auto shard = Shard::open(store, kName);
+  ASSERT_TRUE(shard);
+  Buffer four(4);
+  Buffer five(5);
+  const std::vector<Shard::Target> wrong{{1, five}};
+  EXPECT_EQ(shard->read(wrong, false).error().code, Code::mismatch);
+  const std::vector<Shard::Target> beyond{{5, four}};
+  EXPECT_EQ(shard->read(beyond, false).error().code, Code::invalid_argument);
+  const std::vector<Shard::Target> twice{{1, four}, {1, four}};
+  EXPECT_EQ(shard->read(twice, false).error().code, Code::invalid_argument);
+}
+
+TEST(Shard, a_damaged_block_is_named_by_read_and_by_digest) {
+  MemoryStore store;
+  const SampleRegions regions = large_regions();
+  write(store, regions);
+  const std::uint64_t data_offset = Shard::open(store, kName)->header().data_offset;
+  ASSERT_TRUE(store.corrupt(kName, data_offset + 2 * kMiB + 5));
+  const auto shard = Shard::open(store, kName);
+  ASSERT_TRUE(shard);
+  Buffer into(2'400'000);
+  const Shard::Target target{1, into};
+  const auto read = shard->read({&target, 1}, false);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::corrupt);
+  EXPECT_TRUE(read.error().message.starts_with(kName.path + ": block 2 of 4: CRC-32C is ")) << read.error().message;
+  const auto digested = digest_shard(store, kName, {});
+  ASSERT_FALSE(digested);
+  EXPECT_EQ(digested.error().message, read.error().message);
+  // A region in other blocks is whole.
+  Buffer tiny(4);
+  const Shard::Target other{0, tiny};
+  EXPECT_TRUE(shard->read({&other, 1}, false));
+}
+
+TEST(Shard, sha_finds_what_the_crc_was_made_to_fit) {
+  MemoryStore store;
+  const SampleRegions regions(kRank, 10);
+  write(store, regions);
+  ASSERT_TRUE(digest_shard(store, kName, {}));
+  const ShardHeader header = Shard::open(store, kName)->header();
+  const std::byte changed[1] = {std::byte{0x55}};
+  ASSERT_TRUE(store.patch(kName, header.data_offset, changed));
+  const Buffer file = test::read_all(store, kName);
+  const std::uint32_t crc = crc32c(Bytes(file).subspan(header.data_offset, header.data_bytes));
+  ASSERT_TRUE(store.patch(kName, header.crc_offset(), std::as_bytes(std::span(&crc, 1))));
+  const auto shard = Shard::open(store, kName);
+  Buffer into(regions.all()[0].bytes.size());
+  const Shard::Target target{0, into};
+  EXPECT_TRUE(shard->read({&target, 1}, false));
+  const auto read = shard->read({&target, 1}, true);
+  ASSERT_FALSE(read);
+  EXPECT_TRUE(read.error().message.starts_with(kName.path + ": block 0 of 1: SHA-256 is ")) << read.error().message;
+}
+
+TEST(Shard, verify_finds_every_flipped_byte_of_the_file) {
+  MemoryStore store;
+  write(store, SampleRegions(kRank, 3));
+  const auto entry = digest_shard(store, kName, {});
+  ASSERT_TRUE(entry) << entry.error().text();
+  EXPECT_EQ(entry->rank, kRank);
+  ASSERT_TRUE(verify_shard(store, kName, *entry, {}));
+  for (std::uint64_t at = 0; at < entry->bytes; ++at) {
+    ASSERT_TRUE(store.corrupt(kName, at));
+    const auto verified = verify_shard(store, kName, *entry, {});
+    ASSERT_FALSE(verified) << at;
+    ASSERT_EQ(verified.error().code, Code::corrupt) << at;
+    ASSERT_TRUE(verified.error().message.starts_with(kName.path)) << verified.error().message;
+    ASSERT_TRUE(store.corrupt(kName, at));
+  }
+  EXPECT_TRUE(verify_shard(store, kName, *entry, {}));
+}
+
+TEST(Shard, verify_tells_a_whole_shard_from_the_one_expected) {
+  MemoryStore store;
+  write(store, SampleRegions(kRank, 3));
+  const auto entry = digest_shard(store, kName, {});
+  ASSERT_TRUE(entry);
+  auto other = *entry;
+  other.digest.bytes[0] ^= std::byte{1};
+  EXPECT_NE(verify_shard(store, kName, other, {}).error().message.find("the digest is"), std::string::npos);
+  other = *entry;
+  other.rank = {8};
+  EXPECT_EQ(verify_shard(store, kName, other, {}).error().message,
+            kName.path + ": a shard of rank 7, should be rank 8's");
+}
+
+TEST(Shard, digesting_twice_gives_the_same_entry_and_calls_between_for_every_block) {
+  MemoryStore store;
+  write(store, large_regions());
+  int calls = 0;
+  const auto first = digest_shard(store, kName, [&] { ++calls; });
+  const auto second = digest_shard(store, kName, [&] { ++calls; });
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(*first, *second);
+  EXPECT_EQ(calls, 8);
+}
+
+TEST(Shard, a_truncated_or_retired_file_is_refused_by_name) {
+  MemoryStore store;
+  const std::uint64_t size = write(store, SampleRegions(kRank, 3));
+  ASSERT_TRUE(store.patch(kName, 0, Buffer(4096)));
+  EXPECT_EQ(Shard::open(store, kName).error().message, kName.path + ": no shard header: retired, or never finished");
+  write(store, SampleRegions(kRank, 3));
+  ASSERT_TRUE(store.truncate(kName, size - 1));
+  EXPECT_EQ(Shard::open(store, kName).error().message,
+            kName.path + ": " + std::to_string(size - 1) + " bytes long, should be " + std::to_string(size));
+  ASSERT_TRUE(store.truncate(kName, 100));
+  EXPECT_EQ(Shard::open(store, kName).error().code, Code::corrupt);
+}
+
+TEST(Shard, a_newer_format_says_so) {
+  MemoryStore store;
+  write(store, SampleRegions(kRank, 3));
+  Buffer header = test::read_all(store, kName);
+  header.resize(4096);
+  header[8] = std::byte{2};
+  const std::uint32_t crc = crc32c(Bytes(header).first(4092));
+  std::memcpy(header.data() + 4092, &crc, 4);
+  EXPECT_EQ(decode_shard_header(header).error().message, "shard format 2 is newer than 1, which this Cairn reads");
+}
+
+TEST(Shard, writing_refuses_what_it_could_not_read_back) {
+  MemoryStore store;
+  SampleRegions twice;
+  twice.add({"a", ElementType::uint8, 1, "", {1}, {}, {}}, 1);
+  twice.add({"a", ElementType::uint8, 1, "", {1}, {}, {}}, 1);
+  const auto refused = write_shard(store, kName, test::sample_identity(kRank), twice.all());
+  EXPECT_EQ(refused.error().message, kName.path + ": region \"a\" is protected twice");
+  std::vector<RegionData> wrong{{{"b", ElementType::float64, 8, "", {3}, {}, {}}, {}}};
+  EXPECT_EQ(write_shard(store, kName, test::sample_identity(kRank), wrong).error().message,
+            kName.path + ": region \"b\": 0 bytes are given, float64[3] is 24 bytes long");
+}
+
+TEST(Shard, a_full_store_is_an_error_and_leaves_nothing) {
+  MemoryStore store(64 * kKiB);
+  const auto written = write_shard(store, kName, test::sample_identity(kRank), large_regions().all());
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, Code::no_space);
+  EXPECT_FALSE(store.open(kName));
+}
+
+TEST(Shard, a_hundred_thousand_regions_are_written_and_read_one_by_one) {
+  MemoryStore store;
+  SampleRegions regions;
+  for (int i = 0; i < 100'000; ++i) {
+    regions.add({"region " + std::to_string(i), ElementType::int32, 4, "", {3}, {}, {}}, static_cast<unsigned>(i));
+  }
+  write(store, regions);
+  expect_reads_back(store, regions, false);
+  const auto shard = Shard::open(store, kName);
+  for (int i = 0; i < 100'000; ++i) {
+    ASSERT_EQ(shard->find("region " + std::to_string(i)).value(), static_cast<std::size_t>(i));
+  }
+}
+
+TEST(Region, check_names_what_is_wrong) {
+  const RegionInfo good{"plate", ElementType::float64, 8, "", {2, 3}, {4, 3}, {2, 0}};
+  EXPECT_TRUE(check(good));
+  EXPECT_EQ(good.type_text(), "float64[2][3]");
+  const auto refused = [&](auto change) {
+    RegionInfo info = good;
+    change(info);
+    return check(info).error().message;
+  };
+  EXPECT_EQ(refused([](auto& r) { r.name = ""; }), "a region has no name");
+  EXPECT_NE(refused([](auto& r) { r.name = std::string(256, 'x'); }), "");
+  EXPECT_EQ(refused([](auto& r) { r.name = "a/b"; }), "region \"a/b\": this cannot be a name");
+  EXPECT_EQ(refused([](auto& r) { r.name = "."; }), "region \".\": this cannot be a name");
+  EXPECT_NE(refused([](auto& r) { r.name = "a\n"; }), "");
+  EXPECT_EQ(refused([](auto& r) { r.element_bytes = 4; }), "region \"plate\": elements of 4 bytes are not float64");
+  EXPECT_NE(refused([](auto& r) { r.type = static_cast<ElementType>(11); }), "");
+  EXPECT_NE(refused([](auto& r) { r.global_offset = {3, 0}; }), "");
+  EXPECT_NE(refused([](auto& r) { r.global_offset = {~0ULL, 0}; }), "");
+  EXPECT_NE(refused([](auto& r) { r.global_shape = {4}; }), "");
+  EXPECT_EQ(refused([](auto& r) {
+              r.shape = {1ULL << 40, 1ULL << 40};
+            }).substr(0, 31),
+            "region \"plate\": it is too large");
+  EXPECT_EQ(refused([](auto& r) {
+              r.shape = {0, 1ULL << 40, 1ULL << 40};
+            }).substr(0, 31),
+            "region \"plate\": it is too large");
+}
+
+}  // namespace
+}  // namespace cairn

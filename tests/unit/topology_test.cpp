@@ -1,0 +1,132 @@
+#include "topology/topology.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cairn {
+namespace {
+
+std::vector<Peer> peers(std::initializer_list<std::uint32_t> values) {
+  std::vector<Peer> out;
+  for (const auto value : values) out.push_back(Peer{value});
+  return out;
+}
+
+std::vector<Rank> ranks(std::initializer_list<std::uint32_t> values) {
+  std::vector<Rank> out;
+  for (const auto value : values) out.push_back(Rank{value});
+  return out;
+}
+
+std::vector<std::string> one_host(std::size_t ranks) { return std::vector<std::string>(ranks, "laptop"); }
+
+std::string error_of(const std::vector<std::string>& hosts, const std::vector<std::uint32_t>& sizes, HeadMode mode) {
+  const auto topology = make_topology(hosts, sizes, mode);
+  return topology ? "no error" : topology.error().text();
+}
+
+TEST(Topology, numbers_hosts_by_their_lowest_world_rank) {
+  const auto topology = make_topology({"b", "a", "b", "a", "b"}, {}, HeadMode::rank);
+  ASSERT_TRUE(topology) << topology.error().text();
+  ASSERT_EQ(topology->node_count(), 2U);
+  EXPECT_EQ(topology->nodes[0].name, "b");
+  EXPECT_EQ(topology->nodes[0].world_ranks, peers({0, 2, 4}));
+  EXPECT_EQ(topology->nodes[1].name, "a");
+  EXPECT_EQ(topology->nodes[1].world_ranks, peers({1, 3}));
+}
+
+TEST(Topology, gives_the_highest_world_rank_of_each_node_to_the_head_in_mode_rank) {
+  const auto topology = make_topology({"b", "a", "b", "a", "b"}, {}, HeadMode::rank);
+  ASSERT_TRUE(topology) << topology.error().text();
+  EXPECT_EQ(topology->nodes[0].head, Peer{4});
+  EXPECT_EQ(topology->nodes[1].head, Peer{3});
+  EXPECT_EQ(topology->world_of_rank, peers({0, 1, 2}));
+  EXPECT_EQ(topology->nodes[0].ranks, ranks({0, 2}));
+  EXPECT_EQ(topology->nodes[1].ranks, ranks({1}));
+  for (std::uint32_t world = 0; world < 5; ++world) EXPECT_EQ(topology->is_dedicated_head(Peer{world}), world >= 3);
+}
+
+TEST(Topology, lets_the_lowest_rank_act_and_compute_in_the_other_modes) {
+  for (const auto mode : {HeadMode::thread, HeadMode::inline_}) {
+    const auto topology = make_topology({"a", "a", "b"}, {}, mode);
+    ASSERT_TRUE(topology) << topology.error().text();
+    EXPECT_EQ(topology->nodes[0].head, Peer{0});
+    EXPECT_EQ(topology->nodes[1].head, Peer{2});
+    EXPECT_EQ(topology->rank_count(), 3U);
+    for (std::uint32_t world = 0; world < 3; ++world) EXPECT_FALSE(topology->is_dedicated_head(Peer{world}));
+  }
+}
+
+TEST(Topology, simulates_nodes_of_one_size_and_gives_the_remainder_to_the_last) {
+  const auto topology = make_topology(one_host(11), {3}, HeadMode::rank);
+  ASSERT_TRUE(topology) << topology.error().text();
+  ASSERT_EQ(topology->node_count(), 4U);
+  EXPECT_EQ(topology->nodes[2].world_ranks, peers({6, 7, 8}));
+  EXPECT_EQ(topology->nodes[3].name, "node0003");
+  EXPECT_EQ(topology->nodes[3].world_ranks, peers({9, 10}));
+  EXPECT_EQ(topology->node_of_world[5], NodeId{1});
+}
+
+TEST(Topology, simulates_nodes_of_listed_sizes) {
+  const auto topology = make_topology(one_host(7), {3, 2, 2}, HeadMode::rank);
+  ASSERT_TRUE(topology) << topology.error().text();
+  ASSERT_EQ(topology->node_count(), 3U);
+  EXPECT_EQ(topology->nodes[0].world_ranks, peers({0, 1, 2}));
+  EXPECT_EQ(topology->nodes[2].world_ranks, peers({5, 6}));
+  EXPECT_EQ(topology->world_of_rank, peers({0, 1, 3, 5}));
+}
+
+TEST(Topology, says_what_the_ranks_became) {
+  EXPECT_EQ(make_topology(one_host(12), {3}, HeadMode::rank)->text(), "12 ranks on 4 nodes: 8 compute, 4 heads");
+  EXPECT_EQ(make_topology(one_host(2), {}, HeadMode::rank)->text(), "2 ranks on 1 node: 1 compute, 1 head");
+  EXPECT_EQ(make_topology(one_host(4), {2}, HeadMode::thread)->text(),
+            "4 ranks on 2 nodes: all compute, heads are threads");
+  EXPECT_EQ(make_topology(one_host(1), {}, HeadMode::inline_)->text(), "1 rank on 1 node: all compute, no heads");
+}
+
+TEST(Topology, refuses_a_node_without_room_for_a_head_and_names_it) {
+  EXPECT_EQ(
+      error_of({"a", "a", "b"}, {}, HeadMode::rank),
+      "node b has only world rank 2, and [head] mode = rank needs one for the head (start one rank more per node, "
+      "or set [head] mode = thread)");
+  EXPECT_EQ(error_of(one_host(10), {3}, HeadMode::rank),
+            "node node0003 has only world rank 9, and [head] mode = rank needs one for the head: 10 ranks are not a "
+            "multiple of [topology] node_size = 3 (start one rank more per node, or set [head] mode = thread)");
+  EXPECT_EQ(error_of(one_host(10), {3}, HeadMode::thread), "no error");
+}
+
+TEST(Topology, refuses_sizes_that_do_not_add_up_and_names_both_numbers) {
+  EXPECT_EQ(error_of(one_host(8), {3, 2, 2}, HeadMode::thread),
+            "[topology] node_size = 3,2,2: the nodes have 7 ranks in all, but 8 were started");
+  EXPECT_EQ(error_of(one_host(8), {4, 0, 4}, HeadMode::thread),
+            "[topology] node_size = 4,0,4: a node has at least one rank");
+}
+
+TEST(Topology, refuses_a_world_without_ranks) {
+  EXPECT_EQ(error_of({}, {}, HeadMode::thread), "the world has no ranks; it needs at least one");
+}
+
+TEST(Domains, are_numbered_as_they_appear_on_the_nodes) {
+  auto topology = *make_topology({"a", "b", "c", "d"}, {}, HeadMode::thread);
+  const auto status = assign_domains(topology, "# racks\nother rack9\nd rack1 # last\n\nb rack1\n a\track2\nc rack3\n");
+  ASSERT_TRUE(status) << status.error().text();
+  EXPECT_EQ(topology.domain_of_node, (std::vector<std::uint32_t>{0, 1, 2, 1}));
+}
+
+TEST(Domains, a_node_that_is_not_named_is_an_error) {
+  auto topology = *make_topology({"a", "b"}, {}, HeadMode::thread);
+  const auto status = assign_domains(topology, "a rack1\n");
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().text(), "[topology] domains: node b has no domain (add a line \"b <domain>\")");
+  EXPECT_TRUE(topology.domain_of_node.empty());
+}
+
+TEST(Domains, a_line_that_cannot_be_is_an_error_that_names_it) {
+  auto topology = *make_topology({"a"}, {}, HeadMode::thread);
+  EXPECT_EQ(assign_domains(topology, "a rack1\nb\n").error().text(),
+            "[topology] domains: line 2: \"b\" is not a host and its domain (write two words a line: host domain)");
+  EXPECT_EQ(assign_domains(topology, "a rack1\na rack2\n").error().text(),
+            "[topology] domains: line 2: host a is in domain rack2, but was in rack1 before (name each host once)");
+}
+
+}  // namespace
+}  // namespace cairn

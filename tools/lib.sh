@@ -1,0 +1,34 @@
+# What the scripts in tools/ share; to be sourced. Sets `top`, the root of the working tree.
+# shellcheck shell=bash
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# Builds use a compiler cache where there is one.
+if command -v ccache >/dev/null; then
+  export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+fi
+
+say() { printf '%s: %s\n' "$(basename "$0")" "$*"; }
+die() {
+  say "$*" >&2
+  exit 1
+}
+
+# Processors that this process may use.
+processors() { nproc; }
+
+# Lets Open MPI run more ranks than there are cores, in a container, and as root where we are root.
+allow_mpi_here() {
+  export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
+  export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl_base_warn_component_unused=0
+  if [[ $EUID -eq 0 ]]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  fi
+}
+
+# build_into DIRECTORY [TARGET...]: an optimised build of everything, or of some targets.
+build_into() {
+  local directory=$1
+  shift
+  cmake -S "$top" -B "$directory" -G Ninja -DCMAKE_BUILD_TYPE=Release &&
+    cmake --build "$directory" -j "$(processors)" ${1:+--target "$@"}
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change is good: tools/test.sh. For a part of it, name steps:
+#
+#   tools/test.sh --only build,ctest
+#
+#   packages   what is missing of tools/packages.txt is installed
+#   layers     rooms include only rooms below them
+#   format     clang-format has nothing to change
+#   build      everything, Release, GCC, warnings as errors, into build/
+#   ctest      all tests
+#   asan       tests of one process under the address and undefined-behaviour sanitizers
+#   tsan       tests with threads under the thread sanitizer
+#   clang      everything with Clang, warnings as errors
+#   tidy       clang-tidy over lib/, tools/ and examples/
+#
+# Each step's output goes to build/test-logs/ and is shown where it matters. Ends with ctest's summary and
+# a line that names the steps that failed.
+set -uo pipefail
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
+cd "$top" || exit 1
+
+steps=(packages layers format build asan tsan clang tidy ctest)
+logs=$top/build/test-logs
+failed=()
+
+run_packages() { tools/install-packages.sh; }
+run_layers() { tools/check-layers.py --self-test && tools/check-layers.py; }
+run_format() { tools/check-format.sh; }
+run_build() { build_into "$top/build"; }
+run_ctest() { ctest --test-dir build --output-on-failure -j "$(processors)"; }
+
+# sanitized NAME KINDS...: builds the tests of these kinds by the preset NAME and runs them.
+sanitized() {
+  local preset=$1 fixed=()
+  shift
+  # Fixed addresses where the container allows it: a kernel that shuffles them widely leaves the thread sanitizer no
+  # room for its shadow.
+  if setarch -R true 2>/dev/null; then fixed=(setarch -R); fi
+  cmake --preset "$preset" &&
+    "${fixed[@]}" cmake --build --preset "$preset" -j "$(processors)" --target "${@/#/cairn_tests_}" &&
+    "${fixed[@]}" ctest --preset "$preset" -j "$(processors)" --no-tests=error
+}
+run_asan() { sanitized asan unit contract cluster golden fuzz; }
+run_tsan() { sanitized tsan contract cluster; }
+run_clang() { cmake --preset clang && cmake --build --preset clang -j "$(processors)"; }
+run_tidy() { cmake --preset clang >/dev/null && tools/check-tidy.sh build/clang; }
+
+# Runs one step; a failure is shown and remembered.
+run_step() {
+  local step=$1 started=$SECONDS log=$logs/$1.log code
+  say "$step ..."
+  if [[ $step == ctest ]]; then
+    run_ctest 2>&1 | tee "$log"
+    code=${PIPESTATUS[0]}
+  else
+    "run_$step" >"$log" 2>&1
+    code=$?
+  fi
+  if [[ $code -eq 0 ]]; then
+    say "$step ok, $((SECONDS - started)) s"
+    return
+  fi
+  [[ $step == ctest ]] || tail -n 60 "$log"
+  say "$step FAILED after $((SECONDS - started)) s; all of it: ${log#"$top"/}" >&2
+  failed+=("$step")
+}
+
+chosen=("${steps[@]}")
+if [[ ${1:-} == --only && $# -eq 2 ]]; then
+  IFS=, read -ra chosen <<<"$2"
+  for step in "${chosen[@]}"; do
+    [[ " ${steps[*]} " == *" $step "* ]] || die "no step '$step'; there are ${steps[*]}"
+  done
+elif [[ $# -gt 0 ]]; then
+  die "usage: tools/test.sh [--only STEP,STEP…]; steps: ${steps[*]}"
+fi
+
+mkdir -p "$logs"
+allow_mpi_here
+for step in "${chosen[@]}"; do
+  if [[ $step == ctest && " ${failed[*]} " == *" build "* ]]; then
+    say "ctest not run: there is no build"
+    continue
+  fi
+  run_step "$step"
+done
+if [[ ${#failed[@]} -gt 0 ]]; then
+  die "failed: ${failed[*]} (${SECONDS} s)"
+fi
+say "all is well: ${chosen[*]} (${SECONDS} s)"

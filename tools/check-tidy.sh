@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Runs clang-tidy on lib/, tools/ and examples/: tools/check-tidy.sh [BUILD] [PATTERN]. BUILD is a directory with
-# compile_commands.json of a Clang build (default build/clang); PATTERN picks files by a regular expression.
+# compile_commands.json of a Clang build (default build/asan); PATTERN picks files by a regular expression.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-build=${1:-$top/build/clang}
+build=${1:-$top/build/asan}
 pattern=${2:-.}
 database=$build/compile_commands.json
-[[ -e $database ]] || die "$database is not there; first: cmake --preset clang"
+[[ -e $database ]] || die "$database is not there; first: cmake --preset asan"
 
 mapfile -t files < <(python3 - "$database" "$top" "$pattern" <<'PYTHON'
 import json, re, sys

@@ -189,7 +189,7 @@ check_return() {
   ((found >= version)) || fail_with_log "the restart found version $found; $level held $version"
 
   lost=$(sed -n 's/^heat: lost nodes: //p' "$log")
-  expected=$(node_names "$@")
+  expected=$(printf 'node %d\n' "$@" | sort -V | paste -sd ' ')
   [[ $lost == "$expected" ]] || fail_with_log "nodes found lost: '$lost'; struck were '$expected'"
 
   [[ $(number_in "ranks from .*$level: ([0-9]+)") -gt 0 ]] || fail_with_log "no rank came back from $level"

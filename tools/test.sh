@@ -8,9 +8,9 @@
 #   format     clang-format has nothing to change
 #   build      everything, Release, GCC, warnings as errors, into build/
 #   ctest      all tests
-#   asan       tests of one process under the address and undefined-behaviour sanitizers
+#   asan       everything with Clang, warnings as errors; tests of one process under the address and
+#              undefined-behaviour sanitizers
 #   tsan       tests with threads under the thread sanitizer
-#   clang      everything with Clang, warnings as errors
 #   tidy       clang-tidy over lib/, tools/ and examples/
 #
 # Each step's output goes to build/test-logs/ and is shown where it matters. Ends with ctest's summary and
@@ -20,7 +20,7 @@ set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
-steps=(packages layers format build asan tsan clang tidy ctest)
+steps=(packages layers format build asan tsan tidy ctest)
 logs=$top/build/test-logs
 failed=()
 
@@ -30,7 +30,7 @@ run_format() { tools/check-format.sh; }
 run_build() { build_into "$top/build"; }
 run_ctest() { ctest --test-dir build --output-on-failure -j "$(processors)"; }
 
-# sanitized NAME KINDS...: builds the tests of these kinds by the preset NAME and runs them.
+# sanitized NAME [TARGETS...]: builds these targets, or everything, by the preset NAME and runs its tests.
 sanitized() {
   local preset=$1 fixed=()
   shift
@@ -38,13 +38,12 @@ sanitized() {
   # room for its shadow.
   if setarch -R true 2>/dev/null; then fixed=(setarch -R); fi
   cmake --preset "$preset" &&
-    "${fixed[@]}" cmake --build --preset "$preset" -j "$(processors)" --target "${@/#/cairn_tests_}" &&
+    "${fixed[@]}" cmake --build --preset "$preset" -j "$(processors)" --target "${@:-all}" &&
     "${fixed[@]}" ctest --preset "$preset" -j "$(processors)" --no-tests=error
 }
-run_asan() { sanitized asan unit contract cluster golden fuzz; }
-run_tsan() { sanitized tsan contract cluster; }
-run_clang() { cmake --preset clang && cmake --build --preset clang -j "$(processors)"; }
-run_tidy() { cmake --preset clang >/dev/null && tools/check-tidy.sh build/clang; }
+run_asan() { sanitized asan; }
+run_tsan() { sanitized tsan cairn_tests_contract cairn_tests_cluster; }
+run_tidy() { cmake --preset asan >/dev/null && tools/check-tidy.sh build/asan; }
 
 # Runs one step; a failure is shown and remembered.
 run_step() {

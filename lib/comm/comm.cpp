@@ -61,7 +61,7 @@ Status Comm::allreduce(std::span<std::uint64_t> values, Reduce how) {
   return wait(*request);
 }
 
-Status agree(Comm& comm, const Status& mine) {
+Status agree(Comm& comm, const Status& mine, std::string_view member) {
   constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t lowest_failed = mine ? kNone : comm.rank().value;
   const auto reduced = comm.allreduce({&lowest_failed, 1}, Reduce::min);
@@ -73,7 +73,7 @@ Status agree(Comm& comm, const Status& mine) {
   const auto theirs = comm.broadcast(text, failed);
   if (!mine) return mine;
   if (!theirs) return fail(theirs.error());
-  return fail(decode_error(*theirs).in(fmt::format("member {}", failed.value)));
+  return fail(decode_error(*theirs).in(fmt::format("{} {}", member, failed.value)));
 }
 
 }  // namespace cairn

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -78,8 +79,8 @@ class Comm {
 };
 
 // Every member leaves with the same answer: success where all succeeded; where some failed, its own error
-// for one that failed, and for the others the error of the lowest-ranked that did, said of that member.
-// Collective.
-[[nodiscard]] Status agree(Comm& comm, const Status& mine);
+// for one that failed, and for the others the error of the lowest-ranked that did, said of that member, called `member`
+// and its number. Collective.
+[[nodiscard]] Status agree(Comm& comm, const Status& mine, std::string_view member = "member");
 
 }  // namespace cairn

@@ -108,7 +108,7 @@ Result<Chain> learn_chain(Comm& heads, const Store& global, const Log& log) {
     else
       status = fail(chain.error());
   }
-  if (auto agreed = agree(heads, status); !agreed) return fail(agreed.error());
+  if (auto agreed = agree(heads, status, "node"); !agreed) return fail(agreed.error());
   auto bytes = heads.broadcast(mine, Peer{0});
   if (!bytes) return fail(bytes.error());
   return decode_chain(*bytes);

@@ -9,6 +9,7 @@
 // same order. An error of a snapshot is sent to the node's ranks; only the loss of a peer ends the engine.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -79,7 +80,9 @@ class Engine {
     std::uint64_t bytes = 0;
     std::set<Rank> ranks;
     std::optional<Error> error;
-    std::uint64_t vote = 0;  // 1 + the highest node that failed; 0: none
+    // Reduced to the highest: 1 + a node that failed (0: none), the levels due, and their complement, which tells
+    // whether all heads were asked for the same levels.
+    std::array<std::uint64_t, 3> vote{};
     std::unique_ptr<Request> voting;
   };
   // A snapshot with a manifest in this node's store, or none yet (then only others hold it).
@@ -128,6 +131,7 @@ class Engine {
   [[nodiscard]] Status offer();
   [[nodiscard]] Result<Offer> prepare_offer();
   void log_sources() const;
+  [[nodiscard]] bool nothing_was_sealed() const;
   [[nodiscard]] Result<Offer> fresh_offer(Offer offer);
   [[nodiscard]] Status conclude_restore();
   [[nodiscard]] Status adopt(const Plan& plan);

@@ -42,7 +42,7 @@ Status Engine::end_chain(bool keep_going) {
 
   record_.finished = true;
   if (record_.parent == RunRecord::Parent::undecided) record_.parent = RunRecord::Parent::fresh;
-  if (auto status = agree(setup_.heads, leads() ? write_run_record(*node_.global, record_) : Status{}); !status)
+  if (auto status = agree(setup_.heads, leads() ? write_run_record(*node_.global, record_) : Status{}, "node"); !status)
     return status;
   auto empty = [&]() -> Status {
     for (const auto& [id, known] : known_) {
@@ -51,7 +51,7 @@ Status Engine::end_chain(bool keep_going) {
     retire_orphans();
     return node_.local->clean();
   };
-  return agree(setup_.heads, empty());
+  return agree(setup_.heads, empty(), "node");
 }
 
 }  // namespace cairn

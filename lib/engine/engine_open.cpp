@@ -70,7 +70,7 @@ Status Engine::hear_hellos() {
     if (!worked) return fail(worked.error());
     setup_.control.idle(*worked);
   }
-  return agree(setup_.heads, hello_error_ ? fail(*hello_error_) : Status{});
+  return agree(setup_.heads, hello_error_ ? fail(*hello_error_) : Status{}, "node");
 }
 
 Status Engine::take_stock() {
@@ -88,7 +88,7 @@ Status Engine::take_stock() {
       mine = fail(contents.error());
     }
   }
-  if (auto status = agree(setup_.heads, mine); !status) return status;
+  if (auto status = agree(setup_.heads, mine, "node"); !status) return status;
   auto chain = learn_chain(setup_.heads, *node_.global, node_.log);
   if (!chain) return fail(chain.error());
   chain_ = std::move(*chain);
@@ -127,7 +127,7 @@ Status Engine::start_life() {
     recorded = write_run_record(*node_.global, record_);
     if (recorded) recorded = remove_partial(*node_.global, node_.run);
   }
-  return agree(setup_.heads, recorded);
+  return agree(setup_.heads, recorded, "node");
 }
 
 Status Engine::choose_layout() {

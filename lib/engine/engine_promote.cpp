@@ -31,7 +31,7 @@ Status Engine::promote(Known& known, LevelId level) {
   Status status = levels_.at(level)->protect(setup_.heads, node_, known.manifest, turn);
   if (!status && status.error().code == Code::communication) return status;
   if (status && level != LevelId::global) {
-    status = agree(setup_.heads, write_manifest(*node_.local, known.manifest));
+    status = agree(setup_.heads, write_manifest(*node_.local, known.manifest), "node");
     if (!status && status.error().code == Code::communication) return status;
   }
   if (status) {
@@ -122,6 +122,7 @@ void Engine::retire_old() {
     }
     Known& known = known_.at(id);
     known.complete.remove(LevelId::global);
+    std::erase(chain_.global, id);
     if (known.manifest.holdings.empty()) known_.erase(id);
   }
 }

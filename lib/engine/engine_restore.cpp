@@ -41,6 +41,7 @@ Status Engine::offer() {
   if (!offer) {
     if (offer.error().code == Code::communication) return fail(offer.error());
     restore_requests_.clear();
+    retrieval_.reset();
     tell_all(RestoreDone{offer.error()});
     return {};
   }
@@ -79,13 +80,15 @@ Result<Offer> Engine::prepare_offer() {
   if (!retrieval_) {
     // Snapshots of this life count too: an application may return to one without having failed.
     auto contents = read_store(*node_.local, node_.me, node_.log);
-    if (auto status = agree(setup_.heads, contents ? Status{} : fail(contents.error())); !status)
+    if (auto status = agree(setup_.heads, contents ? Status{} : fail(contents.error()), "node"); !status)
       return fail(status.error());
     contents_ = std::move(*contents);
     if (auto status = take_inventory(); !status) return fail(status.error());
   }
   auto plan = retrieve(setup_.heads, node_, *retrieval_);
-  if (!plan && plan.error().code == Code::not_found) return fresh_offer(offer);
+  const bool none = !plan && plan.error().code == Code::not_found;
+  const bool never = !plan && plan.error().code == Code::unrecoverable && nothing_was_sealed();
+  if (none || never) return fresh_offer(offer);
   if (!plan) return fail(plan.error());
 
   offer.fresh = false;
@@ -95,6 +98,18 @@ Result<Offer> Engine::prepare_offer() {
   for (const NodeId node : plan->lost_nodes) offer.lost_nodes.push_back(fmt::format("node {}", node.value));
   plan_ = std::move(*plan);
   return offer;
+}
+
+// The job died while it sealed its first snapshot: some nodes have their parts, but no vote can have gone well.
+bool Engine::nothing_was_sealed() const {
+  if (chain_.has_snapshots || record_.snapshots) return false;
+  const RetrieveState& state = *retrieval_;
+  const auto promoted = [&](const HoldingSummary& summary) {
+    return summary.snapshot.incarnation >= state.not_before && (summary.partner || summary.erasure);
+  };
+  return std::ranges::none_of(state.inventory.by_head, [&](const std::vector<HoldingSummary>& summaries) {
+    return std::ranges::any_of(summaries, promoted);
+  });
 }
 
 // No snapshot was found. That is a fresh start only if there is nothing that could be missing.
@@ -131,16 +146,15 @@ Status Engine::conclude_restore() {
       other = fail(error->in("rank " + std::to_string(rank.value)));
     }
   }
-  Status status = agree(setup_.heads, other);
+  Status status = agree(setup_.heads, other, "node");
   if (!status && status.error().code == Code::communication) return status;
   if (status && plan_) {
     auto again = forget_damaged(setup_.heads, *retrieval_, damaged, strikes);
-    if (!again) return fail(again.error());
-    if (*again) {
+    if (again && *again) {
       plan_.reset();
       return {};  // the requests stand: the next step plans again
     }
-    status = adopt(*plan_);
+    status = again ? adopt(*plan_) : fail(again.error());
     if (!status && status.error().code == Code::communication) return status;
   } else if (status) {
     status = record_parent(RunRecord::Parent::fresh, {});
@@ -169,8 +183,10 @@ Status Engine::adopt(const Plan& plan) {
   holding->own = std::move(own);
   Status mine = read_safe_point(plan, known.manifest);
   if (mine) mine = write_manifest(*node_.local, known.manifest);
-  if (auto status = agree(setup_.heads, mine); !status) return status;
+  if (auto status = agree(setup_.heads, mine, "node"); !status) return status;
   known.complete.add(LevelId::local);
+  // A directory whose manifest was not there at the start is one of this snapshot now.
+  std::erase(contents_.orphans, node_.dir(plan.snapshot));
 
   const bool moved = std::ranges::any_of(
       plan.deliveries, [](const Delivery& d) { return d.level != LevelId::local || d.holder != d.to; });
@@ -219,7 +235,7 @@ Status Engine::record_parent(RunRecord::Parent parent, const Identity& snapshot)
   record_.parent = parent;
   record_.parent_snapshot = snapshot;
   if (parent == RunRecord::Parent::snapshot) record_.snapshots = true;
-  return agree(setup_.heads, leads() ? write_run_record(*node_.global, record_) : Status{});
+  return agree(setup_.heads, leads() ? write_run_record(*node_.global, record_) : Status{}, "node");
 }
 
 }  // namespace cairn

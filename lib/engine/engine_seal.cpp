@@ -29,9 +29,11 @@ Result<bool> Engine::advance_seals() {
     if (sealing.ranks.size() < ranks_.size()) break;
     if (auto status = seal_here(version, sealing); !status) {
       sealing.error = status.error();
-      sealing.vote = node_.me.value + 1;
+      sealing.vote[0] = node_.me.value + 1;
     }
-    sealing.voting = setup_.votes.iallreduce(std::span(&sealing.vote, 1), Reduce::max);
+    sealing.vote[1] = sealing.levels.bits();
+    sealing.vote[2] = 0xffU - sealing.levels.bits();
+    sealing.voting = setup_.votes.iallreduce(sealing.vote, Reduce::max);
     worked = true;
     break;
   }
@@ -68,10 +70,13 @@ Status Engine::seal_here(Version version, Sealing& sealing) {
 
 void Engine::sealing_voted(Version version, Sealing& sealing) {
   const Identity id = identity(version);
-  if (sealing.vote != 0) {
-    Error error = sealing.error
-                      ? *sealing.error
-                      : Error{Code::failed_elsewhere, fmt::format("node {} could not seal it", sealing.vote - 1), {}};
+  if (sealing.vote[0] == 0 && sealing.vote[1] + sealing.vote[2] != 0xffU) {
+    sealing.error = Error{Code::invalid_argument, "ranks asked for different levels",
+                          "every application rank must make the same snapshot calls"};
+  }
+  if (sealing.vote[0] != 0 || sealing.error) {
+    const Error elsewhere{Code::failed_elsewhere, fmt::format("node {} could not seal it", sealing.vote[0] - 1), {}};
+    const Error error = sealing.error.value_or(elsewhere);
     // The number stays used; what was written of it is given back.
     known_.erase(id);
     if (auto status = retire(node_.dir(id)); !status) node_.log.warning("{}", status.error().text());
@@ -105,6 +110,7 @@ void Engine::note_first_snapshot() {
   }
   if (!leads()) return;
   if (auto status = write_run_record(*node_.global, record_); !status) {
+    record_.snapshots = false;  // to be tried again at the next snapshot
     node_.log.warning("{}", status.error().text());
     trouble_ = status.error();
     tell_all(Trouble{*trouble_});

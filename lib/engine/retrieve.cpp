@@ -46,7 +46,7 @@ Result<bool> check_global(Comm& heads, const NodeContext& node, Plan& plan, std:
       nodes = manifest->layout.nodes;
     }
   }
-  if (auto agreed = agree(heads, status); !agreed) return fail(agreed.error());
+  if (auto agreed = agree(heads, status, "node"); !agreed) return fail(agreed.error());
   if (auto reduced = heads.allreduce(std::span(&nodes, 1), Reduce::max); !reduced) return fail(reduced.error());
   const auto from_global = [](const Delivery& delivery) { return delivery.level == LevelId::global; };
   if (plan.lost_nodes.empty() && std::ranges::all_of(plan.deliveries, from_global)) {
@@ -100,7 +100,7 @@ Result<std::vector<Strike>> examine_decodes(Comm& heads, const NodeContext& node
 Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, RestoreTask task, LevelId level,
                  std::vector<Strike>& strikes) {
   auto outcome = make_level(level)->restore(heads, node, task);
-  if (auto agreed = agree(heads, outcome ? Status{} : fail(outcome.error())); !agreed) return agreed;
+  if (auto agreed = agree(heads, outcome ? Status{} : fail(outcome.error()), "node"); !agreed) return agreed;
   strikes.insert(strikes.end(), outcome->strikes.begin(), outcome->strikes.end());
   std::vector<std::size_t> wrong_decodes;
   std::set<std::size_t> bad;

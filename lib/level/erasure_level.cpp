@@ -160,7 +160,7 @@ std::uint64_t chunk_bytes(std::uint64_t longest_bytes, const ErasureShape& shape
 }
 
 Status ErasureLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
-  return agree(heads, encode_group(heads, node, manifest));
+  return agree(heads, encode_group(heads, node, manifest), "node");
 }
 
 Result<RestoreOutcome> ErasureLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {

@@ -152,12 +152,12 @@ Status check_not_taken_over(const Store& global, Incarnation incarnation, RunId 
 Status GlobalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
   const DirName partial = names::partial_snapshot(manifest.identity.version, manifest.identity.run);
   auto mine = write_own_file(node, manifest, partial);
-  Status status = agree(heads, mine ? Status{} : fail(mine.error()));
+  Status status = agree(heads, mine ? Status{} : fail(mine.error()), "node");
   if (status) {
     auto reports = gather_reports(heads, *mine);
     Status committed = reports ? Status{} : fail(reports.error());
     if (committed && heads.rank().value == 0) committed = commit(node, manifest, partial, *reports);
-    status = agree(heads, committed);
+    status = agree(heads, committed, "node");
   }
   // Space is given back at once: a full file system must not stay full.
   if (!status && heads.rank().value == 0) (void)node.global->remove_directory(partial);

@@ -24,7 +24,7 @@ Status LocalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& m
     }
     return {};
   }();
-  return agree(heads, mine);
+  return agree(heads, mine, "node");
 }
 
 Result<RestoreOutcome> LocalLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {

@@ -84,7 +84,7 @@ Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& mani
 }  // namespace
 
 Status PartnerLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn) {
-  return agree(heads, copy_to_partners(heads, node, manifest, turn));
+  return agree(heads, copy_to_partners(heads, node, manifest, turn), "node");
 }
 
 Result<RestoreOutcome> PartnerLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {

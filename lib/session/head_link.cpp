@@ -25,7 +25,7 @@ Status HeadLink::poll() {
   while (true) {
     auto envelope = control_.probe(kToRank);
     if (!envelope) return fail(envelope.error());
-    if (!*envelope) return {};
+    if (!*envelope) return lost_ ? fail(*lost_) : Status{};
     auto bytes = control_.recv_probed(**envelope);
     if (!bytes) return fail(bytes.error());
     auto message = decode_to_rank(*bytes);
@@ -64,7 +64,11 @@ void HeadLink::take(ToRank message) {
   if (auto* m = std::get_if<Offer>(&message)) offer = std::move(*m);
   if (auto* m = std::get_if<RestoreDone>(&message)) restore_done = std::move(*m);
   if (auto* m = std::get_if<Finalized>(&message)) finalized = std::move(*m);
-  if (auto* m = std::get_if<Trouble>(&message)) errors.push_back(std::move(m->error));
+  if (auto* m = std::get_if<Trouble>(&message)) {
+    // The loss of a peer ends an engine: nobody will answer any more.
+    if (m->error.code == Code::communication) lost_ = m->error;
+    errors.push_back(std::move(m->error));
+  }
   if (auto* m = std::get_if<Retired>(&message)) sealed_.erase(m->version);
   if (auto* m = std::get_if<Reached>(&message)) {
     auto& reached = reached_[static_cast<std::size_t>(m->level)];

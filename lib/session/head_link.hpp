@@ -51,6 +51,7 @@ class HeadLink {
   Peer head_;
   std::function<Result<bool>()> drive_;
   std::shared_ptr<Bell> bell_;
+  std::optional<Error> lost_;  // why the head will not answer any more
   std::array<Version, kLevels + 1> reached_{};
   std::set<Version> sealed_;  // and not yet retired
   std::map<std::pair<Version, LevelId>, std::optional<Error>> failures_;

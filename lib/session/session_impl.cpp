@@ -193,8 +193,8 @@ void SessionImpl::accept(const Offer& offer) {
 // Each background error is told once, by the call after it became known.
 Status SessionImpl::report_errors() {
   if (link_->errors.empty()) return {};
-  Error error = link_->errors.front();
-  if (link_->errors.size() > 1) error.message += fmt::format(" (and {} more errors)", link_->errors.size() - 1);
+  const Error error = link_->errors.front();
+  for (std::size_t i = 1; i < link_->errors.size(); ++i) log_.error("{}", link_->errors[i].text());
   link_->errors.clear();
   return fail(error);
 }
@@ -206,7 +206,7 @@ Status SessionImpl::finalize() {
   finalized_ = true;
   if (!heard) return fail(heard.error());
   if (engine_thread_.joinable()) engine_thread_.join();
-  if (link_->finalized->error) return fail(*link_->finalized->error);
+  if (link_->finalized->error) link_->errors.push_front(*link_->finalized->error);
   return report_errors();
 }
 

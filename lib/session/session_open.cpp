@@ -18,7 +18,7 @@ Result<Config> share_config(Comm& world, const std::string& file) {
     else
       status = fail(source.error());
   }
-  if (auto agreed = agree(world, status); !agreed) return fail(agreed.error());
+  if (auto agreed = agree(world, status, "world rank"); !agreed) return fail(agreed.error());
   auto bytes = world.broadcast(mine, Peer{0});
   if (!bytes) return fail(bytes.error());
   auto source = decode_config_source(*bytes);
@@ -87,7 +87,7 @@ struct SessionImpl::Open {
     if (status) status = split(session.ranks_, computes, false);
     if (status) status = split(session.heads_, heads_node, true);
     if (status) status = split(session.votes_, heads_node, true);
-    return agree(world, status);
+    return agree(world, status, "world rank");
   }
 
   Status stores() {
@@ -176,7 +176,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
   session->clock_ = environment.clock;
   Open open{environment, *session};
   if (auto status = open.communicators(); !status) return fail(status.error());
-  if (auto status = agree(environment.world, open.stores()); !status) return fail(status.error());
+  if (auto status = agree(environment.world, open.stores(), "world rank"); !status) return fail(status.error());
   if (!open.computes) {
     auto status = open.serve();
     if (!status) return fail(status.error());

@@ -1,0 +1,221 @@
+// The part of an audit that reads single files: of node stores, and of the global store.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "engine/audit.hpp"
+#include "format/hdf5_check.hpp"
+#include "format/hdf5_file.hpp"
+#include "format/parity_file.hpp"
+#include "level/global_level.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+// A file that is not good may have been retired while it was read: then its manifest is gone, or names it no more.
+bool is_still_named(const Store& store, const Identity& snapshot, const NamedFile& file) {
+  const auto manifest = read_node_manifest(store, names::snapshot(snapshot.version, snapshot.run));
+  if (!manifest) return manifest.error().code != Code::not_found;
+  return std::ranges::any_of(files_named(*manifest), [&](const NamedFile& now) {
+    return now.name == file.name && now.bytes() == file.bytes() && now.digest() == file.digest();
+  });
+}
+
+Status verify_parity(const Store& store, const Identity& snapshot, const NamedFile& file, AuditProgress& progress) {
+  auto reader = store.open(file.name);
+  if (!reader) return fail(reader.error());
+  if ((*reader)->size_bytes() != file.bytes()) {
+    return fail(Code::corrupt, fmt::format("{} bytes long, should be {}", (*reader)->size_bytes(), file.bytes()));
+  }
+  Buffer buffer(kMiB);
+  Sha256Stream digest;
+  for (std::uint64_t at = 0; at < file.bytes(); at += buffer.size()) {
+    const MutableBytes slice = MutableBytes(buffer).first(std::min<std::uint64_t>(buffer.size(), file.bytes() - at));
+    if (auto read = (*reader)->read(at, slice); !read) return read;
+    digest.update(slice);
+    progress.piece(slice.size());
+  }
+  Buffer first(kParityHeaderBytes);
+  if (auto read = (*reader)->read(0, first); !read) return read;
+  const auto header = decode_parity_header(first);
+  if (!header) return fail(header.error());
+  const ParityHeader expected{snapshot, file.holding->layout.id(), file.parity.column, file.parity.row,
+                              file.holding->erasure->chunk_bytes};
+  if (*header != expected) {
+    return fail(Code::corrupt,
+                fmt::format("it is row {} of column {} of version {}, should be row {} of column {} of version {}",
+                            header->row, header->column, header->identity.version.value, expected.row, expected.column,
+                            snapshot.version.value));
+  }
+  if (const Sha256 is = digest.finish(); is != file.digest()) {
+    return fail(Code::corrupt, fmt::format("SHA-256 is {}, the manifest says {}", is.hex(), file.digest().hex()));
+  }
+  return {};
+}
+
+Finding good_finding(const JobStores& stores, const Identity& snapshot, std::uint32_t holder, const FileName& file) {
+  return {Finding::State::good, snapshot, holder, file, {}, {}, 0, stores.path_of(holder, file), {}};
+}
+
+bool is_told(const SnapshotAudit& audit, std::uint32_t holder, const FileName& file) {
+  return std::ranges::any_of(audit.findings,
+                             [&](const Finding& finding) { return finding.holder == holder && finding.file == file; });
+}
+
+void check_node_file(const AuditStep& step, std::uint32_t holder, const NamedFile& file) {
+  const Store& store = step.stores.at(holder);
+  const Identity& snapshot = step.audit.view.identity;
+  step.progress.begin(file.bytes());
+  const Status status = file.level == LevelId::erasure
+                            ? verify_parity(store, snapshot, file, step.progress)
+                            : verify_shard(store, file.name, file.shard, [&] { step.progress.piece(kBlockBytes); });
+  step.progress.end();
+  Finding finding = status ? good_finding(step.stores, snapshot, holder, file.name)
+                           : describe_failure(step.stores, snapshot, holder, file.name, status.error());
+  if (!status && !is_still_named(store, snapshot, file)) {
+    finding.state = Finding::State::retired;
+    finding.what = "retired while reading";
+  }
+  finding.level = file.level;
+  finding.bytes = file.bytes();
+  if (file.level != LevelId::erasure) finding.ranks = {file.shard.rank};
+  step.audit.findings.push_back(std::move(finding));
+}
+
+// Whether the global store still has the snapshot; one that is retired goes in a single step.
+bool is_still_global(const Store& global, const GlobalManifest& manifest) {
+  const auto now = read_global_manifest(global, names::snapshot(manifest.identity.version, manifest.identity.run));
+  return now ? *now == manifest : now.error().code != Code::not_found;
+}
+
+void add_global(const AuditStep& step, const GlobalManifest& manifest, const FileName& file, std::vector<Rank> ranks,
+                std::uint64_t bytes, const Status& status) {
+  const Identity& snapshot = manifest.identity;
+  Finding finding = status ? good_finding(step.stores, snapshot, Strike::kGlobal, file)
+                           : describe_failure(step.stores, snapshot, Strike::kGlobal, file, status.error());
+  if (!status && !is_still_global(*step.stores.global, manifest)) {
+    finding.state = Finding::State::retired;
+    finding.what = "retired while reading";
+  }
+  finding.level = LevelId::global;
+  finding.ranks = std::move(ranks);
+  finding.bytes = bytes;
+  step.audit.findings.push_back(std::move(finding));
+}
+
+bool is_good(const SnapshotAudit& audit, std::uint32_t holder, const FileName& file) {
+  return std::ranges::any_of(audit.findings, [&](const Finding& finding) {
+    return finding.holder == holder && finding.file == file && finding.state == Finding::State::good;
+  });
+}
+
+// What the owners' manifests say of their shards, where a shard bears it out.
+std::map<Rank, ShardEntry> proven_entries(const AuditStep& step) {
+  std::map<Rank, ShardEntry> proven;
+  for (std::uint32_t holder = 0; holder < step.survey.by_store.size(); ++holder) {
+    const NodeManifest* manifest = find_manifest(step.survey, holder, step.audit.view.identity);
+    if (manifest == nullptr) continue;
+    for (const NamedFile& file : files_named(*manifest)) {
+      if (file.level == LevelId::local && is_good(step.audit, holder, file.name)) proven[file.shard.rank] = file.shard;
+    }
+  }
+  return proven;
+}
+
+// The first of `shards` that is not as its owner has it.
+Status compare_entries(const std::map<Rank, ShardEntry>& proven, const std::vector<ShardEntry>& shards) {
+  for (const ShardEntry& shard : shards) {
+    const auto own = proven.find(shard.rank);
+    if (own == proven.end() || own->second == shard) continue;
+    return fail(Code::corrupt,
+                fmt::format("says that rank {}'s shard has {} bytes and digest {}; it has {} and {}", shard.rank.value,
+                            shard.bytes, shard.digest.hex(), own->second.bytes, own->second.digest.hex()));
+  }
+  return {};
+}
+
+void mark_damaged(SnapshotAudit& audit, std::uint32_t holder, const FileName& file, const std::string& what) {
+  for (Finding& finding : audit.findings) {
+    if (finding.holder != holder || finding.file != file || finding.state != Finding::State::good) continue;
+    finding.state = Finding::State::damaged;
+    finding.what = what;
+  }
+}
+
+// Copies that are not of the owner's shard, and parity whose tables are not of the members', are of no use.
+void check_holding(const AuditStep& step, std::uint32_t holder, const NodeManifest& manifest, const Holding& holding,
+                   const std::map<Rank, ShardEntry>& proven) {
+  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
+  const LayoutId layout = holding.layout.id();
+  if (holding.partner) {
+    for (const HeldCopies& held : holding.partner->held) {
+      for (const ShardEntry& shard : held.shards) {
+        const Status agrees = compare_entries(proven, {shard});
+        if (agrees) continue;
+        mark_damaged(step.audit, holder, names::manifest(dir), agrees.error().message);
+        mark_damaged(step.audit, holder, names::copy(dir, {held.owner, shard.rank, layout}),
+                     "its manifest " + agrees.error().message);
+      }
+    }
+  }
+  if (!holding.erasure) return;
+  for (const auto& member : holding.erasure->members) {
+    const Status agrees = compare_entries(proven, member);
+    if (agrees) continue;
+    mark_damaged(step.audit, holder, names::manifest(dir), agrees.error().message);
+    for (const ParityEntry& parity : holding.erasure->parity) {
+      mark_damaged(step.audit, holder, names::parity(dir, {parity.column, parity.row, layout}),
+                   "its manifest " + agrees.error().message);
+    }
+  }
+}
+
+}  // namespace
+
+void AuditStep::node_files() const {
+  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+    const NodeManifest* manifest = find_manifest(survey, holder, audit.view.identity);
+    if (manifest == nullptr) continue;
+    audit.findings.push_back(
+        good_finding(stores, manifest->identity, holder,
+                     names::manifest(names::snapshot(manifest->identity.version, manifest->identity.run))));
+    for (const NamedFile& file : files_named(*manifest)) {
+      if (!is_told(audit, holder, file.name)) check_node_file(*this, holder, file);
+    }
+  }
+}
+
+void AuditStep::entries() const {
+  const auto proven = proven_entries(*this);
+  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+    const NodeManifest* manifest = find_manifest(survey, holder, audit.view.identity);
+    if (manifest == nullptr) continue;
+    for (const Holding& holding : manifest->holdings) check_holding(*this, holder, *manifest, holding, proven);
+  }
+}
+
+void AuditStep::global_files() const {
+  const auto found = survey.global.find(audit.view.identity);
+  if (found == survey.global.end()) return;
+  const GlobalManifest& manifest = found->second;
+  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
+  for (const ShardEntry& shard : manifest.shards) {
+    const FileName file = names::node_file(dir, manifest.layout.node_of_rank[shard.rank.value]);
+    const bool told = std::ranges::any_of(audit.findings, [&](const Finding& finding) {
+      return finding.file == file && finding.state != Finding::State::good && finding.ranks.size() != 1;
+    });
+    if (told) continue;
+    progress.begin(shard.bytes);
+    const Status status = verify_node_shard(*stores.global, file, shard, [&] { progress.piece(kMiB); });
+    progress.end();
+    add_global(*this, manifest, file, {shard.rank}, shard.bytes, status);
+  }
+  add_global(*this, manifest, names::manifest(dir), {}, 0, compare_entries(proven_entries(*this), manifest.shards));
+  audit.findings.back().level.reset();
+  add_global(*this, manifest, names::master_file(dir), {}, 0,
+             verify_master_file(*stores.global, dir, manifest.identity, manifest.layout.node_of_rank));
+}
+
+}  // namespace cairn

@@ -1,0 +1,257 @@
+#include "engine/survey.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "engine/chain.hpp"
+#include "level/global_level.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+// A manifest that changes while its files are looked up is read again; a job renews it a few times a snapshot.
+constexpr int kTurns = 5;
+
+using Lengths = std::map<std::string, std::uint64_t>;
+
+Result<std::vector<Entry>> list_if_there(const Store& store, const DirName& dir) {
+  auto entries = store.list(dir);
+  if (!entries && entries.error().code == Code::not_found) return std::vector<Entry>{};
+  return entries;
+}
+
+Result<Lengths> lengths_in(const Store& store, const DirName& dir) {
+  const auto entries = list_if_there(store, dir);
+  if (!entries) return fail(entries.error());
+  Lengths lengths;
+  for (const Entry& entry : *entries) lengths[dir.path + "/" + entry.name] = entry.size_bytes;
+  return lengths;
+}
+
+// Nothing when the file is as long as it should be.
+std::optional<Error> wrong_length(const Lengths& lengths, const FileName& file, std::uint64_t bytes) {
+  const auto found = lengths.find(file.path);
+  if (found == lengths.end()) return Error{Code::not_found, "is not there", {}};
+  if (found->second == bytes) return {};
+  return Error{Code::corrupt, fmt::format("{} bytes long, should be {}", found->second, bytes), {}};
+}
+
+Identity identity_of(const names::SnapshotDir& dir) { return {{}, dir.version, dir.run}; }
+
+class Surveyor {
+ public:
+  explicit Surveyor(const JobStores& stores) : stores_(stores) {
+    survey_.by_store.resize(stores.nodes.size());
+    survey_.inventory.by_head.resize(stores.nodes.size());
+  }
+
+  Result<Survey> run() {
+    for (std::uint32_t holder = 0; holder < stores_.nodes.size(); ++holder) {
+      if (auto status = look_into_node_store(holder); !status) return fail(status.error());
+    }
+    if (stores_.global) {
+      if (auto status = look_into_global_store(); !status) return fail(status.error());
+    }
+    return std::move(survey_);
+  }
+
+ private:
+  Status look_into_node_store(std::uint32_t holder) {
+    const Store& store = stores_.at(holder);
+    const auto entries = list_if_there(store, DirName{});
+    if (!entries) return fail(entries.error());
+    for (const Entry& entry : *entries) {
+      const auto parsed = names::parse_snapshot(entry.name);
+      if (!parsed || parsed->partial || !entry.directory) continue;
+      if (auto status = look_at_snapshot(holder, DirName{entry.name}, identity_of(*parsed)); !status) return status;
+    }
+    return {};
+  }
+
+  Status look_at_snapshot(std::uint32_t holder, const DirName& dir, const Identity& by_name) {
+    const Store& store = stores_.at(holder);
+    std::optional<NodeManifest> manifest;
+    std::vector<Finding> wrong;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      auto read = read_node_manifest(store, dir);
+      // Without one: being written, being retired, or never completed.
+      if (!read && read.error().code == Code::not_found) return {};
+      if (!read) {
+        survey_.findings.push_back(describe_failure(stores_, by_name, holder, names::manifest(dir), read.error()));
+        return {};
+      }
+      // Found wanting twice under one manifest: the files are wrong, and not on their way.
+      const bool same = manifest && *manifest == *read;
+      manifest = std::move(*read);
+      if (same) break;
+      const auto lengths = lengths_in(store, dir);
+      if (!lengths) return fail(lengths.error());
+      wrong = wrong_files(holder, *manifest, *lengths);
+      if (wrong.empty()) break;
+    }
+    for (Finding& finding : wrong) {
+      survey_.inventory.strikes.insert({holder, finding.file.path});
+      survey_.findings.push_back(std::move(finding));
+    }
+    take_in(holder, std::move(*manifest));
+    return {};
+  }
+
+  std::vector<Finding> wrong_files(std::uint32_t holder, const NodeManifest& manifest, const Lengths& lengths) const {
+    std::vector<Finding> wrong;
+    for (const NamedFile& file : files_named(manifest)) {
+      const auto error = wrong_length(lengths, file.name, file.bytes());
+      if (!error) continue;
+      Finding finding = describe_failure(stores_, manifest.identity, holder, file.name, *error);
+      finding.level = file.level;
+      if (file.level != LevelId::erasure) finding.ranks = {file.shard.rank};
+      wrong.push_back(std::move(finding));
+    }
+    return wrong;
+  }
+
+  void take_in(std::uint32_t holder, NodeManifest manifest) {
+    for (const Holding& holding : manifest.holdings) {
+      const LayoutId layout = holding.layout.id();
+      survey_.inventory.layouts.emplace(layout, holding.layout);
+      const std::uint64_t turn = holding.partner ? holding.partner->k % std::max(1U, holding.layout.rotation) : 0;
+      survey_.inventory.by_head[holder].push_back({manifest.identity, layout, holding.node, holding.own.has_value(),
+                                                   holding.partner.has_value(), holding.erasure.has_value(),
+                                                   static_cast<std::uint32_t>(turn)});
+    }
+    survey_.by_store[holder].push_back(std::move(manifest));
+  }
+
+  Status look_into_global_store() {
+    const Store& global = *stores_.global;
+    const auto chain = read_chain(global, Log::silent());
+    if (chain) survey_.fresh_start = chain->fresh_start;
+    const auto entries = list_if_there(global, DirName{});
+    if (!entries) return fail(entries.error());
+    for (const Entry& entry : *entries) {
+      if (names::parse_run_record(entry.name)) look_at_run(FileName{entry.name});
+      const auto parsed = names::parse_snapshot(entry.name);
+      if (!parsed || parsed->partial || !entry.directory) continue;
+      if (auto status = look_at_global_snapshot(DirName{entry.name}, identity_of(*parsed)); !status) return status;
+    }
+    std::ranges::reverse(survey_.runs);  // names were in order
+    return {};
+  }
+
+  void look_at_run(const FileName& name) {
+    const auto text = read_text(*stores_.global, name);
+    auto record = text ? parse_run_record(*text) : fail(text.error());
+    if (record)
+      survey_.runs.push_back(*record);
+    else if (record.error().code != Code::not_found) {
+      survey_.findings.push_back(describe_failure(stores_, {}, Strike::kGlobal, name, record.error()));
+    }
+  }
+
+  Status look_at_global_snapshot(const DirName& dir, const Identity& by_name) {
+    const FileName name = names::manifest(dir);
+    auto manifest = read_global_manifest(*stores_.global, dir);
+    const auto lengths = lengths_in(*stores_.global, dir);
+    if (!lengths) return fail(lengths.error());
+    if (lengths->empty()) return {};  // retired
+    if (manifest && names::snapshot(manifest->identity.version, manifest->identity.run) != dir) {
+      manifest =
+          fail(Code::corrupt, "it is the manifest of version " + std::to_string(manifest->identity.version.value));
+    }
+    if (!manifest) {
+      survey_.findings.push_back(describe_failure(stores_, by_name, Strike::kGlobal, name, manifest.error()));
+      return {};
+    }
+    const Identity& id = manifest->identity;
+    survey_.inventory.global.push_back(id);
+    survey_.inventory.layouts.emplace(manifest->layout.id(), manifest->layout);
+    for (std::uint32_t node = 0; node < manifest->layout.nodes; ++node) {
+      const FileName file = names::node_file(dir, NodeId{node});
+      const auto error = wrong_length(*lengths, file, manifest->node_file_bytes[node]);
+      if (!error) continue;
+      Finding finding = describe_failure(stores_, id, Strike::kGlobal, file, *error);
+      finding.level = LevelId::global;
+      finding.ranks = manifest->layout.ranks_on(NodeId{node});
+      for (const Rank rank : finding.ranks)
+        survey_.inventory.strikes.insert({Strike::kGlobal, names::shard(dir, rank).path});
+      survey_.findings.push_back(std::move(finding));
+    }
+    survey_.global.emplace(id, std::move(*manifest));
+    return {};
+  }
+
+  const JobStores& stores_;
+  Survey survey_;
+};
+
+}  // namespace
+
+const Store& JobStores::at(std::uint32_t holder) const { return holder == Strike::kGlobal ? *global : *nodes[holder]; }
+
+std::string JobStores::path_of(std::uint32_t holder, const FileName& file) const {
+  return at(holder).where() + "/" + file.path;
+}
+
+Result<Survey> take_survey(const JobStores& stores) { return Surveyor(stores).run(); }
+
+std::vector<NamedFile> files_named(const NodeManifest& manifest) {
+  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
+  std::map<std::string, NamedFile> files;
+  const auto add = [&](NamedFile file) { files.emplace(file.name.path, std::move(file)); };
+  for (const Holding& holding : manifest.holdings) {
+    const LayoutId layout = holding.layout.id();
+    if (holding.own) {
+      for (const ShardEntry& shard : *holding.own) {
+        add({names::shard(dir, shard.rank), LevelId::local, &holding, holding.node, shard, {}});
+      }
+    }
+    if (holding.partner) {
+      for (const HeldCopies& held : holding.partner->held) {
+        for (const ShardEntry& shard : held.shards) {
+          const FileName name = names::copy(dir, {held.owner, shard.rank, layout});
+          add({name, LevelId::partner, &holding, held.owner, shard, {}});
+        }
+      }
+    }
+    if (holding.erasure) {
+      for (const ParityEntry& parity : holding.erasure->parity) {
+        const FileName name = names::parity(dir, {parity.column, parity.row, layout});
+        add({name, LevelId::erasure, &holding, holding.node, {}, parity});
+      }
+    }
+  }
+  std::vector<NamedFile> all;
+  for (auto& [name, file] : files) all.push_back(std::move(file));
+  return all;
+}
+
+const NodeManifest* find_manifest(const Survey& survey, std::uint32_t holder, const Identity& snapshot) {
+  const auto found = std::ranges::find(survey.by_store[holder], snapshot, &NodeManifest::identity);
+  return found == survey.by_store[holder].end() ? nullptr : &*found;
+}
+
+Finding describe_failure(const JobStores& stores, const Identity& snapshot, std::uint32_t holder, const FileName& file,
+                         const Error& error) {
+  Finding finding{Finding::State::damaged,      snapshot,    holder, file, {}, {}, 0,
+                  stores.path_of(holder, file), error.text()};
+  if (error.code == Code::not_found) {
+    finding.state = Finding::State::missing;
+    finding.what = "is not there";
+    return finding;
+  }
+  // Every format says so in these words.
+  if (error.code == Code::corrupt && error.hint.starts_with("use the Cairn that wrote it")) {
+    finding.state = Finding::State::newer;
+  }
+  // The place is told once.
+  for (const std::string& prefix : {finding.where + ": ", file.path + ": "}) {
+    if (finding.what.starts_with(prefix)) finding.what.erase(0, prefix.size());
+  }
+  return finding;
+}
+
+}  // namespace cairn

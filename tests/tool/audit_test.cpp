@@ -1,0 +1,168 @@
+// What an audit makes of stores that a running job changes under its eyes.
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "engine/audit.hpp"
+#include "sample_job.hpp"
+#include "store/names.hpp"
+#include "store/posix_store.hpp"
+
+namespace cairn::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A store to which something happens as it is read. Nothing else of it is asked for.
+class WatchedStore final : public Store {
+ public:
+  using Hook = std::function<void(const std::string& what)>;
+  WatchedStore(std::shared_ptr<const Store> store, Hook hook) : store_(std::move(store)), hook_(std::move(hook)) {}
+
+  Result<std::unique_ptr<Reader>> open(const FileName& name) const override {
+    hook_(name.path);
+    return store_->open(name);
+  }
+  Result<std::vector<Entry>> list(const DirName& directory) const override {
+    hook_(directory.path);
+    return store_->list(directory);
+  }
+  Result<std::uint64_t> free_bytes() const override { return store_->free_bytes(); }
+  Durability durability() const override { return store_->durability(); }
+  std::string where() const override { return store_->where(); }
+
+  Result<std::unique_ptr<Writer>> create(const FileName&, std::uint64_t, const std::string&) override {
+    return refuse();
+  }
+  Status patch(const FileName&, std::uint64_t, Bytes) override { return refuse(); }
+  Status sync(const FileName&) override { return refuse(); }
+  Status retire(const FileName&, const std::string&) override { return refuse(); }
+  Status remove(const FileName&) override { return refuse(); }
+  Status remove_directory(const DirName&) override { return refuse(); }
+  Status rename_directory(const DirName&, const DirName&) override { return refuse(); }
+  Status clean() override { return refuse(); }
+  Result<std::unique_ptr<Lock>> lock() override { return refuse(); }
+  Result<std::unique_ptr<Bell>> bell() override { return refuse(); }
+
+ private:
+  static tl::unexpected<Error> refuse() { return fail(Code::io, "an audit must not do this"); }
+  std::shared_ptr<const Store> store_;
+  Hook hook_;
+};
+
+JobStores open_all(const SampleJob& job) {
+  JobStores stores;
+  for (std::uint32_t node = 0; node < kNodes; ++node) {
+    stores.nodes.push_back(
+        PosixStore::open_existing(job.local() + "/" + names::node_directory(NodeId{node}), "heat").value());
+  }
+  stores.global = PosixStore::open_existing(job.global(), "heat").value();
+  return stores;
+}
+
+const std::vector<LevelId> kUpToErasure{LevelId::local, LevelId::partner, LevelId::erasure};
+
+std::size_t bad(const Audit& audit) {
+  return audit.count(Finding::State::damaged) + audit.count(Finding::State::missing);
+}
+
+TEST(Audit, calls_a_snapshot_retired_that_goes_away_while_it_is_read) {
+  const SampleJob job;
+  job.add_snapshot(42, kUpToErasure);
+  JobStores stores = open_all(job);
+  bool gone = false;
+  // As a job retires: manifests first, then headers.
+  stores.nodes[1] = std::make_shared<WatchedStore>(stores.nodes[1], [&](const std::string& what) {
+    if (gone || !what.ends_with("rank000003.shard")) return;
+    gone = true;
+    for (std::uint32_t node = 0; node < kNodes; ++node) fs::remove(job.node(node, 42) + "/manifest.json");
+    flip_byte(job.shard(3, 42), 0);
+    for (std::uint32_t node = 2; node < kNodes; ++node) fs::remove_all(job.node(node, 42));
+  });
+  const auto audit = audit_stores(stores, {});
+  ASSERT_TRUE(audit) << audit.error().text();
+  EXPECT_TRUE(gone);
+  EXPECT_EQ(bad(*audit), 0U);
+  EXPECT_GT(audit->count(Finding::State::retired), 0U);
+}
+
+TEST(Audit, calls_a_file_damaged_when_its_manifest_was_only_renewed) {
+  const SampleJob job;
+  job.add_snapshot(42, {LevelId::local});
+  JobStores stores = open_all(job);
+  stores.nodes[1] = std::make_shared<WatchedStore>(stores.nodes[1], [&](const std::string& what) {
+    if (!what.ends_with("rank000003.shard")) return;
+    flip_middle_byte(job.shard(3, 42));
+    // Renewed, as by a promotion, and still naming the shard.
+    replace_text(job.node(1, 42) + "/manifest.json", "\"safe_point\": 42", "\"safe_point\": 43");
+  });
+  const auto audit = audit_stores(stores, {});
+  ASSERT_TRUE(audit);
+  EXPECT_EQ(audit->count(Finding::State::damaged), 1U);
+}
+
+TEST(Audit, waits_for_a_manifest_that_a_running_job_is_about_to_write) {
+  const SampleJob job;
+  job.add_snapshot(42, {LevelId::local});
+  const std::string manifest = job.node(3, 42) + "/manifest.json";
+  fs::rename(manifest, job.root() + "/later");
+  JobStores stores = open_all(job);
+  int looks = 0;
+  stores.nodes[3] = std::make_shared<WatchedStore>(stores.nodes[3], [&](const std::string& what) {
+    if (what.empty() && ++looks == 2) fs::rename(job.root() + "/later", manifest);
+  });
+  const auto audit = audit_stores(stores, {.version = {}, .progress = {}, .patience = std::chrono::hours(1)});
+  ASSERT_TRUE(audit);
+  EXPECT_EQ(looks, 2);
+  EXPECT_EQ(bad(*audit), 0U);
+  EXPECT_TRUE(audit->snapshots.at(0).view.at(LevelId::local).complete());
+}
+
+TEST(Audit, does_not_call_a_node_missing_whose_manifest_came_while_others_were_read) {
+  const SampleJob job;
+  job.add_snapshot(42, {LevelId::local});
+  const std::string manifest = job.node(3, 42) + "/manifest.json";
+  fs::rename(manifest, job.root() + "/later");
+  JobStores stores = open_all(job);
+  stores.nodes[0] = std::make_shared<WatchedStore>(stores.nodes[0], [&](const std::string& what) {
+    if (what.ends_with("rank000000.shard") && !fs::exists(manifest)) fs::rename(job.root() + "/later", manifest);
+  });
+  const auto audit = audit_stores(stores, {.version = {}, .progress = {}, .patience = {}});
+  ASSERT_TRUE(audit);
+  EXPECT_EQ(bad(*audit), 0U);
+  EXPECT_EQ(audit->count(Finding::State::retired), 1U);
+}
+
+TEST(Audit, announces_as_many_bytes_as_it_reads_of_good_stores) {
+  const SampleJob job;
+  job.add_snapshot(42, {LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global});
+  std::uint64_t last = 0;
+  std::uint64_t announced = 0;
+  AuditOptions options;
+  options.progress = [&](std::uint64_t done, std::uint64_t total) {
+    EXPECT_GE(done, last);
+    last = done;
+    announced = total;
+  };
+  const auto audit = audit_stores(open_all(job), options);
+  ASSERT_TRUE(audit);
+  EXPECT_EQ(audit->bytes_read, announced);
+  EXPECT_EQ(last, announced);
+}
+
+TEST(PosixStore, opened_for_reading_only_makes_nothing) {
+  const TempDirectory directory("/tmp");
+  EXPECT_EQ(PosixStore::open_existing(directory.path(), "heat").error().code, Code::not_found);
+  EXPECT_EQ(PosixStore::open_existing(directory.path() + "/none", "heat").error().code, Code::not_found);
+  EXPECT_TRUE(fs::is_empty(directory.path()));
+  fs::create_directory(directory.path() + "/heat");
+  ASSERT_TRUE(PosixStore::open_existing(directory.path(), "heat"));
+  EXPECT_TRUE(fs::is_empty(directory.path() + "/heat"));
+  fs::create_directory_symlink(directory.path() + "/heat", directory.path() + "/link");
+  EXPECT_FALSE(PosixStore::open_existing(directory.path(), "link"));
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -1,0 +1,56 @@
+// The stores of a small job on disk, as a run would have left them: 8 ranks on 4 simulated nodes, one copy, one group
+// of four with two parity rows. Node n has ranks 2n and 2n + 1; its copies are on node n + 1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format/manifest.hpp"
+#include "support/temp_directory.hpp"
+#include "topology/layout.hpp"
+
+namespace cairn::test {
+
+inline constexpr std::uint32_t kNodes = 4;
+inline constexpr std::uint32_t kRanksPerNode = 2;
+inline constexpr RunId kRun{0x0123456789abcdefULL};
+
+class SampleJob {
+ public:
+  // Below `parent`: /dev/shm is tmpfs, /tmp should be a disk.
+  explicit SampleJob(const std::string& parent = "/tmp") : directory_(parent) {}
+
+  // Takes a snapshot to all of `levels`, in their order.
+  void add_snapshot(std::uint32_t version, const std::vector<LevelId>& levels, const std::string& job = "heat") const;
+  void add_run(const RunRecord& record, const std::string& job = "heat") const;
+
+  [[nodiscard]] std::string root() const { return directory_.path(); }
+  [[nodiscard]] std::string local() const { return root() + "/local"; }
+  [[nodiscard]] std::string global() const { return root() + "/global"; }
+  // The node's directory of a snapshot, and the global store's.
+  [[nodiscard]] std::string node(std::uint32_t node, std::uint32_t version, const std::string& job = "heat") const;
+  [[nodiscard]] std::string global_snapshot(std::uint32_t version) const;
+
+  [[nodiscard]] std::string shard(std::uint32_t rank, std::uint32_t version) const;
+  [[nodiscard]] std::string copy(std::uint32_t rank, std::uint32_t version) const;
+  // Of the parity rows that a node holds.
+  [[nodiscard]] std::string parity(std::uint32_t node, std::uint32_t row, std::uint32_t version) const;
+
+  void lose_node(std::uint32_t node) const;
+
+ private:
+  TempDirectory directory_;
+};
+
+[[nodiscard]] Layout sample_job_layout();
+[[nodiscard]] Identity sample_job_identity(std::uint32_t version);
+
+// Damage, on the real files.
+void flip_byte(const std::string& file, std::uint64_t offset);
+void flip_middle_byte(const std::string& file);
+void cut(const std::string& file, std::uint64_t bytes);
+// Replaces the first `from` in a text file; fails the test when there is none.
+void replace_text(const std::string& file, const std::string& from, const std::string& to);
+
+}  // namespace cairn::test

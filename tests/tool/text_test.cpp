@@ -1,0 +1,27 @@
+#include "text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ckpt_tool {
+namespace {
+
+TEST(CkptToolText, writes_ranks_as_ranges) {
+  EXPECT_EQ(ranks_text({}), "");
+  EXPECT_EQ(ranks_text({{3}}), "rank 3");
+  EXPECT_EQ(ranks_text({{9}, {0}, {1}, {2}, {1}}), "ranks 0-2, 9");
+}
+
+TEST(CkptToolText, writes_sizes_and_ages_with_the_unit_that_fits) {
+  EXPECT_EQ(size_text(1023), "1023 B");
+  EXPECT_EQ(size_text(1536), "1.5 KiB");
+  EXPECT_EQ(size_text(std::uint64_t{5} << 40U), "5.0 TiB");
+  EXPECT_EQ(age_text(42), "42 s");
+  EXPECT_EQ(age_text(3 * 3600), "3 h");
+}
+
+TEST(CkptToolText, aligns_columns) {
+  EXPECT_EQ(table_text({{"a", "b"}, {"long", ""}, {"x", "y"}}), "a     b\nlong\nx     y\n");
+}
+
+}  // namespace
+}  // namespace ckpt_tool

@@ -1,0 +1,51 @@
+// What ckpt-tool can be asked to do. Each command prints to stdout and answers with the exit code.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "engine/survey.hpp"
+#include "stores.hpp"
+
+namespace ckpt_tool {
+
+enum ExitCode : int {
+  kGood = 0,
+  kDamage = 1,    // something is damaged, or missing though a manifest names it
+  kUnusable = 2,  // wrong arguments, nothing there, or of a newer format
+};
+
+struct Request {
+  Target target;
+  std::optional<std::uint32_t> version;  // of inspect and verify
+  bool json = false;
+  bool quiet = false;  // of verify: only what is not good, and the summary
+};
+
+[[nodiscard]] cairn::Result<ExitCode> list(const Request& request);
+[[nodiscard]] cairn::Result<ExitCode> inspect(const Request& request);
+[[nodiscard]] cairn::Result<ExitCode> verify(const Request& request);
+
+// What several commands say alike.
+using Json = nlohmann::ordered_json;
+void put_identity(Json& to, const cairn::Identity& identity);
+[[nodiscard]] std::string identity_text(const cairn::Identity& identity);
+// "L1 L2 L3 (3/4 nodes)", and the same in JSON: whether each is complete.
+[[nodiscard]] std::string levels_text(const cairn::SnapshotView& snapshot);
+[[nodiscard]] Json levels_json(const cairn::SnapshotView& snapshot);
+[[nodiscard]] Json numbers(const std::vector<cairn::Rank>& ranks);
+[[nodiscard]] std::string_view state_text(cairn::Finding::State state);
+// "node 3: … " or "<path> (rank 3, L2): …"
+[[nodiscard]] std::string finding_text(const cairn::Finding& finding);
+// The exit code with this finding taken in.
+[[nodiscard]] ExitCode worse(ExitCode code, const cairn::Finding& finding);
+// An error that says there is no such version, and which there are.
+[[nodiscard]] cairn::Error no_such_version(const OpenStores& opened, std::uint32_t version,
+                                           const std::vector<cairn::SnapshotView>& snapshots);
+// One line on stderr.
+void complain(const std::string& line);
+
+}  // namespace ckpt_tool

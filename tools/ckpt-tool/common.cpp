@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "commands.hpp"
+#include "store/names.hpp"
+#include "text.hpp"
+
+namespace ckpt_tool {
+
+using cairn::Finding;
+
+void put_identity(Json& to, const cairn::Identity& identity) {
+  to["version"] = identity.version.value;
+  to["incarnation"] = identity.incarnation.value;
+  to["run"] = cairn::names::hex(identity.run);
+}
+
+std::string identity_text(const cairn::Identity& identity) {
+  return fmt::format("version {} (incarnation {}, run {})", identity.version.value, identity.incarnation.value,
+                     cairn::names::hex(identity.run));
+}
+
+std::string levels_text(const cairn::SnapshotView& snapshot) {
+  std::string text;
+  for (const cairn::LevelId level : cairn::kAllLevels) {
+    const cairn::Reach& reach = snapshot.at(level);
+    if (reach.held == 0) continue;
+    if (!text.empty()) text += " ";
+    text += level_text(level);
+    if (!reach.complete()) text += fmt::format(" ({}/{} nodes)", reach.held, reach.of);
+  }
+  return text.empty() ? "-" : text;
+}
+
+Json levels_json(const cairn::SnapshotView& snapshot) {
+  Json levels = Json::object();
+  for (const cairn::LevelId level : cairn::kAllLevels) levels[level_text(level)] = snapshot.at(level).complete();
+  return levels;
+}
+
+Json numbers(const std::vector<cairn::Rank>& ranks) {
+  Json all = Json::array();
+  for (const cairn::Rank rank : ranks) all.push_back(rank.value);
+  return all;
+}
+
+std::string_view state_text(Finding::State state) {
+  switch (state) {
+    case Finding::State::good: return "good";
+    case Finding::State::damaged: return "damaged";
+    case Finding::State::missing: return "missing";
+    case Finding::State::retired: return "retired";
+    case Finding::State::newer: return "newer";
+  }
+  return "unknown";
+}
+
+std::string finding_text(const Finding& finding) {
+  std::string about = ranks_text(finding.ranks);
+  if (finding.level && !finding.file.path.empty()) about += (about.empty() ? "" : ", ") + level_text(*finding.level);
+  return fmt::format("{}{}: {}", finding.where, about.empty() ? "" : " (" + about + ")", finding.what);
+}
+
+ExitCode worse(ExitCode code, const Finding& finding) {
+  if (finding.state == Finding::State::newer || code == kUnusable) return kUnusable;
+  return finding.state == Finding::State::good ? code : kDamage;
+}
+
+cairn::Error no_such_version(const OpenStores& opened, std::uint32_t version,
+                             const std::vector<cairn::SnapshotView>& snapshots) {
+  std::set<std::uint32_t> there;
+  for (const auto& snapshot : snapshots) there.insert(snapshot.identity.version.value);
+  return {cairn::Code::not_found,
+          fmt::format("no version {} of job {} in {}", version, opened.job, opened.places_text()),
+          there.empty() ? "there are no snapshots at all" : fmt::format("there are: {}", fmt::join(there, ", "))};
+}
+
+void complain(const std::string& line) { fmt::print(stderr, "ckpt-tool: {}\n", line); }
+
+}  // namespace ckpt_tool

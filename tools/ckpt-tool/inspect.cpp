@@ -1,0 +1,283 @@
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "format/hdf5_check.hpp"
+#include "format/shard.hpp"
+#include "store/names.hpp"
+#include "text.hpp"
+
+namespace ckpt_tool {
+namespace {
+
+using cairn::Holding;
+using cairn::LevelId;
+using cairn::NamedFile;
+using cairn::NodeId;
+using cairn::Rank;
+using cairn::RegionInfo;
+using cairn::SnapshotView;
+using cairn::Survey;
+
+// A file of the snapshot, wherever it is.
+struct Located {
+  LevelId level;
+  std::string path;
+  std::vector<Rank> ranks;
+  std::uint64_t bytes;
+};
+
+// Ranks with the same regions; or with none that can be read, and why.
+struct RegionGroup {
+  std::vector<RegionInfo> regions;
+  std::string why_not;
+  std::vector<Rank> ranks;
+};
+
+struct Inspection {
+  const OpenStores& opened;
+  const Survey& survey;
+  const SnapshotView& snapshot;
+  std::vector<Located> files;
+  std::vector<RegionGroup> regions;
+};
+
+cairn::Result<std::vector<RegionInfo>> read_shard_regions(const cairn::Store& store, const cairn::FileName& name) {
+  const auto shard = cairn::Shard::open(store, name);
+  if (!shard) return cairn::fail(shard.error());
+  std::vector<RegionInfo> regions;
+  for (const auto& region : shard->regions()) regions.push_back(region.info);
+  return regions;
+}
+
+// From the first source that can be read: own shards, copies, the global store.
+cairn::Result<std::vector<RegionInfo>> regions_of(const Inspection& of, Rank rank) {
+  cairn::Result<std::vector<RegionInfo>> last =
+      cairn::fail(cairn::Code::not_found, "neither a shard nor a copy of it was found");
+  for (const LevelId level : {LevelId::local, LevelId::partner}) {
+    for (std::uint32_t holder = 0; holder < of.survey.by_store.size(); ++holder) {
+      const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);
+      if (manifest == nullptr) continue;
+      for (const NamedFile& file : files_named(*manifest)) {
+        if (file.level != level || file.shard.rank != rank) continue;
+        last = read_shard_regions(of.opened.stores.at(holder), file.name);
+        if (last) return last;
+      }
+    }
+  }
+  const auto global = of.survey.global.find(of.snapshot.identity);
+  if (global == of.survey.global.end()) return last;
+  const cairn::DirName dir = cairn::names::snapshot(of.snapshot.identity.version, of.snapshot.identity.run);
+  const NodeId node = global->second.layout.node_of_rank[rank.value];
+  return cairn::read_node_regions(*of.opened.stores.global, cairn::names::node_file(dir, node), rank);
+}
+
+void collect_regions(Inspection& of) {
+  for (std::uint32_t rank = 0; rank < of.snapshot.layout.node_of_rank.size(); ++rank) {
+    auto regions = regions_of(of, Rank{rank});
+    RegionGroup group;
+    if (regions)
+      group.regions = std::move(*regions);
+    else
+      group.why_not = regions.error().text();
+    const auto same = std::ranges::find_if(of.regions, [&](const RegionGroup& other) {
+      return other.regions == group.regions && other.why_not == group.why_not;
+    });
+    if (same != of.regions.end()) {
+      same->ranks.push_back(Rank{rank});
+    } else {
+      group.ranks = {Rank{rank}};
+      of.regions.push_back(std::move(group));
+    }
+  }
+}
+
+void collect_files(Inspection& of) {
+  for (std::uint32_t holder = 0; holder < of.survey.by_store.size(); ++holder) {
+    const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);
+    if (manifest == nullptr) continue;
+    for (const NamedFile& file : files_named(*manifest)) {
+      std::vector<Rank> ranks;
+      if (file.level != LevelId::erasure) ranks.push_back(file.shard.rank);
+      of.files.push_back({file.level, of.opened.stores.path_of(holder, file.name), std::move(ranks), file.bytes()});
+    }
+  }
+  const auto global = of.survey.global.find(of.snapshot.identity);
+  if (global == of.survey.global.end()) return;
+  const cairn::DirName dir = cairn::names::snapshot(of.snapshot.identity.version, of.snapshot.identity.run);
+  const auto& layout = global->second.layout;
+  for (std::uint32_t node = 0; node < layout.nodes; ++node) {
+    const auto file = cairn::names::node_file(dir, NodeId{node});
+    of.files.push_back({LevelId::global, of.opened.stores.path_of(cairn::Strike::kGlobal, file),
+                        layout.ranks_on(NodeId{node}), global->second.node_file_bytes[node]});
+  }
+}
+
+// The store that stands for a node, and what its manifest says under the snapshot's layout.
+struct Home {
+  std::string where;
+  const Holding* holding = nullptr;
+};
+
+Home home_of(const Inspection& of, NodeId node) {
+  for (std::uint32_t holder = 0; holder < of.survey.by_store.size(); ++holder) {
+    const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);
+    const Holding* holding = manifest != nullptr ? manifest->find(of.snapshot.layout.id()) : nullptr;
+    if (holding != nullptr && holding->node == node) return {of.opened.stores.at(holder).where(), holding};
+  }
+  return {};
+}
+
+// The placement's turn, which all nodes share; nothing before L2.
+std::optional<std::uint64_t> turn_of(const Inspection& of) {
+  for (std::uint32_t node = 0; node < of.snapshot.layout.nodes; ++node) {
+    const Home home = home_of(of, NodeId{node});
+    if (home.holding != nullptr && home.holding->partner) return home.holding->partner->k;
+  }
+  return {};
+}
+
+Json node_numbers(const std::vector<NodeId>& nodes) {
+  Json all = Json::array();
+  for (const NodeId node : nodes) all.push_back(node.value);
+  return all;
+}
+
+Json json_of(const RegionInfo& info) {
+  Json json{{"name", info.name}, {"type", info.type_text()}, {"shape", info.shape}, {"bytes", info.size_bytes()}};
+  if (!info.global_shape.empty()) {
+    json["global_shape"] = info.global_shape;
+    json["global_offset"] = info.global_offset;
+  }
+  return json;
+}
+
+void print_json(const Inspection& of) {
+  const auto& layout = of.snapshot.layout;
+  Json root{{"job", of.opened.job}};
+  put_identity(root, of.snapshot.identity);
+  root["levels"] = levels_json(of.snapshot);
+  root["bytes"] = of.snapshot.bytes;
+  root["layout"] = {{"id", cairn::names::hex(layout.id())},
+                    {"copies", layout.copies},
+                    {"rotation", layout.rotation},
+                    {"parity", layout.parity},
+                    {"nodes", Json::array()},
+                    {"groups", Json::array()}};
+  const auto turn = turn_of(of);
+  for (std::uint32_t node = 0; node < layout.nodes; ++node) {
+    Json json{{"node", node}, {"ranks", numbers(layout.ranks_on(NodeId{node}))}, {"copies_on", Json::array()}};
+    if (turn) json["copies_on"] = node_numbers(partners_of(layout, NodeId{node}, *turn));
+    const Home home = home_of(of, NodeId{node});
+    json["store"] = home.where.empty() ? Json() : Json(home.where);
+    root["layout"]["nodes"].push_back(std::move(json));
+  }
+  for (const auto& group : layout.groups) root["layout"]["groups"].push_back(node_numbers(group));
+  root["regions"] = Json::array();
+  for (const RegionGroup& group : of.regions) {
+    Json json{{"ranks", numbers(group.ranks)}, {"regions", Json::array()}};
+    for (const RegionInfo& info : group.regions) json["regions"].push_back(json_of(info));
+    if (!group.why_not.empty()) json["error"] = group.why_not;
+    root["regions"].push_back(std::move(json));
+  }
+  root["files"] = Json::array();
+  for (const Located& file : of.files) {
+    root["files"].push_back({{"level", level_text(file.level)},
+                             {"ranks", numbers(file.ranks)},
+                             {"bytes", file.bytes},
+                             {"path", file.path}});
+  }
+  fmt::print("{}\n", root.dump(1));
+}
+
+void print_regions(const Inspection& of) {
+  fmt::print("\nregions\n");
+  for (const RegionGroup& group : of.regions) {
+    const auto total =
+        std::accumulate(group.regions.begin(), group.regions.end(), std::uint64_t{0},
+                        [](std::uint64_t sum, const RegionInfo& info) { return sum + info.size_bytes(); });
+    if (!group.why_not.empty()) {
+      fmt::print("  {}: {}\n", ranks_text(group.ranks), group.why_not);
+      continue;
+    }
+    fmt::print("  {}: {} each\n", ranks_text(group.ranks), size_text(total));
+    for (const RegionInfo& info : group.regions) {
+      fmt::print("    {}: {}, {}\n", info.name, info.type_text(), size_text(info.size_bytes()));
+    }
+  }
+}
+
+void print_placement(const Inspection& of) {
+  const auto& layout = of.snapshot.layout;
+  fmt::print("\nlayout {}: {}, {} of each shard, {} in {}\n", cairn::names::hex(layout.id()),
+             count_text(layout.nodes, "node"), layout.copies == 1 ? "1 copy" : fmt::format("{} copies", layout.copies),
+             count_text(layout.parity, "parity row"), count_text(layout.groups.size(), "group"));
+  std::vector<std::vector<std::string>> rows{{"  node", "ranks", "copies on", "group", "parity here", "store"}};
+  const auto turn = turn_of(of);
+  for (std::uint32_t node = 0; node < layout.nodes; ++node) {
+    const Home home = home_of(of, NodeId{node});
+    std::string parity;
+    if (home.holding != nullptr && home.holding->erasure) {
+      for (const auto& entry : home.holding->erasure->parity) {
+        parity += fmt::format("{}column {} row {}", parity.empty() ? "" : ", ", entry.column, entry.row);
+      }
+    }
+    rows.push_back({fmt::format("  {}", node), ranks_text(layout.ranks_on(NodeId{node})),
+                    turn ? nodes_text(partners_of(layout, NodeId{node}, *turn)) : "-",
+                    layout.groups.empty() ? "-" : nodes_text(layout.groups[layout.place_in_group(NodeId{node}).group]),
+                    parity.empty() ? "-" : parity, home.where.empty() ? "not found" : home.where});
+  }
+  fmt::print("{}", table_text(rows));
+}
+
+void print_text(const Inspection& of) {
+  fmt::print("job {}: {}: {}, {}\n", of.opened.job, identity_text(of.snapshot.identity), levels_text(of.snapshot),
+             size_text(of.snapshot.bytes));
+  print_regions(of);
+  print_placement(of);
+  fmt::print("\nfiles\n");
+  std::vector<std::vector<std::string>> rows;
+  for (const Located& file : of.files) {
+    rows.push_back({"  " + level_text(file.level), file.ranks.empty() ? "parity" : ranks_text(file.ranks),
+                    size_text(file.bytes), file.path});
+  }
+  fmt::print("{}", table_text(rows));
+}
+
+}  // namespace
+
+cairn::Result<ExitCode> inspect(const Request& request) {
+  const auto opened = open_stores(request.target);
+  if (!opened) return cairn::fail(opened.error());
+  const auto survey = take_survey(opened->stores);
+  if (!survey) return cairn::fail(survey.error());
+  const auto snapshots = view_snapshots(*survey);
+  const auto snapshot = std::ranges::find_if(snapshots, [&](const SnapshotView& view) {
+    return !request.version || view.identity.version.value == *request.version;
+  });
+  ExitCode code = kGood;
+  for (const cairn::Finding& finding : survey->findings) {
+    const bool is_of_it = snapshot == snapshots.end() || finding.snapshot.version == snapshot->identity.version;
+    if (!is_of_it) continue;
+    complain(finding_text(finding));
+    code = worse(code, finding);
+  }
+  if (snapshot == snapshots.end()) {
+    if (request.version) return cairn::fail(no_such_version(*opened, *request.version, snapshots));
+    return cairn::fail(cairn::Code::not_found,
+                       fmt::format("no snapshots of job {} in {}", opened->job, opened->places_text()));
+  }
+  Inspection inspection{*opened, *survey, *snapshot, {}, {}};
+  collect_files(inspection);
+  collect_regions(inspection);
+  if (request.json)
+    print_json(inspection);
+  else
+    print_text(inspection);
+  return code;
+}
+
+}  // namespace ckpt_tool

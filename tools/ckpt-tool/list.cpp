@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "store/names.hpp"
+#include "text.hpp"
+
+namespace ckpt_tool {
+namespace {
+
+using cairn::Finding;
+using cairn::RunRecord;
+using cairn::SnapshotView;
+using cairn::Survey;
+
+std::optional<double> seconds_since_written(const std::string& path) {
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(path, error);
+  if (error) return {};
+  const auto now = std::filesystem::file_time_type::clock::now();
+  return std::max(0.0, std::chrono::duration<double>(now - written).count());
+}
+
+// Since its first file was written, as far as the files still tell.
+std::optional<double> age_of(const OpenStores& opened, const Survey& survey, const cairn::Identity& snapshot) {
+  std::optional<double> age;
+  const auto take = [&](std::uint32_t holder, const cairn::FileName& file) {
+    const auto seconds = seconds_since_written(opened.stores.path_of(holder, file));
+    if (seconds) age = std::max(age.value_or(0), *seconds);
+  };
+  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+    const auto* manifest = find_manifest(survey, holder, snapshot);
+    if (manifest == nullptr) continue;
+    const auto files = files_named(*manifest);
+    const auto own = std::ranges::find(files, cairn::LevelId::local, &cairn::NamedFile::level);
+    if (own != files.end()) take(holder, own->name);
+  }
+  if (survey.global.contains(snapshot)) {
+    take(cairn::Strike::kGlobal, cairn::names::manifest(cairn::names::snapshot(snapshot.version, snapshot.run)));
+  }
+  return age;
+}
+
+Json json_of(const RunRecord& run) {
+  Json json{{"incarnation", run.incarnation.value}, {"run", cairn::names::hex(run.run)}};
+  json["parent"] = run.parent == RunRecord::Parent::fresh ? "fresh" : "undecided";
+  if (run.parent == RunRecord::Parent::snapshot) {
+    json["parent"] = Json::object();
+    put_identity(json["parent"], run.parent_snapshot);
+  }
+  json["finished"] = run.finished;
+  return json;
+}
+
+std::string text_of(const RunRecord& run) {
+  std::string from = "started fresh";
+  if (run.parent == RunRecord::Parent::undecided) from = "has not said yet what it goes on from";
+  if (run.parent == RunRecord::Parent::snapshot) {
+    from = fmt::format("went on from version {} of incarnation {}", run.parent_snapshot.version.value,
+                       run.parent_snapshot.incarnation.value);
+  }
+  return fmt::format("incarnation {} (run {}) {}{}", run.incarnation.value, cairn::names::hex(run.run), from,
+                     run.finished ? ", finished" : "");
+}
+
+struct Listed {
+  SnapshotView view;
+  std::optional<double> age;
+  bool recoverable = false;
+  bool superseded = false;  // by a fresh start
+};
+
+std::string note_of(const Listed& listed) {
+  std::string note;
+  const auto add = [&](const std::string& text) { note += (note.empty() ? "" : ", ") + text; };
+  if (!listed.view.absent.empty()) add(nodes_text(listed.view.absent) + " not found");
+  if (!listed.recoverable) add("not recoverable");
+  if (listed.superseded) add("before the newest fresh start");
+  return note;
+}
+
+void print_table(const OpenStores& opened, const std::vector<Listed>& snapshots, const Survey& survey) {
+  constexpr std::size_t kRunDigits = 8;
+  std::vector<std::vector<std::string>> rows{
+      {"version", "incarnation", "run", "levels", "nodes", "ranks", "size", "age", ""}};
+  for (const Listed& listed : snapshots) {
+    const auto& [identity, layout, levels, absent, bytes] = listed.view;
+    rows.push_back({fmt::format("{}", identity.version.value), fmt::format("{}", identity.incarnation.value),
+                    cairn::names::hex(identity.run).substr(0, kRunDigits), levels_text(listed.view),
+                    fmt::format("{}", layout.nodes), fmt::format("{}", layout.node_of_rank.size()), size_text(bytes),
+                    listed.age ? age_text(*listed.age) : "?", note_of(listed)});
+  }
+  fmt::print("job {}: {}\n{}", opened.job, count_text(snapshots.size(), "snapshot"), table_text(rows));
+  for (const RunRecord& run : survey.runs) fmt::print("{}\n", text_of(run));
+}
+
+void print_json(const OpenStores& opened, const std::vector<Listed>& snapshots, const Survey& survey,
+                const std::vector<std::string>& problems) {
+  Json root{{"job", opened.job}, {"snapshots", Json::array()}, {"runs", Json::array()}, {"problems", problems}};
+  for (const Listed& listed : snapshots) {
+    Json json = Json::object();
+    put_identity(json, listed.view.identity);
+    json["levels"] = levels_json(listed.view);
+    for (const cairn::LevelId level : cairn::kAllLevels)
+      json["nodes_at"][level_text(level)] = listed.view.at(level).held;
+    json["nodes"] = listed.view.layout.nodes;
+    json["ranks"] = listed.view.layout.node_of_rank.size();
+    json["bytes"] = listed.view.bytes;
+    json["age_seconds"] = listed.age ? Json(*listed.age) : Json();
+    json["recoverable"] = listed.recoverable;
+    json["superseded"] = listed.superseded;
+    root["snapshots"].push_back(std::move(json));
+  }
+  for (const RunRecord& run : survey.runs) root["runs"].push_back(json_of(run));
+  fmt::print("{}\n", root.dump(1));
+}
+
+}  // namespace
+
+cairn::Result<ExitCode> list(const Request& request) {
+  const auto opened = open_stores(request.target);
+  if (!opened) return cairn::fail(opened.error());
+  const auto survey = take_survey(opened->stores);
+  if (!survey) return cairn::fail(survey.error());
+
+  std::vector<Listed> snapshots;
+  for (SnapshotView& view : view_snapshots(*survey)) {
+    const auto age = age_of(*opened, *survey, view.identity);
+    const bool recoverable = plan_recovery(*survey, view).possible;
+    const bool superseded = view.identity.incarnation < survey->fresh_start;
+    snapshots.push_back({std::move(view), age, recoverable, superseded});
+  }
+  // Files that are missing show in the levels; what cannot be read at all must be said.
+  std::vector<std::string> problems;
+  ExitCode code = kGood;
+  for (const Finding& finding : survey->findings) {
+    if (finding.level) continue;
+    problems.push_back(finding_text(finding));
+    code = worse(code, finding);
+  }
+  if (request.json)
+    print_json(*opened, snapshots, *survey, problems);
+  else if (!snapshots.empty())
+    print_table(*opened, snapshots, *survey);
+  for (const std::string& problem : problems) complain(problem);
+  if (!snapshots.empty() || !problems.empty()) return code;
+  return cairn::fail(cairn::Code::not_found,
+                     fmt::format("no snapshots of job {} in {}", opened->job, opened->places_text()));
+}
+
+}  // namespace ckpt_tool

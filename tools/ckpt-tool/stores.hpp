@@ -1,0 +1,29 @@
+// Finds and opens the stores of a job, for reading only: what an operator points at, or what a configuration names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "engine/survey.hpp"
+
+namespace ckpt_tool {
+
+struct Target {
+  std::string config;               // INI file; empty: none
+  std::vector<std::string> locals;  // each as [storage] local: DIR/<job>, DIR/node0003/<job>, or both
+  std::string global;               // as [storage] global
+  std::string job;                  // empty: the only one there is
+};
+
+struct OpenStores {
+  std::string job;
+  cairn::JobStores stores;
+  std::vector<std::string> places;  // where was looked, for messages
+  [[nodiscard]] std::string places_text() const;
+};
+
+// not_found: there is no store of the job. What the command line says goes before what the file says.
+[[nodiscard]] cairn::Result<OpenStores> open_stores(Target target);
+
+}  // namespace ckpt_tool

@@ -96,7 +96,9 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  // MPI_Init will do, but for [head] mode = thread, where a thread of the first rank of each node communicates too.
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   const int exit_code = run(argc, argv);
   MPI_Finalize();
   return exit_code;

@@ -151,7 +151,7 @@ class ParityCheck {
         const std::uint32_t chunk = group.shape.chunk_in_column(group.shape.data_holder(column, row), column);
         const MutableBytes slice = MutableBytes(buffers[row]).first(count);
         if (auto read = volumes[row].read(chunk * group.tables.chunk_bytes + at, slice); !read) return read;
-        inputs.push_back(slice);
+        inputs.emplace_back(slice);
       }
       for (std::size_t i = 0; i < parity.size(); ++i) {
         const MutableBytes is = MutableBytes(stored).first(count);

@@ -34,6 +34,10 @@ bool Engine::busy() const {
          finalize_requests_.size() == ranks_.size();
 }
 
+bool Engine::busy_with(Version version) const {
+  return !promotions_.empty() || (!sealing_.empty() && sealing_.begin()->first <= version);
+}
+
 Status Engine::serve() {
   auto nap = kShortestNap;
   while (!finished_) {

@@ -68,6 +68,8 @@ class Engine {
   [[nodiscard]] Result<bool> step();
   // True while something is under way that others may wait for.
   [[nodiscard]] bool busy() const;
+  // True while snapshots up to `version` are being sealed or promoted. Later ones may wait for who asks.
+  [[nodiscard]] bool busy_with(Version version) const;
   [[nodiscard]] bool finished() const { return finished_; }
   // Steps until the ranks are finalized; sleeps on the node's bell while there is nothing to do.
   [[nodiscard]] Status serve();
@@ -91,6 +93,7 @@ class Engine {
     LevelSet complete;
     LevelSet due;                       // promotions to come
     LevelSet rebuilt;                   // those of them that rebuild what was lost
+    bool rebuild_failed = false;        // of one of those
     std::optional<std::uint64_t> turn;  // L2 placement that it has already
   };
 

@@ -28,6 +28,7 @@ Status Engine::promote(Known& known, LevelId level) {
   known.due.remove(level);
   const Version version = known.manifest.identity.version;
   const std::uint64_t turn = known.turn && level == LevelId::partner ? *known.turn : turns_[level]++;
+  NodeManifest before = known.manifest;
   Status status = levels_.at(level)->protect(setup_.heads, node_, known.manifest, turn);
   if (!status && status.error().code == Code::communication) return status;
   if (status && level != LevelId::global) {
@@ -43,8 +44,14 @@ Status Engine::promote(Known& known, LevelId level) {
   }
   LevelSet failed;
   failed.add(level);
-  (void)levels_.at(level)->discard(node_, known.manifest, node_.layout.id());
-  (void)write_manifest(*node_.local, known.manifest);
+  if (known.rebuilt.has(level)) {
+    // Part of it is there already, on other nodes or by an earlier layout: that is all there is now.
+    known.manifest = std::move(before);
+    known.rebuild_failed = true;
+  } else {
+    (void)levels_.at(level)->discard(node_, known.manifest, node_.layout.id());
+    (void)write_manifest(*node_.local, known.manifest);
+  }
   tell_all(
       Failed{version, failed,
              status.error().in(fmt::format("version {} did not reach L{}", version.value, static_cast<int>(level)))});
@@ -63,10 +70,7 @@ std::vector<KnownSnapshot> Engine::known_snapshots() const {
 
 // Redundancy of a restored snapshot by an earlier layout, once all of it has been rebuilt by today's.
 void Engine::drop_old_layouts(Known& known) {
-  if (known.rebuilt.empty() || known.manifest.holdings.size() < 2) return;
-  for (const LevelId level : kAllLevels) {
-    if (known.rebuilt.has(level) && !known.complete.has(level)) return;
-  }
+  if (known.rebuilt.empty() || known.rebuild_failed || known.manifest.holdings.size() < 2) return;
   const auto drop = [&]() -> Status {
     const std::vector<Holding> holdings = known.manifest.holdings;
     for (const Holding& holding : holdings) {

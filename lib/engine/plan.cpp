@@ -160,7 +160,6 @@ class Candidate {
 
   [[nodiscard]] std::optional<Delivery> decoding_by(Rank rank, Peer to, LayoutId id) const {
     const Layout& layout = inventory_.layouts.at(id);
-    if (inventory_.struck(Strike::kGlobal, decode_mark(rank, id))) return {};
     const NodeId owner = layout.node_of_rank[rank.value];
     const Layout::Place place = layout.place_in_group(owner);
     const auto& members = layout.groups[place.group];
@@ -192,13 +191,6 @@ class Candidate {
     return Delivery{rank, to, LevelId::global, to, {}, {}, {}, {}};
   }
 
- public:
-  // A decode that came out wrong though all its inputs are good by themselves is struck under this name.
-  [[nodiscard]] FileName decode_mark(Rank rank, LayoutId layout) const {
-    return {names::shard(dir_, rank).path + " decoded by layout " + names::hex(layout)};
-  }
-
- private:
   const PlanRequest& request_;
   const Inventory& inventory_;
   Identity snapshot_;

@@ -20,11 +20,6 @@ const NodeManifest* manifest_of(const RetrieveState& state, const Identity& snap
   return nullptr;
 }
 
-FileName decode_mark(const NodeContext& node, const RestoreTask& task, const Delivery& delivery) {
-  return {names::shard(node.dir(task.snapshot), delivery.rank).path + " decoded by layout " +
-          names::hex(delivery.layout)};
-}
-
 // Before a plan takes anything from the global store: is the manifest there good, and of as many ranks? Notes in the
 // plan which nodes are lost when only that manifest can tell.
 Result<bool> check_global(Comm& heads, const NodeContext& node, Plan& plan, std::vector<Strike>& strikes) {
@@ -71,8 +66,8 @@ void verify(const NodeContext& node, const RestoreTask& task, const RestoreOutco
   }
 }
 
-// Which input of a wrong decode was bad? Everyone checks what he gave. When nobody finds anything, the decode itself is
-// struck, so that planning comes to an end.
+// Which input of a wrong decode was bad? Everyone checks what he gave. When nobody finds anything, the tables are
+// struck that it went by, so that planning comes to an end.
 Result<std::vector<Strike>> examine_decodes(Comm& heads, const NodeContext& node, const RestoreTask& task,
                                             const std::vector<std::size_t>& wrong) {
   ByteWriter out;
@@ -91,7 +86,9 @@ Result<std::vector<Strike>> examine_decodes(Comm& heads, const NodeContext& node
     std::uint64_t found = mine.size();
     if (auto status = heads.allreduce(std::span(&found, 1), Reduce::sum); !status) return fail(status.error());
     strikes.insert(strikes.end(), mine.begin(), mine.end());
-    if (found == 0) strikes.push_back({Strike::kGlobal, decode_mark(node, task, task.deliveries[i]).path});
+    if (found > 0) continue;
+    const auto tables = suspect_tables(node, task, task.deliveries[i]);
+    strikes.insert(strikes.end(), tables.begin(), tables.end());
   }
   return strikes;
 }

@@ -116,7 +116,7 @@ Status check_arrays(const File& file, const DirName& dir, const std::vector<Node
         0) {
       return file.error("listing " + path);
     }
-    const auto checked = check_array(file, fmt::format("{}/{}", path, name.data()), node_files);
+    auto checked = check_array(file, fmt::format("{}/{}", path, name.data()), node_files);
     if (!checked) return checked;
   }
   return {};
@@ -135,7 +135,7 @@ Status verify_master_file(const Store& global, const DirName& dir, const Identit
   const FileName name = names::master_file(dir);
   const auto file = File::open(global, name);
   if (!file) return fail(file.error());
-  const auto checked =
+  auto checked =
       check_identity(*file, identity).and_then([&] { return check_links(*file, dir, node_of_rank); }).and_then([&] {
         return check_arrays(*file, dir, node_of_rank);
       });

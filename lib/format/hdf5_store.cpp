@@ -103,7 +103,7 @@ H5FD_class_t make_driver() {
   driver.name = "cairn_store";
   driver.maxaddr = (haddr_t{1} << 62U) - 1;
   driver.fc_degree = H5F_CLOSE_STRONG;
-  driver.fapl_size = sizeof(StoreFile*);
+  driver.fapl_size = sizeof(void*);  // a pointer to the StoreFile
   driver.open = open_file;
   driver.close = close_file;
   driver.query = query_file;

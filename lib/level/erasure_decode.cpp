@@ -36,14 +36,33 @@ struct GroupCode {
 using GroupKey = std::pair<LayoutId, std::uint32_t>;
 using Tables = std::map<GroupKey, GroupTables>;
 
-// A member that has parity of the group holds the tables of all its members.
-Peer holder_of_tables(const Delivery& delivery, const ErasureShape& shape) {
-  for (const auto& chunk : delivery.chunks) {
-    for (const Piece& piece : chunk) {
-      if (piece.row >= shape.data()) return piece.holder;
+// A parity input of a delivery: there is one in every decode, since the owner's own data is missing. A member that has
+// parity of the group holds the tables of all its members.
+struct ParitySource {
+  Peer holder;
+  std::uint32_t member = 0;  // by index in the group
+};
+
+ParitySource parity_source(const Delivery& delivery, const GroupCode& code) {
+  const std::uint32_t owner = code.layout.place_in_group(delivery.owner).index;
+  for (std::uint32_t t = 0; t < delivery.chunks.size(); ++t) {
+    for (const Piece& piece : delivery.chunks[t]) {
+      if (piece.row < code.shape.data()) continue;
+      const std::uint32_t column = code.shape.column_of_chunk(owner, t);
+      return {piece.holder, code.shape.parity_holder(column, piece.row - code.shape.data())};
     }
   }
-  return delivery.holder;
+  return {delivery.holder, owner};
+}
+
+// Whose tables a group's deliveries go by: the first one's, which is the same for all of them and on all heads.
+ParitySource tables_source(const RestoreTask& task, const Delivery& delivery) {
+  const GroupCode code(task, delivery);
+  for (const Delivery& first : task.deliveries) {
+    if (first.layout == delivery.layout && GroupCode(task, first).group(first) == code.group(delivery))
+      return parity_source(first, code);
+  }
+  return parity_source(delivery, code);
 }
 
 Buffer encode(const GroupTables& tables) {
@@ -72,12 +91,12 @@ Result<GroupTables> decode_tables(Bytes bytes) {
   return tables;
 }
 
-// Every head learns the tables of every group that decodes.
+// Every head learns the tables of every group that decodes, but for those that cannot be read.
 Result<Tables> share_tables(Comm& heads, const NodeContext& node, const RestoreTask& task) {
   std::map<GroupKey, Peer> wanted;
   for (const Delivery& delivery : task.deliveries) {
     const GroupCode code(task, delivery);
-    wanted.emplace(GroupKey{delivery.layout, code.group(delivery)}, holder_of_tables(delivery, code.shape));
+    wanted.try_emplace({delivery.layout, code.group(delivery)}, parity_source(delivery, code).holder);
   }
   Tables tables;
   for (const auto& [key, holder] : wanted) {
@@ -88,9 +107,7 @@ Result<Tables> share_tables(Comm& heads, const NodeContext& node, const RestoreT
     }
     auto bytes = heads.broadcast(mine, holder);
     if (!bytes) return fail(bytes.error());
-    auto decoded = decode_tables(*bytes);
-    if (!decoded) return fail(decoded.error());
-    tables[key] = std::move(*decoded);
+    if (auto decoded = decode_tables(*bytes)) tables[key] = std::move(*decoded);
   }
   return tables;
 }
@@ -144,13 +161,18 @@ class Decoder {
   Decoder(const NodeContext& node, const RestoreTask& task, const Tables& tables)
       : node_(node), task_(task), tables_(tables) {}
 
+  // Every head has the same tables, so all of them leave out the same deliveries.
   Status add(std::size_t index) {
     const Delivery& delivery = task_.deliveries[index];
     const GroupCode code(task_, delivery);
-    const GroupTables& tables = tables_.at({delivery.layout, code.group(delivery)});
-    const auto span = find_span(code, delivery, tables);
-    if (!span)
-      return fail(Code::corrupt, "the tables of the group do not name rank " + std::to_string(delivery.rank.value));
+    const auto found = tables_.find({delivery.layout, code.group(delivery)});
+    const auto span = found == tables_.end() ? std::nullopt : find_span(code, delivery, found->second);
+    if (!span) {
+      const auto tables = suspect_tables(node_, task_, delivery);
+      strikes_.insert(strikes_.end(), tables.begin(), tables.end());
+      return {};
+    }
+    const GroupTables& tables = found->second;
 
     std::shared_ptr<Sink> sink;
     Status created;
@@ -249,13 +271,16 @@ class Decoder {
   std::vector<Incoming> incoming_;
   std::vector<Target> sinks_;
   std::vector<std::size_t> sink_of_stream_;
+  std::vector<Strike> strikes_;
 };
 
 Result<RestoreOutcome> Decoder::run(Comm& heads) {
   if (auto status = exchange(heads, outgoing_, incoming_, node_.between); !status) return fail(status.error());
   RestoreOutcome outcome;
+  outcome.strikes = std::move(strikes_);
   const auto strike = [&](const Delivery& delivery) {
-    const auto bad = bad_inputs(node_, task_, delivery);
+    auto bad = bad_inputs(node_, task_, delivery);
+    if (bad.empty()) bad = suspect_tables(node_, task_, delivery);
     outcome.strikes.insert(outcome.strikes.end(), bad.begin(), bad.end());
   };
   for (std::size_t i = 0; i < outgoing_.size(); ++i) {
@@ -331,6 +356,18 @@ std::vector<Strike> bad_inputs(const NodeContext& node, const RestoreTask& task,
       const FileName name = names::parity(dir, {parity.column, parity.row, delivery.layout});
       if (!parity_is_good(node, name, parity)) strikes.push_back({node.me.value, name.path});
     }
+  }
+  return strikes;
+}
+
+std::vector<Strike> suspect_tables(const NodeContext& node, const RestoreTask& task, const Delivery& delivery) {
+  const ParitySource source = tables_source(task, delivery);
+  const ErasureShape shape = GroupCode(task, delivery).shape;
+  std::vector<Strike> strikes;
+  for (std::uint32_t row = 0; row < shape.m; ++row) {
+    const std::uint32_t column = shape.column_of_parity(source.member, row);
+    strikes.push_back(
+        {source.holder.value, names::parity(node.dir(task.snapshot), {column, row, delivery.layout}).path});
   }
   return strikes;
 }

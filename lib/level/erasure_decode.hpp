@@ -16,4 +16,9 @@ namespace cairn {
 [[nodiscard]] std::vector<Strike> bad_inputs(const NodeContext& node, const RestoreTask& task,
                                              const Delivery& delivery);
 
+// When no input is bad, the tables were that the decode went by: all parity of the node that gave them, so that the
+// next plan asks another. A manifest with a wrong digit costs its node's parity, and not the snapshot. Local.
+[[nodiscard]] std::vector<Strike> suspect_tables(const NodeContext& node, const RestoreTask& task,
+                                                 const Delivery& delivery);
+
 }  // namespace cairn

@@ -60,10 +60,9 @@ Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& mani
   if (!held) return fail(held.error());
 
   std::vector<Outgoing> outgoing;
-  const auto partners = partners_of(node.layout, node.me, turn);
-  for (std::size_t j = 0; j < partners.size(); ++j) {
+  for (const NodeId partner : partners_of(node.layout, node.me, turn)) {
     auto volume = std::make_shared<VolumeReader>(*node.local, shard_files(dir, *holding.own));
-    outgoing.push_back({node.me.value, head_of(partners[j]), Tag{kFirstStreamTag}, volume_bytes(*holding.own),
+    outgoing.push_back({node.me.value, head_of(partner), Tag{kFirstStreamTag}, volume_bytes(*holding.own),
                         [volume](std::uint64_t offset, MutableBytes into) { return volume->read(offset, into); }});
   }
   std::vector<Incoming> incoming;

@@ -15,7 +15,10 @@ HeadLink::HeadLink(Comm& control, Peer head, std::function<Result<bool>()> drive
     : control_(control), head_(head), drive_(std::move(drive)) {}
 
 Status HeadLink::send(const ToHead& message) {
-  if (const auto* seal = std::get_if<Seal>(&message)) sealed_.insert(seal->version);
+  if (const auto* seal = std::get_if<Seal>(&message)) {
+    sealed_.insert(seal->version);
+    if (seal->error) failed_here_.insert(seal->version);
+  }
   if (auto status = control_.send(head_, kToHead, encode(message)); !status) return status;
   if (bell_) bell_->ring(Bell::Who::head);
   return {};
@@ -79,7 +82,8 @@ void HeadLink::take(ToRank message) {
       if (m->levels.has(level)) failures_[{m->version, level}] = m->error;
     }
     while (failures_.size() > kFailuresKept) failures_.erase(failures_.begin());
-    errors.push_back(std::move(m->error));
+    // Who could not write its part has been told so by the call that tried.
+    if (failed_here_.erase(m->version) == 0) errors.push_back(std::move(m->error));
   }
 }
 

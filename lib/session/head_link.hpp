@@ -53,7 +53,8 @@ class HeadLink {
   std::shared_ptr<Bell> bell_;
   std::optional<Error> lost_;  // why the head will not answer any more
   std::array<Version, kLevels + 1> reached_{};
-  std::set<Version> sealed_;  // and not yet retired
+  std::set<Version> sealed_;       // and not yet retired
+  std::set<Version> failed_here_;  // this rank could not write its part; the head's answer is to come
   std::map<std::pair<Version, LevelId>, std::optional<Error>> failures_;
 };
 

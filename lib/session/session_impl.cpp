@@ -71,8 +71,8 @@ Status SessionImpl::wait_for_slot() {
   if (!freed) return fail(freed.error());
   if (*freed) return {};
   return fail(Code::io,
-              fmt::format("rank {} waited {} s for its head to be done with versions {} to {}", rank_.value,
-                          std::chrono::duration_cast<std::chrono::seconds>(config_.head.wait_limit).count(),
+              fmt::format("rank {} waited {:g} s for its head to be done with versions {} to {}", rank_.value,
+                          std::chrono::duration<double>(config_.head.wait_limit).count(),
                           link_->sealed().begin()->value, link_->sealed().rbegin()->value),
               "take snapshots less often, or raise [head] wait_limit");
 }
@@ -100,10 +100,11 @@ Status SessionImpl::write(Version version, LevelSet levels) {
   return fail(written.error().in(fmt::format("version {} could not be written", version.value)));
 }
 
-// [head] mode = inline: this rank is its node's head, and does the head's work now.
+// [head] mode = inline: this rank is its node's head, and does the head's work now. Other ranks of the node may have
+// sealed the next version already, which waits for this rank's part.
 Status SessionImpl::drain() {
   if (!engine_) return {};
-  auto done = link_->wait_until([&] { return !engine_->busy(); }, std::chrono::milliseconds{0});
+  auto done = link_->wait_until([&] { return !engine_->busy_with(last_version_); }, std::chrono::milliseconds{0});
   return done ? Status{} : fail(done.error());
 }
 

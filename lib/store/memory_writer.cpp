@@ -37,8 +37,8 @@ class MemoryWriter final : public Writer {
   MutableBytes mapping() override { return file_ ? MutableBytes(file_->bytes) : MutableBytes{}; }
 
   Status write(std::uint64_t offset, Bytes bytes) override {
-    if (const auto open = check_open(); !open) return open;
-    const auto grown = grow(offset + bytes.size());
+    if (auto open = check_open(); !open) return open;
+    auto grown = grow(offset + bytes.size());
     if (!grown) return grown;
     pieces(offset, bytes.size(), [&](std::byte* here, std::size_t from, std::size_t count) {
       std::copy_n(bytes.data() + from, count, here);
@@ -47,7 +47,7 @@ class MemoryWriter final : public Writer {
   }
 
   Status read(std::uint64_t offset, MutableBytes into) override {
-    if (const auto open = check_open(); !open) return open;
+    if (auto open = check_open(); !open) return open;
     if (offset > size() || into.size() > size() - offset) {
       return fail(Code::corrupt,
                   fmt::format("{}: has {} bytes; {} at {} were wanted", path(), size(), into.size(), offset));
@@ -59,8 +59,8 @@ class MemoryWriter final : public Writer {
   }
 
   Status commit(std::uint64_t size_bytes, bool /*memory has nothing to sync to*/) override {
-    if (const auto open = check_open(); !open) return open;
-    const auto grown = grow(size_bytes);
+    if (auto open = check_open(); !open) return open;
+    auto grown = grow(size_bytes);
     if (!grown) return grown;
 
     const std::lock_guard guard(state_->mutex);
@@ -89,7 +89,7 @@ class MemoryWriter final : public Writer {
   [[nodiscard]] Status grow(std::uint64_t size_bytes) {
     if (size_bytes <= size()) return {};
     const std::lock_guard guard(state_->mutex);
-    const auto taken = state_->take(size_bytes - size(), path());
+    auto taken = state_->take(size_bytes - size(), path());
     if (taken) tail_.resize(size_bytes - file_->bytes.size());
     return taken;
   }

@@ -55,7 +55,7 @@ Status remove_file(int directory, const std::string& name, Pages pages, const st
     auto opened = open_file(directory, name, O_RDWR, path);
     if (opened) file = std::move(*opened);
     if (file.valid() && try_lock_exclusive(file.get())) {
-      const auto emptied = truncate(file.get(), 0, path);
+      auto emptied = truncate(file.get(), 0, path);
       if (!emptied) return emptied;
     }
   }

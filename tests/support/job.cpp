@@ -1,14 +1,17 @@
 #include "support/job.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
 #include <fstream>
 #include <mutex>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <gtest/gtest.h>
 
 #include "session/session_impl.hpp"
 #include "support/temp_directory.hpp"
@@ -32,19 +35,57 @@ void Job::reshape(std::vector<std::uint32_t> ranks) {
   }
 }
 
+Job::Image Job::image() const {
+  Image image;
+  for (const auto& store : stores_) image.nodes.push_back(image_of(*store));
+  image.global = image_of(*global_);
+  return image;
+}
+
+void Job::put_back(const Image& image) {
+  for (std::size_t node = 0; node < stores_.size(); ++node)
+    test::put_back(*stores_[node], node < image.nodes.size() ? image.nodes[node] : StoreImage{});
+  test::put_back(*global_, image.global);
+}
+
+void Job::lose_global_snapshots() {
+  StoreImage image = image_of(*global_);
+  std::erase_if(image, [](const auto& file) { return file.first.find('/') != std::string::npos; });
+  test::put_back(*global_, image);
+}
+
 void Job::run(const std::function<void(JobSession&)>& application) {
   start(application, false);
-  if (!errors_.empty()) throw Exception(ErrorKind::usage, errors_.begin()->second);
+  if (errors_.empty()) return;
+  // What went wrong, rather than what it did to the others.
+  const auto cause = std::ranges::find_if(
+      errors_, [](const auto& error) { return error.second.find("the job was killed") == std::string::npos; });
+  throw Exception(ErrorKind::usage, cause == errors_.end() ? errors_.begin()->second : cause->second);
 }
 
 void Job::run_and_die(const std::function<void(JobSession&)>& application) { start(application, true); }
 
+void Job::run_well_and_die(const std::function<void(JobSession&)>& application) {
+  std::atomic<std::uint32_t> ended{0};
+  std::atomic<std::uint32_t> size{0};
+  start(
+      [&](JobSession& session) {
+        size = session.size();
+        application(session);
+        ++ended;
+      },
+      true);
+  for (const auto& [rank, text] : errors_) ADD_FAILURE() << "rank " << rank << ": " << text;
+  EXPECT_TRUE(size > 0 && ended == size) << ended << " of " << size << " ranks got to the end; " << open_error_;
+}
+
 void Job::start(const std::function<void(JobSession&)>& application, bool die) {
   errors_.clear();
+  open_error_.clear();
   const TempDirectory directory("/tmp");
   const std::string config = directory.path() + "/job.ini";
   std::ofstream(config) << settings_ << "\n[topology]\nnode_size = " << fmt::format("{}", fmt::join(ranks_, ","))
-                        << "\n[log]\nlevel = error\n";
+                        << "\n[log]\nlevel = " << log_level << "\n";
 
   const std::uint32_t world_size = std::accumulate(ranks_.begin(), ranks_.end(), 0U);
   const ThreadWorld world(world_size);
@@ -54,7 +95,12 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
     const std::scoped_lock lock(mutex);
     errors_.emplace(rank, text);
   };
-  run_cluster(world, [&](Comm& comm) {
+  if (message_faults) message_faults->on_first_failure = [world] { world.kill(); };
+  run_cluster(world, [&](Comm& member) {
+    std::optional<FaultyComm> faulty;
+    if (message_faults) faulty.emplace(member, message_faults);
+    Comm& comm = faulty ? static_cast<Comm&>(*faulty) : member;
+    const std::uint32_t me = comm.rank().value;
     Environment environment{comm,
                             fmt::format("host{}", comm.rank().value),
                             comm.rank().value == 0 ? config : std::string(),
@@ -67,9 +113,13 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
                             },
                             true,
                             failures,
-                            [] { return std::chrono::milliseconds(0); }};
+                            [this, me] { return clock ? clock(me) : std::chrono::milliseconds(0); }};
     auto opened = SessionImpl::open(environment);
     if (!opened) {
+      {
+        const std::scoped_lock lock(mutex);
+        if (open_error_.empty()) open_error_ = opened.error().text();
+      }
       if (!die) note(comm.rank().value, opened.error().text());
       if (die) world.kill();
       return;

@@ -2,6 +2,7 @@
 // outlive the run, as disks outlive a job. Nodes can be lost between runs, stores can be given faults.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,7 +14,10 @@
 #include <cairn/session_base.hpp>
 
 #include "comm/thread_comm.hpp"
+#include "session/pulse.hpp"
 #include "store/memory_store.hpp"
+#include "support/faulty_comm.hpp"
+#include "support/store_image.hpp"
 
 namespace cairn::test {
 
@@ -45,10 +49,23 @@ class Job {
   // Texts of what application ranks threw in the last run, by rank.
   [[nodiscard]] const std::map<std::uint32_t, std::string>& errors() const { return errors_; }
 
+  // The same, for a run in which nothing should go wrong: expects that every rank got to the end of `application`.
+  void run_well_and_die(const std::function<void(JobSession&)>& application);
+
   void lose(std::uint32_t node) { stores_.at(node)->wipe(); }
   [[nodiscard]] MemoryStore& node_store(std::uint32_t node) { return *stores_.at(node); }
   [[nodiscard]] MemoryStore& global_store() { return *global_; }
   [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(ranks_.size()); }
+
+  // All stores as they are between two runs, so that many ways to go on start from the same state.
+  struct Image {
+    std::vector<StoreImage> nodes;
+    StoreImage global;
+  };
+  [[nodiscard]] Image image() const;
+  void put_back(const Image& image);
+  // Loses every snapshot in the global store and keeps the records of runs.
+  void lose_global_snapshots();
 
   // The layout of the next run; stores stay (more nodes get empty stores).
   void reshape(std::vector<std::uint32_t> ranks);
@@ -56,7 +73,12 @@ class Job {
   // What runs see instead of a node's store or of the global one, e.g. a FaultyStore over it.
   std::function<std::shared_ptr<Store>(std::uint32_t node, std::shared_ptr<Store>)> wrap_node;
   std::function<std::shared_ptr<Store>(std::shared_ptr<Store>)> wrap_global;
+  // What a world rank's clock shows; empty: 0 for ever.
+  std::function<std::chrono::milliseconds(std::uint32_t world_rank)> clock;
+  // When set, all ranks and heads communicate under this plan, and the job is killed when it first fails.
+  std::shared_ptr<CommFaultPlan> message_faults;
   FailureTopology failures;
+  std::string log_level = "error";
 
  private:
   void start(const std::function<void(JobSession&)>& application, bool die);
@@ -66,6 +88,7 @@ class Job {
   std::vector<std::shared_ptr<MemoryStore>> stores_;
   std::shared_ptr<MemoryStore> global_;
   std::map<std::uint32_t, std::string> errors_;
+  std::string open_error_;  // the first that a rank or head met in the last run
 };
 
 // Bytes that differ from rank to rank and from version to version, of an odd length that differs too.

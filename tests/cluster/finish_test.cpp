@@ -1,0 +1,243 @@
+// How a run begins and ends: at_end, mode, other runs of the same job, and who acts as head.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/job.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kLevels = "[levels]\nl1 = every 1\nl2 = every 2\nl3 = off\nl4 = every 4\n";
+const std::string kFinished = std::string(kLevels) + "[restart]\nat_end = finished\n";
+const std::string kContinue = std::string(kLevels) + "[restart]\nat_end = continue\n";
+const std::string kRequired = kContinue + "mode = required\n";
+const std::string kFresh = kContinue + "mode = fresh\n";
+
+// Restores, which must give `from`, and takes `count` steps.
+void go(Job& job, std::uint32_t from, std::uint32_t count) {
+  job.run([&](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), from);
+    EXPECT_EQ(session.last_restore().restored, from > 0);
+    steps.advance_by(count);
+  });
+}
+
+TEST(AtEnd, finished_leaves_the_newest_at_L4_and_empty_node_stores_and_the_next_start_is_fresh) {
+  Job job({2, 2, 2}, kFinished);
+  go(job, 0, 5);
+  EXPECT_THAT(contents_of(job.global_store()).versions, testing::ElementsAre(5));
+  for (std::uint32_t node = 0; node < job.nodes(); ++node) {
+    EXPECT_THAT(contents_of(job.node_store(node)).versions, testing::IsEmpty()) << "node " << node;
+    EXPECT_EQ(job.node_store(node).free_bytes().value(), MemoryStore::kUnbounded) << "node " << node;
+  }
+  go(job, 0, 2);
+  go(job, 0, 1);
+}
+
+TEST(AtEnd, finished_is_told_at_the_next_start) {
+  Job job({2, 2}, kFinished);
+  go(job, 0, 1);
+  job.log_level = "info";
+  testing::internal::CaptureStderr();
+  go(job, 0, 1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("finished; starting fresh"));
+}
+
+TEST(AtEnd, continue_leaves_the_newest_at_L4_and_the_next_start_goes_on) {
+  Job job({2, 2, 2}, kContinue);
+  go(job, 0, 5);
+  EXPECT_THAT(contents_of(job.global_store()).versions, testing::ElementsAre(5));
+  go(job, 5, 1);
+  for (std::uint32_t node = 0; node < job.nodes(); ++node) job.lose(node);
+  go(job, 6, 1);
+}
+
+TEST(AtEnd, without_finalize_the_chain_goes_on) {
+  Job job({2, 2, 2}, kFinished);
+  job.run_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(3);
+    session.wait(LevelId::local);
+  });
+  go(job, 3, 0);
+  go(job, 0, 0);
+}
+
+TEST(Mode, required_refuses_to_start_without_a_snapshot) {
+  Job job({2, 2}, kRequired);
+  const std::string told = thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); });
+  EXPECT_FALSE(told.empty());
+  bool named = false;
+  for (const auto& [rank, text] : job.errors()) named |= text.find("mode = required") != std::string::npos;
+  EXPECT_TRUE(named) << told;
+}
+
+TEST(Mode, required_goes_on_from_a_snapshot) {
+  Job job({2, 2}, kContinue);
+  go(job, 0, 3);
+  job.configure(kRequired);
+  go(job, 3, 1);
+}
+
+TEST(Mode, fresh_starts_anew_and_nothing_behind_it_is_looked_at_again) {
+  Job job({2, 2}, kContinue);
+  go(job, 0, 3);
+  job.configure(kFresh);
+  go(job, 0, 1);
+  job.configure(kContinue);
+  go(job, 1, 1);
+}
+
+TEST(Mode, fresh_without_a_snapshot_of_its_own_is_fresh_at_the_next_start_too) {
+  Job job({2, 2}, kContinue);
+  go(job, 0, 3);
+  job.configure(kFresh);
+  go(job, 0, 0);
+  job.configure(kContinue);
+  go(job, 0, 1);
+  go(job, 1, 0);
+}
+
+TEST(Mode, fresh_still_lets_the_run_return_to_its_own_snapshots) {
+  Job job({2, 2}, kContinue);
+  go(job, 0, 3);
+  job.configure(kFresh);
+  job.run([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 0U);
+    steps.advance_by(2);
+    session.wait(LevelId::local);
+    steps.compute();
+    EXPECT_EQ(steps.restore(), 2U);
+  });
+}
+
+TEST(Restore, within_a_run_returns_to_its_newest_safe_snapshot) {
+  Job job({3, 3, 3}, kContinue);
+  job.run([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(3);
+    session.wait(LevelId::local);
+    steps.compute();
+    steps.compute();
+    EXPECT_EQ(steps.restore(), 3U);
+    EXPECT_EQ(steps.advance(), 4U);
+  });
+  go(job, 4, 0);
+}
+
+// A second run of the job, on nodes of its own, over the same global store.
+void start_elsewhere(Job& first) {
+  Job other({2, 2}, kContinue);
+  other.wrap_global = [&](std::shared_ptr<Store>) {
+    return std::shared_ptr<Store>(&first.global_store(), [](Store*) {});
+  };
+  other.run([](JobSession&) {});
+}
+
+TEST(AnotherRun, on_the_same_global_store_takes_over_and_the_first_one_is_told) {
+  Job job({2, 2}, kContinue);
+  job.run_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance();
+    session.wait(LevelId::local);
+    if (session.rank() == 0) start_elsewhere(job);
+    // The other rank waits for the first here: L1 of version 2 needs both.
+    const std::string told =
+        thrown_by([&] { steps.advance_to(LevelId::global); }, [&] { session.wait(LevelId::global); });
+    EXPECT_THAT(told, AllOf(HasSubstr("another run took over"), HasSubstr("global store"), HasSubstr("run-00000002")));
+    EXPECT_EQ(session.safe_version(LevelId::global), 0U);
+  });
+  EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
+  EXPECT_THAT(contents_of(job.global_store()).versions, testing::IsEmpty());
+}
+
+TEST(AnotherRun, on_the_same_node_stores_is_refused_while_the_first_one_runs) {
+  Job job({2, 2}, kContinue);
+  job.run([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance();
+    if (session.rank() == 0) {
+      Job other({2, 2}, kContinue);
+      other.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store>) {
+        return std::shared_ptr<Store>(&job.node_store(node), [](Store*) {});
+      };
+      EXPECT_THAT(thrown_by([&] { other.run([](JobSession&) {}); }),
+                  AllOf(HasSubstr("store of node"), HasSubstr("locked")));
+    }
+    EXPECT_EQ(thrown_by([&] { steps.advance(); }), "");
+  });
+  go(job, 2, 0);
+}
+
+class HeadModes : public testing::TestWithParam<const char*> {};
+
+TEST_P(HeadModes, take_snapshots_survive_a_lost_node_and_go_on) {
+  const std::string head = std::string("[head]\nmode = ") + GetParam() + "\n";
+  Job job({3, 2, 4}, head + kContinue);
+  job.run_and_die([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 0U);
+    steps.advance_by(4);
+    steps.wait_for_all();
+    EXPECT_EQ(session.safe_version(LevelId::local), 4U);
+    EXPECT_EQ(session.safe_version(LevelId::partner), 4U);
+    EXPECT_EQ(session.safe_version(LevelId::global), 4U);
+  });
+  ASSERT_TRUE(job.errors().empty()) << job.errors().begin()->second;
+  job.lose(2);
+  go(job, 4, 3);
+  go(job, 7, 1);
+}
+
+TEST_P(HeadModes, report_background_errors_and_full_stores) {
+  const std::string head = std::string("[head]\nmode = ") + GetParam() + "\n";
+  Job job({2, 2, 2}, head + kContinue);
+  const auto tight = std::make_shared<MemoryStore>(600'000, "the tight store");
+  job.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    return node == 1 ? std::shared_ptr<Store>(tight) : store;
+  };
+  job.run_and_die([](JobSession& session) {
+    Steps steps(session);
+    std::vector<char> ballast;
+    session.protect("ballast", ballast);
+    steps.restore();
+    steps.advance();
+    // One byte too many for the store of node 1, whose ranks are the middle ones.
+    const bool too_big = session.rank() >= session.size() / 3 && session.rank() < 2 * session.size() / 3;
+    if (too_big) ballast.resize(1'000'000);
+    const std::string told = thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::local); });
+    EXPECT_THAT(told, HasSubstr("version 2"));
+    ballast.clear();
+    EXPECT_EQ(steps.advance(), 3U);
+    session.wait(LevelId::local);
+    session.finalize();
+  });
+  EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
+  job.run([](JobSession& session) {
+    Steps steps(session);
+    std::vector<char> ballast(1);
+    session.protect("ballast", ballast);
+    EXPECT_EQ(steps.restore(), 3U);
+    EXPECT_TRUE(ballast.empty());
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(all, HeadModes, testing::Values("rank", "thread", "inline"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace cairn::test

@@ -1,0 +1,302 @@
+// A job that comes back in another shape, another life, or as another program.
+#include <mutex>
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "format/manifest.hpp"
+#include "store/names.hpp"
+#include "support/hooked_store.hpp"
+#include "support/job.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+// Levels by a digit each: which are due at every snapshot.
+std::string settings(const std::string& levels, std::uint32_t parity = 1) {
+  const auto due = [&](char level) { return levels.find(level) == std::string::npos ? "off" : "every 1"; };
+  return fmt::format(
+      "[levels]\nl1 = every 1\nl2 = {}\nl3 = {}\nl4 = {}\n[erasure]\nparity = {}\n[restart]\nat_end = continue\n",
+      due('2'), due('3'), due('4'), parity);
+}
+
+void compute_and_die(Job& job, std::uint32_t steps_to_take) {
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(steps_to_take);
+    steps.wait_for_all();
+  });
+}
+
+void expect_step(Job& job, std::uint32_t step) {
+  job.run_well_and_die([&](JobSession& session) { EXPECT_EQ(Steps(session).restore(), step); });
+}
+
+// Layouts that a node's newest manifest knows.
+std::vector<Layout> layouts_on(const MemoryStore& store) {
+  std::vector<Layout> layouts;
+  const auto entries = store.list(DirName{});
+  if (!entries) return layouts;
+  for (const Entry& entry : *entries) {
+    const auto manifest = read_node_manifest(store, DirName{entry.name});
+    if (!manifest) continue;
+    layouts.clear();
+    for (const Holding& holding : manifest->holdings) layouts.push_back(holding.layout);
+  }
+  return layouts;
+}
+
+// 8 compute ranks and a head a node, in several shapes.
+const std::vector<std::vector<std::uint32_t>> kShapes = {{5, 4, 2}, {2, 2, 2, 2, 2, 2, 2, 2}, {2, 2, 7}, {5, 5}};
+
+TEST(Migration, ranks_find_their_shards_wherever_they_start) {
+  for (const auto& shape : kShapes) {
+    SCOPED_TRACE(fmt::format("{} nodes", shape.size()));
+    Job job({3, 3, 3, 3}, settings("23"));
+    compute_and_die(job, 3);
+    job.reshape(shape);
+    // Where there are fewer nodes, the stores of the others are not seen.
+    for (auto node = static_cast<std::uint32_t>(shape.size()); node < 4; ++node) job.lose(node);
+    if (shape.size() == 2) {
+      job.run_well_and_die([](JobSession& session) {
+        const std::string text = thrown_by([&] { Steps(session).restore(); });
+        EXPECT_NE(text.find("version 3"), std::string::npos) << text;
+        EXPECT_NE(text.find("nodes 2, 3 lost"), std::string::npos) << text;
+      });
+      continue;
+    }
+    expect_step(job, 3);
+  }
+}
+
+TEST(Migration, rebuilds_redundancy_for_the_new_shape_and_drops_the_old) {
+  for (const char* level : {"2", "3"}) {
+    for (std::uint32_t lost = 0; lost < 3; ++lost) {
+      SCOPED_TRACE(testing::Message() << "L" << level << ", node " << lost << " lost after migration");
+      Job job({3, 3, 3, 3}, settings(level));
+      compute_and_die(job, 2);
+      job.reshape({5, 4, 2});
+      job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
+      job.lose_global_snapshots();
+      for (std::uint32_t node = 0; node < 3; ++node) {
+        const auto layouts = layouts_on(job.node_store(node));
+        ASSERT_EQ(layouts.size(), 1U) << "node " << node;
+        EXPECT_EQ(layouts.front().nodes, 3U);
+        const std::string today = names::hex(layouts.front().id());
+        for (const auto& [path, bytes] : image_of(job.node_store(node))) {
+          if (path.find("v00000002") != 0 || path.ends_with(".shard") || path.ends_with(".json")) continue;
+          EXPECT_NE(path.find(today), std::string::npos) << path << " on node " << node;
+        }
+      }
+      job.lose(lost);
+      expect_step(job, 2);
+    }
+  }
+}
+
+// A job killed while it rebuilds in the new shape has the old redundancy, the new, or both.
+TEST(Migration, cut_short_loses_nothing_that_was_protected) {
+  Job job({3, 3, 3, 3}, settings("23"));
+  compute_and_die(job, 2);
+  const Job::Image image = job.image();
+  for (std::uint32_t lost = 0; lost < 4; ++lost) {
+    for (int turn = 0; turn < 3; ++turn) {
+      SCOPED_TRACE(testing::Message() << "node " << lost << " lost, turn " << turn);
+      job.put_back(image);
+      job.reshape({5, 4, 2});
+      expect_step(job, 2);  // killed as soon as the last rank is restored
+      job.lose(lost);
+      job.reshape({3, 3, 3, 3});
+      expect_step(job, 2);
+    }
+  }
+}
+
+// What cannot be built in the new shape is an error that is told, and what there was in the old one stays.
+TEST(Migration, keeps_the_old_redundancy_when_the_new_cannot_be_built) {
+  for (const std::string level : {"2", "3"}) {
+    Job job({3, 3, 3, 3}, settings(level));
+    compute_and_die(job, 2);
+    job.reshape({2, 4, 3, 3});
+    job.wrap_node = [](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+      if (node != 1) return store;
+      return std::make_shared<HookedStore>(store, [](const HookedStore::Operation& operation) -> Status {
+        const bool redundant = names::parse_copy(operation.path.substr(operation.path.find('/') + 1)) ||
+                               names::parse_parity(operation.path.substr(operation.path.find('/') + 1));
+        if (!redundant || operation.kind != HookedStore::Operation::Kind::create) return {};
+        return fail(Code::no_space, operation.path + ": the store is full");
+      });
+    };
+    EXPECT_NE(thrown_by([&] {
+                job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
+              }).find("did not reach L" + level),
+              std::string::npos);
+    job.wrap_node = {};
+    job.lose_global_snapshots();
+    job.reshape({3, 3, 3, 3});
+    job.lose(2);
+    expect_step(job, 2);
+  }
+}
+
+TEST(Migration, goes_on_and_on_from_shape_to_shape) {
+  Job job({3, 3, 3, 3}, settings("23"));
+  std::uint32_t step = 0;
+  for (const std::vector<std::uint32_t>& shape :
+       {std::vector<std::uint32_t>{3, 3, 3, 3}, {5, 4, 2}, {3, 3, 3, 3}, {2, 2, 4, 4}, {3, 3, 3, 3}}) {
+    job.reshape(shape);
+    job.lose(step % 3);
+    job.run([&](JobSession& session) {
+      Steps steps(session);
+      EXPECT_EQ(steps.restore(), step);
+      steps.advance_by(2);
+      steps.wait_for_all();
+    });
+    step += 2;
+  }
+}
+
+TEST(Mismatch, of_the_number_of_ranks_is_refused_with_both) {
+  Job job({3, 3}, settings("23"));
+  compute_and_die(job, 2);
+  job.reshape({3, 4});
+  job.run_well_and_die([](JobSession& session) {
+    try {
+      session.restore();
+      ADD_FAILURE() << "restored with another number of ranks";
+    } catch (const Exception& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::mismatch);
+      EXPECT_NE(std::string(error.what()).find("version 2 was written by 4 ranks (0 to 3); this job has 5 (0 to 4)"),
+                std::string::npos)
+          << error.what();
+    }
+  });
+}
+
+TEST(Mismatch, of_the_number_of_ranks_is_refused_from_the_global_store_too) {
+  Job job({3, 3}, settings("234"));
+  compute_and_die(job, 2);
+  job.lose(0);
+  job.lose(1);
+  job.reshape({2, 2, 2});
+  job.run_well_and_die([](JobSession& session) {
+    const std::string text = thrown_by([&] { session.restore(); });
+    EXPECT_NE(text.find("was written by 4 ranks (0 to 3); this job has 3 (0 to 2)"), std::string::npos) << text;
+  });
+}
+
+TEST(Mismatch, of_names_or_types_is_refused_with_both_lists) {
+  Job job({2, 2}, settings("23"));
+  compute_and_die(job, 1);
+  const Job::Image image = job.image();
+  const auto refusal = [&](const std::function<void(JobSession&)>& protect) {
+    job.put_back(image);
+    job.run_well_and_die([&](JobSession& session) {
+      protect(session);
+      const std::string text = thrown_by([&] { session.restore(); });
+      // On every rank: the lists, or which rank it was.
+      EXPECT_NE(text.find("do not match the snapshot: protected are "), std::string::npos) << text;
+      EXPECT_NE(text.find("the snapshot has "), std::string::npos) << text;
+      EXPECT_NE(text.find("state"), std::string::npos) << text;
+      EXPECT_NE(text.find("velocity"), std::string::npos) << text;
+    });
+  };
+  std::vector<double> doubles;
+  std::vector<float> floats;
+  std::uint32_t step = 0;
+  refusal([&](JobSession& session) {  // another name
+    session.protect("velocity", doubles);
+    session.protect("step", step);
+  });
+  refusal([&](JobSession& session) {  // one too many
+    session.protect("state", doubles);
+    session.protect("step", step);
+    session.protect("velocity", floats);
+  });
+  refusal([&](JobSession& session) {  // one missing, one of another type
+    session.protect("state", floats);
+    session.protect("velocity", doubles);
+  });
+}
+
+TEST(Mismatch, leaves_the_snapshot_for_who_protects_what_is_in_it) {
+  Job job({2, 2}, settings("23"));
+  compute_and_die(job, 3);
+  job.run_well_and_die([](JobSession& session) {
+    std::vector<float> state;
+    session.protect("state", state);
+    EXPECT_THROW(session.restore(), Exception);
+    EXPECT_THROW(session.snapshot(), Exception);
+  });
+  expect_step(job, 3);
+}
+
+// Two lives that gave their snapshots the same numbers: half of the stores of the first come back beside half of the
+// second's.
+class TwoLives : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kOther = 1000;  // steps of the second life start here
+
+  static std::uint32_t step_of(JobSession& session) {
+    Steps steps(session);
+    return steps.restore();
+  }
+
+  void live_twice(Job& job) {
+    compute_and_die(job, 4);
+    const Job::Image first = job.image();
+    for (std::uint32_t node = 0; node < 4; ++node) job.lose(node);
+    job.global_store().wipe();
+    job.run_well_and_die([](JobSession& session) {
+      std::uint32_t step = 0;
+      std::vector<double> state;
+      session.protect("state", state);
+      session.protect("step", step);
+      EXPECT_FALSE(session.restore().restored);
+      for (std::uint32_t version = 1; version <= 4; ++version) {
+        step = kOther + version;
+        state = sample_state(session.rank(), step);
+        EXPECT_EQ(session.snapshot(), version);
+      }
+      for (const LevelId level : kEveryLevel) session.wait(level);
+    });
+    for (const std::uint32_t node : {2U, 3U}) put_back(job.node_store(node), first.nodes[node]);
+  }
+};
+
+TEST_F(TwoLives, are_never_mixed_and_refused_when_neither_is_whole) {
+  Job job({2, 2, 2, 2}, settings("23"));
+  live_twice(job);
+  job.run_well_and_die([](JobSession& session) {
+    const std::string text = thrown_by([&] { step_of(session); });
+    EXPECT_NE(text.find("version 4"), std::string::npos) << text;
+    EXPECT_NE(text.find("nodes 2, 3 lost"), std::string::npos) << text;
+    EXPECT_NE(text.find("nodes 0, 1 lost"), std::string::npos) << text;
+  });
+}
+
+TEST_F(TwoLives, are_never_mixed_when_one_of_them_is_whole) {
+  Job job({2, 2, 2, 2}, settings("234"));
+  live_twice(job);
+  job.run_well_and_die([](JobSession& session) { EXPECT_EQ(step_of(session), kOther + 4); });
+}
+
+// With two nodes of parity either life is whole, and nothing says which is meant; all ranks go on from the same.
+TEST_F(TwoLives, are_never_mixed_when_both_are_whole) {
+  Job job({2, 2, 2, 2}, settings("3", 2));
+  live_twice(job);
+  std::mutex mutex;
+  std::set<std::uint32_t> steps;
+  job.run_well_and_die([&](JobSession& session) {
+    const std::uint32_t step = step_of(session);
+    const std::scoped_lock lock(mutex);
+    steps.insert(step);
+  });
+  EXPECT_TRUE(steps == std::set<std::uint32_t>{4} || steps == std::set<std::uint32_t>{kOther + 4});
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -1,0 +1,114 @@
+// The planner by itself: which snapshot it chooses, what it refuses, and what it never mixes.
+#include <gtest/gtest.h>
+
+#include "engine/plan.hpp"
+#include "support/head_cluster.hpp"
+
+namespace cairn::test {
+namespace {
+
+constexpr Identity snapshot_of(std::uint32_t incarnation, std::uint32_t version, std::uint64_t run) {
+  return {{incarnation}, {version}, {run}};
+}
+
+Layout two_ranks_a_node(std::uint32_t nodes) {
+  Layout layout = layout_of_ranks(std::vector<std::uint32_t>(nodes, 2));
+  layout.copies = nodes > 1 ? 1 : 0;
+  return layout;
+}
+
+Inventory empty_inventory(const Layout& layout) {
+  Inventory inventory;
+  inventory.by_head.resize(layout.nodes);
+  inventory.layouts[layout.id()] = layout;
+  return inventory;
+}
+
+void add(Inventory& inventory, const Layout& layout, std::uint32_t node, const Identity& snapshot, bool partner) {
+  inventory.by_head[node].push_back({snapshot, layout.id(), NodeId{node}, true, partner, false, 0});
+}
+
+Result<Plan> plan(const Inventory& inventory, const Layout& today, std::uint32_t not_before = 0) {
+  return make_plan({inventory, today, Incarnation{not_before}, {}, {}, {}});
+}
+
+TEST(Plan, prefers_the_highest_incarnation_then_the_highest_version) {
+  const Layout layout = two_ranks_a_node(2);
+  Inventory inventory = empty_inventory(layout);
+  for (const Identity& one : {snapshot_of(1, 9, 5), snapshot_of(2, 3, 6), snapshot_of(2, 4, 6)}) {
+    for (std::uint32_t node = 0; node < 2; ++node) add(inventory, layout, node, one, false);
+  }
+  const auto made = plan(inventory, layout);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->snapshot, snapshot_of(2, 4, 6));
+}
+
+TEST(Plan, never_mixes_two_lives_that_gave_the_same_number) {
+  const Layout layout = two_ranks_a_node(2);
+  Inventory inventory = empty_inventory(layout);
+  add(inventory, layout, 0, snapshot_of(1, 7, 0xa), false);
+  add(inventory, layout, 1, snapshot_of(1, 7, 0xb), false);
+  const auto refused = plan(inventory, layout);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::unrecoverable);
+  EXPECT_NE(refused.error().message.find("version 7: no source for ranks 0, 1, node 0 lost"), std::string::npos)
+      << refused.error().text();
+  EXPECT_NE(refused.error().message.find("version 7: no source for ranks 2, 3, node 1 lost"), std::string::npos);
+}
+
+TEST(Plan, never_looks_behind_the_newest_fresh_start) {
+  const Layout layout = two_ranks_a_node(2);
+  Inventory inventory = empty_inventory(layout);
+  for (std::uint32_t node = 0; node < 2; ++node) add(inventory, layout, node, snapshot_of(1, 9, 5), false);
+  const auto nothing = plan(inventory, layout, 2);
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, Code::not_found);
+  add(inventory, layout, 0, snapshot_of(2, 1, 6), false);
+  const auto refused = plan(inventory, layout, 2);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::unrecoverable);
+  EXPECT_EQ(refused.error().message.find("version 9"), std::string::npos) << refused.error().text();
+}
+
+TEST(Plan, falls_back_to_an_older_snapshot_that_is_whole) {
+  const Layout layout = two_ranks_a_node(3);
+  Inventory inventory = empty_inventory(layout);
+  for (const std::uint32_t node : {0U, 2U}) {
+    add(inventory, layout, node, snapshot_of(1, 5, 1), false);
+    add(inventory, layout, node, snapshot_of(1, 4, 1), true);
+  }
+  const auto made = plan(inventory, layout);
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_EQ(made->snapshot, snapshot_of(1, 4, 1));
+  EXPECT_EQ(made->lost_nodes, std::vector<NodeId>{NodeId{1}});
+  EXPECT_EQ(made->deliveries[2].holder, Peer{2});
+  EXPECT_EQ(made->deliveries[3].level, LevelId::partner);
+}
+
+TEST(Plan, refuses_another_number_of_ranks_with_both) {
+  const Layout layout = two_ranks_a_node(2);
+  Inventory inventory = empty_inventory(layout);
+  for (std::uint32_t node = 0; node < 2; ++node) add(inventory, layout, node, snapshot_of(1, 3, 1), false);
+  const auto refused = plan(inventory, two_ranks_a_node(3));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::mismatch);
+  EXPECT_EQ(refused.error().message, "version 3 was written by 4 ranks (0 to 3); this job has 6 (0 to 5)");
+}
+
+TEST(Plan, sources_shards_wherever_their_ranks_have_moved) {
+  const Layout layout = two_ranks_a_node(2);
+  Inventory inventory = empty_inventory(layout);
+  for (std::uint32_t node = 0; node < 2; ++node) add(inventory, layout, node, snapshot_of(1, 3, 1), true);
+  const Layout today = layout_of_ranks({1, 3});
+  inventory.layouts[today.id()] = today;
+  const auto made = plan(inventory, today);
+  ASSERT_TRUE(made) << made.error().text();
+  // Rank 1 has moved to node 1, where its copy lies already.
+  EXPECT_EQ(made->deliveries[0].level, LevelId::local);
+  EXPECT_EQ(made->deliveries[1].to, Peer{1});
+  EXPECT_EQ(made->deliveries[1].holder, Peer{1});
+  EXPECT_EQ(made->deliveries[1].level, LevelId::partner);
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -1,0 +1,316 @@
+// Regions as an application sees them: everything that can be protected comes back as it was.
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/job.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kSettings =
+    "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n";
+
+using Body = std::function<void(JobSession&)>;
+
+// One run that ends after `first`, and the next one.
+void run_twice(const Body& first, const Body& second) {
+  Job job({2, 2}, kSettings);
+  job.run(first);
+  job.run(second);
+}
+
+TEST(Regions, containers_come_back_with_the_length_that_they_had) {
+  run_twice(
+      [](JobSession& session) {
+        std::vector<std::int16_t> numbers{1, 2, 3};
+        std::string text = "a cairn";
+        std::vector<float> empty;
+        session.protect("numbers", numbers);
+        session.protect("text", text);
+        session.protect("empty", empty);
+        numbers.push_back(static_cast<std::int16_t>(session.rank()));
+        session.snapshot();
+      },
+      [](JobSession& session) {
+        std::vector<std::int16_t> numbers(100, 7);
+        std::string text;
+        std::vector<float> empty(3, 1.0F);
+        session.protect("numbers", numbers);
+        session.protect("text", text);
+        session.protect("empty", empty);
+        EXPECT_TRUE(session.restore().restored);
+        EXPECT_THAT(numbers, testing::ElementsAre(1, 2, 3, static_cast<std::int16_t>(session.rank())));
+        EXPECT_EQ(text, "a cairn");
+        EXPECT_TRUE(empty.empty());
+      });
+}
+
+enum class Phase : std::uint8_t { cold, warm };
+struct Particle {
+  double x, y;
+  std::int32_t charge;
+  std::int32_t id;
+  friend bool operator==(const Particle&, const Particle&) = default;
+};
+
+TEST(Regions, scalars_enums_structs_and_arrays_come_back) {
+  const Particle particle{1.5, -2.5, -1, 42};
+  run_twice(
+      [&](JobSession& session) {
+        bool flag = true;
+        std::uint64_t large = ~0ULL - session.rank();
+        Phase phase = Phase::warm;
+        Particle one = particle;
+        std::array<double, 3> place{1, 2, 3};
+        std::vector<Particle> many(5, particle);
+        session.protect("flag", flag);
+        session.protect("large", large);
+        session.protect("phase", phase);
+        session.protect("one", one);
+        session.protect("place", place);
+        session.protect("many", many);
+        session.snapshot();
+      },
+      [&](JobSession& session) {
+        bool flag = false;
+        std::uint64_t large = 0;
+        Phase phase = Phase::cold;
+        Particle one{};
+        std::array<double, 3> place{};
+        std::vector<Particle> many;
+        session.protect("flag", flag);
+        session.protect("large", large);
+        session.protect("phase", phase);
+        session.protect("one", one);
+        session.protect("place", place);
+        session.protect("many", many);
+        session.restore();
+        EXPECT_TRUE(flag);
+        EXPECT_EQ(large, ~0ULL - session.rank());
+        EXPECT_EQ(phase, Phase::warm);
+        EXPECT_EQ(one, particle);
+        EXPECT_EQ(place, (std::array<double, 3>{1, 2, 3}));
+        EXPECT_EQ(many, std::vector<Particle>(5, particle));
+      });
+}
+
+TEST(Regions, arrays_behind_pointers_come_back_with_their_shape) {
+  run_twice(
+      [](JobSession& session) {
+        std::vector<std::int32_t> plate(12);
+        for (int i = 0; i < 12; ++i) plate[static_cast<std::size_t>(i)] = i * i;
+        double line[4] = {1, 2, 3, 4};
+        session.protect("plate", plate.data(), std::vector<std::uint64_t>{3, 4});
+        session.protect("line", line, 4);
+        session.snapshot();
+      },
+      [](JobSession& session) {
+        std::vector<std::int32_t> plate(12);
+        double line[4] = {};
+        session.protect("plate", plate.data(), std::vector<std::uint64_t>{4, 3});
+        session.protect("line", line, 4);
+        EXPECT_THAT(thrown_by([&] { session.restore(); }), AllOf(HasSubstr("plate int32[3][4]"), HasSubstr("[4][3]")));
+        session.protect("plate", plate.data(), std::vector<std::uint64_t>{3, 4});
+        session.restore();
+        EXPECT_EQ(plate[11], 121);
+        EXPECT_EQ(line[3], 4.0);
+      });
+}
+
+TEST(Regions, a_region_protected_again_is_replaced) {
+  run_twice(
+      [](JobSession& session) {
+        std::vector<int> old{1};
+        std::vector<int> now{2, 3};
+        session.protect("it", old);
+        session.snapshot();
+        session.protect("it", now);
+        session.snapshot();
+      },
+      [](JobSession& session) {
+        std::vector<int> it;
+        session.protect("it", it);
+        session.restore();
+        EXPECT_THAT(it, testing::ElementsAre(2, 3));
+      });
+}
+
+TEST(Regions, an_unprotected_region_is_not_kept) {
+  run_twice(
+      [](JobSession& session) {
+        int a = 1;
+        int b = 2;
+        session.protect("a", a);
+        session.protect("b", b);
+        session.unprotect("a");
+        EXPECT_THAT(thrown_by([&] { session.unprotect("a"); }),
+                    AllOf(HasSubstr("no region is named \"a\""), HasSubstr("b int32")));
+        session.snapshot();
+      },
+      [](JobSession& session) {
+        int a = 0;
+        int b = 0;
+        session.protect("a", a);
+        session.protect("b", b);
+        EXPECT_THAT(thrown_by([&] { session.restore(); }),
+                    AllOf(HasSubstr("protected are a int32, b int32"), HasSubstr("the snapshot has b int32")));
+        session.unprotect("a");
+        session.restore();
+        EXPECT_EQ(b, 2);
+      });
+}
+
+TEST(Regions, after_a_failed_restore_snapshots_are_refused_until_one_succeeds) {
+  run_twice(
+      [](JobSession& session) {
+        int a = 1;
+        session.protect("a", a);
+        session.snapshot();
+      },
+      [](JobSession& session) {
+        double a = 0;
+        int right = 0;
+        session.protect("a", a);
+        try {
+          session.restore();
+          ADD_FAILURE() << "another type was accepted";
+        } catch (const Exception& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::mismatch) << error.what();
+        }
+        EXPECT_THAT(thrown_by([&] { session.snapshot(); }), HasSubstr("a restore failed"));
+        session.protect("a", right);
+        session.restore();
+        EXPECT_EQ(right, 1);
+        EXPECT_EQ(thrown_by([&] { session.snapshot(); }), "");
+      });
+}
+
+TEST(Regions, a_mismatch_on_one_rank_is_a_mismatch_on_all) {
+  run_twice(
+      [](JobSession& session) {
+        int a = 1;
+        session.protect("a", a);
+        session.snapshot();
+      },
+      [](JobSession& session) {
+        int a = 0;
+        session.protect(session.rank() == 1 ? "another name" : "a", a);
+        EXPECT_THAT(thrown_by([&] { session.restore(); }), AllOf(HasSubstr("rank 1"), HasSubstr("another name")));
+      });
+}
+
+TEST(Regions, one_can_be_restored_by_name_and_the_others_stay) {
+  Job job({2, 2}, kSettings);
+  job.run([](JobSession& session) {
+    std::vector<int> a{1};
+    int b = 2;
+    session.protect("a", a);
+    session.protect("b", b);
+    session.snapshot();
+    session.wait(LevelId::local);
+    a = {7, 8};
+    b = 9;
+    session.restore("a");
+    EXPECT_THAT(a, testing::ElementsAre(1));
+    EXPECT_EQ(b, 9);
+    EXPECT_THAT(thrown_by([&] { session.restore("c"); }), HasSubstr("region \"c\" does not match"));
+    EXPECT_THAT(thrown_by([&] { session.restore(""); }), HasSubstr("name of the region is empty"));
+    session.restore();
+    EXPECT_EQ(b, 2);
+  });
+}
+
+TEST(Regions, may_differ_from_rank_to_rank) {
+  const auto protect = [](JobSession& session, std::map<std::string, std::vector<double>>& fields) {
+    for (std::uint32_t i = 0; i <= session.rank(); ++i)
+      session.protect("field" + std::to_string(i), fields["f" + std::to_string(i)]);
+  };
+  run_twice(
+      [&](JobSession& session) {
+        std::map<std::string, std::vector<double>> fields;
+        protect(session, fields);
+        for (auto& [name, field] : fields) field = sample_state(session.rank(), name.back());
+        session.snapshot();
+      },
+      [&](JobSession& session) {
+        std::map<std::string, std::vector<double>> fields;
+        protect(session, fields);
+        session.restore();
+        EXPECT_EQ(fields.size(), session.rank() + 1);
+        for (auto& [name, field] : fields) EXPECT_EQ(field, sample_state(session.rank(), name.back())) << name;
+      });
+}
+
+TEST(Regions, a_job_without_any_has_snapshots_too) {
+  run_twice([](JobSession& session) { EXPECT_EQ(session.snapshot(), 1U); },
+            [](JobSession& session) { EXPECT_TRUE(session.restore().restored); });
+}
+
+TEST(Regions, a_null_pointer_is_an_error_that_names_the_region) {
+  Job job({2, 2}, kSettings);
+  job.run_and_die([](JobSession& session) {
+    double* nothing = nullptr;
+    session.protect("nothing", nothing, 0);
+    EXPECT_EQ(session.snapshot(), 1U);
+    session.wait(LevelId::local);
+    session.protect("nothing", nothing, 3);
+    EXPECT_THAT(thrown_by([&] { session.snapshot(); }),
+                AllOf(HasSubstr("\"nothing\""), HasSubstr("float64[3]"), HasSubstr("null pointer")));
+  });
+  EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
+}
+
+TEST(Regions, names_are_checked) {
+  Job job({2}, "[levels]\nl2 = off\nl3 = off\nl4 = off\n");
+  job.run([](JobSession& session) {
+    int a = 0;
+    for (const std::string& name :
+         {std::string(), std::string("a/b"), std::string("."), std::string("a\nb"), std::string(256, 'x')}) {
+      EXPECT_THAT(thrown_by([&] { session.protect(name, a); }), HasSubstr("name")) << name;
+    }
+    EXPECT_EQ(thrown_by([&] { session.protect(std::string(255, 'x'), a); }), "");
+    EXPECT_EQ(thrown_by([&] { session.protect("Temperatur der Platte, °C", a); }), "");
+  });
+}
+
+TEST(Regions, a_container_in_a_global_array_must_hold_whole_rows) {
+  Job job({2, 2}, kSettings);
+  job.run_and_die([](JobSession& session) {
+    std::vector<double> rows(10);
+    session.protect("rows", rows, GlobalPlace{{8, 5}, {2 * session.rank(), 0}});
+    EXPECT_EQ(session.snapshot(), 1U);
+    session.wait(LevelId::local);
+    rows.resize(11);
+    EXPECT_THAT(thrown_by([&] { session.snapshot(); }),
+                AllOf(HasSubstr("\"rows\" has 11 elements"), HasSubstr("rows of 5")));
+  });
+  EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
+}
+
+TEST(Calls, after_finalize_are_errors_that_say_so) {
+  Job job({2, 2}, kSettings);
+  job.run_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    session.finalize();
+    EXPECT_THAT(thrown_by([&] { session.snapshot(); }), HasSubstr("snapshot was called after finalize"));
+    EXPECT_THAT(thrown_by([&] { session.restore(); }), HasSubstr("restore was called after finalize"));
+    EXPECT_THAT(thrown_by([&] { session.wait(LevelId::local); }), HasSubstr("wait was called after finalize"));
+    EXPECT_THAT(thrown_by([&] { session.finalize(); }), HasSubstr("finalize was called after finalize"));
+  });
+  EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
+}
+
+}  // namespace
+}  // namespace cairn::test

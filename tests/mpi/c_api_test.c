@@ -1,0 +1,209 @@
+/* The C API over real ranks, from C. Two runs on 4 ranks: `c_api_test first DIRECTORY` starts anew and takes snapshots,
+ * `c_api_test second DIRECTORY` goes on from them. Heads do nothing but serve. */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cairn/cairn.h>
+
+enum { kCells = 1000, kRows = 3, kCols = 4 };
+
+typedef struct {
+  double x;
+  int32_t id;
+} Particle;
+
+typedef struct {
+  double plate[kCells];
+  int32_t table[kRows][kCols];
+  Particle particles[2];
+  int32_t step;
+  int32_t scratch;
+} State;
+
+/* Ends the job, since the other ranks would wait. */
+static void check(int good, int line, const char* text) {
+  if (good) return;
+  fprintf(stderr, "c_api_test.c:%d: %s; last error: %s\n", line, text, cairn_error_text());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+#define CHECK(condition) check((condition) ? 1 : 0, __LINE__, #condition)
+
+/* The call failed with `code`, and its text says `part`. */
+static void check_error(int got, int code, const char* part, int line) {
+  check(got == code, line, "another code was expected");
+  check(strstr(cairn_error_text(), part) != NULL, line, part);
+}
+#define CHECK_ERROR(call, code, part) check_error((call), (code), (part), __LINE__)
+
+static void fill(State* state, int rank, int step) {
+  for (int i = 0; i < kCells; ++i) state->plate[i] = rank * 1e6 + step * 1e3 + i;
+  for (int i = 0; i < kRows * kCols; ++i) state->table[i / kCols][i % kCols] = rank + step * i;
+  for (int i = 0; i < 2; ++i) {
+    memset(&state->particles[i], 0, sizeof(Particle));
+    state->particles[i].x = step + 0.5 * i;
+    state->particles[i].id = rank;
+  }
+  state->step = step;
+}
+
+static int is_of_step(const State* state, int rank, int step) {
+  State expected;
+  fill(&expected, rank, step);
+  return memcmp(state->plate, expected.plate, sizeof expected.plate) == 0 &&
+         memcmp(state->table, expected.table, sizeof expected.table) == 0 &&
+         memcmp(state->particles, expected.particles, sizeof expected.particles) == 0 && state->step == step;
+}
+
+static void protect(cairn_session* session, State* state) {
+  const size_t shape[] = {kRows, kCols};
+  CHECK(cairn_protect(session, "plate", state->plate, CAIRN_DOUBLE, kCells) == CAIRN_OK);
+  CHECK(cairn_protect_array(session, "table", state->table, CAIRN_INT32, 2, shape) == CAIRN_OK);
+  CHECK(cairn_protect_opaque(session, "particles", state->particles, "Particle", sizeof(Particle), 2) == CAIRN_OK);
+  CHECK(cairn_protect_array(session, "step", &state->step, CAIRN_INT32, 0, NULL) == CAIRN_OK);
+  CHECK(cairn_protect(session, "scratch", &state->scratch, CAIRN_INT32, 1) == CAIRN_OK);
+  CHECK(cairn_unprotect(session, "scratch") == CAIRN_OK);
+}
+
+static void check_wrong_arguments(cairn_session* session) {
+  int value = 0;
+  uint32_t version = 77;
+  cairn_restore_status status;
+  cairn_session* none = NULL;
+  CHECK_ERROR(cairn_init(MPI_COMM_WORLD, NULL, NULL), CAIRN_ERR_USAGE, "session is NULL");
+  CHECK_ERROR(cairn_protect(NULL, "a", &value, CAIRN_INT32, 1), CAIRN_ERR_USAGE, "the session is NULL");
+  CHECK_ERROR(cairn_protect(session, NULL, &value, CAIRN_INT32, 1), CAIRN_ERR_USAGE, "no name");
+  CHECK_ERROR(cairn_protect(session, "a/b", &value, CAIRN_INT32, 1), CAIRN_ERR_USAGE, "a/b");
+  CHECK_ERROR(cairn_protect(session, "a", &value, (cairn_type)99, 1), CAIRN_ERR_USAGE, "type 99");
+  CHECK_ERROR(cairn_protect_array(session, "a", &value, CAIRN_INT32, 2, NULL), CAIRN_ERR_USAGE, "no shape");
+  CHECK_ERROR(cairn_protect_array(session, "a", &value, CAIRN_INT32, -1, NULL), CAIRN_ERR_USAGE, "no shape");
+  CHECK_ERROR(cairn_protect_opaque(session, "a", &value, "T", 0, 1), CAIRN_ERR_USAGE, "element size");
+  CHECK_ERROR(cairn_unprotect(session, "nobody"), CAIRN_ERR_USAGE, "nobody");
+  CHECK_ERROR(cairn_snapshot(NULL, &version), CAIRN_ERR_USAGE, "the session is NULL");
+  CHECK(version == 0);
+  CHECK_ERROR(cairn_snapshot_to(session, 5, &version), CAIRN_ERR_USAGE, "level 5");
+  CHECK_ERROR(cairn_snapshot_to(session, CAIRN_L3, &version), CAIRN_ERR_USAGE, "L3 is off");
+  CHECK_ERROR(cairn_wait(session, 0), CAIRN_ERR_USAGE, "level 0");
+  CHECK_ERROR(cairn_restore_info(session, NULL), CAIRN_ERR_USAGE, "status is NULL");
+  CHECK_ERROR(cairn_restore_info(NULL, &status), CAIRN_ERR_USAGE, "the session is NULL");
+  CHECK_ERROR(cairn_restore_region(session, ""), CAIRN_ERR_USAGE, "empty");
+  CHECK_ERROR(cairn_comm(session, NULL), CAIRN_ERR_USAGE, "comm is NULL");
+  CHECK_ERROR(cairn_finalize(NULL), CAIRN_ERR_USAGE, "NULL");
+  CHECK_ERROR(cairn_finalize(&none), CAIRN_ERR_USAGE, "NULL");
+  CHECK(cairn_should_stop(session) == 0);
+  CHECK(cairn_should_stop(NULL) == 0);
+  cairn_abandon(NULL);
+  cairn_abandon(&none);
+}
+
+static int rank_of(cairn_session* session) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = -1;
+  int size = 0;
+  CHECK(cairn_comm(session, &comm) == CAIRN_OK);
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  CHECK(size == 2);
+  return rank;
+}
+
+static void run_first(cairn_session* session, State* state) {
+  cairn_restore_status status;
+  uint32_t version = 0;
+  const int rank = rank_of(session);
+  CHECK(cairn_restore(session) == CAIRN_OK);
+  CHECK(cairn_restore_info(session, &status) == CAIRN_OK);
+  CHECK(status.restored == 0);
+  check_wrong_arguments(session);
+
+  fill(state, rank, 1);
+  CHECK(cairn_snapshot(session, &version) == CAIRN_OK);
+  CHECK(version == 0); /* not due */
+  fill(state, rank, 2);
+  CHECK(cairn_snapshot(session, &version) == CAIRN_OK);
+  CHECK(version == 1);
+  CHECK(cairn_wait(session, CAIRN_L1) == CAIRN_OK);
+
+  /* Back to step 2: one region, then all. */
+  fill(state, rank, 3);
+  CHECK(cairn_restore_region(session, "step") == CAIRN_OK);
+  CHECK(state->step == 2);
+  CHECK(state->plate[1] == rank * 1e6 + 3 * 1e3 + 1);
+  CHECK(cairn_restore(session) == CAIRN_OK);
+  CHECK(is_of_step(state, rank, 2));
+
+  fill(state, rank, 4);
+  CHECK(cairn_snapshot_to(session, CAIRN_L2, &version) == CAIRN_OK);
+  CHECK(version == 2);
+  CHECK(cairn_wait(session, CAIRN_L2) == CAIRN_OK);
+  fill(state, rank, 5);
+  CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
+}
+
+static void run_second(cairn_session* session, State* state) {
+  cairn_restore_status status;
+  const int rank = rank_of(session);
+  CHECK(cairn_restore(session) == CAIRN_OK);
+  CHECK(is_of_step(state, rank, 5));
+  CHECK(cairn_restore_info(session, &status) == CAIRN_OK);
+  CHECK(status.restored == 1);
+  CHECK(status.version == 3);
+  CHECK(status.ranks_from[0] == 2 && status.ranks_from[1] == 0 && status.ranks_from[3] == 0);
+  CHECK(status.my_level == CAIRN_L1);
+  CHECK(status.lost_nodes == 0);
+
+  /* Another type is refused, and with it snapshots, until a restore goes well. */
+  CHECK(cairn_protect(session, "step", &state->step, CAIRN_UINT32, 1) == CAIRN_OK);
+  CHECK_ERROR(cairn_restore(session), CAIRN_ERR_MISMATCH, "step uint32");
+  CHECK_ERROR(cairn_snapshot_to(session, CAIRN_L1, NULL), CAIRN_ERR_MISMATCH, "a restore failed");
+  CHECK(cairn_protect_array(session, "step", &state->step, CAIRN_INT32, 0, NULL) == CAIRN_OK);
+  CHECK(cairn_restore(session) == CAIRN_OK);
+  CHECK(is_of_step(state, rank, 5));
+}
+
+static void write_config(const char* path, const char* directory, int first) {
+  mkdir(directory, 0700); /* the second run finds it there */
+  FILE* file = fopen(path, "w");
+  CHECK(file != NULL);
+  fprintf(file, "[job]\nname = c-api\n[storage]\nlocal = %s/local\nglobal = %s/global\n", directory, directory);
+  fprintf(file, "[levels]\nl1 = every 2\nl2 = every 100\nl4 = every 100\n[topology]\nnode_size = 2\n");
+  fprintf(file, "[restart]\nat_end = continue\nmode = %s\n", first ? "fresh" : "required");
+  CHECK(fclose(file) == 0);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  CHECK(argc == 3);
+  const int first = strcmp(argv[1], "first") == 0;
+  int world_rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  char config[4096];
+  snprintf(config, sizeof config, "%s/%s.ini", argv[2], argv[1]);
+  if (world_rank == 0) write_config(config, argv[2], first);
+
+  cairn_session* session = NULL;
+  CHECK_ERROR(cairn_init(MPI_COMM_WORLD, "/nowhere/cairn.ini", &session), CAIRN_ERR_CONFIG, "/nowhere/cairn.ini");
+  CHECK(session == NULL);
+
+  static State state;
+  const int code = cairn_init(MPI_COMM_WORLD, config, &session);
+  if (code == CAIRN_HEAD) {
+    CHECK(world_rank % 2 == 1);
+    CHECK(session == NULL);
+  } else {
+    CHECK(code == CAIRN_OK);
+    CHECK(world_rank % 2 == 0);
+    protect(session, &state);
+    if (first)
+      run_first(session, &state);
+    else
+      run_second(session, &state);
+    CHECK(cairn_finalize(&session) == CAIRN_OK);
+    CHECK(session == NULL);
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,152 @@
+// cairn::run over real ranks and directories: on one real node, on simulated ones of uneven sizes, in all head modes.
+// The first argument is `multiple` (MPI is started for several threads) or `single`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include <cairn/cairn.hpp>
+
+#include "support/job.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::HasSubstr;
+
+int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+// A job with directories of its own, which vanish with it. The same on all ranks.
+class MpiJob {
+ public:
+  explicit MpiJob(const std::string& settings) : settings_(settings) {
+    char name[] = "/tmp/cairn-run-XXXXXX";
+    if (world_rank() == 0 && mkdtemp(name) == nullptr) std::abort();
+    MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+    directory_ = name;
+    configure("");
+  }
+  ~MpiJob() { remove(""); }
+  MpiJob(const MpiJob&) = delete;
+  MpiJob& operator=(const MpiJob&) = delete;
+
+  // More settings, for the runs to come.
+  void configure(const std::string& more) {
+    if (world_rank() == 0) {
+      std::ofstream(directory_ + "/cairn.ini")
+          << "[storage]\nlocal = " << directory_ << "/local\nglobal = " << directory_ << "/global\n"
+          << "[log]\nlevel = error\n"
+          << settings_ << more;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  void lose_node(int node) {
+    char name[32];
+    std::snprintf(name, sizeof name, "local/node%04d", node);
+    remove(name);
+  }
+  void run(const std::function<void(Session&)>& application) {
+    cairn::run(MPI_COMM_WORLD, directory_ + "/cairn.ini", application);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  // Goes on from step `from`, and takes `count` more.
+  void go(std::uint32_t from, std::uint32_t count) {
+    run([&](Session& session) {
+      Steps steps(session);
+      EXPECT_EQ(steps.restore(), from);
+      int size = 0;
+      MPI_Comm_size(session.comm(), &size);
+      EXPECT_EQ(static_cast<std::uint32_t>(size), session.size());
+      steps.advance_by(count);
+      steps.wait_for_all();
+    });
+  }
+
+ private:
+  void remove(const std::string& name) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank() == 0) std::filesystem::remove_all(directory_ + "/" + name);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+
+  std::string settings_;
+  std::string directory_;
+};
+
+constexpr const char* kContinue = "[restart]\nat_end = continue\n";
+
+TEST(OneNode, works_with_everything_left_at_its_default) {
+  MpiJob job(kContinue);
+  job.go(0, 5);
+  job.go(5, 3);
+  job.run([](Session& session) {
+    EXPECT_EQ(session.size(), 3U);
+    EXPECT_THAT(thrown_by([&] { session.snapshot(LevelId::partner); }), HasSubstr("L2 is off"));
+    EXPECT_THAT(thrown_by([&] { session.snapshot(LevelId::erasure); }), HasSubstr("L3 is off"));
+  });
+}
+
+TEST(OneNode, refuses_thread_mode_without_MPI_THREAD_MULTIPLE_and_says_what_to_do) {
+  MpiJob job(kContinue);
+  job.configure("[head]\nmode = thread\n");
+  EXPECT_THAT(thrown_by([&] { job.run([](Session&) {}); }), HasSubstr("MPI_Init_thread"));
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+// Nodes of 3, 2 and 3 ranks.
+constexpr const char* kUneven =
+    "[topology]\nnode_size = 3,2,3\n[levels]\nl1 = every 1\nl2 = every 1\nl3 = every 2\nl4 = every 4\n"
+    "[erasure]\ngroup = 3\nparity = 2\n";
+
+void survive_lost_nodes(const std::string& mode) {
+  MpiJob job(std::string(kUneven) + kContinue + "[head]\nmode = " + mode + "\n");
+  job.go(0, 3);
+  job.lose_node(1);
+  job.go(3, 3);
+  job.lose_node(0);
+  job.lose_node(2);
+  job.go(6, 2);
+  for (int node = 0; node < 3; ++node) job.lose_node(node);
+  job.go(8, 1);
+}
+
+TEST(UnevenNodes, survive_losses_with_head_ranks) { survive_lost_nodes("rank"); }
+TEST(UnevenNodes, survive_losses_with_inline_heads) { survive_lost_nodes("inline"); }
+TEST(UnevenNodes, survive_losses_with_head_threads) { survive_lost_nodes("thread"); }
+
+// A rank that stops inside a collective would leave the others waiting: it ends the job instead.
+class EndTheJobOnFatalFailure : public testing::EmptyTestEventListener {
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (!result.fatally_failed()) return;
+    std::fprintf(stderr, "%s:%d: %s\n", result.file_name(), result.line_number(), result.message());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+};
+
+}  // namespace
+}  // namespace cairn::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const bool multiple = argc > 1 && std::string(argv[1]) == "multiple";
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  testing::UnitTest::GetInstance()->listeners().Append(new cairn::test::EndTheJobOnFatalFailure);
+  int failed = RUN_ALL_TESTS();
+  if (multiple && provided != MPI_THREAD_MULTIPLE) failed = 1;
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return failed;
+}

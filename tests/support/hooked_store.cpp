@@ -1,0 +1,76 @@
+#include "support/hooked_store.hpp"
+
+#include <utility>
+
+namespace cairn::test {
+namespace {
+
+class HookedBell final : public Bell {
+ public:
+  HookedBell(std::unique_ptr<Bell> bell, std::function<void()> on_wait_for_head)
+      : bell_(std::move(bell)), on_wait_for_head_(std::move(on_wait_for_head)) {}
+
+  void ring(Who who) override { bell_->ring(who); }
+  [[nodiscard]] std::uint32_t rings(Who who) const override { return bell_->rings(who); }
+  void wait(Who who, std::uint32_t seen, std::chrono::microseconds limit) override {
+    if (who == Who::ranks) on_wait_for_head_();
+    bell_->wait(who, seen, limit);
+  }
+
+ private:
+  std::unique_ptr<Bell> bell_;
+  std::function<void()> on_wait_for_head_;
+};
+
+}  // namespace
+
+using Kind = HookedStore::Operation::Kind;
+
+Result<std::unique_ptr<Writer>> HookedStore::create(const FileName& name, std::uint64_t size_bytes,
+                                                    const std::string& owner) {
+  if (auto status = hook_({Kind::create, name.path, owner}); !status) return fail(status.error());
+  return store_->create(name, size_bytes, owner);
+}
+
+Status HookedStore::patch(const FileName& name, std::uint64_t offset, Bytes bytes) {
+  if (auto status = hook_({Kind::patch, name.path, {}}); !status) return status;
+  return store_->patch(name, offset, bytes);
+}
+
+Status HookedStore::sync(const FileName& name) {
+  if (auto status = hook_({Kind::sync, name.path, {}}); !status) return status;
+  return store_->sync(name);
+}
+
+Status HookedStore::retire(const FileName& name, const std::string& owner) {
+  if (auto status = hook_({Kind::retire, name.path, owner}); !status) return status;
+  return store_->retire(name, owner);
+}
+
+Status HookedStore::remove(const FileName& name) {
+  if (auto status = hook_({Kind::remove, name.path, {}}); !status) return status;
+  return store_->remove(name);
+}
+
+Status HookedStore::remove_directory(const DirName& name) {
+  if (auto status = hook_({Kind::remove_directory, name.path, {}}); !status) return status;
+  return store_->remove_directory(name);
+}
+
+Status HookedStore::rename_directory(const DirName& from, const DirName& to) {
+  if (auto status = hook_({Kind::rename_directory, from.path, {}}); !status) return status;
+  return store_->rename_directory(from, to);
+}
+
+Status HookedStore::clean() {
+  if (auto status = hook_({Kind::clean, {}, {}}); !status) return status;
+  return store_->clean();
+}
+
+Result<std::unique_ptr<Bell>> HookedStore::bell() {
+  auto bell = store_->bell();
+  if (!bell || !on_wait_for_head) return bell;
+  return std::make_unique<HookedBell>(std::move(*bell), on_wait_for_head);
+}
+
+}  // namespace cairn::test

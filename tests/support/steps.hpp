@@ -1,0 +1,67 @@
+// An application for tests whose state at every step is known, so that what comes back can be compared byte by byte.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cairn/session_base.hpp>
+
+#include "store/memory_store.hpp"
+
+namespace cairn::test {
+
+inline constexpr LevelId kEveryLevel[] = {LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global};
+
+// Protects "state" and "step", a state of about `about` doubles. One object for one session, which must not outlive it.
+class Steps {
+ public:
+  explicit Steps(SessionBase& session, std::size_t about = 1000);
+
+  // Returns the step that it goes on from, 0 at a fresh start; what came back must be the state of that step.
+  std::uint32_t restore();
+  // Computes a step.
+  void compute();
+  // Computes a step and calls snapshot().
+  std::optional<std::uint32_t> advance();
+  // Calls advance() `count` times.
+  void advance_by(std::uint32_t count);
+  // The same for one snapshot for a level.
+  std::uint32_t advance_to(LevelId level);
+  // Waits until all that is meant for any level is safe there.
+  void wait_for_all();
+
+  [[nodiscard]] std::uint32_t step() const { return step_; }
+
+ private:
+  SessionBase& session_;
+  std::size_t about_;
+  std::vector<double> state_;
+  std::uint32_t step_ = 0;
+};
+
+// The texts of the Exceptions that `calls` throw, one call after the other; empty: none.
+template <class... Calls>
+std::string thrown_by(Calls... calls) {
+  std::string texts;
+  const auto note = [&](auto& call) {
+    try {
+      call();
+    } catch (const Exception& error) {
+      texts += error.what();
+    }
+  };
+  (note(calls), ...);
+  return texts;
+}
+
+// What lies in a store: versions of snapshot directories, and how many of them have no manifest.
+struct Contents {
+  std::vector<std::uint32_t> versions;
+  std::uint32_t without_manifest = 0;
+  std::uint32_t partial = 0;
+};
+[[nodiscard]] Contents contents_of(const MemoryStore& store);
+
+}  // namespace cairn::test

@@ -1,0 +1,23 @@
+// All files of a store as they were at one moment, so that many ways to lose them start from the same state, and
+// what changed can be told.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "store/memory_store.hpp"
+
+namespace cairn::test {
+
+using StoreImage = std::map<std::string, Buffer>;  // by path
+
+[[nodiscard]] StoreImage image_of(const Store& store);
+// The inverse: the store has these files and no others.
+void put_back(MemoryStore& store, const StoreImage& image);
+
+// Paths of files that one has and the other has not, or that differ.
+[[nodiscard]] std::vector<std::string> differences(const StoreImage& before, const StoreImage& after);
+
+}  // namespace cairn::test

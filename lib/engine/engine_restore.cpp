@@ -100,9 +100,10 @@ Result<Offer> Engine::prepare_offer() {
   return offer;
 }
 
-// The job died while it sealed its first snapshot: some nodes have their parts, but no vote can have gone well.
+// The job died while it sealed its first snapshot: some nodes have their parts, but no vote can have gone well. Only
+// the records of the job's lives can tell; a global store without any knows nothing.
 bool Engine::nothing_was_sealed() const {
-  if (chain_.has_snapshots || record_.snapshots) return false;
+  if (chain_.newest.value == 0 || chain_.has_snapshots || record_.snapshots) return false;
   const RetrieveState& state = *retrieval_;
   const auto promoted = [&](const HoldingSummary& summary) {
     return summary.snapshot.incarnation >= state.not_before && (summary.partner || summary.erasure);

@@ -123,8 +123,9 @@ Mistake threads(std::string_view text, std::uint32_t& out) {
   out = 0;
   if (text == "auto") return {};
   if (!number(text, 1, kMostThreads, out).empty()) {
-    return fmt::format("not a number of threads; write auto, or 1 to {}", kMostThreads);
+    return "not a number of threads; write auto or 1";
   }
+  if (out > 1) return "more than one thread is not available in this version; write auto or 1";
   return {};
 }
 

@@ -87,8 +87,9 @@ int run(int argc, char** argv) {
     cairn::run(MPI_COMM_WORLD, command_line.options->config,
                [&](cairn::Session& session) { simulate(session, *command_line.options); });
     return 0;
-  } catch (const std::exception& error) {
-    if (speaks) std::cerr << "heat: " << error.what() << std::endl;
+  } catch (const cairn::Exception& error) {
+    // A store fails on some ranks; all else is known to all ranks alike.
+    if (speaks || error.kind() == cairn::ErrorKind::storage) std::cerr << "heat: " << error.what() << std::endl;
     return 1;
   }
 }

@@ -48,7 +48,7 @@ class Session final : public SessionBase {
 
 // Collective over `world`. Serves the heads, calls `application` on the application ranks, and finalizes the
 // session when it returns. An exception that leaves `application` ends the whole job with its text, since
-// the other ranks would wait for ever.
+// the other ranks would wait for ever. What opening or finalizing finds wrong is thrown.
 void run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application);
 
 }  // namespace cairn

@@ -176,7 +176,6 @@ class Engine {
   std::set<Rank> finalize_requests_;
   bool keep_going_ = false;
   bool abandoned_ = false;
-  std::optional<Error> trouble_;  // first background error that no rank was told of with a version
   std::optional<Error> broken_;
   bool in_tick_ = false;
   bool space_checked_ = false;

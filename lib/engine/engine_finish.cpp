@@ -14,10 +14,7 @@ Result<bool> Engine::finish() {
   if (wishes[1] == 0) status = end_chain(wishes[0] != 0);
   if (!status && status.error().code == Code::communication) return fail(status.error());
   Finalized finalized;
-  if (!status)
-    finalized.error = status.error();
-  else if (trouble_)
-    finalized.error = trouble_;
+  if (!status) finalized.error = status.error();
   tell_all(finalized);
   finished_ = true;
   return true;

@@ -112,8 +112,7 @@ void Engine::note_first_snapshot() {
   if (auto status = write_run_record(*node_.global, record_); !status) {
     record_.snapshots = false;  // to be tried again at the next snapshot
     node_.log.warning("{}", status.error().text());
-    trouble_ = status.error();
-    tell_all(Trouble{*trouble_});
+    tell_all(Trouble{status.error()});
   }
 }
 
@@ -139,12 +138,12 @@ void Engine::check_space(const Sealing& sealing) {
         static_cast<double>(available) / kMiB);
   }
   if (needed <= available) return;
-  trouble_ =
-      Error{Code::no_space,
-            fmt::format("node {}: {} has {} bytes free; the snapshots to be kept will take about {}", node_.me.value,
-                        node_.local->where(), available, needed),
-            "give it more room, put [storage] local elsewhere, or keep fewer ([storage] keep_local, [partner] copies)"};
-  tell_all(Trouble{*trouble_});
+  const Error error{
+      Code::no_space,
+      fmt::format("node {}: {} has {} bytes free; the snapshots to be kept will take about {}", node_.me.value,
+                  node_.local->where(), available, needed),
+      "give it more room, put [storage] local elsewhere, or keep fewer ([storage] keep_local, [partner] copies)"};
+  tell_all(Trouble{error});
 }
 
 }  // namespace cairn

@@ -21,12 +21,13 @@ void run(MPI_Comm world, const std::string& config, const std::function<void(Ses
   if (!session) return;
   try {
     application(*session);
-    session->finalize();
   } catch (const std::exception& error) {
     end_job(world, error.what());
   } catch (...) {
     end_job(world, "an exception of unknown type left the application");
   }
+  // Nobody waits for anybody after this, whatever it throws.
+  session->finalize();
 }
 
 }  // namespace cairn

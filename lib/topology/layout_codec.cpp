@@ -20,16 +20,16 @@ void put_runs(ByteWriter& out, const std::vector<std::uint32_t>& values) {
     std::uint32_t first, step, count;
   };
   std::vector<Run> runs;
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for (const std::uint32_t value : values) {
     if (!runs.empty()) {
       auto& run = runs.back();
-      if (run.count == 1) run.step = values[i] - run.first;  // modulo 2^32, so a step back is a step
-      if (values[i] == static_cast<std::uint32_t>(run.first + run.step * run.count)) {
+      if (run.count == 1) run.step = value - run.first;  // modulo 2^32, so a step back is a step
+      if (value == static_cast<std::uint32_t>(run.first + run.step * run.count)) {
         ++run.count;
         continue;
       }
     }
-    runs.push_back(Run{values[i], 0, 1});
+    runs.push_back(Run{value, 0, 1});
   }
   out.put(static_cast<std::uint32_t>(values.size()));
   out.put(static_cast<std::uint32_t>(runs.size()));

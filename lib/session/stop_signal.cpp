@@ -1,14 +1,16 @@
 #include "session/stop_signal.hpp"
 
+#include <atomic>
 #include <csignal>
 
 namespace cairn {
 namespace {
 
-// A signal handler can reach nothing but a global; this is the only one.
-volatile std::sig_atomic_t seen_signal = 0;
+// A signal handler can reach nothing but a global; this is the only one. Atomic, since the signal may come to any thread.
+std::atomic<bool> seen_signal{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
 
-extern "C" void cairn_note_signal(int /*signal*/) { seen_signal = 1; }
+extern "C" void cairn_note_signal(int /*signal*/) { seen_signal = true; }
 
 }  // namespace
 
@@ -24,6 +26,6 @@ bool StopSignal::watch() {
   return sigaction(SIGUSR1, &ours, nullptr) == 0;
 }
 
-bool StopSignal::seen() { return seen_signal != 0; }
+bool StopSignal::seen() { return seen_signal; }
 
 }  // namespace cairn

@@ -140,7 +140,7 @@ class ParityCheck {
       files.push_back(std::move(*opened));
       rows.push_back(code->encode_row(file.row));
     }
-    std::vector<Buffer> buffers(volumes.size(), Buffer(kMiB));
+    std::vector<Buffer> buffers(volumes.size());
     Buffer computed(kMiB);
     Buffer stored(kMiB);
     std::vector<bool> told(parity.size());
@@ -149,9 +149,9 @@ class ParityCheck {
       std::vector<Bytes> inputs;
       for (std::uint32_t row = 0; row < volumes.size(); ++row) {
         const std::uint32_t chunk = group.shape.chunk_in_column(group.shape.data_holder(column, row), column);
-        const MutableBytes slice = MutableBytes(buffers[row]).first(count);
-        if (auto read = volumes[row].read(chunk * group.tables.chunk_bytes + at, slice); !read) return read;
-        inputs.emplace_back(slice);
+        auto slice = volumes[row].read(chunk * group.tables.chunk_bytes + at, count, buffers[row]);
+        if (!slice) return fail(slice.error());
+        inputs.push_back(*slice);
       }
       for (std::size_t i = 0; i < parity.size(); ++i) {
         const MutableBytes is = MutableBytes(stored).first(count);

@@ -132,8 +132,22 @@ std::vector<VolumeFile> piece_files(const NodeContext& node, const RestoreTask& 
 
 // A shard being put together from several chunks.
 struct Sink {
-  std::unique_ptr<Writer> writer;
+  std::unique_ptr<Writer> writer;  // null: could not be made, and what arrives is dropped
   std::uint64_t bytes = 0;
+
+  // Straight to where it belongs, if the store maps.
+  [[nodiscard]] Status decode(const Combination& row, std::span<const Bytes> inputs, std::uint64_t at) const {
+    if (!writer) return {};
+    const std::uint64_t length = inputs.front().size();
+    const MutableBytes mapping = writer->mapping();
+    if (!mapping.empty()) {
+      row.apply(inputs, mapping.subspan(at, length));
+      return {};
+    }
+    Buffer slice(length);
+    row.apply(inputs, slice);
+    return writer->write(at, slice);
+  }
 };
 
 // One delivery: where its shard lies in the owner's volume.
@@ -228,14 +242,9 @@ class Decoder {
     // Sources send whatever happens here, so a failure is carried by the stream.
     auto row = rs->decode_row(code.shape.data_row(span.owner_index, column), have);
     const std::uint64_t at = lo - span.begin;
-    auto buffer = std::make_shared<Buffer>(kSliceBytes);
-    stream.consume = [sink, at, buffer, code_row = std::move(row)](std::uint64_t offset,
-                                                                   std::span<const Bytes> in) -> Status {
+    stream.consume = [sink, at, code_row = std::move(row)](std::uint64_t offset, std::span<const Bytes> in) -> Status {
       if (!code_row) return fail(code_row.error());
-      const MutableBytes slice = MutableBytes(*buffer).first(in.front().size());
-      code_row->apply(in, slice);
-      if (!sink->writer) return {};
-      return sink->writer->write(at + offset, slice);
+      return sink->decode(*code_row, in, at + offset);
     };
     incoming_.push_back(std::move(stream));
     sink_of_stream_.push_back(sinks_.size() - 1);
@@ -251,7 +260,9 @@ class Decoder {
       const std::uint32_t member = code.shape.data_holder(column, piece.row);
       start = code.shape.chunk_in_column(member, column) * tables.chunk_bytes + in_chunk;
     }
-    return [volume, start](std::uint64_t offset, MutableBytes into) { return volume->read(start + offset, into); };
+    return [volume, start](std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
+      return volume->read(start + offset, length, scratch);
+    };
   }
 
   struct Target {

@@ -62,7 +62,7 @@ Result<std::vector<std::vector<ShardEntry>>> learn_members(Comm& heads, const No
 class ParityWriter {
  public:
   ParityWriter(Store& store, FileName name, const ParityHeader& header, Combination code)
-      : store_(&store), name_(std::move(name)), header_(header), code_(std::move(code)), buffer_(kSliceBytes) {}
+      : store_(&store), name_(std::move(name)), header_(header), code_(std::move(code)) {}
 
   Status consume(std::uint64_t offset, std::span<const Bytes> inputs) {
     if (!writer_) {
@@ -73,10 +73,17 @@ class ParityWriter {
       if (auto status = writer_->write(0, head); !status) return status;
       digest_.update(head);
     }
-    const MutableBytes slice = MutableBytes(buffer_).first(inputs.front().size());
+    // Computed where it belongs, if the store maps.
+    const MutableBytes mapping = writer_->mapping();
+    const std::uint64_t length = inputs.front().size();
+    if (mapping.empty()) buffer_.resize(length);
+    const MutableBytes slice =
+        mapping.empty() ? MutableBytes(buffer_).first(length) : mapping.subspan(kParityHeaderBytes + offset, length);
     code_.apply(inputs, slice);
     digest_.update(slice);
-    if (auto status = writer_->write(kParityHeaderBytes + offset, slice); !status) return status;
+    if (mapping.empty()) {
+      if (auto status = writer_->write(kParityHeaderBytes + offset, slice); !status) return status;
+    }
     if (offset + slice.size() < header_.chunk_bytes) return {};
     return writer_->commit(file_bytes(), true);
   }
@@ -97,14 +104,16 @@ class ParityWriter {
 std::vector<Outgoing> chunks_to_send(const NodeContext& node, const Seat& seat, const std::vector<VolumeFile>& files,
                                      std::uint64_t chunk) {
   std::vector<Outgoing> outgoing;
+  const auto volume = std::make_shared<VolumeReader>(*node.local, files);
   for (std::uint32_t t = 0; t < seat.shape.data(); ++t) {
     const std::uint32_t column = seat.shape.column_of_chunk(seat.index, t);
     for (std::uint32_t row = 0; row < seat.shape.m; ++row) {
-      auto volume = std::make_shared<VolumeReader>(*node.local, files);
       const std::uint64_t start = t * chunk;
-      outgoing.push_back(
-          {column * seat.shape.m + row, seat.head(seat.shape.parity_holder(column, row)), seat.tag(column, row), chunk,
-           [volume, start](std::uint64_t offset, MutableBytes into) { return volume->read(start + offset, into); }});
+      outgoing.push_back({column * seat.shape.m + row, seat.head(seat.shape.parity_holder(column, row)),
+                          seat.tag(column, row), chunk,
+                          [volume, start](std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
+                            return volume->read(start + offset, length, scratch);
+                          }});
     }
   }
   return outgoing;

@@ -12,7 +12,7 @@ constexpr std::uint64_t kWindowBytes = 64 * kMiB;  // of buffers, each for sendi
 
 std::uint64_t slice_length(std::uint64_t bytes, std::uint64_t offset) { return std::min(kSliceBytes, bytes - offset); }
 
-// A stream being sent: two buffers take turns.
+// A stream being sent: two slices take turns, each from where its bytes lie or from a buffer.
 class Sender {
  public:
   explicit Sender(Outgoing& stream) : stream_(stream) {}
@@ -47,11 +47,19 @@ class Sender {
   };
 
   void start(Comm& comm, Slot& slot) {
-    slot.buffer.resize(slice_length(stream_.bytes, offset_));
-    if (stream_.status) stream_.status = stream_.read(offset_, slot.buffer);
-    if (!stream_.status) std::ranges::fill(slot.buffer, std::byte{0});
-    slot.request = comm.isend(stream_.to, stream_.tag, slot.buffer);
-    offset_ += slot.buffer.size();
+    const std::uint64_t length = slice_length(stream_.bytes, offset_);
+    slot.request = comm.isend(stream_.to, stream_.tag, slice(length, slot.buffer));
+    offset_ += length;
+  }
+
+  Bytes slice(std::uint64_t length, Buffer& buffer) {
+    if (stream_.status) {
+      auto bytes = stream_.read(offset_, length, buffer);
+      if (bytes) return *bytes;
+      stream_.status = fail(bytes.error());
+    }
+    buffer.assign(length, std::byte{0});
+    return buffer;
   }
 
   Outgoing& stream_;
@@ -87,33 +95,50 @@ class Receiver {
  private:
   struct Slot {
     std::uint64_t offset = 0;
+    std::uint64_t length = 0;
     std::vector<Buffer> buffers;
+    std::vector<Bytes> views;  // of the inputs: in buffers, or in place
     std::vector<std::unique_ptr<Request>> requests;
   };
 
   void start(Comm& comm, Slot& slot) {
     if (started_ == stream_.bytes) return;
-    const std::uint64_t length = slice_length(stream_.bytes, started_);
     slot.offset = started_;
+    slot.length = slice_length(stream_.bytes, started_);
     slot.buffers.resize(stream_.inputs.size());
+    slot.views.resize(stream_.inputs.size());
     slot.requests.resize(stream_.inputs.size());
     for (std::size_t i = 0; i < stream_.inputs.size(); ++i) {
-      slot.buffers[i].resize(length);
       const Incoming::Input& input = stream_.inputs[i];
-      if (input.from) slot.requests[i] = comm.irecv(*input.from, input.tag, slot.buffers[i]);
+      if (!input.from) continue;
+      const MutableBytes target = room(slot, i);
+      slot.views[i] = target;
+      slot.requests[i] = comm.irecv(*input.from, input.tag, target);
     }
-    started_ += length;
+    started_ += slot.length;
+  }
+
+  MutableBytes room(Slot& slot, std::size_t input) {
+    if (stream_.place && stream_.inputs.size() == 1 && stream_.status) {
+      const MutableBytes place = stream_.place(slot.offset, slot.length);
+      if (!place.empty()) return place;
+    }
+    slot.buffers[input].resize(slot.length);
+    return slot.buffers[input];
   }
 
   void consume(Slot& slot) {
-    std::vector<Bytes> views;
-    for (std::size_t i = 0; i < slot.buffers.size(); ++i) {
+    for (std::size_t i = 0; i < slot.views.size(); ++i) {
       const Incoming::Input& input = stream_.inputs[i];
-      if (!input.from && stream_.status) stream_.status = input.read(slot.offset, slot.buffers[i]);
-      views.emplace_back(slot.buffers[i]);
+      if (input.from || !stream_.status) continue;
+      auto bytes = input.read(slot.offset, slot.length, slot.buffers[i]);
+      if (bytes)
+        slot.views[i] = *bytes;
+      else
+        stream_.status = fail(bytes.error());
     }
-    if (stream_.status) stream_.status = stream_.consume(slot.offset, views);
-    consumed_ += views.empty() ? stream_.bytes - consumed_ : views.front().size();
+    if (stream_.status) stream_.status = stream_.consume(slot.offset, slot.views);
+    consumed_ += slot.length;
   }
 
   Incoming& stream_;

@@ -24,7 +24,9 @@ namespace cairn {
 
 inline constexpr std::uint64_t kSliceBytes = kMiB;
 
-using ReadAt = std::function<Status(std::uint64_t offset, MutableBytes into)>;
+// Gives `length` bytes of a stream from `offset` on: where they lie, when they stay there until the stream ends, or in
+// `scratch`, which it resizes.
+using ReadAt = std::function<Result<Bytes>(std::uint64_t offset, std::uint64_t length, Buffer& scratch)>;
 
 struct Outgoing {
   std::uint64_t order = 0;
@@ -46,6 +48,8 @@ struct Incoming {
   std::uint64_t bytes = 0;  // of each input
   // Given every input's bytes from `offset` on; called in rising order of offset.
   std::function<Status(std::uint64_t offset, std::span<const Bytes> inputs)> consume;
+  // Where the bytes of a single input belong, so that they are received there and not copied; empty: nowhere yet.
+  std::function<MutableBytes(std::uint64_t offset, std::uint64_t length)> place = {};
   Status status = {};  // filled in
 };
 

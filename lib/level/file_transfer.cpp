@@ -94,7 +94,9 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
       continue;
     }
     auto reader = std::make_shared<VolumeReader>(*node.local, std::vector<VolumeFile>{{delivery.file, entry.bytes}});
-    const ReadAt read = [reader](std::uint64_t offset, MutableBytes into) { return reader->read(offset, into); };
+    const ReadAt read = [reader](std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
+      return reader->read(offset, length, scratch);
+    };
     if (holds && !needs) {
       outgoing.push_back({i, delivery.to, stream_tag(i), entry.bytes, read});
       sent.push_back(i);
@@ -104,9 +106,12 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
                                                    names::owner_rank(delivery.rank), true);
       Incoming::Input input{{}, stream_tag(i), read};
       if (!holds) input = {delivery.holder, stream_tag(i), {}};
-      incoming.push_back({i, {input}, entry.bytes, [writer](std::uint64_t, std::span<const Bytes> in) {
-                            return writer->write(in.front());
-                          }});
+      incoming.push_back(
+          {i,
+           {input},
+           entry.bytes,
+           [writer](std::uint64_t, std::span<const Bytes> in) { return writer->write(in.front()); },
+           [writer](std::uint64_t offset, std::uint64_t length) { return writer->place(offset, length); }});
       received.push_back(i);
     }
   }

@@ -60,19 +60,23 @@ Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& mani
   if (!held) return fail(held.error());
 
   std::vector<Outgoing> outgoing;
+  const auto volume = std::make_shared<VolumeReader>(*node.local, shard_files(dir, *holding.own));
   for (const NodeId partner : partners_of(node.layout, node.me, turn)) {
-    auto volume = std::make_shared<VolumeReader>(*node.local, shard_files(dir, *holding.own));
     outgoing.push_back({node.me.value, head_of(partner), Tag{kFirstStreamTag}, volume_bytes(*holding.own),
-                        [volume](std::uint64_t offset, MutableBytes into) { return volume->read(offset, into); }});
+                        [volume](std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
+                          return volume->read(offset, length, scratch);
+                        }});
   }
   std::vector<Incoming> incoming;
   for (const HeldCopies& copies : *held) {
     auto writer = std::make_shared<VolumeWriter>(*node.local, copy_files(dir, copies, node.layout.id()),
                                                  names::owner_head(), true);
-    incoming.push_back({copies.owner.value,
-                        {{head_of(copies.owner), Tag{kFirstStreamTag}, {}}},
-                        volume_bytes(copies.shards),
-                        [writer](std::uint64_t, std::span<const Bytes> in) { return writer->write(in.front()); }});
+    incoming.push_back(
+        {copies.owner.value,
+         {{head_of(copies.owner), Tag{kFirstStreamTag}, {}}},
+         volume_bytes(copies.shards),
+         [writer](std::uint64_t, std::span<const Bytes> in) { return writer->write(in.front()); },
+         [writer](std::uint64_t offset, std::uint64_t length) { return writer->place(offset, length); }});
   }
   if (auto status = exchange(heads, outgoing, incoming, node.between); !status) return status;
   auto status = first_failure(outgoing, incoming);

@@ -27,20 +27,37 @@ VolumeReader::VolumeReader(const Store& store, std::vector<VolumeFile> files)
   starts_.push_back(start);
 }
 
-Status VolumeReader::read(std::uint64_t offset, MutableBytes into) {
-  auto file = static_cast<std::size_t>(std::ranges::upper_bound(starts_, offset) - starts_.begin()) - 1;
-  while (!into.empty() && file < files_.size()) {
+std::size_t VolumeReader::file_at(std::uint64_t offset) const {
+  return static_cast<std::size_t>(std::ranges::upper_bound(starts_, offset) - starts_.begin()) - 1;
+}
+
+Result<Bytes> VolumeReader::read(std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
+  const std::size_t file = file_at(offset);
+  if (file < files_.size() && length <= starts_[file + 1] - offset) {
+    auto reader = reader_of(file);
+    if (!reader) return fail(reader.error());
+    const Bytes mapping = (*reader)->mapping();
+    if (!mapping.empty()) return mapping.subspan(offset - starts_[file], length);
+  }
+  scratch.resize(length);
+  if (auto status = fill(offset, scratch); !status) return fail(status.error());
+  return scratch;
+}
+
+Status VolumeReader::fill(std::uint64_t offset, MutableBytes into) {
+  for (std::size_t file = file_at(offset); !into.empty() && file < files_.size(); ++file) {
     const std::uint64_t length = std::min<std::uint64_t>(into.size(), starts_[file + 1] - offset);
-    if (auto status = read_from(file, offset - starts_[file], into.first(length)); !status) return status;
+    auto reader = reader_of(file);
+    if (!reader) return fail(reader.error());
+    if (auto status = (*reader)->read(offset - starts_[file], into.first(length)); !status) return status;
     into = into.subspan(length);
     offset += length;
-    ++file;
   }
   std::ranges::fill(into, std::byte{0});
   return {};
 }
 
-Status VolumeReader::read_from(std::size_t file, std::uint64_t offset, MutableBytes into) {
+Result<const Reader*> VolumeReader::reader_of(std::size_t file) {
   auto& reader = readers_[file];
   if (!reader) {
     auto opened = store_->open(files_[file].name);
@@ -52,32 +69,50 @@ Status VolumeReader::read_from(std::size_t file, std::uint64_t offset, MutableBy
     }
     reader = std::move(*opened);
   }
-  return reader->read(offset, into);
+  return reader.get();
 }
 
 VolumeWriter::VolumeWriter(Store& store, std::vector<VolumeFile> files, std::string owner, bool sync)
-    : store_(&store), files_(std::move(files)), owner_(std::move(owner)), sync_(sync) {}
+    : store_(&store), files_(std::move(files)), owner_(std::move(owner)), sync_(sync), writers_(files_.size()) {}
 
 Status VolumeWriter::write(Bytes bytes) {
   while (!bytes.empty()) {
     if (file_ == files_.size()) return fail(Code::invalid_argument, "more bytes than the volume has files for");
     const VolumeFile& file = files_[file_];
-    if (!writer_) {
-      auto created = store_->create(file.name, file.bytes, owner_);
-      if (!created) return fail(created.error());
-      writer_ = std::move(*created);
-    }
+    auto writer = writer_of(file_);
+    if (!writer) return fail(writer.error());
     const std::uint64_t length = std::min<std::uint64_t>(bytes.size(), file.bytes - offset_);
-    if (auto status = writer_->write(offset_, bytes.first(length)); !status) return status;
+    const MutableBytes mapping = (*writer)->mapping();
+    if (mapping.empty() || mapping.data() + offset_ != bytes.data()) {
+      if (auto status = (*writer)->write(offset_, bytes.first(length)); !status) return status;
+    }
     bytes = bytes.subspan(length);
     offset_ += length;
     if (offset_ < file.bytes) continue;
-    if (auto status = writer_->commit(file.bytes, sync_); !status) return status;
-    writer_.reset();
+    if (auto status = (*writer)->commit(file.bytes, sync_); !status) return status;
+    writers_[file_].reset();
     offset_ = 0;
     ++file_;
   }
   return {};
+}
+
+MutableBytes VolumeWriter::place(std::uint64_t offset, std::uint64_t length) {
+  std::size_t file = 0;
+  for (; file < files_.size() && offset >= files_[file].bytes; ++file) offset -= files_[file].bytes;
+  if (file == files_.size() || length > files_[file].bytes - offset) return {};
+  auto writer = writer_of(file);  // one that cannot be made is write()'s to report
+  if (!writer || (*writer)->mapping().empty()) return {};
+  return (*writer)->mapping().subspan(offset, length);
+}
+
+Result<Writer*> VolumeWriter::writer_of(std::size_t file) {
+  if (!writers_[file]) {
+    auto created = store_->create(files_[file].name, files_[file].bytes, owner_);
+    if (!created) return fail(created.error());
+    writers_[file] = std::move(*created);
+  }
+  return writers_[file].get();
 }
 
 }  // namespace cairn

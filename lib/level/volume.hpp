@@ -27,10 +27,14 @@ struct VolumeFile {
 class VolumeReader {
  public:
   VolumeReader(const Store& store, std::vector<VolumeFile> files);
-  [[nodiscard]] Status read(std::uint64_t offset, MutableBytes into);
+  // The bytes where they are mapped, valid while this lives; across the borders of files, or when the store does not
+  // map: in `scratch`.
+  [[nodiscard]] Result<Bytes> read(std::uint64_t offset, std::uint64_t length, Buffer& scratch);
 
  private:
-  [[nodiscard]] Status read_from(std::size_t file, std::uint64_t offset, MutableBytes into);
+  [[nodiscard]] Status fill(std::uint64_t offset, MutableBytes into);
+  [[nodiscard]] Result<const Reader*> reader_of(std::size_t file);
+  [[nodiscard]] std::size_t file_at(std::uint64_t offset) const;
 
   const Store* store_;
   std::vector<VolumeFile> files_;
@@ -43,16 +47,22 @@ class VolumeWriter {
  public:
   // `sync`: files are made durable as they are committed.
   VolumeWriter(Store& store, std::vector<VolumeFile> files, std::string owner, bool sync);
+  // Bytes that lie in their place already are not copied.
   [[nodiscard]] Status write(Bytes bytes);
+  // Where these bytes of the volume will lie, for the caller to put them there before write(); empty when that is not
+  // one run of mapped memory, or not to be had.
+  [[nodiscard]] MutableBytes place(std::uint64_t offset, std::uint64_t length);
 
  private:
+  [[nodiscard]] Result<Writer*> writer_of(std::size_t file);
+
   Store* store_;
   std::vector<VolumeFile> files_;
   std::string owner_;
   bool sync_;
+  std::vector<std::unique_ptr<Writer>> writers_;
   std::size_t file_ = 0;
   std::uint64_t offset_ = 0;  // in the current file
-  std::unique_ptr<Writer> writer_;
 };
 
 }  // namespace cairn

@@ -145,6 +145,10 @@ Status truncate(int file, std::uint64_t size_bytes, const std::string& path) {
   return answer_of(answer, fmt::format("set the length to {}", size_bytes), path);
 }
 
+void start_writeback(int file, std::uint64_t offset, std::uint64_t size_bytes) {
+  (void)::sync_file_range(file, static_cast<off_t>(offset), static_cast<off_t>(size_bytes), SYNC_FILE_RANGE_WRITE);
+}
+
 Status sync_data(int file, const std::string& path) {
   return answer_of(uninterrupted([&] { return ::fdatasync(file); }), "sync", path);
 }

@@ -49,6 +49,8 @@ class Fd {
 // store through a mapping, can meet a full file system. Where the file system cannot reserve: only the length.
 [[nodiscard]] Status reserve(int file, std::uint64_t size_bytes, const std::string& path);
 [[nodiscard]] Status truncate(int file, std::uint64_t size_bytes, const std::string& path);
+// Has the disk begin with these bytes, so that a later sync waits less. A hint.
+void start_writeback(int file, std::uint64_t offset, std::uint64_t size_bytes);
 [[nodiscard]] Status sync_data(int file, const std::string& path);
 [[nodiscard]] Status sync_directory(int directory, const std::string& path);
 [[nodiscard]] Status rename(int from_directory, const std::string& from, int to_directory, const std::string& to,

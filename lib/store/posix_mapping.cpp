@@ -35,28 +35,23 @@ Mapping::~Mapping() {
   if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 
-void WarmMappings::put(dev_t device, ino_t inode, std::shared_ptr<Mapping> mapping) {
+void WarmMappings::put(FileId id, std::shared_ptr<Mapping> mapping) {
   if (!mapping || mapping->bytes().empty()) return;
   std::list<Warm> unused;  // unmapped after the mutex is released
   const std::lock_guard guard(mutex_);
-  warm_.push_back({device, inode, std::move(mapping)});
+  if (const auto same = std::ranges::find(warm_, id, &Warm::id); same != warm_.end()) {
+    unused.splice(unused.end(), warm_, same);
+  }
+  warm_.push_back({id, std::move(mapping)});
   while (warm_.size() > limit_) unused.splice(unused.end(), warm_, warm_.begin());
 }
 
-std::shared_ptr<Mapping> WarmMappings::take(dev_t device, ino_t inode) {
+std::shared_ptr<Mapping> WarmMappings::share(FileId id, std::uint64_t size_bytes) {
   const std::lock_guard guard(mutex_);
-  const auto same = [&](const Warm& warm) { return warm.device == device && warm.inode == inode; };
-  const auto found = std::find_if(warm_.begin(), warm_.end(), same);
-  if (found == warm_.end()) return nullptr;
-  auto mapping = std::move(found->mapping);
-  warm_.erase(found);
-  return mapping;
-}
-
-bool WarmMappings::has(dev_t device, ino_t inode) const {
-  const std::lock_guard guard(mutex_);
-  return std::any_of(warm_.begin(), warm_.end(),
-                     [&](const Warm& warm) { return warm.device == device && warm.inode == inode; });
+  const auto found = std::ranges::find(warm_, id, &Warm::id);
+  if (found == warm_.end() || found->mapping->bytes().size() < size_bytes) return nullptr;
+  warm_.splice(warm_.end(), warm_, found);
+  return found->mapping;
 }
 
 }  // namespace cairn::posix

@@ -1,6 +1,5 @@
-// A file mapped into memory, and the mappings that a process keeps because it will write the same files again:
-// on tmpfs, writing through a mapping whose pages this process has touched before is a plain memory copy,
-// while a fresh one pays for a page fault every 4 KiB.
+// A file mapped into memory, and the mappings that a process keeps because it will read the same files again: on
+// tmpfs, a mapping whose pages this process has touched before is plain memory, while a fresh one pays for page faults.
 #pragma once
 
 #include <sys/types.h>
@@ -16,6 +15,13 @@
 #include "base/error.hpp"
 
 namespace cairn::posix {
+
+// Which file, whatever its name. A file that is open or mapped keeps its number from being given to another.
+struct FileId {
+  dev_t device = 0;
+  ino_t inode = 0;
+  friend bool operator==(const FileId&, const FileId&) = default;
+};
 
 // Unmapped when the last owner goes.
 class Mapping {
@@ -35,26 +41,25 @@ class Mapping {
   MutableBytes bytes_;
 };
 
-// The mappings kept, by file. A mapping keeps its file's inode from being given to another file, so a match is
-// always the same file. At most `limit`; the one unused for longest goes first. Thread-safe.
+// The mappings of files that were read, kept for the next reader, by file: a recycled file is the same one under
+// another name. At most `limit`; the one unused for longest goes first. Thread-safe.
 class WarmMappings {
  public:
   explicit WarmMappings(std::size_t limit) : limit_(limit) {}
 
-  void put(dev_t device, ino_t inode, std::shared_ptr<Mapping> mapping);
-  // Hands the file's mapping over to the caller alone; nothing when there is none.
-  [[nodiscard]] std::shared_ptr<Mapping> take(dev_t device, ino_t inode);
-  [[nodiscard]] bool has(dev_t device, ino_t inode) const;
+  // Replaces what there is of the file.
+  void put(FileId id, std::shared_ptr<Mapping> mapping);
+  // Shares it with the caller; nothing when there is none of so many bytes.
+  [[nodiscard]] std::shared_ptr<Mapping> share(FileId id, std::uint64_t size_bytes);
 
  private:
   struct Warm {
-    dev_t device;
-    ino_t inode;
+    FileId id;
     std::shared_ptr<Mapping> mapping;
   };
 
   std::size_t limit_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::list<Warm> warm_;  // the most recently used last
 };
 

@@ -18,6 +18,7 @@ namespace cairn::posix {
 
 namespace {
 
+constexpr std::uint64_t kStatBlock = 512;
 constexpr std::string_view kFree = ".free";
 constexpr std::string_view kWriting = ".writing";
 constexpr std::string_view kRemoved = ".removed";
@@ -51,13 +52,20 @@ bool writer_is_gone(std::string_view name, std::string_view host, bool other_hos
   return ::kill(process, 0) != 0 && errno == ESRCH;
 }
 
+std::string free_name(const std::string& owner, FileId id) { return fmt::format("{}.{:x}{}", owner, id.inode, kFree); }
+
+Status check_owner(const std::string& owner) {
+  if (owner.find_first_of("./") == std::string::npos && owner != kNobody) return {};
+  return fail(Code::invalid_argument, fmt::format("'{}' cannot own retired files: should be a word", owner));
+}
+
 }  // namespace
 
-Pool::Pool(Fd directory, std::string path, bool mapped, std::size_t warm_mappings)
+Pool::Pool(Fd directory, std::string path, bool mapped, std::size_t warm_files)
     : directory_(std::move(directory)),
       path_(std::move(path)),
       mapped_(mapped),
-      warm_(warm_mappings),
+      warm_(warm_files),
       host_(host_digits()),
       sequence_(random_start()) {}
 
@@ -69,24 +77,49 @@ std::string Pool::writing_name(const std::string& owner) {
 }
 
 Result<Slot> Pool::claim(const std::string& owner, std::uint64_t size_bytes, const std::string& path) {
-  if (owner.find_first_of("./") != std::string::npos || owner == kNobody) {
-    return fail(Code::invalid_argument, fmt::format("'{}' cannot own retired files: should be a word", owner));
-  }
+  if (auto status = check_owner(owner); !status) return fail(status.error());
   std::optional<Slot> slot;
+  if (!owner.empty()) slot = claim_warm(owner, size_bytes, path);
+  if (slot) return std::move(*slot);
   if (!owner.empty()) slot = claim_free(owner, size_bytes, path);
   if (!slot) {
-    const std::string name = writing_name(owner);
-    auto file = open_file(directory_.get(), name, O_RDWR | O_CREAT | O_EXCL, path);
-    if (!file) return fail(file.error());
-    slot = Slot{std::move(*file), name, owner, path, false, nullptr};
+    auto made = make_new(owner, path);
+    if (!made) return made;
+    slot = std::move(*made);
   }
+  Status prepared = grow(*slot, size_bytes);
+  if (prepared) prepared = map(*slot, size_bytes);
+  if (prepared) return std::move(*slot);
+  give_back(std::move(*slot));
+  return fail(prepared.error());
+}
 
-  const auto prepared = prepare(*slot, size_bytes);
-  if (!prepared) {
-    give_back(std::move(*slot));
-    return fail(prepared.error());
-  }
-  return std::move(*slot);
+// The way of every snapshot but the first few: a file of just this size that is open and mapped here, and free.
+std::optional<Slot> Pool::claim_warm(const std::string& owner, std::uint64_t size_bytes, const std::string& path) {
+  std::string name;
+  auto warm = warm_.take_if([&](const WarmFile& file) {
+    if (file.owner != owner || file.mapping->bytes().size() < size_bytes) return false;
+    struct stat status = {};
+    if (::fstat(file.file.get(), &status) != 0 || std::cmp_not_equal(status.st_size, size_bytes)) return false;
+    if (static_cast<std::uint64_t>(status.st_blocks) * kStatBlock < size_bytes) return false;  // it has holes
+    if (!try_lock_exclusive(file.file.get())) return false;  // somebody still reads it
+    name = writing_name(owner);
+    const std::string free = free_name(owner, file.id);
+    const auto claimed = rename(directory_.get(), free, directory_.get(), name, path);
+    unlock(file.file.get());
+    return claimed.has_value();  // else it is in use, or gone
+  });
+  if (!warm) return std::nullopt;
+  return Slot{std::move(warm->file), name, owner, path, warm->id, size_bytes, true, std::move(warm->mapping)};
+}
+
+Result<Slot> Pool::make_new(const std::string& owner, const std::string& path) {
+  const std::string name = writing_name(owner);
+  auto file = open_file(directory_.get(), name, O_RDWR | O_CREAT | O_EXCL, path);
+  if (!file) return fail(file.error());
+  const auto status = status_of(file->get(), path);
+  if (!status) return fail(status.error());
+  return Slot{std::move(*file), name, owner, path, {status->st_dev, status->st_ino}, 0, false, nullptr};
 }
 
 // The smallest that is large enough, else the largest; of equal ones, one that this process has mapped.
@@ -96,7 +129,7 @@ std::vector<Pool::Candidate> Pool::candidates(const std::string& owner, std::uin
     struct stat status = {};
     if (!name.starts_with(owner + ".") || !name.ends_with(kFree)) continue;
     if (::fstatat(directory_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    found.push_back({name, static_cast<std::uint64_t>(status.st_size), warm_.has(status.st_dev, status.st_ino)});
+    found.push_back({name, static_cast<std::uint64_t>(status.st_size), warm_.has({status.st_dev, status.st_ino})});
   }
   const auto key = [&](const Candidate& one) {
     const bool small = one.size_bytes < size_bytes;
@@ -108,35 +141,75 @@ std::vector<Pool::Candidate> Pool::candidates(const std::string& owner, std::uin
 
 std::optional<Slot> Pool::claim_free(const std::string& owner, std::uint64_t size_bytes, const std::string& path) {
   for (const Candidate& candidate : candidates(owner, size_bytes)) {
-    auto file = open_file(directory_.get(), candidate.name, O_RDWR, path_of(candidate.name));
-    if (!file) continue;
-    if (mapped_ && !try_lock_exclusive(file->get())) continue;  // somebody still reads it
-    const std::string name = writing_name(owner);
-    if (!rename(directory_.get(), candidate.name, directory_.get(), name, path_of(name))) continue;
-    if (mapped_) unlock(file->get());
-    return Slot{std::move(*file), name, owner, path, true, nullptr};
+    if (auto slot = claim_this(candidate.name, owner, path)) return slot;
   }
   return std::nullopt;
 }
 
-Status Pool::prepare(Slot& slot, std::uint64_t size_bytes) {
-  const auto grown = grow(slot, size_bytes);
-  if (!grown || !mapped_ || size_bytes == 0) return grown;
+std::optional<Slot> Pool::claim_this(const std::string& name, const std::string& owner, const std::string& path) {
+  auto file = open_file(directory_.get(), name, O_RDWR, path_of(name));
+  if (!file) return std::nullopt;
+  const auto status = status_of(file->get(), path);
+  if (!status) return std::nullopt;
+  if (mapped_ && !try_lock_exclusive(file->get())) return std::nullopt;  // somebody still reads it
+  const std::string writing = writing_name(owner);
+  if (!rename(directory_.get(), name, directory_.get(), writing, path_of(writing))) return std::nullopt;
+  if (mapped_) unlock(file->get());
+  return Slot{std::move(*file), writing, owner, path, {status->st_dev, status->st_ino}, 0, true, nullptr};
+}
 
-  const auto status = status_of(slot.file.get(), slot.path);
-  if (!status) return fail(status.error());
-  slot.mapping = warm_.take(status->st_dev, status->st_ino);
+Status Pool::map(Slot& slot, std::uint64_t size_bytes) {
+  if (!mapped_ || size_bytes == 0) return {};
+  if (auto warm = warm_.take(slot.id)) slot.mapping = std::move(warm->mapping);
   if (slot.mapping && slot.mapping->bytes().size() >= size_bytes) return {};
-
-  auto mapping =
-      Mapping::map(slot.file.get(), static_cast<std::uint64_t>(status->st_size), Mapping::Access::write, slot.path);
+  auto mapping = Mapping::map(slot.file.get(), slot.size_bytes, Mapping::Access::write, slot.path);
   if (!mapping) return fail(mapping.error());
   slot.mapping = std::move(*mapping);
   return {};
 }
 
-Status Pool::grow(const Slot& slot, std::uint64_t size_bytes) {
-  return with_room(size_bytes, [&] { return reserve(slot.file.get(), size_bytes, slot.path); });
+Status Pool::grow(Slot& slot, std::uint64_t size_bytes) {
+  if (size_bytes <= slot.size_bytes) return {};
+  if (auto status = with_room(size_bytes, [&] { return reserve(slot.file.get(), size_bytes, slot.path); }); !status) {
+    return status;
+  }
+  const auto status = status_of(slot.file.get(), slot.path);
+  if (!status) return fail(status.error());
+  slot.size_bytes = static_cast<std::uint64_t>(status->st_size);
+  return {};
+}
+
+Result<bool> Pool::warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count) {
+  if (!mapped_ || size_bytes == 0) return true;
+  if (auto status = check_owner(owner); !status) return fail(status.error());
+  const std::string path = path_of(owner);
+  std::uint32_t ready = 0;
+  std::string cold;
+  std::string other;
+  for (const Candidate& candidate : candidates(owner, size_bytes)) {
+    const bool fits = candidate.size_bytes == size_bytes;
+    if (fits) ++ready;
+    if (fits && !candidate.warm) cold = candidate.name;
+    if (!fits) other = candidate.name;
+  }
+  if (cold.empty() && ready >= count) return true;
+  std::optional<Slot> slot;
+  for (const std::string& name : {cold, other}) {
+    if (!slot && !name.empty()) slot = claim_this(name, owner, path);
+  }
+  if (!slot) {
+    auto made = make_new(owner, path);
+    if (!made) return fail(made.error());
+    slot = std::move(*made);
+  }
+  // Not with_room(): what others have retired is theirs as long as nobody needs it now.
+  Status done = reserve(slot->file.get(), size_bytes, path);
+  if (done) done = cut(*slot, size_bytes);
+  if (done) done = map(*slot, size_bytes);
+  slot->recycled |= done.has_value();
+  give_back(std::move(*slot));
+  if (!done) return fail(done.error());
+  return false;
 }
 
 Error Pool::full(const Error& error, std::uint64_t wanted_bytes) const {
@@ -149,16 +222,16 @@ Error Pool::full(const Error& error, std::uint64_t wanted_bytes) const {
 
 void Pool::keep_warm(Slot& slot) {
   if (!slot.mapping || slot.owner.empty()) return;
-  const auto status = status_of(slot.file.get(), slot.path);
-  if (status) warm_.put(status->st_dev, status->st_ino, std::move(slot.mapping));
+  warm_.put({slot.id, slot.owner, std::move(slot.file), std::move(slot.mapping)});
+  slot.file = Fd();
   slot.mapping.reset();
 }
 
 void Pool::give_back(Slot slot) {
   // What fails here leaves a .writing file, which clean() removes once this process is gone.
   if (slot.recycled) {
+    const std::string free = free_name(slot.owner, slot.id);
     keep_warm(slot);
-    const std::string free = fmt::format("{}.{}{}", slot.owner, next_sequence(), kFree);
     (void)rename(directory_.get(), slot.name, directory_.get(), free, path_of(free));
   } else {
     slot.mapping.reset();
@@ -166,24 +239,28 @@ void Pool::give_back(Slot slot) {
   }
 }
 
+Status Pool::cut(Slot& slot, std::uint64_t size_bytes) {
+  if (auto status = grow(slot, size_bytes); !status || slot.size_bytes == size_bytes) return status;
+  slot.size_bytes = size_bytes;
+  return truncate(slot.file.get(), size_bytes, slot.path);
+}
+
 Status Pool::publish(Slot& slot, int directory, const std::string& file, const std::string& path) {
   struct stat replaced = {};
   const bool replaces = ::fstatat(directory, file.c_str(), &replaced, AT_SYMLINK_NOFOLLOW) == 0;
   const auto renamed = rename(directory_.get(), slot.name, directory, file, path);
   if (!renamed) return renamed;
-  // A file that is gone would take memory for as long as its mapping is kept.
-  if (replaces) warm_.take(replaced.st_dev, replaced.st_ino).reset();
+  // A file that is gone would take memory for as long as it is kept.
+  if (replaces) (void)warm_.take({replaced.st_dev, replaced.st_ino});
   keep_warm(slot);
   return {};
 }
 
-Status Pool::adopt(int directory, const std::string& file, const std::string& owner, const std::string& path) {
+Status Pool::adopt(int directory, const std::string& file, FileId id, const std::string& owner,
+                   const std::string& path) {
   if (owner.empty()) return discard(directory, file, path);
-  if (owner.find_first_of("./") != std::string::npos || owner == kNobody) {
-    return fail(Code::invalid_argument, fmt::format("'{}' cannot own retired files: should be a word", owner));
-  }
-  const std::string free = fmt::format("{}.{}{}", owner, next_sequence(), kFree);
-  return rename(directory, file, directory_.get(), free, path);
+  if (auto status = check_owner(owner); !status) return status;
+  return rename(directory, file, directory_.get(), free_name(owner, id), path);
 }
 
 Status Pool::discard(int directory, const std::string& name, const std::string& path) {
@@ -217,7 +294,6 @@ Status Pool::clean(bool all) {
 }
 
 Result<std::uint64_t> Pool::free_file_bytes() const {
-  constexpr std::uint64_t kStatBlock = 512;
   const auto names = names_in(directory_.get(), path_);
   if (!names) return fail(names.error());
   std::uint64_t total = 0;

@@ -1,11 +1,12 @@
 // The recycle pool of a PosixStore: the directory recycle/ with
 //
-//   <owner>.<seq>.free                       retired by `owner`, at full length; anybody may remove it
+//   <owner>.<inode>.free                     retired by `owner`, at full length; anybody may remove it
 //   <owner>.<host>-<pid>.<seq>.writing       being written by that process; removed when the process is dead
 //   <seq>.removed                            a file or directory on its way out
 //
 // Every step from one state to the next is one rename, so two processes never get the same file, and a crash
-// leaves a file in one of these states. <seq> starts at a random number in every store that is opened.
+// leaves a file in one of these states. <seq> starts at a random number in every store that is opened; a free file is
+// named by its inode, so that who has it open still finds it without a search.
 //
 // On tmpfs (`mapped`) a reader holds a shared flock on its file, and a file is claimed or emptied only under an
 // exclusive one: a mapping being read never loses its pages.
@@ -21,6 +22,7 @@
 #include "base/error.hpp"
 #include "store/posix_file.hpp"
 #include "store/posix_mapping.hpp"
+#include "store/posix_warm.hpp"
 
 namespace cairn::posix {
 
@@ -30,20 +32,24 @@ struct Slot {
   std::string name;   // in recycle/
   std::string owner;  // empty: nobody's, never recycled
   std::string path;   // the final one, for messages
+  FileId id;
+  std::uint64_t size_bytes = 0;  // of the file, all of it reserved
   bool recycled = false;
   std::shared_ptr<Mapping> mapping;  // none where the file system is not mapped
 };
 
 class Pool {
  public:
-  Pool(Fd directory, std::string path, bool mapped, std::size_t warm_mappings);
+  Pool(Fd directory, std::string path, bool mapped, std::size_t warm_files);
 
   // A file with room for `size_bytes`, to become `path`: one that `owner` retired, or a new one.
   [[nodiscard]] Result<Slot> claim(const std::string& owner, std::uint64_t size_bytes, const std::string& path);
   // Undoes claim(): a recycled file goes back, a new one goes away.
   void give_back(Slot slot);
   // Makes room for `size_bytes` in all, at the cost of all free files when there is no other.
-  [[nodiscard]] Status grow(const Slot& slot, std::uint64_t size_bytes);
+  [[nodiscard]] Status grow(Slot& slot, std::uint64_t size_bytes);
+  // Makes it exactly so long.
+  [[nodiscard]] Status cut(Slot& slot, std::uint64_t size_bytes);
   // Runs `write`; when it finds the store full, removes all free files and runs it once more.
   template <class Write>
   [[nodiscard]] Status with_room(std::uint64_t wanted_bytes, Write write) {
@@ -55,11 +61,15 @@ class Pool {
     }
     return done;
   }
-  // Gives the slot its final name. Its mapping stays warm.
+  // Makes free files of `owner` ready to be written at the speed of memory, one a call: a cold one is mapped, and when
+  // there are fewer than `count` of this size a new one is made, from free space only. True: nothing was left to do.
+  [[nodiscard]] Result<bool> warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count);
+  // Gives the slot its final name. The file stays warm.
   [[nodiscard]] Status publish(Slot& slot, int directory, const std::string& file, const std::string& path);
 
   // Takes in a file of a store's directory, for `owner` to have again.
-  [[nodiscard]] Status adopt(int directory, const std::string& file, const std::string& owner, const std::string& path);
+  [[nodiscard]] Status adopt(int directory, const std::string& file, FileId id, const std::string& owner,
+                             const std::string& path);
   // Takes a file or directory out of sight in one step, then removes it. Missing is fine.
   [[nodiscard]] Status discard(int directory, const std::string& name, const std::string& path);
   // Removes what is free, on its way out, or left by dead writers: of this host, or with `all` of any other.
@@ -74,9 +84,14 @@ class Pool {
     bool warm;
   };
   [[nodiscard]] std::vector<Candidate> candidates(const std::string& owner, std::uint64_t size_bytes) const;
+  [[nodiscard]] std::optional<Slot> claim_warm(const std::string& owner, std::uint64_t size_bytes,
+                                               const std::string& path);
   [[nodiscard]] std::optional<Slot> claim_free(const std::string& owner, std::uint64_t size_bytes,
                                                const std::string& path);
-  [[nodiscard]] Status prepare(Slot& slot, std::uint64_t size_bytes);
+  [[nodiscard]] std::optional<Slot> claim_this(const std::string& name, const std::string& owner,
+                                               const std::string& path);
+  [[nodiscard]] Result<Slot> make_new(const std::string& owner, const std::string& path);
+  [[nodiscard]] Status map(Slot& slot, std::uint64_t size_bytes);
   [[nodiscard]] Error full(const Error& error, std::uint64_t wanted_bytes) const;
   void keep_warm(Slot& slot);
   void remove_free();
@@ -88,7 +103,7 @@ class Pool {
   Fd directory_;
   std::string path_;
   bool mapped_;
-  WarmMappings warm_;
+  WarmFiles warm_;
   std::string host_;
   std::atomic<std::uint64_t> sequence_;
 };

@@ -87,8 +87,12 @@ Result<std::unique_ptr<Writer>> PosixStore::create(const FileName& name, std::ui
   return std::make_unique<posix::PosixWriter>(home, name, std::move(*slot), size_bytes);
 }
 
+Result<bool> PosixStore::warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count) {
+  return parts_->home->pool.warm_up(owner, size_bytes, count);
+}
+
 Result<std::unique_ptr<Reader>> PosixStore::open(const FileName& name) const {
-  return posix::PosixReader::open(*parts_->home, name);
+  return posix::PosixReader::open(parts_->home, name);
 }
 
 Status PosixStore::patch(const FileName& name, std::uint64_t offset, Bytes bytes) {
@@ -151,7 +155,8 @@ Status PosixStore::retire(const FileName& name, const std::string& owner) {
   const auto count = std::min<std::uint64_t>(zeros.size(), static_cast<std::uint64_t>(status->st_size));
   const auto invalidated = posix::write_all(file->get(), 0, Bytes(zeros).first(count), place->path);
   if (!invalidated) return invalidated;
-  return parts_->home->pool.adopt(place->directory.get(), place->file, owner, place->path);
+  return parts_->home->pool.adopt(place->directory.get(), place->file, {status->st_dev, status->st_ino}, owner,
+                                  place->path);
 }
 
 Status PosixStore::remove(const FileName& name) {

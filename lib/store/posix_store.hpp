@@ -24,7 +24,7 @@
 namespace cairn {
 
 struct PosixOptions {
-  // Mappings that one store keeps warm in this process.
+  // Files that one store keeps warm in this process, and as many mappings for reading.
   std::size_t warm_mappings = 64;
   // How long lock() waits: the kernel releases a dying job's lock a little late.
   std::chrono::milliseconds lock_patience{10'000};
@@ -41,6 +41,7 @@ class PosixStore final : public Store {
 
   Result<std::unique_ptr<Writer>> create(const FileName& name, std::uint64_t size_bytes,
                                          const std::string& owner) override;
+  Result<bool> warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count) override;
   Result<std::unique_ptr<Reader>> open(const FileName& name) const override;
   Status patch(const FileName& name, std::uint64_t offset, Bytes bytes) override;
   Status sync(const FileName& name) override;

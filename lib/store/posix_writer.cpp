@@ -10,11 +10,18 @@
 
 namespace cairn::posix {
 
+namespace {
+
+constexpr std::size_t kWorthWriting = kMiB;
+
+}  // namespace
+
 Home::Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings)
     : path(std::move(where)),
       job(std::move(directory)),
       mapped(is_tmpfs),
-      pool(std::move(recycle), path + "/" + kRecycle, is_tmpfs, warm_mappings) {}
+      pool(std::move(recycle), path + "/" + kRecycle, is_tmpfs, warm_mappings),
+      reading(warm_mappings) {}
 
 PosixWriter::PosixWriter(std::shared_ptr<Home> home, FileName name, Slot slot, std::uint64_t size_bytes)
     : home_(std::move(home)), name_(std::move(name)), slot_(std::move(slot)), size_bytes_(size_bytes) {}
@@ -40,8 +47,13 @@ Status PosixWriter::write(std::uint64_t offset, Bytes bytes) {
     std::copy(bytes.begin(), bytes.end(), mapped.begin() + static_cast<std::ptrdiff_t>(offset));
     return {};
   }
-  return home_->pool.with_room(offset + bytes.size(),
-                               [&] { return write_all(slot_.file.get(), offset, bytes, path()); });
+  auto written =
+      home_->pool.with_room(offset + bytes.size(), [&] { return write_all(slot_.file.get(), offset, bytes, path()); });
+  // What a write makes longer is not reserved, and is cut by commit().
+  if (written) slot_.size_bytes = std::max(slot_.size_bytes, offset + bytes.size());
+  if (written && !home_->mapped && bytes.size() >= kWorthWriting)
+    start_writeback(slot_.file.get(), offset, bytes.size());
+  return written;
 }
 
 Status PosixWriter::read(std::uint64_t offset, MutableBytes into) {
@@ -55,8 +67,7 @@ Status PosixWriter::commit(std::uint64_t size_bytes, bool sync) {
   const auto place = locate(home_->job.get(), home_->path, name_, Missing::is_an_error);
   if (!place) return fail(place.error());
 
-  Status done = home_->pool.grow(slot_, size_bytes);
-  if (done) done = truncate(slot_.file.get(), size_bytes, place->path);
+  Status done = home_->pool.cut(slot_, size_bytes);
   if (done && sync) done = sync_data(slot_.file.get(), place->path);
   if (done) done = home_->pool.publish(slot_, place->directory.get(), place->file, place->path);
   if (!done) return done;
@@ -68,34 +79,52 @@ Status PosixWriter::commit(std::uint64_t size_bytes, bool sync) {
   return done ? sync_directory(home_->job.get(), home_->path) : done;
 }
 
-Result<std::unique_ptr<Reader>> PosixReader::open(const Home& home, const FileName& name) {
+Result<std::unique_ptr<Reader>> PosixReader::open(const std::shared_ptr<Home>& home, const FileName& name) {
   // Another turn only when the file was replaced, retired or removed between open and lock.
   constexpr int kTurns = 100;
   for (int turn = 0; turn < kTurns; ++turn) {
-    const auto place = locate(home.job.get(), home.path, name, Missing::is_an_error);
+    const auto place = locate(home->job.get(), home->path, name, Missing::is_an_error);
     if (!place) return fail(place.error());
     auto file = open_file(place->directory.get(), place->file, O_RDONLY, place->path);
     if (!file) return fail(file.error());
-    if (home.mapped && !try_lock_shared(file->get())) continue;
+    if (home->mapped && !try_lock_shared(file->get())) continue;
 
     const auto status = status_of(file->get(), place->path);
     if (!status) return fail(status.error());
     const auto size_bytes = static_cast<std::uint64_t>(status->st_size);
-    if (!home.mapped) return std::make_unique<PosixReader>(std::move(*file), place->path, size_bytes, nullptr);
+    if (!home->mapped) return std::make_unique<PosixReader>(home, std::move(*file), place->path, size_bytes, nullptr);
 
     struct stat named = {};
     const int found = ::fstatat(place->directory.get(), place->file.c_str(), &named, AT_SYMLINK_NOFOLLOW);
     if (found != 0 || named.st_ino != status->st_ino || named.st_dev != status->st_dev) continue;
-    auto mapping = Mapping::map(file->get(), size_bytes, Mapping::Access::read, place->path);
-    if (!mapping) return fail(mapping.error());
-    return std::make_unique<PosixReader>(std::move(*file), place->path, size_bytes, std::move(*mapping));
+    // A recycled file is the same one under another name: whoever read it before has it mapped still.
+    auto mapping = home->reading.share({status->st_dev, status->st_ino}, size_bytes);
+    if (!mapping) {
+      auto fresh = Mapping::map(file->get(), size_bytes, Mapping::Access::read, place->path);
+      if (!fresh) return fail(fresh.error());
+      mapping = std::move(*fresh);
+    }
+    return std::make_unique<PosixReader>(home, std::move(*file), place->path, size_bytes, std::move(mapping));
   }
   return fail(Code::io,
-              fmt::format("{}/{}: is replaced again and again while it is being opened", home.path, name.path));
+              fmt::format("{}/{}: is replaced again and again while it is being opened", home->path, name.path));
 }
 
-PosixReader::PosixReader(Fd file, std::string path, std::uint64_t size_bytes, std::shared_ptr<Mapping> mapping)
-    : file_(std::move(file)), path_(std::move(path)), size_bytes_(size_bytes), mapping_(std::move(mapping)) {}
+PosixReader::PosixReader(std::shared_ptr<Home> home, Fd file, std::string path, std::uint64_t size_bytes,
+                         std::shared_ptr<Mapping> mapping)
+    : home_(std::move(home)),
+      file_(std::move(file)),
+      path_(std::move(path)),
+      size_bytes_(size_bytes),
+      mapping_(std::move(mapping)) {}
+
+PosixReader::~PosixReader() {
+  if (!mapping_) return;
+  // One that was removed meanwhile would take memory for as long as its mapping is kept.
+  const auto status = status_of(file_.get(), path_);
+  unlock(file_.get());  // which a mapping would hold on to
+  if (status && status->st_nlink > 0) home_->reading.put({status->st_dev, status->st_ino}, std::move(mapping_));
+}
 
 Status PosixReader::read(std::uint64_t offset, MutableBytes into) const {
   if (offset > size_bytes_ || into.size() > size_bytes_ - offset) {

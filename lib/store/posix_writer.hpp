@@ -21,6 +21,7 @@ struct Home {
   Fd job;
   bool mapped;  // tmpfs: files are written and read through mappings
   Pool pool;
+  WarmMappings reading;             // of files that were read, for the next reader
   std::atomic<bool> locked{false};  // by this store
 };
 
@@ -50,14 +51,20 @@ class PosixWriter final : public Writer {
 class PosixReader final : public Reader {
  public:
   // On tmpfs the file's size is taken, and held, under a shared lock: see posix_pool.hpp.
-  static Result<std::unique_ptr<Reader>> open(const Home& home, const FileName& name);
-  PosixReader(Fd file, std::string path, std::uint64_t size_bytes, std::shared_ptr<Mapping> mapping);
+  static Result<std::unique_ptr<Reader>> open(const std::shared_ptr<Home>& home, const FileName& name);
+  // `mapping`: of these bytes or more; null where files are not mapped.
+  PosixReader(std::shared_ptr<Home> home, Fd file, std::string path, std::uint64_t size_bytes,
+              std::shared_ptr<Mapping> mapping);
+  ~PosixReader() override;
+  PosixReader(const PosixReader&) = delete;
+  PosixReader& operator=(const PosixReader&) = delete;
 
   [[nodiscard]] std::uint64_t size_bytes() const override { return size_bytes_; }
   Status read(std::uint64_t offset, MutableBytes into) const override;
-  [[nodiscard]] Bytes mapping() const override { return mapping_ ? mapping_->bytes() : Bytes{}; }
+  [[nodiscard]] Bytes mapping() const override { return mapping_ ? mapping_->bytes().first(size_bytes_) : Bytes{}; }
 
  private:
+  std::shared_ptr<Home> home_;
   Fd file_;
   std::string path_;
   std::uint64_t size_bytes_;

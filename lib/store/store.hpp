@@ -91,6 +91,13 @@ class Store {
   // there is one (empty owner: a new file). Makes the directory of `name` when it is missing.
   [[nodiscard]] virtual Result<std::unique_ptr<Writer>> create(const FileName& name, std::uint64_t size_bytes,
                                                                const std::string& owner) = 0;
+  // Makes retired files of `owner` ready for create(), one a call, until there are `count` of this size that can be
+  // overwritten at the speed of memory; takes no space that others may want. True: nothing was left to do, or such a
+  // store has nothing to prepare.
+  [[nodiscard]] virtual Result<bool> warm_up(const std::string& /*owner*/, std::uint64_t /*size_bytes*/,
+                                             std::uint32_t /*count*/) {
+    return true;
+  }
   [[nodiscard]] virtual Result<std::unique_ptr<Reader>> open(const FileName& name) const = 0;
   // Overwrites bytes inside a committed file. Not atomic: for places that readers do not trust yet.
   [[nodiscard]] virtual Status patch(const FileName& name, std::uint64_t offset, Bytes bytes) = 0;

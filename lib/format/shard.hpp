@@ -68,11 +68,6 @@ struct ShardEntry {
   friend bool operator==(const ShardEntry&, const ShardEntry&) = default;
 };
 
-struct RegionData {
-  RegionInfo info;
-  Bytes bytes;  // info.size_bytes() long; the caller's
-};
-
 struct ShardIdentity {
   Identity identity;
   std::uint64_t safe_point = 0;
@@ -80,12 +75,11 @@ struct ShardIdentity {
   std::uint32_t ranks = 0;
 };
 
-// Size of the file that write_shard() makes of these regions.
-[[nodiscard]] std::uint64_t shard_file_bytes(std::span<const RegionData> regions);
-
-// Writes a shard in one pass and gives it its name; not synced. Returns the file's size.
+// Writes a shard in one pass and gives it its name; not synced. `regions` are the bytes of those that `plan` was made
+// of, in order. Returns the file's size.
+class ShardPlan;
 [[nodiscard]] Result<std::uint64_t> write_shard(Store& store, const FileName& name, const ShardIdentity& who,
-                                                std::span<const RegionData> regions);
+                                                const ShardPlan& plan, std::span<const Bytes> regions);
 
 // A shard open for reading, header and region table parsed and checked.
 class Shard {

@@ -112,6 +112,12 @@ Result<ShardHeader> decode_shard_header(Bytes bytes) {
   return header;
 }
 
+std::uint64_t entry_bytes(const RegionInfo& info) {
+  constexpr std::uint64_t kFixedBytes = 8 + 8 + 4 + 1 + 4 + 4 + 4 + 4;
+  return kFixedBytes + info.name.size() + info.type_name.size() +
+         8 * (info.shape.size() + info.global_shape.size() + info.global_offset.size());
+}
+
 void put_entry(ByteWriter& out, const RegionInfo& info, std::uint64_t offset) {
   out.put(offset);
   out.put(info.size_bytes());

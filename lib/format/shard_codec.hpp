@@ -13,7 +13,8 @@ namespace cairn {
 inline constexpr std::uint64_t kCrcBytes = 4;
 inline constexpr std::uint64_t kShaBytes = 32;
 
-// One entry of the region table.
+// One entry of the region table, and how long it is.
+[[nodiscard]] std::uint64_t entry_bytes(const RegionInfo& info);
 void put_entry(ByteWriter& out, const RegionInfo& info, std::uint64_t offset);
 
 [[nodiscard]] std::uint64_t block_length(const ShardHeader& header, std::uint64_t block);
@@ -63,6 +64,7 @@ class DataSection {
   Buffer buffer_;
   Done done_;
   std::uint64_t position_ = 0;
+  std::uint64_t summed_ = 0;  // up to where the present block's checksum goes
   std::uint32_t crc_ = 0;
 };
 

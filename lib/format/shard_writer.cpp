@@ -1,67 +1,20 @@
 #include <algorithm>
 #include <array>
-#include <string_view>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "codec/crc32c.hpp"
 #include "format/shard_codec.hpp"
+#include "format/shard_plan.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::array<std::byte, kShardAlignment> kZeros{};
-
-// Where everything will be, from sizes alone.
-ShardHeader plan_file(std::span<const RegionData> regions) {
-  ShardHeader header;
-  header.regions = static_cast<std::uint32_t>(regions.size());
-  for (const auto& region : regions) {
-    const RegionInfo& info = region.info;
-    constexpr std::uint64_t kFixedBytes = 8 + 8 + 4 + 1 + 4 + 4 + 4 + 4;
-    header.table_bytes += kFixedBytes + info.name.size() + info.type_name.size() +
-                          8 * (info.shape.size() + info.global_shape.size() + info.global_offset.size());
-    header.data_bytes = round_up(header.data_bytes, kRegionAlignment) + info.size_bytes();
-  }
-  header.data_offset = round_up(kShardHeaderBytes + header.table_bytes, kShardAlignment);
-  return header;
-}
-
-Buffer make_table(std::span<const RegionData> regions, std::uint64_t data_offset) {
-  ByteWriter table;
-  std::uint64_t offset = data_offset;
-  for (const auto& region : regions) {
-    offset = round_up(offset, kRegionAlignment);
-    put_entry(table, region.info, offset);
-    offset += region.info.size_bytes();
-  }
-  return table.take();
-}
-
-Status check_regions(std::span<const RegionData> regions) {
-  std::unordered_set<std::string_view> names(regions.size() * 2);
-  std::uint64_t total = 0;
-  for (const auto& region : regions) {
-    if (auto good = check(region.info); !good) return good;
-    if (region.bytes.size() != region.info.size_bytes()) {
-      return fail(Code::invalid_argument,
-                  fmt::format("region \"{}\": {} bytes are given, {} is {} bytes long", region.info.name,
-                              region.bytes.size(), region.info.type_text(), region.info.size_bytes()));
-    }
-    total += region.bytes.size();
-    if (!names.insert(region.info.name).second) {
-      return fail(Code::invalid_argument, fmt::format("region \"{}\" is protected twice", region.info.name),
-                  "give each region a name of its own");
-    }
-  }
-  if (regions.size() > UINT32_MAX || total > (1ULL << 59U)) {
-    return fail(Code::invalid_argument,
-                fmt::format("{} regions of {} bytes do not fit a shard", regions.size(), total));
-  }
-  return {};
-}
+// What is copied, and then summed, before the next: both stay in the cache of a core meanwhile.
+constexpr std::uint64_t kPieceBytes = 16 * kKiB;
+static_assert(kBlockBytes % kPieceBytes == 0);
 
 }  // namespace
 
@@ -75,18 +28,22 @@ Status DataSection::put(Bytes bytes) {
     if (position_ == data_bytes_) {
       return fail(Code::invalid_argument, fmt::format("more than {} bytes of data for a shard", data_bytes_));
     }
-    const std::uint64_t block = position_ / kBlockBytes;
-    const std::uint64_t begin = block * kBlockBytes;
-    const std::uint64_t end = std::min(begin + kBlockBytes, data_bytes_);
-    const MutableBytes place = mapping_.empty() ? MutableBytes(buffer_) : mapping_.subspan(begin, end - begin);
-    const std::uint64_t count = std::min<std::uint64_t>(bytes.size(), end - position_);
-    crc_ = copy_crc32c(place.subspan(position_ - begin, count), bytes.first(count), crc_);
+    const std::uint64_t block_begin = position_ / kBlockBytes * kBlockBytes;
+    const std::uint64_t block_end = std::min(block_begin + kBlockBytes, data_bytes_);
+    const std::uint64_t piece_end = std::min(position_ / kPieceBytes * kPieceBytes + kPieceBytes, block_end);
+    const MutableBytes block =
+        mapping_.empty() ? MutableBytes(buffer_) : mapping_.subspan(block_begin, block_end - block_begin);
+    const std::uint64_t count = std::min<std::uint64_t>(bytes.size(), piece_end - position_);
+    std::memcpy(block.data() + (position_ - block_begin), bytes.data(), count);
     position_ += count;
     bytes = bytes.subspan(count);
-    if (position_ == end) {
-      if (auto done = done_(block, place.first(end - begin), crc_); !done) return done;
-      crc_ = 0;
-    }
+    if (position_ < piece_end) return {};
+    // Of the copy, since that is what the checksum must vouch for.
+    crc_ = crc32c(block.subspan(summed_ - block_begin, piece_end - summed_), crc_);
+    summed_ = piece_end;
+    if (piece_end < block_end) continue;
+    if (auto done = done_(block_begin / kBlockBytes, block.first(block_end - block_begin), crc_); !done) return done;
+    crc_ = 0;
   }
   return {};
 }
@@ -145,36 +102,38 @@ Status ShardOutput::finish(const Parts& parts, bool sync) {
       .and_then([&] { return writer_->commit(header_.file_bytes(), sync); });
 }
 
-std::uint64_t shard_file_bytes(std::span<const RegionData> regions) { return plan_file(regions).file_bytes(); }
-
-Result<std::uint64_t> write_shard(Store& store, const FileName& name, const ShardIdentity& who,
-                                  std::span<const RegionData> regions) {
-  if (auto good = check_regions(regions); !good) return fail(good.error().in(name.path));
-  ShardHeader header = plan_file(regions);
+Result<std::uint64_t> write_shard(Store& store, const FileName& name, const ShardIdentity& who, const ShardPlan& plan,
+                                  std::span<const Bytes> regions) {
+  ShardHeader header = plan.header();
   header.identity = who.identity;
   header.safe_point = who.safe_point;
   header.rank = who.rank;
   header.ranks = who.ranks;
-  const Buffer table = make_table(regions, header.data_offset);
-  header.table_crc = crc32c(table);
-
+  if (regions.size() != header.regions) {
+    return fail(Code::invalid_argument,
+                fmt::format("{}: {} regions are given, {} are planned", name.path, regions.size(), header.regions));
+  }
   auto out = ShardOutput::create(store, name, header);
   if (!out) return fail(out.error());
-  ByteWriter crcs;
+  Buffer crcs;
+  crcs.reserve(header.blocks() * kCrcBytes);
   DataSection data(header.data_bytes, out->mapped_data(), [&](std::uint64_t block, Bytes bytes, std::uint32_t crc) {
-    crcs.put(crc);
+    const Bytes sum = std::as_bytes(std::span(&crc, 1));
+    crcs.insert(crcs.end(), sum.begin(), sum.end());
     return out->write_block(block, bytes);
   });
-  std::uint64_t end = 0;
-  for (const auto& region : regions) {
-    const std::uint64_t begin = round_up(end, kRegionAlignment);
-    auto done = data.zeros_to(begin).and_then([&] { return data.put(region.bytes); });
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const ShardPlan::Place& place = plan.places()[i];
+    if (regions[i].size() != place.bytes) {
+      return fail(Code::invalid_argument, fmt::format("{}: region {}: {} bytes are given, it is {} bytes long",
+                                                      name.path, i, regions[i].size(), place.bytes));
+    }
+    auto done = data.zeros_to(place.begin).and_then([&] { return data.put(regions[i]); });
     if (!done) return fail(done.error());
-    end = begin + region.bytes.size();
   }
   // The digests are the head's to fill in.
   const Buffer shas(header.blocks() * kShaBytes);
-  auto done = out->finish({encode(header), table, crcs.bytes(), shas}, false);
+  auto done = out->finish({encode(header), plan.table(), crcs, shas}, false);
   if (!done) return fail(done.error());
   return header.file_bytes();
 }

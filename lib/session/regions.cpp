@@ -43,25 +43,40 @@ std::string list_text(const std::vector<RegionInfo>& regions) {
   return text.empty() ? "none" : text;
 }
 
+Error null_pointer(const RegionInfo& region) {
+  return {Code::invalid_argument,
+          fmt::format("region \"{}\" is {} at a null pointer", region.name, region.type_text()),
+          {}};
+}
+
 }  // namespace
 
 Status Regions::protect(const std::string& name, detail::RegionAccess access) {
   Region region{name, std::move(access)};
   if (auto status = check(describe(region)); !status) return status;
-  const auto it = std::ranges::find(regions_, name, &Region::name);
-  if (it != regions_.end())
-    *it = std::move(region);
-  else
+  plan_.reset();
+  const auto [known, is_new] = by_name_.try_emplace(name, regions_.size());
+  if (is_new)
     regions_.push_back(std::move(region));
+  else
+    regions_[known->second] = std::move(region);
   return {};
 }
 
 Status Regions::unprotect(const std::string& name) {
-  if (std::erase_if(regions_, [&](const Region& region) { return region.name == name; }) > 0) return {};
-  std::vector<RegionInfo> known;
-  for (const Region& region : regions_) known.push_back(describe(region));
+  const auto known = by_name_.find(name);
+  if (known != by_name_.end()) {
+    plan_.reset();
+    const std::size_t position = known->second;
+    regions_.erase(regions_.begin() + static_cast<std::ptrdiff_t>(position));
+    by_name_.erase(known);
+    for (std::size_t i = position; i < regions_.size(); ++i) by_name_[regions_[i].name] = i;
+    return {};
+  }
+  std::vector<RegionInfo> all;
+  for (const Region& region : regions_) all.push_back(describe(region));
   return fail(Code::invalid_argument,
-              fmt::format("no region is named \"{}\"; protected are: {}", name, list_text(known)));
+              fmt::format("no region is named \"{}\"; protected are: {}", name, list_text(all)));
 }
 
 // A scalar or an array has the shape it was protected with; a container the extent it has now.
@@ -82,25 +97,40 @@ RegionInfo Regions::describe(const Region& region) {
   return info;
 }
 
-Result<std::vector<RegionData>> Regions::capture() const {
-  std::vector<RegionData> captured;
-  captured.reserve(regions_.size());
-  for (const Region& region : regions_) {
-    RegionInfo info = describe(region);
-    const std::uint64_t bytes = info.size_bytes();
-    if (region.access.resize && info.elements() != region.access.elements()) {
-      return fail(Code::invalid_argument,
-                  fmt::format("region \"{}\" has {} elements, which is no whole number of rows of {}", region.name,
-                              region.access.elements(), row_elements(region.access)));
-    }
-    const auto* data = static_cast<const std::byte*>(region.access.data());
-    if (data == nullptr && bytes > 0) {
-      return fail(Code::invalid_argument,
-                  fmt::format("region \"{}\" is {} at a null pointer", region.name, info.type_text()));
-    }
-    captured.push_back({std::move(info), Bytes(data, bytes)});
+Status Regions::make_plan() {
+  std::vector<RegionInfo> infos;
+  infos.reserve(regions_.size());
+  for (Region& region : regions_) {
+    RegionInfo& info = infos.emplace_back(describe(region));
+    if (!region.access.resize) continue;
+    region.planned_elements = region.access.elements();
+    if (info.elements() == region.planned_elements) continue;
+    return fail(Code::invalid_argument,
+                fmt::format("region \"{}\" has {} elements, which is no whole number of rows of {}", region.name,
+                            region.planned_elements, row_elements(region.access)));
   }
-  return captured;
+  auto plan = ShardPlan::make(infos);
+  if (!plan) return fail(plan.error());
+  plan_ = std::move(*plan);
+  return {};
+}
+
+Result<Regions::Capture> Regions::capture() {
+  const auto has_changed = [](const Region& region) {
+    return region.access.resize && region.access.elements() != region.planned_elements;
+  };
+  if (!plan_ || std::ranges::any_of(regions_, has_changed)) {
+    plan_.reset();
+    if (auto status = make_plan(); !status) return fail(status.error());
+  }
+  captured_.resize(regions_.size());
+  for (std::size_t i = 0; i < regions_.size(); ++i) {
+    const std::uint64_t bytes = plan_->places()[i].bytes;
+    const auto* data = static_cast<const std::byte*>(regions_[i].access.data());
+    if (data == nullptr && bytes > 0) return fail(null_pointer(describe(regions_[i])));
+    captured_[i] = Bytes(data, bytes);
+  }
+  return Capture{*plan_, captured_};
 }
 
 bool Regions::fits(const Region& region, const RegionInfo& stored) {
@@ -112,25 +142,27 @@ bool Regions::fits(const Region& region, const RegionInfo& stored) {
          std::equal(now.shape.begin() + 1, now.shape.end(), stored.shape.begin() + 1);
 }
 
-Status Regions::check_against(const Shard& shard, const std::string& only) const {
+Error Regions::mismatch(const Shard& shard, const std::string& only) const {
   std::vector<RegionInfo> stored;
   std::vector<RegionInfo> now;
   for (const PlacedRegion& region : shard.regions()) stored.push_back(region.info);
   for (const Region& region : regions_) now.push_back(describe(region));
+  const std::string what = only.empty() ? "the protected regions do not match the snapshot"
+                                        : fmt::format("region \"{}\" does not match the snapshot", only);
+  return {Code::mismatch,
+          fmt::format("{}: protected are {}; the snapshot has {}", what, list_text(now), list_text(stored)),
+          "protect the same names with the same types and shapes as when it was taken"};
+}
+
+Status Regions::check_against(const Shard& shard, const std::string& only) const {
   const auto matches = [&](const Region& region) {
+    if (!only.empty() && region.name != only) return true;
     const auto found = shard.find(region.name);
     return found && fits(region, shard.regions()[*found].info);
   };
-  bool good = only.empty() ? stored.size() == regions_.size() : std::ranges::count(regions_, only, &Region::name) == 1;
-  for (const Region& region : regions_) {
-    if ((only.empty() || region.name == only) && !matches(region)) good = false;
-  }
-  if (good) return {};
-  const std::string what = only.empty() ? "the protected regions do not match the snapshot"
-                                        : fmt::format("region \"{}\" does not match the snapshot", only);
-  return fail(Code::mismatch,
-              fmt::format("{}: protected are {}; the snapshot has {}", what, list_text(now), list_text(stored)),
-              "protect the same names with the same types and shapes as when it was taken");
+  const bool there = only.empty() ? shard.regions().size() == regions_.size() : by_name_.contains(only);
+  if (there && std::ranges::all_of(regions_, matches)) return {};
+  return fail(mismatch(shard, only));
 }
 
 Status Regions::restore(const Shard& shard, const std::string& only) const {
@@ -142,10 +174,7 @@ Status Regions::restore(const Shard& shard, const std::string& only) const {
     const RegionInfo& stored = shard.regions()[position].info;
     if (region.access.resize) region.access.resize(stored.shape.front() * row_elements(region.access));
     auto* data = static_cast<std::byte*>(region.access.data());
-    if (data == nullptr && stored.size_bytes() > 0) {
-      return fail(Code::invalid_argument,
-                  fmt::format("region \"{}\" is {} at a null pointer", region.name, stored.type_text()));
-    }
+    if (data == nullptr && stored.size_bytes() > 0) return fail(null_pointer(stored));
     targets.push_back({position, MutableBytes(data, stored.size_bytes())});
   }
   return shard.read(targets, false);

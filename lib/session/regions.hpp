@@ -2,7 +2,10 @@
 // memory; this holds the way to it. Local.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <cairn/session_base.hpp>
@@ -10,6 +13,7 @@
 #include "base/error.hpp"
 #include "format/region.hpp"
 #include "format/shard.hpp"
+#include "format/shard_plan.hpp"
 
 namespace cairn {
 
@@ -19,8 +23,13 @@ class Regions {
   [[nodiscard]] Status protect(const std::string& name, detail::RegionAccess access);
   [[nodiscard]] Status unprotect(const std::string& name);
 
-  // The regions as they are now, for writing.
-  [[nodiscard]] Result<std::vector<RegionData>> capture() const;
+  // The regions as they are now, for writing; valid until the next call here. The plan is made anew only when the
+  // extent of a region has changed, or what is protected.
+  struct Capture {
+    const ShardPlan& plan;
+    std::span<const Bytes> regions;
+  };
+  [[nodiscard]] Result<Capture> capture();
 
   // The inverse: gives every region (or the one named) the extent it has in the shard and copies its bytes back.
   // Refuses names and types that do not match, with both lists, before it touches anything.
@@ -30,12 +39,19 @@ class Regions {
   struct Region {
     std::string name;
     detail::RegionAccess access;
+    std::size_t planned_elements = 0;  // of a container
   };
   [[nodiscard]] static RegionInfo describe(const Region& region);
   [[nodiscard]] static bool fits(const Region& region, const RegionInfo& stored);
   [[nodiscard]] Status check_against(const Shard& shard, const std::string& only) const;
 
+  [[nodiscard]] Status make_plan();
+  [[nodiscard]] Error mismatch(const Shard& shard, const std::string& only) const;
+
   std::vector<Region> regions_;
+  std::unordered_map<std::string, std::size_t> by_name_;  // positions in regions_
+  std::optional<ShardPlan> plan_;
+  std::vector<Bytes> captured_;
 };
 
 }  // namespace cairn

@@ -84,7 +84,8 @@ Status SessionImpl::write(Version version, LevelSet levels) {
     auto regions = regions_.capture();
     if (!regions) return fail(regions.error());
     const ShardIdentity who{identity, calls_, rank_, topology_.rank_count()};
-    auto bytes = write_shard(*local_, names::shard(names::snapshot(version, run_), rank_), who, *regions);
+    auto bytes =
+        write_shard(*local_, names::shard(names::snapshot(version, run_), rank_), who, regions->plan, regions->regions);
     if (!bytes) return fail(bytes.error());
     seal.bytes = *bytes;
     return {};

@@ -10,6 +10,7 @@
 
 #include "format/shard.hpp"
 #include "store/names.hpp"
+#include "support/write_shard.hpp"
 
 namespace cairn::test {
 

@@ -12,6 +12,7 @@
 #include "store/names.hpp"
 #include "store/posix_store.hpp"
 #include "support/thread_cluster.hpp"
+#include "support/write_shard.hpp"
 
 namespace cairn::test {
 namespace {

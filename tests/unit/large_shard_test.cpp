@@ -8,6 +8,7 @@
 #include "store/names.hpp"
 #include "store/posix_store.hpp"
 #include "support/temp_directory.hpp"
+#include "support/write_shard.hpp"
 
 namespace cairn {
 namespace {
@@ -28,7 +29,7 @@ TEST(LargeShard, of_more_than_two_gibibytes_survives_the_way_through_hdf5) {
     const MutableBytes bytes(memory.get(), size);
     for (std::uint64_t at = 0; at < size; at += 16 * kMiB) bytes[at] = static_cast<std::byte>(1 + at / kMiB);
     bytes.back() = std::byte{0x5a};
-    const std::vector<RegionData> regions{{{"bulk", ElementType::float64, 8, "", {size / 8}, {}, {}}, bytes}};
+    const std::vector<test::RegionData> regions{{{"bulk", ElementType::float64, 8, "", {size / 8}, {}, {}}, bytes}};
     ASSERT_TRUE(write_shard(*store, shard, {{{1}, {1}, {2}}, 1, {0}, 1}, regions));
   }
   entry = digest_shard(*store, shard, {}).value();

@@ -58,7 +58,7 @@ void expect_reads_back(const Store& store, const SampleRegions& regions, bool sh
 TEST(Shard, gives_back_what_was_written) {
   MemoryStore store;
   for (const SampleRegions& regions : {SampleRegions(kRank, 10), large_regions(), SampleRegions()}) {
-    EXPECT_EQ(write(store, regions), shard_file_bytes(regions.all()));
+    EXPECT_EQ(write(store, regions), test::plan_shard(regions.all())->header().file_bytes());
     expect_reads_back(store, regions, false);
     ASSERT_TRUE(digest_shard(store, kName, {}));
     expect_reads_back(store, regions, true);
@@ -73,7 +73,7 @@ TEST(Shard, is_the_same_file_in_a_mapped_store_and_over_a_recycled_file) {
     const auto store = PosixStore::open(root.path(), "job");
     ASSERT_TRUE(store) << store.error().text();
     // Old bytes everywhere in the file that is used again.
-    const Buffer old(shard_file_bytes(large_regions().all()), std::byte{0xee});
+    const Buffer old(test::plan_shard(large_regions().all())->header().file_bytes(), std::byte{0xee});
     auto writer = (*store)->create(kName, old.size(), names::owner_rank(kRank));
     ASSERT_TRUE(writer && (*writer)->write(0, old) && (*writer)->commit(old.size(), false));
     writer->reset();
@@ -244,9 +244,9 @@ TEST(Shard, writing_refuses_what_it_could_not_read_back) {
   twice.add({"a", ElementType::uint8, 1, "", {1}, {}, {}}, 1);
   const auto refused = write_shard(store, kName, test::sample_identity(kRank), twice.all());
   EXPECT_EQ(refused.error().message, kName.path + ": region \"a\" is protected twice");
-  std::vector<RegionData> wrong{{{"b", ElementType::float64, 8, "", {3}, {}, {}}, {}}};
+  std::vector<test::RegionData> wrong{{{"b", ElementType::float64, 8, "", {3}, {}, {}}, {}}};
   EXPECT_EQ(write_shard(store, kName, test::sample_identity(kRank), wrong).error().message,
-            kName.path + ": region \"b\": 0 bytes are given, float64[3] is 24 bytes long");
+            kName.path + ": region 0: 0 bytes are given, it is 24 bytes long");
 }
 
 TEST(Shard, a_full_store_is_an_error_and_leaves_nothing) {

@@ -1,0 +1,55 @@
+#include "format/shard_plan.hpp"
+
+#include <string_view>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "codec/crc32c.hpp"
+#include "format/shard_codec.hpp"
+
+namespace cairn {
+namespace {
+
+Status check_regions(std::span<const RegionInfo> regions) {
+  std::unordered_set<std::string_view> names(regions.size() * 2);
+  std::uint64_t total = 0;
+  for (const RegionInfo& region : regions) {
+    if (auto good = check(region); !good) return good;
+    total += region.size_bytes();
+    if (!names.insert(region.name).second) {
+      return fail(Code::invalid_argument, fmt::format("region \"{}\" is protected twice", region.name),
+                  "give each region a name of its own");
+    }
+  }
+  if (regions.size() > UINT32_MAX || total > (1ULL << 59U)) {
+    return fail(Code::invalid_argument,
+                fmt::format("{} regions of {} bytes do not fit a shard", regions.size(), total));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ShardPlan> ShardPlan::make(std::span<const RegionInfo> regions) {
+  if (auto good = check_regions(regions); !good) return fail(good.error());
+  ShardPlan plan;
+  ShardHeader& header = plan.header_;
+  header.regions = static_cast<std::uint32_t>(regions.size());
+  for (const RegionInfo& region : regions) {
+    header.table_bytes += entry_bytes(region);
+    const std::uint64_t begin = round_up(header.data_bytes, kRegionAlignment);
+    plan.places_.push_back({begin, region.size_bytes()});
+    header.data_bytes = begin + region.size_bytes();
+  }
+  header.data_offset = round_up(kShardHeaderBytes + header.table_bytes, kShardAlignment);
+  ByteWriter table;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    put_entry(table, regions[i], header.data_offset + plan.places_[i].begin);
+  }
+  plan.table_ = table.take();
+  header.table_crc = crc32c(plan.table_);
+  return plan;
+}
+
+}  // namespace cairn

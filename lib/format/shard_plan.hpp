@@ -1,0 +1,35 @@
+// What a shard of certain regions looks like: where each of them lies, and the region table. Made once, and used for
+// every snapshot until a name, a type or a shape changes, so that a snapshot of many regions costs little more than its
+// bytes. Immutable. Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "format/shard.hpp"
+
+namespace cairn {
+
+class ShardPlan {
+ public:
+  // Refuses regions that no shard can hold, and names that come twice.
+  static Result<ShardPlan> make(std::span<const RegionInfo> regions);
+
+  // All but the identity.
+  [[nodiscard]] const ShardHeader& header() const { return header_; }
+  [[nodiscard]] Bytes table() const { return table_; }
+  // Where a region begins in the data section, and how long it is.
+  struct Place {
+    std::uint64_t begin = 0;
+    std::uint64_t bytes = 0;
+  };
+  [[nodiscard]] const std::vector<Place>& places() const { return places_; }
+
+ private:
+  ShardHeader header_;
+  Buffer table_;
+  std::vector<Place> places_;
+};
+
+}  // namespace cairn

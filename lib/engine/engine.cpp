@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "comm/backoff.hpp"
+#include "base/background.hpp"
 
 namespace cairn {
 namespace {
@@ -39,6 +39,7 @@ bool Engine::busy_with(Version version) const {
 }
 
 Status Engine::serve() {
+  const Background background;
   auto nap = kShortestNap;
   while (!finished_) {
     const std::uint32_t rings = bell_->rings(Bell::Who::head);
@@ -53,7 +54,7 @@ Status Engine::serve() {
       continue;
     }
     bell_->wait(Bell::Who::head, rings, nap);
-    nap = std::min(nap * 2, kLongestNap);
+    nap = bell_->rings(Bell::Who::head) == rings ? std::min(nap * 2, kLongestNap) : kShortestNap;
   }
   return {};
 }

@@ -95,7 +95,11 @@ std::unique_ptr<Request> MpiComm::irecv(Peer from, Tag tag, MutableBytes into) {
 Result<std::optional<Envelope>> MpiComm::probe(Tag tag) {
   int found = 0;
   MPI_Status status{};
-  int code = MPI_Iprobe(MPI_ANY_SOURCE, static_cast<int>(tag.value), comm_, &found, &status);
+  int code = MPI_SUCCESS;
+  // Open MPI looks at what it has, and takes in what has arrived only then: the second look finds it.
+  for (int look = 0; look < 2 && found == 0 && code == MPI_SUCCESS; ++look) {
+    code = MPI_Iprobe(MPI_ANY_SOURCE, static_cast<int>(tag.value), comm_, &found, &status);
+  }
   int size_bytes = 0;
   if (code == MPI_SUCCESS && found != 0) code = MPI_Get_count(&status, MPI_BYTE, &size_bytes);
   if (code != MPI_SUCCESS) return fail(mpi_error(code, fmt::format("probe for tag {}", tag.value)));

@@ -1,0 +1,19 @@
+// While it lives, this thread gives way to others: woken up, it does not take the core from a thread that computes, but
+// waits for its turn. What it gets in all stays fair. For heads and helpers that share cores with the application.
+// Belongs to the thread that made it.
+#pragma once
+
+namespace cairn {
+
+class Background {
+ public:
+  Background();
+  ~Background();
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+ private:
+  int before_;  // the thread's scheduling policy
+};
+
+}  // namespace cairn

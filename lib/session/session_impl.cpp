@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/background.hpp"
 #include "format/shard.hpp"
 #include "session/stop_signal.hpp"
 #include "store/names.hpp"
@@ -88,6 +89,8 @@ Status SessionImpl::write(Version version, LevelSet levels) {
         write_shard(*local_, names::shard(names::snapshot(version, run_), rank_), who, regions->plan, regions->regions);
     if (!bytes) return fail(bytes.error());
     seal.bytes = *bytes;
+    if (warmed_bytes_ != *bytes && (warmed_bytes_ == 0 || shard_bytes_ == *bytes)) warm_up_slots();
+    shard_bytes_ = *bytes;
     return {};
   };
   Status written = write_regions();
@@ -150,7 +153,25 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   }
   undefined_.reset();
   accept(*accepted);
+  warm_up_slots();
   return report_;
+}
+
+// The first write to fresh memory takes several times as long as later ones: slots are made ready beside the
+// application, once regions are known, and again when they have had another size twice running.
+void SessionImpl::warm_up_slots() {
+  const auto regions = regions_.capture();
+  if (!regions) return;  // snapshot() says why
+  warmed_bytes_ = regions->plan.header().file_bytes();
+  const std::uint32_t slots = slots_ - std::min(slots_, link_->outstanding());
+  warmer_ = std::jthread(
+      [store = local_, owner = names::owner_rank(rank_), bytes = warmed_bytes_, slots](const std::stop_token& stop) {
+        const Background background;
+        while (!stop.stop_requested()) {
+          const auto ready = store->warm_up(owner, bytes, slots);
+          if (!ready || *ready) return;
+        }
+      });
 }
 
 Status SessionImpl::take_offer(const Offer& offer, const std::string& only) {

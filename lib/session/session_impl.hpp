@@ -79,6 +79,7 @@ class SessionImpl {
   [[nodiscard]] Status take_offer(const Offer& offer, const std::string& only);
   [[nodiscard]] Status report_errors();
   void accept(const Offer& offer);
+  void warm_up_slots();
 
   Config config_;
   Log log_;
@@ -93,6 +94,7 @@ class SessionImpl {
   std::unique_ptr<HeadLink> link_;
   std::unique_ptr<Engine> engine_;  // [head] mode = inline, on the node's first rank
   std::thread engine_thread_;       // [head] mode = thread, likewise
+  std::jthread warmer_;             // makes slots ready
 
   Rank rank_;
   Incarnation incarnation_;
@@ -104,6 +106,8 @@ class SessionImpl {
   std::array<Version, kLevels + 1> meant_{};  // newest version meant for each level
 
   Regions regions_;
+  std::uint64_t shard_bytes_ = 0;   // of the last snapshot, or as it would be
+  std::uint64_t warmed_bytes_ = 0;  // slots of this size were made ready
   std::unique_ptr<Schedule> schedule_;
   std::unique_ptr<Pulse> pulse_;
   RestoreReport report_;

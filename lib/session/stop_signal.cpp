@@ -6,7 +6,8 @@
 namespace cairn {
 namespace {
 
-// A signal handler can reach nothing but a global; this is the only one. Atomic, since the signal may come to any thread.
+// A signal handler can reach nothing but a global; this is the only one. Atomic, since the signal may come to any
+// thread.
 std::atomic<bool> seen_signal{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 

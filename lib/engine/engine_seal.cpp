@@ -56,6 +56,10 @@ Status Engine::seal_here(Version version, Sealing& sealing) {
   Known known;
   known.manifest.identity = identity(version);
   known.manifest.safe_point = sealing.safe_point;
+  // Only when nothing else is being written there.
+  if (sealing.levels.has(LevelId::global) && usable_.has(LevelId::global) && promotions_.empty()) {
+    levels_.at(LevelId::global)->begin(node_, known.manifest.identity);
+  }
   std::vector<ShardEntry> own;
   for (const Rank rank : ranks_) {
     auto entry = digest_own_shard(node_, known.manifest.identity, rank);
@@ -79,6 +83,7 @@ void Engine::sealing_voted(Version version, Sealing& sealing) {
     const Error error = sealing.error.value_or(elsewhere);
     // The number stays used; what was written of it is given back.
     known_.erase(id);
+    for (const auto& [level, strategy] : levels_) strategy->abandon(node_, id);
     if (auto status = retire(node_.dir(id)); !status) node_.log.warning("{}", status.error().text());
     tell_all(Failed{version, LevelSet::of_bits(0xff), error.in(fmt::format("version {} is abandoned", version.value))});
     tell_all(Retired{version});

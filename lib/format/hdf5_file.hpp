@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,27 @@
 
 namespace cairn {
 
-// Writes the node file of these shards of `local`, synced; calls `between` every few MiB. Returns its size.
+// A node file being written in two steps, so that a slow store writes while shards are still being digested: first all
+// regions, then, when the digests are filled in, the frames. Dropped before finish(), it leaves nothing behind.
+class NodeFileWriter {
+ public:
+  // Writes the regions of these shards of `local`; calls `between` every few MiB. `global` must outlive it.
+  static Result<NodeFileWriter> begin(Store& global, const FileName& name, const Store& local,
+                                      const std::vector<FileName>& shards, const std::function<void()>& between);
+  NodeFileWriter(NodeFileWriter&&) noexcept;
+  NodeFileWriter& operator=(NodeFileWriter&&) noexcept;
+  ~NodeFileWriter();
+
+  // Writes the frames as they are now, and syncs. Returns the file's size. Nothing may be called after it.
+  [[nodiscard]] Result<std::uint64_t> finish();
+
+ private:
+  struct State;
+  explicit NodeFileWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Both steps at once.
 [[nodiscard]] Result<std::uint64_t> write_node_file(Store& global, const FileName& name, const Store& local,
                                                     const std::vector<FileName>& shards,
                                                     const std::function<void()>& between);

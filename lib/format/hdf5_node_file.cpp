@@ -59,14 +59,6 @@ Status write_regions(File& file, const Shard& shard, Pacer& pacer) {
   return {};
 }
 
-Status write_one(File& file, const Shard& shard, Pacer& pacer) {
-  auto frame = shard.frame();
-  if (!frame) return fail(frame.error());
-  auto offset = hdf5::create_frame(file, shard.header().rank, frame->size());
-  if (!offset) return fail(offset.error());
-  return file.write(*offset, *frame).and_then([&] { return write_regions(file, shard, pacer); });
-}
-
 Result<ShardFrame> frame_of(const File& file, Rank rank) {
   auto bytes = hdf5::read_frame(file, rank);
   if (!bytes) return fail(bytes.error());
@@ -137,24 +129,57 @@ Status named(Status status, const FileName& name) {
 
 }  // namespace
 
-Result<std::uint64_t> write_node_file(Store& global, const FileName& name, const Store& local,
-                                      const std::vector<FileName>& shards, const std::function<void()>& between) {
+struct NodeFileWriter::State {
+  File file;
+  std::vector<Shard> shards;
+  std::vector<std::uint64_t> frames = {};  // where each is to lie
+};
+
+NodeFileWriter::NodeFileWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+NodeFileWriter::NodeFileWriter(NodeFileWriter&&) noexcept = default;
+NodeFileWriter& NodeFileWriter::operator=(NodeFileWriter&&) noexcept = default;
+NodeFileWriter::~NodeFileWriter() = default;
+
+Result<NodeFileWriter> NodeFileWriter::begin(Store& global, const FileName& name, const Store& local,
+                                             const std::vector<FileName>& shards,
+                                             const std::function<void()>& between) {
   const hdf5::Quiet quiet;
   auto all = open_all(local, shards);
   if (!all) return fail(all.error());
-  auto file = File::create(global, name, expected_bytes(*all));
-  if (!file) return fail(file.error());
-  if (auto made = hdf5::create_group(*file, fmt::format("/{}", hdf5::kCairnGroup)); !made) return fail(made.error());
-  if (!all->empty()) {
-    const ShardHeader& header = all->front().header();
-    auto done = hdf5::write_attributes(*file, header.identity, header.safe_point);
+  auto created = File::create(global, name, expected_bytes(*all));
+  if (!created) return fail(created.error());
+  auto state = std::make_unique<State>(State{std::move(*created), std::move(*all)});
+  File& file = state->file;
+  if (auto made = hdf5::create_group(file, fmt::format("/{}", hdf5::kCairnGroup)); !made) return fail(made.error());
+  if (!state->shards.empty()) {
+    const ShardHeader& header = state->shards.front().header();
+    auto done = hdf5::write_attributes(file, header.identity, header.safe_point);
     if (!done) return fail(done.error());
   }
   Pacer pacer(between);
-  for (const auto& shard : *all) {
-    if (auto written = write_one(*file, shard, pacer); !written) return fail(written.error());
+  for (const Shard& shard : state->shards) {
+    auto frame = hdf5::create_frame(file, shard.header().rank, ShardFrame::length(shard.header()));
+    if (!frame) return fail(frame.error());
+    state->frames.push_back(*frame);
+    if (auto written = write_regions(file, shard, pacer); !written) return fail(written.error());
   }
-  return file->finish();
+  return NodeFileWriter(std::move(state));
+}
+
+Result<std::uint64_t> NodeFileWriter::finish() {
+  const hdf5::Quiet quiet;
+  for (std::size_t i = 0; i < state_->shards.size(); ++i) {
+    auto frame = state_->shards[i].frame();
+    if (!frame) return fail(frame.error());
+    if (auto written = state_->file.write(state_->frames[i], *frame); !written) return fail(written.error());
+  }
+  return state_->file.finish();
+}
+
+Result<std::uint64_t> write_node_file(Store& global, const FileName& name, const Store& local,
+                                      const std::vector<FileName>& shards, const std::function<void()>& between) {
+  auto writer = NodeFileWriter::begin(global, name, local, shards, between);
+  return writer ? writer->finish() : fail(writer.error());
 }
 
 Status restore_shard(const Store& global, const FileName& node_file, Rank rank, Store& local, const FileName& shard,

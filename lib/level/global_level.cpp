@@ -2,7 +2,6 @@
 
 #include <tuple>
 
-#include "format/hdf5_file.hpp"
 #include "level/exchange.hpp"
 #include "level/volume.hpp"
 #include "store/names.hpp"
@@ -60,18 +59,19 @@ Result<NodeReport> decode_report(Bytes bytes, NodeId node) {
   return report;
 }
 
-Result<NodeReport> write_own_file(const NodeContext& node, const NodeManifest& manifest, const DirName& partial) {
+DirName partial_dir(const Identity& snapshot) { return names::partial_snapshot(snapshot.version, snapshot.run); }
+
+// What the others are told of this node's file, which is finished.
+Result<NodeReport> finish_own_file(const NodeContext& node, const NodeManifest& manifest, NodeFileWriter& writer) {
   const std::vector<ShardEntry>& own = *manifest.find(node.layout.id())->own;
   NodeReport report{0, own, {}, {}};
-  std::vector<FileName> shards;
   for (const VolumeFile& file : shard_files(node.dir(manifest.identity), own)) {
     auto shard = Shard::open(*node.local, file.name);
     if (!shard) return fail(shard.error());
     report.headers.push_back(shard->header());
     report.tables.push_back(shard->regions());
-    shards.push_back(file.name);
   }
-  auto bytes = write_node_file(*node.global, names::node_file(partial, node.me), *node.local, shards, node.between);
+  auto bytes = writer.finish();
   if (!bytes) return fail(bytes.error());
   report.file_bytes = *bytes;
   return report;
@@ -149,9 +149,30 @@ Status check_not_taken_over(const Store& global, Incarnation incarnation, RunId 
   return {};
 }
 
+void GlobalLevel::begin(const NodeContext& node, const Identity& snapshot) {
+  std::vector<FileName> shards;
+  for (const Rank rank : node.layout.ranks_on(node.me)) shards.push_back(names::shard(node.dir(snapshot), rank));
+  const FileName file = names::node_file(partial_dir(snapshot), node.me);
+  begun_.insert_or_assign(snapshot, NodeFileWriter::begin(*node.global, file, *node.local, shards, node.between));
+}
+
+void GlobalLevel::abandon(const NodeContext& node, const Identity& snapshot) {
+  if (begun_.erase(snapshot) == 0 || node.me.value != 0) return;
+  (void)node.global->remove_directory(partial_dir(snapshot));
+}
+
+// What begin() made, which is called now if it was not then: a snapshot can become due later.
+Result<NodeFileWriter> GlobalLevel::take_begun(const NodeContext& node, const Identity& snapshot) {
+  if (!begun_.contains(snapshot)) begin(node, snapshot);
+  const auto begun = begun_.extract(snapshot);
+  return std::move(begun.mapped());
+}
+
 Status GlobalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
-  const DirName partial = names::partial_snapshot(manifest.identity.version, manifest.identity.run);
-  auto mine = write_own_file(node, manifest, partial);
+  const DirName partial = partial_dir(manifest.identity);
+  auto mine = take_begun(node, manifest.identity).and_then([&](NodeFileWriter writer) {
+    return finish_own_file(node, manifest, writer);
+  });
   Status status = agree(heads, mine ? Status{} : fail(mine.error()), "node");
   if (status) {
     auto reports = gather_reports(heads, *mine);

@@ -2,6 +2,9 @@
 // written into a directory that is renamed into place at the end.
 #pragma once
 
+#include <map>
+
+#include "format/hdf5_file.hpp"
 #include "level/level.hpp"
 
 namespace cairn {
@@ -9,12 +12,20 @@ namespace cairn {
 class GlobalLevel final : public Level {
  public:
   [[nodiscard]] LevelId id() const override { return LevelId::global; }
+  // Writes this node's data, which a slow store takes in while its digests are computed.
+  void begin(const NodeContext& node, const Identity& snapshot) override;
+  void abandon(const NodeContext& node, const Identity& snapshot) override;
   // Refuses with Code::taken_over when a newer incarnation uses the global store.
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                std::uint64_t turn) override;
   [[nodiscard]] Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node, const RestoreTask& task) override;
   // Nothing: the node holds nothing of this level.
   [[nodiscard]] Status discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) override;
+
+ private:
+  [[nodiscard]] Result<NodeFileWriter> take_begun(const NodeContext& node, const Identity& snapshot);
+
+  std::map<Identity, Result<NodeFileWriter>> begun_;
 };
 
 [[nodiscard]] Result<GlobalManifest> read_global_manifest(const Store& global, const DirName& dir);

@@ -95,6 +95,12 @@ class Level {
   virtual ~Level() = default;
   [[nodiscard]] virtual LevelId id() const = 0;
 
+  // Starts what can be done for a snapshot while its shards are being digested. Nothing of it counts before protect(),
+  // which goes on from there and says what failed. Local.
+  virtual void begin(const NodeContext& /*node*/, const Identity& /*snapshot*/) {}
+  // Drops what was begun: the snapshot is abandoned, by all nodes. Local.
+  virtual void abandon(const NodeContext& /*node*/, const Identity& /*snapshot*/) {}
+
   // Raises the snapshot that `manifest` describes, with its `own` shards under today's layout, to this level, and
   // notes in `manifest` what this node now holds. `turn`: the number of this promotion to the level.
   [[nodiscard]] virtual Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,

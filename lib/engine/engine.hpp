@@ -23,6 +23,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/trace.hpp"
 #include "comm/comm.hpp"
 #include "engine/chain.hpp"
 #include "engine/inventory.hpp"
@@ -55,6 +56,7 @@ struct EngineSetup {
   std::shared_ptr<Store> global;
   FailureTopology failures;
   Log log;
+  Trace trace;
 };
 
 class Engine {
@@ -86,6 +88,7 @@ class Engine {
     // whether all heads were asked for the same levels.
     std::array<std::uint64_t, 3> vote{};
     std::unique_ptr<Request> voting;
+    Trace::Span vote_span;
   };
   // A snapshot with a manifest in this node's store, or none yet (then only others hold it).
   struct Known {

@@ -8,6 +8,7 @@ namespace cairn {
 
 Result<bool> Engine::finish() {
   if (finished_ || finalize_requests_.size() < ranks_.size()) return false;
+  const auto span = node_.trace.span("finish");
   std::uint64_t wishes[2] = {keep_going_ ? 1U : 0U, abandoned_ ? 1U : 0U};
   if (auto status = setup_.heads.allreduce(wishes, Reduce::max); !status) return fail(status.error());
   Status status;

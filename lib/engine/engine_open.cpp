@@ -28,6 +28,7 @@ Engine::Engine(EngineSetup setup) : setup_(std::move(setup)) {
   node_.local = setup_.local;
   node_.global = setup_.global;
   node_.log = setup_.log;
+  node_.trace = setup_.trace;
   ranks_ = setup_.topology.nodes[node_.me.value].ranks;
   for (const LevelId level : kAllLevels) levels_[level] = make_level(level);
 }
@@ -39,6 +40,7 @@ Engine::~Engine() {
 
 Result<std::unique_ptr<Engine>> Engine::open(EngineSetup setup) {
   std::unique_ptr<Engine> engine(new Engine(std::move(setup)));
+  const auto span = engine->node_.trace.span("open head");
   Status status = engine->hear_hellos();
   if (status) status = engine->take_stock();
   if (status) status = engine->start_life();
@@ -74,6 +76,7 @@ Status Engine::hear_hellos() {
 }
 
 Status Engine::take_stock() {
+  const auto span = node_.trace.span("list stores");
   Status mine;
   if (!node_.local) mine = fail(Code::io, fmt::format("node {} has no store", node_.me.value));
   if (mine) {
@@ -120,6 +123,7 @@ Status Engine::start_life() {
   auto run = setup_.heads.broadcast(drawn, Peer{0});
   if (!run) return fail(run.error());
   node_.run.value = ByteReader(*run).get<std::uint64_t>();
+  node_.trace.begin(node_.incarnation);
   record_.incarnation = node_.incarnation;
   record_.run = node_.run;
   Status recorded;
@@ -148,6 +152,7 @@ Status Engine::choose_layout() {
 
 // What all stores hold, and with it what this node knows of every snapshot.
 Status Engine::take_inventory() {
+  const auto span = node_.trace.span("inventory");
   auto inventory = gather_inventory(setup_.heads, contents_, node_.layout);
   if (!inventory) return fail(inventory.error());
   inventory->global = chain_.global;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -6,6 +7,11 @@
 #include "store/names.hpp"
 
 namespace cairn {
+namespace {
+
+constexpr std::array<const char*, kLevels> kPromote = {"promote L1", "promote L2", "promote L3", "promote L4"};
+
+}  // namespace
 
 // One level of one snapshot at a time, cheapest level first, snapshots in order: every head does the same.
 Result<bool> Engine::promote_next() {
@@ -25,6 +31,8 @@ Result<bool> Engine::promote_next() {
 
 // Fails only when a peer is lost; what goes wrong with the snapshot is told to the ranks.
 Status Engine::promote(Known& known, LevelId level) {
+  const auto span = node_.trace.span(kPromote[static_cast<std::size_t>(level) - 1],
+                                     known.manifest.identity.version.value, node_.own_bytes(known.manifest));
   known.due.remove(level);
   const Version version = known.manifest.identity.version;
   const std::uint64_t turn = known.turn && level == LevelId::partner ? *known.turn : turns_[level]++;
@@ -104,6 +112,7 @@ void Engine::retire_orphans() {
 // Called after a successful vote, and by nothing else.
 void Engine::retire_old() {
   for (const Identity& id : retirable(known_snapshots(), setup_.options.keep)) {
+    const auto span = node_.trace.span("retire", id.version.value);
     const auto it = known_.find(id);
     if (auto status = retire(node_.dir(id)); !status) {
       node_.log.warning("{}", status.error().text());
@@ -121,6 +130,7 @@ void Engine::retire_old() {
   }
   for (const Identity& id : retirable_globally(known_snapshots(), setup_.options.keep)) {
     if (leads()) {
+      const auto span = node_.trace.span("retire from L4", id.version.value);
       if (auto status = node_.global->remove_directory(node_.dir(id)); !status)
         node_.log.warning("{}", status.error().text());
     }

@@ -36,6 +36,7 @@ Result<bool> Engine::answer_restore() {
 
 // Fails only when a peer is lost.
 Status Engine::offer() {
+  const auto span = node_.trace.span("answer restore");
   const auto start = std::chrono::steady_clock::now();
   auto offer = prepare_offer();
   if (!offer) {
@@ -132,6 +133,7 @@ Result<Offer> Engine::fresh_offer(Offer offer) {
 }
 
 Status Engine::conclude_restore() {
+  const auto span = node_.trace.span("conclude restore");
   auto results = std::move(restore_results_);
   restore_results_.clear();
   std::vector<Strike> strikes;

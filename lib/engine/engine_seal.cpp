@@ -33,6 +33,7 @@ Result<bool> Engine::advance_seals() {
     }
     sealing.vote[1] = sealing.levels.bits();
     sealing.vote[2] = 0xffU - sealing.levels.bits();
+    sealing.vote_span = node_.trace.span_beside("vote", version.value);
     sealing.voting = setup_.votes.iallreduce(sealing.vote, Reduce::max);
     worked = true;
     break;
@@ -41,7 +42,8 @@ Result<bool> Engine::advance_seals() {
     auto done = sealing_.begin()->second.voting->test();
     if (!done) worked = fail(done.error());
     if (!done || !*done) break;
-    const auto node = sealing_.extract(sealing_.begin());
+    auto node = sealing_.extract(sealing_.begin());
+    node.mapped().vote_span.end();
     sealing_voted(node.key(), node.mapped());
     worked = true;
   }
@@ -51,6 +53,7 @@ Result<bool> Engine::advance_seals() {
 
 // Everything that makes a snapshot safe at L1 on this node, before the others are asked.
 Status Engine::seal_here(Version version, Sealing& sealing) {
+  const auto span = node_.trace.span("seal", version.value, sealing.bytes);
   if (sealing.error) return fail(*sealing.error);
   check_space(sealing);
   Known known;

@@ -53,6 +53,7 @@ Result<bool> check_global(Comm& heads, const NodeContext& node, Plan& plan, std:
 // Reads an arrival back and compares it with its digest. A bad one strikes its source.
 void verify(const NodeContext& node, const RestoreTask& task, const RestoreOutcome::Arrival& arrival,
             std::vector<Strike>& strikes, std::vector<std::size_t>& wrong_decodes) {
+  const auto span = node.trace.span("verify", task.snapshot.version.value, arrival.shard.bytes);
   const Delivery& delivery = task.deliveries[arrival.delivery];
   const FileName home = names::shard(node.dir(task.snapshot), delivery.rank);
   const auto status = verify_shard(*node.local, home, arrival.shard, node.between);
@@ -154,8 +155,10 @@ bool uses_global(const Plan& plan) {
 
 Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state) {
   while (true) {
+    auto span = node.trace.span("plan");
     auto plan =
         make_plan({state.inventory, node.layout, state.not_before, state.lost_nodes, state.arrived, state.snapshot});
+    span.end();
     if (!plan) return plan;
     if (plan->snapshot != state.snapshot) {
       state.snapshot = plan->snapshot;
@@ -169,6 +172,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
       if (!checked) return fail(checked.error());
       ready = *checked;
     }
+    span = node.trace.span("retrieve", plan->snapshot.version.value);
     if (ready) {
       if (auto status = execute(heads, node, state, *plan, strikes); !status) return fail(status.error());
       if (auto status = share_arrivals(heads, *plan, state); !status) return fail(status.error());

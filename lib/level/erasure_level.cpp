@@ -169,10 +169,12 @@ std::uint64_t chunk_bytes(std::uint64_t longest_bytes, const ErasureShape& shape
 }
 
 Status ErasureLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
+  const auto span = node.trace.span("encode", manifest.identity.version.value, node.own_bytes(manifest));
   return agree(heads, encode_group(heads, node, manifest), "node");
 }
 
 Result<RestoreOutcome> ErasureLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
+  const auto span = node.trace.span("decode", task.snapshot.version.value);
   return decode_deliveries(heads, node, task);
 }
 

@@ -150,6 +150,7 @@ Status check_not_taken_over(const Store& global, Incarnation incarnation, RunId 
 }
 
 void GlobalLevel::begin(const NodeContext& node, const Identity& snapshot) {
+  const auto span = node.trace.span("write", snapshot.version.value);
   std::vector<FileName> shards;
   for (const Rank rank : node.layout.ranks_on(node.me)) shards.push_back(names::shard(node.dir(snapshot), rank));
   const FileName file = names::node_file(partial_dir(snapshot), node.me);
@@ -169,6 +170,7 @@ Result<NodeFileWriter> GlobalLevel::take_begun(const NodeContext& node, const Id
 }
 
 Status GlobalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
+  const auto span = node.trace.span("flush", manifest.identity.version.value, node.own_bytes(manifest));
   const DirName partial = partial_dir(manifest.identity);
   auto mine = take_begun(node, manifest.identity).and_then([&](NodeFileWriter writer) {
     return finish_own_file(node, manifest, writer);
@@ -186,6 +188,7 @@ Status GlobalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& 
 }
 
 Result<RestoreOutcome> GlobalLevel::restore(Comm& /*heads*/, const NodeContext& node, const RestoreTask& task) {
+  const auto span = node.trace.span("bring from L4", task.snapshot.version.value);
   RestoreOutcome outcome;
   const DirName dir = node.dir(task.snapshot);
   std::optional<GlobalManifest> manifest;

@@ -11,6 +11,11 @@ namespace cairn {
 
 DirName NodeContext::dir(const Identity& identity) const { return names::snapshot(identity.version, identity.run); }
 
+std::uint64_t NodeContext::own_bytes(const NodeManifest& manifest) const {
+  const Holding* holding = manifest.find(layout.id());
+  return holding != nullptr && holding->own ? volume_bytes(*holding->own) : 0;
+}
+
 std::unique_ptr<Level> make_level(LevelId id) {
   switch (id) {
     case LevelId::local: return std::make_unique<LocalLevel>();

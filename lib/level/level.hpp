@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/log.hpp"
+#include "base/trace.hpp"
 #include "comm/comm.hpp"
 #include "format/manifest.hpp"
 #include "store/store.hpp"
@@ -33,11 +34,14 @@ struct NodeContext {
   std::shared_ptr<Store> global;
   std::function<void()> between = [] {};  // run between slices, so that newer snapshots do not wait
   Log log = Log::silent();
+  Trace trace;
 
   [[nodiscard]] DirName dir(const Identity& identity) const;
   [[nodiscard]] std::string name_of(const Identity& identity) const {
     return "version " + std::to_string(identity.version.value);
   }
+  // Of this node's own shards in today's layout, as far as the manifest names them.
+  [[nodiscard]] std::uint64_t own_bytes(const NodeManifest& manifest) const;
 };
 
 // A file that cannot be used, though a manifest names it: a (store, file).

@@ -6,7 +6,10 @@
 namespace cairn {
 
 Result<ShardEntry> digest_own_shard(const NodeContext& node, const Identity& identity, Rank rank) {
-  return digest_shard(*node.local, names::shard(node.dir(identity), rank), node.between);
+  auto span = node.trace.span("hash", identity.version.value);
+  auto entry = digest_shard(*node.local, names::shard(node.dir(identity), rank), node.between);
+  if (entry) span.set_bytes(entry->bytes);
+  return entry;
 }
 
 Status LocalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
@@ -28,6 +31,7 @@ Status LocalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& m
 }
 
 Result<RestoreOutcome> LocalLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
+  const auto span = node.trace.span("bring from L1", task.snapshot.version.value);
   return transfer_files(heads, node, task);
 }
 

@@ -87,10 +87,12 @@ Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& mani
 }  // namespace
 
 Status PartnerLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn) {
+  const auto span = node.trace.span("send", manifest.identity.version.value, node.own_bytes(manifest));
   return agree(heads, copy_to_partners(heads, node, manifest, turn), "node");
 }
 
 Result<RestoreOutcome> PartnerLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
+  const auto span = node.trace.span("bring from L2", task.snapshot.version.value);
   return transfer_files(heads, node, task);
 }
 

@@ -78,7 +78,7 @@ struct Config {
   } failures;
   struct LogSection {
     LogLevel level = LogLevel::info;
-    std::string trace;
+    std::string trace;  // base of the names of trace files; empty: none
   } log;
 };
 

@@ -54,11 +54,6 @@ Mistake set_recovery_mode(Config& config, Text value) {
   return std::string(value) + " is not available in this version; write restart";
 }
 
-Mistake set_trace(Config& config, Text value) {
-  config.log.trace = value;
-  return value.empty() ? "" : "tracing is not available in this version; leave it empty";
-}
-
 constexpr ConfigKey kKeys[] = {
     {"job", "name", [](Config& c, Text v) { return values::job_name(v, c.job.name); }},
     {"storage", "local", [](Config& c, Text v) { return values::path(v, c.storage.local); }},
@@ -88,7 +83,7 @@ constexpr ConfigKey kKeys[] = {
     {"recovery", "mode", set_recovery_mode},
     {"failures", "mtbf", [](Config& c, Text v) { return values::durations(v, c.failures.mtbf); }},
     {"log", "level", [](Config& c, Text v) { return values::log_level(v, c.log.level); }},
-    {"log", "trace", set_trace},
+    {"log", "trace", [](Config& c, Text v) { return c.log.trace = v, Mistake(); }},
 };
 
 // Levenshtein's distance: insertions, deletions and substitutions of one character.

@@ -26,12 +26,16 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
   if (auto status = usable_now("snapshot"); !status) return fail(status.error());
   if (undefined_) return fail(undefined_->in("snapshot refused, since a restore failed"));
   if (auto status = link_->poll(); !status) return fail(status.error());
+  auto span = trace_.span("snapshot");
   auto due = levels_due(forced);
   if (!due) return fail(due.error());
   std::optional<Version> taken;
-  if (!due->empty()) {
+  if (due->empty()) {
+    span.drop();
+  } else {
     if (auto status = wait_for_slot(); !status) return fail(status.error());
     taken = Version{++last_version_.value};
+    span.set_version(*taken);
     if (auto status = write(*taken, *due); !status) return fail(status.error());
     if (auto status = drain(); !status) return fail(status.error());
   }
@@ -48,9 +52,14 @@ Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
   LevelSet due = schedule_->due(++calls_);
   if (forced) due.add(*forced);
   if (!pulse_) return due;
+  auto span = trace_.span("agree on time");
   auto beat = pulse_->call(StopSignal::seen());
   if (!beat) return fail(beat.error());
-  if (!*beat) return due;
+  if (!*beat) {
+    span.drop();
+    return due;
+  }
+  span.end();
   const LevelSet timed = schedule_->due_by_time((*beat)->elapsed);
   for (const LevelId level : kAllLevels) {
     if (timed.has(level)) due.add(level);
@@ -66,6 +75,7 @@ Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
 // Back-pressure: a slot that is still needed is not overwritten.
 Status SessionImpl::wait_for_slot() {
   if (link_->outstanding() < slots_) return {};
+  const auto span = trace_.span("wait for slot");
   const auto start = std::chrono::steady_clock::now();
   auto freed = link_->wait_until([&] { return link_->outstanding() < slots_; }, config_.head.wait_limit);
   waited_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -82,6 +92,7 @@ Status SessionImpl::write(Version version, LevelSet levels) {
   const Identity identity{incarnation_, version, run_};
   Seal seal{version, calls_, levels, 0, {}};
   const auto write_regions = [&]() -> Status {
+    auto span = trace_.span("write", version.value);
     auto regions = regions_.capture();
     if (!regions) return fail(regions.error());
     const ShardIdentity who{identity, calls_, rank_, topology_.rank_count()};
@@ -91,6 +102,7 @@ Status SessionImpl::write(Version version, LevelSet levels) {
     seal.bytes = *bytes;
     if (warmed_bytes_ != *bytes && (warmed_bytes_ == 0 || shard_bytes_ == *bytes)) warm_up_slots();
     shard_bytes_ = *bytes;
+    span.set_bytes(*bytes);
     return {};
   };
   Status written = write_regions();
@@ -108,6 +120,7 @@ Status SessionImpl::write(Version version, LevelSet levels) {
 // sealed the next version already, which waits for this rank's part.
 Status SessionImpl::drain() {
   if (!engine_) return {};
+  const auto span = trace_.span("run head", last_version_.value);
   auto done = link_->wait_until([&] { return !engine_->busy_with(last_version_); }, std::chrono::milliseconds{0});
   return done ? Status{} : fail(done.error());
 }
@@ -115,6 +128,7 @@ Status SessionImpl::drain() {
 Status SessionImpl::wait(LevelId level) {
   if (auto status = usable_now("wait"); !status) return status;
   const Version target = meant_[static_cast<std::size_t>(level)];
+  const auto span = trace_.span("wait", target.value);
   const auto over = [&] { return link_->reached(level) >= target || link_->failure(target, level); };
   auto done = link_->wait_until(over, std::chrono::milliseconds{0});
   if (!done) return fail(done.error());
@@ -133,12 +147,15 @@ Result<Version> SessionImpl::safe_version(LevelId level) {
 
 Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   if (auto status = usable_now("restore"); !status) return fail(status.error());
+  auto span = trace_.span("restore");
   link_->offer.reset();
   link_->restore_done.reset();
   if (auto status = link_->send(RestoreRequest{}); !status) return fail(status.error());
   std::optional<Offer> accepted;
   while (true) {
+    auto waiting = trace_.span("wait for head");
     auto heard = link_->wait_until([&] { return link_->offer || link_->restore_done; }, std::chrono::milliseconds{0});
+    waiting.end();
     if (!heard) return fail(heard.error());
     if (!link_->offer) break;
     accepted = std::move(*link_->offer);
@@ -154,6 +171,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   undefined_.reset();
   accept(*accepted);
   warm_up_slots();
+  span.set_version(Version{report_.version});
   return report_;
 }
 
@@ -176,10 +194,12 @@ void SessionImpl::warm_up_slots() {
 
 Status SessionImpl::take_offer(const Offer& offer, const std::string& only) {
   if (offer.fresh) return {};
+  auto span = trace_.span("read", offer.snapshot.version.value);
   const FileName name = names::shard(names::snapshot(offer.snapshot.version, offer.snapshot.run), rank_);
   auto shard = Shard::open(*local_, name);
   if (!shard) return fail(shard.error());
   const ShardHeader& header = shard->header();
+  span.set_bytes(header.data_bytes);
   if (header.identity != offer.snapshot || header.rank != rank_)
     return fail(Code::corrupt, name.path + " is of another snapshot or rank");
   if (auto status = regions_.restore(*shard, only); !status) return status;
@@ -224,11 +244,14 @@ Status SessionImpl::report_errors() {
 
 Status SessionImpl::finalize() {
   if (auto status = usable_now("finalize"); !status) return status;
+  auto span = trace_.span("finalize");
   if (auto status = link_->send(FinalizeRequest{stop_, false}); !status) return status;
   auto heard = link_->wait_until([&] { return link_->finalized.has_value(); }, std::chrono::milliseconds{0});
   finalized_ = true;
   if (!heard) return fail(heard.error());
   if (engine_thread_.joinable()) engine_thread_.join();
+  span.end();
+  trace_.flush();  // an application may keep the session for long
   if (link_->finalized->error) link_->errors.push_front(*link_->finalized->error);
   return report_errors();
 }

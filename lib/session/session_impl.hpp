@@ -17,6 +17,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/trace.hpp"
 #include "comm/comm.hpp"
 #include "engine/engine.hpp"
 #include "session/config.hpp"
@@ -83,6 +84,7 @@ class SessionImpl {
 
   Config config_;
   Log log_;
+  Trace trace_;
   Clock clock_;
   Topology topology_;
   std::unique_ptr<Comm> control_;

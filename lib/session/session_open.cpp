@@ -105,7 +105,18 @@ struct SessionImpl::Open {
     FailureTopology failures;
     if (session.config_.restart.use_failure_topology) failures = environment.failures;
     return {*session.control_, *session.heads_, *session.votes_, session.topology_, engine_options(session.config_),
-            session.local_,    session.global_, failures,        session.log_};
+            session.local_,    session.global_, failures,        session.log_,      session.trace_};
+  }
+
+  // Who this process is in a trace; a rank may act for its node besides.
+  void trace() {
+    TraceProcess process = TraceProcess::of_head(node, environment.host);
+    if (computes) {
+      process = TraceProcess::of_rank(Rank{session.ranks_->rank().value}, environment.host);
+      if (heads_node) process.name += ", " + TraceProcess::of_head(node, {}).name;
+    }
+    session.trace_ = Trace(session.config_.log.trace, std::move(process), session.log_);
+    session.trace_.name_thread(computes ? "application" : "head");
   }
 
   Status serve() {
@@ -118,6 +129,7 @@ struct SessionImpl::Open {
   Status hello() {
     const auto& topology = session.topology_;
     const Peer head = topology.nodes[node.value].head;
+    const auto span = session.trace_.span("open");
     std::function<Result<bool>()> drive;
     if (heads_node && topology.mode == HeadMode::inline_) {
       drive = [impl = &session] { return impl->engine_ ? impl->engine_->step() : Result<bool>(false); };
@@ -126,6 +138,7 @@ struct SessionImpl::Open {
     if (auto status = session.link_->send(Hello{}); !status) return status;
     if (heads_node && topology.mode == HeadMode::thread) {
       session.engine_thread_ = std::thread([setup = setup()]() mutable {
+        setup.trace.name_thread("head");
         auto engine = Engine::open(std::move(setup));
         if (engine) (void)(*engine)->serve();
       });
@@ -143,6 +156,7 @@ struct SessionImpl::Open {
     if (!bell) return fail(bell.error());
     session.link_->use_bell(std::move(*bell));
     session.incarnation_ = opened.incarnation;
+    session.trace_.begin(opened.incarnation);
     session.run_ = opened.run;
     session.last_version_ = opened.last_version;
     session.usable_ = opened.usable;
@@ -176,6 +190,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
   session->clock_ = environment.clock;
   Open open{environment, *session};
   if (auto status = open.communicators(); !status) return fail(status.error());
+  open.trace();
   if (auto status = agree(environment.world, open.stores(), "world rank"); !status) return fail(status.error());
   if (!open.computes) {
     auto status = open.serve();

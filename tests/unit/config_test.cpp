@@ -155,7 +155,7 @@ mode = restart
 mtbf = 12h, 3d, 10d, 60d
 [log]
 level = debug
-trace =
+trace = traces/heat.json
 )");
   EXPECT_EQ(config.job.name, "heat-2.5_a");
   EXPECT_EQ(config.storage.local, "/mnt/nvme/cairn");
@@ -183,6 +183,7 @@ trace =
   EXPECT_FALSE(config.restart.stop_signal);
   EXPECT_THAT(config.failures.mtbf, ElementsAre(hours(12), hours(72), hours(240), hours(1440)));
   EXPECT_EQ(config.log.level, LogLevel::debug);
+  EXPECT_EQ(config.log.trace, "traces/heat.json");
 }
 
 TEST(Config, knows_which_levels_the_user_insists_on) {
@@ -272,8 +273,6 @@ TEST(Config, what_this_version_does_not_have_is_refused_clearly) {
             "heat.ini:2: [recovery] mode = spares: spares is not available in this version; write restart");
   EXPECT_EQ(error_of("[recovery]\nmode = respawn"),
             "heat.ini:2: [recovery] mode = respawn: respawn is not available in this version; write restart");
-  EXPECT_EQ(error_of("[log]\ntrace = t.json"),
-            "heat.ini:2: [log] trace = t.json: tracing is not available in this version; leave it empty");
 }
 
 TEST(Config, an_unknown_name_is_answered_with_the_nearest_known_one) {

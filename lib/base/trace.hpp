@@ -1,0 +1,114 @@
+// A trace of one process: where its time went, as Chrome trace events that Perfetto shows. A value that is passed
+// along, like Log; copies write to one file. A Span is one piece of work, from its making to its end.
+//
+// The file gets its name when the life of the job is known, and has one event a line; its first one says who and when.
+// Times count from the making of the Trace, whose time of day is in that first event, for ckpt-tool to put the files of
+// a job together. Events are gathered in memory and written many at a time, so a crash loses the last seconds of them;
+// such a file lacks the closing bracket, which readers allow. A file that cannot be written is one warning and the end
+// of the trace, never an error of the job.
+//
+// Thread-safe. Local. Off, a span costs the test of a pointer; on, less than a microsecond.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/ids.hpp"
+#include "base/log.hpp"
+
+namespace cairn {
+
+inline constexpr int kTraceFormat = 1;
+
+// Who is traced, and what tells its file from the others'.
+struct TraceProcess {
+  std::uint32_t pid = 0;  // a number of its own among the job's processes
+  std::string name;       // for a person: "rank 3"
+  std::string part;       // of the file's name: "rank000003"
+  std::string host;
+
+  static TraceProcess of_rank(Rank rank, std::string host);
+  static TraceProcess of_head(NodeId node, std::string host);
+};
+
+// "heat.json" → "heat.i0002.rank000003.json": the file of one process in one life of the job. A name without ".json"
+// gets it.
+[[nodiscard]] std::string trace_file(const std::string& path, Incarnation incarnation, const std::string& part);
+// What the names of all files of `path` begin with: "heat.i".
+[[nodiscard]] std::string trace_files_begin(const std::string& path);
+
+class Trace {
+ public:
+  class Span;
+
+  Trace() = default;  // off
+  // An empty path: off. Nothing is written before begin().
+  Trace(const std::string& path, TraceProcess process, Log log);
+
+  // The life of the job is known: opens the file. Only the first call counts.
+  void begin(Incarnation incarnation) const;
+  // What the calling thread is to be called.
+  void name_thread(std::string name) const;
+
+  // Work of this thread, until the Span ends. Spans of a thread lie inside each other. `name`: a literal; version and
+  // bytes are shown unless 0.
+  [[nodiscard]] Span span(const char* name, std::uint64_t version = 0, std::uint64_t bytes = 0) const;
+  // Something under way beside the thread's work: may overlap anything, and may end on another thread.
+  [[nodiscard]] Span span_beside(const char* name, std::uint64_t version = 0) const;
+
+  // Writes what has been gathered.
+  void flush() const;
+
+ private:
+  class File;
+  std::shared_ptr<File> file_;
+};
+
+// Must end before the last copy of its Trace goes.
+class [[nodiscard]] Trace::Span {
+ public:
+  Span() = default;  // of a trace that is off
+  Span(Span&& other) noexcept { *this = std::move(other); }
+  Span& operator=(Span&& other) noexcept;
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+  ~Span() { end(); }
+
+  // What is known only on the way.
+  void set_bytes(std::uint64_t bytes) { bytes_ = bytes; }
+  void set_version(Version version) { version_ = version.value; }
+  // Now, not when it goes.
+  void end() noexcept {
+    if (file_ != nullptr) record();
+  }
+  // Not worth showing.
+  void drop() { file_ = nullptr; }
+
+ private:
+  friend class Trace;
+  using Clock = std::chrono::steady_clock;
+  Span(File* file, const char* name, std::uint64_t version, std::uint64_t bytes, bool beside)
+      : file_(file), name_(name), version_(version), bytes_(bytes), beside_(beside) {
+    if (file_ != nullptr) start_ = Clock::now();
+  }
+  void record() noexcept;
+
+  File* file_ = nullptr;
+  const char* name_ = nullptr;
+  std::uint64_t version_ = 0;
+  std::uint64_t bytes_ = 0;
+  bool beside_ = false;
+  Clock::time_point start_;
+};
+
+inline Trace::Span Trace::span(const char* name, std::uint64_t version, std::uint64_t bytes) const {
+  return {file_.get(), name, version, bytes, false};
+}
+
+inline Trace::Span Trace::span_beside(const char* name, std::uint64_t version) const {
+  return {file_.get(), name, version, 0, true};
+}
+
+}  // namespace cairn

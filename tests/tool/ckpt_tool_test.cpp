@@ -1,19 +1,14 @@
 // Runs the program on stores as a job would have left them, and on damaged ones.
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
-#include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.hpp"
+#include "run_tool.hpp"
 #include "sample_job.hpp"
 
 namespace cairn::test {
@@ -27,31 +22,6 @@ using testing::Not;
 
 const std::vector<LevelId> kEveryLevel{LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global};
 const std::vector<LevelId> kUpToErasure{LevelId::local, LevelId::partner, LevelId::erasure};
-
-struct Outcome {
-  int code = -1;
-  std::string out;
-  std::string err;
-};
-
-std::string read_whole(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {(std::istreambuf_iterator<char>(in)), {}};
-}
-
-Outcome run_tool(const std::string& arguments) {
-  const TempDirectory scratch("/tmp");
-  const std::string err = scratch.path() + "/err";
-  const std::string command = std::string(CAIRN_CKPT_TOOL) + " " + arguments + " 2>" + err;
-  Outcome outcome;
-  FILE* const pipe = ::popen(command.c_str(), "r");
-  std::array<char, 4096> block{};
-  for (std::size_t count = 0; (count = std::fread(block.data(), 1, block.size(), pipe)) > 0;)
-    outcome.out.append(block.data(), count);
-  outcome.code = WEXITSTATUS(::pclose(pipe));
-  outcome.err = read_whole(err);
-  return outcome;
-}
 
 Outcome run_on(const SampleJob& job, const std::string& command) {
   const auto space = command.find(' ');

@@ -19,6 +19,12 @@ TEST(CkptToolText, writes_sizes_and_ages_with_the_unit_that_fits) {
   EXPECT_EQ(age_text(3 * 3600), "3 h");
 }
 
+TEST(CkptToolText, writes_durations_with_the_unit_that_fits) {
+  EXPECT_EQ(duration_text(90), "90.0 s");
+  EXPECT_EQ(duration_text(0.0205), "20.5 ms");
+  EXPECT_EQ(duration_text(3.14e-6), "3.1 us");
+}
+
 TEST(CkptToolText, aligns_columns) {
   EXPECT_EQ(table_text({{"a", "b"}, {"long", ""}, {"x", "y"}}), "a     b\nlong\nx     y\n");
 }

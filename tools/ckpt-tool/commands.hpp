@@ -29,6 +29,12 @@ struct Request {
 [[nodiscard]] cairn::Result<ExitCode> inspect(const Request& request);
 [[nodiscard]] cairn::Result<ExitCode> verify(const Request& request);
 
+struct TraceRequest {
+  std::vector<std::string> inputs;  // files, or [log] trace as it was set
+  std::string output;               // empty: only the table
+};
+[[nodiscard]] cairn::Result<ExitCode> trace(const TraceRequest& request);
+
 // What several commands say alike.
 using Json = nlohmann::ordered_json;
 void put_identity(Json& to, const cairn::Identity& identity);

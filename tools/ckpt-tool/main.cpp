@@ -62,6 +62,14 @@ int run(int argc, char** argv) {
   verify->add_flag("--quiet", request.quiet, "Print only what is not good, and the summary");
   verify->footer("Example:\n  ckpt-tool verify --config heat.ini --quiet");
 
+  ckpt_tool::TraceRequest traces;
+  CLI::App* trace = app.add_subcommand("trace", "Puts the traces of a job's processes together, for ui.perfetto.dev");
+  trace->add_option("FILE", traces.inputs, "Trace files, or what [log] trace was set to: then all of its files")
+      ->required();
+  trace->add_option("-o,--output", traces.output, "Where the whole goes; only a table is printed when left out")
+      ->type_name("FILE");
+  trace->footer("Example:\n  ckpt-tool trace heat.json -o all.json");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked_for_help) {
@@ -72,6 +80,7 @@ int run(int argc, char** argv) {
   }
   const auto code = list->parsed()      ? ckpt_tool::list(request)
                     : inspect->parsed() ? ckpt_tool::inspect(request)
+                    : trace->parsed()   ? ckpt_tool::trace(traces)
                                         : ckpt_tool::verify(request);
   if (code) return *code;
   ckpt_tool::complain(code.error().text());

@@ -48,6 +48,14 @@ std::string age_text(double seconds) {
   return fmt::format("{:.0f} d", seconds / kDay);
 }
 
+std::string duration_text(double seconds) {
+  constexpr double kMilli = 1e-3;
+  constexpr double kMicro = 1e-6;
+  if (seconds >= 1) return fmt::format("{:.1f} s", seconds);
+  if (seconds >= kMilli) return fmt::format("{:.1f} ms", seconds / kMilli);
+  return fmt::format("{:.1f} us", seconds / kMicro);
+}
+
 std::string ranks_text(std::vector<cairn::Rank> ranks) {
   std::vector<std::uint32_t> numbers;
   for (const cairn::Rank rank : ranks) numbers.push_back(rank.value);

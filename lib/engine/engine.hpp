@@ -44,6 +44,7 @@ struct EngineOptions {
   enum class Start { automatic, fresh, required } start = Start::automatic;
   bool finished_at_end = true;  // else the chain goes on
   bool verify_own = false;
+  std::uint32_t threads = 1;  // that this head may use, its own included
 };
 
 struct EngineSetup {

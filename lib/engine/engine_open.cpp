@@ -29,6 +29,7 @@ Engine::Engine(EngineSetup setup) : setup_(std::move(setup)) {
   node_.global = setup_.global;
   node_.log = setup_.log;
   node_.trace = setup_.trace;
+  node_.workers = std::make_shared<Workers>(std::max(setup_.options.threads, 1U) - 1);
   ranks_ = setup_.topology.nodes[node_.me.value].ranks;
   for (const LevelId level : kAllLevels) levels_[level] = make_level(level);
 }
@@ -145,6 +146,7 @@ Status Engine::choose_layout() {
   usable_ = decision->usable;
   if (!leads()) return {};
   node_.log.info("job {}: {}; incarnation {}", setup_.options.job, setup_.topology.text(), node_.incarnation.value);
+  node_.log.debug("node 0: its head has {} helper threads", node_.workers->helpers());
   for (const std::string& note : decision->notes) node_.log.info("{}", note);
   for (const std::string& warning : decision->warnings) node_.log.warning("{}", warning);
   return {};

@@ -17,6 +17,7 @@
 #include "base/ids.hpp"
 #include "base/log.hpp"
 #include "base/trace.hpp"
+#include "base/workers.hpp"
 #include "comm/comm.hpp"
 #include "format/manifest.hpp"
 #include "store/store.hpp"
@@ -35,6 +36,7 @@ struct NodeContext {
   std::function<void()> between = [] {};  // run between slices, so that newer snapshots do not wait
   Log log = Log::silent();
   Trace trace;
+  std::shared_ptr<Workers> workers = std::make_shared<Workers>(0);  // the head's; never null
 
   [[nodiscard]] DirName dir(const Identity& identity) const;
   [[nodiscard]] std::string name_of(const Identity& identity) const {

@@ -47,7 +47,7 @@ struct Config {
   } levels;
   struct Head {
     HeadMode mode = HeadMode::rank;
-    std::uint32_t threads = 0;                     // 0: auto
+    std::uint32_t threads = 0;                     // of a node's head, itself included; 0: auto
     std::chrono::milliseconds wait_limit{600000};  // back-pressure beyond this is an error
   } head;
   struct Partner {

@@ -122,11 +122,8 @@ Mistake threads(std::string_view text, std::uint32_t& out) {
   constexpr std::uint32_t kMostThreads = 1024;
   out = 0;
   if (text == "auto") return {};
-  if (!number(text, 1, kMostThreads, out).empty()) {
-    return "not a number of threads; write auto or 1";
-  }
-  if (out > 1) return "more than one thread is not available in this version; write auto or 1";
-  return {};
+  if (number(text, 1, kMostThreads, out).empty()) return {};
+  return fmt::format("not a number of threads; write auto or 1 to {}", kMostThreads);
 }
 
 Mistake node_sizes(std::string_view text, std::vector<std::uint32_t>& out) {

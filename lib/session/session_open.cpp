@@ -38,7 +38,7 @@ Result<Topology> share_topology(Comm& world, const std::string& host, const Conf
   return topology;
 }
 
-EngineOptions engine_options(const Config& config) {
+EngineOptions engine_options(const Config& config, const Topology& topology, NodeId node) {
   EngineOptions options;
   options.job = config.job.name;
   options.wishes = {config.partner.copies,
@@ -55,6 +55,8 @@ EngineOptions engine_options(const Config& config) {
   if (config.restart.mode == Config::Restart::Mode::required) options.start = EngineOptions::Start::required;
   options.finished_at_end = config.restart.at_end == Config::Restart::AtEnd::finished;
   options.verify_own = config.restart.verify == Config::Restart::Verify::sha256;
+  options.threads = config.head.threads;
+  if (options.threads == 0) options.threads = threads_of_head(topology, node, usable_processors());
   return options;
 }
 
@@ -104,8 +106,16 @@ struct SessionImpl::Open {
   EngineSetup setup() {
     FailureTopology failures;
     if (session.config_.restart.use_failure_topology) failures = environment.failures;
-    return {*session.control_, *session.heads_, *session.votes_, session.topology_, engine_options(session.config_),
-            session.local_,    session.global_, failures,        session.log_,      session.trace_};
+    return {*session.control_,
+            *session.heads_,
+            *session.votes_,
+            session.topology_,
+            engine_options(session.config_, session.topology_, node),
+            session.local_,
+            session.global_,
+            failures,
+            session.log_,
+            session.trace_};
   }
 
   // Who this process is in a trace; a rank may act for its node besides.

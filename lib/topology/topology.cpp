@@ -96,6 +96,7 @@ Result<Topology> make_topology(const std::vector<std::string>& host_of_world,
 
   Topology topology;
   topology.mode = mode;
+  topology.host_of_world = host_of_world;
   if (node_sizes.empty()) {
     topology.nodes = nodes_by_host(host_of_world);
   } else {
@@ -121,6 +122,17 @@ Result<Topology> make_topology(const std::vector<std::string>& host_of_world,
     topology.world_of_rank.push_back(peer_of(world));
   }
   return topology;
+}
+
+std::uint32_t threads_of_head(const Topology& topology, NodeId node, std::uint32_t processors) {
+  constexpr std::uint32_t kMost = 8;
+  const std::string& host = topology.host_of_world[topology.nodes[node.value].head.value];
+  const auto is_here = [&](Peer world) { return topology.host_of_world[world.value] == host; };
+  const auto ranks = static_cast<std::uint32_t>(std::ranges::count_if(topology.world_of_rank, is_here));
+  const auto heads = static_cast<std::uint32_t>(std::ranges::count_if(topology.nodes, is_here, &Node::head));
+  // Heads work at the same time, after the same snapshot. An inline head uses its rank's processor besides.
+  const std::uint32_t free = processors > ranks ? processors - ranks : 0;
+  return std::clamp(free / heads + (topology.mode == HeadMode::inline_ ? 1 : 0), 1U, kMost);
 }
 
 Status assign_domains(Topology& topology, const std::string& text) {

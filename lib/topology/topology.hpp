@@ -23,6 +23,7 @@ struct Node {
 struct Topology {
   HeadMode mode = HeadMode::rank;
   std::vector<Node> nodes;
+  std::vector<std::string> host_of_world;     // also where nodes are simulated
   std::vector<NodeId> node_of_world;          // world rank → node
   std::vector<Peer> world_of_rank;            // application rank → world rank
   std::vector<std::uint32_t> domain_of_node;  // failure domain of each node; empty when none are known
@@ -39,6 +40,10 @@ struct Topology {
 // world rank of its node in mode `rank`, else the lowest, which computes too.
 [[nodiscard]] Result<Topology> make_topology(const std::vector<std::string>& host_of_world,
                                              const std::vector<std::uint32_t>& node_sizes, HeadMode mode);
+
+// Threads for a node's head, itself included: its share of the processors that the application ranks of its host leave
+// free, of which `processors` may be used. 1 to 8.
+[[nodiscard]] std::uint32_t threads_of_head(const Topology& topology, NodeId node, std::uint32_t processors);
 
 // Reads "host domain" lines (# starts a comment) and fills domain_of_node; a node that is not named is an error.
 [[nodiscard]] Status assign_domains(Topology& topology, const std::string& text);

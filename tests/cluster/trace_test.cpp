@@ -34,6 +34,7 @@ parity = 2
 at_end = continue
 [head]
 mode = {}
+threads = 2
 [log]
 trace = {}/t.json
 )";

@@ -102,7 +102,7 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
     Comm& comm = faulty ? static_cast<Comm&>(*faulty) : member;
     const std::uint32_t me = comm.rank().value;
     Environment environment{comm,
-                            fmt::format("host{}", comm.rank().value),
+                            "host",
                             comm.rank().value == 0 ? config : std::string(),
                             [&](const Config&, const Topology&, NodeId node) -> Result<std::shared_ptr<Store>> {
                               const std::shared_ptr<Store> store = stores_.at(node.value);

@@ -132,7 +132,7 @@ keep_global = 4
   l4 = every 100
 [head]
 mode = inline
-threads = 1
+threads = 4
 wait_limit = 500ms
 [partner]
 copies = 3
@@ -168,7 +168,7 @@ trace = traces/heat.json
   EXPECT_EQ(config.levels.of(LevelId::global), (Interval{Interval::Kind::calls, 100, {}}));
   EXPECT_FALSE(config.levels.wanted().has(LevelId::erasure));
   EXPECT_EQ(config.head.mode, HeadMode::inline_);
-  EXPECT_EQ(config.head.threads, 1U);
+  EXPECT_EQ(config.head.threads, 4U);
   EXPECT_EQ(config.head.wait_limit, milliseconds(500));
   EXPECT_EQ(config.partner.copies, 3U);
   EXPECT_EQ(config.partner.rotation, 2U);
@@ -226,9 +226,9 @@ TEST(Config, a_value_that_cannot_be_is_answered_with_file_line_key_and_what_woul
   EXPECT_EQ(error_of("[head]\nmode = ranks"),
             "heat.ini:2: [head] mode = ranks: not one of its values; write rank, thread or inline");
   EXPECT_EQ(error_of("[head]\nthreads = 0"),
-            "heat.ini:2: [head] threads = 0: not a number of threads; write auto or 1");
-  EXPECT_EQ(error_of("[head]\nthreads = 4"),
-            "heat.ini:2: [head] threads = 4: more than one thread is not available in this version; write auto or 1");
+            "heat.ini:2: [head] threads = 0: not a number of threads; write auto or 1 to 1024");
+  EXPECT_EQ(error_of("[head]\nthreads = 2000"),
+            "heat.ini:2: [head] threads = 2000: not a number of threads; write auto or 1 to 1024");
   EXPECT_EQ(error_of("[head]\nwait_limit = 5"),
             "heat.ini:2: [head] wait_limit = 5: not a time; write 500ms, 90s, 10min, 12h or 3d");
   EXPECT_EQ(error_of("[restart]\nverify = md5"),

@@ -128,5 +128,33 @@ TEST(Domains, a_line_that_cannot_be_is_an_error_that_names_it) {
             "[topology] domains: line 2: host a is in domain rack2, but was in rack1 before (name each host once)");
 }
 
+TEST(HeadThreads, share_the_processors_that_the_ranks_of_a_host_leave_free) {
+  const auto dedicated = make_topology({"a", "a", "a", "a", "b", "b"}, {}, HeadMode::rank);
+  ASSERT_TRUE(dedicated);
+  EXPECT_EQ(threads_of_head(*dedicated, NodeId{0}, 3), 1U);
+  EXPECT_EQ(threads_of_head(*dedicated, NodeId{0}, 8), 5U);
+  EXPECT_EQ(threads_of_head(*dedicated, NodeId{1}, 8), 7U);
+  EXPECT_EQ(threads_of_head(*dedicated, NodeId{1}, 128), 8U);
+}
+
+TEST(HeadThreads, are_shared_by_simulated_nodes_of_one_host) {
+  const auto simulated = make_topology(one_host(12), {3}, HeadMode::rank);
+  ASSERT_TRUE(simulated);
+  EXPECT_EQ(threads_of_head(*simulated, NodeId{2}, 2), 1U);
+  EXPECT_EQ(threads_of_head(*simulated, NodeId{2}, 8), 1U);
+  EXPECT_EQ(threads_of_head(*simulated, NodeId{2}, 19), 2U);
+  EXPECT_EQ(threads_of_head(*simulated, NodeId{2}, 20), 3U);
+}
+
+TEST(HeadThreads, of_an_inline_head_count_the_processor_of_its_rank) {
+  const auto inline_heads = make_topology(one_host(4), {2}, HeadMode::inline_);
+  ASSERT_TRUE(inline_heads);
+  EXPECT_EQ(threads_of_head(*inline_heads, NodeId{0}, 4), 1U);
+  EXPECT_EQ(threads_of_head(*inline_heads, NodeId{0}, 8), 3U);
+  const auto threads = make_topology(one_host(4), {2}, HeadMode::thread);
+  ASSERT_TRUE(threads);
+  EXPECT_EQ(threads_of_head(*threads, NodeId{0}, 8), 2U);
+}
+
 }  // namespace
 }  // namespace cairn

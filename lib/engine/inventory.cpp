@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "format/parity_file.hpp"
+#include "engine/named_files.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
@@ -56,39 +56,15 @@ Result<std::vector<HoldingSummary>> decode_summaries(Bytes bytes) {
   return summaries;
 }
 
-// Files that a manifest names, with their lengths.
-std::map<std::string, std::uint64_t> files_named(const NodeManifest& manifest) {
-  std::map<std::string, std::uint64_t> files;
-  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
-  for (const Holding& holding : manifest.holdings) {
-    const LayoutId layout = holding.layout.id();
-    if (holding.own) {
-      for (const ShardEntry& shard : *holding.own) files[names::shard(dir, shard.rank).path] = shard.bytes;
-    }
-    if (holding.partner) {
-      for (const HeldCopies& held : holding.partner->held) {
-        for (const ShardEntry& shard : held.shards)
-          files[names::copy(dir, {held.owner, shard.rank, layout}).path] = shard.bytes;
-      }
-    }
-    if (holding.erasure) {
-      for (const ParityEntry& parity : holding.erasure->parity) {
-        files[names::parity(dir, {parity.column, parity.row, layout}).path] = parity.bytes;
-      }
-    }
-  }
-  return files;
-}
-
 Status strike_missing(const Store& store, const DirName& dir, const NodeManifest& manifest, NodeId me,
                       std::vector<Strike>& strikes) {
   auto entries = store.list(dir);
   if (!entries) return fail(entries.error());
   std::map<std::string, std::uint64_t> there;
   for (const Entry& entry : *entries) there[dir.path + "/" + entry.name] = entry.size_bytes;
-  for (const auto& [file, bytes] : files_named(manifest)) {
-    const auto found = there.find(file);
-    if (found == there.end() || found->second != bytes) strikes.push_back({me.value, file});
+  for (const NamedFile& file : files_named(manifest)) {
+    const auto found = there.find(file.name.path);
+    if (found == there.end() || found->second != file.bytes()) strikes.push_back({me.value, file.name.path});
   }
   return {};
 }

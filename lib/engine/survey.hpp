@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "engine/inventory.hpp"
+#include "engine/named_files.hpp"
 #include "engine/plan.hpp"
 #include "format/manifest.hpp"
 #include "store/store.hpp"
@@ -89,21 +90,6 @@ struct Recovery {
   std::string why_not;
 };
 [[nodiscard]] Recovery plan_recovery(const Survey& survey, const SnapshotView& snapshot);
-
-// A file that a node manifest names.
-struct NamedFile {
-  FileName name;
-  LevelId level = LevelId::local;
-  const Holding* holding = nullptr;  // the manifest's
-  NodeId node;                       // whose shard or copy; for parity, who keeps it
-  ShardEntry shard;                  // of a shard or copy
-  ParityEntry parity;
-  [[nodiscard]] std::uint64_t bytes() const { return level == LevelId::erasure ? parity.bytes : shard.bytes; }
-  [[nodiscard]] const Sha256& digest() const { return level == LevelId::erasure ? parity.digest : shard.digest; }
-};
-
-// Each once, though several holdings may name it.
-[[nodiscard]] std::vector<NamedFile> files_named(const NodeManifest& manifest);
 
 // The snapshot's manifest in a node store as surveyed; null: it has none.
 [[nodiscard]] const NodeManifest* find_manifest(const Survey& survey, std::uint32_t holder, const Identity& snapshot);

@@ -23,36 +23,13 @@ bool is_still_named(const Store& store, const Identity& snapshot, const NamedFil
   });
 }
 
-Status verify_parity(const Store& store, const Identity& snapshot, const NamedFile& file, AuditProgress& progress) {
-  auto reader = store.open(file.name);
-  if (!reader) return fail(reader.error());
-  if ((*reader)->size_bytes() != file.bytes()) {
-    return fail(Code::corrupt, fmt::format("{} bytes long, should be {}", (*reader)->size_bytes(), file.bytes()));
-  }
-  Buffer buffer(kMiB);
-  Sha256Stream digest;
-  for (std::uint64_t at = 0; at < file.bytes(); at += buffer.size()) {
-    const MutableBytes slice = MutableBytes(buffer).first(std::min<std::uint64_t>(buffer.size(), file.bytes() - at));
-    if (auto read = (*reader)->read(at, slice); !read) return read;
-    digest.update(slice);
-    progress.piece(slice.size());
-  }
-  Buffer first(kParityHeaderBytes);
-  if (auto read = (*reader)->read(0, first); !read) return read;
-  const auto header = decode_parity_header(first);
-  if (!header) return fail(header.error());
-  const ParityHeader expected{snapshot, file.holding->layout.id(), file.parity.column, file.parity.row,
+Status verify_file(const AuditStep& step, std::uint32_t holder, const NamedFile& file) {
+  const Store& store = step.stores.at(holder);
+  const auto between = [&] { step.progress.piece(kMiB); };
+  if (file.level != LevelId::erasure) return verify_shard(store, file.name, file.shard, between);
+  const ParityHeader expected{step.audit.view.identity, file.holding->layout.id(), file.parity.column, file.parity.row,
                               file.holding->erasure->chunk_bytes};
-  if (*header != expected) {
-    return fail(Code::corrupt,
-                fmt::format("it is row {} of column {} of version {}, should be row {} of column {} of version {}",
-                            header->row, header->column, header->identity.version.value, expected.row, expected.column,
-                            snapshot.version.value));
-  }
-  if (const Sha256 is = digest.finish(); is != file.digest()) {
-    return fail(Code::corrupt, fmt::format("SHA-256 is {}, the manifest says {}", is.hex(), file.digest().hex()));
-  }
-  return {};
+  return verify_parity_file(store, file.name, expected, file.parity, between);
 }
 
 Finding good_finding(const JobStores& stores, const Identity& snapshot, std::uint32_t holder, const FileName& file) {
@@ -68,9 +45,7 @@ void check_node_file(const AuditStep& step, std::uint32_t holder, const NamedFil
   const Store& store = step.stores.at(holder);
   const Identity& snapshot = step.audit.view.identity;
   step.progress.begin(file.bytes());
-  const Status status = file.level == LevelId::erasure
-                            ? verify_parity(store, snapshot, file, step.progress)
-                            : verify_shard(store, file.name, file.shard, [&] { step.progress.piece(kBlockBytes); });
+  const Status status = verify_file(step, holder, file);
   step.progress.end();
   Finding finding = status ? good_finding(step.stores, snapshot, holder, file.name)
                            : describe_failure(step.stores, snapshot, holder, file.name, status.error());

@@ -1,5 +1,9 @@
 #include "format/parity_file.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "format/header_block.hpp"
 
 namespace cairn {
@@ -36,6 +40,37 @@ Result<ParityHeader> decode_parity_header(Bytes bytes) {
   reader->get<std::uint32_t>();
   header.chunk_bytes = reader->get<std::uint64_t>();
   return header;
+}
+
+Status verify_parity_file(const Store& store, const FileName& name, const ParityHeader& expected,
+                          const ParityEntry& entry, const std::function<void()>& between) {
+  auto file = store.open(name);
+  if (!file) return fail(file.error());
+  if ((*file)->size_bytes() != entry.bytes) {
+    return fail(Code::corrupt, fmt::format("{} bytes long, should be {}", (*file)->size_bytes(), entry.bytes));
+  }
+  Buffer buffer(kMiB);
+  Sha256Stream digest;
+  for (std::uint64_t at = 0; at < entry.bytes; at += buffer.size()) {
+    const MutableBytes slice = MutableBytes(buffer).first(std::min<std::uint64_t>(buffer.size(), entry.bytes - at));
+    if (auto read = (*file)->read(at, slice); !read) return read;
+    digest.update(slice);
+    if (between) between();
+  }
+  Buffer first(kParityHeaderBytes);
+  if (auto read = (*file)->read(0, first); !read) return read;
+  const auto header = decode_parity_header(first);
+  if (!header) return fail(header.error());
+  if (*header != expected) {
+    return fail(Code::corrupt,
+                fmt::format("it is row {} of column {} of version {}, should be row {} of column {} of version {}",
+                            header->row, header->column, header->identity.version.value, expected.row, expected.column,
+                            expected.identity.version.value));
+  }
+  if (const Sha256 is = digest.finish(); is != entry.digest) {
+    return fail(Code::corrupt, fmt::format("SHA-256 is {}, the manifest says {}", is.hex(), entry.digest.hex()));
+  }
+  return {};
 }
 
 }  // namespace cairn

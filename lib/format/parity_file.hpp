@@ -1,10 +1,14 @@
 // The header of a parity file (L3): identity, layout, column and row, so that parity of two snapshots or two
-// layouts is never mixed. 4 KiB, then the parity bytes of one chunk. Pure.
+// layouts is never mixed. 4 KiB, then the parity bytes of one chunk. Local: no call communicates.
 #pragma once
+
+#include <functional>
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "format/manifest.hpp"
+#include "store/store.hpp"
 
 namespace cairn {
 
@@ -21,5 +25,11 @@ struct ParityHeader {
 
 [[nodiscard]] Buffer encode(const ParityHeader& header);
 [[nodiscard]] Result<ParityHeader> decode_parity_header(Bytes bytes);
+
+// Is this the parity that a manifest names? Reads everything: length and digest against `entry`, and the header, which
+// says of which snapshot, layout, column and row it is. Code::corrupt says what is wrong. Calls `between` after every
+// MiB.
+[[nodiscard]] Status verify_parity_file(const Store& store, const FileName& name, const ParityHeader& expected,
+                                        const ParityEntry& entry, const std::function<void()>& between);
 
 }  // namespace cairn

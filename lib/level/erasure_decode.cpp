@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 
-#include "base/sha256.hpp"
 #include "codec/reed_solomon.hpp"
 #include "format/parity_file.hpp"
 #include "level/exchange.hpp"
@@ -313,20 +312,6 @@ Result<RestoreOutcome> Decoder::run(Comm& heads) {
   return outcome;
 }
 
-bool parity_is_good(const NodeContext& node, const FileName& name, const ParityEntry& expected) {
-  auto file = node.local->open(name);
-  if (!file || (*file)->size_bytes() != expected.bytes) return false;
-  Sha256Stream digest;
-  Buffer buffer(kSliceBytes);
-  for (std::uint64_t offset = 0; offset < expected.bytes; offset += buffer.size()) {
-    const MutableBytes slice =
-        MutableBytes(buffer).first(std::min<std::uint64_t>(buffer.size(), expected.bytes - offset));
-    if (!(*file)->read(offset, slice)) return false;
-    digest.update(slice);
-  }
-  return digest.finish() == expected.digest;
-}
-
 }  // namespace
 
 Result<RestoreOutcome> decode_deliveries(Comm& heads, const NodeContext& node, const RestoreTask& task) {
@@ -365,7 +350,10 @@ std::vector<Strike> bad_inputs(const NodeContext& node, const RestoreTask& task,
   if (holding->erasure) {
     for (const ParityEntry& parity : holding->erasure->parity) {
       const FileName name = names::parity(dir, {parity.column, parity.row, delivery.layout});
-      if (!parity_is_good(node, name, parity)) strikes.push_back({node.me.value, name.path});
+      const ParityHeader expected{task.snapshot, delivery.layout, parity.column, parity.row,
+                                  holding->erasure->chunk_bytes};
+      if (!verify_parity_file(*node.local, name, expected, parity, node.between))
+        strikes.push_back({node.me.value, name.path});
     }
   }
   return strikes;

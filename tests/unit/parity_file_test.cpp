@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "codec/crc32c.hpp"
+#include "store/memory_store.hpp"
+#include "support/sample_parity.hpp"
 
 namespace cairn {
 namespace {
@@ -45,6 +47,47 @@ TEST(ParityHeader, a_newer_format_and_another_byte_order_say_so) {
   std::swap(swapped[13], swapped[14]);
   EXPECT_EQ(decode_parity_header(swapped).error().message,
             "parity file header: byte-order mark is 04030201, should be 01020304");
+}
+
+// A store with the sample parity file, and what a manifest says of it.
+struct StoredParity {
+  MemoryStore store;
+  FileName name{"parity"};
+  ParityHeader header = test::sample_parity_header();
+  ParityEntry entry;
+
+  StoredParity() {
+    const Buffer bytes = test::sample_parity_file();
+    entry = {header.column, header.row, bytes.size(), sha256(bytes)};
+    EXPECT_TRUE(write_text(store, name, std::string(text_of(bytes))));
+  }
+  [[nodiscard]] std::string verdict() const {
+    const Status status = verify_parity_file(store, name, header, entry, {});
+    return status ? "good" : status.error().message;
+  }
+};
+
+TEST(ParityFile, is_good_as_it_was_written_and_bad_with_any_byte_changed) {
+  StoredParity parity;
+  EXPECT_EQ(parity.verdict(), "good");
+  for (std::uint64_t offset = 0; offset < parity.entry.bytes; offset += 31) {
+    ASSERT_TRUE(parity.store.corrupt(parity.name, offset));
+    ASSERT_NE(parity.verdict(), "good") << "byte " << offset;
+    ASSERT_TRUE(parity.store.corrupt(parity.name, offset));
+  }
+  EXPECT_EQ(parity.verdict(), "good") << "corrupt() twice mends";
+}
+
+TEST(ParityFile, of_another_length_place_or_digest_is_refused_with_both) {
+  StoredParity longer;
+  ++longer.entry.bytes;
+  EXPECT_EQ(longer.verdict(), "4192 bytes long, should be 4193");
+  StoredParity moved;
+  moved.header.column = 5;
+  EXPECT_EQ(moved.verdict(), "it is row 1 of column 2 of version 42, should be row 1 of column 5 of version 42");
+  StoredParity other;
+  other.entry.digest = sha256(bytes_of("other"));
+  EXPECT_NE(other.verdict().find("the manifest says " + other.entry.digest.hex()), std::string::npos);
 }
 
 }  // namespace

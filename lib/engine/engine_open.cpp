@@ -162,9 +162,9 @@ Status Engine::take_inventory() {
     if (known.complete.has(LevelId::global)) inventory->global.push_back(id);
   }
   known_.clear();
-  for (const Identity& id : inventory->snapshots()) {
+  for (const auto& [id, levels] : inventory->complete_levels()) {
     known_[id].manifest.identity = id;
-    known_[id].complete = inventory->complete_levels(id);
+    known_[id].complete = levels;
   }
   for (const NodeManifest& manifest : contents_.manifests) known_[manifest.identity].manifest = manifest;
   const bool first = record_.parent == RunRecord::Parent::undecided;

@@ -2,57 +2,21 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
+#include <tuple>
+#include <utility>
 
+#include "engine/inventory_codec.hpp"
 #include "engine/named_files.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
 namespace {
 
-std::vector<HoldingSummary> summarise(const StoreContents& contents) {
-  std::vector<HoldingSummary> summaries;
+HoldingList summarise(const StoreContents& contents) {
+  HoldingList summaries;
   for (const NodeManifest& manifest : contents.manifests) {
-    for (const Holding& holding : manifest.holdings) {
-      const std::uint64_t turn = holding.partner ? holding.partner->k % std::max(1U, holding.layout.rotation) : 0;
-      summaries.push_back({manifest.identity, holding.layout.id(), holding.node, holding.own.has_value(),
-                           holding.partner.has_value(), holding.erasure.has_value(), static_cast<std::uint32_t>(turn)});
-    }
+    for (const Holding& holding : manifest.holdings) summaries.push_back(summary_of(manifest.identity, holding));
   }
-  return summaries;
-}
-
-Buffer encode(const std::vector<HoldingSummary>& summaries) {
-  ByteWriter out;
-  for (const HoldingSummary& s : summaries) {
-    out.put(s.snapshot.incarnation.value);
-    out.put(s.snapshot.version.value);
-    out.put(s.snapshot.run.value);
-    out.put(s.layout.value);
-    out.put(s.node.value);
-    out.put(static_cast<std::uint32_t>(s.own | s.partner << 1U | s.erasure << 2U) | s.turn << 8U);
-  }
-  return out.take();
-}
-
-Result<std::vector<HoldingSummary>> decode_summaries(Bytes bytes) {
-  ByteReader in(bytes);
-  std::vector<HoldingSummary> summaries;
-  while (in.good() && in.remaining() > 0) {
-    HoldingSummary s;
-    s.snapshot.incarnation.value = in.get<std::uint32_t>();
-    s.snapshot.version.value = in.get<std::uint32_t>();
-    s.snapshot.run.value = in.get<std::uint64_t>();
-    s.layout.value = in.get<std::uint32_t>();
-    s.node.value = in.get<std::uint32_t>();
-    const auto flags = in.get<std::uint32_t>();
-    s.own = (flags & 1U) != 0;
-    s.partner = (flags & 2U) != 0;
-    s.erasure = (flags & 4U) != 0;
-    s.turn = flags >> 8U;
-    summaries.push_back(s);
-  }
-  if (!in.good()) return fail(Code::communication, "an inventory summary is cut short");
   return summaries;
 }
 
@@ -69,20 +33,51 @@ Status strike_missing(const Store& store, const DirName& dir, const NodeManifest
   return {};
 }
 
+// The longest list of all: the one that is most likely to have what others have.
+Result<HoldingList> share_dictionary(Comm& heads, const HoldingList& mine) {
+  const std::uint64_t backwards = ~heads.rank().value;  // of equally long lists the first head's
+  std::uint64_t longest = static_cast<std::uint64_t>(mine.size()) << 32U | backwards;
+  if (auto status = heads.allreduce({&longest, 1}, Reduce::max); !status) return fail(status.error());
+  if (longest >> 32U == 0) return HoldingList{};
+  const Peer holder{~static_cast<std::uint32_t>(longest)};
+  auto sent = heads.broadcast(heads.rank() == holder ? encode_holdings(mine) : Buffer{}, holder);
+  if (!sent) return fail(sent.error());
+  return decode_holdings(*sent);
+}
+
+Result<std::vector<HoldingList>> share_holdings(Comm& heads, const HoldingList& mine) {
+  const auto dictionary = share_dictionary(heads, mine);
+  if (!dictionary) return fail(dictionary.error());
+  auto gathered = heads.allgather(encode_holdings_by(*dictionary, mine));
+  if (!gathered) return fail(gathered.error());
+  std::vector<HoldingList> by_head;
+  by_head.reserve(gathered->size());
+  for (const Buffer& bytes : *gathered) {
+    auto holdings = decode_holdings_by(*dictionary, bytes);
+    if (!holdings) return fail(holdings.error());
+    by_head.push_back(std::move(*holdings));
+  }
+  return by_head;
+}
+
+Buffer encoded_layout(const StoreContents& contents, LayoutId id) {
+  for (const NodeManifest& manifest : contents.manifests) {
+    if (const Holding* holding = manifest.find(id)) return encode(holding->layout);
+  }
+  return {};
+}
+
 // Layouts that some head has not: each is sent by the first that has it.
 Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known, Inventory& inventory) {
   inventory.layouts.emplace(known.id(), known);
   std::map<LayoutId, Peer> wanted;
   for (std::uint32_t head = 0; head < inventory.by_head.size(); ++head) {
-    for (const HoldingSummary& summary : inventory.by_head[head]) wanted.emplace(summary.layout, Peer{head});
+    for (const HoldingSummary& summary : inventory.by_head[head]) {
+      if (!inventory.layouts.contains(summary.layout)) wanted.try_emplace(summary.layout, Peer{head});
+    }
   }
   for (const auto& [id, holder] : wanted) {
-    if (id == known.id()) continue;
-    Buffer bytes;
-    for (const NodeManifest& manifest : mine.manifests) {
-      if (const Holding* holding = manifest.find(id)) bytes = cairn::encode(holding->layout);
-    }
-    auto sent = heads.broadcast(bytes, holder);
+    auto sent = heads.broadcast(heads.rank() == holder ? encoded_layout(mine, id) : Buffer{}, holder);
     if (!sent) return fail(sent.error());
     auto layout = decode_layout(*sent);
     if (!layout) return fail(layout.error());
@@ -90,6 +85,18 @@ Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known
   }
   return {};
 }
+
+// Nodes of one layout whose parts of a snapshot were seen.
+struct NodesSeen {
+  std::vector<bool> nodes;
+  std::uint32_t count = 0;
+
+  void note(NodeId node, const Layout& layout) {
+    nodes.resize(layout.nodes);
+    count += nodes[node.value] ? 0 : 1;
+    nodes[node.value] = true;
+  }
+};
 
 }  // namespace
 
@@ -101,26 +108,36 @@ std::vector<Identity> Inventory::snapshots() const {
   return {found.begin(), found.end()};
 }
 
-LevelSet Inventory::complete_levels(const Identity& snapshot) const {
-  LevelSet levels;
-  for (const auto& [id, layout] : layouts) {
-    std::set<NodeId> own;
-    std::set<NodeId> partner;
-    std::set<NodeId> erasure;
-    for (const auto& summaries : by_head) {
-      for (const HoldingSummary& summary : summaries) {
-        if (summary.snapshot != snapshot || summary.layout != id) continue;
-        if (summary.own) own.insert(summary.node);
-        if (summary.partner) partner.insert(summary.node);
-        if (summary.erasure) erasure.insert(summary.node);
-      }
+std::map<Identity, LevelSet> Inventory::complete_levels() const {
+  std::map<Identity, LevelSet> complete;
+  for (const Identity& snapshot : global) complete[snapshot].add(LevelId::global);
+  std::map<std::tuple<Identity, LayoutId, LevelId>, NodesSeen> seen;
+  for (const auto& summaries : by_head) {
+    for (const HoldingSummary& summary : summaries) {
+      const Layout& layout = layouts.at(summary.layout);
+      LevelSet& levels = complete[summary.snapshot];
+      const auto note = [&](LevelId level) {
+        NodesSeen& nodes = seen[{summary.snapshot, summary.layout, level}];
+        nodes.note(summary.node, layout);
+        if (nodes.count == layout.nodes) levels.add(level);
+      };
+      if (summary.own) note(LevelId::local);
+      if (summary.partner) note(LevelId::partner);
+      if (summary.erasure) note(LevelId::erasure);
     }
-    if (own.size() == layout.nodes) levels.add(LevelId::local);
-    if (partner.size() == layout.nodes) levels.add(LevelId::partner);
-    if (erasure.size() == layout.nodes) levels.add(LevelId::erasure);
   }
-  if (std::ranges::find(global, snapshot) != global.end()) levels.add(LevelId::global);
-  return levels;
+  return complete;
+}
+
+HoldingSummary summary_of(const Identity& snapshot, const Holding& holding) {
+  const std::uint64_t turn = holding.partner ? holding.partner->k % std::max(1U, holding.layout.rotation) : 0;
+  return {snapshot,
+          holding.layout.id(),
+          holding.node,
+          holding.own.has_value(),
+          holding.partner.has_value(),
+          holding.erasure.has_value(),
+          static_cast<std::uint32_t>(turn)};
 }
 
 Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log) {
@@ -150,14 +167,10 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log) 
 }
 
 Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const Layout& known) {
-  auto gathered = heads.allgather(encode(summarise(mine)));
-  if (!gathered) return fail(gathered.error());
+  auto by_head = share_holdings(heads, summarise(mine));
+  if (!by_head) return fail(by_head.error());
   Inventory inventory;
-  for (const Buffer& bytes : *gathered) {
-    auto summaries = decode_summaries(bytes);
-    if (!summaries) return fail(summaries.error());
-    inventory.by_head.push_back(std::move(*summaries));
-  }
+  inventory.by_head = std::move(*by_head);
   if (auto status = share_layouts(heads, mine, known, inventory); !status) return fail(status.error());
   if (auto shared = share_strikes(heads, inventory, mine.strikes); !shared) return fail(shared.error());
   return inventory;

@@ -116,12 +116,9 @@ class Surveyor {
 
   void take_in(std::uint32_t holder, NodeManifest manifest) {
     for (const Holding& holding : manifest.holdings) {
-      const LayoutId layout = holding.layout.id();
-      survey_.inventory.layouts.emplace(layout, holding.layout);
-      const std::uint64_t turn = holding.partner ? holding.partner->k % std::max(1U, holding.layout.rotation) : 0;
-      survey_.inventory.by_head[holder].push_back({manifest.identity, layout, holding.node, holding.own.has_value(),
-                                                   holding.partner.has_value(), holding.erasure.has_value(),
-                                                   static_cast<std::uint32_t>(turn)});
+      const HoldingSummary summary = summary_of(manifest.identity, holding);
+      survey_.inventory.layouts.emplace(summary.layout, holding.layout);
+      survey_.inventory.by_head[holder].push_back(summary);
     }
     survey_.by_store[holder].push_back(std::move(manifest));
   }

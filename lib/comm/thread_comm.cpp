@@ -116,9 +116,12 @@ std::unique_ptr<Request> ThreadComm::isend(Peer to, Tag tag, Bytes message) {
   ThreadMember& self = group_->member(rank_);
   ++self.messages;
   self.message_bytes += message.size();
+  ThreadMember& other = group_->member(to);
+  ++other.received;
+  other.received_bytes += message.size();
   auto transfer = std::make_shared<Transfer>();
   group_->mailboxes[to.value].deliver(rank_, tag, message, transfer);
-  group_->member(to).bell.ring();
+  other.bell.ring();
   return std::make_unique<ThreadSend>(group_, rank_, to, tag, std::move(transfer));
 }
 
@@ -217,6 +220,7 @@ Result<std::vector<Buffer>> ThreadComm::allgather(Bytes mine) {
     return {};
   });
   if (!all) return fail(all.error());
+  for (const Buffer& part : (*all)->parts) group_->member(rank_).gathered_bytes += part.size();
   return (*all)->parts;
 }
 
@@ -234,6 +238,7 @@ Result<Buffer> ThreadComm::broadcast(Bytes mine, Peer root) {
   if ((*all)->parts.empty()) {
     return fail(Code::invalid_argument, fmt::format("broadcast: members do not agree that the root is {}", root.value));
   }
+  group_->member(rank_).gathered_bytes += (*all)->parts.front().size();
   return (*all)->parts.front();
 }
 
@@ -294,7 +299,8 @@ void ThreadWorld::kill(Peer peer) const {
 
 Traffic ThreadWorld::traffic(Peer peer) const {
   const ThreadMember& member = group_->member(peer);
-  return Traffic{member.messages, member.message_bytes, member.collectives, member.collective_bytes};
+  return Traffic{member.messages,    member.message_bytes,    member.received,      member.received_bytes,
+                 member.collectives, member.collective_bytes, member.gathered_bytes};
 }
 
 std::vector<std::unique_ptr<Comm>> make_thread_world(std::uint32_t members) {

@@ -19,8 +19,11 @@ struct ThreadGroup;
 struct Traffic {
   std::uint64_t messages = 0;          // sent point to point
   std::uint64_t message_bytes = 0;     // in them
+  std::uint64_t received = 0;          // point to point, by having been sent here
+  std::uint64_t received_bytes = 0;    // in them
   std::uint64_t collectives = 0;       // entered
   std::uint64_t collective_bytes = 0;  // that the member gave to them
+  std::uint64_t gathered_bytes = 0;    // that allgathers and broadcasts gave it
 };
 
 // The Comms keep what they share and may outlive it. Thread-safe. Local.

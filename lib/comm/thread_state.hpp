@@ -33,8 +33,11 @@ struct ThreadMember {
   std::atomic<bool> killed{false};
   std::atomic<std::uint64_t> messages{0};
   std::atomic<std::uint64_t> message_bytes{0};
+  std::atomic<std::uint64_t> received{0};
+  std::atomic<std::uint64_t> received_bytes{0};
   std::atomic<std::uint64_t> collectives{0};
   std::atomic<std::uint64_t> collective_bytes{0};
+  std::atomic<std::uint64_t> gathered_bytes{0};
 };
 
 struct ThreadWorldState {

@@ -15,7 +15,6 @@
 
 #include "session/session_impl.hpp"
 #include "support/temp_directory.hpp"
-#include "support/thread_cluster.hpp"
 
 namespace cairn::test {
 
@@ -96,7 +95,7 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
     errors_.emplace(rank, text);
   };
   if (message_faults) message_faults->on_first_failure = [world] { world.kill(); };
-  run_cluster(world, [&](Comm& member) {
+  const auto body = [&](Comm& member) {
     std::optional<FaultyComm> faulty;
     if (message_faults) faulty.emplace(member, message_faults);
     Comm& comm = faulty ? static_cast<Comm&>(*faulty) : member;
@@ -135,7 +134,10 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
       if (!die) world.kill();
     }
     if (die && ++left == session.size()) world.kill();
-  });
+  };
+  run_cluster(world, body, limit);
+  traffic_.clear();
+  for (std::uint32_t rank = 0; rank < world_size; ++rank) traffic_.push_back(world.traffic(Peer{rank}));
 }
 
 std::vector<double> sample_state(std::uint32_t rank, std::uint32_t version, std::size_t about) {

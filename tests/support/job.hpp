@@ -18,6 +18,7 @@
 #include "store/memory_store.hpp"
 #include "support/faulty_comm.hpp"
 #include "support/store_image.hpp"
+#include "support/thread_cluster.hpp"
 
 namespace cairn::test {
 
@@ -79,6 +80,10 @@ class Job {
   std::shared_ptr<CommFaultPlan> message_faults;
   FailureTopology failures;
   std::string log_level = "error";
+  std::chrono::seconds limit = kClusterLimit;  // for a run
+
+  // What each world rank sent, received and took part in during the last run.
+  [[nodiscard]] const std::vector<Traffic>& traffic() const { return traffic_; }
 
  private:
   void start(const std::function<void(JobSession&)>& application, bool die);
@@ -88,6 +93,7 @@ class Job {
   std::vector<std::shared_ptr<MemoryStore>> stores_;
   std::shared_ptr<MemoryStore> global_;
   std::map<std::uint32_t, std::string> errors_;
+  std::vector<Traffic> traffic_;
   std::string open_error_;  // the first that a rank or head met in the last run
 };
 

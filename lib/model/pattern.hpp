@@ -58,7 +58,7 @@ struct Pattern {
 [[nodiscard]] Result<Pattern> pattern_with(std::span<const LevelModel> levels, const std::vector<bool>& used);
 
 // The expected overhead as a share of the work, to first order in λ: it knows of no failures during checkpoints,
-// recoveries and work done again, and so is too low where those are many.
+// recoveries and work done again, and so is too low where those are many (see simulation.hpp).
 struct Prediction {
   double checkpoints = 0;
   double rework = 0;  // work done again; infinite if a failure could come that no used level survives

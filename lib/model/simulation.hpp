@@ -61,7 +61,7 @@ struct Simulated {
   std::uint32_t unfinished = 0;
 };
 
-inline constexpr double kPatience = 100;
+inline constexpr double kPatience = 20;
 
 // invalid_argument: as check() and, of the pattern, counts that are not multiples of each other.
 [[nodiscard]] Result<Simulated> simulate(const Experiment& experiment, const SimulationOptions& options);

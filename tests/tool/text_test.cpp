@@ -20,9 +20,9 @@ TEST(CkptToolText, writes_sizes_and_ages_with_the_unit_that_fits) {
 }
 
 TEST(CkptToolText, writes_durations_with_the_unit_that_fits) {
-  EXPECT_EQ(duration_text(90), "90.0 s");
+  EXPECT_EQ(duration_text(90), "90 s");
   EXPECT_EQ(duration_text(0.0205), "20.5 ms");
-  EXPECT_EQ(duration_text(3.14e-6), "3.1 us");
+  EXPECT_EQ(duration_text(3.14e-6), "3.14 us");
 }
 
 TEST(CkptToolText, aligns_columns) {

@@ -8,6 +8,8 @@
 
 #include "base/error.hpp"
 #include "engine/survey.hpp"
+#include "model/simulation.hpp"
+#include "scenario.hpp"
 #include "stores.hpp"
 
 namespace ckpt_tool {
@@ -25,9 +27,21 @@ struct Request {
   bool quiet = false;  // of verify: only what is not good, and the summary
 };
 
+struct SimulateOptions {
+  ScenarioOptions scenario;
+  std::string work = "24h";
+  std::vector<std::uint32_t> helpers{2, 5};
+  cairn::model::SimulationOptions simulation;
+  std::string plot;   // SVG file; empty: none
+  std::string paper;  // instead of all that but `simulation`: whose published table
+};
+
 [[nodiscard]] cairn::Result<ExitCode> list(const Request& request);
 [[nodiscard]] cairn::Result<ExitCode> inspect(const Request& request);
 [[nodiscard]] cairn::Result<ExitCode> verify(const Request& request);
+[[nodiscard]] cairn::Result<ExitCode> plan(const ScenarioOptions& options);
+[[nodiscard]] cairn::Result<ExitCode> simulate(const SimulateOptions& options);
+[[nodiscard]] cairn::Result<ExitCode> simulate_paper(const cairn::model::SimulationOptions& simulation);
 
 struct TraceRequest {
   std::vector<std::string> inputs;  // files, or [log] trace as it was set

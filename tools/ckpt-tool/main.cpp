@@ -1,4 +1,4 @@
-// ckpt-tool: looks at the snapshots of a job, running or not. Reads only.
+// ckpt-tool: looks at the snapshots of a job, running or not, and says when to take them. Changes no store.
 #include <exception>
 #include <string>
 
@@ -12,7 +12,9 @@ namespace {
 using ckpt_tool::Request;
 
 constexpr const char* kAbout =
-    "Shows and checks the snapshots of a Cairn job. Reads only: it may look at a running job.\n"
+    "Shows and checks the snapshots of a Cairn job, and says how often to take them. Changes no store: it may look at "
+    "a\n"
+    "running job.\n"
     "Exit codes: 0 all good, 1 something is damaged or missing, 2 wrong arguments, nothing found, or a newer format.";
 
 constexpr const char* kExamples =
@@ -20,7 +22,29 @@ constexpr const char* kExamples =
     "  ckpt-tool list --config heat.ini\n"
     "  ckpt-tool inspect --config heat.ini --version 42\n"
     "  ckpt-tool verify --local /dev/shm/cairn --global ./checkpoints --job heat\n"
-    "  ckpt-tool verify --local from-node0 --local from-node1     (stores copied to one place)";
+    "  ckpt-tool verify --local from-node0 --local from-node1     (stores copied to one place)\n"
+    "  ckpt-tool plan --cost 1s,6s,8s,90s --mtbf 12h,3d,10d,60d";
+
+constexpr const char* kPlanAbout =
+    "How often to checkpoint at each level, what it costs, and the lines for the INI file";
+constexpr const char* kPlanExamples =
+    "The pattern is the optimum of Benoit et al. 2016 (DOI 10.1109/TC.2016.2643660); of one level, Young's and "
+    "Daly's.\n"
+    "The cost of a level is what it adds to those below, as every snapshot starts on L1 and is promoted.\n"
+    "Examples:\n"
+    "  ckpt-tool plan --cost 1s,6s,8s,90s --recovery 1s,5s,9s,2min --mtbf 12h,3d,10d,60d\n"
+    "  ckpt-tool plan --levels 1,4 --cost 1s,90s --node-mtbf 5y --nodes 1000 --shares 0.8,0.2\n"
+    "  ckpt-tool plan --measured costs.json    ({\"levels\": [{\"cost\": 1, \"recovery\": 0.5, \"mtbf\": 43200}, …]})";
+
+constexpr const char* kSimulateAbout = "Play jobs with failures through, and compare ways to protect them";
+constexpr const char* kSimulateExamples =
+    "Failures strike at any time, also during checkpoints and recoveries; one that needs level j destroys what is\n"
+    "stored below it. The schedule counts work that lasts. With helpers, survivors of a failure during work keep "
+    "their\n"
+    "state, and the lost work is done again so many times faster; after any other failure all return.\n"
+    "Examples:\n"
+    "  ckpt-tool simulate --cost 1s,6s,8s,90s --mtbf 12h,3d,10d,60d --work 3d --plot overhead.svg\n"
+    "  ckpt-tool simulate --paper bondarenko2019";
 
 void add_target(CLI::App& command, Request& request) {
   command.add_option("--config", request.target.config, "The job's INI file: says where the stores are")
@@ -38,6 +62,38 @@ void add_target(CLI::App& command, Request& request) {
 
 void add_version(CLI::App& command, Request& request, const char* help) {
   command.add_option("--version", request.version, help)->type_name("N");
+}
+
+void add_scenario(CLI::App& command, ckpt_tool::ScenarioOptions& options) {
+  const auto add_list = [&](const char* name, auto& value, const char* type, const char* help) {
+    return command.add_option(name, value, help)->type_name(type)->delimiter(',');
+  };
+  add_list("--cost", options.costs, "TIME,…", "Seconds that the application loses to each level at a snapshot");
+  add_list("--recovery", options.recoveries, "TIME,…", "From a failure to running again; as --cost when left out");
+  add_list("--mtbf", options.mtbfs, "TIME,…", "Mean time between failures that need each level; or never");
+  command.add_option("--node-mtbf", options.node_mtbf, "Instead of --mtbf: of one node")->type_name("TIME");
+  command.add_option("--nodes", options.nodes, "… of so many")->type_name("N");
+  add_list("--shares", options.shares, "X,…", "… of whose failures these shares need each level");
+  add_list("--levels", options.numbers, "N,…", "Which levels they are, of 1 to 4; from L1 up when left out");
+  command.add_option("--measured", options.measured, "JSON file with costs, recoveries and MTBFs")->type_name("FILE");
+}
+
+void add_simulation(CLI::App& command, ckpt_tool::SimulateOptions& options) {
+  command.add_option("--work", options.work, "How long a job takes without failures and checkpoints")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command.add_option("--helpers", options.helpers, "Of asynchronous recovery; one row each")
+      ->type_name("N,…")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--runs", options.simulation.runs, "Jobs to play through")->type_name("N")->capture_default_str();
+  command.add_option("--seed", options.simulation.seed, "Of the failures")->type_name("N")->capture_default_str();
+  command.add_option("--threads", options.simulation.threads, "0: all; changes no number")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--plot", options.plot, "Draw overhead against MTBF")->type_name("FILE.svg");
+  command.add_option("--paper", options.paper, "Compare with a published table instead")
+      ->check(CLI::IsMember({"bondarenko2019"}));
 }
 
 int run(int argc, char** argv) {
@@ -70,6 +126,16 @@ int run(int argc, char** argv) {
       ->type_name("FILE");
   trace->footer("Example:\n  ckpt-tool trace heat.json -o all.json");
 
+  ckpt_tool::SimulateOptions options;
+  CLI::App* plan = app.add_subcommand("plan", kPlanAbout);
+  add_scenario(*plan, options.scenario);
+  plan->footer(kPlanExamples);
+
+  CLI::App* simulate = app.add_subcommand("simulate", kSimulateAbout);
+  add_scenario(*simulate, options.scenario);
+  add_simulation(*simulate, options);
+  simulate->footer(kSimulateExamples);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked_for_help) {
@@ -78,10 +144,12 @@ int run(int argc, char** argv) {
     ckpt_tool::complain(std::string(error.what()) + " (see ckpt-tool --help)");
     return ckpt_tool::kUnusable;
   }
-  const auto code = list->parsed()      ? ckpt_tool::list(request)
-                    : inspect->parsed() ? ckpt_tool::inspect(request)
-                    : trace->parsed()   ? ckpt_tool::trace(traces)
-                                        : ckpt_tool::verify(request);
+  const auto code = list->parsed()       ? ckpt_tool::list(request)
+                    : inspect->parsed()  ? ckpt_tool::inspect(request)
+                    : trace->parsed()    ? ckpt_tool::trace(traces)
+                    : plan->parsed()     ? ckpt_tool::plan(options.scenario)
+                    : simulate->parsed() ? ckpt_tool::simulate(options)
+                                         : ckpt_tool::verify(request);
   if (code) return *code;
   ckpt_tool::complain(code.error().text());
   return ckpt_tool::kUnusable;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -49,11 +50,28 @@ std::string age_text(double seconds) {
 }
 
 std::string duration_text(double seconds) {
-  constexpr double kMilli = 1e-3;
-  constexpr double kMicro = 1e-6;
-  if (seconds >= 1) return fmt::format("{:.1f} s", seconds);
-  if (seconds >= kMilli) return fmt::format("{:.1f} ms", seconds / kMilli);
-  return fmt::format("{:.1f} us", seconds / kMicro);
+  constexpr double kMinute = 60;
+  constexpr double kHour = 60 * kMinute;
+  constexpr double kDay = 24 * kHour;
+  constexpr double kYear = 365.25 * kDay;
+  if (std::isinf(seconds)) return "never";
+  if (seconds == 0) return "0 s";
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1000);
+  if (seconds < 2 * kMinute) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 2 * kHour) return fmt::format("{:.3g} min", seconds / kMinute);
+  if (seconds < 2 * kDay) return fmt::format("{:.3g} h", seconds / kHour);
+  if (seconds < 2 * kYear) return fmt::format("{:.3g} d", seconds / kDay);
+  return fmt::format("{:.4g} y", seconds / kYear);
+}
+
+std::string percent_text(double share) {
+  const double percent = 100 * share;
+  if (!std::isfinite(percent)) return "-";
+  const double size = std::abs(percent);
+  return size < 0.1   ? fmt::format("{:.2f} %", percent)
+         : size < 100 ? fmt::format("{:.1f} %", percent)
+                      : fmt::format("{:.0f} %", percent);
 }
 
 std::string ranks_text(std::vector<cairn::Rank> ranks) {

@@ -14,8 +14,10 @@ namespace ckpt_tool {
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 // "42 s", "3 min", "5 h", "2 d"
 [[nodiscard]] std::string age_text(double seconds);
-// "1.5 s", "20.0 ms", "3.1 us"
+// "3.14 us", "500 ms", "12.3 min", "never": three digits.
 [[nodiscard]] std::string duration_text(double seconds);
+// "5.2 %" of 0.052: two digits at least.
+[[nodiscard]] std::string percent_text(double share);
 // "rank 3", "ranks 0-7, 9"; "" of none.
 [[nodiscard]] std::string ranks_text(std::vector<cairn::Rank> ranks);
 // "node 3", "nodes 0-2"

@@ -1,0 +1,174 @@
+// Runs ckpt-tool plan and simulate, and looks at what is computed from their arguments.
+#include <fstream>
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plot.hpp"
+#include "run_tool.hpp"
+#include "scenario.hpp"
+#include "session/config.hpp"
+#include "support/temp_directory.hpp"
+#include "text.hpp"
+
+namespace cairn::test {
+namespace {
+
+using ckpt_tool::read_scenario;
+using ckpt_tool::ScenarioOptions;
+using testing::AllOf;
+using testing::DoubleEq;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr double kDay = 86400;
+const std::string kFourLevels = " --cost 1s,6s,8s,90s --recovery 1s,5s,9s,2min --mtbf 12h,3d,10d,60d ";
+
+std::string error_of(const ScenarioOptions& options) {
+  const auto scenario = read_scenario(options);
+  return scenario ? "none" : scenario.error().text();
+}
+
+TEST(Scenario, takes_recoveries_from_costs_where_they_are_left_out) {
+  ScenarioOptions options;
+  options.costs = {"500ms", "1.5min"};
+  options.mtbfs = {"1y", "never"};
+  options.numbers = {1, 4};
+  const auto scenario = read_scenario(options).value();
+  EXPECT_THAT(scenario.ids, ElementsAre(LevelId::local, LevelId::global));
+  EXPECT_DOUBLE_EQ(scenario.levels[0].cost, 0.5);
+  EXPECT_DOUBLE_EQ(scenario.levels[0].rate, 1 / (365.25 * kDay));
+  EXPECT_DOUBLE_EQ(scenario.levels[1].recovery, 90);
+  EXPECT_EQ(scenario.levels[1].rate, 0);
+}
+
+TEST(Scenario, shares_the_failures_of_the_nodes_out_to_the_levels) {
+  ScenarioOptions options;
+  options.costs = {"1s", "6s"};
+  options.node_mtbf = "1000d";
+  options.nodes = 100;
+  options.shares = {0.8, 0.2};
+  const auto scenario = read_scenario(options).value();
+  EXPECT_DOUBLE_EQ(scenario.levels[0].rate, 0.8 / (10 * kDay));
+  EXPECT_DOUBLE_EQ(scenario.levels[1].rate, 0.2 / (10 * kDay));
+  EXPECT_DOUBLE_EQ(ckpt_tool::overall_mtbf(scenario), 10 * kDay);
+  options.shares = {0.8, 0.3};
+  EXPECT_THAT(error_of(options), HasSubstr("their sum is 1.1"));
+}
+
+TEST(Scenario, reads_measured_levels_and_lets_the_command_line_go_before) {
+  const TempDirectory scratch("/tmp");
+  ScenarioOptions options;
+  options.measured = scratch.path() + "/costs.json";
+  std::ofstream(options.measured)
+      << R"({"levels": [{"cost": 1, "recovery": 0.5, "mtbf": 1800}, {"cost": 6, "mtbf": 9}]})";
+  options.mtbfs = {"30min", "10h"};
+  const auto scenario = read_scenario(options).value();
+  EXPECT_THAT(scenario.levels[0].recovery, DoubleEq(0.5));
+  EXPECT_THAT(scenario.levels[1].recovery, DoubleEq(6));
+  EXPECT_THAT(scenario.levels[1].rate, DoubleEq(1.0 / 36000));
+  std::ofstream(options.measured) << R"({"levels": [{"cost": "a lot"}]})";
+  EXPECT_THAT(error_of(options), HasSubstr("costs.json: level 1: cost is no number"));
+  std::ofstream(options.measured) << "[]";
+  EXPECT_THAT(error_of(options), HasSubstr("has no list of levels"));
+}
+
+TEST(Scenario, says_what_is_missing_or_wrong) {
+  const auto error_with = [](std::vector<std::string> costs, std::vector<std::string> mtbfs, auto change) {
+    ScenarioOptions options;
+    options.costs = std::move(costs);
+    options.mtbfs = std::move(mtbfs);
+    change(options);
+    return error_of(options);
+  };
+  const auto as_it_is = [](ScenarioOptions&) {};
+  EXPECT_THAT(error_with({"1s"}, {}, as_it_is), HasSubstr("L1: no MTBF"));
+  EXPECT_THAT(error_with({}, {"1d"}, as_it_is), HasSubstr("L1: no cost"));
+  EXPECT_THAT(error_with({"1s", "2s"}, {"1d"}, as_it_is), HasSubstr("--mtbf: 1 times for 2 levels"));
+  EXPECT_THAT(error_with({"1 parsec"}, {"1d"}, as_it_is), HasSubstr("--cost: '1 parsec' is not a time"));
+  EXPECT_THAT(error_with({"1s"}, {"0s"}, as_it_is), HasSubstr("MTBF of 0"));
+  EXPECT_THAT(error_with({"0s"}, {"1d"}, as_it_is), HasSubstr("costs 0 s"));
+  EXPECT_THAT(error_with({"1s"}, {"1d"}, [](auto& options) { options.node_mtbf = "1y"; }), HasSubstr("the same thing"));
+  EXPECT_THAT(error_with({"1s", "2s"}, {"1d", "2d"},
+                         [](auto& options) {
+                           options.numbers = {4, 1};
+                         }),
+              HasSubstr("ascending"));
+}
+
+TEST(CkptToolText, writes_computed_times_with_three_digits) {
+  EXPECT_EQ(ckpt_tool::duration_text(0.0125), "12.5 ms");
+  EXPECT_EQ(ckpt_tool::duration_text(99.5), "99.5 s");
+  EXPECT_EQ(ckpt_tool::duration_text(1234), "20.6 min");
+  EXPECT_EQ(ckpt_tool::duration_text(5 * kDay), "5 d");
+  EXPECT_EQ(ckpt_tool::duration_text(1 / 0.0), "never");
+  EXPECT_EQ(ckpt_tool::percent_text(0.0521), "5.2 %");
+}
+
+TEST(CkptToolPlan, prints_the_pattern_and_lines_that_the_configuration_takes) {
+  const Outcome outcome = run_tool("plan" + kFourLevels);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("expected overhead: 2.2 %"), HasSubstr("half as long")));
+  const auto start = outcome.out.find("[levels]");
+  ASSERT_NE(start, std::string::npos);
+  const auto config = parse_config(outcome.out.substr(start), "plan.ini", {});
+  ASSERT_TRUE(config) << config.error().text();
+  const auto first = config->levels.of(LevelId::local);
+  const auto last = config->levels.of(LevelId::global);
+  EXPECT_EQ(first.time, std::chrono::minutes(5));
+  EXPECT_EQ(config->levels.of(LevelId::partner).kind, Interval::Kind::off);
+  EXPECT_EQ(last.time % first.time, std::chrono::milliseconds(0));
+  EXPECT_EQ(config->failures.mtbf.at(3), std::chrono::hours(60 * 24));
+}
+
+TEST(CkptToolPlan, warns_where_failures_are_too_frequent_for_the_formula) {
+  EXPECT_THAT(run_tool("plan --cost 1s,6s --mtbf 3min,15min").out, HasSubstr("failures are frequent"));
+  EXPECT_THAT(run_tool("plan" + kFourLevels).out, Not(HasSubstr("failures are frequent")));
+}
+
+TEST(CkptToolPlan, answers_a_mistake_with_one_line) {
+  const Outcome outcome = run_tool("plan --cost 1s,6 --mtbf 1h,2h");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("--cost: '6' is not a time"), HasSubstr("10min")));
+}
+
+TEST(CkptToolSimulate, compares_strategies_and_draws_them) {
+  const TempDirectory scratch("/tmp");
+  const std::string plot = scratch.path() + "/overhead.svg";
+  const std::string command = "simulate --cost 1s,6s --mtbf 1d,10d --work 1d --runs 100 --helpers 3 --plot " + plot;
+  const Outcome outcome = run_tool(command);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("\nL2 only "), HasSubstr("\nbest pattern "),
+                                 HasSubstr("\nbest pattern, 3 helpers "), HasSubstr("where the formula breaks down")));
+  const std::string svg = read_whole(plot);
+  EXPECT_THAT(svg, AllOf(StartsWith("<svg "), HasSubstr("best pattern, 3 helpers"), HasSubstr("</svg>")));
+  EXPECT_THAT(svg, AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf"))));
+  EXPECT_EQ(run_tool(command + " --threads 3").out, outcome.out);
+  EXPECT_NE(run_tool(command + " --seed 2").out, outcome.out);
+}
+
+TEST(CkptToolSimulate, puts_the_published_table_beside_its_own) {
+  const Outcome outcome = run_tool("simulate --paper bondarenko2019 --runs 500");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("240 s, 1200 s"), HasSubstr("largest deviation"), HasSubstr("25.3 + 5.1")));
+  EXPECT_EQ(run_tool("simulate --paper nobody2020").code, 2);
+}
+
+TEST(CkptToolSimulate, says_which_file_it_cannot_write) {
+  const Outcome outcome = run_tool("simulate --cost 1s --mtbf 1d --work 1h --runs 10 --plot /nowhere/at.svg");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("/nowhere/at.svg: cannot be written"));
+}
+
+TEST(Plot, draws_every_series_within_its_frame) {
+  const std::string svg =
+      ckpt_tool::svg_text({"title", {{"one", {{60, 0.5}, {3600, 0.1}}}, {"two", {{60, 9}, {3600, 0.2}}}}, 0.5});
+  EXPECT_THAT(svg, AllOf(HasSubstr("50 %"), HasSubstr(">1 min<"), HasSubstr(">1 h<"), HasSubstr(">two<")));
+}
+
+}  // namespace
+}  // namespace cairn::test

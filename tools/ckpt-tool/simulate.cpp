@@ -1,0 +1,198 @@
+// ckpt-tool simulate: plays jobs with failures through, and compares ways to protect them.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "plot.hpp"
+#include "text.hpp"
+
+namespace ckpt_tool {
+namespace {
+
+using cairn::Code;
+using cairn::fail;
+using cairn::Result;
+using cairn::model::Experiment;
+using cairn::model::Pattern;
+using cairn::model::predict;
+using cairn::model::Protocol;
+using cairn::model::Simulated;
+
+struct Strategy {
+  std::string name;
+  bool highest_only = false;
+  Protocol protocol = Protocol::coordinated;
+  std::uint32_t helpers = 1;
+};
+
+std::vector<Strategy> strategies(const Scenario& scenario, const SimulateOptions& options) {
+  std::vector<Strategy> all;
+  if (scenario.ids.size() > 1) all.push_back({fmt::format("{} only", level_text(scenario.ids.back())), true});
+  all.push_back({"best pattern"});
+  for (const std::uint32_t helpers : options.helpers) {
+    all.push_back({fmt::format("best pattern, {} helpers", helpers), false, Protocol::asynchronous, helpers});
+  }
+  return all;
+}
+
+Result<Pattern> pattern_of(const Scenario& scenario, const Strategy& strategy) {
+  if (!strategy.highest_only) return cairn::model::optimal_pattern(scenario.levels);
+  std::vector<bool> used(scenario.levels.size(), false);
+  used.back() = true;
+  return cairn::model::pattern_with(scenario.levels, used);
+}
+
+struct Comparison {
+  Strategy strategy;
+  Pattern pattern;
+  double work = 0;
+  double predicted = 0;  // share
+  Simulated simulated;
+  [[nodiscard]] double share() const { return simulated.overhead.mean / work; }
+  // By how much the formula misses the simulation.
+  [[nodiscard]] double miss() const { return share() > 0 ? predicted / share() - 1 : 0; }
+};
+
+Result<Comparison> compare(const Scenario& scenario, const Strategy& strategy, double work,
+                           const cairn::model::SimulationOptions& simulation) {
+  auto pattern = pattern_of(scenario, strategy);
+  if (!pattern) return fail(pattern.error());
+  const Experiment experiment{scenario.levels, *pattern, work, strategy.protocol, strategy.helpers};
+  auto simulated = cairn::model::simulate(experiment, simulation);
+  if (!simulated) return fail(simulated.error());
+  const double predicted = predict(scenario.levels, *pattern, strategy.helpers).total();
+  return Comparison{strategy, std::move(*pattern), work, predicted, std::move(*simulated)};
+}
+
+std::string overhead_text(const Comparison& one) {
+  return fmt::format("{}{} ± {}", one.simulated.unfinished > 0 ? "> " : "", percent_text(one.share()),
+                     percent_text(one.simulated.overhead.confidence / one.work));
+}
+
+std::string miss_text(const Comparison& one) { return fmt::format("{:+.1f} %", 100 * one.miss()); }
+
+std::string failures_text(const Simulated& simulated) {
+  std::string text;
+  for (const double mean : simulated.failures) text += fmt::format("{}{:.4g}", text.empty() ? "" : " + ", mean);
+  return text;
+}
+
+std::string comparison_table(const std::vector<Comparison>& all) {
+  std::vector<std::vector<std::string>> rows{{"strategy", "overhead", "one run ±", "checkpoints", "done again",
+                                              "recovery", "failures", "formula", "misses by"}};
+  for (const Comparison& one : all) {
+    const Simulated& simulated = one.simulated;
+    rows.push_back({one.strategy.name, overhead_text(one), percent_text(simulated.overhead.deviation / one.work),
+                    percent_text(simulated.checkpoints / one.work), percent_text(simulated.rework / one.work),
+                    percent_text(simulated.recovery / one.work), failures_text(simulated), percent_text(one.predicted),
+                    miss_text(one)});
+  }
+  return table_text(rows);
+}
+
+// All strategies, at one length of the MTBFs after another: by factor, then as strategies() has them.
+struct Sweep {
+  std::vector<double> mtbfs;
+  std::vector<std::vector<Comparison>> at;
+};
+
+Result<Sweep> sweep_mtbf(const Scenario& scenario, const SimulateOptions& options, double work) {
+  // From a hundredth of the MTBFs, where the formula fails, to ten times as long.
+  constexpr int kPerDecade = 4;
+  constexpr int kFirst = -2 * kPerDecade;
+  constexpr int kLast = kPerDecade;
+  // A job is so many patterns long: its end does not count, and it takes no longer to play than it must.
+  constexpr double kFewest = 20;
+  constexpr double kMost = 200;
+  auto simulation = options.simulation;
+  simulation.runs = std::max<std::uint32_t>(simulation.runs / 5, 100);
+  Sweep sweep;
+  for (int step = kFirst; step <= kLast; ++step) {
+    const Scenario other = with_mtbf(scenario, std::pow(10, static_cast<double>(step) / kPerDecade));
+    const auto best = cairn::model::optimal_pattern(other.levels);
+    if (!best) return fail(best.error());
+    // Then a job does little but protect itself, and takes for ever to play.
+    if (predict(other.levels, *best).total() > 1 && step < 0) continue;
+    sweep.mtbfs.push_back(overall_mtbf(other));
+    auto& row = sweep.at.emplace_back();
+    for (const Strategy& strategy : strategies(other, options)) {
+      const auto pattern = pattern_of(other, strategy);
+      if (!pattern) return fail(pattern.error());
+      auto one = compare(other, strategy, std::clamp(work, kFewest * pattern->work, kMost * pattern->work), simulation);
+      if (!one) return fail(one.error());
+      row.push_back(std::move(*one));
+    }
+  }
+  return sweep;
+}
+
+std::string sweep_table(const Scenario& scenario, const Sweep& sweep, std::size_t best) {
+  std::vector<std::vector<std::string>> rows{{"MTBF, all levels", "best pattern", "simulated", "formula", "misses by"}};
+  for (std::size_t i = 0; i < sweep.at.size(); ++i) {
+    const Comparison& one = sweep.at[i][best];
+    rows.push_back({duration_text(sweep.mtbfs[i]), pattern_text(scenario, one.pattern), overhead_text(one),
+                    percent_text(one.predicted), miss_text(one)});
+  }
+  return table_text(rows);
+}
+
+cairn::Status write_plot(const std::string& file, const Sweep& sweep, std::size_t best) {
+  Plot plot{"What protection costs: simulated, and by the formula", {}, 0};
+  for (std::size_t k = 0; k < sweep.at.front().size(); ++k) {
+    Series series{sweep.at.front()[k].strategy.name, {}};
+    for (std::size_t i = 0; i < sweep.at.size(); ++i)
+      series.points.emplace_back(sweep.mtbfs[i], sweep.at[i][k].share());
+    plot.series.push_back(std::move(series));
+  }
+  Series formula{"best pattern, by the formula", {}, true};
+  for (std::size_t i = 0; i < sweep.at.size(); ++i)
+    formula.points.emplace_back(sweep.mtbfs[i], sweep.at[i][best].predicted);
+  plot.series.push_back(std::move(formula));
+  constexpr double kMost = 3;  // beyond, a job does little but checkpoint
+  plot.most = std::min(kMost, sweep.at.front()[best].share());
+  std::ofstream out(file);
+  out << svg_text(plot);
+  out.close();
+  if (!out) return fail(Code::io, file + ": cannot be written");
+  return {};
+}
+
+}  // namespace
+
+Result<ExitCode> simulate(const SimulateOptions& options) {
+  if (!options.paper.empty()) return simulate_paper(options.simulation);
+  const auto scenario = read_scenario(options.scenario);
+  if (!scenario) return fail(scenario.error());
+  const auto work = parse_seconds(options.work);
+  if (!work) return fail(work.error().in("--work"));
+  if (std::isinf(overall_mtbf(*scenario))) return fail(Code::invalid_argument, "no level ever fails", "give an MTBF");
+
+  std::vector<Comparison> all;
+  for (const Strategy& strategy : strategies(*scenario, options)) {
+    auto one = compare(*scenario, strategy, *work, options.simulation);
+    if (!one) return fail(one.error());
+    all.push_back(std::move(*one));
+  }
+  const std::size_t best = scenario->ids.size() > 1 ? 1 : 0;
+  fmt::print("{} of a job of {} of work; MTBF of all levels {}; means with 95 % confidence, as shares of the work\n\n",
+             count_text(options.simulation.runs, "run"), duration_text(*work), duration_text(overall_mtbf(*scenario)));
+  fmt::print("{}\n", comparison_table(all));
+  for (std::size_t i = 0; i <= best; ++i)
+    fmt::print("{}: {} of work\n", all[i].strategy.name, pattern_text(*scenario, all[i].pattern));
+  fmt::print("helpers: survivors keep their state, and so many times faster the lost work is done again\n\n");
+
+  const auto sweep = sweep_mtbf(*scenario, options, *work);
+  if (!sweep) return fail(sweep.error());
+  fmt::print(
+      "where the formula breaks down: it knows no failures during checkpoints, recoveries and work done again\n\n{}",
+      sweep_table(*scenario, *sweep, best));
+  if (options.plot.empty()) return kGood;
+  if (auto written = write_plot(options.plot, *sweep, best); !written) return fail(written.error());
+  fmt::print("\nplot: {}\n", options.plot);
+  return kGood;
+}
+
+}  // namespace ckpt_tool

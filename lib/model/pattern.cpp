@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@ namespace {
 
 // The product of three ratios must fit a count.
 constexpr double kMostRatio = 1e6;
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 // What a pattern costs, before its length is chosen.
 struct Sums {
@@ -34,7 +36,11 @@ Sums sums_of(std::span<const LevelModel> levels, const std::vector<std::uint64_t
     sums.checkpoints += static_cast<double>(counts[i]) * levels[i].cost;
     if (levels[i].rate == 0) continue;
     const auto by = answering(counts, i);
-    sums.rework += by ? levels[i].rate / static_cast<double>(counts[*by]) : std::numeric_limits<double>::infinity();
+    if (by) {
+      sums.rework += levels[i].rate / static_cast<double>(counts[*by]);
+    } else {
+      sums.rework = kInfinite;
+    }
     sums.recovery += levels[i].rate * levels[by.value_or(i)].recovery;
   }
   return sums;
@@ -111,9 +117,7 @@ bool all_needed(std::span<const LevelModel> levels, const std::vector<std::size_
   return std::ranges::all_of(levels.subspan(below), [](const LevelModel& one) { return one.rate == 0; });
 }
 
-Pattern no_snapshots(std::size_t levels) {
-  return {std::numeric_limits<double>::infinity(), std::vector<std::uint64_t>(levels, 0)};
-}
+Pattern no_snapshots(std::size_t levels) { return {kInfinite, std::vector<std::uint64_t>(levels, 0)}; }
 
 Pattern stretched(std::span<const LevelModel> levels, std::vector<std::uint64_t> counts) {
   const Sums sums = sums_of(levels, counts);
@@ -124,9 +128,7 @@ Pattern stretched(std::span<const LevelModel> levels, std::vector<std::uint64_t>
 
 std::uint64_t Pattern::snapshots() const { return counts.empty() ? 0 : *std::ranges::max_element(counts); }
 
-double Pattern::interval() const {
-  return snapshots() == 0 ? std::numeric_limits<double>::infinity() : work / static_cast<double>(snapshots());
-}
+double Pattern::interval() const { return snapshots() == 0 ? kInfinite : work / static_cast<double>(snapshots()); }
 
 std::uint64_t Pattern::every(std::size_t level) const { return uses(level) ? snapshots() / counts[level] : 0; }
 
@@ -162,7 +164,7 @@ Result<Pattern> pattern_with(std::span<const LevelModel> levels, const std::vect
 Result<Pattern> optimal_pattern(std::span<const LevelModel> levels) {
   if (auto good = check(levels); !good) return fail(good.error());
   Pattern best = no_snapshots(levels.size());
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinite;
   for (std::size_t choice = 1; choice < std::size_t{1} << levels.size(); ++choice) {
     std::vector<std::size_t> used;
     for (std::size_t i = 0; i < levels.size(); ++i) {

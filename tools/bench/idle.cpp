@@ -1,0 +1,100 @@
+// bench-idle: the processor time that heads take while nothing happens: after a snapshot, the application sleeps. From
+// the kernel's account of each thread of the processes that head a node.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <cairn/cairn.hpp>
+
+#include "common.hpp"
+
+namespace {
+
+constexpr double kNanosecond = 1e-9;
+// Until heads that have just worked sleep as long as they ever do.
+constexpr double kSettleSeconds = 1.0;
+
+struct Options {
+  bench::Setting setting;
+  std::string config;
+  double seconds = 3;
+  int repetitions = 1;
+};
+
+// Processor seconds of all threads of a process so far.
+double processor_seconds(long process) {
+  double total = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+    std::ifstream account(task.path() / "schedstat");
+    double on_processor = 0;
+    if (!(account >> on_processor)) throw std::runtime_error(task.path().string() + "/schedstat: cannot be read");
+    total += on_processor * kNanosecond;
+  }
+  return total;
+}
+
+// The processes of the ranks that do not compute; in the modes without such ranks, of all, whose own part sleeps.
+std::vector<long> head_processes(const std::vector<long>& world, const std::vector<long>& application) {
+  std::vector<long> heads;
+  std::ranges::copy_if(world, std::back_inserter(heads),
+                       [&](long process) { return std::ranges::find(application, process) == application.end(); });
+  return heads.empty() ? application : heads;
+}
+
+std::vector<long> processes_of(MPI_Comm comm) {
+  const bench::Ranks ranks(comm);
+  std::vector<long> all(ranks.size());
+  const long mine = getpid();
+  MPI_Allgather(&mine, 1, MPI_LONG, all.data(), 1, MPI_LONG, comm);
+  return all;
+}
+
+void measure(const Options& options) {
+  const auto world = processes_of(MPI_COMM_WORLD);
+  const auto session = cairn::Session::open(MPI_COMM_WORLD, options.config);
+  if (!session) return;
+  const bench::Ranks ranks(session->comm());
+  const auto heads = head_processes(world, processes_of(session->comm()));
+  bench::Buffers buffers(cairn::kMiB);
+  session->protect("state", buffers.source().data(), buffers.source().size());
+  session->restore();
+  session->snapshot(cairn::LevelId::local);
+  session->wait(cairn::LevelId::local);
+  bench::sleep_for(kSettleSeconds);
+
+  bench::Values shares;
+  for (int i = 0; i < options.repetitions; ++i) {
+    ranks.meet();
+    std::vector<double> before;
+    std::ranges::transform(heads, std::back_inserter(before), processor_seconds);
+    const double start = bench::now();
+    bench::sleep_for(options.seconds);
+    const double passed = bench::now() - start;
+    double worst = 0;
+    for (std::size_t h = 0; h < heads.size(); ++h) worst = std::max(worst, processor_seconds(heads[h]) - before[h]);
+    shares.push_back(worst / passed);
+  }
+  const bench::Records records(options.setting, ranks.rank() == 0);
+  records.add({.group = "idle",
+               .name = "an idle head, the busiest",
+               .values = shares,
+               .unit = "cores",
+               .facts = {{"ranks", static_cast<double>(ranks.size())}}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app{"Measures the processor time of heads that have nothing to do.", "bench-idle"};
+  bench::add_options(app, options.setting);
+  app.add_option("--config", options.config, "Cairn's INI file")->required();
+  app.add_option("--seconds", options.seconds, "How long to look")->check(CLI::PositiveNumber);
+  app.add_option("--repetitions", options.repetitions, "How often")->check(CLI::PositiveNumber);
+  return bench::run(argc, argv, app, options.setting, [&] { measure(options); });
+}

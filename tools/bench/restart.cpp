@@ -1,0 +1,126 @@
+// bench-restart: what it costs to come back. Its first life leaves snapshots in the stores and is then abandoned, as a
+// job that is killed leaves them; every later life is timed from Session::open to the return of restore(), after
+// MPI_Init, and checks that it has the bytes of the first. What is lost in between is the script's doing.
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <cairn/cairn.hpp>
+
+#include "common.hpp"
+
+namespace {
+
+constexpr int kSnapshotsLeft = 2;
+constexpr int kCopies = 3;
+
+struct Options {
+  bench::Setting setting;
+  std::string config;
+  std::string figure = "restart";
+  std::string group = "restart";
+  std::uint64_t bytes = 64 * cairn::kMiB;
+  int leave_level = 0;  // 0: come back
+  int expect_level = 0;
+  std::vector<std::uint32_t> told;
+};
+
+void leave(const Options& options) {
+  const auto session = cairn::Session::open(MPI_COMM_WORLD, options.config);
+  if (!session) return;
+  bench::Buffers buffers(options.bytes);
+  session->protect("state", buffers.source().data(), buffers.source().size());
+  session->restore();
+  const auto level = static_cast<cairn::LevelId>(options.leave_level);
+  for (int i = 1; i <= kSnapshotsLeft; ++i) {
+    buffers.change(session->rank() * 1000 + static_cast<std::uint64_t>(i));
+    session->snapshot(level);
+    session->wait(level);
+  }
+}
+
+// The same bytes as those that leave() had last.
+void check(const Options& options, const cairn::Session& session, cairn::Bytes restored) {
+  bench::Buffers expected(options.bytes);
+  expected.change(session.rank() * 1000 + std::uint64_t{kSnapshotsLeft});
+  if (!std::ranges::equal(expected.source(), restored))
+    throw std::runtime_error("restored bytes are not those that were left");
+}
+
+// How many ranks came from the level that the case is about: none means that the script lost the wrong stores.
+void check_level(const Options& options, const cairn::RestoreReport& report) {
+  if (!report.restored) throw std::runtime_error("there was nothing to restore");
+  if (options.expect_level == 0 || report.ranks_from[options.expect_level - 1] > 0) return;
+  throw std::runtime_error("no rank came back from L" + std::to_string(options.expect_level));
+}
+
+// One core copying the bytes of all application ranks. Rank 0 has a turn for every rank of the world, which may be more
+// than those.
+bench::Values time_copies(const bench::Ranks& world, const Options& options, std::size_t application_ranks) {
+  const double turns = static_cast<double>(world.size()) / static_cast<double>(application_ranks);
+  bench::Buffers buffers(world.rank() == 0 ? options.bytes : cairn::kKiB);
+  std::vector<bench::Span> copies;
+  for (int i = 0; i < kCopies; ++i) copies.push_back(bench::time_copy(world, buffers, bench::Who::one));
+  return {bench::median(world.together(copies)) / turns};
+}
+
+void come_back(const Options& options, std::size_t application_ranks) {
+  const bench::Ranks world(MPI_COMM_WORLD);
+  const auto copy = time_copies(world, options, application_ranks);
+  cairn::Buffer state(options.bytes);
+  cairn::FailureTopology failures;
+  failures.lost_nodes = options.told;
+
+  world.meet();
+  const double start = bench::now();
+  const auto session = cairn::Session::open(MPI_COMM_WORLD, options.config, failures);
+  if (!session) return;
+  const double opened = bench::now();
+  session->protect("state", state.data(), state.size());
+  const auto& report = session->restore();
+  const double done = bench::now();
+
+  const bench::Ranks ranks(session->comm());
+  const auto times = ranks.slowest({done - start, opened - start, done - opened});
+  check_level(options, report);
+  check(options, *session, state);
+  const bench::Records records(options.setting, ranks.rank() == 0);
+  const auto add = [&](const std::string& part, double value) {
+    records.add({.group = options.group,
+                 .name = options.figure + part,
+                 .values = {value},
+                 .limit = "copy, 1 core",
+                 .limit_values = copy,
+                 .facts = {{"bytes_per_rank", static_cast<double>(options.bytes)},
+                           {"ranks", static_cast<double>(ranks.size())}}});
+  };
+  add("", times[0]);
+  add(": open", times[1]);
+  add(": restore", times[2]);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  std::size_t ranks = 1;
+  CLI::App app{"Leaves snapshots, or times coming back to them.", "bench-restart"};
+  bench::add_options(app, options.setting);
+  app.add_option("--config", options.config, "Cairn's INI file")->required();
+  app.add_option("--group", options.group, "Group of the records");
+  app.add_option("--figure", options.figure, "Name of the figure");
+  app.add_option("--bytes", options.bytes, "Bytes of each rank")->check(CLI::Range(1024UL, 1UL << 40));
+  app.add_option("--ranks", ranks, "Application ranks of the job")->required();
+  app.add_option("--leave", options.leave_level, "Leave snapshots at this level")->check(CLI::Range(1, 4));
+  app.add_option("--expect", options.expect_level, "The level that some rank must come back from")
+      ->check(CLI::Range(1, 4));
+  app.add_option("--told", options.told, "Nodes that the job is told are lost")->delimiter(',');
+  return bench::run(argc, argv, app, options.setting, [&] {
+    if (options.leave_level > 0)
+      leave(options);
+    else
+      come_back(options, ranks);
+  });
+}

@@ -37,7 +37,6 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
     taken = Version{++last_version_.value};
     span.set_version(*taken);
     if (auto status = write(*taken, *due); !status) return fail(status.error());
-    if (auto status = drain(); !status) return fail(status.error());
   }
   if (auto status = report_errors(); !status) return fail(status.error());
   return taken;
@@ -112,16 +111,22 @@ Status SessionImpl::write(Version version, LevelSet levels) {
   }
   // The head hears of a failure too: the version is abandoned everywhere, and nobody waits for it.
   if (auto status = link_->send(seal); !status) return status;
+  // The other heads wait for this one, whatever became of the shard.
+  if (auto status = run_head(version); !status) return status;
   if (written) return {};
   return fail(written.error().in(fmt::format("version {} could not be written", version.value)));
 }
 
-// [head] mode = inline: this rank is its node's head, and does the head's work now. Other ranks of the node may have
-// sealed the next version already, which waits for this rank's part.
-Status SessionImpl::drain() {
+// [head] mode = inline: this rank is its node's head, and does the head's work now, until the version is as safe as it
+// is to be. Other ranks of the node may have sealed the next one already, which waits for this rank's part.
+Status SessionImpl::run_head(Version version) {
   if (!engine_) return {};
-  const auto span = trace_.span("run head", last_version_.value);
-  auto done = link_->wait_until([&] { return !engine_->busy_with(last_version_); }, std::chrono::milliseconds{0});
+  const auto span = trace_.span("run head", version.value);
+  const auto over = [&] {
+    const bool voted = link_->reached(LevelId::local) >= version || link_->failure(version, LevelId::local);
+    return voted && !engine_->busy_with(version);
+  };
+  auto done = link_->wait_until(over, std::chrono::milliseconds{0});
   return done ? Status{} : fail(done.error());
 }
 

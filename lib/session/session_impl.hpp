@@ -76,7 +76,7 @@ class SessionImpl {
   [[nodiscard]] Result<LevelSet> levels_due(std::optional<LevelId> forced);
   [[nodiscard]] Status wait_for_slot();
   [[nodiscard]] Status write(Version version, LevelSet levels);
-  [[nodiscard]] Status drain();
+  [[nodiscard]] Status run_head(Version version);
   [[nodiscard]] Status take_offer(const Offer& offer, const std::string& only);
   [[nodiscard]] Status report_errors();
   void accept(const Offer& offer);

@@ -1,0 +1,71 @@
+// [head] mode = inline: a node's first rank does the head's work inside snapshot().
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "session/session_impl.hpp"
+#include "support/hooked_store.hpp"
+#include "support/job.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+constexpr const char* kSettings = R"([levels]
+l1 = every 1
+l2 = every 1
+l3 = every 2
+l4 = every 2
+[erasure]
+group = 3
+parity = 1
+[head]
+mode = inline
+)";
+
+bool leads_its_node(const JobSession& session) { return session.rank() % 2 == 0; }
+
+TEST(InlineHead, has_done_its_work_when_snapshot_returns) {
+  Job job({2, 2, 2}, kSettings);
+  job.run([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    for (std::uint32_t version = 1; version <= 6; ++version) {
+      steps.advance();
+      if (!leads_its_node(session)) continue;
+      EXPECT_EQ(session.safe_version(LevelId::local), version);
+      EXPECT_EQ(session.safe_version(LevelId::partner), version);
+      EXPECT_EQ(session.safe_version(LevelId::erasure), version / 2 * 2);
+      EXPECT_EQ(session.safe_version(LevelId::global), version / 2 * 2);
+    }
+  });
+}
+
+// The ranks meet after the snapshot, which all must have left by then.
+TEST(InlineHead, lets_no_other_wait_when_its_own_shard_could_not_be_written) {
+  Job job({2, 2, 2}, kSettings);
+  job.wrap_node = [](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    if (node != 1) return store;
+    return std::make_shared<HookedStore>(store, [](const HookedStore::Operation& operation) -> Status {
+      if (operation.path.starts_with("v00000002") && operation.path.ends_with("rank000002.shard"))
+        return fail(Code::io, operation.path + ": the disk is on fire");
+      return {};
+    });
+  };
+  job.run_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    for (int i = 0; i < 3; ++i) {
+      (void)thrown_by([&] { steps.advance(); });
+      EXPECT_TRUE(session.impl().ranks().barrier().has_value());
+    }
+    (void)thrown_by([&] { session.wait(LevelId::local); });
+    EXPECT_EQ(session.safe_version(LevelId::local), 3U);
+    (void)thrown_by([&] { session.finalize(); });
+  });
+  EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -21,8 +21,6 @@ void Engine::tick() {
 
 // Votes are started in the order of versions, which is the same on every head, and concluded in that order.
 Result<bool> Engine::advance_seals() {
-  const bool was_in_tick = in_tick_;
-  in_tick_ = true;  // digesting calls `between`, which must not come back here
   Result<bool> worked = false;
   for (auto& [version, sealing] : sealing_) {
     if (sealing.voting) continue;
@@ -47,7 +45,6 @@ Result<bool> Engine::advance_seals() {
     sealing_voted(node.key(), node.mapped());
     worked = true;
   }
-  in_tick_ = was_in_tick;
   return worked;
 }
 
@@ -60,12 +57,15 @@ Status Engine::seal_here(Version version, Sealing& sealing) {
   known.manifest.identity = identity(version);
   known.manifest.safe_point = sealing.safe_point;
   // Only when nothing else is being written there.
+  std::function<void()> between;
   if (sealing.levels.has(LevelId::global) && usable_.has(LevelId::global) && promotions_.empty()) {
-    levels_.at(LevelId::global)->begin(node_, known.manifest.identity);
+    Level& global = *levels_.at(LevelId::global);
+    global.begin(node_, known.manifest.identity);
+    between = [&] { global.go_on(known.manifest.identity); };
   }
   std::vector<ShardEntry> own;
   for (const Rank rank : ranks_) {
-    auto entry = digest_own_shard(node_, known.manifest.identity, rank);
+    auto entry = digest_own_shard(node_, known.manifest.identity, rank, between);
     if (!entry) return fail(entry.error());
     own.push_back(*entry);
   }

@@ -8,8 +8,6 @@ namespace cairn::hdf5 {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 4 * kMiB;
-// What making a dataset counts for, next to its bytes.
-constexpr std::uint64_t kDatasetWork = 16 * kKiB;
 constexpr const char* kFrameTag = "cairn shard frame";
 
 hid_t number_type(ElementType type) {
@@ -100,6 +98,8 @@ bool copy_attribute(hid_t from, hid_t to, const char* name) {
 }  // namespace
 
 std::string group_of(Rank rank) { return fmt::format("rank{:06}", rank.value); }
+
+std::string path_of(Rank rank, const RegionInfo& info) { return fmt::format("/{}/{}", group_of(rank), info.name); }
 
 Handle element_type(const RegionInfo& info) {
   if (info.type == ElementType::opaque) return opaque_type(info.element_bytes, info.type_name);
@@ -202,21 +202,22 @@ void Pacer::did(std::uint64_t bytes) {
   if (between_) between_();
 }
 
+Result<Bytes> view(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Buffer& scratch) {
+  const Bytes mapping = from.mapping();
+  if (!mapping.empty()) return mapping.subspan(offset, bytes);
+  scratch.resize(bytes);
+  if (auto read = from.read(offset, scratch); !read) return fail(read.error());
+  return Bytes(scratch);
+}
+
 Status pump(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Pacer& pacer,
             const std::function<Status(Bytes)>& take) {
-  const Bytes mapping = from.mapping();
-  Buffer buffer(mapping.empty() ? std::min(bytes, kPieceBytes) : 0);
+  Buffer scratch;
   for (std::uint64_t at = 0; at < bytes;) {
     const std::uint64_t count = std::min(bytes - at, kPieceBytes);
-    Bytes piece;
-    if (mapping.empty()) {
-      const MutableBytes into = MutableBytes(buffer).first(count);
-      if (auto read = from.read(offset + at, into); !read) return read;
-      piece = into;
-    } else {
-      piece = mapping.subspan(offset + at, count);
-    }
-    if (auto done = take(piece); !done) return done;
+    const auto piece = view(from, offset + at, count, scratch);
+    if (!piece) return fail(piece.error());
+    if (auto done = take(*piece); !done) return done;
     at += count;
     pacer.did(count);
   }

@@ -18,6 +18,8 @@ inline constexpr std::string_view kArraysGroup = "arrays";
 
 // "rank000007": a rank's group, and the name of its frame.
 [[nodiscard]] std::string group_of(Rank rank);
+// "/rank000007/plate": a region's dataset.
+[[nodiscard]] std::string path_of(Rank rank, const RegionInfo& info);
 
 // The type of a region's elements in the file; little-endian whatever the machine.
 [[nodiscard]] Handle element_type(const RegionInfo& info);
@@ -42,6 +44,9 @@ inline constexpr std::string_view kArraysGroup = "arrays";
 // Copies them from another file.
 [[nodiscard]] Status copy_attributes(const File& from, const File& to);
 
+// What making or finding a dataset counts for, next to its bytes.
+inline constexpr std::uint64_t kDatasetWork = 16 * kKiB;
+
 // Calls `between` every few MiB of work.
 class Pacer {
  public:
@@ -53,8 +58,10 @@ class Pacer {
   std::uint64_t since_ = 0;
 };
 
-// Hands `bytes` bytes of a file at `offset` to `take`, in order and in pieces of a few MiB: straight from its
-// mapping where there is one.
+// `bytes` bytes of a file at `offset`, straight from its mapping where there is one, else in `scratch`.
+[[nodiscard]] Result<Bytes> view(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Buffer& scratch);
+
+// Hands `bytes` bytes of a file at `offset` to `take`, in order and in pieces of a few MiB.
 [[nodiscard]] Status pump(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Pacer& pacer,
                           const std::function<Status(Bytes)>& take);
 

@@ -21,27 +21,32 @@
 
 namespace cairn {
 
-// A node file being written in two steps, so that a slow store writes while shards are still being digested: first all
+// A node file being written bit by bit, so that the store takes it in while its shards are being digested: first all
 // regions, then, when the digests are filled in, the frames. Dropped before finish(), it leaves nothing behind.
 class NodeFileWriter {
  public:
-  // Writes the regions of these shards of `local`; calls `between` every few MiB. `global` must outlive it.
+  // For these shards of `local`. `global` must outlive it.
   static Result<NodeFileWriter> begin(Store& global, const FileName& name, const Store& local,
-                                      const std::vector<FileName>& shards, const std::function<void()>& between);
+                                      const std::vector<FileName>& shards);
   NodeFileWriter(NodeFileWriter&&) noexcept;
   NodeFileWriter& operator=(NodeFileWriter&&) noexcept;
   ~NodeFileWriter();
 
-  // Writes the frames as they are now, and syncs. Returns the file's size. Nothing may be called after it.
-  [[nodiscard]] Result<std::uint64_t> finish();
+  // Writes about `bytes` more of the regions, in their order; false: all of them are written.
+  [[nodiscard]] Result<bool> advance(std::uint64_t bytes);
+  // Writes what is left, the frames as they are now, and syncs; calls `between` every few MiB. Returns the file's size.
+  // Nothing may be called after it.
+  [[nodiscard]] Result<std::uint64_t> finish(const std::function<void()>& between);
 
  private:
   struct State;
   explicit NodeFileWriter(std::unique_ptr<State> state);
+  [[nodiscard]] Status enter_shard();
+  [[nodiscard]] Status enter_region();
   std::unique_ptr<State> state_;
 };
 
-// Both steps at once.
+// All of it at once.
 [[nodiscard]] Result<std::uint64_t> write_node_file(Store& global, const FileName& name, const Store& local,
                                                     const std::vector<FileName>& shards,
                                                     const std::function<void()>& between);

@@ -71,7 +71,7 @@ Result<NodeReport> finish_own_file(const NodeContext& node, const NodeManifest& 
     report.headers.push_back(shard->header());
     report.tables.push_back(shard->regions());
   }
-  auto bytes = writer.finish();
+  auto bytes = writer.finish(node.between);
   if (!bytes) return fail(bytes.error());
   report.file_bytes = *bytes;
   return report;
@@ -150,11 +150,16 @@ Status check_not_taken_over(const Store& global, Incarnation incarnation, RunId 
 }
 
 void GlobalLevel::begin(const NodeContext& node, const Identity& snapshot) {
-  const auto span = node.trace.span("write", snapshot.version.value);
   std::vector<FileName> shards;
   for (const Rank rank : node.layout.ranks_on(node.me)) shards.push_back(names::shard(node.dir(snapshot), rank));
   const FileName file = names::node_file(partial_dir(snapshot), node.me);
-  begun_.insert_or_assign(snapshot, NodeFileWriter::begin(*node.global, file, *node.local, shards, node.between));
+  begun_.insert_or_assign(snapshot, NodeFileWriter::begin(*node.global, file, *node.local, shards));
+}
+
+void GlobalLevel::go_on(const Identity& snapshot) {
+  const auto found = begun_.find(snapshot);
+  if (found == begun_.end() || !found->second) return;
+  if (auto more = found->second->advance(kBlockBytes); !more) found->second = fail(more.error());
 }
 
 void GlobalLevel::abandon(const NodeContext& node, const Identity& snapshot) {

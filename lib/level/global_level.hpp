@@ -12,8 +12,10 @@ namespace cairn {
 class GlobalLevel final : public Level {
  public:
   [[nodiscard]] LevelId id() const override { return LevelId::global; }
-  // Writes this node's data, which a slow store takes in while its digests are computed.
+  // Writes this node's data, which a slow store takes in while its digests are computed: each block when it is in
+  // cache.
   void begin(const NodeContext& node, const Identity& snapshot) override;
+  void go_on(const Identity& snapshot) override;
   void abandon(const NodeContext& node, const Identity& snapshot) override;
   // Refuses with Code::taken_over when a newer incarnation uses the global store.
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,

@@ -101,9 +101,10 @@ class Level {
   virtual ~Level() = default;
   [[nodiscard]] virtual LevelId id() const = 0;
 
-  // Starts what can be done for a snapshot while its shards are being digested. Nothing of it counts before protect(),
-  // which goes on from there and says what failed. Local.
+  // Starts what can be done for a snapshot while its shards are being digested, and goes on with it, a block's worth at
+  // a time. Nothing of it counts before protect(), which does the rest and says what failed. Local.
   virtual void begin(const NodeContext& /*node*/, const Identity& /*snapshot*/) {}
+  virtual void go_on(const Identity& /*snapshot*/) {}
   // Drops what was begun: the snapshot is abandoned, by all nodes. Local.
   virtual void abandon(const NodeContext& /*node*/, const Identity& /*snapshot*/) {}
 

@@ -5,9 +5,10 @@
 
 namespace cairn {
 
-Result<ShardEntry> digest_own_shard(const NodeContext& node, const Identity& identity, Rank rank) {
+Result<ShardEntry> digest_own_shard(const NodeContext& node, const Identity& identity, Rank rank,
+                                    const std::function<void()>& between) {
   auto span = node.trace.span("hash", identity.version.value);
-  auto entry = digest_shard(*node.local, names::shard(node.dir(identity), rank), node.between);
+  auto entry = digest_shard(*node.local, names::shard(node.dir(identity), rank), between);
   if (entry) span.set_bytes(entry->bytes);
   return entry;
 }
@@ -16,7 +17,7 @@ Status LocalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& m
   auto mine = [&]() -> Status {
     std::vector<ShardEntry> own;
     for (const Rank rank : node.layout.ranks_on(node.me)) {
-      auto entry = digest_own_shard(node, manifest.identity, rank);
+      auto entry = digest_own_shard(node, manifest.identity, rank, node.between);
       if (!entry) return fail(entry.error());
       own.push_back(*entry);
     }

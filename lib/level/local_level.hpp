@@ -15,7 +15,9 @@ class LocalLevel final : public Level {
   [[nodiscard]] Status discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) override;
 };
 
-// The part of protecting that needs no other node: checks and digests one rank's shard.
-[[nodiscard]] Result<ShardEntry> digest_own_shard(const NodeContext& node, const Identity& identity, Rank rank);
+// The part of protecting that needs no other node: checks and digests one rank's shard. Calls `between` after every
+// block.
+[[nodiscard]] Result<ShardEntry> digest_own_shard(const NodeContext& node, const Identity& identity, Rank rank,
+                                                  const std::function<void()>& between);
 
 }  // namespace cairn

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "format/hdf5_data.hpp"
+#include "format/hdf5_file.hpp"
+#include "format/shard_codec.hpp"
+
+namespace cairn {
+namespace {
+
+using hdf5::File;
+
+constexpr std::uint64_t kStepBytes = 4 * kMiB;
+
+Result<std::vector<Shard>> open_all(const Store& local, const std::vector<FileName>& names) {
+  std::vector<Shard> shards;
+  for (const auto& name : names) {
+    auto shard = Shard::open(local, name);
+    if (!shard) return fail(shard.error());
+    const auto& first = shards.empty() ? shard->header() : shards.front().header();
+    if (shard->header().identity != first.identity || shard->header().safe_point != first.safe_point) {
+      return fail(Code::invalid_argument,
+                  fmt::format("{} is of another snapshot than {}", name.path, names.front().path));
+    }
+    shards.push_back(std::move(*shard));
+  }
+  return shards;
+}
+
+// About what the file will take; the store is told to reserve it, and the end is cut.
+std::uint64_t expected_bytes(const std::vector<Shard>& shards) {
+  constexpr std::uint64_t kDatasetBytes = 1 * kKiB;
+  return std::accumulate(shards.begin(), shards.end(), kMiB, [](std::uint64_t sum, const Shard& shard) {
+    return sum + shard.header().file_bytes() + shard.header().regions * kDatasetBytes;
+  });
+}
+
+}  // namespace
+
+struct NodeFileWriter::State {
+  File file;
+  std::vector<Shard> shards;
+  std::vector<std::uint64_t> frames = {};   // where each is to lie; as many as shards were entered
+  std::size_t region = 0;                   // of the shard entered last
+  std::optional<std::uint64_t> place = {};  // in the file, of that region; none: its dataset is not made yet
+  std::uint64_t done_bytes = 0;             // of that region
+  Buffer piece = {};
+
+  [[nodiscard]] const Shard& shard() const { return shards[frames.size() - 1]; }
+};
+
+NodeFileWriter::NodeFileWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+NodeFileWriter::NodeFileWriter(NodeFileWriter&&) noexcept = default;
+NodeFileWriter& NodeFileWriter::operator=(NodeFileWriter&&) noexcept = default;
+NodeFileWriter::~NodeFileWriter() = default;
+
+Result<NodeFileWriter> NodeFileWriter::begin(Store& global, const FileName& name, const Store& local,
+                                             const std::vector<FileName>& shards) {
+  const hdf5::Quiet quiet;
+  auto all = open_all(local, shards);
+  if (!all) return fail(all.error());
+  auto created = File::create(global, name, expected_bytes(*all));
+  if (!created) return fail(created.error());
+  auto state = std::make_unique<State>(State{std::move(*created), std::move(*all)});
+  File& file = state->file;
+  if (auto made = hdf5::create_group(file, fmt::format("/{}", hdf5::kCairnGroup)); !made) return fail(made.error());
+  if (!state->shards.empty()) {
+    const ShardHeader& header = state->shards.front().header();
+    auto done = hdf5::write_attributes(file, header.identity, header.safe_point);
+    if (!done) return fail(done.error());
+  }
+  return NodeFileWriter(std::move(state));
+}
+
+Status NodeFileWriter::enter_shard() {
+  State& state = *state_;
+  const ShardHeader& header = state.shards[state.frames.size()].header();
+  auto frame = hdf5::create_frame(state.file, header.rank, ShardFrame::length(header));
+  if (!frame) return fail(frame.error());
+  auto group = hdf5::create_group(state.file, "/" + hdf5::group_of(header.rank));
+  if (!group) return fail(group.error());
+  state.frames.push_back(*frame);
+  state.region = 0;
+  return {};
+}
+
+Status NodeFileWriter::enter_region() {
+  State& state = *state_;
+  const RegionInfo& info = state.shard().regions()[state.region].info;
+  auto place = hdf5::create_dataset(state.file, hdf5::path_of(state.shard().header().rank, info),
+                                    hdf5::element_type(info), info.shape);
+  if (!place) return fail(place.error());
+  state.place = *place;
+  state.done_bytes = 0;
+  return {};
+}
+
+Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
+  const hdf5::Quiet quiet;
+  State& state = *state_;
+  for (std::uint64_t did = 0; did < bytes;) {
+    const bool between_shards = state.frames.empty() || state.region == state.shard().regions().size();
+    if (between_shards && state.frames.size() == state.shards.size()) return false;
+    Status status;
+    if (between_shards) {
+      status = enter_shard();
+    } else if (!state.place) {
+      status = enter_region();
+      did += hdf5::kDatasetWork;
+    } else {
+      const PlacedRegion& region = state.shard().regions()[state.region];
+      const std::uint64_t count = std::min(region.info.size_bytes() - state.done_bytes, bytes - did);
+      status = hdf5::view(state.shard().file(), region.offset + state.done_bytes, count, state.piece)
+                   .and_then([&](Bytes piece) { return state.file.write(*state.place + state.done_bytes, piece); });
+      did += count;
+      state.done_bytes += count;
+      if (state.done_bytes == region.info.size_bytes()) {
+        ++state.region;
+        state.place.reset();
+      }
+    }
+    if (!status) return fail(status.error());
+  }
+  return true;
+}
+
+Result<std::uint64_t> NodeFileWriter::finish(const std::function<void()>& between) {
+  for (Result<bool> more = true; *more;) {
+    more = advance(kStepBytes);
+    if (!more) return fail(more.error());
+    if (between) between();
+  }
+  const hdf5::Quiet quiet;
+  for (std::size_t i = 0; i < state_->shards.size(); ++i) {
+    auto frame = state_->shards[i].frame();
+    if (!frame) return fail(frame.error());
+    if (auto written = state_->file.write(state_->frames[i], *frame); !written) return fail(written.error());
+  }
+  return state_->file.finish();
+}
+
+Result<std::uint64_t> write_node_file(Store& global, const FileName& name, const Store& local,
+                                      const std::vector<FileName>& shards, const std::function<void()>& between) {
+  auto writer = NodeFileWriter::begin(global, name, local, shards);
+  return writer ? writer->finish(between) : fail(writer.error());
+}
+
+}  // namespace cairn

@@ -56,7 +56,7 @@ void verify(const NodeContext& node, const RestoreTask& task, const RestoreOutco
   const auto span = node.trace.span("verify", task.snapshot.version.value, arrival.shard.bytes);
   const Delivery& delivery = task.deliveries[arrival.delivery];
   const FileName home = names::shard(node.dir(task.snapshot), delivery.rank);
-  const auto status = verify_shard(*node.local, home, arrival.shard, node.between);
+  const auto status = verify_shard(*node.local, home, arrival.shard, *node.workers, node.between);
   if (status) return;
   node.log.warning("rank {}: {}: {}", delivery.rank.value, describe_source(delivery), status.error().text());
   switch (delivery.level) {

@@ -110,11 +110,12 @@ Status Shard::read(std::span<const Target> targets, bool sha) const {
   if (!parts) return fail(parts.error().in(name_));
   if (parts->empty()) return {};
   ShardBlocks blocks(*file_, header_);
+  Buffer scratch;
   if (auto loaded = blocks.load_tables(sha); !loaded) return loaded;
   std::uint64_t block = 0;
   for (std::size_t next = 0; next < parts->size(); ++block) {
     block = std::max(block, (*parts)[next].begin / kBlockBytes);
-    auto bytes = blocks.bytes(block);
+    auto bytes = blocks.bytes(block, scratch);
     if (!bytes) return fail(bytes.error());
     const std::uint32_t crc = copy_parts(*bytes, block * kBlockBytes, *parts, next);
     auto good = blocks.check_crc(block, crc).and_then([&] { return sha ? blocks.check_sha(block, *bytes) : Status(); });

@@ -18,6 +18,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/sha256.hpp"
+#include "base/workers.hpp"
 #include "format/region.hpp"
 #include "store/store.hpp"
 
@@ -112,11 +113,16 @@ class Shard {
 };
 
 // Checks every block's CRC, fills in the SHA-256 table of a freshly written shard, syncs the file, and
-// returns its entry. Calls `between` after every block so that its caller can do other work.
+// returns its entry. `workers` help; `between` is called after blocks that this thread did, for other work.
+[[nodiscard]] Result<ShardEntry> digest_shard(Store& store, const FileName& name, Workers& workers,
+                                              const std::function<void()>& between);
+// By this thread alone: `between` comes after every block but the last.
 [[nodiscard]] Result<ShardEntry> digest_shard(Store& store, const FileName& name, const std::function<void()>& between);
 
 // The inverse question: are these the bytes that were digested? Reads everything: padding, every block's CRC and
 // SHA-256, and the digest against `expected`. Code::corrupt says where.
+[[nodiscard]] Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected,
+                                  Workers& workers, const std::function<void()>& between);
 [[nodiscard]] Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected,
                                   const std::function<void()>& between);
 

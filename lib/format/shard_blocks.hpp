@@ -11,8 +11,8 @@ class ShardBlocks {
 
   // Reads the CRC table and, with `sha`, the SHA table; needed before any check.
   Status load_tables(bool sha);
-  // A block's bytes; valid until the next call.
-  Result<Bytes> bytes(std::uint64_t block);
+  // A block's bytes: in the file's mapping, or in `scratch`. Threads may call it side by side, each with its own.
+  [[nodiscard]] Result<Bytes> bytes(std::uint64_t block, Buffer& scratch) const;
   [[nodiscard]] Status check_crc(std::uint64_t block, std::uint32_t is) const;
   [[nodiscard]] Status check_sha(std::uint64_t block, Bytes bytes) const;
 
@@ -20,7 +20,6 @@ class ShardBlocks {
   const Reader& file_;
   const ShardHeader& header_;
   Bytes mapping_;
-  Buffer buffer_;
   Buffer crcs_;
   Buffer shas_;
 };

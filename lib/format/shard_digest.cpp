@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -8,19 +11,30 @@
 namespace cairn {
 namespace {
 
-// Calls `visit` for every block whose CRC is right, and `between` after each.
+// Calls `visit` for every block whose CRC is right, on the helpers too, and `between` after each that this thread did.
+// Of several errors, the one that comes first in the file.
 template <class Visit>
-Status walk_blocks(const Shard& shard, bool sha, const std::function<void()>& between, Visit visit) {
+Status walk_blocks(const Shard& shard, bool sha, Workers& workers, const std::function<void()>& between, Visit visit) {
   ShardBlocks blocks(shard.file(), shard.header());
   if (auto loaded = blocks.load_tables(sha); !loaded) return loaded;
-  for (std::uint64_t block = 0; block < shard.header().blocks(); ++block) {
-    auto bytes = blocks.bytes(block);
-    if (!bytes) return fail(bytes.error());
-    if (auto good = blocks.check_crc(block, crc32c(*bytes)); !good) return good;
-    if (auto good = visit(blocks, block, *bytes); !good) return good;
-    if (between) between();
-  }
-  return {};
+  std::mutex mutex;
+  std::atomic<std::uint64_t> first_bad = shard.header().blocks();
+  Status found;
+  const auto walk = [&](std::size_t block) {
+    if (block > first_bad) return;
+    Buffer scratch;
+    const auto bytes = blocks.bytes(block, scratch);
+    Status good = bytes ? blocks.check_crc(block, crc32c(*bytes)) : fail(bytes.error());
+    if (good) good = visit(blocks, block, *bytes);
+    if (good) return;
+    const std::scoped_lock lock(mutex);
+    if (block < first_bad) {
+      first_bad = block;
+      found = std::move(good);
+    }
+  };
+  workers.for_each(shard.header().blocks(), walk, between);
+  return found;
 }
 
 Status check_zeros(const Reader& file, std::uint64_t from, std::uint64_t to) {
@@ -45,20 +59,20 @@ Status check_padding(const Shard& shard) {
 
 }  // namespace
 
-Result<ShardEntry> digest_shard(Store& store, const FileName& name, const std::function<void()>& between) {
+Result<ShardEntry> digest_shard(Store& store, const FileName& name, Workers& workers,
+                                const std::function<void()>& between) {
   auto shard = Shard::open(store, name);
   if (!shard) return fail(shard.error());
   auto frame = shard->frame();
   if (!frame) return fail(frame.error());
 
   const ShardHeader& header = shard->header();
-  Buffer shas;
-  shas.reserve(header.blocks() * kShaBytes);
-  auto walked = walk_blocks(*shard, false, between, [&](const ShardBlocks&, std::uint64_t, Bytes bytes) -> Status {
-    const Sha256 digest = sha256(bytes);
-    shas.insert(shas.end(), digest.bytes.begin(), digest.bytes.end());
+  Buffer shas(header.blocks() * kShaBytes);
+  const auto digest = [&](const ShardBlocks&, std::uint64_t block, Bytes bytes) -> Status {
+    std::ranges::copy(sha256(bytes).bytes, shas.begin() + static_cast<std::ptrdiff_t>(block * kShaBytes));
     return {};
-  });
+  };
+  auto walked = walk_blocks(*shard, false, workers, between, digest);
   if (!walked) return fail(walked.error().in(name.path));
   if (!shas.empty()) {
     if (auto patched = store.patch(name, header.sha_offset(), shas); !patched) return fail(patched.error());
@@ -68,7 +82,12 @@ Result<ShardEntry> digest_shard(Store& store, const FileName& name, const std::f
   return ShardEntry{header.rank, header.file_bytes(), sha256(*frame)};
 }
 
-Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected,
+Result<ShardEntry> digest_shard(Store& store, const FileName& name, const std::function<void()>& between) {
+  Workers alone(0);
+  return digest_shard(store, name, alone, between);
+}
+
+Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected, Workers& workers,
                     const std::function<void()>& between) {
   auto shard = Shard::open(store, name);
   if (!shard) return fail(shard.error());
@@ -84,13 +103,20 @@ Status verify_shard(const Store& store, const FileName& name, const ShardEntry& 
   auto frame = shard->frame();
   if (!frame) return fail(frame.error());
   // Blocks first: of two errors, the one that says where helps more.
-  auto good = walk_blocks(*shard, true, between, [](const ShardBlocks& blocks, std::uint64_t block, Bytes bytes) {
-                return blocks.check_sha(block, bytes);
-              }).and_then([&] { return check_padding(*shard); });
+  auto good =
+      walk_blocks(*shard, true, workers, between, [](const ShardBlocks& blocks, std::uint64_t block, Bytes bytes) {
+        return blocks.check_sha(block, bytes);
+      }).and_then([&] { return check_padding(*shard); });
   if (!good) return fail(good.error().in(name.path));
   if (const Sha256 is = sha256(*frame); is != expected.digest)
     return fail(wrong_digest(is, expected.digest).in(name.path));
   return {};
+}
+
+Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected,
+                    const std::function<void()>& between) {
+  Workers alone(0);
+  return verify_shard(store, name, expected, alone, between);
 }
 
 }  // namespace cairn

@@ -335,7 +335,8 @@ std::vector<Strike> bad_inputs(const NodeContext& node, const RestoreTask& task,
   const auto check_shards = [&](const std::vector<ShardEntry>& shards, auto name_of) {
     for (const ShardEntry& shard : shards) {
       const FileName name = name_of(shard);
-      if (!verify_shard(*node.local, name, shard, node.between)) strikes.push_back({node.me.value, name.path});
+      if (!verify_shard(*node.local, name, shard, *node.workers, node.between))
+        strikes.push_back({node.me.value, name.path});
     }
   };
   const GroupCode code(task, delivery);

@@ -8,7 +8,7 @@ namespace cairn {
 Result<ShardEntry> digest_own_shard(const NodeContext& node, const Identity& identity, Rank rank,
                                     const std::function<void()>& between) {
   auto span = node.trace.span("hash", identity.version.value);
-  auto entry = digest_shard(*node.local, names::shard(node.dir(identity), rank), between);
+  auto entry = digest_shard(*node.local, names::shard(node.dir(identity), rank), *node.workers, between);
   if (entry) span.set_bytes(entry->bytes);
   return entry;
 }

@@ -202,15 +202,35 @@ TEST(Shard, verify_tells_a_whole_shard_from_the_one_expected) {
             kName.path + ": a shard of rank 7, should be rank 8's");
 }
 
-TEST(Shard, digesting_twice_gives_the_same_entry_and_calls_between_for_every_block) {
+TEST(Shard, has_the_same_digest_each_time_and_whoever_helps) {
   MemoryStore store;
   write(store, large_regions());
+  Workers helpers(3);
   int calls = 0;
   const auto first = digest_shard(store, kName, [&] { ++calls; });
-  const auto second = digest_shard(store, kName, [&] { ++calls; });
+  const auto second = digest_shard(store, kName, helpers, {});
   ASSERT_TRUE(first && second);
   EXPECT_EQ(*first, *second);
-  EXPECT_EQ(calls, 8);
+  EXPECT_EQ(calls, 3) << "after each of 4 blocks but the last";
+  EXPECT_TRUE(verify_shard(store, kName, *first, helpers, {}));
+}
+
+TEST(Shard, names_its_first_damaged_block_whoever_finds_it) {
+  MemoryStore store;
+  write(store, large_regions());
+  const auto entry = digest_shard(store, kName, {});
+  ASSERT_TRUE(entry);
+  const std::uint64_t data = Shard::open(store, kName)->header().data_offset;
+  for (const std::uint64_t block : {1, 2, 3}) {
+    const Buffer wrong(1, std::byte{0xa5});
+    ASSERT_TRUE(store.patch(kName, data + block * kMiB + 77, wrong));
+  }
+  Workers helpers(3);
+  for (int turn = 0; turn < 20; ++turn) {
+    const auto found = verify_shard(store, kName, *entry, helpers, {});
+    ASSERT_FALSE(found);
+    EXPECT_NE(found.error().message.find("block 1"), std::string::npos) << found.error().message;
+  }
 }
 
 TEST(Shard, a_truncated_or_retired_file_is_refused_by_name) {

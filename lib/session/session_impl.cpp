@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/background.hpp"
 #include "format/shard.hpp"
 #include "session/stop_signal.hpp"
 #include "store/names.hpp"
@@ -94,12 +93,15 @@ Status SessionImpl::write(Version version, LevelSet levels) {
     auto span = trace_.span("write", version.value);
     auto regions = regions_.capture();
     if (!regions) return fail(regions.error());
+    warmer_->pause();
     const ShardIdentity who{identity, calls_, rank_, topology_.rank_count()};
     auto bytes =
         write_shard(*local_, names::shard(names::snapshot(version, run_), rank_), who, regions->plan, regions->regions);
     if (!bytes) return fail(bytes.error());
     seal.bytes = *bytes;
-    if (warmed_bytes_ != *bytes && (warmed_bytes_ == 0 || shard_bytes_ == *bytes)) warm_up_slots();
+    // Slots of another size are worth making when it has come twice.
+    const std::uint64_t ready = warmer_->wanted_bytes();
+    if (ready != *bytes && (ready == 0 || shard_bytes_ == *bytes)) warmer_->want(*bytes);
     shard_bytes_ = *bytes;
     span.set_bytes(*bytes);
     return {};
@@ -111,6 +113,7 @@ Status SessionImpl::write(Version version, LevelSet levels) {
   }
   // The head hears of a failure too: the version is abandoned everywhere, and nobody waits for it.
   if (auto status = link_->send(seal); !status) return status;
+  warmer_->run(free_slots());
   // The other heads wait for this one, whatever became of the shard.
   if (auto status = run_head(version); !status) return status;
   if (written) return {};
@@ -180,21 +183,12 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   return report_;
 }
 
-// The first write to fresh memory takes several times as long as later ones: slots are made ready beside the
-// application, once regions are known, and again when they have had another size twice running.
+// As soon as regions are known, so that the first snapshots find their slots ready.
 void SessionImpl::warm_up_slots() {
   const auto regions = regions_.capture();
   if (!regions) return;  // snapshot() says why
-  warmed_bytes_ = regions->plan.header().file_bytes();
-  const std::uint32_t slots = slots_ - std::min(slots_, link_->outstanding());
-  warmer_ = std::jthread(
-      [store = local_, owner = names::owner_rank(rank_), bytes = warmed_bytes_, slots](const std::stop_token& stop) {
-        const Background background;
-        while (!stop.stop_requested()) {
-          const auto ready = store->warm_up(owner, bytes, slots);
-          if (!ready || *ready) return;
-        }
-      });
+  warmer_->want(regions->plan.header().file_bytes());
+  warmer_->run(free_slots());
 }
 
 Status SessionImpl::take_offer(const Offer& offer, const std::string& only) {

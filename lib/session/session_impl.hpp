@@ -5,6 +5,7 @@
 // application ranks; none is a collective operation on the snapshot path.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -25,6 +26,7 @@
 #include "session/pulse.hpp"
 #include "session/regions.hpp"
 #include "session/schedule.hpp"
+#include "session/slot_warmer.hpp"
 #include "store/store.hpp"
 #include "topology/topology.hpp"
 
@@ -81,6 +83,7 @@ class SessionImpl {
   [[nodiscard]] Status report_errors();
   void accept(const Offer& offer);
   void warm_up_slots();
+  [[nodiscard]] std::uint32_t free_slots() const { return slots_ - std::min(slots_, link_->outstanding()); }
 
   Config config_;
   Log log_;
@@ -96,7 +99,7 @@ class SessionImpl {
   std::unique_ptr<HeadLink> link_;
   std::unique_ptr<Engine> engine_;  // [head] mode = inline, on the node's first rank
   std::thread engine_thread_;       // [head] mode = thread, likewise
-  std::jthread warmer_;             // makes slots ready
+  std::optional<SlotWarmer> warmer_;
 
   Rank rank_;
   Incarnation incarnation_;
@@ -108,8 +111,7 @@ class SessionImpl {
   std::array<Version, kLevels + 1> meant_{};  // newest version meant for each level
 
   Regions regions_;
-  std::uint64_t shard_bytes_ = 0;   // of the last snapshot, or as it would be
-  std::uint64_t warmed_bytes_ = 0;  // slots of this size were made ready
+  std::uint64_t shard_bytes_ = 0;  // of the last snapshot
   std::unique_ptr<Schedule> schedule_;
   std::unique_ptr<Pulse> pulse_;
   RestoreReport report_;

@@ -176,6 +176,7 @@ struct SessionImpl::Open {
 
   void schedule() {
     session.rank_ = Rank{session.ranks_->rank().value};
+    session.warmer_.emplace(session.local_, session.rank_);
     session.schedule_ = std::make_unique<Schedule>(session.config_.levels, session.usable_);
     if (session.config_.restart.stop_signal) StopSignal::watch();
     if (session.schedule_->timed() || session.config_.restart.stop_signal) {

@@ -1,0 +1,37 @@
+#include "session/slot_warmer.hpp"
+
+#include <utility>
+
+#include "base/background.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+
+SlotWarmer::SlotWarmer(std::shared_ptr<Store> store, Rank rank)
+    : store_(std::move(store)), owner_(names::owner_rank(rank)) {}
+
+void SlotWarmer::want(std::uint64_t bytes) {
+  pause();
+  bytes_ = bytes;
+  ready_ = false;
+}
+
+void SlotWarmer::run(std::uint32_t slots) {
+  if (ready_ || thread_.joinable()) return;
+  thread_ = std::jthread([this, slots](const std::stop_token& stop) {
+    const Background background;
+    // At least one each time, however soon it has to pause.
+    do {
+      const auto ready = store_->warm_up(owner_, bytes_, slots);
+      ready_ = !ready || *ready;
+    } while (!ready_ && !stop.stop_requested());
+  });
+}
+
+void SlotWarmer::pause() {
+  if (!thread_.joinable()) return;
+  thread_.request_stop();
+  thread_.join();
+}
+
+}  // namespace cairn

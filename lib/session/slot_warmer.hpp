@@ -1,0 +1,39 @@
+// Makes a rank's slots ready to be written at the speed of memory, one after the other, beside the application: the
+// first write to fresh memory takes several times as long as later ones. It stands still while a snapshot is written,
+// which would fight with it for the same memory and gets the slot that was made ready last.
+//
+// Belongs to one thread; has a thread of its own while there is something to do.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/ids.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+class SlotWarmer {
+ public:
+  SlotWarmer(std::shared_ptr<Store> store, Rank rank);
+
+  // The size that slots are to have from now on.
+  void want(std::uint64_t bytes);
+  [[nodiscard]] std::uint64_t wanted_bytes() const { return bytes_; }
+  // Goes on until `slots` slots are ready that hold nothing.
+  void run(std::uint32_t slots);
+  // Returns when the slot under way is ready.
+  void pause();
+
+ private:
+  std::shared_ptr<Store> store_;
+  std::string owner_;
+  std::uint64_t bytes_ = 0;
+  std::atomic<bool> ready_ = true;  // nothing is left to do, or nothing can be done
+  std::jthread thread_;
+};
+
+}  // namespace cairn

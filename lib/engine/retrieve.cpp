@@ -116,19 +116,18 @@ Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, Res
   return {};
 }
 
-// Ranks that arrived everywhere: their heads know, and tell the others.
-Status share_arrivals(Comm& heads, const Plan& plan, RetrieveState& state) {
+// Ranks that arrived, everywhere. Heads tell each other only what did not, which is nothing as a rule.
+Status share_arrivals(Comm& heads, const NodeContext& node, const Plan& plan, RetrieveState& state) {
   ByteWriter out;
-  for (const auto& [rank, entry] : state.entries) out.put(rank.value);
+  for (const Delivery& delivery : plan.deliveries) {
+    if (delivery.to.value == node.me.value && !state.entries.contains(delivery.rank)) out.put(delivery.rank.value);
+  }
   auto gathered = heads.allgather(out.bytes());
   if (!gathered) return fail(gathered.error());
-  state.arrived.clear();
+  for (const Delivery& delivery : plan.deliveries) state.arrived[delivery.rank] = delivery;
   for (const Buffer& bytes : *gathered) {
     ByteReader in(bytes);
-    while (in.remaining() >= sizeof(std::uint32_t)) {
-      const Rank rank{in.get<std::uint32_t>()};
-      if (rank.value < plan.deliveries.size()) state.arrived[rank] = plan.deliveries[rank.value];
-    }
+    while (in.remaining() >= sizeof(std::uint32_t)) state.arrived.erase(Rank{in.get<std::uint32_t>()});
   }
   return {};
 }
@@ -175,7 +174,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
     span = node.trace.span("retrieve", plan->snapshot.version.value);
     if (ready) {
       if (auto status = execute(heads, node, state, *plan, strikes); !status) return fail(status.error());
-      if (auto status = share_arrivals(heads, *plan, state); !status) return fail(status.error());
+      if (auto status = share_arrivals(heads, node, *plan, state); !status) return fail(status.error());
     }
     for (const Strike& strike : strikes) node.log.warning("{} cannot be used", strike.file);
     auto news = share_strikes(heads, state.inventory, strikes);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
@@ -160,6 +161,13 @@ Status sync_directory(int directory, const std::string& path) {
 Status rename(int from_directory, const std::string& from, int to_directory, const std::string& to,
               const std::string& path) {
   return answer_of(::renameat(from_directory, from.c_str(), to_directory, to.c_str()), "rename", path);
+}
+
+Result<bool> rename_new(int from_directory, const std::string& from, int to_directory, const std::string& to,
+                        const std::string& path) {
+  if (::renameat2(from_directory, from.c_str(), to_directory, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno == EEXIST || errno == EINVAL || errno == ENOSYS) return false;
+  return fail(system_error(errno, "rename", path));
 }
 
 bool try_lock_shared(int file) {

@@ -56,6 +56,10 @@ void start_writeback(int file, std::uint64_t offset, std::uint64_t size_bytes);
 [[nodiscard]] Status rename(int from_directory, const std::string& from, int to_directory, const std::string& to,
                             const std::string& path);
 
+// The same when nothing has the new name; false: something has, or the file system cannot tell.
+[[nodiscard]] Result<bool> rename_new(int from_directory, const std::string& from, int to_directory,
+                                      const std::string& to, const std::string& path);
+
 // Whether the lock was taken (flock with LOCK_NB); it goes with the descriptor.
 [[nodiscard]] bool try_lock_shared(int file);
 [[nodiscard]] bool try_lock_exclusive(int file);

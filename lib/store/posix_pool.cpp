@@ -103,14 +103,15 @@ std::optional<Slot> Pool::claim_warm(const std::string& owner, std::uint64_t siz
     if (::fstat(file.file.get(), &status) != 0 || std::cmp_not_equal(status.st_size, size_bytes)) return false;
     if (static_cast<std::uint64_t>(status.st_blocks) * kStatBlock < size_bytes) return false;  // it has holes
     if (!try_lock_exclusive(file.file.get())) return false;  // somebody still reads it
-    name = writing_name(owner);
-    const std::string free = free_name(owner, file.id);
-    const auto claimed = rename(directory_.get(), free, directory_.get(), name, path);
-    unlock(file.file.get());
-    return claimed.has_value();  // else it is in use, or gone
+    name = free_name(owner, file.id);
+    struct stat named = {};
+    const bool free = ::fstatat(directory_.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      FileId{named.st_dev, named.st_ino} == file.id;
+    if (!free) unlock(file.file.get());  // it is in use, or gone
+    return free;
   });
   if (!warm) return std::nullopt;
-  return Slot{std::move(warm->file), name, owner, path, warm->id, size_bytes, true, std::move(warm->mapping)};
+  return Slot{std::move(warm->file), name, owner, path, warm->id, size_bytes, true, true, std::move(warm->mapping)};
 }
 
 Result<Slot> Pool::make_new(const std::string& owner, const std::string& path) {
@@ -119,7 +120,7 @@ Result<Slot> Pool::make_new(const std::string& owner, const std::string& path) {
   if (!file) return fail(file.error());
   const auto status = status_of(file->get(), path);
   if (!status) return fail(status.error());
-  return Slot{std::move(*file), name, owner, path, {status->st_dev, status->st_ino}, 0, false, nullptr};
+  return Slot{std::move(*file), name, owner, path, {status->st_dev, status->st_ino}, 0, false, false, nullptr};
 }
 
 // The smallest that is large enough, else the largest; of equal ones, one that this process has mapped.
@@ -155,7 +156,7 @@ std::optional<Slot> Pool::claim_this(const std::string& name, const std::string&
   const std::string writing = writing_name(owner);
   if (!rename(directory_.get(), name, directory_.get(), writing, path_of(writing))) return std::nullopt;
   if (mapped_) unlock(file->get());
-  return Slot{std::move(*file), writing, owner, path, {status->st_dev, status->st_ino}, 0, true, nullptr};
+  return Slot{std::move(*file), writing, owner, path, {status->st_dev, status->st_ino}, 0, true, false, nullptr};
 }
 
 Status Pool::map(Slot& slot, std::uint64_t size_bytes) {
@@ -229,7 +230,10 @@ void Pool::keep_warm(Slot& slot) {
 
 void Pool::give_back(Slot slot) {
   // What fails here leaves a .writing file, which clean() removes once this process is gone.
-  if (slot.recycled) {
+  if (slot.locked) {
+    unlock(slot.file.get());
+    keep_warm(slot);
+  } else if (slot.recycled) {
     const std::string free = free_name(slot.owner, slot.id);
     keep_warm(slot);
     (void)rename(directory_.get(), slot.name, directory_.get(), free, path_of(free));
@@ -246,12 +250,16 @@ Status Pool::cut(Slot& slot, std::uint64_t size_bytes) {
 }
 
 Status Pool::publish(Slot& slot, int directory, const std::string& file, const std::string& path) {
-  struct stat replaced = {};
-  const bool replaces = ::fstatat(directory, file.c_str(), &replaced, AT_SYMLINK_NOFOLLOW) == 0;
-  const auto renamed = rename(directory_.get(), slot.name, directory, file, path);
-  if (!renamed) return renamed;
-  // A file that is gone would take memory for as long as it is kept.
-  if (replaces) (void)warm_.take({replaced.st_dev, replaced.st_ino});
+  auto renamed = rename_new(directory_.get(), slot.name, directory, file, path);
+  if (!renamed) return fail(renamed.error());
+  if (!*renamed) {
+    struct stat replaced = {};
+    const bool replaces = ::fstatat(directory, file.c_str(), &replaced, AT_SYMLINK_NOFOLLOW) == 0;
+    if (auto over = rename(directory_.get(), slot.name, directory, file, path); !over) return over;
+    // A file that is gone would take memory for as long as it is kept.
+    if (replaces) (void)warm_.take({replaced.st_dev, replaced.st_ino});
+  }
+  if (std::exchange(slot.locked, false)) unlock(slot.file.get());
   keep_warm(slot);
   return {};
 }
@@ -274,9 +282,19 @@ Status Pool::discard(int directory, const std::string& name, const std::string& 
                                  : remove_file(directory_.get(), hidden, pages(), path_of(hidden));
 }
 
+Status Pool::discard_free(const std::string& name) {
+  if (!mapped_) return discard(directory_.get(), name, path_of(name));
+  // The lock is held until the name is gone, so that nobody claims it in between.
+  const auto file = open_file(directory_.get(), name, O_RDWR, path_of(name));
+  if (!file) return file.error().code == Code::not_found ? Status{} : fail(file.error());
+  if (!try_lock_exclusive(file->get())) return {};
+  if (auto emptied = truncate(file->get(), 0, path_of(name)); !emptied) return emptied;
+  return remove_file(directory_.get(), name, Pages::leave, path_of(name));
+}
+
 void Pool::remove_free() {
   for (const std::string& name : names_in(directory_.get(), path_).value_or(std::vector<std::string>{})) {
-    if (name.ends_with(kFree)) (void)discard(directory_.get(), name, path_of(name));
+    if (name.ends_with(kFree)) (void)discard_free(name);
   }
 }
 
@@ -287,7 +305,7 @@ Status Pool::clean(bool all) {
   for (const std::string& name : *names) {
     const bool dead = name.ends_with(kWriting) && writer_is_gone(name, host_, all);
     if (!dead && !name.ends_with(kFree) && !name.ends_with(kRemoved)) continue;
-    const auto removed = discard(directory_.get(), name, path_of(name));
+    const auto removed = name.ends_with(kFree) ? discard_free(name) : discard(directory_.get(), name, path_of(name));
     if (!removed && cleaned) cleaned = removed;
   }
   return cleaned;

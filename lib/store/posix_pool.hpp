@@ -1,6 +1,7 @@
 // The recycle pool of a PosixStore: the directory recycle/ with
 //
-//   <owner>.<inode>.free                     retired by `owner`, at full length; anybody may remove it
+//   <owner>.<inode>.free                     retired by `owner`, at full length; anybody may remove it, or being
+//                                            written by who holds it locked
 //   <owner>.<host>-<pid>.<seq>.writing       being written by that process; removed when the process is dead
 //   <seq>.removed                            a file or directory on its way out
 //
@@ -9,7 +10,8 @@
 // named by its inode, so that who has it open still finds it without a search.
 //
 // On tmpfs (`mapped`) a reader holds a shared flock on its file, and a file is claimed or emptied only under an
-// exclusive one: a mapping being read never loses its pages.
+// exclusive one: a mapping being read never loses its pages. A file that is warm in the process that claims it keeps
+// name and lock until it gets its final name, which saves a snapshot one rename of two.
 #pragma once
 
 #include <atomic>
@@ -35,6 +37,7 @@ struct Slot {
   FileId id;
   std::uint64_t size_bytes = 0;  // of the file, all of it reserved
   bool recycled = false;
+  bool locked = false;               // and still named as a free file
   std::shared_ptr<Mapping> mapping;  // none where the file system is not mapped
 };
 
@@ -95,6 +98,8 @@ class Pool {
   [[nodiscard]] Error full(const Error& error, std::uint64_t wanted_bytes) const;
   void keep_warm(Slot& slot);
   void remove_free();
+  // Removes a free file, unless somebody writes it.
+  [[nodiscard]] Status discard_free(const std::string& name);
   [[nodiscard]] std::string next_sequence();
   [[nodiscard]] std::string writing_name(const std::string& owner);
   [[nodiscard]] Pages pages() const { return mapped_ ? Pages::release : Pages::leave; }

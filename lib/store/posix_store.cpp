@@ -80,11 +80,11 @@ Result<std::shared_ptr<const Store>> PosixStore::open_existing(const std::string
 Result<std::unique_ptr<Writer>> PosixStore::create(const FileName& name, std::uint64_t size_bytes,
                                                    const std::string& owner) {
   const auto& home = parts_->home;
-  const auto place = posix::locate(home->job.get(), home->path, name, posix::Missing::make);
+  auto place = posix::locate(home->job.get(), home->path, name, posix::Missing::make);
   if (!place) return fail(place.error());
   auto slot = home->pool.claim(owner, size_bytes, place->path);
   if (!slot) return fail(slot.error());
-  return std::make_unique<posix::PosixWriter>(home, name, std::move(*slot), size_bytes);
+  return std::make_unique<posix::PosixWriter>(home, std::move(*place), std::move(*slot), size_bytes);
 }
 
 Result<bool> PosixStore::warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count) {

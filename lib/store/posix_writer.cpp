@@ -23,8 +23,8 @@ Home::Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size
       pool(std::move(recycle), path + "/" + kRecycle, is_tmpfs, warm_mappings),
       reading(warm_mappings) {}
 
-PosixWriter::PosixWriter(std::shared_ptr<Home> home, FileName name, Slot slot, std::uint64_t size_bytes)
-    : home_(std::move(home)), name_(std::move(name)), slot_(std::move(slot)), size_bytes_(size_bytes) {}
+PosixWriter::PosixWriter(std::shared_ptr<Home> home, Place place, Slot slot, std::uint64_t size_bytes)
+    : home_(std::move(home)), place_(std::move(place)), slot_(std::move(slot)), size_bytes_(size_bytes) {}
 
 PosixWriter::~PosixWriter() {
   if (!committed_) home_->pool.give_back(std::move(slot_));
@@ -37,7 +37,7 @@ MutableBytes PosixWriter::mapping() {
 
 Status PosixWriter::check_open() const {
   if (!committed_) return {};
-  return fail(Code::invalid_argument, fmt::format("{}: is committed already", path()));
+  return fail(Code::invalid_argument, fmt::format("{}: is committed already", place_.path));
 }
 
 Status PosixWriter::write(std::uint64_t offset, Bytes bytes) {
@@ -47,8 +47,8 @@ Status PosixWriter::write(std::uint64_t offset, Bytes bytes) {
     std::copy(bytes.begin(), bytes.end(), mapped.begin() + static_cast<std::ptrdiff_t>(offset));
     return {};
   }
-  auto written =
-      home_->pool.with_room(offset + bytes.size(), [&] { return write_all(slot_.file.get(), offset, bytes, path()); });
+  auto written = home_->pool.with_room(offset + bytes.size(),
+                                       [&] { return write_all(slot_.file.get(), offset, bytes, place_.path); });
   // What a write makes longer is not reserved, and is cut by commit().
   if (written) slot_.size_bytes = std::max(slot_.size_bytes, offset + bytes.size());
   if (written && !home_->mapped && bytes.size() >= kWorthWriting)
@@ -58,24 +58,20 @@ Status PosixWriter::write(std::uint64_t offset, Bytes bytes) {
 
 Status PosixWriter::read(std::uint64_t offset, MutableBytes into) {
   if (const auto open = check_open(); !open) return open;
-  return read_exactly(slot_.file.get(), offset, into, path());
+  return read_exactly(slot_.file.get(), offset, into, place_.path);
 }
 
 Status PosixWriter::commit(std::uint64_t size_bytes, bool sync) {
   if (const auto open = check_open(); !open) return open;
-  // By name and not by a descriptor kept since create(): a directory that was removed meanwhile is an error.
-  const auto place = locate(home_->job.get(), home_->path, name_, Missing::is_an_error);
-  if (!place) return fail(place.error());
-
   Status done = home_->pool.cut(slot_, size_bytes);
-  if (done && sync) done = sync_data(slot_.file.get(), place->path);
-  if (done) done = home_->pool.publish(slot_, place->directory.get(), place->file, place->path);
+  if (done && sync) done = sync_data(slot_.file.get(), place_.path);
+  if (done) done = home_->pool.publish(slot_, place_.directory.get(), place_.file, place_.path);
   if (!done) return done;
 
   committed_ = true;
   slot_.file = Fd();
   if (!sync) return {};
-  done = sync_directory(place->directory.get(), place->path);
+  done = sync_directory(place_.directory.get(), place_.path);
   return done ? sync_directory(home_->job.get(), home_->path) : done;
 }
 

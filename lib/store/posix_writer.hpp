@@ -27,7 +27,7 @@ struct Home {
 
 class PosixWriter final : public Writer {
  public:
-  PosixWriter(std::shared_ptr<Home> home, FileName name, Slot slot, std::uint64_t size_bytes);
+  PosixWriter(std::shared_ptr<Home> home, Place place, Slot slot, std::uint64_t size_bytes);
   ~PosixWriter() override;
   PosixWriter(const PosixWriter&) = delete;
   PosixWriter& operator=(const PosixWriter&) = delete;
@@ -39,10 +39,9 @@ class PosixWriter final : public Writer {
 
  private:
   [[nodiscard]] Status check_open() const;
-  [[nodiscard]] std::string path() const { return home_->path + "/" + name_.path; }
 
   std::shared_ptr<Home> home_;
-  FileName name_;
+  Place place_;  // where the file is to be
   Slot slot_;
   std::uint64_t size_bytes_;
   bool committed_ = false;

@@ -219,6 +219,25 @@ TEST(PosixStore, a_recycled_file_comes_back_at_the_same_warm_mapping) {
   EXPECT_EQ(pool_of(root.path()).size(), 1U);
 }
 
+TEST(PosixStore, a_retired_file_that_is_being_written_again_is_nobody_elses) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = open_store(root.path());
+  const auto others = open_store(root.path());
+  ASSERT_TRUE(put(*store, kShard, kMiB, std::byte{1}, "rank0"));
+  ASSERT_TRUE(store->retire(kShard, "rank0"));
+  auto writer = store->create(kShard, kMiB, "rank0");
+  ASSERT_TRUE(writer);
+  const MutableBytes mapped = (*writer)->mapping();
+  std::fill(mapped.begin(), mapped.end(), std::byte{2});
+  ASSERT_TRUE(others->clean());
+  ASSERT_TRUE(put(*others, FileName{"v1/other"}, kMiB, std::byte{3}, "rank0"));
+  ASSERT_TRUE((*writer)->commit(kMiB, false));
+  EXPECT_EQ((*store->open(kShard))->mapping()[kMiB - 1], std::byte{2});
+  ASSERT_TRUE(others->retire(kShard, "rank0"));
+  ASSERT_TRUE(others->clean());
+  EXPECT_TRUE(pool_of(root.path()).empty()) << "whoever wrote it last has let go of it";
+}
+
 TEST(PosixStore, a_mapping_in_use_outlives_the_bound_on_warm_mappings_and_the_store) {
   const test::TempDirectory root("/dev/shm");
   auto store = open_store(root.path(), PosixOptions{0, std::chrono::milliseconds(0)});

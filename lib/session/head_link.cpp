@@ -37,6 +37,15 @@ Status HeadLink::poll() {
   }
 }
 
+Status HeadLink::poll_if_rung() {
+  if (!bell_) return poll();
+  const std::uint32_t rings = bell_->rings(Bell::Who::ranks);
+  if (rings != std::exchange(rings_, rings)) looks_ = kLooksPerRing;
+  if (looks_ == 0) return lost_ ? fail(*lost_) : Status{};
+  --looks_;
+  return poll();
+}
+
 Result<bool> HeadLink::wait_until(const std::function<bool()>& done, std::chrono::milliseconds limit) {
   const auto start = std::chrono::steady_clock::now();
   while (true) {

@@ -28,6 +28,9 @@ class HeadLink {
   [[nodiscard]] Status send(const ToHead& message);
   // Takes in what has arrived, without waiting.
   [[nodiscard]] Status poll();
+  // The same, if the head has rung since it was last asked: looking for messages takes longer than writing a small
+  // shard.
+  [[nodiscard]] Status poll_if_rung();
   // Waits until `done` says so; `limit` of zero: for ever. Returns whether it did.
   [[nodiscard]] Result<bool> wait_until(const std::function<bool()>& done, std::chrono::milliseconds limit);
 
@@ -45,12 +48,17 @@ class HeadLink {
   std::deque<Error> errors;
 
  private:
+  // A message may come a little later than its ring.
+  static constexpr int kLooksPerRing = 2;
+
   void take(ToRank message);
 
   Comm& control_;
   Peer head_;
   std::function<Result<bool>()> drive_;
   std::shared_ptr<Bell> bell_;
+  std::uint32_t rings_ = 0;    // when poll_if_rung() looked last
+  int looks_ = kLooksPerRing;  // that are left to it
   std::optional<Error> lost_;  // why the head will not answer any more
   std::array<Version, kLevels + 1> reached_{};
   std::set<Version> sealed_;       // and not yet retired

@@ -24,7 +24,7 @@ Status SessionImpl::usable_now(const char* call) const {
 Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forced) {
   if (auto status = usable_now("snapshot"); !status) return fail(status.error());
   if (undefined_) return fail(undefined_->in("snapshot refused, since a restore failed"));
-  if (auto status = link_->poll(); !status) return fail(status.error());
+  if (auto status = link_->poll_if_rung(); !status) return fail(status.error());
   auto span = trace_.span("snapshot");
   auto due = levels_due(forced);
   if (!due) return fail(due.error());

@@ -79,6 +79,7 @@ void Engine::handle(Rank from, ToHead message) {
     if (hello->error) hello_error_ = hello->error;
   } else if (auto* seal = std::get_if<Seal>(&message)) {
     Sealing& sealing = sealing_[seal->version];
+    if (!sealing.ranks.empty() && sealing.levels != seal->levels) sealing.error = different_levels();
     sealing.safe_point = seal->safe_point;
     sealing.levels = seal->levels;
     sealing.bytes += seal->bytes;

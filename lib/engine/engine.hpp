@@ -118,6 +118,7 @@ class Engine {
 
   // engine_seal.cpp
   void tick();
+  [[nodiscard]] static Error different_levels();
   [[nodiscard]] Result<bool> advance_seals();
   [[nodiscard]] Status seal_here(Version version, Sealing& sealing);
   void sealing_voted(Version version, Sealing& sealing);

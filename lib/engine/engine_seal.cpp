@@ -48,6 +48,11 @@ Result<bool> Engine::advance_seals() {
   return worked;
 }
 
+Error Engine::different_levels() {
+  return {Code::invalid_argument, "ranks asked for different levels",
+          "every application rank must make the same snapshot calls"};
+}
+
 // Everything that makes a snapshot safe at L1 on this node, before the others are asked.
 Status Engine::seal_here(Version version, Sealing& sealing) {
   const auto span = node_.trace.span("seal", version.value, sealing.bytes);
@@ -78,8 +83,7 @@ Status Engine::seal_here(Version version, Sealing& sealing) {
 void Engine::sealing_voted(Version version, Sealing& sealing) {
   const Identity id = identity(version);
   if (sealing.vote[0] == 0 && sealing.vote[1] + sealing.vote[2] != 0xffU) {
-    sealing.error = Error{Code::invalid_argument, "ranks asked for different levels",
-                          "every application rank must make the same snapshot calls"};
+    sealing.error = different_levels();
   }
   if (sealing.vote[0] != 0 || sealing.error) {
     const Error elsewhere{Code::failed_elsewhere, fmt::format("node {} could not seal it", sealing.vote[0] - 1), {}};

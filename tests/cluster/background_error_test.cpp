@@ -105,5 +105,25 @@ TEST(BackgroundError, makes_wait_throw_for_the_level_that_was_not_reached_and_fo
   });
 }
 
+// One rank, which may share its node with the others or be alone there, asks for another level than the rest.
+void ask_for_different_levels(std::uint32_t who) {
+  Job job({3, 2, 2}, kPartners);
+  job.run_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    const LevelId level = session.rank() == who ? LevelId::partner : LevelId::local;
+    const std::string told =
+        thrown_by([&] { steps.advance_to(level); }, [&] { session.wait(LevelId::local); }, [&] { session.finalize(); });
+    EXPECT_THAT(told, HasSubstr("version 1 is abandoned")) << "rank " << session.rank();
+    if (session.rank() < 2) {
+      EXPECT_THAT(told, HasSubstr("ranks asked for different levels"));
+    }
+  });
+  EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
+}
+
+TEST(BackgroundError, says_so_when_ranks_of_a_node_ask_for_different_levels) { ask_for_different_levels(1); }
+TEST(BackgroundError, says_so_when_ranks_of_different_nodes_ask_for_different_levels) { ask_for_different_levels(3); }
+
 }  // namespace
 }  // namespace cairn::test

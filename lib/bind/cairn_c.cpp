@@ -8,22 +8,15 @@
 #include <cairn/cairn.h>
 #include <cairn/cairn.hpp>
 
+#include "bind/last_error.hpp"
+
 struct cairn_session {
   std::unique_ptr<cairn::Session> session;
 };
 
 namespace {
 
-// Errors of C calls are fetched later by the thread that made them.
-std::string& last_error() {
-  thread_local std::string text;
-  return text;
-}
-
-int fail(int code, const std::string& text) {
-  last_error() = text;
-  return code;
-}
+using cairn::bind::fail;
 
 int code_of(cairn::ErrorKind kind) {
   switch (kind) {
@@ -221,4 +214,4 @@ void cairn_abandon(cairn_session** session) {
   *session = nullptr;
 }
 
-const char* cairn_error_text(void) { return last_error().c_str(); }
+const char* cairn_error_text(void) { return cairn::bind::last_error().c_str(); }

@@ -1,0 +1,113 @@
+! A string that swings, kept safe by Cairn, in Fortran: kill it, start it again, and it goes on where it was.
+!
+!   mpirun -n 6 wave wave.ini 20000
+!
+! Each rank has a piece of the string; it tells its neighbours the ends of it at each step.
+program wave
+  use, intrinsic :: iso_fortran_env, only: real64, error_unit
+  use mpi_f08
+  use cairn
+  implicit none
+
+  integer, parameter :: kPoints = 100000  ! of a rank
+  real(real64), parameter :: kCourant = 0.5_real64
+  type(cairn_session) :: session
+  character(256) :: config, argument
+  integer :: steps, code
+
+  call MPI_Init()
+  if (command_argument_count() /= 2) call give_up('usage: wave CONFIG STEPS')
+  call get_command_argument(1, config)
+  call get_command_argument(2, argument)
+  read (argument, *, iostat=code) steps
+  if (code /= 0) call give_up(trim(argument)//' is not a number of steps')
+  call cairn_init(MPI_COMM_WORLD, config, session, code)
+  if (code < CAIRN_OK) call give_up(cairn_error_text())
+  if (code /= CAIRN_HEAD) then
+    call swing(code)
+    if (code /= CAIRN_OK) call give_up(cairn_error_text())
+  end if
+  call MPI_Finalize()
+
+contains
+
+  ! Computes from wherever the newest snapshot is, or from the beginning. The first error ends it.
+  subroutine swing(code)
+    integer, intent(out) :: code
+    ! Displacement now and one step ago, with a neighbour's point at either end.
+    real(real64), target, allocatable :: now(:), before(:)
+    integer, target :: step
+    type(MPI_Comm) :: comm
+    integer :: rank, ranks
+
+    comm = cairn_comm(session)
+    call MPI_Comm_rank(comm, rank)
+    call MPI_Comm_size(comm, ranks)
+    allocate (now(0:kPoints + 1), before(0:kPoints + 1))
+    call pluck(now, rank, ranks)
+    before = now
+    step = 0
+
+    call cairn_protect(session, 'now', now, code)
+    if (code == CAIRN_OK) call cairn_protect(session, 'before', before, code)
+    if (code == CAIRN_OK) call cairn_protect(session, 'step', step, code)
+    if (code == CAIRN_OK) call cairn_restore(session, code)
+    if (code == CAIRN_OK .and. rank == 0) print '(a, i0)', 'wave: starts at step ', step
+    do while (code == CAIRN_OK .and. step < steps)
+      call move(now, before, comm, rank, ranks)
+      step = step + 1
+      call cairn_snapshot(session, code)
+    end do
+    if (code == CAIRN_OK) call report(now, comm, rank, step)
+    if (code == CAIRN_OK) call cairn_finalize(session, code)
+  end subroutine
+
+  subroutine pluck(points, rank, ranks)
+    real(real64), intent(out) :: points(0:)
+    integer, intent(in) :: rank, ranks
+    integer :: i
+    real(real64) :: x
+    do i = 0, kPoints + 1
+      x = real(rank * kPoints + i, real64) / real(ranks * kPoints + 1, real64)
+      points(i) = min(x, 1 - x)
+    end do
+  end subroutine
+
+  ! One step of the wave equation; the ends of the string are held.
+  subroutine move(now, before, comm, rank, ranks)
+    real(real64), intent(inout) :: now(0:), before(0:)
+    type(MPI_Comm), intent(in) :: comm
+    integer, intent(in) :: rank, ranks
+    real(real64), allocatable :: next(:)
+    integer :: left, right
+    left = merge(rank - 1, MPI_PROC_NULL, rank > 0)
+    right = merge(rank + 1, MPI_PROC_NULL, rank < ranks - 1)
+    call MPI_Sendrecv(now(kPoints), 1, MPI_DOUBLE_PRECISION, right, 0, now(0), 1, MPI_DOUBLE_PRECISION, left, 0, comm, &
+      MPI_STATUS_IGNORE)
+    call MPI_Sendrecv(now(1), 1, MPI_DOUBLE_PRECISION, left, 1, now(kPoints + 1), 1, MPI_DOUBLE_PRECISION, right, 1, &
+      comm, MPI_STATUS_IGNORE)
+    allocate (next(kPoints))
+    next = 2 * now(1:kPoints) - before(1:kPoints) &
+      + kCourant**2 * (now(0:kPoints - 1) - 2 * now(1:kPoints) + now(2:kPoints + 1))
+    before = now
+    now(1:kPoints) = next
+  end subroutine
+
+  subroutine report(now, comm, rank, step)
+    real(real64), intent(in) :: now(0:)
+    type(MPI_Comm), intent(in) :: comm
+    integer, intent(in) :: rank, step
+    real(real64) :: mine, all
+    mine = sum(now(1:kPoints))
+    call MPI_Reduce(mine, all, 1, MPI_DOUBLE_PRECISION, MPI_SUM, 0, comm)
+    if (rank == 0) print '(a, i0, a, z16.16)', 'wave: after ', step, ' steps the sum is ', transfer(all, 0_8)
+  end subroutine
+
+  subroutine give_up(text)
+    character(*), intent(in) :: text
+    write (error_unit, '(2a)') 'wave: ', text
+    call MPI_Abort(MPI_COMM_WORLD, 1)
+    stop 1
+  end subroutine
+
+end program

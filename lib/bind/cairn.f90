@@ -1,0 +1,393 @@
+! Cairn for Fortran applications over MPI: the C API of <cairn/cairn.h>, whose comments hold here too.
+!
+!   use mpi_f08
+!   use cairn
+!   type(cairn_session) :: session
+!   real(real64), allocatable, target :: plate(:, :)
+!   integer, target :: step = 0
+!
+!   call cairn_init(MPI_COMM_WORLD, 'heat.ini', session, code)
+!   if (code == CAIRN_HEAD) ...                         a dedicated head: it has served until the end
+!   if (code /= CAIRN_OK) ...                           cairn_error_text() says what is wrong
+!   call cairn_protect(session, 'plate', plate, code)   any number of dimensions
+!   call cairn_protect(session, 'step', step, code)
+!   call cairn_restore(session, code)
+!   do while (step < steps)
+!     ...                                               compute, with cairn_comm(session)
+!     step = step + 1
+!     call cairn_snapshot(session, code)
+!   end do
+!   call cairn_finalize(session, code)
+!
+! What is protected must have the attribute target, be contiguous, and stay where it is until the session ends or it is
+! unprotected: an array that is allocated anew is protected anew. Every call ends with its code, CAIRN_OK when all is
+! well.
+module cairn
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
+  use mpi_f08, only: MPI_Comm
+  implicit none
+  private
+
+  ! One job's session; made by cairn_init, ended by cairn_finalize. Copies are the same session.
+  type, public :: cairn_session
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  end type
+
+  ! What the last restore did.
+  type, bind(c), public :: cairn_restore_status
+    integer(c_int) :: restored           ! 0: a fresh start
+    integer(c_int32_t) :: incarnation    ! of the snapshot that was restored
+    integer(c_int32_t) :: version
+    integer(c_int32_t) :: ranks_from(4)  ! application ranks of the job whose shard came from L1, L2, L3, L4
+    integer(c_int) :: my_level           ! where this rank's shard came from
+    integer(c_int32_t) :: lost_nodes     ! nodes whose store was not there
+    real(c_double) :: seconds
+  end type
+
+  integer, parameter, public :: CAIRN_OK = 0, CAIRN_HEAD = 1
+  integer, parameter, public :: CAIRN_ERR_USAGE = -1, CAIRN_ERR_CONFIG = -2, CAIRN_ERR_STORAGE = -3, &
+    CAIRN_ERR_CORRUPT = -4, CAIRN_ERR_UNRECOVERABLE = -5, CAIRN_ERR_MISMATCH = -6, CAIRN_ERR_TAKEN_OVER = -7, &
+    CAIRN_ERR_COMMUNICATION = -8
+  integer, parameter, public :: CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4
+
+  public :: cairn_init, cairn_protect, cairn_unprotect, cairn_snapshot, cairn_snapshot_to, cairn_wait, cairn_restore, &
+    cairn_restore_region, cairn_restore_info, cairn_comm, cairn_should_stop, cairn_finalize, cairn_abandon, &
+    cairn_error_text
+
+  ! cairn_protect(session, name, data, code): a scalar or array of any intrinsic numeric type. Its shape is stored as C
+  ! sees it, last dimension first.
+  interface cairn_protect
+    procedure protect_int8, protect_int16, protect_int32, protect_int64, protect_real32, protect_real64, &
+      protect_complex32, protect_complex64, protect_logical
+  end interface
+
+  ! The numbers of cairn_type in cairn.h.
+  integer(c_int), parameter :: kInt8 = 1, kInt16 = 2, kInt32 = 3, kInt64 = 4, kFloat = 9, kDouble = 10
+
+  interface
+    function c_init(world, config, session) bind(c, name='cairn_init_fortran') result(code)
+      import :: c_int, c_char, c_ptr
+      integer(c_int), value :: world
+      character(kind=c_char), intent(in) :: config(*)
+      type(c_ptr), intent(out) :: session
+      integer(c_int) :: code
+    end function
+    function c_comm(session, comm) bind(c, name='cairn_comm_fortran') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int), intent(out) :: comm
+      integer(c_int) :: code
+    end function
+    function c_protect_array(session, name, data, kind, dims, extents) bind(c, name='cairn_protect_array') result(code)
+      import :: c_int, c_char, c_ptr, c_size_t
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: data
+      integer(c_int), value :: kind, dims
+      integer(c_size_t), intent(in) :: extents(*)
+      integer(c_int) :: code
+    end function
+    function c_protect_opaque(session, name, data, type_name, bytes, count) bind(c, name='cairn_protect_opaque') &
+      result(code)
+      import :: c_int, c_char, c_ptr, c_size_t
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*), type_name(*)
+      type(c_ptr), value :: data
+      integer(c_size_t), value :: bytes, count
+      integer(c_int) :: code
+    end function
+    function c_refuse_section(name) bind(c, name='cairn_refuse_section_fortran') result(code)
+      import :: c_int, c_char
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int) :: code
+    end function
+    function c_unprotect(session, name) bind(c, name='cairn_unprotect') result(code)
+      import :: c_int, c_char, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int) :: code
+    end function
+    function c_snapshot(session, version) bind(c, name='cairn_snapshot') result(code)
+      import :: c_int, c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int32_t), intent(out) :: version
+      integer(c_int) :: code
+    end function
+    function c_snapshot_to(session, level, version) bind(c, name='cairn_snapshot_to') result(code)
+      import :: c_int, c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int), value :: level
+      integer(c_int32_t), intent(out) :: version
+      integer(c_int) :: code
+    end function
+    function c_wait(session, level) bind(c, name='cairn_wait') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int), value :: level
+      integer(c_int) :: code
+    end function
+    function c_restore(session) bind(c, name='cairn_restore') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int) :: code
+    end function
+    function c_restore_region(session, name) bind(c, name='cairn_restore_region') result(code)
+      import :: c_int, c_char, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int) :: code
+    end function
+    function c_restore_info(session, status) bind(c, name='cairn_restore_info') result(code)
+      import :: c_int, c_ptr, cairn_restore_status
+      type(c_ptr), value :: session
+      type(cairn_restore_status), intent(out) :: status
+      integer(c_int) :: code
+    end function
+    function c_should_stop(session) bind(c, name='cairn_should_stop') result(yes)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int) :: yes
+    end function
+    function c_finalize(session) bind(c, name='cairn_finalize') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: session
+      integer(c_int) :: code
+    end function
+    subroutine c_abandon(session) bind(c, name='cairn_abandon')
+      import :: c_ptr
+      type(c_ptr), intent(inout) :: session
+    end subroutine
+    function c_error_text() bind(c, name='cairn_error_text') result(text)
+      import :: c_ptr
+      type(c_ptr) :: text
+    end function
+    function c_strlen(text) bind(c, name='strlen') result(length)
+      import :: c_ptr, c_size_t
+      type(c_ptr), value :: text
+      integer(c_size_t) :: length
+    end function
+  end interface
+
+contains
+
+  ! Collective over world. `config`: path of the INI file, read on rank 0; blank: defaults.
+  subroutine cairn_init(world, config, session, code)
+    type(MPI_Comm), intent(in) :: world
+    character(*), intent(in) :: config
+    type(cairn_session), intent(out) :: session
+    integer, intent(out) :: code
+    code = c_init(world%MPI_VAL, c_text(config), session%handle)
+  end subroutine
+
+  subroutine protect_int8(session, name, data, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(int8), target, intent(inout) :: data(..)
+    integer, intent(out) :: code
+    code = protect(session, name, c_loc(data), kInt8, shape(data, c_size_t), is_contiguous(data))
+  end subroutine
+
+  subroutine protect_int16(session, name, data, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(int16), target, intent(inout) :: data(..)
+    integer, intent(out) :: code
+    code = protect(session, name, c_loc(data), kInt16, shape(data, c_size_t), is_contiguous(data))
+  end subroutine
+
+  subroutine protect_int32(session, name, data, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(int32), target, intent(inout) :: data(..)
+    integer, intent(out) :: code
+    code = protect(session, name, c_loc(data), kInt32, shape(data, c_size_t), is_contiguous(data))
+  end subroutine
+
+  subroutine protect_int64(session, name, data, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(int64), target, intent(inout) :: data(..)
+    integer, intent(out) :: code
+    code = protect(session, name, c_loc(data), kInt64, shape(data, c_size_t), is_contiguous(data))
+  end subroutine
+
+  subroutine protect_real32(session, name, data, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    real(real32), target, intent(inout) :: data(..)
+    integer, intent(out) :: code
+    code = protect(session, name, c_loc(data), kFloat, shape(data, c_size_t), is_contiguous(data))
+  end subroutine
+
+  subroutine protect_real64(session, name, data, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    real(real64), target, intent(inout) :: data(..)
+    integer, intent(out) :: code
+    code = protect(session, name, c_loc(data), kDouble, shape(data, c_size_t), is_contiguous(data))
+  end subroutine
+
+  ! Types that C has no number for are stored as bytes of that name.
+  subroutine protect_complex32(session, name, data, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    complex(real32), target, intent(inout) :: data(..)
+    integer, intent(out) :: code
+    code = protect_opaque(session, name, c_loc(data), 'complex(real32)', 8_c_size_t, size(data, kind=c_size_t), &
+      is_contiguous(data))
+  end subroutine
+
+  subroutine protect_complex64(session, name, data, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    complex(real64), target, intent(inout) :: data(..)
+    integer, intent(out) :: code
+    code = protect_opaque(session, name, c_loc(data), 'complex(real64)', 16_c_size_t, size(data, kind=c_size_t), &
+      is_contiguous(data))
+  end subroutine
+
+  subroutine protect_logical(session, name, data, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    logical, target, intent(inout) :: data(..)
+    integer, intent(out) :: code
+    code = protect_opaque(session, name, c_loc(data), 'logical', storage_size(.true., c_size_t) / 8_c_size_t, &
+      size(data, kind=c_size_t), is_contiguous(data))
+  end subroutine
+
+  subroutine cairn_unprotect(session, name, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer, intent(out) :: code
+    code = c_unprotect(session%handle, c_text(name))
+  end subroutine
+
+  ! Collective. Takes a snapshot if one is due; `version` gets its number, or 0.
+  subroutine cairn_snapshot(session, code, version)
+    type(cairn_session), intent(in) :: session
+    integer, intent(out) :: code
+    integer(int32), optional, intent(out) :: version
+    integer(c_int32_t) :: taken
+    code = c_snapshot(session%handle, taken)
+    if (present(version)) version = taken
+  end subroutine
+
+  ! Collective. Takes a snapshot now and has it raised to `level`, CAIRN_L1 to CAIRN_L4.
+  subroutine cairn_snapshot_to(session, level, code, version)
+    type(cairn_session), intent(in) :: session
+    integer, intent(in) :: level
+    integer, intent(out) :: code
+    integer(int32), optional, intent(out) :: version
+    integer(c_int32_t) :: taken
+    code = c_snapshot_to(session%handle, int(level, c_int), taken)
+    if (present(version)) version = taken
+  end subroutine
+
+  subroutine cairn_wait(session, level, code)
+    type(cairn_session), intent(in) :: session
+    integer, intent(in) :: level
+    integer, intent(out) :: code
+    code = c_wait(session%handle, int(level, c_int))
+  end subroutine
+
+  subroutine cairn_restore(session, code)
+    type(cairn_session), intent(in) :: session
+    integer, intent(out) :: code
+    code = c_restore(session%handle)
+  end subroutine
+
+  subroutine cairn_restore_region(session, name, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer, intent(out) :: code
+    code = c_restore_region(session%handle, c_text(name))
+  end subroutine
+
+  subroutine cairn_restore_info(session, status, code)
+    type(cairn_session), intent(in) :: session
+    type(cairn_restore_status), intent(out) :: status
+    integer, intent(out) :: code
+    code = c_restore_info(session%handle, status)
+  end subroutine
+
+  ! The application ranks' communicator; the session's, valid until cairn_finalize. MPI_COMM_NULL without a session.
+  function cairn_comm(session) result(comm)
+    type(cairn_session), intent(in) :: session
+    type(MPI_Comm) :: comm
+    integer :: code
+    code = c_comm(session%handle, comm%MPI_VAL)
+  end function
+
+  logical function cairn_should_stop(session)
+    type(cairn_session), intent(in) :: session
+    cairn_should_stop = c_should_stop(session%handle) /= 0
+  end function
+
+  ! Collective. Drains background work, ends as [restart] at_end says, and ends the session whatever the code.
+  subroutine cairn_finalize(session, code)
+    type(cairn_session), intent(inout) :: session
+    integer, intent(out) :: code
+    code = c_finalize(session%handle)
+  end subroutine
+
+  ! Ends the session of this rank without the above: what is not safe yet is lost.
+  subroutine cairn_abandon(session)
+    type(cairn_session), intent(inout) :: session
+    call c_abandon(session%handle)
+  end subroutine
+
+  ! The text of the last error of this thread.
+  function cairn_error_text() result(text)
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: letters(:)
+    type(c_ptr) :: from
+    integer :: i
+    from = c_error_text()
+    call c_f_pointer(from, letters, [c_strlen(from)])
+    allocate (character(size(letters)) :: text)
+    do i = 1, size(letters)
+      text(i:i) = letters(i)
+    end do
+  end function
+
+  integer function protect(session, name, data, kind, extents, whole)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    type(c_ptr), intent(in) :: data
+    integer(c_int), intent(in) :: kind
+    integer(c_size_t), intent(in) :: extents(:)
+    logical, intent(in) :: whole
+    if (whole) then
+      protect = c_protect_array(session%handle, c_text(name), data, kind, size(extents, kind=c_int), &
+        extents(size(extents):1:-1))
+    else
+      protect = c_refuse_section(c_text(name))
+    end if
+  end function
+
+  integer function protect_opaque(session, name, data, type_name, bytes, count, whole)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name, type_name
+    type(c_ptr), intent(in) :: data
+    integer(c_size_t), intent(in) :: bytes, count
+    logical, intent(in) :: whole
+    if (whole) then
+      protect_opaque = c_protect_opaque(session%handle, c_text(name), data, c_text(type_name), bytes, count)
+    else
+      protect_opaque = c_refuse_section(c_text(name))
+    end if
+  end function
+
+  function c_text(text) result(letters)
+    character(*), intent(in) :: text
+    character(kind=c_char) :: letters(len_trim(text) + 1)
+    integer :: i
+    do i = 1, len_trim(text)
+      letters(i) = text(i:i)
+    end do
+    letters(size(letters)) = c_null_char
+  end function
+
+end module

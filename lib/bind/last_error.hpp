@@ -1,0 +1,12 @@
+// The text that cairn_error_text() gives: of the last error of the calling thread.
+#pragma once
+
+#include <string>
+
+namespace cairn::bind {
+
+// Keeps the text and returns the code.
+int fail(int code, std::string text);
+[[nodiscard]] const std::string& last_error();
+
+}  // namespace cairn::bind

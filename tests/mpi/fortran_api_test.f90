@@ -1,0 +1,162 @@
+! The Fortran module over real ranks. Two runs on 4 ranks: `fortran_api first DIRECTORY` starts anew and takes snapshots,
+! `fortran_api second DIRECTORY` goes on from them.
+program fortran_api_test
+  use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
+  use mpi_f08
+  use cairn
+  implicit none
+
+  integer, parameter :: kSnapshots = 3
+  type(cairn_session) :: session, none
+  integer(int8), target :: tiny(5)
+  integer(int16), target :: small(2, 2)
+  integer(int32), target :: step, scratch
+  integer(int64), target :: count
+  real(real32), target :: coarse(4)
+  real(real64), target, allocatable :: plate(:, :, :)
+  complex(real32), target :: wave(3)
+  complex(real64), target :: phase
+  logical, target :: flags(2)
+  character(16) :: life
+  character(512) :: directory
+  integer :: rank, code
+
+  call MPI_Init()
+  call get_command_argument(1, life)
+  call get_command_argument(2, directory)
+  call write_configuration()
+  call check(MPI_COMM_NULL == cairn_comm(none), 'no session has no communicator')
+  call cairn_snapshot(none, code)
+  call check_error(CAIRN_ERR_USAGE, 'the session is NULL')
+  call cairn_init(MPI_COMM_WORLD, trim(directory)//'/fortran.ini', session, code)
+  if (code /= CAIRN_HEAD) call compute()
+  call MPI_Finalize()
+
+contains
+
+  subroutine compute()
+    type(cairn_restore_status) :: status
+    integer(int32) :: version
+    integer :: first
+    call check(code == CAIRN_OK, 'init')
+    call MPI_Comm_rank(cairn_comm(session), rank)
+    allocate (plate(3, 4, 5))
+    call check_mistakes()
+    call fill(0)
+    call protect_all()
+    call cairn_restore(session, code)
+    call check(code == CAIRN_OK, 'restore')
+    call cairn_restore_info(session, status, code)
+    first = merge(kSnapshots, 0, life == 'second')
+    call check(code == CAIRN_OK .and. status%restored == min(first, 1), 'the report of the restore')
+    call check(is_of_step(first), 'what came back')
+    do first = first + 1, first + kSnapshots
+      call fill(first)
+      call cairn_snapshot(session, code, version)
+      ! The first run took two more.
+      call check(code == CAIRN_OK .and. version == first + merge(2, 0, life == 'second'), 'snapshot')
+    end do
+    call fill(0)
+    call cairn_restore_region(session, 'plate', code)
+    call check(code == CAIRN_OK .and. step == 0, 'restore of one region')
+    call check(all(plate == expected_plate(first - 1)), 'the region that came back')
+    call fill(first)
+    call cairn_snapshot_to(session, CAIRN_L2, code)
+    call check(code == CAIRN_OK, 'snapshot to L2')
+    call cairn_wait(session, CAIRN_L2, code)
+    call check(code == CAIRN_OK .and. .not. cairn_should_stop(session), 'wait')
+    ! What the second run is to find.
+    call fill(kSnapshots)
+    call cairn_snapshot(session, code)
+    call check(code == CAIRN_OK, 'last snapshot')
+    call cairn_finalize(session, code)
+    call check(code == CAIRN_OK, 'finalize')
+  end subroutine
+
+  subroutine check_mistakes()
+    call cairn_protect(session, 'part', plate(1:2, :, :), code)
+    call check_error(CAIRN_ERR_USAGE, 'array section')
+    call cairn_protect(session, 'a/b', scratch, code)
+    call check_error(CAIRN_ERR_USAGE, 'a/b')
+    call cairn_unprotect(session, 'nothing', code)
+    call check_error(CAIRN_ERR_USAGE, 'nothing')
+    call cairn_snapshot_to(session, 7, code)
+    call check_error(CAIRN_ERR_USAGE, 'level 7')
+    call cairn_protect(session, 'scratch', scratch, code)
+    call check(code == CAIRN_OK, 'protect scratch')
+    call cairn_unprotect(session, 'scratch', code)
+    call check(code == CAIRN_OK, 'unprotect scratch')
+  end subroutine
+
+  subroutine protect_all()
+    integer :: codes(10)
+    call cairn_protect(session, 'tiny', tiny, codes(1))
+    call cairn_protect(session, 'small', small, codes(2))
+    call cairn_protect(session, 'step', step, codes(3))
+    call cairn_protect(session, 'count', count, codes(4))
+    call cairn_protect(session, 'coarse', coarse, codes(5))
+    call cairn_protect(session, 'plate', plate, codes(6))
+    call cairn_protect(session, 'wave', wave, codes(7))
+    call cairn_protect(session, 'phase', phase, codes(8))
+    call cairn_protect(session, 'flags', flags, codes(9))
+    ! A contiguous part of an array is as good as an array.
+    call cairn_protect(session, 'layer', plate(:, :, 2), codes(10))
+    call check(all(codes == CAIRN_OK), 'protect')
+  end subroutine
+
+  function expected_plate(of_step) result(cells)
+    integer, intent(in) :: of_step
+    real(real64) :: cells(3, 4, 5)
+    integer :: i
+    cells = reshape([(real(1000 * rank + 100 * of_step + i, real64), i=1, size(cells))], shape(cells))
+  end function
+
+  subroutine fill(of_step)
+    integer, intent(in) :: of_step
+    tiny = int(of_step + rank, int8)
+    small = reshape(int([1, 2, 3, 4] * (of_step + 1), int16), [2, 2])
+    step = of_step
+    count = 10_int64**12 + of_step
+    coarse = real(rank, real32) / (of_step + 1)
+    plate = expected_plate(of_step)
+    wave = cmplx(rank, of_step, real32)
+    phase = cmplx(of_step, rank, real64)
+    flags = [mod(of_step, 2) == 1, .true.]
+  end subroutine
+
+  logical function is_of_step(of_step)
+    integer, intent(in) :: of_step
+    is_of_step = all(tiny == of_step + rank) .and. all(small == reshape([1, 2, 3, 4] * (of_step + 1), [2, 2])) .and. &
+      step == of_step .and. count == 10_int64**12 + of_step .and. all(plate == expected_plate(of_step)) .and. &
+      all(coarse == real(rank, real32) / (of_step + 1)) .and. all(wave == cmplx(rank, of_step, real32)) .and. &
+      phase == cmplx(of_step, rank, real64) .and. all(flags .eqv. [mod(of_step, 2) == 1, .true.])
+  end function
+
+  subroutine write_configuration()
+    integer :: unit
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+    if (rank == 0) then
+      open (newunit=unit, file=trim(directory)//'/fortran.ini', action='write')
+      write (unit, '(a)') '[storage]', 'local = '//trim(directory)//'/local', 'global = '//trim(directory)//'/global', &
+        '[levels]', 'l1 = every 1', 'l2 = every 100', 'l3 = off', '[topology]', 'node_size = 2', '[restart]', &
+        'at_end = continue'
+      close (unit)
+    end if
+    call MPI_Barrier(MPI_COMM_WORLD)
+  end subroutine
+
+  subroutine check(good, what)
+    logical, intent(in) :: good
+    character(*), intent(in) :: what
+    if (good) return
+    write (error_unit, '(4a)') 'fortran_api: ', what, '; last error: ', cairn_error_text()
+    call MPI_Abort(MPI_COMM_WORLD, 1)
+  end subroutine
+
+  subroutine check_error(expected, part)
+    integer, intent(in) :: expected
+    character(*), intent(in) :: part
+    call check(code == expected .and. index(cairn_error_text(), part) > 0, 'expected an error that says '//part)
+  end subroutine
+
+end program

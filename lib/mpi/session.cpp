@@ -5,6 +5,7 @@
 
 #include <cairn/cairn.hpp>
 
+#include "mpi/launcher.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "session/exception.hpp"
 #include "session/session_impl.hpp"
@@ -57,12 +58,24 @@ Session::~Session() {
 std::unique_ptr<Session> Session::open(MPI_Comm world, const std::string& config, const FailureTopology& failures) {
   auto mpi = std::make_unique<Mpi>();
   mpi->world = value_or_throw(MpiComm::duplicate(world));
+  const auto launcher = value_or_throw(Launcher::share(*mpi->world));
+  const bool told = !failures.dead_ranks.empty() || !failures.lost_nodes.empty();
   const auto start = std::chrono::steady_clock::now();
   Environment environment{
-      *mpi->world, host_name(), config, open_local, open_global, threads_may_communicate(), failures, [start] {
+      *mpi->world,
+      host_name(),
+      config,
+      open_local,
+      open_global,
+      threads_may_communicate(),
+      told ? failures : launcher.failures,
+      [start] {
         return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
-      }};
-  auto impl = value_or_throw(SessionImpl::open(environment));
+      },
+      [launcher](const CompletionMark& mark) { launcher.leave(mark); }};
+  auto opened = SessionImpl::open(environment);
+  if (!opened && mpi->world->rank().value == 0) launcher.leave(opened.error());
+  auto impl = value_or_throw(std::move(opened));
   if (!impl) return nullptr;
   // The application's own duplicate: its errors are handled as its world's are, and its messages never meet Cairn's.
   MPI_Comm_dup(static_cast<MpiComm&>(impl->ranks()).raw(), &mpi->ranks);

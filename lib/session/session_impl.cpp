@@ -174,6 +174,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   }
   if (link_->restore_done->error) {
     undefined_ = link_->restore_done->error;
+    leave_mark_of(*undefined_);
     return fail(*undefined_);
   }
   undefined_.reset();
@@ -238,7 +239,12 @@ Status SessionImpl::report_errors() {
   const Error error = link_->errors.front();
   for (std::size_t i = 1; i < link_->errors.size(); ++i) log_.error("{}", link_->errors[i].text());
   link_->errors.clear();
+  leave_mark_of(error);
   return fail(error);
+}
+
+void SessionImpl::leave_mark_of(const Error& error) const {
+  if (leave_mark_ && restart_cannot_mend(error.code)) leave_mark_({CompletionMark::Kind::error, error.text()});
 }
 
 Status SessionImpl::finalize() {
@@ -251,8 +257,15 @@ Status SessionImpl::finalize() {
   if (engine_thread_.joinable()) engine_thread_.join();
   span.end();
   trace_.flush();  // an application may keep the session for long
-  if (link_->finalized->error) link_->errors.push_front(*link_->finalized->error);
-  return report_errors();
+  if (link_->finalized->error) {
+    link_->errors.push_front(*link_->finalized->error);
+    return report_errors();
+  }
+  // What else went wrong on the way is told, and was mended: the chain has ended as it should.
+  Status status = report_errors();
+  using Kind = CompletionMark::Kind;
+  if (leave_mark_) leave_mark_({stop_ ? Kind::stopped : Kind::finished, {}});
+  return status;
 }
 
 }  // namespace cairn

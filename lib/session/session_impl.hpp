@@ -22,6 +22,7 @@
 #include "comm/comm.hpp"
 #include "engine/engine.hpp"
 #include "session/config.hpp"
+#include "session/handover.hpp"
 #include "session/head_link.hpp"
 #include "session/pulse.hpp"
 #include "session/regions.hpp"
@@ -43,6 +44,8 @@ struct Environment {
   bool threads_may_communicate = false;
   FailureTopology failures;
   Clock clock;
+  // Told on application rank 0 how the job ends, or will end: for whoever started it. Empty: nobody asks.
+  std::function<void(const CompletionMark&)> leave_mark = {};
 };
 
 class SessionImpl {
@@ -81,6 +84,7 @@ class SessionImpl {
   [[nodiscard]] Status run_head(Version version);
   [[nodiscard]] Status take_offer(const Offer& offer, const std::string& only);
   [[nodiscard]] Status report_errors();
+  void leave_mark_of(const Error& error) const;
   void accept(const Offer& offer);
   void warm_up_slots();
   [[nodiscard]] std::uint32_t free_slots() const { return slots_ - std::min(slots_, link_->outstanding()); }
@@ -89,6 +93,7 @@ class SessionImpl {
   Log log_;
   Trace trace_;
   Clock clock_;
+  std::function<void(const CompletionMark&)> leave_mark_;  // on application rank 0
   Topology topology_;
   std::unique_ptr<Comm> control_;
   std::unique_ptr<Comm> ranks_;

@@ -177,8 +177,8 @@ struct SessionImpl::Open {
   void schedule() {
     session.rank_ = Rank{session.ranks_->rank().value};
     session.warmer_.emplace(session.local_, session.rank_);
+    if (session.rank_.value == 0) session.leave_mark_ = environment.leave_mark;
     session.schedule_ = std::make_unique<Schedule>(session.config_.levels, session.usable_);
-    if (session.config_.restart.stop_signal) StopSignal::watch();
     if (session.schedule_->timed() || session.config_.restart.stop_signal) {
       session.pulse_ = std::make_unique<Pulse>(*session.ranks_, session.clock_);
     }
@@ -196,6 +196,8 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
         "call MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) instead of MPI_Init, or set mode = rank");
   }
 
+  // Heads, too: launchers hand the signal to every rank, and it would kill one that does not watch for it.
+  if (config->restart.stop_signal) StopSignal::watch();
   std::unique_ptr<SessionImpl> session(new SessionImpl(std::move(*config)));
   session->topology_ = std::move(*topology);
   session->clock_ = environment.clock;

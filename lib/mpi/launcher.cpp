@@ -1,0 +1,77 @@
+#include "mpi/launcher.hpp"
+
+#include <cstdlib>
+#include <utility>
+
+#include "base/bytes.hpp"
+
+namespace cairn {
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+void put_numbers(ByteWriter& out, const std::vector<std::uint32_t>& numbers) {
+  out.put(static_cast<std::uint32_t>(numbers.size()));
+  for (const std::uint32_t number : numbers) out.put(number);
+}
+
+std::vector<std::uint32_t> get_numbers(ByteReader& in) {
+  std::vector<std::uint32_t> numbers;
+  const auto count = in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < count && in.good(); ++i) numbers.push_back(in.get<std::uint32_t>());
+  return numbers;
+}
+
+}  // namespace
+
+Result<Launcher> Launcher::from_environment() {
+  auto dead_ranks = parse_numbers(kDeadRanksVariable, variable(kDeadRanksVariable));
+  if (!dead_ranks) return fail(dead_ranks.error());
+  auto lost_nodes = parse_numbers(kLostNodesVariable, variable(kLostNodesVariable));
+  if (!lost_nodes) return fail(lost_nodes.error());
+  return Launcher{variable(kMarkVariable), {std::move(*dead_ranks), std::move(*lost_nodes)}};
+}
+
+Result<Launcher> Launcher::share(Comm& world) {
+  Status status;
+  ByteWriter out;
+  if (world.rank().value == 0) {
+    const auto mine = from_environment();
+    if (mine) {
+      out.put_text(mine->mark);
+      put_numbers(out, mine->failures.dead_ranks);
+      put_numbers(out, mine->failures.lost_nodes);
+    } else {
+      status = fail(mine.error());
+    }
+  }
+  if (auto agreed = agree(world, status, "world rank"); !agreed) return fail(agreed.error());
+  const auto bytes = world.broadcast(out.bytes(), Peer{0});
+  if (!bytes) return fail(bytes.error());
+  ByteReader in(*bytes);
+  Launcher launcher;
+  launcher.mark = in.get_text();
+  launcher.failures.dead_ranks = get_numbers(in);
+  launcher.failures.lost_nodes = get_numbers(in);
+  if (!in.good()) return fail(Code::communication, "what world rank 0 told of ckpt-run was cut short");
+  return launcher;
+}
+
+void Launcher::leave(const CompletionMark& mark_to_leave) const {
+  if (mark.empty()) return;
+  // An error that ends the job may come to ranks as exceptions besides: the error says more.
+  if (mark_to_leave.kind == CompletionMark::Kind::failed) {
+    const auto before = read_mark(mark);
+    if (before && before->kind != CompletionMark::Kind::none) return;
+  }
+  (void)write_mark(mark, mark_to_leave);
+}
+
+void Launcher::leave(const Error& error) const {
+  if (restart_cannot_mend(error.code)) leave(CompletionMark{CompletionMark::Kind::error, error.text()});
+}
+
+}  // namespace cairn

@@ -1,0 +1,30 @@
+// What this job knows of ckpt-run, if that started it: where to leave the completion mark, and what the life before
+// lost. A value; empty in a job that was started by other means.
+#pragma once
+
+#include <string>
+
+#include <cairn/failure_topology.hpp>
+
+#include "base/error.hpp"
+#include "comm/comm.hpp"
+#include "session/handover.hpp"
+
+namespace cairn {
+
+struct Launcher {
+  std::string mark;  // path; empty: none is wanted
+  FailureTopology failures;
+
+  // As this process's environment says. Local.
+  [[nodiscard]] static Result<Launcher> from_environment();
+  // The same of rank 0, told to all: a process that was spawned later may have another environment. Collective.
+  [[nodiscard]] static Result<Launcher> share(Comm& world);
+
+  // Without a mark the job counts as failed. `failed` does not replace what is there already. Local.
+  void leave(const CompletionMark& mark_to_leave) const;
+  // The same with an error, if a restart cannot mend it.
+  void leave(const Error& error) const;
+};
+
+}  // namespace cairn

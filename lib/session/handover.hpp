@@ -1,0 +1,51 @@
+// What ckpt-run and the job that it starts tell each other. ckpt-run to the job, in the environment of every rank:
+// where the completion mark is to go, and what the failure took that ended the life before. The job to ckpt-run:
+// the completion mark, the only proof of how the job ended, since a launcher's exit code is none after a failure.
+//
+// The mark is a file that ckpt-run makes, empty, before each start, so that no file system remembers it as missing.
+// It holds one line, a word and a text, and means something only once that line is whole. Local.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace cairn {
+
+inline constexpr const char* kMarkVariable = "CKPT_RUN_MARK";
+inline constexpr const char* kDeadRanksVariable = "CKPT_RUN_DEAD_RANKS";  // application ranks: "1,3"
+inline constexpr const char* kLostNodesVariable = "CKPT_RUN_LOST_NODES";  // as numbered in the life that failed
+inline constexpr const char* kJobVariable = "CKPT_RUN_JOB";               // by which ckpt-run knows its processes
+
+struct CompletionMark {
+  enum class Kind {
+    none,      // the job said nothing: it failed
+    finished,  // finalize succeeded
+    stopped,   // the same after a stop signal: the next start goes on
+    error,     // a restart would fail in the same way; `text` says what is wrong
+    failed,    // an exception ended the application; `text` says which
+  };
+  Kind kind = Kind::none;
+  std::string text;
+  friend bool operator==(const CompletionMark&, const CompletionMark&) = default;
+};
+
+// Whether an error would meet the next start, too.
+[[nodiscard]] bool restart_cannot_mend(Code code);
+
+// Inverse pair. A line that is not whole, or not there, is Kind::none; anything else that is no mark is corrupt.
+[[nodiscard]] std::string to_line(const CompletionMark& mark);
+[[nodiscard]] Result<CompletionMark> parse_mark(std::string_view text);
+
+// The same with the file; one that is not there is Code::not_found.
+[[nodiscard]] Status write_mark(const std::string& path, const CompletionMark& mark);
+[[nodiscard]] Result<CompletionMark> read_mark(const std::string& path);
+
+// Inverse pair: "1,3", and nothing for none. `variable` is named by the error.
+[[nodiscard]] std::string numbers_text(const std::vector<std::uint32_t>& numbers);
+[[nodiscard]] Result<std::vector<std::uint32_t>> parse_numbers(std::string_view variable, std::string_view text);
+
+}  // namespace cairn

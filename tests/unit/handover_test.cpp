@@ -1,0 +1,62 @@
+#include "session/handover.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/temp_directory.hpp"
+
+namespace cairn {
+namespace {
+
+using Kind = CompletionMark::Kind;
+using test::TempDirectory;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(CompletionMark, comes_back_from_its_file_as_it_was_left) {
+  const TempDirectory directory("/tmp");
+  const std::string path = directory.path() + "/mark";
+  for (const CompletionMark& mark :
+       {CompletionMark{Kind::finished, {}}, CompletionMark{Kind::stopped, {}},
+        CompletionMark{Kind::error, "heat.ini:7: no such key"}, CompletionMark{Kind::failed, "std::bad_alloc"}}) {
+    ASSERT_TRUE(write_mark(path, mark));
+    EXPECT_EQ(read_mark(path).value(), mark);
+  }
+}
+
+TEST(CompletionMark, is_none_until_its_line_is_whole) {
+  for (const std::string text : {"", "fini", "finished", "error half a messa"})
+    EXPECT_EQ(parse_mark(text).value(), CompletionMark{}) << text;
+}
+
+TEST(CompletionMark, keeps_to_one_line_whatever_the_text_has) {
+  const CompletionMark mark{Kind::failed, "two\nlines"};
+  EXPECT_EQ(parse_mark(to_line(mark) + "rest of a longer one\n").value().text, "two lines");
+}
+
+TEST(CompletionMark, is_refused_when_it_says_something_else) {
+  EXPECT_EQ(parse_mark("done\n").error().code, Code::corrupt);
+  EXPECT_EQ(parse_mark("finishedx\n").error().code, Code::corrupt);
+}
+
+TEST(CompletionMark, that_is_not_there_is_told_from_one_that_says_nothing) {
+  EXPECT_EQ(read_mark("/nowhere/mark").error().code, Code::not_found);
+}
+
+TEST(Handover, numbers_come_back_from_their_text) {
+  EXPECT_EQ(numbers_text({3, 0, 17}), "3,0,17");
+  EXPECT_THAT(parse_numbers("X", "3,0,17").value(), ElementsAre(3, 0, 17));
+  EXPECT_THAT(parse_numbers("X", numbers_text({})).value(), IsEmpty());
+  EXPECT_THAT(parse_numbers("X", "5").value(), ElementsAre(5));
+}
+
+TEST(Handover, text_that_is_no_numbers_is_refused_by_the_name_of_its_variable) {
+  for (const std::string text : {"a", "1,", ",1", "1,,2", "1 2", "-1", "4294967296"}) {
+    const auto numbers = parse_numbers(kLostNodesVariable, text);
+    ASSERT_FALSE(numbers) << text;
+    EXPECT_EQ(numbers.error().message, "CKPT_RUN_LOST_NODES = " + text + ": not numbers; write 1,3 or nothing");
+  }
+}
+
+}  // namespace
+}  // namespace cairn

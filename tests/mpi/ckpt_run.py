@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""ckpt-run brings heat through failures, and ends it when it should end.
+
+    ckpt_run.py HEAT CKPT_RUN [SEED]
+
+Ranks and heads are killed by their process ids, several at once, also while the job comes back; the plate at the end
+must be that of a run that nothing happened to, byte for byte. Whatever happens, nothing of a job is left: no process,
+no shared memory.
+"""
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+STEPS = 240
+KILLS = 8
+LIMIT_S = 200  # of one job; much more than it takes on a machine that is not busy
+SIZE = ["--size", "61", "--width", "47"]
+
+CONFIG = """[storage]
+local = {directory}/local
+global = {directory}/global
+[levels]
+l1 = every 2
+l2 = {l2}
+l3 = off
+l4 = off
+[head]
+mode = {mode}
+[topology]
+node_size = 3
+[restart]
+at_end = continue
+"""
+
+
+def fail(what, output=""):
+    sys.exit(f"ckpt_run: {what}\n{output}")
+
+
+def environment_of(pid):
+    try:
+        entries = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return {}
+    return dict(entry.decode(errors="replace").partition("=")[::2] for entry in entries if entry)
+
+
+class Job:
+    """A directory with heat's configuration and its stores, and one ckpt-run at a time on them."""
+
+    def __init__(self, root, name, programs, mode="rank", l2="every 4"):
+        self.heat, self.ckpt_run = programs
+        self.directory = root / name
+        self.directory.mkdir()
+        self.config = self.directory / "heat.ini"
+        self.config.write_text(CONFIG.format(directory=self.directory, mode=mode, l2=l2))
+        self.plate = self.directory / "plate.bin"
+        self.lines = []
+        self.changed = threading.Condition()
+        self.jobids = set()
+
+    def start(self, *options, ranks=4, pause_ms=10, size=SIZE):
+        environment = dict(os.environ, HEAT_TEST=str(self.directory))
+        self.run = subprocess.Popen([self.ckpt_run, "-n", str(ranks), *options, "--", self.heat, *size,
+                                     "--steps", str(STEPS), "--pause-ms", str(pause_ms), "--config", str(self.config),
+                                     "--output", str(self.plate)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                    stderr=subprocess.STDOUT, text=True, env=environment)  # fmt: skip
+        self.lines = []
+        self.deadline = time.monotonic() + LIMIT_S
+        threading.Thread(target=self.read, args=[self.run], daemon=True).start()
+        return self
+
+    def read(self, run):
+        for line in run.stdout:
+            with self.changed:
+                self.lines.append(line)
+                self.changed.notify_all()
+        with self.changed:
+            self.lines.append(None)
+            self.changed.notify_all()
+
+    @property
+    def output(self):
+        return "".join(line for line in self.lines if line)
+
+    def wait_for(self, pattern, since=0):
+        """Number of lines up to the first that matches, from `since` on."""
+        with self.changed:
+            while True:
+                for number in range(since, len(self.lines)):
+                    if self.lines[number] is None:
+                        fail(f"{self.directory.name}: ended before it said /{pattern}/", self.output)
+                    if re.search(pattern, self.lines[number]):
+                        return number + 1
+                if not self.changed.wait(max(self.deadline - time.monotonic(), 0)):
+                    fail(f"{self.directory.name}: did not say /{pattern}/ in {LIMIT_S} s", self.output)
+
+    def processes(self):
+        """All processes that come from this job's ckpt-run, wherever they hang in the tree."""
+        pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+        return [pid for pid in pids if pid != self.run.pid and
+                environment_of(pid).get("HEAT_TEST") == str(self.directory)]  # fmt: skip
+
+    def ranks(self):
+        found = {}
+        for pid in self.processes():
+            environment = environment_of(pid)
+            if "OMPI_COMM_WORLD_RANK" in environment:
+                found[int(environment["OMPI_COMM_WORLD_RANK"])] = pid
+                self.jobids.add(int(environment["OMPI_MCA_ess_base_jobid"]))
+        return found
+
+    def end(self, code, *said):
+        """Waits for ckpt-run; it must end with `code`, have said all of it, and leave nothing."""
+        try:
+            self.run.wait(max(self.deadline - time.monotonic(), 1))
+        except subprocess.TimeoutExpired:
+            fail(f"{self.directory.name}: not ended after {LIMIT_S} s", self.output)
+        self.wait_for_end_of_output()
+        missing = [words for words in said if words not in self.output]
+        if self.run.returncode != code or missing:
+            fail(f"{self.directory.name}: ended with {self.run.returncode}, not {code}; not said: {missing}", self.output)
+        if left := self.processes():
+            fail(f"{self.directory.name}: processes are left: {left}", self.output)
+        shared = [path.name for path in Path("/dev/shm").glob("vader_segment.*")]
+        if left := [name for name in shared if any(f".{jobid:x}." in name for jobid in self.jobids)]:
+            fail(f"{self.directory.name}: shared memory is left: {left}", self.output)
+        if left := list(self.directory.glob("global/.ckpt-run-*")):
+            fail(f"{self.directory.name}: files are left: {left}", self.output)
+        return self.output
+
+    def wait_for_end_of_output(self):
+        with self.changed:
+            while not self.lines or self.lines[-1] is not None:
+                if not self.changed.wait(30):
+                    fail(f"{self.directory.name}: somebody still holds its output", self.output)
+
+    def stop_all(self):
+        for pid in [*self.processes(), self.run.pid]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
+def kill(pids):
+    killed = 0
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            killed += 1
+        except ProcessLookupError:
+            pass
+    return killed
+
+
+def some_of(ranks, random_):
+    return random_.sample(sorted(ranks.values()), min(len(ranks), random_.choice([1, 2, 3])))
+
+
+def survives_kills(job, random_, reference):
+    """Every other strike comes while the job comes back from the one before."""
+    job.start("--max-restarts", "50", "--grace", "1s", ranks=6)
+    killed, seen = 0, 0
+    while killed < KILLS:
+        seen = job.wait_for(r"heat: \d+ of \d+ steps", seen)
+        count = len(job.lines)
+        killed += kill(some_of(job.ranks(), random_))
+        seen = job.wait_for("ckpt-run: .*restart", count)
+        if killed < KILLS and random_.random() < 0.6:
+            # Ranks of the next life, in MPI_Init or later, as it comes.
+            while not (ranks := job.ranks()):
+                time.sleep(0.01)
+            time.sleep(random_.uniform(0, 0.5))
+            killed += kill(some_of(ranks, random_))
+    output = job.end(0, "ckpt-run: 6 application ranks + 3 heads on 3 simulated nodes", "ckpt-run: finished after")
+    if job.plate.read_bytes() != reference:
+        fail("the plate differs from that of the run that nothing happened to", output)
+    restarts = output.count("ckpt-run: mpirun ended")
+    print(f"same plate: {killed} kills, {restarts} restarts", flush=True)
+
+
+def was_restarted(output):
+    return re.search(r"^ckpt-run: .*; restart \d", output, re.MULTILINE) is not None
+
+
+def ends_when_interrupted(job, number, name):
+    job.start("--grace", "1s", pause_ms=50)
+    job.wait_for(r"heat: \d+ of \d+ steps")
+    ranks = job.ranks()
+    if name == "with a launcher that does not listen":
+        launcher = [pid for pid in job.processes() if pid not in ranks.values()]
+        for pid in launcher:
+            os.kill(pid, signal.SIGSTOP)
+    job.run.send_signal(number)
+    job.end(130, "ckpt-run: interrupted")
+    print(f"everything ended: signal {number} {name}", flush=True)
+
+
+def gives_up_after_max_restarts(job):
+    job.start("--max-restarts", "1", pause_ms=50)
+    seen = 0
+    for _ in range(2):
+        seen = job.wait_for(r"heat: \d+ of \d+ steps", seen)
+        kill(list(job.ranks().values())[:1])
+    output = job.end(1, "after 1 restart (--max-restarts)", f"ckpt-tool list --config {job.config}")
+    if output.count("starts at step 0") + output.count("goes on at step") != 2:
+        fail("--max-restarts 1 should give two lives", output)
+    # The same command goes on.
+    output = job.start().end(0, "heat: goes on at step")
+    print("gave up after --max-restarts; the same command went on", flush=True)
+
+
+def stops_as_asked(job):
+    job.start(pause_ms=50)
+    job.wait_for(r"heat: \d+ of \d+ steps")
+    job.run.send_signal(signal.SIGUSR1)
+    output = job.end(0, "heat: asked to stop after step", "ckpt-run: stopped as asked")
+    if was_restarted(output):
+        fail("a job that was stopped was started again", output)
+    print("stopped by SIGUSR1", flush=True)
+
+
+def ends_at_once_on_what_no_restart_mends(job):
+    text = job.config.read_text()
+    job.config.write_text(text.replace("node_size", "node_sise"))
+    output = job.start().end(2, "heat.ini:12: [topology] node_sise: no such key; did you mean node_size?")
+    if output.count("\n") != 1:
+        fail("a wrong configuration should be one line", output)
+
+    # Only the application sees this one.
+    other = job.directory / "other.ini"
+    other.write_text(text)
+    output = job.start("--config", str(other)).end(1, "ckpt-run: gave up: ", "did you mean node_size?")
+    if was_restarted(output):
+        fail("a wrong configuration was tried again", output)
+
+    job.config.write_text(text)
+    output = job.start(size=["--width", "9"]).end(1, "and no Cairn session was opened")
+    if was_restarted(output):
+        fail("a wrong command line was tried again", output)
+
+    job.start(pause_ms=50)
+    job.wait_for(r"heat: \d+ of \d+ steps")
+    job.run.send_signal(signal.SIGINT)
+    job.end(130)
+    shutil.rmtree(job.directory / "local" / "node0000")
+    output = job.start().end(1, "ckpt-run: gave up: ", "node 0 lost", "ckpt-tool list")
+    if was_restarted(output):
+        fail("what cannot be restored was tried again", output)
+    print("ended at once where no restart helps", flush=True)
+
+
+def main():
+    heat, ckpt_run = sys.argv[1:3]
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    programs = (heat, ckpt_run)
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
+    start = time.monotonic()
+    jobs = []
+
+    def job(name, **settings):
+        jobs.append(Job(root, name, programs, **settings))
+        return jobs[-1]
+
+    with tempfile.TemporaryDirectory(prefix="cairn-run-") as name:
+        root = Path(name)
+        try:
+            calm = job("calm").start(pause_ms=0)
+            calm.end(0)
+            survives_kills(job("kills"), random.Random(seed), calm.plate.read_bytes())
+            ends_when_interrupted(job("ctrl-c"), signal.SIGINT, "")
+            ends_when_interrupted(job("deaf"), signal.SIGTERM, "with a launcher that does not listen")
+            gives_up_after_max_restarts(job("restarts", mode="inline"))
+            stops_as_asked(job("stopped"))
+            ends_at_once_on_what_no_restart_mends(job("hopeless", l2="off"))
+        finally:
+            for one in jobs:
+                one.stop_all()
+    print(f"seed {seed}: {time.monotonic() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

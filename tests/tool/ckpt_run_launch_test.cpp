@@ -1,0 +1,320 @@
+// What ckpt-run starts a job with: options, where ranks go, the launcher's command line, processes, other hosts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <chrono>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "agent.hpp"
+#include "command.hpp"
+#include "exit_code.hpp"
+#include "options.hpp"
+#include "placement.hpp"
+#include "process.hpp"
+
+namespace ckpt_run {
+namespace {
+
+using cairn::Config;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+using Names = std::vector<std::string>;
+
+Config config_of(const std::string& text) { return cairn::parse_config(text, "test.ini", {}).value(); }
+
+Placement placed(std::uint32_t ranks, const Config& config, const Names& hosts = {"a"}, std::uint32_t spares = 0,
+                 const Names& spare_hosts = {}) {
+  return place(ranks, spares, config, hosts, spare_hosts).value();
+}
+
+std::vector<std::uint32_t> ranks_by_host(const Placement& placement) {
+  std::vector<std::uint32_t> ranks;
+  for (const HostRanks& host : placement.hosts) ranks.push_back(host.ranks);
+  return ranks;
+}
+
+CommandLine parse(const Names& words) {
+  std::vector<const char*> argv{"ckpt-run"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  return parse_command_line(static_cast<int>(argv.size()), argv.data());
+}
+
+TEST(Placement, puts_a_head_on_top_of_every_host_s_ranks) {
+  const auto placement = placed(5, Config{}, {"a", "b"});
+  EXPECT_THAT(ranks_by_host(placement), ElementsAre(4, 3));
+  EXPECT_THAT(placement.hosts[1].application_ranks, ElementsAre(3, 4));
+  EXPECT_EQ(placement.text(), "5 application ranks + 2 heads on 2 nodes");
+}
+
+TEST(Placement, adds_no_rank_where_heads_are_threads_or_inline) {
+  for (const char* mode : {"thread", "inline"}) {
+    const auto placement = placed(4, config_of(fmt::format("[head]\nmode = {}", mode)), {"a", "b"});
+    EXPECT_EQ(placement.world(), 4U);
+    EXPECT_EQ(placement.text(), "4 application ranks on 2 nodes");
+  }
+}
+
+TEST(Placement, makes_simulated_nodes_of_the_size_that_is_configured) {
+  const auto even = placed(5, config_of("[topology]\nnode_size = 3"));
+  EXPECT_EQ(even.text(), "5 application ranks + 3 heads on 3 simulated nodes");
+  EXPECT_EQ(even.world(), 8U);
+  const auto uneven = placed(5, config_of("[topology]\nnode_size = 3,2,3"), {"a", "b"});
+  EXPECT_THAT(ranks_by_host(uneven), ElementsAre(5, 3));
+  EXPECT_THAT(uneven.hosts[0].nodes, ElementsAre(0, 1));
+  EXPECT_THAT(uneven.hosts[1].application_ranks, ElementsAre(3, 4));
+}
+
+TEST(Placement, agrees_with_the_topology_that_the_job_makes_of_it) {
+  for (const char* text : {"", "[topology]\nnode_size = 3", "[topology]\nnode_size = 3,2,4", "[head]\nmode = inline",
+                           "[head]\nmode = thread\n[topology]\nnode_size = 4"}) {
+    const auto config = config_of(text);
+    const auto placement = placed(6, config, {"a", "b"});
+    Names host_of_world;
+    for (const HostRanks& host : placement.hosts) host_of_world.insert(host_of_world.end(), host.ranks, host.host);
+    const auto topology = make_topology(host_of_world, config.topology.node_size, config.head.mode).value();
+    EXPECT_EQ(topology.rank_count(), 6U) << text;
+    EXPECT_EQ(topology.node_count(), placement.nodes) << text;
+    for (const HostRanks& host : placement.hosts) {
+      std::vector<std::uint32_t> ranks;
+      for (const auto node : host.nodes) {
+        for (const auto rank : topology.nodes[node].ranks) ranks.push_back(rank.value);
+      }
+      EXPECT_EQ(ranks, host.application_ranks) << text;
+    }
+  }
+}
+
+TEST(Placement, puts_spares_last_on_spare_hosts_or_else_on_the_last_host) {
+  EXPECT_THAT(ranks_by_host(placed(4, Config{}, {"a", "b"}, 3, {"s", "t"})), ElementsAre(3, 3, 2, 1));
+  EXPECT_THAT(ranks_by_host(placed(4, Config{}, {"a", "b"}, 1)), ElementsAre(3, 4));
+  EXPECT_EQ(placed(4, Config{}, {"a"}, 2).text(), "4 application ranks + 1 head + 2 spares on 1 node");
+}
+
+TEST(Placement, refuses_what_cannot_be_and_says_why) {
+  const auto error_of = [](std::uint32_t ranks, const std::string& text, const Names& hosts) {
+    const auto placement = place(ranks, 0, config_of(text), hosts, {});
+    return placement ? std::string("no error") : placement.error().text();
+  };
+  EXPECT_EQ(error_of(2, "", {"a", "b", "c"}), "2 application ranks cannot be on 3 hosts (name fewer hosts)");
+  EXPECT_THAT(error_of(4, "[topology]\nnode_size = 3,2", {"a"}), HasSubstr("have 3 application ranks in all, not 4"));
+  EXPECT_THAT(error_of(4, "[topology]\nnode_size = 1", {"a"}), HasSubstr("a node has a head besides"));
+}
+
+// A command line as one would type it.
+std::string command_of(const Options& options, const Config& config, const Facts& facts, const Placement& placement) {
+  const auto command = launch_command(options, config, facts, placement, {{"CKPT_RUN_MARK", "/m"}});
+  EXPECT_EQ(command.environment.at("CKPT_RUN_MARK"), "/m");
+  return fmt::format("{}", fmt::join(command.argv, " "));
+}
+
+Options options_of(Names words) {
+  words.insert(words.end(), {"-n", "4", "--", "app", "-x", "1"});
+  return parse(words).options.value();
+}
+
+Facts open_mpi(std::uint32_t major, std::uint32_t processors = 64) {
+  Facts facts;
+  facts.major = major;
+  facts.fault_tolerant = major >= 5;
+  facts.processors = processors;
+  return facts;
+}
+
+TEST(Command, of_open_mpi_fills_hosts_in_order_and_hands_variables_to_every_rank) {
+  const auto options = options_of({"--hosts", "a,b"});
+  EXPECT_EQ(command_of(options, Config{}, open_mpi(4), placed(4, Config{}, {"a", "b"})),
+            "mpirun -n 6 --map-by slot:OVERSUBSCRIBE --host a:3,b:3 -x CKPT_RUN_MARK app -x 1");
+}
+
+TEST(Command, leaves_ranks_unbound_and_yielding_where_there_are_more_than_processors) {
+  const auto crowded = command_of(options_of({}), Config{}, open_mpi(4, 4), placed(4, Config{}));
+  EXPECT_THAT(crowded,
+              AllOf(HasSubstr("--bind-to none"), HasSubstr("mpi_yield_when_idle 1"), Not(HasSubstr("--host"))));
+  const auto roomy = command_of(options_of({}), Config{}, open_mpi(4, 5), placed(4, Config{}));
+  EXPECT_THAT(roomy, AllOf(Not(HasSubstr("--bind-to")), Not(HasSubstr("yield"))));
+}
+
+TEST(Command, leaves_ranks_unbound_where_heads_are_their_threads) {
+  const auto config = config_of("[head]\nmode = thread");
+  EXPECT_THAT(command_of(options_of({}), config, open_mpi(4), placed(4, config)), HasSubstr("--bind-to none"));
+}
+
+TEST(Command, takes_what_the_user_says_instead_of_its_own) {
+  const auto options = options_of({"--mpi-options", "--bind-to core --map-by socket", "--agent", "rsh -q"});
+  const auto command = command_of(options, Config{}, open_mpi(4, 1), placed(4, Config{}));
+  EXPECT_THAT(command, AllOf(HasSubstr("--bind-to core --map-by socket app"), Not(HasSubstr("none")),
+                             Not(HasSubstr("OVERSUBSCRIBE")), HasSubstr("--mca plm_rsh_agent rsh -q")));
+  EXPECT_THAT(command_of(options, Config{}, open_mpi(5), placed(4, Config{})),
+              HasSubstr("--prtemca plm_ssh_agent rsh -q"));
+}
+
+TEST(Command, turns_ulfm_on_only_where_the_job_mends_itself) {
+  Config config;
+  EXPECT_THAT(command_of(options_of({}), config, open_mpi(5), placed(4, config)), Not(HasSubstr("ulfm")));
+  config.recovery.mode = Config::Recovery::Mode::spares;
+  EXPECT_THAT(command_of(options_of({}), config, open_mpi(5), placed(4, config)),
+              AllOf(HasSubstr("--with-ft ulfm"), HasSubstr("--mca coll self,basic,tuned,libnbc,inter,ftagree"),
+                    HasSubstr("--mca async_mpi_finalize 1"), HasSubstr("--prtemca state_base_recoverable 1"),
+                    HasSubstr("--mca btl self,sm ")));
+  EXPECT_THAT(command_of(options_of({}), config, open_mpi(5), placed(4, config, {"a", "b"})),
+              AllOf(HasSubstr("--mca btl self,sm,tcp "), Not(HasSubstr("if_include"))));
+  config.recovery.mode = Config::Recovery::Mode::respawn;
+  EXPECT_THAT(command_of(options_of({}), config, open_mpi(5), placed(4, config)),
+              HasSubstr("--mca btl self,sm,tcp --mca btl_tcp_if_include lo"));
+}
+
+TEST(Command, refuses_a_job_that_mends_itself_where_mpi_cannot) {
+  Config config;
+  EXPECT_FALSE(mends_itself(config, open_mpi(4)).value());
+  config.recovery.mode = Config::Recovery::Mode::spares;
+  EXPECT_TRUE(mends_itself(config, open_mpi(5)).value());
+  for (Facts facts : {open_mpi(4), open_mpi(5), open_mpi(5)}) {
+    facts.fault_tolerant = false;
+    EXPECT_THAT(mends_itself(config, facts).error().text(),
+                AllOf(HasSubstr("mode = spares needs Open MPI 5"), HasSubstr("mode = restart")));
+  }
+}
+
+TEST(Command, of_slurm_lists_a_host_for_every_rank) {
+  Facts facts;
+  facts.kind = LauncherKind::slurm;
+  const auto options = options_of({"--hosts", "a,b", "--launcher", "srun"});
+  const auto command = launch_command(options, Config{}, facts, placed(3, Config{}, {"a", "b"}), {});
+  EXPECT_EQ(command.host_list, "a\na\na\nb\nb\n");
+  EXPECT_THAT(command.argv, ElementsAre("srun", "-n", "5", "--kill-on-bad-exit=1", "--overcommit",
+                                        "--distribution=arbitrary", "app", "-x", "1"));
+}
+
+TEST(Command, of_hydra_names_hosts_with_their_ranks) {
+  Facts facts;
+  facts.kind = LauncherKind::hydra;
+  const auto placement = placed(4, Config{}, {"a", "b"});
+  EXPECT_EQ(command_of(options_of({"--hosts", "a,b"}), Config{}, facts, placement),
+            "mpirun -n 6 -hosts a:3,b:3 app -x 1");
+}
+
+TEST(Facts, are_read_from_what_launchers_say) {
+  const auto four = read_launcher("mpirun (Open MPI) 4.1.4\n", "options:ft_support:\"no (checkpoint thread: no)\"\n");
+  EXPECT_EQ(four->major, 4U);
+  EXPECT_FALSE(four->fault_tolerant);
+  EXPECT_TRUE(read_launcher("mpirun (Open MPI) 5.0.7\n", "a:b\noptions:ft_support:yes\n")->fault_tolerant);
+  EXPECT_FALSE(read_launcher("mpirun (Open MPI) 5.0.7\n", "options:ft_support:no\n")->fault_tolerant);
+  EXPECT_FALSE(read_launcher("mpirun (Open MPI) 5.0.7\n", "")->fault_tolerant);
+  EXPECT_EQ(read_launcher("HYDRA build details:\n", "")->kind, LauncherKind::hydra);
+  EXPECT_EQ(read_launcher("slurm 23.11.4\n", "")->kind, LauncherKind::slurm);
+  EXPECT_THAT(read_launcher("GNU bash 5\n", "").error().text(), HasSubstr("calls itself \"GNU bash 5\""));
+}
+
+TEST(Facts, know_a_host_with_and_without_its_domain) {
+  EXPECT_TRUE(same_host("node1", "node1"));
+  EXPECT_TRUE(same_host("node1.cluster.org", "node1"));
+  EXPECT_FALSE(same_host("node1", "node11"));
+}
+
+TEST(Options, leave_everything_after_two_dashes_to_the_application) {
+  const auto options = parse({"-n", "4", "--", "app", "--config", "a.ini", "-n", "--", "9"}).options.value();
+  EXPECT_THAT(options.application, ElementsAre("app", "--config", "a.ini", "-n", "--", "9"));
+  EXPECT_EQ(options.config, "a.ini");
+}
+
+TEST(Options, find_the_application_without_dashes_too) {
+  const auto options = parse({"-n", "4", "app", "--config=a.ini", "-n", "9"}).options.value();
+  EXPECT_THAT(options.application, ElementsAre("app", "--config=a.ini", "-n", "9"));
+  EXPECT_EQ(options.ranks, 4U);
+  EXPECT_EQ(options.config, "a.ini");
+}
+
+TEST(Options, guess_no_configuration_among_several) {
+  EXPECT_EQ(config_among({"app", "a.ini", "b.ini"}), "");
+  EXPECT_EQ(config_among({"app.ini", "x"}), "");
+  EXPECT_EQ(config_among({"app", "a.ini", "--again", "a.ini"}), "a.ini");
+}
+
+TEST(Options, refuse_what_cannot_be) {
+  for (const Names& words : {Names{"-n", "4"},
+                             {"-n", "0", "app"},
+                             {"app"},
+                             {"-n", "4", "--hots", "a", "--", "app"},
+                             {"-n", "4", "--hots", "a"},
+                             {"-n", "4", "--hosts", "a,a", "app"},
+                             {"-n", "4", "--hosts", "a:2", "app"},
+                             {"-n", "4", "--hosts", "a", "--spare-hosts", "a", "app"},
+                             {"-n", "4", "--grace", "5", "app"},
+                             {"-n", "4", "--spare-hosts", "s", "app"}}) {
+    const auto line = parse(words);
+    EXPECT_FALSE(line.options) << fmt::format("{}", fmt::join(words, " "));
+    EXPECT_EQ(line.exit_code, kUnusable);
+    EXPECT_THAT(line.text, StartsWith("ckpt-run: "));
+  }
+}
+
+TEST(Agent, is_ssh_or_in_a_slurm_job_srun_or_what_the_user_says) {
+  Facts facts;
+  EXPECT_EQ(fmt::format("{}", fmt::join(on_host(choose_agent(Options{}, facts), "b", "a; b"), "|")),
+            "ssh|-o|BatchMode=yes|-o|ConnectTimeout=5|b|a; b");
+  facts.batch_hosts = {"a", "b"};
+  EXPECT_EQ(fmt::format("{}", fmt::join(on_host(choose_agent(Options{}, facts), "b", "a; b"), "|")),
+            "srun|--overlap|-N1|-n1|-w|b|sh|-c|a; b");
+  EXPECT_EQ(
+      fmt::format("{}", fmt::join(on_host(choose_agent(options_of({"--agent", "rsh -q"}), facts), "b", "c"), "|")),
+      "rsh|-q|b|c");
+}
+
+TEST(Agent, knows_the_job_in_the_name_of_a_segment_and_nothing_else) {
+  EXPECT_EQ(segment_key("vader_segment.node1.org.1000.3ef60001.12"), "1000.3ef60001");
+  EXPECT_EQ(segment_key("sm_segment.vm.0.7a.3"), "0.7a");
+  for (const char* other : {"vader_segment", "vader_segment.", "sm_segment.1", "sm_segment..", "sm_segment.a..",
+                            "rough", "psm_segment.vm.0.7a.3", ""})
+    EXPECT_EQ(segment_key(other), "") << other;
+}
+
+TEST(Agent, cleans_only_what_is_of_the_job) {
+  const auto run = [](const std::string& command) {
+    return run_for_output({"sh", "-c", command}, std::chrono::seconds(20)).value().code;
+  };
+  // Nothing on this machine has this name in its environment.
+  EXPECT_NE(run(find_ranks_command("nobody-1-00000000")), 0);
+  EXPECT_EQ(run(clean_command("nobody-1-00000000", {"99999.ffffffff"})), 0);
+  const auto sleeper = start({"sleep", "60"}, {.environment = {{"CKPT_RUN_JOB", "test-clean"}}}).value();
+  EXPECT_EQ(run(find_ranks_command("test-clean")), 0);
+  EXPECT_EQ(run(clean_command("test-clean", {})), 0);
+  std::optional<int> code;
+  for (int i = 0; i < 1000 && !code; ++i) {
+    code = reap(sleeper);
+    (void)run("sleep 0.01");
+  }
+  EXPECT_EQ(code, 128 + SIGKILL);
+}
+
+TEST(Process, that_cannot_be_run_is_named) {
+  EXPECT_EQ(start({"/no/such/program"}).error().text(), "/no/such/program cannot be run: No such file or directory");
+}
+
+TEST(Process, that_takes_too_long_is_killed) {
+  const auto ending = run_for_output({"sh", "-c", "echo so far; sleep 60"}, std::chrono::milliseconds(300)).value();
+  EXPECT_EQ(ending.code, 128 + SIGKILL);
+  EXPECT_EQ(ending.out, "so far\n");
+  EXPECT_THAT(
+      run_all({{"sleep", "60"}, {"true"}, {"false"}, {"/no/such"}}, std::chrono::seconds(1), [] { return false; }),
+      ElementsAre(128 + SIGKILL, 0, 1, 127));
+}
+
+TEST(Process, is_found_below_this_one_with_its_environment) {
+  const auto pid = start({"sleep", "60"}, {.environment = {{"SOME_NAME", "a=b"}}}).value();
+  EXPECT_THAT(descendants(), testing::Contains(pid));
+  EXPECT_EQ(variable_of(pid, "SOME_NAME"), "a=b");
+  EXPECT_EQ(variable_of(pid, "SOME"), std::nullopt);
+  ::kill(pid, SIGKILL);
+  while (!reap(pid)) (void)run_for_output({"true"}, std::chrono::seconds(5));
+  EXPECT_THAT(descendants(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace ckpt_run

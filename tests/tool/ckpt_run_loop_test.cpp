@@ -1,0 +1,169 @@
+// What ckpt-run decides after each life of a job.
+#include "restart_loop.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+namespace ckpt_run {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using Kind = cairn::CompletionMark::Kind;
+using Names = std::vector<std::string>;
+
+// A loop over hosts, and lives told to it.
+class Loop {
+ public:
+  explicit Loop(const Options& options = {}, const Names& hosts = {"a", "b", "c"})
+      : options_(options), loop_(options_, config_, hosts) {
+    options_.ranks = 4;
+    first_ = loop_.first();
+  }
+  Step after(const LifeEnd& end) { return loop_.after(end); }
+  [[nodiscard]] const Step& first() const { return first_; }
+
+ private:
+  Options options_;
+  cairn::Config config_;
+  RestartLoop loop_;
+  Step first_;
+};
+
+LifeEnd death(bool snapshots = true, int code = 137) {
+  LifeEnd end;
+  end.code = code;
+  end.how = fmt::format("mpirun ended with code {}", code);
+  end.opened = true;
+  end.snapshots = snapshots;
+  return end;
+}
+
+LifeEnd with_mark(LifeEnd end, Kind kind, const std::string& text = {}) {
+  end.mark = {kind, text};
+  return end;
+}
+
+LifeEnd with_loss(LifeEnd end, const Names& hosts) {
+  end.lost_hosts = hosts;
+  return end;
+}
+
+TEST(RestartLoop, ends_well_only_with_a_mark_whatever_the_exit_code) {
+  EXPECT_EQ(Loop().after(with_mark(death(), Kind::finished)).code, kFinished);
+  EXPECT_EQ(Loop().after(with_mark(death(), Kind::stopped)).code, kFinished);
+  EXPECT_THAT(Loop().after(with_mark(death(), Kind::finished)).text,
+              HasSubstr("after that mpirun ended with code 137"));
+  EXPECT_TRUE(Loop().after(death(true, 0)).life);
+}
+
+TEST(RestartLoop, goes_on_as_long_as_lives_take_snapshots_and_restarts_are_left) {
+  Loop loop({.max_restarts = 20});
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(loop.after(death()).life);
+  const auto step = loop.after(death());
+  EXPECT_FALSE(step.life);
+  EXPECT_EQ(step.code, kGaveUp);
+  EXPECT_THAT(step.text, AllOf(HasSubstr("after 20 restarts (--max-restarts)"), HasSubstr("ckpt-tool list")));
+}
+
+TEST(RestartLoop, gives_up_at_once_on_an_error_that_a_restart_cannot_mend) {
+  const auto step = Loop().after(with_mark(death(), Kind::error, "no snapshot can be put together"));
+  EXPECT_FALSE(step.life);
+  EXPECT_EQ(step.code, kGaveUp);
+  EXPECT_THAT(step.text, HasSubstr("gave up: no snapshot can be put together"));
+}
+
+TEST(RestartLoop, gives_up_at_once_on_a_job_that_never_came_to_open_a_session) {
+  LifeEnd end = death(false, 1);
+  end.opened = false;
+  const auto step = Loop().after(end);
+  EXPECT_FALSE(step.life);
+  EXPECT_THAT(step.text, AllOf(HasSubstr("no Cairn session"), Not(HasSubstr("ckpt-tool"))));
+  // A rank that is killed while it starts is another thing, and so is one in a later life.
+  end.code = 137;
+  EXPECT_TRUE(Loop().after(end).life);
+  Loop later;
+  EXPECT_TRUE(later.after(death()).life);
+  end.code = 1;
+  EXPECT_TRUE(later.after(end).life);
+}
+
+TEST(RestartLoop, gives_up_when_the_same_words_come_twice_without_a_snapshot_between) {
+  const auto failure = [](bool snapshots) { return with_mark(death(snapshots, 1), Kind::failed, "bad input"); };
+  Loop loop;
+  EXPECT_TRUE(loop.after(failure(true)).life);
+  EXPECT_TRUE(loop.after(failure(false)).life);
+  EXPECT_TRUE(loop.after(failure(true)).life);
+  EXPECT_TRUE(loop.after(failure(false)).life);
+  const auto step = loop.after(failure(false));
+  EXPECT_FALSE(step.life);
+  EXPECT_THAT(step.text, HasSubstr("twice in the same way without a snapshot between: bad input"));
+}
+
+TEST(RestartLoop, gives_up_when_four_lives_in_a_row_take_no_snapshot) {
+  Loop loop;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(loop.after(death(false)).life);
+    EXPECT_TRUE(loop.after(death(true)).life);
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(loop.after(death(false)).life);
+  EXPECT_THAT(loop.after(death(false)).text, HasSubstr("4 lives in a row"));
+}
+
+TEST(RestartLoop, puts_spare_hosts_in_the_places_of_lost_ones_and_tells_which_nodes_are_lost) {
+  Loop loop({.spare_hosts = {"s", "t"}});
+  const auto step = loop.after(with_loss(death(), {"b"}));
+  ASSERT_TRUE(step.life);
+  Names hosts;
+  for (const HostRanks& host : step.life->placement.hosts) hosts.push_back(host.host);
+  EXPECT_THAT(hosts, ElementsAre("a", "s", "c"));
+  EXPECT_THAT(step.life->failures.lost_nodes, ElementsAre(1));
+  EXPECT_THAT(step.life->failures.dead_ranks, ElementsAre(2));
+  EXPECT_THAT(step.text, HasSubstr("lost: b; restart 1"));
+  // The next life's nodes have its own numbers; what was lost before is not lost again.
+  const auto next = loop.after(with_loss(death(), {"s"}));
+  ASSERT_TRUE(next.life);
+  EXPECT_EQ(next.life->placement.hosts[1].host, "t");
+  EXPECT_THAT(next.life->failures.lost_nodes, ElementsAre(1));
+  EXPECT_THAT(loop.after(death()).life->failures.lost_nodes, IsEmpty());
+}
+
+TEST(RestartLoop, without_spare_hosts_gives_up_or_goes_on_with_fewer_as_allowed) {
+  const auto step = Loop().after(with_loss(death(), {"c"}));
+  EXPECT_FALSE(step.life);
+  EXPECT_THAT(step.text, AllOf(HasSubstr("no answer from c"), HasSubstr("--spare-hosts"), HasSubstr("--shrink-hosts")));
+
+  Loop shrinking({.shrink_hosts = true});
+  const auto smaller = shrinking.after(with_loss(death(), {"c"}));
+  ASSERT_TRUE(smaller.life);
+  ASSERT_EQ(smaller.life->placement.hosts.size(), 2U);
+  EXPECT_EQ(smaller.life->placement.most_on_a_host(), 3U);
+  EXPECT_FALSE(shrinking.after(with_loss(death(), {"a", "b"})).life);
+}
+
+TEST(RestartLoop, takes_a_lost_host_for_the_cause_of_a_life_without_snapshots) {
+  Loop loop({.shrink_hosts = true});
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(loop.after(death(false)).life);
+  EXPECT_TRUE(loop.after(with_loss(death(false), {"b"})).life);
+  EXPECT_TRUE(loop.after(death(false)).life);
+}
+
+TEST(RestartLoop, ends_when_it_is_interrupted) {
+  LifeEnd end = death();
+  end.interrupted = true;
+  const auto step = Loop().after(end);
+  EXPECT_FALSE(step.life);
+  EXPECT_EQ(step.code, kInterrupted);
+}
+
+TEST(RestartLoop, refuses_ranks_that_cannot_be_placed_as_unusable) {
+  EXPECT_EQ(Loop({}, {"a", "b", "c", "d", "e"}).first().code, kUnusable);
+}
+
+}  // namespace
+}  // namespace ckpt_run

@@ -1,0 +1,56 @@
+#include "agent.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "session/handover.hpp"
+
+namespace ckpt_run {
+namespace {
+
+// Files of processes whose environment has the job's mark. Neither the shell nor grep has it.
+std::string grep_environments(const std::string& flags, const std::string& job) {
+  return fmt::format("grep -{}zxsF '{}={}' /proc/[0-9]*/environ", flags, cairn::kJobVariable, job);
+}
+
+}  // namespace
+
+Agent choose_agent(const Options& options, const Facts& facts) {
+  if (!options.agent.empty()) return {options.agent, true};
+  if (!facts.batch_hosts.empty() || facts.kind == LauncherKind::slurm)
+    return {{"srun", "--overlap", "-N1", "-n1", "-w"}, false};
+  return {{"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5"}, true};
+}
+
+std::vector<std::string> on_host(const Agent& agent, const std::string& host, const std::string& command) {
+  auto argv = agent.argv;
+  argv.push_back(host);
+  if (!agent.shell) argv.insert(argv.end(), {"sh", "-c"});
+  argv.push_back(command);
+  return argv;
+}
+
+std::string segment_key(const std::string& file_name) {
+  if (!file_name.starts_with("vader_segment.") && !file_name.starts_with("sm_segment.")) return {};
+  // The host may have dots: from the end.
+  const auto rank = file_name.rfind('.');
+  const auto job = file_name.rfind('.', rank - 1);
+  if (rank == std::string::npos || job == std::string::npos) return {};
+  const auto user = file_name.rfind('.', job - 1);
+  if (user == std::string::npos || user + 1 == job || job + 1 == rank) return {};
+  return file_name.substr(user + 1, rank - user - 1);
+}
+
+std::string answer_command() { return "true"; }
+
+std::string find_ranks_command(const std::string& job) { return grep_environments("q", job); }
+
+std::string clean_command(const std::string& job, const SegmentKeys& keys) {
+  auto command =
+      fmt::format("for f in $({}); do p=${{f#/proc/}}; kill -KILL ${{p%/environ}}; done", grep_environments("l", job));
+  for (const std::string& key : keys) command += fmt::format("; rm -f /dev/shm/*_segment.*.{}.*", key);
+  return command + "; true";
+}
+
+}  // namespace ckpt_run

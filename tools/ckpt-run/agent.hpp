@@ -1,0 +1,37 @@
+// The agent runs a command on another host, as ssh does; and what is asked of other hosts through it: whether they
+// answer, whether ranks of the job still live there, and to remove what is left of it. Pure.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "facts.hpp"
+#include "options.hpp"
+
+namespace ckpt_run {
+
+struct Agent {
+  std::vector<std::string> argv;
+  bool shell = true;  // the command goes to a shell there; if not, it is executed as it is
+};
+
+// The user's; in a Slurm job, where hosts may not let ssh in, srun; else ssh.
+[[nodiscard]] Agent choose_agent(const Options& options, const Facts& facts);
+
+[[nodiscard]] std::vector<std::string> on_host(const Agent& agent, const std::string& host, const std::string& command);
+
+// Shared memory of Open MPI is named after user and job: vader_segment.<host>.<user>.<job>.<rank>. "<user>.<job>" of
+// all that is known of this life.
+using SegmentKeys = std::set<std::string>;
+
+// The key in the name of such a file; empty: it is none.
+[[nodiscard]] std::string segment_key(const std::string& file_name);
+
+// Shell commands. `job`: the value of CKPT_RUN_JOB, which all ranks have in their environment.
+[[nodiscard]] std::string answer_command();
+[[nodiscard]] std::string find_ranks_command(const std::string& job);  // code 0: there are some
+[[nodiscard]] std::string clean_command(const std::string& job, const SegmentKeys& keys);
+
+}  // namespace ckpt_run

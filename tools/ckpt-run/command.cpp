@@ -1,0 +1,121 @@
+#include "command.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ckpt_run {
+namespace {
+
+using cairn::Config;
+using Words = std::vector<std::string>;
+
+void append(Words& to, const Words& words) { to.insert(to.end(), words.begin(), words.end()); }
+
+// What the user has said already is left as it is.
+bool says(const Options& options, std::initializer_list<std::string_view> names) {
+  return std::ranges::any_of(options.mpi_options, [&](const std::string& word) {
+    return std::ranges::find(names, std::string_view(word)) != names.end();
+  });
+}
+
+// Without a list of hosts the launcher takes this one.
+bool names_hosts(const Options& options, const Facts& facts) {
+  return !options.hosts.empty() || !facts.batch_hosts.empty();
+}
+
+// "a:3,b:3"
+std::string hosts_with_ranks(const Placement& placement) {
+  Words hosts;
+  for (const HostRanks& host : placement.hosts) hosts.push_back(fmt::format("{}:{}", host.host, host.ranks));
+  return fmt::format("{}", fmt::join(hosts, ","));
+}
+
+// What ULFM in Open MPI 5.0 needs to go on after a failure: collectives that stay right and an MPI_Finalize that
+// returns; spawned ranks, and ranks on other hosts, need TCP.
+Words ulfm_options(const Options& options, const Config& config, const Placement& placement) {
+  const bool one_host = placement.hosts.size() == 1;
+  Words words{"--with-ft",
+              "ulfm",
+              "--mca",
+              "coll",
+              "self,basic,tuned,libnbc,inter,ftagree",
+              "--mca",
+              "async_mpi_finalize",
+              "1",
+              "--prtemca",
+              "state_base_recoverable",
+              "1"};
+  if (says(options, {"btl"})) return words;
+  const bool tcp = !one_host || config.recovery.mode == Config::Recovery::Mode::respawn;
+  append(words, {"--mca", "btl", tcp ? "self,sm,tcp" : "self,sm"});
+  if (one_host && tcp) append(words, {"--mca", "btl_tcp_if_include", "lo"});
+  return words;
+}
+
+Words open_mpi_options(const Options& options, const Config& config, const Facts& facts, const Placement& placement,
+                       bool mends) {
+  Words words;
+  const std::uint32_t most = placement.most_on_a_host();
+  const bool crowded = most > facts.processors;
+  // Heads and spares may come on top of what a batch system has counted, hence the modifier. By slot, since nodes are
+  // runs of ranks.
+  if (!says(options, {"--map-by", "-map-by"})) append(words, {"--map-by", "slot:OVERSUBSCRIBE"});
+  // A rank that is bound to one core would share it with its node's head, or with that head's helper threads: of two
+  // ranks on a host Open MPI binds each to a core, of more to larger parts.
+  const bool unbound = crowded || config.head.mode != cairn::HeadMode::rank || placement.world() <= 2;
+  if (unbound && !says(options, {"--bind-to", "-bind-to"})) append(words, {"--bind-to", "none"});
+  // Ranks that wait leave the processor to those that work.
+  if (crowded) append(words, {"--mca", "mpi_yield_when_idle", "1"});
+  if (mends) append(words, ulfm_options(options, config, placement));
+  if (names_hosts(options, facts)) append(words, {"--host", hosts_with_ranks(placement)});
+  if (!options.agent.empty()) {
+    const std::string agent = fmt::format("{}", fmt::join(options.agent, " "));
+    append(words,
+           facts.major >= 5 ? Words{"--prtemca", "plm_ssh_agent", agent} : Words{"--mca", "plm_rsh_agent", agent});
+  }
+  return words;
+}
+
+}  // namespace
+
+cairn::Result<bool> mends_itself(const Config& config, const Facts& facts) {
+  using Mode = Config::Recovery::Mode;
+  if (config.recovery.mode == Mode::restart) return false;
+  const char* const mode = config.recovery.mode == Mode::spares ? "spares" : "respawn";
+  if (facts.kind != LauncherKind::open_mpi || facts.major < 5 || !facts.fault_tolerant) {
+    return cairn::fail(cairn::Code::config,
+                       fmt::format("[recovery] mode = {} needs Open MPI 5 or newer with fault tolerance (ULFM)", mode),
+                       "set mode = restart, which works with every MPI");
+  }
+  return true;
+}
+
+Command launch_command(const Options& options, const Config& config, const Facts& facts, const Placement& placement,
+                       const std::map<std::string, std::string>& environment) {
+  Command command;
+  command.environment = environment;
+  command.argv = {options.launcher, "-n", std::to_string(placement.world())};
+  switch (facts.kind) {
+    case LauncherKind::open_mpi:
+      append(command.argv,
+             open_mpi_options(options, config, facts, placement, mends_itself(config, facts).value_or(false)));
+      for (const auto& [name, value] : environment) append(command.argv, {"-x", name});
+      break;
+    case LauncherKind::hydra:
+      if (names_hosts(options, facts)) append(command.argv, {"-hosts", hosts_with_ranks(placement)});
+      break;
+    case LauncherKind::slurm:
+      append(command.argv, {"--kill-on-bad-exit=1", "--overcommit", "--distribution=arbitrary"});
+      for (const HostRanks& host : placement.hosts) {
+        for (std::uint32_t i = 0; i < host.ranks; ++i) command.host_list += host.host + "\n";
+      }
+      break;
+  }
+  append(command.argv, options.mpi_options);
+  append(command.argv, options.application);
+  return command;
+}
+
+}  // namespace ckpt_run

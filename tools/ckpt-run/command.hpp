@@ -1,0 +1,29 @@
+// The launcher's command line for one life of the job: from options, facts and placement, with the flags that a user
+// would have to know otherwise. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "facts.hpp"
+#include "options.hpp"
+#include "placement.hpp"
+
+namespace ckpt_run {
+
+struct Command {
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> environment;  // on top of ckpt-run's own
+  std::string host_list;  // Slurm: a host for each rank, one a line; to be put into a file that SLURM_HOSTFILE names
+};
+
+// Whether the job mends itself, with ULFM. An error names what is missing when it should and cannot.
+[[nodiscard]] cairn::Result<bool> mends_itself(const cairn::Config& config, const Facts& facts);
+
+// `environment`: CKPT_RUN_… and CAIRN_… variables, to reach every rank.
+[[nodiscard]] Command launch_command(const Options& options, const cairn::Config& config, const Facts& facts,
+                                     const Placement& placement, const std::map<std::string, std::string>& environment);
+
+}  // namespace ckpt_run

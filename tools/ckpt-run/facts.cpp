@@ -1,0 +1,119 @@
+#include "facts.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "process.hpp"
+
+namespace ckpt_run {
+namespace {
+
+using cairn::Code;
+using cairn::fail;
+using cairn::Result;
+
+constexpr std::chrono::seconds kAskLimit{20};
+
+std::uint32_t number_after(std::string_view text, std::string_view words) {
+  const auto at = text.find(words);
+  std::uint32_t number = 0;
+  if (at != std::string_view::npos) std::from_chars(text.data() + at + words.size(), text.data() + text.size(), number);
+  return number;
+}
+
+std::uint32_t usable_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set)));
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
+}
+
+// ompi_info beside the launcher, where it was named by a path.
+std::string ompi_info_of(const std::string& launcher) {
+  const auto directory = std::filesystem::path(launcher).parent_path();
+  return directory.empty() ? "ompi_info" : (directory / "ompi_info").string();
+}
+
+Result<std::vector<std::string>> slurm_hosts() {
+  const char* const list = std::getenv("SLURM_JOB_NODELIST");
+  if (list == nullptr) return std::vector<std::string>{};
+  const auto answer = run_for_output({"scontrol", "show", "hostnames", list}, kAskLimit);
+  if (!answer) return fail(answer.error());
+  std::istringstream in(answer->out);
+  std::vector<std::string> hosts{std::istream_iterator<std::string>(in), {}};
+  if (answer->code != 0 || hosts.empty())
+    return fail(Code::not_found, fmt::format("scontrol does not say which hosts {} are", list),
+                "name them: --hosts a,b");
+  return hosts;
+}
+
+}  // namespace
+
+Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info) {
+  Facts facts;
+  const auto has = [&](std::string_view words) { return version.find(words) != std::string_view::npos; };
+  if (has("Open MPI") || has("OpenRTE") || has("prterun")) {
+    facts.major = number_after(version, "(Open MPI) ");
+    const auto key = ompi_info.find("options:ft_support:");
+    const auto value =
+        key == std::string_view::npos ? std::string_view() : ompi_info.substr(ompi_info.find(':', key + 8) + 1);
+    // Before version 5 this was another thing, checkpoints by Open MPI itself.
+    facts.fault_tolerant = facts.major >= 5 && (value.starts_with("yes") || value.starts_with("\"yes"));
+    return facts;
+  }
+  if (has("slurm")) {
+    facts.kind = LauncherKind::slurm;
+    return facts;
+  }
+  if (has("HYDRA") || has("Intel(R) MPI")) {
+    facts.kind = LauncherKind::hydra;
+    return facts;
+  }
+  return fail(Code::not_found, fmt::format("the launcher calls itself \"{}\"", version.substr(0, version.find('\n'))),
+              "known are the mpirun of Open MPI, MPICH and Intel MPI, and srun");
+}
+
+bool same_host(std::string_view a, std::string_view b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  return b.starts_with(a) && (a.size() == b.size() || b[a.size()] == '.');
+}
+
+Result<Facts> learn_facts(const Options& options) {
+  const auto version = run_for_output({options.launcher, "--version"}, kAskLimit);
+  if (!version) return fail(version.error());
+  std::string ompi_info;
+  if (version->out.find("Open MPI") != std::string::npos) {
+    const auto answer = run_for_output({ompi_info_of(options.launcher), "--parsable"}, kAskLimit);
+    if (answer) ompi_info = answer->out;
+  }
+  auto facts = read_launcher(version->out, ompi_info);
+  if (!facts) return fail(facts.error().in(options.launcher));
+  facts->processors = usable_processors();
+  facts->host = host_name();
+  if (options.hosts.empty()) {
+    auto hosts = slurm_hosts();
+    if (!hosts) return fail(hosts.error());
+    facts->batch_hosts = std::move(*hosts);
+  }
+  return facts;
+}
+
+}  // namespace ckpt_run

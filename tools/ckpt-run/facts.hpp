@@ -1,0 +1,35 @@
+// What is true of this machine and its MPI, as far as a launch depends on it. Reading them is pure; asking for them
+// runs the launcher's own programs, each for a few seconds at most.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "options.hpp"
+
+namespace ckpt_run {
+
+enum class LauncherKind { open_mpi, hydra, slurm };
+
+struct Facts {
+  LauncherKind kind = LauncherKind::open_mpi;
+  std::uint32_t major = 0;               // version of Open MPI
+  bool fault_tolerant = false;           // it has ULFM
+  std::uint32_t processors = 1;          // that this process may use; other hosts are taken to have as many
+  std::string host;                      // this one
+  std::vector<std::string> batch_hosts;  // of the batch job that this runs in; empty: in none
+};
+
+// From `mpirun --version` (or srun's) and, with Open MPI, `ompi_info --parsable`.
+[[nodiscard]] cairn::Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info);
+
+// Whether two names may be of one host: equal, or one is the other without its domain.
+[[nodiscard]] bool same_host(std::string_view a, std::string_view b);
+
+// An error when there is no such launcher, or it is none that is known.
+[[nodiscard]] cairn::Result<Facts> learn_facts(const Options& options);
+
+}  // namespace ckpt_run

@@ -1,0 +1,65 @@
+#include "job_files.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <system_error>
+
+#include "engine/survey.hpp"
+#include "store/posix_store.hpp"
+
+namespace ckpt_run {
+namespace {
+
+namespace fs = std::filesystem;
+using cairn::Code;
+using cairn::CompletionMark;
+using cairn::fail;
+using cairn::Result;
+using cairn::RunRecord;
+using cairn::Status;
+
+}  // namespace
+
+Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, const std::string& name) {
+  std::error_code error;
+  const auto global = fs::absolute(config.storage.global, error);
+  if (!error) fs::create_directories(global, error);
+  if (error) {
+    return fail(Code::config, "[storage] global = " + config.storage.global + ": cannot be made: " + error.message(),
+                "ckpt-run needs it, too");
+  }
+  const auto base = (global / (".ckpt-run-" + name)).string();
+  std::unique_ptr<JobFiles> files(new JobFiles(config, base + ".mark", base + ".hosts"));
+  if (auto status = files->clear_mark(); !status) return fail(status.error());
+  return files;
+}
+
+JobFiles::~JobFiles() {
+  std::error_code ignored;
+  fs::remove(mark_path_, ignored);
+  fs::remove(hosts_path_, ignored);
+}
+
+Status JobFiles::clear_mark() const { return write_mark(mark_path_, CompletionMark{}); }
+
+CompletionMark JobFiles::mark() const { return cairn::read_mark(mark_path_).value_or(CompletionMark{}); }
+
+Result<std::string> JobFiles::write_hosts(const std::string& host_list) const {
+  std::ofstream out(hosts_path_);
+  out << host_list << std::flush;
+  if (!out) return fail(Code::io, hosts_path_ + ": cannot be written");
+  return hosts_path_;
+}
+
+Result<std::optional<RunRecord>> JobFiles::newest_life() const {
+  const auto global = cairn::PosixStore::open_existing(config_.storage.global, config_.job.name);
+  if (!global && global.error().code == Code::not_found) return std::optional<RunRecord>{};
+  if (!global) return fail(global.error());
+  const auto survey = cairn::take_survey({{}, *global});
+  if (!survey) return fail(survey.error());
+  if (survey->runs.empty()) return std::optional<RunRecord>{};
+  return std::optional<RunRecord>(survey->runs.front());
+}
+
+}  // namespace ckpt_run

@@ -1,0 +1,45 @@
+// What the job leaves where ckpt-run can see it: its completion mark, and the records of its lives in the global store.
+// Local; the global store must be visible on this host.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/error.hpp"
+#include "format/manifest.hpp"
+#include "session/config.hpp"
+#include "session/handover.hpp"
+
+namespace ckpt_run {
+
+// The files of one run of ckpt-run, below the global store's root; they go with it.
+class JobFiles {
+ public:
+  // `name`: of this run, unlike any other's.
+  [[nodiscard]] static cairn::Result<std::unique_ptr<JobFiles>> make(const cairn::Config& config,
+                                                                     const std::string& name);
+  ~JobFiles();
+  JobFiles(const JobFiles&) = delete;
+  JobFiles& operator=(const JobFiles&) = delete;
+
+  [[nodiscard]] const std::string& mark_path() const { return mark_path_; }
+  // An empty mark, as each life finds it.
+  [[nodiscard]] cairn::Status clear_mark() const;
+  [[nodiscard]] cairn::CompletionMark mark() const;
+
+  // Writes the hosts of a launch to a file, and says where it is.
+  [[nodiscard]] cairn::Result<std::string> write_hosts(const std::string& host_list) const;
+
+  // The record of the job's newest life; none when there is none. An error when records cannot be read.
+  [[nodiscard]] cairn::Result<std::optional<cairn::RunRecord>> newest_life() const;
+
+ private:
+  JobFiles(const cairn::Config& config, std::string mark_path, std::string hosts_path)
+      : config_(config), mark_path_(std::move(mark_path)), hosts_path_(std::move(hosts_path)) {}
+
+  const cairn::Config& config_;
+  std::string mark_path_;
+  std::string hosts_path_;
+};
+
+}  // namespace ckpt_run

@@ -1,0 +1,82 @@
+// ckpt-run: starts an MPI application that uses Cairn, and starts it again after failures until it has finished.
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <random>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "job_files.hpp"
+#include "options.hpp"
+#include "process.hpp"
+#include "restart_loop.hpp"
+#include "signals.hpp"
+#include "supervisor.hpp"
+
+namespace {
+
+using namespace ckpt_run;
+
+void say(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) fmt::print(stderr, "ckpt-run: {}\n", line);
+}
+
+ExitCode unusable(const cairn::Error& error) {
+  say(error.text());
+  return kUnusable;
+}
+
+// Told apart from every other run that may use the same hosts or stores.
+std::string name_of_run(const Facts& facts) {
+  return fmt::format("{}-{}-{:08x}", facts.host, ::getpid(), std::random_device{}());
+}
+
+int run(int argc, char** argv) {
+  const auto command_line = parse_command_line(argc, argv);
+  if (!command_line.options) {
+    std::fputs(command_line.text.c_str(), command_line.exit_code == kFinished ? stdout : stderr);
+    return command_line.exit_code;
+  }
+  const Options& options = *command_line.options;
+  Signals signals;
+  adopt_orphans();
+
+  const auto source = cairn::read_config_source(options.config);
+  if (!source) return unusable(source.error());
+  const auto config = cairn::parse_config(*source);
+  if (!config) return unusable(config.error());
+  const auto facts = learn_facts(options);
+  if (!facts) return unusable(facts.error());
+  const auto mends = mends_itself(*config, *facts);
+  if (!mends) return unusable(mends.error());
+  const auto name = name_of_run(*facts);
+  const auto files = JobFiles::make(*config, name);
+  if (!files) return unusable(files.error());
+
+  auto hosts = options.hosts.empty() ? facts->batch_hosts : options.hosts;
+  if (hosts.empty()) hosts = {facts->host};
+  Supervisor supervisor(options, *config, *facts, *mends, **files, signals, name);
+  RestartLoop loop(options, *config, hosts);
+  for (Step step = loop.first();;) {
+    say(step.text);
+    if (!step.life) return step.code;
+    const auto end = supervisor.run(*step.life);
+    if (!end) return unusable(end.error());
+    step = loop.after(*end);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    say(error.what());
+    return kUnusable;
+  }
+}

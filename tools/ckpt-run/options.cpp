@@ -1,0 +1,147 @@
+#include "options.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+#include "exit_code.hpp"
+#include "session/config_values.hpp"
+
+namespace ckpt_run {
+namespace {
+
+constexpr const char* kAbout =
+    "Starts an MPI application that uses Cairn, and starts it again after a failure, without the hosts that were "
+    "lost,\n"
+    "until it has finished.\n"
+    "Exit codes: 0 finished (or stopped as asked), 1 gave up, 2 wrong arguments or configuration, 130 interrupted.";
+
+constexpr const char* kExamples =
+    "The node stores survive in the hosts' memory, the global store on the parallel file system, which must be "
+    "visible\n"
+    "here too. SIGINT and SIGTERM end the whole job; SIGUSR1 goes to its ranks and asks for a last snapshot.\n"
+    "Examples:\n"
+    "  ckpt-run -n 8 -- heat --size 768 --steps 20000 --config heat.ini --output plate.bin\n"
+    "  ckpt-run -n 96 --hosts a,b,c --spare-hosts d -- ./simulate --config simulate.ini\n"
+    "  ckpt-run -n 8 --mpi-options \"--mca btl self,tcp\" --config heat.ini -- ./simulate";
+
+// As of a shell, but for quotes, which no launcher's option needs.
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+std::string check_time(std::string& text) {
+  std::chrono::milliseconds time{};
+  return cairn::values::duration(text, time);
+}
+
+std::chrono::milliseconds time_of(const std::string& text) {
+  std::chrono::milliseconds time{};
+  (void)cairn::values::duration(text, time);
+  return time;
+}
+
+// What is wrong in spite of every option's being well-formed; empty: nothing.
+std::string mistake_in(const Options& options) {
+  if (options.application.empty()) return "no application: ckpt-run -n 8 -- app arguments";
+  if (options.application[0].starts_with('-')) return options.application[0] + ": no such option";
+  if (options.agent.empty() && !options.spare_hosts.empty() && options.hosts.empty())
+    return "--spare-hosts without --hosts: which hosts would they replace?";
+  std::set<std::string> names;
+  for (const auto* list : {&options.hosts, &options.spare_hosts}) {
+    for (const std::string& host : *list) {
+      if (host.empty() || host.find(':') != std::string::npos) return "\"" + host + "\" is not the name of a host";
+      if (!names.insert(host).second) return "host " + host + " is named twice";
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string config_among(const std::vector<std::string>& application) {
+  std::set<std::string> found;
+  for (std::size_t i = 1; i < application.size(); ++i) {
+    const std::string& argument = application[i];
+    const bool is_option = argument.starts_with('-');
+    const auto equals = is_option ? argument.find('=') : std::string::npos;
+    const auto value = equals == std::string::npos ? argument : argument.substr(equals + 1);
+    if (value.ends_with(".ini") && (!is_option || equals != std::string::npos)) found.insert(value);
+  }
+  return found.size() == 1 ? *found.begin() : std::string();
+}
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+  Options options;
+  std::string mpi_options;
+  std::string agent;
+  std::string agent_limit = "10s";
+  std::string start_limit = "5min";
+  std::string grace = "5s";
+  std::string linger = "10min";
+  CLI::App app(kAbout, "ckpt-run");
+  app.footer(kExamples);
+  app.set_version_flag("--version", std::string("ckpt-run ") + CAIRN_VERSION, "Print the version and end");
+  app.prefix_command();
+  app.add_option("-n,--ranks", options.ranks, "Application ranks; heads and spares come on top")
+      ->type_name("N")
+      ->required()
+      ->check(CLI::Range(1U, 1U << 24U));
+  app.add_option("--hosts", options.hosts, "Where they run; the batch system's hosts, or this one, when left out")
+      ->type_name("A,B,…")
+      ->delimiter(',');
+  app.add_option("--spare-hosts", options.spare_hosts, "Hosts that take the place of lost ones")
+      ->type_name("A,B,…")
+      ->delimiter(',');
+  app.add_flag("--shrink-hosts", options.shrink_hosts, "Without a spare host: go on with those that are left");
+  app.add_option("--spares", options.spares, "Spare ranks, for [recovery] mode = spares")->type_name("K");
+  app.add_option("--max-restarts", options.max_restarts, "Give up after so many")
+      ->type_name("M")
+      ->capture_default_str();
+  app.add_option("--config", options.config, "The job's INI file; the .ini among its arguments when left out")
+      ->type_name("FILE");
+  app.add_option("--launcher", options.launcher, "mpirun, mpiexec or srun")
+      ->type_name("PROGRAM")
+      ->capture_default_str();
+  app.add_option("--mpi-options", mpi_options, "More options for the launcher")->type_name("\"…\"");
+  app.add_option("--agent", agent, "Runs a command on a host, as ssh does; also for the launcher")->type_name("\"…\"");
+  const auto add_time = [&](const char* name, std::string& time, const char* help) {
+    app.add_option(name, time, help)->type_name("TIME")->capture_default_str()->check(CLI::Validator(check_time, ""));
+  };
+  add_time("--agent-limit", agent_limit, "A host that takes longer to answer is lost");
+  add_time("--start-limit", start_limit, "A launcher that has started no rank after this time has failed");
+  add_time("--grace", grace, "What is to end gets SIGTERM, and after this time SIGKILL");
+  add_time("--linger", linger, "How long a job that mends itself may go on after it has finished");
+
+  // What follows "--" is the application's, whatever it looks like.
+  const char* const* const end = argv + argc;
+  const char* const* const split = std::find(argv, end, std::string_view("--"));
+  try {
+    app.parse(static_cast<int>(split - argv), argv);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream text;
+    if (dynamic_cast<const CLI::Success*>(&error) != nullptr) return {{}, (app.exit(error, text, text), text.str()), 0};
+    return {{}, std::string("ckpt-run: ") + error.what() + " (see ckpt-run --help)\n", kUnusable};
+  }
+  options.application = app.remaining();
+  if (split != end) {
+    if (!options.application.empty())
+      return {{}, "ckpt-run: " + options.application[0] + ": no such option\n", kUnusable};
+    options.application.assign(split + 1, end);
+  }
+  if (const auto mistake = mistake_in(options); !mistake.empty()) return {{}, "ckpt-run: " + mistake + "\n", kUnusable};
+  options.mpi_options = words_of(mpi_options);
+  options.agent = words_of(agent);
+  options.agent_limit = time_of(agent_limit);
+  options.start_limit = time_of(start_limit);
+  options.grace = time_of(grace);
+  options.linger = time_of(linger);
+  if (options.config.empty()) options.config = config_among(options.application);
+  return {options, {}, 0};
+}
+
+}  // namespace ckpt_run

@@ -1,0 +1,43 @@
+// What the user asked for. Parsed once, constant after that.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/config.hpp"
+
+namespace ckpt_run {
+
+struct Options {
+  std::uint32_t ranks = 0;  // application ranks; heads and spares come on top
+  std::uint32_t spares = 0;
+  std::vector<std::string> hosts = {};        // empty: the batch system's, or this one
+  std::vector<std::string> spare_hosts = {};  // take the place of lost ones, in this order
+  bool shrink_hosts = false;                  // without a spare host: go on with those that are left
+  std::uint32_t max_restarts = 100;
+  std::string config = {};  // the job's INI file; empty: defaults
+  std::string launcher = "mpirun";
+  std::vector<std::string> mpi_options = {};  // handed to the launcher as they are
+  std::vector<std::string> agent = {};        // as `ssh`: called with a host and a command; empty: the default one
+  std::chrono::milliseconds agent_limit{10'000};
+  std::chrono::milliseconds start_limit{300'000};  // for the first rank to be there
+  std::chrono::milliseconds grace{5'000};          // from SIGTERM to SIGKILL
+  std::chrono::milliseconds linger{600'000};       // after the mark, in a job that mends itself
+  std::vector<std::string> application = {};       // and its arguments
+};
+
+struct CommandLine {
+  std::optional<Options> options;  // none: only `text` is to be printed
+  std::string text = {};
+  int exit_code = 0;
+};
+
+[[nodiscard]] CommandLine parse_command_line(int argc, const char* const* argv);
+
+// The INI file among the application's arguments, if there is exactly one: `--config heat.ini`, `-c=heat.ini` or bare.
+[[nodiscard]] std::string config_among(const std::vector<std::string>& application);
+
+}  // namespace ckpt_run

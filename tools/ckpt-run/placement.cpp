@@ -1,0 +1,113 @@
+#include "placement.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ckpt_run {
+namespace {
+
+using cairn::Code;
+using cairn::Config;
+using cairn::fail;
+using cairn::Result;
+
+std::string counted(std::uint32_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+// `total` in `parts` of nearly equal size, larger ones first.
+std::vector<std::uint32_t> split_evenly(std::uint32_t total, std::size_t parts) {
+  const auto count = static_cast<std::uint32_t>(parts);
+  std::vector<std::uint32_t> sizes(parts, total / count);
+  std::fill_n(sizes.begin(), total % count, total / count + 1);
+  return sizes;
+}
+
+// Application ranks of each simulated node; `head`: the ranks of a node that its head takes.
+Result<std::vector<std::uint32_t>> simulated_nodes(std::uint32_t ranks, const Config& config, std::uint32_t head) {
+  const auto& sizes = config.topology.node_size;
+  const auto refuse = [&](const std::string& why) {
+    return fail(Code::config, fmt::format("[topology] node_size = {}: {}", fmt::join(sizes, ","), why));
+  };
+  if (std::ranges::min(sizes) <= head) return refuse("no room for application ranks: a node has a head besides");
+  if (sizes.size() == 1) {
+    const std::uint32_t of_a_node = sizes[0] - head;
+    std::vector<std::uint32_t> nodes(ranks / of_a_node, of_a_node);
+    if (ranks % of_a_node != 0) nodes.push_back(ranks % of_a_node);
+    return nodes;
+  }
+  std::vector<std::uint32_t> nodes;
+  for (const std::uint32_t size : sizes) nodes.push_back(size - head);
+  const auto sum = std::accumulate(nodes.begin(), nodes.end(), std::uint64_t{0});
+  if (sum != ranks) return refuse(fmt::format("the nodes have {} application ranks in all, not {}", sum, ranks));
+  return nodes;
+}
+
+// The host of each node.
+std::vector<std::size_t> hosts_of_nodes(std::size_t nodes, std::size_t hosts) {
+  std::vector<std::size_t> host_of;
+  const auto sizes = split_evenly(static_cast<std::uint32_t>(nodes), hosts);
+  for (std::size_t host = 0; host < hosts; ++host) host_of.insert(host_of.end(), sizes[host], host);
+  return host_of;
+}
+
+}  // namespace
+
+std::uint32_t Placement::most_on_a_host() const {
+  return hosts.empty() ? 0 : std::ranges::max(hosts, {}, &HostRanks::ranks).ranks;
+}
+
+std::string Placement::text() const {
+  auto text = counted(application, "application rank");
+  if (heads > 0) text += " + " + counted(heads, "head");
+  if (spares > 0) text += " + " + counted(spares, "spare");
+  text += " on " + counted(nodes, simulated ? "simulated node" : "node");
+  if (simulated && hosts.size() > 1) text += " of " + counted(static_cast<std::uint32_t>(hosts.size()), "host");
+  return text;
+}
+
+Result<Placement> place(std::uint32_t ranks, std::uint32_t spares, const Config& config,
+                        const std::vector<std::string>& hosts, const std::vector<std::string>& spare_hosts) {
+  if (hosts.empty()) return fail(Code::invalid_argument, "there are no hosts");
+  const std::uint32_t head = config.head.mode == cairn::HeadMode::rank ? 1 : 0;
+  const bool simulated = !config.topology.node_size.empty();
+  auto nodes = simulated ? simulated_nodes(ranks, config, head) : split_evenly(ranks, hosts.size());
+  if (!nodes) return fail(nodes.error());
+  if (nodes->size() < hosts.size() || nodes->back() == 0) {
+    return fail(Code::invalid_argument,
+                fmt::format("{} cannot be on {}", counted(ranks, "application rank"),
+                            counted(static_cast<std::uint32_t>(hosts.size()), "host")),
+                "name fewer hosts");
+  }
+
+  Placement placement;
+  placement.application = ranks;
+  placement.spares = spares;
+  placement.simulated = simulated;
+  placement.nodes = static_cast<std::uint32_t>(nodes->size());
+  placement.heads = head * placement.nodes;
+  for (const std::string& host : hosts) placement.hosts.push_back({host, 0, {}, {}});
+  const auto host_of = hosts_of_nodes(nodes->size(), hosts.size());
+  std::uint32_t rank = 0;
+  for (std::uint32_t node = 0; node < placement.nodes; ++node) {
+    HostRanks& host = placement.hosts[host_of[node]];
+    host.nodes.push_back(node);
+    host.ranks += (*nodes)[node] + head;
+    for (std::uint32_t i = 0; i < (*nodes)[node]; ++i) host.application_ranks.push_back(rank++);
+  }
+  if (spares == 0) return placement;
+  if (spare_hosts.empty()) {
+    placement.hosts.back().ranks += spares;
+    return placement;
+  }
+  const auto of_spare_hosts = split_evenly(spares, spare_hosts.size());
+  for (std::size_t i = 0; i < spare_hosts.size(); ++i) {
+    if (of_spare_hosts[i] > 0) placement.hosts.push_back({spare_hosts[i], of_spare_hosts[i], {}, {}});
+  }
+  return placement;
+}
+
+}  // namespace ckpt_run

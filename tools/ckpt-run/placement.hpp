@@ -1,0 +1,42 @@
+// Which ranks go where: N application ranks, a head for each node where heads are ranks, and spares at the end. Pure.
+//
+// Nodes are the hosts, numbered as they are listed, or simulated ones ([topology] node_size), which are spread over the
+// hosts in whole. Ranks are numbered host by host, so that a node is a run of world ranks and its head the last of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "session/config.hpp"
+
+namespace ckpt_run {
+
+struct HostRanks {
+  std::string host;
+  std::uint32_t ranks = 0;                       // processes: heads and spares included
+  std::vector<std::uint32_t> nodes;              // numbers of the nodes here
+  std::vector<std::uint32_t> application_ranks;  // ascending
+};
+
+struct Placement {
+  std::vector<HostRanks> hosts;  // in the order of world ranks; hosts that only have spares come last
+  std::uint32_t application = 0;
+  std::uint32_t heads = 0;
+  std::uint32_t spares = 0;
+  std::uint32_t nodes = 0;
+  bool simulated = false;
+
+  [[nodiscard]] std::uint32_t world() const { return application + heads + spares; }
+  [[nodiscard]] std::uint32_t most_on_a_host() const;
+  // "4 application ranks + 4 heads on 4 nodes"
+  [[nodiscard]] std::string text() const;
+};
+
+// `spare_hosts`: where spare ranks go, evenly; the last host when there are none.
+[[nodiscard]] cairn::Result<Placement> place(std::uint32_t ranks, std::uint32_t spares, const cairn::Config& config,
+                                             const std::vector<std::string>& hosts,
+                                             const std::vector<std::string>& spare_hosts);
+
+}  // namespace ckpt_run

@@ -1,0 +1,57 @@
+// Processes that ckpt-run starts, and what they leave behind. Nothing here waits without a limit, and nothing is
+// signalled that ckpt-run has not started, directly or through others.
+//
+// One thread. Ckpt-run adopts what its children abandon (adopt_orphans), so that every process on this host that comes
+// from it can be found below it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace ckpt_run {
+
+// How a process ended: an exit code, or 128 + the number of the signal that killed it.
+struct Ending {
+  int code = 0;
+  std::string out;  // of run_for_output
+};
+
+struct StartOptions {
+  std::map<std::string, std::string> environment = {};  // on top of this process's own
+  bool silent = false;                                  // output goes nowhere
+  int output = -1;                                      // a descriptor for its stdout; −1: as this process's
+};
+
+// Starts a program, found by PATH, in a session of its own, so that a terminal's Ctrl-C does not reach it; its stdin is
+// empty. It gets SIGTERM when ckpt-run dies. An error when it cannot be executed.
+[[nodiscard]] cairn::Result<pid_t> start(const std::vector<std::string>& argv, const StartOptions& options = {});
+
+// The ending of a child, if it has ended; it is a zombie no more.
+[[nodiscard]] std::optional<int> reap(pid_t pid);
+
+// Its stdout, and how it ended; killed after `limit` (code 137).
+[[nodiscard]] cairn::Result<Ending> run_for_output(const std::vector<std::string>& argv,
+                                                   std::chrono::milliseconds limit);
+
+// Runs all, some at a time, silently; each is killed after `limit`. Exit codes, in order. `hurry` asks to end early:
+// what has no code then counts as killed.
+[[nodiscard]] std::vector<int> run_all(const std::vector<std::vector<std::string>>& commands,
+                                       std::chrono::milliseconds limit, const std::function<bool()>& hurry);
+
+void adopt_orphans();
+
+// All processes below this one that are not zombies.
+[[nodiscard]] std::vector<pid_t> descendants();
+
+// Value of a variable in a process's first environment; nothing when it cannot be read.
+[[nodiscard]] std::optional<std::string> variable_of(pid_t pid, const std::string& name);
+
+}  // namespace ckpt_run

@@ -1,0 +1,128 @@
+#include "restart_loop.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace ckpt_run {
+namespace {
+
+using Kind = cairn::CompletionMark::Kind;
+
+// A life may be struck while it restores; that so many in a row are is less likely than a cause of their own.
+constexpr std::uint32_t kMostBarren = 4;
+
+// Somebody may have killed a rank, or the kernel; any other end is the job's own.
+bool killed(int code) { return code == 128 + SIGKILL || code == 128 + SIGTERM; }
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string words_of(const LifeEnd& end) {
+  return end.mark.text.empty() ? end.how : fmt::format("{}: {}", end.how, end.mark.text);
+}
+
+}  // namespace
+
+Step RestartLoop::first() {
+  auto placed = place(options_.ranks, options_.spares, config_, hosts_, spare_hosts_);
+  if (!placed) return {placed.error().text(), {}, kUnusable};
+  placement_ = std::move(*placed);
+  return {placement_.text(), Life{placement_, {}}, kFinished};
+}
+
+Step RestartLoop::give_up(const std::string& why) const {
+  if (!opened_) return {fmt::format("gave up: {}", why), {}, kGaveUp};
+  const auto where = options_.config.empty() ? fmt::format("--local {} --global {} --job {}", config_.storage.local,
+                                                           config_.storage.global, config_.job.name)
+                                             : fmt::format("--config {}", options_.config);
+  return {
+      fmt::format("gave up: {}\nthe snapshots are kept: `ckpt-tool list {}` shows them; once the cause is mended, the "
+                  "same command goes on from the newest",
+                  why, where),
+      {},
+      kGaveUp};
+}
+
+// Whether another start would end as this life did.
+std::optional<std::string> RestartLoop::why_in_vain(const LifeEnd& end) {
+  if (!opened_ && !killed(end.code) && end.lost_hosts.empty())
+    return fmt::format("{}, and no Cairn session was opened; it would do the same again", end.how);
+  if (end.snapshots.value_or(true) || !end.lost_hosts.empty()) {
+    barren_ = 0;
+    last_failure_.clear();
+    return {};
+  }
+  if (end.mark.kind == Kind::failed && end.mark.text == last_failure_)
+    return fmt::format("it failed twice in the same way without a snapshot between: {}", end.mark.text);
+  last_failure_ = end.mark.text;
+  if (++barren_ < kMostBarren) return {};
+  return fmt::format("{} lives in a row ended without a snapshot, the last thus: {}", barren_, words_of(end));
+}
+
+// Gives the lost hosts' places to spare ones, so that all other ranks stay where their stores are.
+std::optional<std::string> RestartLoop::replace(const std::vector<std::string>& lost) {
+  std::erase_if(spare_hosts_, [&](const std::string& host) { return contains(lost, host); });
+  std::vector<std::string> homeless;
+  for (std::string& host : hosts_) {
+    if (!contains(lost, host)) continue;
+    if (spare_hosts_.empty()) {
+      homeless.push_back(host);
+      continue;
+    }
+    host = spare_hosts_.front();
+    spare_hosts_.erase(spare_hosts_.begin());
+  }
+  if (homeless.empty()) return {};
+  if (!options_.shrink_hosts || homeless.size() == hosts_.size()) {
+    return fmt::format(
+        "no answer from {}, and no spare host is left; name some (--spare-hosts), or allow fewer hosts "
+        "with more ranks each (--shrink-hosts)",
+        fmt::join(homeless, ", "));
+  }
+  std::erase_if(hosts_, [&](const std::string& host) { return contains(homeless, host); });
+  return {};
+}
+
+cairn::FailureTopology RestartLoop::topology_of(const std::vector<std::string>& lost) const {
+  cairn::FailureTopology failures;
+  for (const HostRanks& host : placement_.hosts) {
+    if (!contains(lost, host.host)) continue;
+    failures.lost_nodes.insert(failures.lost_nodes.end(), host.nodes.begin(), host.nodes.end());
+    failures.dead_ranks.insert(failures.dead_ranks.end(), host.application_ranks.begin(), host.application_ranks.end());
+  }
+  return failures;
+}
+
+Step RestartLoop::after(const LifeEnd& end) {
+  if (end.mark.kind == Kind::finished) {
+    if (restarts_ == 0 && end.code == 0) return {{}, {}, kFinished};
+    // After failures that the job has mended itself the code means nothing.
+    const auto more = end.code == 0 ? "" : fmt::format("; after that {}", end.how);
+    return {fmt::format("finished after {} restart{}{}", restarts_, restarts_ == 1 ? "" : "s", more), {}, kFinished};
+  }
+  if (end.mark.kind == Kind::stopped) return {"stopped as asked; the same command goes on from here", {}, kFinished};
+  if (end.interrupted)
+    return {"interrupted: the job is ended; the same command goes on from its newest snapshot", {}, kInterrupted};
+  opened_ |= end.opened.value_or(true);
+  if (end.mark.kind == Kind::error) return give_up(end.mark.text);
+  if (const auto why = why_in_vain(end)) return give_up(*why);
+  if (restarts_ >= options_.max_restarts)
+    return give_up(
+        fmt::format("{} after {} restart{} (--max-restarts)", words_of(end), restarts_, restarts_ == 1 ? "" : "s"));
+
+  auto failures = topology_of(end.lost_hosts);
+  if (const auto why = replace(end.lost_hosts)) return give_up(*why);
+  auto placed = place(options_.ranks, options_.spares, config_, hosts_, spare_hosts_);
+  if (!placed) return give_up(placed.error().text());
+  placement_ = std::move(*placed);
+  ++restarts_;
+  const auto lost = end.lost_hosts.empty() ? "" : fmt::format("; lost: {}", fmt::join(end.lost_hosts, ", "));
+  return {fmt::format("{}{}; restart {}: {}", words_of(end), lost, restarts_, placement_.text()),
+          Life{placement_, std::move(failures)}, kFinished};
+}
+
+}  // namespace ckpt_run

@@ -1,0 +1,75 @@
+// Decides after each life of a job whether there is to be another, on which hosts, and what it is told. It starts
+// nothing and asks nobody: what happened is told to it, which is how it is tested.
+//
+//   a life ended ─▶ finished or stopped?                      done
+//                   an error that a restart cannot mend?      give up, with its words
+//                   never came to open its session?           give up: it would do the same again
+//                   no snapshot, again and again?             give up
+//                   too many restarts?                        give up
+//                   hosts lost? spare ones take their place; or fewer hosts, if allowed; or give up
+//                   start again, and tell which nodes are lost
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cairn/failure_topology.hpp>
+
+#include "exit_code.hpp"
+#include "options.hpp"
+#include "placement.hpp"
+#include "session/config.hpp"
+#include "session/handover.hpp"
+
+namespace ckpt_run {
+
+struct Life {
+  Placement placement;
+  cairn::FailureTopology failures;  // of the life before
+};
+
+struct LifeEnd {
+  cairn::CompletionMark mark;
+  int code = 0;                   // the launcher's; 128 + a signal's number if one ended it or a rank
+  std::string how;                // "mpirun ended with code 137"
+  bool interrupted = false;       // by the user
+  std::optional<bool> opened;     // a session was opened; none: not known
+  std::optional<bool> snapshots;  // a snapshot was sealed; none: not known
+  std::vector<std::string> lost_hosts;
+};
+
+// What is to be done: say `text`, then start `life`, or end with `code`.
+struct Step {
+  std::string text;
+  std::optional<Life> life;
+  ExitCode code = kGaveUp;
+};
+
+class RestartLoop {
+ public:
+  RestartLoop(const Options& options, const cairn::Config& config, std::vector<std::string> hosts)
+      : options_(options), config_(config), hosts_(std::move(hosts)), spare_hosts_(options.spare_hosts) {}
+
+  [[nodiscard]] Step first();
+  [[nodiscard]] Step after(const LifeEnd& end);
+
+ private:
+  [[nodiscard]] Step give_up(const std::string& why) const;
+  [[nodiscard]] std::optional<std::string> why_in_vain(const LifeEnd& end);
+  [[nodiscard]] std::optional<std::string> replace(const std::vector<std::string>& lost);
+  [[nodiscard]] cairn::FailureTopology topology_of(const std::vector<std::string>& lost) const;
+
+  const Options& options_;
+  const cairn::Config& config_;
+  std::vector<std::string> hosts_;
+  std::vector<std::string> spare_hosts_;
+  Placement placement_;  // of the life under way
+  std::uint32_t restarts_ = 0;
+  std::uint32_t barren_ = 0;  // lives in a row that took no snapshot and lost no host
+  bool opened_ = false;       // a life of this job came to open its session
+  std::string last_failure_;  // words of the last life, if it took no snapshot
+};
+
+}  // namespace ckpt_run

@@ -1,0 +1,275 @@
+#include "supervisor.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <thread>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "process.hpp"
+
+namespace ckpt_run {
+namespace {
+
+using cairn::fail;
+using cairn::Result;
+using Clock = std::chrono::steady_clock;
+using Kind = cairn::CompletionMark::Kind;
+
+constexpr std::chrono::milliseconds kTick{100};
+constexpr std::chrono::seconds kLook{2};         // between looks at the mark and the ranks
+constexpr std::chrono::seconds kYouth{20};       // of a life: looks are more frequent, until segments are known
+constexpr std::chrono::seconds kLastBreath{5};   // of a launcher without ranks
+constexpr std::chrono::seconds kQuestion{60};    // between questions to other hosts whether they have ranks
+constexpr std::chrono::seconds kSweepLimit{10};  // for what was killed to be gone
+
+// CAIRN_… variables of this process, which override the configuration in every rank.
+std::map<std::string, std::string> cairn_variables() {
+  std::map<std::string, std::string> found;
+  for (char** entry = ::environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (text.starts_with("CAIRN_") && equals != std::string_view::npos)
+      found.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return found;
+}
+
+// A rank, and not a launcher's daemon, which may have the same environment.
+bool is_rank(pid_t pid) {
+  return std::ranges::any_of(std::initializer_list<const char*>{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"},
+                             [&](const char* name) { return variable_of(pid, name).has_value(); });
+}
+
+// Keys of the segments that a process has mapped, or, with Open MPI 4, will map.
+SegmentKeys keys_of(pid_t pid) {
+  SegmentKeys keys;
+  if (const auto job = variable_of(pid, "OMPI_MCA_ess_base_jobid")) {
+    std::uint32_t number = 0;
+    std::from_chars(job->data(), job->data() + job->size(), number);
+    if (number != 0) keys.insert(fmt::format("{}.{:x}", ::geteuid(), number));
+  }
+  constexpr std::string_view kMemory = "/dev/shm/";
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  for (std::string line; std::getline(maps, line);) {
+    const auto at = line.find(kMemory);
+    if (at == std::string::npos) continue;
+    if (auto key = segment_key(line.substr(at + kMemory.size())); !key.empty()) keys.insert(std::move(key));
+  }
+  return keys;
+}
+
+void remove_segments(const SegmentKeys& keys) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it("/dev/shm", error), end; !error && it != end; it.increment(error)) {
+    std::error_code gone;
+    if (keys.contains(segment_key(it->path().filename().string()))) std::filesystem::remove(it->path(), gone);
+  }
+}
+
+void signal_all(const std::vector<pid_t>& pids, int number) {
+  for (const pid_t pid : pids) (void)::kill(pid, number);
+}
+
+}  // namespace
+
+struct Supervisor::Watch {
+  Clock::time_point start = Clock::now();
+  Clock::time_point next_look = Clock::now();
+  Clock::time_point next_question = Clock::now();
+  bool had_ranks = false;
+  std::optional<Clock::time_point> finished_at;
+  std::optional<Clock::time_point> alone_since;  // no rank is left since then
+};
+
+Supervisor::Supervisor(const Options& options, const cairn::Config& config, const Facts& facts, bool mends_itself,
+                       JobFiles& files, Signals& signals, std::string name)
+    : options_(options),
+      config_(config),
+      facts_(facts),
+      mends_itself_(mends_itself),
+      files_(files),
+      signals_(signals),
+      name_(std::move(name)),
+      agent_(choose_agent(options, facts)) {}
+
+Result<pid_t> Supervisor::launch(const Life& life) {
+  if (auto status = files_.clear_mark(); !status) return fail(status.error());
+  auto environment = cairn_variables();
+  environment[cairn::kJobVariable] = name_;
+  environment[cairn::kMarkVariable] = files_.mark_path();
+  environment[cairn::kDeadRanksVariable] = cairn::numbers_text(life.failures.dead_ranks);
+  environment[cairn::kLostNodesVariable] = cairn::numbers_text(life.failures.lost_nodes);
+  if (options_.spares > 0) environment["CAIRN_RECOVERY_SPARES"] = std::to_string(options_.spares);
+  auto command = launch_command(options_, config_, facts_, life.placement, environment);
+  if (!command.host_list.empty()) {
+    auto path = files_.write_hosts(command.host_list);
+    if (!path) return fail(path.error());
+    command.environment["SLURM_HOSTFILE"] = *path;
+  }
+  return start(command.argv, {.environment = command.environment});
+}
+
+Result<LifeEnd> Supervisor::run(const Life& life) {
+  placement_ = life.placement;
+  segments_.clear();
+  const auto before = files_.newest_life();
+  const auto launcher = launch(life);
+  if (!launcher) return fail(launcher.error());
+  LifeEnd result;
+  result.code = watch(*launcher);
+  sweep(*launcher);
+  result.how =
+      fmt::format("{} ended with code {}", std::filesystem::path(options_.launcher).filename().string(), result.code);
+  result.mark = files_.mark();
+  result.interrupted = signals_.interrupted();
+  if (result.mark.kind == Kind::finished || result.interrupted) return result;
+  const auto after = files_.newest_life();
+  if (before && after) {
+    result.opened = *after && (!*before || (*before)->incarnation < (*after)->incarnation);
+    result.snapshots = *result.opened && (*after)->snapshots;
+  }
+  result.lost_hosts = hosts_without_answer();
+  result.interrupted = signals_.interrupted();
+  return result;
+}
+
+// To the launcher's end, its own or not; its code.
+int Supervisor::watch(pid_t launcher) {
+  Watch watch;
+  while (true) {
+    const auto event = signals_.wait(kTick);
+    if (const auto code = reap(launcher)) return *code;
+    if (event == Signals::Event::interrupt) return end(launcher);
+    // Launchers hand it to all ranks.
+    if (event == Signals::Event::warning) (void)::kill(launcher, SIGUSR1);
+    const auto now = Clock::now();
+    if (now < watch.next_look) continue;
+    learn_segments();
+    // Often while segments are not known, which a job that dies young would leave behind.
+    watch.next_look =
+        now + (segments_.empty() && now - watch.start < kYouth ? std::chrono::milliseconds(kTick) : kLook);
+    if (over_in_vain(watch)) return end(launcher);
+  }
+}
+
+// Whether the launcher will not end by itself, or takes too long for it. Open MPI 4 is left hanging without ranks when
+// one was killed while it started; Open MPI 5 stays, or ranks stay in MPI_Finalize, where failures were mended on the
+// way.
+bool Supervisor::over_in_vain(Watch& watch) {
+  const auto now = Clock::now();
+  const auto kind = files_.mark().kind;
+  if (kind != Kind::finished && kind != Kind::stopped)
+    watch.finished_at.reset();
+  else if (!watch.finished_at)
+    watch.finished_at = now;
+  if (mends_itself_ && watch.finished_at && now - *watch.finished_at > options_.linger) return true;
+
+  if (ranks_are_left(watch)) {
+    watch.alone_since.reset();
+    return false;
+  }
+  if (!watch.had_ranks) return now - watch.start > options_.start_limit;
+  if (!watch.alone_since) watch.alone_since = now;
+  return now - *watch.alone_since > kLastBreath;
+}
+
+bool Supervisor::ranks_are_left(Watch& watch) {
+  bool found = std::ranges::any_of(descendants(), is_rank);
+  const auto hosts = remote_hosts();
+  if (!found && !hosts.empty()) {
+    if (Clock::now() < watch.next_question) return watch.had_ranks;
+    watch.next_question = Clock::now() + kQuestion;
+    found = std::ranges::any_of(ask_hosts(hosts, find_ranks_command(name_)), [](int code) { return code == 0; });
+  }
+  watch.had_ranks |= found;
+  return found;
+}
+
+// Ends the launcher, with all that it has started here, and says how it ended. A second interrupt makes it short.
+int Supervisor::end(pid_t launcher) {
+  (void)::kill(launcher, SIGTERM);
+  const auto deadline = Clock::now() + options_.grace;
+  while (Clock::now() < deadline) {
+    const auto event = signals_.wait(kTick);
+    if (const auto code = reap(launcher)) return *code;
+    if (event == Signals::Event::interrupt) break;
+  }
+  learn_segments();
+  signal_all(descendants(), SIGKILL);
+  const auto gone_by = Clock::now() + kSweepLimit;
+  while (Clock::now() < gone_by) {
+    if (const auto code = reap(launcher)) return *code;
+    std::this_thread::sleep_for(kTick);
+  }
+  return 128 + SIGKILL;
+}
+
+// What a life leaves behind must not disturb the next: ranks that hold stores, and shared memory.
+void Supervisor::sweep(pid_t launcher) {
+  const auto deadline = Clock::now() + kSweepLimit;
+  auto left = descendants();
+  while (!left.empty() && Clock::now() < deadline) {
+    for (const pid_t pid : left) segments_.merge(keys_of(pid));
+    signal_all(left, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (const pid_t pid : left) (void)reap(pid);
+    left = descendants();
+  }
+  remove_segments(segments_);
+  const auto hosts = remote_hosts();
+  if (!hosts.empty()) (void)ask_hosts(hosts, clean_command(name_, segments_));
+  // Open MPI 4 clears its session directory itself, unless it was killed.
+  const char* const temporary = std::getenv("TMPDIR");
+  std::error_code ignored;
+  std::filesystem::remove_all(fmt::format("{}/ompi.{}.{}/pid.{}", temporary == nullptr ? "/tmp" : temporary,
+                                          facts_.host, ::geteuid(), launcher),
+                              ignored);
+}
+
+void Supervisor::learn_segments() {
+  for (const pid_t pid : descendants()) {
+    if (is_rank(pid)) segments_.merge(keys_of(pid));
+  }
+}
+
+std::vector<std::string> Supervisor::remote_hosts() const {
+  std::vector<std::string> hosts;
+  for (const HostRanks& host : placement_.hosts) {
+    if (!same_host(host.host, facts_.host) && host.host != "localhost") hosts.push_back(host.host);
+  }
+  return hosts;
+}
+
+// Where no other host answers at all, the agent is wrong rather than every host lost: then none is.
+std::vector<std::string> Supervisor::hosts_without_answer() {
+  const auto hosts = remote_hosts();
+  const auto codes = ask_hosts(hosts, answer_command());
+  std::vector<std::string> lost;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (codes[i] != 0) lost.push_back(hosts[i]);
+  }
+  if (signals_.interrupted()) return {};
+  if (lost.size() == hosts.size() && hosts.size() > 1) {
+    fmt::print(stderr, "ckpt-run: no host answers to `{} {} {}`; going on with all of them\n",
+               fmt::join(agent_.argv, " "), hosts[0], answer_command());
+    return {};
+  }
+  return lost;
+}
+
+std::vector<int> Supervisor::ask_hosts(const std::vector<std::string>& hosts, const std::string& command) {
+  std::vector<std::vector<std::string>> commands;
+  for (const std::string& host : hosts) commands.push_back(on_host(agent_, host, command));
+  return run_all(commands, options_.agent_limit, [this] { return signals_.interrupted(); });
+}
+
+}  // namespace ckpt_run

@@ -1,0 +1,57 @@
+// Runs one life of the job: starts the launcher, watches it to its end, ends it when it is asked to or when it does not
+// end by itself, and removes what is left of it on every host: processes, and Open MPI's shared memory.
+//
+// One thread; a child of ckpt-run that is not one of a Supervisor must not be waited for meanwhile.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent.hpp"
+#include "command.hpp"
+#include "job_files.hpp"
+#include "restart_loop.hpp"
+#include "signals.hpp"
+
+namespace ckpt_run {
+
+class Supervisor {
+ public:
+  // `name`: of this run of ckpt-run, unlike any other's. What is referred to must outlive it.
+  Supervisor(const Options& options, const cairn::Config& config, const Facts& facts, bool mends_itself,
+             JobFiles& files, Signals& signals, std::string name);
+
+  // An error when the launcher cannot be started at all.
+  [[nodiscard]] cairn::Result<LifeEnd> run(const Life& life);
+
+ private:
+  struct Watch;  // of a launcher under way
+  [[nodiscard]] cairn::Result<pid_t> launch(const Life& life);
+  [[nodiscard]] int watch(pid_t launcher);
+  [[nodiscard]] bool over_in_vain(Watch& watch);
+  [[nodiscard]] bool ranks_are_left(Watch& watch);
+  [[nodiscard]] int end(pid_t launcher);
+  void sweep(pid_t launcher);
+  void learn_segments();
+  [[nodiscard]] std::vector<std::string> remote_hosts() const;
+  [[nodiscard]] std::vector<std::string> hosts_without_answer();
+  [[nodiscard]] std::vector<int> ask_hosts(const std::vector<std::string>& hosts, const std::string& command);
+
+  const Options& options_;
+  const cairn::Config& config_;
+  const Facts& facts_;
+  bool mends_itself_;
+  JobFiles& files_;
+  Signals& signals_;
+  std::string name_;
+  Agent agent_;
+  Placement placement_;  // of the life under way
+  SegmentKeys segments_;
+};
+
+}  // namespace ckpt_run

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/duration_text.hpp"
 #include "base/ids.hpp"
 
 namespace ckpt_tool {
@@ -14,8 +15,7 @@ namespace ckpt_tool {
 [[nodiscard]] std::string size_text(std::uint64_t bytes);
 // "42 s", "3 min", "5 h", "2 d"
 [[nodiscard]] std::string age_text(double seconds);
-// "3.14 us", "500 ms", "12.3 min", "never": three digits.
-[[nodiscard]] std::string duration_text(double seconds);
+using cairn::duration_text;
 // "5.2 %" of 0.052: two digits at least.
 [[nodiscard]] std::string percent_text(double share);
 // "rank 3", "ranks 0-7, 9"; "" of none.

@@ -1,0 +1,11 @@
+// How a time that was measured or computed looks to a person. Pure.
+#pragma once
+
+#include <string>
+
+namespace cairn {
+
+// "3.14 us", "500 ms", "12.3 min", "never": three digits.
+[[nodiscard]] std::string duration_text(double seconds);
+
+}  // namespace cairn

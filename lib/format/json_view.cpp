@@ -69,6 +69,15 @@ std::uint32_t JsonView::below(std::size_t limit) const {
   return index;
 }
 
+double JsonView::real() const {
+  if (value_ == nullptr) return 0;
+  if (!value_->is_number() || value_->get<double>() < 0) {
+    complain("should be a number of 0 or more");
+    return 0;
+  }
+  return value_->get<double>();
+}
+
 bool JsonView::boolean() const {
   if (value_ == nullptr) return false;
   if (!value_->is_boolean()) {

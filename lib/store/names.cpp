@@ -118,6 +118,8 @@ std::optional<RunRecordName> parse_run_record(std::string_view name) {
   return record;
 }
 
+FileName costs() { return FileName{"costs.json"}; }
+
 std::string owner_rank(Rank rank) { return fmt::format("rank{:06}", rank.value); }
 std::string owner_head() { return "head"; }
 

@@ -8,6 +8,7 @@
 //     manifest.json                           renamed into place last
 //   v00000042-<run id>.partial/               global store only: being written
 //   run-00000003-<run id>.json                global store only: one an incarnation
+//   costs.json                              global store only: what the job has measured of itself
 #pragma once
 
 #include <optional>
@@ -61,6 +62,8 @@ struct RunRecordName {
   RunId run;
 };
 [[nodiscard]] std::optional<RunRecordName> parse_run_record(std::string_view name);
+
+[[nodiscard]] FileName costs();
 
 // Who a retired file belongs to: a rank gets its own warm files back.
 [[nodiscard]] std::string owner_rank(Rank rank);

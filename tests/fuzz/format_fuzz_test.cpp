@@ -180,6 +180,10 @@ TEST(FormatFuzz, a_damaged_run_record_is_refused_or_a_whole_one) {
   fuzz_text(to_json(test::sample_run_record()), parse_run_record);
 }
 
+TEST(FormatFuzz, a_damaged_file_of_costs_is_refused_or_a_whole_one) {
+  fuzz_text(to_json(test::sample_measured()), parse_measured);
+}
+
 TEST(FormatFuzz, deeply_nested_text_is_refused) {
   EXPECT_FALSE(parse_node_manifest(std::string(200'000, '[')));
   EXPECT_FALSE(parse_run_record(std::string(100'000, '[') + std::string(100'000, ']')));

@@ -81,12 +81,14 @@ TEST(Golden, manifests_are_written_as_format_1_says) {
   expect_golden("node-manifest-1.json", to_json(test::sample_node_manifest()));
   expect_golden("global-manifest-1.json", to_json(test::sample_global_manifest()));
   expect_golden("run-record-1.json", to_json(test::sample_run_record()));
+  expect_golden("costs-1.json", to_json(test::sample_measured()));
 }
 
 TEST(Golden, manifests_of_format_1_are_read) {
   EXPECT_EQ(parse_node_manifest(golden("node-manifest-1.json")).value(), test::sample_node_manifest());
   EXPECT_EQ(parse_global_manifest(golden("global-manifest-1.json")).value(), test::sample_global_manifest());
   EXPECT_EQ(parse_run_record(golden("run-record-1.json")).value(), test::sample_run_record());
+  EXPECT_EQ(parse_measured(golden("costs-1.json")).value(), test::sample_measured());
 }
 
 }  // namespace

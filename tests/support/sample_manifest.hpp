@@ -2,6 +2,7 @@
 #pragma once
 
 #include "format/manifest.hpp"
+#include "format/measured.hpp"
 #include "format/parity_file.hpp"
 
 namespace cairn::test {
@@ -48,6 +49,12 @@ inline GlobalManifest sample_global_manifest() {
 
 inline RunRecord sample_run_record() {
   return {{4}, {0xfedcba9876543210ULL}, RunRecord::Parent::snapshot, kManifestIdentity, true, false};
+}
+
+// L3 has not been measured yet, and no restore has needed L4.
+inline Measured sample_measured() {
+  return {
+      {{{0.025, 0.5, 43200, 6}, {0.1, 1.25, 259200, 1}, {0, 0, 864000, 0}, {12, 0, 5184000, 0}}}, 302400.5, {7}, false};
 }
 
 }  // namespace cairn::test

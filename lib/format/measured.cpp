@@ -1,0 +1,56 @@
+#include "format/measured.hpp"
+
+#include "format/layout_json.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::uint64_t kFormat = 1;
+constexpr std::string_view kKind = "measured costs";
+constexpr int kIndent = 1;
+
+void put_known(Json& json, const char* key, double seconds) {
+  if (seconds > 0) json[key] = seconds;
+}
+
+double seconds_of(const JsonView& level, const char* key) { return level.has(key) ? level[key].real() : 0; }
+
+}  // namespace
+
+std::string to_json(const Measured& measured) {
+  Json json{{"kind", kKind}, {"format", kFormat}};
+  json["incarnation"] = measured.life.value;
+  json["ended"] = measured.ended;
+  json["observed"] = measured.observed;
+  json["levels"] = Json::array();
+  for (std::size_t i = 0; i < measured.levels.size(); ++i) {
+    const MeasuredLevel& level = measured.levels[i];
+    Json entry{{"level", i + 1}};
+    put_known(entry, "cost", level.cost);
+    put_known(entry, "recovery", level.recovery);
+    put_known(entry, "mtbf", level.mtbf);
+    entry["failures"] = level.failures;
+    json["levels"].push_back(std::move(entry));
+  }
+  return json.dump(kIndent) + "\n";
+}
+
+Result<Measured> parse_measured(const std::string& text) {
+  return read_json<Measured>(text, kKind, kFormat, [](const JsonView& root) {
+    Measured measured;
+    measured.life = {root["incarnation"].number32()};
+    measured.ended = root["ended"].boolean();
+    measured.observed = root["observed"].real();
+    const JsonView levels = root["levels"];
+    levels.expect_size(measured.levels.size());
+    for (std::size_t i = 0; i < measured.levels.size() && root.good(); ++i) {
+      const JsonView from = levels.at(i);
+      if (from["level"].number() != i + 1) from["level"].complain("is out of order, should be 1 to 4");
+      measured.levels[i] = {seconds_of(from, "cost"), seconds_of(from, "recovery"), seconds_of(from, "mtbf"),
+                            from["failures"].number()};
+    }
+    return measured;
+  });
+}
+
+}  // namespace cairn

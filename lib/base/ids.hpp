@@ -43,6 +43,7 @@ class LevelSet {
   }
   [[nodiscard]] constexpr bool has(LevelId level) const { return (bits_ & bit(level)) != 0; }
   constexpr void add(LevelId level) { bits_ |= bit(level); }
+  constexpr void add(LevelSet levels) { bits_ |= levels.bits_; }
   constexpr void remove(LevelId level) { bits_ &= static_cast<std::uint8_t>(~bit(level)); }
   [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
   [[nodiscard]] constexpr std::uint8_t bits() const { return bits_; }

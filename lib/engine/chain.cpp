@@ -16,6 +16,7 @@ Buffer encode(const Chain& chain) {
   out.put(chain.finished);
   out.put(chain.has_snapshots);
   out.put(chain.highest_version.value);
+  out.put_text(chain.measured ? to_json(*chain.measured) : std::string());
   for (const Identity& snapshot : chain.global) {
     out.put(snapshot.incarnation.value);
     out.put(snapshot.version.value);
@@ -32,6 +33,7 @@ Chain decode_chain(Bytes bytes) {
   chain.finished = in.get<bool>();
   chain.has_snapshots = in.get<bool>();
   chain.highest_version.value = in.get<std::uint32_t>();
+  if (auto measured = parse_measured(in.get_text())) chain.measured = *measured;
   while (in.good() && in.remaining() > 0) {
     Identity& snapshot = chain.global.emplace_back();
     snapshot.incarnation.value = in.get<std::uint32_t>();
@@ -62,6 +64,17 @@ Result<Identity> identity_of(const Store& global, const names::SnapshotDir& dir,
   return manifest->identity;
 }
 
+// Not there, or of no use: the job measures again.
+std::optional<Measured> read_measured(const Store& global, const Log& log) {
+  const FileName name = names::costs();
+  auto text = read_text(global, name);
+  if (!text) return {};
+  auto measured = parse_measured(*text);
+  if (measured) return *measured;
+  log.warning("{}: {}: {}", global.where(), name.path, measured.error().text());
+  return {};
+}
+
 }  // namespace
 
 Result<Chain> read_chain(const Store& global, const Log& log) {
@@ -70,6 +83,7 @@ Result<Chain> read_chain(const Store& global, const Log& log) {
   Chain chain;
   std::vector<RunRecord> records;
   std::map<RunId, Incarnation> lives;
+  chain.measured = read_measured(global, log);
   for (const Entry& entry : *entries) {
     const auto name = names::parse_run_record(entry.name);
     if (!name) continue;

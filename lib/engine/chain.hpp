@@ -2,6 +2,7 @@
 // a restart may look back to, and whether there is anything to lose.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "base/error.hpp"
@@ -9,6 +10,7 @@
 #include "base/log.hpp"
 #include "comm/comm.hpp"
 #include "format/manifest.hpp"
+#include "format/measured.hpp"
 #include "store/store.hpp"
 
 namespace cairn {
@@ -20,6 +22,7 @@ struct Chain {
   bool has_snapshots = false;    // a life since the newest fresh start took some
   std::vector<Identity> global;  // complete snapshots in the global store
   Version highest_version;
+  std::optional<Measured> measured;  // by earlier lives
 };
 
 // Reads the records and the directory of the global store. A record that cannot be read is logged. Local.

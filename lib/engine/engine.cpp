@@ -3,6 +3,8 @@
 #include <chrono>
 
 #include "base/background.hpp"
+#include "level/global_level.hpp"
+#include "store/names.hpp"
 
 namespace cairn {
 namespace {
@@ -93,7 +95,17 @@ void Engine::handle(Rank from, ToHead message) {
     finalize_requests_.insert(from);
     keep_going_ |= finalize->keep_going;
     abandoned_ |= finalize->abandoned;
+  } else if (auto* measured = std::get_if<Measured>(&message)) {
+    keep(*measured);
   }
+}
+
+// Best effort: a job that loses this measures again.
+void Engine::keep(const Measured& measured) {
+  measured_ = measured;
+  Status status = check_not_taken_over(*node_.global, node_.incarnation, node_.run);
+  if (status) status = write_text(*node_.global, names::costs(), to_json(measured));
+  if (!status) node_.log.warning("{}", status.error().in("what snapshots cost was not kept").text());
 }
 
 void Engine::tell(Rank rank, const ToRank& message) {

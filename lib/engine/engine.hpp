@@ -21,6 +21,7 @@
 
 #include <cairn/failure_topology.hpp>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/trace.hpp"
@@ -58,6 +59,7 @@ struct EngineSetup {
   FailureTopology failures;
   Log log;
   Trace trace;
+  Clock clock;
 };
 
 class Engine {
@@ -113,6 +115,7 @@ class Engine {
   // engine.cpp: messages
   [[nodiscard]] Result<bool> receive();
   void handle(Rank from, ToHead message);
+  void keep(const Measured& measured);
   void tell(Rank rank, const ToRank& message);
   void tell_all(const ToRank& message);
 
@@ -166,6 +169,7 @@ class Engine {
   StoreContents contents_;
   Chain chain_;
   RunRecord record_;
+  std::optional<Measured> measured_;  // in this life, on the head that was told
   Version last_version_;
 
   std::map<Version, Sealing> sealing_;

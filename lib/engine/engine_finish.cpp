@@ -14,6 +14,10 @@ Result<bool> Engine::finish() {
   Status status;
   if (wishes[1] == 0) status = end_chain(wishes[0] != 0);
   if (!status && status.error().code == Code::communication) return fail(status.error());
+  if (wishes[1] == 0 && measured_) {
+    measured_->ended = true;
+    keep(*measured_);
+  }
   Finalized finalized;
   if (!status) finalized.error = status.error();
   tell_all(finalized);

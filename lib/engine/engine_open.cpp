@@ -54,6 +54,7 @@ Result<std::unique_ptr<Engine>> Engine::open(EngineSetup setup) {
   opened.last_version = engine->last_version_;
   opened.usable = engine->usable_;
   opened.slots = slots_needed(engine->setup_.options.keep, engine->usable_);
+  opened.measured = engine->chain_.measured;
   if (!status) opened.error = status.error();
   engine->tell_all(opened);
   if (!status) return fail(status.error());

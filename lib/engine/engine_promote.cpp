@@ -33,6 +33,7 @@ Result<bool> Engine::promote_next() {
 Status Engine::promote(Known& known, LevelId level) {
   const auto span = node_.trace.span(kPromote[static_cast<std::size_t>(level) - 1],
                                      known.manifest.identity.version.value, node_.own_bytes(known.manifest));
+  const auto start = setup_.clock();
   known.due.remove(level);
   const Version version = known.manifest.identity.version;
   const std::uint64_t turn = known.turn && level == LevelId::partner ? *known.turn : turns_[level]++;
@@ -46,7 +47,8 @@ Status Engine::promote(Known& known, LevelId level) {
   if (status) {
     known.complete.add(level);
     if (leads()) node_.log.debug("{} is safe at L{}", node_.name_of(known.manifest.identity), static_cast<int>(level));
-    tell_all(Reached{version, level});
+    // What is rebuilt may be there already but for a part: how long that takes says nothing of the next time.
+    tell_all(Reached{version, level, known.rebuilt.has(level) ? std::chrono::microseconds{0} : setup_.clock() - start});
     retire_old();
     return {};
   }

@@ -5,6 +5,11 @@
 namespace cairn {
 namespace {
 
+void fields(auto& io, Measured& m) {
+  for (MeasuredLevel& level : m.levels) io(level.cost), io(level.recovery), io(level.mtbf), io(level.failures);
+  io(m.observed), io(m.life), io(m.ended);
+}
+
 // Writes fields; Get reads them back in the same order.
 class Put {
  public:
@@ -15,6 +20,7 @@ class Put {
   void operator()(Id<Tag, Number>& id) {
     out_.put(id.value);
   }
+  void operator()(std::chrono::microseconds& time) { out_.put(std::int64_t{time.count()}); }
   void operator()(LevelSet& levels) { out_.put(levels.bits()); }
   void operator()(std::string& text) { out_.put_text(text); }
   template <class T>
@@ -32,10 +38,12 @@ class Put {
     (*this)(error.message);
     (*this)(error.hint);
   }
-  void operator()(std::optional<Error>& error) {
-    out_.put(static_cast<std::uint8_t>(error.has_value()));
-    if (error) (*this)(*error);
+  template <class T>
+  void operator()(std::optional<T>& value) {
+    out_.put(static_cast<std::uint8_t>(value.has_value()));
+    if (value) (*this)(*value);
   }
+  void operator()(Measured& measured) { fields(*this, measured); }
   [[nodiscard]] Buffer take() { return out_.take(); }
 
  private:
@@ -53,6 +61,7 @@ class Get {
   void operator()(Id<Tag, Number>& id) {
     id.value = in_.get<Number>();
   }
+  void operator()(std::chrono::microseconds& time) { time = std::chrono::microseconds(in_.get<std::int64_t>()); }
   void operator()(LevelSet& levels) { levels = LevelSet::of_bits(in_.get<std::uint8_t>()); }
   void operator()(std::string& text) { text = in_.get_text(); }
   template <class T>
@@ -70,9 +79,11 @@ class Get {
     (*this)(error.message);
     (*this)(error.hint);
   }
-  void operator()(std::optional<Error>& error) {
-    if (in_.get<std::uint8_t>() != 0) (*this)(error.emplace());
+  template <class T>
+  void operator()(std::optional<T>& value) {
+    if (in_.get<std::uint8_t>() != 0) (*this)(value.emplace());
   }
+  void operator()(Measured& measured) { fields(*this, measured); }
   [[nodiscard]] bool whole() const { return in_.good() && in_.remaining() == 0; }
 
  private:
@@ -85,9 +96,9 @@ void fields(auto& /*io*/, RestoreRequest& /*m*/) {}
 void fields(auto& io, RestoreResult& m) { io(m.error); }
 void fields(auto& io, FinalizeRequest& m) { io(m.keep_going), io(m.abandoned); }
 void fields(auto& io, Opened& m) {
-  io(m.incarnation), io(m.run), io(m.last_version), io(m.usable), io(m.slots), io(m.error);
+  io(m.incarnation), io(m.run), io(m.last_version), io(m.usable), io(m.slots), io(m.measured), io(m.error);
 }
-void fields(auto& io, Reached& m) { io(m.version), io(m.level); }
+void fields(auto& io, Reached& m) { io(m.version), io(m.level), io(m.took); }
 void fields(auto& io, Failed& m) { io(m.version), io(m.levels), io(m.error); }
 void fields(auto& io, Retired& m) { io(m.version); }
 void fields(auto& io, Offer& m) {

@@ -2,6 +2,7 @@
 // type byte and its fields. Encoding and decoding are one description per message. Pure.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "comm/comm.hpp"
+#include "format/measured.hpp"
 
 namespace cairn {
 
@@ -37,7 +39,8 @@ struct FinalizeRequest {
   bool keep_going = false;  // the job will go on later, whatever at_end says
   bool abandoned = false;   // the session was dropped: leave everything as it is
 };
-using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest>;
+// `Measured` is what the job knows of itself by now, to be kept.
+using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, Measured>;
 
 // From a head to its ranks.
 struct Opened {
@@ -45,12 +48,14 @@ struct Opened {
   RunId run;
   Version last_version;  // the highest seen; the next snapshot is one more
   LevelSet usable;
-  std::uint32_t slots = 0;  // snapshots of one rank that may be in its store at once
+  std::uint32_t slots = 0;           // snapshots of one rank that may be in its store at once
+  std::optional<Measured> measured;  // by earlier lives
   std::optional<Error> error;
 };
 struct Reached {  // a version is safe at a level
   Version version;
   LevelId level = LevelId::local;
+  std::chrono::microseconds took{0};  // that the head worked on raising it there; 0: not known
 };
 struct Failed {  // a version will not be safe at these levels
   Version version;

@@ -70,7 +70,7 @@ std::unique_ptr<Session> Session::open(MPI_Comm world, const std::string& config
       threads_may_communicate(),
       told ? failures : launcher.failures,
       [start] {
-        return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+        return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
       },
       [launcher](const CompletionMark& mark) { launcher.leave(mark); }};
   auto opened = SessionImpl::open(environment);

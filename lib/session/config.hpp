@@ -41,7 +41,7 @@ struct Config {
                             {Interval::Kind::calls, 4, {}},
                             {Interval::Kind::calls, 8, {}},
                             {Interval::Kind::time, 0, std::chrono::minutes(30)}};
-    LevelSet insisted;  // set by the user, not left at the default
+    LevelSet insisted;  // set by the user, neither left at the default nor to Cairn (auto)
     [[nodiscard]] const Interval& of(LevelId level) const { return at[static_cast<int>(level) - 1]; }
     [[nodiscard]] LevelSet wanted() const;
   } levels;
@@ -74,7 +74,8 @@ struct Config {
     enum class Mode { restart, respawn, spares } mode = Mode::restart;
   } recovery;
   struct Failures {
-    std::vector<std::chrono::milliseconds> mtbf;
+    std::vector<std::chrono::milliseconds> mtbf{std::chrono::hours(12), std::chrono::hours(72), std::chrono::hours(240),
+                                                std::chrono::hours(1440)};  // of L1 … L4
   } failures;
   struct LogSection {
     LogLevel level = LogLevel::info;

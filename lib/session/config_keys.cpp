@@ -16,8 +16,12 @@ using Text = std::string_view;
 constexpr std::uint32_t kMostKept = 1000;
 
 Mistake set_level(Config& config, LevelId level, Text value) {
+  Interval& interval = config.levels.at[static_cast<int>(level) - 1];
+  auto mistake = values::interval(value, interval);
   config.levels.insisted.add(level);
-  return values::interval(value, config.levels.at[static_cast<int>(level) - 1]);
+  // Whether it can be carried is a part of what is left to Cairn.
+  if (interval.kind == Interval::Kind::automatic) config.levels.insisted.remove(level);
+  return mistake;
 }
 
 Mistake set_head_mode(Config& config, Text value) {

@@ -75,7 +75,7 @@ Mistake interval(std::string_view text, Interval& out) {
   if (text == "off") return {};
   if (text == "auto") {
     out.kind = Kind::automatic;
-    return "auto is not available in this version; write every N or a time";
+    return {};
   }
   if (const auto time = parse_duration(text)) {
     out.kind = Kind::time;

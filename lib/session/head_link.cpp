@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::chrono::microseconds kNap{500};
 constexpr std::size_t kFailuresKept = 64;
+constexpr std::size_t kPromotionsKept = 64;
 
 }  // namespace
 
@@ -85,6 +86,8 @@ void HeadLink::take(ToRank message) {
   if (auto* m = std::get_if<Reached>(&message)) {
     auto& reached = reached_[static_cast<std::size_t>(m->level)];
     reached = std::max(reached, m->version);
+    if (m->took.count() > 0) promotions.push_back(*m);
+    if (promotions.size() > kPromotionsKept) promotions.pop_front();
   }
   if (auto* m = std::get_if<Failed>(&message)) {
     for (const LevelId level : kAllLevels) {

@@ -46,6 +46,8 @@ class HeadLink {
   std::optional<Finalized> finalized;
   // Background errors not yet reported.
   std::deque<Error> errors;
+  // Promotions whose time the head took, until somebody asks; the last ones.
+  std::deque<Reached> promotions;
 
  private:
   // A message may come a little later than its ring.

@@ -5,7 +5,7 @@
 namespace cairn {
 
 Schedule::Schedule(const Config::Levels& levels, LevelSet usable, std::uint64_t start_call,
-                   std::chrono::milliseconds now)
+                   std::chrono::microseconds now)
     : start_call_(start_call), start_(now) {
   for (const auto level : kAllLevels) {
     const auto& interval = levels.of(level);
@@ -26,7 +26,7 @@ LevelSet Schedule::due(std::uint64_t call_number) const {
   return due;
 }
 
-LevelSet Schedule::due_by_time(std::chrono::milliseconds now) {
+LevelSet Schedule::due_by_time(std::chrono::microseconds now) {
   LevelSet due;
   for (auto& timed : timed_) {
     if (now < timed.next) continue;

@@ -19,14 +19,14 @@ class Schedule {
  public:
   // Starts after call number `start_call` at the agreed time `now`, both as they are at the start or the last restore.
   Schedule(const Config::Levels& levels, LevelSet usable, std::uint64_t start_call = 0,
-           std::chrono::milliseconds now = std::chrono::milliseconds{0});
+           std::chrono::microseconds now = std::chrono::microseconds{0});
 
   // Levels counted in calls that are due at this call: those whose N divides its number.
   [[nodiscard]] LevelSet due(std::uint64_t call_number) const;
 
   // Levels in time whose next time has come at the agreed time `now`; each is next due at the first multiple of its
   // interval after `now`, counted from the start. A level that is late by several intervals is due once.
-  [[nodiscard]] LevelSet due_by_time(std::chrono::milliseconds now);
+  [[nodiscard]] LevelSet due_by_time(std::chrono::microseconds now);
 
   // Whether there are levels in time, and so a clock to agree on.
   [[nodiscard]] bool timed() const { return !timed_.empty(); }
@@ -38,11 +38,11 @@ class Schedule {
   };
   struct Timed {
     LevelId level;
-    std::chrono::milliseconds interval;
-    std::chrono::milliseconds next;
+    std::chrono::microseconds interval;
+    std::chrono::microseconds next;
   };
   std::uint64_t start_call_;
-  std::chrono::milliseconds start_;
+  std::chrono::microseconds start_;
   std::vector<Counted> counted_;
   std::vector<Timed> timed_;
 };

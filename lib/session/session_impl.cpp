@@ -10,6 +10,18 @@
 #include "store/names.hpp"
 
 namespace cairn {
+namespace {
+
+// Nothing of a fresh start.
+std::optional<LevelId> highest_needed(const RestoreReport& report) {
+  std::optional<LevelId> highest;
+  for (const LevelId level : kAllLevels) {
+    if (report.ranks_from[static_cast<std::size_t>(level) - 1] > 0) highest = level;
+  }
+  return highest;
+}
+
+}  // namespace
 
 SessionImpl::~SessionImpl() {
   if (link_ && !finalized_ && !engine_) (void)link_->send(FinalizeRequest{true, true});
@@ -32,10 +44,15 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
   if (due->empty()) {
     span.drop();
   } else {
+    const auto start = clock_();
     if (auto status = wait_for_slot(); !status) return fail(status.error());
     taken = Version{++last_version_.value};
     span.set_version(*taken);
     if (auto status = write(*taken, *due); !status) return fail(status.error());
+    if (auto_) {
+      const auto promoting = hear_promotions();
+      auto_->meter().snapshot_took(clock_() - start, engine_ ? promoting : std::chrono::microseconds{0});
+    }
   }
   if (auto status = report_errors(); !status) return fail(status.error());
   return taken;
@@ -51,16 +68,18 @@ Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
   if (forced) due.add(*forced);
   if (!pulse_) return due;
   auto span = trace_.span("agree on time");
-  auto beat = pulse_->call(StopSignal::seen());
+  hear_promotions();
+  auto beat = pulse_->call(StopSignal::seen(), auto_ ? auto_->meter().measures() : Measures{});
   if (!beat) return fail(beat.error());
   if (!*beat) {
     span.drop();
     return due;
   }
   span.end();
-  const LevelSet timed = schedule_->due_by_time((*beat)->elapsed);
-  for (const LevelId level : kAllLevels) {
-    if (timed.has(level)) due.add(level);
+  due.add(schedule_->due_by_time((*beat)->elapsed));
+  if (auto_) {
+    due.add(auto_->due(**beat));
+    if (auto status = tell_of_auto(); !status) return fail(status.error());
   }
   if ((*beat)->stop && !stop_) {
     stop_ = true;
@@ -68,6 +87,24 @@ Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
     if (rank_.value == 0) log_.info("a stop signal came: this snapshot goes to L4, should_stop() is true");
   }
   return due;
+}
+
+// Application rank 0 tells the log, and its head, who keeps it for the next life.
+Status SessionImpl::tell_of_auto() {
+  if (rank_.value != 0) return {};
+  if (const auto news = auto_->take_news()) log_.info("{}", *news);
+  const auto record = auto_->take_record();
+  return record ? link_->send(*record) : Status{};
+}
+
+// What heads have raised to higher levels since the last time, in all. Measured by them: this rank may hear of it late.
+std::chrono::microseconds SessionImpl::hear_promotions() {
+  std::chrono::microseconds sum{0};
+  for (const Reached& promotion : std::exchange(link_->promotions, {})) {
+    sum += promotion.took;
+    if (auto_) auto_->meter().promotion_took(promotion.level, promotion.took);
+  }
+  return sum;
 }
 
 // Back-pressure: a slot that is still needed is not overwritten.
@@ -156,6 +193,7 @@ Result<Version> SessionImpl::safe_version(LevelId level) {
 Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   if (auto status = usable_now("restore"); !status) return fail(status.error());
   auto span = trace_.span("restore");
+  const auto start = clock_();
   link_->offer.reset();
   link_->restore_done.reset();
   if (auto status = link_->send(RestoreRequest{}); !status) return fail(status.error());
@@ -179,6 +217,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   }
   undefined_.reset();
   accept(*accepted);
+  if (auto_) auto_->restored(highest_needed(report_), clock_() - start);
   warm_up_slots();
   span.set_version(Version{report_.version});
   return report_;
@@ -250,6 +289,9 @@ void SessionImpl::leave_mark_of(const Error& error) const {
 Status SessionImpl::finalize() {
   if (auto status = usable_now("finalize"); !status) return status;
   auto span = trace_.span("finalize");
+  if (auto_ && rank_.value == 0) {
+    if (auto status = link_->send(auto_->record()); !status) return status;
+  }
   if (auto status = link_->send(FinalizeRequest{stop_, false}); !status) return status;
   auto heard = link_->wait_until([&] { return link_->finalized.has_value(); }, std::chrono::milliseconds{0});
   finalized_ = true;

@@ -21,6 +21,7 @@
 #include "base/trace.hpp"
 #include "comm/comm.hpp"
 #include "engine/engine.hpp"
+#include "session/auto_levels.hpp"
 #include "session/config.hpp"
 #include "session/handover.hpp"
 #include "session/head_link.hpp"
@@ -82,6 +83,8 @@ class SessionImpl {
   [[nodiscard]] Status wait_for_slot();
   [[nodiscard]] Status write(Version version, LevelSet levels);
   [[nodiscard]] Status run_head(Version version);
+  std::chrono::microseconds hear_promotions();
+  [[nodiscard]] Status tell_of_auto();
   [[nodiscard]] Status take_offer(const Offer& offer, const std::string& only);
   [[nodiscard]] Status report_errors();
   void leave_mark_of(const Error& error) const;
@@ -119,6 +122,7 @@ class SessionImpl {
   std::uint64_t shard_bytes_ = 0;  // of the last snapshot
   std::unique_ptr<Schedule> schedule_;
   std::unique_ptr<Pulse> pulse_;
+  std::unique_ptr<AutoLevels> auto_;  // where some level is `auto`
   RestoreReport report_;
   std::optional<Error> undefined_;  // a restore failed: regions hold nothing that should be kept
   double waited_seconds_ = 0;

@@ -115,7 +115,8 @@ struct SessionImpl::Open {
             session.global_,
             failures,
             session.log_,
-            session.trace_};
+            session.trace_,
+            session.clock_};
   }
 
   // Who this process is in a trace; a rank may act for its node besides.
@@ -179,7 +180,9 @@ struct SessionImpl::Open {
     session.warmer_.emplace(session.local_, session.rank_);
     if (session.rank_.value == 0) session.leave_mark_ = environment.leave_mark;
     session.schedule_ = std::make_unique<Schedule>(session.config_.levels, session.usable_);
-    if (session.schedule_->timed() || session.config_.restart.stop_signal) {
+    session.auto_ =
+        AutoLevels::make(session.config_, session.usable_, session.incarnation_, session.link_->opened->measured);
+    if (session.schedule_->timed() || session.auto_ || session.config_.restart.stop_signal) {
       session.pulse_ = std::make_unique<Pulse>(*session.ranks_, session.clock_);
     }
   }

@@ -115,7 +115,7 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
                             },
                             true,
                             failures,
-                            [this, me] { return clock ? clock(me) : std::chrono::milliseconds(0); }};
+                            [this, me] { return clock ? clock(me) : std::chrono::microseconds(0); }};
     auto opened = SessionImpl::open(environment);
     if (!opened) {
       {

@@ -14,7 +14,6 @@
 #include <cairn/session_base.hpp>
 
 #include "comm/thread_comm.hpp"
-#include "session/pulse.hpp"
 #include "store/memory_store.hpp"
 #include "support/faulty_comm.hpp"
 #include "support/store_image.hpp"
@@ -75,7 +74,7 @@ class Job {
   std::function<std::shared_ptr<Store>(std::uint32_t node, std::shared_ptr<Store>)> wrap_node;
   std::function<std::shared_ptr<Store>(std::shared_ptr<Store>)> wrap_global;
   // What a world rank's clock shows; empty: 0 for ever.
-  std::function<std::chrono::milliseconds(std::uint32_t world_rank)> clock;
+  std::function<std::chrono::microseconds(std::uint32_t world_rank)> clock;
   // When set, all ranks and heads communicate under this plan, and the job is killed when it first fails.
   std::shared_ptr<CommFaultPlan> message_faults;
   FailureTopology failures;

@@ -59,6 +59,7 @@ void expect_defaults(const Config& config) {
   EXPECT_EQ(config.restart.verify, Config::Restart::Verify::crc);
   EXPECT_TRUE(config.restart.stop_signal);
   EXPECT_EQ(config.recovery.mode, Config::Recovery::Mode::restart);
+  EXPECT_THAT(config.failures.mtbf, ElementsAre(hours(12), hours(72), hours(240), hours(1440)));
   EXPECT_EQ(config.log.level, LogLevel::info);
   EXPECT_TRUE(config.log.trace.empty());
 }
@@ -191,6 +192,14 @@ TEST(Config, knows_which_levels_the_user_insists_on) {
   EXPECT_EQ(config.levels.insisted, LevelSet::of_bits(1U << 2U | 1U << 4U));
 }
 
+TEST(Config, a_level_left_to_cairn_is_not_one_that_the_user_insists_on) {
+  const auto config = config_of("[levels]\nl2 = auto\nl3 = every 2\n", {{"CAIRN_LEVELS_L3", "auto"}});
+  EXPECT_EQ(config.levels.of(LevelId::partner).kind, Interval::Kind::automatic);
+  EXPECT_EQ(config.levels.of(LevelId::erasure).kind, Interval::Kind::automatic);
+  EXPECT_TRUE(config.levels.wanted().has(LevelId::partner));
+  EXPECT_TRUE(config.levels.insisted.empty());
+}
+
 TEST(Config, reads_times_in_all_units) {
   const auto time = [](const std::string& text) { return config_of("[head]\nwait_limit = " + text).head.wait_limit; };
   EXPECT_EQ(time("500ms"), milliseconds(500));
@@ -267,8 +276,6 @@ TEST(Config, parity_must_leave_room_for_data_in_a_group) {
 }
 
 TEST(Config, what_this_version_does_not_have_is_refused_clearly) {
-  EXPECT_EQ(error_of("[levels]\nl4 = auto"),
-            "heat.ini:2: [levels] l4 = auto: auto is not available in this version; write every N or a time");
   EXPECT_EQ(error_of("[recovery]\nmode = spares"),
             "heat.ini:2: [recovery] mode = spares: spares is not available in this version; write restart");
   EXPECT_EQ(error_of("[recovery]\nmode = respawn"),

@@ -1,0 +1,19 @@
+// What a rank has measured of its snapshots, as the ranks tell it to each other: of each number the highest counts.
+#pragma once
+
+#include <array>
+#include <chrono>
+
+#include "base/ids.hpp"
+
+namespace cairn {
+
+struct Measures {
+  using Time = std::chrono::microseconds;
+  Time stopped{0};                       // inside snapshot(), since the start or the last restore
+  std::array<Time, kLevels> cost{};      // of a snapshot at each level; 0: not known
+  std::array<Time, kLevels> recovery{};  // of a restore that needed each level; 0: not known
+  friend bool operator==(const Measures&, const Measures&) = default;
+};
+
+}  // namespace cairn

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "format/measured.hpp"
 #include "plot.hpp"
 #include "run_tool.hpp"
 #include "scenario.hpp"
@@ -74,6 +75,21 @@ TEST(Scenario, reads_measured_levels_and_lets_the_command_line_go_before) {
   EXPECT_THAT(error_of(options), HasSubstr("costs.json: level 1: cost is no number"));
   std::ofstream(options.measured) << "[]";
   EXPECT_THAT(error_of(options), HasSubstr("has no list of levels"));
+}
+
+TEST(Scenario, reads_what_a_job_has_measured_of_itself) {
+  const TempDirectory scratch("/tmp");
+  Measured measured;
+  measured.levels = {{{1, 0.5, 1800, 7}, {0, 0, 7200, 0}, {6, 0, 3600, 0}, {0, 0, 86400, 0}}};
+  ScenarioOptions options;
+  options.measured = scratch.path() + "/costs.json";
+  std::ofstream(options.measured) << to_json(measured);
+  const auto scenario = read_scenario(options);
+  ASSERT_TRUE(scenario) << scenario.error().text();
+  EXPECT_THAT(scenario->ids, ElementsAre(LevelId::local, LevelId::erasure)) << "what was measured";
+  EXPECT_THAT(scenario->levels[0].recovery, DoubleEq(0.5));
+  EXPECT_THAT(scenario->levels[1].recovery, DoubleEq(6));
+  EXPECT_THAT(scenario->levels[1].rate, DoubleEq(1.0 / 7200 + 1.0 / 3600)) << "failures that need L2 too";
 }
 
 TEST(Scenario, says_what_is_missing_or_wrong) {

@@ -34,7 +34,8 @@ constexpr const char* kPlanExamples =
     "Examples:\n"
     "  ckpt-tool plan --cost 1s,6s,8s,90s --recovery 1s,5s,9s,2min --mtbf 12h,3d,10d,60d\n"
     "  ckpt-tool plan --levels 1,4 --cost 1s,90s --node-mtbf 5y --nodes 1000 --shares 0.8,0.2\n"
-    "  ckpt-tool plan --measured costs.json    ({\"levels\": [{\"cost\": 1, \"recovery\": 0.5, \"mtbf\": 43200}, …]})";
+    "  ckpt-tool plan --measured checkpoints/heat/costs.json      (of a job with levels on auto)\n"
+    "  ckpt-tool plan --measured my.json      ({\"levels\": [{\"cost\": 1, \"recovery\": 0.5, \"mtbf\": 43200}, …]})";
 
 constexpr const char* kSimulateAbout = "Play jobs with failures through, and compare ways to protect them";
 constexpr const char* kSimulateExamples =

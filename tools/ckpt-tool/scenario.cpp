@@ -24,6 +24,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What is known of one level so far, as times.
 struct Times {
+  double number = std::nan("");  // of the level, where a file says it
   double cost = std::nan("");
   double recovery = std::nan("");
   double mtbf = std::nan("");
@@ -40,7 +41,7 @@ Result<std::vector<Times>> read_measured(const std::string& file) {
   for (const auto& entry : json["levels"]) {
     Times& level = levels.emplace_back();
     const std::pair<const char*, double*> fields[] = {
-        {"cost", &level.cost}, {"recovery", &level.recovery}, {"mtbf", &level.mtbf}};
+        {"level", &level.number}, {"cost", &level.cost}, {"recovery", &level.recovery}, {"mtbf", &level.mtbf}};
     for (const auto& [name, value] : fields) {
       if (!entry.is_object() || (entry.contains(name) && !entry[name].is_number()))
         return fail(Code::corrupt, fmt::format("{}: level {}: {} is no number", file, levels.size(), name), form);
@@ -48,6 +49,32 @@ Result<std::vector<Times>> read_measured(const std::string& file) {
     }
   }
   return levels;
+}
+
+// Drops the levels that a job has not measured. Those of its failures are left to the next one above, if there is one.
+std::vector<Times> measured_only(const std::vector<Times>& levels) {
+  std::vector<Times> out;
+  double rate = 0;  // of failures of levels dropped
+  for (const Times& level : levels) {
+    if (!std::isnan(level.number) && std::isnan(level.cost)) {
+      rate += std::isnan(level.mtbf) ? 0 : 1 / level.mtbf;
+      continue;
+    }
+    out.push_back(level);
+    if (rate > 0) out.back().mtbf = 1 / (rate + 1 / level.mtbf);
+    rate = 0;
+  }
+  return out;
+}
+
+// Which levels a file says that these are; empty: it does not.
+std::vector<unsigned> numbers_in(const std::vector<Times>& levels) {
+  std::vector<unsigned> numbers;
+  for (const Times& level : levels) {
+    const bool possible = level.number >= 1 && level.number <= cairn::kLevels;
+    if (!std::isnan(level.number)) numbers.push_back(possible ? static_cast<unsigned>(level.number) : 0);
+  }
+  return numbers;
 }
 
 // Stores a list of the command line, if there is one, in one field of each level.
@@ -87,11 +114,11 @@ Status put_shares(const ScenarioOptions& options, std::vector<Times>& levels) {
 Result<std::vector<cairn::LevelId>> ids_of(const std::vector<unsigned>& numbers, std::size_t count) {
   std::vector<cairn::LevelId> ids;
   if (!numbers.empty() && numbers.size() != count)
-    return fail(Code::invalid_argument, fmt::format("--levels: {} for {} costs", numbers.size(), count));
+    return fail(Code::invalid_argument, fmt::format("{} levels are named for {} costs", numbers.size(), count));
   for (std::size_t i = 0; i < count; ++i) {
     const unsigned number = numbers.empty() ? static_cast<unsigned>(i) + 1 : numbers[i];
     if (number < 1 || number > cairn::kLevels || (i > 0 && number <= static_cast<unsigned>(ids.back())))
-      return fail(Code::invalid_argument, fmt::format("--levels: {}", number), "1 to 4, ascending");
+      return fail(Code::invalid_argument, fmt::format("a level is named {}", number), "--levels: 1 to 4, ascending");
     ids.push_back(static_cast<cairn::LevelId>(number));
   }
   return ids;
@@ -118,7 +145,7 @@ Result<Scenario> read_scenario(const ScenarioOptions& options) {
   if (!options.measured.empty()) {
     auto measured = read_measured(options.measured);
     if (!measured) return fail(measured.error());
-    times = std::move(*measured);
+    times = measured_only(*measured);
   }
   if (!options.mtbfs.empty() && !options.node_mtbf.empty())
     return fail(Code::invalid_argument, "--mtbf and --node-mtbf say the same thing", "give one");
@@ -128,7 +155,7 @@ Result<Scenario> read_scenario(const ScenarioOptions& options) {
   if (good) good = put_shares(options, times);
   if (!good) return fail(good.error());
 
-  auto ids = ids_of(options.numbers, times.size());
+  auto ids = ids_of(options.numbers.empty() ? numbers_in(times) : options.numbers, times.size());
   if (!ids) return fail(ids.error());
   Scenario scenario{std::move(*ids), {}};
   for (std::size_t i = 0; i < times.size(); ++i) {

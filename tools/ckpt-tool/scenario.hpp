@@ -19,7 +19,10 @@ struct ScenarioOptions {
   std::string node_mtbf;                // instead of mtbfs, with the next two
   std::uint32_t nodes = 0;
   std::vector<double> shares;  // of the failures, by level; sum 1
-  std::string measured;        // JSON file: {"levels": [{"cost": 1, "recovery": 0.5, "mtbf": 1800}, …]}, in seconds
+  // JSON file: {"levels": [{"cost": 1, "recovery": 0.5, "mtbf": 1800}, …]}, in seconds. Entries may say which "level"
+  // they are; one that does and has no cost was not measured, and its failures count for the next one above. Such is a
+  // job's costs.json.
+  std::string measured;
   std::vector<unsigned> numbers;  // which of L1 … L4 they are; empty: from L1 up
 };
 

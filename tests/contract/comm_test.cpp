@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "comm/backoff.hpp"
+#include "comm/share.hpp"
 #include "comm/thread_comm.hpp"
 #include "contract/comm_contract.hpp"
 #include "support/faulty_comm.hpp"
@@ -249,6 +250,23 @@ TEST(ThreadComm, a_thousand_members_reduce_and_split) {
     ASSERT_TRUE(node.has_value());
     EXPECT_EQ((*node)->size(), 10U);
     EXPECT_TRUE((*node)->barrier().has_value());
+  });
+}
+
+TEST(Share, gives_all_members_the_result_of_one_or_its_error_said_of_it) {
+  run_cluster(3, [](Comm& comm) {
+    const Peer root{1};
+    const bool is_root = comm.rank() == root;
+    const Error ignored{Code::io, "of no one", {}};
+    const auto good = share(comm, is_root ? Result<Buffer>(Buffer(3, std::byte{7})) : fail(ignored), root, "node");
+    ASSERT_TRUE(good.has_value());
+    EXPECT_EQ(*good, Buffer(3, std::byte{7}));
+    const Error error{Code::no_space, "the disk is full", "make room"};
+    const auto bad = share(comm, is_root ? fail(error) : Result<Buffer>(), root, "node");
+    ASSERT_FALSE(bad.has_value());
+    EXPECT_EQ(bad.error().code, Code::no_space);
+    EXPECT_EQ(bad.error().message, is_root ? "the disk is full" : "node 1: the disk is full");
+    EXPECT_EQ(bad.error().hint, "make room");
   });
 }
 

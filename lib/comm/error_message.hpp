@@ -1,0 +1,12 @@
+// An Error as a message, for those who share one. Inverse pair; an unreadable message is an error that says so. Pure.
+#pragma once
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+
+namespace cairn {
+
+[[nodiscard]] Buffer encode_error(const Error& error);
+[[nodiscard]] Error decode_error(Bytes bytes);
+
+}  // namespace cairn

@@ -69,7 +69,17 @@ std::vector<NodeId> SnapshotSources::lost_nodes() const {
   return lost;
 }
 
+void SnapshotSources::look_at(LevelSet levels) {
+  if (levels == levels_) return;
+  levels_ = levels;
+  for (Parts& parts : parts_) {
+    parts.volumes.clear();
+    parts.decodes.clear();
+  }
+}
+
 std::optional<Delivery> SnapshotSources::find(Rank rank, Peer to, LevelSet levels) {
+  look_at(levels);
   if (auto file = best_file(rank, to, levels)) return file;
   if (levels.has(LevelId::erasure)) {
     if (auto decode = decoding(rank, to)) return decode;
@@ -116,6 +126,7 @@ std::optional<SnapshotSources::Volume> SnapshotSources::find_volume(const Parts&
   for (const Peer holder : parts.own[node.value]) {
     if (std::ranges::all_of(ranks, [&](Rank rank) { return has_shard(holder, rank); })) return Volume{holder, false};
   }
+  if (!levels_.has(LevelId::partner)) return {};
   for (const Peer holder : parts.copies[node.value]) {
     if (std::ranges::all_of(ranks, [&](Rank rank) { return has_copy(parts, holder, node, rank); }))
       return Volume{holder, true};

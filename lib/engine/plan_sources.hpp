@@ -33,7 +33,7 @@ class SnapshotSources {
   [[nodiscard]] std::vector<NodeId> lost_nodes() const;
 
   // The cheapest source of a rank's shard: a file in the store `to`, one elsewhere, a decode, the global store.
-  // `levels`: what is worth looking at.
+  // `levels`: what is worth looking at; what is not in it is no input of a decode either.
   [[nodiscard]] std::optional<Delivery> find(Rank rank, Peer to, LevelSet levels);
 
  private:
@@ -72,6 +72,7 @@ class SnapshotSources {
   [[nodiscard]] bool has_copy(const Parts& parts, Peer holder, NodeId owner, Rank rank) const {
     return !struck_.copies.contains({holder, {owner, rank, parts.id}});
   }
+  void look_at(LevelSet levels);
   [[nodiscard]] std::optional<Delivery> best_file(Rank rank, Peer to, LevelSet levels) const;
   [[nodiscard]] std::optional<Volume> find_volume(const Parts& parts, NodeId node) const;
   [[nodiscard]] const std::optional<Volume>& volume_of(Parts& parts, NodeId node);
@@ -86,6 +87,7 @@ class SnapshotSources {
   std::vector<Parts> parts_;              // in the order in which holdings name layouts
   std::map<LayoutId, std::size_t> part_;  // position in parts_
   std::uint64_t turn_ = 0;
+  LevelSet levels_;  // that volumes and decodes were found with
   Struck struck_;
   bool global_ = false;  // the global store has it
 };

@@ -84,6 +84,28 @@ class Reading {
     return true;
   }
 
+  // Whether a rank's shard can be had from where a plan says.
+  [[nodiscard]] bool gives(const Delivery& delivery) {
+    if (delivery.level == LevelId::global) return global(delivery.rank);
+    const Layout& layout = one_.inventory.layouts.at(delivery.layout);
+    if (delivery.level != LevelId::erasure) {
+      const auto heads = stores_with(delivery.level, layout, delivery.rank);
+      return std::ranges::find(heads, delivery.holder.value) != heads.end();
+    }
+    const Layout::Place place = layout.place_in_group(delivery.owner);
+    group_ = place.group;
+    const ErasureShape shape{static_cast<std::uint32_t>(layout.groups[group_].size()), layout.parity};
+    for (std::uint32_t t = 0; t < delivery.chunks.size(); ++t) {
+      const std::uint32_t column = shape.column_of_chunk(place.index, t);
+      std::set<std::uint32_t> rows;
+      for (const Piece& piece : delivery.chunks[t]) {
+        if (holds(layout, column, piece)) rows.insert(piece.row);
+      }
+      if (rows.size() < shape.data()) return false;
+    }
+    return delivery.chunks.size() == shape.data();
+  }
+
   [[nodiscard]] bool global(Rank rank) const {
     return std::ranges::find(one_.inventory.global, kSnapshot) != one_.inventory.global.end() &&
            !one_.inventory.struck(Strike::kGlobal, names::manifest(dir_)) &&
@@ -263,6 +285,32 @@ TEST(PlanProperty, every_source_is_the_cheapest_that_there_is_and_what_it_says) 
   EXPECT_GT(whole, 500U);
   EXPECT_LT(whole, 3800U);
   for (const LevelId level : kAllLevels) EXPECT_GT(levels[static_cast<std::size_t>(level)], 100U);
+}
+
+TEST(PlanProperty, whatever_the_hint_a_plan_is_found_when_there_is_one_and_its_sources_are_what_they_say) {
+  std::uint32_t otherwise = 0;
+  for (std::uint32_t seed = 0; seed < 2000 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(testing::Message() << "case " << seed);
+    const Case one = random_case(seed);
+    const auto plan = make_plan({one.inventory, one.today, Incarnation{}, {}, {}, {}});
+    std::mt19937 random(seed);
+    for (int i = 0; i < 4; ++i) {
+      std::vector<std::uint32_t> hint;
+      for (std::uint32_t node = 0; node < one.today.nodes + 2; ++node) {
+        if (random() % 2 == 0) hint.push_back(node);
+      }
+      const auto hinted = make_plan({one.inventory, one.today, Incarnation{}, hint, {}, {}});
+      ASSERT_EQ(hinted.has_value(), plan.has_value());
+      if (!plan) continue;
+      EXPECT_EQ(hinted->snapshot, plan->snapshot);
+      ASSERT_EQ(hinted->deliveries.size(), plan->deliveries.size());
+      for (std::size_t rank = 0; rank < plan->deliveries.size(); ++rank) {
+        EXPECT_TRUE(Reading(one).gives(hinted->deliveries[rank])) << "rank " << rank;
+        otherwise += hinted->deliveries[rank].level != plan->deliveries[rank].level ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(otherwise, 100U) << "hints must have led to other sources now and then";
 }
 
 TEST(PlanProperty, a_right_hint_changes_no_file_and_saves_or_loses_nothing) {

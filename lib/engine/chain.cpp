@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "comm/share.hpp"
 #include "level/global_level.hpp"
 #include "store/names.hpp"
 
@@ -16,6 +17,7 @@ Buffer encode(const Chain& chain) {
   out.put(chain.finished);
   out.put(chain.has_snapshots);
   out.put(chain.highest_version.value);
+  out.put(chain.next.value);
   out.put_text(chain.measured ? to_json(*chain.measured) : std::string());
   for (const Identity& snapshot : chain.global) {
     out.put(snapshot.incarnation.value);
@@ -33,6 +35,7 @@ Chain decode_chain(Bytes bytes) {
   chain.finished = in.get<bool>();
   chain.has_snapshots = in.get<bool>();
   chain.highest_version.value = in.get<std::uint32_t>();
+  chain.next.value = in.get<std::uint64_t>();
   if (auto measured = parse_measured(in.get_text())) chain.measured = *measured;
   while (in.good() && in.remaining() > 0) {
     Identity& snapshot = chain.global.emplace_back();
@@ -112,18 +115,8 @@ Result<Chain> read_chain(const Store& global, const Log& log) {
   return chain;
 }
 
-Result<Chain> learn_chain(Comm& heads, const Store& global, const Log& log) {
-  Buffer mine;
-  Status status;
-  if (heads.rank().value == 0) {
-    auto chain = read_chain(global, log);
-    if (chain)
-      mine = encode(*chain);
-    else
-      status = fail(chain.error());
-  }
-  if (auto agreed = agree(heads, status, "node"); !agreed) return fail(agreed.error());
-  auto bytes = heads.broadcast(mine, Peer{0});
+Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine) {
+  auto bytes = share(heads, mine.map([](const Chain& chain) { return encode(chain); }), Peer{0}, "node");
   if (!bytes) return fail(bytes.error());
   return decode_chain(*bytes);
 }

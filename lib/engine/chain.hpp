@@ -22,14 +22,15 @@ struct Chain {
   bool has_snapshots = false;    // a life since the newest fresh start took some
   std::vector<Identity> global;  // complete snapshots in the global store
   Version highest_version;
+  RunId next;  // drawn for the life that begins, in case two take the same number
   std::optional<Measured> measured;  // by earlier lives
 };
 
 // Reads the records and the directory of the global store. A record that cannot be read is logged. Local.
 [[nodiscard]] Result<Chain> read_chain(const Store& global, const Log& log);
 
-// The same, read by head 0 and told to all. Collective.
-[[nodiscard]] Result<Chain> learn_chain(Comm& heads, const Store& global, const Log& log);
+// What head 0 has read, told to all; or why the life could not begin there. Collective.
+[[nodiscard]] Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine);
 
 [[nodiscard]] Status write_run_record(Store& global, const RunRecord& record);
 

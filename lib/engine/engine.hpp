@@ -31,6 +31,8 @@
 #include "engine/messages.hpp"
 #include "engine/retention.hpp"
 #include "engine/retrieve.hpp"
+#include "engine/roll_call.hpp"
+#include "engine/store_memory.hpp"
 #include "level/level.hpp"
 #include "topology/layout.hpp"
 #include "topology/topology.hpp"
@@ -45,7 +47,8 @@ struct EngineOptions {
   enum class Start { automatic, fresh, required } start = Start::automatic;
   bool finished_at_end = true;  // else the chain goes on
   bool verify_own = false;
-  std::uint32_t threads = 1;  // that this head may use, its own included
+  bool level_by_level = false;  // the level to restart from is found by trying them (engine/level_rounds)
+  std::uint32_t threads = 1;    // that this head may use, its own included
 };
 
 struct EngineSetup {
@@ -59,6 +62,7 @@ struct EngineSetup {
   FailureTopology failures;
   Log log;
   Trace trace;
+  std::shared_ptr<StoreMemory> memory;  // kept beyond this life; null: nothing is
   Clock clock;
 };
 
@@ -108,6 +112,7 @@ class Engine {
   // engine_open.cpp
   [[nodiscard]] Status hear_hellos();
   [[nodiscard]] Status take_stock();
+  [[nodiscard]] Status look_around();
   [[nodiscard]] Status start_life();
   [[nodiscard]] Status choose_layout();
   [[nodiscard]] Status take_inventory();
@@ -135,6 +140,7 @@ class Engine {
   void retire_old();
   void retire_orphans();
   [[nodiscard]] Status retire(const DirName& dir);
+  [[nodiscard]] Status keep(const NodeManifest& manifest);
   [[nodiscard]] std::vector<KnownSnapshot> known_snapshots() const;
 
   // engine_restore.cpp
@@ -167,6 +173,7 @@ class Engine {
   std::map<LevelId, std::uint64_t> turns_;  // promotions so far
 
   StoreContents contents_;
+  std::optional<RollCall> roll_;  // until its holdings are out of date
   Chain chain_;
   RunRecord record_;
   std::optional<Measured> measured_;  // in this life, on the head that was told

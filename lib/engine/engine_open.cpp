@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "engine/engine.hpp"
+#include "engine/learn_inventory.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
@@ -21,6 +23,11 @@ Status remove_partial(Store& global, RunId run) {
   return {};
 }
 
+RunId draw_run() {
+  std::random_device device;
+  return RunId{(static_cast<std::uint64_t>(device()) << 32U) | device()};
+}
+
 }  // namespace
 
 Engine::Engine(EngineSetup setup) : setup_(std::move(setup)) {
@@ -29,6 +36,7 @@ Engine::Engine(EngineSetup setup) : setup_(std::move(setup)) {
   node_.global = setup_.global;
   node_.log = setup_.log;
   node_.trace = setup_.trace;
+  if (!setup_.memory) setup_.memory = std::make_shared<StoreMemory>();
   node_.workers = std::make_shared<Workers>(std::max(setup_.options.threads, 1U) - 1);
   ranks_ = setup_.topology.nodes[node_.me.value].ranks;
   for (const LevelId level : kAllLevels) levels_[level] = make_level(level);
@@ -42,8 +50,7 @@ Engine::~Engine() {
 Result<std::unique_ptr<Engine>> Engine::open(EngineSetup setup) {
   std::unique_ptr<Engine> engine(new Engine(std::move(setup)));
   const auto span = engine->node_.trace.span("open head");
-  Status status = engine->hear_hellos();
-  if (status) status = engine->take_stock();
+  Status status = engine->take_stock();
   if (status) status = engine->start_life();
   if (status) status = engine->choose_layout();
   if (status) status = engine->take_inventory();
@@ -67,80 +74,71 @@ Result<std::unique_ptr<Engine>> Engine::open(EngineSetup setup) {
   return engine;
 }
 
-// A rank that cannot take part (its store does not open, say) must stop all of them, not hang them.
 Status Engine::hear_hellos() {
   while (hellos_.size() < ranks_.size()) {
     auto worked = receive();
     if (!worked) return fail(worked.error());
     setup_.control.idle(*worked);
   }
-  return agree(setup_.heads, hello_error_ ? fail(*hello_error_) : Status{}, "node");
+  return {};
 }
 
-Status Engine::take_stock() {
+// What this head finds in its own store; for all heads, head 0 looks at the global one.
+Status Engine::look_around() {
   const auto span = node_.trace.span("list stores");
-  Status mine;
-  if (!node_.local) mine = fail(Code::io, fmt::format("node {} has no store", node_.me.value));
-  if (mine) {
-    auto lock = node_.local->lock();
-    auto bell = lock ? node_.local->bell() : fail(lock.error());
-    auto contents = bell ? read_store(*node_.local, node_.me, node_.log) : fail(bell.error());
-    if (contents) {
-      lock_ = std::move(*lock);
-      bell_ = std::move(*bell);
-      contents_ = std::move(*contents);
-    } else {
-      mine = fail(contents.error());
-    }
-  }
-  if (auto status = agree(setup_.heads, mine, "node"); !status) return status;
-  auto chain = learn_chain(setup_.heads, *node_.global, node_.log);
+  if (!node_.local) return fail(Code::io, fmt::format("node {} has no store", node_.me.value));
+  auto lock = node_.local->lock();
+  if (!lock) return fail(lock.error());
+  auto bell = node_.local->bell();
+  if (!bell) return fail(bell.error());
+  auto contents = read_store(*node_.local, node_.me, node_.log, *setup_.memory);
+  if (!contents) return fail(contents.error());
+  lock_ = std::move(*lock);
+  bell_ = std::move(*bell);
+  contents_ = std::move(*contents);
+  if (!leads()) return {};
+  auto chain = read_chain(*node_.global, node_.log);
   if (!chain) return fail(chain.error());
   chain_ = std::move(*chain);
+  chain_.next = draw_run();
+  return {};
+}
+
+// A rank that cannot take part (its store does not open, say) must stop all of them, not hang them.
+Status Engine::take_stock() {
+  if (auto heard = hear_hellos(); !heard) return heard;
+  const Status mine = hello_error_ ? fail(*hello_error_) : look_around();
+  const auto span = node_.trace.span("call roll");
+  auto roll = call_roll(setup_.heads, {mine, contents_, chain_, setup_.failures.lost_nodes});
+  if (!roll) return fail(roll.error());
+  roll_ = std::move(*roll);
   return {};
 }
 
 // A new life has a number higher than any that any store has seen, and a random id in case two take the same.
 Status Engine::start_life() {
-  std::uint64_t highest[3] = {chain_.newest.value, std::max(chain_.highest_version, contents_.highest_version).value,
-                              0};
-  for (const NodeManifest& manifest : contents_.manifests) {
-    highest[0] = std::max<std::uint64_t>(highest[0], manifest.identity.incarnation.value);
-    for (const Holding& holding : manifest.holdings) {
-      if (holding.partner) highest[2] = std::max(highest[2], holding.partner->k + 1);
-    }
-  }
-  if (auto status = setup_.heads.allreduce(highest, Reduce::max); !status) return status;
-  node_.incarnation.value = static_cast<std::uint32_t>(highest[0]) + 1;
-  last_version_.value = static_cast<std::uint32_t>(highest[1]);
-  turns_[LevelId::partner] = highest[2];
-
-  Buffer drawn;
-  if (leads()) {
-    std::random_device device;
-    ByteWriter out;
-    out.put((static_cast<std::uint64_t>(device()) << 32U) | device());
-    drawn = out.take();
-  }
-  auto run = setup_.heads.broadcast(drawn, Peer{0});
-  if (!run) return fail(run.error());
-  node_.run.value = ByteReader(*run).get<std::uint64_t>();
-  node_.trace.begin(node_.incarnation);
+  node_.incarnation.value = roll_->newest.value + 1;
+  last_version_ = roll_->highest_version;
+  turns_[LevelId::partner] = roll_->turns;
   record_.incarnation = node_.incarnation;
-  record_.run = node_.run;
-  Status recorded;
-  if (leads()) {
-    recorded = write_run_record(*node_.global, record_);
-    if (recorded) recorded = remove_partial(*node_.global, node_.run);
-  }
-  return agree(setup_.heads, recorded, "node");
+  const auto record = [&]() -> Result<Chain> {
+    record_.run = chain_.next;
+    if (auto status = write_run_record(*node_.global, record_); !status) return fail(status.error());
+    if (auto status = remove_partial(*node_.global, record_.run); !status) return fail(status.error());
+    return chain_;
+  };
+  auto chain = share_chain(setup_.heads, leads() ? record() : Result<Chain>());
+  if (!chain) return fail(chain.error());
+  chain_ = std::move(*chain);
+  node_.run = chain_.next;
+  record_.run = chain_.next;
+  node_.trace.begin(node_.incarnation);
+  return {};
 }
 
 Status Engine::choose_layout() {
-  std::uint64_t holds = contents_.manifests.empty() ? 0 : 1;
-  if (auto status = setup_.heads.allreduce(std::span(&holds, 1), Reduce::max); !status) return status;
   LayoutWishes wishes = setup_.options.wishes;
-  wishes.restart = holds != 0 || !chain_.global.empty();
+  wishes.restart = roll_->any_holdings || !chain_.global.empty();
   auto decision = decide_layout(setup_.topology, wishes);
   if (!decision) return fail(decision.error());
   node_.layout = std::move(decision->layout);
@@ -153,12 +151,16 @@ Status Engine::choose_layout() {
   return {};
 }
 
-// What all stores hold, and with it what this node knows of every snapshot.
+// The inventory, and with it what this node knows of every snapshot.
 Status Engine::take_inventory() {
   const auto span = node_.trace.span("inventory");
-  auto inventory = gather_inventory(setup_.heads, contents_, node_.layout);
+  const bool first = record_.parent == RunRecord::Parent::undecided;
+  const bool fresh = first && (chain_.finished || setup_.options.start == EngineOptions::Start::fresh);
+  const Incarnation not_before = fresh ? node_.incarnation : chain_.fresh_start;
+  const auto roll = std::exchange(roll_, std::nullopt);
+  auto inventory = learn_inventory(
+      setup_.heads, {node_, contents_, roll, setup_.failures, chain_, not_before, setup_.options.level_by_level});
   if (!inventory) return fail(inventory.error());
-  inventory->global = chain_.global;
   for (const auto& [id, known] : known_) {
     if (known.complete.has(LevelId::global)) inventory->global.push_back(id);
   }
@@ -168,17 +170,14 @@ Status Engine::take_inventory() {
     known_[id].complete = levels;
   }
   for (const NodeManifest& manifest : contents_.manifests) known_[manifest.identity].manifest = manifest;
-  const bool first = record_.parent == RunRecord::Parent::undecided;
   retrieval_ = RetrieveState{std::move(*inventory),
                              contents_.manifests,
-                             chain_.fresh_start,
+                             not_before,
                              setup_.options.verify_own,
                              setup_.failures.lost_nodes,
                              {},
                              {},
                              {}};
-  if (first && (chain_.finished || setup_.options.start == EngineOptions::Start::fresh))
-    retrieval_->not_before = node_.incarnation;
   return {};
 }
 

@@ -41,7 +41,7 @@ Status Engine::promote(Known& known, LevelId level) {
   Status status = levels_.at(level)->protect(setup_.heads, node_, known.manifest, turn);
   if (!status && status.error().code == Code::communication) return status;
   if (status && level != LevelId::global) {
-    status = agree(setup_.heads, write_manifest(*node_.local, known.manifest), "node");
+    status = agree(setup_.heads, keep(known.manifest), "node");
     if (!status && status.error().code == Code::communication) return status;
   }
   if (status) {
@@ -60,7 +60,7 @@ Status Engine::promote(Known& known, LevelId level) {
     known.rebuild_failed = true;
   } else {
     (void)levels_.at(level)->discard(node_, known.manifest, node_.layout.id());
-    (void)write_manifest(*node_.local, known.manifest);
+    (void)keep(known.manifest);
   }
   tell_all(
       Failed{version, failed,
@@ -87,7 +87,7 @@ void Engine::drop_old_layouts(Known& known) {
       const LayoutId layout = holding.layout.id();
       if (layout == node_.layout.id()) continue;
       std::erase_if(known.manifest.holdings, [&](const Holding& other) { return other.layout.id() == layout; });
-      if (auto status = write_manifest(*node_.local, known.manifest); !status) return status;
+      if (auto status = keep(known.manifest); !status) return status;
       for (const LevelId level : {LevelId::partner, LevelId::erasure}) {
         if (auto status = levels_.at(level)->discard(node_, known.manifest, layout); !status) return status;
       }
@@ -143,8 +143,19 @@ void Engine::retire_old() {
   }
 }
 
+// Writes a manifest of this node's store, and remembers it.
+Status Engine::keep(const NodeManifest& manifest) {
+  const DirName dir = node_.dir(manifest.identity);
+  setup_.memory->forget(*node_.local, dir);
+  const auto bytes = write_manifest(*node_.local, manifest);
+  if (!bytes) return fail(bytes.error());
+  setup_.memory->remember(*node_.local, dir, manifest, *bytes);
+  return {};
+}
+
 // The manifest goes first: what no manifest names does not count, so a crash in between loses nothing that counts.
 Status Engine::retire(const DirName& dir) {
+  setup_.memory->forget(*node_.local, dir);
   if (auto status = node_.local->remove(names::manifest(dir)); !status) return status;
   auto entries = node_.local->list(dir);
   if (!entries) return fail(entries.error());

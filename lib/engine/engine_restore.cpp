@@ -80,7 +80,7 @@ Result<Offer> Engine::prepare_offer() {
   }
   if (!retrieval_) {
     // Snapshots of this life count too: an application may return to one without having failed.
-    auto contents = read_store(*node_.local, node_.me, node_.log);
+    auto contents = read_store(*node_.local, node_.me, node_.log, *setup_.memory);
     if (auto status = agree(setup_.heads, contents ? Status{} : fail(contents.error()), "node"); !status)
       return fail(status.error());
     contents_ = std::move(*contents);
@@ -185,7 +185,7 @@ Status Engine::adopt(const Plan& plan) {
   }
   holding->own = std::move(own);
   Status mine = read_safe_point(plan, known.manifest);
-  if (mine) mine = write_manifest(*node_.local, known.manifest);
+  if (mine) mine = keep(known.manifest);
   if (auto status = agree(setup_.heads, mine, "node"); !status) return status;
   known.complete.add(LevelId::local);
   // A directory whose manifest was not there at the start is one of this snapshot now.
@@ -211,11 +211,12 @@ Status Engine::read_safe_point(const Plan& plan, NodeManifest& manifest) {
 
 // L2 and L3 where some node lost its part, or, when shards had to be brought home, where they are not whole today.
 LevelSet Engine::levels_to_rebuild(const Inventory& inventory, const Identity& snapshot, bool moved) const {
+  const LayoutId layout = node_.layout.id();
   std::size_t partner = 0;
   std::size_t erasure = 0;
   for (const auto& summaries : inventory.by_head) {
     for (const HoldingSummary& summary : summaries) {
-      if (summary.snapshot != snapshot || summary.layout != node_.layout.id()) continue;
+      if (summary.snapshot != snapshot || summary.layout != layout) continue;
       partner += summary.partner ? 1 : 0;
       erasure += summary.erasure ? 1 : 0;
     }

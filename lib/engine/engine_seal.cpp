@@ -75,7 +75,7 @@ Status Engine::seal_here(Version version, Sealing& sealing) {
     own.push_back(*entry);
   }
   known.manifest.holdings.push_back({node_.layout, node_.me, std::move(own), {}, {}});
-  auto status = write_manifest(*node_.local, known.manifest);
+  auto status = keep(known.manifest);
   known_[known.manifest.identity] = std::move(known);
   return status;
 }

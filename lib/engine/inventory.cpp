@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -12,25 +13,36 @@
 namespace cairn {
 namespace {
 
-HoldingList summarise(const StoreContents& contents) {
-  HoldingList summaries;
-  for (const NodeManifest& manifest : contents.manifests) {
-    for (const Holding& holding : manifest.holdings) summaries.push_back(summary_of(manifest.identity, holding));
-  }
-  return summaries;
-}
+using FileSizes = std::map<std::string, std::uint64_t>;  // by path
 
-Status strike_missing(const Store& store, const DirName& dir, const NodeManifest& manifest, NodeId me,
-                      std::vector<Strike>& strikes) {
+Result<FileSizes> files_in(const Store& store, const DirName& dir) {
   auto entries = store.list(dir);
   if (!entries) return fail(entries.error());
-  std::map<std::string, std::uint64_t> there;
+  FileSizes there;
   for (const Entry& entry : *entries) there[dir.path + "/" + entry.name] = entry.size_bytes;
+  return there;
+}
+
+void strike_missing(const FileSizes& there, const NodeManifest& manifest, NodeId me, std::vector<Strike>& strikes) {
   for (const NamedFile& file : files_named(manifest)) {
     const auto found = there.find(file.name.path);
     if (found == there.end() || found->second != file.bytes()) strikes.push_back({me.value, file.name.path});
   }
-  return {};
+}
+
+// The manifest of a directory, as it is remembered or else read; none: there is none that can be used.
+std::optional<NodeManifest> manifest_of(const Store& store, const DirName& dir, const FileSizes& there, const Log& log,
+                                        StoreMemory& memory) {
+  const auto file = there.find(names::manifest(dir).path);
+  if (file == there.end()) return {};
+  if (const NodeManifest* remembered = memory.recall(store, dir, file->second)) return *remembered;
+  auto manifest = read_node_manifest(store, dir);
+  if (!manifest) {
+    log.warning("{}: {}", store.where(), manifest.error().text());
+    return {};
+  }
+  memory.remember(store, dir, *manifest, file->second);
+  return std::move(*manifest);
 }
 
 // The longest list of all: the one that is most likely to have what others have.
@@ -112,7 +124,7 @@ std::map<Identity, LevelSet> Inventory::complete_levels() const {
   std::map<Identity, LevelSet> complete;
   for (const Identity& snapshot : global) complete[snapshot].add(LevelId::global);
   std::map<std::tuple<Identity, LayoutId, LevelId>, NodesSeen> seen;
-  for (const auto& summaries : by_head) {
+  for (const HoldingList& summaries : by_head) {
     for (const HoldingSummary& summary : summaries) {
       const Layout& layout = layouts.at(summary.layout);
       LevelSet& levels = complete[summary.snapshot];
@@ -140,7 +152,15 @@ HoldingSummary summary_of(const Identity& snapshot, const Holding& holding) {
           static_cast<std::uint32_t>(turn)};
 }
 
-Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log) {
+HoldingList StoreContents::summaries() const {
+  HoldingList summaries;
+  for (const NodeManifest& manifest : manifests) {
+    for (const Holding& holding : manifest.holdings) summaries.push_back(summary_of(manifest.identity, holding));
+  }
+  return summaries;
+}
+
+Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, StoreMemory& memory) {
   StoreContents contents;
   auto entries = store.list(DirName{});
   if (!entries) return fail(entries.error());
@@ -149,30 +169,39 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log) 
     if (!parsed || !entry.directory) continue;
     contents.highest_version = std::max(contents.highest_version, parsed->version);
     const DirName dir{entry.name};
-    auto manifest = read_node_manifest(store, dir);
+    const auto there = files_in(store, dir);
+    if (!there) return fail(there.error());
+    auto manifest = manifest_of(store, dir, *there, log, memory);
     if (!manifest) {
-      if (manifest.error().code != Code::not_found) log.warning("{}: {}", store.where(), manifest.error().text());
       contents.orphans.push_back(dir);
       continue;
     }
-    if (names::snapshot(manifest->identity.version, manifest->identity.run) != dir) {
-      log.warning("{}: the manifest in {} is that of another snapshot", store.where(), dir.path);
-      contents.orphans.push_back(dir);
-      continue;
-    }
-    if (auto status = strike_missing(store, dir, *manifest, me, contents.strikes); !status) return fail(status.error());
+    strike_missing(*there, *manifest, me, contents.strikes);
     contents.manifests.push_back(std::move(*manifest));
   }
   return contents;
 }
 
 Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const Layout& known) {
-  auto by_head = share_holdings(heads, summarise(mine));
+  auto by_head = share_holdings(heads, mine.summaries());
   if (!by_head) return fail(by_head.error());
   Inventory inventory;
   inventory.by_head = std::move(*by_head);
   if (auto status = share_layouts(heads, mine, known, inventory); !status) return fail(status.error());
   if (auto shared = share_strikes(heads, inventory, mine.strikes); !shared) return fail(shared.error());
+  return inventory;
+}
+
+Result<Inventory> inventory_of_alike(Comm& heads, const StoreContents& mine, const Layout& known,
+                                     const HoldingList& common, const std::vector<bool>& empty) {
+  Inventory inventory;
+  inventory.by_head.resize(heads.size());
+  for (std::uint32_t head = 0; head < heads.size(); ++head) {
+    if (empty[head]) continue;
+    HoldingList& holdings = inventory.by_head[head] = common;
+    for (HoldingSummary& summary : holdings) summary.node = NodeId{head};
+  }
+  if (auto status = share_layouts(heads, mine, known, inventory); !status) return fail(status.error());
   return inventory;
 }
 

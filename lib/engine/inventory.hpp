@@ -5,6 +5,8 @@
 // for up to 100 snapshots (inventory_codec says how); one head broadcasts 28·S. A holding that the longest list has
 // not, because a store is damaged, stale or another node's, adds 30 bytes for the head that has it. A layout other than
 // today's is broadcast once. Strikes are gathered last: none, no bytes; else each by its file's name.
+//
+// None of this is needed where the roll call (engine/roll_call) has found that all stores hold the same.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +18,7 @@
 #include "base/ids.hpp"
 #include "base/log.hpp"
 #include "comm/comm.hpp"
+#include "engine/store_memory.hpp"
 #include "format/manifest.hpp"
 #include "level/level.hpp"
 
@@ -33,10 +36,12 @@ struct HoldingSummary {
   friend bool operator==(const HoldingSummary&, const HoldingSummary&) = default;
 };
 
+using HoldingList = std::vector<HoldingSummary>;
+
 [[nodiscard]] HoldingSummary summary_of(const Identity& snapshot, const Holding& holding);
 
 struct Inventory {
-  std::vector<std::vector<HoldingSummary>> by_head;
+  std::vector<HoldingList> by_head;
   std::map<LayoutId, Layout> layouts;  // of all summaries
   std::vector<Identity> global;        // complete at L4, by the global store's directory
   std::set<Strike> strikes;            // files named by manifests that are missing or bad
@@ -56,13 +61,21 @@ struct StoreContents {
   std::vector<Strike> strikes;   // files that a manifest names and that are not there, or of another length
   std::vector<DirName> orphans;  // snapshot directories without a manifest: never completed, or retired
   Version highest_version;
+
+  [[nodiscard]] HoldingList summaries() const;
 };
 
-// Local. A manifest that cannot be read is logged and its directory taken as an orphan.
-[[nodiscard]] Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log);
+// Lists the store, and reads what manifests `memory` does not recall; remembers them. One that cannot be read is logged
+// and its directory taken as an orphan. Local.
+[[nodiscard]] Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, StoreMemory& memory);
 
 // Puts everyone's contents together; `known` is a layout that all heads have already. Collective.
 [[nodiscard]] Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const Layout& known);
+
+// The same where nothing but this is left to learn: every store holds `common`, each as its own node, or is one of
+// `empty`, and nothing is struck. Communicates only to share layouts that some head has not. Collective.
+[[nodiscard]] Result<Inventory> inventory_of_alike(Comm& heads, const StoreContents& mine, const Layout& known,
+                                                   const HoldingList& common, const std::vector<bool>& empty);
 
 // Makes what each found bad known to all. Returns whether anyone found anything new. Collective.
 [[nodiscard]] Result<bool> share_strikes(Comm& heads, Inventory& inventory, const std::vector<Strike>& mine);

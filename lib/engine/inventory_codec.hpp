@@ -18,8 +18,6 @@
 
 namespace cairn {
 
-using HoldingList = std::vector<HoldingSummary>;
-
 // Inverse pair, in full: 28 bytes a holding.
 [[nodiscard]] Buffer encode_holdings(const HoldingList& holdings);
 [[nodiscard]] Result<HoldingList> decode_holdings(Bytes bytes);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "comm/share.hpp"
 #include "level/erasure_decode.hpp"
 #include "level/global_level.hpp"
 #include "store/names.hpp"
@@ -24,7 +25,7 @@ const NodeManifest* manifest_of(const RetrieveState& state, const Identity& snap
 // plan which nodes are lost when only that manifest can tell.
 Result<bool> check_global(Comm& heads, const NodeContext& node, Plan& plan, std::vector<Strike>& strikes) {
   Status status;
-  std::uint64_t nodes = 0;  // 0: not good
+  std::uint32_t nodes = 0;  // 0: not good
   if (heads.rank().value == 0) {
     const auto manifest = read_global_manifest(*node.global, node.dir(plan.snapshot));
     if (!manifest || manifest->identity != plan.snapshot) {
@@ -41,8 +42,11 @@ Result<bool> check_global(Comm& heads, const NodeContext& node, Plan& plan, std:
       nodes = manifest->layout.nodes;
     }
   }
-  if (auto agreed = agree(heads, status, "node"); !agreed) return fail(agreed.error());
-  if (auto reduced = heads.allreduce(std::span(&nodes, 1), Reduce::max); !reduced) return fail(reduced.error());
+  ByteWriter found;
+  found.put(nodes);
+  auto shared = share(heads, status ? Result<Buffer>(found.take()) : fail(status.error()), Peer{0}, "node");
+  if (!shared) return fail(shared.error());
+  nodes = ByteReader(*shared).get<std::uint32_t>();
   const auto from_global = [](const Delivery& delivery) { return delivery.level == LevelId::global; };
   if (plan.lost_nodes.empty() && std::ranges::all_of(plan.deliveries, from_global)) {
     for (std::uint32_t lost = 0; lost < nodes; ++lost) plan.lost_nodes.push_back(NodeId{lost});
@@ -94,19 +98,23 @@ Result<std::vector<Strike>> examine_decodes(Comm& heads, const NodeContext& node
   return strikes;
 }
 
+bool in_place(const Delivery& delivery) { return delivery.level == LevelId::local && delivery.holder == delivery.to; }
+
 // Executes one level's part of the plan. What was found bad goes into `strikes`.
 Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, RestoreTask task, LevelId level,
                  std::vector<Strike>& strikes) {
+  const bool moves = !std::ranges::all_of(task.deliveries, in_place);
   auto outcome = make_level(level)->restore(heads, node, task);
-  if (auto agreed = agree(heads, outcome ? Status{} : fail(outcome.error()), "node"); !agreed) return agreed;
+  Status status = outcome ? Status{} : fail(outcome.error());
+  if (moves) status = agree(heads, status, "node");  // what stays where it is keeps nobody waiting
+  if (!status) return status;
   strikes.insert(strikes.end(), outcome->strikes.begin(), outcome->strikes.end());
   std::vector<std::size_t> wrong_decodes;
   std::set<std::size_t> bad;
   for (const auto& arrival : outcome->arrived) {
     const Delivery& delivery = task.deliveries[arrival.delivery];
-    const bool in_place = delivery.level == LevelId::local && delivery.holder == delivery.to;
     const std::size_t before = strikes.size() + wrong_decodes.size();
-    if (!in_place || state.verify_own) verify(node, task, arrival, strikes, wrong_decodes);
+    if (!in_place(delivery) || state.verify_own) verify(node, task, arrival, strikes, wrong_decodes);
     if (strikes.size() + wrong_decodes.size() == before) state.entries[delivery.rank] = arrival.shard;
   }
   if (level != LevelId::erasure) return {};

@@ -141,9 +141,11 @@ Result<NodeManifest> parse_node_manifest(const std::string& text) {
   });
 }
 
-Status write_manifest(Store& store, const NodeManifest& manifest) {
+Result<std::uint64_t> write_manifest(Store& store, const NodeManifest& manifest) {
   const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
-  return write_text(store, names::manifest(dir), to_json(manifest));
+  const std::string text = to_json(manifest);
+  if (auto status = write_text(store, names::manifest(dir), text); !status) return fail(status.error());
+  return text.size();
 }
 
 Result<NodeManifest> read_node_manifest(const Store& store, const DirName& dir) {

@@ -98,7 +98,8 @@ struct RunRecord {
 [[nodiscard]] std::string to_json(const RunRecord& record);
 [[nodiscard]] Result<RunRecord> parse_run_record(const std::string& text);
 
-[[nodiscard]] Status write_manifest(Store& store, const NodeManifest& manifest);
+// Returns the file's size.
+[[nodiscard]] Result<std::uint64_t> write_manifest(Store& store, const NodeManifest& manifest);
 [[nodiscard]] Result<NodeManifest> read_node_manifest(const Store& store, const DirName& dir);
 
 }  // namespace cairn

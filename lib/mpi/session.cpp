@@ -62,17 +62,19 @@ std::unique_ptr<Session> Session::open(MPI_Comm world, const std::string& config
   const bool told = !failures.dead_ranks.empty() || !failures.lost_nodes.empty();
   const auto start = std::chrono::steady_clock::now();
   Environment environment{
-      *mpi->world,
-      host_name(),
-      config,
-      open_local,
-      open_global,
-      threads_may_communicate(),
-      told ? failures : launcher.failures,
-      [start] {
-        return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
-      },
-      [launcher](const CompletionMark& mark) { launcher.leave(mark); }};
+      .world = *mpi->world,
+      .host = host_name(),
+      .config_file = config,
+      .open_local = open_local,
+      .open_global = open_global,
+      .threads_may_communicate = threads_may_communicate(),
+      .failures = told ? failures : launcher.failures,
+      .clock =
+          [start] {
+            return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
+          },
+      .memory = nullptr,
+      .leave_mark = [launcher](const CompletionMark& mark) { launcher.leave(mark); }};
   auto opened = SessionImpl::open(environment);
   if (!opened && mpi->world->rank().value == 0) launcher.leave(opened.error());
   auto impl = value_or_throw(std::move(opened));

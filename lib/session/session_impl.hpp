@@ -45,6 +45,8 @@ struct Environment {
   bool threads_may_communicate = false;
   FailureTopology failures;
   Clock clock;
+  // What this process remembers of its node's store, to be given to the next session too; null: nothing.
+  std::shared_ptr<StoreMemory> memory;
   // Told on application rank 0 how the job ends, or will end: for whoever started it. Empty: nobody asks.
   std::function<void(const CompletionMark&)> leave_mark = {};
 };

@@ -55,6 +55,7 @@ EngineOptions engine_options(const Config& config, const Topology& topology, Nod
   if (config.restart.mode == Config::Restart::Mode::required) options.start = EngineOptions::Start::required;
   options.finished_at_end = config.restart.at_end == Config::Restart::AtEnd::finished;
   options.verify_own = config.restart.verify == Config::Restart::Verify::sha256;
+  options.level_by_level = !config.restart.use_failure_topology;
   options.threads = config.head.threads;
   if (options.threads == 0) options.threads = threads_of_head(topology, node, usable_processors());
   return options;
@@ -105,7 +106,11 @@ struct SessionImpl::Open {
 
   EngineSetup setup() {
     FailureTopology failures;
-    if (session.config_.restart.use_failure_topology) failures = environment.failures;
+    std::shared_ptr<StoreMemory> memory;
+    if (session.config_.restart.use_failure_topology) {
+      failures = environment.failures;
+      memory = environment.memory;
+    }
     return {*session.control_,
             *session.heads_,
             *session.votes_,
@@ -116,6 +121,7 @@ struct SessionImpl::Open {
             failures,
             session.log_,
             session.trace_,
+            memory,
             session.clock_};
   }
 

@@ -84,6 +84,17 @@ TEST(MixedLevels, hints_right_wrong_or_stale_never_change_what_comes_back) {
   }
 }
 
+TEST(MixedLevels, come_back_the_same_when_every_level_is_tried_in_turn) {
+  const std::vector<LevelSet> kinds = {level_set({LevelId::partner, LevelId::erasure, LevelId::global}),
+                                       level_set(kPartnerAndErasure), level_set({LevelId::erasure})};
+  for (const LevelSet levels : kinds) {
+    HeadCluster cluster = mixed_cluster({1, 2, 1, 1}, 1, 4, 1);
+    cluster.protect(levels);
+    cluster.level_by_level = true;
+    expect_all_that_can_survive(cluster);
+  }
+}
+
 TEST(MixedLevels, hints_never_save_what_cannot_be_saved_or_lose_what_can) {
   HeadCluster cluster = mixed_cluster({1, 1, 1, 1}, 1, 4, 1);
   cluster.protect(level_set(kPartnerAndErasure));

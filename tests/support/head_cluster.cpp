@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "engine/learn_inventory.hpp"
 #include "support/faulty_store.hpp"
 #include "support/sample_shard.hpp"
 #include "support/thread_cluster.hpp"
@@ -116,8 +117,8 @@ void HeadCluster::protect_on(Comm& heads) {
     const auto status = make_level(level)->protect(heads, context(node, layout_), manifest, turn_);
     ASSERT_TRUE(status) << status.error().text();
   }
-  const auto status = write_manifest(*stores_[node], manifest);
-  ASSERT_TRUE(status) << status.error().text();
+  const auto written = write_manifest(*stores_[node], manifest);
+  ASSERT_TRUE(written) << written.error().text();
 }
 
 void HeadCluster::protect(LevelSet levels, std::uint64_t turn) {
@@ -146,13 +147,15 @@ void HeadCluster::restore_on(Comm& heads, const Layout& today, const std::vector
   NodeContext node = context(heads.rank().value, today);
   const auto writes = std::make_shared<FaultPlan>();
   node.local = std::make_shared<FaultyStore>(node.local, writes);
-  auto contents = read_store(*node.local, node.me, node.log);
+  StoreMemory memory;
+  auto contents = read_store(*node.local, node.me, node.log, memory);
   ASSERT_TRUE(contents) << contents.error().text();
-  auto chain = learn_chain(heads, *node.global, node.log);
+  auto chain = read_chain(*node.global, node.log);
   ASSERT_TRUE(chain) << chain.error().text();
-  auto inventory = gather_inventory(heads, *contents, today);
+  const std::optional<RollCall> roll = call_roll(heads, {{}, *contents, *chain, hint}).value();
+  const FailureTopology failures{{}, hint};
+  auto inventory = learn_inventory(heads, {node, *contents, roll, failures, *chain, {}, level_by_level});
   ASSERT_TRUE(inventory) << inventory.error().text();
-  inventory->global = chain->global;
   RetrieveState state{std::move(*inventory), contents->manifests, {}, true, hint, {}, {}, {}};
   auto plan = retrieve(heads, node, state);
   if (plan)

@@ -46,11 +46,16 @@ class HeadCluster {
   [[nodiscard]] std::vector<std::uint32_t> wrong_ranks(const Layout& today) const;
   [[nodiscard]] std::vector<std::uint32_t> wrong_ranks() const { return wrong_ranks(layout_); }
 
+  // Whether restore() looks for the level to restart from as [restart] use_failure_topology = off does.
+  bool level_by_level = false;
+
   [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] LevelSet levels() const { return levels_; }
   [[nodiscard]] std::uint64_t turn() const { return turn_; }
   [[nodiscard]] MemoryStore& store(std::uint32_t node) { return *stores_.at(node); }
   [[nodiscard]] MemoryStore& global() { return *global_; }
+  [[nodiscard]] std::shared_ptr<Store> shared_store(std::uint32_t node) { return stores_.at(node); }
+  [[nodiscard]] std::shared_ptr<Store> shared_global() { return global_; }
   [[nodiscard]] const StoreImage& image(std::uint32_t node) const { return images_.at(node); }
   [[nodiscard]] DirName dir() const;
 

@@ -11,7 +11,7 @@
 
 namespace cairn::test {
 
-class HookedStore final : public Store {
+class HookedStore : public Store {
  public:
   struct Operation {
     enum class Kind { create, patch, sync, retire, remove, remove_directory, rename_directory, clean } kind;

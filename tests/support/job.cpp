@@ -34,6 +34,22 @@ void Job::reshape(std::vector<std::uint32_t> ranks) {
   }
 }
 
+void Job::lose(std::uint32_t node) {
+  stores_.at(node)->wipe();
+  memories_.erase(node);
+}
+
+// One for each world rank of a node, though only that of its head is used.
+std::vector<std::shared_ptr<StoreMemory>> Job::memories_by_rank() {
+  std::vector<std::shared_ptr<StoreMemory>> by_rank;
+  for (std::uint32_t node = 0; node < ranks_.size(); ++node) {
+    auto& memory = memories_[node];
+    if (!memory || !same_processes) memory = std::make_shared<StoreMemory>();
+    by_rank.insert(by_rank.end(), ranks_[node], memory);
+  }
+  return by_rank;
+}
+
 Job::Image Job::image() const {
   Image image;
   for (const auto& store : stores_) image.nodes.push_back(image_of(*store));
@@ -91,6 +107,7 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
 
   const std::uint32_t world_size = std::accumulate(ranks_.begin(), ranks_.end(), 0U);
   const ThreadWorld world(world_size);
+  const auto memories = memories_by_rank();
   std::mutex mutex;
   std::atomic<std::uint32_t> left{0};
   const auto note = [&](std::uint32_t rank, const std::string& text) {
@@ -115,7 +132,8 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
                             },
                             true,
                             failures,
-                            [this, me] { return clock ? clock(me) : std::chrono::microseconds(0); }};
+                            [this, me] { return clock ? clock(me) : std::chrono::microseconds(0); },
+                            memories[me]};
     auto opened = SessionImpl::open(environment);
     if (!opened) {
       {

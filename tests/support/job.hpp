@@ -14,6 +14,7 @@
 #include <cairn/session_base.hpp>
 
 #include "comm/thread_comm.hpp"
+#include "engine/store_memory.hpp"
 #include "store/memory_store.hpp"
 #include "support/faulty_comm.hpp"
 #include "support/store_image.hpp"
@@ -52,7 +53,8 @@ class Job {
   // The same, for a run in which nothing should go wrong: expects that every rank got to the end of `application`.
   void run_well_and_die(const std::function<void(JobSession&)>& application);
 
-  void lose(std::uint32_t node) { stores_.at(node)->wipe(); }
+  // Its store, and what its processes remember of that.
+  void lose(std::uint32_t node);
   [[nodiscard]] MemoryStore& node_store(std::uint32_t node) { return *stores_.at(node); }
   [[nodiscard]] MemoryStore& global_store() { return *global_; }
   [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(ranks_.size()); }
@@ -78,6 +80,8 @@ class Job {
   // When set, all ranks and heads communicate under this plan, and the job is killed when it first fails.
   std::shared_ptr<CommFaultPlan> message_faults;
   FailureTopology failures;
+  // Whether runs follow each other in the same processes, whose heads remember what their stores hold.
+  bool same_processes = false;
   std::string log_level = "error";
   std::chrono::seconds limit = kClusterLimit;  // for a run
 
@@ -86,11 +90,13 @@ class Job {
 
  private:
   void start(const std::function<void(JobSession&)>& application, bool die);
+  [[nodiscard]] std::vector<std::shared_ptr<StoreMemory>> memories_by_rank();
 
   std::vector<std::uint32_t> ranks_;
   std::string settings_;
   std::vector<std::shared_ptr<MemoryStore>> stores_;
   std::shared_ptr<MemoryStore> global_;
+  std::map<std::uint32_t, std::shared_ptr<StoreMemory>> memories_;  // by node
   std::map<std::uint32_t, std::string> errors_;
   std::vector<Traffic> traffic_;
   std::string open_error_;  // the first that a rank or head met in the last run

@@ -1,0 +1,34 @@
+// What a process remembers of the node store that its head kept: the manifests there. It outlives a session, so that
+// one that is opened again in the same process reads none of them. It is a copy and never the truth: an entry counts
+// only while the store has a manifest of that name and length, and which files are there is always looked up. Stale
+// memory costs time.
+//
+// One thread at a time: the head's. Local.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "format/manifest.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+class StoreMemory {
+ public:
+  // `bytes`: of the manifest's file.
+  void remember(const Store& store, const DirName& dir, const NodeManifest& manifest, std::uint64_t bytes);
+  void forget(const Store& store, const DirName& dir);
+  // Null: nothing is remembered of that directory, or of a manifest of another length.
+  [[nodiscard]] const NodeManifest* recall(const Store& store, const DirName& dir, std::uint64_t bytes) const;
+
+ private:
+  struct Remembered {
+    NodeManifest manifest;
+    std::uint64_t bytes = 0;
+  };
+  std::map<std::string, Remembered> by_path_;  // the store's place is part of it
+};
+
+}  // namespace cairn

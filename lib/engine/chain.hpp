@@ -22,7 +22,7 @@ struct Chain {
   bool has_snapshots = false;    // a life since the newest fresh start took some
   std::vector<Identity> global;  // complete snapshots in the global store
   Version highest_version;
-  RunId next;  // drawn for the life that begins, in case two take the same number
+  RunId next;                        // drawn for the life that begins, in case two take the same number
   std::optional<Measured> measured;  // by earlier lives
 };
 

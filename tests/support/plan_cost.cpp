@@ -122,8 +122,9 @@ class Return {
     const auto global = std::make_shared<CountingStore>(cluster_.shared_global());
     FailureTopology failures;
     if (search_.topology) failures.lost_nodes.assign(lost_.begin(), lost_.end());
-    EngineSetup setup{world,  **heads,  **votes,       topology_, options_of(search_), own,
-                      global, failures, Log::silent(), {},        memory_of(node)};
+    EngineSetup setup{
+        world,  **heads,  **votes,       topology_, options_of(search_), own,
+        global, failures, Log::silent(), {},        memory_of(node),     [] { return std::chrono::microseconds(0); }};
     if (!world.send(me, kToHead, encode(ToHead{Hello{}})) || !(*heads)->barrier()) return;
     const Traffic before = world_.traffic(me);
     note_now(start_);

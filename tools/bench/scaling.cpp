@@ -1,6 +1,7 @@
 // What Cairn communicates as a job grows, counted, and how long the planner takes for a large one. Appends one JSON
-// record a figure to a file:  bench-scaling [FILE [MOST_RANKS]]  (default: standard output, 256)
+// record a figure to a file:  bench-scaling [FILE [MOST_RANKS [MOST_NODES]]]  (default: standard output, 256, 256)
 //
+// The last, of which each is one thread, is for what a plan costs with and without the failure topology.
 // Jobs are threads of this process, so the counts hold on any machine; only the planner's seconds do not. Ranks that
 // wait for their heads look every half millisecond, so two cores carry 512 of them in minutes, and not many more.
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 #include "engine/plan.hpp"
 #include "support/large_layout.hpp"
+#include "support/plan_cost.hpp"
 #include "support/scaling.hpp"
 
 namespace {
@@ -35,6 +37,12 @@ class Records {
   }
   void seconds(const std::string& figure, const std::vector<double>& values) {
     const nlohmann::json record{{"group", "planner"}, {"figure", figure}, {"unit", "s"}, {"values", values}};
+    out_ << record.dump() << std::endl;
+  }
+  void to_first_byte(const std::string& figure, std::uint32_t nodes, const std::vector<double>& values,
+                     const char* unit) {
+    const nlohmann::json record{
+        {"group", "to the first byte"}, {"figure", figure}, {"unit", unit}, {"nodes", nodes}, {"values", values}};
     out_ << record.dump() << std::endl;
   }
   void traffic(const std::string& who, const std::string& what, const JobShape& shape, const Traffic& traffic) {
@@ -88,6 +96,56 @@ void count_inventories(Records& records) {
   }
 }
 
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// Five times each in turn, so that all meet the same machine.
+void count_plans(Records& records, std::uint32_t most_nodes) {
+  struct Way {
+    const char* name;
+    Search search;
+    std::vector<double> seconds;
+  };
+  for (std::uint32_t nodes = 64; nodes <= most_nodes; nodes *= 2) {
+    PlanScene scene(nodes);
+    const JobShape heads{nodes, 1};
+    for (const LevelId needed : cairn::kAllLevels) {
+      Way ways[] = {{"with failure topology, same process", {true, true}, {}},
+                    {"with failure topology, new process", {true, false}, {}},
+                    {"level by level, same process", {false, true}, {}},
+                    {"level by level, new process", {false, false}, {}}};
+      for (Way& way : ways) {
+        const PlanCost cost = scene.cost(needed, way.search);
+        const std::string what = fmt::format("plan {}, L{} failure", way.name, static_cast<int>(needed));
+        records.count("collectives per head, " + what, heads, cost.traffic.collectives);
+        records.count("messages per head, " + what, heads, cost.traffic.messages);
+        records.count("bytes given to collectives per head, " + what, heads, cost.traffic.collective_bytes, "B");
+        records.count("bytes gathered per head, " + what, heads, cost.traffic.gathered_bytes, "B");
+        records.count("lists of the node store, " + what, heads, cost.own.lists);
+        records.count("files opened in the node store, " + what, heads, cost.own.opens);
+        records.count("bytes read from the node store, " + what, heads, cost.own.bytes, "B");
+        records.count("files opened in the global store by one head, " + what, heads, cost.global.opens);
+      }
+      for (int turn = 0; turn < 5; ++turn) {
+        for (Way& way : ways) way.seconds.push_back(scene.cost(needed, way.search).seconds);
+      }
+      for (const Way& way : ways) {
+        records.to_first_byte(fmt::format("L{} failure, {}", static_cast<int>(needed), way.name), nodes, way.seconds,
+                              "s");
+      }
+      const auto ratio = [&](const char* name, const Way& with, const Way& without) {
+        records.to_first_byte(fmt::format("L{} failure, {}", static_cast<int>(needed), name), nodes,
+                              {median(with.seconds) / median(without.seconds)}, "");
+      };
+      ratio("with ÷ without, same process, which without reads its manifests", ways[0], ways[3]);
+      ratio("with ÷ without, same process, which remembers them", ways[0], ways[2]);
+      ratio("with ÷ without, new process", ways[1], ways[3]);
+    }
+  }
+}
+
 template <class Work>
 std::vector<double> timed(Work work) {
   std::vector<double> seconds;
@@ -137,8 +195,10 @@ int main(int argc, char** argv) {
   Records records(argc > 1 ? file : std::cout);
   try {
     const auto most_ranks = static_cast<std::uint32_t>(argc > 2 ? std::stoul(argv[2]) : 256);
+    const auto most_nodes = static_cast<std::uint32_t>(argc > 3 ? std::stoul(argv[3]) : 256);
     time_planner(records);
     count_inventories(records);
+    count_plans(records, most_nodes);
     count_global(records, most_ranks);
     count_jobs(records, most_ranks);
   } catch (const std::exception& error) {

@@ -42,18 +42,6 @@ at_end = continue
 """
 
 
-# Runs a command on a host: in namespaces with a name and a node store of its own. A host with a file in dead/ is gone.
-AGENT = """#!/bin/sh
-while [ "${{1#-}}" != "$1" ]; do shift; done
-export AGENT_HOST="$1" AGENT_STORE="{directory}/stores/$1"
-shift
-[ ! -e {directory}/dead/$AGENT_HOST ] || exit 255
-export AGENT_COMMAND="$*"
-mkdir -p $AGENT_STORE
-exec unshare -u -m sh -c 'hostname $AGENT_HOST && mount --bind $AGENT_STORE {directory}/local && eval "$AGENT_COMMAND"'
-"""
-
-
 def fail(what, output=""):
     sys.exit(f"ckpt_run: {what}\n{output}")
 
@@ -218,30 +206,6 @@ def ends_when_interrupted(job, number, name):
     print(f"everything ended: signal {number} {name}", flush=True)
 
 
-def goes_on_without_a_lost_host(job, reference):
-    """A host is lost with its launcher's daemon, its ranks and its store; a spare one takes its place."""
-    if subprocess.run(["unshare", "-u", "-m", "true"], stderr=subprocess.DEVNULL).returncode != 0:
-        print("NOT TESTED: a lost host (unshare is not permitted here)", flush=True)
-        return
-    for name in ("stores", "dead", "local"):
-        (job.directory / name).mkdir()
-    agent = job.directory / "agent"
-    agent.write_text(AGENT.format(directory=job.directory))
-    agent.chmod(0o755)
-    job.config.write_text(job.config.read_text().replace("node_size = 3", "node_size = 0"))
-    job.start("--hosts", "hosta,hostb", "--spare-hosts", "hostc", "--agent", str(agent), "--mpi-options",
-              "--mca plm_rsh_no_tree_spawn 1 --mca btl tcp,self --mca btl_tcp_if_include lo --mca oob_tcp_if_include lo",
-              pause_ms=20)  # fmt: skip
-    job.wait_for(r"heat: \d+ of \d+ steps")
-    job.ranks()
-    (job.directory / "dead" / "hostb").touch()
-    kill(pid for pid in job.processes() if environment_of(pid).get("AGENT_HOST") == "hostb")
-    output = job.end(0, "lost: hostb; restart 1", "heat: lost nodes: node 1", "L1: 2, L2: 2")
-    if job.plate.read_bytes() != reference:
-        fail("a lost host: the plate differs", output)
-    print("same plate: a host lost, a spare one in its place", flush=True)
-
-
 def gives_up_after_max_restarts(job):
     job.start("--max-restarts", "1", pause_ms=50)
     seen = 0
@@ -314,7 +278,6 @@ def main():
             calm = job("calm").start(pause_ms=0)
             calm.end(0)
             survives_kills(job("kills"), random.Random(seed), calm.plate.read_bytes())
-            goes_on_without_a_lost_host(job("host"), calm.plate.read_bytes())
             ends_when_interrupted(job("ctrl-c"), signal.SIGINT, "")
             ends_when_interrupted(job("deaf"), signal.SIGTERM, "with a launcher that does not listen")
             gives_up_after_max_restarts(job("restarts", mode="inline"))

@@ -130,7 +130,8 @@ Facts open_mpi(std::uint32_t major, std::uint32_t processors = 64) {
 TEST(Command, of_open_mpi_fills_hosts_in_order_and_hands_variables_to_every_rank) {
   const auto options = options_of({"--hosts", "a,b"});
   EXPECT_EQ(command_of(options, Config{}, open_mpi(4), placed(4, Config{}, {"a", "b"})),
-            "mpirun -n 6 --map-by slot:OVERSUBSCRIBE --host a:3,b:3 -x CKPT_RUN_MARK app -x 1");
+            "mpirun -n 6 --map-by slot:OVERSUBSCRIBE --host a:3,b:3 --mca oob_tcp_keepalive_time 10 "
+            "--mca oob_tcp_keepalive_intvl 2 --mca oob_tcp_keepalive_probes 5 -x CKPT_RUN_MARK app -x 1");
 }
 
 TEST(Command, leaves_ranks_unbound_and_yielding_where_there_are_more_than_processors) {

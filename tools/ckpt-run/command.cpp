@@ -54,6 +54,19 @@ Words ulfm_options(const Options& options, const Config& config, const Placement
   return words;
 }
 
+// A host whose link is cut says nothing any more, and its ranks are waited for: the launcher asks its daemons, and ends
+// the job 20 s after the last answer. By itself it would wait for 8 minutes.
+Words watch_daemons(const Facts& facts) {
+  Words words;
+  const auto set = [&](const char* name, const char* value) {
+    append(words, {facts.major >= 5 ? "--prtemca" : "--mca", name, value});
+  };
+  set("oob_tcp_keepalive_time", "10");
+  set("oob_tcp_keepalive_intvl", "2");
+  set("oob_tcp_keepalive_probes", "5");
+  return words;
+}
+
 Words open_mpi_options(const Options& options, const Config& config, const Facts& facts, const Placement& placement,
                        bool mends) {
   Words words;
@@ -70,6 +83,7 @@ Words open_mpi_options(const Options& options, const Config& config, const Facts
   if (crowded) append(words, {"--mca", "mpi_yield_when_idle", "1"});
   if (mends) append(words, ulfm_options(options, config, placement));
   if (names_hosts(options, facts)) append(words, {"--host", hosts_with_ranks(placement)});
+  if (placement.hosts.size() > 1) append(words, watch_daemons(facts));
   if (!options.agent.empty()) {
     const std::string agent = fmt::format("{}", fmt::join(options.agent, " "));
     append(words,

@@ -155,6 +155,25 @@ Status check_erasure(const Config& config, const Settings& settings) {
                                         set->second.place, parity, parity + 1));
 }
 
+Status check_recovery(const Config& config) {
+  using Mode = Config::Recovery::Mode;
+  const auto& recovery = config.recovery;
+  if (recovery.mode == Mode::restart && recovery.spares > 0) {
+    return fail(Code::config,
+                fmt::format("[recovery] spares = {}: mode = restart has no use for them", recovery.spares),
+                "set mode = spares");
+  }
+  if (recovery.mode == Mode::spares && recovery.spares == 0) {
+    return fail(Code::config, "[recovery] mode = spares: there are none",
+                "set [recovery] spares, and start as many ranks more, or mode = respawn");
+  }
+  if (recovery.mode != Mode::restart && config.head.mode == HeadMode::thread) {
+    return fail(Code::config, "[head] mode = thread: a job that repairs itself cannot have head threads",
+                "set [head] mode = rank or inline, or [recovery] mode = restart");
+  }
+  return {};
+}
+
 }  // namespace
 
 LevelSet Config::Levels::wanted() const {
@@ -173,6 +192,7 @@ Result<Config> parse_config(const std::string& text, const std::string& file,
   auto settings = ini.take_settings();
   if (auto applied = apply_environment(environment, config, settings); !applied) return fail(applied.error());
   if (auto checked = check_erasure(config, settings); !checked) return fail(checked.error());
+  if (auto checked = check_recovery(config); !checked) return fail(checked.error());
   return config;
 }
 

@@ -14,6 +14,7 @@ using values::Mistake;
 using Text = std::string_view;
 
 constexpr std::uint32_t kMostKept = 1000;
+constexpr std::uint32_t kMostSpares = 1U << 20U;
 
 Mistake set_level(Config& config, LevelId level, Text value) {
   Interval& interval = config.levels.at[static_cast<int>(level) - 1];
@@ -53,9 +54,19 @@ Mistake set_recovery_mode(Config& config, Text value) {
   using Mode = Config::Recovery::Mode;
   constexpr std::pair<Text, Mode> kWords[] = {
       {"restart", Mode::restart}, {"respawn", Mode::respawn}, {"spares", Mode::spares}};
-  if (auto mistake = values::word(value, kWords, config.recovery.mode); !mistake.empty()) return mistake;
-  if (config.recovery.mode == Mode::restart) return {};
-  return std::string(value) + " is not available in this version; write restart";
+  return values::word(value, kWords, config.recovery.mode);
+}
+
+Mistake set_when_spent(Config& config, Text value) {
+  using WhenSpent = Config::Recovery::WhenSpent;
+  constexpr std::pair<Text, WhenSpent> kWords[] = {{"restart", WhenSpent::restart}, {"respawn", WhenSpent::respawn}};
+  return values::word(value, kWords, config.recovery.when_spent);
+}
+
+Mistake set_hang_timeout(Config& config, Text value) {
+  config.recovery.hang_timeout = {};
+  if (value == "off" || values::duration(value, config.recovery.hang_timeout).empty()) return {};
+  return "not a time; write off, 500ms, 90s or 10min";
 }
 
 constexpr ConfigKey kKeys[] = {
@@ -85,6 +96,10 @@ constexpr ConfigKey kKeys[] = {
     {"restart", "verify", set_verify},
     {"restart", "stop_signal", [](Config& c, Text v) { return values::on_off(v, c.restart.stop_signal); }},
     {"recovery", "mode", set_recovery_mode},
+    {"recovery", "spares", [](Config& c, Text v) { return values::number(v, 0, kMostSpares, c.recovery.spares); }},
+    {"recovery", "when_spent", set_when_spent},
+    {"recovery", "hang_timeout", set_hang_timeout},
+    {"recovery", "limit", [](Config& c, Text v) { return values::duration(v, c.recovery.limit); }},
     {"failures", "mtbf", [](Config& c, Text v) { return values::durations(v, c.failures.mtbf); }},
     {"log", "level", [](Config& c, Text v) { return values::log_level(v, c.log.level); }},
     {"log", "trace", [](Config& c, Text v) { return c.log.trace = v, Mistake(); }},

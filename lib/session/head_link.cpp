@@ -21,8 +21,12 @@ Status HeadLink::send(const ToHead& message) {
     if (seal->error) failed_here_.insert(seal->version);
   }
   if (auto status = control_.send(head_, kToHead, encode(message)); !status) return status;
-  if (bell_) bell_->ring(Bell::Who::head);
+  wake_head();
   return {};
+}
+
+void HeadLink::wake_head() {
+  if (bell_) bell_->ring(Bell::Who::head);
 }
 
 Status HeadLink::poll() {

@@ -26,6 +26,8 @@ class HeadLink {
   void use_bell(std::shared_ptr<Bell> bell) { bell_ = std::move(bell); }
 
   [[nodiscard]] Status send(const ToHead& message);
+  // Ends a sleeping head's nap, without a message.
+  void wake_head();
   // Takes in what has arrived, without waiting.
   [[nodiscard]] Status poll();
   // The same, if the head has rung since it was last asked: looking for messages takes longer than writing a small

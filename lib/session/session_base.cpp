@@ -24,13 +24,25 @@ ErrorKind kind_of(Code code) {
   return ErrorKind::usage;
 }
 
+namespace {
+
+// The value, or an Exception. Where the job repairs itself, a lost peer is no error but the way back.
+template <class T>
+T answer(const SessionImpl& session, Result<T> result) {
+  if (!result && result.error().code == Code::communication && session.recoverable())
+    throw Exception(ErrorKind::rollback, result.error().text());
+  return value_or_throw(std::move(result));
+}
+
+}  // namespace
+
 SessionBase::SessionBase(std::unique_ptr<SessionImpl> impl) : impl_(std::move(impl)) {}
 SessionBase::SessionBase(SessionBase&&) noexcept = default;
 SessionBase& SessionBase::operator=(SessionBase&&) noexcept = default;
 SessionBase::~SessionBase() = default;
 
 void SessionBase::protect_access(const std::string& name, detail::RegionAccess access) {
-  value_or_throw(impl_->protect(name, std::move(access)));
+  answer(*impl_, impl_->protect(name, std::move(access)));
 }
 
 void SessionBase::protect_raw(const std::string& name, void* data, Element element, std::uint32_t element_bytes,
@@ -44,32 +56,32 @@ void SessionBase::protect_raw(const std::string& name, void* data, Element eleme
   protect_access(name, std::move(access));
 }
 
-void SessionBase::unprotect(const std::string& name) { value_or_throw(impl_->unprotect(name)); }
+void SessionBase::unprotect(const std::string& name) { answer(*impl_, impl_->unprotect(name)); }
 
-RestoreReport SessionBase::restore() { return value_or_throw(impl_->restore({})); }
+RestoreReport SessionBase::restore() { return answer(*impl_, impl_->restore({})); }
 
 RestoreReport SessionBase::restore(const std::string& name) {
   if (name.empty()) throw Exception(ErrorKind::usage, "restore: the name of the region is empty");
-  return value_or_throw(impl_->restore(name));
+  return answer(*impl_, impl_->restore(name));
 }
 
 const RestoreReport& SessionBase::last_restore() const { return impl_->last_restore(); }
 
 std::optional<std::uint32_t> SessionBase::snapshot() {
-  const auto version = value_or_throw(impl_->snapshot({}));
+  const auto version = answer(*impl_, impl_->snapshot({}));
   if (!version) return {};
   return version->value;
 }
 
-std::uint32_t SessionBase::snapshot(LevelId level) { return value_or_throw(impl_->snapshot(level))->value; }
+std::uint32_t SessionBase::snapshot(LevelId level) { return answer(*impl_, impl_->snapshot(level))->value; }
 
-void SessionBase::wait(LevelId level) { value_or_throw(impl_->wait(level)); }
+void SessionBase::wait(LevelId level) { answer(*impl_, impl_->wait(level)); }
 
-std::uint32_t SessionBase::safe_version(LevelId level) { return value_or_throw(impl_->safe_version(level)).value; }
+std::uint32_t SessionBase::safe_version(LevelId level) { return answer(*impl_, impl_->safe_version(level)).value; }
 
 bool SessionBase::should_stop() const { return impl_->should_stop(); }
 
-void SessionBase::finalize() { value_or_throw(impl_->finalize()); }
+void SessionBase::finalize() { answer(*impl_, impl_->finalize()); }
 
 std::uint32_t SessionBase::rank() const { return impl_->ranks().rank().value; }
 

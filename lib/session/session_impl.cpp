@@ -25,6 +25,8 @@ std::optional<LevelId> highest_needed(const RestoreReport& report) {
 
 SessionImpl::~SessionImpl() {
   if (link_ && !finalized_ && !engine_) (void)link_->send(FinalizeRequest{true, true});
+  // After a failure nobody hears that; the head sees for itself why.
+  if (link_ && recoverable_) link_->wake_head();
   if (engine_thread_.joinable()) engine_thread_.join();
 }
 
@@ -216,6 +218,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
     return fail(*undefined_);
   }
   undefined_.reset();
+  restored_ = true;
   accept(*accepted);
   if (auto_) auto_->restored(highest_needed(report_), clock_() - start);
   warm_up_slots();

@@ -34,6 +34,13 @@
 
 namespace cairn {
 
+// What is known already where a job repairs itself while it runs: the loss of a peer then sends everyone back to the
+// last snapshot, and is not an error.
+struct RepairedWorld {
+  Config config;
+  std::vector<Seat> seats;  // by world rank
+};
+
 // What a session runs on.
 struct Environment {
   Comm& world;  // the caller's; must outlive the session
@@ -49,7 +56,11 @@ struct Environment {
   std::shared_ptr<StoreMemory> memory;
   // Told on application rank 0 how the job ends, or will end: for whoever started it. Empty: nobody asks.
   std::function<void(const CompletionMark&)> leave_mark = {};
+  std::optional<RepairedWorld> repaired = std::nullopt;
 };
+
+// The configuration as it is read on rank 0, so that every rank has the same or the same error. Collective.
+[[nodiscard]] Result<ConfigSource> share_config_source(Comm& world, const std::string& file);
 
 class SessionImpl {
  public:
@@ -75,6 +86,9 @@ class SessionImpl {
   [[nodiscard]] Comm& ranks() { return *ranks_; }
   [[nodiscard]] Incarnation incarnation() const { return incarnation_; }
   [[nodiscard]] double waited_seconds() const { return waited_seconds_; }
+  [[nodiscard]] bool recoverable() const { return recoverable_; }
+  // Whether the application has restored or taken a snapshot.
+  [[nodiscard]] bool is_under_way() const { return restored_ || calls_ > 0; }
 
  private:
   struct Open;  // session_open.cpp
@@ -128,6 +142,8 @@ class SessionImpl {
   RestoreReport report_;
   std::optional<Error> undefined_;  // a restore failed: regions hold nothing that should be kept
   double waited_seconds_ = 0;
+  bool recoverable_ = false;
+  bool restored_ = false;  // also where there was nothing to restore
   bool stop_ = false;
   bool finalized_ = false;
 };

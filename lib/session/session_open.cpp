@@ -5,10 +5,8 @@
 #include "session/stop_signal.hpp"
 
 namespace cairn {
-namespace {
 
-// Read once and sent to all, so that every rank has the same configuration or the same error.
-Result<Config> share_config(Comm& world, const std::string& file) {
+Result<ConfigSource> share_config_source(Comm& world, const std::string& file) {
   Buffer mine;
   Status status;
   if (world.rank().value == 0) {
@@ -21,17 +19,29 @@ Result<Config> share_config(Comm& world, const std::string& file) {
   if (auto agreed = agree(world, status, "world rank"); !agreed) return fail(agreed.error());
   auto bytes = world.broadcast(mine, Peer{0});
   if (!bytes) return fail(bytes.error());
-  auto source = decode_config_source(*bytes);
+  return decode_config_source(*bytes);
+}
+
+namespace {
+
+Result<Config> share_config(Comm& world, const std::string& file) {
+  auto source = share_config_source(world, file);
   if (!source) return fail(source.error());
   return parse_config(*source);
 }
 
-Result<Topology> share_topology(Comm& world, const std::string& host, const Config& config) {
-  auto hosts = world.allgather(bytes_of(host));
+Result<Topology> share_topology(const Environment& environment, const Config& config) {
+  Comm& world = environment.world;
+  if (environment.repaired) return make_topology(environment.repaired->seats, config.head.mode);
+  auto hosts = world.allgather(bytes_of(environment.host));
   if (!hosts) return fail(hosts.error());
   std::vector<std::string> names;
   for (const Buffer& bytes : *hosts) names.emplace_back(text_of(bytes));
-  auto topology = make_topology(names, config.topology.node_size, config.head.mode);
+  return make_topology(names, config.topology.node_size, config.head.mode);
+}
+
+Result<Topology> topology_of(const Environment& environment, const Config& config) {
+  auto topology = share_topology(environment, config);
   if (!topology) return topology;
   if (config.topology.domains.empty()) return topology;
   if (auto status = assign_domains(*topology, config.topology.domains_text); !status) return fail(status.error());
@@ -148,7 +158,7 @@ struct SessionImpl::Open {
     const Peer head = topology.nodes[node.value].head;
     const auto span = session.trace_.span("open");
     std::function<Result<bool>()> drive;
-    if (heads_node && topology.mode == HeadMode::inline_) {
+    if (heads_node && topology.runs_inline(node)) {
       drive = [impl = &session] { return impl->engine_ ? impl->engine_->step() : Result<bool>(false); };
     }
     session.link_ = std::make_unique<HeadLink>(*session.control_, head, std::move(drive));
@@ -160,7 +170,7 @@ struct SessionImpl::Open {
         if (engine) (void)(*engine)->serve();
       });
     }
-    if (heads_node && topology.mode == HeadMode::inline_) {
+    if (heads_node && topology.runs_inline(node)) {
       auto engine = Engine::open(setup());
       if (engine) session.engine_ = std::move(*engine);
     }
@@ -195,9 +205,14 @@ struct SessionImpl::Open {
 };
 
 Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& environment) {
-  auto config = share_config(environment.world, environment.config_file);
+  const auto& repaired = environment.repaired;
+  auto config = repaired ? Result<Config>(repaired->config) : share_config(environment.world, environment.config_file);
   if (!config) return fail(config.error());
-  auto topology = share_topology(environment.world, environment.host, *config);
+  if (!repaired && config->recovery.mode != Config::Recovery::Mode::restart) {
+    return fail(Code::config, "[recovery] mode: a session that is opened by itself cannot be repaired",
+                "use cairn::run or cairn_init, or set mode = restart");
+  }
+  auto topology = topology_of(environment, *config);
   if (!topology) return fail(topology.error());
   if (config->head.mode == HeadMode::thread && !environment.threads_may_communicate) {
     return fail(
@@ -210,6 +225,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
   std::unique_ptr<SessionImpl> session(new SessionImpl(std::move(*config)));
   session->topology_ = std::move(*topology);
   session->clock_ = environment.clock;
+  session->recoverable_ = repaired.has_value();
   Open open{environment, *session};
   if (auto status = open.communicators(); !status) return fail(status.error());
   open.trace();

@@ -17,12 +17,18 @@ std::string counted(std::size_t count, std::string_view thing) {
 
 Peer peer_of(std::size_t world) { return Peer{static_cast<std::uint32_t>(world)}; }
 
+Node named(std::string name) {
+  Node node;
+  node.name = std::move(name);
+  return node;
+}
+
 std::vector<Node> nodes_by_host(const std::vector<std::string>& host_of_world) {
   std::vector<Node> nodes;
   std::map<std::string, std::size_t> node_of_host;
   for (std::size_t world = 0; world < host_of_world.size(); ++world) {
     const auto [at, is_new] = node_of_host.try_emplace(host_of_world[world], nodes.size());
-    if (is_new) nodes.push_back(Node{host_of_world[world], {}, {}, {}});
+    if (is_new) nodes.push_back(named(host_of_world[world]));
     nodes[at->second].world_ranks.push_back(peer_of(world));
   }
   return nodes;
@@ -53,7 +59,7 @@ Result<std::vector<Node>> nodes_by_size(std::size_t world_size, const std::vecto
   std::vector<Node> nodes;
   std::size_t world = 0;
   for (const auto size : *sizes) {
-    Node node{fmt::format("node{:04}", nodes.size()), {}, {}, {}};
+    Node node = named(fmt::format("node{:04}", nodes.size()));
     for (std::uint32_t i = 0; i < size; ++i) node.world_ranks.push_back(peer_of(world++));
     nodes.push_back(std::move(node));
   }
@@ -74,20 +80,34 @@ Status check_room_for_heads(const std::vector<Node>& nodes, const std::vector<st
   return {};
 }
 
+// Fills in who is where, once nodes have their world ranks and heads.
+void number_ranks(Topology& topology) {
+  topology.node_of_world.resize(topology.host_of_world.size());
+  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
+    for (const auto world : topology.nodes[i].world_ranks) topology.node_of_world[world.value] = NodeId{i};
+  }
+  for (std::size_t world = 0; world < topology.host_of_world.size(); ++world) {
+    if (topology.is_dedicated_head(peer_of(world))) continue;
+    topology.nodes[topology.node_of_world[world].value].ranks.push_back(Rank{topology.rank_count()});
+    topology.world_of_rank.push_back(peer_of(world));
+  }
+}
+
 }  // namespace
 
 bool Topology::is_dedicated_head(Peer world) const {
-  return mode == HeadMode::rank && nodes[node_of_world[world.value].value].head == world;
+  const Node& node = nodes[node_of_world[world.value].value];
+  return node.dedicated_head && node.head == world;
 }
+
+bool Topology::runs_inline(NodeId node) const { return mode != HeadMode::thread && !nodes[node.value].dedicated_head; }
 
 std::string Topology::text() const {
   const auto where = counted(node_of_world.size(), "rank") + " on " + counted(nodes.size(), "node");
-  switch (mode) {
-    case HeadMode::rank: return fmt::format("{}: {} compute, {}", where, rank_count(), counted(nodes.size(), "head"));
-    case HeadMode::thread: return where + ": all compute, heads are threads";
-    case HeadMode::inline_: break;
-  }
-  return where + ": all compute, no heads";
+  if (mode == HeadMode::thread) return where + ": all compute, heads are threads";
+  const auto heads = static_cast<std::size_t>(std::ranges::count_if(nodes, &Node::dedicated_head));
+  if (heads == 0) return where + ": all compute, no heads";
+  return fmt::format("{}: {} compute, {}", where, rank_count(), counted(heads, "head"));
 }
 
 Result<Topology> make_topology(const std::vector<std::string>& host_of_world,
@@ -110,17 +130,29 @@ Result<Topology> make_topology(const std::vector<std::string>& host_of_world,
     }
   }
 
-  topology.node_of_world.resize(host_of_world.size());
-  for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
-    auto& node = topology.nodes[i];
-    node.head = mode == HeadMode::rank ? node.world_ranks.back() : node.world_ranks.front();
-    for (const auto world : node.world_ranks) topology.node_of_world[world.value] = NodeId{i};
+  for (auto& node : topology.nodes) {
+    node.dedicated_head = mode == HeadMode::rank;
+    node.head = node.dedicated_head ? node.world_ranks.back() : node.world_ranks.front();
   }
-  for (std::size_t world = 0; world < host_of_world.size(); ++world) {
-    if (topology.is_dedicated_head(peer_of(world))) continue;
-    topology.nodes[topology.node_of_world[world].value].ranks.push_back(Rank{topology.rank_count()});
-    topology.world_of_rank.push_back(peer_of(world));
+  number_ranks(topology);
+  return topology;
+}
+
+Topology make_topology(const std::vector<Seat>& seats, HeadMode mode) {
+  Topology topology;
+  topology.mode = mode;
+  std::vector<std::string> node_of_world;
+  for (const Seat& seat : seats) {
+    topology.host_of_world.push_back(seat.host);
+    node_of_world.push_back(seat.node);
   }
+  topology.nodes = nodes_by_host(node_of_world);
+  for (auto& node : topology.nodes) {
+    const auto head = std::ranges::find_if(node.world_ranks, [&](Peer world) { return seats[world.value].head; });
+    node.dedicated_head = head != node.world_ranks.end();
+    node.head = node.dedicated_head ? *head : node.world_ranks.front();
+  }
+  number_ranks(topology);
   return topology;
 }
 
@@ -132,7 +164,7 @@ std::uint32_t threads_of_head(const Topology& topology, NodeId node, std::uint32
   const auto heads = static_cast<std::uint32_t>(std::ranges::count_if(topology.nodes, is_here, &Node::head));
   // Heads work at the same time, after the same snapshot. An inline head uses its rank's processor besides.
   const std::uint32_t free = processors > ranks ? processors - ranks : 0;
-  return std::clamp(free / heads + (topology.mode == HeadMode::inline_ ? 1 : 0), 1U, kMost);
+  return std::clamp(free / heads + (topology.runs_inline(node) ? 1 : 0), 1U, kMost);
 }
 
 Status assign_domains(Topology& topology, const std::string& text) {

@@ -17,6 +17,7 @@ struct Node {
   std::string name;               // host name, or "node0003" of a simulated node
   std::vector<Peer> world_ranks;  // ascending, head included
   Peer head;                      // world rank that acts for the node
+  bool dedicated_head = false;    // it does nothing else
   std::vector<Rank> ranks;        // application ranks here, ascending
 };
 
@@ -31,6 +32,8 @@ struct Topology {
   [[nodiscard]] std::uint32_t node_count() const { return static_cast<std::uint32_t>(nodes.size()); }
   [[nodiscard]] std::uint32_t rank_count() const { return static_cast<std::uint32_t>(world_of_rank.size()); }
   [[nodiscard]] bool is_dedicated_head(Peer world) const;
+  // True where the node's head is a rank that computes, and does the head's work inside its own calls.
+  [[nodiscard]] bool runs_inline(NodeId node) const;
   // "12 ranks on 4 nodes: 8 compute, 4 heads"
   [[nodiscard]] std::string text() const;
 };
@@ -40,6 +43,17 @@ struct Topology {
 // world rank of its node in mode `rank`, else the lowest, which computes too.
 [[nodiscard]] Result<Topology> make_topology(const std::vector<std::string>& host_of_world,
                                              const std::vector<std::uint32_t>& node_sizes, HeadMode mode);
+
+// Where one world rank is and what it does there, when a job that was repaired says so itself.
+struct Seat {
+  std::string host;
+  std::string node;
+  bool head = false;
+};
+
+// The same from seats, one a world rank: nodes are numbered by their lowest world rank. In mode `rank` the head of a
+// node is who sits there as head; where nobody does, its lowest rank acts for the node inline.
+[[nodiscard]] Topology make_topology(const std::vector<Seat>& seats, HeadMode mode);
 
 // Threads for a node's head, itself included: its share of the processors that the application ranks of its host leave
 // free, of which `processors` may be used. 1 to 8.

@@ -275,11 +275,27 @@ TEST(Config, parity_must_leave_room_for_data_in_a_group) {
             "CAIRN_ERASURE_PARITY = 4: must be less than group = 4; write 1 to 3");
 }
 
-TEST(Config, what_this_version_does_not_have_is_refused_clearly) {
+TEST(Config, recovery_inside_a_running_job_says_what_it_needs) {
+  const auto config = parse_config(
+      "[recovery]\nmode = spares\nspares = 3\nwhen_spent = respawn\nhang_timeout = 5s\n"
+      "limit = 30s\n[head]\nmode = inline\n",
+      "heat.ini", {});
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->recovery.mode, Config::Recovery::Mode::spares);
+  EXPECT_EQ(config->recovery.spares, 3U);
+  EXPECT_EQ(config->recovery.when_spent, Config::Recovery::WhenSpent::respawn);
+  EXPECT_EQ(config->recovery.hang_timeout, std::chrono::seconds(5));
+  EXPECT_EQ(config->recovery.limit, std::chrono::seconds(30));
   EXPECT_EQ(error_of("[recovery]\nmode = spares"),
-            "heat.ini:2: [recovery] mode = spares: spares is not available in this version; write restart");
-  EXPECT_EQ(error_of("[recovery]\nmode = respawn"),
-            "heat.ini:2: [recovery] mode = respawn: respawn is not available in this version; write restart");
+            "[recovery] mode = spares: there are none (set [recovery] spares, and start as many ranks more, or mode = "
+            "respawn)");
+  EXPECT_EQ(error_of("[recovery]\nspares = 2"),
+            "[recovery] spares = 2: mode = restart has no use for them (set mode = spares)");
+  EXPECT_EQ(error_of("[recovery]\nmode = respawn\n[head]\nmode = thread"),
+            "[head] mode = thread: a job that repairs itself cannot have head threads (set [head] mode = rank or "
+            "inline, or [recovery] mode = restart)");
+  EXPECT_EQ(error_of("[recovery]\nhang_timeout = never"),
+            "heat.ini:2: [recovery] hang_timeout = never: not a time; write off, 500ms, 90s or 10min");
 }
 
 TEST(Config, an_unknown_name_is_answered_with_the_nearest_known_one) {

@@ -128,6 +128,26 @@ TEST(Domains, a_line_that_cannot_be_is_an_error_that_names_it) {
             "[topology] domains: line 2: host a is in domain rack2, but was in rack1 before (name each host once)");
 }
 
+TEST(Seats, say_who_is_where_and_leave_a_node_without_a_head_to_its_lowest_rank) {
+  const auto topology = make_topology({{"a", "node0000", false},
+                                       {"b", "node0004", false},
+                                       {"a", "node0000", false},
+                                       {"b", "node0001", false},
+                                       {"a", "node0000", true},
+                                       {"b", "node0001", true}},
+                                      HeadMode::rank);
+  ASSERT_EQ(topology.node_count(), 3U);
+  EXPECT_EQ(topology.nodes[1].name, "node0004");
+  EXPECT_EQ(topology.nodes[0].head, Peer{4});
+  EXPECT_EQ(topology.nodes[1].head, Peer{1});
+  EXPECT_EQ(topology.nodes[2].head, Peer{5});
+  EXPECT_EQ(topology.rank_count(), 4U);
+  EXPECT_EQ(topology.nodes[0].ranks, (std::vector<Rank>{Rank{0}, Rank{2}}));
+  for (std::uint32_t node = 0; node < 3; ++node) EXPECT_EQ(topology.runs_inline(NodeId{node}), node == 1);
+  EXPECT_FALSE(topology.is_dedicated_head(Peer{1}));
+  EXPECT_EQ(topology.text(), "6 ranks on 3 nodes: 4 compute, 2 heads");
+}
+
 TEST(HeadThreads, share_the_processors_that_the_ranks_of_a_host_leave_free) {
   const auto dedicated = make_topology({"a", "a", "a", "a", "b", "b"}, {}, HeadMode::rank);
   ASSERT_TRUE(dedicated);

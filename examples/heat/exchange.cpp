@@ -90,10 +90,13 @@ void exchange_halos(Plate& plate, MPI_Comm comm) {
   const int up = plate.block().first == 0 ? MPI_PROC_NULL : rank - 1;
   const int down = plate.block().first + plate.block().rows == plate.extent().rows ? MPI_PROC_NULL : rank + 1;
   const auto cols = static_cast<int>(plate.extent().cols);
-  MPI_Sendrecv(plate.first_row().data(), cols, MPI_DOUBLE, up, kUpward, plate.below().data(), cols, MPI_DOUBLE, down,
-               kUpward, comm, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(plate.last_row().data(), cols, MPI_DOUBLE, down, kDownward, plate.above().data(), cols, MPI_DOUBLE, up,
-               kDownward, comm, MPI_STATUS_IGNORE);
+  // Not MPI_Sendrecv: that of Open MPI 5.0 crashes when it receives from MPI_PROC_NULL and who it sends to has died.
+  std::array<MPI_Request, 4> requests{};
+  MPI_Irecv(plate.below().data(), cols, MPI_DOUBLE, down, kUpward, comm, &requests[0]);
+  MPI_Irecv(plate.above().data(), cols, MPI_DOUBLE, up, kDownward, comm, &requests[1]);
+  MPI_Isend(plate.first_row().data(), cols, MPI_DOUBLE, up, kUpward, comm, &requests[2]);
+  MPI_Isend(plate.last_row().data(), cols, MPI_DOUBLE, down, kDownward, comm, &requests[3]);
+  MPI_Waitall(requests.size(), requests.data(), MPI_STATUSES_IGNORE);
 }
 
 void write_plate(Plate& plate, const std::string& path, MPI_Comm comm) {

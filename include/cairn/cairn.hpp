@@ -26,6 +26,10 @@
 
 namespace cairn {
 
+// How the application is entered: at the start of the job; after a failure, in a process that was an application rank
+// before; after a failure, in one that takes a dead rank's place.
+enum class State { fresh, survivor, replacement };
+
 class Session final : public SessionBase {
  public:
   // Collective over `world`. `config` is the INI file's path (empty: defaults), read on rank 0. On a dedicated
@@ -40,8 +44,17 @@ class Session final : public SessionBase {
   // The application ranks' communicator; the session's, valid until it is destroyed.
   [[nodiscard]] MPI_Comm comm() const;
 
+  // How run() entered the application this time, and which processes had died before it did.
+  [[nodiscard]] State state() const;
+  [[nodiscard]] const FailureTopology& failures() const;
+
  private:
+  friend class Resilient;
   struct Mpi;
+  struct Opening;
+  static std::unique_ptr<Session> open(const Opening& opening);
+  // Whether the application has restored or taken a snapshot.
+  [[nodiscard]] bool is_under_way();
   Session(std::unique_ptr<SessionImpl> impl, std::unique_ptr<Mpi> mpi);
   std::unique_ptr<Mpi> mpi_;
 };
@@ -49,6 +62,11 @@ class Session final : public SessionBase {
 // Collective over `world`. Serves the heads, calls `application` on the application ranks, and finalizes the
 // session when it returns. An exception that leaves `application` ends the whole job with its text, since
 // the other ranks would wait for ever. What opening or finalizing finds wrong is thrown.
+//
+// With [recovery] mode = spares or respawn, `application` is the point to go back to when a process dies: survivors
+// leave it by an Exception of kind `rollback`, thrown by Cairn's calls and by MPI calls on session.comm(), and all
+// enter it again with a new session, protect their regions anew, and restore(). Let that exception pass. Communicators
+// derived from session.comm() end with it: make them anew. Message requests are void after it.
 void run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application);
 
 }  // namespace cairn

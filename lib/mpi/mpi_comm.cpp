@@ -36,21 +36,28 @@ std::unique_ptr<Request> started(int code, MPI_Request request, const MpiRequest
 
 }  // namespace
 
-MpiComm::MpiComm(MPI_Comm comm, std::size_t largest_transfer)
-    : comm_(comm), largest_transfer_(std::clamp<std::size_t>(largest_transfer, 1, kLargestTransfer)), idler_(kLimits) {}
+MpiComm::MpiComm(MPI_Comm comm, std::size_t largest_transfer, std::shared_ptr<Lifeline> lifeline)
+    : comm_(comm),
+      largest_transfer_(std::clamp<std::size_t>(largest_transfer, 1, kLargestTransfer)),
+      lifeline_(std::move(lifeline)),
+      idler_(kLimits) {
+  if (lifeline_) lifeline_->add(comm_);
+}
 
-Result<std::unique_ptr<MpiComm>> MpiComm::duplicate(MPI_Comm comm, std::size_t largest_transfer) {
+Result<std::unique_ptr<MpiComm>> MpiComm::duplicate(MPI_Comm comm, std::size_t largest_transfer,
+                                                    std::shared_ptr<Lifeline> lifeline) {
   if (!mpi_is_running()) {
     return fail(Code::communication, "MPI is not running", "call MPI_Init before, and MPI_Finalize after, using Cairn");
   }
   if (comm == MPI_COMM_NULL) return fail(Code::invalid_argument, "the communicator is MPI_COMM_NULL");
   MPI_Comm copy = MPI_COMM_NULL;
   if (const int code = MPI_Comm_dup(comm, &copy); code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Comm_dup"));
-  return adopt(copy, largest_transfer);
+  return adopt(copy, largest_transfer, std::move(lifeline));
 }
 
-Result<std::unique_ptr<MpiComm>> MpiComm::adopt(MPI_Comm comm, std::size_t largest_transfer) {
-  std::unique_ptr<MpiComm> made(new MpiComm(comm, largest_transfer));
+Result<std::unique_ptr<MpiComm>> MpiComm::adopt(MPI_Comm comm, std::size_t largest_transfer,
+                                                std::shared_ptr<Lifeline> lifeline) {
+  std::unique_ptr<MpiComm> made(new MpiComm(comm, largest_transfer, std::move(lifeline)));
   int code = MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   int rank = 0;
   int size = 0;
@@ -63,7 +70,18 @@ Result<std::unique_ptr<MpiComm>> MpiComm::adopt(MPI_Comm comm, std::size_t large
 }
 
 MpiComm::~MpiComm() {
-  if (mpi_is_running()) MPI_Comm_free(&comm_);
+  if (lifeline_) {
+    lifeline_->remove(comm_);
+  } else if (mpi_is_running()) {
+    MPI_Comm_free(&comm_);
+  }
+}
+
+Status MpiComm::look_for_failures() {
+  if (!lifeline_) return {};
+  lifeline_->watch();
+  if (!lifeline_->is_cut()) return {};
+  return fail(Code::communication, "a process has died");
 }
 
 std::unique_ptr<Request> MpiComm::isend(Peer to, Tag tag, Bytes message) {
@@ -93,6 +111,7 @@ std::unique_ptr<Request> MpiComm::irecv(Peer from, Tag tag, MutableBytes into) {
 }
 
 Result<std::optional<Envelope>> MpiComm::probe(Tag tag) {
+  if (auto status = look_for_failures(); !status) return fail(status.error());
   int found = 0;
   MPI_Status status{};
   int code = MPI_SUCCESS;
@@ -209,12 +228,14 @@ Result<std::unique_ptr<Comm>> MpiComm::split(std::optional<std::uint32_t> color,
   }
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "split"));
   if (part == MPI_COMM_NULL) return nullptr;
-  auto adopted = adopt(part, largest_transfer_);
+  auto adopted = adopt(part, largest_transfer_, lifeline_);
   if (!adopted) return fail(adopted.error());
   return *std::move(adopted);
 }
 
 void MpiComm::idle(bool progress) {
+  // A failure makes what is waited for fail.
+  (void)look_for_failures();
   const auto sleep = idler_.turn(progress);
   if (!sleep) return;
   if (sleep->count() == 0) {

@@ -6,7 +6,8 @@
 // cuts that off without a word.
 //
 // Collectives are started non-blocking and polled with sleeps between, so a head that waits burns no core.
-// Thread-safe under MPI_THREAD_MULTIPLE; otherwise one thread at a time per process.
+// With a lifeline, waits and probes look for failures, and after one all calls fail with Code::communication.
+// Thread-safe under MPI_THREAD_MULTIPLE (but with a lifeline not); otherwise one thread at a time per process.
 #pragma once
 
 #include <mpi.h>
@@ -17,6 +18,7 @@
 
 #include "comm/comm.hpp"
 #include "comm/idler.hpp"
+#include "mpi/lifeline.hpp"
 
 namespace cairn {
 
@@ -27,7 +29,8 @@ class MpiComm final : public Comm {
   // Collective over `comm`, blocking. No single transfer is longer than `largest_transfer` bytes: a longer
   // message is an error, a longer collective goes in rounds (tests make it small).
   [[nodiscard]] static Result<std::unique_ptr<MpiComm>> duplicate(MPI_Comm comm,
-                                                                  std::size_t largest_transfer = kLargestTransfer);
+                                                                  std::size_t largest_transfer = kLargestTransfer,
+                                                                  std::shared_ptr<Lifeline> lifeline = {});
   ~MpiComm() override;
   MpiComm(const MpiComm&) = delete;
   MpiComm& operator=(const MpiComm&) = delete;
@@ -51,9 +54,12 @@ class MpiComm final : public Comm {
   void idle(bool progress) override;
 
  private:
-  MpiComm(MPI_Comm comm, std::size_t largest_transfer);
+  MpiComm(MPI_Comm comm, std::size_t largest_transfer, std::shared_ptr<Lifeline> lifeline);
   // Takes over `comm` and sets it up.
-  static Result<std::unique_ptr<MpiComm>> adopt(MPI_Comm comm, std::size_t largest_transfer);
+  static Result<std::unique_ptr<MpiComm>> adopt(MPI_Comm comm, std::size_t largest_transfer,
+                                                std::shared_ptr<Lifeline> lifeline);
+  // Fails once the lifeline is cut.
+  Status look_for_failures();
 
   // Waits for a collective that was started with that outcome.
   Status finish(int started, MPI_Request request, const char* what);
@@ -65,6 +71,7 @@ class MpiComm final : public Comm {
   Peer rank_{};
   std::uint32_t size_ = 0;
   std::size_t largest_transfer_;
+  std::shared_ptr<Lifeline> lifeline_;
   Idler idler_;
 };
 

@@ -1,13 +1,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <utility>
 
 #include <cairn/cairn.hpp>
 
 #include "mpi/launcher.hpp"
+#include "mpi/resilient.hpp"
 
 namespace cairn {
 namespace {
+
+using Application = std::function<void(Session&)>;
 
 bool restart_cannot_mend(ErrorKind kind) {
   return kind == ErrorKind::usage || kind == ErrorKind::config || kind == ErrorKind::mismatch ||
@@ -21,15 +25,12 @@ void end_job(MPI_Comm world, const char* text, CompletionMark::Kind kind = Compl
   MPI_Abort(world, EXIT_FAILURE);
 }
 
-}  // namespace
-
-void run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application) {
-  // What all ranks see alike is thrown on all alike, and the caller decides.
-  const auto session = Session::open(world, config);
-  if (!session) return;
+// False if the application was left because a process has died.
+bool came_to_its_end(MPI_Comm world, Session& session, const Application& application) {
   try {
-    application(*session);
+    application(session);
   } catch (const Exception& error) {
+    if (error.kind() == ErrorKind::rollback) return false;
     using Kind = CompletionMark::Kind;
     end_job(world, error.what(), restart_cannot_mend(error.kind()) ? Kind::error : Kind::failed);
   } catch (const std::exception& error) {
@@ -37,8 +38,36 @@ void run(MPI_Comm world, const std::string& config, const std::function<void(Ses
   } catch (...) {
     end_job(world, "an exception of unknown type left the application");
   }
+  return true;
+}
+
+void run_once(MPI_Comm world, const std::string& config, const Application& application) {
+  // What all ranks see alike is thrown on all alike, and the caller decides.
+  const auto session = Session::open(world, config);
+  if (!session) return;
+  came_to_its_end(world, *session, application);
   // Nobody waits for anybody after this, whatever it throws.
   session->finalize();
+}
+
+void run_resilient(MPI_Comm world, Resilient& job, const Application& application) {
+  while (auto session = job.enter()) {
+    if (came_to_its_end(world, *session, application)) {
+      job.complete(std::move(session));
+    } else {
+      job.roll_back(std::move(session));
+    }
+  }
+}
+
+}  // namespace
+
+void run(MPI_Comm world, const std::string& config, const Application& application) {
+  if (const auto job = Resilient::if_wanted(world, config, Resilient::Tells::by_exception)) {
+    run_resilient(world, *job, application);
+  } else {
+    run_once(world, config, application);
+  }
 }
 
 }  // namespace cairn

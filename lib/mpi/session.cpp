@@ -5,11 +5,13 @@
 
 #include <cairn/cairn.hpp>
 
+#include "mpi/failure_handler.hpp"
 #include "mpi/launcher.hpp"
 #include "mpi/mpi_comm.hpp"
+#include "mpi/mpi_request.hpp"
+#include "mpi/session_opening.hpp"
 #include "session/exception.hpp"
 #include "session/session_impl.hpp"
-#include "store/names.hpp"
 #include "store/posix_store.hpp"
 
 namespace cairn {
@@ -28,9 +30,10 @@ bool threads_may_communicate() {
   return provided == MPI_THREAD_MULTIPLE;
 }
 
-Result<std::shared_ptr<Store>> open_local(const Config& config, const Topology&, NodeId node) {
+Result<std::shared_ptr<Store>> open_local(const Config& config, const Topology& topology, NodeId node) {
   const bool simulated = !config.topology.node_size.empty();
-  const std::string root = simulated ? config.storage.local + "/" + names::node_directory(node) : config.storage.local;
+  const std::string& name = topology.nodes[node.value].name;
+  const std::string root = simulated ? config.storage.local + "/" + name : config.storage.local;
   return PosixStore::open(root, config.job.name);
 }
 
@@ -43,6 +46,10 @@ Result<std::shared_ptr<Store>> open_global(const Config& config) {
 struct Session::Mpi {
   std::unique_ptr<MpiComm> world;
   MPI_Comm ranks = MPI_COMM_NULL;  // the session's
+  std::shared_ptr<Lifeline> lifeline;
+  std::unique_ptr<FailureHandler> handler;
+  State state = State::fresh;
+  FailureTopology failures;
 };
 
 Session::Session(std::unique_ptr<SessionImpl> impl, std::unique_ptr<Mpi> mpi)
@@ -52,41 +59,67 @@ Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() {
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (mpi_ && mpi_->ranks != MPI_COMM_NULL && finalized == 0) MPI_Comm_free(&mpi_->ranks);
+  if (!mpi_ || mpi_->ranks == MPI_COMM_NULL || finalized != 0) return;
+  mpi_->handler.reset();
+  if (mpi_->lifeline) {
+    mpi_->lifeline->remove(mpi_->ranks);
+  } else {
+    MPI_Comm_free(&mpi_->ranks);
+  }
 }
 
 std::unique_ptr<Session> Session::open(MPI_Comm world, const std::string& config, const FailureTopology& failures) {
+  Opening opening;
+  opening.world = world;
+  opening.config_file = config;
+  opening.failures = failures;
+  return open(opening);
+}
+
+std::unique_ptr<Session> Session::open(const Opening& opening) {
   auto mpi = std::make_unique<Mpi>();
-  mpi->world = value_or_throw(MpiComm::duplicate(world));
-  const auto launcher = value_or_throw(Launcher::share(*mpi->world));
-  const bool told = !failures.dead_ranks.empty() || !failures.lost_nodes.empty();
+  mpi->world = value_or_throw(MpiComm::duplicate(opening.world, MpiComm::kLargestTransfer, opening.lifeline));
+  const auto launcher = opening.launcher ? *opening.launcher : value_or_throw(Launcher::share(*mpi->world));
+  const bool told = !opening.failures.dead_ranks.empty() || !opening.failures.lost_nodes.empty();
   const auto start = std::chrono::steady_clock::now();
   Environment environment{
       .world = *mpi->world,
       .host = host_name(),
-      .config_file = config,
+      .config_file = opening.config_file,
       .open_local = open_local,
       .open_global = open_global,
       .threads_may_communicate = threads_may_communicate(),
-      .failures = told ? failures : launcher.failures,
+      .failures = told ? opening.failures : launcher.failures,
       .clock =
           [start] {
             return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
           },
-      .memory = nullptr,
-      .leave_mark = [launcher](const CompletionMark& mark) { launcher.leave(mark); }};
+      .memory = opening.memory,
+      .leave_mark = [launcher](const CompletionMark& mark) { launcher.leave(mark); },
+      .repaired = opening.repaired};
   auto opened = SessionImpl::open(environment);
   if (!opened && mpi->world->rank().value == 0) launcher.leave(opened.error());
   auto impl = value_or_throw(std::move(opened));
   if (!impl) return nullptr;
   // The application's own duplicate: its errors are handled as its world's are, and its messages never meet Cairn's.
-  MPI_Comm_dup(static_cast<MpiComm&>(impl->ranks()).raw(), &mpi->ranks);
-  MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
-  MPI_Comm_get_errhandler(world, &handler);
+  if (const int code = MPI_Comm_dup(static_cast<MpiComm&>(impl->ranks()).raw(), &mpi->ranks); code != MPI_SUCCESS)
+    throw Exception(ErrorKind::communication, mpi_error(code, "MPI_Comm_dup").text());
+  MPI_Errhandler handler = opening.errhandler;
+  if (handler == MPI_ERRHANDLER_NULL) MPI_Comm_get_errhandler(opening.world, &handler);
   MPI_Comm_set_errhandler(mpi->ranks, handler);
+  mpi->state = opening.state;
+  mpi->failures = opening.failures;
+  if (opening.lifeline) {
+    mpi->lifeline = opening.lifeline;
+    mpi->lifeline->add(mpi->ranks);
+    mpi->handler = std::make_unique<FailureHandler>(mpi->ranks, mpi->lifeline, opening.throws);
+  }
   return std::unique_ptr<Session>(new Session(std::move(impl), std::move(mpi)));
 }
 
 MPI_Comm Session::comm() const { return mpi_->ranks; }
+bool Session::is_under_way() { return impl().is_under_way(); }
+State Session::state() const { return mpi_->state; }
+const FailureTopology& Session::failures() const { return mpi_->failures; }
 
 }  // namespace cairn

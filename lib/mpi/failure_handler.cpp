@@ -1,0 +1,61 @@
+#include "mpi/failure_handler.hpp"
+
+#include <exception>
+#include <utility>
+
+#include <cairn/error.hpp>
+
+#include "mpi/ulfm.hpp"
+
+namespace cairn {
+namespace {
+
+// The one of this process.
+FailureHandler*& current() {
+  static FailureHandler* handler = nullptr;
+  return handler;
+}
+
+// MPI_Waitall and its like only say that some of their requests have failed.
+bool tells_of_failure(MPI_Comm comm, int code) {
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(code, &error_class);
+  if (error_class != MPI_ERR_IN_STATUS) return ulfm::is_failure(code);
+  return ulfm::is_revoked(comm) || ulfm::has_failed(comm);
+}
+
+}  // namespace
+
+FailureHandler::FailureHandler(MPI_Comm comm, std::shared_ptr<Lifeline> lifeline, bool throws)
+    : comm_(comm), lifeline_(std::move(lifeline)), throws_(throws) {
+  MPI_Comm_get_errhandler(comm_, &before_);
+  MPI_Comm_create_errhandler(&FailureHandler::on_error, &mine_);
+  MPI_Comm_set_errhandler(comm_, mine_);
+  current() = this;
+}
+
+FailureHandler::~FailureHandler() {
+  current() = nullptr;
+  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  MPI_Errhandler_free(&mine_);
+  MPI_Errhandler_free(&before_);
+}
+
+void FailureHandler::on_error(MPI_Comm* comm, int* code, ...) {
+  if (current() != nullptr) current()->handle(*comm, *code);
+}
+
+void FailureHandler::handle(MPI_Comm comm, int code) const {
+  if (!lifeline_->is_cut() && !tells_of_failure(comm, code)) {
+    MPI_Comm_set_errhandler(comm, before_);
+    MPI_Comm_call_errhandler(comm, code);
+    MPI_Comm_set_errhandler(comm, mine_);
+    return;
+  }
+  lifeline_->cut();
+  if (throws_ && std::uncaught_exceptions() == 0) {
+    throw Exception(ErrorKind::rollback, "a process has died; going back to the last snapshot");
+  }
+}
+
+}  // namespace cairn

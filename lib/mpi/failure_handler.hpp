@@ -1,0 +1,38 @@
+// The error handler of the application's communicator in a job that repairs itself. A failure cuts the lifeline, so
+// that nobody waits for this rank and no message under way touches memory that is about to go, and leaves the
+// application by an exception out of the MPI call (destructors run), or by the call's return code. Other errors go to
+// the handler that the communicator had before.
+//
+// MPI tells a handler nothing but the communicator and hands it on to communicators that are derived from it, so
+// there is one at a time in a process. While an exception is under way it only lets codes return.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "mpi/lifeline.hpp"
+
+namespace cairn {
+
+class FailureHandler {
+ public:
+  FailureHandler(MPI_Comm comm, std::shared_ptr<Lifeline> lifeline, bool throws);
+  ~FailureHandler();
+  FailureHandler(const FailureHandler&) = delete;
+  FailureHandler& operator=(const FailureHandler&) = delete;
+
+  // For MPI: an error `code` on `comm`.
+  static void on_error(MPI_Comm* comm, int* code, ...);
+
+ private:
+  void handle(MPI_Comm comm, int code) const;
+
+  MPI_Comm comm_;
+  std::shared_ptr<Lifeline> lifeline_;
+  bool throws_;
+  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
+  MPI_Errhandler mine_ = MPI_ERRHANDLER_NULL;
+};
+
+}  // namespace cairn

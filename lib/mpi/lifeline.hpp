@@ -1,0 +1,43 @@
+// What all communicators of a session share in a job that survives failures. Whoever learns of a failure cuts the
+// lifeline, which revokes them all: every call on them then fails, on every member, so that nobody waits for the
+// dead or for those who have left to repair the job. MPI does not announce failures to a process that only probes or
+// sleeps, so whoever waits calls watch().
+//
+// One thread. Local: nothing waits.
+#pragma once
+
+#include <mpi.h>
+
+#include <chrono>
+#include <vector>
+
+namespace cairn {
+
+class Lifeline {
+ public:
+  // `pool`: all live processes; its revocation is the signal to all. `world`: those whose death matters. Both stay the
+  // caller's; a spare has no world.
+  Lifeline(MPI_Comm pool, MPI_Comm world) : pool_(pool), world_(world) {}
+
+  // A communicator that is to be revoked with the others, until it is removed. It must never be freed: after a failure
+  // messages and news of the revocation may still be on their way, and would meet the next communicator that MPI gives
+  // the same number, which ends the process.
+  void add(MPI_Comm comm);
+  void remove(MPI_Comm comm);
+
+  // Looks, at most once a millisecond, whether a process has died or somebody has cut; cuts then.
+  void watch();
+  void cut();
+  [[nodiscard]] bool is_cut() const { return cut_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  MPI_Comm pool_;
+  MPI_Comm world_;
+  std::vector<MPI_Comm> comms_;
+  Clock::time_point next_look_{};
+  bool cut_ = false;
+};
+
+}  // namespace cairn

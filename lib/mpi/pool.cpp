@@ -1,0 +1,373 @@
+#include "mpi/pool.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "mpi/mpi_comm.hpp"
+#include "mpi/mpi_request.hpp"
+#include "mpi/process.hpp"
+#include "mpi/respawn.hpp"
+#include "mpi/ulfm.hpp"
+
+namespace cairn {
+namespace {
+
+using Role = Member::Role;
+
+constexpr std::chrono::milliseconds kSpareNap{2};
+constexpr std::chrono::minutes kLongestWelcome{10};
+constexpr std::uint32_t kMostFailedGrowths = 3;
+
+std::string host_name() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  MPI_Get_processor_name(name.data(), &length);
+  return {name.data(), static_cast<std::size_t>(length)};
+}
+
+// What each live process says of itself at a meeting; sent as it is.
+struct Presence {
+  std::uint32_t number = 0;  // in the roster
+  std::uint32_t under_way = 0;
+  ProcessId process;
+};
+
+// Every process as if it computed: who is on which node.
+Result<Topology> everyone(Comm& world, const Config& config) {
+  const std::string host = host_name();
+  auto hosts = world.allgather(bytes_of(host));
+  if (!hosts) return fail(hosts.error());
+  std::vector<std::string> names;
+  for (const Buffer& bytes : *hosts) names.emplace_back(text_of(bytes));
+  return make_topology(names, config.topology.node_size, HeadMode::inline_);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& source) {
+  auto parsed = parse_config(source);
+  if (!parsed) return fail(parsed.error());
+  const Config& config = *parsed;
+  std::unique_ptr<Pool> pool(new Pool(source, config));
+  auto comm = MpiComm::duplicate(world);
+  if (!comm) return fail(comm.error());
+  if (auto status = agree(**comm, ulfm::usable(), "world rank"); !status) return fail(status.error());
+  auto topology = everyone(**comm, config);
+  if (!topology) return fail(topology.error());
+  for (const Node& node : topology->nodes) {
+    pool->nodes_.push_back({topology->host_of_world[node.head.value], node.name, false});
+  }
+  auto roster = first_roster(*topology, config.head.mode, config.recovery.spares);
+  if (!roster) return fail(roster.error());
+  pool->roster_ = std::move(*roster);
+  pool->me_ = (*comm)->rank().value;
+  if (const int code = MPI_Comm_dup(world, &pool->pool_); code != MPI_SUCCESS)
+    return fail(mpi_error(code, "MPI_Comm_dup"));
+  MPI_Comm_set_errhandler(pool->pool_, MPI_ERRORS_RETURN);
+  if (auto status = make_team(pool->pool_, pool->roster_, pool->team_); !status) return fail(status.error());
+  pool->lifeline_ = std::make_shared<Lifeline>(pool->pool_, pool->team_.world);
+  Proposal start;
+  if (auto status = pool->gather(pool->pool_, false, start); !status) return fail(status.error());
+  pool->guard_against_hangs(start.processes);
+  pool->tell_role();
+  return pool;
+}
+
+std::vector<Seat> Pool::seats() const { return seats_of(roster_); }
+
+std::vector<Seat> Pool::seats_of(const Roster& roster) const {
+  std::vector<Seat> seats;
+  for (const std::uint32_t number : world_of(roster)) {
+    seats.push_back(nodes_[roster[number].node.value]);
+    seats.back().head = roster[number].role == Role::head;
+  }
+  return seats;
+}
+
+bool Pool::all_ranks(bool succeeded) {
+  const auto word = ulfm::agree(team_.ranks, succeeded ? 1 : 0);
+  return word && *word == 1;
+}
+
+// The death of another spare is nothing to stop the job for.
+bool Pool::a_worker_has_died() const {
+  if (!ulfm::has_failed(pool_)) return false;
+  const auto failed = ulfm::failed_members(pool_);
+  return std::ranges::any_of(failed, [&](std::uint32_t number) { return roster_[number].role != Role::spare; });
+}
+
+void Pool::wait_as_spare() {
+  while (!ulfm::is_revoked(pool_) && !a_worker_has_died()) {
+    // MPI takes in news only while it is asked for something.
+    int found = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, pool_, &found, MPI_STATUS_IGNORE);
+    std::this_thread::sleep_for(kSpareNap);
+  }
+  lifeline_->cut();
+}
+
+Result<Pool::Outcome> Pool::meet(bool done, bool under_way) {
+  // Some may still compute: this may take as long as it takes.
+  const auto word = ulfm::agree(pool_, done ? 0 : 1);
+  if (!word) return fail(word.error());
+  if (*word == 0) return Outcome::over;
+  if (auto status = rebuild(under_way); !status) return fail(status.error());
+  return Outcome::repaired;
+}
+
+Status Pool::rebuild(bool under_way) {
+  Watchdog watchdog(pool_, config_.recovery.limit, "to shrink the pool");
+  while (true) {
+    watchdog.step("to shrink the pool");
+    auto live = ulfm::shrink(pool_);
+    if (!live) return fail(live.error());
+    pool_ = *live;
+    auto settled = settle(under_way, watchdog);
+    if (!settled) return fail(settled.error());
+    if (*settled) return {};
+    ulfm::revoke(pool_);
+  }
+}
+
+// One try with those who live now. False: somebody has died on the way.
+Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
+  watchdog.step("to agree on who lives");
+  Proposal proposal;
+  Status status = gather(pool_, under_way, proposal);
+  if (status) status = grow_if_wanted(under_way, watchdog, proposal);
+  if (failed_growths_ > kMostFailedGrowths) return fail(status.error());
+  watchdog.step("to agree on a new world");
+  if (status && proposal.repair.unfilled.empty()) status = make_team(pool_, proposal.repair.roster, proposal.team);
+  // Who has failed here must not leave others waiting in there.
+  if (!status) ulfm::revoke(pool_);
+  const auto word = ulfm::agree(pool_, status ? 1 : 0);
+  if (word && *word == 1) {
+    if (!proposal.repair.unfilled.empty()) return fail(nobody_left(proposal));
+    adopt(std::move(proposal));
+    return true;
+  }
+  return false;
+}
+
+// New processes come as spares on the nodes of the dead; who does what is then decided as ever.
+Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal) {
+  const auto nodes = wanted(proposal);
+  if (nodes.empty()) return {};
+  watchdog.step("to start new processes");
+  const bool one_host = std::ranges::all_of(nodes_, [&](const Seat& node) { return node.host == nodes_[0].host; });
+  std::vector<std::string> hosts;
+  for (const NodeId node : nodes) hosts.push_back(one_host ? std::string() : nodes_[node.value].host);
+  auto grown = respawn::grow(pool_, hosts);
+  if (!grown) {
+    ++failed_growths_;
+    return fail(grown.error());
+  }
+  failed_growths_ = 0;
+  pool_ = *grown;
+  for (const NodeId node : nodes) roster_.push_back({Role::spare, node, {}});
+  if (auto status = respawn::tell(pool_, news()); !status) return status;
+  proposal = {};
+  return gather(pool_, under_way, proposal);
+}
+
+// The nodes that new processes are to come to: one for each that died, but for what spares can do.
+std::vector<NodeId> Pool::wanted(const Proposal& proposal) const {
+  using Mode = Config::Recovery::Mode;
+  std::vector<NodeId> nodes;
+  if (config_.recovery.mode == Mode::respawn) {
+    std::vector<bool> lives(roster_.size());
+    std::size_t spares = 0;
+    for (const std::uint32_t number : proposal.live) {
+      lives[number] = true;
+      if (roster_[number].role == Role::spare) ++spares;
+    }
+    for (std::size_t i = 0; i < roster_.size(); ++i) {
+      if (!lives[i] && roster_[i].role != Role::spare) nodes.push_back(roster_[i].node);
+    }
+    nodes.resize(nodes.size() - std::min(nodes.size(), spares));
+  } else if (config_.recovery.when_spent == Config::Recovery::WhenSpent::respawn) {
+    for (const Member& rank : proposal.repair.unfilled) nodes.push_back(rank.node);
+  }
+  return nodes;
+}
+
+Result<std::unique_ptr<Pool>> Pool::join(MPI_Comm newcomers) {
+  // What is not known yet cannot be configured: the longest that a repair should take.
+  auto welcoming = std::make_unique<Watchdog>(newcomers, kLongestWelcome, "to join the job");
+  int number = 0;
+  int count = 0;
+  MPI_Comm_rank(newcomers, &number);
+  MPI_Comm_size(newcomers, &count);
+  const auto welcome = respawn::join(newcomers);
+  welcoming.reset();
+  ByteReader reader(welcome.news);
+  auto source = decode_config_source(reader.get_bytes(reader.get<std::uint64_t>()));
+  if (!source) return fail(source.error());
+  auto config = parse_config(*source);
+  if (!config) return fail(config.error());
+  std::unique_ptr<Pool> pool(new Pool(*std::move(source), *config));
+  pool->pool_ = welcome.grown;
+  if (auto status = pool->take_news(reader, static_cast<std::uint32_t>(count - number)); !status)
+    return fail(status.error());
+  Watchdog watchdog(pool->pool_, config->recovery.limit, "to join the job");
+  auto settled = pool->settle(false, watchdog);
+  if (!settled) return fail(settled.error());
+  if (*settled) return pool;
+  ulfm::revoke(pool->pool_);
+  if (auto status = pool->rebuild(false); !status) return fail(status.error());
+  return pool;
+}
+
+// All that a newcomer has to know, the same from every survivor.
+Buffer Pool::news() const {
+  ByteWriter out;
+  const Buffer source = encode(source_);
+  out.put(static_cast<std::uint64_t>(source.size()));
+  out.put(source);
+  out.put(repairs_);
+  out.put(static_cast<std::uint32_t>(nodes_.size()));
+  for (const Seat& node : nodes_) {
+    out.put_text(node.host);
+    out.put_text(node.node);
+  }
+  out.put(static_cast<std::uint32_t>(roster_.size()));
+  for (const Member& member : roster_) {
+    out.put(member.role);
+    out.put(member.node.value);
+    out.put(member.rank.value);
+  }
+  return out.take();
+}
+
+// `from_last`: the newcomers are the last of the roster.
+Status Pool::take_news(ByteReader& news, std::uint32_t from_last) {
+  repairs_ = news.get<std::uint32_t>();
+  const auto nodes = news.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < nodes && news.good(); ++i) {
+    Seat node;
+    node.host = news.get_text();
+    node.node = news.get_text();
+    nodes_.push_back(std::move(node));
+  }
+  const auto members = news.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < members && news.good(); ++i) {
+    Member member;
+    member.role = news.get<Role>();
+    member.node.value = news.get<std::uint32_t>();
+    member.rank.value = news.get<std::uint32_t>();
+    roster_.push_back(member);
+  }
+  if (!news.good() || from_last > roster_.size())
+    return fail(Code::communication, "what newcomers are told is damaged");
+  me_ = static_cast<std::uint32_t>(roster_.size()) - from_last;
+  return {};
+}
+
+// Who lives, by their numbers in the roster, which only a successful repair changes.
+Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
+  int size = 0;
+  MPI_Comm_size(live, &size);
+  const Presence mine{me_, under_way ? 1U : 0U, this_process()};
+  std::vector<Presence> all(static_cast<std::size_t>(size));
+  const int code = MPI_Allgather(&mine, sizeof(Presence), MPI_BYTE, all.data(), sizeof(Presence), MPI_BYTE, live);
+  if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Allgather"));
+  for (const Presence& present : all) {
+    proposal.live.push_back(present.number);
+    proposal.processes.push_back(present.process);
+    proposal.under_way |= present.under_way != 0;
+  }
+  proposal.repair = repair(roster_, proposal.live, config_.head.mode);
+  return {};
+}
+
+Status Pool::make_team(MPI_Comm pool, const Roster& roster, Team& team) {
+  int me = 0;
+  MPI_Comm_rank(pool, &me);
+  const auto members = world_of(roster);
+  const auto at = std::ranges::find(members, static_cast<std::uint32_t>(me));
+  const bool works = at != members.end();
+  const auto key = static_cast<int>(at - members.begin());
+  const bool computes = works && roster[static_cast<std::size_t>(me)].role == Role::rank;
+  int code = MPI_Comm_split(pool, works ? 0 : MPI_UNDEFINED, key, &team.world);
+  if (code == MPI_SUCCESS) code = MPI_Comm_split(pool, computes ? 0 : MPI_UNDEFINED, key, &team.ranks);
+  if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Comm_split"));
+  return {};
+}
+
+void Pool::adopt(Proposal proposal) {
+  const Roster before = std::exchange(roster_, std::move(proposal.repair.roster));
+  const auto number = std::ranges::find(proposal.live, me_) - proposal.live.begin();
+  failures_ = failures_of(before, proposal.live);
+  vain_repairs_ = proposal.live.size() == before.size() ? vain_repairs_ + 1 : 0;
+  me_ = static_cast<std::uint32_t>(number);
+  team_ = proposal.team;
+  under_way_ |= proposal.under_way;
+  ++repairs_;
+  lifeline_ = std::make_shared<Lifeline>(pool_, team_.world);
+  guard_against_hangs(proposal.processes);
+  if (me_ == 0) tell(before, proposal);
+  tell_role();
+}
+
+void Pool::guard_against_hangs(const std::vector<ProcessId>& processes) {
+  guard_.reset();
+  if (config_.recovery.hang_timeout.count() == 0) return;
+  std::vector<ProcessId> others;
+  const std::string& host = nodes_[me().node.value].host;
+  for (std::size_t i = 0; i < roster_.size(); ++i) {
+    if (i != me_ && nodes_[roster_[i].node.value].host == host) others.push_back(processes[i]);
+  }
+  guard_ = std::make_unique<HangGuard>(std::move(others), config_.recovery.hang_timeout, log_);
+}
+
+void Pool::tell_role() const {
+  std::string role = "a spare";
+  if (me().role == Role::rank) role = fmt::format("rank {}", me().rank.value);
+  if (me().role == Role::head) role = "head";
+  log_.debug("process {} is {} on node {} after {} repairs", this_process().number, role, nodes_[me().node.value].node,
+             repairs_);
+}
+
+FailureTopology Pool::failures_of(const Roster& before, const std::vector<std::uint32_t>& live) const {
+  FailureTopology failures;
+  std::vector<bool> lives(before.size());
+  for (const std::uint32_t number : live) lives[number] = true;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (!lives[i] && before[i].role == Role::rank) failures.dead_ranks.push_back(before[i].rank.value);
+  }
+  std::ranges::sort(failures.dead_ranks);
+  // By the numbers that the last session gave to its nodes.
+  const Topology last = make_topology(seats_of(before), config_.head.mode);
+  for (std::uint32_t node = 0; node < last.node_count(); ++node) {
+    const bool is_seen = std::ranges::any_of(
+        live, [&](std::uint32_t number) { return nodes_[before[number].node.value].node == last.nodes[node].name; });
+    if (!is_seen) failures.lost_nodes.push_back(node);
+  }
+  return failures;
+}
+
+void Pool::tell(const Roster& before, const Proposal& proposal) const {
+  const std::size_t dead = before.size() - proposal.live.size();
+  const auto spares = std::ranges::count(roster_, Role::spare, &Member::role);
+  std::string ranks;
+  if (!failures_.dead_ranks.empty()) ranks = fmt::format(", with ranks {}", fmt::join(failures_.dead_ranks, " "));
+  log_.info("repair {}: {} {} died{}; {} spare{} left", repairs_, dead, dead == 1 ? "process" : "processes", ranks,
+            spares, spares == 1 ? "" : "s");
+}
+
+Error Pool::nobody_left(const Proposal& proposal) const {
+  const Member& first = proposal.repair.unfilled.front();
+  return Error{
+      Code::unrecoverable,
+      fmt::format("rank {} on node {} died, and no spare is left", first.rank.value, nodes_[first.node.value].node),
+      "start the job again, with ckpt-run or by hand; it goes on from its last snapshot"};
+}
+
+}  // namespace cairn

@@ -1,0 +1,125 @@
+// The live processes of a job that repairs itself, and who does what: application ranks, heads, spares. After a failure
+// all of them meet, and go on with a new pool in which spares have taken over the work of the dead.
+//
+// How all come to the meeting: whoever learns of a failure, or comes to the end, revokes the pool's communicator, which
+// all watch. Every repair begins there and ends in an agreement, so either all survivors have the new pool or none
+// has, and they try again without those who died meanwhile.
+//
+// Its communicators are never freed (see Lifeline::add).
+//
+// One thread.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <cairn/failure_topology.hpp>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "mpi/hang_guard.hpp"
+#include "mpi/launcher.hpp"
+#include "mpi/lifeline.hpp"
+#include "mpi/process.hpp"
+#include "mpi/roles.hpp"
+#include "mpi/watchdog.hpp"
+#include "session/config.hpp"
+
+namespace cairn {
+
+class Pool {
+ public:
+  // Collective over `world`: the pool at the start of the job.
+  static Result<std::unique_ptr<Pool>> start(MPI_Comm world, const ConfigSource& source);
+  // Collective over the newcomers, in the middle of a repair that has started them: its end.
+  static Result<std::unique_ptr<Pool>> join(MPI_Comm newcomers);
+  ~Pool() = default;
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  [[nodiscard]] const Config& config() const { return config_; }
+  [[nodiscard]] const Member& me() const { return roster_[me_]; }
+  [[nodiscard]] const Launcher& launcher() const { return launcher_; }
+  // Application ranks in order, then heads; null for a spare. Its seats tell who is where.
+  [[nodiscard]] MPI_Comm world() const { return team_.world; }
+  [[nodiscard]] std::vector<Seat> seats() const;
+  // To be shared by all communicators that are made of world().
+  [[nodiscard]] const std::shared_ptr<Lifeline>& lifeline() const { return lifeline_; }
+  // What the last repair found dead.
+  [[nodiscard]] const FailureTopology& failures() const { return failures_; }
+  // Repairs so far, and how many of the last found nobody dead.
+  [[nodiscard]] std::uint32_t repairs() const { return repairs_; }
+  [[nodiscard]] std::uint32_t vain_repairs() const { return vain_repairs_; }
+  // Whether a survivor has said that the application is under way; known after a meeting.
+  [[nodiscard]] bool under_way() const { return under_way_; }
+
+  // Collective among application ranks, once they are through with a session, by success or failure, and again when all
+  // succeeded: whether all did.
+  [[nodiscard]] bool all_ranks(bool succeeded);
+  // Sleeps until there is a meeting.
+  void wait_as_spare();
+
+  enum class Outcome { over, repaired };
+  // Collective among the live; to be called once the lifeline is cut, or by a head that has served to the end. Over: an
+  // application rank says that the job is `done`, which all of them know then.
+  // `under_way`: see above. Fails when the dead cannot be replaced.
+  [[nodiscard]] Result<Outcome> meet(bool done, bool under_way);
+
+ private:
+  // The communicators of one life.
+  struct Team {
+    MPI_Comm world = MPI_COMM_NULL;
+    MPI_Comm ranks = MPI_COMM_NULL;  // the application ranks of it, for their agreements
+  };
+  // What a repair would come to; the same on all members of the new pool.
+  struct Proposal {
+    std::vector<std::uint32_t> live;  // by their numbers in the roster
+    std::vector<ProcessId> processes;
+    Repair repair;
+    Team team;
+    bool under_way = false;
+  };
+
+  Pool(ConfigSource source, const Config& config)
+      : source_(std::move(source)), config_(config), log_(config.log.level) {}
+
+  [[nodiscard]] Status gather(MPI_Comm live, bool under_way, Proposal& proposal) const;
+  [[nodiscard]] static Status make_team(MPI_Comm pool, const Roster& roster, Team& team);
+  [[nodiscard]] Status rebuild(bool under_way);
+  [[nodiscard]] Result<bool> settle(bool under_way, Watchdog& watchdog);
+  [[nodiscard]] Status grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal);
+  [[nodiscard]] std::vector<NodeId> wanted(const Proposal& proposal) const;
+  [[nodiscard]] Buffer news() const;
+  [[nodiscard]] Status take_news(ByteReader& news, std::uint32_t from_last);
+  [[nodiscard]] Error nobody_left(const Proposal& proposal) const;
+  void adopt(Proposal proposal);
+  void guard_against_hangs(const std::vector<ProcessId>& processes);
+  void tell(const Roster& before, const Proposal& proposal) const;
+  void tell_role() const;
+  [[nodiscard]] FailureTopology failures_of(const Roster& before, const std::vector<std::uint32_t>& live) const;
+  [[nodiscard]] std::vector<Seat> seats_of(const Roster& roster) const;
+  [[nodiscard]] bool a_worker_has_died() const;
+
+  ConfigSource source_;  // for newcomers
+  Launcher launcher_;
+  Config config_;
+  Log log_;
+  std::vector<Seat> nodes_;  // host and name of each node, as numbered for life
+  MPI_Comm pool_ = MPI_COMM_NULL;
+  Roster roster_;  // by number in pool_
+  std::uint32_t me_ = 0;
+  Team team_;
+  std::shared_ptr<Lifeline> lifeline_;
+  std::unique_ptr<HangGuard> guard_;
+  FailureTopology failures_;
+  std::uint32_t repairs_ = 0;
+  std::uint32_t vain_repairs_ = 0;    // in a row, that found nobody dead
+  std::uint32_t failed_growths_ = 0;  // in a row, that no newcomers came of
+  bool under_way_ = false;
+};
+
+}  // namespace cairn

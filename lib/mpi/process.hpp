@@ -1,0 +1,22 @@
+// Processes of this host, as /proc shows them: who this is, whether another one is stopped, and ending it for good. A
+// process is named by its number and the time of its start, so a number that was given again is not taken for
+// the one that had it before. Local.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace cairn {
+
+struct ProcessId {
+  std::int32_t number = 0;
+  std::uint64_t started = 0;  // in clock ticks since the host's start
+  friend bool operator==(const ProcessId&, const ProcessId&) = default;
+};
+
+[[nodiscard]] ProcessId this_process();
+// True if it exists and has been stopped, by a signal or a debugger.
+[[nodiscard]] bool is_stopped(const ProcessId& process);
+void kill_process(const ProcessId& process);
+
+}  // namespace cairn

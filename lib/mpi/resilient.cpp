@@ -1,0 +1,166 @@
+#include "mpi/resilient.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "mpi/mpi_comm.hpp"
+#include "mpi/respawn.hpp"
+#include "mpi/session_opening.hpp"
+#include "session/exception.hpp"
+
+namespace cairn {
+namespace {
+
+using Role = Member::Role;
+
+constexpr std::uint32_t kMostVainRepairs = 3;
+
+// A process that writes to a dead peer's socket, or starts others in vain, should get an error, not die as well.
+void prepare_process() {
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  struct sigaction action {};
+  if (sigaction(SIGPIPE, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, nullptr);
+}
+
+}  // namespace
+
+Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells)
+    : world_(world), tells_(tells), pool_(std::move(pool)) {
+  // MPI reports deaths on this communicator too, whoever uses it.
+  MPI_Comm_get_errhandler(world_, &errhandler_);
+  MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
+}
+
+std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::string& config_file, Tells tells) {
+  std::unique_ptr<Pool> pool;
+  if (respawn::is_newcomer()) {
+    prepare_process();
+    pool = value_or_throw(Pool::join(world));
+  } else {
+    const auto comm = value_or_throw(MpiComm::duplicate(world));
+    const auto source = value_or_throw(share_config_source(*comm, config_file));
+    if (value_or_throw(parse_config(source)).recovery.mode == Config::Recovery::Mode::restart) return nullptr;
+    prepare_process();
+    pool = value_or_throw(Pool::start(world, source));
+  }
+  return std::unique_ptr<Resilient>(new Resilient(world, std::move(pool), tells));
+}
+
+Resilient::~Resilient() {
+  MPI_Comm_set_errhandler(world_, errhandler_);
+  MPI_Errhandler_free(&errhandler_);
+}
+
+void Resilient::end_job(const std::string& text) const {
+  std::fprintf(stderr, "cairn: error: %s\n", text.c_str());
+  MPI_Abort(world_, EXIT_FAILURE);
+  std::_Exit(EXIT_FAILURE);
+}
+
+std::unique_ptr<Session> Resilient::enter() {
+  while (!over_) {
+    const Role role = pool_->me().role;
+    if (role == Role::spare) {
+      pool_->wait_as_spare();
+    } else {
+      try {
+        // A head gets no session: it has served to the end.
+        if (auto session = open()) return session;
+      } catch (const Exception& error) {
+        if (!is_failure(error)) {
+          done_ = true;
+          error_ = std::current_exception();
+        }
+        pool_->lifeline()->cut();
+      }
+      if (role == Role::rank) (void)pool_->all_ranks(false);
+    }
+    meet();
+  }
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  return nullptr;
+}
+
+std::unique_ptr<Session> Resilient::open() {
+  Session::Opening opening;
+  opening.world = pool_->world();
+  opening.failures = pool_->failures();
+  opening.errhandler = errhandler_;
+  opening.repaired = RepairedWorld{pool_->config(), pool_->seats()};
+  // The application has begun already: what it wants now is to go on, whatever the job was started for.
+  if (pool_->under_way()) opening.repaired->config.restart.mode = Config::Restart::Mode::automatic;
+  opening.lifeline = pool_->lifeline();
+  opening.memory = memory_;
+  if (pool_->repairs() > 0) opening.state = entered_ ? State::survivor : State::replacement;
+  opening.throws = tells_ == Tells::by_exception;
+  auto session = Session::open(opening);
+  entered_ = session != nullptr;
+  return session;
+}
+
+bool Resilient::complete(std::unique_ptr<Session> session) {
+  under_way_ |= session->is_under_way();
+  if (!pool_->all_ranks(!pool_->lifeline()->is_cut())) {
+    pool_->lifeline()->cut();
+    session.reset();
+    meet();
+    return over_;
+  }
+  done_ = true;
+  finalize(*session);
+  // The spares are called to the last meeting once nobody needs the session any more.
+  (void)pool_->all_ranks(true);
+  session.reset();
+  pool_->lifeline()->cut();
+  meet();
+  return over_;
+}
+
+// All work is done and told: a failure now costs the last snapshot its way to L4, not the job.
+void Resilient::finalize(Session& session) {
+  try {
+    session.finalize();
+  } catch (const Exception& error) {
+    if (!is_failure(error)) {
+      error_ = std::current_exception();
+    } else if (session.rank() == 0) {
+      std::fprintf(stderr, "cairn: warning: a process died while the job ended: %s\n", error.what());
+    }
+  }
+}
+
+void Resilient::roll_back(std::unique_ptr<Session> session) {
+  under_way_ |= session->is_under_way();
+  pool_->lifeline()->cut();
+  session.reset();
+  (void)pool_->all_ranks(false);
+  meet();
+}
+
+void Resilient::abandon(std::unique_ptr<Session> session) {
+  done_ = true;
+  pool_->lifeline()->cut();
+  session.reset();
+  (void)pool_->all_ranks(true);
+  meet();
+}
+
+void Resilient::meet() {
+  const auto outcome = pool_->meet(done_, under_way_);
+  if (!outcome) end_job(outcome.error().text());
+  over_ = *outcome == Pool::Outcome::over;
+  if (pool_->vain_repairs() > kMostVainRepairs) end_job("repairs find nobody dead, and do not help: " + last_failure_);
+}
+
+bool Resilient::is_failure(const Exception& error) {
+  const bool failure =
+      error.kind() == ErrorKind::rollback || error.kind() == ErrorKind::communication || pool_->lifeline()->is_cut();
+  if (failure) last_failure_ = error.what();
+  return failure;
+}
+
+}  // namespace cairn

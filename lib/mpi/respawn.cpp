@@ -1,0 +1,174 @@
+#include "mpi/respawn.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "mpi/mpi_request.hpp"
+#include "mpi/ulfm.hpp"
+
+namespace cairn::respawn {
+namespace {
+
+constexpr int kTag = 1;
+
+// How this program was started.
+struct CommandLine {
+  std::string program;
+  std::vector<std::string> arguments;
+  std::string directory;
+};
+
+CommandLine this_command_line() {
+  CommandLine line;
+  std::error_code ignored;
+  line.program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  line.directory = std::filesystem::current_path(ignored).string();
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (std::size_t from = 0; from < text.size();) {
+    const auto end = std::min(text.find('\0', from), text.size());
+    line.arguments.push_back(text.substr(from, end - from));
+    from = end + 1;
+  }
+  if (!line.arguments.empty()) line.arguments.erase(line.arguments.begin());
+  return line;
+}
+
+// The intercommunicator to the newcomers is never freed: that hangs.
+Result<MPI_Comm> start(const std::vector<std::string>& hosts) {
+  CommandLine line = this_command_line();
+  std::vector<char*> argv;
+  for (std::string& argument : line.arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  const auto count = hosts.size();
+  std::vector<char*> programs(count, line.program.data());
+  std::vector<char**> argvs(count, argv.data());
+  const std::vector<int> ones(count, 1);
+  std::vector<MPI_Info> infos(count, MPI_INFO_NULL);
+  for (std::size_t i = 0; i < count; ++i) {
+    MPI_Info_create(&infos[i]);
+    MPI_Info_set(infos[i], "wdir", line.directory.c_str());
+    if (!hosts[i].empty()) MPI_Info_set(infos[i], "host", hosts[i].c_str());
+  }
+  MPI_Comm newcomers = MPI_COMM_NULL;
+  int code = MPI_Comm_spawn_multiple(static_cast<int>(count), programs.data(), argvs.data(), ones.data(), infos.data(),
+                                     0, MPI_COMM_SELF, &newcomers, MPI_ERRCODES_IGNORE);
+  for (MPI_Info& info : infos) MPI_Info_free(&info);
+  if (code != MPI_SUCCESS) return fail(mpi_error(code, "starting new processes"));
+  MPI_Comm_set_errhandler(newcomers, MPI_ERRORS_RETURN);
+  MPI_Comm bridge = MPI_COMM_NULL;
+  code = MPI_Intercomm_merge(newcomers, 0, &bridge);
+  if (code != MPI_SUCCESS) return fail(mpi_error(code, "greeting new processes"));
+  MPI_Comm_set_errhandler(bridge, MPI_ERRORS_RETURN);
+  return bridge;
+}
+
+// The steps of making one communicator of two groups, at either end. `mine`: this end's group, whose member 0 has the
+// `bridge`, where it is number `bridge_me`. Every step ends in an agreement of this end.
+class Join {
+ public:
+  Join(MPI_Comm mine, MPI_Comm bridge, int other_leader) : mine_(mine), bridge_(bridge), other_leader_(other_leader) {}
+
+  Result<MPI_Comm> run(int high) {
+    int code = MPI_Intercomm_create(mine_, 0, bridge_, other_leader_, kTag, &between_);
+    if (auto status = agree_on(code, "joining new processes"); !status) return fail(status.error());
+    MPI_Comm_set_errhandler(between_, MPI_ERRORS_RETURN);
+    code = MPI_Intercomm_merge(between_, high, &all_);
+    if (auto status = agree_on(code, "merging new processes"); !status) return fail(status.error());
+    MPI_Comm_set_errhandler(all_, MPI_ERRORS_RETURN);
+    return all_;
+  }
+
+  // Nobody is to wait at either end for what will not come.
+  void give_up() {
+    for (MPI_Comm comm : {mine_, bridge_, between_, all_}) {
+      if (comm != MPI_COMM_NULL) ulfm::revoke(comm);
+    }
+  }
+
+ private:
+  Status agree_on(int code, const char* step) {
+    if (code != MPI_SUCCESS) give_up();
+    const auto word = ulfm::agree(mine_, code == MPI_SUCCESS ? 1 : 0);
+    if (word && *word == 1) return {};
+    give_up();
+    return fail(mpi_error(code != MPI_SUCCESS ? code : MPI_ERR_OTHER, step));
+  }
+
+  MPI_Comm mine_;
+  MPI_Comm bridge_;
+  int other_leader_;
+  MPI_Comm between_ = MPI_COMM_NULL;
+  MPI_Comm all_ = MPI_COMM_NULL;
+};
+
+}  // namespace
+
+Result<MPI_Comm> grow(MPI_Comm live, const std::vector<std::string>& hosts) {
+  int me = 0;
+  MPI_Comm_rank(live, &me);
+  MPI_Comm bridge = MPI_COMM_NULL;
+  Status started;
+  if (me == 0) {
+    auto made = start(hosts);
+    if (made) {
+      bridge = *made;
+    } else {
+      started = fail(made.error());
+    }
+  }
+  Join join(live, bridge, 1);
+  int well = started ? 1 : 0;
+  const int code = MPI_Bcast(&well, 1, MPI_INT, 0, live);
+  if (code != MPI_SUCCESS) join.give_up();
+  const auto word = ulfm::agree(live, code == MPI_SUCCESS ? well : 0);
+  if (!word || *word == 0) {
+    join.give_up();
+    if (!started) return fail(started.error());
+    return fail(Code::communication, "new processes could not be started");
+  }
+  return join.run(0);
+}
+
+Status tell(MPI_Comm grown, Bytes news) {
+  std::uint64_t size_bytes = news.size();
+  int code = MPI_Bcast(&size_bytes, 1, MPI_UINT64_T, 0, grown);
+  // Every member has the same news, or is a newcomer: none needs a copy here.
+  Buffer copy(news.begin(), news.end());
+  if (code == MPI_SUCCESS) code = MPI_Bcast(copy.data(), static_cast<int>(copy.size()), MPI_BYTE, 0, grown);
+  if (code != MPI_SUCCESS) return fail(mpi_error(code, "telling new processes"));
+  return {};
+}
+
+bool is_newcomer() {
+  MPI_Comm parent = MPI_COMM_NULL;
+  return MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+}
+
+Welcome join(MPI_Comm newcomers) {
+  // One more death, which is repaired like any. Only that by a signal is told to the others.
+  const auto leave = [] { std::raise(SIGKILL); };
+  MPI_Comm parent = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&parent);
+  MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
+  MPI_Comm mine = MPI_COMM_NULL;
+  MPI_Comm bridge = MPI_COMM_NULL;
+  if (MPI_Comm_dup(newcomers, &mine) != MPI_SUCCESS) leave();
+  MPI_Comm_set_errhandler(mine, MPI_ERRORS_RETURN);
+  if (MPI_Intercomm_merge(parent, 1, &bridge) != MPI_SUCCESS) leave();
+  MPI_Comm_set_errhandler(bridge, MPI_ERRORS_RETURN);
+  auto grown = Join(mine, bridge, 0).run(1);
+  if (!grown) leave();
+  Welcome welcome{*grown, {}};
+  std::uint64_t size_bytes = 0;
+  if (MPI_Bcast(&size_bytes, 1, MPI_UINT64_T, 0, welcome.grown) != MPI_SUCCESS) leave();
+  welcome.news.resize(size_bytes);
+  if (MPI_Bcast(welcome.news.data(), static_cast<int>(size_bytes), MPI_BYTE, 0, welcome.grown) != MPI_SUCCESS) leave();
+  return welcome;
+}
+
+}  // namespace cairn::respawn

@@ -1,0 +1,36 @@
+// New processes of this program in the place of dead ones ([recovery] mode = respawn).
+//
+// The survivors' first member starts them, since a start over all survivors hangs when another one dies meanwhile. What
+// goes wrong at one end ends at the other too: survivors agree after every step and revoke what was made, newcomers
+// end when anything fails before they are told who they are.
+#pragma once
+
+#include <mpi.h>
+
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+
+namespace cairn::respawn {
+
+// Collective over `live`. Starts one process on each of these hosts (one may be named several times; empty: anywhere)
+// and returns a communicator of the members of `live`, then the newcomers. All members get the same answer. On failure
+// `live` may be revoked.
+[[nodiscard]] Result<MPI_Comm> grow(MPI_Comm live, const std::vector<std::string>& hosts);
+
+// Collective over such a communicator, with join(): tells the newcomers, from its first member.
+[[nodiscard]] Status tell(MPI_Comm grown, Bytes news);
+
+// Whether this process was started by grow().
+[[nodiscard]] bool is_newcomer();
+
+struct Welcome {
+  MPI_Comm grown = MPI_COMM_NULL;
+  Buffer news;
+};
+// In newcomers: the other end of grow() and tell(). Ends the process if that fails.
+[[nodiscard]] Welcome join(MPI_Comm newcomers);
+
+}  // namespace cairn::respawn

@@ -1,0 +1,30 @@
+// What a Session is opened with, beyond what applications say.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <cairn/cairn.hpp>
+
+#include "mpi/launcher.hpp"
+#include "mpi/lifeline.hpp"
+#include "session/session_impl.hpp"
+
+namespace cairn {
+
+struct Session::Opening {
+  MPI_Comm world = MPI_COMM_NULL;
+  std::string config_file;  // where `repaired` does not have the configuration
+  FailureTopology failures;
+  MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;  // of the application's communicator; null: as `world` has it
+  // In a job that repairs itself:
+  std::optional<Launcher> launcher;  // else as rank 0 of the world knows it
+  std::optional<RepairedWorld> repaired;
+  std::shared_ptr<Lifeline> lifeline;
+  std::shared_ptr<StoreMemory> memory;  // of this process's node, beyond the session
+  State state = State::fresh;
+  bool throws = true;  // how the application is told: by exceptions out of MPI calls, or by their return codes
+};
+
+}  // namespace cairn

@@ -1,0 +1,90 @@
+#include "mpi/ulfm.hpp"
+
+#include <mpi-ext.h>
+
+#include <numeric>
+
+#include "mpi/mpi_request.hpp"
+
+namespace cairn::ulfm {
+namespace {
+
+// `mpirun --with-ft ulfm` sets this variable of Open MPI, which only its tools interface shows.
+bool turned_on() {
+  int provided = 0;
+  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return false;
+  int index = 0;
+  int on = 0;
+  MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+  int count = 0;
+  if (MPI_T_cvar_get_index("mpi_ft_enable", &index) == MPI_SUCCESS &&
+      MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
+    if (MPI_T_cvar_read(handle, &on) != MPI_SUCCESS) on = 0;
+    MPI_T_cvar_handle_free(&handle);
+  }
+  MPI_T_finalize();
+  return on != 0;
+}
+
+}  // namespace
+
+Status usable() {
+  if (turned_on()) return {};
+  return fail(Code::config, "MPI's fault tolerance is off in this job",
+              "start it with ckpt-run or mpirun --with-ft ulfm, or set [recovery] mode = restart");
+}
+
+bool is_failure(int code) {
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(code, &error_class);
+  return error_class == MPIX_ERR_PROC_FAILED || error_class == MPIX_ERR_PROC_FAILED_PENDING ||
+         error_class == MPIX_ERR_REVOKED;
+}
+
+bool has_failed(MPI_Comm comm) {
+  MPI_Group failed = MPI_GROUP_NULL;
+  if (MPIX_Comm_get_failed(comm, &failed) != MPI_SUCCESS) return false;
+  int size = 0;
+  MPI_Group_size(failed, &size);
+  MPI_Group_free(&failed);
+  return size > 0;
+}
+
+std::vector<std::uint32_t> failed_members(MPI_Comm comm) {
+  MPI_Group failed = MPI_GROUP_NULL;
+  MPI_Group all = MPI_GROUP_NULL;
+  if (MPIX_Comm_get_failed(comm, &failed) != MPI_SUCCESS || MPI_Comm_group(comm, &all) != MPI_SUCCESS) return {};
+  int size = 0;
+  MPI_Group_size(failed, &size);
+  std::vector<int> in_failed(static_cast<std::size_t>(size));
+  std::iota(in_failed.begin(), in_failed.end(), 0);
+  std::vector<int> in_all(in_failed.size());
+  MPI_Group_translate_ranks(failed, size, in_failed.data(), all, in_all.data());
+  MPI_Group_free(&failed);
+  MPI_Group_free(&all);
+  return {in_all.begin(), in_all.end()};
+}
+
+bool is_revoked(MPI_Comm comm) {
+  int revoked = 0;
+  return MPIX_Comm_is_revoked(comm, &revoked) == MPI_SUCCESS && revoked != 0;
+}
+
+void revoke(MPI_Comm comm) { MPIX_Comm_revoke(comm); }
+
+Result<MPI_Comm> shrink(MPI_Comm comm) {
+  MPI_Comm live = MPI_COMM_NULL;
+  const int code = MPIX_Comm_shrink(comm, &live);
+  if (live == MPI_COMM_NULL) return fail(mpi_error(code, "MPIX_Comm_shrink"));
+  MPI_Comm_set_errhandler(live, MPI_ERRORS_RETURN);
+  return live;
+}
+
+Result<int> agree(MPI_Comm comm, int word) {
+  const int code = MPIX_Comm_agree(comm, &word);
+  // A failure that is new to the agreement is told beside its result, which is the same for all.
+  if (code != MPI_SUCCESS && !is_failure(code)) return fail(mpi_error(code, "MPIX_Comm_agree"));
+  return word;
+}
+
+}  // namespace cairn::ulfm

@@ -1,0 +1,36 @@
+// What Cairn needs of ULFM, MPI's fault tolerance (Open MPI 5): learning that a process has died, telling all members
+// of a communicator, and going on without the dead. CMake picks ulfm.cpp, or ulfm_absent.cpp where MPI has none: then
+// usable() says so, nothing ever fails, and shrink() is an error.
+//
+// Nothing here waits but shrink() and agree(), which are collective among the live members.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace cairn::ulfm {
+
+// Whether MPI was built with it and this job was started with it; else a configuration error that says what to do.
+[[nodiscard]] Status usable();
+
+// True if an MPI error code says that a process has died or that a communicator was revoked.
+[[nodiscard]] bool is_failure(int code);
+// Whether a member is known here to have died. A peer's death is known some milliseconds after it.
+[[nodiscard]] bool has_failed(MPI_Comm comm);
+// Which members those are, by rank.
+[[nodiscard]] std::vector<std::uint32_t> failed_members(MPI_Comm comm);
+// Whether some member has revoked it, which all learn of.
+[[nodiscard]] bool is_revoked(MPI_Comm comm);
+// From now on every call on `comm` fails, on every member, also those that wait in one.
+void revoke(MPI_Comm comm);
+
+// The live members, in the same order. Errors on the new communicator are returned.
+[[nodiscard]] Result<MPI_Comm> shrink(MPI_Comm comm);
+// The bitwise and of the live members' words, the same on all of them; works on a revoked communicator.
+[[nodiscard]] Result<int> agree(MPI_Comm comm, int word);
+
+}  // namespace cairn::ulfm

@@ -1,0 +1,19 @@
+// The port where MPI has no fault tolerance: a process that dies takes the job with it.
+#include "mpi/ulfm.hpp"
+
+namespace cairn::ulfm {
+
+Status usable() {
+  return fail(Code::config, "Cairn was built with an MPI that has no fault tolerance (ULFM; Open MPI 5 has it)",
+              "set [recovery] mode = restart and start the job with ckpt-run");
+}
+
+bool is_failure(int) { return false; }
+bool has_failed(MPI_Comm) { return false; }
+std::vector<std::uint32_t> failed_members(MPI_Comm) { return {}; }
+bool is_revoked(MPI_Comm) { return false; }
+void revoke(MPI_Comm) {}
+Result<MPI_Comm> shrink(MPI_Comm) { return fail(usable().error()); }
+Result<int> agree(MPI_Comm, int) { return fail(usable().error()); }
+
+}  // namespace cairn::ulfm

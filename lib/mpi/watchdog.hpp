@@ -1,0 +1,39 @@
+// Ends the job when a step of a repair takes too long: some waits inside MPI have no limit of their own. The message
+// says which step it was; ckpt-run then starts the job again. Destroying the watchdog in time calls it off.
+#pragma once
+
+#include <mpi.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace cairn {
+
+class Watchdog {
+ public:
+  // `comm`: whose job is ended.
+  Watchdog(MPI_Comm comm, std::chrono::milliseconds limit, const std::string& step);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  // The next step has begun: the time starts anew.
+  void step(const std::string& name);
+
+ private:
+  void guard();
+
+  MPI_Comm comm_;
+  std::chrono::milliseconds limit_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string step_;
+  std::chrono::steady_clock::time_point deadline_;
+  bool called_off_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cairn

@@ -15,6 +15,18 @@
  * no application message is in flight. All calls come from one thread. No call prints or exits. A code
  * other than CAIRN_OK and CAIRN_HEAD is an error whose text cairn_error_text() gives; where a comment does not say
  * otherwise the session stays usable after it. */
+/* With [recovery] mode = spares or respawn the job goes on when a process dies, without leaving its survivors. The
+ * first Cairn call that knows of it returns CAIRN_ROLLBACK; MPI calls on cairn_comm fail until then, and their results
+ * are void. The application then calls cairn_recover and goes back to the place after cairn_init, with regions
+ * protected anew; processes that take the place of the dead come out of cairn_init there:
+ *
+ *   if (cairn_init(MPI_COMM_WORLD, "heat.ini", &session) == CAIRN_HEAD) ...
+ *   for (;;) {
+ *     code = compute(session);                  protect, restore, loop, finalize: up to the first CAIRN_ROLLBACK
+ *     if (code != CAIRN_ROLLBACK) break;
+ *     if (cairn_recover(session) != CAIRN_OK) MPI_Abort(...);
+ *   }
+ */
 #ifndef CAIRN_CAIRN_H
 #define CAIRN_CAIRN_H
 
@@ -31,7 +43,8 @@ typedef struct cairn_session cairn_session; /* opaque; made by cairn_init, ended
 /* Results. The numbers never change. */
 enum {
   CAIRN_OK = 0,
-  CAIRN_HEAD = 1,               /* this rank was a dedicated head; the job is over for it */
+  CAIRN_HEAD = 1,               /* this rank was a dedicated head or a spare; the job is over for it */
+  CAIRN_ROLLBACK = 2,           /* a process died: call cairn_recover and go back to where cairn_init returned */
   CAIRN_ERR_USAGE = -1,         /* a wrong argument, or calls in a wrong order */
   CAIRN_ERR_CONFIG = -2,        /* the configuration is wrong; the text names file, line and key */
   CAIRN_ERR_STORAGE = -3,       /* a store is full or failed; the job may go on, the last good snapshot stays */
@@ -41,6 +54,10 @@ enum {
   CAIRN_ERR_TAKEN_OVER = -7,    /* another run uses the same stores */
   CAIRN_ERR_COMMUNICATION = -8  /* a peer cannot be reached */
 };
+
+/* How cairn_init or cairn_recover returned: at the start of the job; after a failure, in a process that computed
+ * before; after a failure, in one that takes the place of a dead one. */
+enum { CAIRN_FRESH = 0, CAIRN_SURVIVOR = 1, CAIRN_REPLACEMENT = 2 };
 
 /* Element types. CAIRN_BYTE is for untyped data. */
 typedef enum {
@@ -107,8 +124,14 @@ int cairn_comm(const cairn_session* session, MPI_Comm* comm);
 /* Local. 1 on all ranks alike once a batch system's warning (SIGUSR1) came; changes in snapshot calls only. */
 int cairn_should_stop(const cairn_session* session);
 
+/* Collective among the survivors. After CAIRN_ROLLBACK, of whatever call: repairs the job and renews the session, whose
+ * regions are forgotten. Communicators and requests made of the old cairn_comm are void. */
+int cairn_recover(cairn_session* session);
+/* Local. CAIRN_FRESH, CAIRN_SURVIVOR or CAIRN_REPLACEMENT. */
+int cairn_state(const cairn_session* session);
+
 /* Collective. Drains background work, ends as [restart] at_end says, frees the session and sets it to NULL, whatever is
- * returned. */
+ * returned but CAIRN_ROLLBACK: then the session is still there, to be recovered. */
 int cairn_finalize(cairn_session** session);
 /* Local. Ends the session of this rank without the above: what is not safe yet is lost. */
 void cairn_abandon(cairn_session** session);

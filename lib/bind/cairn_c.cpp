@@ -3,15 +3,18 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cairn/cairn.h>
 #include <cairn/cairn.hpp>
 
 #include "bind/last_error.hpp"
+#include "mpi/resilient.hpp"
 
 struct cairn_session {
-  std::unique_ptr<cairn::Session> session;
+  std::unique_ptr<cairn::Resilient> job;    // where it repairs itself
+  std::unique_ptr<cairn::Session> session;  // none between a failure and cairn_recover
 };
 
 namespace {
@@ -28,6 +31,7 @@ int code_of(cairn::ErrorKind kind) {
     case cairn::ErrorKind::mismatch: return CAIRN_ERR_MISMATCH;
     case cairn::ErrorKind::taken_over: return CAIRN_ERR_TAKEN_OVER;
     case cairn::ErrorKind::communication: return CAIRN_ERR_COMMUNICATION;
+    case cairn::ErrorKind::rollback: return CAIRN_ROLLBACK;
   }
   return CAIRN_ERR_USAGE;
 }
@@ -95,9 +99,11 @@ int cairn_init(MPI_Comm world, const char* config, cairn_session** session) {
   if (session == nullptr) return fail(CAIRN_ERR_USAGE, "cairn_init: session is NULL");
   *session = nullptr;
   return guarded([&] {
-    auto opened = cairn::Session::open(world, text_or_empty(config));
+    const std::string file = text_or_empty(config);
+    auto job = cairn::Resilient::if_wanted(world, file, cairn::Resilient::Tells::by_code);
+    auto opened = job ? job->enter() : cairn::Session::open(world, file);
     if (!opened) return static_cast<int>(CAIRN_HEAD);
-    *session = new cairn_session{std::move(opened)};
+    *session = new cairn_session{std::move(job), std::move(opened)};
     return static_cast<int>(CAIRN_OK);
   });
 }
@@ -198,20 +204,48 @@ int cairn_should_stop(const cairn_session* session) {
   return session != nullptr && session->session && session->session->should_stop() ? 1 : 0;
 }
 
+int cairn_recover(cairn_session* session) {
+  if (session == nullptr || !session->job)
+    return fail(CAIRN_ERR_USAGE, "cairn_recover: not a session of a job that repairs itself ([recovery] mode)");
+  return guarded([&] {
+    if (session->session) session->job->roll_back(std::move(session->session));
+    session->session = session->job->enter();
+    return session->session ? CAIRN_OK : fail(CAIRN_ERR_COMMUNICATION, "cairn_recover: the job is over");
+  });
+}
+
+int cairn_state(const cairn_session* session) {
+  return with(session, [](const cairn::Session& open) { return static_cast<int>(open.state()); });
+}
+
 int cairn_finalize(cairn_session** session) {
   if (session == nullptr || *session == nullptr) return fail(CAIRN_ERR_USAGE, "cairn_finalize: the session is NULL");
-  const std::unique_ptr<cairn_session> owned(*session);
-  *session = nullptr;
-  return with(owned.get(), [](cairn::Session& open) {
-    open.finalize();
-    return CAIRN_OK;
+  std::unique_ptr<cairn_session> owned(std::exchange(*session, nullptr));
+  if (!owned->job) {
+    return with(owned.get(), [](cairn::Session& open) {
+      open.finalize();
+      return CAIRN_OK;
+    });
+  }
+  if (!owned->session) return fail(CAIRN_ERR_USAGE, "cairn_finalize: cairn_recover comes first");
+  return guarded([&] {
+    if (!owned->job->complete(std::move(owned->session))) {
+      *session = owned.release();
+      return fail(CAIRN_ROLLBACK, "a process died before all had come to the end");
+    }
+    (void)owned->job->enter();  // tells what went wrong
+    return static_cast<int>(CAIRN_OK);
   });
 }
 
 void cairn_abandon(cairn_session** session) {
   if (session == nullptr) return;
-  const std::unique_ptr<cairn_session> owned(*session);
-  *session = nullptr;
+  const std::unique_ptr<cairn_session> owned(std::exchange(*session, nullptr));
+  if (!owned || !owned->job) return;
+  guarded([&] {
+    owned->job->abandon(std::move(owned->session));
+    return CAIRN_OK;
+  });
 }
 
 const char* cairn_error_text(void) { return cairn::bind::last_error().c_str(); }

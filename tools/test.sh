@@ -11,6 +11,7 @@
 #   asan       everything with Clang, warnings as errors; tests of one process under the address and
 #              undefined-behaviour sanitizers
 #   tsan       tests with threads under the thread sanitizer
+#   ulfm       recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (needs root; made when missing)
 #   tidy       clang-tidy over lib/, tools/ and examples/
 #
 # Each step's output goes to build/test-logs/ and is shown where it matters. Ends with ctest's summary and
@@ -20,7 +21,7 @@ set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
-steps=(packages layers format build asan tsan tidy ctest)
+steps=(packages layers format build asan tsan tidy ulfm ctest)
 logs=$top/build/test-logs
 failed=()
 
@@ -45,6 +46,7 @@ sanitized() {
 run_asan() { sanitized asan .; }
 # Whole jobs and the ports. Sweeps over losses and crashes run the same code many times more, too long for here.
 run_tsan() { sanitized tsan '^(contract_|cluster_(job|faults|runs|stop)/)' cairn_tests_contract cluster_{job,faults,runs,stop}; }
+run_ulfm() { tests/ulfm/run.sh; }
 run_tidy() { cmake --preset asan >/dev/null && tools/check-tidy.sh build/asan; }
 
 # Runs one step; a failure is shown and remembered.

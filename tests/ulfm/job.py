@@ -1,0 +1,196 @@
+"""One run of heat under Open MPI 5 with ULFM, and what can be done to it: for the tests beside this file.
+
+A Job is started in a directory of its own. It follows the job's output, so that it knows at any time which process is
+what, and when the application goes on after a failure. Nothing outlives close().
+"""
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+SIZE = ["--size", "61", "--width", "47"]  # neither is a multiple of a number of ranks
+
+FLAGS = ["--with-ft", "ulfm", "--oversubscribe", "--bind-to", "none",
+         "--mca", "coll", "self,basic,tuned,libnbc,inter,ftagree",
+         "--mca", "async_mpi_finalize", "1", "--mca", "mpi_yield_when_idle", "1",
+         "--prtemca", "state_base_recoverable", "1"]  # fmt: skip
+TRANSPORT = {"spares": ["--mca", "btl", "self,sm"],
+             "respawn": ["--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "lo"]}  # fmt: skip
+
+CONFIG = """[storage]
+local = {directory}/local
+global = {directory}/global
+[levels]
+l1 = every 5
+l2 = {l2}
+l3 = off
+l4 = {l4}
+[topology]
+node_size = {node_size}
+[recovery]
+mode = {mode}
+spares = {spares}
+{more}
+[log]
+level = debug
+"""
+
+ROLE = re.compile(r"process (\d+) is (a spare|head|rank \d+) on node (\S+) after (\d+) repairs")
+GOES_ON = re.compile(r"(?:heat|wave): goes on at step (\d+):")
+
+
+class Failed(Exception):
+    pass
+
+
+class Job:
+    running = []  # those that were not closed
+
+    def __init__(self, heat, directory, mode, ranks, spares, node_size="0", steps=60, pause_ms=0, l2="off", l4="off",
+                 more="", program=None):  # fmt: skip
+        self.directory = Path(directory)
+        self.directory.mkdir()
+        self.plate = self.directory / "plate.bin"
+        self.lock = threading.Condition()
+        self.roles = {}  # process → (role, node)
+        self.lines = []
+        self.went_on = []  # when it went on after a failure
+        self.started = False
+        config = self.directory / "heat.ini"
+        config.write_text(CONFIG.format(directory=directory, mode=mode, spares=spares, node_size=node_size, l2=l2,
+                                        l4=l4, more=more))  # fmt: skip
+        command = ["mpirun", *FLAGS, *TRANSPORT[mode], "-n", str(ranks + spares), *(program or [heat, *SIZE]),
+                   "--steps", str(steps), "--config", str(config), "--output", str(self.plate),
+                   "--pause-ms", str(pause_ms)]  # fmt: skip
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        start_new_session=True, cwd=directory)  # fmt: skip
+        self.reader = threading.Thread(target=self.follow, daemon=True)
+        self.reader.start()
+        Job.running.append(self)
+
+    def follow(self):
+        for line in self.process.stdout:
+            with self.lock:
+                now = time.monotonic()
+                self.lines.append(f"{now:.3f} {line.rstrip()}")
+                if found := ROLE.search(line):
+                    self.roles[int(found[1])] = (found[2], found[3])
+                if GOES_ON.search(line):
+                    self.went_on.append(now)
+                if ": starts at step 0" in line:
+                    self.started = True
+                self.lock.notify_all()
+
+    def wait_for(self, what, condition, limit_s=15):
+        """Until the condition holds; False if the job ends before."""
+        deadline = time.monotonic() + limit_s
+        with self.lock:
+            while not condition():
+                if self.process.poll() is not None:
+                    return condition()
+                if time.monotonic() > deadline:
+                    raise Failed(f"{what} took more than {limit_s} s")
+                self.lock.wait(0.05)
+        return True
+
+    def workers(self):
+        """Live processes that are not spares."""
+        with self.lock:
+            return [pid for pid, (role, _) in self.roles.items() if role != "a spare" and is_alive(pid)]
+
+    def says(self, text):
+        with self.lock:
+            return any(text in line for line in self.lines)
+
+    def output(self, last=80):
+        with self.lock:
+            return "\n".join(self.lines[-last:])
+
+    def stacks(self):
+        """Where its processes are, if there is a gdb here: for one that hangs."""
+        text = subprocess.run(["ps", "-eo", "pid,ppid,stat,etimes,args"], stdout=subprocess.PIPE, text=True).stdout + "\n"
+        for pid in [pid for pid in self.roles if is_alive(pid)] if shutil.which("gdb") else []:
+            done = subprocess.run(["timeout", "20", "gdb", "-batch", "-p", str(pid), "-ex", "bt 25"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # fmt: skip
+            frames = [line for line in done.stdout.splitlines() if line.startswith("#")]
+            text += f"process {pid}, {self.roles[pid][0]}:\n" + "\n".join(frames) + "\n"
+        return text
+
+    def finish(self, limit_s=120):
+        """Waits for the end; then the plate must be there."""
+        self.wait_for("the end of the job", lambda: self.process.poll() is not None, limit_s)
+        self.reader.join(5)
+
+    def find(self, role):
+        """The process that has a role, as its log says it: "head", "rank 3"."""
+        with self.lock:
+            return next(pid for pid, (is_role, _) in self.roles.items() if is_role == role and is_alive(pid))
+
+    def close(self):
+        if self in Job.running:
+            Job.running.remove(self)
+        if self.process.poll() is None:
+            for pid in [*self.roles, *descendants(self.process.pid)]:
+                send(pid, signal.SIGKILL)
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self.reader.join(5)
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def send(pid, what):
+    try:
+        os.kill(pid, what)
+    except ProcessLookupError:
+        pass
+
+
+def descendants(pid):
+    children = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    found = []
+    waiting = [pid]
+    while waiting:
+        for child in children.get(waiting.pop(), []):
+            found.append(child)
+            waiting.append(child)
+    return found
+
+
+def reference_plate(heat, directory, steps):
+    """The plate of a run that nothing happens to."""
+    directory = Path(directory)
+    directory.mkdir()
+    plate = directory / "plate.bin"
+    config = directory / "heat.ini"
+    config.write_text(f"[storage]\nlocal = {directory}/local\nglobal = {directory}/global\n[levels]\nl4 = off\n")
+    subprocess.run(["timeout", "-s", "KILL", "60", "mpirun", "--oversubscribe", "--bind-to", "none", "-n", "3", heat,
+                    *SIZE, "--steps", str(steps), "--config", str(config), "--output", str(plate)], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    return plate.read_bytes()
+
+
+def kill_some(job, random_source: random.Random, count):
+    """SIGKILL of `count` application ranks or heads at once; their number."""
+    victims = job.workers()
+    random_source.shuffle(victims)
+    for pid in victims[:count]:
+        send(pid, signal.SIGKILL)
+    return len(victims[:count])

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (make-root.sh): builds what it needs there,
+# then plays scenarios.py and a short soak.py. Arguments go to soak.py instead: run.sh --failures 100 --per-job 16
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck disable=SC2016 # expanded in the root
+"$here/make-root.sh" run bash -euc '
+  cmake -S /cairn -B /build/tree -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_BUILD_TESTS=OFF
+  cmake --build /build/tree -j "$(nproc)" --target heat wave
+  heat=/build/tree/bin/heat wave=/build/tree/bin/wave
+  cd /cairn/tests/ulfm
+  export PYTHONDONTWRITEBYTECODE=1
+  if [[ $# -gt 0 ]]; then
+    exec python3 soak.py "$heat" "$@"
+  fi
+  timeout -s KILL 300 python3 scenarios.py "$heat" "$wave"
+  timeout -s KILL 120 python3 soak.py "$heat" --failures 10 --per-job 5
+  timeout -s KILL 120 python3 soak.py "$heat" --mode respawn --failures 3 --per-job 3
+' run "$@"

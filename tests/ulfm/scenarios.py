@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""What a job that repairs itself must do, one failure at a time: on real ranks, killed or stopped by real signals.
+
+    scenarios.py HEAT WAVE
+
+Each scenario is a promise in a sentence, and ends with the result of a run that nothing happened to, byte for byte, unless
+the promise is another one.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import job as jobs
+
+STEPS = 300
+PAUSE_MS = 4
+
+
+class Scenarios:
+    def __init__(self, heat, wave, directory):
+        self.heat = heat
+        self.wave = wave
+        self.directory = directory
+        self.reference = jobs.reference_plate(heat, directory / "reference", STEPS)
+
+    def start(self, mode="spares", **options):
+        number = len(list(self.directory.iterdir()))
+        settings = {"ranks": 4, "spares": 2, "steps": STEPS, "pause_ms": PAUSE_MS} | options
+        return jobs.Job(self.heat, self.directory / f"job{number}", mode, **settings)
+
+    def one_node_loses_a_rank_and_then_its_head(self):
+        job = self.start(spares=2)
+        lose(job, ["rank 1"])
+        lose(job, ["head"])
+        self.expect_same_plate(job)
+
+    def a_lost_node_is_replaced_by_a_host_of_spares_that_brings_its_own_head(self):
+        job = self.start(ranks=6, spares=3, node_size="3", l2="every 10", l4="every 10")
+        wait_for_steps(job, 1)
+        lose(job, everyone_on(job, "node0001"))
+        job.wait_for("the new node", lambda: "head" in roles_on(job, "node0002"))
+        self.expect_same_plate(job)
+
+    def ranks_of_several_nodes_and_heads_die_at_once(self):
+        job = self.start(ranks=6, spares=6, node_size="3", l2="every 10", l4="every 10")
+        wait_for_steps(job, 1)
+        lose(job, [on(job, "head", "node0000"), on(job, "rank", "node0000"), on(job, "rank", "node0001")])
+        self.expect_same_plate(job)
+
+    def a_head_that_is_left_alone_computes(self):
+        job = self.start(ranks=6, spares=1, node_size="3,3,1", l4="every 10")
+        wait_for_steps(job, 1)
+        lose(job, [on(job, "rank 2", "node0001"), on(job, "rank 3", "node0001")])
+        job.wait_for("its new role", lambda: "rank 2" in roles_on(job, "node0001"))
+        self.expect_same_plate(job)
+
+    def inline_heads_are_replaced_too(self):
+        job = self.start(ranks=4, spares=2, node_size="2", l4="every 10", more="[head]\nmode = inline")
+        wait_for_steps(job, 1)
+        lose(job, [on(job, "rank", "node0000")])
+        self.expect_same_plate(job)
+
+    def when_spares_run_out_the_job_ends_and_says_so(self):
+        job = self.start(spares=1)
+        lose(job, ["rank 0"])
+        kill(job, ["rank 1"])
+        job.finish(60)
+        expect(job, job.says("rank 1 on node") and job.says("no spare is left"), "it does not say who is missing")
+        expect(job, not job.plate.exists(), "there is a plate")
+        job.close()
+
+    def when_spares_run_out_new_processes_are_started_if_that_is_wanted(self):
+        job = self.start(mode="respawn", spares=0)
+        lose(job, ["rank 0"])
+        lose(job, ["rank 1", "head"])
+        self.expect_same_plate(job)
+
+    def a_stopped_process_is_killed_and_replaced(self):
+        job = self.start(more="hang_timeout = 500ms")
+        for role in ["rank 2", "head"]:
+            at = time.monotonic()
+            jobs.send(job.find(role), signal.SIGSTOP)
+            job.wait_for("the stopped process", lambda at=at: job.went_on and job.went_on[-1] > at)
+        expect(job, job.says("has been stopped for 500 ms"), "nobody was killed for it")
+        self.expect_same_plate(job)
+
+    def a_long_computation_is_not_a_hang(self):
+        job = self.start(steps=4, pause_ms=1500, more="hang_timeout = 500ms")
+        job.finish()
+        expect(job, job.plate.exists() and not job.says("killed") and not job.went_on, "it was taken for one")
+        job.close()
+
+    def without_fault_tolerance_it_says_what_to_do(self):
+        config = self.directory / "off.ini"
+        config.write_text("[recovery]\nmode = spares\nspares = 1\n")
+        done = subprocess.run(["timeout", "-s", "KILL", "60", "mpirun", "--oversubscribe", "--bind-to", "none", "-n", "3",
+                               self.heat, *jobs.SIZE, "--steps", "1", "--config", str(config), "--output", "/dev/null"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+        if done.returncode == 0 or "mpirun --with-ft ulfm" not in done.stdout:
+            raise jobs.Failed(f"ended with {done.returncode}\n{done.stdout}")
+
+    def an_application_in_c_goes_back_by_return_codes(self):
+        strings = []
+        for blows in [[], [["rank 2"], ["head"], ["rank 0"]]]:
+            job = self.start(spares=3, program=[self.wave])
+            job.wait_for("the start", lambda job=job: job.started)
+            for roles in blows:
+                lose(job, roles)
+            job.finish()
+            expect(job, job.plate.exists(), "there is no string")
+            strings.append(job.plate.read_bytes())
+            job.close()
+        if strings[0] != strings[1]:
+            raise jobs.Failed("the string differs from that of the run that nothing happened to")
+
+    def expect_same_plate(self, job):
+        job.finish()
+        expect(job, job.plate.exists() and job.plate.read_bytes() == self.reference, "the plate is missing or differs")
+        job.close()
+
+
+def expect(job, holds, otherwise):
+    if not holds:
+        raise jobs.Failed(f"{otherwise}\n{job.output()}")
+
+
+def roles_on(job, node):
+    with job.lock:
+        return [role for pid, (role, where) in job.roles.items() if where == node and jobs.is_alive(pid)]
+
+
+def everyone_on(job, node):
+    with job.lock:
+        return [pid for pid, (_, where) in job.roles.items() if where == node]
+
+
+def on(job, role, node):
+    """A process of that role there."""
+    with job.lock:
+        return next(pid for pid, (is_role, where) in job.roles.items() if where == node and is_role.startswith(role))
+
+
+def wait_for_steps(job, tenths):
+    """So many tenths of the way: snapshots have reached the higher levels."""
+    job.wait_for("some steps", lambda: job.says(f"heat: {STEPS * tenths // 10} of {STEPS} steps"))
+
+
+def kill(job, victims):
+    """By role, or by process."""
+    job.wait_for("the start", lambda: job.started)
+    pids = [job.find(victim) if isinstance(victim, str) else victim for victim in victims]
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+def lose(job, victims):
+    """Kills them and waits until the job goes on."""
+    job.wait_for("the start", lambda: job.started)
+    at = time.monotonic()
+    kill(job, victims)
+    expect(job, job.wait_for("to go on", lambda: job.went_on and job.went_on[-1] > at), "it did not go on")
+
+
+def main():
+    heat, wave, *wanted = sys.argv[1:]
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="cairn-ulfm-") as name:
+        scenarios = Scenarios(heat, wave, Path(name))
+        names = [name for name, member in vars(Scenarios).items()
+                 if callable(member) and name not in ("__init__", "start", "expect_same_plate")]  # fmt: skip
+        for scenario in wanted or names:
+            began = time.monotonic()
+            try:
+                getattr(scenarios, scenario)()
+            except jobs.Failed as error:
+                for job in jobs.Job.running:
+                    print(job.output(), file=sys.stderr)
+                    job.close()
+                sys.exit(f"scenarios: {scenario}: {error}")
+            print(f"scenarios: {scenario.replace('_', ' ')}, {time.monotonic() - began:.1f} s", flush=True)
+    print(f"scenarios: {time.monotonic() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Kills processes of running jobs at random, and sees that every job comes to its end with the right plate.
+
+    soak.py HEAT [--mode spares] [--failures 12] [--per-job 6] [--seed 1] [--limit 600]
+
+Application ranks and heads are killed (SIGKILL) one, two or three at a time, some while the job repairs itself, until so
+many have died in all. A job that does not go on within a minute counts as hung, and the run has failed. Prints how long it
+took from a kill until the application went on.
+"""
+
+import argparse
+import random
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import job as jobs
+
+STEPS = 600
+PAUSE_MS = 4
+
+
+def disturb(job, random_source, failures):
+    """Kills until so many have died, or the job is over. Returns how many, and times of going on after one blow."""
+    killed = 0
+    times = []
+    job.wait_for("the start", lambda: job.started)
+    while killed < failures:
+        time.sleep(random_source.uniform(0, 0.3))
+        if job.process.poll() is not None or job.says("holds the plate"):
+            break
+        at = time.monotonic()
+        killed += jobs.kill_some(job, random_source, min(random_source.choice([1, 1, 1, 2, 3]), failures - killed))
+        twice = random_source.random() < 0.3 and killed < failures
+        if twice:
+            time.sleep(random_source.uniform(0, 0.15))
+            at = time.monotonic()
+            killed += jobs.kill_some(job, random_source, 1)
+        if not job.wait_for("to go on after a failure", lambda at=at: job.went_on and job.went_on[-1] > at):
+            break
+        if not twice:
+            times.append(1000 * (job.went_on[-1] - at))
+    return killed, times
+
+
+def run_job(arguments, directory, number, random_source, failures, reference):
+    shapes = [{"ranks": 4, "node_size": "0"},
+              {"ranks": 6, "node_size": "3", "l2": "every 10", "l4": "every 10"}]  # fmt: skip
+    shape = dict(shapes[number % len(shapes)])
+    spares = failures if arguments.mode == "spares" else 0
+    if shape["node_size"] == "3":
+        spares = -(-spares // 3) * 3
+    job = jobs.Job(arguments.heat, directory / f"job{number}", arguments.mode, spares=spares, steps=STEPS,
+                   pause_ms=PAUSE_MS, **shape)  # fmt: skip
+    try:
+        killed, times = disturb(job, random_source, failures)
+        job.finish()
+        if not job.plate.exists():
+            raise jobs.Failed("there is no plate")
+        if job.plate.read_bytes() != reference:
+            raise jobs.Failed("the plate differs from that of the run that nothing happened to")
+    except jobs.Failed as error:
+        sys.exit(f"soak: seed {arguments.seed}, job {number}: {error}\n{job.output()}\n{job.stacks()}")
+    finally:
+        job.close()
+    print(f"soak: job {number}, {shape['ranks']} ranks and {spares} spares: {killed} killed, the plate is right, "
+          f"{job.process.returncode}", flush=True)  # fmt: skip
+    return killed, times
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("heat")
+    parser.add_argument("--mode", choices=["spares", "respawn"], default="spares")
+    parser.add_argument("--failures", type=int, default=12)
+    parser.add_argument("--per-job", type=int, default=6)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=int, default=600, help="seconds after which no further job is started")
+    arguments = parser.parse_args()
+    random_source = random.Random(arguments.seed)
+    start = time.monotonic()
+    killed = 0
+    number = 0
+    times = []
+    with tempfile.TemporaryDirectory(prefix="cairn-ulfm-") as name:
+        directory = Path(name)
+        reference = jobs.reference_plate(arguments.heat, directory / "reference", STEPS)
+        while killed < arguments.failures:
+            if time.monotonic() - start > arguments.limit:
+                sys.exit(f"soak: {killed} of {arguments.failures} failures after {arguments.limit} s")
+            failures = min(arguments.per_job, arguments.failures - killed)
+            more, took = run_job(arguments, directory, number, random_source, failures, reference)
+            killed += more
+            times += took
+            number += 1
+    print(f"soak: mode {arguments.mode}: {killed} processes killed in {number} jobs, no hang; from kill to going on: "
+          f"median {statistics.median(times):.0f} ms, longest {max(times):.0f} ms; "
+          f"{time.monotonic() - start:.0f} s")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -156,25 +156,26 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
   return false;
 }
 
-// New processes come as spares on the nodes of the dead; who does what is then decided as ever.
+// New processes come as spares on the nodes of the dead, host after host; who does what is then decided as ever.
 Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal) {
-  const auto nodes = wanted(proposal);
-  if (nodes.empty()) return {};
-  watchdog.step("to start new processes");
   const bool one_host = std::ranges::all_of(nodes_, [&](const Seat& node) { return node.host == nodes_[0].host; });
-  std::vector<std::string> hosts;
-  for (const NodeId node : nodes) hosts.push_back(one_host ? std::string() : nodes_[node.value].host);
-  auto grown = respawn::grow(pool_, hosts);
-  if (!grown) {
-    ++failed_growths_;
-    return fail(grown.error());
+  for (auto nodes = wanted(proposal); !nodes.empty(); nodes = wanted(proposal)) {
+    watchdog.step("to start new processes");
+    const std::string host = nodes_[nodes.front().value].host;
+    std::erase_if(nodes, [&](NodeId node) { return nodes_[node.value].host != host; });
+    auto grown = respawn::grow(pool_, one_host ? std::string() : host, nodes.size());
+    if (!grown) {
+      ++failed_growths_;
+      return fail(grown.error());
+    }
+    failed_growths_ = 0;
+    pool_ = *grown;
+    for (const NodeId node : nodes) roster_.push_back({Role::spare, node, {}});
+    if (auto status = respawn::tell(pool_, news()); !status) return status;
+    proposal = {};
+    if (auto status = gather(pool_, under_way, proposal); !status) return status;
   }
-  failed_growths_ = 0;
-  pool_ = *grown;
-  for (const NodeId node : nodes) roster_.push_back({Role::spare, node, {}});
-  if (auto status = respawn::tell(pool_, news()); !status) return status;
-  proposal = {};
-  return gather(pool_, under_way, proposal);
+  return {};
 }
 
 // The nodes that new processes are to come to: one for each that died, but for what spares can do.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <vector>
 
 #include "mpi/mpi_request.hpp"
 #include "mpi/ulfm.hpp"
@@ -39,25 +40,19 @@ CommandLine this_command_line() {
 }
 
 // The intercommunicator to the newcomers is never freed: that hangs.
-Result<MPI_Comm> start(const std::vector<std::string>& hosts) {
+Result<MPI_Comm> start(const std::string& host, std::size_t count) {
   CommandLine line = this_command_line();
   std::vector<char*> argv;
   for (std::string& argument : line.arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  const auto count = hosts.size();
-  std::vector<char*> programs(count, line.program.data());
-  std::vector<char**> argvs(count, argv.data());
-  const std::vector<int> ones(count, 1);
-  std::vector<MPI_Info> infos(count, MPI_INFO_NULL);
-  for (std::size_t i = 0; i < count; ++i) {
-    MPI_Info_create(&infos[i]);
-    MPI_Info_set(infos[i], "wdir", line.directory.c_str());
-    if (!hosts[i].empty()) MPI_Info_set(infos[i], "host", hosts[i].c_str());
-  }
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "wdir", line.directory.c_str());
+  if (!host.empty()) MPI_Info_set(info, "host", host.c_str());
   MPI_Comm newcomers = MPI_COMM_NULL;
-  int code = MPI_Comm_spawn_multiple(static_cast<int>(count), programs.data(), argvs.data(), ones.data(), infos.data(),
-                                     0, MPI_COMM_SELF, &newcomers, MPI_ERRCODES_IGNORE);
-  for (MPI_Info& info : infos) MPI_Info_free(&info);
+  int code = MPI_Comm_spawn(line.program.c_str(), argv.data(), static_cast<int>(count), info, 0, MPI_COMM_SELF,
+                            &newcomers, MPI_ERRCODES_IGNORE);
+  MPI_Info_free(&info);
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "starting new processes"));
   MPI_Comm_set_errhandler(newcomers, MPI_ERRORS_RETURN);
   MPI_Comm bridge = MPI_COMM_NULL;
@@ -108,13 +103,13 @@ class Join {
 
 }  // namespace
 
-Result<MPI_Comm> grow(MPI_Comm live, const std::vector<std::string>& hosts) {
+Result<MPI_Comm> grow(MPI_Comm live, const std::string& host, std::size_t count) {
   int me = 0;
   MPI_Comm_rank(live, &me);
   MPI_Comm bridge = MPI_COMM_NULL;
   Status started;
   if (me == 0) {
-    auto made = start(hosts);
+    auto made = start(host, count);
     if (made) {
       bridge = *made;
     } else {

@@ -7,18 +7,18 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <string>
-#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 
 namespace cairn::respawn {
 
-// Collective over `live`. Starts one process on each of these hosts (one may be named several times; empty: anywhere)
-// and returns a communicator of the members of `live`, then the newcomers. All members get the same answer. On failure
-// `live` may be revoked.
-[[nodiscard]] Result<MPI_Comm> grow(MPI_Comm live, const std::vector<std::string>& hosts);
+// Collective over `live`. Starts `count` processes on a host (empty: anywhere) and returns a communicator of the
+// members of `live`, then the newcomers. All members get the same answer. On failure `live` may be revoked. One host at
+// a time: mpirun of Open MPI 5.0 crashes when it is to start several kinds at once.
+[[nodiscard]] Result<MPI_Comm> grow(MPI_Comm live, const std::string& host, std::size_t count);
 
 // Collective over such a communicator, with join(): tells the newcomers, from its first member.
 [[nodiscard]] Status tell(MPI_Comm grown, Bytes news);

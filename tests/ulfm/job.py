@@ -42,7 +42,7 @@ level = debug
 """
 
 ROLE = re.compile(r"process (\d+) is (a spare|head|rank \d+) on node (\S+) after (\d+) repairs")
-GOES_ON = re.compile(r"(?:heat|wave): goes on at step (\d+):")
+ENTERS = re.compile(r"(?:heat|wave): (?:starts at step 0|goes on at step \d+:)")
 
 
 class Failed(Exception):
@@ -60,8 +60,7 @@ class Job:
         self.lock = threading.Condition()
         self.roles = {}  # process → (role, node)
         self.lines = []
-        self.went_on = []  # when it went on after a failure
-        self.started = False
+        self.entered = []  # when the application began, and when it went on after failures
         config = self.directory / "heat.ini"
         config.write_text(CONFIG.format(directory=directory, mode=mode, spares=spares, node_size=node_size, l2=l2,
                                         l4=l4, more=more))  # fmt: skip
@@ -81,13 +80,11 @@ class Job:
                 self.lines.append(f"{now:.3f} {line.rstrip()}")
                 if found := ROLE.search(line):
                     self.roles[int(found[1])] = (found[2], found[3])
-                if GOES_ON.search(line):
-                    self.went_on.append(now)
-                if ": starts at step 0" in line:
-                    self.started = True
+                if ENTERS.search(line):
+                    self.entered.append(now)
                 self.lock.notify_all()
 
-    def wait_for(self, what, condition, limit_s=15):
+    def wait_for(self, what, condition, limit_s=30):
         """Until the condition holds; False if the job ends before."""
         deadline = time.monotonic() + limit_s
         with self.lock:
@@ -98,6 +95,13 @@ class Job:
                     raise Failed(f"{what} took more than {limit_s} s")
                 self.lock.wait(0.05)
         return True
+
+    def wait_for_start(self):
+        self.wait_for("the start", lambda: self.entered)
+
+    def wait_for_entry_after(self, at):
+        """Until the application goes on, after something that was done at that time."""
+        return self.wait_for("to go on after a failure", lambda: self.entered and self.entered[-1] > at)
 
     def workers(self):
         """Live processes that are not spares."""
@@ -122,15 +126,27 @@ class Job:
             text += f"process {pid}, {self.roles[pid][0]}:\n" + "\n".join(frames) + "\n"
         return text
 
+    def is_through(self):
+        """All of its processes have come to their end. mpirun of Open MPI 5.0 may stay when some were started later."""
+        with self.lock:
+            return self.process.poll() is not None or not any(is_alive(pid) for pid in self.roles)
+
     def finish(self, limit_s=120):
-        """Waits for the end; then the plate must be there."""
-        self.wait_for("the end of the job", lambda: self.process.poll() is not None, limit_s)
+        """Waits for the end. Beware: the plate need not be there."""
+        self.wait_for("the end of the job", self.is_through, limit_s)
+        try:
+            self.process.wait(2)
+        except subprocess.TimeoutExpired:
+            self.close()
         self.reader.join(5)
 
     def find(self, role):
         """The process that has a role, as its log says it: "head", "rank 3"."""
-        with self.lock:
-            return next(pid for pid, (is_role, _) in self.roles.items() if is_role == role and is_alive(pid))
+        def found():
+            return [pid for pid, (is_role, _) in self.roles.items() if is_role == role and is_alive(pid)]
+
+        self.wait_for(f"{role} to say so", found)
+        return found()[0]
 
     def close(self):
         if self in Job.running:

@@ -85,14 +85,14 @@ class Scenarios:
         for role in ["rank 2", "head"]:
             at = time.monotonic()
             jobs.send(job.find(role), signal.SIGSTOP)
-            job.wait_for("the stopped process", lambda at=at: job.went_on and job.went_on[-1] > at)
+            job.wait_for_entry_after(at)
         expect(job, job.says("has been stopped for 500 ms"), "nobody was killed for it")
         self.expect_same_plate(job)
 
     def a_long_computation_is_not_a_hang(self):
         job = self.start(steps=4, pause_ms=1500, more="hang_timeout = 500ms")
         job.finish()
-        expect(job, job.plate.exists() and not job.says("killed") and not job.went_on, "it was taken for one")
+        expect(job, job.plate.exists() and not job.says("killed") and len(job.entered) == 1, "it was taken for one")
         job.close()
 
     def without_fault_tolerance_it_says_what_to_do(self):
@@ -108,7 +108,7 @@ class Scenarios:
         strings = []
         for blows in [[], [["rank 2"], ["head"], ["rank 0"]]]:
             job = self.start(spares=3, program=[self.wave])
-            job.wait_for("the start", lambda job=job: job.started)
+            job.wait_for_start()
             for roles in blows:
                 lose(job, roles)
             job.finish()
@@ -152,7 +152,7 @@ def wait_for_steps(job, tenths):
 
 def kill(job, victims):
     """By role, or by process."""
-    job.wait_for("the start", lambda: job.started)
+    job.wait_for_start()
     pids = [job.find(victim) if isinstance(victim, str) else victim for victim in victims]
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
@@ -160,10 +160,10 @@ def kill(job, victims):
 
 def lose(job, victims):
     """Kills them and waits until the job goes on."""
-    job.wait_for("the start", lambda: job.started)
+    job.wait_for_start()
     at = time.monotonic()
     kill(job, victims)
-    expect(job, job.wait_for("to go on", lambda: job.went_on and job.went_on[-1] > at), "it did not go on")
+    expect(job, job.wait_for_entry_after(at), "it did not go on")
 
 
 def main():

@@ -26,10 +26,10 @@ def disturb(job, random_source, failures):
     """Kills until so many have died, or the job is over. Returns how many, and times of going on after one blow."""
     killed = 0
     times = []
-    job.wait_for("the start", lambda: job.started)
+    job.wait_for_start()
     while killed < failures:
         time.sleep(random_source.uniform(0, 0.3))
-        if job.process.poll() is not None or job.says("holds the plate"):
+        if job.is_through() or job.says("holds the plate"):
             break
         at = time.monotonic()
         killed += jobs.kill_some(job, random_source, min(random_source.choice([1, 1, 1, 2, 3]), failures - killed))
@@ -38,10 +38,10 @@ def disturb(job, random_source, failures):
             time.sleep(random_source.uniform(0, 0.15))
             at = time.monotonic()
             killed += jobs.kill_some(job, random_source, 1)
-        if not job.wait_for("to go on after a failure", lambda at=at: job.went_on and job.went_on[-1] > at):
+        if not job.wait_for_entry_after(at):
             break
         if not twice:
-            times.append(1000 * (job.went_on[-1] - at))
+            times.append(1000 * (job.entered[-1] - at))
     return killed, times
 
 

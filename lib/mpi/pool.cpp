@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,6 +23,8 @@ using Role = Member::Role;
 constexpr std::chrono::milliseconds kSpareNap{2};
 constexpr std::chrono::minutes kLongestWelcome{10};
 constexpr std::uint32_t kMostFailedGrowths = 3;
+constexpr std::chrono::milliseconds kBetweenLooksForDeaths{500};
+constexpr std::chrono::seconds kLongestUnknownDeath{5};
 
 std::string host_name() {
   std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
@@ -59,6 +60,9 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   auto comm = MpiComm::duplicate(world);
   if (!comm) return fail(comm.error());
   if (auto status = agree(**comm, ulfm::usable(), "world rank"); !status) return fail(status.error());
+  auto launcher = Launcher::share(**comm);
+  if (!launcher) return fail(launcher.error());
+  pool->launcher_ = *std::move(launcher);
   auto topology = everyone(**comm, config);
   if (!topology) return fail(topology.error());
   for (const Node& node : topology->nodes) {
@@ -75,7 +79,7 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   pool->lifeline_ = std::make_shared<Lifeline>(pool->pool_, pool->team_.world);
   Proposal start;
   if (auto status = pool->gather(pool->pool_, false, start); !status) return fail(status.error());
-  pool->guard_against_hangs(start.processes);
+  pool->meet_neighbours(start.processes);
   pool->tell_role();
   return pool;
 }
@@ -115,11 +119,32 @@ void Pool::wait_as_spare() {
 
 Result<Pool::Outcome> Pool::meet(bool done, bool under_way) {
   // Some may still compute: this may take as long as it takes.
-  const auto word = ulfm::agree(pool_, done ? 0 : 1);
+  UnknownDeaths unknown;
+  const auto word = ulfm::agree(pool_, done ? 0 : 1, [&] { return look_for_unknown_deaths(unknown); });
   if (!word) return fail(word.error());
   if (*word == 0) return Outcome::over;
   if (auto status = rebuild(under_way); !status) return fail(status.error());
   return Outcome::repaired;
+}
+
+// mpirun tells MPI of deaths. Should it miss one, the meeting would wait for the dead for ever: what /proc knows of
+// this host's processes shows it.
+Status Pool::look_for_unknown_deaths(UnknownDeaths& unknown) const {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < unknown.next_look) return {};
+  unknown.next_look = now + kBetweenLooksForDeaths;
+  const auto failed = ulfm::failed_members(pool_);
+  for (std::uint32_t i = 0; i < neighbours_.size(); ++i) {
+    if (!neighbours_[i] || std::ranges::find(failed, i) != failed.end() || !is_gone(*neighbours_[i])) {
+      unknown.since.erase(i);
+      continue;
+    }
+    const auto since = unknown.since.try_emplace(i, now).first->second;
+    if (now - since < kLongestUnknownDeath) continue;
+    return fail(Code::communication, fmt::format("process {} has died, and MPI does not know it after {} s",
+                                                 neighbours_[i]->number, kLongestUnknownDeath.count()));
+  }
+  return {};
 }
 
 Status Pool::rebuild(bool under_way) {
@@ -232,6 +257,7 @@ Buffer Pool::news() const {
   const Buffer source = encode(source_);
   out.put(static_cast<std::uint64_t>(source.size()));
   out.put(source);
+  out.put_text(launcher_.mark);
   out.put(repairs_);
   out.put(static_cast<std::uint32_t>(nodes_.size()));
   for (const Seat& node : nodes_) {
@@ -249,6 +275,7 @@ Buffer Pool::news() const {
 
 // `from_last`: the newcomers are the last of the roster.
 Status Pool::take_news(ByteReader& news, std::uint32_t from_last) {
+  launcher_.mark = news.get_text();
   repairs_ = news.get<std::uint32_t>();
   const auto nodes = news.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < nodes && news.good(); ++i) {
@@ -312,19 +339,23 @@ void Pool::adopt(Proposal proposal) {
   under_way_ |= proposal.under_way;
   ++repairs_;
   lifeline_ = std::make_shared<Lifeline>(pool_, team_.world);
-  guard_against_hangs(proposal.processes);
+  meet_neighbours(proposal.processes);
   if (me_ == 0) tell(before, proposal);
   tell_role();
 }
 
-void Pool::guard_against_hangs(const std::vector<ProcessId>& processes) {
-  guard_.reset();
-  if (config_.recovery.hang_timeout.count() == 0) return;
+// Those of this host can be seen in /proc.
+void Pool::meet_neighbours(const std::vector<ProcessId>& processes) {
+  neighbours_.assign(roster_.size(), std::nullopt);
   std::vector<ProcessId> others;
   const std::string& host = nodes_[me().node.value].host;
   for (std::size_t i = 0; i < roster_.size(); ++i) {
-    if (i != me_ && nodes_[roster_[i].node.value].host == host) others.push_back(processes[i]);
+    if (i == me_ || nodes_[roster_[i].node.value].host != host) continue;
+    neighbours_[i] = processes[i];
+    others.push_back(processes[i]);
   }
+  guard_.reset();
+  if (config_.recovery.hang_timeout.count() == 0) return;
   guard_ = std::make_unique<HangGuard>(std::move(others), config_.recovery.hang_timeout, log_);
 }
 

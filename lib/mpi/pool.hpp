@@ -12,8 +12,11 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -75,6 +78,11 @@ class Pool {
     MPI_Comm world = MPI_COMM_NULL;
     MPI_Comm ranks = MPI_COMM_NULL;  // the application ranks of it, for their agreements
   };
+  // Members that are gone while MPI takes them for alive, by number, and since when.
+  struct UnknownDeaths {
+    std::chrono::steady_clock::time_point next_look;
+    std::map<std::uint32_t, std::chrono::steady_clock::time_point> since;
+  };
   // What a repair would come to; the same on all members of the new pool.
   struct Proposal {
     std::vector<std::uint32_t> live;  // by their numbers in the roster
@@ -97,7 +105,8 @@ class Pool {
   [[nodiscard]] Status take_news(ByteReader& news, std::uint32_t from_last);
   [[nodiscard]] Error nobody_left(const Proposal& proposal) const;
   void adopt(Proposal proposal);
-  void guard_against_hangs(const std::vector<ProcessId>& processes);
+  void meet_neighbours(const std::vector<ProcessId>& processes);
+  [[nodiscard]] Status look_for_unknown_deaths(UnknownDeaths& unknown) const;
   void tell(const Roster& before, const Proposal& proposal) const;
   void tell_role() const;
   [[nodiscard]] FailureTopology failures_of(const Roster& before, const std::vector<std::uint32_t>& live) const;
@@ -114,6 +123,7 @@ class Pool {
   std::uint32_t me_ = 0;
   Team team_;
   std::shared_ptr<Lifeline> lifeline_;
+  std::vector<std::optional<ProcessId>> neighbours_;  // by number: those of this host
   std::unique_ptr<HangGuard> guard_;
   FailureTopology failures_;
   std::uint32_t repairs_ = 0;

@@ -44,6 +44,11 @@ bool is_stopped(const ProcessId& process) {
   return stat && stat->id == process && (stat->state == 'T' || stat->state == 't');
 }
 
+bool is_gone(const ProcessId& process) {
+  const auto stat = read_stat(std::to_string(process.number));
+  return !stat || stat->id != process || stat->state == 'Z' || stat->state == 'X';
+}
+
 void kill_process(const ProcessId& process) {
   const auto stat = read_stat(std::to_string(process.number));
   if (stat && stat->id == process) kill(process.number, SIGKILL);

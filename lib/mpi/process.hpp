@@ -17,6 +17,7 @@ struct ProcessId {
 [[nodiscard]] ProcessId this_process();
 // True if it exists and has been stopped, by a signal or a debugger.
 [[nodiscard]] bool is_stopped(const ProcessId& process);
+[[nodiscard]] bool is_gone(const ProcessId& process);
 void kill_process(const ProcessId& process);
 
 }  // namespace cairn

@@ -57,6 +57,7 @@ Resilient::~Resilient() {
 
 void Resilient::end_job(const std::string& text) const {
   std::fprintf(stderr, "cairn: error: %s\n", text.c_str());
+  pool_->launcher().leave({CompletionMark::Kind::failed, text});
   MPI_Abort(world_, EXIT_FAILURE);
   std::_Exit(EXIT_FAILURE);
 }
@@ -89,6 +90,8 @@ std::unique_ptr<Session> Resilient::open() {
   Session::Opening opening;
   opening.world = pool_->world();
   opening.failures = pool_->failures();
+  opening.launcher = pool_->launcher();
+  if (pool_->repairs() > 0) opening.launcher->failures = {};  // of the life before this
   opening.errhandler = errhandler_;
   opening.repaired = RepairedWorld{pool_->config(), pool_->seats()};
   // The application has begun already: what it wants now is to go on, whatever the job was started for.

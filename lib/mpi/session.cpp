@@ -80,6 +80,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   auto mpi = std::make_unique<Mpi>();
   mpi->world = value_or_throw(MpiComm::duplicate(opening.world, MpiComm::kLargestTransfer, opening.lifeline));
   const auto launcher = opening.launcher ? *opening.launcher : value_or_throw(Launcher::share(*mpi->world));
+  // Who opens the session may know more than ckpt-run did when it started the job.
   const bool told = !opening.failures.dead_ranks.empty() || !opening.failures.lost_nodes.empty();
   const auto start = std::chrono::steady_clock::now();
   Environment environment{

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "comm/backoff.hpp"
 #include "mpi/mpi_request.hpp"
 
 namespace cairn::ulfm {
@@ -24,6 +25,12 @@ bool turned_on() {
   }
   MPI_T_finalize();
   return on != 0;
+}
+
+// A failure that is new to an agreement is told beside its result, which is the same for all.
+Result<int> outcome(int code, int word) {
+  if (code != MPI_SUCCESS && !is_failure(code)) return fail(mpi_error(code, "MPIX_Comm_agree"));
+  return word;
 }
 
 }  // namespace
@@ -80,11 +87,18 @@ Result<MPI_Comm> shrink(MPI_Comm comm) {
   return live;
 }
 
-Result<int> agree(MPI_Comm comm, int word) {
-  const int code = MPIX_Comm_agree(comm, &word);
-  // A failure that is new to the agreement is told beside its result, which is the same for all.
-  if (code != MPI_SUCCESS && !is_failure(code)) return fail(mpi_error(code, "MPIX_Comm_agree"));
-  return word;
+Result<int> agree(MPI_Comm comm, int word) { return outcome(MPIX_Comm_agree(comm, &word), word); }
+
+Result<int> agree(MPI_Comm comm, int word, const std::function<Status()>& meanwhile) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code = MPIX_Comm_iagree(comm, &word, &request);
+  int done = code == MPI_SUCCESS ? 0 : 1;
+  for (Backoff backoff; done == 0; backoff.sleep_a_little()) {
+    if (auto status = meanwhile(); !status) return fail(status.error());
+    code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) break;
+  }
+  return outcome(code, word);
 }
 
 }  // namespace cairn::ulfm

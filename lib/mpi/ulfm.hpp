@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/error.hpp"
@@ -32,5 +33,8 @@ void revoke(MPI_Comm comm);
 [[nodiscard]] Result<MPI_Comm> shrink(MPI_Comm comm);
 // The bitwise and of the live members' words, the same on all of them; works on a revoked communicator.
 [[nodiscard]] Result<int> agree(MPI_Comm comm, int word);
+// The same, asleep most of the time, for when some may be long in coming. Calls `meanwhile` again and again, whose
+// error ends the wait.
+[[nodiscard]] Result<int> agree(MPI_Comm comm, int word, const std::function<Status()>& meanwhile);
 
 }  // namespace cairn::ulfm

@@ -42,7 +42,7 @@ level = debug
 """
 
 ROLE = re.compile(r"process (\d+) is (a spare|head|rank \d+) on node (\S+) after (\d+) repairs")
-ENTERS = re.compile(r"(?:heat|wave): (?:starts at step 0|goes on at step \d+:)")
+ENTERS = re.compile(r"(?:heat|swing): (?:starts at step 0|goes on at step \d+:)")
 
 
 class Failed(Exception):
@@ -129,7 +129,9 @@ class Job:
     def is_through(self):
         """All of its processes have come to their end. mpirun of Open MPI 5.0 may stay when some were started later."""
         with self.lock:
-            return self.process.poll() is not None or not any(is_alive(pid) for pid in self.roles)
+            if self.process.poll() is not None:
+                return True
+            return bool(self.roles) and not any(is_alive(pid) for pid in self.roles)
 
     def finish(self, limit_s=120):
         """Waits for the end. Beware: the plate need not be there."""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a job that repairs itself must do, one failure at a time: on real ranks, killed or stopped by real signals.
 
-    scenarios.py HEAT WAVE
+    scenarios.py HEAT SWING
 
 Each scenario is a promise in a sentence, and ends with the result of a run that nothing happened to, byte for byte, unless
 the promise is another one.
@@ -22,9 +22,9 @@ PAUSE_MS = 4
 
 
 class Scenarios:
-    def __init__(self, heat, wave, directory):
+    def __init__(self, heat, swing, directory):
         self.heat = heat
-        self.wave = wave
+        self.swing = swing
         self.directory = directory
         self.reference = jobs.reference_plate(heat, directory / "reference", STEPS)
 
@@ -107,7 +107,7 @@ class Scenarios:
     def an_application_in_c_goes_back_by_return_codes(self):
         strings = []
         for blows in [[], [["rank 2"], ["head"], ["rank 0"]]]:
-            job = self.start(spares=3, program=[self.wave])
+            job = self.start(spares=3, program=[self.swing])
             job.wait_for_start()
             for roles in blows:
                 lose(job, roles)
@@ -167,10 +167,10 @@ def lose(job, victims):
 
 
 def main():
-    heat, wave, *wanted = sys.argv[1:]
+    heat, swing, *wanted = sys.argv[1:]
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="cairn-ulfm-") as name:
-        scenarios = Scenarios(heat, wave, Path(name))
+        scenarios = Scenarios(heat, swing, Path(name))
         names = [name for name, member in vars(Scenarios).items()
                  if callable(member) and name not in ("__init__", "start", "expect_same_plate")]  # fmt: skip
         for scenario in wanted or names:

@@ -48,7 +48,9 @@ Words ulfm_options(const Options& options, const Config& config, const Placement
               "state_base_recoverable",
               "1"};
   if (says(options, {"btl"})) return words;
-  const bool tcp = !one_host || config.recovery.mode == Config::Recovery::Mode::respawn;
+  const bool spawns = config.recovery.mode == Config::Recovery::Mode::respawn ||
+                      config.recovery.when_spent == Config::Recovery::WhenSpent::respawn;
+  const bool tcp = !one_host || spawns;
   append(words, {"--mca", "btl", tcp ? "self,sm,tcp" : "self,sm"});
   if (one_host && tcp) append(words, {"--mca", "btl_tcp_if_include", "lo"});
   return words;

@@ -203,7 +203,9 @@ Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& propos
   return {};
 }
 
-// The nodes that new processes are to come to: one for each that died, but for what spares can do.
+// The nodes that new processes are to come to. In mode `respawn` one for each that died, but for newcomers that an
+// earlier try has left: spares wait. (They keep mpirun, which ends a job once all processes that it started itself have
+// died.)
 std::vector<NodeId> Pool::wanted(const Proposal& proposal) const {
   using Mode = Config::Recovery::Mode;
   std::vector<NodeId> nodes;
@@ -217,7 +219,8 @@ std::vector<NodeId> Pool::wanted(const Proposal& proposal) const {
     for (std::size_t i = 0; i < roster_.size(); ++i) {
       if (!lives[i] && roster_[i].role != Role::spare) nodes.push_back(roster_[i].node);
     }
-    nodes.resize(nodes.size() - std::min(nodes.size(), spares));
+    const std::size_t left = spares - std::min<std::size_t>(spares, config_.recovery.spares);
+    nodes.resize(nodes.size() - std::min(nodes.size(), left));
   } else if (config_.recovery.when_spent == Config::Recovery::WhenSpent::respawn) {
     for (const Member& rank : proposal.repair.unfilled) nodes.push_back(rank.node);
   }

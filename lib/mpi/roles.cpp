@@ -62,8 +62,9 @@ class Repairer {
 
  private:
   // The last of its kind on a node, so that the first are application ranks as at the start.
+  // The last one, which came last.
   [[nodiscard]] std::optional<std::size_t> find(Role role, NodeId node) const {
-    for (std::size_t i = 0; i < roster_.size(); ++i) {
+    for (std::size_t i = roster_.size(); i-- > 0;) {
       if (roster_[i].role == role && roster_[i].node == node) return i;
     }
     return {};

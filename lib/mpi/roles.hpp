@@ -36,9 +36,10 @@ struct Repair {
 };
 
 // Gives the work of the dead to spares. `live`: who lives, as numbers in `before`, ascending. An application rank goes
-// to a spare of its own node; else to one of a node that got a neighbour of it, of a node without application ranks, of
-// any. A head that would be left alone on its node takes a rank itself, so that its store stays in reach. A
-// node without a head gets one if it has a spare more (mode `rank`).
+// to a spare of its own node, and there to the last, so that newcomers are used before those that wait; else to a spare
+// of a node that got a neighbour of it, of a node without application ranks, of any. A head that would be left alone on
+// its node takes a rank itself, so that its store stays in reach. A node without a head gets one if it has a spare more
+// (mode `rank`).
 [[nodiscard]] Repair repair(const Roster& before, const std::vector<std::uint32_t>& live, HeadMode mode);
 
 // The members of the session's world, as numbers in the roster: application ranks in order, then heads.

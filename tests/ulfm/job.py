@@ -67,7 +67,7 @@ class Job:
         command = ["mpirun", *FLAGS, *TRANSPORT[mode], "-n", str(ranks + spares), *(program or [heat, *SIZE]),
                    "--steps", str(steps), "--config", str(config), "--output", str(self.plate),
                    "--pause-ms", str(pause_ms)]  # fmt: skip
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                         start_new_session=True, cwd=directory)  # fmt: skip
         self.reader = threading.Thread(target=self.follow, daemon=True)
         self.reader.start()

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import job as jobs
 
-STEPS = 600
+STEPS_PER_FAILURE = 60  # long enough for all that are to come
 PAUSE_MS = 4
 
 
@@ -49,16 +49,18 @@ def run_job(arguments, directory, number, random_source, failures, reference):
     shapes = [{"ranks": 4, "node_size": "0"},
               {"ranks": 6, "node_size": "3", "l2": "every 10", "l4": "every 10"}]  # fmt: skip
     shape = dict(shapes[number % len(shapes)])
-    spares = failures if arguments.mode == "spares" else 0
-    if shape["node_size"] == "3":
+    spares = failures if arguments.mode == "spares" else 1
+    if shape["node_size"] == "3" and arguments.mode == "spares":
         spares = -(-spares // 3) * 3
-    job = jobs.Job(arguments.heat, directory / f"job{number}", arguments.mode, spares=spares, steps=STEPS,
+    if shape["node_size"] == "3" and arguments.mode == "respawn":
+        shape["node_size"] = "3,3,1"
+    job = jobs.Job(arguments.heat, directory / f"job{number}", arguments.mode, spares=spares, steps=STEPS_PER_FAILURE * arguments.per_job,
                    pause_ms=PAUSE_MS, **shape)  # fmt: skip
     try:
         killed, times = disturb(job, random_source, failures)
         job.finish()
         if not job.plate.exists():
-            raise jobs.Failed("there is no plate")
+            raise jobs.Failed(f"there is no plate; mpirun ended with {job.process.returncode}")
         if job.plate.read_bytes() != reference:
             raise jobs.Failed("the plate differs from that of the run that nothing happened to")
     except jobs.Failed as error:
@@ -86,7 +88,7 @@ def main():
     times = []
     with tempfile.TemporaryDirectory(prefix="cairn-ulfm-") as name:
         directory = Path(name)
-        reference = jobs.reference_plate(arguments.heat, directory / "reference", STEPS)
+        reference = jobs.reference_plate(arguments.heat, directory / "reference", STEPS_PER_FAILURE * arguments.per_job)
         while killed < arguments.failures:
             if time.monotonic() - start > arguments.limit:
                 sys.exit(f"soak: {killed} of {arguments.failures} failures after {arguments.limit} s")

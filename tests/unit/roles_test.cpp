@@ -62,6 +62,14 @@ TEST(Repair, gives_a_rank_to_a_spare_of_its_own_node_first) {
   EXPECT_EQ(text(after(before, {4}).roster), "0 1 2 H | 4 H 3 | s s s");
 }
 
+TEST(Repair, uses_newcomers_before_a_spare_that_waits) {
+  Roster before = start({4}, 1);
+  ASSERT_EQ(text(before), "0 1 H s");
+  before.push_back({Role::spare, NodeId{0}, {}});
+  before.push_back({Role::spare, NodeId{0}, {}});
+  EXPECT_EQ(text(after(before, {0, 2}).roster), "1 s H 0");
+}
+
 TEST(Repair, gives_the_ranks_of_a_lost_node_to_one_host_of_spares_which_brings_its_own_head) {
   const Roster before = start({3, 3, 3, 3}, 6);
   ASSERT_EQ(text(before), "0 1 H | 2 3 H | s s s | s s s");
@@ -80,7 +88,7 @@ TEST(Repair, makes_a_spare_of_the_node_its_head_and_leaves_it_without_one_if_the
 
 TEST(Repair, lets_a_head_that_would_be_alone_take_a_rank_so_that_its_store_stays_in_reach) {
   const Roster before = start({3, 3, 3}, 3);
-  EXPECT_EQ(text(after(before, {3, 4}).roster), "0 1 H | 2 | 3 H s");
+  EXPECT_EQ(text(after(before, {3, 4}).roster), "0 1 H | 2 | 3 s H");
 }
 
 TEST(Repair, names_the_ranks_that_nobody_is_left_for) {
@@ -126,8 +134,8 @@ TEST(Repair, keeps_every_application_rank_exactly_once_whoever_dies) {
 
 TEST(WorldOf, has_application_ranks_in_order_and_then_heads_of_nodes_in_order) {
   const Roster roster = after(start({3, 3, 3}, 3), {0}).roster;
-  ASSERT_EQ(text(roster), "1 H | 2 3 H | 0 H s");
-  EXPECT_EQ(world_of(roster), (std::vector<std::uint32_t>{5, 0, 2, 3, 1, 4, 6}));
+  ASSERT_EQ(text(roster), "1 H | 2 3 H | 0 s H");
+  EXPECT_EQ(world_of(roster), (std::vector<std::uint32_t>{5, 0, 2, 3, 1, 4, 7}));
 }
 
 }  // namespace

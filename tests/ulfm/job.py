@@ -49,6 +49,10 @@ class Failed(Exception):
     pass
 
 
+class MpirunCrashed(Failed):
+    """Nothing that Cairn could do about: the job is over, and to be started again."""
+
+
 class Job:
     running = []  # those that were not closed
 
@@ -89,6 +93,8 @@ class Job:
         deadline = time.monotonic() + limit_s
         with self.lock:
             while not condition():
+                if self.process.poll() == -signal.SIGSEGV:
+                    raise MpirunCrashed("mpirun crashed")
                 if self.process.poll() is not None:
                     return condition()
                 if time.monotonic() > deadline:
@@ -136,6 +142,8 @@ class Job:
     def finish(self, limit_s=120):
         """Waits for the end. Beware: the plate need not be there."""
         self.wait_for("the end of the job", self.is_through, limit_s)
+        if self.process.poll() == -signal.SIGSEGV and not self.plate.exists():
+            raise MpirunCrashed("mpirun crashed")
         try:
             self.process.wait(2)
         except subprocess.TimeoutExpired:

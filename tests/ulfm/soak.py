@@ -4,7 +4,8 @@
     soak.py HEAT [--mode spares] [--failures 12] [--per-job 6] [--seed 1] [--limit 600]
 
 Application ranks and heads are killed (SIGKILL) one, two or three at a time, some while the job repairs itself, until so
-many have died in all. A job that does not go on within a minute counts as hung, and the run has failed. Prints how long it
+many have died in all. (mpirun of Open MPI 5.0 crashes now and then when processes are replaced by new ones: that ends a
+job, is counted, and another one is started.) A job that does not go on within a minute counts as hung, and the run has failed. Prints how long it
 took from a kill until the application went on.
 """
 
@@ -63,6 +64,9 @@ def run_job(arguments, directory, number, random_source, failures, reference):
             raise jobs.Failed(f"there is no plate; mpirun ended with {job.process.returncode}")
         if job.plate.read_bytes() != reference:
             raise jobs.Failed("the plate differs from that of the run that nothing happened to")
+    except jobs.MpirunCrashed:
+        print(f"soak: job {number}: mpirun itself crashed", flush=True)
+        return None
     except jobs.Failed as error:
         sys.exit(f"soak: seed {arguments.seed}, job {number}: {error}\n{job.output()}\n{job.stacks()}")
     finally:
@@ -85,6 +89,7 @@ def main():
     start = time.monotonic()
     killed = 0
     number = 0
+    crashes = 0
     times = []
     with tempfile.TemporaryDirectory(prefix="cairn-ulfm-") as name:
         directory = Path(name)
@@ -93,11 +98,17 @@ def main():
             if time.monotonic() - start > arguments.limit:
                 sys.exit(f"soak: {killed} of {arguments.failures} failures after {arguments.limit} s")
             failures = min(arguments.per_job, arguments.failures - killed)
-            more, took = run_job(arguments, directory, number, random_source, failures, reference)
-            killed += more
-            times += took
+            done = run_job(arguments, directory, number, random_source, failures, reference)
             number += 1
-    print(f"soak: mode {arguments.mode}: {killed} processes killed in {number} jobs, no hang; from kill to going on: "
+            if done is None:
+                crashes += 1
+                if crashes > arguments.failures / 10:
+                    sys.exit(f"soak: mpirun crashed in {crashes} of {number} jobs")
+                continue
+            killed += done[0]
+            times += done[1]
+    print(f"soak: mode {arguments.mode}: {killed} processes killed in {number - crashes} jobs, no hang"
+          f"{f', and mpirun crashed in {crashes} more' if crashes else ''}; from kill to going on: "
           f"median {statistics.median(times):.0f} ms, longest {max(times):.0f} ms; "
           f"{time.monotonic() - start:.0f} s")  # fmt: skip
 

@@ -19,9 +19,14 @@ namespace {
 void say(const std::string& text) { std::cout << "heat: " << text << std::endl; }
 
 // What restore() found, and for every rank where its part of the plate came from. Collective.
-void tell_start(const cairn::RestoreReport& report, std::int64_t step, MPI_Comm comm) {
-  const auto sources = heat::gather_lines(report.my_source, comm);
+void tell_start(const cairn::Session& session, std::int64_t step) {
+  const cairn::RestoreReport& report = session.last_restore();
+  const MPI_Comm comm = session.comm();
+  const bool replaces = session.state() == cairn::State::replacement;
+  const auto sources = heat::gather_lines(report.my_source + (replaces ? ", in a new process" : ""), comm);
   if (heat::rank_of(comm) != 0) return;
+  if (const auto& dead = session.failures().dead_ranks; !dead.empty())
+    say(fmt::format("ranks {} died", fmt::join(dead, " ")));
   if (!report.restored) return say("starts at step 0");
 
   const auto& from = report.ranks_from;
@@ -56,8 +61,8 @@ void simulate(cairn::Session& session, const heat::Options& options) {
 
   session.protect("plate", plate.cells(), cairn::GlobalPlace{{extent.rows, extent.cols}, {block.first, 0}});
   session.protect("step", step);
-  const auto report = session.restore();
-  tell_start(report, step, comm);
+  session.restore();
+  tell_start(session, step);
 
   while (step < options.steps) {
     heat::exchange_halos(plate, comm);

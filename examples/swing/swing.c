@@ -5,6 +5,7 @@
  * Every rank holds a piece of the string. simulate() is the part that is run again after a failure, from the last
  * snapshot: it returns CAIRN_ROLLBACK as soon as a Cairn call does. MPI calls need no check, since what they leave
  * behind is not used: no snapshot is taken after a failure. */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <cairn/cairn.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -63,6 +63,10 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   auto launcher = Launcher::share(**comm);
   if (!launcher) return fail(launcher.error());
   pool->launcher_ = *std::move(launcher);
+  if (config.recovery.mode == Config::Recovery::Mode::spares && config.recovery.spares == 0) {
+    return fail(Code::config, "[recovery] mode = spares: there are none",
+                "start the job with ckpt-run --spares, or set [recovery] spares and start as many ranks more");
+  }
   auto topology = everyone(**comm, config);
   if (!topology) return fail(topology.error());
   for (const Node& node : topology->nodes) {

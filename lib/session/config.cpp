@@ -163,10 +163,6 @@ Status check_recovery(const Config& config) {
                 fmt::format("[recovery] spares = {}: mode = restart has no use for them", recovery.spares),
                 "set mode = spares");
   }
-  if (recovery.mode == Mode::spares && recovery.spares == 0) {
-    return fail(Code::config, "[recovery] mode = spares: there are none",
-                "set [recovery] spares, and start as many ranks more, or mode = respawn");
-  }
   if (recovery.mode != Mode::restart && config.head.mode == HeadMode::thread) {
     return fail(Code::config, "[head] mode = thread: a job that repairs itself cannot have head threads",
                 "set [head] mode = rank or inline, or [recovery] mode = restart");

@@ -57,7 +57,7 @@ class Job:
     running = []  # those that were not closed
 
     def __init__(self, heat, directory, mode, ranks, spares, node_size="0", steps=60, pause_ms=0, l2="off", l4="off",
-                 more="", program=None):  # fmt: skip
+                 more="", program=None, launcher=None):  # fmt: skip
         self.directory = Path(directory)
         self.directory.mkdir()
         self.plate = self.directory / "plate.bin"
@@ -68,11 +68,13 @@ class Job:
         config = self.directory / "heat.ini"
         config.write_text(CONFIG.format(directory=directory, mode=mode, spares=spares, node_size=node_size, l2=l2,
                                         l4=l4, more=more))  # fmt: skip
-        command = ["mpirun", *FLAGS, *TRANSPORT[mode], "-n", str(ranks + spares), *(program or [heat, *SIZE]),
-                   "--steps", str(steps), "--config", str(config), "--output", str(self.plate),
-                   "--pause-ms", str(pause_ms)]  # fmt: skip
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                        start_new_session=True, cwd=directory)  # fmt: skip
+        start = [*launcher, str(config), "--"] if launcher else [
+            "mpirun", *FLAGS, *TRANSPORT[mode], "-n", str(ranks + spares)]  # fmt: skip
+        command = [*start, *(program or [heat, *SIZE]), "--steps", str(steps), "--config", str(config),
+                   "--output", str(self.plate), "--pause-ms", str(pause_ms)]  # fmt: skip
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True, start_new_session=True,
+                                        cwd=directory)  # fmt: skip
         self.reader = threading.Thread(target=self.follow, daemon=True)
         self.reader.start()
         Job.running.append(self)
@@ -139,13 +141,13 @@ class Job:
                 return True
             return bool(self.roles) and not any(is_alive(pid) for pid in self.roles)
 
-    def finish(self, limit_s=120):
-        """Waits for the end. Beware: the plate need not be there."""
+    def finish(self, limit_s=120, patience_s=2):
+        """Waits for the end, and so long for mpirun to see it. Beware: the plate need not be there."""
         self.wait_for("the end of the job", self.is_through, limit_s)
         if self.process.poll() == -signal.SIGSEGV and not self.plate.exists():
             raise MpirunCrashed("mpirun crashed")
         try:
-            self.process.wait(2)
+            self.process.wait(patience_s)
         except subprocess.TimeoutExpired:
             self.close()
         self.reader.join(5)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a job that repairs itself must do, one failure at a time: on real ranks, killed or stopped by real signals.
 
-    scenarios.py HEAT SWING
+    scenarios.py HEAT SWING CKPT_RUN [SCENARIO...]
 
 Each scenario is a promise in a sentence, and ends with the result of a run that nothing happened to, byte for byte, unless
 the promise is another one.
@@ -22,7 +22,8 @@ PAUSE_MS = 4
 
 
 class Scenarios:
-    def __init__(self, heat, swing, directory):
+    def __init__(self, heat, swing, ckpt_run, directory):
+        self.ckpt_run = ckpt_run
         self.heat = heat
         self.swing = swing
         self.directory = directory
@@ -44,6 +45,10 @@ class Scenarios:
         wait_for_steps(job, 1)
         lose(job, everyone_on(job, "node0001"))
         job.wait_for("the new node", lambda: "head" in roles_on(job, "node0002"))
+        for told in ["ranks 2 3 died", "lost nodes: node 1", "rank 2 from L2", "rank 3 from L2"]:
+            job.wait_for(f'heat to say "{told}"', lambda told=told: job.says(told))
+        in_new = [line for line in job.lines if line.endswith(", in a new process")]
+        expect(job, len(in_new) == 2, "survivors and replacements do not know what they are")
         self.expect_same_plate(job)
 
     def ranks_of_several_nodes_and_heads_die_at_once(self):
@@ -103,6 +108,15 @@ class Scenarios:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
         if done.returncode == 0 or "mpirun --with-ft ulfm" not in done.stdout:
             raise jobs.Failed(f"ended with {done.returncode}\n{done.stdout}")
+
+    def ckpt_run_starts_such_a_job_and_sees_it_to_its_end(self):
+        for mode in ["spares", "respawn"]:
+            job = self.start(mode=mode, spares=2, launcher=[self.ckpt_run, "-n", "3", "--spares", "2", "--config"])
+            lose(job, ["rank 1"])
+            lose(job, ["head"])
+            job.finish(patience_s=60)
+            expect(job, job.process.poll() == 0, "ckpt-run did not end well")
+            self.expect_same_plate(job)
 
     def an_application_in_c_goes_back_by_return_codes(self):
         strings = []
@@ -179,10 +193,10 @@ def play(scenario):
 
 
 def main():
-    heat, swing, *wanted = sys.argv[1:]
+    heat, swing, ckpt_run, *wanted = sys.argv[1:]
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="cairn-ulfm-") as name:
-        scenarios = Scenarios(heat, swing, Path(name))
+        scenarios = Scenarios(heat, swing, ckpt_run, Path(name))
         names = [name for name, member in vars(Scenarios).items()
                  if callable(member) and name not in ("__init__", "start", "expect_same_plate")]  # fmt: skip
         for scenario in wanted or names:

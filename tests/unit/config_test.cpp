@@ -286,9 +286,6 @@ TEST(Config, recovery_inside_a_running_job_says_what_it_needs) {
   EXPECT_EQ(config->recovery.when_spent, Config::Recovery::WhenSpent::respawn);
   EXPECT_EQ(config->recovery.hang_timeout, std::chrono::seconds(5));
   EXPECT_EQ(config->recovery.limit, std::chrono::seconds(30));
-  EXPECT_EQ(error_of("[recovery]\nmode = spares"),
-            "[recovery] mode = spares: there are none (set [recovery] spares, and start as many ranks more, or mode = "
-            "respawn)");
   EXPECT_EQ(error_of("[recovery]\nspares = 2"),
             "[recovery] spares = 2: mode = restart has no use for them (set mode = spares)");
   EXPECT_EQ(error_of("[recovery]\nmode = respawn\n[head]\nmode = thread"),

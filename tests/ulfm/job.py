@@ -61,7 +61,7 @@ class Job:
         self.directory = Path(directory)
         self.directory.mkdir()
         self.plate = self.directory / "plate.bin"
-        self.lock = threading.Condition()
+        self.lock = threading.Condition(threading.RLock())
         self.roles = {}  # process → (role, node)
         self.lines = []
         self.entered = []  # when the application began, and when it went on after failures
@@ -97,7 +97,7 @@ class Job:
             while not condition():
                 if self.process.poll() == -signal.SIGSEGV:
                     raise MpirunCrashed("mpirun crashed")
-                if self.process.poll() is not None:
+                if self.is_through():
                     return condition()
                 if time.monotonic() > deadline:
                     raise Failed(f"{what} took more than {limit_s} s")
@@ -120,7 +120,7 @@ class Job:
         with self.lock:
             return any(text in line for line in self.lines)
 
-    def output(self, last=80):
+    def output(self, last=120):
         with self.lock:
             return "\n".join(self.lines[-last:])
 
@@ -135,7 +135,7 @@ class Job:
         return text
 
     def is_through(self):
-        """All of its processes have come to their end. mpirun of Open MPI 5.0 may stay when some were started later."""
+        """All of its processes have come to their end. mpirun of Open MPI 5.0 may stay after some had died."""
         with self.lock:
             if self.process.poll() is not None:
                 return True

@@ -43,13 +43,14 @@ in_root() {
 
 mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]//g; /^$/d' "$here/packages.txt")
 
+# Called where `set -e` does not hold.
 make_base() {
-  rm -rf --one-file-system "$root.part"
-  debootstrap --variant=minbase trixie "$root.part" "$mirror"
-  # The root can be made again at any time: no need to wait for the disk after each package.
-  echo force-unsafe-io >"$root.part/etc/dpkg/dpkg.cfg.d/unsafe-io"
-  cp /etc/resolv.conf "$root.part/etc/resolv.conf"
-  mv "$root.part" "$root"
+  rm -rf --one-file-system "$root.part" &&
+    timeout -s KILL 900 debootstrap --variant=minbase trixie "$root.part" "$mirror" &&
+    # The root can be made again at any time: no need to wait for the disk after each package.
+    echo force-unsafe-io >"$root.part/etc/dpkg/dpkg.cfg.d/unsafe-io" &&
+    cp /etc/resolv.conf "$root.part/etc/resolv.conf" &&
+    mv "$root.part" "$root"
 }
 
 # What is shown on the terminal is where the root is, or why there is none.
@@ -58,8 +59,8 @@ update() {
   mkdir -p "$cache"
   if cmp -s "$here/packages.txt" "$wanted"; then return; fi
   if ! {
-    { [[ -d $root ]] || make_base; } && in_root apt-get update -qq &&
-      in_root apt-get install -y -qq --no-install-recommends "${packages[@]}" && in_root apt-get clean
+    { [[ -d $root ]] || make_base; } && in_root timeout -s KILL 300 apt-get update -qq &&
+      in_root timeout -s KILL 900 apt-get install -y -qq --no-install-recommends "${packages[@]}" && in_root apt-get clean
   } >"$log" 2>&1; then
     tail -n 20 "$log" >&2
     die "no Debian 13 root with Open MPI 5 could be made; all of it: $log"

@@ -2,7 +2,9 @@
 !
 !   mpirun -n 6 wave wave.ini 20000
 !
-! Each rank has a piece of the string; it tells its neighbours the ends of it at each step.
+! Each rank has a piece of the string; it tells its neighbours the ends of it at each step. With [recovery] mode =
+! spares it need not be started again: when a process dies, the others go back to their last snapshot with another in
+! its place.
 program wave
   use, intrinsic :: iso_fortran_env, only: real64, error_unit
   use mpi_f08
@@ -14,6 +16,7 @@ program wave
   type(cairn_session) :: session
   character(256) :: config, argument
   integer :: steps, code
+  logical :: done = .false.
 
   call MPI_Init()
   if (command_argument_count() /= 2) call give_up('usage: wave CONFIG STEPS')
@@ -22,16 +25,18 @@ program wave
   read (argument, *, iostat=code) steps
   if (code /= 0) call give_up(trim(argument)//' is not a number of steps')
   call cairn_init(MPI_COMM_WORLD, config, session, code)
-  if (code < CAIRN_OK) call give_up(cairn_error_text())
-  if (code /= CAIRN_HEAD) then
+  do while (code == CAIRN_OK .and. .not. done)
     call swing(code)
-    if (code /= CAIRN_OK) call give_up(cairn_error_text())
-  end if
+    if (code == CAIRN_ROLLBACK) call cairn_recover(session, code)
+  end do
+  if (code < CAIRN_OK) call give_up(cairn_error_text())
   call MPI_Finalize()
 
 contains
 
-  ! Computes from wherever the newest snapshot is, or from the beginning. The first error ends it.
+  ! Computes from wherever the newest snapshot is, or from the beginning, to the end. The first code that is not
+  ! CAIRN_OK ends it. MPI calls need no check: what they leave behind after a failure is never kept, since the next
+  ! Cairn call knows.
   subroutine swing(code)
     integer, intent(out) :: code
     ! Displacement now and one step ago, with a neighbour's point at either end.
@@ -60,6 +65,7 @@ contains
     end do
     if (code == CAIRN_OK) call report(now, comm, rank, step)
     if (code == CAIRN_OK) call cairn_finalize(session, code)
+    done = code == CAIRN_OK
   end subroutine
 
   subroutine pluck(points, rank, ranks)

@@ -19,6 +19,9 @@
 !   end do
 !   call cairn_finalize(session, code)
 !
+! With [recovery] mode = spares or respawn, a call that knows of a process that died ends with CAIRN_ROLLBACK: then call
+! cairn_recover, and go back to where cairn_init returned. examples/wave shows it.
+!
 ! What is protected must have the attribute target, be contiguous, and stay where it is until the session ends or it is
 ! unprotected: an array that is allocated anew is protected anew. Every call ends with its code, CAIRN_OK when all is
 ! well.
@@ -46,15 +49,17 @@ module cairn
     real(c_double) :: seconds
   end type
 
-  integer, parameter, public :: CAIRN_OK = 0, CAIRN_HEAD = 1
+  integer, parameter, public :: CAIRN_OK = 0, CAIRN_HEAD = 1, CAIRN_ROLLBACK = 2
   integer, parameter, public :: CAIRN_ERR_USAGE = -1, CAIRN_ERR_CONFIG = -2, CAIRN_ERR_STORAGE = -3, &
     CAIRN_ERR_CORRUPT = -4, CAIRN_ERR_UNRECOVERABLE = -5, CAIRN_ERR_MISMATCH = -6, CAIRN_ERR_TAKEN_OVER = -7, &
     CAIRN_ERR_COMMUNICATION = -8
+  ! How cairn_init or cairn_recover returned; see cairn.h.
+  integer, parameter, public :: CAIRN_FRESH = 0, CAIRN_SURVIVOR = 1, CAIRN_REPLACEMENT = 2
   integer, parameter, public :: CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4
 
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_snapshot, cairn_snapshot_to, cairn_wait, cairn_restore, &
-    cairn_restore_region, cairn_restore_info, cairn_comm, cairn_should_stop, cairn_finalize, cairn_abandon, &
-    cairn_error_text
+    cairn_restore_region, cairn_restore_info, cairn_comm, cairn_should_stop, cairn_recover, cairn_state, &
+    cairn_finalize, cairn_abandon, cairn_error_text
 
   ! cairn_protect(session, name, data, code): a scalar or array of any intrinsic numeric type. Its shape is stored as C
   ! sees it, last dimension first.
@@ -149,6 +154,16 @@ module cairn
       import :: c_int, c_ptr
       type(c_ptr), value :: session
       integer(c_int) :: yes
+    end function
+    function c_recover(session) bind(c, name='cairn_recover') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int) :: code
+    end function
+    function c_state(session) bind(c, name='cairn_state') result(state)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int) :: state
     end function
     function c_finalize(session) bind(c, name='cairn_finalize') result(code)
       import :: c_int, c_ptr
@@ -325,7 +340,22 @@ contains
     cairn_should_stop = c_should_stop(session%handle) /= 0
   end function
 
-  ! Collective. Drains background work, ends as [restart] at_end says, and ends the session whatever the code.
+  ! Collective among the survivors. After CAIRN_ROLLBACK: repairs the job and renews the session, whose regions are
+  ! forgotten, and whose communicator is another one.
+  subroutine cairn_recover(session, code)
+    type(cairn_session), intent(in) :: session
+    integer, intent(out) :: code
+    code = c_recover(session%handle)
+  end subroutine
+
+  ! CAIRN_FRESH, CAIRN_SURVIVOR or CAIRN_REPLACEMENT.
+  integer function cairn_state(session)
+    type(cairn_session), intent(in) :: session
+    cairn_state = c_state(session%handle)
+  end function
+
+  ! Collective. Drains background work, ends as [restart] at_end says, and ends the session whatever the code but
+  ! CAIRN_ROLLBACK: then it is still there, to be recovered.
   subroutine cairn_finalize(session, code)
     type(cairn_session), intent(inout) :: session
     integer, intent(out) :: code

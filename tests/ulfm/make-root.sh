@@ -15,7 +15,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/cairn
 root=$cache/trixie
 build=$cache/ulfm-build
-mirror=http://deb.debian.org/debian
 
 [[ $EUID -eq 0 ]] || die "a root for chroot can only be made and entered as root"
 command -v debootstrap >/dev/null || die "debootstrap is missing: tools/install-packages.sh"
@@ -46,7 +45,7 @@ mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]//g; /^$/d' "$here/packages.t
 # Called where `set -e` does not hold.
 make_base() {
   rm -rf --one-file-system "$root.part" &&
-    timeout -s KILL 900 debootstrap --variant=minbase trixie "$root.part" "$mirror" &&
+    timeout -s KILL 900 debootstrap --variant=minbase trixie "$root.part" &&
     # The root can be made again at any time: no need to wait for the disk after each package.
     echo force-unsafe-io >"$root.part/etc/dpkg/dpkg.cfg.d/unsafe-io" &&
     cp /etc/resolv.conf "$root.part/etc/resolv.conf" &&

@@ -8,7 +8,7 @@
 #   format     clang-format has nothing to change
 #   build      everything, Release, GCC, warnings as errors, into build/
 #   ctest      all tests
-#   asan       everything with Clang, warnings as errors; tests of one process under the address and
+#   asan       tests of one process, and what they need, with Clang, warnings as errors, under the address and
 #              undefined-behaviour sanitizers
 #   tsan       tests with threads under the thread sanitizer
 #   ulfm       recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (needs root; made when missing)
@@ -43,7 +43,7 @@ sanitized() {
     "${fixed[@]}" cmake --build --preset "$preset" -j "$(processors)" --target "${@:-all}" &&
     "${fixed[@]}" ctest --preset "$preset" -j "$(processors)" --no-tests=error -R "$pattern"
 }
-run_asan() { sanitized asan .; }
+run_asan() { sanitized asan . cairn_tests_{unit,contract,cluster,golden,fuzz}; }
 # Whole jobs and the ports. Sweeps over losses and crashes run the same code many times more, too long for here.
 run_tsan() { sanitized tsan '^(contract_|cluster_(job|faults|runs|stop)/)' cairn_tests_contract cluster_{job,faults,runs,stop}; }
 run_ulfm() { tests/ulfm/run.sh; }

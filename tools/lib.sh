@@ -25,10 +25,11 @@ allow_mpi_here() {
   fi
 }
 
-# build_into DIRECTORY [TARGET...]: an optimised build of everything, or of some targets.
+# build_into DIRECTORY [-DOPTION...] [TARGET...]: an optimised build of everything, or of some targets.
 build_into() {
-  local directory=$1
+  local directory=$1 options=()
   shift
-  cmake -S "$top" -B "$directory" -G Ninja -DCMAKE_BUILD_TYPE=Release &&
+  while [[ ${1:-} == -D* ]]; do options+=("$1") && shift; done
+  cmake -S "$top" -B "$directory" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" &&
     cmake --build "$directory" -j "$(processors)" ${1:+--target "$@"}
 }

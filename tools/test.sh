@@ -28,24 +28,34 @@ failed=()
 run_packages() { tools/install-packages.sh; }
 run_layers() { tools/check-layers.py --self-test && tools/check-layers.py; }
 run_format() { tools/check-format.sh; }
-run_build() { build_into "$top/build"; }
-run_ctest() { ctest --test-dir build --output-on-failure -j "$(processors)"; }
+# The root for `ulfm` is made meanwhile, which is mostly waiting. (That step builds without precompiled headers, and so
+# sees a missing #include.)
+run_build() {
+  local code=0
+  if [[ " ${chosen[*]} " == *" ulfm "* ]]; then tests/ulfm/make-root.sh & fi
+  build_into "$top/build" -DCAIRN_PRECOMPILE=ON || code=1
+  wait || true
+  return $code
+}
+# One more than there are processors: some tests mostly wait.
+run_ctest() { ctest --test-dir build --output-on-failure -j "$(($(processors) + 1))"; }
 
-# sanitized NAME PATTERN [TARGETS...]: builds these targets, or everything, by the preset NAME and runs its tests
-# whose names match.
+# sanitized NAME PATTERN BUT TARGETS...: builds these targets by the preset NAME and runs its tests whose names match
+# PATTERN, but not those that match BUT.
 sanitized() {
-  local preset=$1 pattern=$2 fixed=()
-  shift 2
+  local preset=$1 pattern=$2 but=$3 fixed=()
+  shift 3
   # Fixed addresses where the container allows it: a kernel that shuffles them widely leaves the thread sanitizer no
   # room for its shadow.
   if setarch -R true 2>/dev/null; then fixed=(setarch -R); fi
   cmake --preset "$preset" &&
-    "${fixed[@]}" cmake --build --preset "$preset" -j "$(processors)" --target "${@:-all}" &&
-    "${fixed[@]}" ctest --preset "$preset" -j "$(processors)" --no-tests=error -R "$pattern"
+    "${fixed[@]}" cmake --build --preset "$preset" -j "$(processors)" --target "$@" &&
+    "${fixed[@]}" ctest --preset "$preset" -j "$(processors)" --no-tests=error -R "$pattern" -E "$but"
 }
-run_asan() { sanitized asan . cairn_tests_{unit,contract,cluster,golden,fuzz}; }
+# But for the property that plays thousands of plans through.
+run_asan() { sanitized asan . '^cluster_plan/PlanProperty' cairn_tests_{unit,contract,cluster,golden,fuzz}; }
 # Whole jobs and the ports. Sweeps over losses and crashes run the same code many times more, too long for here.
-run_tsan() { sanitized tsan '^(contract_|cluster_(job|faults|runs|stop)/)' cairn_tests_contract cluster_{job,faults,runs,stop}; }
+run_tsan() { sanitized tsan '^(contract_|cluster_(job|faults|runs|stop)/)' '^$' cairn_tests_contract cluster_{job,faults,runs,stop}; }
 run_ulfm() { tests/ulfm/run.sh; }
 run_tidy() { cmake --preset asan >/dev/null && tools/check-tidy.sh build/asan; }
 

@@ -5,7 +5,7 @@
 #   tests/ulfm/make-root.sh run COMMAND...   then runs a command in it
 #
 # It lies in ${XDG_CACHE_HOME:-$HOME/.cache}/cairn/trixie and is used again. A command in it sees this checkout, read-only,
-# as /cairn; /build, next to the root, keeps build trees. It has processes, mounts and shared memory of its own: when
+# as /cairn, and may build in $BUILD_TREE, which is kept too. It has processes, mounts and shared memory of its own: when
 # the command ends, or is killed, nothing of them is left. Needs root.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,6 +15,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/cairn
 root=$cache/trixie
 build=$cache/ulfm-build
+# Each checkout has a tree of its own: make goes by times of files, which say nothing between two.
+tree=/build/tree-$(printf %s "$top" | cksum | cut -d' ' -f1)
 
 [[ $EUID -eq 0 ]] || die "a root for chroot can only be made and entered as root"
 command -v debootstrap >/dev/null || die "debootstrap is missing: tools/install-packages.sh"
@@ -23,8 +25,8 @@ command -v debootstrap >/dev/null || die "debootstrap is missing: tools/install-
 in_root() {
   # shellcheck disable=SC2016 # expanded by the inner shell
   unshare --mount --propagation private --pid --fork --kill-child --ipc --uts bash -euc '
-    root=$1 top=$2 build=$3
-    shift 3
+    root=$1 top=$2 build=$3 tree=$4
+    shift 4
     mount --rbind /dev "$root/dev"
     mount -t tmpfs -o size=4g tmpfs "$root/dev/shm"
     mount -t tmpfs -o size=4g tmpfs "$root/tmp"
@@ -35,9 +37,9 @@ in_root() {
     mount --bind "$top" "$root/cairn"
     mount -o remount,bind,ro "$root/cairn"
     exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=dumb \
-      OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 CCACHE_DIR=/build/ccache \
+      OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 BUILD_TREE="$tree" CCACHE_DIR=/build/ccache \
       CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache DEBIAN_FRONTEND=noninteractive "$@"
-  ' in_root "$root" "$top" "$build" "$@"
+  ' in_root "$root" "$top" "$build" "$tree" "$@"
 }
 
 mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]//g; /^$/d' "$here/packages.txt")

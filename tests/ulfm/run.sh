@@ -5,15 +5,15 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck disable=SC2016 # expanded in the root
 "$here/make-root.sh" run bash -euc '
-  cmake -S /cairn -B /build/tree -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_BUILD_TESTS=OFF
-  cmake --build /build/tree -j "$(nproc)" --target heat swing ckpt-run
-  heat=/build/tree/bin/heat swing=/build/tree/bin/swing
+  cmake -S /cairn -B "$BUILD_TREE" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_BUILD_TESTS=OFF
+  cmake --build "$BUILD_TREE" -j "$(nproc)" --target heat swing ckpt-run
+  heat=$BUILD_TREE/bin/heat swing=$BUILD_TREE/bin/swing
   cd /cairn/tests/ulfm
   export PYTHONDONTWRITEBYTECODE=1
   if [[ $# -gt 0 ]]; then
     exec python3 soak.py "$heat" "$@"
   fi
-  timeout -s KILL 300 python3 scenarios.py "$heat" "$swing" /build/tree/bin/ckpt-run
+  timeout -s KILL 300 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run
   timeout -s KILL 120 python3 soak.py "$heat" --failures 10 --per-job 5
   timeout -s KILL 120 python3 soak.py "$heat" --mode respawn --failures 3 --per-job 3
 ' run "$@"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Measures Cairn against what this machine can do: tools/bench.sh [--quick] [--json FILE] [--size BYTES] [--bin DIR]
+# and how long a job takes to come back after a failure: tools/bench.sh recovery [--quick] [--bin DIR]
 #
 #   --quick       the headline case only, with fewer repetitions: under a minute
 #   --json FILE   all figures with all repetitions, and what machine it was
@@ -12,6 +13,11 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
+
+if [[ ${1:-} == recovery ]]; then
+  shift
+  exec "$top/tools/bench/recovery.sh" "$@"
+fi
 
 mib=$((1024 * 1024))
 quick=no json='' size=$((64 * mib)) bin=''

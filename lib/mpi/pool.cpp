@@ -122,6 +122,7 @@ void Pool::wait_as_spare() {
 }
 
 Result<Pool::Outcome> Pool::meet(bool done, bool under_way) {
+  if (!done) log_.debug("process {} meets the others", this_process().number);
   // Some may still compute: this may take as long as it takes.
   UnknownDeaths unknown;
   const auto word = ulfm::agree(pool_, done ? 0 : 1, [&] { return look_for_unknown_deaths(unknown); });

@@ -156,7 +156,8 @@ def come_back(bin_directory, mode, level, ranks):
             times = {}
             last = struck
             for phase, pattern in MARKS:
-                at = job.wait_for(pattern, last)
+                # Lines of two streams may come in another order than they were written in.
+                at = max(last, job.wait_for(pattern, struck))
                 times[phase] = 1000 * (at - last)
                 last = at
             times["running"] = 1000 * (last - struck)

@@ -202,14 +202,6 @@ void Pacer::did(std::uint64_t bytes) {
   if (between_) between_();
 }
 
-Result<Bytes> view(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Buffer& scratch) {
-  const Bytes mapping = from.mapping();
-  if (!mapping.empty()) return mapping.subspan(offset, bytes);
-  scratch.resize(bytes);
-  if (auto read = from.read(offset, scratch); !read) return fail(read.error());
-  return Bytes(scratch);
-}
-
 Status pump(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Pacer& pacer,
             const std::function<Status(Bytes)>& take) {
   Buffer scratch;

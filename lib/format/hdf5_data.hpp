@@ -58,9 +58,6 @@ class Pacer {
   std::uint64_t since_ = 0;
 };
 
-// `bytes` bytes of a file at `offset`, straight from its mapping where there is one, else in `scratch`.
-[[nodiscard]] Result<Bytes> view(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Buffer& scratch);
-
 // Hands `bytes` bytes of a file at `offset` to `take`, in order and in pieces of a few MiB.
 [[nodiscard]] Status pump(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Pacer& pacer,
                           const std::function<Status(Bytes)>& take);

@@ -113,8 +113,10 @@ Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
     } else {
       const PlacedRegion& region = state.shard().regions()[state.region];
       const std::uint64_t count = std::min(region.info.size_bytes() - state.done_bytes, bytes - did);
-      status = hdf5::view(state.shard().file(), region.offset + state.done_bytes, count, state.piece)
-                   .and_then([&](Bytes piece) { return state.file.write(*state.place + state.done_bytes, piece); });
+      status =
+          view(state.shard().file(), region.offset + state.done_bytes, count, state.piece).and_then([&](Bytes piece) {
+            return state.file.write(*state.place + state.done_bytes, piece);
+          });
       did += count;
       state.done_bytes += count;
       if (state.done_bytes == region.info.size_bytes()) {

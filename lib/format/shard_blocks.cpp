@@ -13,13 +13,7 @@ Status ShardBlocks::load_tables(bool sha) {
 }
 
 Result<Bytes> ShardBlocks::bytes(std::uint64_t block, Buffer& scratch) const {
-  const std::uint64_t offset = header_.data_offset + block * kBlockBytes;
-  const std::uint64_t length = block_length(header_, block);
-  if (!mapping_.empty()) return mapping_.subspan(offset, length);
-  scratch.resize(kBlockBytes);
-  const MutableBytes into = MutableBytes(scratch).first(length);
-  if (auto read = file_.read(offset, into); !read) return fail(read.error());
-  return Bytes(into);
+  return view(file_, header_.data_offset + block * kBlockBytes, block_length(header_, block), scratch);
 }
 
 Status ShardBlocks::check_crc(std::uint64_t block, std::uint32_t is) const {

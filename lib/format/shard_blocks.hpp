@@ -7,7 +7,7 @@ namespace cairn {
 
 class ShardBlocks {
  public:
-  ShardBlocks(const Reader& file, const ShardHeader& header) : file_(file), header_(header), mapping_(file.mapping()) {}
+  ShardBlocks(const Reader& file, const ShardHeader& header) : file_(file), header_(header) {}
 
   // Reads the CRC table and, with `sha`, the SHA table; needed before any check.
   Status load_tables(bool sha);
@@ -19,7 +19,6 @@ class ShardBlocks {
  private:
   const Reader& file_;
   const ShardHeader& header_;
-  Bytes mapping_;
   Buffer crcs_;
   Buffer shas_;
 };

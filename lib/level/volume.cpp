@@ -36,8 +36,7 @@ Result<Bytes> VolumeReader::read(std::uint64_t offset, std::uint64_t length, Buf
   if (file < files_.size() && length <= starts_[file + 1] - offset) {
     auto reader = reader_of(file);
     if (!reader) return fail(reader.error());
-    const Bytes mapping = (*reader)->mapping();
-    if (!mapping.empty()) return mapping.subspan(offset - starts_[file], length);
+    return view(**reader, offset - starts_[file], length, scratch);
   }
   scratch.resize(length);
   if (auto status = fill(offset, scratch); !status) return fail(status.error());

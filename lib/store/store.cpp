@@ -2,6 +2,14 @@
 
 namespace cairn {
 
+Result<Bytes> view(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Buffer& scratch) {
+  const Bytes mapping = from.mapping();
+  if (!mapping.empty()) return mapping.subspan(offset, bytes);
+  scratch.resize(bytes);
+  if (auto read = from.read(offset, scratch); !read) return fail(read.error());
+  return Bytes(scratch);
+}
+
 Result<std::string> read_text(const Store& store, const FileName& name) {
   auto reader = store.open(name);
   if (!reader) return fail(reader.error());

@@ -130,6 +130,9 @@ class Store {
   [[nodiscard]] virtual std::string where() const = 0;
 };
 
+// `bytes` bytes of a file at `offset`: in its mapping, or else in `scratch`.
+[[nodiscard]] Result<Bytes> view(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Buffer& scratch);
+
 // The whole of a small file, and its inverse: written new, synced, renamed into place.
 [[nodiscard]] Result<std::string> read_text(const Store& store, const FileName& name);
 [[nodiscard]] Status write_text(Store& store, const FileName& name, const std::string& text);

@@ -1,11 +1,11 @@
 #include "engine/level_rounds.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "engine/named_files.hpp"
 #include "engine/plan.hpp"
+#include "format/hdf5_check.hpp"
 #include "format/parity_file.hpp"
 #include "store/names.hpp"
 
@@ -48,21 +48,13 @@ bool is_parity_of(const Store& store, const NamedFile& file, const Identity& sna
          header->column == file.parity.column && header->row == file.parity.row;
 }
 
-bool is_node_file(const Store& global, const FileName& name) {
-  constexpr std::array kSignature = {std::byte{0x89}, std::byte{'H'},  std::byte{'D'},  std::byte{'F'},
-                                     std::byte{'\r'}, std::byte{'\n'}, std::byte{0x1a}, std::byte{'\n'}};
-  std::array<std::byte, kSignature.size()> bytes{};
-  const auto reader = global.open(name);
-  return reader && (*reader)->read(0, bytes) && bytes == kSignature;
-}
-
 // Whether this node's part of a level is there, and its own shards, without which no level but L4 is of use.
 class PartCheck {
  public:
   PartCheck(const NodeContext& node, const StoreContents& mine) : node_(node), mine_(mine) {}
 
   [[nodiscard]] bool whole(const Identity& snapshot, LevelId level) {
-    if (level == LevelId::global) return is_node_file(*node_.global, names::node_file(node_.dir(snapshot), node_.me));
+    if (level == LevelId::global) return begins_as_hdf5(*node_.global, names::node_file(node_.dir(snapshot), node_.me));
     if (level != LevelId::local && !own_whole(snapshot)) return false;
     return level == LevelId::local ? own_whole(snapshot) : files_whole(snapshot, level);
   }

@@ -142,6 +142,14 @@ Status verify_master_file(const Store& global, const DirName& dir, const Identit
   return checked ? checked : fail(named(checked.error(), name));
 }
 
+bool begins_as_hdf5(const Store& store, const FileName& name) {
+  constexpr std::array kSignature = {std::byte{0x89}, std::byte{'H'},  std::byte{'D'},  std::byte{'F'},
+                                     std::byte{'\r'}, std::byte{'\n'}, std::byte{0x1a}, std::byte{'\n'}};
+  std::array<std::byte, kSignature.size()> bytes{};
+  const auto reader = store.open(name);
+  return reader && (*reader)->read(0, bytes) && bytes == kSignature;
+}
+
 Result<std::vector<RegionInfo>> read_node_regions(const Store& global, const FileName& node_file, Rank rank) {
   const hdf5::Quiet quiet;
   const auto file = File::open(global, node_file);

@@ -17,6 +17,9 @@ namespace cairn {
 [[nodiscard]] Status verify_master_file(const Store& global, const DirName& dir, const Identity& identity,
                                         const std::vector<NodeId>& node_of_rank);
 
+// Whether a file is there and begins as every HDF5 file does.
+[[nodiscard]] bool begins_as_hdf5(const Store& store, const FileName& name);
+
 // A rank's regions, by the table in its node file.
 [[nodiscard]] Result<std::vector<RegionInfo>> read_node_regions(const Store& global, const FileName& node_file,
                                                                 Rank rank);

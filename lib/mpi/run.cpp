@@ -13,11 +13,6 @@ namespace {
 
 using Application = std::function<void(Session&)>;
 
-bool restart_cannot_mend(ErrorKind kind) {
-  return kind == ErrorKind::usage || kind == ErrorKind::config || kind == ErrorKind::mismatch ||
-         kind == ErrorKind::taken_over;
-}
-
 // The other ranks wait for this one and would wait for ever: the whole job ends, with the reason.
 void end_job(MPI_Comm world, const char* text, CompletionMark::Kind kind = CompletionMark::Kind::failed) {
   std::fprintf(stderr, "cairn: error: %s\n", text);

@@ -35,6 +35,11 @@ bool restart_cannot_mend(Code code) {
   return false;
 }
 
+bool restart_cannot_mend(ErrorKind kind) {
+  return kind == ErrorKind::usage || kind == ErrorKind::config || kind == ErrorKind::mismatch ||
+         kind == ErrorKind::taken_over;
+}
+
 std::string to_line(const CompletionMark& mark) {
   const auto* const word = std::ranges::find(kWords, mark.kind, &std::pair<std::string_view, Kind>::second);
   if (word == std::end(kWords)) return {};

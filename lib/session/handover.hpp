@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include <cairn/error.hpp>
+
 #include "base/error.hpp"
 
 namespace cairn {
@@ -35,6 +37,9 @@ struct CompletionMark {
 
 // Whether an error would meet the next start, too.
 [[nodiscard]] bool restart_cannot_mend(Code code);
+// The same of what a call threw. Not `unrecoverable`, which is also a file that was not found: a session says so
+// itself.
+[[nodiscard]] bool restart_cannot_mend(ErrorKind kind);
 
 // Inverse pair. A line that is not whole, or not there, is Kind::none; anything else that is no mark is corrupt.
 [[nodiscard]] std::string to_line(const CompletionMark& mark);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "comm/share.hpp"
 
 namespace cairn {
 namespace {
@@ -16,6 +17,14 @@ std::string variable(const char* name) {
 void put_numbers(ByteWriter& out, const std::vector<std::uint32_t>& numbers) {
   out.put(static_cast<std::uint32_t>(numbers.size()));
   for (const std::uint32_t number : numbers) out.put(number);
+}
+
+Buffer encode(const Launcher& launcher) {
+  ByteWriter out;
+  out.put_text(launcher.mark);
+  put_numbers(out, launcher.failures.dead_ranks);
+  put_numbers(out, launcher.failures.lost_nodes);
+  return out.take();
 }
 
 std::vector<std::uint32_t> get_numbers(ByteReader& in) {
@@ -36,20 +45,9 @@ Result<Launcher> Launcher::from_environment() {
 }
 
 Result<Launcher> Launcher::share(Comm& world) {
-  Status status;
-  ByteWriter out;
-  if (world.rank().value == 0) {
-    const auto mine = from_environment();
-    if (mine) {
-      out.put_text(mine->mark);
-      put_numbers(out, mine->failures.dead_ranks);
-      put_numbers(out, mine->failures.lost_nodes);
-    } else {
-      status = fail(mine.error());
-    }
-  }
-  if (auto agreed = agree(world, status, "world rank"); !agreed) return fail(agreed.error());
-  const auto bytes = world.broadcast(out.bytes(), Peer{0});
+  Result<Buffer> mine;
+  if (world.rank().value == 0) mine = from_environment().map([](const Launcher& launcher) { return encode(launcher); });
+  const auto bytes = cairn::share(world, mine, Peer{0}, "world rank");
   if (!bytes) return fail(bytes.error());
   ByteReader in(*bytes);
   Launcher launcher;

@@ -99,10 +99,6 @@ class Pool {
   [[nodiscard]] static Status make_team(MPI_Comm pool, const Roster& roster, Team& team);
   [[nodiscard]] Status rebuild(bool under_way);
   [[nodiscard]] Result<bool> settle(bool under_way, Watchdog& watchdog);
-  [[nodiscard]] Status grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal);
-  [[nodiscard]] std::vector<NodeId> wanted(const Proposal& proposal) const;
-  [[nodiscard]] Buffer news() const;
-  [[nodiscard]] Status take_news(ByteReader& news, std::uint32_t from_last);
   [[nodiscard]] Error nobody_left(const Proposal& proposal) const;
   void adopt(Proposal proposal);
   void meet_neighbours(const std::vector<ProcessId>& processes);
@@ -112,6 +108,12 @@ class Pool {
   [[nodiscard]] FailureTopology failures_of(const Roster& before, const std::vector<std::uint32_t>& live) const;
   [[nodiscard]] std::vector<Seat> seats_of(const Roster& roster) const;
   [[nodiscard]] bool a_worker_has_died() const;
+
+  // pool_growth.cpp, and join()
+  [[nodiscard]] Status grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal);
+  [[nodiscard]] std::vector<NodeId> wanted(const Proposal& proposal) const;
+  [[nodiscard]] Buffer news() const;
+  [[nodiscard]] Status take_news(ByteReader& news, std::uint32_t from_last);
 
   ConfigSource source_;  // for newcomers
   Launcher launcher_;

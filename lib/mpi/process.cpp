@@ -1,7 +1,11 @@
 #include "mpi/process.hpp"
 
+#include <mpi.h>
+
+#include <array>
 #include <csignal>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -33,6 +37,13 @@ std::optional<ProcStat> read_stat(const std::string& who) {
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+  int length = 0;
+  MPI_Get_processor_name(name.data(), &length);
+  return {name.data(), static_cast<std::size_t>(length)};
+}
 
 ProcessId this_process() {
   const auto stat = read_stat("self");

@@ -1,10 +1,10 @@
-// Processes of this host, as /proc shows them: who this is, whether another one is stopped, and ending it for good. A
-// process is named by its number and the time of its start, so a number that was given again is not taken for
+// This host, and its processes as /proc shows them: who this is, whether another one is stopped, and ending it for
+// good. A process is named by its number and the time of its start, so a number that was given again is not taken for
 // the one that had it before. Local.
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <string>
 
 namespace cairn {
 
@@ -13,6 +13,9 @@ struct ProcessId {
   std::uint64_t started = 0;  // in clock ticks since the host's start
   friend bool operator==(const ProcessId&, const ProcessId&) = default;
 };
+
+// As MPI calls it.
+[[nodiscard]] std::string host_name();
 
 [[nodiscard]] ProcessId this_process();
 // True if it exists and has been stopped, by a signal or a debugger.

@@ -61,7 +61,6 @@ class Repairer {
   Repair result() && { return {std::move(roster_), std::move(holes_)}; }
 
  private:
-  // The last of its kind on a node, so that the first are application ranks as at the start.
   // The last one, which came last.
   [[nodiscard]] std::optional<std::size_t> find(Role role, NodeId node) const {
     for (std::size_t i = roster_.size(); i-- > 0;) {

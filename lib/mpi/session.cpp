@@ -1,5 +1,4 @@
 // The public Session: SessionImpl over MPI communicators and POSIX stores.
-#include <array>
 #include <chrono>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "mpi/launcher.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_request.hpp"
+#include "mpi/process.hpp"
 #include "mpi/session_opening.hpp"
 #include "session/exception.hpp"
 #include "session/session_impl.hpp"
@@ -16,13 +16,6 @@
 
 namespace cairn {
 namespace {
-
-std::string host_name() {
-  std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
-  int length = 0;
-  MPI_Get_processor_name(name.data(), &length);
-  return {name.data(), static_cast<std::size_t>(length)};
-}
 
 bool threads_may_communicate() {
   int provided = MPI_THREAD_SINGLE;

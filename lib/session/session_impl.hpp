@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <cairn/failure_topology.hpp>
 #include <cairn/session_base.hpp>
@@ -61,6 +62,8 @@ struct Environment {
 
 // The configuration as it is read on rank 0, so that every rank has the same or the same error. Collective.
 [[nodiscard]] Result<ConfigSource> share_config_source(Comm& world, const std::string& file);
+// The hosts of all ranks, by rank. Collective.
+[[nodiscard]] Result<std::vector<std::string>> share_hosts(Comm& world, const std::string& host);
 
 class SessionImpl {
  public:

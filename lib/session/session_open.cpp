@@ -1,25 +1,27 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/share.hpp"
 #include "session/session_impl.hpp"
 #include "session/stop_signal.hpp"
 
 namespace cairn {
 
 Result<ConfigSource> share_config_source(Comm& world, const std::string& file) {
-  Buffer mine;
-  Status status;
-  if (world.rank().value == 0) {
-    auto source = read_config_source(file);
-    if (source)
-      mine = encode(*source);
-    else
-      status = fail(source.error());
-  }
-  if (auto agreed = agree(world, status, "world rank"); !agreed) return fail(agreed.error());
-  auto bytes = world.broadcast(mine, Peer{0});
-  if (!bytes) return fail(bytes.error());
-  return decode_config_source(*bytes);
+  Result<Buffer> mine;
+  if (world.rank().value == 0)
+    mine = read_config_source(file).map([](const ConfigSource& source) { return encode(source); });
+  auto shared = share(world, mine, Peer{0}, "world rank");
+  if (!shared) return fail(shared.error());
+  return decode_config_source(*shared);
+}
+
+Result<std::vector<std::string>> share_hosts(Comm& world, const std::string& host) {
+  const auto gathered = world.allgather(bytes_of(host));
+  if (!gathered) return fail(gathered.error());
+  std::vector<std::string> hosts;
+  for (const Buffer& bytes : *gathered) hosts.emplace_back(text_of(bytes));
+  return hosts;
 }
 
 namespace {
@@ -33,11 +35,9 @@ Result<Config> share_config(Comm& world, const std::string& file) {
 Result<Topology> share_topology(const Environment& environment, const Config& config) {
   Comm& world = environment.world;
   if (environment.repaired) return make_topology(environment.repaired->seats, config.head.mode);
-  auto hosts = world.allgather(bytes_of(environment.host));
+  auto hosts = share_hosts(world, environment.host);
   if (!hosts) return fail(hosts.error());
-  std::vector<std::string> names;
-  for (const Buffer& bytes : *hosts) names.emplace_back(text_of(bytes));
-  return make_topology(names, config.topology.node_size, config.head.mode);
+  return make_topology(*hosts, config.topology.node_size, config.head.mode);
 }
 
 Result<Topology> topology_of(const Environment& environment, const Config& config) {

@@ -20,6 +20,9 @@ import threading
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+from processes import environment_of  # noqa: E402
+
 STEPS = 240
 KILLS = 8
 LIMIT_S = 200  # of one job; much more than it takes on a machine that is not busy
@@ -44,14 +47,6 @@ at_end = continue
 
 def fail(what, output=""):
     sys.exit(f"ckpt_run: {what}\n{output}")
-
-
-def environment_of(pid):
-    try:
-        entries = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return {}
-    return dict(entry.decode(errors="replace").partition("=")[::2] for entry in entries if entry)
 
 
 class Job:

@@ -16,6 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+from processes import descendants, environment_of  # noqa: E402
+
 STEPS = 60
 SIZE = ["--size", "61", "--width", "47"]  # neither is a multiple of a number of ranks
 LIMIT_S = 60  # of one run; beyond it, all of its ranks are killed
@@ -120,33 +123,6 @@ def expect_same(job, reference, what, output):
         fail(f"{what}: the plate differs from that of the run that nothing happened to", output)
 
 
-def descendants(pid):
-    """Processes that `pid` started, and those that they started."""
-    children = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    found = []
-    waiting = [pid]
-    while waiting:
-        for child in children.get(waiting.pop(), []):
-            found.append(child)
-            waiting.append(child)
-    return found
-
-
-def world_rank(pid):
-    try:
-        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return None
-    ranks = [v.partition(b"=")[2] for v in variables if v.startswith(b"OMPI_COMM_WORLD_RANK=")]
-    return int(ranks[0]) if ranks else None
-
-
 def kill_node_in_mid_run(job, node, reference):
     """SIGKILL of all ranks of a node, whose store is lost too."""
     what = f"SIGKILL of node {node}"
@@ -157,7 +133,8 @@ def kill_node_in_mid_run(job, node, reference):
                 break
         else:
             fail(f"{what}: heat ended early with {run.wait()}", "")
-        victims = [pid for pid in descendants(run.pid) if world_rank(pid) in job.ranks_of(node)]
+        ranks = {str(rank) for rank in job.ranks_of(node)}
+        victims = [pid for pid in descendants(run.pid) if environment_of(pid).get("OMPI_COMM_WORLD_RANK") in ranks]
         if len(victims) != job.sizes[node]:
             fail(f"{what}: {job.sizes[node]} ranks were to be killed, {len(victims)} found", "")
         for pid in victims:

@@ -10,9 +10,13 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+from processes import descendants  # noqa: E402
 
 SIZE = ["--size", "61", "--width", "47"]  # neither is a multiple of a number of ranks
 
@@ -183,23 +187,6 @@ def send(pid, what):
         os.kill(pid, what)
     except ProcessLookupError:
         pass
-
-
-def descendants(pid):
-    children = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    found = []
-    waiting = [pid]
-    while waiting:
-        for child in children.get(waiting.pop(), []):
-            found.append(child)
-            waiting.append(child)
-    return found
 
 
 def reference_plate(heat, directory, steps):

@@ -1,0 +1,30 @@
+"""Processes as /proc shows them, for the tests that kill some."""
+
+from pathlib import Path
+
+
+def environment_of(pid):
+    """Its variables when it was started; none if it is gone."""
+    try:
+        entries = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return {}
+    return dict(entry.decode(errors="replace").partition("=")[::2] for entry in entries if entry)
+
+
+def descendants(pid):
+    """Processes that `pid` started, and those that they started."""
+    children = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    found = []
+    waiting = [pid]
+    while waiting:
+        for child in children.get(waiting.pop(), []):
+            found.append(child)
+            waiting.append(child)
+    return found

@@ -54,13 +54,9 @@ prepare() {
   if [[ -z $bin ]]; then
     mkdir -p "$top/build"
     bin=$top/build/bin
-    if ! build_into "$top/build" bench-{limits,snapshot,restart,idle,slowdown} >"$top/build/bench-build.log" 2>&1; then
+    if ! build_into "$top/build" bench-{limits,snapshot,restart,idle,slowdown,scaling} >"$top/build/bench-build.log" 2>&1; then
       tail -n 40 "$top/build/bench-build.log" >&2
       die "the build failed; all of it is in build/bench-build.log"
-    fi
-    # Counts and planning, where this tree has them.
-    if cmake --build "$top/build" --target help | grep '^bench-scaling:' >/dev/null; then
-      cmake --build "$top/build" -j "$(processors)" --target bench-scaling >>"$top/build/bench-build.log" 2>&1
     fi
   fi
   mkdir -p "$top/build"
@@ -217,7 +213,6 @@ slow_down() {
 }
 
 scaling() {
-  [[ -x $bin/bench-scaling ]] || return 0
   say "scaling, counted"
   bounded bench-scaling "$bin/bench-scaling" "$records"
 }

@@ -145,13 +145,12 @@ def come_back(bin_directory, mode, level, ranks):
     with tempfile.TemporaryDirectory(prefix="cairn-recovery-", dir="/dev/shm") as name:
         job = Job(bin_directory, Path(name), mode, level, ranks)
         try:
-            safe = {"L1": "L1", "L2": "L2", "L3": "L3"}[level]
             # The second of its kind: by then everything is warm.
             job.wait_for(r"heat: starts at")
-            if safe == "L1":
+            if level == "L1":
                 time.sleep(0.5)
             else:
-                job.wait_for(rf"is safe at {safe}", job.wait_for(rf"is safe at {safe}") + 0.001)
+                job.wait_for(rf"is safe at {level}", job.wait_for(rf"is safe at {level}") + 0.001)
             struck = job.strike(level)
             times = {}
             last = struck
@@ -162,7 +161,7 @@ def come_back(bin_directory, mode, level, ranks):
                 last = at
             times["running"] = 1000 * (last - struck)
             if LEVELS[level]:
-                times["rebuilt"] = 1000 * (job.wait_for(rf"is safe at {safe}", last) - last)
+                times["rebuilt"] = 1000 * (job.wait_for(rf"is safe at {level}", last) - last)
             return times
         finally:
             job.end()

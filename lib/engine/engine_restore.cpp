@@ -66,7 +66,7 @@ void Engine::log_sources() const {
   if (!plan_) return;
   for (const Rank rank : ranks_) {
     const Delivery& delivery = plan_->deliveries[rank.value];
-    if (delivery.level == LevelId::local && delivery.holder == delivery.to) continue;
+    if (delivery.in_place()) continue;
     node_.log.info("node {}: rank {} of version {} from {}", node_.me.value, rank.value, plan_->snapshot.version.value,
                    describe_source(delivery));
   }
@@ -191,8 +191,7 @@ Status Engine::adopt(const Plan& plan) {
   // A directory whose manifest was not there at the start is one of this snapshot now.
   std::erase(contents_.orphans, node_.dir(plan.snapshot));
 
-  const bool moved = std::ranges::any_of(
-      plan.deliveries, [](const Delivery& d) { return d.level != LevelId::local || d.holder != d.to; });
+  const bool moved = !std::ranges::all_of(plan.deliveries, &Delivery::in_place);
   known.due = levels_to_rebuild(inventory, plan.snapshot, moved);
   known.rebuilt = known.due;
   known.turn = turn_of(inventory, plan.snapshot, node_.layout.id());

@@ -7,7 +7,7 @@
 namespace cairn {
 
 SnapshotSources::SnapshotSources(const Inventory& inventory, LayoutIndexes& indexes, const Identity& snapshot)
-    : snapshot_(snapshot), dir_(names::snapshot(snapshot.version, snapshot.run)) {
+    : snapshot_(snapshot) {
   note_strikes(inventory.strikes);
   for (std::uint32_t head = 0; head < inventory.by_head.size(); ++head) {
     for (const HoldingSummary& summary : inventory.by_head[head]) {
@@ -18,7 +18,8 @@ SnapshotSources::SnapshotSources(const Inventory& inventory, LayoutIndexes& inde
 }
 
 void SnapshotSources::note_strikes(const std::set<Strike>& strikes) {
-  const std::string prefix = dir_.path + "/";
+  const DirName dir = names::snapshot(snapshot_.version, snapshot_.run);
+  const std::string prefix = dir.path + "/";
   for (const Strike& strike : strikes) {
     if (!strike.file.starts_with(prefix)) continue;
     const Peer holder{strike.holder};
@@ -26,7 +27,7 @@ void SnapshotSources::note_strikes(const std::set<Strike>& strikes) {
     if (const auto rank = names::parse_shard(name)) struck_.shards.emplace(holder, *rank);
     if (const auto copy = names::parse_copy(name)) struck_.copies.emplace(holder, *copy);
     if (const auto parity = names::parse_parity(name)) struck_.parity.emplace(holder, *parity);
-    if (strike.holder == Strike::kGlobal && strike.file == names::manifest(dir_).path) struck_.global_manifest = true;
+    if (strike.holder == Strike::kGlobal && strike.file == names::manifest(dir).path) struck_.global_manifest = true;
   }
 }
 
@@ -114,10 +115,7 @@ std::optional<Delivery> SnapshotSources::best_file(Rank rank, Peer to, LevelSet 
     }
   }
   if (!worth_it) return {};
-  const LayoutId layout = best->parts->id;
-  FileName file =
-      best->level == LevelId::local ? names::shard(dir_, rank) : names::copy(dir_, {best->owner, rank, layout});
-  return Delivery{rank, to, best->level, best->holder, std::move(file), layout, best->owner, {}};
+  return Delivery{rank, to, best->level, best->holder, best->parts->id, best->owner, {}};
 }
 
 std::optional<SnapshotSources::Volume> SnapshotSources::find_volume(const Parts& parts, NodeId node) const {
@@ -185,14 +183,14 @@ std::optional<Delivery> SnapshotSources::decoding(Rank rank, Peer to) {
     const NodeId owner = node_of_rank[rank.value];
     auto known = parts.decodes.find(owner);
     if (known == parts.decodes.end()) known = parts.decodes.emplace(owner, find_decode(parts, owner)).first;
-    if (known->second) return Delivery{rank, to, LevelId::erasure, to, {}, id, owner, *known->second};
+    if (known->second) return Delivery{rank, to, LevelId::erasure, to, id, owner, *known->second};
   }
   return {};
 }
 
 std::optional<Delivery> SnapshotSources::from_global(Rank rank, Peer to) const {
   if (!global_ || !has_shard(Peer{Strike::kGlobal}, rank)) return {};
-  return Delivery{rank, to, LevelId::global, to, {}, {}, {}, {}};
+  return Delivery{rank, to, LevelId::global, to, {}, {}, {}};
 }
 
 }  // namespace cairn

@@ -83,7 +83,6 @@ class SnapshotSources {
   [[nodiscard]] std::optional<Delivery> from_global(Rank rank, Peer to) const;
 
   Identity snapshot_;
-  DirName dir_;
   std::vector<Parts> parts_;              // in the order in which holdings name layouts
   std::map<LayoutId, std::size_t> part_;  // position in parts_
   std::uint64_t turn_ = 0;

@@ -59,13 +59,14 @@ void verify(const NodeContext& node, const RestoreTask& task, const RestoreOutco
             std::vector<Strike>& strikes, std::vector<std::size_t>& wrong_decodes) {
   const auto span = node.trace.span("verify", task.snapshot.version.value, arrival.shard.bytes);
   const Delivery& delivery = task.deliveries[arrival.delivery];
-  const FileName home = names::shard(node.dir(task.snapshot), delivery.rank);
+  const DirName dir = node.dir(task.snapshot);
+  const FileName home = names::shard(dir, delivery.rank);
   const auto status = verify_shard(*node.local, home, arrival.shard, *node.workers, node.between);
   if (status) return;
   node.log.warning("rank {}: {}: {}", delivery.rank.value, describe_source(delivery), status.error().text());
   switch (delivery.level) {
     case LevelId::local:
-    case LevelId::partner: strikes.push_back({delivery.holder.value, delivery.file.path}); break;
+    case LevelId::partner: strikes.push_back({delivery.holder.value, delivery.file(dir).path}); break;
     case LevelId::erasure: wrong_decodes.push_back(arrival.delivery); break;
     case LevelId::global: strikes.push_back({Strike::kGlobal, home.path}); break;
   }
@@ -98,12 +99,10 @@ Result<std::vector<Strike>> examine_decodes(Comm& heads, const NodeContext& node
   return strikes;
 }
 
-bool in_place(const Delivery& delivery) { return delivery.level == LevelId::local && delivery.holder == delivery.to; }
-
 // Executes one level's part of the plan. What was found bad goes into `strikes`.
 Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, RestoreTask task, LevelId level,
                  std::vector<Strike>& strikes) {
-  const bool moves = !std::ranges::all_of(task.deliveries, in_place);
+  const bool moves = !std::ranges::all_of(task.deliveries, &Delivery::in_place);
   auto outcome = make_level(level)->restore(heads, node, task);
   Status status = outcome ? Status{} : fail(outcome.error());
   if (moves) status = agree(heads, status, "node");  // what stays where it is keeps nobody waiting
@@ -114,7 +113,7 @@ Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, Res
   for (const auto& arrival : outcome->arrived) {
     const Delivery& delivery = task.deliveries[arrival.delivery];
     const std::size_t before = strikes.size() + wrong_decodes.size();
-    if (!in_place(delivery) || state.verify_own) verify(node, task, arrival, strikes, wrong_decodes);
+    if (!delivery.in_place() || state.verify_own) verify(node, task, arrival, strikes, wrong_decodes);
     if (strikes.size() + wrong_decodes.size() == before) state.entries[delivery.rank] = arrival.shard;
   }
   if (level != LevelId::erasure) return {};
@@ -220,8 +219,8 @@ Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector
 std::string describe_source(const Delivery& delivery) {
   switch (delivery.level) {
     case LevelId::local:
-      return delivery.holder == delivery.to ? "L1, own node's store"
-                                            : fmt::format("L1, moved from node {}", delivery.holder.value);
+      return delivery.in_place() ? "L1, own node's store"
+                                 : fmt::format("L1, moved from node {}", delivery.holder.value);
     case LevelId::partner: return fmt::format("L2, copy on node {}", delivery.holder.value);
     case LevelId::erasure: return "L3, decoded";
     case LevelId::global: return "L4, global store";

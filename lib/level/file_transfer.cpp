@@ -34,7 +34,7 @@ Result<std::vector<ShardEntry>> announce(Comm& heads, const NodeContext& node, c
       if (entry)
         entries[i] = *entry;
       else
-        outcome.strikes.push_back({node.me.value, delivery.file.path});
+        outcome.strikes.push_back({node.me.value, delivery.file(node.dir(task.snapshot)).path});
     }
     if (holds == needs) continue;
     messages[i] = holds ? encode_entries({entries[i]}) : Buffer(kEntryBytes);
@@ -70,7 +70,8 @@ Result<ShardEntry> entry_of(const NodeManifest& manifest, const Delivery& delive
       }
     }
   }
-  return fail(Code::not_found, "no manifest names " + delivery.file.path);
+  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
+  return fail(Code::not_found, "no manifest names " + delivery.file(dir).path);
 }
 
 Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, const RestoreTask& task) {
@@ -78,6 +79,7 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
   auto entries = announce(heads, node, task, outcome);
   if (!entries) return fail(entries.error());
 
+  const DirName dir = node.dir(task.snapshot);
   std::vector<Outgoing> outgoing;
   std::vector<Incoming> incoming;
   std::vector<std::size_t> sent;
@@ -88,12 +90,13 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
     const bool holds = delivery.holder.value == node.me.value;
     const bool needs = delivery.to.value == node.me.value;
     if ((!holds && !needs) || entry.bytes == 0) continue;
-    const FileName home = names::shard(node.dir(task.snapshot), delivery.rank);
-    if (holds && needs && delivery.file == home) {
+    if (delivery.in_place()) {
       outcome.arrived.push_back({entry, i});
       continue;
     }
-    auto reader = std::make_shared<VolumeReader>(*node.local, std::vector<VolumeFile>{{delivery.file, entry.bytes}});
+    const FileName home = names::shard(dir, delivery.rank);
+    auto reader =
+        std::make_shared<VolumeReader>(*node.local, std::vector<VolumeFile>{{delivery.file(dir), entry.bytes}});
     const ReadAt read = [reader](std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
       return reader->read(offset, length, scratch);
     };
@@ -118,7 +121,7 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
   if (auto status = exchange(heads, outgoing, incoming, node.between); !status) return fail(status.error());
 
   for (std::size_t s = 0; s < sent.size(); ++s) {
-    if (!outgoing[s].status) outcome.strikes.push_back({node.me.value, task.deliveries[sent[s]].file.path});
+    if (!outgoing[s].status) outcome.strikes.push_back({node.me.value, task.deliveries[sent[s]].file(dir).path});
   }
   for (std::size_t r = 0; r < received.size(); ++r) {
     const std::size_t i = received[r];
@@ -126,7 +129,7 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
     if (status) {
       outcome.arrived.push_back({(*entries)[i], i});
     } else if (status.error().code == Code::corrupt) {
-      outcome.strikes.push_back({task.deliveries[i].holder.value, task.deliveries[i].file.path});
+      outcome.strikes.push_back({task.deliveries[i].holder.value, task.deliveries[i].file(dir).path});
     } else {
       return fail(status.error());
     }

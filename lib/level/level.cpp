@@ -16,6 +16,10 @@ std::uint64_t NodeContext::own_bytes(const NodeManifest& manifest) const {
   return holding != nullptr && holding->own ? volume_bytes(*holding->own) : 0;
 }
 
+FileName Delivery::file(const DirName& dir) const {
+  return level == LevelId::partner ? names::copy(dir, {owner, rank, layout}) : names::shard(dir, rank);
+}
+
 std::unique_ptr<Level> make_level(LevelId id) {
   switch (id) {
     case LevelId::local: return std::make_unique<LocalLevel>();

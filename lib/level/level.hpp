@@ -67,10 +67,14 @@ struct Delivery {
   Peer to;                                 // head of the node where the rank is now
   LevelId level = LevelId::local;          // whose files it comes from
   Peer holder;                             // local, partner: the head whose store has the file
-  FileName file;                           // local, partner: the file there
-  LayoutId layout;                         // erasure: the layout of the code
-  NodeId owner;                            // erasure, global: the rank's node in that layout
+  LayoutId layout;                         // partner, erasure: the layout of the copy, or of the code
+  NodeId owner;                            // partner, erasure: the rank's node in that layout
   std::vector<std::vector<Piece>> chunks;  // erasure: the inputs for each chunk of the owner's volume
+
+  // The shard is where it is needed already.
+  [[nodiscard]] bool in_place() const { return level == LevelId::local && holder == to; }
+  // local, partner: the file in the holder's store.
+  [[nodiscard]] FileName file(const DirName& dir) const;
 };
 
 // What is known of a group that decodes: chunk size and all members' shards.

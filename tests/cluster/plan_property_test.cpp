@@ -222,7 +222,7 @@ void expect_source(const Case& one, Rank rank, const Delivery* delivery) {
     EXPECT_EQ(delivery->holder.value, holder);
     const FileName name =
         level == LevelId::local ? names::shard(dir, rank) : names::copy(dir, {delivery->owner, rank, delivery->layout});
-    EXPECT_EQ(delivery->file, name);
+    EXPECT_EQ(delivery->file(dir), name);
     return;
   }
   for (const auto& [id, layout] : one.inventory.layouts) {
@@ -322,11 +322,12 @@ TEST(PlanProperty, a_right_hint_changes_no_file_and_saves_or_loses_nothing) {
     const auto hinted = make_plan({inventory, layout, Incarnation{}, {lost.begin(), lost.end()}, {}, {}});
     ASSERT_EQ(plan.has_value(), hinted.has_value());
     if (!plan) continue;
+    const DirName dir = names::snapshot(plan->snapshot.version, plan->snapshot.run);
     for (std::size_t rank = 0; rank < plan->deliveries.size(); ++rank) {
       // Where L2 cannot have survived as a whole the hint leaves it out: then a decode may stand for a copy.
       const Delivery& with = hinted->deliveries[rank];
       if (with.level == LevelId::erasure) continue;
-      EXPECT_EQ(with.file, plan->deliveries[rank].file);
+      EXPECT_EQ(with.file(dir), plan->deliveries[rank].file(dir));
     }
   }
 }

@@ -43,8 +43,7 @@ void expect_recovery(const HeadCluster& cluster, const HeadCluster::Outcome& out
   EXPECT_EQ(outcome.plan.lost_nodes, lost_nodes);
   for (const Delivery& delivery : outcome.plan.deliveries) {
     const NodeId home = cluster.layout().node_of_rank[delivery.rank.value];
-    const bool in_place = delivery.level == LevelId::local && delivery.holder == delivery.to;
-    EXPECT_EQ(in_place, !lost.contains(home.value)) << "rank " << delivery.rank.value;
+    EXPECT_EQ(delivery.in_place(), !lost.contains(home.value)) << "rank " << delivery.rank.value;
   }
   for (std::uint32_t node = 0; node < outcome.writes.size(); ++node) {
     if (lost.contains(node)) continue;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "engine/inventory_codec.hpp"
@@ -81,11 +80,14 @@ Buffer encoded_layout(const StoreContents& contents, LayoutId id) {
 
 // Layouts that some head has not: each is sent by the first that has it.
 Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known, Inventory& inventory) {
-  inventory.layouts.emplace(known.id(), known);
+  LayoutId last = known.id();  // nearly always the same for all
+  inventory.layouts.emplace(last, known);
   std::map<LayoutId, Peer> wanted;
   for (std::uint32_t head = 0; head < inventory.by_head.size(); ++head) {
     for (const HoldingSummary& summary : inventory.by_head[head]) {
-      if (!inventory.layouts.contains(summary.layout)) wanted.try_emplace(summary.layout, Peer{head});
+      if (summary.layout == last) continue;
+      last = summary.layout;
+      if (!inventory.layouts.contains(last)) wanted.try_emplace(last, Peer{head});
     }
   }
   for (const auto& [id, holder] : wanted) {
@@ -98,16 +100,38 @@ Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known
   return {};
 }
 
-// Nodes of one layout whose parts of a snapshot were seen.
-struct NodesSeen {
-  std::vector<bool> nodes;
-  std::uint32_t count = 0;
+// Which nodes' parts of one snapshot were seen, under one layout, by level.
+class NodesSeen {
+ public:
+  explicit NodesSeen(std::uint32_t nodes) : nodes_(nodes) {}
 
-  void note(NodeId node, const Layout& layout) {
-    nodes.resize(layout.nodes);
-    count += nodes[node.value] ? 0 : 1;
-    nodes[node.value] = true;
+  void note(const HoldingSummary& summary) {
+    if (summary.own) note(LevelId::local, summary.node);
+    if (summary.partner) note(LevelId::partner, summary.node);
+    if (summary.erasure) note(LevelId::erasure, summary.node);
   }
+  [[nodiscard]] LevelSet complete() const {
+    LevelSet levels;
+    for (const auto& [level, seen] : by_level_) {
+      if (seen.count == nodes_) levels.add(level);
+    }
+    return levels;
+  }
+
+ private:
+  struct Seen {
+    std::vector<bool> nodes;
+    std::uint32_t count = 0;
+  };
+  void note(LevelId level, NodeId node) {
+    Seen& seen = by_level_[level];
+    if (seen.nodes.empty()) seen.nodes.resize(nodes_);
+    seen.count += seen.nodes[node.value] ? 0 : 1;
+    seen.nodes[node.value] = true;
+  }
+
+  std::uint32_t nodes_;
+  std::map<LevelId, Seen> by_level_;
 };
 
 }  // namespace
@@ -123,21 +147,17 @@ std::vector<Identity> Inventory::snapshots() const {
 std::map<Identity, LevelSet> Inventory::complete_levels() const {
   std::map<Identity, LevelSet> complete;
   for (const Identity& snapshot : global) complete[snapshot].add(LevelId::global);
-  std::map<std::tuple<Identity, LayoutId, LevelId>, NodesSeen> seen;
+  std::map<std::pair<Identity, LayoutId>, NodesSeen> seen;
   for (const HoldingList& summaries : by_head) {
     for (const HoldingSummary& summary : summaries) {
-      const Layout& layout = layouts.at(summary.layout);
-      LevelSet& levels = complete[summary.snapshot];
-      const auto note = [&](LevelId level) {
-        NodesSeen& nodes = seen[{summary.snapshot, summary.layout, level}];
-        nodes.note(summary.node, layout);
-        if (nodes.count == layout.nodes) levels.add(level);
-      };
-      if (summary.own) note(LevelId::local);
-      if (summary.partner) note(LevelId::partner);
-      if (summary.erasure) note(LevelId::erasure);
+      const std::pair key(summary.snapshot, summary.layout);
+      const auto found = seen.find(key);
+      NodesSeen& nodes =
+          found != seen.end() ? found->second : seen.emplace(key, layouts.at(summary.layout).nodes).first->second;
+      nodes.note(summary);
     }
   }
+  for (const auto& [key, nodes] : seen) complete[key.first].add(nodes.complete());
   return complete;
 }
 

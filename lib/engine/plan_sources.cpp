@@ -14,6 +14,11 @@ SnapshotSources::SnapshotSources(const Inventory& inventory, LayoutIndexes& inde
       if (summary.snapshot == snapshot) note_holding(inventory, indexes, Peer{head}, summary);
     }
   }
+  for (Parts& parts : parts_) {
+    for (Grouped<Peer>* stores : {&parts.own, &parts.copies, &parts.parity}) {
+      stores->close(static_cast<std::uint32_t>(parts.present.size()));
+    }
+  }
   global_ = !struck_.global_manifest && std::ranges::find(inventory.global, snapshot) != inventory.global.end();
 }
 
@@ -37,11 +42,7 @@ SnapshotSources::Parts& SnapshotSources::parts_of(const Inventory& inventory, La
   Parts& parts = parts_.emplace_back();
   parts.id = id;
   parts.index = &indexes.try_emplace(id, inventory.layouts.at(id)).first->second;
-  const std::size_t nodes = parts.index->layout().nodes;
-  parts.present.resize(nodes);
-  parts.own.resize(nodes);
-  parts.copies.resize(nodes);
-  parts.parity.resize(nodes);
+  parts.present.resize(parts.index->layout().nodes);
   return parts;
 }
 
@@ -51,13 +52,13 @@ void SnapshotSources::note_holding(const Inventory& inventory, LayoutIndexes& in
   Parts& parts = parts_of(inventory, indexes, summary.layout);
   const NodeId node = summary.node;
   parts.present[node.value] = true;
-  if (summary.own) parts.own[node.value].push_back(head);
+  if (summary.own) parts.own.add(node.value, head);
   if (summary.erasure) {
-    parts.parity[node.value].push_back(head);
+    parts.parity.add(node.value, head);
     parts.has_parity = true;
   }
   if (!summary.partner) return;
-  for (const NodeId owner : parts.index->owners_held_by(node, summary.turn)) parts.copies[owner.value].push_back(head);
+  for (const NodeId owner : parts.index->owners_held_by(node, summary.turn)) parts.copies.add(owner.value, head);
 }
 
 std::vector<NodeId> SnapshotSources::lost_nodes() const {
@@ -106,10 +107,10 @@ std::optional<Delivery> SnapshotSources::best_file(Rank rank, Peer to, LevelSet 
     const auto& node_of_rank = parts.index->layout().node_of_rank;
     if (rank.value >= node_of_rank.size()) continue;
     const NodeId owner = node_of_rank[rank.value];
-    for (const Peer holder : parts.own[owner.value]) {
+    for (const Peer holder : parts.own.of(owner.value)) {
       if (has_shard(holder, rank)) consider({holder == to ? 0 : 2, holder, LevelId::local, &parts, owner});
     }
-    for (const Peer holder : parts.copies[owner.value]) {
+    for (const Peer holder : parts.copies.of(owner.value)) {
       if (has_copy(parts, holder, owner, rank))
         consider({holder == to ? 1 : 3, holder, LevelId::partner, &parts, owner});
     }
@@ -121,11 +122,11 @@ std::optional<Delivery> SnapshotSources::best_file(Rank rank, Peer to, LevelSet 
 std::optional<SnapshotSources::Volume> SnapshotSources::find_volume(const Parts& parts, NodeId node) const {
   const auto ranks = parts.index->ranks_on(node);
   if (ranks.empty()) return {};
-  for (const Peer holder : parts.own[node.value]) {
+  for (const Peer holder : parts.own.of(node.value)) {
     if (std::ranges::all_of(ranks, [&](Rank rank) { return has_shard(holder, rank); })) return Volume{holder, false};
   }
   if (!levels_.has(LevelId::partner)) return {};
-  for (const Peer holder : parts.copies[node.value]) {
+  for (const Peer holder : parts.copies.of(node.value)) {
     if (std::ranges::all_of(ranks, [&](Rank rank) { return has_copy(parts, holder, node, rank); }))
       return Volume{holder, true};
   }
@@ -140,7 +141,7 @@ const std::optional<SnapshotSources::Volume>& SnapshotSources::volume_of(Parts& 
 
 std::optional<Piece> SnapshotSources::parity_of(const Parts& parts, NodeId node, std::uint32_t column,
                                                 std::uint32_t row) const {
-  const auto& holders = parts.parity[node.value];
+  const auto holders = parts.parity.of(node.value);
   const auto good = std::ranges::find_if(holders, [&](Peer holder) {
     return !struck_.parity.contains({holder, {column, row, parts.id}});
   });

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/grouped.hpp"
 #include "base/ids.hpp"
 #include "engine/inventory.hpp"
 #include "level/level.hpp"
@@ -49,9 +50,9 @@ class SnapshotSources {
     LayoutId id;
     LayoutIndex* index = nullptr;
     std::vector<bool> present;                        // some store stands for the node
-    std::vector<std::vector<Peer>> own;               // stores with the node's own shards
-    std::vector<std::vector<Peer>> copies;            // stores with copies of the node's shards
-    std::vector<std::vector<Peer>> parity;            // stores with the node's parity
+    Grouped<Peer> own;                                // stores with the node's own shards
+    Grouped<Peer> copies;                             // stores with copies of the node's shards
+    Grouped<Peer> parity;                             // stores with the node's parity
     std::map<NodeId, std::optional<Volume>> volumes;  // as far as they were asked for
     std::map<NodeId, std::optional<Chunks>> decodes;
     bool has_parity = false;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/grouped.hpp"
 #include "topology/layout.hpp"
 
 namespace cairn {
@@ -17,17 +18,16 @@ class LayoutIndex {
 
   [[nodiscard]] const Layout& layout() const { return *layout_; }
   // As the functions of Layout, for nodes of the layout.
-  [[nodiscard]] std::span<const Rank> ranks_on(NodeId node) const;
+  [[nodiscard]] std::span<const Rank> ranks_on(NodeId node) const { return ranks_.of(node.value); }
   [[nodiscard]] Layout::Place place_in_group(NodeId node) const { return places_[node.value]; }
   // owners_held_by(), for one placement of all nodes at once the first time.
-  [[nodiscard]] const std::vector<NodeId>& owners_held_by(NodeId holder, std::uint64_t k);
+  [[nodiscard]] std::span<const NodeId> owners_held_by(NodeId holder, std::uint64_t k);
 
  private:
   const Layout* layout_;
-  std::vector<Rank> ranks_;         // node by node, ascending
-  std::vector<std::size_t> first_;  // of each node in ranks_, and the end
+  Grouped<Rank> ranks_;  // by node, ascending
   std::vector<Layout::Place> places_;
-  std::map<std::uint64_t, std::vector<std::vector<NodeId>>> owners_;  // by placement, by holder
+  std::map<std::uint64_t, Grouped<NodeId>> owners_;  // by placement, by holder
 };
 
 }  // namespace cairn

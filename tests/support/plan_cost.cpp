@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <variant>
 
@@ -11,7 +12,10 @@
 #include "engine/chain.hpp"
 #include "engine/engine.hpp"
 #include "store/names.hpp"
+#include "store/posix_store.hpp"
 #include "support/sample_shard.hpp"
+#include "support/store_image.hpp"
+#include "support/temp_directory.hpp"
 #include "support/thread_cluster.hpp"
 
 namespace cairn::test {
@@ -46,11 +50,48 @@ Losses losses_for(LevelId needed) {
 
 std::string last_part(const std::string& path) { return path.substr(path.find('/') + 1); }
 
+// The stores of a cluster as they are, or files on tmpfs that hold the same.
+class Stores {
+ public:
+  Stores(HeadCluster& cluster, StoreKind kind) : cluster_(cluster), global_(cluster.shared_global()) {
+    const std::uint32_t nodes = cluster.layout().nodes;
+    for (std::uint32_t node = 0; node < nodes; ++node) stores_.push_back(cluster.shared_store(node));
+    if (kind == StoreKind::memory) return;
+    directory_.emplace("/dev/shm");
+    for (std::uint32_t node = 0; node < nodes; ++node)
+      stores_[node] = in_files(fmt::format("node{}", node), stores_[node]);
+    global_ = in_files("global", global_);
+  }
+
+  [[nodiscard]] const std::shared_ptr<Store>& of(NodeId node) const { return stores_[node.value]; }
+  [[nodiscard]] const std::shared_ptr<Store>& global() const { return global_; }
+
+  // Ranks whose shard is not in the store of their node as they wrote it.
+  [[nodiscard]] std::vector<std::uint32_t> wrong_ranks() const {
+    for (std::uint32_t node = 0; directory_ && node < stores_.size(); ++node) {
+      put_back(cluster_.store(node), image_of(*stores_[node]));
+    }
+    return cluster_.wrong_ranks();
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<Store> in_files(const std::string& name, const std::shared_ptr<Store>& store) const {
+    auto files = PosixStore::open(directory_->path() + "/" + name, "job").value();
+    write_image(*files, image_of(*store));
+    return files;
+  }
+
+  HeadCluster& cluster_;
+  std::optional<TempDirectory> directory_;
+  std::vector<std::shared_ptr<Store>> stores_;
+  std::shared_ptr<Store> global_;
+};
+
 // One failure and the way back from it.
 class Return {
  public:
-  Return(HeadCluster& cluster, const Losses& lost, const Search& search)
-      : cluster_(cluster),
+  Return(HeadCluster& cluster, StoreKind kind, const Losses& lost, const Search& search)
+      : stores_(cluster, kind),
         lost_(lost),
         search_(search),
         topology_(one_rank_a_node(cluster.layout().nodes)),
@@ -63,7 +104,7 @@ class Return {
     PlanCost most;
     for (const PlanCost& one : costs_) add(most, one);
     most.seconds = std::chrono::duration<double>(Clock::duration(end_.load() - start_.load())).count();
-    most.wrong_ranks = cluster_.wrong_ranks();
+    most.wrong_ranks = stores_.wrong_ranks();
     most.copies_opened = copies_opened_;
     most.parity_opened = parity_opened_;
     return most;
@@ -97,7 +138,7 @@ class Return {
   // What this process knows of its node's store from before.
   [[nodiscard]] std::shared_ptr<StoreMemory> memory_of(NodeId node) {
     auto memory = std::make_shared<StoreMemory>();
-    if (search_.same_process && !read_store(*cluster_.shared_store(node.value), node, Log::silent(), *memory)) {
+    if (search_.same_process && !read_store(*stores_.of(node), node, Log::silent(), *memory)) {
       world_.kill();
     }
     return memory;
@@ -114,12 +155,12 @@ class Return {
       if (creates && names::parse_shard(last_part(operation.path))) note_now(end_);
       return {};
     };
-    const auto own = std::make_shared<CountingStore>(cluster_.shared_store(node.value), place_for_data);
+    const auto own = std::make_shared<CountingStore>(stores_.of(node), place_for_data);
     own->on_open = [this](const FileName& name) {
       if (names::parse_copy(last_part(name.path))) ++copies_opened_;
       if (names::parse_parity(last_part(name.path))) ++parity_opened_;
     };
-    const auto global = std::make_shared<CountingStore>(cluster_.shared_global());
+    const auto global = std::make_shared<CountingStore>(stores_.global());
     FailureTopology failures;
     if (search_.topology) failures.lost_nodes.assign(lost_.begin(), lost_.end());
     EngineSetup setup{
@@ -164,7 +205,7 @@ class Return {
     return traffic;
   }
 
-  HeadCluster& cluster_;
+  const Stores stores_;
   const Losses& lost_;
   const Search& search_;
   const Topology topology_;
@@ -178,7 +219,8 @@ class Return {
 
 }  // namespace
 
-PlanScene::PlanScene(std::uint32_t nodes) : cluster_(layout_of(nodes), [](std::uint32_t) { return 8; }) {
+PlanScene::PlanScene(std::uint32_t nodes, StoreKind kind)
+    : cluster_(layout_of(nodes), [](std::uint32_t) { return 8; }), kind_(kind) {
   RunRecord life;
   life.incarnation = kSampleIdentity.incarnation;
   life.run = kSampleIdentity.run;
@@ -192,7 +234,7 @@ PlanCost PlanScene::cost(LevelId needed, const Search& search) {
   const Losses lost = losses_for(needed);
   cluster_.put_back();
   cluster_.lose(lost);
-  return Return(cluster_, lost, search).take();
+  return Return(cluster_, kind_, lost, search).take();
 }
 
 }  // namespace cairn::test

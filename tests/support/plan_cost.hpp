@@ -32,14 +32,18 @@ struct PlanCost {
   std::vector<std::uint32_t> wrong_ranks;  // whose shard did not come back as it was
 };
 
+// What the stores are: counts are the same, but files take the time that files take.
+enum class StoreKind { memory, files };
+
 class PlanScene {
  public:
   // At least 8: a full group.
-  explicit PlanScene(std::uint32_t nodes);
+  explicit PlanScene(std::uint32_t nodes, StoreKind kind = StoreKind::memory);
   [[nodiscard]] PlanCost cost(LevelId needed, const Search& search);
 
  private:
   HeadCluster cluster_;
+  StoreKind kind_;
 };
 
 }  // namespace cairn::test

@@ -34,8 +34,7 @@ StoreImage image_of(const Store& store) {
   return image;
 }
 
-void put_back(MemoryStore& store, const StoreImage& image) {
-  store.wipe();
+void write_image(Store& store, const StoreImage& image) {
   for (const auto& [path, bytes] : image) {
     auto writer = store.create(FileName{path}, bytes.size(), {});
     ASSERT_TRUE(writer) << writer.error().text();
@@ -44,6 +43,11 @@ void put_back(MemoryStore& store, const StoreImage& image) {
     const auto committed = (*writer)->commit(bytes.size(), false);
     ASSERT_TRUE(committed) << committed.error().text();
   }
+}
+
+void put_back(MemoryStore& store, const StoreImage& image) {
+  store.wipe();
+  write_image(store, image);
 }
 
 std::vector<std::string> differences(const StoreImage& before, const StoreImage& after) {

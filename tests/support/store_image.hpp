@@ -14,7 +14,8 @@ namespace cairn::test {
 using StoreImage = std::map<std::string, Buffer>;  // by path
 
 [[nodiscard]] StoreImage image_of(const Store& store);
-// The inverse: the store has these files and no others.
+// The inverse, for a store that has none of these files; and for one that is to have no others.
+void write_image(Store& store, const StoreImage& image);
 void put_back(MemoryStore& store, const StoreImage& image);
 
 // Paths of files that one has and the other has not, or that differ.

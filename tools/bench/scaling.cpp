@@ -109,7 +109,7 @@ void count_plans(Records& records, std::uint32_t most_nodes) {
     std::vector<double> seconds;
   };
   for (std::uint32_t nodes = 64; nodes <= most_nodes; nodes *= 2) {
-    PlanScene scene(nodes);
+    PlanScene scene(nodes, StoreKind::files);
     const JobShape heads{nodes, 1};
     for (const LevelId needed : cairn::kAllLevels) {
       Way ways[] = {{"with failure topology, same process", {true, true}, {}},

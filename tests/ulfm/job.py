@@ -76,6 +76,7 @@ class Job:
             "mpirun", *FLAGS, *TRANSPORT[mode], "-n", str(ranks + spares)]  # fmt: skip
         command = [*start, *(program or [heat, *SIZE]), "--steps", str(steps), "--config", str(config),
                    "--output", str(self.plate), "--pause-ms", str(pause_ms)]  # fmt: skip
+        self.supervised = launcher is not None  # by ckpt-run, which starts it again when all its processes are gone
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True, start_new_session=True,
                                         cwd=directory)  # fmt: skip
@@ -124,6 +125,11 @@ class Job:
         with self.lock:
             return any(text in line for line in self.lines)
 
+    def restarts(self):
+        """By ckpt-run."""
+        with self.lock:
+            return sum("ckpt-run:" in line and "; restart " in line for line in self.lines)
+
     def output(self, last=120):
         with self.lock:
             return "\n".join(self.lines[-last:])
@@ -131,11 +137,12 @@ class Job:
     def stacks(self):
         """Where its processes are, if there is a gdb here: for one that hangs."""
         text = subprocess.run(["ps", "-eo", "pid,ppid,stat,etimes,args"], stdout=subprocess.PIPE, text=True).stdout + "\n"
-        for pid in [pid for pid in self.roles if is_alive(pid)] if shutil.which("gdb") else []:
+        live = {pid for pid in [*self.roles, *descendants(self.process.pid)] if is_alive(pid)}
+        for pid in live if shutil.which("gdb") else []:
             done = subprocess.run(["timeout", "20", "gdb", "-batch", "-p", str(pid), "-ex", "bt 25"],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # fmt: skip
             frames = [line for line in done.stdout.splitlines() if line.startswith("#")]
-            text += f"process {pid}, {self.roles[pid][0]}:\n" + "\n".join(frames) + "\n"
+            text += f"process {pid}, {self.roles.get(pid, ["no role"])[0]}:\n" + "\n".join(frames) + "\n"
         return text
 
     def is_through(self):
@@ -143,7 +150,7 @@ class Job:
         with self.lock:
             if self.process.poll() is not None:
                 return True
-            return bool(self.roles) and not any(is_alive(pid) for pid in self.roles)
+            return not self.supervised and bool(self.roles) and not any(is_alive(pid) for pid in self.roles)
 
     def finish(self, limit_s=120, patience_s=2):
         """Waits for the end, and so long for mpirun to see it. Beware: the plate need not be there."""

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Kills processes of running jobs at random, and sees that every job comes to its end with the right plate.
 
-    soak.py HEAT [--mode spares] [--failures 12] [--per-job 6] [--seed 1] [--limit 600]
+    soak.py HEAT [--mode spares] [--supervised] [--failures 12] [--per-job 6] [--seed 1] [--limit 600]
 
 Application ranks and heads are killed (SIGKILL) one, two or three at a time, some while the job repairs itself, until so
-many have died in all. (mpirun of Open MPI 5.0 crashes now and then when processes are replaced by new ones: that ends a
-job, is counted, and another one is started.) A job that does not go on within a minute counts as hung, and the run has failed. Prints how long it
-took from a kill until the application went on.
+many have died in all. mpirun of Open MPI 5.0 crashes now and then when processes are replaced by new ones. Under
+ckpt-run (--supervised; it lies beside HEAT) that is one more failure, which the job survives by a restart; started by mpirun alone the job is over, which is
+counted, and another one is started. A job that does not go on within a minute counts as hung, and the run has failed.
+Prints how long it took from a kill until the application went on.
 """
 
 import argparse
@@ -54,15 +55,21 @@ def run_job(arguments, directory, number, random_source, failures, reference):
     spares = failures + 2 if arguments.mode == "spares" else 1
     if shape["node_size"] == "3" and arguments.mode == "spares":
         spares = -(-spares // 3) * 3
-    if shape["node_size"] == "3" and arguments.mode == "respawn":
+    if shape["node_size"] == "3" and arguments.mode == "respawn" and not arguments.supervised:
         shape["node_size"] = "3,3,1"
+    launcher = None
+    if arguments.supervised:
+        heads = 1 if shape["node_size"] == "0" else shape["ranks"] // 3
+        launcher = [str(Path(arguments.heat).with_name("ckpt-run")), "-n", str(shape["ranks"] - heads), "--spares", str(spares), "--config"]
     job = jobs.Job(arguments.heat, directory / f"job{number}", arguments.mode, spares=spares, steps=STEPS_PER_FAILURE * arguments.per_job,
-                   pause_ms=PAUSE_MS, **shape)  # fmt: skip
+                   pause_ms=PAUSE_MS, launcher=launcher, **shape)  # fmt: skip
     try:
         killed, times = disturb(job, random_source, failures)
-        job.finish()
+        job.finish(patience_s=60 if launcher else 2)
         if not job.plate.exists():
             raise jobs.Failed(f"there is no plate; mpirun ended with {job.process.returncode}")
+        if arguments.supervised and job.process.returncode != 0:
+            raise jobs.Failed(f"ckpt-run ended with {job.process.returncode}")
         if job.plate.read_bytes() != reference:
             raise jobs.Failed("the plate differs from that of the run that nothing happened to")
     except jobs.MpirunCrashed:
@@ -72,7 +79,8 @@ def run_job(arguments, directory, number, random_source, failures, reference):
         sys.exit(f"soak: seed {arguments.seed}, job {number}: {error}\n{job.output()}\n{job.stacks()}")
     finally:
         job.close()
-    print(f"soak: job {number}, {shape['ranks']} ranks and {spares} spares: {killed} killed, the plate is right, "
+    restarts = f", {job.restarts()} restarts" if launcher else ""
+    print(f"soak: job {number}, {shape['ranks']} ranks and {spares} spares: {killed} killed{restarts}, the plate is right, "
           f"{job.process.returncode}", flush=True)  # fmt: skip
     return killed, times
 
@@ -81,6 +89,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("heat")
     parser.add_argument("--mode", choices=["spares", "respawn"], default="spares")
+    parser.add_argument("--supervised", action="store_true", help="by ckpt-run")
     parser.add_argument("--failures", type=int, default=12)
     parser.add_argument("--per-job", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)

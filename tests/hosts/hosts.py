@@ -56,7 +56,7 @@ case $(timeout 2 bash -c ": </dev/tcp/$(cat "{directory}/$host.address")/1" 2>&1
   *refused*) ;;
   *) echo "$host does not answer" >&2; exit 255 ;;
 esac
-exec nsenter -t "$pid" -m -u -i -n -p -- sh -c "$*"
+exec nsenter -t "$pid" -r -w -m -u -i -n -p -- env TMPDIR=/dev/shm sh -c "$*"
 """
 
 
@@ -166,5 +166,5 @@ class Hosts:
     def _enter(self, name):
         with open(f"{self.directory}/{name}.pid", encoding="utf-8") as file:
             pid = file.read()
-        kinds = ["-n", "-u"] if name == FRONT else ["-m", "-u", "-i", "-n", "-p"]
+        kinds = ["-n", "-u"] if name == FRONT else ["-r", "-w", "-m", "-u", "-i", "-n", "-p"]
         return ["nsenter", "-t", pid, *kinds, "--"]

@@ -27,6 +27,7 @@ in_root() {
   unshare --mount --propagation private --pid --fork --kill-child --ipc --uts bash -euc '
     root=$1 top=$2 build=$3 tree=$4
     shift 4
+    mount --bind "$root" "$root" # namespaces of mounts can be made in it only if it is a mount itself
     mount --rbind /dev "$root/dev"
     mount -t tmpfs -o size=4g tmpfs "$root/dev/shm"
     mount -t tmpfs -o size=4g tmpfs "$root/tmp"

@@ -17,6 +17,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -112,6 +114,7 @@ class Pool {
   // pool_growth.cpp, and join()
   [[nodiscard]] Status grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal);
   [[nodiscard]] std::vector<NodeId> wanted(const Proposal& proposal) const;
+  [[nodiscard]] Result<bool> start_for(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& live);
   [[nodiscard]] Buffer news() const;
   [[nodiscard]] Status take_news(ByteReader& news, std::uint32_t from_last);
 
@@ -129,8 +132,9 @@ class Pool {
   std::unique_ptr<HangGuard> guard_;
   FailureTopology failures_;
   std::uint32_t repairs_ = 0;
-  std::uint32_t vain_repairs_ = 0;    // in a row, that found nobody dead
-  std::uint32_t failed_growths_ = 0;  // in a row, that no newcomers came of
+  std::uint32_t vain_repairs_ = 0;      // in a row, that found nobody dead
+  std::uint32_t failed_growths_ = 0;    // in a row, that no newcomers came of
+  std::set<std::string> closed_hosts_;  // that take no new processes; the same on all members
   bool under_way_ = false;
 };
 

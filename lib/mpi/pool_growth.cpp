@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "mpi/landing.hpp"
 #include "mpi/pool.hpp"
 #include "mpi/respawn.hpp"
 #include "mpi/ulfm.hpp"
@@ -16,26 +17,49 @@ constexpr std::chrono::minutes kLongestWelcome{10};
 
 }  // namespace
 
-// New processes come as spares on the nodes of the dead, host after host; who does what is then decided as ever.
+// New processes come as spares, for the dead of one host after another; who does what is then decided as ever.
 Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal) {
-  const bool one_host = std::ranges::all_of(nodes_, [&](const Seat& node) { return node.host == nodes_[0].host; });
   for (auto nodes = wanted(proposal); !nodes.empty(); nodes = wanted(proposal)) {
     watchdog.step("to start new processes");
-    const std::string host = nodes_[nodes.front().value].host;
-    std::erase_if(nodes, [&](NodeId node) { return nodes_[node.value].host != host; });
-    auto grown = respawn::grow(pool_, one_host ? std::string() : host, nodes.size());
-    if (!grown) {
-      ++failed_growths_;
-      return fail(grown.error());
-    }
-    failed_growths_ = 0;
-    pool_ = *grown;
-    for (const NodeId node : nodes) roster_.push_back({Role::spare, node, {}});
+    const auto started = start_for(std::move(nodes), proposal.live);
+    if (!started) return fail(started.error());
+    if (!*started) return {};
     if (auto status = respawn::tell(pool_, news()); !status) return status;
     proposal = {};
     if (auto status = gather(pool_, under_way, proposal); !status) return status;
   }
   return {};
+}
+
+// For those nodes that are on one host with the first. False if no host takes new processes.
+Result<bool> Pool::start_for(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& live) {
+  std::vector<std::string> host_of;
+  for (const Seat& node : nodes_) host_of.push_back(node.host);
+  const bool one_host = std::ranges::all_of(host_of, [&](const std::string& host) { return host == host_of[0]; });
+  const NodeId home = nodes.front();
+  std::erase_if(nodes, [&](NodeId node) { return host_of[node.value] != host_of[home.value]; });
+  const Survivors survivors{roster_, live, host_of};
+  closed_hosts_.merge(forgetful_hosts(survivors));
+  while (const auto landing = landing_for(home, survivors, closed_hosts_)) {
+    const std::string& host = host_of[landing->node.value];
+    const auto grown = respawn::grow(pool_, landing->starter, one_host ? std::string() : host, nodes.size());
+    if (!grown) {
+      ++failed_growths_;
+      return fail(grown.error());
+    }
+    if (*grown == MPI_COMM_NULL) {
+      if (me_ == live.front()) log_.warning("{} takes no new processes; mpirun says why", host);
+      closed_hosts_.insert(host);
+      continue;
+    }
+    failed_growths_ = 0;
+    pool_ = *grown;
+    const std::uint32_t start = 1 + std::ranges::max(roster_, {}, &Member::start).start;
+    const bool at_home = landing->node == home;
+    for (const NodeId node : nodes) roster_.push_back({Role::spare, at_home ? node : landing->node, {}, start});
+    return true;
+  }
+  return false;
 }
 
 // The nodes that new processes are to come to. In mode `respawn` one for each that died, but for newcomers that an
@@ -107,7 +131,10 @@ Buffer Pool::news() const {
     out.put(member.role);
     out.put(member.node.value);
     out.put(member.rank.value);
+    out.put(member.start);
   }
+  out.put(static_cast<std::uint32_t>(closed_hosts_.size()));
+  for (const std::string& host : closed_hosts_) out.put_text(host);
   return out.take();
 }
 
@@ -128,8 +155,11 @@ Status Pool::take_news(ByteReader& news, std::uint32_t from_last) {
     member.role = news.get<Role>();
     member.node.value = news.get<std::uint32_t>();
     member.rank.value = news.get<std::uint32_t>();
+    member.start = news.get<std::uint32_t>();
     roster_.push_back(member);
   }
+  const auto closed = news.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < closed && news.good(); ++i) closed_hosts_.insert(news.get_text());
   if (!news.good() || from_last > roster_.size())
     return fail(Code::communication, "what newcomers are told is damaged");
   me_ = static_cast<std::uint32_t>(roster_.size()) - from_last;

@@ -16,6 +16,10 @@ namespace {
 
 constexpr int kTag = 1;
 
+// Words of the agreement on a start.
+constexpr int kWell = 1;
+constexpr int kNotRefused = 2;
+
 // How this program was started.
 struct CommandLine {
   std::string program;
@@ -39,8 +43,15 @@ CommandLine this_command_line() {
   return line;
 }
 
+// What became of a start, as the starter knows it.
+struct Started {
+  MPI_Comm bridge = MPI_COMM_NULL;  // with the newcomers
+  int code = MPI_SUCCESS;
+  bool refused = false;  // nothing was started
+};
+
 // The intercommunicator to the newcomers is never freed: that hangs.
-Result<MPI_Comm> start(const std::string& host, std::size_t count) {
+Started start(const std::string& host, std::size_t count) {
   CommandLine line = this_command_line();
   std::vector<char*> argv;
   for (std::string& argument : line.arguments) argv.push_back(argument.data());
@@ -50,26 +61,27 @@ Result<MPI_Comm> start(const std::string& host, std::size_t count) {
   MPI_Info_set(info, "wdir", line.directory.c_str());
   if (!host.empty()) MPI_Info_set(info, "host", host.c_str());
   MPI_Comm newcomers = MPI_COMM_NULL;
-  int code = MPI_Comm_spawn(line.program.c_str(), argv.data(), static_cast<int>(count), info, 0, MPI_COMM_SELF,
-                            &newcomers, MPI_ERRCODES_IGNORE);
+  Started started;
+  started.code = MPI_Comm_spawn(line.program.c_str(), argv.data(), static_cast<int>(count), info, 0, MPI_COMM_SELF,
+                                &newcomers, MPI_ERRCODES_IGNORE);
   MPI_Info_free(&info);
-  if (code != MPI_SUCCESS) return fail(mpi_error(code, "starting new processes"));
+  started.refused = started.code != MPI_SUCCESS;
+  if (started.refused) return started;
   MPI_Comm_set_errhandler(newcomers, MPI_ERRORS_RETURN);
-  MPI_Comm bridge = MPI_COMM_NULL;
-  code = MPI_Intercomm_merge(newcomers, 0, &bridge);
-  if (code != MPI_SUCCESS) return fail(mpi_error(code, "greeting new processes"));
-  MPI_Comm_set_errhandler(bridge, MPI_ERRORS_RETURN);
-  return bridge;
+  started.code = MPI_Intercomm_merge(newcomers, 0, &started.bridge);
+  if (started.code == MPI_SUCCESS) MPI_Comm_set_errhandler(started.bridge, MPI_ERRORS_RETURN);
+  return started;
 }
 
-// The steps of making one communicator of two groups, at either end. `mine`: this end's group, whose member 0 has the
-// `bridge`, where it is number `bridge_me`. Every step ends in an agreement of this end.
+// The steps of making one communicator of two groups, at either end. `mine`: this end's group, whose `leader` has the
+// `bridge` to the other end's, number `other_leader` there. Every step ends in an agreement of this end.
 class Join {
  public:
-  Join(MPI_Comm mine, MPI_Comm bridge, int other_leader) : mine_(mine), bridge_(bridge), other_leader_(other_leader) {}
+  Join(MPI_Comm mine, int leader, MPI_Comm bridge, int other_leader)
+      : mine_(mine), leader_(leader), bridge_(bridge), other_leader_(other_leader) {}
 
   Result<MPI_Comm> run(int high) {
-    int code = MPI_Intercomm_create(mine_, 0, bridge_, other_leader_, kTag, &between_);
+    int code = MPI_Intercomm_create(mine_, leader_, bridge_, other_leader_, kTag, &between_);
     if (auto status = agree_on(code, "joining new processes"); !status) return fail(status.error());
     MPI_Comm_set_errhandler(between_, MPI_ERRORS_RETURN);
     code = MPI_Intercomm_merge(between_, high, &all_);
@@ -95,6 +107,7 @@ class Join {
   }
 
   MPI_Comm mine_;
+  int leader_;
   MPI_Comm bridge_;
   int other_leader_;
   MPI_Comm between_ = MPI_COMM_NULL;
@@ -103,28 +116,24 @@ class Join {
 
 }  // namespace
 
-Result<MPI_Comm> grow(MPI_Comm live, const std::string& host, std::size_t count) {
+Result<MPI_Comm> grow(MPI_Comm live, std::uint32_t starter, const std::string& host, std::size_t count) {
   int me = 0;
   MPI_Comm_rank(live, &me);
-  MPI_Comm bridge = MPI_COMM_NULL;
-  Status started;
-  if (me == 0) {
-    auto made = start(host, count);
-    if (made) {
-      bridge = *made;
-    } else {
-      started = fail(made.error());
-    }
-  }
-  Join join(live, bridge, 1);
-  int well = started ? 1 : 0;
-  const int code = MPI_Bcast(&well, 1, MPI_INT, 0, live);
-  if (code != MPI_SUCCESS) join.give_up();
-  const auto word = ulfm::agree(live, code == MPI_SUCCESS ? well : 0);
-  if (!word || *word == 0) {
+  const int leader = static_cast<int>(starter);
+  Started started;
+  if (me == leader) started = start(host, count);
+  Join join(live, leader, started.bridge, 1);
+  int code = started.code;
+  if (MPI_Bcast(&code, 1, MPI_INT, leader, live) != MPI_SUCCESS) {
+    code = MPI_ERR_OTHER;
     join.give_up();
-    if (!started) return fail(started.error());
-    return fail(Code::communication, "new processes could not be started");
+  }
+  // A death on the way may be known to some only. That mpirun refuses, the starter says and no other.
+  const auto word = ulfm::agree(live, (code == MPI_SUCCESS ? kWell : 0) | (started.refused ? 0 : kNotRefused));
+  if (word && (*word & kNotRefused) == 0) return MPI_COMM_NULL;
+  if (!word || (*word & kWell) == 0) {
+    join.give_up();
+    return fail(mpi_error(code == MPI_SUCCESS ? MPI_ERR_OTHER : code, "starting new processes"));
   }
   return join.run(0);
 }
@@ -156,7 +165,7 @@ Welcome join(MPI_Comm newcomers) {
   MPI_Comm_set_errhandler(mine, MPI_ERRORS_RETURN);
   if (MPI_Intercomm_merge(parent, 1, &bridge) != MPI_SUCCESS) leave();
   MPI_Comm_set_errhandler(bridge, MPI_ERRORS_RETURN);
-  auto grown = Join(mine, bridge, 0).run(1);
+  auto grown = Join(mine, 0, bridge, 0).run(1);
   if (!grown) leave();
   Welcome welcome{*grown, {}};
   std::uint64_t size_bytes = 0;

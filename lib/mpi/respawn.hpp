@@ -1,13 +1,14 @@
 // New processes of this program in the place of dead ones ([recovery] mode = respawn).
 //
-// The survivors' first member starts them, since a start over all survivors hangs when another one dies meanwhile. What
-// goes wrong at one end ends at the other too: survivors agree after every step and revoke what was made, newcomers
-// end when anything fails before they are told who they are.
+// One survivor starts them, since a start over all survivors hangs when another one dies meanwhile. What goes wrong at
+// one end ends at the other too: survivors agree after every step and revoke what was made, newcomers end when anything
+// fails before they are told who they are.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "base/bytes.hpp"
@@ -15,10 +16,11 @@
 
 namespace cairn::respawn {
 
-// Collective over `live`. Starts `count` processes on a host (empty: anywhere) and returns a communicator of the
-// members of `live`, then the newcomers. All members get the same answer. On failure `live` may be revoked. One host at
-// a time: mpirun of Open MPI 5.0 crashes when it is to start several kinds at once.
-[[nodiscard]] Result<MPI_Comm> grow(MPI_Comm live, const std::string& host, std::size_t count);
+// Collective over `live`. The member `starter` starts `count` processes on its host (empty: mpirun knows only one).
+// Returns a communicator of the members of `live`, then the newcomers; null if mpirun refuses to start any there, after
+// which `live` is as it was. All members get the same answer. On failure `live` may be revoked. One host at a time:
+// mpirun of Open MPI 5.0 crashes when it is to start several kinds at once.
+[[nodiscard]] Result<MPI_Comm> grow(MPI_Comm live, std::uint32_t starter, const std::string& host, std::size_t count);
 
 // Collective over such a communicator, with join(): tells the newcomers, from its first member.
 [[nodiscard]] Status tell(MPI_Comm grown, Bytes news);

@@ -20,7 +20,8 @@ namespace cairn {
 struct Member {
   enum class Role : std::uint8_t { rank, head, spare } role = Role::spare;
   NodeId node;
-  Rank rank;  // of an application rank
+  Rank rank;                // of an application rank
+  std::uint32_t start = 0;  // those of one number were started together: 0 by mpirun, others later
   friend bool operator==(const Member&, const Member&) = default;
 };
 

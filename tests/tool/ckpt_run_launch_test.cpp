@@ -97,6 +97,14 @@ TEST(Placement, puts_spares_last_on_spare_hosts_or_else_on_the_last_host) {
   EXPECT_EQ(placed(4, Config{}, {"a"}, 2).text(), "4 application ranks + 1 head + 2 spares on 1 node");
 }
 
+TEST(Placement, has_a_spare_on_each_spare_host_where_new_processes_are_to_be_started) {
+  const auto config = config_of("[recovery]\nmode = respawn");
+  EXPECT_THAT(ranks_by_host(placed(4, config, {"a", "b"}, 0, {"s", "t"})), ElementsAre(3, 3, 1, 1));
+  EXPECT_THAT(ranks_by_host(placed(4, config, {"a", "b"}, 3, {"s", "t"})), ElementsAre(3, 3, 2, 1));
+  EXPECT_EQ(placed(4, config, {"a"}, 0, {"s"}).text(), "4 application ranks + 1 head + 1 spare on 1 node");
+  EXPECT_THAT(ranks_by_host(placed(4, Config{}, {"a", "b"}, 0, {"s"})), ElementsAre(3, 3));
+}
+
 TEST(Placement, refuses_what_cannot_be_and_says_why) {
   const auto error_of = [](std::uint32_t ranks, const std::string& text, const Names& hosts) {
     const auto placement = place(ranks, 0, config_of(text), hosts, {});

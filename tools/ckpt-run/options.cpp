@@ -94,11 +94,13 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--hosts", options.hosts, "Where they run; the batch system's hosts, or this one, when left out")
       ->type_name("A,B,…")
       ->delimiter(',');
-  app.add_option("--spare-hosts", options.spare_hosts, "Hosts that take the place of lost ones")
+  app.add_option("--spare-hosts", options.spare_hosts,
+                 "Hosts that take the place of lost ones; where the job mends itself, its spare ranks wait there (in\n"
+                 "mode = respawn at least one on each, which starts new processes there)")
       ->type_name("A,B,…")
       ->delimiter(',');
   app.add_flag("--shrink-hosts", options.shrink_hosts, "Without a spare host: go on with those that are left");
-  app.add_option("--spares", options.spares, "Spare ranks, for [recovery] mode = spares")->type_name("K");
+  app.add_option("--spares", options.spares, "Spare ranks, for [recovery] mode = spares or respawn")->type_name("K");
   app.add_option("--max-restarts", options.max_restarts, "Give up after so many")
       ->type_name("M")
       ->capture_default_str();

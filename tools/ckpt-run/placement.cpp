@@ -72,6 +72,8 @@ std::string Placement::text() const {
 Result<Placement> place(std::uint32_t ranks, std::uint32_t spares, const Config& config,
                         const std::vector<std::string>& hosts, const std::vector<std::string>& spare_hosts) {
   if (hosts.empty()) return fail(Code::invalid_argument, "there are no hosts");
+  if (config.recovery.mode == Config::Recovery::Mode::respawn)
+    spares = std::max(spares, static_cast<std::uint32_t>(spare_hosts.size()));
   const std::uint32_t head = config.head.mode == cairn::HeadMode::rank ? 1 : 0;
   const bool simulated = !config.topology.node_size.empty();
   auto nodes = simulated ? simulated_nodes(ranks, config, head) : split_evenly(ranks, hosts.size());

@@ -87,7 +87,10 @@ Result<MPI_Comm> shrink(MPI_Comm comm) {
   return live;
 }
 
-Result<int> agree(MPI_Comm comm, int word) { return outcome(MPIX_Comm_agree(comm, &word), word); }
+Result<int> agree(MPI_Comm comm, int word) {
+  const int code = MPIX_Comm_agree(comm, &word);
+  return outcome(code, word);
+}
 
 Result<int> agree(MPI_Comm comm, int word, const std::function<Status()>& meanwhile) {
   MPI_Request request = MPI_REQUEST_NULL;

@@ -71,6 +71,8 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   pool->lifeline_ = std::make_shared<Lifeline>(pool->pool_, pool->team_.world);
   Proposal start;
   if (auto status = pool->gather(pool->pool_, false, start); !status) return fail(status.error());
+  const ProcessId& first = start.processes.front();
+  pool->mark_ = fmt::format("CAIRNPOOL={}-{}-{}", pool->nodes_.front().host, first.number, first.started);
   pool->meet_neighbours(start.processes);
   pool->tell_role();
   return pool;
@@ -115,7 +117,10 @@ Result<Pool::Outcome> Pool::meet(bool done, bool under_way) {
   UnknownDeaths unknown;
   const auto word = ulfm::agree(pool_, done ? 0 : 1, [&] { return look_for_unknown_deaths(unknown); });
   if (!word) return fail(word.error());
-  if (*word == 0) return Outcome::over;
+  if (*word == 0) {
+    end_strays();
+    return Outcome::over;
+  }
   if (auto status = rebuild(under_way); !status) return fail(status.error());
   return Outcome::repaired;
 }
@@ -216,6 +221,7 @@ void Pool::adopt(Proposal proposal) {
   ++repairs_;
   lifeline_ = std::make_shared<Lifeline>(pool_, team_.world);
   meet_neighbours(proposal.processes);
+  end_strays();
   if (me_ == 0) tell(before, proposal);
   tell_role();
 }

@@ -115,6 +115,7 @@ class Pool {
   [[nodiscard]] Status grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal);
   [[nodiscard]] std::vector<NodeId> wanted(const Proposal& proposal) const;
   [[nodiscard]] Result<bool> start_for(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& live);
+  void end_strays() const;
   [[nodiscard]] Buffer news() const;
   [[nodiscard]] Status take_news(ByteReader& news, std::uint32_t from_last);
 
@@ -135,6 +136,8 @@ class Pool {
   std::uint32_t vain_repairs_ = 0;      // in a row, that found nobody dead
   std::uint32_t failed_growths_ = 0;    // in a row, that no newcomers came of
   std::set<std::string> closed_hosts_;  // that take no new processes; the same on all members
+  std::string mark_;                    // variable in the environment of all new processes, of this pool alone
+  bool strays_ = false;                 // some may have been started that are in no pool
   bool under_way_ = false;
 };
 

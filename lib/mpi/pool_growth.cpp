@@ -1,4 +1,6 @@
 // How a pool takes in new processes in the place of the dead, and what these are told.
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -42,9 +44,10 @@ Result<bool> Pool::start_for(std::vector<NodeId> nodes, const std::vector<std::u
   closed_hosts_.merge(forgetful_hosts(survivors));
   while (const auto landing = landing_for(home, survivors, closed_hosts_)) {
     const std::string& host = host_of[landing->node.value];
-    const auto grown = respawn::grow(pool_, landing->starter, one_host ? std::string() : host, nodes.size());
+    const auto grown = respawn::grow(pool_, {landing->starter, one_host ? std::string() : host, nodes.size(), mark_});
     if (!grown) {
       ++failed_growths_;
+      strays_ = true;
       return fail(grown.error());
     }
     if (*grown == MPI_COMM_NULL) {
@@ -86,6 +89,19 @@ std::vector<NodeId> Pool::wanted(const Proposal& proposal) const {
   return nodes;
 }
 
+// Who has died while he started new processes cannot welcome them, and they wait for him in MPI_Init, some of them
+// busily. They may come late, so they are looked for in every repair after that and in the end.
+void Pool::end_strays() const {
+  if (!strays_) return;
+  std::vector<ProcessId> members{this_process()};
+  for (std::uint32_t i = 0; i < neighbours_.size(); ++i) {
+    if (!neighbours_[i]) continue;
+    if (i < me_) return;  // one of a host is enough
+    members.push_back(*neighbours_[i]);
+  }
+  kill_children_but(members, getppid(), mark_);
+}
+
 Result<std::unique_ptr<Pool>> Pool::join(MPI_Comm newcomers) {
   // What is not known yet cannot be configured: the longest that a repair should take.
   auto welcoming = std::make_unique<Watchdog>(newcomers, kLongestWelcome, "to join the job");
@@ -120,6 +136,8 @@ Buffer Pool::news() const {
   out.put(static_cast<std::uint64_t>(source.size()));
   out.put(source);
   out.put_text(launcher_.mark);
+  out.put_text(mark_);
+  out.put(strays_);
   out.put(repairs_);
   out.put(static_cast<std::uint32_t>(nodes_.size()));
   for (const Seat& node : nodes_) {
@@ -141,6 +159,8 @@ Buffer Pool::news() const {
 // `from_last`: the newcomers are the last of the roster.
 Status Pool::take_news(ByteReader& news, std::uint32_t from_last) {
   launcher_.mark = news.get_text();
+  mark_ = news.get_text();
+  strays_ = news.get<bool>();
   repairs_ = news.get<std::uint32_t>();
   const auto nodes = news.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < nodes && news.good(); ++i) {

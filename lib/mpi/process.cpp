@@ -2,12 +2,15 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <system_error>
 
 namespace cairn {
 namespace {
@@ -15,11 +18,12 @@ namespace {
 struct ProcStat {
   ProcessId id;
   char state = '?';
+  std::int32_t parent = 0;
 };
 
 // `who`: a number, or "self". The name, which comes second and in parentheses, may hold anything.
 std::optional<ProcStat> read_stat(const std::string& who) {
-  constexpr int kBetweenStateAndStart = 18;
+  constexpr int kBetweenParentAndStart = 17;
   std::ifstream file("/proc/" + who + "/stat");
   std::string line;
   if (!std::getline(file, line)) return {};
@@ -28,12 +32,22 @@ std::optional<ProcStat> read_stat(const std::string& who) {
   ProcStat stat;
   std::istringstream(line) >> stat.id.number;
   std::istringstream fields(line.substr(close + 1));
-  fields >> stat.state;
+  fields >> stat.state >> stat.parent;
   std::string skipped;
-  for (int i = 0; i < kBetweenStateAndStart; ++i) fields >> skipped;
+  for (int i = 0; i < kBetweenParentAndStart; ++i) fields >> skipped;
   fields >> stat.id.started;
   if (!fields) return {};
   return stat;
+}
+
+// As it was started; what it changed since is not seen.
+bool has_variable(const std::string& who, const std::string& variable) {
+  std::ifstream file("/proc/" + who + "/environ", std::ios::binary);
+  std::string entry;
+  while (std::getline(file, entry, '\0')) {
+    if (entry == variable) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -63,6 +77,17 @@ bool is_gone(const ProcessId& process) {
 void kill_process(const ProcessId& process) {
   const auto stat = read_stat(std::to_string(process.number));
   if (stat && stat->id == process) kill(process.number, SIGKILL);
+}
+
+void kill_children_but(const std::vector<ProcessId>& keep, std::int32_t parent, const std::string& variable) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string who = entry.path().filename();
+    if (!std::ranges::all_of(who, [](char c) { return c >= '0' && c <= '9'; })) continue;
+    const auto stat = read_stat(who);
+    if (!stat || stat->parent != parent || std::ranges::find(keep, stat->id) != keep.end()) continue;
+    if (has_variable(who, variable)) kill_process(stat->id);
+  }
 }
 
 }  // namespace cairn

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace cairn {
 
@@ -22,5 +23,8 @@ struct ProcessId {
 [[nodiscard]] bool is_stopped(const ProcessId& process);
 [[nodiscard]] bool is_gone(const ProcessId& process);
 void kill_process(const ProcessId& process);
+// Kills the children of `parent` that were started with `variable` ("NAME=value") in their environment, but for those
+// in `keep`. Their own children may have it too; these are not looked at.
+void kill_children_but(const std::vector<ProcessId>& keep, std::int32_t parent, const std::string& variable);
 
 }  // namespace cairn

@@ -51,7 +51,7 @@ struct Started {
 };
 
 // The intercommunicator to the newcomers is never freed: that hangs.
-Started start(const std::string& host, std::size_t count) {
+Started start(const Start& what) {
   CommandLine line = this_command_line();
   std::vector<char*> argv;
   for (std::string& argument : line.arguments) argv.push_back(argument.data());
@@ -59,10 +59,11 @@ Started start(const std::string& host, std::size_t count) {
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
   MPI_Info_set(info, "wdir", line.directory.c_str());
-  if (!host.empty()) MPI_Info_set(info, "host", host.c_str());
+  if (!what.host.empty()) MPI_Info_set(info, "host", what.host.c_str());
+  MPI_Info_set(info, "PMIX_ENVAR", what.variable.c_str());
   MPI_Comm newcomers = MPI_COMM_NULL;
   Started started;
-  started.code = MPI_Comm_spawn(line.program.c_str(), argv.data(), static_cast<int>(count), info, 0, MPI_COMM_SELF,
+  started.code = MPI_Comm_spawn(line.program.c_str(), argv.data(), static_cast<int>(what.count), info, 0, MPI_COMM_SELF,
                                 &newcomers, MPI_ERRCODES_IGNORE);
   MPI_Info_free(&info);
   started.refused = started.code != MPI_SUCCESS;
@@ -116,12 +117,12 @@ class Join {
 
 }  // namespace
 
-Result<MPI_Comm> grow(MPI_Comm live, std::uint32_t starter, const std::string& host, std::size_t count) {
+Result<MPI_Comm> grow(MPI_Comm live, const Start& what) {
   int me = 0;
   MPI_Comm_rank(live, &me);
-  const int leader = static_cast<int>(starter);
+  const int leader = static_cast<int>(what.starter);
   Started started;
-  if (me == leader) started = start(host, count);
+  if (me == leader) started = start(what);
   Join join(live, leader, started.bridge, 1);
   int code = started.code;
   if (MPI_Bcast(&code, 1, MPI_INT, leader, live) != MPI_SUCCESS) {

@@ -16,11 +16,18 @@
 
 namespace cairn::respawn {
 
-// Collective over `live`. The member `starter` starts `count` processes on its host (empty: mpirun knows only one).
-// Returns a communicator of the members of `live`, then the newcomers; null if mpirun refuses to start any there, after
-// which `live` is as it was. All members get the same answer. On failure `live` may be revoked. One host at a time:
-// mpirun of Open MPI 5.0 crashes when it is to start several kinds at once.
-[[nodiscard]] Result<MPI_Comm> grow(MPI_Comm live, std::uint32_t starter, const std::string& host, std::size_t count);
+struct Start {
+  std::uint32_t starter = 0;  // the survivor that starts them, on its host
+  std::string host;           // that one; empty: mpirun knows only one
+  std::size_t count = 0;
+  std::string variable;  // "NAME=value" in their environment, where MPI can (Open MPI)
+};
+
+// Collective over `live`. Returns a communicator of its members, then the newcomers; null if mpirun refuses to start
+// any there, after which `live` is as it was. All members get the same answer. On failure `live` may be revoked, and
+// what was started may wait in MPI_Init for ever: whoever died had to welcome it. One host at a time: mpirun of Open
+// MPI 5.0 crashes when it is to start several kinds at once.
+[[nodiscard]] Result<MPI_Comm> grow(MPI_Comm live, const Start& what);
 
 // Collective over such a communicator, with join(): tells the newcomers, from its first member.
 [[nodiscard]] Status tell(MPI_Comm grown, Bytes news);

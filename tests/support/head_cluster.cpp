@@ -15,6 +15,9 @@
 namespace cairn::test {
 namespace {
 
+// Thousands of nodes are thousands of threads, which take their time.
+constexpr std::chrono::seconds kProtectLimit{600};
+
 std::string said_of(const Losses& lost) { return fmt::format("lost nodes {{{}}}", fmt::join(lost, ", ")); }
 
 void expect_refusal(const HeadCluster& cluster, const HeadCluster::Outcome& outcome, const Losses& lost,
@@ -123,7 +126,8 @@ void HeadCluster::protect_on(Comm& heads) {
 void HeadCluster::protect(LevelSet levels, std::uint64_t turn) {
   levels_ = levels;
   turn_ = turn;
-  run_cluster(layout_.nodes, [&](Comm& heads) { protect_on(heads); });
+  run_cluster(
+      layout_.nodes, [&](Comm& heads) { protect_on(heads); }, kProtectLimit);
   for (std::uint32_t node = 0; node < layout_.nodes; ++node) images_[node] = image_of(*stores_[node]);
   global_image_ = image_of(*global_);
   for (std::uint32_t rank = 0; rank < layout_.node_of_rank.size(); ++rank) {

@@ -15,5 +15,5 @@ here=$(cd "$(dirname "$0")" && pwd)
   fi
   timeout -s KILL 300 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run
   timeout -s KILL 120 python3 soak.py "$heat" --failures 10 --per-job 5
-  timeout -s KILL 120 python3 soak.py "$heat" --mode respawn --failures 3 --per-job 3
+  timeout -s KILL 120 python3 soak.py "$heat" --mode respawn --supervised --failures 6 --per-job 3
 ' run "$@"

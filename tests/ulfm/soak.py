@@ -4,10 +4,10 @@
     soak.py HEAT [--mode spares] [--supervised] [--failures 12] [--per-job 6] [--seed 1] [--limit 600]
 
 Application ranks and heads are killed (SIGKILL) one, two or three at a time, some while the job repairs itself, until so
-many have died in all. mpirun of Open MPI 5.0 crashes now and then when processes are replaced by new ones. Under
-ckpt-run (--supervised; it lies beside HEAT) that is one more failure, which the job survives by a restart; started by mpirun alone the job is over, which is
-counted, and another one is started. A job that does not go on within a minute counts as hung, and the run has failed.
-Prints how long it took from a kill until the application went on.
+many have died in all. mpirun of Open MPI 5.0 was seen to crash when processes are replaced by new ones. Under ckpt-run
+(--supervised; it lies beside HEAT) that is one more failure, which the job survives by a restart; started by mpirun
+alone the job is over, which is counted, and another one is started. A job that does not go on within a minute counts as
+hung, and the run has failed. Prints how long it took from a kill until the application went on.
 """
 
 import argparse

@@ -46,7 +46,10 @@ Status Engine::promote(Known& known, LevelId level) {
   }
   if (status) {
     known.complete.add(level);
-    if (leads()) node_.log.debug("{} is safe at L{}", node_.name_of(known.manifest.identity), static_cast<int>(level));
+    if (leads()) {
+      node_.log.debug("{} is safe at L{}{}", node_.name_of(known.manifest.identity), static_cast<int>(level),
+                      known.rebuilt.has(level) ? " again" : "");
+    }
     // What is rebuilt may be there already but for a part: how long that takes says nothing of the next time.
     tell_all(Reached{version, level, known.rebuilt.has(level) ? std::chrono::microseconds{0} : setup_.clock() - start});
     retire_old();

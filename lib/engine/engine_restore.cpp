@@ -20,6 +20,14 @@ std::optional<std::uint64_t> turn_of(const Inventory& inventory, const Identity&
   return {};
 }
 
+std::string text_of(LevelSet levels) {
+  std::vector<std::string> names;
+  for (const LevelId level : kAllLevels) {
+    if (levels.has(level)) names.push_back(fmt::format("L{}", static_cast<int>(level)));
+  }
+  return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " "));
+}
+
 }  // namespace
 
 // Ranks ask; the heads bring shards home and offer them; ranks read them and answer; the heads agree.
@@ -194,6 +202,7 @@ Status Engine::adopt(const Plan& plan) {
   const bool moved = !std::ranges::all_of(plan.deliveries, &Delivery::in_place);
   known.due = levels_to_rebuild(inventory, plan.snapshot, moved);
   known.rebuilt = known.due;
+  if (leads()) node_.log.debug("{} is to be rebuilt at {}", node_.name_of(plan.snapshot), text_of(known.due));
   known.turn = turn_of(inventory, plan.snapshot, node_.layout.id());
   if (!known.due.empty()) promotions_.push_back(plan.snapshot);
   if (plan.snapshot.incarnation == node_.incarnation) return {};

@@ -178,6 +178,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
       if (!checked) return fail(checked.error());
       ready = *checked;
     }
+    if (heads.rank().value == 0) node.log.debug("{} is planned", node.name_of(plan->snapshot));
     span = node.trace.span("retrieve", plan->snapshot.version.value);
     if (ready) {
       if (auto status = execute(heads, node, state, *plan, strikes); !status) return fail(status.error());

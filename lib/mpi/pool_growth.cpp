@@ -51,7 +51,7 @@ Result<bool> Pool::start_for(std::vector<NodeId> nodes, const std::vector<std::u
       return fail(grown.error());
     }
     if (*grown == MPI_COMM_NULL) {
-      if (me_ == live.front()) log_.warning("{} takes no new processes; mpirun says why", host);
+      if (me_ == live.front()) log_.warning("no new process could be started on {}", host);
       closed_hosts_.insert(host);
       continue;
     }

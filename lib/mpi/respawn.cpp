@@ -43,16 +43,27 @@ CommandLine this_command_line() {
   return line;
 }
 
+// Asked before mpirun is: that of Open MPI 5.0, when it cannot run the program, kills who asked for it as well, and
+// tells nobody.
+bool can_run(const std::string& program) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const auto status = fs::status(program, error);
+  constexpr auto kAnybody = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+  return !error && fs::is_regular_file(status) && (status.permissions() & kAnybody) != fs::perms::none;
+}
+
 // What became of a start, as the starter knows it.
 struct Started {
   MPI_Comm bridge = MPI_COMM_NULL;  // with the newcomers
   int code = MPI_SUCCESS;
-  bool refused = false;  // nothing was started
+  bool refused = false;  // nothing is started
 };
 
 // The intercommunicator to the newcomers is never freed: that hangs.
 Started start(const Start& what) {
   CommandLine line = this_command_line();
+  if (!can_run(line.program)) return {.refused = true};
   std::vector<char*> argv;
   for (std::string& argument : line.arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

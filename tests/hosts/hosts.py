@@ -118,6 +118,22 @@ class Hosts:
             file.write(self.address(name))
         self._plug_in(name, pid)
 
+    def number_here(self, name, number):
+        """The number, in this namespace of processes, of a process that has that one on a host; None if it is gone."""
+        with open(f"{self.directory}/{name}.pid", encoding="utf-8") as file:
+            there = os.readlink(f"/proc/{file.read()}/ns/pid")
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink(f"/proc/{process}/ns/pid") != there:
+                    continue
+                with open(f"/proc/{process}/status", encoding="utf-8") as file:
+                    numbers = next(line for line in file if line.startswith("NSpid:")).split()
+            except OSError:
+                continue
+            if int(numbers[-1]) == number:
+                return int(process)
+        return None
+
     @staticmethod
     def trouble():
         """Why this machine cannot have hosts, or nothing."""

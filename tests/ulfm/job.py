@@ -28,7 +28,7 @@ TRANSPORT = {"spares": ["--mca", "btl", "self,sm"],
              "respawn": ["--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "lo"]}  # fmt: skip
 
 CONFIG = """[storage]
-local = {directory}/local
+local = {local}
 global = {directory}/global
 [levels]
 l1 = every 5
@@ -61,7 +61,7 @@ class Job:
     running = []  # those that were not closed
 
     def __init__(self, heat, directory, mode, ranks, spares, node_size="0", steps=60, pause_ms=0, l2="off", l4="off",
-                 more="", program=None, launcher=None):  # fmt: skip
+                 more="", program=None, launcher=None, local=None):  # fmt: skip
         self.directory = Path(directory)
         self.directory.mkdir()
         self.plate = self.directory / "plate.bin"
@@ -70,7 +70,7 @@ class Job:
         self.lines = []
         self.entered = []  # when the application began, and when it went on after failures
         config = self.directory / "heat.ini"
-        config.write_text(CONFIG.format(directory=directory, mode=mode, spares=spares, node_size=node_size, l2=l2,
+        config.write_text(CONFIG.format(directory=directory, local=local or f"{directory}/local", mode=mode, spares=spares, node_size=node_size, l2=l2,
                                         l4=l4, more=more))  # fmt: skip
         start = [*launcher, str(config), "--"] if launcher else [
             "mpirun", *FLAGS, *TRANSPORT[mode], "-n", str(ranks + spares)]  # fmt: skip
@@ -90,10 +90,14 @@ class Job:
                 now = time.monotonic()
                 self.lines.append(f"{now:.3f} {line.rstrip()}")
                 if found := ROLE.search(line):
-                    self.roles[int(found[1])] = (found[2], found[3])
+                    self.learn(int(found[1]), found[2], found[3])
                 if ENTERS.search(line):
                     self.entered.append(now)
                 self.lock.notify_all()
+
+    def learn(self, number, role, node):
+        """What a process has said of itself."""
+        self.roles[number] = (role, node)
 
     def wait_for(self, what, condition, limit_s=30):
         """Until the condition holds; False if the job ends before."""

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (make-root.sh): builds what it needs there,
-# then plays scenarios.py and a short soak.py. Arguments go to soak.py instead: run.sh --failures 100 --per-job 16
+# then plays scenarios.py, ../hosts/ulfm_hosts.py and a short soak.py. Arguments go to soak.py instead:
+# run.sh --failures 100 --per-job 16
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck disable=SC2016 # expanded in the root
@@ -14,6 +15,7 @@ here=$(cd "$(dirname "$0")" && pwd)
     exec python3 soak.py "$heat" "$@"
   fi
   timeout -s KILL 300 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run
+  timeout -s KILL 200 python3 /cairn/tests/hosts/ulfm_hosts.py "$heat" "$BUILD_TREE"/bin/ckpt-run
   timeout -s KILL 120 python3 soak.py "$heat" --failures 10 --per-job 5
   timeout -s KILL 120 python3 soak.py "$heat" --mode respawn --supervised --failures 6 --per-job 3
 ' run "$@"

@@ -79,6 +79,7 @@ class Pool {
   struct Team {
     MPI_Comm world = MPI_COMM_NULL;
     MPI_Comm ranks = MPI_COMM_NULL;  // the application ranks of it, for their agreements
+    MPI_Comm alarm = MPI_COMM_NULL;  // all of the pool; revoked by those who know that a repair begins
   };
   // Members that are gone while MPI takes them for alive, by number, and since when.
   struct UnknownDeaths {
@@ -104,6 +105,7 @@ class Pool {
   [[nodiscard]] Error nobody_left(const Proposal& proposal) const;
   void adopt(Proposal proposal);
   void meet_neighbours(const std::vector<ProcessId>& processes);
+  [[nodiscard]] Result<bool> is_over(bool done) const;
   [[nodiscard]] Status look_for_unknown_deaths(UnknownDeaths& unknown) const;
   void tell(const Roster& before, const Proposal& proposal) const;
   void tell_role() const;

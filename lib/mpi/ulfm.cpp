@@ -2,6 +2,7 @@
 
 #include <mpi-ext.h>
 
+#include <memory>
 #include <numeric>
 
 #include "comm/backoff.hpp"
@@ -92,16 +93,22 @@ Result<int> agree(MPI_Comm comm, int word) {
   return outcome(code, word);
 }
 
-Result<int> agree(MPI_Comm comm, int word, const std::function<Status()>& meanwhile) {
+Result<int> agree(MPI_Comm comm, int word, const std::function<Result<std::optional<int>>()>& meanwhile) {
+  auto agreed = std::make_unique<int>(word);
   MPI_Request request = MPI_REQUEST_NULL;
-  int code = MPIX_Comm_iagree(comm, &word, &request);
+  int code = MPIX_Comm_iagree(comm, agreed.get(), &request);
   int done = code == MPI_SUCCESS ? 0 : 1;
   for (Backoff backoff; done == 0; backoff.sleep_a_little()) {
-    if (auto status = meanwhile(); !status) return fail(status.error());
+    const auto known = meanwhile();
+    if (!known || *known) {
+      (void)agreed.release();  // MPI may still write there
+      if (!known) return fail(known.error());
+      return **known;
+    }
     code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) break;
   }
-  return outcome(code, word);
+  return outcome(code, *agreed);
 }
 
 }  // namespace cairn::ulfm

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/error.hpp"
@@ -33,8 +34,8 @@ void revoke(MPI_Comm comm);
 [[nodiscard]] Result<MPI_Comm> shrink(MPI_Comm comm);
 // The bitwise and of the live members' words, the same on all of them; works on a revoked communicator.
 [[nodiscard]] Result<int> agree(MPI_Comm comm, int word);
-// The same, asleep most of the time, for when some may be long in coming. Calls `meanwhile` again and again, whose
-// error ends the wait.
-[[nodiscard]] Result<int> agree(MPI_Comm comm, int word, const std::function<Status()>& meanwhile);
+// The same, asleep most of the time, for when some may be long in coming. Calls `meanwhile` again and again, which ends
+// the wait by an error, or by the word that others are known to have agreed on.
+[[nodiscard]] Result<int> agree(MPI_Comm comm, int word, const std::function<Result<std::optional<int>>()>& meanwhile);
 
 }  // namespace cairn::ulfm

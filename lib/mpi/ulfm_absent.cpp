@@ -15,6 +15,6 @@ bool is_revoked(MPI_Comm) { return false; }
 void revoke(MPI_Comm) {}
 Result<MPI_Comm> shrink(MPI_Comm) { return fail(usable().error()); }
 Result<int> agree(MPI_Comm, int) { return fail(usable().error()); }
-Result<int> agree(MPI_Comm, int, const std::function<Status()>&) { return fail(usable().error()); }
+Result<int> agree(MPI_Comm, int, const std::function<Result<std::optional<int>>()>&) { return fail(usable().error()); }
 
 }  // namespace cairn::ulfm

@@ -57,6 +57,16 @@ class Scenarios:
         lose(job, [on(job, "head", "node0000"), on(job, "rank", "node0000"), on(job, "rank", "node0001")])
         self.expect_same_plate(job)
 
+    def nodes_die_while_the_others_meet_for_the_one_before(self):
+        job = self.start(ranks=8, spares=6, node_size="2", l2="every 10", l4="every 10")
+        wait_for_steps(job, 1)
+        at = time.monotonic()
+        kill(job, everyone_on(job, "node0001"))
+        time.sleep(0.01)
+        kill(job, everyone_on(job, "node0002") + everyone_on(job, "node0003"))
+        expect(job, job.wait_for_entry_after(at), "it did not go on")
+        self.expect_same_plate(job)
+
     def a_head_that_is_left_alone_computes(self):
         job = self.start(ranks=6, spares=1, node_size="3,3,1", l4="every 10")
         wait_for_steps(job, 1)

@@ -1,6 +1,4 @@
 // How a pool takes in new processes in the place of the dead, and what these are told.
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -99,7 +97,7 @@ void Pool::end_strays() const {
     if (i < me_) return;  // one of a host is enough
     members.push_back(*neighbours_[i]);
   }
-  kill_children_but(members, getppid(), mark_);
+  kill_children_but(members, parent_process(), mark_);
 }
 
 Result<std::unique_ptr<Pool>> Pool::join(MPI_Comm newcomers) {

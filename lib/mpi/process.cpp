@@ -64,6 +64,11 @@ ProcessId this_process() {
   return stat ? stat->id : ProcessId{};
 }
 
+std::int32_t parent_process() {
+  const auto stat = read_stat("self");
+  return stat ? stat->parent : 0;
+}
+
 bool is_stopped(const ProcessId& process) {
   const auto stat = read_stat(std::to_string(process.number));
   return stat && stat->id == process && (stat->state == 'T' || stat->state == 't');

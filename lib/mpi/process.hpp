@@ -19,6 +19,8 @@ struct ProcessId {
 [[nodiscard]] std::string host_name();
 
 [[nodiscard]] ProcessId this_process();
+// The number of the process that started this one: of a rank, the host's daemon of mpirun.
+[[nodiscard]] std::int32_t parent_process();
 // True if it exists and has been stopped, by a signal or a debugger.
 [[nodiscard]] bool is_stopped(const ProcessId& process);
 [[nodiscard]] bool is_gone(const ProcessId& process);

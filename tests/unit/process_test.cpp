@@ -66,7 +66,8 @@ TEST(Process, kills_marked_children_of_one_parent_that_are_not_to_be_kept) {
   const Child stray("POOL=a");
   const Child member("POOL=a");
   const Child of_another_pool("POOL=ab");
-  kill_children_but({member.id()}, getppid(), "POOL=a");
+  EXPECT_EQ(parent_process(), getppid());
+  kill_children_but({member.id()}, parent_process(), "POOL=a");
   EXPECT_TRUE(stray.lives()) << "another one's child";
   kill_children_but({member.id()}, getpid(), "POOL=a");
   EXPECT_TRUE(stray.ends_killed());

@@ -70,8 +70,8 @@ class Job:
         self.lines = []
         self.entered = []  # when the application began, and when it went on after failures
         config = self.directory / "heat.ini"
-        config.write_text(CONFIG.format(directory=directory, local=local or f"{directory}/local", mode=mode, spares=spares, node_size=node_size, l2=l2,
-                                        l4=l4, more=more))  # fmt: skip
+        config.write_text(CONFIG.format(directory=directory, local=local or f"{directory}/local", mode=mode, spares=spares,
+                                        node_size=node_size, l2=l2, l4=l4, more=more))  # fmt: skip
         start = [*launcher, str(config), "--"] if launcher else [
             "mpirun", *FLAGS, *TRANSPORT[mode], "-n", str(ranks + spares)]  # fmt: skip
         command = [*start, *(program or [heat, *SIZE]), "--steps", str(steps), "--config", str(config),

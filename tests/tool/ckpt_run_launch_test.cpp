@@ -92,9 +92,26 @@ TEST(Placement, agrees_with_the_topology_that_the_job_makes_of_it) {
 }
 
 TEST(Placement, puts_spares_last_on_spare_hosts_or_else_on_the_last_host) {
-  EXPECT_THAT(ranks_by_host(placed(4, Config{}, {"a", "b"}, 3, {"s", "t"})), ElementsAre(3, 3, 2, 1));
-  EXPECT_THAT(ranks_by_host(placed(4, Config{}, {"a", "b"}, 1)), ElementsAre(3, 4));
-  EXPECT_EQ(placed(4, Config{}, {"a"}, 2).text(), "4 application ranks + 1 head + 2 spares on 1 node");
+  const auto config = config_of("[recovery]\nmode = spares");
+  EXPECT_THAT(ranks_by_host(placed(4, config, {"a", "b"}, 3, {"s", "t"})), ElementsAre(3, 3, 2, 1));
+  EXPECT_THAT(ranks_by_host(placed(4, config, {"a", "b"}, 1)), ElementsAre(3, 4));
+  EXPECT_EQ(placed(4, config, {"a"}, 2).text(), "4 application ranks + 1 head + 2 spares on 1 node");
+}
+
+TEST(Placement, has_as_many_spares_as_the_configuration_says_unless_told_otherwise) {
+  const auto spares_in = [](std::optional<std::uint32_t> wanted, const std::string& text) {
+    return place(4, wanted, config_of("[recovery]\nspares = 2\n" + text), {"a"}, {}).value().spares;
+  };
+  EXPECT_EQ(spares_in({}, "mode = spares"), 2U);
+  EXPECT_EQ(spares_in({}, "mode = respawn"), 2U);
+  EXPECT_EQ(spares_in(0, "mode = spares"), 0U);
+  EXPECT_EQ(spares_in(5, "mode = spares"), 5U);
+}
+
+TEST(Placement, refuses_spares_that_nothing_would_use) {
+  const auto placement = place(4, 1, Config{}, {"a"}, {});
+  ASSERT_FALSE(placement);
+  EXPECT_THAT(placement.error().text(), AllOf(HasSubstr("--spares 1"), HasSubstr("set mode = spares or respawn")));
 }
 
 TEST(Placement, has_a_spare_on_each_spare_host_where_new_processes_are_to_be_started) {

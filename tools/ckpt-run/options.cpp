@@ -100,7 +100,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->type_name("A,B,…")
       ->delimiter(',');
   app.add_flag("--shrink-hosts", options.shrink_hosts, "Without a spare host: go on with those that are left");
-  app.add_option("--spares", options.spares, "Spare ranks, for [recovery] mode = spares or respawn")->type_name("K");
+  app.add_option("--spares", options.spares, "Spare ranks, instead of [recovery] spares")->type_name("K");
   app.add_option("--max-restarts", options.max_restarts, "Give up after so many")
       ->type_name("M")
       ->capture_default_str();

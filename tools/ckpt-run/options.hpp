@@ -12,8 +12,8 @@
 namespace ckpt_run {
 
 struct Options {
-  std::uint32_t ranks = 0;  // application ranks; heads and spares come on top
-  std::uint32_t spares = 0;
+  std::uint32_t ranks = 0;                    // application ranks; heads and spares come on top
+  std::optional<std::uint32_t> spares = {};   // none: as many as [recovery] spares says
   std::vector<std::string> hosts = {};        // empty: the batch system's, or this one
   std::vector<std::string> spare_hosts = {};  // take the place of lost ones, in this order
   bool shrink_hosts = false;                  // without a spare host: go on with those that are left

@@ -54,6 +54,19 @@ std::vector<std::size_t> hosts_of_nodes(std::size_t nodes, std::size_t hosts) {
   return host_of;
 }
 
+Result<std::uint32_t> spare_ranks(std::optional<std::uint32_t> wanted, const Config& config, std::size_t spare_hosts) {
+  using Mode = Config::Recovery::Mode;
+  if (config.recovery.mode == Mode::restart) {
+    if (wanted.value_or(0) == 0) return 0;
+    return fail(Code::invalid_argument,
+                fmt::format("--spares {}: with [recovery] mode = restart nothing takes over inside a job", *wanted),
+                "set mode = spares or respawn, or leave --spares out");
+  }
+  const std::uint32_t spares = wanted.value_or(config.recovery.spares);
+  if (config.recovery.mode == Mode::spares) return spares;
+  return std::max(spares, static_cast<std::uint32_t>(spare_hosts));
+}
+
 }  // namespace
 
 std::uint32_t Placement::most_on_a_host() const {
@@ -69,11 +82,11 @@ std::string Placement::text() const {
   return text;
 }
 
-Result<Placement> place(std::uint32_t ranks, std::uint32_t spares, const Config& config,
+Result<Placement> place(std::uint32_t ranks, std::optional<std::uint32_t> wanted_spares, const Config& config,
                         const std::vector<std::string>& hosts, const std::vector<std::string>& spare_hosts) {
   if (hosts.empty()) return fail(Code::invalid_argument, "there are no hosts");
-  if (config.recovery.mode == Config::Recovery::Mode::respawn)
-    spares = std::max(spares, static_cast<std::uint32_t>(spare_hosts.size()));
+  const auto spares = spare_ranks(wanted_spares, config, spare_hosts.size());
+  if (!spares) return fail(spares.error());
   const std::uint32_t head = config.head.mode == cairn::HeadMode::rank ? 1 : 0;
   const bool simulated = !config.topology.node_size.empty();
   auto nodes = simulated ? simulated_nodes(ranks, config, head) : split_evenly(ranks, hosts.size());
@@ -87,7 +100,7 @@ Result<Placement> place(std::uint32_t ranks, std::uint32_t spares, const Config&
 
   Placement placement;
   placement.application = ranks;
-  placement.spares = spares;
+  placement.spares = *spares;
   placement.simulated = simulated;
   placement.nodes = static_cast<std::uint32_t>(nodes->size());
   placement.heads = head * placement.nodes;
@@ -100,12 +113,12 @@ Result<Placement> place(std::uint32_t ranks, std::uint32_t spares, const Config&
     host.ranks += (*nodes)[node] + head;
     for (std::uint32_t i = 0; i < (*nodes)[node]; ++i) host.application_ranks.push_back(rank++);
   }
-  if (spares == 0) return placement;
+  if (*spares == 0) return placement;
   if (spare_hosts.empty()) {
-    placement.hosts.back().ranks += spares;
+    placement.hosts.back().ranks += *spares;
     return placement;
   }
-  const auto of_spare_hosts = split_evenly(spares, spare_hosts.size());
+  const auto of_spare_hosts = split_evenly(*spares, spare_hosts.size());
   for (std::size_t i = 0; i < spare_hosts.size(); ++i) {
     if (of_spare_hosts[i] > 0) placement.hosts.push_back({spare_hosts[i], of_spare_hosts[i], {}, {}});
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,10 +35,11 @@ struct Placement {
   [[nodiscard]] std::string text() const;
 };
 
-// `spare_hosts`: where spare ranks go, evenly; the last host when there are none. In mode `respawn` each spare host
-// gets one at least: new processes are started on a host by a process that lives there.
-[[nodiscard]] cairn::Result<Placement> place(std::uint32_t ranks, std::uint32_t spares, const cairn::Config& config,
-                                             const std::vector<std::string>& hosts,
+// `spares`: none, as many as [recovery] spares says. `spare_hosts`: where spare ranks go, evenly; the last host when
+// there are none. In mode `respawn` each spare host gets one at least: new processes are started on a host by a process
+// that lives there. In mode `restart` there are none.
+[[nodiscard]] cairn::Result<Placement> place(std::uint32_t ranks, std::optional<std::uint32_t> spares,
+                                             const cairn::Config& config, const std::vector<std::string>& hosts,
                                              const std::vector<std::string>& spare_hosts);
 
 }  // namespace ckpt_run

@@ -108,7 +108,7 @@ Result<pid_t> Supervisor::launch(const Life& life) {
   environment[cairn::kMarkVariable] = files_.mark_path();
   environment[cairn::kDeadRanksVariable] = cairn::numbers_text(life.failures.dead_ranks);
   environment[cairn::kLostNodesVariable] = cairn::numbers_text(life.failures.lost_nodes);
-  if (life.placement.spares > 0) environment["CAIRN_RECOVERY_SPARES"] = std::to_string(life.placement.spares);
+  if (mends_itself_) environment["CAIRN_RECOVERY_SPARES"] = std::to_string(life.placement.spares);
   auto command = launch_command(options_, config_, facts_, life.placement, environment);
   if (!command.host_list.empty()) {
     auto path = files_.write_hosts(command.host_list);

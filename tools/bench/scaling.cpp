@@ -116,8 +116,7 @@ void count_plans(Records& records, std::uint32_t most_nodes) {
     for (const LevelId needed : cairn::kAllLevels) {
       Way ways[] = {{"with failure topology, same process", {true, true}, {}},
                     {"with failure topology, new process", {true, false}, {}},
-                    {"level by level, same process", {false, true}, {}},
-                    {"level by level, new process", {false, false}, {}}};
+                    {"level by level", {false, false}, {}}};
       for (Way& way : ways) {
         const PlanCost cost = scene.cost(needed, way.search);
         const std::string what = fmt::format("plan {}, L{} failure", way.name, static_cast<int>(needed));
@@ -142,9 +141,8 @@ void count_plans(Records& records, std::uint32_t most_nodes) {
         records.to_first_byte(fmt::format("L{} failure, {}", static_cast<int>(needed), name), nodes,
                               {median(with.seconds) / median(without.seconds)}, "");
       };
-      ratio("with ÷ without, same process, which without reads its manifests", ways[0], ways[3]);
-      ratio("with ÷ without, same process, which remembers them", ways[0], ways[2]);
-      ratio("with ÷ without, new process", ways[1], ways[3]);
+      ratio("with ÷ without, same process", ways[0], ways[2]);
+      ratio("with ÷ without, new process", ways[1], ways[2]);
     }
   }
 }

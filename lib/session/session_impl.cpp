@@ -215,6 +215,8 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   if (link_->restore_done->error) {
     undefined_ = link_->restore_done->error;
     leave_mark_of(*undefined_);
+    // All ranks have this error, and who ends the job for it must not do so before it is told.
+    if (restart_cannot_mend(undefined_->code)) (void)ranks_->barrier();
     return fail(*undefined_);
   }
   undefined_.reset();

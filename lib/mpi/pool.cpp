@@ -23,6 +23,7 @@ constexpr std::chrono::milliseconds kSpareNap{2};
 constexpr std::uint32_t kMostFailedGrowths = 3;
 constexpr std::chrono::milliseconds kBetweenLooksForDeaths{500};
 constexpr std::chrono::seconds kLongestUnknownDeath{5};
+constexpr std::chrono::milliseconds kLongestAgreementAfterAlarm{100};
 
 // What each live process says of itself at a meeting; sent as it is.
 struct Presence {
@@ -125,12 +126,15 @@ Result<Pool::Outcome> Pool::meet(bool done, bool under_way) {
 
 // Some may still compute: this may take as long as it takes. Where processes die meanwhile, the agreement of Open MPI
 // 5.0 does not always reach everyone (seen of the last member, in 6 of 125 losses of several nodes); those whom it
-// reached raise the alarm.
+// reached raise the alarm. It has some time left then: MPI may crash over agreements that are given up.
 Result<bool> Pool::is_over(bool done) const {
+  using Clock = std::chrono::steady_clock;
   constexpr int kRepair = 1;
   UnknownDeaths unknown;
+  std::optional<Clock::time_point> alarmed;
   const auto word = ulfm::agree(pool_, done ? 0 : kRepair, [&]() -> Result<std::optional<int>> {
-    if (ulfm::is_revoked(team_.alarm)) return kRepair;
+    if (!alarmed && ulfm::is_revoked(team_.alarm)) alarmed = Clock::now();
+    if (alarmed && Clock::now() - *alarmed > kLongestAgreementAfterAlarm) return kRepair;
     if (auto status = look_for_unknown_deaths(unknown); !status) return fail(status.error());
     return std::nullopt;
   });

@@ -2,8 +2,8 @@
 # How long a job takes to come back, phase by phase: tools/bench.sh recovery [--quick] [--bin DIR]
 #
 # Losses that need L1 to L4, one after another and several at once, with and without the failure topology, at 4, 16 and
-# 64 ranks: about half an hour. With --quick at 4 ranks: three minutes, twice where both ways below are gone. recovery.py
-# says what the columns are.
+# 64 ranks, which takes long. With --quick at 4 ranks: about three minutes in all modes. recovery.py says what the
+# columns are.
 #
 # In all three modes where this MPI has fault tolerance (Open MPI 5). Elsewhere by restart here, and then, as root, in
 # all modes in the Debian 13 root that tests/ulfm makes.

@@ -3,8 +3,8 @@
 //
 // The last, of which each is one thread, is for what a plan costs with and without the failure topology.
 // Jobs are threads of this process, so the counts hold on any machine; only the planner's seconds do not. Ranks that
-// wait for their heads look every half millisecond, so two cores carry 512 of them in minutes, and not many more; nodes
-// for the plan go to 4096 in half an hour.
+// wait for their heads look every half millisecond, so two cores carry 512 of them in minutes, and not many more; plans
+// of up to 1024 nodes take some minutes, of more only as long as one has patience.
 #include <algorithm>
 #include <chrono>
 #include <fstream>

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ulfm"))
 import job as jobs  # noqa: E402
 from hosts import SUBNET, Hosts  # noqa: E402
 from lost_hosts import HOSTS, SPARE  # noqa: E402
-from scenarios import STEPS, everyone_on, expect, play, roles_on, wait_for_steps  # noqa: E402
+from scenarios import STEPS, everyone_on, expect, play_all, roles_on, wait_for_steps  # noqa: E402
 
 RANKS = 5  # two on n1, one on each other host
 MPI = (f"--prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_if_include {SUBNET} --mca btl_tcp_if_include {SUBNET}")
@@ -43,9 +43,6 @@ class Job(jobs.Job):
         with self.lock:
             return self.roles[self.find(role)][1]
 
-    def was_restarted(self):
-        return self.says("; restart 1")
-
     def lose(self, role):
         victim = self.find(role)
         self.goes_on_after(lambda: os.kill(victim, signal.SIGKILL), {victim})
@@ -61,7 +58,7 @@ class Job(jobs.Job):
         at = time.monotonic()
         loss()
         expect(self, self.wait_for_entry_after(at), "it did not go on")
-        if self.was_restarted():
+        if self.restarts():
             raise jobs.MpirunCrashed("a daemon of mpirun crashed")
         expect(self, others <= set(self.workers()), "others ended as well")
 
@@ -70,6 +67,8 @@ class Job(jobs.Job):
 
 
 class Scenarios:
+    HELPERS = ("HELPERS", "start", "finish")
+
     def __init__(self, programs, directory):
         self.programs = programs
         self.directory = directory
@@ -83,7 +82,7 @@ class Scenarios:
 
     def finish(self, job, restarted=False):
         job.finish(patience_s=60)
-        expect(job, job.was_restarted() == restarted, "it was not restarted" if restarted else "it was restarted")
+        expect(job, bool(job.restarts()) == restarted, "it was not restarted" if restarted else "it was restarted")
         expect(job, job.process.returncode == 0, f"ckpt-run ended with {job.process.returncode}")
         expect(job, job.plate.exists() and job.plate.read_bytes() == self.reference, "the plate is missing or differs")
         job.close()
@@ -134,29 +133,14 @@ def main():
     heat, ckpt_run, *wanted = sys.argv[1:]
     if trouble := Hosts.trouble():
         sys.exit(f"ulfm_hosts: NOT TESTED: {trouble}")
-    start = time.monotonic()
+
+    def on_hosts(scenario):
+        with Hosts([*HOSTS, SPARE]) as hosts:
+            scenario(hosts)
+
     with tempfile.TemporaryDirectory(prefix="cairn-ulfm-hosts-") as name:
         scenarios = Scenarios([os.path.realpath(heat), os.path.realpath(ckpt_run)], Path(name))
-        names = [name for name in vars(Scenarios) if name not in ("start", "finish") and not name.startswith("_")]
-        for scenario in wanted or names:
-            began = time.monotonic()
-            play_one(scenarios, scenario)
-            print(f"ulfm_hosts: {scenario.replace('_', ' ')}, {time.monotonic() - began:.1f} s", flush=True)
-    print(f"ulfm_hosts: {time.monotonic() - start:.0f} s")
-
-
-def play_one(scenarios, name):
-    def once():
-        with Hosts([*HOSTS, SPARE]) as hosts:
-            getattr(scenarios, name)(hosts)
-
-    try:
-        play(once)
-    except jobs.Failed as error:
-        for job in list(jobs.Job.running):
-            print(job.output(), file=sys.stderr)
-            job.close()
-        sys.exit(f"ulfm_hosts: {name}: {error}")
+        play_all("ulfm_hosts", scenarios, wanted, on_hosts)
 
 
 if __name__ == "__main__":

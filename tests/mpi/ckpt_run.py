@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from processes import environment_of  # noqa: E402
+from processes import environment_of, send  # noqa: E402
 
 STEPS = 240
 KILLS = 8
@@ -140,22 +140,11 @@ class Job:
                     fail(f"{self.directory.name}: somebody still holds its output", self.output)
 
     def stop_all(self):
-        for pid in [*self.processes(), self.run.pid]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        kill([*self.processes(), self.run.pid])
 
 
 def kill(pids):
-    killed = 0
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGKILL)
-            killed += 1
-        except ProcessLookupError:
-            pass
-    return killed
+    return sum(send(pid, signal.SIGKILL) for pid in pids)
 
 
 def some_of(ranks, random_):

@@ -1,6 +1,23 @@
 """Processes as /proc shows them, for the tests that kill some."""
 
+import os
 from pathlib import Path
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def send(pid, what):
+    """Sends a signal; False if the process is gone already."""
+    try:
+        os.kill(pid, what)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def environment_of(pid):

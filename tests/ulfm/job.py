@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from processes import descendants  # noqa: E402
+from processes import descendants, is_alive, send  # noqa: E402
 
 SIZE = ["--size", "61", "--width", "47"]  # neither is a multiple of a number of ranks
 
@@ -146,7 +146,7 @@ class Job:
             done = subprocess.run(["timeout", "20", "gdb", "-batch", "-p", str(pid), "-ex", "bt 25"],
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # fmt: skip
             frames = [line for line in done.stdout.splitlines() if line.startswith("#")]
-            text += f"process {pid}, {self.roles.get(pid, ["no role"])[0]}:\n" + "\n".join(frames) + "\n"
+            text += f"process {pid}, {self.roles.get(pid, ['no role'])[0]}:\n" + "\n".join(frames) + "\n"
         return text
 
     def is_through(self):
@@ -184,20 +184,6 @@ class Job:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
         self.reader.join(5)
-
-
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
-def send(pid, what):
-    try:
-        os.kill(pid, what)
-    except ProcessLookupError:
-        pass
 
 
 def reference_plate(heat, directory, steps):

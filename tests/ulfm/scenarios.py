@@ -22,6 +22,8 @@ PAUSE_MS = 4
 
 
 class Scenarios:
+    HELPERS = ("HELPERS", "start", "expect_same_plate")
+
     def __init__(self, heat, swing, ckpt_run, directory):
         self.ckpt_run = ckpt_run
         self.heat = heat
@@ -202,24 +204,28 @@ def play(scenario):
     raise jobs.Failed("mpirun crashed three times")
 
 
+def play_all(title, scenarios, wanted, play_one=lambda scenario: scenario()):
+    """The scenarios that are wanted, or all; the first that fails ends the program."""
+    start = time.monotonic()
+    names = [name for name in vars(type(scenarios)) if not name.startswith("_") and name not in scenarios.HELPERS]
+    for name in wanted or names:
+        began = time.monotonic()
+        scenario = getattr(scenarios, name)
+        try:
+            play(lambda scenario=scenario: play_one(scenario))
+        except jobs.Failed as error:
+            for job in list(jobs.Job.running):
+                print(job.output(), file=sys.stderr)
+                job.close()
+            sys.exit(f"{title}: {name}: {error}")
+        print(f"{title}: {name.replace('_', ' ')}, {time.monotonic() - began:.1f} s", flush=True)
+    print(f"{title}: {time.monotonic() - start:.0f} s")
+
+
 def main():
     heat, swing, ckpt_run, *wanted = sys.argv[1:]
-    start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="cairn-ulfm-") as name:
-        scenarios = Scenarios(heat, swing, ckpt_run, Path(name))
-        names = [name for name, member in vars(Scenarios).items()
-                 if callable(member) and name not in ("__init__", "start", "expect_same_plate")]  # fmt: skip
-        for scenario in wanted or names:
-            began = time.monotonic()
-            try:
-                play(getattr(scenarios, scenario))
-            except jobs.Failed as error:
-                for job in list(jobs.Job.running):
-                    print(job.output(), file=sys.stderr)
-                    job.close()
-                sys.exit(f"scenarios: {scenario}: {error}")
-            print(f"scenarios: {scenario.replace('_', ' ')}, {time.monotonic() - began:.1f} s", flush=True)
-    print(f"scenarios: {time.monotonic() - start:.0f} s")
+        play_all("scenarios", Scenarios(heat, swing, ckpt_run, Path(name)), wanted)
 
 
 if __name__ == "__main__":

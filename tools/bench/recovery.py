@@ -23,9 +23,7 @@ both, from the first kill on; the second comes while the first is repaired. Told
 """
 
 import argparse
-import contextlib
 import json
-import os
 import re
 import shutil
 import signal
@@ -39,7 +37,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
-from processes import descendants, environment_of  # noqa: E402
+from processes import descendants, environment_of, send  # noqa: E402
 
 NODES = 4
 PHASES = ["noticed", "mpi", "open", "plan", "retrieval", "running", "rebuilt"]
@@ -161,7 +159,7 @@ class Job:
         victims = [world[node * self.per_node + i] for node in nodes for i in range(self.per_node if whole else 1)]
         at = time.monotonic()
         for pid in victims:
-            kill(pid)
+            send(pid, signal.SIGKILL)  # mpirun may have been faster: it ends the others when one has died
         for node in nodes if whole else []:
             shutil.rmtree(self.directory / "local" / f"node{node:04}", ignore_errors=True)
         return at, len(victims)
@@ -172,14 +170,8 @@ class Job:
             self.process.wait(self.limit_s)
         except subprocess.TimeoutExpired:
             for pid in [self.process.pid, *descendants(self.process.pid)]:
-                kill(pid)
+                send(pid, signal.SIGKILL)
             self.process.wait()
-
-
-def kill(pid):
-    # mpirun may have been faster: it ends the others when one has died.
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
 
 
 def recovery_of(job, level, struck, dead, blows=1):

@@ -15,6 +15,7 @@ enum class Code {
   config,            // a configuration file or variable is wrong
   not_found,         // a file, key or snapshot is not there
   corrupt,           // bytes are there, but are not what was written
+  newer_format,      // whole, but written by a newer Cairn: to be kept, never to be taken for damaged or absent
   no_space,          // a store is full
   io,                // a store failed otherwise
   unrecoverable,     // no snapshot can be put together from what is left

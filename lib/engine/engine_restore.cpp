@@ -149,7 +149,7 @@ Status Engine::conclude_restore() {
   Status other;
   for (auto& [rank, error] : results) {
     if (!error) continue;
-    if (error->code == Code::corrupt && plan_) {
+    if ((error->code == Code::corrupt || error->code == Code::newer_format) && plan_) {
       damaged.push_back(rank);
       strikes.push_back({node_.me.value, names::shard(node_.dir(plan_->snapshot), rank).path});
       node_.log.warning("rank {}: {}", rank.value, error->text());

@@ -209,10 +209,7 @@ Finding describe_failure(const JobStores& stores, const Identity& snapshot, std:
     finding.what = "is not there";
     return finding;
   }
-  // Every format says so in these words.
-  if (error.code == Code::corrupt && error.hint.starts_with("use the Cairn that wrote it")) {
-    finding.state = Finding::State::newer;
-  }
+  if (error.code == Code::newer_format) finding.state = Finding::State::newer;
   // The place is told once.
   for (const std::string& prefix : {finding.where + ": ", file.path + ": "}) {
     if (finding.what.starts_with(prefix)) finding.what.erase(0, prefix.size());

@@ -47,7 +47,7 @@ Result<ByteReader> open_header(Bytes bytes, const HeaderKind& kind) {
     return fail(Code::corrupt, fmt::format("{} header: CRC-32C is {:08x}, should be {:08x}", kind.name, is, should));
   }
   if (format > kind.format) {
-    return fail(Code::corrupt,
+    return fail(Code::newer_format,
                 fmt::format("{} format {} is newer than {}, which this Cairn reads", kind.name, format, kind.format),
                 "use the Cairn that wrote it, or a newer one");
   }

@@ -107,7 +107,7 @@ Status detail::check_kind(const JsonView& root, std::string_view kind, std::uint
   const JsonView format = root["format"];
   const std::uint64_t number = format.number();
   if (format.good() && number > newest) {
-    return fail(Code::corrupt,
+    return fail(Code::newer_format,
                 fmt::format("{} format {} is newer than {}, which this Cairn reads", kind, number, newest),
                 "use the Cairn that wrote it, or a newer one");
   }

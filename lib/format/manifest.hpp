@@ -90,7 +90,8 @@ struct RunRecord {
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
 
-// Inverse pairs. A newer format, a missing key or a value out of range is Code::corrupt and named.
+// Inverse pairs. A missing key or a value out of range is Code::corrupt and named; a newer format is
+// Code::newer_format.
 [[nodiscard]] std::string to_json(const NodeManifest& manifest);
 [[nodiscard]] Result<NodeManifest> parse_node_manifest(const std::string& text);
 [[nodiscard]] std::string to_json(const GlobalManifest& manifest);

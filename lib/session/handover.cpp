@@ -22,6 +22,7 @@ bool restart_cannot_mend(Code code) {
   switch (code) {
     case Code::invalid_argument:
     case Code::config:
+    case Code::newer_format:
     case Code::unrecoverable:
     case Code::mismatch:
     case Code::taken_over: return true;

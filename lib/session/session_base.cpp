@@ -16,6 +16,7 @@ ErrorKind kind_of(Code code) {
     case Code::failed_elsewhere: return ErrorKind::storage;
     case Code::corrupt: return ErrorKind::corrupt;
     case Code::not_found:
+    case Code::newer_format:
     case Code::unrecoverable: return ErrorKind::unrecoverable;
     case Code::mismatch: return ErrorKind::mismatch;
     case Code::taken_over: return ErrorKind::taken_over;

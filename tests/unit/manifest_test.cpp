@@ -67,7 +67,10 @@ TEST(NodeManifest, ranks_are_written_as_runs_and_numbers_as_hex) {
 }
 
 TEST(NodeManifest, a_newer_format_and_another_kind_say_so) {
-  EXPECT_EQ(node_complaint("\"format\": 1", "\"format\": 2"),
+  std::string newer = to_json(test::sample_node_manifest());
+  newer.replace(newer.find("\"format\": 1"), 11, "\"format\": 2");
+  EXPECT_EQ(parse_node_manifest(newer).error().code, Code::newer_format);
+  EXPECT_EQ(parse_node_manifest(newer).error().message,
             "node manifest format 2 is newer than 1, which this Cairn reads");
   EXPECT_EQ(node_complaint("\"format\": 1", "\"format\": 0"), "node manifest: format is 0, should be 1 or more");
   EXPECT_EQ(node_complaint("node manifest", "global manifest"),

@@ -40,6 +40,7 @@ TEST(ParityHeader, a_newer_format_and_another_byte_order_say_so) {
   newer[8] = std::byte{9};
   const std::uint32_t crc = crc32c(Bytes(newer).first(4092));
   std::memcpy(newer.data() + 4092, &crc, 4);
+  EXPECT_EQ(decode_parity_header(newer).error().code, Code::newer_format);
   EXPECT_EQ(decode_parity_header(newer).error().message,
             "parity file format 9 is newer than 1, which this Cairn reads");
   Buffer swapped = encode(kHeader);

@@ -254,6 +254,7 @@ TEST(Shard, a_newer_format_says_so) {
   header[8] = std::byte{2};
   const std::uint32_t crc = crc32c(Bytes(header).first(4092));
   std::memcpy(header.data() + 4092, &crc, 4);
+  EXPECT_EQ(decode_shard_header(header).error().code, Code::newer_format);
   EXPECT_EQ(decode_shard_header(header).error().message, "shard format 2 is newer than 1, which this Cairn reads");
 }
 

@@ -17,7 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <ranges>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -26,6 +26,7 @@
 
 #include <cairn/error.hpp>
 #include <cairn/level_id.hpp>
+#include <cairn/storable.hpp>
 
 namespace cairn {
 
@@ -102,12 +103,12 @@ class SessionBase {
   // Without finalize() first: abandons what is not safe yet, waits for nothing. What was safe stays.
   virtual ~SessionBase();
 
-  // Protects a contiguous resizable container (std::vector, std::string …) of trivially copyable
+  // Protects a contiguous resizable container (std::vector, std::string …) of Storable
   // elements by reference: it may grow or shrink between snapshots and is resized on restore. The
   // session keeps a reference: the container must outlive it, or be unprotected. Protecting a name again replaces it.
   // With a place of several dimensions the container holds whole rows of that array.
   template <detail::Resizable C>
-  requires std::is_trivially_copyable_v<typename C::value_type>
+  requires Storable<typename C::value_type>
   void protect(const std::string& name, C& container, std::optional<GlobalPlace> place = {}) {
     using T = typename C::value_type;
     auto access = describe<T>();
@@ -120,31 +121,36 @@ class SessionBase {
     protect_access(name, std::move(access));
   }
 
-  // Protects one object of a trivially copyable type (a scalar, an enum, a struct, a std::array) by reference.
-  template <class T>
-  requires(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>) void protect(const std::string& name, T& object) {
+  // Protects one object of a Storable type (a scalar, an enum, a struct, a std::array) by reference.
+  template <Storable T>
+  void protect(const std::string& name, T& object) {
     auto access = describe<T>();
     access.elements = [] { return std::size_t{1}; };
     access.data = [&object]() -> void* { return &object; };
     protect_access(name, std::move(access));
   }
 
+  // Protects the elements that a span shows, in place: as many come back as it has now. They stay the caller's; the
+  // span itself is not kept.
+  template <Storable T, std::size_t extent>
+  void protect(const std::string& name, std::span<T, extent> elements) {
+    protect(name, elements.data(), elements.size());
+  }
+
   // Protects `count` elements at `data`, which stay the caller's.
-  template <class T>
-  requires(std::is_trivially_copyable_v<T> && !std::is_void_v<T>) void protect(const std::string& name, T* data,
-                                                                               std::size_t count) {
+  template <Storable T>
+  void protect(const std::string& name, T* data, std::size_t count) {
     protect(name, data, std::vector<std::uint64_t>{count});
   }
 
   // Protects an array of the given shape, slowest dimension first, at `data`, which stays the caller's.
-  template <class T>
-  requires(std::is_trivially_copyable_v<T> && !std::is_void_v<T>) void protect(const std::string& name, T* data,
-                                                                               std::vector<std::uint64_t> shape,
-                                                                               std::optional<GlobalPlace> place = {}) {
+  template <Storable T>
+  void protect(const std::string& name, T* data, std::vector<std::uint64_t> shape,
+               std::optional<GlobalPlace> place = {}) {
     auto access = describe<T>();
     access.shape = std::move(shape);
     access.place = std::move(place);
-    access.data = [data]() -> void* { return const_cast<std::remove_const_t<T>*>(data); };
+    access.data = [data]() -> void* { return data; };
     protect_access(name, std::move(access));
   }
 

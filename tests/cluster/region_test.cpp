@@ -2,8 +2,13 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -11,6 +16,24 @@
 
 #include "support/job.hpp"
 #include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+struct Linked {
+  double value;
+  Linked* next;
+};
+struct Cell {
+  double value;
+  std::uint32_t next;
+};
+
+}  // namespace
+}  // namespace cairn::test
+
+template <>
+struct cairn::holds_addresses<cairn::test::Linked> : std::true_type {};
 
 namespace cairn::test {
 namespace {
@@ -126,6 +149,51 @@ TEST(Regions, arrays_behind_pointers_come_back_with_their_shape) {
         EXPECT_EQ(plate[11], 121);
         EXPECT_EQ(line[3], 4.0);
       });
+}
+
+TEST(Regions, a_span_saves_and_restores_its_elements_in_place) {
+  run_twice(
+      [](JobSession& session) {
+        std::vector<double> memory{1, 2, 3, 4, 5, 6};
+        std::array<std::int32_t, 3> fixed{7, 8, 9};
+        session.protect("middle", std::span(memory).subspan(2, 3));
+        session.protect("fixed", std::span(fixed));
+        session.snapshot();
+      },
+      [](JobSession& session) {
+        std::vector<double> memory(6, -1);
+        std::array<std::int32_t, 3> fixed{};
+        const std::span<double> middle = std::span(memory).subspan(2, 3);
+        session.protect("middle", middle);
+        session.protect("fixed", std::span(fixed));
+        EXPECT_TRUE(session.restore().restored);
+        EXPECT_THAT(memory, testing::ElementsAre(-1, -1, 3, 4, 5, -1));
+        EXPECT_THAT(fixed, testing::ElementsAre(7, 8, 9));
+      });
+}
+
+template <class... Arguments>
+concept Protectable = requires(JobSession& session, Arguments... arguments) {
+  session.protect("x", arguments...);
+};
+
+TEST(Regions, what_holds_addresses_or_cannot_be_written_is_refused_when_it_is_compiled) {
+  static_assert(Protectable<Cell&> && Protectable<std::vector<Cell>&> && Protectable<Cell*, std::size_t>);
+  static_assert(Protectable<double(&)[3]> && Protectable<std::array<double, 3>&> && Protectable<std::optional<int>&>);
+  static_assert(Protectable<std::span<double>> && Protectable<std::span<double, 3>&>);
+
+  static_assert(!Protectable<double*&> && !Protectable<double**, std::size_t> && !Protectable<void*&>);
+  static_assert(!Protectable<int Cell::*&> && !Protectable<void (*&)()> && !Protectable<std::nullptr_t&>);
+  static_assert(!Protectable<double*(&)[3]> && !Protectable<std::array<double*, 3>&>);
+  static_assert(!Protectable<std::optional<double*>&> && !Protectable<std::variant<int, double*>&>);
+  static_assert(!Protectable<std::vector<double*>&> && !Protectable<std::vector<std::string_view>&>);
+  static_assert(!Protectable<std::vector<std::span<double>>&> && !Protectable<std::vector<std::string>&>);
+  static_assert(!Protectable<std::string_view&> && !Protectable<std::initializer_list<int>&>);
+  static_assert(!Protectable<std::reference_wrapper<int>&> && !Protectable<std::vector<int>::iterator&>);
+  static_assert(!Protectable<const double&> && !Protectable<const double*, std::size_t>);
+  static_assert(!Protectable<const double(&)[3]> && !Protectable<const std::vector<double>&>);
+  static_assert(!Protectable<std::span<const double>> && !Protectable<std::span<double*>>);
+  static_assert(!Protectable<Linked&> && !Protectable<std::vector<Linked>&> && !Protectable<std::array<Linked, 2>&>);
 }
 
 TEST(Regions, a_region_protected_again_is_replaced) {

@@ -132,8 +132,13 @@ class IniText {
 Status apply_environment(const std::map<std::string, std::string>& environment, Config& config, Settings& settings) {
   for (const auto& [variable, value] : environment) {
     const auto* row = find_variable(variable);
-    if (row == nullptr) {
+    if (row == nullptr && names_section(variable)) {
       return fail(Code::config, fmt::format("{}: no such key; did you mean {}?", variable, nearest_variable(variable)));
+    }
+    if (row == nullptr) {
+      if (const auto similar = similar_variable(variable))
+        config.warnings.push_back(fmt::format("{} is not read: no such key; did you mean {}?", variable, *similar));
+      continue;
     }
     const auto place = fmt::format("{} = {}", variable, value);
     if (const auto mistake = row->set(config, value); !mistake.empty())

@@ -1,6 +1,7 @@
 // The configuration: one plain struct per section of the INI file, immutable after load. Every key has a
 // default that works; every mistake is answered with file, line, key and what would be right.
-// Environment variables CAIRN_<SECTION>_<KEY> override the file. Local and pure but for read_config_source().
+// Environment variables CAIRN_<SECTION>_<KEY> override the file; other CAIRN_… variables, which a module may set for
+// purposes of its own, are not read. Local and pure but for read_config_source().
 #pragma once
 
 #include <chrono>
@@ -85,6 +86,8 @@ struct Config {
     LogLevel level = LogLevel::info;
     std::string trace;  // base of the names of trace files; empty: none
   } log;
+  // For the log: variables that are no keys, but look much like one.
+  std::vector<std::string> warnings;
 };
 
 // Parses INI text; `file` is used in messages only. `environment` holds CAIRN_… variables.

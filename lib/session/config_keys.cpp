@@ -13,6 +13,7 @@ namespace {
 using values::Mistake;
 using Text = std::string_view;
 
+constexpr std::size_t kFewEdits = 3;
 constexpr std::uint32_t kMostKept = 1000;
 constexpr std::uint32_t kMostSpares = 1U << 20U;
 
@@ -105,6 +106,16 @@ constexpr ConfigKey kKeys[] = {
     {"log", "trace", [](Config& c, Text v) { return c.log.trace = v, Mistake(); }},
 };
 
+std::string upper_case(Text word) {
+  std::string upper(word);
+  std::ranges::transform(upper, upper.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return upper;
+}
+
+// What the variables of a section begin with: "CAIRN_LEVELS_".
+std::string variables_of(Text section) { return "CAIRN_" + upper_case(section) + "_"; }
+
 // Levenshtein's distance: insertions, deletions and substitutions of one character.
 std::size_t edit_distance(Text a, Text b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -127,12 +138,7 @@ const ConfigKey& nearest(Distance distance) {
 
 }  // namespace
 
-std::string ConfigKey::variable() const {
-  auto name = "CAIRN_" + std::string(section) + "_" + std::string(key);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-  return name;
-}
+std::string ConfigKey::variable() const { return variables_of(section) + upper_case(key); }
 
 std::span<const ConfigKey> config_keys() { return kKeys; }
 
@@ -152,6 +158,11 @@ bool is_section(std::string_view section) {
   return std::any_of(std::begin(kKeys), std::end(kKeys), [&](const ConfigKey& row) { return row.section == section; });
 }
 
+bool names_section(std::string_view variable) {
+  return std::any_of(std::begin(kKeys), std::end(kKeys),
+                     [&](const ConfigKey& row) { return variable.starts_with(variables_of(row.section)); });
+}
+
 const ConfigKey& nearest_key(std::string_view section, std::string_view key) {
   return nearest([&](const ConfigKey& row) { return edit_distance(row.key, key) + (row.section == section ? 0 : 1); });
 }
@@ -162,6 +173,12 @@ std::string_view nearest_section(std::string_view section) {
 
 std::string nearest_variable(std::string_view variable) {
   return nearest([&](const ConfigKey& row) { return edit_distance(row.variable(), variable); }).variable();
+}
+
+std::optional<std::string> similar_variable(std::string_view variable) {
+  const auto nearest = nearest_variable(variable);
+  if (edit_distance(nearest, variable) > kFewEdits) return std::nullopt;
+  return nearest;
 }
 
 }  // namespace cairn

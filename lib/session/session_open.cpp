@@ -212,6 +212,10 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
     return fail(Code::config, "[recovery] mode: a session that is opened by itself cannot be repaired",
                 "use cairn::run or cairn_init, or set mode = restart");
   }
+  if (environment.world.rank().value == 0) {
+    const Log log(config->log.level);
+    for (const std::string& warning : config->warnings) log.warning("{}", warning);
+  }
   auto topology = topology_of(environment, *config);
   if (!topology) return fail(topology.error());
   if (config->head.mode == HeadMode::thread && !environment.threads_may_communicate) {

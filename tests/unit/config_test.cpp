@@ -334,8 +334,15 @@ TEST(Config, environment_variables_override_the_file) {
 TEST(Config, mistakes_in_environment_variables_name_the_variable) {
   EXPECT_EQ(error_of("", {{"CAIRN_LEVELS_L2", "evry 4"}}),
             "CAIRN_LEVELS_L2 = evry 4: not an interval; write every N, 90s, 10min, auto or off");
-  EXPECT_EQ(error_of("", {{"CAIRN_LEVEL_L2", "every 4"}}),
-            "CAIRN_LEVEL_L2: no such key; did you mean CAIRN_LEVELS_L2?");
+  EXPECT_EQ(error_of("", {{"CAIRN_LEVELS_L5", "every 4"}}),
+            "CAIRN_LEVELS_L5: no such key; did you mean CAIRN_LEVELS_L1?");
+}
+
+TEST(Config, variables_of_no_section_are_not_read_and_told_of_when_they_look_like_one) {
+  const auto config = config_of("", {{"CAIRN_ROOT", "/opt/cairn"}, {"CAIRN_DIR", "/opt"}, {"CAIRN_LEVEL_L2", "off"}});
+  EXPECT_EQ(config.levels.of(LevelId::partner), Config{}.levels.of(LevelId::partner));
+  EXPECT_THAT(config.warnings,
+              testing::ElementsAre("CAIRN_LEVEL_L2 is not read: no such key; did you mean CAIRN_LEVELS_L2?"));
 }
 
 TEST(ConfigSource, is_the_file_the_variables_and_the_domains_that_they_name) {

@@ -163,8 +163,8 @@ class SessionBase {
 
   // Collective. Copies the newest snapshot that can be put together into the protected regions. Says "not restored"
   // only when there is nothing to restore, or a fresh start was asked for; throws `unrecoverable` when
-  // snapshots exist and none is whole, naming versions and missing ranks, and `mismatch`, with both lists, when
-  // ranks or regions differ. After an error region contents are undefined and snapshot() refuses.
+  // snapshots exist and none is whole, naming versions and missing ranks, and `mismatch`, with what
+  // differs, when ranks or regions are others. After an error region contents are undefined and snapshot() refuses.
   RestoreReport restore();
   // Collective. The same for one region by name (the same name on all ranks); others stay as they are.
   RestoreReport restore(const std::string& name);

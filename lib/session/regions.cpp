@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cairn {
 namespace {
@@ -32,15 +33,25 @@ std::uint64_t row_elements(const detail::RegionAccess& access) {
   return elements;
 }
 
-// "plate float64[100], step int32": the first few of a list of regions.
-std::string list_text(const std::vector<RegionInfo>& regions) {
-  constexpr std::size_t kShown = 20;
-  std::string text;
-  for (std::size_t i = 0; i < regions.size() && i < kShown; ++i) {
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", regions[i].name, regions[i].type_text());
-  }
+// "plate float64[100]"
+std::string text_of(const RegionInfo& region) { return region.name + " " + region.type_text(); }
+
+// "plate float64[100], step int32": the first few.
+std::string list_text(const std::vector<std::string>& regions) {
+  constexpr std::size_t kShown = 8;
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(regions.size(), kShown));
+  std::string text = fmt::format("{}", fmt::join(regions.begin(), regions.begin() + shown, ", "));
   if (regions.size() > kShown) text += fmt::format(" and {} more", regions.size() - kShown);
   return text.empty() ? "none" : text;
+}
+
+// Lists with their headings, those that are not empty.
+std::string sentence(const std::vector<std::pair<std::string_view, std::vector<std::string>>>& lists) {
+  std::string text;
+  for (const auto& [heading, regions] : lists) {
+    if (!regions.empty()) text += fmt::format("{}{}{}", text.empty() ? "" : "; ", heading, list_text(regions));
+  }
+  return text;
 }
 
 Error null_pointer(const RegionInfo& region) {
@@ -73,8 +84,8 @@ Status Regions::unprotect(const std::string& name) {
     for (std::size_t i = position; i < regions_.size(); ++i) by_name_[regions_[i].name] = i;
     return {};
   }
-  std::vector<RegionInfo> all;
-  for (const Region& region : regions_) all.push_back(describe(region));
+  std::vector<std::string> all;
+  for (const Region& region : regions_) all.push_back(text_of(describe(region)));
   return fail(Code::invalid_argument,
               fmt::format("no region is named \"{}\"; protected are: {}", name, list_text(all)));
 }
@@ -142,27 +153,32 @@ bool Regions::fits(const Region& region, const RegionInfo& stored) {
          std::equal(now.shape.begin() + 1, now.shape.end(), stored.shape.begin() + 1);
 }
 
-Error Regions::mismatch(const Shard& shard, const std::string& only) const {
-  std::vector<RegionInfo> stored;
-  std::vector<RegionInfo> now;
-  for (const PlacedRegion& region : shard.regions()) stored.push_back(region.info);
-  for (const Region& region : regions_) now.push_back(describe(region));
-  const std::string what = only.empty() ? "the protected regions do not match the snapshot"
-                                        : fmt::format("region \"{}\" does not match the snapshot", only);
-  return {Code::mismatch,
-          fmt::format("{}: protected are {}; the snapshot has {}", what, list_text(now), list_text(stored)),
-          "protect the same names with the same types and shapes as when it was taken"};
-}
-
+// Whatever is the same on both sides is not worth reading.
 Status Regions::check_against(const Shard& shard, const std::string& only) const {
-  const auto matches = [&](const Region& region) {
-    if (!only.empty() && region.name != only) return true;
+  const auto asked = [&](const std::string& name) { return only.empty() || name == only; };
+  std::vector<std::string> unknown;
+  std::vector<std::string> changed;
+  for (const Region& region : regions_) {
+    if (!asked(region.name)) continue;
     const auto found = shard.find(region.name);
-    return found && fits(region, shard.regions()[*found].info);
-  };
-  const bool there = only.empty() ? shard.regions().size() == regions_.size() : by_name_.contains(only);
-  if (there && std::ranges::all_of(regions_, matches)) return {};
-  return fail(mismatch(shard, only));
+    const std::string here = text_of(describe(region));
+    if (!found)
+      unknown.push_back(here);
+    else if (const RegionInfo& stored = shard.regions()[*found].info; !fits(region, stored))
+      changed.push_back(fmt::format("{} (in the snapshot {})", here, stored.type_text()));
+  }
+  std::vector<std::string> unprotected;
+  for (const PlacedRegion& region : shard.regions()) {
+    if (asked(region.info.name) && !by_name_.contains(region.info.name)) unprotected.push_back(text_of(region.info));
+  }
+  if (!only.empty() && !by_name_.contains(only) && unprotected.empty())
+    unknown.push_back(fmt::format("{}, which is not protected either", only));
+  const std::string differences = sentence(
+      {{"not in the snapshot: ", unknown}, {"not protected: ", unprotected}, {"of another type or shape: ", changed}});
+  if (differences.empty()) return {};
+  const std::string what = only.empty() ? "the protected regions do" : fmt::format("region \"{}\" does", only);
+  return fail(Code::mismatch, fmt::format("{} not match the snapshot: {}", what, differences),
+              "protect the same names with the same types and shapes as when it was taken");
 }
 
 Status Regions::restore(const Shard& shard, const std::string& only) const {

@@ -32,7 +32,7 @@ class Regions {
   [[nodiscard]] Result<Capture> capture();
 
   // The inverse: gives every region (or the one named) the extent it has in the shard and copies its bytes back.
-  // Refuses names and types that do not match, with both lists, before it touches anything.
+  // Refuses names and types that do not match, naming what differs, before it touches anything.
   [[nodiscard]] Status restore(const Shard& shard, const std::string& only) const;
 
  private:
@@ -46,7 +46,6 @@ class Regions {
   [[nodiscard]] Status check_against(const Shard& shard, const std::string& only) const;
 
   [[nodiscard]] Status make_plan();
-  [[nodiscard]] Error mismatch(const Shard& shard, const std::string& only) const;
 
   std::vector<Region> regions_;
   std::unordered_map<std::string, std::size_t> by_name_;  // positions in regions_

@@ -60,10 +60,11 @@ Result<Launcher> Launcher::share(Comm& world) {
 
 void Launcher::leave(const CompletionMark& mark_to_leave) const {
   if (mark.empty()) return;
+  using Kind = CompletionMark::Kind;
   // An error that ends the job may come to ranks as exceptions besides: the error says more.
-  if (mark_to_leave.kind == CompletionMark::Kind::failed) {
+  if (mark_to_leave.kind == Kind::failed) {
     const auto before = read_mark(mark);
-    if (before && before->kind != CompletionMark::Kind::none) return;
+    if (before && before->kind != Kind::none && before->kind != Kind::opened) return;
   }
   (void)write_mark(mark, mark_to_leave);
 }

@@ -21,7 +21,7 @@ struct Launcher {
   // The same of rank 0, told to all: a process that was spawned later may have another environment. Collective.
   [[nodiscard]] static Result<Launcher> share(Comm& world);
 
-  // Without a mark the job counts as failed. `failed` does not replace what is there already. Local.
+  // Without a mark, or with `opened`, the job counts as failed. `failed` does not replace another end. Local.
   void leave(const CompletionMark& mark_to_leave) const;
   // The same with an error, if a restart cannot mend it.
   void leave(const Error& error) const;

@@ -13,8 +13,11 @@ namespace cairn {
 namespace {
 
 using Kind = CompletionMark::Kind;
-constexpr std::pair<std::string_view, Kind> kWords[] = {
-    {"finished", Kind::finished}, {"stopped", Kind::stopped}, {"error", Kind::error}, {"failed", Kind::failed}};
+constexpr std::pair<std::string_view, Kind> kWords[] = {{"opened", Kind::opened},
+                                                        {"finished", Kind::finished},
+                                                        {"stopped", Kind::stopped},
+                                                        {"error", Kind::error},
+                                                        {"failed", Kind::failed}};
 
 }  // namespace
 

@@ -24,7 +24,8 @@ inline constexpr const char* kJobVariable = "CKPT_RUN_JOB";               // by 
 
 struct CompletionMark {
   enum class Kind {
-    none,      // the job said nothing: it failed
+    none,      // the job said nothing: it failed before it could open a session
+    opened,    // a session was opened, which replaces what an earlier one of this life has left: the job failed
     finished,  // finalize succeeded
     stopped,   // the same after a stop signal: the next start goes on
     error,     // a restart would fail in the same way; `text` says what is wrong

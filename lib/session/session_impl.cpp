@@ -219,6 +219,8 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
     if (restart_cannot_mend(undefined_->code)) (void)ranks_->barrier();
     return fail(*undefined_);
   }
+  // The application has mended what an earlier try complained of.
+  if (undefined_ && leave_mark_) leave_mark_({CompletionMark::Kind::opened, {}});
   undefined_.reset();
   restored_ = true;
   accept(*accepted);

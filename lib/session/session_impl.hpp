@@ -55,7 +55,8 @@ struct Environment {
   Clock clock;
   // What this process remembers of its node's store, to be given to the next session too; null: nothing.
   std::shared_ptr<StoreMemory> memory;
-  // Told on application rank 0 how the job ends, or will end: for whoever started it. Empty: nobody asks.
+  // Told on rank 0 that the session was opened, and how the job ends, or will end: for whoever started it. Empty:
+  // nobody asks.
   std::function<void(const CompletionMark&)> leave_mark = {};
   std::optional<RepairedWorld> repaired = std::nullopt;
 };

@@ -114,6 +114,13 @@ struct SessionImpl::Open {
     return {};
   }
 
+  // Before the ranks agree that the stores are there: nobody has opened the session by then, so that no rank's mark of
+  // this session is replaced, and every mark of an earlier one is.
+  void mark(const Status& status) const {
+    if (!environment.leave_mark || environment.world.rank().value != 0) return;
+    environment.leave_mark({status ? CompletionMark::Kind::opened : CompletionMark::Kind::none, {}});
+  }
+
   EngineSetup setup() {
     FailureTopology failures;
     std::shared_ptr<StoreMemory> memory;
@@ -233,7 +240,9 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
   Open open{environment, *session};
   if (auto status = open.communicators(); !status) return fail(status.error());
   open.trace();
-  if (auto status = agree(environment.world, open.stores(), "world rank"); !status) return fail(status.error());
+  const auto stores = open.stores();
+  open.mark(stores);
+  if (auto status = agree(environment.world, stores, "world rank"); !status) return fail(status.error());
   if (!open.computes) {
     auto status = open.serve();
     if (!status) return fail(status.error());

@@ -133,7 +133,8 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
                             true,
                             failures,
                             [this, me] { return clock ? clock(me) : std::chrono::microseconds(0); },
-                            memories[me]};
+                            memories[me],
+                            leave_mark};
     auto opened = SessionImpl::open(environment);
     if (!opened) {
       {

@@ -15,6 +15,7 @@
 
 #include "comm/thread_comm.hpp"
 #include "engine/store_memory.hpp"
+#include "session/handover.hpp"
 #include "store/memory_store.hpp"
 #include "support/faulty_comm.hpp"
 #include "support/store_image.hpp"
@@ -75,6 +76,8 @@ class Job {
   // What runs see instead of a node's store or of the global one, e.g. a FaultyStore over it.
   std::function<std::shared_ptr<Store>(std::uint32_t node, std::shared_ptr<Store>)> wrap_node;
   std::function<std::shared_ptr<Store>(std::shared_ptr<Store>)> wrap_global;
+  // What ckpt-run would be told.
+  std::function<void(const CompletionMark&)> leave_mark;
   // What a world rank's clock shows; empty: 0 for ever.
   std::function<std::chrono::microseconds(std::uint32_t world_rank)> clock;
   // When set, all ranks and heads communicate under this plan, and the job is killed when it first fails.

@@ -20,8 +20,10 @@ using Names = std::vector<std::string>;
 // A loop over hosts, and lives told to it.
 class Loop {
  public:
-  explicit Loop(const Options& options = {}, const Names& hosts = {"a", "b", "c"})
-      : options_(options), loop_(options_, config_, hosts) {
+  explicit Loop(const Options& options = {}, const Names& hosts = {"a", "b", "c"}, const std::string& config = {})
+      : options_(options),
+        config_(cairn::parse_config(config, "test.ini", {}).value()),
+        loop_(options_, config_, hosts) {
     options_.ranks = 4;
     first_ = loop_.first();
   }
@@ -54,12 +56,27 @@ LifeEnd with_loss(LifeEnd end, const Names& hosts) {
   return end;
 }
 
-TEST(RestartLoop, ends_well_only_with_a_mark_whatever_the_exit_code) {
-  EXPECT_EQ(Loop().after(with_mark(death(), Kind::finished)).code, kFinished);
-  EXPECT_EQ(Loop().after(with_mark(death(), Kind::stopped)).code, kFinished);
-  EXPECT_THAT(Loop().after(with_mark(death(), Kind::finished)).text,
-              HasSubstr("after that mpirun ended with code 137"));
+TEST(RestartLoop, ends_only_with_a_mark_whatever_the_exit_code) {
+  EXPECT_EQ(Loop().after(with_mark(death(true, 0), Kind::finished)).code, kFinished);
+  EXPECT_EQ(Loop().after(with_mark(death(true, 0), Kind::stopped)).code, kFinished);
   EXPECT_TRUE(Loop().after(death(true, 0)).life);
+  EXPECT_TRUE(Loop().after(with_mark(death(true, 0), Kind::opened)).life);
+}
+
+TEST(RestartLoop, hands_on_the_code_that_an_application_ended_with_after_its_mark) {
+  for (const Kind kind : {Kind::finished, Kind::stopped}) {
+    const auto step = Loop().after(with_mark(death(true, 3), kind));
+    EXPECT_FALSE(step.life);
+    EXPECT_EQ(step.code, 3);
+    EXPECT_THAT(step.text, HasSubstr("after that mpirun ended with code 3"));
+    // A launcher that stayed, and was ended for it.
+    LifeEnd end = with_mark(death(true, 143), kind);
+    end.ended_here = true;
+    EXPECT_EQ(Loop().after(end).code, kFinished);
+    // One that tells of a failure which the job has mended.
+    Loop mending({}, {"a"}, "[recovery]\nmode = spares");
+    EXPECT_EQ(mending.after(with_mark(death(true, 137), kind)).code, kFinished);
+  }
 }
 
 TEST(RestartLoop, goes_on_as_long_as_lives_take_snapshots_and_restarts_are_left) {

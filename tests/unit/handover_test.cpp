@@ -17,7 +17,7 @@ TEST(CompletionMark, comes_back_from_its_file_as_it_was_left) {
   const TempDirectory directory("/tmp");
   const std::string path = directory.path() + "/mark";
   for (const CompletionMark& mark :
-       {CompletionMark{Kind::finished, {}}, CompletionMark{Kind::stopped, {}},
+       {CompletionMark{Kind::opened, {}}, CompletionMark{Kind::finished, {}}, CompletionMark{Kind::stopped, {}},
         CompletionMark{Kind::error, "heat.ini:7: no such key"}, CompletionMark{Kind::failed, "std::bad_alloc"}}) {
     ASSERT_TRUE(write_mark(path, mark));
     EXPECT_EQ(read_mark(path).value(), mark);

@@ -17,7 +17,8 @@ constexpr const char* kAbout =
     "Starts an MPI application that uses Cairn, and starts it again after a failure, without the hosts that were "
     "lost,\n"
     "until it has finished.\n"
-    "Exit codes: 0 finished (or stopped as asked), 1 gave up, 2 wrong arguments or configuration, 130 interrupted.";
+    "Exit codes: 0 finished (or stopped as asked), 1 gave up, 2 wrong arguments or configuration, 130 interrupted;\n"
+    "and the launcher's, when the application ended with another one after it had finished.";
 
 constexpr const char* kExamples =
     "The node stores survive in the hosts' memory, the global store on the parallel file system, which must be "

@@ -97,17 +97,23 @@ cairn::FailureTopology RestartLoop::topology_of(const std::vector<std::string>& 
   return failures;
 }
 
+// What comes after the mark is the application's own: its results may be wrong, or were not written. After failures
+// that a job has mended itself, the code tells of those.
+Step RestartLoop::finished(const LifeEnd& end) const {
+  const bool mended = config_.recovery.mode != cairn::Config::Recovery::Mode::restart;
+  const int code = end.ended_here || mended ? kFinished : end.code;
+  const auto more = end.code == 0 ? "" : fmt::format("; after that {}", end.how);
+  if (end.mark.kind == Kind::stopped)
+    return {fmt::format("stopped as asked; the same command goes on from here{}", more), {}, code};
+  if (restarts_ == 0 && end.code == 0) return {{}, {}, code};
+  return {fmt::format("finished after {} restart{}{}", restarts_, restarts_ == 1 ? "" : "s", more), {}, code};
+}
+
 Step RestartLoop::after(const LifeEnd& end) {
-  if (end.mark.kind == Kind::finished) {
-    if (restarts_ == 0 && end.code == 0) return {{}, {}, kFinished};
-    // After failures that the job has mended itself the code means nothing.
-    const auto more = end.code == 0 ? "" : fmt::format("; after that {}", end.how);
-    return {fmt::format("finished after {} restart{}{}", restarts_, restarts_ == 1 ? "" : "s", more), {}, kFinished};
-  }
-  if (end.mark.kind == Kind::stopped) return {"stopped as asked; the same command goes on from here", {}, kFinished};
+  if (end.mark.kind == Kind::finished || end.mark.kind == Kind::stopped) return finished(end);
   if (end.interrupted)
     return {"interrupted: the job is ended; the same command goes on from its newest snapshot", {}, kInterrupted};
-  opened_ |= end.opened.value_or(true);
+  opened_ |= end.opened;
   if (end.mark.kind == Kind::error) return give_up(end.mark.text);
   if (const auto why = why_in_vain(end)) return give_up(*why);
   if (restarts_ >= options_.max_restarts)

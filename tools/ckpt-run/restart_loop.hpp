@@ -1,7 +1,7 @@
 // Decides after each life of a job whether there is to be another, on which hosts, and what it is told. It starts
 // nothing and asks nobody: what happened is told to it, which is how it is tested.
 //
-//   a life ended ─▶ finished or stopped?                      done
+//   a life ended ─▶ finished or stopped?                      done, with the code that came after it
 //                   an error that a restart cannot mend?      give up, with its words
 //                   never came to open its session?           give up: it would do the same again
 //                   no snapshot, again and again?             give up
@@ -33,9 +33,10 @@ struct Life {
 struct LifeEnd {
   cairn::CompletionMark mark;
   int code = 0;                   // the launcher's; 128 + a signal's number if one ended it or a rank
+  bool ended_here = false;        // ckpt-run ended the launcher, whose code says nothing then
   std::string how;                // "mpirun ended with code 137"
   bool interrupted = false;       // by the user
-  std::optional<bool> opened;     // a session was opened; none: not known
+  bool opened = false;            // a session was opened
   std::optional<bool> snapshots;  // a snapshot was sealed; none: not known
   std::vector<std::string> lost_hosts;
 };
@@ -44,7 +45,7 @@ struct LifeEnd {
 struct Step {
   std::string text;
   std::optional<Life> life;
-  ExitCode code = kGaveUp;
+  int code = kGaveUp;
 };
 
 class RestartLoop {
@@ -56,6 +57,7 @@ class RestartLoop {
   [[nodiscard]] Step after(const LifeEnd& end);
 
  private:
+  [[nodiscard]] Step finished(const LifeEnd& end) const;
   [[nodiscard]] Step give_up(const std::string& why) const;
   [[nodiscard]] std::optional<std::string> why_in_vain(const LifeEnd& end);
   [[nodiscard]] std::optional<std::string> replace(const std::vector<std::string>& lost);

@@ -124,40 +124,47 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
   const auto before = files_.newest_life();
   const auto launcher = launch(life);
   if (!launcher) return fail(launcher.error());
-  LifeEnd result;
-  result.code = watch(*launcher);
+  LifeEnd result = watch(*launcher);
   sweep(*launcher);
-  result.how =
-      fmt::format("{} ended with code {}", std::filesystem::path(options_.launcher).filename().string(), result.code);
+  result.how = fmt::format("{} {} code {}", std::filesystem::path(options_.launcher).filename().string(),
+                           result.ended_here ? "was ended, with" : "ended with", result.code);
   result.mark = files_.mark();
   result.interrupted = signals_.interrupted();
   if (result.mark.kind == Kind::finished || result.interrupted) return result;
+  result.opened = result.mark.kind != Kind::none;
   const auto after = files_.newest_life();
   if (before && after) {
-    result.opened = *after && (!*before || (*before)->incarnation < (*after)->incarnation);
-    result.snapshots = *result.opened && (*after)->snapshots;
+    const bool recorded = *after && (!*before || (*before)->incarnation < (*after)->incarnation);
+    result.snapshots = recorded && (*after)->snapshots;
   }
   result.lost_hosts = hosts_without_answer();
   result.interrupted = signals_.interrupted();
   return result;
 }
 
-// To the launcher's end, its own or not; its code.
-int Supervisor::watch(pid_t launcher) {
+// To the launcher's end, its own or not.
+LifeEnd Supervisor::watch(pid_t launcher) {
+  LifeEnd result;
   Watch watch;
   while (true) {
     const auto event = signals_.wait(kTick);
-    if (const auto code = reap(launcher)) return *code;
-    if (event == Signals::Event::interrupt) return end(launcher);
+    if (const auto code = reap(launcher)) {
+      result.code = *code;
+      return result;
+    }
+    result.ended_here = event == Signals::Event::interrupt;
     // Launchers hand it to all ranks.
     if (event == Signals::Event::warning) (void)::kill(launcher, SIGUSR1);
     const auto now = Clock::now();
-    if (now < watch.next_look) continue;
+    if (!result.ended_here && now < watch.next_look) continue;
     learn_segments();
     // Often while segments are not known, which a job that dies young would leave behind.
     watch.next_look =
         now + (segments_.empty() && now - watch.start < kYouth ? std::chrono::milliseconds(kTick) : kLook);
-    if (over_in_vain(watch)) return end(launcher);
+    result.ended_here |= over_in_vain(watch);
+    if (!result.ended_here) continue;
+    result.code = end(launcher);
+    return result;
   }
 }
 

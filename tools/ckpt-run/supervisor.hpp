@@ -32,7 +32,7 @@ class Supervisor {
  private:
   struct Watch;  // of a launcher under way
   [[nodiscard]] cairn::Result<pid_t> launch(const Life& life);
-  [[nodiscard]] int watch(pid_t launcher);
+  [[nodiscard]] LifeEnd watch(pid_t launcher);
   [[nodiscard]] bool over_in_vain(Watch& watch);
   [[nodiscard]] bool ranks_are_left(Watch& watch);
   [[nodiscard]] int end(pid_t launcher);

@@ -1,0 +1,68 @@
+// What a job tells ckpt-run of its sessions: the mark, as it changes over the job's life.
+#include <mutex>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/job.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+using Kind = CompletionMark::Kind;
+
+// Keeps all marks that its job leaves.
+class Marks {
+ public:
+  explicit Marks(Job& job) {
+    job.leave_mark = [this](const CompletionMark& mark) {
+      const std::scoped_lock lock(mutex_);
+      kinds_.push_back(mark.kind);
+    };
+  }
+  [[nodiscard]] std::vector<Kind> kinds() {
+    const std::scoped_lock lock(mutex_);
+    return kinds_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Kind> kinds_;
+};
+
+TEST(Mark, says_that_a_session_was_opened_before_any_rank_has_it_and_then_how_it_ended) {
+  Job job({2, 2}, "[levels]\nl1 = every 1\n");
+  Marks marks(job);
+  for (std::size_t session = 1; session <= 2; ++session) {
+    job.run([&](JobSession&) { EXPECT_THAT(marks.kinds(), SizeIs(2 * session - 1)); });
+  }
+  EXPECT_THAT(marks.kinds(), ElementsAre(Kind::opened, Kind::finished, Kind::opened, Kind::finished));
+}
+
+TEST(Mark, of_an_error_that_the_application_has_mended_does_not_stay) {
+  Job job({2, 2}, "[levels]\nl1 = every 1\n");
+  job.run_well_and_die([](JobSession& session) {
+    std::vector<double> plate(8);
+    session.protect("plate", plate);
+    session.restore();
+    session.snapshot();
+    session.wait(LevelId::local);
+  });
+  Marks marks(job);
+  job.run_well_and_die([](JobSession& session) {
+    std::vector<int> wrong(8);
+    std::vector<double> plate(8);
+    session.protect("plate", wrong);
+    EXPECT_THROW(session.restore(), Exception);
+    session.protect("plate", plate);
+    session.restore();
+  });
+  EXPECT_THAT(marks.kinds(), ElementsAre(Kind::opened, Kind::error, Kind::opened));
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -47,6 +47,14 @@ Result<std::vector<std::string>> names_in(int directory, const std::string& path
   return names;
 }
 
+bool is_still_named(int directory, const std::string& name, int file) {
+  struct stat opened = {};
+  struct stat named = {};
+  if (::fstat(file, &opened) != 0) return false;
+  if (::fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 Status remove_file(int directory, const std::string& name, Pages pages, const std::string& path) {
   Fd file;
   if (pages == Pages::release) {
@@ -54,7 +62,7 @@ Status remove_file(int directory, const std::string& name, Pages pages, const st
     // name is gone, so that a reader that comes now sees that it is too late.
     auto opened = open_file(directory, name, O_RDWR, path);
     if (opened) file = std::move(*opened);
-    if (file.valid() && try_lock_exclusive(file.get())) {
+    if (file.valid() && try_lock_exclusive(file.get()) && is_still_named(directory, name, file.get())) {
       auto emptied = truncate(file.get(), 0, path);
       if (!emptied) return emptied;
     }

@@ -71,6 +71,10 @@ void unlock(int file);
 
 enum class Pages { leave, release };
 
+// Whether the name in the directory is that of this file now. Whoever opened a file, and then locked it, asks again: in
+// between it may have become somebody else's, under another name.
+[[nodiscard]] bool is_still_named(int directory, const std::string& name, int file);
+
 // Removes a file; missing is fine. Pages::release frees its memory even when a process still has it mapped
 // for writing, unless somebody reads it.
 [[nodiscard]] Status remove_file(int directory, const std::string& name, Pages pages, const std::string& path);

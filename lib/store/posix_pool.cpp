@@ -19,6 +19,7 @@ namespace cairn::posix {
 namespace {
 
 constexpr std::uint64_t kStatBlock = 512;
+constexpr std::uint64_t kInvalidatedBytes = 4 * kKiB;
 constexpr std::string_view kFree = ".free";
 constexpr std::string_view kWriting = ".writing";
 constexpr std::string_view kRemoved = ".removed";
@@ -99,16 +100,15 @@ std::optional<Slot> Pool::claim_warm(const std::string& owner, std::uint64_t siz
   std::string name;
   auto warm = warm_.take_if([&](const WarmFile& file) {
     if (file.owner != owner || file.mapping->bytes().size() < size_bytes) return false;
-    struct stat status = {};
-    if (::fstat(file.file.get(), &status) != 0 || std::cmp_not_equal(status.st_size, size_bytes)) return false;
-    if (static_cast<std::uint64_t>(status.st_blocks) * kStatBlock < size_bytes) return false;  // it has holes
     if (!try_lock_exclusive(file.file.get())) return false;  // somebody still reads it
+    // Looked at under the lock only: until then others may have had it, and left it shorter or with holes.
     name = free_name(owner, file.id);
-    struct stat named = {};
-    const bool free = ::fstatat(directory_.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-                      FileId{named.st_dev, named.st_ino} == file.id;
-    if (!free) unlock(file.file.get());  // it is in use, or gone
-    return free;
+    struct stat status = {};
+    const bool fits = is_still_named(directory_.get(), name, file.file.get()) &&
+                      ::fstat(file.file.get(), &status) == 0 && std::cmp_equal(status.st_size, size_bytes) &&
+                      static_cast<std::uint64_t>(status.st_blocks) * kStatBlock >= size_bytes;
+    if (!fits) unlock(file.file.get());
+    return fits;
   });
   if (!warm) return std::nullopt;
   return Slot{std::move(warm->file), name, owner, path, warm->id, size_bytes, true, true, std::move(warm->mapping)};
@@ -153,6 +153,7 @@ std::optional<Slot> Pool::claim_this(const std::string& name, const std::string&
   const auto status = status_of(file->get(), path);
   if (!status) return std::nullopt;
   if (mapped_ && !try_lock_exclusive(file->get())) return std::nullopt;  // somebody still reads it
+  if (!is_still_named(directory_.get(), name, file->get())) return std::nullopt;
   const std::string writing = writing_name(owner);
   if (!rename(directory_.get(), name, directory_.get(), writing, path_of(writing))) return std::nullopt;
   if (mapped_) unlock(file->get());
@@ -264,11 +265,28 @@ Status Pool::publish(Slot& slot, int directory, const std::string& file, const s
   return {};
 }
 
-Status Pool::adopt(int directory, const std::string& file, FileId id, const std::string& owner,
-                   const std::string& path) {
+Status Pool::adopt(int directory, const std::string& file, const std::string& owner, const std::string& path) {
   if (owner.empty()) return discard(directory, file, path);
   if (auto status = check_owner(owner); !status) return status;
-  return rename(directory, file, directory_.get(), free_name(owner, id), path);
+  // By way of a name that nobody else looks for: bytes are overwritten only in a file that is nobody's but ours.
+  const std::string hidden = writing_name(owner);
+  const auto taken = rename(directory, file, directory_.get(), hidden, path);
+  if (!taken) return taken.error().code == Code::not_found ? Status{} : taken;
+  const auto id = invalidate(hidden, path);
+  if (id) return rename(directory_.get(), hidden, directory_.get(), free_name(owner, *id), path);
+  (void)discard(directory_.get(), hidden, path);
+  return fail(id.error());
+}
+
+Result<FileId> Pool::invalidate(const std::string& name, const std::string& path) {
+  const auto file = open_file(directory_.get(), name, O_WRONLY, path);
+  if (!file) return fail(file.error());
+  const auto status = status_of(file->get(), path);
+  if (!status) return fail(status.error());
+  const std::array<std::byte, kInvalidatedBytes> zeros{};
+  const auto count = std::min<std::uint64_t>(zeros.size(), static_cast<std::uint64_t>(status->st_size));
+  if (auto done = write_all(file->get(), 0, Bytes(zeros).first(count), path); !done) return fail(done.error());
+  return FileId{status->st_dev, status->st_ino};
 }
 
 Status Pool::discard(int directory, const std::string& name, const std::string& path) {
@@ -284,10 +302,11 @@ Status Pool::discard(int directory, const std::string& name, const std::string& 
 
 Status Pool::discard_free(const std::string& name) {
   if (!mapped_) return discard(directory_.get(), name, path_of(name));
-  // The lock is held until the name is gone, so that nobody claims it in between.
+  // The lock is held until the name is gone, so that nobody claims it in between. Before the lock somebody may have:
+  // then the file is being written, or has its final name already.
   const auto file = open_file(directory_.get(), name, O_RDWR, path_of(name));
   if (!file) return file.error().code == Code::not_found ? Status{} : fail(file.error());
-  if (!try_lock_exclusive(file->get())) return {};
+  if (!try_lock_exclusive(file->get()) || !is_still_named(directory_.get(), name, file->get())) return {};
   if (auto emptied = truncate(file->get(), 0, path_of(name)); !emptied) return emptied;
   return remove_file(directory_.get(), name, Pages::leave, path_of(name));
 }

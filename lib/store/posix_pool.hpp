@@ -10,8 +10,9 @@
 // named by its inode, so that who has it open still finds it without a search.
 //
 // On tmpfs (`mapped`) a reader holds a shared flock on its file, and a file is claimed or emptied only under an
-// exclusive one: a mapping being read never loses its pages. A file that is warm in the process that claims it keeps
-// name and lock until it gets its final name, which saves a snapshot one rename of two.
+// exclusive one: a mapping being read never loses its pages. Whoever has got the lock looks at the name again, since
+// the file may have been claimed and committed by another between open and lock. A file that is warm in the process
+// that claims it keeps name and lock until it gets its final name, which saves a snapshot one rename of two.
 #pragma once
 
 #include <atomic>
@@ -70,9 +71,8 @@ class Pool {
   // Gives the slot its final name. The file stays warm.
   [[nodiscard]] Status publish(Slot& slot, int directory, const std::string& file, const std::string& path);
 
-  // Takes in a file of a store's directory, for `owner` to have again.
-  [[nodiscard]] Status adopt(int directory, const std::string& file, FileId id, const std::string& owner,
-                             const std::string& path);
+  // Takes in a file of a store's directory, with its first 4 KiB zeroed, for `owner` to have again. Missing is fine.
+  [[nodiscard]] Status adopt(int directory, const std::string& file, const std::string& owner, const std::string& path);
   // Takes a file or directory out of sight in one step, then removes it. Missing is fine.
   [[nodiscard]] Status discard(int directory, const std::string& name, const std::string& path);
   // Removes what is free, on its way out, or left by dead writers: of this host, or with `all` of any other.
@@ -96,6 +96,7 @@ class Pool {
   [[nodiscard]] Result<Slot> make_new(const std::string& owner, const std::string& path);
   [[nodiscard]] Status map(Slot& slot, std::uint64_t size_bytes);
   [[nodiscard]] Error full(const Error& error, std::uint64_t wanted_bytes) const;
+  [[nodiscard]] Result<FileId> invalidate(const std::string& name, const std::string& path);
   void keep_warm(Slot& slot);
   void remove_free();
   // Removes a free file, unless somebody writes it.

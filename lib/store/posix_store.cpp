@@ -4,8 +4,6 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -19,8 +17,6 @@
 namespace cairn {
 
 namespace {
-
-constexpr std::uint64_t kInvalidatedBytes = 4 * kKiB;
 
 bool is_missing(const Error& error) { return error.code == Code::not_found; }
 
@@ -148,15 +144,7 @@ Status PosixStore::retire(const FileName& name, const std::string& owner) {
   if (!place) return is_missing(place.error()) ? Status{} : fail(place.error());
   const auto file = posix::open_file(place->directory.get(), place->file, O_WRONLY, place->path);
   if (!file) return is_missing(file.error()) ? Status{} : fail(file.error());
-  const auto status = posix::status_of(file->get(), place->path);
-  if (!status) return fail(status.error());
-
-  const std::array<std::byte, kInvalidatedBytes> zeros{};
-  const auto count = std::min<std::uint64_t>(zeros.size(), static_cast<std::uint64_t>(status->st_size));
-  const auto invalidated = posix::write_all(file->get(), 0, Bytes(zeros).first(count), place->path);
-  if (!invalidated) return invalidated;
-  return parts_->home->pool.adopt(place->directory.get(), place->file, {status->st_dev, status->st_ino}, owner,
-                                  place->path);
+  return parts_->home->pool.adopt(place->directory.get(), place->file, owner, place->path);
 }
 
 Status PosixStore::remove(const FileName& name) {

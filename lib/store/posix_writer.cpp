@@ -3,7 +3,9 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -76,9 +78,13 @@ Status PosixWriter::commit(std::uint64_t size_bytes, bool sync) {
 }
 
 Result<std::unique_ptr<Reader>> PosixReader::open(const std::shared_ptr<Home>& home, const FileName& name) {
-  // Another turn only when the file was replaced, retired or removed between open and lock.
-  constexpr int kTurns = 100;
-  for (int turn = 0; turn < kTurns; ++turn) {
+  // Another turn only when the file was replaced, retired or removed between open and lock, or somebody holds the lock
+  // for the moment in which he looks whether the file is free: he may lose the processor just then.
+  constexpr std::chrono::seconds kPatience{10};
+  constexpr std::chrono::microseconds kPause{50};
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (bool first = true; first || std::chrono::steady_clock::now() < until; first = false) {
+    if (!first) std::this_thread::sleep_for(kPause);
     const auto place = locate(home->job.get(), home->path, name, Missing::is_an_error);
     if (!place) return fail(place.error());
     auto file = open_file(place->directory.get(), place->file, O_RDONLY, place->path);

@@ -1,0 +1,108 @@
+// The recycle pool of a POSIX store among several processes: whoever has claimed or committed a file has it for
+// itself, whatever others do with the pool at that moment.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/posix_store.hpp"
+#include "support/temp_directory.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t kFileBytes = 16 * kKiB;
+constexpr int kTurns = 4'000;
+
+enum Answer { kWell, kNotOpened, kNotWritten, kLost, kNotRetired };
+
+// Runs `child` in a process of its own, which ends with this one.
+pid_t start(const std::function<int()>& child) {
+  const pid_t process = ::fork();
+  if (process != 0) return process;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::_exit(child());
+}
+
+int wait_for(pid_t process) {
+  int status = -1;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+std::string text_of_end(int status) {
+  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+  constexpr std::array<const char*, 5> kTexts = {"well", "could not open the store", "could not write",
+                                                 "what was committed is not there any more", "could not retire"};
+  return kTexts.at(static_cast<std::size_t>(WEXITSTATUS(status)));
+}
+
+// Writes, commits, reads back and retires one file again and again, as a rank and its head do.
+int write_again_and_again(const std::string& root, int number) {
+  const auto store = PosixStore::open(root, "heat");
+  if (!store) return kNotOpened;
+  const std::string owner = "rank" + std::to_string(number);
+  const FileName name{"v1/" + owner};
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const auto value = static_cast<std::byte>(turn % 255 + 1);
+    auto writer = (*store)->create(name, kFileBytes, owner);
+    if (!writer) return kNotWritten;
+    const MutableBytes mapped = (*writer)->mapping();
+    std::fill(mapped.begin(), mapped.end(), value);
+    if (!(*writer)->commit(kFileBytes, false)) return kNotWritten;
+    const auto reader = (*store)->open(name);
+    if (!reader || (*reader)->size_bytes() != kFileBytes) return kLost;
+    const Bytes read = (*reader)->mapping();
+    if (std::count(read.begin(), read.end(), value) != static_cast<std::ptrdiff_t>(kFileBytes)) return kLost;
+    if (!(*store)->retire(name, owner)) return kNotRetired;
+  }
+  return kWell;
+}
+
+// Empties the pool again and again: as the end of a chain does, or as one who finds the store full.
+int empty_the_pool(const std::string& root, bool full) {
+  const auto store = PosixStore::open(root, "heat");
+  if (!store) return kNotOpened;
+  constexpr std::uint64_t kTooMuch = std::uint64_t{1} << 50U;
+  while (true) {
+    if (full && (*store)->create(FileName{"v1/large"}, kTooMuch, {})) return kNotWritten;
+    if (!full && !(*store)->clean()) return kNotRetired;
+  }
+}
+
+void expect_writers_undisturbed(bool full) {
+  const test::TempDirectory root("/dev/shm");
+  std::array<pid_t, 2> writers{};
+  std::array<pid_t, 2> cleaners{};
+  for (int i = 0; i < 2; ++i) {
+    writers.at(static_cast<std::size_t>(i)) = start([&] { return write_again_and_again(root.path(), i); });
+    cleaners.at(static_cast<std::size_t>(i)) = start([&] { return empty_the_pool(root.path(), full); });
+  }
+  for (const pid_t writer : writers) EXPECT_EQ(text_of_end(wait_for(writer)), "well");
+  for (const pid_t cleaner : cleaners) {
+    ::kill(cleaner, SIGKILL);
+    EXPECT_EQ(text_of_end(wait_for(cleaner)), "signal 9") << "it should have gone on until now";
+  }
+}
+
+TEST(PosixPool, that_is_cleaned_leaves_alone_what_others_have_claimed_or_committed) {
+  expect_writers_undisturbed(false);
+}
+
+TEST(PosixPool, that_is_emptied_for_a_full_store_leaves_alone_what_others_have_claimed_or_committed) {
+  expect_writers_undisturbed(true);
+}
+
+}  // namespace
+}  // namespace cairn

@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/log.hpp"
+#include "store/default_root.hpp"
 #include "topology/topology.hpp"
 
 namespace cairn {
@@ -32,7 +33,7 @@ struct Config {
     std::string name = "job";
   } job;
   struct Storage {
-    std::string local = "/dev/shm/cairn";
+    std::string local = default_node_root();
     std::string global = "./checkpoints";
     std::uint32_t keep_local = 2;
     std::uint32_t keep_global = 1;

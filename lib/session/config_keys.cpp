@@ -72,7 +72,7 @@ Mistake set_hang_timeout(Config& config, Text value) {
 
 constexpr ConfigKey kKeys[] = {
     {"job", "name", [](Config& c, Text v) { return values::job_name(v, c.job.name); }},
-    {"storage", "local", [](Config& c, Text v) { return values::path(v, c.storage.local); }},
+    {"storage", "local", [](Config& c, Text v) { return values::path(with_user_number(v), c.storage.local); }},
     {"storage", "global", [](Config& c, Text v) { return values::path(v, c.storage.global); }},
     {"storage", "keep_local", [](Config& c, Text v) { return values::number(v, 1, kMostKept, c.storage.keep_local); }},
     {"storage", "keep_global",

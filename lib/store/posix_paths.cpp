@@ -5,13 +5,18 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
 
+#include "store/default_root.hpp"
+
 namespace cairn::posix {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 tl::unexpected<Error> bad_name(std::string_view name) {
   return fail(Code::invalid_argument,
@@ -29,15 +34,17 @@ Status check_job(const std::string& job) {
 // The root is the user's word and may be a symbolic link; what lies below it may not.
 Fd open_root(const std::string& root) { return Fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)); }
 
+Status check_user(const struct stat& status, const std::string& path, const std::string& hint) {
+  if (status.st_uid == ::geteuid()) return {};
+  return fail(Code::io,
+              fmt::format("{}: belongs to user {}, should belong to user {}", path, status.st_uid, ::geteuid()), hint);
+}
+
 Status check_owner(const Fd& directory, const std::string& path) {
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
   const auto status = status_of(directory.get(), path);
   if (!status) return fail(status.error());
-  if (status->st_uid != ::geteuid()) {
-    return fail(Code::io,
-                fmt::format("{}: belongs to user {}, should belong to user {}", path, status->st_uid, ::geteuid()),
-                "choose another job name or another place");
-  }
+  if (auto ours = check_user(*status, path, "choose another job name or another place"); !ours) return ours;
   if ((status->st_mode & kOthersWrite) != 0) {
     return fail(
         Code::io,
@@ -45,6 +52,62 @@ Status check_owner(const Fd& directory, const std::string& path) {
         fmt::format("look at what is in it, then chmod 700 {}", path));
   }
   return {};
+}
+
+// A directory that is nobody's but this user's, made where it is missing.
+Result<Fd> open_private(int above, const std::string& name, const std::string& path) {
+  if (auto made = make_directory(above, name, path); !made) return fail(made.error());
+  auto opened = open_directory(above, name, path);
+  if (!opened) return opened;
+  const auto status = status_of(opened->get(), path);
+  if (!status) return fail(status.error());
+  const auto ours =
+      check_user(*status, path, "whoever made it must remove it; or set [storage] local to a place of your own");
+  if (!ours) return fail(ours.error());
+  if ((status->st_mode & (S_IRWXG | S_IRWXO)) == 0) return opened;
+  return fail(Code::io,
+              fmt::format("{}: is open to others (mode {:o}), should be mode 700", path, status->st_mode & 07777U),
+              fmt::format("look at what is in it, then chmod 700 {}", path));
+}
+
+// What is below the default root leads through no link, and through nothing that is not the user's alone: anybody may
+// make directories beside it.
+Result<Fd> open_default_root(const fs::path& below) {
+  const fs::path root = default_node_root();
+  const std::string memory = root.parent_path();
+  Fd above = open_root(memory);
+  if (!above.valid()) return fail(system_error(errno, "open the directory", memory));
+  auto opened = open_private(above.get(), root.filename(), root);
+  std::string path = root;
+  for (const fs::path& step : below) {
+    if (!opened || step.empty()) break;
+    path += "/" + step.string();
+    opened = open_private(opened->get(), step, path);
+  }
+  return opened;
+}
+
+// Any other is used as it is, and made where it is missing.
+Result<Fd> open_other_root(const std::string& root) {
+  std::error_code error;
+  do {
+    error.clear();
+    fs::create_directories(root, error);
+  } while (error == std::errc::interrupted);
+  if (error) return fail(system_error(error.value(), "make the directory", root));
+  Fd opened = open_root(root);
+  if (!opened.valid()) return fail(system_error(errno, "open the directory", root));
+  return opened;
+}
+
+// Where in the default root it is, as plain steps; nothing: it is elsewhere.
+std::optional<fs::path> place_in_default_root(const std::string& root) {
+  const fs::path own = default_node_root();
+  const fs::path normal = fs::path(root + "/").lexically_normal().parent_path();
+  if (normal == own) return fs::path();
+  const fs::path below = normal.lexically_relative(own);
+  if (below.empty() || *below.begin() == "..") return std::nullopt;
+  return below;
 }
 
 }  // namespace
@@ -60,21 +123,18 @@ bool is_reserved(std::string_view component) {
 
 Result<Fd> open_job(const std::string& root, const std::string& job) {
   if (const auto plain = check_job(job); !plain) return fail(plain.error());
-  std::error_code error;
-  std::filesystem::create_directories(root, error);
-  if (error) return fail(system_error(error.value(), "make the directory", root));
-
-  const Fd above = open_root(root);
-  if (!above.valid()) return fail(system_error(errno, "open the directory", root));
+  const auto below = place_in_default_root(root);
+  const auto above = below ? open_default_root(*below) : open_other_root(root);
+  if (!above) return fail(above.error());
 
   const std::string path = root + "/" + job;
-  const auto made = make_directory(above.get(), job, path);
+  const auto made = make_directory(above->get(), job, path);
   if (!made) return fail(made.error());
-  auto opened = open_directory(above.get(), job, path);
+  auto opened = open_directory(above->get(), job, path);
   if (!opened) return opened;
   const auto ours = check_owner(*opened, path);
   if (!ours) return fail(ours.error());
-  const auto synced = sync_directory(above.get(), root);
+  const auto synced = sync_directory(above->get(), root);
   if (!synced) return fail(synced.error());
   return opened;
 }

@@ -21,7 +21,8 @@ inline constexpr const char* kBell = "bell";
 [[nodiscard]] bool is_reserved(std::string_view component);
 
 // Makes and opens <root>/<job>: root's missing parents too, the job's directory with mode 0700. One that
-// belongs to another user, or that others may write to, is refused.
+// belongs to another user, or that others may write to, is refused. The default root, and what is below it, must be
+// the user's alone; any other root is used as it is.
 [[nodiscard]] Result<Fd> open_job(const std::string& root, const std::string& job);
 // Opens <root>/<job> as it is, whoever it belongs to.
 [[nodiscard]] Result<Fd> open_existing_job(const std::string& root, const std::string& job);

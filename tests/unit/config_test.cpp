@@ -2,12 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
 
 #include "session/config_keys.hpp"
 
@@ -36,7 +38,7 @@ Config config_of(const std::string& text, const Variables& environment = {}) {
 
 void expect_defaults(const Config& config) {
   EXPECT_EQ(config.job.name, "job");
-  EXPECT_EQ(config.storage.local, "/dev/shm/cairn");
+  EXPECT_EQ(config.storage.local, "/dev/shm/cairn-" + std::to_string(::geteuid()));
   EXPECT_EQ(config.storage.global, "./checkpoints");
   EXPECT_EQ(config.storage.keep_local, 2U);
   EXPECT_EQ(config.storage.keep_global, 1U);
@@ -115,6 +117,11 @@ TEST(Config, the_annotated_file_lists_every_key_with_its_default) {
     EXPECT_NE(text.find("[" + std::string(row.section) + "]"), std::string::npos) << row.section;
     EXPECT_NE(text.find("\n;" + std::string(row.key) + " ="), std::string::npos) << row.section << ' ' << row.key;
   }
+}
+
+TEST(Config, a_place_for_node_stores_may_have_the_users_number_in_it) {
+  const std::string user = std::to_string(::geteuid());
+  EXPECT_EQ(config_of("[storage]\nlocal = /nvme/<uid>/cairn-<uid>").storage.local, "/nvme/" + user + "/cairn-" + user);
 }
 
 TEST(Config, reads_every_key) {

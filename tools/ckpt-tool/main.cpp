@@ -21,7 +21,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  ckpt-tool list --config heat.ini\n"
     "  ckpt-tool inspect --config heat.ini --version 42\n"
-    "  ckpt-tool verify --local /dev/shm/cairn --global ./checkpoints --job heat\n"
+    "  ckpt-tool verify --local /dev/shm/cairn-1000 --global ./checkpoints --job heat\n"
     "  ckpt-tool verify --local from-node0 --local from-node1     (stores copied to one place)\n"
     "  ckpt-tool plan --cost 1s,6s,8s,90s --mtbf 12h,3d,10d,60d";
 

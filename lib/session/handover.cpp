@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -62,11 +65,19 @@ Result<CompletionMark> parse_mark(std::string_view text) {
   return CompletionMark{word->second, std::string(line.substr(std::min(space + 1, line.size())))};
 }
 
+// Several ranks may leave a mark while the job is being killed: each writes a file of its own.
 Status write_mark(const std::string& path, const CompletionMark& mark) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  const std::string next = fmt::format("{}.{:08x}", path, std::random_device{}());
+  std::ofstream out(next, std::ios::binary | std::ios::trunc);
   out << to_line(mark) << std::flush;
-  if (!out) return fail(Code::io, path + ": the completion mark cannot be written");
-  return {};
+  const bool written = out.good();
+  out.close();
+  std::error_code error;
+  if (written) std::filesystem::rename(next, path, error);
+  if (written && !error) return {};
+  std::error_code ignored;
+  std::filesystem::remove(next, ignored);
+  return fail(Code::io, path + ": the completion mark cannot be written");
 }
 
 Result<CompletionMark> read_mark(const std::string& path) {

@@ -46,7 +46,8 @@ struct CompletionMark {
 [[nodiscard]] std::string to_line(const CompletionMark& mark);
 [[nodiscard]] Result<CompletionMark> parse_mark(std::string_view text);
 
-// The same with the file; one that is not there is Code::not_found.
+// The same with the file; one that is not there is Code::not_found. A writer that is killed leaves the mark that was
+// there before, whole, and perhaps a file beside it whose name begins with the mark's.
 [[nodiscard]] Status write_mark(const std::string& path, const CompletionMark& mark);
 [[nodiscard]] Result<CompletionMark> read_mark(const std::string& path);
 

@@ -1,5 +1,11 @@
 #include "session/handover.hpp"
 
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <iterator>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,6 +28,24 @@ TEST(CompletionMark, comes_back_from_its_file_as_it_was_left) {
     ASSERT_TRUE(write_mark(path, mark));
     EXPECT_EQ(read_mark(path).value(), mark);
   }
+}
+
+TEST(CompletionMark, that_cannot_be_replaced_stays_as_it_is) {
+  const TempDirectory directory("/tmp");
+  const std::string path = directory.path() + "/mark";
+  const CompletionMark mark{Kind::error, "regions do not match"};
+  ASSERT_TRUE(write_mark(path, mark));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  const auto written = write_mark(path, {Kind::failed, "killed"});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)std::signal(SIGXFSZ, handler);
+  EXPECT_FALSE(written);
+  EXPECT_EQ(read_mark(path).value(), mark);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
 }
 
 TEST(CompletionMark, is_none_until_its_line_is_whole) {

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <memory>
 #include <system_error>
+#include <vector>
 
 #include "engine/survey.hpp"
 #include "store/posix_store.hpp"
@@ -37,8 +38,13 @@ Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, co
 
 JobFiles::~JobFiles() {
   std::error_code ignored;
-  fs::remove(mark_path_, ignored);
-  fs::remove(hosts_path_, ignored);
+  const std::string mark = fs::path(mark_path_).filename();
+  std::vector<fs::path> ours{hosts_path_};
+  for (fs::directory_iterator it(fs::path(mark_path_).parent_path(), ignored), end; !ignored && it != end;
+       it.increment(ignored)) {
+    if (it->path().filename().string().starts_with(mark)) ours.push_back(it->path());
+  }
+  for (const fs::path& file : ours) fs::remove(file, ignored);
 }
 
 Status JobFiles::clear_mark() const { return write_mark(mark_path_, CompletionMark{}); }

@@ -1,6 +1,8 @@
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include <cairn/cairn.hpp>
@@ -20,12 +22,22 @@ void end_job(MPI_Comm world, const char* text, CompletionMark::Kind kind = Compl
   MPI_Abort(world, EXIT_FAILURE);
 }
 
+// All application ranks have such an error, from restore(): one of them tells it. Rank 0 ends the job when it has; the
+// others, which must not end it before, do so only if rank 0 does not.
+void let_rank_0_tell(const Session& session, const Exception& error) {
+  constexpr std::chrono::seconds kLongEnough{5};
+  if (session.rank() == 0) return;
+  if (error.kind() == ErrorKind::mismatch || error.kind() == ErrorKind::unrecoverable)
+    std::this_thread::sleep_for(kLongEnough);
+}
+
 // False if the application was left because a process has died.
 bool came_to_its_end(MPI_Comm world, Session& session, const Application& application) {
   try {
     application(session);
   } catch (const Exception& error) {
     if (error.kind() == ErrorKind::rollback) return false;
+    let_rank_0_tell(session, error);
     using Kind = CompletionMark::Kind;
     end_job(world, error.what(), restart_cannot_mend(error.kind()) ? Kind::error : Kind::failed);
   } catch (const std::exception& error) {

@@ -237,10 +237,15 @@ def ends_at_once_on_what_no_restart_mends(job):
     job.wait_for(r"heat: \d+ of \d+ steps")
     job.run.send_signal(signal.SIGINT)
     job.end(130)
+    output = job.start(size=["--size", "61", "--width", "53"]).end(1, "ckpt-run: gave up: ", "do not match the snapshot")
+    told = re.findall(r"cairn: error: rank (\d)", output)
+    if was_restarted(output) or told not in (["0"], ["1"]):  # the ranks of node 0
+        fail("rank 0 alone should tell of regions that do not match, and the job not be started again", output)
+
     shutil.rmtree(job.directory / "local" / "node0000")
     output = job.start().end(1, "ckpt-run: gave up: ", "node 0 lost", "ckpt-tool list")
-    if was_restarted(output):
-        fail("what cannot be restored was tried again", output)
+    if was_restarted(output) or output.count("cairn: error: ") != 1:
+        fail("what cannot be restored should be told once, and the job not be started again", output)
     print("ended at once where no restart helps", flush=True)
 
 

@@ -55,10 +55,21 @@ Status Engine::serve() {
       bell_->wait(Bell::Who::head, rings, kFastPoll);
       continue;
     }
+    break_silence();
     bell_->wait(Bell::Who::head, rings, nap);
     nap = bell_->rings(Bell::Who::head) == rings ? std::min(nap * 2, kLongestNap) : kShortestNap;
   }
   return {};
+}
+
+// Of the first node alone: where it is silent, the others are too, or wait for it.
+void Engine::break_silence() {
+  if (!leads() || !silence_.breaks(*bell_, setup_.clock())) return;
+  node_.log.warning(
+      "no rank of node 0 has called restore, snapshot, wait or finalize in the {} s since the session was opened; if "
+      "the "
+      "job hangs, look for communication on MPI_COMM_WORLD, in which heads take no part: use session.comm()",
+      Silence::kLimit.count());
 }
 
 Result<bool> Engine::receive() {

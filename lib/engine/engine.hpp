@@ -32,6 +32,7 @@
 #include "engine/retention.hpp"
 #include "engine/retrieve.hpp"
 #include "engine/roll_call.hpp"
+#include "engine/silence.hpp"
 #include "engine/store_memory.hpp"
 #include "level/level.hpp"
 #include "topology/layout.hpp"
@@ -117,7 +118,8 @@ class Engine {
   [[nodiscard]] Status choose_layout();
   [[nodiscard]] Status take_inventory();
 
-  // engine.cpp: messages
+  // engine.cpp
+  void break_silence();
   [[nodiscard]] Result<bool> receive();
   void handle(Rank from, ToHead message);
   void keep(const Measured& measured);
@@ -167,6 +169,7 @@ class Engine {
   std::vector<Rank> ranks_;  // of this node
   std::unique_ptr<Lock> lock_;
   std::shared_ptr<Bell> bell_;
+  Silence silence_;
   NodeContext node_;
   LevelSet usable_;
   std::map<LevelId, std::unique_ptr<Level>> levels_;

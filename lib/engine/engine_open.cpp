@@ -63,6 +63,7 @@ Result<std::unique_ptr<Engine>> Engine::open(EngineSetup setup) {
   opened.slots = slots_needed(engine->setup_.options.keep, engine->usable_);
   opened.measured = engine->chain_.measured;
   if (!status) opened.error = status.error();
+  if (status) engine->silence_.begin(*engine->bell_, engine->setup_.clock());
   engine->tell_all(opened);
   if (!status) return fail(status.error());
 

@@ -38,6 +38,7 @@ Status SessionImpl::usable_now(const char* call) const {
 Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forced) {
   if (auto status = usable_now("snapshot"); !status) return fail(status.error());
   if (undefined_) return fail(undefined_->in("snapshot refused, since a restore failed"));
+  if (!is_under_way()) link_->wake_head();  // which may otherwise hear nothing until a snapshot is due
   if (auto status = link_->poll_if_rung(); !status) return fail(status.error());
   auto span = trace_.span("snapshot");
   auto due = levels_due(forced);

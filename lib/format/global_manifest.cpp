@@ -7,11 +7,10 @@
 namespace cairn {
 namespace {
 
-constexpr std::uint64_t kManifestFormat = 1;
-constexpr std::uint64_t kRunFormat = 1;
+constexpr std::uint64_t kManifestFormat = 2;
+constexpr std::uint64_t kRunFormat = 2;
 constexpr std::string_view kGlobalKind = "global manifest";
 constexpr std::string_view kRunKind = "run record";
-constexpr int kIndent = 1;
 
 // "undecided", "fresh", or the identity of the snapshot that the life went on from.
 void read_parent(const JsonView& from, RunRecord& record) {
@@ -44,7 +43,9 @@ std::string to_json(const GlobalManifest& manifest) {
   json["layout"] = json_of(manifest.layout);
   json["shards"] = json_of(manifest.shards);
   json["node_file_bytes"] = manifest.node_file_bytes;
-  return json.dump(kIndent) + "\n";
+  if (manifest.master)
+    json["master"] = Json{{"bytes", manifest.master->bytes}, {"sha256", manifest.master->digest.hex()}};
+  return seal_json(json);
 }
 
 Result<GlobalManifest> parse_global_manifest(const std::string& text) {
@@ -64,6 +65,7 @@ Result<GlobalManifest> parse_global_manifest(const std::string& text) {
     for (std::size_t i = 0; i < bytes.size() && bytes.good(); ++i) {
       manifest.node_file_bytes.push_back(bytes.at(i).number());
     }
+    if (root.has("master")) manifest.master = {root["master"]["bytes"].number(), digest_of(root["master"]["sha256"])};
     return manifest;
   });
 }
@@ -75,7 +77,7 @@ std::string to_json(const RunRecord& record) {
   json["parent"] = json_of_parent(record);
   json["snapshots"] = record.snapshots;
   json["finished"] = record.finished;
-  return json.dump(kIndent) + "\n";
+  return seal_json(json);
 }
 
 Result<RunRecord> parse_run_record(const std::string& text) {

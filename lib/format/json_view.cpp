@@ -103,9 +103,13 @@ void JsonView::expect_size(std::size_t count) const {
   if (value_ != nullptr && is != count) complain(fmt::format("has {} elements, should have {}", is, count));
 }
 
-Status detail::check_kind(const JsonView& root, std::string_view kind, std::uint64_t newest) {
+Status detail::check_kind(const JsonView& root, std::string_view kind, std::uint64_t newest, Seal seal) {
   const JsonView format = root["format"];
   const std::uint64_t number = format.number();
+  if (format.good() && number > 1 && seal == Seal::none) {
+    format.complain(fmt::format("is {}, and the file does not end with its sha256", number));
+    return {};
+  }
   if (format.good() && number > newest) {
     return fail(Code::newer_format,
                 fmt::format("{} format {} is newer than {}, which this Cairn reads", kind, number, newest),

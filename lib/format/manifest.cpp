@@ -12,9 +12,8 @@
 namespace cairn {
 namespace {
 
-constexpr std::uint64_t kManifestFormat = 1;
+constexpr std::uint64_t kManifestFormat = 2;
 constexpr std::string_view kNodeKind = "node manifest";
-constexpr int kIndent = 1;
 
 Json json_of(const PartnerHolding& partner) {
   Json held = Json::array();
@@ -122,7 +121,7 @@ std::string to_json(const NodeManifest& manifest) {
     holdings.push_back(std::move(here));
   }
   json["holdings"] = std::move(holdings);
-  return json.dump(kIndent) + "\n";
+  return seal_json(json);
 }
 
 Result<NodeManifest> parse_node_manifest(const std::string& text) {
@@ -144,13 +143,14 @@ Result<NodeManifest> parse_node_manifest(const std::string& text) {
 Result<std::uint64_t> write_manifest(Store& store, const NodeManifest& manifest) {
   const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
   const std::string text = to_json(manifest);
-  if (auto status = write_text(store, names::manifest(dir), text); !status) return fail(status.error());
+  if (auto status = write_json_text(store, names::manifest(dir), text, kMostManifestBytes); !status)
+    return fail(status.error());
   return text.size();
 }
 
 Result<NodeManifest> read_node_manifest(const Store& store, const DirName& dir) {
   const FileName name = names::manifest(dir);
-  auto text = read_text(store, name);
+  auto text = read_text(store, name, kMostManifestBytes);
   if (!text) return fail(text.error());
   auto manifest = parse_node_manifest(*text);
   if (!manifest) return fail(manifest.error().in(name.path));

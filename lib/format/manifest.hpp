@@ -69,6 +69,13 @@ struct NodeManifest {
   [[nodiscard]] const Holding* find(LayoutId layout) const;
 };
 
+// A whole file, known by its length and the SHA-256 of its bytes.
+struct FileDigest {
+  std::uint64_t bytes = 0;
+  Sha256 digest;
+  friend bool operator==(const FileDigest&, const FileDigest&) = default;
+};
+
 // L4: the whole snapshot on the global store.
 struct GlobalManifest {
   Identity identity;
@@ -76,6 +83,7 @@ struct GlobalManifest {
   Layout layout;
   std::vector<ShardEntry> shards;              // by rank
   std::vector<std::uint64_t> node_file_bytes;  // by node
+  std::optional<FileDigest> master = {};       // of checkpoint.h5; none: written by a Cairn that noted none
   friend bool operator==(const GlobalManifest&, const GlobalManifest&) = default;
 };
 
@@ -90,14 +98,18 @@ struct RunRecord {
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
 
-// Inverse pairs. A missing key or a value out of range is Code::corrupt and named; a newer format is
-// Code::newer_format.
+// Inverse pairs. Bytes that are not those that were written, a missing key and a value out of range are Code::corrupt
+// and named; a newer format is Code::newer_format.
 [[nodiscard]] std::string to_json(const NodeManifest& manifest);
 [[nodiscard]] Result<NodeManifest> parse_node_manifest(const std::string& text);
 [[nodiscard]] std::string to_json(const GlobalManifest& manifest);
 [[nodiscard]] Result<GlobalManifest> parse_global_manifest(const std::string& text);
 [[nodiscard]] std::string to_json(const RunRecord& record);
 [[nodiscard]] Result<RunRecord> parse_run_record(const std::string& text);
+
+// Of a file as it is; and whether it is still that: Code::corrupt says what differs.
+[[nodiscard]] Result<FileDigest> digest_file(const Store& store, const FileName& name);
+[[nodiscard]] Status check_file(const Store& store, const FileName& name, const FileDigest& expected);
 
 // Returns the file's size.
 [[nodiscard]] Result<std::uint64_t> write_manifest(Store& store, const NodeManifest& manifest);

@@ -5,9 +5,8 @@
 namespace cairn {
 namespace {
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
 constexpr std::string_view kKind = "measured costs";
-constexpr int kIndent = 1;
 
 void put_known(Json& json, const char* key, double seconds) {
   if (seconds > 0) json[key] = seconds;
@@ -32,7 +31,7 @@ std::string to_json(const Measured& measured) {
     entry["failures"] = level.failures;
     json["levels"].push_back(std::move(entry));
   }
-  return json.dump(kIndent) + "\n";
+  return seal_json(json);
 }
 
 Result<Measured> parse_measured(const std::string& text) {

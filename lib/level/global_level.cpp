@@ -2,6 +2,7 @@
 
 #include <tuple>
 
+#include "format/json_file.hpp"
 #include "level/exchange.hpp"
 #include "level/volume.hpp"
 #include "store/names.hpp"
@@ -95,7 +96,11 @@ Status commit(const NodeContext& node, const NodeManifest& manifest, const DirNa
     }
   }
   if (auto status = write_master_file(*node.global, partial, ranks); !status) return status;
-  if (auto status = write_text(*node.global, names::manifest(partial), to_json(global)); !status) return status;
+  auto master = digest_file(*node.global, names::master_file(partial));
+  if (!master) return fail(master.error());
+  global.master = *master;
+  const FileName name = names::manifest(partial);
+  if (auto status = write_json_text(*node.global, name, to_json(global), kMostManifestBytes); !status) return status;
   if (auto status = check_not_taken_over(*node.global, node.incarnation, node.run); !status) return status;
   const DirName dir = node.dir(manifest.identity);
   // A directory of this name is there only after a commit whose vote was lost; this one has the same content.
@@ -130,7 +135,7 @@ Result<std::vector<Buffer>> gather_reports(Comm& heads, const NodeReport& mine) 
 }  // namespace
 
 Result<GlobalManifest> read_global_manifest(const Store& global, const DirName& dir) {
-  auto text = read_text(global, names::manifest(dir));
+  auto text = read_text(global, names::manifest(dir), kMostManifestBytes);
   if (!text) return fail(text.error());
   auto manifest = parse_global_manifest(*text);
   if (!manifest) return fail(manifest.error().in(names::manifest(dir).path));

@@ -1,5 +1,7 @@
 #include "store/store.hpp"
 
+#include <fmt/format.h>
+
 namespace cairn {
 
 Result<Bytes> view(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Buffer& scratch) {
@@ -10,11 +12,17 @@ Result<Bytes> view(const Reader& from, std::uint64_t offset, std::uint64_t bytes
   return Bytes(scratch);
 }
 
-Result<std::string> read_text(const Store& store, const FileName& name) {
+Result<std::string> read_text(const Store& store, const FileName& name, std::uint64_t most_bytes) {
   auto reader = store.open(name);
   if (!reader) return fail(reader.error());
 
-  std::string text((*reader)->size_bytes(), '\0');
+  const std::uint64_t size = (*reader)->size_bytes();
+  if (size > most_bytes) {
+    return fail(Code::corrupt,
+                fmt::format("{}: it is {} bytes long, should be at most {}", name.path, size, most_bytes));
+  }
+
+  std::string text(size, '\0');
   const auto read = (*reader)->read(0, std::as_writable_bytes(std::span(text)));
   if (!read) return fail(read.error());
   return text;

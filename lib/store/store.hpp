@@ -133,8 +133,11 @@ class Store {
 // `bytes` bytes of a file at `offset`: in its mapping, or else in `scratch`.
 [[nodiscard]] Result<Bytes> view(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Buffer& scratch);
 
-// The whole of a small file, and its inverse: written new, synced, renamed into place.
-[[nodiscard]] Result<std::string> read_text(const Store& store, const FileName& name);
+// The whole of a small file, and its inverse: written new, synced, renamed into place. A file that is longer than
+// `most_bytes` is Code::corrupt, and no memory is taken for it.
+inline constexpr std::uint64_t kSmallFileBytes = 64 * kKiB;
+[[nodiscard]] Result<std::string> read_text(const Store& store, const FileName& name,
+                                            std::uint64_t most_bytes = kSmallFileBytes);
 [[nodiscard]] Status write_text(Store& store, const FileName& name, const std::string& text);
 
 }  // namespace cairn

@@ -1,6 +1,7 @@
 // Manifests with everything in them that a manifest can have.
 #pragma once
 
+#include "format/json_file.hpp"
 #include "format/manifest.hpp"
 #include "format/measured.hpp"
 #include "format/parity_file.hpp"
@@ -42,7 +43,9 @@ inline NodeManifest sample_node_manifest() {
 }
 
 inline GlobalManifest sample_global_manifest() {
-  GlobalManifest manifest{kManifestIdentity, 77, sample_layout(), {}, {1000, 2000, 3000, 4000}};
+  GlobalManifest manifest{kManifestIdentity,        77,
+                          sample_layout(),          {},
+                          {1000, 2000, 3000, 4000}, FileDigest{5000, sha256(bytes_of("checkpoint.h5"))}};
   for (std::uint32_t rank = 0; rank < 7; ++rank) manifest.shards.push_back(sample_entry(rank));
   return manifest;
 }
@@ -55,6 +58,22 @@ inline RunRecord sample_run_record() {
 inline Measured sample_measured() {
   return {
       {{{0.025, 0.5, 43200, 6}, {0.1, 1.25, 259200, 1}, {0, 0, 864000, 0}, {12, 0, 5184000, 0}}}, 302400.5, {7}, false};
+}
+
+// A file's text after a change that its writer might have made: with the seal that belongs to it.
+inline std::string sealed_again(const std::string& text) {
+  auto json = nlohmann::ordered_json::parse(text);
+  json.erase("sha256");
+  return seal_json(json);
+}
+
+// A file's text as a Cairn wrote it that knew no seals, with what it did not note.
+inline std::string as_format_1(const std::string& text) {
+  auto json = nlohmann::ordered_json::parse(text);
+  json.erase("sha256");
+  json.erase("master");
+  json["format"] = 1;
+  return json.dump(1) + "\n";
 }
 
 }  // namespace cairn::test

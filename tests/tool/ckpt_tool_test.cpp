@@ -10,6 +10,7 @@
 #include "base/sha256.hpp"
 #include "run_tool.hpp"
 #include "sample_job.hpp"
+#include "support/sample_manifest.hpp"
 
 namespace cairn::test {
 namespace {
@@ -277,7 +278,7 @@ TEST_P(CkptToolVerify, finds_parity_that_was_wrong_from_the_start) {
   const std::string file = job.parity(2, 1, 42);
   const std::string before = sha256(bytes_of(read_whole(file))).hex();
   flip_byte(file, 4096 + 100);
-  replace_text(job.node(2, 42) + "/manifest.json", before, sha256(bytes_of(read_whole(file))).hex());
+  rewrite_json(job.node(2, 42) + "/manifest.json", before, sha256(bytes_of(read_whole(file))).hex());
   expect_damage(job, {file + " (L3): byte 4196 is not what the group's shards give", "1 damaged"});
 }
 
@@ -291,10 +292,10 @@ TEST_P(CkptToolVerify, names_a_node_manifest_that_cannot_be_read_and_the_ranks_i
 }
 
 TEST_P(CkptToolVerify, names_a_manifest_that_contradicts_the_owner_of_a_shard) {
-  replace_text(job.node(2, 42) + "/manifest.json", "\"rank\": 0,\n", "\"rank\": 0, \"x\": 1,\n");
+  rewrite_json(job.node(2, 42) + "/manifest.json", "\"rank\": 0,\n", "\"rank\": 0, \"x\": 1,\n");
   const json manifest = json::parse(read_whole(job.node(2, 42) + "/manifest.json"));
   const std::string right = manifest["holdings"][0]["erasure"]["members"][0][1]["sha256"];
-  replace_text(job.node(2, 42) + "/manifest.json", right, std::string(64, 'a'));
+  rewrite_json(job.node(2, 42) + "/manifest.json", right, std::string(64, 'a'));
   expect_damage(job, {job.node(2, 42) + "/manifest.json: says that rank 1's shard has"});
 }
 
@@ -319,6 +320,8 @@ TEST_P(CkptToolVerify, names_a_master_file_that_is_gone_or_of_another_snapshot) 
   expect_damage(job, {"missing: " + job.global_snapshot(42) + "/checkpoint.h5"});
   job.add_snapshot(43, kEveryLevel);
   fs::copy_file(job.global_snapshot(43) + "/checkpoint.h5", job.global_snapshot(42) + "/checkpoint.h5");
+  expect_damage(job, {"damaged: " + job.global_snapshot(42) + "/checkpoint.h5 (L4): its SHA-256 is "});
+  change_json(job.global_snapshot(42) + "/manifest.json", as_format_1);
   expect_damage(job, {"damaged: " + job.global_snapshot(42) + "/checkpoint.h5 (L4): it is of version 43"});
 }
 
@@ -330,7 +333,7 @@ TEST_P(CkptToolVerify, names_a_global_manifest_that_cannot_be_read) {
 TEST_P(CkptToolVerify, names_a_global_manifest_that_contradicts_the_shards) {
   const std::string file = job.global_snapshot(42) + "/manifest.json";
   const std::string right = json::parse(read_whole(file))["shards"][5]["sha256"];
-  replace_text(file, right, std::string(64, 'b'));
+  rewrite_json(file, right, std::string(64, 'b'));
   expect_damage(job, {"damaged: " + file + ": says that rank 5's shard has", "node0002.h5 (rank 5, L4): "});
 }
 
@@ -352,11 +355,11 @@ TEST_P(CkptToolVerify, names_the_ranks_that_nothing_gives_back) {
 }
 
 TEST_P(CkptToolVerify, refuses_what_a_newer_version_wrote) {
-  replace_text(job.node(0, 42) + "/manifest.json", "\"format\": 1", "\"format\": 9");
+  rewrite_json(job.node(0, 42) + "/manifest.json", "\"format\": 2", "\"format\": 9");
   for (const char* command : {"verify", "list", "inspect"}) {
     const Outcome outcome = run_on(job, command);
     EXPECT_EQ(outcome.code, 2) << command;
-    EXPECT_THAT(outcome.out + outcome.err, AllOf(HasSubstr("format 9 is newer than 1"), HasSubstr(job.node(0, 42))));
+    EXPECT_THAT(outcome.out + outcome.err, AllOf(HasSubstr("format 9 is newer than 2"), HasSubstr(job.node(0, 42))));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "level/level.hpp"
 #include "store/names.hpp"
 #include "store/posix_store.hpp"
+#include "support/sample_manifest.hpp"
 #include "support/thread_cluster.hpp"
 #include "support/write_shard.hpp"
 
@@ -132,6 +133,17 @@ void replace_text(const std::string& file, const std::string& from, const std::s
   ASSERT_NE(at, std::string::npos) << file << " has no " << from;
   text.replace(at, from.size(), to);
   std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
+}
+
+void rewrite_json(const std::string& file, const std::string& from, const std::string& to) {
+  replace_text(file, from, to);
+  change_json(file, sealed_again);
+}
+
+void change_json(const std::string& file, const std::function<std::string(const std::string&)>& change) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << change(text);
 }
 
 }  // namespace cairn::test

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -52,5 +53,8 @@ void flip_middle_byte(const std::string& file);
 void cut(const std::string& file, std::uint64_t bytes);
 // Replaces the first `from` in a text file; fails the test when there is none.
 void replace_text(const std::string& file, const std::string& from, const std::string& to);
+// The same in a JSON file, with the seal that belongs to it then; and any other change of a file's text.
+void rewrite_json(const std::string& file, const std::string& from, const std::string& to);
+void change_json(const std::string& file, const std::function<std::string(const std::string&)>& change);
 
 }  // namespace cairn::test

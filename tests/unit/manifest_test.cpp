@@ -1,21 +1,29 @@
 #include "format/manifest.hpp"
 
+#include <filesystem>
+#include <functional>
+
 #include <gtest/gtest.h>
 
+#include "format/json_file.hpp"
+#include "format/measured.hpp"
+#include "level/global_level.hpp"
 #include "store/memory_store.hpp"
 #include "store/names.hpp"
+#include "store/posix_store.hpp"
 #include "support/sample_manifest.hpp"
+#include "support/temp_directory.hpp"
 
 namespace cairn {
 namespace {
 
-// The sample's text with the first `from` replaced; what the parser says of that.
+// The sample's text with the first `from` replaced, and its seal renewed; what the parser says of that.
 std::string complaint(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from << " in\n" << text;
   if (at == std::string::npos) return {};
   text.replace(at, from.size(), to);
-  const auto parsed = parse_node_manifest(text);
+  const auto parsed = parse_node_manifest(test::sealed_again(text));
   if (parsed) return "accepted";
   EXPECT_EQ(parsed.error().code, Code::corrupt);
   return parsed.error().message;
@@ -68,11 +76,12 @@ TEST(NodeManifest, ranks_are_written_as_runs_and_numbers_as_hex) {
 
 TEST(NodeManifest, a_newer_format_and_another_kind_say_so) {
   std::string newer = to_json(test::sample_node_manifest());
-  newer.replace(newer.find("\"format\": 1"), 11, "\"format\": 2");
+  newer.replace(newer.find("\"format\": 2"), 11, "\"format\": 3");
+  newer = test::sealed_again(newer);
   EXPECT_EQ(parse_node_manifest(newer).error().code, Code::newer_format);
   EXPECT_EQ(parse_node_manifest(newer).error().message,
-            "node manifest format 2 is newer than 1, which this Cairn reads");
-  EXPECT_EQ(node_complaint("\"format\": 1", "\"format\": 0"), "node manifest: format is 0, should be 1 or more");
+            "node manifest format 3 is newer than 2, which this Cairn reads");
+  EXPECT_EQ(node_complaint("\"format\": 2", "\"format\": 0"), "node manifest: format is 0, should be 1 or more");
   EXPECT_EQ(node_complaint("node manifest", "global manifest"),
             "node manifest: kind is \"global manifest\", should be \"node manifest\"");
 }
@@ -153,6 +162,78 @@ TEST(NodeManifest, a_run_of_ranks_beyond_any_machine_is_refused_and_not_allocate
             "node manifest: holdings[0].layout.ranks[0][1] is 99999999999, should be at most 16777216");
 }
 
+// Every byte of a sealed file: nothing that changed is taken for what was written, nor for newer.
+template <class Parse>
+void expect_no_byte_can_change(const std::string& text, Parse parse) {
+  ASSERT_TRUE(parse(text));
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    for (const int bit : {0, 3, 5}) {
+      std::string damaged = text;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
+      const auto parsed = parse(damaged);
+      ASSERT_FALSE(parsed) << "bit " << bit << " of byte " << at;
+      ASSERT_EQ(parsed.error().code, Code::corrupt) << "bit " << bit << " of byte " << at;
+    }
+  }
+  EXPECT_EQ(parse(text + "\n").error().code, Code::corrupt);
+  EXPECT_EQ(parse(" " + text).error().code, Code::corrupt);
+}
+
+TEST(SealedJson, a_byte_that_changed_anywhere_is_found) {
+  expect_no_byte_can_change(to_json(test::sample_node_manifest()), parse_node_manifest);
+  expect_no_byte_can_change(to_json(test::sample_global_manifest()), parse_global_manifest);
+  expect_no_byte_can_change(to_json(test::sample_run_record()), parse_run_record);
+  expect_no_byte_can_change(to_json(test::sample_measured()), parse_measured);
+}
+
+TEST(SealedJson, a_seal_is_asked_for_from_format_2_on) {
+  std::string text = to_json(test::sample_run_record());
+  EXPECT_EQ(seal_of(text), Seal::whole);
+  text = test::as_format_1(text);
+  EXPECT_EQ(seal_of(text), Seal::none);
+  EXPECT_EQ(parse_run_record(text).value(), test::sample_run_record());
+  text.replace(text.find("\"format\": 1"), 11, "\"format\": 2");
+  EXPECT_EQ(parse_run_record(text).error().message,
+            "run record: format is 2, and the file does not end with its sha256");
+  text.replace(text.find("\"format\": 2"), 11, "\"format\": 9");
+  EXPECT_EQ(parse_run_record(text).error().code, Code::corrupt);
+}
+
+// A manifest of ten thousand nodes whose ranks are dealt out to them in turns, which is the longest there is.
+TEST(SealedJson, what_a_manifest_may_take_is_enough_for_any_machine) {
+  constexpr std::uint32_t kNodes = 10'000;
+  constexpr std::uint32_t kRanks = 2 * kNodes;
+  constexpr std::uint64_t kMostRanks = 1U << 21U;
+  GlobalManifest manifest{{{1}, {1}, {1}}, 1, {}, {}, std::vector<std::uint64_t>(kNodes, 1ULL << 50U)};
+  manifest.layout.nodes = kNodes;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    manifest.layout.node_of_rank.push_back({rank % kNodes});
+    manifest.shards.push_back({{1'000'000 + rank}, 1ULL << 50U, sha256({})});
+  }
+  for (std::uint32_t node = 0; node < kNodes; ++node) manifest.layout.domain_of_node.push_back(node);
+  const std::uint64_t bytes = to_json(manifest).size();
+  EXPECT_LT(bytes * kMostRanks / kRanks, kMostManifestBytes);
+  Layout layout = manifest.layout;
+  const NodeManifest node{{{1}, {1}, {1}}, 1, {{layout, {0}, {}, {}, {}}}};
+  EXPECT_LT(to_json(node).size() * kMostRanks / kRanks * 4, kMostManifestBytes);
+}
+
+TEST(SealedJson, a_file_that_is_too_long_is_refused_before_it_is_read) {
+  const test::TempDirectory directory("/tmp");
+  const auto opened = PosixStore::open(directory.path(), "job");
+  ASSERT_TRUE(opened) << opened.error().text();
+  Store& store = **opened;
+  const DirName dir = names::snapshot({42}, {0x0123456789abcdefULL});
+  ASSERT_TRUE(write_manifest(store, test::sample_node_manifest()));
+  std::filesystem::resize_file(store.where() + "/" + names::manifest(dir).path, std::uintmax_t{1} << 40U);
+  const std::string wanted =
+      names::manifest(dir).path + ": it is 1099511627776 bytes long, should be at most " + std::to_string(512 * kMiB);
+  const auto node = read_node_manifest(store, dir);
+  EXPECT_EQ(node.error().code, Code::corrupt);
+  EXPECT_EQ(node.error().message, wanted);
+  EXPECT_EQ(read_global_manifest(store, dir).error().message, wanted);
+}
+
 TEST(NodeManifest, is_stored_under_its_snapshot_and_refused_under_another) {
   MemoryStore store;
   const NodeManifest manifest = test::sample_node_manifest();
@@ -204,7 +285,7 @@ TEST(RunRecord, comes_back_as_it_was_written_whatever_its_parent) {
 
 TEST(RunRecord, an_unknown_parent_is_named) {
   std::string text = to_json(RunRecord{{1}, {2}, RunRecord::Parent::fresh, {}, false, false});
-  text.replace(text.find("fresh"), 5, "stale");
+  text = test::sealed_again(text.replace(text.find("fresh"), 5, "stale"));
   EXPECT_EQ(parse_run_record(text).error().message,
             "run record: parent is \"stale\", should be \"undecided\", \"fresh\" or a snapshot's identity");
   EXPECT_EQ(parse_run_record(R"({"kind":"run record","format":1})").error().message,

@@ -121,6 +121,11 @@ int cairn_restore_info(const cairn_session* session, cairn_restore_status* statu
 
 /* Local. The application ranks' communicator; the session's, valid until cairn_finalize. */
 int cairn_comm(const cairn_session* session, MPI_Comm* comm);
+/* Local. To be called by each member for every communicator that it has made of cairn_comm (MPI_Cart_create, split, dup
+ * ...), before it waits on it: where the job repairs itself, a failure then ends every wait on it as well. Without that
+ * a rank may wait there for ever for one that lives and has gone back. comm stays the caller's; MPI_COMM_NULL is no
+ * matter. */
+int cairn_watch(cairn_session* session, MPI_Comm comm);
 /* Local. 1 on all ranks alike once a batch system's warning (SIGUSR1) came; changes in snapshot calls only. */
 int cairn_should_stop(const cairn_session* session);
 

@@ -44,6 +44,12 @@ class Session final : public SessionBase {
   // The application ranks' communicator; the session's, valid until it is destroyed.
   [[nodiscard]] MPI_Comm comm() const;
 
+  // Local. To be called by each member for every communicator that it has made of comm() (MPI_Cart_create, split, dup
+  // …), before it waits on it: where the job repairs itself, a failure then ends every wait on it as well. Without that
+  // a rank may wait there for ever for one that lives and has gone back. It stays the caller's, to be freed as ever.
+  // MPI_COMM_NULL is no matter.
+  void watch(MPI_Comm comm);
+
   // How run() entered the application this time, and which processes had died before it did.
   [[nodiscard]] State state() const;
   [[nodiscard]] const FailureTopology& failures() const;
@@ -66,7 +72,8 @@ class Session final : public SessionBase {
 // With [recovery] mode = spares or respawn, `application` is the point to go back to when a process dies: survivors
 // leave it by an Exception of kind `rollback`, thrown by Cairn's calls and by MPI calls on session.comm(), and all
 // enter it again with a new session, protect their regions anew, and restore(). Let that exception pass. Communicators
-// derived from session.comm() end with it: make them anew. Message requests are void after it.
+// derived from session.comm() end with it: session.watch() them, and make them anew. Message requests are void after
+// it.
 void run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application);
 
 }  // namespace cairn

@@ -58,8 +58,8 @@ module cairn
   integer, parameter, public :: CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4
 
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_snapshot, cairn_snapshot_to, cairn_wait, cairn_restore, &
-    cairn_restore_region, cairn_restore_info, cairn_comm, cairn_should_stop, cairn_recover, cairn_state, &
-    cairn_finalize, cairn_abandon, cairn_error_text
+    cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_should_stop, cairn_recover, &
+    cairn_state, cairn_finalize, cairn_abandon, cairn_error_text
 
   ! cairn_protect(session, name, data, code): a scalar or array of any intrinsic numeric type. Its shape is stored as C
   ! sees it, last dimension first.
@@ -83,6 +83,12 @@ module cairn
       import :: c_int, c_ptr
       type(c_ptr), value :: session
       integer(c_int), intent(out) :: comm
+      integer(c_int) :: code
+    end function
+    function c_watch(session, comm) bind(c, name='cairn_watch_fortran') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int), value :: comm
       integer(c_int) :: code
     end function
     function c_protect_array(session, name, data, kind, dims, extents) bind(c, name='cairn_protect_array') result(code)
@@ -334,6 +340,15 @@ contains
     integer :: code
     code = c_comm(session%handle, comm%MPI_VAL)
   end function
+
+  ! To be called by each member for every communicator that it has made of cairn_comm, before it waits on it: where the job
+  ! repairs itself, a failure then ends every wait on it as well.
+  subroutine cairn_watch(session, comm, code)
+    type(cairn_session), intent(in) :: session
+    type(MPI_Comm), intent(in) :: comm
+    integer, intent(out) :: code
+    code = c_watch(session%handle, comm%MPI_VAL)
+  end subroutine
 
   logical function cairn_should_stop(session)
     type(cairn_session), intent(in) :: session

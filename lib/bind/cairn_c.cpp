@@ -200,6 +200,13 @@ int cairn_comm(const cairn_session* session, MPI_Comm* comm) {
   });
 }
 
+int cairn_watch(cairn_session* session, MPI_Comm comm) {
+  return with(session, [&](cairn::Session& open) {
+    open.watch(comm);
+    return CAIRN_OK;
+  });
+}
+
 int cairn_should_stop(const cairn_session* session) {
   return session != nullptr && session->session && session->session->should_stop() ? 1 : 0;
 }

@@ -18,6 +18,8 @@ int cairn_comm_fortran(const cairn_session* session, MPI_Fint* comm) {
   return code;
 }
 
+int cairn_watch_fortran(cairn_session* session, MPI_Fint comm) { return cairn_watch(session, MPI_Comm_f2c(comm)); }
+
 // Its bytes lie apart, and the session keeps one address.
 int cairn_refuse_section_fortran(const char* name) {
   return cairn::bind::fail(CAIRN_ERR_USAGE, "region \"" + std::string(name) +

@@ -53,6 +53,8 @@ void FailureHandler::handle(MPI_Comm comm, int code) const {
     return;
   }
   lifeline_->cut();
+  // One of the application's own: others may wait on it for this rank, which leaves.
+  if (comm != comm_) lifeline_->adopt(comm);
   if (throws_ && std::uncaught_exceptions() == 0) {
     throw Exception(ErrorKind::rollback, "a process has died; going back to the last snapshot");
   }

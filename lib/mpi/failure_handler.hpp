@@ -1,4 +1,5 @@
-// The error handler of the application's communicator in a job that repairs itself. A failure cuts the lifeline, so
+// The error handler of the application's communicator in a job that repairs itself. A failure cuts the lifeline, and
+// revokes the communicator that it was met on, so
 // that nobody waits for this rank and no message under way touches memory that is about to go, and leaves the
 // application by an exception out of the MPI call (destructors run), or by the call's return code. Other errors go to
 // the handler that the communicator had before.

@@ -1,11 +1,27 @@
 #include "mpi/lifeline.hpp"
 
+#include <algorithm>
+
 #include "mpi/ulfm.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{1};
+
+// Goes with a communicator of the application, which may outlive the lifeline.
+struct Adoption {
+  std::weak_ptr<Lifeline> lifeline;
+  MPI_Request keeper = MPI_REQUEST_NULL;  // never started: it only keeps MPI from ending the communicator
+};
+
+int on_free(MPI_Comm comm, int /*key*/, void* value, void* /*extra*/) {
+  const std::unique_ptr<Adoption> adoption(static_cast<Adoption*>(value));
+  const auto lifeline = adoption->lifeline.lock();
+  if (!lifeline || lifeline->is_cut()) return MPI_SUCCESS;
+  lifeline->remove(comm);
+  return MPI_Request_free(&adoption->keeper);
+}
 
 }  // namespace
 
@@ -15,6 +31,19 @@ void Lifeline::add(MPI_Comm comm) {
 }
 
 void Lifeline::remove(MPI_Comm comm) { std::erase(comms_, comm); }
+
+void Lifeline::adopt(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL || std::ranges::find(comms_, comm) != comms_.end()) return;
+  auto adoption = std::make_unique<Adoption>();
+  adoption->lifeline = weak_from_this();
+  int key = MPI_KEYVAL_INVALID;
+  if (MPI_Recv_init(nullptr, 0, MPI_BYTE, 0, 0, comm, &adoption->keeper) == MPI_SUCCESS &&
+      MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &on_free, &key, nullptr) == MPI_SUCCESS) {
+    if (MPI_Comm_set_attr(comm, key, adoption.get()) == MPI_SUCCESS) (void)adoption.release();
+    MPI_Comm_free_keyval(&key);
+  }
+  add(comm);
+}
 
 void Lifeline::watch() {
   if (cut_) return;

@@ -9,11 +9,12 @@
 #include <mpi.h>
 
 #include <chrono>
+#include <memory>
 #include <vector>
 
 namespace cairn {
 
-class Lifeline {
+class Lifeline : public std::enable_shared_from_this<Lifeline> {
  public:
   // `pool`: all live processes; its revocation is the signal to all. `world`: those whose death matters. Both stay the
   // caller's; a spare has no world.
@@ -24,6 +25,9 @@ class Lifeline {
   // the same number, which ends the process.
   void add(MPI_Comm comm);
   void remove(MPI_Comm comm);
+  // The same for one that the application has made, which may free it: MPI then gives its number to another one, unless
+  // the lifeline is cut by then. Null, and one that is adopted already, are no matter.
+  void adopt(MPI_Comm comm);
 
   // Looks, at most once a millisecond, whether a process has died or somebody has cut; cuts then.
   void watch();

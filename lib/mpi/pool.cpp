@@ -91,7 +91,13 @@ std::vector<Seat> Pool::seats_of(const Roster& roster) const {
 }
 
 bool Pool::all_ranks(bool succeeded) {
-  const auto word = ulfm::agree(team_.ranks, succeeded ? 1 : 0);
+  const int mine = succeeded ? 1 : 0;
+  if (muster_) muster_->come();
+  const auto word =
+      !muster_ ? ulfm::agree(team_.ranks, mine) : ulfm::agree(team_.ranks, mine, [&]() -> Result<std::optional<int>> {
+        muster_->look();
+        return std::nullopt;
+      });
   return word && *word == 1;
 }
 
@@ -132,10 +138,12 @@ Result<bool> Pool::is_over(bool done) const {
   constexpr int kRepair = 1;
   UnknownDeaths unknown;
   std::optional<Clock::time_point> alarmed;
+  if (muster_) muster_->come();
   const auto word = ulfm::agree(pool_, done ? 0 : kRepair, [&]() -> Result<std::optional<int>> {
     if (!alarmed && ulfm::is_revoked(team_.alarm)) alarmed = Clock::now();
     if (alarmed && Clock::now() - *alarmed > kLongestAgreementAfterAlarm) return kRepair;
     if (auto status = look_for_unknown_deaths(unknown); !status) return fail(status.error());
+    if (muster_) muster_->look();
     return std::nullopt;
   });
   if (!word) return fail(word.error());
@@ -249,23 +257,33 @@ void Pool::adopt(Proposal proposal) {
 void Pool::meet_neighbours(const std::vector<ProcessId>& processes) {
   neighbours_.assign(roster_.size(), std::nullopt);
   std::vector<ProcessId> others;
+  std::vector<Muster::Neighbour> expected;
   const std::string& host = nodes_[me().node.value].host;
   for (std::size_t i = 0; i < roster_.size(); ++i) {
     if (i == me_ || nodes_[roster_[i].node.value].host != host) continue;
     neighbours_[i] = processes[i];
     others.push_back(processes[i]);
+    expected.push_back({static_cast<int>(i), processes[i], name_of(roster_[i])});
+  }
+  muster_.reset();
+  if (config_.recovery.straggler_limit.count() > 0) {
+    muster_ = std::make_unique<Muster>(Muster::Place{pool_, team_.alarm, static_cast<int>(me_)}, std::move(expected),
+                                       config_.recovery.straggler_limit, log_);
   }
   guard_.reset();
   if (config_.recovery.hang_timeout.count() == 0) return;
   guard_ = std::make_unique<HangGuard>(std::move(others), config_.recovery.hang_timeout, log_);
 }
 
-void Pool::tell_role() const {
+std::string Pool::name_of(const Member& member) const {
   std::string role = "a spare";
-  if (me().role == Role::rank) role = fmt::format("rank {}", me().rank.value);
-  if (me().role == Role::head) role = "head";
-  log_.debug("process {} is {} on node {} after {} repairs", this_process().number, role, nodes_[me().node.value].node,
-             repairs_);
+  if (member.role == Role::rank) role = fmt::format("rank {}", member.rank.value);
+  if (member.role == Role::head) role = "head";
+  return fmt::format("{} on node {}", role, nodes_[member.node.value].node);
+}
+
+void Pool::tell_role() const {
+  log_.debug("process {} is {} after {} repairs", this_process().number, name_of(me()), repairs_);
 }
 
 FailureTopology Pool::failures_of(const Roster& before, const std::vector<std::uint32_t>& live) const {

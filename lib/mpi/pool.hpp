@@ -29,6 +29,7 @@
 #include "mpi/hang_guard.hpp"
 #include "mpi/launcher.hpp"
 #include "mpi/lifeline.hpp"
+#include "mpi/muster.hpp"
 #include "mpi/process.hpp"
 #include "mpi/roles.hpp"
 #include "mpi/watchdog.hpp"
@@ -109,6 +110,7 @@ class Pool {
   [[nodiscard]] Status look_for_unknown_deaths(UnknownDeaths& unknown) const;
   void tell(const Roster& before, const Proposal& proposal) const;
   void tell_role() const;
+  [[nodiscard]] std::string name_of(const Member& member) const;
   [[nodiscard]] FailureTopology failures_of(const Roster& before, const std::vector<std::uint32_t>& live) const;
   [[nodiscard]] std::vector<Seat> seats_of(const Roster& roster) const;
   [[nodiscard]] bool a_worker_has_died() const;
@@ -133,6 +135,7 @@ class Pool {
   std::shared_ptr<Lifeline> lifeline_;
   std::vector<std::optional<ProcessId>> neighbours_;  // by number: those of this host
   std::unique_ptr<HangGuard> guard_;
+  std::unique_ptr<Muster> muster_;  // where stragglers are ended
   FailureTopology failures_;
   std::uint32_t repairs_ = 0;
   std::uint32_t vain_repairs_ = 0;      // in a row, that found nobody dead

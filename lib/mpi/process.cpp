@@ -1,5 +1,6 @@
 #include "mpi/process.hpp"
 
+#include <execinfo.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -50,6 +51,15 @@ bool has_variable(const std::string& who, const std::string& variable) {
   return false;
 }
 
+constexpr int kMostFrames = 64;
+
+extern "C" void cairn_show_stack(int /*signal*/) {
+  std::array<void*, kMostFrames> frames{};
+  constexpr int kStandardError = 2;
+  backtrace_symbols_fd(frames.data(), backtrace(frames.data(), kMostFrames), kStandardError);
+  std::raise(SIGKILL);
+}
+
 }  // namespace
 
 std::string host_name() {
@@ -82,6 +92,22 @@ bool is_gone(const ProcessId& process) {
 void kill_process(const ProcessId& process) {
   const auto stat = read_stat(std::to_string(process.number));
   if (stat && stat->id == process) kill(process.number, SIGKILL);
+}
+
+void show_stack_when_asked() {
+  struct sigaction present {};
+  if (sigaction(SIGQUIT, nullptr, &present) != 0 || present.sa_handler != SIG_DFL) return;
+  std::array<void*, 1> frame{};
+  backtrace(frame.data(), 1);  // loads what it needs, which no signal handler should
+  struct sigaction ours {};
+  ours.sa_handler = &cairn_show_stack;
+  sigemptyset(&ours.sa_mask);
+  sigaction(SIGQUIT, &ours, nullptr);
+}
+
+void ask_for_stack(const ProcessId& process) {
+  const auto stat = read_stat(std::to_string(process.number));
+  if (stat && stat->id == process) tgkill(process.number, process.number, SIGQUIT);
 }
 
 void kill_children_but(const std::vector<ProcessId>& keep, std::int32_t parent, const std::string& variable) {

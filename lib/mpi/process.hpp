@@ -25,6 +25,11 @@ struct ProcessId {
 [[nodiscard]] bool is_stopped(const ProcessId& process);
 [[nodiscard]] bool is_gone(const ProcessId& process);
 void kill_process(const ProcessId& process);
+// Lets this process, when another one asks for it, write to stderr where its main thread is, and end by SIGKILL; unless
+// the application handles SIGQUIT itself.
+void show_stack_when_asked();
+// Asks another process for that. It may not answer.
+void ask_for_stack(const ProcessId& process);
 // Kills the children of `parent` that were started with `variable` ("NAME=value") in their environment, but for those
 // in `keep`. Their own children may have it too; these are not looked at.
 void kill_children_but(const std::vector<ProcessId>& keep, std::int32_t parent, const std::string& variable);

@@ -33,6 +33,7 @@ Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells)
   // MPI reports deaths on this communicator too, whoever uses it.
   MPI_Comm_get_errhandler(world_, &errhandler_);
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
+  if (pool_->config().recovery.straggler_limit.count() > 0) show_stack_when_asked();
 }
 
 std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::string& config_file, Tells tells) {

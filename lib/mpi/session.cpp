@@ -114,6 +114,9 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
 }
 
 MPI_Comm Session::comm() const { return mpi_->ranks; }
+void Session::watch(MPI_Comm comm) {
+  if (mpi_->lifeline) mpi_->lifeline->adopt(comm);
+}
 bool Session::is_under_way() { return impl().is_under_way(); }
 State Session::state() const { return mpi_->state; }
 const FailureTopology& Session::failures() const { return mpi_->failures; }

@@ -76,8 +76,9 @@ struct Config {
     enum class Mode { restart, respawn, spares } mode = Mode::restart;
     std::uint32_t spares = 0;  // the last ranks of the world
     enum class WhenSpent { restart, respawn } when_spent = WhenSpent::restart;
-    std::chrono::milliseconds hang_timeout{0};  // 0: a stopped process is left alone
-    std::chrono::milliseconds limit{120000};    // a step of a repair that takes longer ends the job
+    std::chrono::milliseconds hang_timeout{0};     // 0: a stopped process is left alone
+    std::chrono::milliseconds straggler_limit{0};  // 0: who does not come to a repair is waited for
+    std::chrono::milliseconds limit{120000};       // a step of a repair that takes longer ends the job
   } recovery;
   struct Failures {
     std::vector<std::chrono::milliseconds> mtbf{std::chrono::hours(12), std::chrono::hours(72), std::chrono::hours(240),

@@ -104,6 +104,9 @@ static int rank_of(cairn_session* session) {
   int rank = -1;
   int size = 0;
   CHECK(cairn_comm(session, &comm) == CAIRN_OK);
+  CHECK(cairn_watch(session, comm) == CAIRN_OK);
+  CHECK(cairn_watch(session, MPI_COMM_NULL) == CAIRN_OK);
+  CHECK_ERROR(cairn_watch(NULL, comm), CAIRN_ERR_USAGE, "the session is NULL");
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   CHECK(size == 2);

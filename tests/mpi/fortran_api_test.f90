@@ -40,6 +40,8 @@ contains
     integer :: first
     call check(code == CAIRN_OK, 'init')
     call MPI_Comm_rank(cairn_comm(session), rank)
+    call cairn_watch(session, cairn_comm(session), code)
+    call check(code == CAIRN_OK, 'watch')
     allocate (plate(3, 4, 5))
     call check_mistakes()
     call fill(0)

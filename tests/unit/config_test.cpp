@@ -284,7 +284,7 @@ TEST(Config, parity_must_leave_room_for_data_in_a_group) {
 
 TEST(Config, recovery_inside_a_running_job_says_what_it_needs) {
   const auto config = parse_config(
-      "[recovery]\nmode = spares\nspares = 3\nwhen_spent = respawn\nhang_timeout = 5s\n"
+      "[recovery]\nmode = spares\nspares = 3\nwhen_spent = respawn\nhang_timeout = 5s\nstraggler_limit = 90s\n"
       "limit = 30s\n[head]\nmode = inline\n",
       "heat.ini", {});
   ASSERT_TRUE(config) << config.error().text();
@@ -292,6 +292,7 @@ TEST(Config, recovery_inside_a_running_job_says_what_it_needs) {
   EXPECT_EQ(config->recovery.spares, 3U);
   EXPECT_EQ(config->recovery.when_spent, Config::Recovery::WhenSpent::respawn);
   EXPECT_EQ(config->recovery.hang_timeout, std::chrono::seconds(5));
+  EXPECT_EQ(config->recovery.straggler_limit, std::chrono::seconds(90));
   EXPECT_EQ(config->recovery.limit, std::chrono::seconds(30));
   EXPECT_EQ(error_of("[recovery]\nspares = 2"),
             "[recovery] spares = 2: mode = restart has no use for them (set mode = spares)");

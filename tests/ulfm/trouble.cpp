@@ -1,0 +1,157 @@
+// A small application for the tests beside this file, which gets into the trouble that it is told to:
+//
+//   trouble CASE --steps N --config FILE --output FILE --pause-ms N
+//
+// Its state is a number that grows by rank and step; rank 0 writes the sum over all ranks at the end. A case says what
+// ranks wait for, or what rank 1 does to itself; "once" is once in the directory that the job runs in.
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cairn/cairn.hpp>
+
+namespace {
+
+constexpr int kTag = 1;
+
+struct Options {
+  std::string trouble;
+  long steps = 0;
+  long pause_ms = 0;
+  std::string config;
+  std::string output;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  if (argc > 1) options.trouble = argv[1];
+  for (int i = 2; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    if (name == "--steps") options.steps = std::atol(argv[i + 1]);
+    if (name == "--pause-ms") options.pause_ms = std::atol(argv[i + 1]);
+    if (name == "--config") options.config = argv[i + 1];
+    if (name == "--output") options.output = argv[i + 1];
+  }
+  return options;
+}
+
+// True for the first who asks, in all lives of the job.
+bool is_first_time() {
+  if (std::ifstream("trouble.happened")) return false;
+  std::ofstream("trouble.happened") << "yes\n";
+  return true;
+}
+
+// Rank 2 has news for rank 1, and rank 1 for rank 0, which thus waits for one that lives when rank 2 dies.
+void pass_news(const cairn::Session& session, MPI_Comm from_2, MPI_Comm to_0) {
+  std::int64_t news = 1;
+  if (session.rank() == 2) MPI_Send(&news, 1, MPI_INT64_T, 1, kTag, from_2);
+  if (session.rank() == 1) {
+    MPI_Recv(&news, 1, MPI_INT64_T, 2, kTag, from_2, MPI_STATUS_IGNORE);
+    MPI_Send(&news, 1, MPI_INT64_T, 0, kTag, to_0);
+  }
+  if (session.rank() == 0) MPI_Recv(&news, 1, MPI_INT64_T, 1, kTag, to_0, MPI_STATUS_IGNORE);
+}
+
+void get_into_trouble(const std::string& trouble, const cairn::Session& session, std::int64_t step) {
+  if (session.rank() != 1) return;
+  if (trouble == "exit" && step == 20) std::exit(3);
+  if (trouble == "vanish" && step == 20) _exit(3);
+  if (trouble == "crash" && session.last_restore().restored) std::raise(SIGKILL);
+}
+
+// One that is watched may be freed also when the application is left because a process has died.
+class Ring {
+ public:
+  Ring(MPI_Comm comm, int size) {
+    const int periodic = 1;
+    MPI_Cart_create(comm, 1, &size, &periodic, 0, &comm_);
+  }
+  ~Ring() {
+    if (watched_ || std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
+  }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+  void watch(cairn::Session& session) {
+    session.watch(comm_);
+    watched_ = true;
+  }
+  [[nodiscard]] MPI_Comm comm() const { return comm_; }
+
+ private:
+  bool watched_ = false;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+void compute(cairn::Session& session, const Options& options) {
+  std::int64_t step = 0;
+  std::int64_t value = 0;
+  session.protect("step", step);
+  session.protect("value", value);
+  session.restore();
+  if (session.rank() == 0) {
+    if (step == 0) std::printf("trouble: starts at step 0\n");
+    if (step > 0) std::printf("trouble: goes on at step %lld:\n", static_cast<long long>(step));
+    std::fflush(stdout);
+  }
+  Ring ring(session.comm(), static_cast<int>(session.size()));
+  const bool derived = options.trouble == "ring" || options.trouble == "watched" || options.trouble == "straggler";
+  MPI_Comm to_0 = derived ? ring.comm() : session.comm();
+  if (options.trouble == "watched") ring.watch(session);
+  while (step < options.steps && !session.should_stop()) {
+    pass_news(session, options.trouble == "ring" ? to_0 : session.comm(), to_0);
+    get_into_trouble(options.trouble, session, step);
+    ++step;
+    value += step * (session.rank() + 1);
+    session.snapshot();
+    if (session.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
+  }
+  std::int64_t sum = 0;
+  MPI_Reduce(&value, &sum, 1, MPI_INT64_T, MPI_SUM, 0, session.comm());
+  if (session.rank() == 0) std::ofstream(options.output) << sum << "\n";
+}
+
+// An application of several programs, one of which starts the others.
+int spawn(char** argv, const Options& options) {
+  MPI_Comm children = MPI_COMM_NULL;
+  MPI_Comm_spawn(argv[0], argv + 1, static_cast<int>(options.pause_ms), MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
+                 MPI_ERRCODES_IGNORE);
+  MPI_Barrier(children);
+  MPI_Comm_disconnect(&children);
+  MPI_Finalize();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  const char* const text = std::getenv("OMPI_COMM_WORLD_RANK");
+  const int rank = text == nullptr ? 0 : std::atoi(text);
+  if (options.trouble == "dies-before-init" && rank == 1 && is_first_time()) std::raise(SIGKILL);
+  MPI_Init(&argc, &argv);
+  MPI_Comm parent = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&parent);
+  if (options.trouble == "spawn" && parent == MPI_COMM_NULL) return spawn(argv, options);
+  if (options.trouble == "dies-before-open" && rank == 1 && is_first_time()) std::raise(SIGKILL);
+  if (options.trouble == "dies-while-opening" && rank == 1 && is_first_time())
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(15));
+      std::raise(SIGKILL);
+    }).detach();
+  cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); });
+  if (parent != MPI_COMM_NULL && options.trouble == "spawn") {
+    MPI_Barrier(parent);
+    MPI_Comm_disconnect(&parent);
+  }
+  MPI_Finalize();
+  return 0;
+}

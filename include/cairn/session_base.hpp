@@ -181,7 +181,8 @@ class SessionBase {
   // The newest version safe at `level`, as this rank knows; 0: none.
   [[nodiscard]] std::uint32_t safe_version(LevelId level);
 
-  // True on all ranks alike, after a snapshot() call, once a batch system's warning (SIGUSR1 to any rank) came.
+  // True on all ranks alike, after a snapshot() call, once a batch system's warning (SIGUSR1 to any rank) came:
+  // at most 66 calls later, and mostly at the next but one where a step takes a tenth of a second or more.
   [[nodiscard]] bool should_stop() const;
 
   // Collective. Drains background work, then ends as [restart] at_end says; throws what was not reported yet.

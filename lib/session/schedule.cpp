@@ -38,7 +38,6 @@ LevelSet Schedule::due_by_time(std::chrono::microseconds now) {
 
 std::uint64_t PulsePeriod::next_period(std::uint64_t calls, std::chrono::microseconds elapsed, std::uint64_t present) {
   present = std::clamp(present, kLeast, kMost);
-  const auto least = std::max(present / 2, kLeast);
   const auto most = std::min(present * 2, kMost);
   if (calls == 0) return present;
   if (elapsed.count() <= 0) return most;
@@ -46,7 +45,7 @@ std::uint64_t PulsePeriod::next_period(std::uint64_t calls, std::chrono::microse
   constexpr std::uint64_t kManyCalls = 1U << 30U;
   const auto aim = std::min(calls, kManyCalls) * static_cast<std::uint64_t>(kAim.count()) /
                    static_cast<std::uint64_t>(elapsed.count());
-  return std::clamp(aim, least, most);
+  return std::clamp(aim, kLeast, most);
 }
 
 }  // namespace cairn

@@ -49,10 +49,11 @@ class Schedule {
 
 // How often the ranks agree on the time: after how many calls of snapshot() the next reduction starts. `calls` took
 // `elapsed` under the present period; all three must be the same on all ranks. Aims at a reduction each
-// 100 ms; the period at most doubles or halves at once, within 1 … 1024.
+// 100 ms; the period at most doubles at once, within 1 … 64. Steps may become long after many short ones, and a stop
+// signal must not wait for a thousand of them; a reduction each 64 calls is not dear even where a call takes 100 µs.
 struct PulsePeriod {
   static constexpr std::uint64_t kLeast = 1;
-  static constexpr std::uint64_t kMost = 1024;
+  static constexpr std::uint64_t kMost = 64;
   static constexpr std::chrono::microseconds kAim = std::chrono::milliseconds{100};
 
   [[nodiscard]] static std::uint64_t next_period(std::uint64_t calls, std::chrono::microseconds elapsed,

@@ -5,6 +5,7 @@
 namespace cairn {
 namespace {
 
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 
@@ -87,18 +88,25 @@ TEST(PulsePeriod, aims_at_a_reduction_each_tenth_of_a_second) {
   EXPECT_EQ(PulsePeriod::next_period(10, milliseconds(160), 10), 6U);
 }
 
-TEST(PulsePeriod, at_most_doubles_or_halves_and_stays_in_its_bounds) {
+TEST(PulsePeriod, at_most_doubles_and_stays_in_its_bounds) {
   EXPECT_EQ(PulsePeriod::next_period(10, milliseconds(1), 10), 20U);
-  EXPECT_EQ(PulsePeriod::next_period(10, minutes(1), 10), 5U);
   EXPECT_EQ(PulsePeriod::next_period(1, minutes(1), 1), 1U);
-  EXPECT_EQ(PulsePeriod::next_period(1024, milliseconds(1), 1024), 1024U);
+  EXPECT_EQ(PulsePeriod::next_period(64, milliseconds(1), 64), 64U);
   EXPECT_EQ(PulsePeriod::next_period(7, milliseconds(0), 7), 14U);
   EXPECT_EQ(PulsePeriod::next_period(0, milliseconds(50), 7), 7U);
-  EXPECT_EQ(PulsePeriod::next_period(~std::uint64_t{0}, milliseconds(1), 600), 1024U);
+  EXPECT_EQ(PulsePeriod::next_period(~std::uint64_t{0}, milliseconds(1), 60), 64U);
+}
+
+// A stop signal that comes then waits for the next reduction.
+TEST(PulsePeriod, is_never_long_when_steps_become_long_after_many_short_ones) {
+  std::uint64_t period = 1;
+  for (int turn = 0; turn < 30; ++turn) period = PulsePeriod::next_period(period, microseconds(1) * period, period);
+  EXPECT_EQ(period, 64U) << "at 1 µs a call";
+  EXPECT_EQ(PulsePeriod::next_period(period, minutes(1) * period, period), 1U) << "after one reduction at 1 min a call";
 }
 
 TEST(PulsePeriod, settles_wherever_it_starts) {
-  for (const std::uint64_t start : {1U, 30U, 1024U}) {
+  for (const std::uint64_t start : {1U, 30U, 64U}) {
     auto period = start;
     for (int turn = 0; turn < 12; ++turn) period = PulsePeriod::next_period(period, milliseconds(2) * period, period);
     EXPECT_EQ(period, 50U) << "at 2 ms a call";

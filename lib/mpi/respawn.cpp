@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -162,12 +163,15 @@ Status tell(MPI_Comm grown, Bytes news) {
 
 bool is_newcomer() {
   MPI_Comm parent = MPI_COMM_NULL;
-  return MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL;
+  return MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL &&
+         std::getenv(kPoolVariable) != nullptr;
 }
 
 Welcome join(MPI_Comm newcomers) {
   // One more death, which is repaired like any. Only that by a signal is told to the others.
   const auto leave = [] { std::raise(SIGKILL); };
+  // What this process starts itself is no newcomer.
+  unsetenv(kPoolVariable);
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm_get_parent(&parent);
   MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);

@@ -16,6 +16,9 @@
 
 namespace cairn::respawn {
 
+// In the environment of every process that a pool has started, and of no other.
+inline constexpr const char* kPoolVariable = "CAIRNPOOL";
+
 struct Start {
   std::uint32_t starter = 0;  // the survivor that starts them, on its host
   std::string host;           // that one; empty: mpirun knows only one
@@ -32,7 +35,7 @@ struct Start {
 // Collective over such a communicator, with join(): tells the newcomers, from its first member.
 [[nodiscard]] Status tell(MPI_Comm grown, Bytes news);
 
-// Whether this process was started by grow().
+// Whether this process was started by grow(), and not by an application that spawns others, or by hand.
 [[nodiscard]] bool is_newcomer();
 
 struct Welcome {

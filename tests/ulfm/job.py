@@ -24,8 +24,8 @@ FLAGS = ["--with-ft", "ulfm", "--oversubscribe", "--bind-to", "none",
          "--mca", "coll", "self,basic,tuned,libnbc,inter,ftagree",
          "--mca", "async_mpi_finalize", "1", "--mca", "mpi_yield_when_idle", "1",
          "--prtemca", "state_base_recoverable", "1"]  # fmt: skip
-TRANSPORT = {"spares": ["--mca", "btl", "self,sm"],
-             "respawn": ["--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "lo"]}  # fmt: skip
+SPAWNS = ["--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "lo"]
+TRANSPORT = {"spares": ["--mca", "btl", "self,sm"], "respawn": SPAWNS, "restart": SPAWNS}
 
 CONFIG = """[storage]
 local = {local}

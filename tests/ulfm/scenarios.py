@@ -167,6 +167,11 @@ class Scenarios:
         expect(job, job.says("MPI_Recv"), "it does not say where that was")
         expect_sum(job)
 
+    def an_application_that_another_program_has_spawned_starts_like_any_other(self):
+        for mode in ["restart", "respawn"]:
+            job = self.start(mode=mode, ranks=1, spares=0, steps=30, program=[self.trouble, "spawn"])
+            expect_sum(job, steps=30, limit_s=30)
+
     def expect_same_plate(self, job):
         job.finish()
         expect(job, job.plate.exists() and job.plate.read_bytes() == self.reference, "the plate is missing or differs")

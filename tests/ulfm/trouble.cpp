@@ -120,10 +120,10 @@ void compute(cairn::Session& session, const Options& options) {
 }
 
 // An application of several programs, one of which starts the others.
-int spawn(char** argv, const Options& options) {
+int spawn(char** argv) {
+  constexpr int kChildren = 4;
   MPI_Comm children = MPI_COMM_NULL;
-  MPI_Comm_spawn(argv[0], argv + 1, static_cast<int>(options.pause_ms), MPI_INFO_NULL, 0, MPI_COMM_SELF, &children,
-                 MPI_ERRCODES_IGNORE);
+  MPI_Comm_spawn(argv[0], argv + 1, kChildren, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, MPI_ERRCODES_IGNORE);
   MPI_Barrier(children);
   MPI_Comm_disconnect(&children);
   MPI_Finalize();
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm_get_parent(&parent);
-  if (options.trouble == "spawn" && parent == MPI_COMM_NULL) return spawn(argv, options);
+  if (options.trouble == "spawn" && parent == MPI_COMM_NULL) return spawn(argv);
   if (options.trouble == "dies-before-open" && rank == 1 && is_first_time()) std::raise(SIGKILL);
   if (options.trouble == "dies-while-opening" && rank == 1 && is_first_time())
     std::thread([] {

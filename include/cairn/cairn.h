@@ -26,6 +26,14 @@
  *     if (code != CAIRN_ROLLBACK) break;
  *     if (cairn_recover(session) != CAIRN_OK) MPI_Abort(...);
  *   }
+ *
+ * A loop that ends by what MPI calls bring (a residual), and makes no Cairn call, would never end after a failure: what
+ * they bring is void then. It looks at cairn_failed as well:
+ *
+ *   while (residual > limit && !cairn_failed(session)) { ...; MPI_Allreduce(..., &residual, ..., comm); }
+ *
+ * Or an error handler that the application sets on cairn_comm leaves it by longjmp, to where cairn_recover is called. A
+ * handler that prints and calls exit ends the whole job, in words, and so does any exit or _exit before cairn_finalize.
  */
 #ifndef CAIRN_CAIRN_H
 #define CAIRN_CAIRN_H
@@ -128,6 +136,10 @@ int cairn_comm(const cairn_session* session, MPI_Comm* comm);
 int cairn_watch(cairn_session* session, MPI_Comm comm);
 /* Local. 1 on all ranks alike once a batch system's warning (SIGUSR1) came; changes in snapshot calls only. */
 int cairn_should_stop(const cairn_session* session);
+
+/* Local, and quick. 1 once a process is known here to have died: the next Cairn call returns CAIRN_ROLLBACK. For loops
+ * that make no Cairn call. */
+int cairn_failed(const cairn_session* session);
 
 /* Collective among the survivors. After CAIRN_ROLLBACK, of whatever call: repairs the job and renews the session, whose
  * regions are forgotten. Communicators and requests made of the old cairn_comm are void. */

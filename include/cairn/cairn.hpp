@@ -50,6 +50,11 @@ class Session final : public SessionBase {
   // MPI_COMM_NULL is no matter.
   void watch(MPI_Comm comm);
 
+  // Local, and quick. Whether a process is known here to have died, so that the job goes back: the next Cairn call says
+  // so. Where MPI's errors do not leave the application (an error handler of its own), loops that make no Cairn call
+  // look here.
+  [[nodiscard]] bool failed() const;
+
   // How run() entered the application this time, and which processes had died before it did.
   [[nodiscard]] State state() const;
   [[nodiscard]] const FailureTopology& failures() const;

@@ -58,8 +58,8 @@ module cairn
   integer, parameter, public :: CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4
 
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_snapshot, cairn_snapshot_to, cairn_wait, cairn_restore, &
-    cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_should_stop, cairn_recover, &
-    cairn_state, cairn_finalize, cairn_abandon, cairn_error_text
+    cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_should_stop, cairn_failed, &
+    cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_error_text
 
   ! cairn_protect(session, name, data, code): a scalar or array of any intrinsic numeric type. Its shape is stored as C
   ! sees it, last dimension first.
@@ -157,6 +157,11 @@ module cairn
       integer(c_int) :: code
     end function
     function c_should_stop(session) bind(c, name='cairn_should_stop') result(yes)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int) :: yes
+    end function
+    function c_failed(session) bind(c, name='cairn_failed') result(yes)
       import :: c_int, c_ptr
       type(c_ptr), value :: session
       integer(c_int) :: yes
@@ -353,6 +358,13 @@ contains
   logical function cairn_should_stop(session)
     type(cairn_session), intent(in) :: session
     cairn_should_stop = c_should_stop(session%handle) /= 0
+  end function
+
+  ! Whether a process is known here to have died: the next Cairn call returns CAIRN_ROLLBACK. For loops that make no Cairn
+  ! call.
+  logical function cairn_failed(session)
+    type(cairn_session), intent(in) :: session
+    cairn_failed = c_failed(session%handle) /= 0
   end function
 
   ! Collective among the survivors. After CAIRN_ROLLBACK: repairs the job and renews the session, whose regions are

@@ -211,6 +211,10 @@ int cairn_should_stop(const cairn_session* session) {
   return session != nullptr && session->session && session->session->should_stop() ? 1 : 0;
 }
 
+int cairn_failed(const cairn_session* session) {
+  return session != nullptr && session->session && session->session->failed() ? 1 : 0;
+}
+
 int cairn_recover(cairn_session* session) {
   if (session == nullptr || !session->job)
     return fail(CAIRN_ERR_USAGE, "cairn_recover: not a session of a job that repairs itself ([recovery] mode)");

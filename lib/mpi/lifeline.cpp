@@ -8,6 +8,7 @@ namespace cairn {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks{1};
+constexpr std::chrono::seconds kBetweenLooksForExpected{1};  // much longer than MPI takes to tell of a death
 
 // Goes with a communicator of the application, which may outlive the lifeline.
 struct Adoption {
@@ -50,7 +51,15 @@ void Lifeline::watch() {
   const auto now = Clock::now();
   if (now < next_look_) return;
   next_look_ = now + kBetweenLooks;
-  if (ulfm::is_revoked(pool_) || ulfm::has_failed(world_)) cut();
+  if (ulfm::is_revoked(pool_) || ulfm::has_failed(world_) || misses_one()) cut();
+}
+
+bool Lifeline::misses_one() {
+  const auto now = Clock::now();
+  if (now < next_look_for_expected_) return false;
+  next_look_for_expected_ = now + kBetweenLooksForExpected;
+  const bool missed_before = std::exchange(missed_one_, std::ranges::any_of(expected_, is_gone));
+  return missed_before && missed_one_;
 }
 
 void Lifeline::cut() {

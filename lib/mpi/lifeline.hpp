@@ -10,7 +10,10 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#include "mpi/process.hpp"
 
 namespace cairn {
 
@@ -29,6 +32,11 @@ class Lifeline : public std::enable_shared_from_this<Lifeline> {
   // the lifeline is cut by then. Null, and one that is adopted already, are no matter.
   void adopt(MPI_Comm comm);
 
+  // Processes of this host that matter. MPI is not told of one that exits: /proc shows that it is gone.
+  void expect(std::vector<ProcessId> processes) { expected_ = std::move(processes); }
+  // Whether one of them has been gone for a while; looks now and then.
+  [[nodiscard]] bool misses_one();
+
   // Looks, at most once a millisecond, whether a process has died or somebody has cut; cuts then.
   void watch();
   void cut();
@@ -40,7 +48,10 @@ class Lifeline : public std::enable_shared_from_this<Lifeline> {
   MPI_Comm pool_;
   MPI_Comm world_;
   std::vector<MPI_Comm> comms_;
+  std::vector<ProcessId> expected_;
   Clock::time_point next_look_{};
+  Clock::time_point next_look_for_expected_{};
+  bool missed_one_ = false;  // the last time
   bool cut_ = false;
 };
 

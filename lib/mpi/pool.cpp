@@ -11,6 +11,7 @@
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_request.hpp"
 #include "mpi/process.hpp"
+#include "mpi/respawn.hpp"
 #include "mpi/ulfm.hpp"
 #include "session/session_impl.hpp"
 
@@ -73,7 +74,8 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   Proposal start;
   if (auto status = pool->gather(pool->pool_, false, start); !status) return fail(status.error());
   const ProcessId& first = start.processes.front();
-  pool->mark_ = fmt::format("CAIRNPOOL={}-{}-{}", pool->nodes_.front().host, first.number, first.started);
+  pool->mark_ =
+      fmt::format("{}={}-{}-{}", respawn::kPoolVariable, pool->nodes_.front().host, first.number, first.started);
   pool->meet_neighbours(start.processes);
   pool->tell_role();
   return pool;
@@ -109,7 +111,7 @@ bool Pool::a_worker_has_died() const {
 }
 
 void Pool::wait_as_spare() {
-  while (!ulfm::is_revoked(pool_) && !a_worker_has_died()) {
+  while (!ulfm::is_revoked(pool_) && !a_worker_has_died() && !lifeline_->misses_one()) {
     // MPI takes in news only while it is asked for something.
     int found = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, pool_, &found, MPI_STATUS_IGNORE);
@@ -165,8 +167,9 @@ Status Pool::look_for_unknown_deaths(UnknownDeaths& unknown) const {
     }
     const auto since = unknown.since.try_emplace(i, now).first->second;
     if (now - since < kLongestUnknownDeath) continue;
-    return fail(Code::communication, fmt::format("process {} has died, and MPI does not know it after {} s",
-                                                 neighbours_[i]->number, kLongestUnknownDeath.count()));
+    return fail(Code::communication,
+                fmt::format("process {} ({}) is gone, by exit or in another way that MPI does not know of after {} s",
+                            neighbours_[i]->number, name_of(roster_[i]), kLongestUnknownDeath.count()));
   }
   return {};
 }
@@ -258,13 +261,16 @@ void Pool::meet_neighbours(const std::vector<ProcessId>& processes) {
   neighbours_.assign(roster_.size(), std::nullopt);
   std::vector<ProcessId> others;
   std::vector<Muster::Neighbour> expected;
+  std::vector<ProcessId> workers;
   const std::string& host = nodes_[me().node.value].host;
   for (std::size_t i = 0; i < roster_.size(); ++i) {
     if (i == me_ || nodes_[roster_[i].node.value].host != host) continue;
     neighbours_[i] = processes[i];
     others.push_back(processes[i]);
+    if (roster_[i].role != Role::spare) workers.push_back(processes[i]);
     expected.push_back({static_cast<int>(i), processes[i], name_of(roster_[i])});
   }
+  lifeline_->expect(std::move(workers));
   muster_.reset();
   if (config_.recovery.straggler_limit.count() > 0) {
     muster_ = std::make_unique<Muster>(Muster::Place{pool_, team_.alarm, static_cast<int>(me_)}, std::move(expected),
@@ -281,6 +287,8 @@ std::string Pool::name_of(const Member& member) const {
   if (member.role == Role::head) role = "head";
   return fmt::format("{} on node {}", role, nodes_[member.node.value].node);
 }
+
+std::string Pool::my_name() const { return fmt::format("process {} ({})", this_process().number, name_of(me())); }
 
 void Pool::tell_role() const {
   log_.debug("process {} is {} after {} repairs", this_process().number, name_of(me()), repairs_);

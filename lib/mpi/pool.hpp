@@ -49,6 +49,8 @@ class Pool {
 
   [[nodiscard]] const Config& config() const { return config_; }
   [[nodiscard]] const Member& me() const { return roster_[me_]; }
+  // "process 4711 (rank 2 on node n3)"
+  [[nodiscard]] std::string my_name() const;
   [[nodiscard]] const Launcher& launcher() const { return launcher_; }
   // Application ranks in order, then heads; null for a spare. Its seats tell who is where.
   [[nodiscard]] MPI_Comm world() const { return team_.world; }

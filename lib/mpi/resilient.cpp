@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "mpi/mpi_comm.hpp"
+#include "mpi/mpi_request.hpp"
 #include "mpi/respawn.hpp"
 #include "mpi/session_opening.hpp"
 #include "session/exception.hpp"
+#include "session/stop_signal.hpp"
 
 namespace cairn {
 namespace {
@@ -26,6 +28,12 @@ void prepare_process() {
   sigaction(SIGPIPE, &action, nullptr);
 }
 
+// The one of this process.
+Resilient*& current() {
+  static Resilient* job = nullptr;
+  return job;
+}
+
 }  // namespace
 
 Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells)
@@ -34,6 +42,11 @@ Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells)
   MPI_Comm_get_errhandler(world_, &errhandler_);
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   if (pool_->config().recovery.straggler_limit.count() > 0) show_stack_when_asked();
+  // Spares, too, which have no session: launchers hand the signal to every process.
+  if (pool_->config().restart.stop_signal) StopSignal::watch();
+  current() = this;
+  static const int registered = std::atexit(&Resilient::on_exit);
+  (void)registered;
 }
 
 std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::string& config_file, Tells tells) {
@@ -51,7 +64,15 @@ std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::strin
   return std::unique_ptr<Resilient>(new Resilient(world, std::move(pool), tells));
 }
 
+// Open MPI 5.0 tells nobody of a process that exits. Not of a child of this one, which has inherited the handler.
+void Resilient::on_exit() {
+  const Resilient* const job = std::exchange(current(), nullptr);
+  if (job == nullptr || job->over_ || this_process() != job->process_) return;
+  job->end_job(job->pool_->my_name() + " has called exit() before the job came to its end, and the others wait for it");
+}
+
 Resilient::~Resilient() {
+  if (current() == this) current() = nullptr;
   MPI_Comm_set_errhandler(world_, errhandler_);
   MPI_Errhandler_free(&errhandler_);
 }
@@ -59,7 +80,9 @@ Resilient::~Resilient() {
 void Resilient::end_job(const std::string& text) const {
   std::fprintf(stderr, "cairn: error: %s\n", text.c_str());
   pool_->launcher().leave({CompletionMark::Kind::failed, text});
-  MPI_Abort(world_, EXIT_FAILURE);
+  current() = nullptr;
+  // Where MPI is no more, the others see that this process is gone.
+  if (mpi_is_running()) MPI_Abort(world_, EXIT_FAILURE);
   std::_Exit(EXIT_FAILURE);
 }
 

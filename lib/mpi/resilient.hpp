@@ -24,6 +24,7 @@
 
 #include "engine/store_memory.hpp"
 #include "mpi/pool.hpp"
+#include "mpi/process.hpp"
 #include "session/config.hpp"
 
 namespace cairn {
@@ -56,10 +57,12 @@ class Resilient {
   // True if an error is the consequence of a failure; remembers its text.
   bool is_failure(const Exception& error);
   [[noreturn]] void end_job(const std::string& text) const;
+  static void on_exit();
 
   MPI_Comm world_;
   MPI_Errhandler errhandler_ = MPI_ERRHANDLER_NULL;  // of the caller's world
   Tells tells_;
+  ProcessId process_ = this_process();
   std::unique_ptr<Pool> pool_;
   std::shared_ptr<StoreMemory> memory_ = std::make_shared<StoreMemory>();
   bool entered_ = false;  // as an application rank, before

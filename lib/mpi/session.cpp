@@ -117,6 +117,11 @@ MPI_Comm Session::comm() const { return mpi_->ranks; }
 void Session::watch(MPI_Comm comm) {
   if (mpi_->lifeline) mpi_->lifeline->adopt(comm);
 }
+bool Session::failed() const {
+  if (!mpi_->lifeline) return false;
+  mpi_->lifeline->watch();
+  return mpi_->lifeline->is_cut();
+}
 bool Session::is_under_way() { return impl().is_under_way(); }
 State Session::state() const { return mpi_->state; }
 const FailureTopology& Session::failures() const { return mpi_->failures; }

@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck disable=SC2016 # expanded in the root
 "$here/make-root.sh" run bash -euc '
   cmake -S /cairn -B "$BUILD_TREE" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_BUILD_TESTS=OFF
-  cmake --build "$BUILD_TREE" -j "$(nproc)" --target heat swing ckpt-run trouble
+  cmake --build "$BUILD_TREE" -j "$(nproc)" --target heat swing ckpt-run trouble residual
   heat=$BUILD_TREE/bin/heat swing=$BUILD_TREE/bin/swing
   cd /cairn/tests/ulfm
   export PYTHONDONTWRITEBYTECODE=1

@@ -29,6 +29,7 @@ class Scenarios:
         self.heat = heat
         self.swing = swing
         self.trouble = str(Path(heat).with_name("trouble"))
+        self.residual = str(Path(heat).with_name("residual"))
         self.directory = directory
         self.reference = jobs.reference_plate(heat, directory / "reference", STEPS)
 
@@ -167,10 +168,39 @@ class Scenarios:
         expect(job, job.says("MPI_Recv"), "it does not say where that was")
         expect_sum(job)
 
+    def a_rank_that_leaves_without_finalize_ends_the_job_in_words(self):
+        for trouble, words in [("exit", "called exit()"), ("vanish", "is gone, by exit")]:
+            job = self.start(program=[self.trouble, trouble])
+            job.finish(30)
+            expect(job, job.says(words), "it does not say why it ended")
+            expect(job, not job.plate.exists(), "there is a result")
+            job.close()
+
+    def a_stop_signal_kills_no_spare_and_is_remembered_by_it(self):
+        job = self.start(steps=100000, l4="every 1000", program=[self.trouble, "stop"])
+        job.wait_for_start()
+        job.wait_for("two spares", lambda: len(spares_of(job)) == 2)
+        for pid in spares_of(job):
+            os.kill(pid, signal.SIGUSR1)
+        lose(job, ["rank 2"])
+        job.finish(30)
+        expect(job, job.plate.exists() and job.says("a stop signal came"), "it did not stop as asked")
+        job.close()
+
     def an_application_that_another_program_has_spawned_starts_like_any_other(self):
         for mode in ["restart", "respawn"]:
             job = self.start(mode=mode, ranks=1, spares=0, steps=30, program=[self.trouble, "spawn"])
             expect_sum(job, steps=30, limit_s=30)
+
+    def an_application_in_c_leaves_a_loop_without_cairn_calls(self):
+        for way in ["check", "longjmp"]:
+            job = self.start(spares=4, steps=60, program=[self.residual, way])
+            lose(job, ["rank 2"])
+            lose(job, ["rank 1"])
+            job.finish(60)
+            # Three halves of one are more than one half, three quarters too, three eighths not.
+            expect(job, job.plate.exists() and int(job.plate.read_text()) == 3 * 60, "the number is missing or differs")
+            job.close()
 
     def expect_same_plate(self, job):
         job.finish()
@@ -194,6 +224,11 @@ def expect(job, holds, otherwise):
 def roles_on(job, node):
     with job.lock:
         return [role for pid, (role, where) in job.roles.items() if where == node and jobs.is_alive(pid)]
+
+
+def spares_of(job):
+    with job.lock:
+        return [pid for pid, (role, _) in job.roles.items() if role == "a spare" and jobs.is_alive(pid)]
 
 
 def everyone_on(job, node):

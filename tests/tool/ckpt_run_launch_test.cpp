@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -196,6 +198,20 @@ TEST(Command, turns_ulfm_on_only_where_the_job_mends_itself) {
               HasSubstr("--mca btl self,sm,tcp --mca btl_tcp_if_include lo"));
 }
 
+TEST(Command, has_messages_over_TCP_sent_so_that_their_sender_may_die) {
+  Config config;
+  config.recovery.mode = Config::Recovery::Mode::spares;
+  const auto flags = HasSubstr("--mca btl_tcp_flags 9");
+  EXPECT_THAT(command_of(options_of({}), config, open_mpi(5), placed(4, config, {"a", "b"})), flags);
+  // Also where the user has named the transports.
+  EXPECT_THAT(command_of(options_of({"--mpi-options", "--mca btl self,tcp"}), config, open_mpi(5), placed(4, config)),
+              flags);
+  EXPECT_THAT(
+      command_of(options_of({"--mpi-options", "--mca btl_tcp_flags 8"}), config, open_mpi(5), placed(4, config)),
+      Not(flags));
+  EXPECT_THAT(command_of(options_of({}), Config{}, open_mpi(5), placed(4, Config{}, {"a", "b"})), Not(flags));
+}
+
 TEST(Command, refuses_a_job_that_mends_itself_where_mpi_cannot) {
   Config config;
   EXPECT_FALSE(mends_itself(config, open_mpi(4)).value());
@@ -233,9 +249,34 @@ TEST(Facts, are_read_from_what_launchers_say) {
   EXPECT_TRUE(read_launcher("mpirun (Open MPI) 5.0.7\n", "a:b\noptions:ft_support:yes\n")->fault_tolerant);
   EXPECT_FALSE(read_launcher("mpirun (Open MPI) 5.0.7\n", "options:ft_support:no\n")->fault_tolerant);
   EXPECT_FALSE(read_launcher("mpirun (Open MPI) 5.0.7\n", "")->fault_tolerant);
-  EXPECT_EQ(read_launcher("HYDRA build details:\n", "")->kind, LauncherKind::hydra);
-  EXPECT_EQ(read_launcher("slurm 23.11.4\n", "")->kind, LauncherKind::slurm);
   EXPECT_THAT(read_launcher("GNU bash 5\n", "").error().text(), HasSubstr("calls itself \"GNU bash 5\""));
+}
+
+// The whole text, as the launcher in the file's name prints it.
+Facts facts_of(const std::string& file, std::string_view ompi_info = {}) {
+  std::ifstream in(std::string(CAIRN_LAUNCHERS) + "/" + file + ".txt", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  auto facts = read_launcher(text, ompi_info);
+  EXPECT_TRUE(facts) << file << ": " << text;
+  return facts.value_or(Facts{});
+}
+
+TEST(Facts, tell_launchers_apart_by_their_whole_texts) {
+  for (const char* file : {"open-mpi-4.1.4", "open-mpi-4.1.4-by-another-name", "open-mpi-5.0.7", "prrte-3.0.8"})
+    EXPECT_EQ(facts_of(file).kind, LauncherKind::open_mpi) << file;
+  for (const char* file : {"mpich-4.0.2", "intel-mpi-2018.2", "intel-mpi-2021.10"})
+    EXPECT_EQ(facts_of(file).kind, LauncherKind::hydra) << file;
+  for (const char* file : {"slurm-22.05.8-debian", "slurm-23.11.4"})
+    EXPECT_EQ(facts_of(file).kind, LauncherKind::slurm) << file;
+}
+
+TEST(Facts, know_the_version_of_Open_MPI_whatever_its_launcher_calls_itself) {
+  EXPECT_EQ(facts_of("open-mpi-4.1.4").major, 4U);
+  EXPECT_EQ(facts_of("open-mpi-5.0.7").major, 5U);
+  EXPECT_EQ(facts_of("open-mpi-4.1.4-by-another-name", "ompi:version:full:4.1.4\n").major, 4U);
+  const auto five = facts_of("prrte-3.0.8", "ompi:version:full:5.0.7\noptions:ft_support:yes\n");
+  EXPECT_EQ(five.major, 5U);
+  EXPECT_TRUE(five.fault_tolerant);
 }
 
 TEST(Facts, know_a_host_with_and_without_its_domain) {

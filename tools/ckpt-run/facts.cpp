@@ -65,13 +65,24 @@ Result<std::vector<std::string>> slurm_hosts() {
   return hosts;
 }
 
+// Only the first line says whose a launcher is: that of Hydra lists others further down, which it can use.
+std::optional<LauncherKind> kind_of(std::string_view version) {
+  const auto line = version.substr(0, version.find('\n'));
+  const auto has = [&](std::string_view words) { return line.find(words) != std::string_view::npos; };
+  // By the name of a link to it, mpirun calls itself after its runtime.
+  if (has("(Open MPI)") || has("(OpenRTE)") || has("(PRRTE)")) return LauncherKind::open_mpi;
+  if (line.starts_with("HYDRA build details") || line.starts_with("Intel(R) MPI Library")) return LauncherKind::hydra;
+  if (line.starts_with("slurm")) return LauncherKind::slurm;
+  return {};
+}
+
 }  // namespace
 
 Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info) {
   Facts facts;
-  const auto has = [&](std::string_view words) { return version.find(words) != std::string_view::npos; };
-  if (has("Open MPI") || has("OpenRTE") || has("prterun")) {
-    facts.major = number_after(version, "(Open MPI) ");
+  const auto kind = kind_of(version);
+  if (kind == LauncherKind::open_mpi) {
+    facts.major = std::max(number_after(version, "(Open MPI) "), number_after(ompi_info, "ompi:version:full:"));
     const auto key = ompi_info.find("options:ft_support:");
     const auto value =
         key == std::string_view::npos ? std::string_view() : ompi_info.substr(ompi_info.find(':', key + 8) + 1);
@@ -79,12 +90,8 @@ Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info
     facts.fault_tolerant = facts.major >= 5 && (value.starts_with("yes") || value.starts_with("\"yes"));
     return facts;
   }
-  if (has("slurm")) {
-    facts.kind = LauncherKind::slurm;
-    return facts;
-  }
-  if (has("HYDRA") || has("Intel(R) MPI")) {
-    facts.kind = LauncherKind::hydra;
+  if (kind) {
+    facts.kind = *kind;
     return facts;
   }
   return fail(Code::not_found, fmt::format("the launcher calls itself \"{}\"", version.substr(0, version.find('\n'))),
@@ -100,7 +107,7 @@ Result<Facts> learn_facts(const Options& options) {
   const auto version = run_for_output({options.launcher, "--version"}, kAskLimit);
   if (!version) return fail(version.error());
   std::string ompi_info;
-  if (version->out.find("Open MPI") != std::string::npos) {
+  if (kind_of(version->out) == LauncherKind::open_mpi) {
     const auto answer = run_for_output({ompi_info_of(options.launcher), "--parsable"}, kAskLimit);
     if (answer) ompi_info = answer->out;
   }

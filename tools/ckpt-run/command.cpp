@@ -47,6 +47,8 @@ Words ulfm_options(const Options& options, const Config& config, const Placement
               "--prtemca",
               "state_base_recoverable",
               "1"};
+  // When the sender of a long message dies, survivors crash or spin inside MPI, unless TCP only sends and never puts.
+  if (!says(options, {"btl_tcp_flags"})) append(words, {"--mca", "btl_tcp_flags", "9"});
   if (says(options, {"btl"})) return words;
   const bool spawns = config.recovery.mode == Config::Recovery::Mode::respawn ||
                       config.recovery.when_spent == Config::Recovery::WhenSpent::respawn;

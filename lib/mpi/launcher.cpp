@@ -24,6 +24,8 @@ Buffer encode(const Launcher& launcher) {
   out.put_text(launcher.mark);
   put_numbers(out, launcher.failures.dead_ranks);
   put_numbers(out, launcher.failures.lost_nodes);
+  out.put_text(launcher.started ? started_text(*launcher.started) : std::string());
+  out.put(launcher.goes_on);
   return out.take();
 }
 
@@ -41,7 +43,12 @@ Result<Launcher> Launcher::from_environment() {
   if (!dead_ranks) return fail(dead_ranks.error());
   auto lost_nodes = parse_numbers(kLostNodesVariable, variable(kLostNodesVariable));
   if (!lost_nodes) return fail(lost_nodes.error());
-  return Launcher{variable(kMarkVariable), {std::move(*dead_ranks), std::move(*lost_nodes)}};
+  auto started = parse_started(variable(kStartedVariable));
+  if (!started) return fail(started.error());
+  return Launcher{variable(kMarkVariable),
+                  {std::move(*dead_ranks), std::move(*lost_nodes)},
+                  *started,
+                  variable(kGoesOnVariable) == "1"};
 }
 
 Result<Launcher> Launcher::share(Comm& world) {
@@ -54,6 +61,10 @@ Result<Launcher> Launcher::share(Comm& world) {
   launcher.mark = in.get_text();
   launcher.failures.dead_ranks = get_numbers(in);
   launcher.failures.lost_nodes = get_numbers(in);
+  const auto started = parse_started(in.get_text());
+  if (!started) return fail(started.error());
+  launcher.started = *started;
+  launcher.goes_on = in.get<bool>();
   if (!in.good()) return fail(Code::communication, "what world rank 0 told of ckpt-run was cut short");
   return launcher;
 }

@@ -1,7 +1,8 @@
-// What this job knows of ckpt-run, if that started it: where to leave the completion mark, and what the life before
-// lost. A value; empty in a job that was started by other means.
+// What this job knows of ckpt-run, if that started it: where to leave the completion mark, what was started, whether an
+// earlier life took snapshots, and what the life before lost. A value; empty in a job that was started by other means.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <cairn/failure_topology.hpp>
@@ -15,6 +16,8 @@ namespace cairn {
 struct Launcher {
   std::string mark;  // path; empty: none is wanted
   FailureTopology failures;
+  std::optional<StartedNumbers> started;
+  bool goes_on = false;
 
   // As this process's environment says. Local.
   [[nodiscard]] static Result<Launcher> from_environment();

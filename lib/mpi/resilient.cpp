@@ -115,7 +115,10 @@ std::unique_ptr<Session> Resilient::open() {
   opening.world = pool_->world();
   opening.failures = pool_->failures();
   opening.launcher = pool_->launcher();
-  if (pool_->repairs() > 0) opening.launcher->failures = {};  // of the life before this
+  if (pool_->repairs() > 0) {  // all of that is of the life's beginning
+    opening.launcher->failures = {};
+    opening.launcher->started.reset();
+  }
   opening.errhandler = errhandler_;
   opening.repaired = RepairedWorld{pool_->config(), pool_->seats()};
   // The application has begun already: what it wants now is to go on, whatever the job was started for.

@@ -30,6 +30,15 @@ Result<std::shared_ptr<Store>> open_local(const Config& config, const Topology& 
   return PosixStore::open(root, config.job.name);
 }
 
+// A session of some of the ranks only need not have what ckpt-run was asked for.
+bool has_all_ranks(MPI_Comm world) {
+  int ranks = 0;
+  int all = 0;
+  MPI_Comm_size(world, &ranks);
+  MPI_Comm_size(MPI_COMM_WORLD, &all);
+  return ranks == all;
+}
+
 Result<std::shared_ptr<Store>> open_global(const Config& config) {
   return PosixStore::open(config.storage.global, config.job.name);
 }
@@ -90,7 +99,9 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
           },
       .memory = opening.memory,
       .leave_mark = [launcher](const CompletionMark& mark) { launcher.leave(mark); },
-      .repaired = opening.repaired};
+      .repaired = opening.repaired,
+      .started = opening.repaired || has_all_ranks(opening.world) ? launcher.started : std::nullopt,
+      .goes_on = launcher.goes_on};
   auto opened = SessionImpl::open(environment);
   if (!opened && mpi->world->rank().value == 0) launcher.leave(opened.error());
   // All ranks have such an error, and who ends the job for it must not do so before it is told.

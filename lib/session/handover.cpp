@@ -108,4 +108,17 @@ Result<std::vector<std::uint32_t>> parse_numbers(std::string_view variable, std:
   return numbers;
 }
 
+std::string started_text(const StartedNumbers& started) {
+  return numbers_text({started.ranks, started.heads, started.nodes});
+}
+
+Result<std::optional<StartedNumbers>> parse_started(std::string_view text) {
+  const auto numbers = parse_numbers(kStartedVariable, text);
+  if (!numbers) return fail(numbers.error());
+  if (numbers->empty()) return std::nullopt;
+  if (numbers->size() != 3)
+    return fail(Code::config, fmt::format("{} = {}: write ranks,heads,nodes or nothing", kStartedVariable, text));
+  return StartedNumbers{(*numbers)[0], (*numbers)[1], (*numbers)[2]};
+}
+
 }  // namespace cairn

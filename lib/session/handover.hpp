@@ -1,5 +1,6 @@
 // What ckpt-run and the job that it starts tell each other. ckpt-run to the job, in the environment of every rank:
-// where the completion mark is to go, and what the failure took that ended the life before. The job to ckpt-run:
+// where the completion mark is to go, what it has started, whether there is something to go on from, and what the
+// failure took that ended the life before. The job to ckpt-run:
 // the completion mark, the only proof of how the job ended, since a launcher's exit code is none after a failure.
 //
 // The mark is a file that ckpt-run makes, empty, before each start, so that no file system remembers it as missing.
@@ -7,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +22,17 @@ namespace cairn {
 inline constexpr const char* kMarkVariable = "CKPT_RUN_MARK";
 inline constexpr const char* kDeadRanksVariable = "CKPT_RUN_DEAD_RANKS";  // application ranks: "1,3"
 inline constexpr const char* kLostNodesVariable = "CKPT_RUN_LOST_NODES";  // as numbered in the life that failed
+inline constexpr const char* kStartedVariable = "CKPT_RUN_STARTED";       // application ranks, heads, nodes: "8,2,2"
+inline constexpr const char* kGoesOnVariable = "CKPT_RUN_GOES_ON";        // "1": an earlier life took snapshots
 inline constexpr const char* kJobVariable = "CKPT_RUN_JOB";               // by which ckpt-run knows its processes
+
+// How many of each ckpt-run has started, and so asks the job to have.
+struct StartedNumbers {
+  std::uint32_t ranks = 0;  // application ranks
+  std::uint32_t heads = 0;  // that are ranks of their own
+  std::uint32_t nodes = 0;
+  friend bool operator==(const StartedNumbers&, const StartedNumbers&) = default;
+};
 
 struct CompletionMark {
   enum class Kind {
@@ -54,5 +66,9 @@ struct CompletionMark {
 // Inverse pair: "1,3", and nothing for none. `variable` is named by the error.
 [[nodiscard]] std::string numbers_text(const std::vector<std::uint32_t>& numbers);
 [[nodiscard]] Result<std::vector<std::uint32_t>> parse_numbers(std::string_view variable, std::string_view text);
+
+// Inverse pair: "8,2,2"; nothing: ckpt-run did not start the job.
+[[nodiscard]] std::string started_text(const StartedNumbers& started);
+[[nodiscard]] Result<std::optional<StartedNumbers>> parse_started(std::string_view text);
 
 }  // namespace cairn

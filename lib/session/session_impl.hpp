@@ -59,6 +59,10 @@ struct Environment {
   // nobody asks.
   std::function<void(const CompletionMark&)> leave_mark = {};
   std::optional<RepairedWorld> repaired = std::nullopt;
+  // What was started for this session, which must have just that; none: it is not known.
+  std::optional<StartedNumbers> started = std::nullopt;
+  // An earlier life of this run has taken snapshots: that the first was to start anew is done.
+  bool goes_on = false;
 };
 
 // The configuration as it is read on rank 0, so that every rank has the same or the same error. Collective.

@@ -48,6 +48,18 @@ Result<Topology> topology_of(const Environment& environment, const Config& confi
   return topology;
 }
 
+// Every rank has the same topology, and so the same answer.
+Status check_started(const Topology& topology, const std::optional<StartedNumbers>& started) {
+  const auto nodes = static_cast<std::uint32_t>(topology.node_count());
+  const StartedNumbers here{topology.rank_count(), topology.mode == HeadMode::rank ? nodes : 0, nodes};
+  if (!started || *started == here) return {};
+  const auto text = [](const StartedNumbers& numbers) {
+    return fmt::format("{} application ranks and {} heads on {} nodes", numbers.ranks, numbers.heads, numbers.nodes);
+  };
+  return fail(Code::config, fmt::format("ckpt-run started {}, and this session has {}", text(*started), text(here)),
+              "give ckpt-run the INI file that the program reads (--config), and its hosts (--hosts)");
+}
+
 EngineOptions engine_options(const Config& config, const Topology& topology, NodeId node) {
   EngineOptions options;
   options.job = config.job.name;
@@ -230,6 +242,10 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
         Code::config, "[head] mode = thread needs MPI_THREAD_MULTIPLE",
         "call MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) instead of MPI_Init, or set mode = rank");
   }
+
+  if (auto status = check_started(*topology, environment.started); !status) return fail(status.error());
+  if (environment.goes_on && config->restart.mode == Config::Restart::Mode::fresh)
+    config->restart.mode = Config::Restart::Mode::automatic;
 
   // Heads, too: launchers hand the signal to every rank, and it would kill one that does not watch for it.
   if (config->restart.stop_signal) StopSignal::watch();

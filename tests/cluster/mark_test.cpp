@@ -1,4 +1,4 @@
-// What a job tells ckpt-run of its sessions: the mark, as it changes over the job's life.
+// What a job and ckpt-run tell each other: the mark, as it changes over the job's life, and what was started.
 #include <mutex>
 #include <vector>
 
@@ -11,7 +11,9 @@
 namespace cairn::test {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::SizeIs;
 using Kind = CompletionMark::Kind;
 
@@ -62,6 +64,38 @@ TEST(Mark, of_an_error_that_the_application_has_mended_does_not_stay) {
     session.restore();
   });
   EXPECT_THAT(marks.kinds(), ElementsAre(Kind::opened, Kind::error, Kind::opened));
+}
+
+TEST(Started, numbers_that_are_not_there_are_refused_by_every_rank) {
+  for (const StartedNumbers& started : {StartedNumbers{3, 2, 2}, {2, 1, 2}, {2, 2, 1}}) {
+    Job job({2, 2}, "");
+    job.started = started;
+    EXPECT_ANY_THROW(job.run([](JobSession&) { ADD_FAILURE() << "the session was opened"; }));
+    EXPECT_THAT(job.errors(), SizeIs(4)) << started_text(started);
+    for (const auto& [rank, text] : job.errors()) {
+      EXPECT_THAT(text, AllOf(HasSubstr("ckpt-run started"),
+                              HasSubstr("has 2 application ranks and 2 heads on 2 nodes"), HasSubstr("--config")));
+    }
+  }
+  Job job({2, 2}, "");
+  job.started = StartedNumbers{2, 2, 2};
+  job.run([](JobSession&) {});
+}
+
+TEST(Started, anew_goes_on_once_a_life_of_the_same_run_has_taken_snapshots) {
+  Job job({2, 2}, "[levels]\nl1 = every 1\n[restart]\nmode = fresh\n");
+  const auto live = [&](std::uint32_t from) {
+    job.run_well_and_die([&](JobSession& session) {
+      Steps steps(session);
+      EXPECT_EQ(steps.restore(), from);
+      steps.advance_by(3);
+      session.wait(LevelId::local);
+    });
+  };
+  live(0);
+  live(0);
+  job.goes_on = true;
+  live(3);
 }
 
 }  // namespace

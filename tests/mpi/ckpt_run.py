@@ -26,6 +26,7 @@ from processes import environment_of, send  # noqa: E402
 STEPS = 240
 KILLS = 8
 LIMIT_S = 200  # of one job; much more than it takes on a machine that is not busy
+RANK_VARIABLES = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"]
 SIZE = ["--size", "61", "--width", "47"]
 
 CONFIG = """[storage]
@@ -52,8 +53,11 @@ def fail(what, output=""):
 class Job:
     """A directory with heat's configuration and its stores, and one ckpt-run at a time on them."""
 
-    def __init__(self, root, name, programs, mode="rank", l2="every 4"):
+    def __init__(self, root, name, programs, mode="rank", l2="every 4", options=(), command=None):
         self.heat, self.ckpt_run = programs
+        self.options = list(options)  # ckpt-run's, in every life
+        self.command = command or self.heat_command
+        self.steps = STEPS
         self.directory = root / name
         self.directory.mkdir()
         self.config = self.directory / "heat.ini"
@@ -63,11 +67,14 @@ class Job:
         self.changed = threading.Condition()
         self.jobids = set()
 
-    def start(self, *options, ranks=4, pause_ms=10, size=SIZE):
+    def heat_command(self, pause_ms, size):
+        return [self.heat, *size, "--steps", str(self.steps), "--pause-ms", str(pause_ms), "--config",
+                str(self.config), "--output", str(self.plate)]  # fmt: skip
+
+    def start(self, *options, ranks=4, pause_ms=10, size=SIZE, stdin=subprocess.DEVNULL):
         environment = dict(os.environ, HEAT_TEST=str(self.directory))
-        self.run = subprocess.Popen([self.ckpt_run, "-n", str(ranks), *options, "--", self.heat, *size,
-                                     "--steps", str(STEPS), "--pause-ms", str(pause_ms), "--config", str(self.config),
-                                     "--output", str(self.plate)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        self.run = subprocess.Popen([self.ckpt_run, "-n", str(ranks), *self.options, *options, "--",
+                                     *self.command(pause_ms, size)], stdin=stdin, stdout=subprocess.PIPE,
                                     stderr=subprocess.STDOUT, text=True, env=environment)  # fmt: skip
         self.lines = []
         self.deadline = time.monotonic() + LIMIT_S
@@ -109,8 +116,11 @@ class Job:
         found = {}
         for pid in self.processes():
             environment = environment_of(pid)
-            if "OMPI_COMM_WORLD_RANK" in environment:
-                found[int(environment["OMPI_COMM_WORLD_RANK"])] = pid
+            name = next((name for name in RANK_VARIABLES if name in environment), None)
+            if name is None:
+                continue
+            found[int(environment[name])] = pid
+            if "OMPI_MCA_ess_base_jobid" in environment:
                 self.jobids.add(int(environment["OMPI_MCA_ess_base_jobid"]))
         return found
 
@@ -190,6 +200,15 @@ def ends_when_interrupted(job, number, name):
     print(f"everything ended: signal {number} {name}", flush=True)
 
 
+def hands_on_the_code_that_comes_after_the_mark(job):
+    heat = job.command
+    job.command = lambda *how: ["sh", "-c", '"$@"; exit 7', "sh", *heat(*how)]
+    output = job.start(pause_ms=0).end(7, "after that mpirun ended with code 7")
+    if was_restarted(output):
+        fail("a job that had finished was started again", output)
+    print("handed on the code after the mark", flush=True)
+
+
 def gives_up_after_max_restarts(job):
     job.start("--max-restarts", "1", pause_ms=50)
     seen = 0
@@ -228,7 +247,15 @@ def ends_at_once_on_what_no_restart_mends(job):
     if was_restarted(output):
         fail("a wrong configuration was tried again", output)
 
+    # The application names an INI file of its own, in which nodes are larger.
     job.config.write_text(text)
+    other.write_text(text.replace("node_size = 3", "node_size = 2"))
+    output = job.start("--config", str(other)).end(
+        1, "ckpt-run started 4 application ranks and 4 heads on 4 nodes, and this session has 5 application ranks and "
+        "3 heads on 3 nodes")  # fmt: skip
+    if was_restarted(output) or "heat: starts" in output:
+        fail("a job of another number of ranks was not refused at once", output)
+
     output = job.start(size=["--width", "9"]).end(1, "and no Cairn session was opened")
     if was_restarted(output):
         fail("a wrong command line was tried again", output)
@@ -271,6 +298,7 @@ def main():
             ends_when_interrupted(job("deaf"), signal.SIGTERM, "with a launcher that does not listen")
             gives_up_after_max_restarts(job("restarts", mode="inline"))
             stops_as_asked(job("stopped"))
+            hands_on_the_code_that_comes_after_the_mark(job("code"))
             ends_at_once_on_what_no_restart_mends(job("hopeless", l2="off"))
         finally:
             for one in jobs:

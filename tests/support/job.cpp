@@ -134,7 +134,10 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
                             failures,
                             [this, me] { return clock ? clock(me) : std::chrono::microseconds(0); },
                             memories[me],
-                            leave_mark};
+                            leave_mark,
+                            std::nullopt,
+                            started,
+                            goes_on};
     auto opened = SessionImpl::open(environment);
     if (!opened) {
       {

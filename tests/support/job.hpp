@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,7 +77,9 @@ class Job {
   // What runs see instead of a node's store or of the global one, e.g. a FaultyStore over it.
   std::function<std::shared_ptr<Store>(std::uint32_t node, std::shared_ptr<Store>)> wrap_node;
   std::function<std::shared_ptr<Store>(std::shared_ptr<Store>)> wrap_global;
-  // What ckpt-run would be told.
+  // What ckpt-run would say, and be told.
+  std::optional<StartedNumbers> started;
+  bool goes_on = false;
   std::function<void(const CompletionMark&)> leave_mark;
   // What a world rank's clock shows; empty: 0 for ever.
   std::function<std::chrono::microseconds(std::uint32_t world_rank)> clock;

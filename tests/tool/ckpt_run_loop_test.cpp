@@ -170,6 +170,17 @@ TEST(RestartLoop, takes_a_lost_host_for_the_cause_of_a_life_without_snapshots) {
   EXPECT_TRUE(loop.after(death(false)).life);
 }
 
+TEST(RestartLoop, tells_a_life_to_go_on_once_an_earlier_one_took_a_snapshot) {
+  Loop loop;
+  EXPECT_FALSE(loop.first().life->goes_on);
+  EXPECT_FALSE(loop.after(death(false)).life->goes_on);
+  EXPECT_TRUE(loop.after(death(true)).life->goes_on);
+  EXPECT_TRUE(loop.after(death(false)).life->goes_on);
+  LifeEnd unknown = death();
+  unknown.snapshots.reset();
+  EXPECT_FALSE(Loop().after(unknown).life->goes_on);
+}
+
 TEST(RestartLoop, ends_when_it_is_interrupted) {
   LifeEnd end = death();
   end.interrupted = true;

@@ -74,6 +74,13 @@ TEST(Handover, numbers_come_back_from_their_text) {
   EXPECT_THAT(parse_numbers("X", "5").value(), ElementsAre(5));
 }
 
+TEST(Handover, numbers_that_were_started_come_back_from_their_text) {
+  const StartedNumbers started{8, 2, 2};
+  EXPECT_EQ(parse_started(started_text(started)).value(), started);
+  EXPECT_EQ(parse_started("").value(), std::nullopt);
+  EXPECT_EQ(parse_started("8,2").error().message, "CKPT_RUN_STARTED = 8,2: write ranks,heads,nodes or nothing");
+}
+
 TEST(Handover, text_that_is_no_numbers_is_refused_by_the_name_of_its_variable) {
   for (const std::string text : {"a", "1,", ",1", "1,,2", "1 2", "-1", "4294967296"}) {
     const auto numbers = parse_numbers(kLostNodesVariable, text);

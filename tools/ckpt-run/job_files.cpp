@@ -36,6 +36,7 @@ Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, co
   return files;
 }
 
+// With what a rank that was killed while it left a mark has left beside it.
 JobFiles::~JobFiles() {
   std::error_code ignored;
   const std::string mark = fs::path(mark_path_).filename();
@@ -58,14 +59,13 @@ Result<std::string> JobFiles::write_hosts(const std::string& host_list) const {
   return hosts_path_;
 }
 
-Result<std::optional<RunRecord>> JobFiles::newest_life() const {
+Result<std::vector<RunRecord>> JobFiles::records() const {
   const auto global = cairn::PosixStore::open_existing(config_.storage.global, config_.job.name);
-  if (!global && global.error().code == Code::not_found) return std::optional<RunRecord>{};
+  if (!global && global.error().code == Code::not_found) return std::vector<RunRecord>{};
   if (!global) return fail(global.error());
-  const auto survey = cairn::take_survey({{}, *global});
+  auto survey = cairn::take_survey({{}, *global});
   if (!survey) return fail(survey.error());
-  if (survey->runs.empty()) return std::optional<RunRecord>{};
-  return std::optional<RunRecord>(survey->runs.front());
+  return std::move(survey->runs);
 }
 
 }  // namespace ckpt_run

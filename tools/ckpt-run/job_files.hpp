@@ -2,8 +2,9 @@
 // Local; the global store must be visible on this host.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "format/manifest.hpp"
@@ -30,8 +31,8 @@ class JobFiles {
   // Writes the hosts of a launch to a file, and says where it is.
   [[nodiscard]] cairn::Result<std::string> write_hosts(const std::string& host_list) const;
 
-  // The record of the job's newest life; none when there is none. An error when records cannot be read.
-  [[nodiscard]] cairn::Result<std::optional<cairn::RunRecord>> newest_life() const;
+  // The records of the job's sessions, newest first. An error when they cannot be read.
+  [[nodiscard]] cairn::Result<std::vector<cairn::RunRecord>> records() const;
 
  private:
   JobFiles(const cairn::Config& config, std::string mark_path, std::string hosts_path)

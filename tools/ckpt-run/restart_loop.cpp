@@ -31,7 +31,7 @@ Step RestartLoop::first() {
   auto placed = place(options_.ranks, options_.spares, config_, hosts_, spare_hosts_);
   if (!placed) return {placed.error().text(), {}, kUnusable};
   placement_ = std::move(*placed);
-  return {placement_.text(), Life{placement_, {}}, kFinished};
+  return {placement_.text(), Life{placement_, {}, false}, kFinished};
 }
 
 Step RestartLoop::give_up(const std::string& why) const {
@@ -114,6 +114,7 @@ Step RestartLoop::after(const LifeEnd& end) {
   if (end.interrupted)
     return {"interrupted: the job is ended; the same command goes on from its newest snapshot", {}, kInterrupted};
   opened_ |= end.opened;
+  goes_on_ |= end.snapshots.value_or(false);
   if (end.mark.kind == Kind::error) return give_up(end.mark.text);
   if (const auto why = why_in_vain(end)) return give_up(*why);
   if (restarts_ >= options_.max_restarts)
@@ -128,7 +129,7 @@ Step RestartLoop::after(const LifeEnd& end) {
   ++restarts_;
   const auto lost = end.lost_hosts.empty() ? "" : fmt::format("; lost: {}", fmt::join(end.lost_hosts, ", "));
   return {fmt::format("{}{}; restart {}: {}", words_of(end), lost, restarts_, placement_.text()),
-          Life{placement_, std::move(failures)}, kFinished};
+          Life{placement_, std::move(failures), goes_on_}, kFinished};
 }
 
 }  // namespace ckpt_run

@@ -28,6 +28,7 @@ namespace ckpt_run {
 struct Life {
   Placement placement;
   cairn::FailureTopology failures;  // of the life before
+  bool goes_on = false;             // an earlier life took snapshots
 };
 
 struct LifeEnd {
@@ -70,6 +71,7 @@ class RestartLoop {
   Placement placement_;  // of the life under way
   std::uint32_t restarts_ = 0;
   std::uint32_t barren_ = 0;  // lives in a row that took no snapshot and lost no host
+  bool goes_on_ = false;      // a life of this job took snapshots
   bool opened_ = false;       // a life of this job came to open its session
   std::string last_failure_;  // words of the last life, if it took no snapshot
 };

@@ -108,6 +108,9 @@ Result<pid_t> Supervisor::launch(const Life& life) {
   environment[cairn::kMarkVariable] = files_.mark_path();
   environment[cairn::kDeadRanksVariable] = cairn::numbers_text(life.failures.dead_ranks);
   environment[cairn::kLostNodesVariable] = cairn::numbers_text(life.failures.lost_nodes);
+  environment[cairn::kStartedVariable] =
+      cairn::started_text({life.placement.application, life.placement.heads, life.placement.nodes});
+  environment[cairn::kGoesOnVariable] = life.goes_on ? "1" : "";
   if (mends_itself_) environment["CAIRN_RECOVERY_SPARES"] = std::to_string(life.placement.spares);
   auto command = launch_command(options_, config_, facts_, life.placement, environment);
   if (!command.host_list.empty()) {
@@ -121,7 +124,7 @@ Result<pid_t> Supervisor::launch(const Life& life) {
 Result<LifeEnd> Supervisor::run(const Life& life) {
   placement_ = life.placement;
   segments_.clear();
-  const auto before = files_.newest_life();
+  const auto before = files_.records();
   const auto launcher = launch(life);
   if (!launcher) return fail(launcher.error());
   LifeEnd result = watch(*launcher);
@@ -132,10 +135,11 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
   result.interrupted = signals_.interrupted();
   if (result.mark.kind == Kind::finished || result.interrupted) return result;
   result.opened = result.mark.kind != Kind::none;
-  const auto after = files_.newest_life();
-  if (before && after) {
-    const bool recorded = *after && (!*before || (*before)->incarnation < (*after)->incarnation);
-    result.snapshots = recorded && (*after)->snapshots;
+  // A life that mends itself has several sessions, and so records.
+  if (const auto after = files_.records(); before && after) {
+    result.snapshots = std::ranges::any_of(*after, [&](const cairn::RunRecord& record) {
+      return record.snapshots && (before->empty() || before->front().incarnation < record.incarnation);
+    });
   }
   result.lost_hosts = hosts_without_answer();
   result.interrupted = signals_.interrupted();

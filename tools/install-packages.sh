@@ -17,7 +17,14 @@ missing=()
 for package in "${wanted[@]}"; do
   grep -qxF -- "$package" <<<"$installed" || missing+=("$package")
 done
+# MPICH lies beside Open MPI, which everything but its own tests uses by the names without a suffix.
+check_default_mpi() {
+  [[ $(mpirun --version 2>&1) == *"Open MPI"* && $(mpicc --showme:version 2>&1) == *"Open MPI"* ]] ||
+    die "mpirun and mpicc have to be Open MPI's: update-alternatives --auto mpi; update-alternatives --auto mpirun"
+}
+
 if [[ ${#missing[@]} -eq 0 ]]; then
+  check_default_mpi
   say "all ${#wanted[@]} packages are installed"
   exit 0
 fi
@@ -30,3 +37,4 @@ fi
 say "installing ${missing[*]}"
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+check_default_mpi

@@ -11,6 +11,7 @@
 #   asan       tests of one process, and what they need, with Clang, warnings as errors, under the address and
 #              undefined-behaviour sanitizers
 #   tsan       tests with threads under the thread sanitizer
+#   mpich      jobs of MPICH, which ckpt-run starts again, with a build of their own
 #   ulfm       recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (needs root; made when missing)
 #   tidy       clang-tidy over lib/, tools/ and examples/
 #
@@ -21,7 +22,7 @@ set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
-steps=(packages layers format build asan tsan tidy ulfm ctest)
+steps=(packages layers format build asan tsan tidy ulfm mpich ctest)
 logs=$top/build/test-logs
 failed=()
 
@@ -57,6 +58,7 @@ run_asan() { sanitized asan . '^cluster_plan/PlanProperty|^cluster_scaling/' cai
 # Whole jobs and the ports. Sweeps over losses and crashes run the same code many times more, too long for here.
 run_tsan() { sanitized tsan '^(contract_|cluster_(job|faults|runs|stop)/)' '^$' cairn_tests_contract cluster_{job,faults,runs,stop}; }
 run_ulfm() { tests/ulfm/run.sh; }
+run_mpich() { tests/mpi/mpich.sh "$top/build"; }
 run_tidy() { cmake --preset asan >/dev/null && tools/check-tidy.sh build/asan; }
 
 # Runs one step, and shows why it failed.

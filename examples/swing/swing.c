@@ -74,11 +74,12 @@ static void swing(struct piece* piece, int rank, int size, MPI_Comm comm) {
   if (rank == size - 1) now[n + 1] = 0;
   /* Not MPI_Sendrecv: that of Open MPI 5.0 crashes when it receives from MPI_PROC_NULL and who it sends to has died. */
   MPI_Request requests[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  MPI_Status statuses[4]; /* GCC takes MPICH's MPI_STATUSES_IGNORE for an array that is too short */
   MPI_Irecv(&now[n + 1], 1, MPI_DOUBLE, right, 1, comm, &requests[0]);
   MPI_Irecv(&now[0], 1, MPI_DOUBLE, left, 2, comm, &requests[1]);
   MPI_Isend(&now[1], 1, MPI_DOUBLE, left, 1, comm, &requests[2]);
   MPI_Isend(&now[n], 1, MPI_DOUBLE, right, 2, comm, &requests[3]);
-  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+  MPI_Waitall(4, requests, statuses);
   for (int i = 1; i <= n; ++i) {
     after[i] = 2 * now[i] - piece->before[i] + 0.25 * (now[i - 1] - 2 * now[i] + now[i + 1]);
   }

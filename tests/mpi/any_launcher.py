@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""ckpt-run brings jobs of any MPI through failures: heat, and the C and Fortran examples, by the launcher that is named.
+
+    any_launcher.py BIN CKPT_RUN LAUNCHER [OPTION…]
+
+BIN has the examples, built with that launcher's MPI; OPTIONs go to ckpt-run in every life. A rank, a head, and a whole
+node with its store are lost; what comes out must be what comes out of a job that nothing happened to, byte for byte.
+Whatever happens, nothing of a job is left.
+"""
+
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from ckpt_run import Job, ends_when_interrupted, fail, kill
+
+STEPS = 60
+RANKS = 4  # two nodes of two ranks and a head each
+STRIKES = {  # world ranks that are killed, and the node whose store goes with them
+    "a rank": ([1], None),
+    "a head": ([2], None),
+    "the node of the first rank, with its store": ([0, 1, 2], 0),
+    "a node, with its store": ([3, 4, 5], 1),
+}
+
+
+def result_of(job, output):
+    """What the job has computed: the file it wrote, or else the line in which it says the sum."""
+    if job.plate.exists():
+        return job.plate.read_bytes()
+    found = re.search(r"wave: after .* the sum is (.*)", output)
+    return found.group(1) if found else fail("no result", output)
+
+
+def strike(job, ranks, node):
+    wait_until_a_node_may_be_lost(job)
+    found = job.ranks()
+    if missing := [rank for rank in ranks if rank not in found]:
+        fail(f"{job.directory.name}: no processes of ranks {missing}, only {found}", job.output)
+    kill([found[rank] for rank in ranks])
+    if node is not None:
+        shutil.rmtree(job.directory / "local" / f"node{node:04d}")
+
+
+def wait_until_a_node_may_be_lost(job):
+    """Until both nodes have had a partner's shards of two snapshots: those of the first are whole then."""
+    seen = {0: set(), 1: set()}
+    while min(map(len, seen.values())) < 2:
+        for node, snapshots in seen.items():
+            snapshots.update(path.parent.name for path in job.directory.glob(f"local/node{node:04d}/*/v*/*.copy"))
+        if job.run.poll() is not None or time.monotonic() > job.deadline:
+            fail(f"{job.directory.name}: no copies", job.output)
+        time.sleep(0.02)
+
+
+def survives(make_job, name, command, strikes, came_back):
+    reference = make_job(f"calm {name}", command=command)
+    output = reference.start(ranks=RANKS, pause_ms=0).end(0)
+    wanted = result_of(reference, output)
+    for what in strikes:
+        ranks, node = STRIKES[what]
+        job = make_job(f"{name}, {what}", command=command)
+        job.start("--grace", "1s", ranks=RANKS, pause_ms=10)
+        strike(job, ranks, node)
+        output = job.end(0, "ckpt-run: finished after 1 restart")
+        if not re.search(rf"^{name}: .*{came_back} [1-9]", output, re.MULTILINE):
+            fail(f"{name} did not come back to where it was", output)
+        if result_of(job, output) != wanted:
+            fail(f"{name} lost {what}: the result differs from that of the job that nothing happened to", output)
+        print(f"{name}: same result after the loss of {what}", flush=True)
+
+
+def ends_a_launcher_that_stays(job):
+    """It is stopped, and its ranks are gone: nobody but ckpt-run can end it."""
+    job.start("--grace", "1s", ranks=RANKS, pause_ms=10)
+    wait_until_a_node_may_be_lost(job)
+    ranks = job.ranks()
+    for pid in job.processes():
+        if pid not in ranks.values():
+            os.kill(pid, signal.SIGSTOP)
+    kill(ranks.values())
+    job.end(0, "heat: goes on at step", "ckpt-run: finished after 1 restart")
+    print("ended a launcher that stayed", flush=True)
+
+
+def main():
+    bin_directory, ckpt_run, launcher, *options = sys.argv[1:]
+    options = ["--launcher", launcher, *options]
+    start = time.monotonic()
+    jobs = []
+    programs = {name: str(Path(bin_directory) / name) for name in ("heat", "swing", "wave")}
+
+    with tempfile.TemporaryDirectory(prefix="cairn-run-") as name:
+        root = Path(name)
+
+        def make_job(name, **settings):
+            job = Job(root, name.replace(" ", "-"), (programs["heat"], ckpt_run), options=options, **settings)
+            job.steps = STEPS
+            if make := settings.get("command"):
+                job.command = lambda pause_ms, size: make(job, pause_ms)
+            jobs.append(job)
+            return job
+
+        def swing(job, pause_ms):
+            return [programs["swing"], "--steps", str(STEPS), "--pause-ms", str(pause_ms), "--config", str(job.config),
+                    "--output", str(job.plate)]  # fmt: skip
+
+        def wave(job, _):
+            return [programs["wave"], str(job.config), "400"]
+
+        try:
+            survives(make_job, "heat", None, STRIKES, "goes on at step")
+            survives(make_job, "swing", swing, ["a rank"], "goes on at step")
+            if Path(programs["wave"]).exists():
+                survives(make_job, "wave", wave, ["a head"], "starts at step")
+            ends_when_interrupted(make_job("ctrl-c"), signal.SIGINT, "")
+            ends_when_interrupted(make_job("deaf"), signal.SIGTERM, "with a launcher that does not listen")
+            ends_a_launcher_that_stays(make_job("stays"))
+        finally:
+            for one in jobs:
+                one.stop_all()
+    print(f"{launcher}: {time.monotonic() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

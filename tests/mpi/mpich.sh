@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Jobs of MPICH, beside Open MPI, whose compilers and launcher stay the default: builds the examples with MPICH into
+# BUILD/mpich, unoptimised, and plays any_launcher.py with them and BUILD's ckpt-run: mpich.sh BUILD
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source-path=SCRIPTDIR source=../../tools/lib.sh
+. "$here/../../tools/lib.sh"
+
+[[ $# -eq 1 ]] || die "usage: tests/mpi/mpich.sh BUILD"
+build=$(cd "$1" && pwd)
+[[ -x $build/bin/ckpt-run ]] || die "$build/bin/ckpt-run is not there; first: tools/test.sh --only build"
+for program in mpicc mpicxx mpifort mpirun; do
+  command -v "$program.mpich" >/dev/null || die "$program.mpich is missing: tools/install-packages.sh"
+done
+programs=(heat swing)
+if command -v gfortran >/dev/null; then programs+=(wave); fi
+
+build_into "$build/mpich" -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCAIRN_BUILD_TESTS=OFF \
+  -DMPI_C_COMPILER=mpicc.mpich -DMPI_CXX_COMPILER=mpicxx.mpich -DMPI_Fortran_COMPILER=mpifort.mpich \
+  -DMPIEXEC_EXECUTABLE="$(command -v mpirun.mpich)" "${programs[@]}"
+for program in "${programs[@]}"; do
+  ldd "$build/mpich/bin/$program" | grep -q libmpich || die "$build/mpich/bin/$program is not linked with MPICH"
+done
+timeout -s KILL 300 python3 "$here/any_launcher.py" "$build/mpich/bin" "$build/bin/ckpt-run" mpirun.mpich

@@ -104,8 +104,9 @@ void Engine::handle(Rank from, ToHead message) {
     restore_results_[from] = std::move(result->error);
   } else if (auto* finalize = std::get_if<FinalizeRequest>(&message)) {
     finalize_requests_.insert(from);
-    keep_going_ |= finalize->keep_going;
-    abandoned_ |= finalize->abandoned;
+    wishes_.keep_going |= finalize->keep_going;
+    wishes_.abandoned |= finalize->abandoned;
+    wishes_.undefined |= finalize->undefined;
   } else if (auto* measured = std::get_if<Measured>(&message)) {
     keep(*measured);
   }

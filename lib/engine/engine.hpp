@@ -160,7 +160,10 @@ class Engine {
 
   // engine_finish.cpp
   [[nodiscard]] Result<bool> finish();
+  [[nodiscard]] Status end();
+  [[nodiscard]] bool has_nothing_of_its_own() const;
   [[nodiscard]] Status end_chain(bool keep_going);
+  [[nodiscard]] Status raise_state();
 
   [[nodiscard]] bool leads() const { return node_.me.value == 0; }
   [[nodiscard]] Identity identity(Version version) const { return {node_.incarnation, version, node_.run}; }
@@ -184,6 +187,7 @@ class Engine {
 
   std::map<Version, Sealing> sealing_;
   std::map<Identity, Known> known_;
+  std::optional<Identity> state_;  // the job's: the snapshot sealed or restored last
   std::deque<Identity> promotions_;
   std::set<Rank> hellos_;
   std::optional<Error> hello_error_;
@@ -193,8 +197,7 @@ class Engine {
   std::optional<Plan> plan_;
   bool fresh_offered_ = false;
   std::set<Rank> finalize_requests_;
-  bool keep_going_ = false;
-  bool abandoned_ = false;
+  FinalizeRequest wishes_;  // of any rank of this node
   std::optional<Error> broken_;
   bool in_tick_ = false;
   bool space_checked_ = false;

@@ -9,15 +9,8 @@ namespace cairn {
 Result<bool> Engine::finish() {
   if (finished_ || finalize_requests_.size() < ranks_.size()) return false;
   const auto span = node_.trace.span("finish");
-  std::uint64_t wishes[2] = {keep_going_ ? 1U : 0U, abandoned_ ? 1U : 0U};
-  if (auto status = setup_.heads.allreduce(wishes, Reduce::max); !status) return fail(status.error());
-  Status status;
-  if (wishes[1] == 0) status = end_chain(wishes[0] != 0);
+  const Status status = end();
   if (!status && status.error().code == Code::communication) return fail(status.error());
-  if (wishes[1] == 0 && measured_) {
-    measured_->ended = true;
-    keep(*measured_);
-  }
   Finalized finalized;
   if (!status) finalized.error = status.error();
   tell_all(finalized);
@@ -25,21 +18,43 @@ Result<bool> Engine::finish() {
   return true;
 }
 
-// The newest snapshot goes to L4. A finished chain then empties the node stores; nothing is removed before that is
+Status Engine::end() {
+  std::uint64_t wishes[4] = {wishes_.keep_going ? 1U : 0U, wishes_.abandoned ? node_.me.value + 1 : 0U,
+                             wishes_.undefined ? 1U : 0U, has_nothing_of_its_own() ? 1U : 0U};
+  if (auto status = setup_.heads.allreduce(wishes, Reduce::max); !status) return status;
+  if (wishes[1] != 0) {
+    return fail(Code::failed_elsewhere,
+                fmt::format("a rank of node {} dropped its session without finalize: snapshots are left as they are",
+                            wishes[1] - 1),
+                "call finalize on every application rank");
+  }
+  if (wishes[2] != 0) return {};
+  if (wishes[3] != 0) {
+    if (leads()) {
+      node_.log.warning(
+          "finalize came without restore() and without a snapshot: the snapshots of earlier runs are left as they are");
+    }
+    return {};
+  }
+  Status status = end_chain(wishes[0] != 0);
+  if (measured_ && (status || status.error().code != Code::communication)) {
+    measured_->ended = true;
+    keep(*measured_);
+  }
+  return status;
+}
+
+// It neither restored nor took a snapshot. What earlier lives have left is then not this one's to end.
+bool Engine::has_nothing_of_its_own() const {
+  if (record_.parent != RunRecord::Parent::undecided) return false;
+  if (setup_.options.start == EngineOptions::Start::fresh || chain_.finished) return false;
+  return !known_.empty() || chain_.has_snapshots;
+}
+
+// The job's last state goes to L4. A finished chain then empties the node stores; nothing is removed before that is
 // safe.
 Status Engine::end_chain(bool keep_going) {
-  const auto newest = std::ranges::find_if(known_.rbegin(), known_.rend(),
-                                           [](const auto& entry) { return !entry.second.complete.empty(); });
-  if (usable_.has(LevelId::global) && newest != known_.rend() && !newest->second.complete.has(LevelId::global)) {
-    Known& known = newest->second;
-    const Status status = levels_.at(LevelId::global)->protect(setup_.heads, node_, known.manifest, 0);
-    if (!status)
-      return fail(status.error().in(
-          fmt::format("the last version, {}, did not reach L4", known.manifest.identity.version.value)));
-    known.complete.add(LevelId::global);
-    tell_all(Reached{known.manifest.identity.version, LevelId::global});
-    retire_old();
-  }
+  if (auto status = raise_state(); !status) return status;
   if (keep_going || !setup_.options.finished_at_end) return {};
 
   record_.finished = true;
@@ -54,6 +69,23 @@ Status Engine::end_chain(bool keep_going) {
     return node_.local->clean();
   };
   return agree(setup_.heads, empty(), "node");
+}
+
+// Snapshots of an earlier chain are not the job's state, whatever is still known of them.
+Status Engine::raise_state() {
+  if (!usable_.has(LevelId::global) || !state_) return {};
+  const auto found = known_.find(*state_);
+  if (found == known_.end() || found->second.complete.empty() || found->second.complete.has(LevelId::global)) return {};
+  Known& known = found->second;
+  const auto status = levels_.at(LevelId::global)->protect(setup_.heads, node_, known.manifest, 0);
+  if (!status) {
+    return fail(status.error().in(
+        fmt::format("the last version, {}, did not reach L4", known.manifest.identity.version.value)));
+  }
+  known.complete.add(LevelId::global);
+  tell_all(Reached{known.manifest.identity.version, LevelId::global});
+  retire_old();
+  return {};
 }
 
 }  // namespace cairn

@@ -168,6 +168,7 @@ Status Engine::conclude_restore() {
     status = again ? adopt(*plan_) : fail(again.error());
     if (!status && status.error().code == Code::communication) return status;
   } else if (status) {
+    state_.reset();
     status = record_parent(RunRecord::Parent::fresh, {});
   }
   plan_.reset();
@@ -195,6 +196,7 @@ Status Engine::adopt(const Plan& plan) {
   Status mine = read_safe_point(plan, known.manifest);
   if (mine) mine = keep(known.manifest);
   if (auto status = agree(setup_.heads, mine, "node"); !status) return status;
+  state_ = plan.snapshot;
   known.complete.add(LevelId::local);
   // A directory whose manifest was not there at the start is one of this snapshot now.
   std::erase(contents_.orphans, node_.dir(plan.snapshot));

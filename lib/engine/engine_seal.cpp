@@ -99,6 +99,7 @@ void Engine::sealing_voted(Version version, Sealing& sealing) {
   retrieval_.reset();  // what it knows is out of date
   retire_orphans();
   Known& known = known_[id];
+  state_ = id;
   known.complete.add(LevelId::local);
   known.due = sealing.levels;
   known.due.remove(LevelId::local);

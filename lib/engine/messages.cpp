@@ -94,7 +94,7 @@ void fields(auto& io, Hello& m) { io(m.error); }
 void fields(auto& io, Seal& m) { io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error); }
 void fields(auto& /*io*/, RestoreRequest& /*m*/) {}
 void fields(auto& io, RestoreResult& m) { io(m.error); }
-void fields(auto& io, FinalizeRequest& m) { io(m.keep_going), io(m.abandoned); }
+void fields(auto& io, FinalizeRequest& m) { io(m.keep_going), io(m.abandoned), io(m.undefined); }
 void fields(auto& io, Opened& m) {
   io(m.incarnation), io(m.run), io(m.last_version), io(m.usable), io(m.slots), io(m.measured), io(m.error);
 }

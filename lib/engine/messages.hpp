@@ -37,7 +37,9 @@ struct RestoreResult {  // the offered shard was read; or why not. Code::corrupt
 };
 struct FinalizeRequest {
   bool keep_going = false;  // the job will go on later, whatever at_end says
-  bool abandoned = false;   // the session was dropped: leave everything as it is
+  // Both leave everything as it is, for a start that can do better.
+  bool abandoned = false;  // the session was dropped
+  bool undefined = false;  // a restore has failed
 };
 // `Measured` is what the job knows of itself by now, to be kept.
 using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, Measured>;

@@ -24,7 +24,7 @@ std::optional<LevelId> highest_needed(const RestoreReport& report) {
 }  // namespace
 
 SessionImpl::~SessionImpl() {
-  if (link_ && !finalized_ && !engine_) (void)link_->send(FinalizeRequest{true, true});
+  if (link_ && !finalized_ && !engine_) (void)link_->send(FinalizeRequest{true, true, false});
   // After a failure nobody hears that; the head sees for itself why.
   if (link_ && recoverable_) link_->wake_head();
   if (engine_thread_.joinable()) engine_thread_.join();
@@ -300,20 +300,26 @@ Status SessionImpl::finalize() {
   if (auto_ && rank_.value == 0) {
     if (auto status = link_->send(auto_->record()); !status) return status;
   }
-  if (auto status = link_->send(FinalizeRequest{stop_, false}); !status) return status;
+  if (auto status = link_->send(FinalizeRequest{stop_, false, undefined_.has_value()}); !status) return status;
   auto heard = link_->wait_until([&] { return link_->finalized.has_value(); }, std::chrono::milliseconds{0});
   finalized_ = true;
   if (!heard) return fail(heard.error());
   if (engine_thread_.joinable()) engine_thread_.join();
   span.end();
   trace_.flush();  // an application may keep the session for long
+  using Kind = CompletionMark::Kind;
   if (link_->finalized->error) {
+    if (leave_mark_) leave_mark_({Kind::failed, link_->finalized->error->text()});
     link_->errors.push_front(*link_->finalized->error);
+    return report_errors();
+  }
+  if (undefined_) {
+    if (rank_.value == 0) log_.warning("finalize leaves all snapshots as they are, since a restore failed");
+    if (leave_mark_) leave_mark_({Kind::failed, undefined_->text()});
     return report_errors();
   }
   // What else went wrong on the way is told, and was mended: the chain has ended as it should.
   Status status = report_errors();
-  using Kind = CompletionMark::Kind;
   if (leave_mark_) leave_mark_({stop_ ? Kind::stopped : Kind::finished, {}});
   return status;
 }

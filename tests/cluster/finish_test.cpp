@@ -108,6 +108,28 @@ TEST(Mode, fresh_without_a_snapshot_of_its_own_is_fresh_at_the_next_start_too) {
   go(job, 1, 0);
 }
 
+// The killed run's snapshots lie on the nodes by a layout that is not today's, and never went to L4.
+void end_afresh_on_other_nodes(const std::string& at_end) {
+  const std::string local =
+      "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n[restart]\nat_end = " + at_end + "\n";
+  Job job({2, 3}, local);
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance();
+    session.wait(LevelId::local);
+  });
+  job.reshape({3, 2});
+  job.configure(local + "mode = fresh\n");
+  go(job, 0, 0);
+  EXPECT_THAT(contents_of(job.global_store()).versions, testing::IsEmpty());
+  go(job, 0, 2);
+  EXPECT_THAT(contents_of(job.global_store()).versions, testing::SizeIs(1));
+}
+
+TEST(Mode, fresh_on_other_nodes_without_a_snapshot_finishes) { end_afresh_on_other_nodes("finished"); }
+TEST(Mode, fresh_on_other_nodes_without_a_snapshot_may_continue) { end_afresh_on_other_nodes("continue"); }
+
 TEST(Mode, fresh_still_lets_the_run_return_to_its_own_snapshots) {
   Job job({2, 2}, kContinue);
   go(job, 0, 3);

@@ -150,15 +150,17 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
     }
     if (!*opened) return;
     JobSession session(std::move(*opened), world);
+    const std::uint32_t rank = session.rank();
+    const std::uint32_t size = session.size();  // the application may drop its session
     try {
       application(session);
       if (!die) session.finalize();
     } catch (const std::exception& error) {
-      note(session.rank(), error.what());
+      note(rank, error.what());
       // The rank is gone, and with it, as under MPI, the job.
       if (!die) world.kill();
     }
-    if (die && ++left == session.size()) world.kill();
+    if (die && ++left == size) world.kill();
   };
   run_cluster(world, body, limit);
   traffic_.clear();

@@ -21,7 +21,7 @@ Result<bool> Engine::step() {
   if (worked && !*worked) worked = advance_seals();
   if (worked && !*worked) worked = promote_next();
   // Restoring and finishing are collective: they come after everything that was sealed, on every head alike.
-  const bool quiet = sealing_.empty() && promotions_.empty();
+  const bool quiet = nothing_is_left() && promotions_.empty();
   if (worked && !*worked && quiet) worked = answer_restore();
   if (worked && !*worked && quiet) worked = finish();
   if (!worked) {
@@ -89,24 +89,15 @@ Result<bool> Engine::receive() {
 void Engine::handle(Rank from, ToHead message) {
   if (auto* hello = std::get_if<Hello>(&message)) {
     hellos_.insert(from);
-    if (hello->error) hello_error_ = hello->error;
+    if (hello->error) hello_error_ = hello->error->in("rank " + std::to_string(from.value));
   } else if (auto* seal = std::get_if<Seal>(&message)) {
-    Sealing& sealing = sealing_[seal->version];
-    if (!sealing.ranks.empty() && sealing.levels != seal->levels) sealing.error = different_levels();
-    sealing.safe_point = seal->safe_point;
-    sealing.levels = seal->levels;
-    sealing.bytes += seal->bytes;
-    sealing.ranks.insert(from);
-    if (seal->error) sealing.error = seal->error->in("rank " + std::to_string(from.value));
+    hear_seal(from, *seal);
   } else if (std::holds_alternative<RestoreRequest>(message)) {
     restore_requests_.insert(from);
   } else if (auto* result = std::get_if<RestoreResult>(&message)) {
     restore_results_[from] = std::move(result->error);
   } else if (auto* finalize = std::get_if<FinalizeRequest>(&message)) {
-    finalize_requests_.insert(from);
-    wishes_.keep_going |= finalize->keep_going;
-    wishes_.abandoned |= finalize->abandoned;
-    wishes_.undefined |= finalize->undefined;
+    finalize_requests_[from] = *finalize;
   } else if (auto* measured = std::get_if<Measured>(&message)) {
     keep(*measured);
   }

@@ -34,6 +34,7 @@
 #include "engine/roll_call.hpp"
 #include "engine/silence.hpp"
 #include "engine/store_memory.hpp"
+#include "engine/vote.hpp"
 #include "level/level.hpp"
 #include "topology/layout.hpp"
 #include "topology/topology.hpp"
@@ -65,6 +66,7 @@ struct EngineSetup {
   Trace trace;
   std::shared_ptr<StoreMemory> memory;  // kept beyond this life; null: nothing is
   Clock clock;
+  std::optional<Error> unable = std::nullopt;  // why this node cannot take part: then all are told so
 };
 
 class Engine {
@@ -92,9 +94,7 @@ class Engine {
     std::uint64_t bytes = 0;
     std::set<Rank> ranks;
     std::optional<Error> error;
-    // Reduced to the highest: 1 + a node that failed (0: none), the levels due, and their complement, which tells
-    // whether all heads were asked for the same levels.
-    std::array<std::uint64_t, 3> vote{};
+    Vote vote;
     std::unique_ptr<Request> voting;
     Trace::Span vote_span;
   };
@@ -128,8 +128,12 @@ class Engine {
 
   // engine_seal.cpp
   void tick();
-  [[nodiscard]] static Error different_levels();
+  void hear_seal(Rank from, const Seal& seal);
   [[nodiscard]] Result<bool> advance_seals();
+  [[nodiscard]] bool start_vote();
+  [[nodiscard]] Result<bool> conclude_votes();
+  [[nodiscard]] bool waits_for_something_else(Rank rank) const;
+  [[nodiscard]] bool nothing_is_left() const;
   [[nodiscard]] Status seal_here(Version version, Sealing& sealing);
   void sealing_voted(Version version, Sealing& sealing);
   void note_first_snapshot();
@@ -161,6 +165,7 @@ class Engine {
   // engine_finish.cpp
   [[nodiscard]] Result<bool> finish();
   [[nodiscard]] Status end();
+  [[nodiscard]] Status same_calls();
   [[nodiscard]] bool has_nothing_of_its_own() const;
   [[nodiscard]] Status end_chain(bool keep_going);
   [[nodiscard]] Status raise_state();
@@ -186,6 +191,10 @@ class Engine {
   Version last_version_;
 
   std::map<Version, Sealing> sealing_;
+  // The vote that no version is left, while ranks wait for a restore or for the end.
+  std::optional<Vote> closing_;
+  std::unique_ptr<Request> closing_vote_;
+  bool closed_ = false;
   std::map<Identity, Known> known_;
   std::optional<Identity> state_;  // the job's: the snapshot sealed or restored last
   std::deque<Identity> promotions_;
@@ -196,8 +205,7 @@ class Engine {
   std::optional<RetrieveState> retrieval_;
   std::optional<Plan> plan_;
   bool fresh_offered_ = false;
-  std::set<Rank> finalize_requests_;
-  FinalizeRequest wishes_;  // of any rank of this node
+  std::map<Rank, FinalizeRequest> finalize_requests_;
   std::optional<Error> broken_;
   bool in_tick_ = false;
   bool space_checked_ = false;

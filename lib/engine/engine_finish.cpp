@@ -1,10 +1,55 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/engine.hpp"
 
 namespace cairn {
+namespace {
+
+struct Calls {
+  std::uint32_t rank;
+  std::uint32_t version;
+  std::uint64_t calls;
+};
+
+std::string rank_list(const std::vector<std::uint32_t>& ranks) {
+  constexpr std::size_t kShown = 16;
+  const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(std::min(ranks.size(), kShown));
+  return fmt::format("{} {}{}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks.begin(), end, ", "),
+                     ranks.size() > kShown ? fmt::format(" and {} more", ranks.size() - kShown) : "");
+}
+
+// `all`: what ranks say of their calls, by node.
+Error uneven_calls(const std::vector<Buffer>& all) {
+  std::vector<Calls> said;
+  for (const Buffer& bytes : all) {
+    ByteReader in(bytes);
+    while (in.good() && in.remaining() > 0) {
+      Calls& calls = said.emplace_back();
+      calls.rank = in.get<std::uint32_t>();
+      calls.version = in.get<std::uint32_t>();
+      calls.calls = in.get<std::uint64_t>();
+    }
+  }
+  const std::uint32_t newest = std::ranges::max(said, {}, &Calls::version).version;
+  std::vector<std::uint32_t> behind;
+  for (const Calls& calls : said) {
+    if (calls.version < newest) behind.push_back(calls.rank);
+  }
+  const Calls most = std::ranges::max(said, {}, &Calls::calls);
+  const Calls least = std::ranges::min(said, {}, &Calls::calls);
+  std::string text;
+  if (!behind.empty()) text = fmt::format("version {} was never sealed by {}; ", newest, rank_list(behind));
+  return {Code::invalid_argument,
+          fmt::format("{}rank {} called snapshot() {} times, rank {} {} times", text, most.rank, most.calls, least.rank,
+                      least.calls),
+          "every application rank must make the same snapshot calls; snapshots since the first call that was left out "
+          "may mix two safe points"};
+}
+
+}  // namespace
 
 Result<bool> Engine::finish() {
   if (finished_ || finalize_requests_.size() < ranks_.size()) return false;
@@ -19,8 +64,12 @@ Result<bool> Engine::finish() {
 }
 
 Status Engine::end() {
-  std::uint64_t wishes[4] = {wishes_.keep_going ? 1U : 0U, wishes_.abandoned ? node_.me.value + 1 : 0U,
-                             wishes_.undefined ? 1U : 0U, has_nothing_of_its_own() ? 1U : 0U};
+  const auto any = [this](bool FinalizeRequest::*wish) {
+    return std::ranges::any_of(finalize_requests_, [wish](const auto& request) { return request.second.*wish; });
+  };
+  std::uint64_t wishes[4] = {any(&FinalizeRequest::keep_going) ? 1U : 0U,
+                             any(&FinalizeRequest::abandoned) ? node_.me.value + 1 : 0U,
+                             any(&FinalizeRequest::undefined) ? 1U : 0U, has_nothing_of_its_own() ? 1U : 0U};
   if (auto status = setup_.heads.allreduce(wishes, Reduce::max); !status) return status;
   if (wishes[1] != 0) {
     return fail(Code::failed_elsewhere,
@@ -28,6 +77,7 @@ Status Engine::end() {
                             wishes[1] - 1),
                 "call finalize on every application rank");
   }
+  if (auto status = same_calls(); !status) return status;
   if (wishes[2] != 0) return {};
   if (wishes[3] != 0) {
     if (leads()) {
@@ -42,6 +92,28 @@ Status Engine::end() {
     keep(*measured_);
   }
   return status;
+}
+
+// Whether all ranks have made the same snapshot calls. If not, snapshots since the first call that one of them left out
+// are made of two safe points, and nobody can say which.
+Status Engine::same_calls() {
+  std::uint64_t most[4] = {0, 0, 0, 0};  // the highest version and number of calls, and the complements of the lowest
+  for (const auto& [rank, request] : finalize_requests_) {
+    const std::uint64_t mine[4] = {request.version.value, ~std::uint64_t{request.version.value}, request.calls,
+                                   ~request.calls};
+    std::ranges::transform(most, mine, most, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
+  }
+  if (auto status = setup_.heads.allreduce(most, Reduce::max); !status) return status;
+  if (most[0] == ~most[1] && most[2] == ~most[3]) return {};
+  ByteWriter mine;
+  for (const auto& [rank, request] : finalize_requests_) {
+    mine.put(rank.value);
+    mine.put(request.version.value);
+    mine.put(request.calls);
+  }
+  const auto all = setup_.heads.allgather(mine.bytes());
+  if (!all) return fail(all.error());
+  return fail(uneven_calls(*all).in("snapshots are left as they are"));
 }
 
 // It neither restored nor took a snapshot. What earlier lives have left is then not this one's to end.

@@ -108,7 +108,8 @@ Status Engine::look_around() {
 // A rank that cannot take part (its store does not open, say) must stop all of them, not hang them.
 Status Engine::take_stock() {
   if (auto heard = hear_hellos(); !heard) return heard;
-  const Status mine = hello_error_ ? fail(*hello_error_) : look_around();
+  const std::optional<Error>& unable = hello_error_ ? hello_error_ : setup_.unable;
+  const Status mine = unable ? fail(*unable) : look_around();
   const auto span = node_.trace.span("call roll");
   auto roll = call_roll(setup_.heads, {mine, contents_, chain_, setup_.failures.lost_nodes});
   if (!roll) return fail(roll.error());

@@ -50,8 +50,9 @@ Status Engine::offer() {
   if (!offer) {
     if (offer.error().code == Code::communication) return fail(offer.error());
     restore_requests_.clear();
+    closed_ = false;
     retrieval_.reset();
-    tell_all(RestoreDone{offer.error()});
+    tell_all(RestoreDone{last_version_, offer.error()});
     return {};
   }
   log_sources();
@@ -175,7 +176,9 @@ Status Engine::conclude_restore() {
   retrieval_.reset();
   fresh_offered_ = false;
   restore_requests_.clear();
+  closed_ = false;
   RestoreDone done;
+  done.last_version = last_version_;
   if (!status) done.error = status.error();
   tell_all(done);
   return {};

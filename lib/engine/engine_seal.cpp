@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/engine.hpp"
 #include "level/local_level.hpp"
@@ -8,6 +9,15 @@
 #include "store/names.hpp"
 
 namespace cairn {
+namespace {
+
+Error never_sealed(const std::vector<std::uint32_t>& ranks) {
+  return {Code::invalid_argument,
+          fmt::format("{} {} never sealed it", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", ")),
+          "every application rank must make the same snapshot calls"};
+}
+
+}  // namespace
 
 // Run by promotions between slices and while they wait, so that a newer snapshot never waits for an older one.
 void Engine::tick() {
@@ -19,38 +29,84 @@ void Engine::tick() {
   in_tick_ = false;
 }
 
-// Votes are started in the order of versions, which is the same on every head, and concluded in that order.
+void Engine::hear_seal(Rank from, const Seal& seal) {
+  Sealing& sealing = sealing_[seal.version];
+  if (!sealing.ranks.empty()) {
+    if (sealing.levels != seal.levels) sealing.error = different_levels();
+    if (sealing.safe_point != seal.safe_point) {
+      sealing.error = different_safe_points(sealing.safe_point, seal.safe_point);
+    }
+  }
+  sealing.safe_point = seal.safe_point;
+  sealing.levels = seal.levels;
+  sealing.bytes += seal.bytes;
+  sealing.ranks.insert(from);
+  last_version_ = std::max(last_version_, seal.version);
+  if (seal.error) sealing.error = seal.error->in("rank " + std::to_string(from.value));
+}
+
+// What a rank says arrives in order: one that has asked for a restore, or for the end, seals nothing meanwhile.
+bool Engine::waits_for_something_else(Rank rank) const {
+  return restore_requests_.contains(rank) || finalize_requests_.contains(rank);
+}
+
+// On all nodes: nothing that was sealed is under way, and nothing comes before the ranks have had their answer.
+bool Engine::nothing_is_left() const { return sealing_.empty() && closed_; }
+
 Result<bool> Engine::advance_seals() {
-  Result<bool> worked = false;
+  const bool started = start_vote();
+  auto concluded = conclude_votes();
+  if (concluded && started) return true;
+  return concluded;
+}
+
+// Votes are started in the order of versions, which is the same on every head, and concluded in that order. A head
+// whose ranks all wait for something else takes part in votes on what others have sealed, until none has anything.
+bool Engine::start_vote() {
   for (auto& [version, sealing] : sealing_) {
     if (sealing.voting) continue;
-    if (sealing.ranks.size() < ranks_.size()) break;
+    std::vector<std::uint32_t> left_out;
+    for (const Rank rank : ranks_) {
+      if (sealing.ranks.contains(rank)) continue;
+      if (!waits_for_something_else(rank)) return false;
+      left_out.push_back(rank.value);
+    }
+    if (!left_out.empty()) sealing.error = never_sealed(left_out);
+    sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
     if (auto status = seal_here(version, sealing); !status) {
       sealing.error = status.error();
-      sealing.vote[0] = node_.me.value + 1;
+      sealing.vote.fail(node_.me, status.error().code);
     }
-    sealing.vote[1] = sealing.levels.bits();
-    sealing.vote[2] = 0xffU - sealing.levels.bits();
     sealing.vote_span = node_.trace.span_beside("vote", version.value);
-    sealing.voting = setup_.votes.iallreduce(sealing.vote, Reduce::max);
-    worked = true;
-    break;
+    sealing.voting = setup_.votes.iallreduce(sealing.vote.words(), Reduce::max);
+    return true;
   }
-  while (worked && !sealing_.empty() && sealing_.begin()->second.voting) {
+  if (!sealing_.empty() || closing_vote_ || closed_) return false;
+  if (!std::ranges::all_of(ranks_, [this](Rank rank) { return waits_for_something_else(rank); })) return false;
+  closing_ = Vote::on_nothing(node_.me, last_version_);
+  closing_vote_ = setup_.votes.iallreduce(closing_->words(), Reduce::max);
+  return true;
+}
+
+Result<bool> Engine::conclude_votes() {
+  bool worked = false;
+  while (!sealing_.empty() && sealing_.begin()->second.voting) {
     auto done = sealing_.begin()->second.voting->test();
-    if (!done) worked = fail(done.error());
-    if (!done || !*done) break;
+    if (!done) return fail(done.error());
+    if (!*done) return worked;
     auto node = sealing_.extract(sealing_.begin());
     node.mapped().vote_span.end();
     sealing_voted(node.key(), node.mapped());
     worked = true;
   }
-  return worked;
-}
-
-Error Engine::different_levels() {
-  return {Code::invalid_argument, "ranks asked for different levels",
-          "every application rank must make the same snapshot calls"};
+  if (!closing_vote_) return worked;
+  auto done = closing_vote_->test();
+  if (!done) return fail(done.error());
+  if (!*done) return worked;
+  closing_vote_.reset();
+  closed_ = closing_->nothing_is_left();
+  last_version_ = std::max(last_version_, closing_->highest());
+  return true;
 }
 
 // Everything that makes a snapshot safe at L1 on this node, before the others are asked.
@@ -82,12 +138,8 @@ Status Engine::seal_here(Version version, Sealing& sealing) {
 
 void Engine::sealing_voted(Version version, Sealing& sealing) {
   const Identity id = identity(version);
-  if (sealing.vote[0] == 0 && sealing.vote[1] + sealing.vote[2] != 0xffU) {
-    sealing.error = different_levels();
-  }
-  if (sealing.vote[0] != 0 || sealing.error) {
-    const Error elsewhere{Code::failed_elsewhere, fmt::format("node {} could not seal it", sealing.vote[0] - 1), {}};
-    const Error error = sealing.error.value_or(elsewhere);
+  if (const auto objection = sealing.vote.objection()) {
+    const Error error = sealing.error.value_or(*objection);
     // The number stays used; what was written of it is given back.
     known_.erase(id);
     for (const auto& [level, strategy] : levels_) strategy->abandon(node_, id);

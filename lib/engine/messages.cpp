@@ -94,7 +94,9 @@ void fields(auto& io, Hello& m) { io(m.error); }
 void fields(auto& io, Seal& m) { io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error); }
 void fields(auto& /*io*/, RestoreRequest& /*m*/) {}
 void fields(auto& io, RestoreResult& m) { io(m.error); }
-void fields(auto& io, FinalizeRequest& m) { io(m.keep_going), io(m.abandoned), io(m.undefined); }
+void fields(auto& io, FinalizeRequest& m) {
+  io(m.version), io(m.calls), io(m.keep_going), io(m.abandoned), io(m.undefined);
+}
 void fields(auto& io, Opened& m) {
   io(m.incarnation), io(m.run), io(m.last_version), io(m.usable), io(m.slots), io(m.measured), io(m.error);
 }
@@ -104,7 +106,7 @@ void fields(auto& io, Retired& m) { io(m.version); }
 void fields(auto& io, Offer& m) {
   io(m.fresh), io(m.snapshot), io(m.level), io(m.source), io(m.ranks_from), io(m.lost_nodes), io(m.seconds);
 }
-void fields(auto& io, RestoreDone& m) { io(m.error); }
+void fields(auto& io, RestoreDone& m) { io(m.last_version), io(m.error); }
 void fields(auto& io, Finalized& m) { io(m.error); }
 void fields(auto& io, Trouble& m) { io(m.error); }
 

@@ -36,6 +36,8 @@ struct RestoreResult {  // the offered shard was read; or why not. Code::corrupt
   std::optional<Error> error;
 };
 struct FinalizeRequest {
+  Version version;          // the last that the rank has used
+  std::uint64_t calls = 0;  // of snapshot()
   bool keep_going = false;  // the job will go on later, whatever at_end says
   // Both leave everything as it is, for a start that can do better.
   bool abandoned = false;  // the session was dropped
@@ -77,6 +79,7 @@ struct Offer {  // what there is to restore
   double seconds = 0;
 };
 struct RestoreDone {
+  Version last_version;  // the highest that any rank has used: the next snapshot is one more, on all of them
   std::optional<Error> error;
 };
 struct Finalized {

@@ -24,7 +24,7 @@ std::optional<LevelId> highest_needed(const RestoreReport& report) {
 }  // namespace
 
 SessionImpl::~SessionImpl() {
-  if (link_ && !finalized_ && !engine_) (void)link_->send(FinalizeRequest{true, true, false});
+  if (link_ && !finalized_ && !engine_) (void)link_->send(FinalizeRequest{last_version_, calls_, true, true, false});
   // After a failure nobody hears that; the head sees for itself why.
   if (link_ && recoverable_) link_->wake_head();
   if (engine_thread_.joinable()) engine_thread_.join();
@@ -48,7 +48,6 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
     span.drop();
   } else {
     const auto start = clock_();
-    if (auto status = wait_for_slot(); !status) return fail(status.error());
     taken = Version{++last_version_.value};
     span.set_version(*taken);
     if (auto status = write(*taken, *due); !status) return fail(status.error());
@@ -110,7 +109,8 @@ std::chrono::microseconds SessionImpl::hear_promotions() {
   return sum;
 }
 
-// Back-pressure: a slot that is still needed is not overwritten.
+// Back-pressure: a slot that is still needed is not overwritten. A rank that waits in vain has used up the version's
+// number all the same, as the others have, which may have got their slots.
 Status SessionImpl::wait_for_slot() {
   if (link_->outstanding() < slots_) return {};
   const auto span = trace_.span("wait for slot");
@@ -146,7 +146,9 @@ Status SessionImpl::write(Version version, LevelSet levels) {
     span.set_bytes(*bytes);
     return {};
   };
-  Status written = write_regions();
+  Status written = wait_for_slot();
+  if (!written && written.error().code == Code::communication) return written;
+  if (written) written = write_regions();
   if (!written) seal.error = written.error();
   for (const LevelId level : kAllLevels) {
     if (level == LevelId::local || levels.has(level)) meant_[static_cast<std::size_t>(level)] = version;
@@ -201,6 +203,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   link_->restore_done.reset();
   if (auto status = link_->send(RestoreRequest{}); !status) return fail(status.error());
   std::optional<Offer> accepted;
+  std::uint64_t calls = calls_;  // after the restore, if it goes well on all ranks
   while (true) {
     auto waiting = trace_.span("wait for head");
     auto heard = link_->wait_until([&] { return link_->offer || link_->restore_done; }, std::chrono::milliseconds{0});
@@ -210,9 +213,16 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
     accepted = std::move(*link_->offer);
     link_->offer.reset();
     RestoreResult result;
-    if (auto status = take_offer(*accepted, only); !status) result.error = status.error();
+    auto taken = take_offer(*accepted, only);
+    if (taken) {
+      calls = *taken;
+    } else {
+      result.error = taken.error();
+    }
     if (auto status = link_->send(result); !status) return fail(status.error());
   }
+  // Ranks may have used different numbers, if one of them left out a snapshot.
+  last_version_ = std::max(last_version_, link_->restore_done->last_version);
   if (link_->restore_done->error) {
     undefined_ = link_->restore_done->error;
     leave_mark_of(*undefined_);
@@ -224,6 +234,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   if (undefined_ && leave_mark_) leave_mark_({CompletionMark::Kind::opened, {}});
   undefined_.reset();
   restored_ = true;
+  calls_ = calls;
   accept(*accepted);
   if (auto_) auto_->restored(highest_needed(report_), clock_() - start);
   warm_up_slots();
@@ -239,8 +250,9 @@ void SessionImpl::warm_up_slots() {
   warmer_->run(free_slots());
 }
 
-Status SessionImpl::take_offer(const Offer& offer, const std::string& only) {
-  if (offer.fresh) return {};
+// Returns the number of snapshot() calls that the job has made at the safe point that it is at then.
+Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::string& only) {
+  if (offer.fresh) return calls_;
   auto span = trace_.span("read", offer.snapshot.version.value);
   const FileName name = names::shard(names::snapshot(offer.snapshot.version, offer.snapshot.run), rank_);
   auto shard = Shard::open(*local_, name);
@@ -249,9 +261,8 @@ Status SessionImpl::take_offer(const Offer& offer, const std::string& only) {
   span.set_bytes(header.data_bytes);
   if (header.identity != offer.snapshot || header.rank != rank_)
     return fail(Code::corrupt, name.path + " is of another snapshot or rank");
-  if (auto status = regions_.restore(*shard, only); !status) return status;
-  if (only.empty()) calls_ = header.safe_point;
-  return {};
+  if (auto status = regions_.restore(*shard, only); !status) return fail(status.error());
+  return only.empty() ? header.safe_point : calls_;
 }
 
 void SessionImpl::accept(const Offer& offer) {
@@ -300,7 +311,8 @@ Status SessionImpl::finalize() {
   if (auto_ && rank_.value == 0) {
     if (auto status = link_->send(auto_->record()); !status) return status;
   }
-  if (auto status = link_->send(FinalizeRequest{stop_, false, undefined_.has_value()}); !status) return status;
+  if (auto status = link_->send(FinalizeRequest{last_version_, calls_, stop_, false, undefined_.has_value()}); !status)
+    return status;
   auto heard = link_->wait_until([&] { return link_->finalized.has_value(); }, std::chrono::milliseconds{0});
   finalized_ = true;
   if (!heard) return fail(heard.error());

@@ -109,7 +109,7 @@ class SessionImpl {
   [[nodiscard]] Status run_head(Version version);
   std::chrono::microseconds hear_promotions();
   [[nodiscard]] Status tell_of_auto();
-  [[nodiscard]] Status take_offer(const Offer& offer, const std::string& only);
+  [[nodiscard]] Result<std::uint64_t> take_offer(const Offer& offer, const std::string& only);
   [[nodiscard]] Status report_errors();
   void leave_mark_of(const Error& error) const;
   void accept(const Offer& offer);

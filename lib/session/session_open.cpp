@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <system_error>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "comm/share.hpp"
 #include "session/session_impl.hpp"
@@ -81,6 +84,14 @@ EngineOptions engine_options(const Config& config, const Topology& topology, Nod
   options.threads = config.head.threads;
   if (options.threads == 0) options.threads = threads_of_head(topology, node, usable_processors());
   return options;
+}
+
+// Each process has its own answer, from its own MPI_Init.
+Status threads_allowed(const Environment& environment) {
+  if (environment.threads_may_communicate) return {};
+  return fail(
+      Code::config, "[head] mode = thread needs MPI_THREAD_MULTIPLE",
+      "call MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) instead of MPI_Init, or set mode = rank");
 }
 
 }  // namespace
@@ -171,7 +182,26 @@ struct SessionImpl::Open {
     return (*engine)->serve();
   }
 
-  // The first words with the head. `status`: how this rank fared so far.
+  // Where this process acts for its node besides.
+  void start_engine() {
+    EngineSetup mine = setup();
+    if (session.topology_.mode == HeadMode::thread) {
+      try {
+        session.engine_thread_ = std::thread([mine]() mutable {
+          mine.trace.name_thread("head");
+          auto engine = Engine::open(std::move(mine));
+          if (engine) (void)(*engine)->serve();
+        });
+        return;
+      } catch (const std::system_error& error) {
+        mine.unable = Error{Code::io, fmt::format("node {}: no thread for its head: {}", node.value, error.what()), {}};
+      }
+    }
+    auto engine = Engine::open(std::move(mine));
+    if (engine) session.engine_ = std::move(*engine);
+  }
+
+  // The first words with the head.
   Status hello() {
     const auto& topology = session.topology_;
     const Peer head = topology.nodes[node.value].head;
@@ -181,25 +211,17 @@ struct SessionImpl::Open {
       drive = [impl = &session] { return impl->engine_ ? impl->engine_->step() : Result<bool>(false); };
     }
     session.link_ = std::make_unique<HeadLink>(*session.control_, head, std::move(drive));
-    if (auto status = session.link_->send(Hello{}); !status) return status;
-    if (heads_node && topology.mode == HeadMode::thread) {
-      session.engine_thread_ = std::thread([setup = setup()]() mutable {
-        setup.trace.name_thread("head");
-        auto engine = Engine::open(std::move(setup));
-        if (engine) (void)(*engine)->serve();
-      });
-    }
-    if (heads_node && topology.runs_inline(node)) {
-      auto engine = Engine::open(setup());
-      if (engine) session.engine_ = std::move(*engine);
-    }
+    // What this rank alone cannot do is said in its first word. From then on it leaves with all, or stays with all.
+    auto bell = session.local_->bell();
+    Hello first;
+    if (!bell) first.error = bell.error();
+    if (auto status = session.link_->send(first); !status) return status;
+    if (heads_node) start_engine();
     auto heard =
         session.link_->wait_until([&] { return session.link_->opened.has_value(); }, std::chrono::milliseconds{0});
     if (!heard) return fail(heard.error());
     const Opened& opened = *session.link_->opened;
     if (opened.error) return fail(*opened.error);
-    auto bell = session.local_->bell();
-    if (!bell) return fail(bell.error());
     session.link_->use_bell(std::move(*bell));
     session.incarnation_ = opened.incarnation;
     session.trace_.begin(opened.incarnation);
@@ -237,10 +259,9 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
   }
   auto topology = topology_of(environment, *config);
   if (!topology) return fail(topology.error());
-  if (config->head.mode == HeadMode::thread && !environment.threads_may_communicate) {
-    return fail(
-        Code::config, "[head] mode = thread needs MPI_THREAD_MULTIPLE",
-        "call MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) instead of MPI_Init, or set mode = rank");
+  if (config->head.mode == HeadMode::thread) {
+    if (auto status = agree(environment.world, threads_allowed(environment), "world rank"); !status)
+      return fail(status.error());
   }
 
   if (auto status = check_started(*topology, environment.started); !status) return fail(status.error());

@@ -68,6 +68,9 @@ Status HookedStore::clean() {
 }
 
 Result<std::unique_ptr<Bell>> HookedStore::bell() {
+  if (on_bell) {
+    if (auto status = on_bell(); !status) return fail(status.error());
+  }
   auto bell = store_->bell();
   if (!bell || !on_wait_for_head) return bell;
   return std::make_unique<HookedBell>(std::move(*bell), on_wait_for_head);

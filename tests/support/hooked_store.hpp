@@ -24,6 +24,8 @@ class HookedStore : public Store {
 
   // Called when somebody waits for the head.
   std::function<void()> on_wait_for_head;
+  // Asked when somebody opens the bell; empty: it opens.
+  std::function<Status()> on_bell;
 
   Result<std::unique_ptr<Writer>> create(const FileName& name, std::uint64_t size_bytes,
                                          const std::string& owner) override;

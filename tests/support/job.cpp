@@ -130,7 +130,7 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
                             [&](const Config&) -> Result<std::shared_ptr<Store>> {
                               return wrap_global ? wrap_global(global_) : std::shared_ptr<Store>(global_);
                             },
-                            true,
+                            !threads_may_communicate || threads_may_communicate(me),
                             failures,
                             [this, me] { return clock ? clock(me) : std::chrono::microseconds(0); },
                             memories[me],

@@ -81,6 +81,8 @@ class Job {
   std::optional<StartedNumbers> started;
   bool goes_on = false;
   std::function<void(const CompletionMark&)> leave_mark;
+  // Whether MPI gives a world rank MPI_THREAD_MULTIPLE; empty: all of them.
+  std::function<bool(std::uint32_t world_rank)> threads_may_communicate;
   // What a world rank's clock shows; empty: 0 for ever.
   std::function<std::chrono::microseconds(std::uint32_t world_rank)> clock;
   // When set, all ranks and heads communicate under this plan, and the job is killed when it first fails.

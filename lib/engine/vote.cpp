@@ -1,0 +1,89 @@
+#include "engine/vote.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cairn {
+namespace {
+
+constexpr const char* kSameCalls = "every application rank must make the same snapshot calls, at the same safe points";
+constexpr unsigned kCodeShift = 32;
+
+// What another node met: a store's failure stays there, and an error of the calls is one of the whole job.
+Code as_seen_elsewhere(Code code) {
+  switch (code) {
+    case Code::not_found:
+    case Code::corrupt:
+    case Code::no_space:
+    case Code::io: return Code::failed_elsewhere;
+    default: return code;
+  }
+}
+
+}  // namespace
+
+void Vote::put(Word word, std::uint64_t value) {
+  words_.at(word) = value;
+  words_.at(word + 1) = ~value;
+}
+
+Vote Vote::on(Version version, LevelSet levels, std::uint64_t safe_point) {
+  Vote vote;
+  vote.words_[kSealing] = 1;
+  vote.words_[kHighest] = version.value;
+  vote.put(kVersion, version.value);
+  vote.put(kDue, levels.bits());
+  vote.put(kSafePoint, safe_point);
+  return vote;
+}
+
+Vote Vote::on_nothing(NodeId node, Version highest) {
+  Vote vote;
+  vote.words_[kNothing] = node.value + 1;
+  vote.words_[kHighest] = highest.value;
+  return vote;
+}
+
+void Vote::fail(NodeId node, Code code) {
+  words_[kFailed] = (static_cast<std::uint64_t>(code) << kCodeShift) | (node.value + 1);
+}
+
+bool Vote::nothing_is_left() const { return words_[kSealing] == 0; }
+
+Version Vote::highest() const { return Version{static_cast<std::uint32_t>(words_[kHighest])}; }
+
+std::optional<NodeId> Vote::failed_node() const {
+  if (words_[kFailed] == 0) return {};
+  return NodeId{static_cast<std::uint32_t>(words_[kFailed]) - 1};
+}
+
+std::optional<Error> Vote::objection() const {
+  if (const auto node = failed_node()) {
+    const auto code = static_cast<Code>(words_[kFailed] >> kCodeShift);
+    return Error{as_seen_elsewhere(code), fmt::format("node {} could not seal it", node->value), {}};
+  }
+  if (words_[kNothing] != 0) {
+    return Error{Code::invalid_argument, fmt::format("the ranks of node {} never sealed it", words_[kNothing] - 1),
+                 kSameCalls};
+  }
+  if (!all_gave_the_same(kVersion)) {
+    return Error{Code::invalid_argument,
+                 fmt::format("nodes are at different versions: {} and {}", ~words_[kVersion + 1], words_[kVersion]),
+                 kSameCalls};
+  }
+  if (!all_gave_the_same(kDue)) return different_levels();
+  if (!all_gave_the_same(kSafePoint)) return different_safe_points(~words_[kSafePoint + 1], words_[kSafePoint]);
+  return {};
+}
+
+Error different_levels() { return {Code::invalid_argument, "ranks asked for different levels", kSameCalls}; }
+
+Error different_safe_points(std::uint64_t one, std::uint64_t other) {
+  return {Code::invalid_argument,
+          fmt::format("ranks are at different safe points: calls {} and {} of snapshot()", std::min(one, other),
+                      std::max(one, other)),
+          kSameCalls};
+}
+
+}  // namespace cairn

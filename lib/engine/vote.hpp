@@ -1,0 +1,52 @@
+// What heads reduce to decide on a version: whether every node has sealed it, for the same levels and at the same safe
+// point. A head whose ranks all wait for a restore, or for the end, votes that it has no version and that none comes;
+// when all heads do, nothing is under way any more. Pure.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+
+namespace cairn {
+
+class Vote {
+ public:
+  // One node's part of a version.
+  [[nodiscard]] static Vote on(Version version, LevelSet levels, std::uint64_t safe_point);
+  // No version, after `highest`, the highest number that a rank of this node has used.
+  [[nodiscard]] static Vote on_nothing(NodeId node, Version highest);
+  // This node could not seal its part.
+  void fail(NodeId node, Code code);
+
+  // To be reduced to the highest, word by word.
+  [[nodiscard]] std::span<std::uint64_t> words() { return words_; }
+
+  // What follows is said of the reduced vote. Whether no head had a version.
+  [[nodiscard]] bool nothing_is_left() const;
+  // Why the version is not sealed; none: it is.
+  [[nodiscard]] std::optional<Error> objection() const;
+  // The node that could not seal its part; where several could not, one of them.
+  [[nodiscard]] std::optional<NodeId> failed_node() const;
+  [[nodiscard]] Version highest() const;
+
+ private:
+  // What must be equal everywhere has its complement beside it: the highest of both belong to one value only if all
+  // gave the same one. A head without a version gives zeros.
+  enum Word : std::size_t { kFailed, kSealing, kNothing, kHighest, kVersion, kDue = 6, kSafePoint = 8, kWords = 10 };
+
+  void put(Word word, std::uint64_t value);
+  [[nodiscard]] bool all_gave_the_same(Word word) const { return words_.at(word) == ~words_.at(word + 1); }
+
+  std::array<std::uint64_t, kWords> words_{};
+};
+
+// What ranks of one node, or nodes, may find of each other.
+[[nodiscard]] Error different_levels();
+[[nodiscard]] Error different_safe_points(std::uint64_t one, std::uint64_t other);
+
+}  // namespace cairn

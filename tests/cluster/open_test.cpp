@@ -1,0 +1,59 @@
+// What one rank alone cannot do while the session opens: all ranks hear of it, and nobody waits for ever.
+#include <atomic>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/hooked_store.hpp"
+#include "support/job.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::HasSubstr;
+
+class Opening : public testing::TestWithParam<const char*> {
+ protected:
+  [[nodiscard]] static std::string settings() { return std::string("[head]\nmode = ") + GetParam() + "\n"; }
+};
+
+INSTANTIATE_TEST_SUITE_P(modes, Opening, testing::Values("rank", "thread", "inline"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// Ranks and heads of node 1 open the bell one after the other; one of these calls fails.
+TEST_P(Opening, ends_on_every_rank_when_one_bell_cannot_be_opened) {
+  std::uint32_t failed = 0;
+  for (bool reached = true; reached; ++failed) {
+    std::atomic<std::uint32_t> calls{0};
+    Job job({2, 3, 2}, settings());
+    job.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+      if (node != 1) return store;
+      auto hooked = std::make_shared<HookedStore>(store, [](const auto&) { return Status{}; });
+      hooked->on_bell = [&]() -> Status {
+        if (calls++ != failed) return {};
+        return fail(Code::io, "node 1: bell: too many open files");
+      };
+      return hooked;
+    };
+    const std::string told = thrown_by([&] { job.run([](JobSession&) {}); });
+    reached = calls > failed;
+    if (!reached) break;
+    EXPECT_THAT(told, HasSubstr("too many open files")) << "call " << failed;
+    for (const auto& [rank, text] : job.errors())
+      EXPECT_THAT(text, HasSubstr("too many open files")) << "world rank " << rank << ", call " << failed;
+    EXPECT_EQ(job.errors().size(), 7U) << "call " << failed;
+  }
+  EXPECT_GE(failed, 3U) << "each process of the node has a bell";
+}
+
+TEST(OpeningWithThreads, ends_on_every_rank_when_mpi_allows_one_of_them_no_threads) {
+  Job job({2, 2}, "[head]\nmode = thread\n");
+  job.threads_may_communicate = [](std::uint32_t world_rank) { return world_rank != 2; };
+  EXPECT_THAT(thrown_by([&] { job.run([](JobSession&) {}); }), HasSubstr("MPI_THREAD_MULTIPLE"));
+  EXPECT_EQ(job.errors().size(), 4U);
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -1,0 +1,78 @@
+// What heads decide on a version from the votes of all.
+#include <algorithm>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/vote.hpp"
+
+namespace cairn {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+LevelSet levels(LevelId level) {
+  LevelSet set;
+  set.add(level);
+  return set;
+}
+
+const Vote kGood = Vote::on(Version{4}, levels(LevelId::local), 9);
+
+Vote reduced(std::vector<Vote> votes) {
+  Vote all = votes.front();
+  for (Vote& vote : votes)
+    std::ranges::transform(all.words(), vote.words(), all.words().begin(),
+                           [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
+  return all;
+}
+
+Error objection_to(std::vector<Vote> votes) {
+  return reduced(std::move(votes)).objection().value_or(Error{Code::config, "none", {}});
+}
+
+TEST(Vote, seals_what_all_nodes_have_sealed_alike) {
+  EXPECT_FALSE(reduced({kGood, kGood, kGood}).objection());
+  EXPECT_FALSE(reduced({kGood}).nothing_is_left());
+}
+
+TEST(Vote, objects_to_a_node_that_failed_and_names_it) {
+  Vote failed = kGood;
+  failed.fail(NodeId{2}, Code::no_space);
+  const Error error = objection_to({kGood, kGood, failed});
+  EXPECT_EQ(error.code, Code::failed_elsewhere);
+  EXPECT_EQ(error.message, "node 2 could not seal it");
+  EXPECT_EQ(reduced({kGood, failed}).failed_node(), NodeId{2});
+}
+
+TEST(Vote, keeps_the_kind_of_an_error_that_is_the_whole_jobs) {
+  Vote failed = kGood;
+  failed.fail(NodeId{0}, Code::taken_over);
+  EXPECT_EQ(objection_to({kGood, failed}).code, Code::taken_over);
+}
+
+TEST(Vote, objects_to_different_levels_safe_points_and_versions) {
+  EXPECT_THAT(objection_to({kGood, Vote::on(Version{4}, levels(LevelId::partner), 9)}).message,
+              HasSubstr("different levels"));
+  EXPECT_THAT(objection_to({kGood, Vote::on(Version{4}, levels(LevelId::local), 10)}).message,
+              AllOf(HasSubstr("different safe points"), HasSubstr("9 and 10")));
+  EXPECT_THAT(objection_to({kGood, Vote::on(Version{5}, levels(LevelId::local), 9)}).message,
+              AllOf(HasSubstr("different versions"), HasSubstr("4 and 5")));
+}
+
+TEST(Vote, objects_where_the_ranks_of_a_node_have_gone_on_without_it) {
+  const Error error = objection_to({kGood, Vote::on_nothing(NodeId{1}, Version{3}), kGood});
+  EXPECT_EQ(error.code, Code::invalid_argument);
+  EXPECT_THAT(error.message, HasSubstr("node 1 never sealed it"));
+}
+
+TEST(Vote, finds_nothing_left_once_no_node_has_a_version) {
+  const Vote end = reduced({Vote::on_nothing(NodeId{0}, Version{3}), Vote::on_nothing(NodeId{1}, Version{5})});
+  EXPECT_TRUE(end.nothing_is_left());
+  EXPECT_EQ(end.highest(), Version{5});
+}
+
+}  // namespace
+}  // namespace cairn

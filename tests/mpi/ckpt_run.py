@@ -209,6 +209,24 @@ def hands_on_the_code_that_comes_after_the_mark(job):
     print("handed on the code after the mark", flush=True)
 
 
+def reads_its_input_again_in_each_life(job):
+    given = job.directory / "input"
+    given.write_text("skipped\nread\n")
+    heat = job.command
+    # Rank 0 alone has it.
+    script = 'test "$OMPI_COMM_WORLD_RANK" != 0 || { read line; echo "rank 0 has read $line"; }; exec "$@"'
+    job.command = lambda *how: ["sh", "-c", script, "sh", *heat(*how)]
+    with open(given, encoding="utf-8") as stdin:
+        os.lseek(stdin.fileno(), len("skipped\n"), os.SEEK_SET)
+        job.start(stdin=stdin)
+        job.wait_for(r"heat: \d+ of \d+ steps")
+        kill(list(job.ranks().values())[-1:])
+        output = job.end(0, "ckpt-run: finished after 1 restart")
+    if output.count("rank 0 has read read") != 2:
+        fail("each life should read the same input", output)
+    print("read its input in each life", flush=True)
+
+
 def gives_up_after_max_restarts(job):
     job.start("--max-restarts", "1", pause_ms=50)
     seen = 0
@@ -298,6 +316,7 @@ def main():
             ends_when_interrupted(job("deaf"), signal.SIGTERM, "with a launcher that does not listen")
             gives_up_after_max_restarts(job("restarts", mode="inline"))
             stops_as_asked(job("stopped"))
+            reads_its_input_again_in_each_life(job("input"))
             hands_on_the_code_that_comes_after_the_mark(job("code"))
             ends_at_once_on_what_no_restart_mends(job("hopeless", l2="off"))
         finally:

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -231,7 +232,7 @@ TEST(Command, of_slurm_lists_a_host_for_every_rank) {
   const auto command = launch_command(options, Config{}, facts, placed(3, Config{}, {"a", "b"}), {});
   EXPECT_EQ(command.host_list, "a\na\na\nb\nb\n");
   EXPECT_THAT(command.argv, ElementsAre("srun", "-n", "5", "--kill-on-bad-exit=1", "--overcommit",
-                                        "--distribution=arbitrary", "app", "-x", "1"));
+                                        "--distribution=arbitrary", "--input=0", "app", "-x", "1"));
 }
 
 TEST(Command, of_hydra_names_hosts_with_their_ranks) {
@@ -240,6 +241,15 @@ TEST(Command, of_hydra_names_hosts_with_their_ranks) {
   const auto placement = placed(4, Config{}, {"a", "b"});
   EXPECT_EQ(command_of(options_of({"--hosts", "a,b"}), Config{}, facts, placement),
             "mpirun -n 6 -hosts a:3,b:3 app -x 1");
+}
+
+TEST(Command, of_hydra_starts_its_proxies_by_the_agent) {
+  Facts facts;
+  facts.kind = LauncherKind::hydra;
+  const auto options = options_of({"--hosts", "a,b", "--agent", "/bin/agent -q two"});
+  const auto command = launch_command(options, Config{}, facts, placed(4, Config{}, {"a", "b"}), {});
+  EXPECT_THAT(fmt::format("{}", fmt::join(command.argv, " ")), HasSubstr(" -launcher rsh -launcher-exec /bin/agent "));
+  EXPECT_EQ(command.environment.at("HYDRA_LAUNCHER_EXTRA_ARGS"), "-q two");
 }
 
 TEST(Facts, are_read_from_what_launchers_say) {
@@ -279,6 +289,11 @@ TEST(Facts, know_the_version_of_Open_MPI_whatever_its_launcher_calls_itself) {
   EXPECT_TRUE(five.fault_tolerant);
 }
 
+TEST(Facts, have_the_hosts_of_a_batch_job_in_the_order_of_its_file) {
+  std::istringstream file("b\nb\na 8 all.q\n\nb\nc\n");
+  EXPECT_THAT(hosts_in(file), ElementsAre("b", "a", "c"));
+}
+
 TEST(Facts, know_a_host_with_and_without_its_domain) {
   EXPECT_TRUE(same_host("node1", "node1"));
   EXPECT_TRUE(same_host("node1.cluster.org", "node1"));
@@ -314,6 +329,8 @@ TEST(Options, refuse_what_cannot_be) {
                              {"-n", "4", "--hosts", "a:2", "app"},
                              {"-n", "4", "--hosts", "a", "--spare-hosts", "a", "app"},
                              {"-n", "4", "--grace", "5", "app"},
+                             {"-n", "4", "--mpi-options", "--hostfile h", "app"},
+                             {"-n", "4", "--mpi-options", "--nodelist=a,b", "app"},
                              {"-n", "4", "--spare-hosts", "s", "app"}}) {
     const auto line = parse(words);
     EXPECT_FALSE(line.options) << fmt::format("{}", fmt::join(words, " "));
@@ -329,6 +346,8 @@ TEST(Agent, is_ssh_or_in_a_slurm_job_srun_or_what_the_user_says) {
   facts.batch_hosts = {"a", "b"};
   EXPECT_EQ(fmt::format("{}", fmt::join(on_host(choose_agent(Options{}, facts), "b", "a; b"), "|")),
             "srun|--overlap|-N1|-n1|-w|b|sh|-c|a; b");
+  facts.hosts_from_file = true;  // by another batch system
+  EXPECT_EQ(choose_agent(Options{}, facts).argv.front(), "ssh");
   EXPECT_EQ(
       fmt::format("{}", fmt::join(on_host(choose_agent(options_of({"--agent", "rsh -q"}), facts), "b", "c"), "|")),
       "rsh|-q|b|c");
@@ -342,12 +361,18 @@ TEST(Agent, knows_the_job_in_the_name_of_a_segment_and_nothing_else) {
     EXPECT_EQ(segment_key(other), "") << other;
 }
 
+TEST(Agent, that_hears_no_host_says_nothing_of_ranks) {
+  EXPECT_TRUE(may_have_ranks({3, 0, 255}));
+  EXPECT_FALSE(may_have_ranks({3, 255, 137}));
+  EXPECT_TRUE(may_have_ranks({255, 127}));
+}
+
 TEST(Agent, cleans_only_what_is_of_the_job) {
   const auto run = [](const std::string& command) {
     return run_for_output({"sh", "-c", command}, std::chrono::seconds(20)).value().code;
   };
   // Nothing on this machine has this name in its environment.
-  EXPECT_NE(run(find_ranks_command("nobody-1-00000000")), 0);
+  EXPECT_EQ(run(find_ranks_command("nobody-1-00000000")), 3);
   EXPECT_EQ(run(clean_command("nobody-1-00000000", {"99999.ffffffff"})), 0);
   const auto sleeper = start({"sleep", "60"}, {.environment = {{"CKPT_RUN_JOB", "test-clean"}}}).value();
   EXPECT_EQ(run(find_ranks_command("test-clean")), 0);
@@ -371,6 +396,18 @@ TEST(Process, that_takes_too_long_is_killed) {
   EXPECT_THAT(
       run_all({{"sleep", "60"}, {"true"}, {"false"}, {"/no/such"}}, std::chrono::seconds(1), [] { return false; }),
       ElementsAre(128 + SIGKILL, 0, 1, 127));
+}
+
+TEST(Process, that_is_not_below_this_one_is_found_by_its_environment) {
+  // Its parent is gone, and nobody here adopts it.
+  const auto out =
+      run_for_output({"sh", "-c", "SOME_JOB=stray-1 sleep 60 >/dev/null & echo $!"}, std::chrono::seconds(5));
+  const auto stray = static_cast<pid_t>(std::stoi(out.value().out));
+  EXPECT_THAT(descendants(), Not(testing::Contains(stray)));
+  for (int i = 0; i < 1000 && processes_with("SOME_JOB", "stray-1").empty(); ++i)
+    (void)run_for_output({"true"}, std::chrono::seconds(5));
+  EXPECT_THAT(processes_with("SOME_JOB", "stray-1"), ElementsAre(stray));
+  ::kill(stray, SIGKILL);
 }
 
 TEST(Process, is_found_below_this_one_with_its_environment) {

@@ -9,6 +9,8 @@
 namespace ckpt_run {
 namespace {
 
+constexpr int kNoRanks = 3;  // not a code that ssh or srun ends with by itself
+
 // Files of processes whose environment has the job's mark. Neither the shell nor grep has it.
 std::string grep_environments(const std::string& flags, const std::string& job) {
   return fmt::format("grep -{}zxsF '{}={}' /proc/[0-9]*/environ", flags, cairn::kJobVariable, job);
@@ -18,7 +20,7 @@ std::string grep_environments(const std::string& flags, const std::string& job) 
 
 Agent choose_agent(const Options& options, const Facts& facts) {
   if (!options.agent.empty()) return {options.agent, true};
-  if (!facts.batch_hosts.empty() || facts.kind == LauncherKind::slurm)
+  if ((!facts.batch_hosts.empty() && !facts.hosts_from_file) || facts.kind == LauncherKind::slurm)
     return {{"srun", "--overlap", "-N1", "-n1", "-w"}, false};
   return {{"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5"}, true};
 }
@@ -44,7 +46,13 @@ std::string segment_key(const std::string& file_name) {
 
 std::string answer_command() { return "true"; }
 
-std::string find_ranks_command(const std::string& job) { return grep_environments("q", job); }
+std::string find_ranks_command(const std::string& job) {
+  return grep_environments("q", job) + fmt::format(" || exit {}", kNoRanks);
+}
+
+bool may_have_ranks(const std::vector<int>& codes) {
+  return std::ranges::find(codes, 0) != codes.end() || std::ranges::find(codes, kNoRanks) == codes.end();
+}
 
 std::string clean_command(const std::string& job, const SegmentKeys& keys) {
   auto command =

@@ -31,7 +31,9 @@ using SegmentKeys = std::set<std::string>;
 
 // Shell commands. `job`: the value of CKPT_RUN_JOB, which all ranks have in their environment.
 [[nodiscard]] std::string answer_command();
-[[nodiscard]] std::string find_ranks_command(const std::string& job);  // code 0: there are some
+[[nodiscard]] std::string find_ranks_command(const std::string& job);  // code 0: there are some, 3: none
+// Whether one of the hosts that gave these codes has ranks, or none of them was heard: the agent is wrong then.
+[[nodiscard]] bool may_have_ranks(const std::vector<int>& codes);
 [[nodiscard]] std::string clean_command(const std::string& job, const SegmentKeys& keys);
 
 }  // namespace ckpt_run

@@ -123,9 +123,17 @@ Command launch_command(const Options& options, const Config& config, const Facts
       break;
     case LauncherKind::hydra:
       if (names_hosts(options, facts)) append(command.argv, {"-hosts", hosts_with_ranks(placement)});
+      // Called as rsh is: ssh would be given options of its own.
+      if (!options.agent.empty()) {
+        append(command.argv, {"-launcher", "rsh", "-launcher-exec", options.agent.front()});
+        if (options.agent.size() > 1) {
+          command.environment["HYDRA_LAUNCHER_EXTRA_ARGS"] =
+              fmt::format("{}", fmt::join(options.agent.begin() + 1, options.agent.end(), " "));
+        }
+      }
       break;
     case LauncherKind::slurm:
-      append(command.argv, {"--kill-on-bad-exit=1", "--overcommit", "--distribution=arbitrary"});
+      append(command.argv, {"--kill-on-bad-exit=1", "--overcommit", "--distribution=arbitrary", "--input=0"});
       for (const HostRanks& host : placement.hosts) {
         for (std::uint32_t i = 0; i < host.ranks; ++i) command.host_list += host.host + "\n";
       }

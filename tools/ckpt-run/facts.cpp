@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <optional>
 #include <sstream>
@@ -65,6 +66,23 @@ Result<std::vector<std::string>> slurm_hosts() {
   return hosts;
 }
 
+// The file in which a batch system other than Slurm lists the job's hosts; none: there is no such job.
+const char* host_file() {
+  for (const char* name : {"PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "PE_HOSTFILE"}) {
+    const char* const path = std::getenv(name);
+    if (path != nullptr && *path != '\0') return path;
+  }
+  return nullptr;
+}
+
+Result<std::vector<std::string>> hosts_of_file(const char* path) {
+  std::ifstream in(path);
+  auto hosts = hosts_in(in);
+  if (!hosts.empty()) return hosts;
+  return fail(Code::not_found, fmt::format("{} does not list the hosts of the batch job", path),
+              "name them: --hosts a,b");
+}
+
 // Only the first line says whose a launcher is: that of Hydra lists others further down, which it can use.
 std::optional<LauncherKind> kind_of(std::string_view version) {
   const auto line = version.substr(0, version.find('\n'));
@@ -98,6 +116,16 @@ Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info
               "known are the mpirun of Open MPI, MPICH and Intel MPI, and srun");
 }
 
+std::vector<std::string> hosts_in(std::istream& file) {
+  std::vector<std::string> hosts;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string host;
+    if (words >> host && std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(host);
+  }
+  return hosts;
+}
+
 bool same_host(std::string_view a, std::string_view b) {
   if (a.size() > b.size()) std::swap(a, b);
   return b.starts_with(a) && (a.size() == b.size() || b[a.size()] == '.');
@@ -116,8 +144,10 @@ Result<Facts> learn_facts(const Options& options) {
   facts->processors = usable_processors();
   facts->host = host_name();
   if (options.hosts.empty()) {
-    auto hosts = slurm_hosts();
+    const char* const file = host_file();
+    auto hosts = file != nullptr ? hosts_of_file(file) : slurm_hosts();
     if (!hosts) return fail(hosts.error());
+    facts->hosts_from_file = file != nullptr;
     facts->batch_hosts = std::move(*hosts);
   }
   return facts;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,11 @@ struct Facts {
   std::uint32_t processors = 1;          // that this process may use; other hosts are taken to have as many
   std::string host;                      // this one
   std::vector<std::string> batch_hosts;  // of the batch job that this runs in; empty: in none
+  bool hosts_from_file = false;          // by a file, as PBS, LSF and Grid Engine give one, and not by Slurm
 };
+
+// The hosts in such a file, in its order: the first word of each line, each once.
+[[nodiscard]] std::vector<std::string> hosts_in(std::istream& file);
 
 // From `mpirun --version` (or srun's) and, with Open MPI, `ompi_info --parsable`.
 [[nodiscard]] cairn::Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info);

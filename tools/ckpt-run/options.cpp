@@ -46,12 +46,25 @@ std::chrono::milliseconds time_of(const std::string& text) {
   return time;
 }
 
+// Ranks are placed by ckpt-run, so that nodes and heads are where it says: it has to know the hosts.
+std::string host_option_among(const std::vector<std::string>& mpi_options) {
+  const std::set<std::string> names{
+      "--hostfile", "-hostfile",  "--machinefile", "-machinefile",      "--host", "-host", "-H",
+      "-hosts",     "--nodelist", "--nodefile",    "--default-hostfile"};
+  for (const std::string& word : mpi_options) {
+    if (names.contains(word.substr(0, word.find('=')))) return word;
+  }
+  return {};
+}
+
 // What is wrong in spite of every option's being well-formed; empty: nothing.
 std::string mistake_in(const Options& options) {
   if (options.application.empty()) return "no application: ckpt-run -n 8 -- app arguments";
   if (options.application[0].starts_with('-')) return options.application[0] + ": no such option";
   if (options.agent.empty() && !options.spare_hosts.empty() && options.hosts.empty())
     return "--spare-hosts without --hosts: which hosts would they replace?";
+  if (const auto word = host_option_among(options.mpi_options); !word.empty())
+    return "--mpi-options \"" + word + " …\": name the hosts to ckpt-run, which places the ranks: --hosts a,b";
   std::set<std::string> names;
   for (const auto* list : {&options.hosts, &options.spare_hosts}) {
     for (const std::string& host : *list) {
@@ -136,8 +149,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       return {{}, "ckpt-run: " + options.application[0] + ": no such option\n", kUnusable};
     options.application.assign(split + 1, end);
   }
-  if (const auto mistake = mistake_in(options); !mistake.empty()) return {{}, "ckpt-run: " + mistake + "\n", kUnusable};
   options.mpi_options = words_of(mpi_options);
+  if (const auto mistake = mistake_in(options); !mistake.empty()) return {{}, "ckpt-run: " + mistake + "\n", kUnusable};
   options.agent = words_of(agent);
   options.agent_limit = time_of(agent_limit);
   options.start_limit = time_of(start_limit);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,6 +79,18 @@ int code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 
 
 void kill_session(pid_t pid) { (void)::kill(-pid, SIGKILL); }
 
+// A descriptor of this process's stdin, for a child that must not move where a file stands for the next one.
+int own_input(int nothing) {
+  struct stat status {};
+  if (::fstat(STDIN_FILENO, &status) != 0) return nothing;
+  if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) return STDIN_FILENO;
+  if (!S_ISREG(status.st_mode)) return nothing;
+  const int file = ::open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return nothing;
+  ::lseek(file, ::lseek(STDIN_FILENO, 0, SEEK_CUR), SEEK_SET);
+  return file;
+}
+
 // In the child, between fork and exec: only calls that are safe there. What goes wrong is told through `report`.
 [[noreturn]] void become(char* const* argv, char* const* environment, const StartOptions& options, pid_t parent,
                          int report) {
@@ -85,7 +98,7 @@ void kill_session(pid_t pid) { (void)::kill(-pid, SIGKILL); }
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(127);
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  ::dup2(nothing, STDIN_FILENO);
+  ::dup2(options.input ? own_input(nothing) : nothing, STDIN_FILENO);
   if (options.output >= 0) ::dup2(options.output, STDOUT_FILENO);
   if (options.silent) ::dup2(nothing, STDOUT_FILENO);
   if (options.silent) ::dup2(nothing, STDERR_FILENO);
@@ -221,6 +234,14 @@ std::vector<pid_t> descendants() {
     }
   }
   found.erase(found.begin());
+  return found;
+}
+
+std::vector<pid_t> processes_with(const std::string& name, const std::string& value) {
+  std::vector<pid_t> found;
+  for (const auto& [pid, parent] : processes()) {
+    if (variable_of(pid, name) == value) found.push_back(pid);
+  }
   return found;
 }
 

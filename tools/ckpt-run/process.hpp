@@ -28,10 +28,13 @@ struct StartOptions {
   std::map<std::string, std::string> environment = {};  // on top of this process's own
   bool silent = false;                                  // output goes nowhere
   int output = -1;                                      // a descriptor for its stdout; −1: as this process's
+  bool input = false;                                   // it reads what ckpt-run was given to read
 };
 
 // Starts a program, found by PATH, in a session of its own, so that a terminal's Ctrl-C does not reach it; its stdin is
-// empty. It gets SIGTERM when ckpt-run dies. An error when it cannot be executed.
+// empty, or this process's own: a file from where that stood, so that each life reads it from there, a pipe as it
+// comes, and never a terminal, which is for who is in the foreground. It gets SIGTERM when ckpt-run dies. An error when
+// it cannot be executed.
 [[nodiscard]] cairn::Result<pid_t> start(const std::vector<std::string>& argv, const StartOptions& options = {});
 
 // The ending of a child, if it has ended; it is a zombie no more.
@@ -50,6 +53,9 @@ void adopt_orphans();
 
 // All processes below this one that are not zombies.
 [[nodiscard]] std::vector<pid_t> descendants();
+
+// All processes on this host that are not zombies and were started with the variable set to `value`.
+[[nodiscard]] std::vector<pid_t> processes_with(const std::string& name, const std::string& value);
 
 // Value of a variable in a process's first environment; nothing when it cannot be read.
 [[nodiscard]] std::optional<std::string> variable_of(pid_t pid, const std::string& name);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string_view>
 #include <thread>
 
@@ -86,6 +87,7 @@ struct Supervisor::Watch {
   Clock::time_point next_look = Clock::now();
   Clock::time_point next_question = Clock::now();
   bool had_ranks = false;
+  bool ranks_elsewhere = false;  // as the other hosts have said last
   std::optional<Clock::time_point> finished_at;
   std::optional<Clock::time_point> alone_since;  // no rank is left since then
 };
@@ -118,7 +120,7 @@ Result<pid_t> Supervisor::launch(const Life& life) {
     if (!path) return fail(path.error());
     command.environment["SLURM_HOSTFILE"] = *path;
   }
-  return start(command.argv, {.environment = command.environment});
+  return start(command.argv, {.environment = command.environment, .input = true});
 }
 
 Result<LifeEnd> Supervisor::run(const Life& life) {
@@ -194,15 +196,28 @@ bool Supervisor::over_in_vain(Watch& watch) {
 }
 
 bool Supervisor::ranks_are_left(Watch& watch) {
-  bool found = std::ranges::any_of(descendants(), is_rank);
+  bool found = !ranks_here().empty();
   const auto hosts = remote_hosts();
   if (!found && !hosts.empty()) {
-    if (Clock::now() < watch.next_question) return watch.had_ranks;
-    watch.next_question = Clock::now() + kQuestion;
-    found = std::ranges::any_of(ask_hosts(hosts, find_ranks_command(name_)), [](int code) { return code == 0; });
+    if (Clock::now() >= watch.next_question) {
+      watch.next_question = Clock::now() + kQuestion;
+      watch.ranks_elsewhere = may_have_ranks(ask_hosts(hosts, find_ranks_command(name_)));
+    }
+    found = watch.ranks_elsewhere;
   }
   watch.had_ranks |= found;
   return found;
+}
+
+// Below ckpt-run, or started by a daemon of the batch system, as Slurm's tasks are.
+std::vector<pid_t> Supervisor::ranks_here() const {
+  const auto ours = descendants();
+  std::vector<pid_t> ranks;
+  std::ranges::copy_if(ours, std::back_inserter(ranks), is_rank);
+  for (const pid_t pid : processes_with(cairn::kJobVariable, name_)) {
+    if (std::ranges::find(ours, pid) == ours.end()) ranks.push_back(pid);
+  }
+  return ranks;
 }
 
 // Ends the launcher, with all that it has started here, and says how it ended. A second interrupt makes it short.
@@ -227,13 +242,18 @@ int Supervisor::end(pid_t launcher) {
 // What a life leaves behind must not disturb the next: ranks that hold stores, and shared memory.
 void Supervisor::sweep(pid_t launcher) {
   const auto deadline = Clock::now() + kSweepLimit;
-  auto left = descendants();
+  const auto all_left = [&] {
+    auto left = descendants();
+    std::ranges::copy(ranks_here(), std::back_inserter(left));
+    return left;
+  };
+  auto left = all_left();
   while (!left.empty() && Clock::now() < deadline) {
     for (const pid_t pid : left) segments_.merge(keys_of(pid));
     signal_all(left, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     for (const pid_t pid : left) (void)reap(pid);
-    left = descendants();
+    left = all_left();
   }
   remove_segments(segments_);
   const auto hosts = remote_hosts();
@@ -247,9 +267,7 @@ void Supervisor::sweep(pid_t launcher) {
 }
 
 void Supervisor::learn_segments() {
-  for (const pid_t pid : descendants()) {
-    if (is_rank(pid)) segments_.merge(keys_of(pid));
-  }
+  for (const pid_t pid : ranks_here()) segments_.merge(keys_of(pid));
 }
 
 std::vector<std::string> Supervisor::remote_hosts() const {

@@ -35,6 +35,7 @@ class Supervisor {
   [[nodiscard]] LifeEnd watch(pid_t launcher);
   [[nodiscard]] bool over_in_vain(Watch& watch);
   [[nodiscard]] bool ranks_are_left(Watch& watch);
+  [[nodiscard]] std::vector<pid_t> ranks_here() const;
   [[nodiscard]] int end(pid_t launcher);
   void sweep(pid_t launcher);
   void learn_segments();

@@ -8,6 +8,7 @@ node with its store are lost; what comes out must be what comes out of a job tha
 Whatever happens, nothing of a job is left.
 """
 
+import glob
 import os
 import re
 import shutil
@@ -52,7 +53,9 @@ def wait_until_a_node_may_be_lost(job):
     seen = {0: set(), 1: set()}
     while min(map(len, seen.values())) < 2:
         for node, snapshots in seen.items():
-            snapshots.update(path.parent.name for path in job.directory.glob(f"local/node{node:04d}/*/v*/*.copy"))
+            # Not Path.glob, which fails when a snapshot is retired meanwhile.
+            copies = glob.glob(f"{job.directory}/local/node{node:04d}/*/v*/*.copy")
+            snapshots.update(Path(path).parent.name for path in copies)
         if job.run.poll() is not None or time.monotonic() > job.deadline:
             fail(f"{job.directory.name}: no copies", job.output)
         time.sleep(0.02)

@@ -30,6 +30,8 @@ constexpr std::chrono::milliseconds kLongestAgreementAfterAlarm{100};
 struct Presence {
   std::uint32_t number = 0;  // in the roster
   std::uint32_t under_way = 0;
+  std::uint32_t restored = 0;  // version of the snapshot that it has gone on from
+  std::uint32_t unused = 0;
   ProcessId process;
 };
 
@@ -212,7 +214,7 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
 Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
   int size = 0;
   MPI_Comm_size(live, &size);
-  const Presence mine{me_, under_way ? 1U : 0U, this_process()};
+  const Presence mine{me_, under_way ? 1U : 0U, restored_, 0, this_process()};
   std::vector<Presence> all(static_cast<std::size_t>(size));
   const int code = MPI_Allgather(&mine, sizeof(Presence), MPI_BYTE, all.data(), sizeof(Presence), MPI_BYTE, live);
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Allgather"));
@@ -220,6 +222,7 @@ Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
     proposal.live.push_back(present.number);
     proposal.processes.push_back(present.process);
     proposal.under_way |= present.under_way != 0;
+    proposal.restored = std::max(proposal.restored, present.restored);
   }
   proposal.repair = repair(roster_, proposal.live, config_.head.mode);
   return {};
@@ -248,6 +251,8 @@ void Pool::adopt(Proposal proposal) {
   me_ = static_cast<std::uint32_t>(number);
   team_ = proposal.team;
   under_way_ |= proposal.under_way;
+  repairs_without_progress_ = proposal.restored > progress_ ? 0 : repairs_without_progress_ + 1;
+  progress_ = restored_ = std::max(progress_, proposal.restored);
   ++repairs_;
   lifeline_ = std::make_shared<Lifeline>(pool_, team_.world);
   meet_neighbours(proposal.processes);

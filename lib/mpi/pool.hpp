@@ -12,6 +12,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -62,6 +63,10 @@ class Pool {
   // Repairs so far, and how many of the last found nobody dead.
   [[nodiscard]] std::uint32_t repairs() const { return repairs_; }
   [[nodiscard]] std::uint32_t vain_repairs() const { return vain_repairs_; }
+  // Repairs in a row since the application has gone on from a newer snapshot than ever before.
+  [[nodiscard]] std::uint32_t repairs_without_progress() const { return repairs_without_progress_; }
+  // The snapshot that the application of this process has gone on from; told at the next meeting. Local.
+  void went_on_from(std::uint32_t version) { restored_ = std::max(restored_, version); }
   // Whether a survivor has said that the application is under way; known after a meeting.
   [[nodiscard]] bool under_way() const { return under_way_; }
 
@@ -96,6 +101,7 @@ class Pool {
     Repair repair;
     Team team;
     bool under_way = false;
+    std::uint32_t restored = 0;  // the newest snapshot that anybody has gone on from
   };
 
   Pool(ConfigSource source, const Config& config)
@@ -140,6 +146,9 @@ class Pool {
   std::unique_ptr<Muster> muster_;  // where stragglers are ended
   FailureTopology failures_;
   std::uint32_t repairs_ = 0;
+  std::uint32_t restored_ = 0;  // by this process
+  std::uint32_t progress_ = 0;  // by anybody, as of the last repair
+  std::uint32_t repairs_without_progress_ = 0;
   std::uint32_t vain_repairs_ = 0;      // in a row, that found nobody dead
   std::uint32_t failed_growths_ = 0;    // in a row, that no newcomers came of
   std::set<std::string> closed_hosts_;  // that take no new processes; the same on all members

@@ -137,6 +137,8 @@ Buffer Pool::news() const {
   out.put_text(mark_);
   out.put(strays_);
   out.put(repairs_);
+  out.put(repairs_without_progress_);
+  out.put(progress_);
   out.put(static_cast<std::uint32_t>(nodes_.size()));
   for (const Seat& node : nodes_) {
     out.put_text(node.host);
@@ -160,6 +162,8 @@ Status Pool::take_news(ByteReader& news, std::uint32_t from_last) {
   mark_ = news.get_text();
   strays_ = news.get<bool>();
   repairs_ = news.get<std::uint32_t>();
+  repairs_without_progress_ = news.get<std::uint32_t>();
+  progress_ = news.get<std::uint32_t>();
   const auto nodes = news.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < nodes && news.good(); ++i) {
     Seat node;

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_request.hpp"
 #include "mpi/respawn.hpp"
@@ -18,6 +20,8 @@ namespace {
 using Role = Member::Role;
 
 constexpr std::uint32_t kMostVainRepairs = 3;
+// Failures may come in bursts; that so many in a row do is less likely than a cause of their own.
+constexpr std::uint32_t kMostRepairsWithoutProgress = 8;
 
 // A process that writes to a dead peer's socket, or starts others in vain, should get an error, not die as well.
 void prepare_process() {
@@ -49,6 +53,18 @@ Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells)
   (void)registered;
 }
 
+// A process that dies before there is a pool cannot be replaced, and who learns of it must not leave the others
+// waiting: the job ends, to be started again.
+template <class T>
+T at_start(MPI_Comm world, Result<T> result) {
+  if (result || result.error().code != Code::communication) return value_or_throw(std::move(result));
+  const std::string text = "a process has died while the job started: " + result.error().text();
+  std::fprintf(stderr, "cairn: error: %s\n", text.c_str());
+  if (const auto launcher = Launcher::from_environment()) launcher->leave({CompletionMark::Kind::failed, text});
+  MPI_Abort(world, EXIT_FAILURE);
+  std::_Exit(EXIT_FAILURE);
+}
+
 std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::string& config_file, Tells tells) {
   std::unique_ptr<Pool> pool;
   if (respawn::is_newcomer()) {
@@ -59,9 +75,11 @@ std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::strin
     const auto source = value_or_throw(share_config_source(*comm, config_file));
     if (value_or_throw(parse_config(source)).recovery.mode == Config::Recovery::Mode::restart) return nullptr;
     prepare_process();
-    pool = value_or_throw(Pool::start(world, source));
+    pool = at_start(world, Pool::start(world, source));
   }
-  return std::unique_ptr<Resilient>(new Resilient(world, std::move(pool), tells));
+  std::unique_ptr<Resilient> job(new Resilient(world, std::move(pool), tells));
+  job->end_if_in_vain();
+  return job;
 }
 
 // Open MPI 5.0 tells nobody of a process that exits. Not of a child of this one, which has inherited the handler.
@@ -132,8 +150,13 @@ std::unique_ptr<Session> Resilient::open() {
   return session;
 }
 
+void Resilient::remember(Session& session) {
+  under_way_ |= session.is_under_way();
+  pool_->went_on_from(session.last_restore().version);
+}
+
 bool Resilient::complete(std::unique_ptr<Session> session) {
-  under_way_ |= session->is_under_way();
+  remember(*session);
   if (!pool_->all_ranks(!pool_->lifeline()->is_cut())) {
     pool_->lifeline()->cut();
     session.reset();
@@ -164,7 +187,7 @@ void Resilient::finalize(Session& session) {
 }
 
 void Resilient::roll_back(std::unique_ptr<Session> session) {
-  under_way_ |= session->is_under_way();
+  remember(*session);
   pool_->lifeline()->cut();
   session.reset();
   (void)pool_->all_ranks(false);
@@ -183,7 +206,19 @@ void Resilient::meet() {
   const auto outcome = pool_->meet(done_, under_way_);
   if (!outcome) end_job(outcome.error().text());
   over_ = *outcome == Pool::Outcome::over;
+  if (!over_) end_if_in_vain();
+}
+
+// All members of a pool come to the same answer, newcomers too: MPI_Abort does not reach processes that were started
+// later.
+void Resilient::end_if_in_vain() const {
   if (pool_->vain_repairs() > kMostVainRepairs) end_job("repairs find nobody dead, and do not help: " + last_failure_);
+  if (pool_->repairs_without_progress() > kMostRepairsWithoutProgress) {
+    end_job(
+        fmt::format("{} repairs in a row without a newer snapshot to go on from: processes die of something that comes "
+                    "again",
+                    pool_->repairs_without_progress()));
+  }
 }
 
 bool Resilient::is_failure(const Exception& error) {

@@ -53,9 +53,13 @@ class Resilient {
   Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells);
   [[nodiscard]] std::unique_ptr<Session> open();
   void finalize(Session& session);
+  // How far it came.
+  void remember(Session& session);
   void meet();
   // True if an error is the consequence of a failure; remembers its text.
   bool is_failure(const Exception& error);
+  // Where repairs follow each other and bring the job no further.
+  void end_if_in_vain() const;
   [[noreturn]] void end_job(const std::string& text) const;
   static void on_exit();
 

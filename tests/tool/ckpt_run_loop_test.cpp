@@ -110,6 +110,22 @@ TEST(RestartLoop, gives_up_at_once_on_a_job_that_never_came_to_open_a_session) {
   EXPECT_TRUE(later.after(end).life);
 }
 
+// Its launcher's code does not tell whether a process was killed.
+TEST(RestartLoop, gives_a_job_that_mends_itself_one_start_more_when_no_session_was_opened) {
+  LifeEnd end = death(false, 1);
+  end.opened = false;
+  Loop loop({}, {"a", "b", "c"}, "[recovery]\nmode = spares\nspares = 1\n");
+  EXPECT_TRUE(loop.after(end).life);
+  EXPECT_THAT(loop.after(end).text, HasSubstr("no Cairn session"));
+}
+
+TEST(RestartLoop, restarts_a_life_that_it_has_ended_since_ranks_died_before_there_was_a_session) {
+  LifeEnd end = death(false, 143);
+  end.opened = false;
+  end.ended_here = true;
+  EXPECT_TRUE(Loop().after(end).life);
+}
+
 TEST(RestartLoop, gives_up_when_the_same_words_come_twice_without_a_snapshot_between) {
   const auto failure = [](bool snapshots) { return with_mark(death(snapshots, 1), Kind::failed, "bad input"); };
   Loop loop;
@@ -130,6 +146,30 @@ TEST(RestartLoop, gives_up_when_four_lives_in_a_row_take_no_snapshot) {
   }
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(loop.after(death(false)).life);
   EXPECT_THAT(loop.after(death(false)).text, HasSubstr("4 lives in a row"));
+}
+
+// As after a crash that comes again after every restore.
+TEST(RestartLoop, gives_up_when_lives_go_on_from_the_same_snapshot_again_and_again) {
+  const auto after_restore = [](std::uint32_t version) {
+    LifeEnd end = death(true);
+    end.restored = {cairn::Incarnation{version}, cairn::Version{version}, {}};
+    return end;
+  };
+  Loop loop;
+  EXPECT_TRUE(loop.after(death(true)).life);
+  for (std::uint32_t version : {4U, 4U, 4U, 4U, 5U, 5U, 5U, 5U}) EXPECT_TRUE(loop.after(after_restore(version)).life);
+  const auto step = loop.after(after_restore(5));
+  EXPECT_FALSE(step.life);
+  EXPECT_THAT(step.text, HasSubstr("4 lives in a row ended without a newer snapshot"));
+}
+
+TEST(RestartLoop, goes_on_as_long_as_each_life_goes_on_from_a_newer_snapshot) {
+  Loop loop;
+  for (std::uint32_t life = 1; life < 20; ++life) {
+    LifeEnd end = death(true);
+    end.restored = {cairn::Incarnation{life}, cairn::Version{life}, {}};
+    EXPECT_TRUE(loop.after(end).life);
+  }
 }
 
 TEST(RestartLoop, puts_spare_hosts_in_the_places_of_lost_ones_and_tells_which_nodes_are_lost) {

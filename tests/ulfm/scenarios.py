@@ -22,7 +22,7 @@ PAUSE_MS = 4
 
 
 class Scenarios:
-    HELPERS = ("HELPERS", "start", "expect_same_plate")
+    HELPERS = ("HELPERS", "start", "start_supervised", "expect_same_plate")
 
     def __init__(self, heat, swing, ckpt_run, directory):
         self.ckpt_run = ckpt_run
@@ -37,6 +37,11 @@ class Scenarios:
         number = len(list(self.directory.iterdir()))
         settings = {"ranks": 4, "spares": 2, "steps": STEPS, "pause_ms": PAUSE_MS} | options
         return jobs.Job(self.heat, self.directory / f"job{number}", mode, **settings)
+
+    def start_supervised(self, trouble, spares=2, **options):
+        """trouble, by ckpt-run, on three ranks and a head."""
+        launcher = [self.ckpt_run, "-n", "3", "--spares", str(spares), "--config"]
+        return self.start(spares=spares, program=[self.trouble, trouble], launcher=launcher, **options)
 
     def one_node_loses_a_rank_and_then_its_head(self):
         job = self.start(spares=2)
@@ -167,6 +172,19 @@ class Scenarios:
                "it does not say who was ended")  # fmt: skip
         expect(job, job.says("MPI_Recv"), "it does not say where that was")
         expect_sum(job)
+
+    def a_death_while_the_job_starts_is_a_failure_like_any_other(self):
+        for moment in ["dies-before-init", "dies-before-open", "dies-while-opening"]:
+            job = self.start_supervised(moment)
+            expect_sum(job, limit_s=90)
+
+    def a_crash_that_comes_again_at_the_same_step_ends_the_job(self):
+        for mode in ["spares", "respawn"]:
+            job = self.start_supervised("crash", mode=mode, spares=12 if mode == "spares" else 1)
+            job.finish(90, patience_s=60)
+            expect(job, job.process.returncode != 0 and not job.plate.exists(), "it came to an end")
+            expect(job, job.says("without a newer snapshot"), "it does not say why it ended")
+            job.close()
 
     def a_rank_that_leaves_without_finalize_ends_the_job_in_words(self):
         for trouble, words in [("exit", "called exit()"), ("vanish", "is gone, by exit")]:

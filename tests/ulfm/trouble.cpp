@@ -65,7 +65,7 @@ void get_into_trouble(const std::string& trouble, const cairn::Session& session,
   if (session.rank() != 1) return;
   if (trouble == "exit" && step == 20) std::exit(3);
   if (trouble == "vanish" && step == 20) _exit(3);
-  if (trouble == "crash" && session.last_restore().restored) std::raise(SIGKILL);
+  if (trouble == "crash" && step == 30) std::raise(SIGKILL);
 }
 
 // One that is watched may be freed also when the application is left because a process has died.

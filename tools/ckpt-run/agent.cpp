@@ -54,6 +54,13 @@ bool may_have_ranks(const std::vector<int>& codes) {
   return std::ranges::find(codes, 0) != codes.end() || std::ranges::find(codes, kNoRanks) == codes.end();
 }
 
+std::string count_ranks_command(const std::string& job, std::uint32_t count) {
+  return fmt::format(
+      "f=$({}); test $(grep -hzxs 'OMPI_COMM_WORLD_RANK=[0-9]*' $f /dev/null | tr '\\0' '\\n' | sort -u | wc -l) -ge "
+      "{}",
+      grep_environments("l", job), count);
+}
+
 std::string clean_command(const std::string& job, const SegmentKeys& keys) {
   auto command =
       fmt::format("for f in $({}); do p=${{f#/proc/}}; kill -KILL ${{p%/environ}}; done", grep_environments("l", job));

@@ -34,6 +34,8 @@ using SegmentKeys = std::set<std::string>;
 [[nodiscard]] std::string find_ranks_command(const std::string& job);  // code 0: there are some, 3: none
 // Whether one of the hosts that gave these codes has ranks, or none of them was heard: the agent is wrong then.
 [[nodiscard]] bool may_have_ranks(const std::vector<int>& codes);
+[[nodiscard]] std::string count_ranks_command(const std::string& job,
+                                              std::uint32_t count);  // code 0: so many of Open MPI
 [[nodiscard]] std::string clean_command(const std::string& job, const SegmentKeys& keys);
 
 }  // namespace ckpt_run

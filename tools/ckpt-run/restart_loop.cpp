@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +12,7 @@ namespace {
 
 using Kind = cairn::CompletionMark::Kind;
 
-// A life may be struck while it restores; that so many in a row are is less likely than a cause of their own.
+// A life may be struck before its first snapshot; that so many in a row are is less likely than a cause of their own.
 constexpr std::uint32_t kMostBarren = 4;
 
 // Somebody may have killed a rank, or the kernel; any other end is the job's own.
@@ -47,11 +48,28 @@ Step RestartLoop::give_up(const std::string& why) const {
       kGaveUp};
 }
 
+// Whether a life that opened no session may owe that to a process that was killed. Where the job mends itself a
+// launcher's code does not show it: then once is an accident, and twice is not.
+bool RestartLoop::may_be_struck(const LifeEnd& end) {
+  if (killed(end.code) || end.ended_here) return true;
+  return config_.recovery.mode != cairn::Config::Recovery::Mode::restart && ++unopened_ < 2;
+}
+
+// Whether there is a newer snapshot than before to go on from. A life that has restored one says what those before it
+// came to, and not yet what itself did: its own snapshots count once a later life can go on from them.
+bool RestartLoop::has_come_further(const LifeEnd& end) {
+  if (!end.restored) return end.snapshots.value_or(true);
+  const auto place = [](const cairn::Identity& snapshot) { return std::pair(snapshot.incarnation, snapshot.version); };
+  if (restored_ && place(*end.restored) <= place(*restored_)) return false;
+  restored_ = end.restored;
+  return true;
+}
+
 // Whether another start would end as this life did.
 std::optional<std::string> RestartLoop::why_in_vain(const LifeEnd& end) {
-  if (!opened_ && !killed(end.code) && end.lost_hosts.empty())
+  if (!opened_ && !may_be_struck(end) && end.lost_hosts.empty())
     return fmt::format("{}, and no Cairn session was opened; it would do the same again", end.how);
-  if (end.snapshots.value_or(true) || !end.lost_hosts.empty()) {
+  if (has_come_further(end) || !end.lost_hosts.empty()) {
     barren_ = 0;
     last_failure_.clear();
     return {};
@@ -60,7 +78,7 @@ std::optional<std::string> RestartLoop::why_in_vain(const LifeEnd& end) {
     return fmt::format("it failed twice in the same way without a snapshot between: {}", end.mark.text);
   last_failure_ = end.mark.text;
   if (++barren_ < kMostBarren) return {};
-  return fmt::format("{} lives in a row ended without a snapshot, the last thus: {}", barren_, words_of(end));
+  return fmt::format("{} lives in a row ended without a newer snapshot, the last thus: {}", barren_, words_of(end));
 }
 
 // Gives the lost hosts' places to spare ones, so that all other ranks stay where their stores are.

@@ -3,8 +3,8 @@
 //
 //   a life ended ─▶ finished or stopped?                      done, with the code that came after it
 //                   an error that a restart cannot mend?      give up, with its words
-//                   never came to open its session?           give up: it would do the same again
-//                   no snapshot, again and again?             give up
+//                   never came to open its session?           give up, unless a process was killed on the way
+//                   no newer snapshot, again and again?       give up
 //                   too many restarts?                        give up
 //                   hosts lost? spare ones take their place; or fewer hosts, if allowed; or give up
 //                   start again, and tell which nodes are lost
@@ -38,7 +38,8 @@ struct LifeEnd {
   std::string how;                // "mpirun ended with code 137"
   bool interrupted = false;       // by the user
   bool opened = false;            // a session was opened
-  std::optional<bool> snapshots;  // a snapshot was sealed; none: not known
+  std::optional<bool> snapshots;  // it has sealed or restored one; none: not known
+  std::optional<cairn::Identity> restored = std::nullopt;  // the snapshot that it, or its last repair, went on from
   std::vector<std::string> lost_hosts;
 };
 
@@ -61,6 +62,8 @@ class RestartLoop {
   [[nodiscard]] Step finished(const LifeEnd& end) const;
   [[nodiscard]] Step give_up(const std::string& why) const;
   [[nodiscard]] std::optional<std::string> why_in_vain(const LifeEnd& end);
+  [[nodiscard]] bool may_be_struck(const LifeEnd& end);
+  [[nodiscard]] bool has_come_further(const LifeEnd& end);
   [[nodiscard]] std::optional<std::string> replace(const std::vector<std::string>& lost);
   [[nodiscard]] cairn::FailureTopology topology_of(const std::vector<std::string>& lost) const;
 
@@ -70,10 +73,12 @@ class RestartLoop {
   std::vector<std::string> spare_hosts_;
   Placement placement_;  // of the life under way
   std::uint32_t restarts_ = 0;
-  std::uint32_t barren_ = 0;  // lives in a row that took no snapshot and lost no host
-  bool goes_on_ = false;      // a life of this job took snapshots
-  bool opened_ = false;       // a life of this job came to open its session
-  std::string last_failure_;  // words of the last life, if it took no snapshot
+  std::uint32_t barren_ = 0;                 // lives in a row that came no further and lost no host
+  std::optional<cairn::Identity> restored_;  // the newest snapshot that a life went on from
+  std::uint32_t unopened_ = 0;               // lives that opened no session, for no reason that is known
+  bool goes_on_ = false;                     // a life of this job took snapshots
+  bool opened_ = false;                      // a life of this job came to open its session
+  std::string last_failure_;                 // words of the last life, if it came no further
 };
 
 }  // namespace ckpt_run

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <thread>
 
@@ -26,11 +27,12 @@ using Clock = std::chrono::steady_clock;
 using Kind = cairn::CompletionMark::Kind;
 
 constexpr std::chrono::milliseconds kTick{100};
-constexpr std::chrono::seconds kLook{2};         // between looks at the mark and the ranks
-constexpr std::chrono::seconds kYouth{20};       // of a life: looks are more frequent, until segments are known
-constexpr std::chrono::seconds kLastBreath{5};   // of a launcher without ranks
-constexpr std::chrono::seconds kQuestion{60};    // between questions to other hosts whether they have ranks
-constexpr std::chrono::seconds kSweepLimit{10};  // for what was killed to be gone
+constexpr std::chrono::seconds kLook{2};                // between looks at the mark and the ranks
+constexpr std::chrono::seconds kYouth{20};              // of a life: looks are more frequent, until segments are known
+constexpr std::chrono::seconds kLongestStartOfFew{20};  // for a launcher to notice that a rank died while it started
+constexpr std::chrono::seconds kLastBreath{5};          // of a launcher without ranks
+constexpr std::chrono::seconds kQuestion{60};           // between questions to other hosts whether they have ranks
+constexpr std::chrono::seconds kSweepLimit{10};         // for what was killed to be gone
 
 // CAIRN_… variables of this process, which override the configuration in every rank.
 std::map<std::string, std::string> cairn_variables() {
@@ -43,6 +45,8 @@ std::map<std::string, std::string> cairn_variables() {
   }
   return found;
 }
+
+constexpr const char* kOpenMpiRank = "OMPI_COMM_WORLD_RANK";
 
 // A rank, and not a launcher's daemon, which may have the same environment.
 bool is_rank(pid_t pid) {
@@ -90,6 +94,9 @@ struct Supervisor::Watch {
   bool ranks_elsewhere = false;  // as the other hosts have said last
   std::optional<Clock::time_point> finished_at;
   std::optional<Clock::time_point> alone_since;  // no rank is left since then
+  std::optional<Clock::time_point> short_since;  // fewer ranks than are to be started, and no session
+  Clock::time_point next_count = Clock::now() + kQuestion;
+  bool all_elsewhere = true;  // ranks of other hosts are there, as far as was asked
 };
 
 Supervisor::Supervisor(const Options& options, const cairn::Config& config, const Facts& facts, bool mends_itself,
@@ -138,10 +145,13 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
   if (result.mark.kind == Kind::finished || result.interrupted) return result;
   result.opened = result.mark.kind != Kind::none;
   // A life that mends itself has several sessions, and so records.
-  if (const auto after = files_.records(); before && after) {
-    result.snapshots = std::ranges::any_of(*after, [&](const cairn::RunRecord& record) {
-      return record.snapshots && (before->empty() || before->front().incarnation < record.incarnation);
+  if (auto after = files_.records(); before && after) {
+    std::erase_if(*after, [&](const cairn::RunRecord& record) {
+      return !before->empty() && record.incarnation <= before->front().incarnation;
     });
+    result.snapshots = std::ranges::any_of(*after, &cairn::RunRecord::snapshots);
+    const auto restored = std::ranges::find(*after, cairn::RunRecord::Parent::snapshot, &cairn::RunRecord::parent);
+    if (restored != after->end()) result.restored = restored->parent_snapshot;
   }
   result.lost_hosts = hosts_without_answer();
   result.interrupted = signals_.interrupted();
@@ -188,12 +198,44 @@ bool Supervisor::over_in_vain(Watch& watch) {
 
   if (ranks_are_left(watch)) {
     watch.alone_since.reset();
-    return false;
+    return mends_itself_ && kind == Kind::none && lacks_ranks(watch);
   }
   if (!watch.had_ranks) return now - watch.start > options_.start_limit;
   if (!watch.alone_since) watch.alone_since = now;
   return now - *watch.alone_since > kLastBreath;
 }
+
+// Where the job mends itself, the death of a rank does not end the launcher, and the others wait for it in MPI_Init for
+// ever: until a session is opened nobody can replace it.
+bool Supervisor::lacks_ranks(Watch& watch) {
+  const auto now = Clock::now();
+  std::set<std::string> here;
+  for (const pid_t pid : descendants()) {
+    if (auto rank = variable_of(pid, kOpenMpiRank)) here.insert(std::move(*rank));
+  }
+  std::uint32_t expected = placement_.world();
+  std::vector<std::vector<std::string>> questions;
+  for (const HostRanks& host : placement_.hosts) {
+    if (is_here(host.host)) continue;
+    expected -= host.ranks;
+    questions.push_back(on_host(agent_, host.host, count_ranks_command(name_, host.ranks)));
+  }
+  if (!questions.empty() && now >= watch.next_count) {
+    watch.next_count = now + kQuestion;
+    const auto codes = run_all(questions, options_.agent_limit, [this] { return signals_.interrupted(); });
+    watch.all_elsewhere = std::ranges::all_of(codes, [](int code) { return code == 0; });
+  }
+  if (here.size() >= expected && watch.all_elsewhere) {
+    watch.short_since.reset();
+    return false;
+  }
+  if (!watch.short_since) watch.short_since = now;
+  if (now - *watch.short_since < kLongestStartOfFew) return false;
+  fmt::print(stderr, "ckpt-run: ranks are missing, and the job has not opened its session: it is ended\n");
+  return true;
+}
+
+bool Supervisor::is_here(const std::string& host) const { return same_host(host, facts_.host) || host == "localhost"; }
 
 bool Supervisor::ranks_are_left(Watch& watch) {
   bool found = !ranks_here().empty();
@@ -273,7 +315,7 @@ void Supervisor::learn_segments() {
 std::vector<std::string> Supervisor::remote_hosts() const {
   std::vector<std::string> hosts;
   for (const HostRanks& host : placement_.hosts) {
-    if (!same_host(host.host, facts_.host) && host.host != "localhost") hosts.push_back(host.host);
+    if (!is_here(host.host)) hosts.push_back(host.host);
   }
   return hosts;
 }

@@ -41,16 +41,6 @@ void tell_start(const cairn::Session& session, std::int64_t step) {
 // True in the step that completes another tenth.
 bool ends_a_tenth(std::int64_t done, std::int64_t steps) { return done * 10 / steps != (done - 1) * 10 / steps; }
 
-// A store that is full or fails costs a snapshot, not the run: the last good one stays.
-void take_snapshot(cairn::Session& session) {
-  try {
-    session.snapshot();
-  } catch (const cairn::Exception& error) {
-    if (error.kind() != cairn::ErrorKind::storage) throw;
-    say(fmt::format("rank {} goes on without a snapshot: {}", session.rank(), error.what()));
-  }
-}
-
 void simulate(cairn::Session& session, const heat::Options& options) {
   const MPI_Comm comm = session.comm();
   const bool speaks = heat::rank_of(comm) == 0;
@@ -68,7 +58,7 @@ void simulate(cairn::Session& session, const heat::Options& options) {
     heat::exchange_halos(plate, comm);
     plate.relax();
     ++step;
-    take_snapshot(session);
+    session.snapshot();
     if (speaks && ends_a_tenth(step, options.steps)) say(fmt::format("{} of {} steps", step, options.steps));
     if (session.should_stop()) {
       if (speaks) say(fmt::format("asked to stop after step {}; the next start goes on from here", step));

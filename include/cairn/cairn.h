@@ -112,7 +112,10 @@ int cairn_protect_opaque(cairn_session* session, const char* name, void* data, c
                          size_t element_bytes, size_t count);
 int cairn_unprotect(cairn_session* session, const char* name);
 
-/* Collective. Takes a snapshot if one is due; *version (may be NULL) gets its number, or 0. */
+/* Collective. Takes a snapshot if one is due; *version (may be NULL) gets its number, or 0. A snapshot that fails for
+ * storage (a full disk, say) is logged once, and the job goes on: cairn_wait and cairn_finalize return
+ * CAIRN_ERR_STORAGE if the newest snapshot is not as safe as asked. With [job] on_storage_error = throw this call
+ * returns it, or the next one. */
 int cairn_snapshot(cairn_session* session, uint32_t* version);
 /* Collective. Takes a snapshot now and has it raised to level, CAIRN_L1 ... CAIRN_L4. */
 int cairn_snapshot_to(cairn_session* session, int level, uint32_t* version);
@@ -148,7 +151,8 @@ int cairn_recover(cairn_session* session);
 int cairn_state(const cairn_session* session);
 
 /* Collective. Drains background work, ends as [restart] at_end says, frees the session and sets it to NULL, whatever is
- * returned but CAIRN_ROLLBACK: then the session is still there, to be recovered. */
+ * returned but CAIRN_ROLLBACK: then the session is still there, to be recovered. After a restore that failed all
+ * snapshots stay as they are, for a start that can do better. */
 int cairn_finalize(cairn_session** session);
 /* Local. Ends the session of this rank without the above: what is not safe yet is lost. */
 void cairn_abandon(cairn_session** session);

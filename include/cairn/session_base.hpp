@@ -9,6 +9,11 @@
 // places where no application message is in flight. protect and unprotect are local; ranks may protect
 // different regions. All calls come from one thread. Errors throw cairn::Exception; an error of
 // background work is thrown by the next call, and does not undo what that call did.
+//
+// A snapshot that fails for storage (a full disk, say) is no exception: snapshot() does not throw it, whether its own
+// write failed or something in the background. The log has it once, storage_error() keeps it, and the job goes on with
+// the last good snapshot. wait() and finalize() throw it, if the newest snapshot is not as safe as asked. With
+// [job] on_storage_error = throw, it is thrown like any other error.
 #pragma once
 
 #include <concepts>
@@ -170,8 +175,9 @@ class SessionBase {
   RestoreReport restore(const std::string& name);
   [[nodiscard]] const RestoreReport& last_restore() const;
 
-  // Collective in time, without communication: takes a snapshot if one is due. Returns its version, or nothing.
-  // Returns after the copy into the node's store; the rest happens in the background.
+  // Collective in time, without communication: takes a snapshot if one is due. Returns its version, or nothing. A
+  // version that fails for storage has used its number all the same, on all ranks. Returns after the copy into the
+  // node's store; the rest happens in the background.
   std::optional<std::uint32_t> snapshot();
   // Takes a snapshot now and has it raised to `level`, due or not.
   std::uint32_t snapshot(LevelId level);
@@ -181,11 +187,16 @@ class SessionBase {
   // The newest version safe at `level`, as this rank knows; 0: none.
   [[nodiscard]] std::uint32_t safe_version(LevelId level);
 
+  // What the last snapshot that failed for storage failed of, as this rank knows; empty: none in this session.
+  [[nodiscard]] std::string storage_error() const;
+
   // True on all ranks alike, after a snapshot() call, once a batch system's warning (SIGUSR1 to any rank) came:
   // at most 66 calls later, and mostly at the next but one where a step takes a tenth of a second or more.
   [[nodiscard]] bool should_stop() const;
 
-  // Collective. Drains background work, then ends as [restart] at_end says; throws what was not reported yet.
+  // Collective. Drains background work, then ends as [restart] at_end says; throws what was not reported yet, and the
+  // failure of the newest snapshot. After a restore that failed, or where neither a restore nor a snapshot was made,
+  // all snapshots stay as they are, for a start that can do better.
   void finalize();
 
   [[nodiscard]] std::uint32_t rank() const;  // application rank

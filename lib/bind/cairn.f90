@@ -290,7 +290,8 @@ contains
     code = c_unprotect(session%handle, c_text(name))
   end subroutine
 
-  ! Collective. Takes a snapshot if one is due; `version` gets its number, or 0.
+  ! Collective. Takes a snapshot if one is due; `version` gets its number, or 0. One that fails for storage is logged, and
+  ! the job goes on: cairn_wait and cairn_finalize give CAIRN_ERR_STORAGE if the newest snapshot is not as safe as asked.
   subroutine cairn_snapshot(session, code, version)
     type(cairn_session), intent(in) :: session
     integer, intent(out) :: code

@@ -49,8 +49,9 @@ struct EngineOptions {
   enum class Start { automatic, fresh, required } start = Start::automatic;
   bool finished_at_end = true;  // else the chain goes on
   bool verify_own = false;
-  bool level_by_level = false;  // the level to restart from is found by trying them (engine/level_rounds)
-  std::uint32_t threads = 1;    // that this head may use, its own included
+  bool log_storage_errors = false;  // of snapshots: no call of the application throws them
+  bool level_by_level = false;      // the level to restart from is found by trying them (engine/level_rounds)
+  std::uint32_t threads = 1;        // that this head may use, its own included
 };
 
 struct EngineSetup {
@@ -135,6 +136,7 @@ class Engine {
   [[nodiscard]] bool waits_for_something_else(Rank rank) const;
   [[nodiscard]] bool nothing_is_left() const;
   [[nodiscard]] Status seal_here(Version version, Sealing& sealing);
+  void log_storage_error(bool here, const Error& error) const;
   void sealing_voted(Version version, Sealing& sealing);
   void note_first_snapshot();
   void check_space(const Sealing& sealing);

@@ -65,9 +65,10 @@ Status Engine::promote(Known& known, LevelId level) {
     (void)levels_.at(level)->discard(node_, known.manifest, node_.layout.id());
     (void)keep(known.manifest);
   }
-  tell_all(
-      Failed{version, failed,
-             status.error().in(fmt::format("version {} did not reach L{}", version.value, static_cast<int>(level)))});
+  const Error error =
+      status.error().in(fmt::format("version {} did not reach L{}", version.value, static_cast<int>(level)));
+  log_storage_error(leads(), error);
+  tell_all(Failed{version, failed, error});
   return {};
 }
 

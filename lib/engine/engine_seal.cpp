@@ -136,15 +136,21 @@ Status Engine::seal_here(Version version, Sealing& sealing) {
   return status;
 }
 
+// Once for the whole job: by one of the heads that met it, which knows the cause.
+void Engine::log_storage_error(bool here, const Error& error) const {
+  if (here && setup_.options.log_storage_errors && fails_for_storage(error.code)) node_.log.error("{}", error.text());
+}
+
 void Engine::sealing_voted(Version version, Sealing& sealing) {
   const Identity id = identity(version);
   if (const auto objection = sealing.vote.objection()) {
-    const Error error = sealing.error.value_or(*objection);
+    const Error error = sealing.error.value_or(*objection).in(fmt::format("version {} is abandoned", version.value));
+    log_storage_error(sealing.vote.failed_node() == node_.me, error);
     // The number stays used; what was written of it is given back.
     known_.erase(id);
     for (const auto& [level, strategy] : levels_) strategy->abandon(node_, id);
     if (auto status = retire(node_.dir(id)); !status) node_.log.warning("{}", status.error().text());
-    tell_all(Failed{version, LevelSet::of_bits(0xff), error.in(fmt::format("version {} is abandoned", version.value))});
+    tell_all(Failed{version, LevelSet::of_bits(0xff), error});
     tell_all(Retired{version});
     return;
   }
@@ -176,6 +182,7 @@ void Engine::note_first_snapshot() {
   if (!leads()) return;
   if (auto status = write_run_record(*node_.global, record_); !status) {
     record_.snapshots = false;  // to be tried again at the next snapshot
+    log_storage_error(true, status.error());
     node_.log.warning("{}", status.error().text());
     tell_all(Trouble{status.error()});
   }
@@ -208,6 +215,7 @@ void Engine::check_space(const Sealing& sealing) {
       fmt::format("node {}: {} has {} bytes free; the snapshots to be kept will take about {}", node_.me.value,
                   node_.local->where(), available, needed),
       "give it more room, put [storage] local elsewhere, or keep fewer ([storage] keep_local, [partner] copies)"};
+  log_storage_error(true, error);
   tell_all(Trouble{error});
 }
 

@@ -145,6 +145,17 @@ Result<Message> decode_any(Bytes bytes) {
 
 }  // namespace
 
+bool fails_for_storage(Code code) {
+  switch (code) {
+    case Code::not_found:
+    case Code::corrupt:
+    case Code::no_space:
+    case Code::io:
+    case Code::failed_elsewhere: return true;
+    default: return false;
+  }
+}
+
 Buffer encode(const ToHead& message) { return encode_any(message); }
 Result<ToHead> decode_to_head(Bytes bytes) { return decode_any<ToHead>(bytes); }
 Buffer encode(const ToRank& message) { return encode_any(message); }

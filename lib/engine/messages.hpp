@@ -90,6 +90,9 @@ struct Trouble {  // an error of background work that belongs to no version
 };
 using ToRank = std::variant<Opened, Reached, Failed, Retired, Offer, RestoreDone, Finalized, Trouble>;
 
+// Whether a snapshot that fails so leaves the job as it was: a store, here or elsewhere, and not a call that is wrong.
+[[nodiscard]] bool fails_for_storage(Code code);
+
 // Inverse pairs.
 [[nodiscard]] Buffer encode(const ToHead& message);
 [[nodiscard]] Result<ToHead> decode_to_head(Bytes bytes);

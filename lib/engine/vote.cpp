@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/messages.hpp"
+
 namespace cairn {
 namespace {
 
@@ -11,15 +13,7 @@ constexpr const char* kSameCalls = "every application rank must make the same sn
 constexpr unsigned kCodeShift = 32;
 
 // What another node met: a store's failure stays there, and an error of the calls is one of the whole job.
-Code as_seen_elsewhere(Code code) {
-  switch (code) {
-    case Code::not_found:
-    case Code::corrupt:
-    case Code::no_space:
-    case Code::io: return Code::failed_elsewhere;
-    default: return code;
-  }
-}
+Code as_seen_elsewhere(Code code) { return fails_for_storage(code) ? Code::failed_elsewhere : code; }
 
 }  // namespace
 

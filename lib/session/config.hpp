@@ -31,6 +31,8 @@ struct Interval {
 struct Config {
   struct Job {
     std::string name = "job";
+    // What a call of snapshot() does when a snapshot fails for storage, in its own write or in the background.
+    enum class OnStorageError { continue_, throw_ } on_storage_error = OnStorageError::continue_;
   } job;
   struct Storage {
     std::string local = default_node_root();

@@ -26,6 +26,13 @@ Mistake set_level(Config& config, LevelId level, Text value) {
   return mistake;
 }
 
+Mistake set_on_storage_error(Config& config, Text value) {
+  using OnStorageError = Config::Job::OnStorageError;
+  constexpr std::pair<Text, OnStorageError> kWords[] = {{"continue", OnStorageError::continue_},
+                                                        {"throw", OnStorageError::throw_}};
+  return values::word(value, kWords, config.job.on_storage_error);
+}
+
 Mistake set_head_mode(Config& config, Text value) {
   constexpr std::pair<Text, HeadMode> kWords[] = {
       {"rank", HeadMode::rank}, {"thread", HeadMode::thread}, {"inline", HeadMode::inline_}};
@@ -72,6 +79,7 @@ Mistake set_time_or_off(Text value, std::chrono::milliseconds& time) {
 
 constexpr ConfigKey kKeys[] = {
     {"job", "name", [](Config& c, Text v) { return values::job_name(v, c.job.name); }},
+    {"job", "on_storage_error", set_on_storage_error},
     {"storage", "local", [](Config& c, Text v) { return values::path(with_user_number(v), c.storage.local); }},
     {"storage", "global", [](Config& c, Text v) { return values::path(v, c.storage.global); }},
     {"storage", "keep_local", [](Config& c, Text v) { return values::number(v, 1, kMostKept, c.storage.keep_local); }},

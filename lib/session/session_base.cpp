@@ -80,6 +80,8 @@ void SessionBase::wait(LevelId level) { answer(*impl_, impl_->wait(level)); }
 
 std::uint32_t SessionBase::safe_version(LevelId level) { return answer(*impl_, impl_->safe_version(level)).value; }
 
+std::string SessionBase::storage_error() const { return impl_->storage_error(); }
+
 bool SessionBase::should_stop() const { return impl_->should_stop(); }
 
 void SessionBase::finalize() { answer(*impl_, impl_->finalize()); }

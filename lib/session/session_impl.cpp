@@ -50,8 +50,9 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
     const auto start = clock_();
     taken = Version{++last_version_.value};
     span.set_version(*taken);
-    if (auto status = write(*taken, *due); !status) return fail(status.error());
-    if (auto_) {
+    auto written = write(*taken, *due);
+    if (!written && !goes_on_after(written.error())) return fail(written.error());
+    if (auto_ && written) {
       const auto promoting = hear_promotions();
       auto_->meter().snapshot_took(clock_() - start, engine_ ? promoting : std::chrono::microseconds{0});
     }
@@ -185,6 +186,7 @@ Status SessionImpl::wait(LevelId level) {
   if (link_->reached(level) < target) {
     const Error error = *link_->failure(target, level);
     std::erase_if(link_->errors, [&](const Error& other) { return other.message == error.message; });
+    if (fails_for_storage(error.code)) storage_error_ = error.text();
     return fail(error);
   }
   return report_errors();
@@ -291,14 +293,40 @@ void SessionImpl::accept(const Offer& offer) {
   log_.info("{}version {} restored: {}, {:.2f} s", lost, report_.version, from, report_.seconds);
 }
 
+// Whether the job goes on without being told by an exception: the log has it, and wait() and finalize() know.
+bool SessionImpl::goes_on_after(const Error& error) {
+  if (!fails_for_storage(error.code)) return false;
+  storage_error_ = error.text();
+  return config_.job.on_storage_error == Config::Job::OnStorageError::continue_;
+}
+
 // Each background error is told once, by the call after it became known.
 Status SessionImpl::report_errors() {
-  if (link_->errors.empty()) return {};
-  const Error error = link_->errors.front();
-  for (std::size_t i = 1; i < link_->errors.size(); ++i) log_.error("{}", link_->errors[i].text());
-  link_->errors.clear();
-  leave_mark_of(error);
-  return fail(error);
+  std::optional<Error> told;
+  for (Error& error : std::exchange(link_->errors, {})) {
+    if (goes_on_after(error)) continue;
+    if (told) {
+      log_.error("{}", error.text());
+    } else {
+      told = std::move(error);
+    }
+  }
+  if (!told) return {};
+  leave_mark_of(*told);
+  return fail(*told);
+}
+
+// As safe as was asked, or safer.
+Status SessionImpl::newest_is_safe() const {
+  const Version newest = meant_[static_cast<std::size_t>(LevelId::local)];
+  for (const LevelId level : kAllLevels) {
+    const auto& failure = link_->failure(newest, level);
+    if (!failure || meant_.at(static_cast<std::size_t>(level)) != newest) continue;
+    const bool safer = std::ranges::any_of(
+        kAllLevels, [&](LevelId higher) { return higher > level && link_->reached(higher) >= newest; });
+    if (!safer) return fail(*failure);
+  }
+  return {};
 }
 
 void SessionImpl::leave_mark_of(const Error& error) const {
@@ -322,8 +350,10 @@ Status SessionImpl::finalize() {
   using Kind = CompletionMark::Kind;
   if (link_->finalized->error) {
     if (leave_mark_) leave_mark_({Kind::failed, link_->finalized->error->text()});
-    link_->errors.push_front(*link_->finalized->error);
-    return report_errors();
+    const Error error = *link_->finalized->error;
+    if (const auto others = report_errors(); !others) log_.error("{}", others.error().text());
+    leave_mark_of(error);
+    return fail(error);
   }
   if (undefined_) {
     if (rank_.value == 0) log_.warning("finalize leaves all snapshots as they are, since a restore failed");
@@ -332,6 +362,7 @@ Status SessionImpl::finalize() {
   }
   // What else went wrong on the way is told, and was mended: the chain has ended as it should.
   Status status = report_errors();
+  if (status && config_.job.on_storage_error == Config::Job::OnStorageError::continue_) status = newest_is_safe();
   if (leave_mark_) leave_mark_({stop_ ? Kind::stopped : Kind::finished, {}});
   return status;
 }

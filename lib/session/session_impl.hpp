@@ -89,6 +89,8 @@ class SessionImpl {
   [[nodiscard]] Result<Version> safe_version(LevelId level);
   [[nodiscard]] Status finalize();
 
+  // The text of the last error of a snapshot that failed for storage, in this session; empty: none.
+  [[nodiscard]] const std::string& storage_error() const { return storage_error_; }
   [[nodiscard]] bool should_stop() const { return stop_; }
   [[nodiscard]] const RestoreReport& last_restore() const { return report_; }
   [[nodiscard]] Comm& ranks() { return *ranks_; }
@@ -110,7 +112,9 @@ class SessionImpl {
   std::chrono::microseconds hear_promotions();
   [[nodiscard]] Status tell_of_auto();
   [[nodiscard]] Result<std::uint64_t> take_offer(const Offer& offer, const std::string& only);
+  [[nodiscard]] bool goes_on_after(const Error& error);
   [[nodiscard]] Status report_errors();
+  [[nodiscard]] Status newest_is_safe() const;
   void leave_mark_of(const Error& error) const;
   void accept(const Offer& offer);
   void warm_up_slots();
@@ -148,6 +152,7 @@ class SessionImpl {
   std::unique_ptr<Pulse> pulse_;
   std::unique_ptr<AutoLevels> auto_;  // where some level is `auto`
   RestoreReport report_;
+  std::string storage_error_;
   std::optional<Error> undefined_;  // a restore failed: regions hold nothing that should be kept
   double waited_seconds_ = 0;
   bool recoverable_ = false;

@@ -80,6 +80,7 @@ EngineOptions engine_options(const Config& config, const Topology& topology, Nod
   if (config.restart.mode == Config::Restart::Mode::required) options.start = EngineOptions::Start::required;
   options.finished_at_end = config.restart.at_end == Config::Restart::AtEnd::finished;
   options.verify_own = config.restart.verify == Config::Restart::Verify::sha256;
+  options.log_storage_errors = config.job.on_storage_error == Config::Job::OnStorageError::continue_;
   options.level_by_level = !config.restart.use_failure_topology;
   options.threads = config.head.threads;
   if (options.threads == 0) options.threads = threads_of_head(topology, node, usable_processors());

@@ -14,7 +14,9 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kPartners = R"([levels]
+constexpr const char* kPartners = R"([job]
+on_storage_error = throw
+[levels]
 l1 = every 1
 l2 = every 2
 l3 = off

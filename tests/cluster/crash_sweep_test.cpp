@@ -22,7 +22,9 @@ constexpr std::size_t kState = 300;
 constexpr std::uint32_t kSteps = 3;
 
 // Step s is version s: all levels, and with one kept version two retirements.
-constexpr const char* kSettings = R"([storage]
+constexpr const char* kSettings = R"([job]
+on_storage_error = throw
+[storage]
 keep_local = 1
 [levels]
 l1 = every 1

@@ -19,7 +19,9 @@ using testing::HasSubstr;
 constexpr std::uint64_t kCapacity = 400'000;
 constexpr std::size_t kBallast = 1'000'000;
 
-constexpr const char* kLocalOnly = R"([levels]
+constexpr const char* kLocalOnly = R"([job]
+on_storage_error = throw
+[levels]
 l1 = every 1
 l2 = off
 l3 = off
@@ -130,7 +132,9 @@ TEST(FullNodeStore, that_cannot_hold_all_that_is_to_be_kept_says_so_at_the_first
 
 // No room for a partner's copies on node 2 until the test makes some.
 TEST(FullNodeStore, that_has_no_room_for_copies_leaves_the_version_at_L1) {
-  Job job({2, 2, 2}, "[levels]\nl1 = every 1\nl2 = every 1\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n");
+  Job job({2, 2, 2},
+          "[job]\non_storage_error = throw\n[levels]\nl1 = every 1\nl2 = every 1\nl3 = off\nl4 = "
+          "off\n[restart]\nat_end = continue\n");
   job.wrap_node = [](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
     if (node != 2) return store;
     return std::make_shared<HookedStore>(store, [](const HookedStore::Operation& operation) -> Status {
@@ -167,7 +171,9 @@ void refuse_version_2(Job& job) {
   };
 }
 
-constexpr const char* kWithGlobal = R"([levels]
+constexpr const char* kWithGlobal = R"([job]
+on_storage_error = throw
+[levels]
 l1 = every 1
 l2 = off
 l3 = off

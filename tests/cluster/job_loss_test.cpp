@@ -218,7 +218,7 @@ TEST(JobLoss, redundancy_of_a_damaged_file_is_rebuilt_too) {
 // Node 0 comes back with a store that takes shards and nothing more: the copies that the others have must stay.
 TEST(JobLoss, redundancy_that_cannot_be_rebuilt_leaves_what_there_is) {
   for (const std::string level : {"2", "3"}) {
-    Job job({2, 2, 2, 2}, settings(level, "", 2));
+    Job job({2, 2, 2, 2}, "[job]\non_storage_error = throw\n" + settings(level, "", 2));
     take_motley_snapshots(job, 2);
     job.lose(0);
     job.wrap_node = [](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {

@@ -118,7 +118,7 @@ TEST(Migration, cut_short_loses_nothing_that_was_protected) {
 // What cannot be built in the new shape is an error that is told, and what there was in the old one stays.
 TEST(Migration, keeps_the_old_redundancy_when_the_new_cannot_be_built) {
   for (const std::string level : {"2", "3"}) {
-    Job job({3, 3, 3, 3}, settings(level));
+    Job job({3, 3, 3, 3}, "[job]\non_storage_error = throw\n" + settings(level));
     compute_and_die(job, 2);
     job.reshape({2, 4, 3, 3});
     job.wrap_node = [](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {

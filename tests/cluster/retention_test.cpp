@@ -148,7 +148,8 @@ class Gate {
 
 // keep_local = 1: three snapshots may be in the store at once.
 std::string slow_settings(const std::string& wait_limit) {
-  return "[storage]\nkeep_local = 1\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n[head]\nwait_limit = " +
+  return "[job]\non_storage_error = throw\n[storage]\nkeep_local = 1\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = "
+         "off\n[head]\nwait_limit = " +
          wait_limit + "\n[restart]\nat_end = continue\n";
 }
 

@@ -42,12 +42,17 @@ class Gate {
   bool open_ = false;
 };
 
+class OnStorageError : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(all, OnStorageError, testing::Values("throw", "continue"),
+                         [](const auto& info) { return std::string(info.param); });
+
 // Three snapshots fit, so rank 0 waits for its head with the fourth one, and the others come when the head goes on.
-TEST(UnevenCalls, a_wait_limit_on_one_rank_only_abandons_its_version_and_the_next_snapshot_is_good) {
+TEST_P(OnStorageError, a_wait_limit_on_one_rank_only_abandons_its_version_and_the_next_snapshot_is_good) {
   Gate gate;
-  Job job({3, 2},
-          "[storage]\nkeep_local = 1\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n"
-          "[head]\nwait_limit = 2s\n[restart]\nat_end = continue\n");
+  Job job({3, 2}, std::string("[job]\non_storage_error = ") + GetParam() +
+                      "\n[storage]\nkeep_local = 1\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n"
+                      "[head]\nwait_limit = 2s\n[restart]\nat_end = continue\n");
   job.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
     if (node != 0) return store;
     return std::make_shared<HookedStore>(store, [&](const auto& operation) { return gate.pass(operation); });

@@ -1,0 +1,118 @@
+// A store that is full or fails costs a snapshot, not the run: snapshot() does not throw, the log says so once, and
+// wait() and finalize() throw if the newest snapshot is not as safe as asked.
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/hooked_store.hpp"
+#include "support/job.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kSettings =
+    "[levels]\nl1 = every 1\nl2 = every 2\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n";
+
+std::string kind_thrown_by(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Exception& error) {
+    return error.kind() == ErrorKind::storage ? "storage" : error.what();
+  }
+  return "none";
+}
+
+// Refuses to make the files of version 2 whose names end so: on node 1, as a full store does.
+struct RefusingJob {
+  explicit RefusingJob(const std::string& ending) {
+    job.wrap_node = [ending](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+      if (node != 1) return store;
+      return std::make_shared<HookedStore>(store, [ending](const HookedStore::Operation& operation) -> Status {
+        const bool creates = operation.kind == HookedStore::Operation::Kind::create;
+        if (creates && operation.path.starts_with("v00000002") && operation.path.ends_with(ending))
+          return fail(Code::no_space, operation.path + ": the store is full");
+        return {};
+      });
+    };
+  }
+  Job job{{3, 3, 3}, kSettings};
+};
+
+std::size_t times(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(StorageError, of_a_ranks_own_write_is_no_exception_but_of_wait) {
+  RefusingJob refusing(".shard");
+  refusing.job.run([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance();
+    session.wait(LevelId::local);
+    EXPECT_EQ(session.storage_error(), "");
+    EXPECT_EQ(kind_thrown_by([&] { steps.advance(); }), "none");
+    EXPECT_EQ(kind_thrown_by([&] { session.wait(LevelId::local); }), "storage");
+    EXPECT_EQ(kind_thrown_by([&] { steps.advance(); }), "none");
+    EXPECT_EQ(kind_thrown_by([&] { session.wait(LevelId::local); }), "none");
+    EXPECT_THAT(session.storage_error(), HasSubstr("version 2"));
+    EXPECT_EQ(session.safe_version(LevelId::local), 3U);
+  });
+  refusing.job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 3U); });
+}
+
+TEST(StorageError, of_the_newest_snapshot_is_thrown_by_finalize) {
+  RefusingJob refusing(".shard");
+  refusing.job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    EXPECT_EQ(kind_thrown_by([&] { steps.advance_by(2); }), "none");
+    EXPECT_EQ(kind_thrown_by([&] { session.finalize(); }), "storage");
+  });
+  refusing.job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 1U); });
+}
+
+TEST(StorageError, of_background_work_is_no_exception_but_of_wait_for_that_level) {
+  RefusingJob refusing(".copy");
+  refusing.job.run([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    EXPECT_EQ(kind_thrown_by([&] { steps.advance_by(2); }), "none");
+    EXPECT_EQ(kind_thrown_by([&] { session.wait(LevelId::local); }), "none");
+    EXPECT_EQ(kind_thrown_by([&] { session.wait(LevelId::partner); }), "storage");
+    // At the end the newest snapshot is safer than was asked.
+  });
+}
+
+void expect_one_line_of(const std::string& ending, const std::string& what) {
+  RefusingJob refusing(ending);
+  testing::internal::CaptureStderr();
+  refusing.job.run([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(2);
+    (void)thrown_by([&] { session.wait(LevelId::partner); });
+    steps.advance();
+    session.wait(LevelId::local);
+  });
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(times(log, "version 2"), 1U) << log;
+  EXPECT_THAT(log, AllOf(HasSubstr(what), HasSubstr("the store is full")));
+}
+
+TEST(StorageError, of_a_ranks_own_write_is_logged_once_with_its_cause) { expect_one_line_of(".shard", "abandoned"); }
+TEST(StorageError, of_background_work_is_logged_once_with_its_cause) {
+  expect_one_line_of(".copy", "did not reach L2");
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -103,6 +103,8 @@ class Engine {
   struct Known {
     NodeManifest manifest;
     LevelSet complete;
+    LevelSet struck;                    // it would be complete there but for files that were found bad
+    LevelSet today;                     // of those complete, by today's layout alone; once restored
     LevelSet due;                       // promotions to come
     LevelSet rebuilt;                   // those of them that rebuild what was lost
     bool rebuild_failed = false;        // of one of those
@@ -144,7 +146,11 @@ class Engine {
   // engine_promote.cpp
   [[nodiscard]] Result<bool> promote_next();
   [[nodiscard]] Status promote(Known& known, LevelId level);
+  [[nodiscard]] Status protect(Known& known, LevelId level, std::uint64_t turn);
+  [[nodiscard]] Status look_for_damage(Known& known, const Error& error);
+  static void strike(Known& known, LevelSet levels);
   void drop_old_layouts(Known& known);
+  [[nodiscard]] Status drop_old(Known& known, LayoutId layout);
   void retire_old();
   void retire_orphans();
   [[nodiscard]] Status retire(const DirName& dir);
@@ -159,8 +165,9 @@ class Engine {
   [[nodiscard]] bool nothing_was_sealed() const;
   [[nodiscard]] Result<Offer> fresh_offer(Offer offer);
   [[nodiscard]] Status conclude_restore();
-  [[nodiscard]] Status adopt(const Plan& plan);
-  [[nodiscard]] Status read_safe_point(const Plan& plan, NodeManifest& manifest);
+  void heed_strikes();
+  [[nodiscard]] Status adopt(const Plan& plan, std::uint64_t safe_point);
+  [[nodiscard]] Result<std::uint64_t> read_safe_point(const Plan& plan) const;
   [[nodiscard]] LevelSet levels_to_rebuild(const Inventory& inventory, const Identity& snapshot, bool moved) const;
   [[nodiscard]] Status record_parent(RunRecord::Parent parent, const Identity& snapshot);
 

@@ -147,14 +147,14 @@ Status Engine::end_chain(bool keep_going) {
 Status Engine::raise_state() {
   if (!usable_.has(LevelId::global) || !state_) return {};
   const auto found = known_.find(*state_);
-  if (found == known_.end() || found->second.complete.empty() || found->second.complete.has(LevelId::global)) return {};
+  if (found == known_.end() || found->second.complete.has(LevelId::global)) return {};
   Known& known = found->second;
-  const auto status = levels_.at(LevelId::global)->protect(setup_.heads, node_, known.manifest, 0);
+  if (known.complete.empty() && known.struck.empty()) return {};
+  const Status status = protect(known, LevelId::global, 0);
   if (!status) {
     return fail(status.error().in(
         fmt::format("the last version, {}, did not reach L4", known.manifest.identity.version.value)));
   }
-  known.complete.add(LevelId::global);
   tell_all(Reached{known.manifest.identity.version, LevelId::global});
   retire_old();
   return {};

@@ -163,13 +163,15 @@ Status Engine::take_inventory() {
   auto inventory = learn_inventory(
       setup_.heads, {node_, contents_, roll, setup_.failures, chain_, not_before, setup_.options.level_by_level});
   if (!inventory) return fail(inventory.error());
-  for (const auto& [id, known] : known_) {
-    if (known.complete.has(LevelId::global)) inventory->global.push_back(id);
+  const std::map<Identity, Known> before = std::exchange(known_, {});
+  for (const auto& [id, known] : before) {
+    if (known.complete.has(LevelId::global) || known.struck.has(LevelId::global)) inventory->global.push_back(id);
   }
-  known_.clear();
-  for (const auto& [id, levels] : inventory->complete_levels()) {
+  for (const auto& [id, levels] : inventory->levels_reached()) {
     known_[id].manifest.identity = id;
-    known_[id].complete = levels;
+    known_[id].complete = levels.complete;
+    known_[id].struck = levels.struck;
+    if (const auto known = before.find(id); known != before.end()) strike(known_[id], known->second.struck);
   }
   for (const NodeManifest& manifest : contents_.manifests) known_[manifest.identity].manifest = manifest;
   retrieval_ = RetrieveState{std::move(*inventory),

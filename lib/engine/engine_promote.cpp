@@ -38,14 +38,9 @@ Status Engine::promote(Known& known, LevelId level) {
   const Version version = known.manifest.identity.version;
   const std::uint64_t turn = known.turn && level == LevelId::partner ? *known.turn : turns_[level]++;
   NodeManifest before = known.manifest;
-  Status status = levels_.at(level)->protect(setup_.heads, node_, known.manifest, turn);
+  const Status status = protect(known, level, turn);
   if (!status && status.error().code == Code::communication) return status;
-  if (status && level != LevelId::global) {
-    status = agree(setup_.heads, keep(known.manifest), "node");
-    if (!status && status.error().code == Code::communication) return status;
-  }
   if (status) {
-    known.complete.add(level);
     if (leads()) {
       node_.log.debug("{} is safe at L{}{}", node_.name_of(known.manifest.identity), static_cast<int>(level),
                       known.rebuilt.has(level) ? " again" : "");
@@ -72,39 +67,100 @@ Status Engine::promote(Known& known, LevelId level) {
   return {};
 }
 
+// Makes the snapshot complete at a level, or finds out whether it is less than it was thought to be. Fails alike on all
+// heads.
+Status Engine::protect(Known& known, LevelId level, std::uint64_t turn) {
+  Status status = levels_.at(level)->protect(setup_.heads, node_, known.manifest, turn);
+  if (status && level != LevelId::global) status = agree(setup_.heads, keep(known.manifest), "node");
+  if (status) {
+    known.complete.add(level);
+    known.struck.remove(level);
+    known.today.add(level);
+    return {};
+  }
+  if (status.error().code == Code::communication) return status;
+  const Status looked = look_for_damage(known, status.error());
+  return looked ? status : looked;
+}
+
+// Were shards that were to be read the reason? What stands on them does not count from now on. Fails only when a peer
+// is lost.
+Status Engine::look_for_damage(Known& known, const Error& error) {
+  std::uint64_t bad = 0;
+  const Holding* holding = known.manifest.find(node_.layout.id());
+  if (is_of_source(error.code) && holding != nullptr && holding->own) {
+    for (const ShardEntry& shard : *holding->own) {
+      const FileName name = names::shard(node_.dir(known.manifest.identity), shard.rank);
+      const auto whole = verify_shard(*node_.local, name, shard, *node_.workers, node_.between);
+      if (whole) continue;
+      ++bad;
+      node_.log.warning("node {}: {}: {}", node_.me.value, node_.local->where(), whole.error().text());
+    }
+  }
+  if (auto status = setup_.heads.allreduce({&bad, 1}, Reduce::sum); !status) return fail(status.error());
+  if (bad == 0) return {};
+  LevelSet levels;
+  for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure}) levels.add(level);
+  strike(known, levels);
+  return {};
+}
+
+// What is sound of it stays a source, but it is no longer complete at these levels.
+void Engine::strike(Known& known, LevelSet levels) {
+  for (const LevelId level : kAllLevels) {
+    if (!levels.has(level) || !known.complete.has(level)) continue;
+    known.complete.remove(level);
+    known.struck.add(level);
+  }
+}
+
 std::vector<KnownSnapshot> Engine::known_snapshots() const {
   std::vector<KnownSnapshot> snapshots;
   for (const auto& [id, known] : known_) {
     const bool sealing = id.incarnation == node_.incarnation && sealing_.contains(id.version);
     const bool queued = std::ranges::find(promotions_, id) != promotions_.end();
-    snapshots.push_back({id, known.complete, sealing || queued});
+    snapshots.push_back({id, known.complete, known.struck, sealing || queued});
   }
   return snapshots;
 }
 
-// Redundancy of a restored snapshot by an earlier layout, once all of it has been rebuilt by today's.
+// Redundancy of a restored snapshot by an earlier layout, where all nodes have it by today's.
 void Engine::drop_old_layouts(Known& known) {
-  if (known.rebuilt.empty() || known.rebuild_failed || known.manifest.holdings.size() < 2) return;
-  const auto drop = [&]() -> Status {
-    const std::vector<Holding> holdings = known.manifest.holdings;
-    for (const Holding& holding : holdings) {
-      const LayoutId layout = holding.layout.id();
-      if (layout == node_.layout.id()) continue;
-      std::erase_if(known.manifest.holdings, [&](const Holding& other) { return other.layout.id() == layout; });
-      if (auto status = keep(known.manifest); !status) return status;
-      for (const LevelId level : {LevelId::partner, LevelId::erasure}) {
-        if (auto status = levels_.at(level)->discard(node_, known.manifest, layout); !status) return status;
-      }
-      if (!holding.own) continue;
-      for (const ShardEntry& shard : *holding.own) {
-        if (std::ranges::find(ranks_, shard.rank) != ranks_.end()) continue;
-        const FileName name = names::shard(node_.dir(known.manifest.identity), shard.rank);
-        if (auto status = node_.local->retire(name, names::owner_rank(shard.rank)); !status) return status;
-      }
+  if (known.rebuilt.empty() || known.rebuild_failed) return;
+  const std::vector<Holding> holdings = known.manifest.holdings;
+  for (const Holding& holding : holdings) {
+    const LayoutId layout = holding.layout.id();
+    if (layout == node_.layout.id()) continue;
+    if (auto status = drop_old(known, layout); !status) {
+      node_.log.warning("{}", status.error().text());
+      return;
     }
-    return {};
-  };
-  if (auto status = drop(); !status) node_.log.warning("{}", status.error().text());
+  }
+}
+
+// A level that today's layout has not, since it is off now, stays, and with it the shards that it needs. The manifest
+// goes first, see retire().
+Status Engine::drop_old(Known& known, LayoutId layout) {
+  const Holding old = *known.manifest.find(layout);
+  Holding& left = *known.manifest.find(layout);
+  if (known.today.has(LevelId::partner)) left.partner.reset();
+  if (known.today.has(LevelId::erasure)) left.erasure.reset();
+  const bool nothing_left = !left.partner && !left.erasure;
+  if (left == old && !nothing_left) return {};
+  if (nothing_left)
+    std::erase_if(known.manifest.holdings, [&](const Holding& holding) { return holding.layout.id() == layout; });
+  if (auto status = keep(known.manifest); !status) return status;
+  for (const LevelId level : {LevelId::partner, LevelId::erasure}) {
+    if (!known.today.has(level)) continue;
+    if (auto status = levels_.at(level)->discard(node_, known.manifest, layout); !status) return status;
+  }
+  if (!nothing_left || !old.own) return {};
+  for (const ShardEntry& shard : *old.own) {
+    if (std::ranges::find(ranks_, shard.rank) != ranks_.end()) continue;
+    const FileName name = names::shard(node_.dir(known.manifest.identity), shard.rank);
+    if (auto status = node_.local->retire(name, names::owner_rank(shard.rank)); !status) return status;
+  }
+  return {};
 }
 
 // Directories that no manifest stands for: snapshots that an earlier life never completed.
@@ -125,10 +181,13 @@ void Engine::retire_old() {
       continue;
     }
     // What is kept in the global store is still known; its node files are not.
-    if (it->second.complete.has(LevelId::global)) {
-      it->second.complete = LevelSet{};
-      it->second.complete.add(LevelId::global);
-      it->second.manifest.holdings.clear();
+    Known& known = it->second;
+    if (known.complete.has(LevelId::global) || known.struck.has(LevelId::global)) {
+      for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure}) {
+        known.complete.remove(level);
+        known.struck.remove(level);
+      }
+      known.manifest.holdings.clear();
     } else {
       known_.erase(it);
     }
@@ -142,6 +201,7 @@ void Engine::retire_old() {
     }
     Known& known = known_.at(id);
     known.complete.remove(LevelId::global);
+    known.struck.remove(LevelId::global);
     std::erase(chain_.global, id);
     if (known.manifest.holdings.empty()) known_.erase(id);
   }

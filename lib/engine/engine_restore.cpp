@@ -49,6 +49,7 @@ Status Engine::offer() {
   auto offer = prepare_offer();
   if (!offer) {
     if (offer.error().code == Code::communication) return fail(offer.error());
+    heed_strikes();
     restore_requests_.clear();
     closed_ = false;
     retrieval_.reset();
@@ -147,10 +148,17 @@ Status Engine::conclude_restore() {
   restore_results_.clear();
   std::vector<Strike> strikes;
   std::vector<Rank> damaged;
+  Result<std::uint64_t> safe_point = 0;
+  if (plan_) {
+    // Read while a shard that cannot be read may still be replaced.
+    safe_point = read_safe_point(*plan_);
+    std::optional<Error>& result = results[ranks_.empty() ? Rank{} : ranks_.front()];
+    if (!safe_point && !result) result = safe_point.error();
+  }
   Status other;
   for (auto& [rank, error] : results) {
     if (!error) continue;
-    if ((error->code == Code::corrupt || error->code == Code::newer_format) && plan_) {
+    if (is_of_source(error->code) && plan_) {
       damaged.push_back(rank);
       strikes.push_back({node_.me.value, names::shard(node_.dir(plan_->snapshot), rank).path});
       node_.log.warning("rank {}: {}", rank.value, error->text());
@@ -166,7 +174,8 @@ Status Engine::conclude_restore() {
       plan_.reset();
       return {};  // the requests stand: the next step plans again
     }
-    status = again ? adopt(*plan_) : fail(again.error());
+    heed_strikes();
+    status = again ? adopt(*plan_, *safe_point) : fail(again.error());
     if (!status && status.error().code == Code::communication) return status;
   } else if (status) {
     state_.reset();
@@ -184,10 +193,22 @@ Status Engine::conclude_restore() {
   return {};
 }
 
-// The snapshot is the job's state now: note what this node holds of it, and rebuild what was lost.
-Status Engine::adopt(const Plan& plan) {
+// What was found bad while a snapshot was sought counts no longer.
+void Engine::heed_strikes() {
+  if (!retrieval_) return;
+  for (const auto& [id, levels] : retrieval_->inventory.levels_reached()) {
+    if (const auto known = known_.find(id); known != known_.end()) strike(known->second, levels.struck);
+  }
+}
+
+// The snapshot is the job's state now: note what this node holds of it, and rebuild what was lost. Newer ones that were
+// passed over are not, whatever is there of them: nothing is given up for them.
+Status Engine::adopt(const Plan& plan, std::uint64_t safe_point) {
   const Inventory& inventory = retrieval_->inventory;
   Known& known = known_[plan.snapshot];
+  for (auto passed = known_.upper_bound(plan.snapshot); passed != known_.end(); ++passed) {
+    strike(passed->second, LevelSet::of_bits(0xff));
+  }
   std::vector<ShardEntry> own;
   for (const auto& [rank, entry] : retrieval_->entries) own.push_back(entry);
   Holding* holding = known.manifest.find(node_.layout.id());
@@ -196,17 +217,20 @@ Status Engine::adopt(const Plan& plan) {
     holding = &known.manifest.holdings.front();
   }
   holding->own = std::move(own);
-  Status mine = read_safe_point(plan, known.manifest);
-  if (mine) mine = keep(known.manifest);
-  if (auto status = agree(setup_.heads, mine, "node"); !status) return status;
+  if (!ranks_.empty()) known.manifest.safe_point = safe_point;
+  if (auto status = agree(setup_.heads, keep(known.manifest), "node"); !status) return status;
   state_ = plan.snapshot;
   known.complete.add(LevelId::local);
+  known.struck.remove(LevelId::local);
   // A directory whose manifest was not there at the start is one of this snapshot now.
   std::erase(contents_.orphans, node_.dir(plan.snapshot));
 
   const bool moved = !std::ranges::all_of(plan.deliveries, &Delivery::in_place);
   known.due = levels_to_rebuild(inventory, plan.snapshot, moved);
   known.rebuilt = known.due;
+  const auto reached = inventory.levels_reached_by_layout();
+  const auto today = reached.find({plan.snapshot, node_.layout.id()});
+  if (today != reached.end()) known.today = today->second.complete;
   if (leads()) node_.log.debug("{} is to be rebuilt at {}", node_.name_of(plan.snapshot), text_of(known.due));
   known.turn = turn_of(inventory, plan.snapshot, node_.layout.id());
   if (!known.due.empty()) promotions_.push_back(plan.snapshot);
@@ -214,12 +238,11 @@ Status Engine::adopt(const Plan& plan) {
   return record_parent(RunRecord::Parent::snapshot, plan.snapshot);
 }
 
-Status Engine::read_safe_point(const Plan& plan, NodeManifest& manifest) {
-  if (ranks_.empty()) return {};
-  auto shard = Shard::open(*node_.local, names::shard(node_.dir(plan.snapshot), ranks_.front()));
+Result<std::uint64_t> Engine::read_safe_point(const Plan& plan) const {
+  if (ranks_.empty()) return 0;
+  const auto shard = Shard::open(*node_.local, names::shard(node_.dir(plan.snapshot), ranks_.front()));
   if (!shard) return fail(shard.error());
-  manifest.safe_point = shard->header().safe_point;
-  return {};
+  return shard->header().safe_point;
 }
 
 // L2 and L3 where some node lost its part, or, when shards had to be brought home, where they are not whole today.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "engine/inventory_codec.hpp"
@@ -100,20 +101,66 @@ Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known
   return {};
 }
 
+// Struck files, by the head whose store has them.
+class StruckFiles {
+ public:
+  explicit StruckFiles(const std::set<Strike>& strikes) {
+    for (const Strike& strike : strikes) by_holder_[strike.holder].push_back(strike.file);
+  }
+
+  // The levels that a store's part of a snapshot does not count at.
+  [[nodiscard]] LevelSet levels(std::uint32_t holder, const HoldingSummary& summary, const Layout& layout) const {
+    LevelSet levels;
+    for_each(holder, summary.snapshot, [&](std::string_view name) {
+      const auto rank = names::parse_shard(name);
+      if (rank && rank->value < layout.node_of_rank.size() && layout.node_of_rank[rank->value] == summary.node) {
+        for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure}) levels.add(level);
+      }
+      const auto copy = names::parse_copy(name);
+      if (copy && copy->layout == summary.layout) levels.add(LevelId::partner);
+      const auto parity = names::parse_parity(name);
+      if (parity && parity->layout == summary.layout) levels.add(LevelId::erasure);
+    });
+    return levels;
+  }
+  [[nodiscard]] bool any_global(const Identity& snapshot) const {
+    bool any = false;
+    for_each(Strike::kGlobal, snapshot, [&](std::string_view) { any = true; });
+    return any;
+  }
+
+ private:
+  void for_each(std::uint32_t holder, const Identity& snapshot,
+                const std::function<void(std::string_view name)>& visit) const {
+    const auto found = by_holder_.find(holder);
+    if (found == by_holder_.end()) return;
+    const std::string prefix = names::snapshot(snapshot.version, snapshot.run).path + "/";
+    for (const std::string_view file : found->second) {
+      if (file.starts_with(prefix)) visit(file.substr(prefix.size()));
+    }
+  }
+
+  std::map<std::uint32_t, std::vector<std::string_view>> by_holder_;
+};
+
 // Which nodes' parts of one snapshot were seen, under one layout, by level.
 class NodesSeen {
  public:
   explicit NodesSeen(std::uint32_t nodes) : nodes_(nodes) {}
 
-  void note(const HoldingSummary& summary) {
-    if (summary.own) note(LevelId::local, summary.node);
-    if (summary.partner) note(LevelId::partner, summary.node);
-    if (summary.erasure) note(LevelId::erasure, summary.node);
+  void note(const HoldingSummary& summary, LevelSet struck) {
+    if (summary.own) note(LevelId::local, summary.node, struck);
+    if (summary.partner) note(LevelId::partner, summary.node, struck);
+    if (summary.erasure) note(LevelId::erasure, summary.node, struck);
   }
-  [[nodiscard]] LevelSet complete() const {
-    LevelSet levels;
-    for (const auto& [level, seen] : by_level_) {
-      if (seen.count == nodes_) levels.add(level);
+  [[nodiscard]] LevelsReached reached() const {
+    LevelsReached levels;
+    for (const auto& [level, there] : there_) {
+      const auto whole = whole_.find(level);
+      if (whole != whole_.end() && whole->second.count == nodes_)
+        levels.complete.add(level);
+      else if (there.count == nodes_)
+        levels.struck.add(level);
     }
     return levels;
   }
@@ -123,15 +170,19 @@ class NodesSeen {
     std::vector<bool> nodes;
     std::uint32_t count = 0;
   };
-  void note(LevelId level, NodeId node) {
-    Seen& seen = by_level_[level];
+  void note(LevelId level, NodeId node, LevelSet struck) {
+    note(there_[level], node);
+    if (!struck.has(level)) note(whole_[level], node);
+  }
+  void note(Seen& seen, NodeId node) const {
     if (seen.nodes.empty()) seen.nodes.resize(nodes_);
     seen.count += seen.nodes[node.value] ? 0 : 1;
     seen.nodes[node.value] = true;
   }
 
   std::uint32_t nodes_;
-  std::map<LevelId, Seen> by_level_;
+  std::map<LevelId, Seen> there_;
+  std::map<LevelId, Seen> whole_;  // with nothing struck
 };
 
 }  // namespace
@@ -144,21 +195,38 @@ std::vector<Identity> Inventory::snapshots() const {
   return {found.begin(), found.end()};
 }
 
-std::map<Identity, LevelSet> Inventory::complete_levels() const {
-  std::map<Identity, LevelSet> complete;
-  for (const Identity& snapshot : global) complete[snapshot].add(LevelId::global);
+std::map<std::pair<Identity, LayoutId>, LevelsReached> Inventory::levels_reached_by_layout() const {
+  const StruckFiles struck(strikes);
   std::map<std::pair<Identity, LayoutId>, NodesSeen> seen;
-  for (const HoldingList& summaries : by_head) {
-    for (const HoldingSummary& summary : summaries) {
-      const std::pair key(summary.snapshot, summary.layout);
-      const auto found = seen.find(key);
-      NodesSeen& nodes =
-          found != seen.end() ? found->second : seen.emplace(key, layouts.at(summary.layout).nodes).first->second;
-      nodes.note(summary);
+  for (std::uint32_t head = 0; head < by_head.size(); ++head) {
+    for (const HoldingSummary& summary : by_head[head]) {
+      const Layout& layout = layouts.at(summary.layout);
+      const auto [nodes, is_new] = seen.try_emplace({summary.snapshot, summary.layout}, layout.nodes);
+      nodes->second.note(summary, struck.levels(head, summary, layout));
     }
   }
-  for (const auto& [key, nodes] : seen) complete[key.first].add(nodes.complete());
-  return complete;
+  std::map<std::pair<Identity, LayoutId>, LevelsReached> reached;
+  for (const auto& [key, nodes] : seen) reached.emplace(key, nodes.reached());
+  return reached;
+}
+
+std::map<Identity, LevelsReached> Inventory::levels_reached() const {
+  const StruckFiles struck(strikes);
+  std::map<Identity, LevelsReached> reached;
+  for (const Identity& snapshot : global) {
+    LevelsReached& levels = reached[snapshot];
+    (struck.any_global(snapshot) ? levels.struck : levels.complete).add(LevelId::global);
+  }
+  for (const auto& [key, levels] : levels_reached_by_layout()) {
+    reached[key.first].complete.add(levels.complete);
+    reached[key.first].struck.add(levels.struck);
+  }
+  for (auto& [snapshot, levels] : reached) {
+    for (const LevelId level : kAllLevels) {
+      if (levels.complete.has(level)) levels.struck.remove(level);
+    }
+  }
+  return reached;
 }
 
 HoldingSummary summary_of(const Identity& snapshot, const Holding& holding) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -40,6 +41,14 @@ using HoldingList = std::vector<HoldingSummary>;
 
 [[nodiscard]] HoldingSummary summary_of(const Identity& snapshot, const Holding& holding);
 
+// At which levels a snapshot is complete, on all nodes of one layout; and at which it would be, but for files that are
+// struck. A node's own shards belong to L1, and to L2 and L3 as well, which survive the losses that they promise to
+// only with them.
+struct LevelsReached {
+  LevelSet complete;
+  LevelSet struck;
+};
+
 struct Inventory {
   std::vector<HoldingList> by_head;
   std::map<LayoutId, Layout> layouts;  // of all summaries
@@ -51,8 +60,9 @@ struct Inventory {
   }
   // Newest first, none twice.
   [[nodiscard]] std::vector<Identity> snapshots() const;
-  // For every snapshot the levels at which it is complete, on all nodes of one layout.
-  [[nodiscard]] std::map<Identity, LevelSet> complete_levels() const;
+  [[nodiscard]] std::map<Identity, LevelsReached> levels_reached() const;
+  // The same for the node stores under one layout.
+  [[nodiscard]] std::map<std::pair<Identity, LayoutId>, LevelsReached> levels_reached_by_layout() const;
 };
 
 // What a head found in its own store.

@@ -3,19 +3,27 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <utility>
 
 namespace cairn {
 namespace {
 
 std::set<Identity> newest_at(const std::vector<KnownSnapshot>& known, LevelId level, std::uint32_t count) {
-  std::set<Identity, std::greater<>> complete;
+  std::set<std::pair<Identity, bool>, std::greater<>> there;  // whether it is complete there
   for (const KnownSnapshot& snapshot : known) {
-    if (snapshot.complete.has(level)) complete.insert(snapshot.identity);
+    if (snapshot.complete.has(level) || snapshot.struck.has(level))
+      there.emplace(snapshot.identity, snapshot.complete.has(level));
   }
   std::set<Identity> kept;
-  for (const Identity& identity : complete) {
-    if (kept.size() == count) break;
-    kept.insert(identity);
+  std::uint32_t whole = 0;
+  bool has_struck = false;
+  for (const auto& [identity, complete] : there) {
+    if (whole == count) break;
+    if (complete || !has_struck) kept.insert(identity);
+    if (complete)
+      ++whole;
+    else
+      has_struck = true;
   }
   return kept;
 }
@@ -43,7 +51,8 @@ std::vector<Identity> retirable_globally(const std::vector<KnownSnapshot>& known
   const auto kept = newest_at(known, LevelId::global, keep.at[3]);
   std::vector<Identity> gone;
   for (const KnownSnapshot& snapshot : known) {
-    if (snapshot.complete.has(LevelId::global) && !kept.contains(snapshot.identity)) gone.push_back(snapshot.identity);
+    const bool there = snapshot.complete.has(LevelId::global) || snapshot.struck.has(LevelId::global);
+    if (there && !kept.contains(snapshot.identity)) gone.push_back(snapshot.identity);
   }
   return gone;
 }

@@ -15,11 +15,13 @@ struct KeepCounts {
 struct KnownSnapshot {
   Identity identity;
   LevelSet complete;
+  LevelSet struck = {};    // it would be complete there but for files that were found bad
   bool in_flight = false;  // a promotion reads it
 };
 
 // Snapshots whose node-store files can go. K4 counts in the global store only. One that is complete nowhere goes once
-// a newer one is complete somewhere.
+// a newer one is complete somewhere. One that is struck at a level does not count there, so that nothing goes because
+// of it; what is sound of the newest such one is kept until enough newer ones are complete at that level.
 [[nodiscard]] std::vector<Identity> retirable(const std::vector<KnownSnapshot>& known, const KeepCounts& keep);
 
 // The same for the global store.

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@
 namespace cairn {
 
 // A node file being written bit by bit, so that the store takes it in while its shards are being digested: first all
-// regions, then, when the digests are filled in, the frames. Dropped before finish(), it leaves nothing behind.
+// regions, then, when the digests are filled in, the frames. Every block of the shards is checked as it is read.
+// Dropped before finish(), it leaves nothing behind.
 class NodeFileWriter {
  public:
   // For these shards of `local`. `global` must outlive it.
@@ -35,8 +37,10 @@ class NodeFileWriter {
   // Writes about `bytes` more of the regions, in their order; false: all of them are written.
   [[nodiscard]] Result<bool> advance(std::uint64_t bytes);
   // Writes what is left, the frames as they are now, and syncs; calls `between` every few MiB. Returns the file's size.
-  // Nothing may be called after it.
-  [[nodiscard]] Result<std::uint64_t> finish(const std::function<void()>& between);
+  // Nothing may be called after it. `expected`: what the manifest says of the shards, in their order; none: their
+  // digests are not compared.
+  [[nodiscard]] Result<std::uint64_t> finish(std::span<const ShardEntry> expected,
+                                             const std::function<void()>& between);
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "format/checked_shard.hpp"
 #include "format/hdf5_data.hpp"
 #include "format/hdf5_file.hpp"
 #include "format/shard_codec.hpp"
@@ -15,13 +16,14 @@ using hdf5::File;
 
 constexpr std::uint64_t kStepBytes = 4 * kMiB;
 
-Result<std::vector<Shard>> open_all(const Store& local, const std::vector<FileName>& names) {
-  std::vector<Shard> shards;
+Result<std::vector<CheckedShard>> open_all(const Store& local, const std::vector<FileName>& names) {
+  std::vector<CheckedShard> shards;
   for (const auto& name : names) {
-    auto shard = Shard::open(local, name);
+    auto shard = CheckedShard::open(local, name);
     if (!shard) return fail(shard.error());
-    const auto& first = shards.empty() ? shard->header() : shards.front().header();
-    if (shard->header().identity != first.identity || shard->header().safe_point != first.safe_point) {
+    const ShardHeader& header = shard->shard().header();
+    const ShardHeader& first = shards.empty() ? header : shards.front().shard().header();
+    if (header.identity != first.identity || header.safe_point != first.safe_point) {
       return fail(Code::invalid_argument,
                   fmt::format("{} is of another snapshot than {}", name.path, names.front().path));
     }
@@ -31,10 +33,11 @@ Result<std::vector<Shard>> open_all(const Store& local, const std::vector<FileNa
 }
 
 // About what the file will take; the store is told to reserve it, and the end is cut.
-std::uint64_t expected_bytes(const std::vector<Shard>& shards) {
+std::uint64_t expected_bytes(const std::vector<CheckedShard>& shards) {
   constexpr std::uint64_t kDatasetBytes = 1 * kKiB;
-  return std::accumulate(shards.begin(), shards.end(), kMiB, [](std::uint64_t sum, const Shard& shard) {
-    return sum + shard.header().file_bytes() + shard.header().regions * kDatasetBytes;
+  return std::accumulate(shards.begin(), shards.end(), kMiB, [](std::uint64_t sum, const CheckedShard& shard) {
+    const ShardHeader& header = shard.shard().header();
+    return sum + header.file_bytes() + header.regions * kDatasetBytes;
   });
 }
 
@@ -42,14 +45,19 @@ std::uint64_t expected_bytes(const std::vector<Shard>& shards) {
 
 struct NodeFileWriter::State {
   File file;
-  std::vector<Shard> shards;
+  std::vector<CheckedShard> shards;
   std::vector<std::uint64_t> frames = {};   // where each is to lie; as many as shards were entered
   std::size_t region = 0;                   // of the shard entered last
   std::optional<std::uint64_t> place = {};  // in the file, of that region; none: its dataset is not made yet
   std::uint64_t done_bytes = 0;             // of that region
   Buffer piece = {};
+  CheckedShard::InHand hand = {};  // of that shard
 
-  [[nodiscard]] const Shard& shard() const { return shards[frames.size() - 1]; }
+  [[nodiscard]] const Shard& shard() const { return shards[frames.size() - 1].shard(); }
+  // The next bytes of the region, checked.
+  [[nodiscard]] Result<Bytes> next_piece(const PlacedRegion& of, std::uint64_t count) {
+    return shards[frames.size() - 1].read(of.offset + done_bytes, count, piece, hand);
+  }
 };
 
 NodeFileWriter::NodeFileWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -68,7 +76,7 @@ Result<NodeFileWriter> NodeFileWriter::begin(Store& global, const FileName& name
   File& file = state->file;
   if (auto made = hdf5::create_group(file, fmt::format("/{}", hdf5::kCairnGroup)); !made) return fail(made.error());
   if (!state->shards.empty()) {
-    const ShardHeader& header = state->shards.front().header();
+    const ShardHeader& header = state->shards.front().shard().header();
     auto done = hdf5::write_attributes(file, header.identity, header.safe_point);
     if (!done) return fail(done.error());
   }
@@ -77,13 +85,14 @@ Result<NodeFileWriter> NodeFileWriter::begin(Store& global, const FileName& name
 
 Status NodeFileWriter::enter_shard() {
   State& state = *state_;
-  const ShardHeader& header = state.shards[state.frames.size()].header();
+  const ShardHeader& header = state.shards[state.frames.size()].shard().header();
   auto frame = hdf5::create_frame(state.file, header.rank, ShardFrame::length(header));
   if (!frame) return fail(frame.error());
   auto group = hdf5::create_group(state.file, "/" + hdf5::group_of(header.rank));
   if (!group) return fail(group.error());
   state.frames.push_back(*frame);
   state.region = 0;
+  state.hand = {};
   return {};
 }
 
@@ -113,10 +122,9 @@ Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
     } else {
       const PlacedRegion& region = state.shard().regions()[state.region];
       const std::uint64_t count = std::min(region.info.size_bytes() - state.done_bytes, bytes - did);
-      status =
-          view(state.shard().file(), region.offset + state.done_bytes, count, state.piece).and_then([&](Bytes piece) {
-            return state.file.write(*state.place + state.done_bytes, piece);
-          });
+      status = state.next_piece(region, count).and_then([&](Bytes piece) {
+        return state.file.write(*state.place + state.done_bytes, piece);
+      });
       did += count;
       state.done_bytes += count;
       if (state.done_bytes == region.info.size_bytes()) {
@@ -129,7 +137,8 @@ Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
   return true;
 }
 
-Result<std::uint64_t> NodeFileWriter::finish(const std::function<void()>& between) {
+Result<std::uint64_t> NodeFileWriter::finish(std::span<const ShardEntry> expected,
+                                             const std::function<void()>& between) {
   for (Result<bool> more = true; *more;) {
     more = advance(kStepBytes);
     if (!more) return fail(more.error());
@@ -137,7 +146,8 @@ Result<std::uint64_t> NodeFileWriter::finish(const std::function<void()>& betwee
   }
   const hdf5::Quiet quiet;
   for (std::size_t i = 0; i < state_->shards.size(); ++i) {
-    auto frame = state_->shards[i].frame();
+    const CheckedShard& shard = state_->shards[i];
+    auto frame = expected.empty() ? shard.shard().frame() : shard.check_frame(expected[i]);
     if (!frame) return fail(frame.error());
     if (auto written = state_->file.write(state_->frames[i], *frame); !written) return fail(written.error());
   }
@@ -147,7 +157,7 @@ Result<std::uint64_t> NodeFileWriter::finish(const std::function<void()>& betwee
 Result<std::uint64_t> write_node_file(Store& global, const FileName& name, const Store& local,
                                       const std::vector<FileName>& shards, const std::function<void()>& between) {
   auto writer = NodeFileWriter::begin(global, name, local, shards);
-  return writer ? writer->finish(between) : fail(writer.error());
+  return writer ? writer->finish({}, between) : fail(writer.error());
 }
 
 }  // namespace cairn

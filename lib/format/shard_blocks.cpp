@@ -1,8 +1,22 @@
 #include "format/shard_blocks.hpp"
 
-#include "codec/crc32c.hpp"
+#include <algorithm>
+
+#include <fmt/format.h>
 
 namespace cairn {
+namespace {
+
+Status check_zeros(const Reader& file, std::uint64_t from, std::uint64_t to) {
+  Buffer bytes(to - from);
+  if (auto read = file.read(from, bytes); !read) return read;
+  const auto bad = std::ranges::find_if(bytes, [](std::byte b) { return b != std::byte{}; });
+  if (bad == bytes.end()) return {};
+  return fail(Code::corrupt, fmt::format("padding byte {} is {:#04x}, should be 0", from + (bad - bytes.begin()),
+                                         std::to_integer<unsigned>(*bad)));
+}
+
+}  // namespace
 
 Status ShardBlocks::load_tables(bool sha) {
   crcs_.resize(header_.blocks() * kCrcBytes);
@@ -27,6 +41,28 @@ Status ShardBlocks::check_sha(std::uint64_t block, Bytes bytes) const {
   std::memcpy(should.bytes.data(), shas_.data() + block * kShaBytes, kShaBytes);
   if (const Sha256 is = sha256(bytes); is != should) return fail(wrong_sha(header_, block, is, should));
   return {};
+}
+
+Status check_entry(const ShardHeader& header, const ShardEntry& expected) {
+  if (header.rank != expected.rank) {
+    return fail(Code::corrupt,
+                fmt::format("a shard of rank {}, should be rank {}'s", header.rank.value, expected.rank.value));
+  }
+  if (header.file_bytes() != expected.bytes) {
+    return fail(Code::corrupt, fmt::format("{} bytes long, should be {}", header.file_bytes(), expected.bytes));
+  }
+  return {};
+}
+
+Status check_padding(const Shard& shard) {
+  const ShardHeader& header = shard.header();
+  const Reader& file = shard.file();
+  return check_zeros(file, kShardHeaderBytes + header.table_bytes, header.data_offset)
+      .and_then([&] { return check_zeros(file, header.data_offset + header.data_bytes, header.crc_offset()); })
+      .and_then(
+          [&] { return check_zeros(file, header.crc_offset() + header.blocks() * kCrcBytes, header.sha_offset()); })
+      .and_then(
+          [&] { return check_zeros(file, header.sha_offset() + header.blocks() * kShaBytes, header.file_bytes()); });
 }
 
 }  // namespace cairn

@@ -23,4 +23,9 @@ class ShardBlocks {
   Buffer shas_;
 };
 
+// Whether a shard is the one that a manifest names, by its header.
+[[nodiscard]] Status check_entry(const ShardHeader& header, const ShardEntry& expected);
+// Whether there are zeros behind the tables and the data.
+[[nodiscard]] Status check_padding(const Shard& shard);
+
 }  // namespace cairn

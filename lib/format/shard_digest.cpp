@@ -37,26 +37,6 @@ Status walk_blocks(const Shard& shard, bool sha, Workers& workers, const std::fu
   return found;
 }
 
-Status check_zeros(const Reader& file, std::uint64_t from, std::uint64_t to) {
-  Buffer bytes(to - from);
-  if (auto read = file.read(from, bytes); !read) return read;
-  const auto bad = std::ranges::find_if(bytes, [](std::byte b) { return b != std::byte{}; });
-  if (bad == bytes.end()) return {};
-  return fail(Code::corrupt, fmt::format("padding byte {} is {:#04x}, should be 0", from + (bad - bytes.begin()),
-                                         std::to_integer<unsigned>(*bad)));
-}
-
-Status check_padding(const Shard& shard) {
-  const ShardHeader& header = shard.header();
-  const Reader& file = shard.file();
-  return check_zeros(file, kShardHeaderBytes + header.table_bytes, header.data_offset)
-      .and_then([&] { return check_zeros(file, header.data_offset + header.data_bytes, header.crc_offset()); })
-      .and_then(
-          [&] { return check_zeros(file, header.crc_offset() + header.blocks() * kCrcBytes, header.sha_offset()); })
-      .and_then(
-          [&] { return check_zeros(file, header.sha_offset() + header.blocks() * kShaBytes, header.file_bytes()); });
-}
-
 }  // namespace
 
 Result<ShardEntry> digest_shard(Store& store, const FileName& name, Workers& workers,
@@ -92,14 +72,7 @@ Status verify_shard(const Store& store, const FileName& name, const ShardEntry& 
   auto shard = Shard::open(store, name);
   if (!shard) return fail(shard.error());
   const ShardHeader& header = shard->header();
-  if (header.rank != expected.rank) {
-    return fail(Code::corrupt, fmt::format("{}: a shard of rank {}, should be rank {}'s", name.path, header.rank.value,
-                                           expected.rank.value));
-  }
-  if (header.file_bytes() != expected.bytes) {
-    return fail(Code::corrupt,
-                fmt::format("{}: {} bytes long, should be {}", name.path, header.file_bytes(), expected.bytes));
-  }
+  if (auto status = check_entry(header, expected); !status) return fail(status.error().in(name.path));
   auto frame = shard->frame();
   if (!frame) return fail(frame.error());
   // Blocks first: of two errors, the one that says where helps more.

@@ -5,6 +5,7 @@
 
 #include "codec/reed_solomon.hpp"
 #include "format/parity_file.hpp"
+#include "level/checked_volume.hpp"
 #include "level/erasure_decode.hpp"
 #include "level/exchange.hpp"
 #include "level/volume.hpp"
@@ -84,9 +85,10 @@ class ParityWriter {
     if (mapping.empty()) {
       if (auto status = writer_->write(kParityHeaderBytes + offset, slice); !status) return status;
     }
-    if (offset + slice.size() < header_.chunk_bytes) return {};
-    return writer_->commit(file_bytes(), true);
+    return {};
   }
+  // Gives it its name.
+  Status commit() { return writer_ ? writer_->commit(file_bytes(), true) : Status{}; }
 
   [[nodiscard]] std::uint64_t file_bytes() const { return kParityHeaderBytes + header_.chunk_bytes; }
   [[nodiscard]] ParityEntry entry() { return {header_.column, header_.row, file_bytes(), digest_.finish()}; }
@@ -101,25 +103,24 @@ class ParityWriter {
   std::unique_ptr<Writer> writer_;
 };
 
-std::vector<Outgoing> chunks_to_send(const NodeContext& node, const Seat& seat, const std::vector<VolumeFile>& files,
-                                     std::uint64_t chunk) {
+std::vector<Outgoing> chunks_to_send(const NodeContext& node, const Seat& seat, const DirName& dir,
+                                     const std::vector<ShardEntry>& own, std::uint64_t chunk) {
   std::vector<Outgoing> outgoing;
-  const auto volume = std::make_shared<VolumeReader>(*node.local, files);
+  const auto volume = std::make_shared<CheckedVolume>(*node.local, dir, own);
   for (std::uint32_t t = 0; t < seat.shape.data(); ++t) {
     const std::uint32_t column = seat.shape.column_of_chunk(seat.index, t);
     for (std::uint32_t row = 0; row < seat.shape.m; ++row) {
-      const std::uint64_t start = t * chunk;
       outgoing.push_back({column * seat.shape.m + row, seat.head(seat.shape.parity_holder(column, row)),
-                          seat.tag(column, row), chunk,
-                          [volume, start](std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
-                            return volume->read(start + offset, length, scratch);
-                          }});
+                          seat.tag(column, row), chunk, CheckedVolume::stream(volume, t * chunk)});
     }
   }
   return outgoing;
 }
 
-Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest) {
+using Writers = std::vector<std::shared_ptr<ParityWriter>>;
+
+// What is encoded is in `writers` afterwards, and has no names yet.
+Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest, Writers& writers) {
   const Seat seat = seat_of(node);
   Holding& holding = *manifest.find(node.layout.id());
   const DirName dir = node.dir(manifest.identity);
@@ -131,8 +132,7 @@ Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest
   auto code = ReedSolomon::create(seat.shape.data(), seat.shape.m);
   if (!code) return fail(code.error());
 
-  auto outgoing = chunks_to_send(node, seat, shard_files(dir, *holding.own), chunk);
-  std::vector<std::shared_ptr<ParityWriter>> writers;
+  auto outgoing = chunks_to_send(node, seat, dir, *holding.own, chunk);
   std::vector<Incoming> incoming;
   for (std::uint32_t row = 0; row < seat.shape.m; ++row) {
     const std::uint32_t column = seat.shape.column_of_parity(seat.index, row);
@@ -170,7 +170,16 @@ std::uint64_t chunk_bytes(std::uint64_t longest_bytes, const ErasureShape& shape
 
 Status ErasureLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
   const auto span = node.trace.span("encode", manifest.identity.version.value, node.own_bytes(manifest));
-  return agree(heads, encode_group(heads, node, manifest), "node");
+  // Parity that is there already, of a snapshot being protected again, is replaced only when all inputs are known to be
+  // right: it may be what one of them is to be mended from.
+  Writers writers;
+  const Status encoded = agree(heads, encode_group(heads, node, manifest, writers), "node");
+  if (!encoded) return encoded;
+  Status committed;
+  for (const auto& writer : writers) {
+    if (committed) committed = writer->commit();
+  }
+  return agree(heads, committed, "node");
 }
 
 Result<RestoreOutcome> ErasureLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {

@@ -132,10 +132,12 @@ class Receiver {
       const Incoming::Input& input = stream_.inputs[i];
       if (input.from || !stream_.status) continue;
       auto bytes = input.read(slot.offset, slot.length, slot.buffers[i]);
-      if (bytes)
+      if (bytes) {
         slot.views[i] = *bytes;
-      else
+      } else {
         stream_.status = fail(bytes.error());
+        stream_.bad_input = i;
+      }
     }
     if (stream_.status) stream_.status = stream_.consume(slot.offset, slot.views);
     consumed_ += slot.length;

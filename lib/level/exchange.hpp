@@ -50,7 +50,8 @@ struct Incoming {
   std::function<Status(std::uint64_t offset, std::span<const Bytes> inputs)> consume;
   // Where the bytes of a single input belong, so that they are received there and not copied; empty: nowhere yet.
   std::function<MutableBytes(std::uint64_t offset, std::uint64_t length)> place = {};
-  Status status = {};  // filled in
+  Status status = {};                         // filled in
+  std::optional<std::size_t> bad_input = {};  // filled in: the local input that could not be read, if that is why
 };
 
 // Runs all streams to their end; calls `between` now and then. Collective among those that the streams name. Fails

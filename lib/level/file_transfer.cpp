@@ -84,6 +84,7 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
   std::vector<Incoming> incoming;
   std::vector<std::size_t> sent;
   std::vector<std::size_t> received;
+  std::vector<std::shared_ptr<VolumeWriter>> writers;  // of `received`
   for (std::size_t i = 0; i < task.deliveries.size(); ++i) {
     const Delivery& delivery = task.deliveries[i];
     const ShardEntry& entry = (*entries)[i];
@@ -116,6 +117,7 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
            [writer](std::uint64_t, std::span<const Bytes> in) { return writer->write(in.front()); },
            [writer](std::uint64_t offset, std::uint64_t length) { return writer->place(offset, length); }});
       received.push_back(i);
+      writers.push_back(std::move(writer));
     }
   }
   if (auto status = exchange(heads, outgoing, incoming, node.between); !status) return fail(status.error());
@@ -125,14 +127,13 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
   }
   for (std::size_t r = 0; r < received.size(); ++r) {
     const std::size_t i = received[r];
-    const Status& status = incoming[r].status;
-    if (status) {
-      outcome.arrived.push_back({(*entries)[i], i});
-    } else if (status.error().code == Code::corrupt) {
-      outcome.strikes.push_back({task.deliveries[i].holder.value, task.deliveries[i].file(dir).path});
-    } else {
-      return fail(status.error());
+    if (incoming[r].bad_input) {
+      outcome.strikes.push_back({node.me.value, task.deliveries[i].file(dir).path});
+      continue;
     }
+    const Status written = incoming[r].status.and_then([&] { return writers[r]->commit(); });
+    if (!written) return fail(written.error());
+    outcome.arrived.push_back({(*entries)[i], i});
   }
   return outcome;
 }

@@ -72,7 +72,7 @@ Result<NodeReport> finish_own_file(const NodeContext& node, const NodeManifest& 
     report.headers.push_back(shard->header());
     report.tables.push_back(shard->regions());
   }
-  auto bytes = writer.finish(node.between);
+  auto bytes = writer.finish(own, node.between);
   if (!bytes) return fail(bytes.error());
   report.file_bytes = *bytes;
   return report;

@@ -54,6 +54,11 @@ struct Strike {
   friend auto operator<=>(const Strike&, const Strike&) = default;
 };
 
+// Whether an error of this kind, met where a file is read, is that file's: it is bad, or cannot be had.
+[[nodiscard]] constexpr bool is_of_source(Code code) {
+  return code == Code::io || code == Code::not_found || code == Code::corrupt || code == Code::newer_format;
+}
+
 // One input of a decode: a code row of a column, and where it is.
 struct Piece {
   std::uint32_t row = 0;  // 0 … n−m−1: data, then parity

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "level/checked_volume.hpp"
 #include "level/exchange.hpp"
 #include "level/file_transfer.hpp"
 #include "level/volume.hpp"
@@ -53,24 +54,27 @@ Status first_failure(const std::vector<Outgoing>& outgoing, const std::vector<In
   return {};
 }
 
-Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn) {
+using Writers = std::vector<std::shared_ptr<VolumeWriter>>;
+
+// What arrives is in `writers` afterwards, and has no names yet.
+Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn,
+                        Writers& writers) {
   Holding& holding = *manifest.find(node.layout.id());
   const DirName dir = node.dir(manifest.identity);
   auto held = learn_entries(heads, node, *holding.own, turn);
   if (!held) return fail(held.error());
 
   std::vector<Outgoing> outgoing;
-  const auto volume = std::make_shared<VolumeReader>(*node.local, shard_files(dir, *holding.own));
+  const auto volume = std::make_shared<CheckedVolume>(*node.local, dir, *holding.own);
   for (const NodeId partner : partners_of(node.layout, node.me, turn)) {
     outgoing.push_back({node.me.value, head_of(partner), Tag{kFirstStreamTag}, volume_bytes(*holding.own),
-                        [volume](std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
-                          return volume->read(offset, length, scratch);
-                        }});
+                        CheckedVolume::stream(volume, 0)});
   }
   std::vector<Incoming> incoming;
   for (const HeldCopies& copies : *held) {
     auto writer = std::make_shared<VolumeWriter>(*node.local, copy_files(dir, copies, node.layout.id()),
                                                  names::owner_head(), true);
+    writers.push_back(writer);
     incoming.push_back(
         {copies.owner.value,
          {{head_of(copies.owner), Tag{kFirstStreamTag}, {}}},
@@ -88,7 +92,15 @@ Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& mani
 
 Status PartnerLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn) {
   const auto span = node.trace.span("send", manifest.identity.version.value, node.own_bytes(manifest));
-  return agree(heads, copy_to_partners(heads, node, manifest, turn), "node");
+  // A copy that is there already, of a snapshot being protected again, is replaced only when all is known to be right.
+  Writers writers;
+  const Status copied = agree(heads, copy_to_partners(heads, node, manifest, turn, writers), "node");
+  if (!copied) return copied;
+  Status committed;
+  for (const auto& writer : writers) {
+    if (committed) committed = writer->commit();
+  }
+  return agree(heads, committed, "node");
 }
 
 Result<RestoreOutcome> PartnerLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {

@@ -17,26 +17,29 @@ std::uint64_t volume_bytes(const std::vector<ShardEntry>& shards) {
   return bytes;
 }
 
-VolumeReader::VolumeReader(const Store& store, std::vector<VolumeFile> files)
-    : store_(&store), files_(std::move(files)), readers_(files_.size()) {
+VolumeMap::VolumeMap(const std::vector<VolumeFile>& files) {
   std::uint64_t start = 0;
-  for (const VolumeFile& file : files_) {
+  for (const VolumeFile& file : files) {
     starts_.push_back(start);
     start += file.bytes;
   }
   starts_.push_back(start);
 }
 
-std::size_t VolumeReader::file_at(std::uint64_t offset) const {
+std::size_t VolumeMap::file_at(std::uint64_t offset) const {
   return static_cast<std::size_t>(std::ranges::upper_bound(starts_, offset) - starts_.begin()) - 1;
 }
 
+VolumeReader::VolumeReader(const Store& store, std::vector<VolumeFile> files)
+    : store_(&store), files_(std::move(files)), map_(files_), readers_(files_.size()) {}
+
 Result<Bytes> VolumeReader::read(std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
-  const std::size_t file = file_at(offset);
-  if (file < files_.size() && length <= starts_[file + 1] - offset) {
-    auto reader = reader_of(file);
-    if (!reader) return fail(reader.error());
-    return view(**reader, offset - starts_[file], length, scratch);
+  const std::size_t file = map_.file_at(offset);
+  if (file < files_.size() && length <= map_.end_of(file) - offset) {
+    auto bytes = reader_of(file).and_then(
+        [&](const Reader* reader) { return view(*reader, offset - map_.start_of(file), length, scratch); });
+    if (!bytes) return blame(file, bytes.error());
+    return bytes;
   }
   scratch.resize(length);
   if (auto status = fill(offset, scratch); !status) return fail(status.error());
@@ -44,16 +47,21 @@ Result<Bytes> VolumeReader::read(std::uint64_t offset, std::uint64_t length, Buf
 }
 
 Status VolumeReader::fill(std::uint64_t offset, MutableBytes into) {
-  for (std::size_t file = file_at(offset); !into.empty() && file < files_.size(); ++file) {
-    const std::uint64_t length = std::min<std::uint64_t>(into.size(), starts_[file + 1] - offset);
-    auto reader = reader_of(file);
-    if (!reader) return fail(reader.error());
-    if (auto status = (*reader)->read(offset - starts_[file], into.first(length)); !status) return status;
+  for (std::size_t file = map_.file_at(offset); !into.empty() && file < files_.size(); ++file) {
+    const std::uint64_t length = std::min<std::uint64_t>(into.size(), map_.end_of(file) - offset);
+    const Status status = reader_of(file).and_then(
+        [&](const Reader* reader) { return reader->read(offset - map_.start_of(file), into.first(length)); });
+    if (!status) return blame(file, status.error());
     into = into.subspan(length);
     offset += length;
   }
   std::ranges::fill(into, std::byte{0});
   return {};
+}
+
+tl::unexpected<Error> VolumeReader::blame(std::size_t file, const Error& error) {
+  bad_ = files_[file].name;
+  return fail(error);
 }
 
 Result<const Reader*> VolumeReader::reader_of(std::size_t file) {
@@ -88,10 +96,16 @@ Status VolumeWriter::write(Bytes bytes) {
     bytes = bytes.subspan(length);
     offset_ += length;
     if (offset_ < file.bytes) continue;
-    if (auto status = (*writer)->commit(file.bytes, sync_); !status) return status;
-    writers_[file_].reset();
     offset_ = 0;
     ++file_;
+  }
+  return {};
+}
+
+Status VolumeWriter::commit() {
+  for (std::size_t file = 0; file < files_.size(); ++file) {
+    if (auto status = writers_[file]->commit(files_[file].bytes, sync_); !status) return status;
+    writers_[file].reset();
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,19 @@ struct VolumeFile {
 [[nodiscard]] std::uint64_t volume_bytes(const std::vector<VolumeFile>& files);
 [[nodiscard]] std::uint64_t volume_bytes(const std::vector<ShardEntry>& shards);
 
+// Where each file begins in its volume.
+class VolumeMap {
+ public:
+  explicit VolumeMap(const std::vector<VolumeFile>& files);
+  // The file with this byte of the volume; past the end: the number of files.
+  [[nodiscard]] std::size_t file_at(std::uint64_t offset) const;
+  [[nodiscard]] std::uint64_t start_of(std::size_t file) const { return starts_[file]; }
+  [[nodiscard]] std::uint64_t end_of(std::size_t file) const { return starts_[file + 1]; }
+
+ private:
+  std::vector<std::uint64_t> starts_;
+};
+
 // Opens files as they are reached. Past the end there are zeros: a volume is padded to whole chunks.
 class VolumeReader {
  public:
@@ -30,25 +44,30 @@ class VolumeReader {
   // The bytes where they are mapped, valid while this lives; across the borders of files, or when the store does not
   // map: in `scratch`.
   [[nodiscard]] Result<Bytes> read(std::uint64_t offset, std::uint64_t length, Buffer& scratch);
+  // The file that could not be read, after read() has failed.
+  [[nodiscard]] const std::optional<FileName>& bad_file() const { return bad_; }
 
  private:
   [[nodiscard]] Status fill(std::uint64_t offset, MutableBytes into);
   [[nodiscard]] Result<const Reader*> reader_of(std::size_t file);
-  [[nodiscard]] std::size_t file_at(std::uint64_t offset) const;
+  [[nodiscard]] tl::unexpected<Error> blame(std::size_t file, const Error& error);
 
   const Store* store_;
   std::vector<VolumeFile> files_;
-  std::vector<std::uint64_t> starts_;
+  VolumeMap map_;
+  std::optional<FileName> bad_;
   std::vector<std::unique_ptr<Reader>> readers_;
 };
 
-// The inverse: takes a volume's bytes in order, and commits each file as it gets whole.
+// The inverse: takes a volume's bytes in order. No file has its name before commit().
 class VolumeWriter {
  public:
   // `sync`: files are made durable as they are committed.
   VolumeWriter(Store& store, std::vector<VolumeFile> files, std::string owner, bool sync);
   // Bytes that lie in their place already are not copied.
   [[nodiscard]] Status write(Bytes bytes);
+  // To be called when every byte is written, and is known to be right.
+  [[nodiscard]] Status commit();
   // Where these bytes of the volume will lie, for the caller to put them there before write(); empty when that is not
   // one run of mapped memory, or not to be had.
   [[nodiscard]] MutableBytes place(std::uint64_t offset, std::uint64_t length);

@@ -136,6 +136,18 @@ void HeadCluster::protect(LevelSet levels, std::uint64_t turn) {
   }
 }
 
+std::vector<std::string> HeadCluster::protect_again(LevelId level) {
+  std::vector<std::string> told(layout_.nodes);
+  run_cluster(layout_.nodes, [&](Comm& heads) {
+    const std::uint32_t node = heads.rank().value;
+    auto manifest = read_node_manifest(*stores_[node], dir());
+    ASSERT_TRUE(manifest) << manifest.error().text();
+    const auto status = make_level(level)->protect(heads, context(node, layout_), *manifest, turn_);
+    if (!status) told[node] = status.error().text();
+  });
+  return told;
+}
+
 void HeadCluster::put_back() {
   for (std::uint32_t node = 0; node < layout_.nodes; ++node) test::put_back(*stores_[node], images_[node]);
   test::put_back(*global_, global_image_);

@@ -28,6 +28,10 @@ class HeadCluster {
   // Writes the snapshot on all nodes and raises it to these levels, beyond L1. Once.
   void protect(LevelSet levels, std::uint64_t turn = 0);
 
+  // Raises it to a level once more, from the stores as they are now; manifests stay as they are. What each head was
+  // told, empty: that it went well.
+  [[nodiscard]] std::vector<std::string> protect_again(LevelId level);
+
   // Stores as protect() left them.
   void put_back();
   void lose(const Losses& nodes);

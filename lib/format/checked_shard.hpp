@@ -1,0 +1,47 @@
+// A stored shard that is to be copied, encoded or flushed: its bytes are checked as they are read, each block while it
+// is in cache, so that damage never travels on under a good name. Every error names the file.
+// Local; one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "format/shard.hpp"
+
+namespace cairn {
+
+class CheckedShard {
+ public:
+  // Checks header and region table.
+  static Result<CheckedShard> open(const Store& store, const FileName& name);
+  CheckedShard(CheckedShard&&) noexcept;
+  CheckedShard& operator=(CheckedShard&&) noexcept;
+  ~CheckedShard();
+
+  [[nodiscard]] const Shard& shard() const;
+  // Checks all that is not data: rank, length and digest against `expected`, and padding. Returns the frame, see
+  // Shard::frame().
+  [[nodiscard]] Result<Buffer> check_frame(const ShardEntry& expected) const;
+
+  // The block of a file that is not mapped which one run of reads has got to.
+  struct InHand {
+    std::uint64_t block = std::numeric_limits<std::uint64_t>::max();
+    Buffer bytes;
+  };
+  // Bytes of the file, after the CRC of every block that they touch was found right: in the mapping or in `scratch`.
+  // A mapped block is checked once; another each time it is read from the store, which is once in a run from front to
+  // back.
+  [[nodiscard]] Result<Bytes> read(std::uint64_t offset, std::uint64_t length, Buffer& scratch, InHand& hand);
+
+ private:
+  struct State;
+  explicit CheckedShard(std::unique_ptr<State> state);
+  [[nodiscard]] Status check_mapped(std::uint64_t offset, std::uint64_t length);
+  [[nodiscard]] Status take(std::uint64_t offset, MutableBytes into, InHand& hand);
+  [[nodiscard]] Status take_in_hand(std::uint64_t block, InHand& hand);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,155 @@
+// What has a file that was found bad is a source for the rest of it, and no more: it is not raised to another level,
+// nothing is given up for it, and it is not where a job goes on from.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/retention.hpp"
+#include "store/names.hpp"
+#include "support/head_cluster.hpp"
+#include "support/job.hpp"
+#include "support/steps.hpp"
+#include "topology/placement.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// The file of a snapshot by its version.
+FileName find_file(const MemoryStore& store, std::uint32_t version, const std::string& file) {
+  const auto entries = store.list(DirName{});
+  for (const Entry& entry : entries.value()) {
+    const auto dir = names::parse_snapshot(entry.name);
+    if (dir && dir->version.value == version) return FileName{entry.name + "/" + file};
+  }
+  ADD_FAILURE() << "no version " << version;
+  return {};
+}
+
+void flip_shard(Job& job, std::uint32_t node, std::uint32_t version, Rank rank) {
+  const FileName shard = find_file(job.node_store(node), version, names::shard({}, rank).path);
+  ASSERT_TRUE(job.node_store(node).corrupt(shard, 3 * kShardHeaderBytes));
+}
+
+constexpr const char* kLocalAndGlobal = "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = every 2\n";
+
+void take_steps_and_die(Job& job, std::uint32_t count) {
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(count);
+    steps.wait_for_all();
+  });
+}
+
+// Version 3 is damaged, so the job goes on from version 2, which is at L4, and ends there.
+TEST(Struck, version_does_not_become_the_last_one_in_place_of_the_restored) {
+  for (const char* at_end : {"continue", "finished"}) {
+    SCOPED_TRACE(at_end);
+    Job job({2, 2}, std::string(kLocalAndGlobal) + "[restart]\nat_end = " + at_end + "\n");
+    take_steps_and_die(job, 3);
+    flip_shard(job, 1, 3, Rank{1});
+    job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
+    EXPECT_THAT(contents_of(job.global_store()).versions, ElementsAre(2));
+    if (std::string(at_end) == "finished") continue;
+    for (std::uint32_t node = 0; node < job.nodes(); ++node) job.lose(node);
+    job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
+  }
+}
+
+// Nobody has read version 3 when it is to be flushed.
+TEST(Struck, version_is_found_when_the_chain_ends_and_takes_nothing_away) {
+  for (const char* at_end : {"continue", "finished"}) {
+    SCOPED_TRACE(at_end);
+    Job job({2, 2}, std::string(kLocalAndGlobal) + "[restart]\nat_end = " + at_end + "\n");
+    const std::string told = thrown_by([&] {
+      job.run([&](JobSession& session) {
+        Steps steps(session);
+        steps.restore();
+        steps.advance_by(3);
+        steps.wait_for_all();
+        if (session.rank() == 1) flip_shard(job, 1, 3, Rank{1});
+      });
+    });
+    EXPECT_THAT(told, AllOf(HasSubstr("rank000001.shard: block 0 of 1: CRC-32C is"), HasSubstr("version, 3, did not")));
+    EXPECT_THAT(contents_of(job.global_store()).versions, ElementsAre(2));
+    job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
+  }
+}
+
+// keep_local = 2 holds versions 2 and 3; one of those two and the next must be versions that can be read.
+TEST(Struck, version_is_no_reason_to_retire_an_older_one) {
+  Job job({2, 2}, "[storage]\nkeep_local = 2\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n");
+  take_steps_and_die(job, 3);
+  flip_shard(job, 1, 3, Rank{1});
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 2U);
+    steps.advance_by(1);
+    session.wait(LevelId::local);
+  });
+  flip_shard(job, 0, 4, Rank{0});
+  job.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
+}
+
+// Whatever is damaged of a shard, header, table, data, checksums or padding: it goes nowhere, and what is there already
+// stays.
+TEST(Struck, shard_is_never_copied_encoded_or_flushed) {
+  Layout layout = layout_of_ranks({1, 2, 1, 1});
+  layout.copies = 1;
+  layout.groups = make_groups(layout.nodes, layout.nodes, 1, {});
+  layout.parity = 1;
+  HeadCluster cluster(layout, [](std::uint32_t rank) { return 20 + rank * 9'000; });  // up to 1.1 MiB
+  const LevelSet all = level_set({LevelId::partner, LevelId::erasure, LevelId::global});
+  cluster.protect(all);
+  const FileName shard = names::shard(cluster.dir(), Rank{2});
+  const std::uint64_t bytes = cluster.image(1).at(shard.path).size();
+  const StoreImage global = image_of(cluster.global());
+  for (const LevelId level : kAllLevels) {
+    if (!all.has(level)) continue;
+    for (const std::uint64_t at : {std::uint64_t{100}, kShardHeaderBytes + 3, bytes / 2, bytes - 8190}) {
+      SCOPED_TRACE(testing::Message() << "L" << static_cast<int>(level) << ", byte " << at << " of " << bytes);
+      cluster.put_back();
+      ASSERT_TRUE(cluster.store(1).corrupt(shard, at));
+      EXPECT_THAT(cluster.protect_again(level), Each(HasSubstr(shard.path)));
+      for (std::uint32_t node = 0; node < layout.nodes; ++node) {
+        const auto changed = differences(cluster.image(node), image_of(cluster.store(node)));
+        EXPECT_EQ(changed, node == 1 ? std::vector{shard.path} : std::vector<std::string>{}) << "node " << node;
+      }
+      EXPECT_THAT(differences(global, image_of(cluster.global())), ElementsAre());
+    }
+  }
+}
+
+KnownSnapshot known(std::uint32_t version, LevelSet complete, LevelSet struck = {}) {
+  return {{Incarnation{1}, Version{version}, RunId{1}}, complete, struck};
+}
+
+std::vector<std::uint32_t> versions_of(const std::vector<Identity>& snapshots) {
+  std::vector<std::uint32_t> versions;
+  for (const Identity& snapshot : snapshots) versions.push_back(snapshot.version.value);
+  return versions;
+}
+
+TEST(Struck, snapshots_are_kept_beside_those_that_count) {
+  const KeepCounts one{{1, 1, 1, 1}};
+  const LevelSet l1 = level_set({LevelId::local});
+  const LevelSet both = level_set({LevelId::local, LevelId::partner});
+  EXPECT_THAT(versions_of(retirable({known(1, l1), known(2, l1), known(3, {}, l1)}, one)), ElementsAre(1));
+  EXPECT_THAT(versions_of(retirable({known(1, both), known(2, {}, both), known(3, l1)}, one)), ElementsAre());
+  EXPECT_THAT(versions_of(retirable({known(1, both), known(2, {}, both), known(3, both)}, one)), ElementsAre(1, 2));
+  EXPECT_THAT(versions_of(retirable({known(1, {}, l1), known(2, {}, l1), known(3, {}, l1), known(4, {}, l1)}, one)),
+              ElementsAre());
+  const LevelSet l4 = level_set({LevelId::global});
+  EXPECT_THAT(versions_of(retirable_globally({known(1, l4), known(2, {}, l4)}, one)), ElementsAre());
+  EXPECT_THAT(versions_of(retirable_globally({known(1, l4), known(2, {}, l4), known(3, l4)}, one)), ElementsAre(1, 2));
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -73,9 +73,10 @@ void verify(const NodeContext& node, const RestoreTask& task, const RestoreOutco
 }
 
 // Which input of a wrong decode was bad? Everyone checks what he gave. When nobody finds anything, the tables are
-// struck that it went by, so that planning comes to an end.
+// struck that it went by, so that planning comes to an end. `struck`: this node could not read an input that it was to
+// give, which is why.
 Result<std::vector<Strike>> examine_decodes(Comm& heads, const NodeContext& node, const RestoreTask& task,
-                                            const std::vector<std::size_t>& wrong) {
+                                            const std::vector<std::size_t>& wrong, bool struck) {
   ByteWriter out;
   for (const std::size_t i : wrong) out.put(static_cast<std::uint32_t>(i));
   auto gathered = heads.allgather(out.bytes());
@@ -89,7 +90,7 @@ Result<std::vector<Strike>> examine_decodes(Comm& heads, const NodeContext& node
   for (const std::uint32_t i : all) {
     std::vector<Strike> mine;
     if (i < task.deliveries.size()) mine = bad_inputs(node, task, task.deliveries[i]);
-    std::uint64_t found = mine.size();
+    std::uint64_t found = mine.size() + (struck ? 1 : 0);
     if (auto status = heads.allreduce(std::span(&found, 1), Reduce::sum); !status) return fail(status.error());
     strikes.insert(strikes.end(), mine.begin(), mine.end());
     if (found > 0) continue;
@@ -117,7 +118,7 @@ Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, Res
     if (strikes.size() + wrong_decodes.size() == before) state.entries[delivery.rank] = arrival.shard;
   }
   if (level != LevelId::erasure) return {};
-  auto examined = examine_decodes(heads, node, task, wrong_decodes);
+  auto examined = examine_decodes(heads, node, task, wrong_decodes, !outcome->strikes.empty());
   if (!examined) return fail(examined.error());
   strikes.insert(strikes.end(), examined->begin(), examined->end());
   return {};

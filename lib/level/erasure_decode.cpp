@@ -218,17 +218,22 @@ class Decoder {
     const std::uint64_t in_chunk = lo - t * tables.chunk_bytes;
     Incoming stream{order_, {}, hi - lo, {}};
     std::vector<std::uint32_t> have;
+    Volumes volumes;
     for (const Piece& piece : delivery.chunks[t]) {
       const Tag tag{kFirstStreamTag + next_tag_++ % (kTags - kFirstStreamTag)};
       const bool mine = piece.holder.value == node_.me.value;
       Incoming::Input input{piece.holder, tag, {}};
       if (mine) {
-        const ReadAt read = reader(code, piece, column, delivery.layout, tables, in_chunk);
-        if (sink)
-          input = {{}, tag, read};
-        else
-          outgoing_.push_back({order_, delivery.to, tag, hi - lo, read});
-        if (!sink) senders_.push_back(&delivery);
+        const LocalInput local = local_input(code, piece, column, delivery.layout, tables, in_chunk);
+        if (sink) {
+          input = {{}, tag, local.read};
+        } else {
+          outgoing_.push_back({order_, delivery.to, tag, hi - lo, local.read});
+          senders_.push_back({&delivery, local.volume});
+        }
+        volumes.push_back(local.volume);
+      } else {
+        volumes.push_back(nullptr);
       }
       stream.inputs.push_back(std::move(input));
       have.push_back(piece.row);
@@ -246,12 +251,20 @@ class Decoder {
       return sink->decode(*code_row, in, at + offset);
     };
     incoming_.push_back(std::move(stream));
+    receivers_.push_back(std::move(volumes));
     sink_of_stream_.push_back(sinks_.size() - 1);
     return {};
   }
 
-  ReadAt reader(const GroupCode& code, const Piece& piece, std::uint32_t column, LayoutId layout,
-                const GroupTables& tables, std::uint64_t in_chunk) const {
+  // An input in this node's store.
+  struct LocalInput {
+    std::shared_ptr<VolumeReader> volume;
+    ReadAt read;
+  };
+  using Volumes = std::vector<std::shared_ptr<VolumeReader>>;
+
+  LocalInput local_input(const GroupCode& code, const Piece& piece, std::uint32_t column, LayoutId layout,
+                         const GroupTables& tables, std::uint64_t in_chunk) const {
     auto volume =
         std::make_shared<VolumeReader>(*node_.local, piece_files(node_, task_, code, piece, column, layout, tables));
     std::uint64_t start = kParityHeaderBytes + in_chunk;
@@ -259,9 +272,9 @@ class Decoder {
       const std::uint32_t member = code.shape.data_holder(column, piece.row);
       start = code.shape.chunk_in_column(member, column) * tables.chunk_bytes + in_chunk;
     }
-    return [volume, start](std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
-      return volume->read(start + offset, length, scratch);
-    };
+    return {volume, [volume, start](std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
+              return volume->read(start + offset, length, scratch);
+            }};
   }
 
   struct Target {
@@ -277,8 +290,9 @@ class Decoder {
   std::uint64_t order_ = 0;
   std::uint32_t next_tag_ = 0;
   std::vector<Outgoing> outgoing_;
-  std::vector<const Delivery*> senders_;
+  std::vector<std::pair<const Delivery*, std::shared_ptr<VolumeReader>>> senders_;  // of outgoing_
   std::vector<Incoming> incoming_;
+  std::vector<Volumes> receivers_;  // of incoming_, by input; null: it comes from elsewhere
   std::vector<Target> sinks_;
   std::vector<std::size_t> sink_of_stream_;
   std::vector<Strike> strikes_;
@@ -288,21 +302,28 @@ Result<RestoreOutcome> Decoder::run(Comm& heads) {
   if (auto status = exchange(heads, outgoing_, incoming_, node_.between); !status) return fail(status.error());
   RestoreOutcome outcome;
   outcome.strikes = std::move(strikes_);
-  const auto strike = [&](const Delivery& delivery) {
-    auto bad = bad_inputs(node_, task_, delivery);
-    if (bad.empty()) bad = suspect_tables(node_, task_, delivery);
+  // A file that is missing or of another length may be so by wrong tables only.
+  const auto strike = [&](const Delivery& delivery, const VolumeReader& volume, const Error& error) {
+    std::vector<Strike> bad;
+    if (error.code == Code::corrupt || error.code == Code::not_found) {
+      bad = bad_inputs(node_, task_, delivery);
+      if (bad.empty()) bad = suspect_tables(node_, task_, delivery);
+    } else if (volume.bad_file()) {
+      bad.push_back({node_.me.value, volume.bad_file()->path});
+    }
     outcome.strikes.insert(outcome.strikes.end(), bad.begin(), bad.end());
   };
   for (std::size_t i = 0; i < outgoing_.size(); ++i) {
-    if (!outgoing_[i].status) strike(*senders_[i]);
+    if (!outgoing_[i].status) strike(*senders_[i].first, *senders_[i].second, outgoing_[i].status.error());
   }
   std::vector<bool> whole(sinks_.size(), true);
   for (std::size_t i = 0; i < incoming_.size(); ++i) {
     const Status& status = incoming_[i].status;
     if (status) continue;
-    if (status.error().code != Code::corrupt && status.error().code != Code::not_found) return fail(status.error());
+    if (!incoming_[i].bad_input) return fail(status.error());
     whole[sink_of_stream_[i]] = false;
-    strike(task_.deliveries[sinks_[sink_of_stream_[i]].delivery]);
+    strike(task_.deliveries[sinks_[sink_of_stream_[i]].delivery], *receivers_[i][*incoming_[i].bad_input],
+           status.error());
   }
   for (std::size_t s = 0; s < sinks_.size(); ++s) {
     if (!whole[s] || !sinks_[s].sink->writer) continue;

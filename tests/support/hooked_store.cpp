@@ -22,6 +22,23 @@ class HookedBell final : public Bell {
   std::function<void()> on_wait_for_head_;
 };
 
+class HookedReader final : public Reader {
+ public:
+  HookedReader(std::unique_ptr<Reader> reader, std::string path, HookedStore::ReadHook on_read)
+      : reader_(std::move(reader)), path_(std::move(path)), on_read_(std::move(on_read)) {}
+
+  [[nodiscard]] std::uint64_t size_bytes() const override { return reader_->size_bytes(); }
+  [[nodiscard]] Status read(std::uint64_t offset, MutableBytes into) const override {
+    return on_read_(path_).and_then([&] { return reader_->read(offset, into); });
+  }
+  [[nodiscard]] Bytes mapping() const override { return {}; }
+
+ private:
+  std::unique_ptr<Reader> reader_;
+  std::string path_;
+  HookedStore::ReadHook on_read_;
+};
+
 }  // namespace
 
 using Kind = HookedStore::Operation::Kind;
@@ -30,6 +47,14 @@ Result<std::unique_ptr<Writer>> HookedStore::create(const FileName& name, std::u
                                                     const std::string& owner) {
   if (auto status = hook_({Kind::create, name.path, owner}); !status) return fail(status.error());
   return store_->create(name, size_bytes, owner);
+}
+
+Result<std::unique_ptr<Reader>> HookedStore::open(const FileName& name) const {
+  if (!on_read) return store_->open(name);
+  if (auto status = on_read(name.path); !status) return fail(status.error());
+  return store_->open(name).map([&](std::unique_ptr<Reader> reader) -> std::unique_ptr<Reader> {
+    return std::make_unique<HookedReader>(std::move(reader), name.path, on_read);
+  });
 }
 
 Status HookedStore::patch(const FileName& name, std::uint64_t offset, Bytes bytes) {

@@ -1,5 +1,5 @@
 // Any Store, with a question asked before each operation that changes something: the test may refuse it, note it, or
-// let it wait. Thread-safe if the hook is.
+// let it wait. So it may, if it wishes, before each that reads a file. Thread-safe if the hooks are.
 #pragma once
 
 #include <functional>
@@ -22,6 +22,10 @@ class HookedStore : public Store {
 
   HookedStore(std::shared_ptr<Store> store, Hook hook) : store_(std::move(store)), hook_(std::move(hook)) {}
 
+  // Asked before a file is opened and before each read of it. Files do not show their mappings then.
+  using ReadHook = std::function<Status(const std::string& path)>;
+  ReadHook on_read;
+
   // Called when somebody waits for the head.
   std::function<void()> on_wait_for_head;
   // Asked when somebody opens the bell; empty: it opens.
@@ -29,7 +33,7 @@ class HookedStore : public Store {
 
   Result<std::unique_ptr<Writer>> create(const FileName& name, std::uint64_t size_bytes,
                                          const std::string& owner) override;
-  Result<std::unique_ptr<Reader>> open(const FileName& name) const override { return store_->open(name); }
+  Result<std::unique_ptr<Reader>> open(const FileName& name) const override;
   Status patch(const FileName& name, std::uint64_t offset, Bytes bytes) override;
   Status sync(const FileName& name) override;
   Result<std::vector<Entry>> list(const DirName& directory) const override { return store_->list(directory); }

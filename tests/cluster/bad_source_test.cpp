@@ -1,0 +1,110 @@
+// A source that cannot be read, for whatever reason, is planned around, as one that is damaged.
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "support/hooked_store.hpp"
+#include "support/job.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+// The n-th time that a file is opened or read in any store, while armed, fails; nothing before or after it.
+class ReadFault {
+ public:
+  void watch(Job& job) {
+    job.wrap_node = [this](std::uint32_t /*node*/, std::shared_ptr<Store> store) { return wrap(std::move(store)); };
+    job.wrap_global = [this](std::shared_ptr<Store> store) { return wrap(std::move(store)); };
+  }
+  void set(std::uint64_t at, Code code) {
+    armed_ = false;
+    count_ = 0;
+    at_ = at;
+    code_ = code;
+    path_.clear();
+  }
+  void arm() { armed_ = true; }
+  void disarm() { armed_ = false; }
+  [[nodiscard]] bool struck() const { return count_ > at_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::shared_ptr<Store> wrap(std::shared_ptr<Store> store) {
+    auto hooked =
+        std::make_shared<HookedStore>(std::move(store), [](const HookedStore::Operation&) { return Status{}; });
+    hooked->on_read = [this](const std::string& path) -> Status {
+      if (!armed_ || count_++ != at_) return {};
+      path_ = path;
+      return fail(code_, path + ": injected");
+    };
+    return hooked;
+  }
+
+  std::atomic<bool> armed_{false};
+  std::atomic<std::uint64_t> count_{0};
+  std::uint64_t at_ = 0;
+  Code code_ = Code::io;
+  std::string path_;
+};
+
+std::string settings(const std::string& levels) {
+  const auto due = [&](char level) { return levels.find(level) == std::string::npos ? "off" : "every 1"; };
+  return fmt::format(
+      "[storage]\nkeep_global = 2\n[levels]\nl1 = every 1\nl2 = {}\nl3 = {}\nl4 = {}\n[erasure]\nparity = 1\n",
+      due('2'), due('3'), due('4'));
+}
+
+// Takes two snapshots, loses nodes, and restores with the n-th read failing, for every n. Some version must come back,
+// and if it can be had otherwise (`newest`), the newest.
+void expect_every_read_may_fail(const std::vector<std::uint32_t>& ranks, const std::string& levels,
+                                const std::vector<std::uint32_t>& lost, bool newest) {
+  Job job(ranks, settings(levels));
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session, 50);
+    steps.restore();
+    steps.advance_by(2);
+    steps.wait_for_all();
+  });
+  for (const std::uint32_t node : lost) job.lose(node);
+  const Job::Image image = job.image();
+  ReadFault fault;
+  fault.watch(job);
+  for (const Code code : {Code::io, Code::not_found}) {
+    for (std::uint64_t n = 0;; ++n) {
+      job.put_back(image);
+      fault.set(n, code);
+      job.run_well_and_die([&](JobSession& session) {
+        Steps steps(session, 50);
+        fault.arm();
+        const std::uint32_t version = steps.restore();
+        fault.disarm();
+        EXPECT_GE(version, newest ? 2U : 1U);
+      });
+      ASSERT_FALSE(testing::Test::HasFailure())
+          << "L" << levels << ", read " << n << ", of " << fault.path() << ": " << name(code);
+      if (!fault.struck()) break;
+    }
+  }
+}
+
+TEST(BadSource, of_any_read_where_nothing_is_lost) {
+  expect_every_read_may_fail({2, 3}, "2", {}, true);
+  expect_every_read_may_fail({2, 3, 2}, "3", {}, true);
+  expect_every_read_may_fail({2, 2}, "4", {}, true);
+}
+
+TEST(BadSource, of_any_read_with_a_node_lost) {
+  expect_every_read_may_fail({2, 3}, "24", {1}, true);
+  expect_every_read_may_fail({2, 2, 2}, "34", {1}, true);
+}
+
+TEST(BadSource, of_any_read_with_every_node_lost) { expect_every_read_may_fail({2, 2}, "4", {0, 1}, false); }
+
+}  // namespace
+}  // namespace cairn::test

@@ -62,6 +62,22 @@ std::vector<std::uint32_t> find_sources(const PlanRequest& request, SnapshotSour
   return missing;
 }
 
+// Of a snapshot of another number of ranks: those that it cannot be restored for either, by those that wrote it.
+std::vector<std::uint32_t> missing_of(SnapshotSources& sources, const Layout& written) {
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t rank = 0; rank < written.node_of_rank.size(); ++rank) {
+    if (!sources.find(Rank{rank}, Peer{0}, LevelSet::of_bits(0xff))) missing.push_back(rank);
+  }
+  return missing;
+}
+
+Error wrong_number_of_ranks(const Identity& snapshot, std::size_t wrote, std::size_t ranks) {
+  return {Code::mismatch,
+          fmt::format("version {} was written by {} ranks (0 to {}); this job has {} (0 to {})", snapshot.version.value,
+                      wrote, wrote - 1, ranks, ranks - 1),
+          "start with the same number of compute ranks, or set [restart] mode = fresh"};
+}
+
 }  // namespace
 
 Result<Plan> make_plan(const PlanRequest& request) {
@@ -72,19 +88,18 @@ Result<Plan> make_plan(const PlanRequest& request) {
   for (const Identity& snapshot : request.inventory.snapshots()) {
     if (snapshot.incarnation < request.not_before) continue;
     SnapshotSources sources(request.inventory, indexes, snapshot);
-    if (const Layout* layout = sources.layout(); layout != nullptr && layout->node_of_rank.size() != ranks) {
-      const std::size_t wrote = layout->node_of_rank.size();
-      return fail(Code::mismatch,
-                  fmt::format("version {} was written by {} ranks (0 to {}); this job has {} (0 to {})",
-                              snapshot.version.value, wrote, wrote - 1, ranks, ranks - 1),
-                  "start with the same number of compute ranks, or set [restart] mode = fresh");
-    }
     Plan plan{snapshot, {}, sources.lost_nodes()};
-    // A hint that proves wrong costs a second look, and nothing else.
-    const LevelSet hinted = hinted_levels(request, sources, plan.lost_nodes);
-    std::vector<std::uint32_t> missing = find_sources(request, sources, hinted, plan);
-    if (!missing.empty()) missing = find_sources(request, sources, LevelSet::of_bits(0xff), plan);
-    if (missing.empty()) return plan;
+    std::vector<std::uint32_t> missing;
+    if (const Layout* layout = sources.layout(); layout != nullptr && layout->node_of_rank.size() != ranks) {
+      missing = missing_of(sources, *layout);
+      if (missing.empty()) return fail(wrong_number_of_ranks(snapshot, layout->node_of_rank.size(), ranks));
+    } else {
+      // A hint that proves wrong costs a second look, and nothing else.
+      const LevelSet hinted = hinted_levels(request, sources, plan.lost_nodes);
+      missing = find_sources(request, sources, hinted, plan);
+      if (!missing.empty()) missing = find_sources(request, sources, LevelSet::of_bits(0xff), plan);
+      if (missing.empty()) return plan;
+    }
     ++tried;
     constexpr std::size_t kTold = 4;
     if (tried <= kTold)

@@ -95,6 +95,24 @@ TEST(Plan, refuses_another_number_of_ranks_with_both) {
   EXPECT_EQ(refused.error().message, "version 3 was written by 4 ranks (0 to 3); this job has 6 (0 to 5)");
 }
 
+// Version 4 could not be restored by anybody, so it is no reason to refuse version 3.
+TEST(Plan, passes_over_another_number_of_ranks_that_is_not_whole) {
+  const Layout today = two_ranks_a_node(2);
+  Inventory inventory = empty_inventory(today);
+  const Layout other = two_ranks_a_node(3);
+  inventory.layouts[other.id()] = other;
+  add(inventory, other, 0, snapshot_of(1, 4, 1), false);
+  const auto refused = plan(inventory, today);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::unrecoverable);
+  EXPECT_EQ(refused.error().message,
+            "no snapshot is whole: version 4: no source for ranks 2, 3, 4, 5, nodes 1, 2 lost");
+  for (std::uint32_t node = 0; node < 2; ++node) add(inventory, today, node, snapshot_of(1, 3, 1), false);
+  const auto made = plan(inventory, today);
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_EQ(made->snapshot, snapshot_of(1, 3, 1));
+}
+
 TEST(Plan, sources_shards_wherever_their_ranks_have_moved) {
   const Layout layout = two_ranks_a_node(2);
   Inventory inventory = empty_inventory(layout);

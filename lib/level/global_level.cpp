@@ -1,5 +1,6 @@
 #include "level/global_level.hpp"
 
+#include <algorithm>
 #include <tuple>
 
 #include "format/json_file.hpp"
@@ -78,6 +79,18 @@ Result<NodeReport> finish_own_file(const NodeContext& node, const NodeManifest& 
   return report;
 }
 
+// Whether a directory that a commit finds in its place has all of the snapshot. There is one only after a commit whose
+// vote was lost, or when the one that is there could not be used; so it is worth reading.
+bool is_whole(const NodeContext& node, const DirName& dir, const GlobalManifest& wanted) {
+  const auto there = read_global_manifest(*node.global, dir);
+  if (!there || there->identity != wanted.identity || there->shards != wanted.shards || !there->master) return false;
+  if (!check_file(*node.global, names::master_file(dir), *there->master)) return false;
+  return std::ranges::all_of(there->shards, [&](const ShardEntry& shard) {
+    const FileName file = names::node_file(dir, there->layout.node_of_rank[shard.rank.value]);
+    return verify_node_shard(*node.global, file, shard, node.between).has_value();
+  });
+}
+
 // Head 0 writes master and manifest, and puts the directory in place.
 Status commit(const NodeContext& node, const NodeManifest& manifest, const DirName& partial,
               const std::vector<Buffer>& reports) {
@@ -103,7 +116,8 @@ Status commit(const NodeContext& node, const NodeManifest& manifest, const DirNa
   if (auto status = write_json_text(*node.global, name, to_json(global), kMostManifestBytes); !status) return status;
   if (auto status = check_not_taken_over(*node.global, node.incarnation, node.run); !status) return status;
   const DirName dir = node.dir(manifest.identity);
-  // A directory of this name is there only after a commit whose vote was lost; this one has the same content.
+  // At no moment is there less than there was.
+  if (is_whole(node, dir, global)) return node.global->remove_directory(partial);
   if (auto status = node.global->remove_directory(dir); !status) return status;
   return node.global->rename_directory(partial, dir);
 }
@@ -130,6 +144,67 @@ Result<std::vector<Buffer>> gather_reports(Comm& heads, const NodeReport& mine) 
     if (auto status = heads.recv(Peer{i}, kReport, reports.back()); !status) return fail(status.error());
   }
   return reports;
+}
+
+// Where in the global store a rank's shard is, and what it should be.
+struct Part {
+  NodeId node;
+  ShardEntry shard;
+};
+constexpr std::size_t kPartBytes = sizeof(std::uint32_t) + kEntryBytes;
+
+std::vector<Rank> ranks_for(const RestoreTask& task, Peer head) {
+  std::vector<Rank> ranks;
+  for (const Delivery& delivery : task.deliveries) {
+    if (delivery.to == head) ranks.push_back(delivery.rank);
+  }
+  return ranks;
+}
+
+// One part a rank; nothing: the manifest has none of them.
+Buffer encode_parts(const std::optional<GlobalManifest>& manifest, const std::vector<Rank>& ranks) {
+  ByteWriter out;
+  out.put(manifest.has_value());
+  for (const Rank rank : ranks) {
+    const bool there = manifest && rank.value < manifest->shards.size();
+    out.put(there ? manifest->layout.node_of_rank[rank.value].value : 0);
+    out.put(encode_entries({there ? manifest->shards[rank.value] : ShardEntry{}}));
+  }
+  return out.take();
+}
+
+Result<std::vector<Part>> decode_parts(Bytes bytes) {
+  ByteReader in(bytes);
+  std::vector<Part> parts;
+  if (!in.get<bool>()) return parts;
+  while (in.good() && in.remaining() > 0) {
+    const NodeId node{in.get<std::uint32_t>()};
+    auto entries = decode_entries(in.get_bytes(kEntryBytes));
+    if (!entries) return fail(entries.error());
+    parts.push_back({node, entries->front()});
+  }
+  return parts;
+}
+
+// Head 0 reads the manifest, which may be large, and tells each head its part of it; empty: it cannot be used.
+Result<std::vector<Part>> share_parts(Comm& heads, const RestoreTask& task,
+                                      const std::function<std::optional<GlobalManifest>()>& read) {
+  constexpr Tag kParts{3};
+  const std::vector<Rank> mine = ranks_for(task, heads.rank());
+  if (heads.rank().value != 0) {
+    if (mine.empty()) return std::vector<Part>{};
+    Buffer bytes(sizeof(bool) + mine.size() * kPartBytes);
+    if (auto status = heads.recv(Peer{0}, kParts, bytes); !status) return fail(status.error());
+    return decode_parts(bytes);
+  }
+  const std::optional<GlobalManifest> manifest = read();
+  for (std::uint32_t head = 1; head < heads.size(); ++head) {
+    const std::vector<Rank> ranks = ranks_for(task, Peer{head});
+    if (ranks.empty()) continue;
+    if (auto status = heads.send(Peer{head}, kParts, encode_parts(manifest, ranks)); !status)
+      return fail(status.error());
+  }
+  return decode_parts(encode_parts(manifest, mine));
 }
 
 }  // namespace
@@ -197,27 +272,27 @@ Status GlobalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& 
   return status;
 }
 
-Result<RestoreOutcome> GlobalLevel::restore(Comm& /*heads*/, const NodeContext& node, const RestoreTask& task) {
+Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
   const auto span = node.trace.span("bring from L4", task.snapshot.version.value);
   RestoreOutcome outcome;
   const DirName dir = node.dir(task.snapshot);
-  std::optional<GlobalManifest> manifest;
+  const auto parts = share_parts(heads, task, [&]() -> std::optional<GlobalManifest> {
+    auto manifest = read_global_manifest(*node.global, dir);
+    if (manifest) return std::move(*manifest);
+    outcome.strikes.push_back({Strike::kGlobal, names::manifest(dir).path});
+    return std::nullopt;
+  });
+  if (!parts) return fail(parts.error());
+  std::size_t next = 0;
   for (std::size_t i = 0; i < task.deliveries.size(); ++i) {
     const Delivery& delivery = task.deliveries[i];
-    if (delivery.to.value != node.me.value) continue;
-    if (!manifest) {
-      auto read = read_global_manifest(*node.global, dir);
-      if (!read) {
-        outcome.strikes.push_back({Strike::kGlobal, names::manifest(dir).path});
-        return outcome;
-      }
-      manifest = std::move(*read);
-    }
-    const FileName file = names::node_file(dir, manifest->layout.node_of_rank.at(delivery.rank.value));
+    if (delivery.to.value != node.me.value || next == parts->size()) continue;
+    const Part& part = (*parts)[next++];
+    const FileName file = names::node_file(dir, part.node);
     auto status =
         restore_shard(*node.global, file, delivery.rank, *node.local, names::shard(dir, delivery.rank), node.between);
     if (status) {
-      outcome.arrived.push_back({manifest->shards.at(delivery.rank.value), i});
+      outcome.arrived.push_back({part.shard, i});
     } else if (status.error().code == Code::no_space) {
       return fail(status.error());
     } else {

@@ -142,7 +142,9 @@ std::vector<std::string> HeadCluster::protect_again(LevelId level) {
     const std::uint32_t node = heads.rank().value;
     auto manifest = read_node_manifest(*stores_[node], dir());
     ASSERT_TRUE(manifest) << manifest.error().text();
-    const auto status = make_level(level)->protect(heads, context(node, layout_), *manifest, turn_);
+    NodeContext seen = context(node, layout_);
+    if (global_seen) seen.global = global_seen;
+    const auto status = make_level(level)->protect(heads, seen, *manifest, turn_);
     if (!status) told[node] = status.error().text();
   });
   return told;

@@ -31,6 +31,8 @@ class HeadCluster {
   // Raises it to a level once more, from the stores as they are now; manifests stay as they are. What each head was
   // told, empty: that it went well.
   [[nodiscard]] std::vector<std::string> protect_again(LevelId level);
+  // What that sees instead of the global store.
+  std::shared_ptr<Store> global_seen;
 
   // Stores as protect() left them.
   void put_back();

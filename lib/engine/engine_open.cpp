@@ -6,6 +6,7 @@
 
 #include "engine/engine.hpp"
 #include "engine/learn_inventory.hpp"
+#include "engine/leftovers.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
@@ -94,6 +95,7 @@ Status Engine::look_around() {
   if (!bell) return fail(bell.error());
   auto contents = read_store(*node_.local, node_.me, node_.log, *setup_.memory);
   if (!contents) return fail(contents.error());
+  remove_leftovers(*node_.local, *contents, node_.log);
   lock_ = std::move(*lock);
   bell_ = std::move(*bell);
   contents_ = std::move(*contents);
@@ -127,6 +129,7 @@ Status Engine::start_life() {
     record_.run = chain_.next;
     if (auto status = write_run_record(*node_.global, record_); !status) return fail(status.error());
     if (auto status = remove_partial(*node_.global, record_.run); !status) return fail(status.error());
+    remove_leftovers(*node_.global, node_.log);
     return chain_;
   };
   auto chain = share_chain(setup_.heads, leads() ? record() : Result<Chain>());

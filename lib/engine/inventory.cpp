@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +29,17 @@ void strike_missing(const FileSizes& there, const NodeManifest& manifest, NodeId
   for (const NamedFile& file : files_named(manifest)) {
     const auto found = there.find(file.name.path);
     if (found == there.end() || found->second != file.bytes()) strikes.push_back({me.value, file.name.path});
+  }
+}
+
+void note_unnamed(const FileSizes& there, const DirName& dir, const NodeManifest& manifest,
+                  std::vector<FileName>& unnamed) {
+  std::set<std::string> named;
+  for (const NamedFile& file : files_named(manifest)) named.insert(file.name.path);
+  for (const auto& [path, bytes] : there) {
+    const std::string name = path.substr(dir.path.size() + 1);
+    if (!names::parse_copy(name) && !names::parse_parity(name)) continue;
+    if (!named.contains(path)) unnamed.push_back(FileName{path});
   }
 }
 
@@ -265,6 +278,7 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
       continue;
     }
     strike_missing(*there, *manifest, me, contents.strikes);
+    note_unnamed(*there, dir, *manifest, contents.unnamed);
     contents.manifests.push_back(std::move(*manifest));
   }
   return contents;

@@ -68,8 +68,9 @@ struct Inventory {
 // What a head found in its own store.
 struct StoreContents {
   std::vector<NodeManifest> manifests;
-  std::vector<Strike> strikes;   // files that a manifest names and that are not there, or of another length
-  std::vector<DirName> orphans;  // snapshot directories without a manifest: never completed, or retired
+  std::vector<Strike> strikes;    // files that a manifest names and that are not there, or of another length
+  std::vector<DirName> orphans;   // snapshot directories without a manifest: never completed, or retired
+  std::vector<FileName> unnamed;  // copies and parity that their manifest does not name: a promotion never ended
   Version highest_version;
 
   [[nodiscard]] HoldingList summaries() const;

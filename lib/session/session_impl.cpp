@@ -339,6 +339,8 @@ Status SessionImpl::finalize() {
   if (auto_ && rank_.value == 0) {
     if (auto status = link_->send(auto_->record()); !status) return status;
   }
+  // The end of the chain empties the node's store: nothing is to be made ready in it after that.
+  warmer_->pause();
   if (auto status = link_->send(FinalizeRequest{last_version_, calls_, stop_, false, undefined_.has_value()}); !status)
     return status;
   auto heard = link_->wait_until([&] { return link_->finalized.has_value(); }, std::chrono::milliseconds{0});

@@ -311,23 +311,39 @@ Status Pool::discard_free(const std::string& name) {
   return remove_file(directory_.get(), name, Pages::leave, path_of(name));
 }
 
-void Pool::remove_free() {
-  for (const std::string& name : names_in(directory_.get(), path_).value_or(std::vector<std::string>{})) {
-    if (name.ends_with(kFree)) (void)discard_free(name);
-  }
+void Pool::make_room() {
+  (void)reclaim(false);
+  (void)remove_free();
 }
 
-Status Pool::clean(bool all) {
+Status Pool::remove_free() {
   const auto names = names_in(directory_.get(), path_);
   if (!names) return fail(names.error());
-  Status cleaned;
+  Status removed;
   for (const std::string& name : *names) {
-    const bool dead = name.ends_with(kWriting) && writer_is_gone(name, host_, all);
-    if (!dead && !name.ends_with(kFree) && !name.ends_with(kRemoved)) continue;
-    const auto removed = name.ends_with(kFree) ? discard_free(name) : discard(directory_.get(), name, path_of(name));
-    if (!removed && cleaned) cleaned = removed;
+    if (!name.ends_with(kFree)) continue;
+    if (const auto one = discard_free(name); !one && removed) removed = one;
   }
-  return cleaned;
+  return removed;
+}
+
+Status Pool::reclaim(bool all_hosts) {
+  const auto names = names_in(directory_.get(), path_);
+  if (!names) return fail(names.error());
+  Status reclaimed;
+  for (const std::string& name : *names) {
+    const bool dead = name.ends_with(kWriting) && writer_is_gone(name, host_, all_hosts);
+    if (!dead && !name.ends_with(kRemoved)) continue;
+    const auto removed = discard(directory_.get(), name, path_of(name));
+    if (!removed && reclaimed) reclaimed = removed;
+  }
+  return reclaimed;
+}
+
+Status Pool::clean(bool all_hosts) {
+  const Status reclaimed = reclaim(all_hosts);
+  const Status removed = remove_free();
+  return reclaimed ? removed : reclaimed;
 }
 
 Result<std::uint64_t> Pool::free_file_bytes() const {

@@ -54,12 +54,13 @@ class Pool {
   [[nodiscard]] Status grow(Slot& slot, std::uint64_t size_bytes);
   // Makes it exactly so long.
   [[nodiscard]] Status cut(Slot& slot, std::uint64_t size_bytes);
-  // Runs `write`; when it finds the store full, removes all free files and runs it once more.
+  // Runs `write`; when it finds the store full, gives back what dead writers left and all free files, and runs it once
+  // more.
   template <class Write>
   [[nodiscard]] Status with_room(std::uint64_t wanted_bytes, Write write) {
     Status done = write();
     if (!done && done.error().code == Code::no_space) {
-      remove_free();
+      make_room();
       done = write();
       if (!done && done.error().code == Code::no_space) return fail(full(done.error(), wanted_bytes));
     }
@@ -75,8 +76,10 @@ class Pool {
   [[nodiscard]] Status adopt(int directory, const std::string& file, const std::string& owner, const std::string& path);
   // Takes a file or directory out of sight in one step, then removes it. Missing is fine.
   [[nodiscard]] Status discard(int directory, const std::string& name, const std::string& path);
-  // Removes what is free, on its way out, or left by dead writers: of this host, or with `all` of any other.
-  [[nodiscard]] Status clean(bool all);
+  // Removes what is on its way out, or left by dead writers: of this host, or of any other as well.
+  [[nodiscard]] Status reclaim(bool all_hosts);
+  // The same, and what is free.
+  [[nodiscard]] Status clean(bool all_hosts);
   // What the free files take.
   [[nodiscard]] Result<std::uint64_t> free_file_bytes() const;
 
@@ -98,7 +101,8 @@ class Pool {
   [[nodiscard]] Error full(const Error& error, std::uint64_t wanted_bytes) const;
   [[nodiscard]] Result<FileId> invalidate(const std::string& name, const std::string& path);
   void keep_warm(Slot& slot);
-  void remove_free();
+  void make_room();
+  [[nodiscard]] Status remove_free();
   // Removes a free file, unless somebody writes it.
   [[nodiscard]] Status discard_free(const std::string& name);
   [[nodiscard]] std::string next_sequence();

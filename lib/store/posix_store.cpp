@@ -171,6 +171,8 @@ Status PosixStore::rename_directory(const DirName& from, const DirName& to) {
   return renamed ? posix::sync_directory(job, home.path) : renamed;
 }
 
+Status PosixStore::reclaim(Writers whose) { return parts_->home->pool.reclaim(whose == Writers::of_all_hosts); }
+
 Status PosixStore::clean() { return parts_->home->pool.clean(parts_->home->locked); }
 
 Result<std::unique_ptr<Lock>> PosixStore::lock() {

@@ -7,8 +7,8 @@
 //
 // The job's directory has mode 0700, must belong to the user, and nothing below the root is reached through a
 // symbolic link. Of the default root (store/default_root) the same is asked, and that others may not even look into it;
-// any other root is used as it is. On tmpfs, files are written and read through mappings, and mappings stay warm for the next
-// file of the same owner; elsewhere by pwrite and pread. Space is reserved by create(), so a full store is an
+// any other root is used as it is. On tmpfs, files are written and read through mappings, and mappings stay warm for
+// the next file of the same owner; elsewhere by pwrite and pread. Space is reserved by create(), so a full store is an
 // error there and never a signal later.
 //
 // A retired file may be overwritten. On tmpfs that waits until its readers have closed it; its first 4 KiB are
@@ -51,6 +51,7 @@ class PosixStore final : public Store {
   Status remove(const FileName& name) override;
   Status remove_directory(const DirName& name) override;
   Status rename_directory(const DirName& from, const DirName& to) override;
+  Status reclaim(Writers whose) override;
   Status clean() override;
   Result<std::unique_ptr<Lock>> lock() override;
   Result<std::unique_ptr<Bell>> bell() override;

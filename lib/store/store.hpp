@@ -115,6 +115,11 @@ class Store {
   [[nodiscard]] virtual Status remove_directory(const DirName& name) = 0;
   // Atomic; syncs the parent.
   [[nodiscard]] virtual Status rename_directory(const DirName& from, const DirName& to) = 0;
+  // Whose half-written files may be removed. Whether a process of another host lives, nobody here can tell: that is for
+  // whoever knows that none does.
+  enum class Writers { of_this_host, of_all_hosts };
+  // Removes what dead writers left, and what was being removed by somebody who died. The recycle pool stays.
+  [[nodiscard]] virtual Status reclaim(Writers /*whose*/) { return {}; }
   // Empties the recycle pool and removes what dead writers left.
   [[nodiscard]] virtual Status clean() = 0;
 

@@ -9,13 +9,16 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "store/posix_store.hpp"
+#include "support/small_tmpfs.hpp"
 #include "support/temp_directory.hpp"
 
 namespace cairn {
@@ -102,6 +105,55 @@ TEST(PosixPool, that_is_cleaned_leaves_alone_what_others_have_claimed_or_committ
 
 TEST(PosixPool, that_is_emptied_for_a_full_store_leaves_alone_what_others_have_claimed_or_committed) {
   expect_writers_undisturbed(true);
+}
+
+// A process that is killed while it writes `size_bytes` bytes.
+void leave_half_a_file(const std::string& root, std::size_t size_bytes) {
+  const int status = wait_for(start([&] {
+    const auto store = PosixStore::open(root, "heat");
+    const auto writer = (*store)->create(FileName{"v1/half"}, size_bytes, "rank0");
+    ::_exit(writer ? kWell : kNotWritten);  // without a destructor
+    return kWell;
+  }));
+  ASSERT_EQ(text_of_end(status), "well");
+}
+
+std::vector<std::string> pool_of(const std::string& root) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(root + "/heat/recycle")) {
+    names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+TEST(PosixPool, that_is_reclaimed_keeps_free_files_and_what_is_being_written) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = PosixStore::open(root.path(), "heat").value();
+  ASSERT_TRUE(write_text(*store, FileName{"v1/rank1"}, "retired"));
+  ASSERT_TRUE(store->retire(FileName{"v1/rank1"}, "rank1"));
+  auto writer = store->create(FileName{"v1/rank2"}, 100, "rank2");
+  ASSERT_TRUE(writer);
+  const auto before = pool_of(root.path());
+  leave_half_a_file(root.path(), 100);
+  std::filesystem::create_directories(root.path() + "/heat/recycle/1.removed/inner");
+  const std::string elsewhere = root.path() + "/heat/recycle/nobody.00000000-1.2.writing";
+  std::filesystem::create_directory(elsewhere);
+
+  ASSERT_TRUE(store->reclaim(Store::Writers::of_this_host));
+  EXPECT_EQ(pool_of(root.path()).size(), before.size() + 1) << "of another host nobody knows who lives";
+  ASSERT_TRUE(store->reclaim(Store::Writers::of_all_hosts));
+  EXPECT_THAT(pool_of(root.path()), testing::UnorderedElementsAreArray(before));
+  EXPECT_TRUE((*writer)->commit(100, false));
+}
+
+TEST(PosixPool, gives_a_full_store_back_what_a_dead_writer_left) {
+  const test::SmallTmpfs tmpfs("size=2m");
+  ASSERT_TRUE(tmpfs.mounted());
+  constexpr std::size_t kMost = 3 * kMiB / 2;
+  leave_half_a_file(tmpfs.path(), kMost);
+  const auto store = PosixStore::open(tmpfs.path(), "heat").value();
+  const auto writer = store->create(FileName{"v1/rank1"}, kMost, "rank1");
+  EXPECT_TRUE(writer) << writer.error().text();
 }
 
 }  // namespace

@@ -4,17 +4,16 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 
+#include "support/small_tmpfs.hpp"
 #include "support/temp_directory.hpp"
 
 namespace cairn {
@@ -55,27 +54,6 @@ int in_child(const std::function<int()>& child) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
-
-// A tmpfs of 2 MiB, unmounted in the end.
-class SmallTmpfs {
- public:
-  SmallTmpfs() : mounted_(::mount("tmpfs", path().c_str(), "tmpfs", 0, "size=2m") == 0) {
-    EXPECT_TRUE(mounted_) << "this test mounts a tmpfs of 2 MiB and must run as root where that is permitted: "
-                          << std::strerror(errno);
-  }
-  ~SmallTmpfs() {
-    if (mounted_) ::umount2(path().c_str(), MNT_DETACH);
-  }
-  SmallTmpfs(const SmallTmpfs&) = delete;
-  SmallTmpfs& operator=(const SmallTmpfs&) = delete;
-
-  [[nodiscard]] bool mounted() const { return mounted_; }
-  [[nodiscard]] std::string path() const { return directory_.path(); }
-
- private:
-  test::TempDirectory directory_{"/tmp"};
-  bool mounted_;
-};
 
 TEST(PosixStore, makes_missing_parents_and_a_job_directory_for_its_owner_only) {
   const test::TempDirectory root("/dev/shm");
@@ -151,7 +129,7 @@ TEST(PosixStore, refuses_a_job_directory_of_another_user) {
 }
 
 TEST(PosixStore, a_full_store_is_an_error_that_names_bytes) {
-  const SmallTmpfs tmpfs;
+  const test::SmallTmpfs tmpfs("size=2m");
   ASSERT_TRUE(tmpfs.mounted());
   const auto store = open_store(tmpfs.path());
   const auto writer = store->create(kShard, 4 * kMiB, "rank0");
@@ -163,7 +141,7 @@ TEST(PosixStore, a_full_store_is_an_error_that_names_bytes) {
 }
 
 TEST(PosixStore, growth_that_finds_the_store_full_is_an_error_and_never_a_signal) {
-  const SmallTmpfs tmpfs;
+  const test::SmallTmpfs tmpfs("size=2m");
   ASSERT_TRUE(tmpfs.mounted());
   const auto store = open_store(tmpfs.path());
   auto writer = store->create(kShard, kMiB, "rank0");
@@ -176,7 +154,7 @@ TEST(PosixStore, growth_that_finds_the_store_full_is_an_error_and_never_a_signal
 }
 
 TEST(PosixStore, a_full_store_gives_up_retired_files_of_others_even_when_they_are_mapped_warm) {
-  const SmallTmpfs tmpfs;
+  const test::SmallTmpfs tmpfs("size=2m");
   ASSERT_TRUE(tmpfs.mounted());
   const auto others = open_store(tmpfs.path());
   const auto store = open_store(tmpfs.path());
@@ -188,7 +166,7 @@ TEST(PosixStore, a_full_store_gives_up_retired_files_of_others_even_when_they_ar
 }
 
 TEST(PosixStore, removing_frees_memory_that_is_still_mapped_warm) {
-  const SmallTmpfs tmpfs;
+  const test::SmallTmpfs tmpfs("size=2m");
   ASSERT_TRUE(tmpfs.mounted());
   const auto store = open_store(tmpfs.path());
   constexpr std::size_t kMost = 3 * kMiB / 2;

@@ -41,6 +41,7 @@ class HookedStore : public Store {
   Status remove(const FileName& name) override;
   Status remove_directory(const DirName& name) override;
   Status rename_directory(const DirName& from, const DirName& to) override;
+  Status reclaim(Writers whose) override { return store_->reclaim(whose); }
   Status clean() override;
   Result<std::unique_ptr<Lock>> lock() override { return store_->lock(); }
   Result<std::unique_ptr<Bell>> bell() override;

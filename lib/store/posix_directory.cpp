@@ -18,7 +18,7 @@ struct CloseDirectory {
 };
 
 Status unlink(int directory, const std::string& name, int flags, const std::string& path) {
-  if (::unlinkat(directory, name.c_str(), flags) == 0 || errno == ENOENT) return {};
+  if (uninterrupted([&] { return ::unlinkat(directory, name.c_str(), flags); }) == 0 || errno == ENOENT) return {};
   return fail(system_error(errno, "remove", path));
 }
 
@@ -26,7 +26,7 @@ Status unlink(int directory, const std::string& name, int flags, const std::stri
 
 Result<std::vector<std::string>> names_in(int directory, const std::string& path) {
   // Opened anew: a stream owns its descriptor, and its position must not be shared with another thread's.
-  const int own = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int own = uninterrupted([&] { return ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (own < 0) return fail(system_error(errno, "list", path));
   const std::unique_ptr<DIR, CloseDirectory> stream(::fdopendir(own));
   if (!stream) {
@@ -36,11 +36,13 @@ Result<std::vector<std::string>> names_in(int directory, const std::string& path
   }
 
   std::vector<std::string> names;
-  errno = 0;
-  while (const dirent* entry = ::readdir(stream.get())) {
+  while (true) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr && errno == EINTR) continue;
+    if (entry == nullptr) break;
     const std::string name = entry->d_name;
     if (name != "." && name != "..") names.push_back(name);
-    errno = 0;
   }
   if (errno != 0) return fail(system_error(errno, "list", path));
   std::sort(names.begin(), names.end());
@@ -48,11 +50,9 @@ Result<std::vector<std::string>> names_in(int directory, const std::string& path
 }
 
 bool is_still_named(int directory, const std::string& name, int file) {
-  struct stat opened = {};
-  struct stat named = {};
-  if (::fstat(file, &opened) != 0) return false;
-  if (::fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) return false;
-  return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+  const auto opened = status_of(file, name);
+  const auto named = status_at(directory, name);
+  return opened && named && opened->st_dev == named->st_dev && opened->st_ino == named->st_ino;
 }
 
 Status remove_file(int directory, const std::string& name, Pages pages, const std::string& path) {
@@ -77,12 +77,12 @@ Status remove_tree(int directory, const std::string& name, Pages pages, const st
   if (!names) return fail(names.error());
 
   for (const std::string& inner : *names) {
-    struct stat status = {};
-    if (::fstatat(tree->get(), inner.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const auto status = status_at(tree->get(), inner);
+    if (!status) continue;
     const std::string inner_path = path + "/" + inner;
-    const auto removed = S_ISDIR(status.st_mode)   ? remove_tree(tree->get(), inner, pages, inner_path)
-                         : S_ISREG(status.st_mode) ? remove_file(tree->get(), inner, pages, inner_path)
-                                                   : unlink(tree->get(), inner, 0, inner_path);
+    const auto removed = S_ISDIR(status->st_mode)   ? remove_tree(tree->get(), inner, pages, inner_path)
+                         : S_ISREG(status->st_mode) ? remove_file(tree->get(), inner, pages, inner_path)
+                                                    : unlink(tree->get(), inner, 0, inner_path);
     if (!removed) return removed;
   }
   return unlink(directory, name, AT_REMOVEDIR, path);

@@ -20,14 +20,6 @@ namespace {
 // Linux moves at most 2 GiB − 4 KiB in one call; smaller pieces also keep a signal from waiting long.
 constexpr std::size_t kLargestCall = 1024 * kMiB;
 
-// Calls again while a signal interrupts.
-template <class Call>
-auto uninterrupted(Call call) {
-  auto answer = call();
-  while (answer < 0 && errno == EINTR) answer = call();
-  return answer;
-}
-
 Status answer_of(int answer, std::string_view doing, const std::string& path) {
   if (answer != 0) return fail(system_error(errno, doing, path));
   return {};
@@ -73,7 +65,8 @@ Result<Fd> open_file(int directory, const std::string& name, int flags, const st
 }
 
 Result<Fd> open_directory(int directory, const std::string& name, const std::string& path) {
-  Fd opened(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  Fd opened(uninterrupted([&] { return ::openat(directory, name.c_str(), kFlags); }));
   if (opened.valid()) return opened;
   const int number = errno;
   if (number == ENOTDIR || number == ELOOP) {
@@ -84,14 +77,20 @@ Result<Fd> open_directory(int directory, const std::string& name, const std::str
 }
 
 Status make_directory(int directory, const std::string& name, const std::string& path) {
-  if (::mkdirat(directory, name.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  if (uninterrupted([&] { return ::mkdirat(directory, name.c_str(), 0700); }) == 0 || errno == EEXIST) return {};
   return fail(system_error(errno, "make the directory", path));
 }
 
 Result<struct stat> status_of(int file, const std::string& path) {
   struct stat status = {};
-  if (::fstat(file, &status) != 0) return fail(system_error(errno, "stat", path));
+  if (uninterrupted([&] { return ::fstat(file, &status); }) != 0) return fail(system_error(errno, "stat", path));
   return status;
+}
+
+std::optional<struct stat> status_at(int directory, const std::string& name) {
+  struct stat status = {};
+  const int answer = uninterrupted([&] { return ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW); });
+  return answer == 0 ? std::optional(status) : std::nullopt;
 }
 
 Status write_all(int file, std::uint64_t offset, Bytes bytes, const std::string& path) {
@@ -147,7 +146,9 @@ Status truncate(int file, std::uint64_t size_bytes, const std::string& path) {
 }
 
 void start_writeback(int file, std::uint64_t offset, std::uint64_t size_bytes) {
-  (void)::sync_file_range(file, static_cast<off_t>(offset), static_cast<off_t>(size_bytes), SYNC_FILE_RANGE_WRITE);
+  (void)uninterrupted([&] {
+    return ::sync_file_range(file, static_cast<off_t>(offset), static_cast<off_t>(size_bytes), SYNC_FILE_RANGE_WRITE);
+  });
 }
 
 Status sync_data(int file, const std::string& path) {
@@ -160,12 +161,16 @@ Status sync_directory(int directory, const std::string& path) {
 
 Status rename(int from_directory, const std::string& from, int to_directory, const std::string& to,
               const std::string& path) {
-  return answer_of(::renameat(from_directory, from.c_str(), to_directory, to.c_str()), "rename", path);
+  const auto call = [&] { return ::renameat(from_directory, from.c_str(), to_directory, to.c_str()); };
+  return answer_of(uninterrupted(call), "rename", path);
 }
 
 Result<bool> rename_new(int from_directory, const std::string& from, int to_directory, const std::string& to,
                         const std::string& path) {
-  if (::renameat2(from_directory, from.c_str(), to_directory, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  const auto call = [&] {
+    return ::renameat2(from_directory, from.c_str(), to_directory, to.c_str(), RENAME_NOREPLACE);
+  };
+  if (uninterrupted(call) == 0) return true;
   if (errno == EEXIST || errno == EINVAL || errno == ENOSYS) return false;
   return fail(system_error(errno, "rename", path));
 }
@@ -178,12 +183,21 @@ bool try_lock_exclusive(int file) {
   return uninterrupted([&] { return ::flock(file, LOCK_EX | LOCK_NB); }) == 0;
 }
 
-void unlock(int file) { ::flock(file, LOCK_UN); }
+void unlock(int file) {
+  (void)uninterrupted([&] { return ::flock(file, LOCK_UN); });
+}
 
 Result<std::uint64_t> free_bytes(int directory, const std::string& path) {
   struct statvfs status = {};
-  if (::fstatvfs(directory, &status) != 0) return fail(system_error(errno, "ask for free space", path));
+  const int answer = uninterrupted([&] { return ::fstatvfs(directory, &status); });
+  if (answer != 0) return fail(system_error(errno, "ask for free space", path));
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+bool has_no_free_inodes(int directory) {
+  struct statvfs status = {};
+  if (uninterrupted([&] { return ::fstatvfs(directory, &status); }) != 0) return false;
+  return status.f_files > 0 && status.f_favail == 0;
 }
 
 }  // namespace cairn::posix

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +17,15 @@
 #include "base/error.hpp"
 
 namespace cairn::posix {
+
+// Calls a system call again while a signal interrupts it. For all but close(): Linux has closed the descriptor then,
+// and another thread may have got its number.
+template <class Call>
+auto uninterrupted(Call call) {
+  auto answer = call();
+  while (answer < 0 && errno == EINTR) answer = call();
+  return answer;
+}
 
 // An open descriptor, closed when it goes.
 class Fd {
@@ -42,6 +53,8 @@ class Fd {
 [[nodiscard]] Status make_directory(int directory, const std::string& name, const std::string& path);
 
 [[nodiscard]] Result<struct stat> status_of(int file, const std::string& path);
+// Of what has this name in the directory, be it a link; nothing when it cannot be told.
+[[nodiscard]] std::optional<struct stat> status_at(int directory, const std::string& name);
 [[nodiscard]] Status write_all(int file, std::uint64_t offset, Bytes bytes, const std::string& path);
 // Fewer bytes in the file is Code::corrupt.
 [[nodiscard]] Status read_exactly(int file, std::uint64_t offset, MutableBytes into, const std::string& path);
@@ -68,6 +81,8 @@ void unlock(int file);
 // The names in a directory, sorted, without "." and "..".
 [[nodiscard]] Result<std::vector<std::string>> names_in(int directory, const std::string& path);
 [[nodiscard]] Result<std::uint64_t> free_bytes(int directory, const std::string& path);
+// Whether the file system has a limit of files, and has reached it.
+[[nodiscard]] bool has_no_free_inodes(int directory);
 
 enum class Pages { leave, release };
 

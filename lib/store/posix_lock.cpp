@@ -30,7 +30,7 @@ class FileLock final : public Lock {
 // "process 4711", as far as the file says.
 std::string holder(int file) {
   std::array<char, 32> text{};
-  const ssize_t length = ::pread(file, text.data(), text.size(), 0);
+  const ssize_t length = uninterrupted([&] { return ::pread(file, text.data(), text.size(), 0); });
   const std::string_view written(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
   const auto digits = written.substr(0, written.find_first_not_of("0123456789"));
   return digits.empty() ? "another process" : fmt::format("process {}", digits);

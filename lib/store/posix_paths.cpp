@@ -32,7 +32,9 @@ Status check_job(const std::string& job) {
 }
 
 // The root is the user's word and may be a symbolic link; what lies below it may not.
-Fd open_root(const std::string& root) { return Fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)); }
+Fd open_root(const std::string& root) {
+  return Fd(uninterrupted([&] { return ::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+}
 
 Status check_user(const struct stat& status, const std::string& path, const std::string& hint) {
   if (status.st_uid == ::geteuid()) return {};
@@ -153,7 +155,7 @@ Result<Place> locate(int job, const std::string& job_path, const FileName& name,
   if (!is_plain(first) || is_reserved(first)) return bad_name(name.path);
 
   if (slash == std::string::npos) {
-    Fd same(::fcntl(job, F_DUPFD_CLOEXEC, 0));
+    Fd same(uninterrupted([&] { return ::fcntl(job, F_DUPFD_CLOEXEC, 0); }));
     if (!same.valid()) return fail(system_error(errno, "open the directory", job_path));
     return Place{std::move(same), first, path};
   }

@@ -84,9 +84,14 @@ Result<Slot> Pool::claim(const std::string& owner, std::uint64_t size_bytes, con
   if (slot) return std::move(*slot);
   if (!owner.empty()) slot = claim_free(owner, size_bytes, path);
   if (!slot) {
-    auto made = make_new(owner, path);
-    if (!made) return made;
-    slot = std::move(*made);
+    // A file needs an inode, too: what is free gives back its own.
+    const auto made = with_room(size_bytes, [&]() -> Status {
+      auto one = make_new(owner, path);
+      if (!one) return fail(one.error());
+      slot = std::move(*one);
+      return {};
+    });
+    if (!made) return fail(made.error());
   }
   Status prepared = grow(*slot, size_bytes);
   if (prepared) prepared = map(*slot, size_bytes);
@@ -103,10 +108,10 @@ std::optional<Slot> Pool::claim_warm(const std::string& owner, std::uint64_t siz
     if (!try_lock_exclusive(file.file.get())) return false;  // somebody still reads it
     // Looked at under the lock only: until then others may have had it, and left it shorter or with holes.
     name = free_name(owner, file.id);
-    struct stat status = {};
-    const bool fits = is_still_named(directory_.get(), name, file.file.get()) &&
-                      ::fstat(file.file.get(), &status) == 0 && std::cmp_equal(status.st_size, size_bytes) &&
-                      static_cast<std::uint64_t>(status.st_blocks) * kStatBlock >= size_bytes;
+    const auto status = status_of(file.file.get(), path);
+    const bool fits = is_still_named(directory_.get(), name, file.file.get()) && status &&
+                      std::cmp_equal(status->st_size, size_bytes) &&
+                      static_cast<std::uint64_t>(status->st_blocks) * kStatBlock >= size_bytes;
     if (!fits) unlock(file.file.get());
     return fits;
   });
@@ -127,10 +132,10 @@ Result<Slot> Pool::make_new(const std::string& owner, const std::string& path) {
 std::vector<Pool::Candidate> Pool::candidates(const std::string& owner, std::uint64_t size_bytes) const {
   std::vector<Candidate> found;
   for (const std::string& name : names_in(directory_.get(), path_).value_or(std::vector<std::string>{})) {
-    struct stat status = {};
     if (!name.starts_with(owner + ".") || !name.ends_with(kFree)) continue;
-    if (::fstatat(directory_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    found.push_back({name, static_cast<std::uint64_t>(status.st_size), warm_.has({status.st_dev, status.st_ino})});
+    const auto status = status_at(directory_.get(), name);
+    if (!status) continue;
+    found.push_back({name, static_cast<std::uint64_t>(status->st_size), warm_.has({status->st_dev, status->st_ino})});
   }
   const auto key = [&](const Candidate& one) {
     const bool small = one.size_bytes < size_bytes;
@@ -215,6 +220,10 @@ Result<bool> Pool::warm_up(const std::string& owner, std::uint64_t size_bytes, s
 }
 
 Error Pool::full(const Error& error, std::uint64_t wanted_bytes) const {
+  if (has_no_free_inodes(directory_.get())) {
+    return Error{Code::no_space, fmt::format("{}; the file system has no free inode for another file", error.message),
+                 "remove files there, or have it made with more inodes (of tmpfs: nr_inodes)"};
+  }
   const auto free = free_bytes(directory_.get(), path_);
   return Error{Code::no_space,
                fmt::format("{}; {} bytes were wanted and {} are free", error.message, wanted_bytes,
@@ -254,11 +263,10 @@ Status Pool::publish(Slot& slot, int directory, const std::string& file, const s
   auto renamed = rename_new(directory_.get(), slot.name, directory, file, path);
   if (!renamed) return fail(renamed.error());
   if (!*renamed) {
-    struct stat replaced = {};
-    const bool replaces = ::fstatat(directory, file.c_str(), &replaced, AT_SYMLINK_NOFOLLOW) == 0;
+    const auto replaced = status_at(directory, file);
     if (auto over = rename(directory_.get(), slot.name, directory, file, path); !over) return over;
     // A file that is gone would take memory for as long as it is kept.
-    if (replaces) (void)warm_.take({replaced.st_dev, replaced.st_ino});
+    if (replaced) (void)warm_.take({replaced->st_dev, replaced->st_ino});
   }
   if (std::exchange(slot.locked, false)) unlock(slot.file.get());
   keep_warm(slot);
@@ -294,10 +302,10 @@ Status Pool::discard(int directory, const std::string& name, const std::string& 
   const auto renamed = rename(directory, name, directory_.get(), hidden, path);
   if (!renamed) return renamed.error().code == Code::not_found ? Status{} : renamed;
 
-  struct stat status = {};
-  if (::fstatat(directory_.get(), hidden.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return {};
-  return S_ISDIR(status.st_mode) ? remove_tree(directory_.get(), hidden, pages(), path_of(hidden))
-                                 : remove_file(directory_.get(), hidden, pages(), path_of(hidden));
+  const auto status = status_at(directory_.get(), hidden);
+  if (!status) return {};
+  return S_ISDIR(status->st_mode) ? remove_tree(directory_.get(), hidden, pages(), path_of(hidden))
+                                  : remove_file(directory_.get(), hidden, pages(), path_of(hidden));
 }
 
 Status Pool::discard_free(const std::string& name) {
@@ -351,10 +359,9 @@ Result<std::uint64_t> Pool::free_file_bytes() const {
   if (!names) return fail(names.error());
   std::uint64_t total = 0;
   for (const std::string& name : *names) {
-    struct stat status = {};
     if (!name.ends_with(kFree)) continue;
-    if (::fstatat(directory_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    total += static_cast<std::uint64_t>(status.st_blocks) * kStatBlock;
+    const auto status = status_at(directory_.get(), name);
+    if (status) total += static_cast<std::uint64_t>(status->st_blocks) * kStatBlock;
   }
   return total;
 }

@@ -54,8 +54,8 @@ class Pool {
   [[nodiscard]] Status grow(Slot& slot, std::uint64_t size_bytes);
   // Makes it exactly so long.
   [[nodiscard]] Status cut(Slot& slot, std::uint64_t size_bytes);
-  // Runs `write`; when it finds the store full, gives back what dead writers left and all free files, and runs it once
-  // more.
+  // Runs `write`; when it finds the store full, of bytes or of inodes, gives back what dead writers left and all free
+  // files, and runs it once more.
   template <class Write>
   [[nodiscard]] Status with_room(std::uint64_t wanted_bytes, Write write) {
     Status done = write();

@@ -22,7 +22,7 @@ bool is_missing(const Error& error) { return error.code == Code::not_found; }
 
 Result<bool> is_tmpfs(const posix::Fd& directory, const std::string& path) {
   struct statfs file_system = {};
-  if (::fstatfs(directory.get(), &file_system) != 0) {
+  if (posix::uninterrupted([&] { return ::fstatfs(directory.get(), &file_system); }) != 0) {
     return fail(posix::system_error(errno, "ask for the file system", path));
   }
   return file_system.f_type == TMPFS_MAGIC;
@@ -76,8 +76,12 @@ Result<std::shared_ptr<const Store>> PosixStore::open_existing(const std::string
 Result<std::unique_ptr<Writer>> PosixStore::create(const FileName& name, std::uint64_t size_bytes,
                                                    const std::string& owner) {
   const auto& home = parts_->home;
-  auto place = posix::locate(home->job.get(), home->path, name, posix::Missing::make);
-  if (!place) return fail(place.error());
+  Result<posix::Place> place = fail(Code::io, {});
+  const auto located = home->pool.with_room(size_bytes, [&]() -> Status {
+    place = posix::locate(home->job.get(), home->path, name, posix::Missing::make);
+    return place ? Status{} : fail(place.error());
+  });
+  if (!located) return fail(located.error());
   auto slot = home->pool.claim(owner, size_bytes, place->path);
   if (!slot) return fail(slot.error());
   return std::make_unique<posix::PosixWriter>(home, std::move(*place), std::move(*slot), size_bytes);
@@ -127,13 +131,13 @@ Result<std::vector<Entry>> PosixStore::list(const DirName& directory) const {
 
   std::vector<Entry> entries;
   for (const std::string& name : *names) {
-    struct stat status = {};
     if (!posix::is_plain(name) || (top && posix::is_reserved(name))) continue;
-    if (::fstatat(opened->get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;  // gone since
-    if (S_ISDIR(status.st_mode)) {
+    const auto status = posix::status_at(opened->get(), name);
+    if (!status) continue;  // gone since
+    if (S_ISDIR(status->st_mode)) {
       entries.push_back({name, 0, true});
-    } else if (S_ISREG(status.st_mode)) {
-      entries.push_back({name, static_cast<std::uint64_t>(status.st_size), false});
+    } else if (S_ISREG(status->st_mode)) {
+      entries.push_back({name, static_cast<std::uint64_t>(status->st_size), false});
     }
   }
   return entries;
@@ -176,11 +180,21 @@ Status PosixStore::reclaim(Writers whose) { return parts_->home->pool.reclaim(wh
 Status PosixStore::clean() { return parts_->home->pool.clean(parts_->home->locked); }
 
 Result<std::unique_ptr<Lock>> PosixStore::lock() {
-  return posix::take_lock(parts_->home, parts_->options.lock_patience);
+  Result<std::unique_ptr<Lock>> lock = fail(Code::io, {});
+  const auto taken = parts_->home->pool.with_room(0, [&]() -> Status {
+    lock = posix::take_lock(parts_->home, parts_->options.lock_patience);
+    return lock ? Status{} : fail(lock.error());
+  });
+  return taken ? std::move(lock) : fail(taken.error());
 }
 
 Result<std::unique_ptr<Bell>> PosixStore::bell() {
-  return posix::open_bell(parts_->home->job.get(), parts_->home->path + "/" + posix::kBell);
+  Result<std::unique_ptr<Bell>> bell = fail(Code::io, {});
+  const auto opened = parts_->home->pool.with_room(0, [&]() -> Status {
+    bell = posix::open_bell(parts_->home->job.get(), parts_->home->path + "/" + posix::kBell);
+    return bell ? Status{} : fail(bell.error());
+  });
+  return opened ? std::move(bell) : fail(opened.error());
 }
 
 Result<std::uint64_t> PosixStore::free_bytes() const {

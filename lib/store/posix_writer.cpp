@@ -96,9 +96,7 @@ Result<std::unique_ptr<Reader>> PosixReader::open(const std::shared_ptr<Home>& h
     const auto size_bytes = static_cast<std::uint64_t>(status->st_size);
     if (!home->mapped) return std::make_unique<PosixReader>(home, std::move(*file), place->path, size_bytes, nullptr);
 
-    struct stat named = {};
-    const int found = ::fstatat(place->directory.get(), place->file.c_str(), &named, AT_SYMLINK_NOFOLLOW);
-    if (found != 0 || named.st_ino != status->st_ino || named.st_dev != status->st_dev) continue;
+    if (!is_still_named(place->directory.get(), place->file, file->get())) continue;
     // A recycled file is the same one under another name: whoever read it before has it mapped still.
     auto mapping = home->reading.share({status->st_dev, status->st_ino}, size_bytes);
     if (!mapping) {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -154,6 +155,34 @@ TEST(PosixPool, gives_a_full_store_back_what_a_dead_writer_left) {
   const auto store = PosixStore::open(tmpfs.path(), "heat").value();
   const auto writer = store->create(FileName{"v1/rank1"}, kMost, "rank1");
   EXPECT_TRUE(writer) << writer.error().text();
+}
+
+// Makes files until the file system has no inode for another; returns how many.
+int take_all_inodes(const std::string& root) {
+  for (int files = 0;; ++files) {
+    std::ofstream file(root + "/" + std::to_string(files));
+    if (!file.is_open()) return files;
+  }
+}
+
+TEST(PosixPool, gives_a_store_without_free_inodes_those_of_free_files) {
+  const test::SmallTmpfs tmpfs("size=2m,nr_inodes=40");
+  ASSERT_TRUE(tmpfs.mounted());
+  const auto store = PosixStore::open(tmpfs.path(), "heat").value();
+  for (const std::string name : {"a", "b", "c", "d", "e"}) ASSERT_TRUE(write_text(*store, FileName{name}, "text"));
+  for (const std::string name : {"a", "b"}) ASSERT_TRUE(store->retire(FileName{name}, "rank0"));
+  ASSERT_GT(take_all_inodes(tmpfs.path()), 0);
+  // A directory and a file in it; the owner's own free files are of no use to another.
+  const Status kept = write_text(*store, FileName{"v1/manifest"}, "text");
+  ASSERT_TRUE(kept) << kept.error().text();
+  ASSERT_TRUE(store->retire(FileName{"c"}, "rank0"));
+  EXPECT_TRUE(store->lock());
+  ASSERT_TRUE(store->retire(FileName{"d"}, "rank0"));
+  EXPECT_TRUE(store->bell());
+  const auto refused = store->create(FileName{"v1/more"}, 1, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::no_space);
+  EXPECT_THAT(refused.error().text(), testing::HasSubstr("no free inode"));
 }
 
 }  // namespace

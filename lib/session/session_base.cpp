@@ -13,9 +13,9 @@ ErrorKind kind_of(Code code) {
     case Code::config: return ErrorKind::config;
     case Code::no_space:
     case Code::io:
+    case Code::not_found:  // a file that was there when it was written
     case Code::failed_elsewhere: return ErrorKind::storage;
     case Code::corrupt: return ErrorKind::corrupt;
-    case Code::not_found:
     case Code::newer_format:
     case Code::unrecoverable: return ErrorKind::unrecoverable;
     case Code::mismatch: return ErrorKind::mismatch;

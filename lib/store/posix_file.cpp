@@ -51,6 +51,11 @@ Error system_error(int number, std::string_view doing, const std::string& path) 
   }
 }
 
+Error missing_is_a_fault(Error error) {
+  if (error.code != Code::not_found) return error;
+  return Error{Code::io, std::move(error.message), "its directory is being removed while the store is in use"};
+}
+
 Result<Fd> open_file(int directory, const std::string& name, int flags, const std::string& path) {
   constexpr mode_t kOwnerOnly = 0600;
   // O_NONBLOCK: a pipe that somebody put here must not make us wait for its other end.
@@ -85,6 +90,11 @@ Result<struct stat> status_of(int file, const std::string& path) {
   struct stat status = {};
   if (uninterrupted([&] { return ::fstat(file, &status); }) != 0) return fail(system_error(errno, "stat", path));
   return status;
+}
+
+bool is_removed(int directory) {
+  const auto status = status_of(directory, {});
+  return status && status->st_nlink == 0;
 }
 
 std::optional<struct stat> status_at(int directory, const std::string& name) {

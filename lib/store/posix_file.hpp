@@ -46,6 +46,10 @@ class Fd {
 // "<path>: cannot <doing>: <why>". ENOENT is Code::not_found, ENOSPC and EDQUOT are Code::no_space.
 [[nodiscard]] Error system_error(int number, std::string_view doing, const std::string& path);
 
+// Where something is being made, a directory that is not there is no answer but a fault of the storage: Code::io, with
+// the reason.
+[[nodiscard]] Error missing_is_a_fault(Error error);
+
 // Opens a file or directory in `directory` with O_CLOEXEC | O_NOFOLLOW. A file must be a regular one.
 [[nodiscard]] Result<Fd> open_file(int directory, const std::string& name, int flags, const std::string& path);
 [[nodiscard]] Result<Fd> open_directory(int directory, const std::string& name, const std::string& path);
@@ -53,6 +57,8 @@ class Fd {
 [[nodiscard]] Status make_directory(int directory, const std::string& name, const std::string& path);
 
 [[nodiscard]] Result<struct stat> status_of(int file, const std::string& path);
+// Whether an open directory has been removed: it has no name any more.
+[[nodiscard]] bool is_removed(int directory);
 // Of what has this name in the directory, be it a link; nothing when it cannot be told.
 [[nodiscard]] std::optional<struct stat> status_at(int directory, const std::string& name);
 [[nodiscard]] Status write_all(int file, std::uint64_t offset, Bytes bytes, const std::string& path);

@@ -15,16 +15,16 @@ namespace {
 
 class FileLock final : public Lock {
  public:
-  FileLock(std::shared_ptr<Home> home, Fd file) : home_(std::move(home)), file_(std::move(file)) {
-    home_->locked = true;
+  explicit FileLock(std::shared_ptr<HeldLock> held) : held_(std::move(held)) {}
+  ~FileLock() override {
+    const std::lock_guard guard(held_->mutex);
+    held_->file = Fd();
   }
-  ~FileLock() override { home_->locked = false; }
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
  private:
-  std::shared_ptr<Home> home_;
-  Fd file_;
+  std::shared_ptr<HeldLock> held_;
 };
 
 // "process 4711", as far as the file says.
@@ -36,13 +36,12 @@ std::string holder(int file) {
   return digits.empty() ? "another process" : fmt::format("process {}", digits);
 }
 
-}  // namespace
-
-Result<std::unique_ptr<Lock>> take_lock(const std::shared_ptr<Home>& home, std::chrono::milliseconds patience) {
+// The lock file, locked.
+Result<Fd> lock_file(const Home& home, std::chrono::milliseconds patience) {
   constexpr std::chrono::milliseconds kPause{20};
-  const std::string path = home->path + "/" + kLock;
-  auto file = open_file(home->job.get(), kLock, O_RDWR | O_CREAT, path);
-  if (!file) return fail(file.error());
+  const std::string path = home.path + "/" + kLock;
+  auto file = open_file(home.job.get(), kLock, O_RDWR | O_CREAT, path);
+  if (!file) return file;
 
   const auto until = std::chrono::steady_clock::now() + patience;
   while (!try_lock_exclusive(file->get())) {
@@ -57,7 +56,28 @@ Result<std::unique_ptr<Lock>> take_lock(const std::shared_ptr<Home>& home, std::
   // The number is for messages only: a store too full to take it is still locked.
   const std::string number = fmt::format("{}\n", ::getpid());
   if (truncate(file->get(), 0, path)) (void)write_all(file->get(), 0, bytes_of(number), path);
-  return std::make_unique<FileLock>(home, std::move(*file));
+  return file;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Lock>> take_lock(const Home& home, std::chrono::milliseconds patience,
+                                        const std::shared_ptr<HeldLock>& held) {
+  auto file = lock_file(home, patience);
+  if (!file) return fail(file.error());
+  const std::lock_guard guard(held->mutex);
+  held->file = std::move(*file);
+  return std::make_unique<FileLock>(held);
+}
+
+Status move_lock(const Home& home, HeldLock& held) {
+  const std::lock_guard guard(held.mutex);
+  // Where only recycle/ was removed, it is the same lock.
+  if (!held.file.valid() || is_still_named(home.job.get(), kLock, held.file.get())) return {};
+  auto file = lock_file(home, std::chrono::milliseconds(0));
+  if (!file) return fail(file.error());
+  held.file = std::move(*file);
+  return {};
 }
 
 }  // namespace cairn::posix

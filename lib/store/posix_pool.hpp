@@ -46,6 +46,9 @@ class Pool {
  public:
   Pool(Fd directory, std::string path, bool mapped, std::size_t warm_files);
 
+  // Whether its directory has been removed.
+  [[nodiscard]] bool is_gone() const { return is_removed(directory_.get()); }
+
   // A file with room for `size_bytes`, to become `path`: one that `owner` retired, or a new one.
   [[nodiscard]] Result<Slot> claim(const std::string& owner, std::uint64_t size_bytes, const std::string& path);
   // Undoes claim(): a recycled file goes back, a new one goes away.

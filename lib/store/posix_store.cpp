@@ -5,6 +5,7 @@
 #include <sys/vfs.h>
 
 #include <cerrno>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,22 +29,8 @@ Result<bool> is_tmpfs(const posix::Fd& directory, const std::string& path) {
   return file_system.f_type == TMPFS_MAGIC;
 }
 
-}  // namespace
-
-struct PosixStore::Parts {
-  std::shared_ptr<posix::Home> home;
-  PosixOptions options;
-
-  [[nodiscard]] Result<posix::Place> locate(const FileName& name) const {
-    return posix::locate(home->job.get(), home->path, name, posix::Missing::is_an_error);
-  }
-};
-
-PosixStore::PosixStore(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-PosixStore::~PosixStore() = default;
-
-Result<std::shared_ptr<Store>> PosixStore::open(const std::string& root, const std::string& job,
-                                                const PosixOptions& options) {
+Result<std::shared_ptr<posix::Home>> open_home(const std::string& root, const std::string& job,
+                                               const PosixOptions& options) {
   auto directory = posix::open_job(root, job);
   if (!directory) return fail(directory.error());
   const std::string path = root + "/" + job;
@@ -52,12 +39,58 @@ Result<std::shared_ptr<Store>> PosixStore::open(const std::string& root, const s
   if (!made) return fail(made.error());
   auto recycle = posix::open_directory(directory->get(), posix::kRecycle, recycle_path);
   if (!recycle) return fail(recycle.error());
-
   const auto mapped = is_tmpfs(*directory, path);
   if (!mapped) return fail(mapped.error());
-  auto home =
-      std::make_shared<posix::Home>(path, std::move(*directory), std::move(*recycle), *mapped, options.warm_mappings);
-  return std::shared_ptr<Store>(new PosixStore(std::make_unique<Parts>(Parts{std::move(home), options})));
+  return std::make_shared<posix::Home>(path, std::move(*directory), std::move(*recycle), *mapped,
+                                       options.warm_mappings);
+}
+
+Result<posix::Place> locate(const posix::Home& home, const FileName& name) {
+  return posix::locate(home.job.get(), home.path, name, posix::Missing::is_an_error);
+}
+
+}  // namespace
+
+class PosixStore::Parts {
+ public:
+  Parts(std::string root, std::string job, const PosixOptions& how, std::shared_ptr<posix::Home> home)
+      : options(how), path(home->path), root_(std::move(root)), job_(std::move(job)), home_(std::move(home)) {}
+
+  const PosixOptions options;
+  const std::string path;
+  const std::shared_ptr<posix::HeldLock> held = std::make_shared<posix::HeldLock>();
+
+  // Where the store is now. Every call asks for it once, and first: if the directory has been removed since, it is made
+  // again, empty, and the lock taken there too. Processes that share the store come to the same directory by its name.
+  [[nodiscard]] Result<std::shared_ptr<posix::Home>> home() {
+    const std::lock_guard guard(mutex_);
+    if (root_.empty() || !home_->is_gone()) return home_;
+    auto again = open_home(root_, job_, options);
+    if (!again) return fail(posix::missing_is_a_fault(again.error()));
+    if (auto locked = posix::move_lock(**again, *held); !locked) return fail(locked.error());
+    home_ = std::move(*again);  // the old one goes with the last writer of a file in it
+    return home_;
+  }
+  [[nodiscard]] bool mapped() {
+    const std::lock_guard guard(mutex_);
+    return home_->mapped;
+  }
+
+ private:
+  std::string root_;  // empty: only for reading
+  std::string job_;
+  std::mutex mutex_;
+  std::shared_ptr<posix::Home> home_;
+};
+
+PosixStore::PosixStore(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+PosixStore::~PosixStore() = default;
+
+Result<std::shared_ptr<Store>> PosixStore::open(const std::string& root, const std::string& job,
+                                                const PosixOptions& options) {
+  auto home = open_home(root, job, options);
+  if (!home) return fail(home.error());
+  return std::shared_ptr<Store>(new PosixStore(std::make_unique<Parts>(root, job, options, std::move(*home))));
 }
 
 Result<std::shared_ptr<const Store>> PosixStore::open_existing(const std::string& root, const std::string& job) {
@@ -70,33 +103,42 @@ Result<std::shared_ptr<const Store>> PosixStore::open_existing(const std::string
   auto recycle = posix::open_directory(directory->get(), posix::kRecycle, path + "/" + posix::kRecycle);
   auto home = std::make_shared<posix::Home>(path, std::move(*directory), recycle ? std::move(*recycle) : posix::Fd(),
                                             *mapped, 0);
-  return std::shared_ptr<const Store>(new PosixStore(std::make_unique<Parts>(Parts{std::move(home), {}})));
+  return std::shared_ptr<const Store>(
+      new PosixStore(std::make_unique<Parts>(std::string(), job, PosixOptions{}, std::move(home))));
 }
 
 Result<std::unique_ptr<Writer>> PosixStore::create(const FileName& name, std::uint64_t size_bytes,
                                                    const std::string& owner) {
-  const auto& home = parts_->home;
+  const auto found = parts_->home();
+  if (!found) return fail(found.error());
+  const std::shared_ptr<posix::Home>& home = *found;
   Result<posix::Place> place = fail(Code::io, {});
   const auto located = home->pool.with_room(size_bytes, [&]() -> Status {
     place = posix::locate(home->job.get(), home->path, name, posix::Missing::make);
     return place ? Status{} : fail(place.error());
   });
-  if (!located) return fail(located.error());
+  if (!located) return fail(posix::missing_is_a_fault(located.error()));
   auto slot = home->pool.claim(owner, size_bytes, place->path);
-  if (!slot) return fail(slot.error());
+  if (!slot) return fail(posix::missing_is_a_fault(slot.error()));
   return std::make_unique<posix::PosixWriter>(home, std::move(*place), std::move(*slot), size_bytes);
 }
 
 Result<bool> PosixStore::warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count) {
-  return parts_->home->pool.warm_up(owner, size_bytes, count);
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
+  return (*home)->pool.warm_up(owner, size_bytes, count);
 }
 
 Result<std::unique_ptr<Reader>> PosixStore::open(const FileName& name) const {
-  return posix::PosixReader::open(parts_->home, name);
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
+  return posix::PosixReader::open(*home, name);
 }
 
 Status PosixStore::patch(const FileName& name, std::uint64_t offset, Bytes bytes) {
-  const auto place = parts_->locate(name);
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
+  const auto place = locate(**home, name);
   if (!place) return fail(place.error());
   const auto file = posix::open_file(place->directory.get(), place->file, O_WRONLY, place->path);
   if (!file) return fail(file.error());
@@ -112,7 +154,9 @@ Status PosixStore::patch(const FileName& name, std::uint64_t offset, Bytes bytes
 }
 
 Status PosixStore::sync(const FileName& name) {
-  const auto place = parts_->locate(name);
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
+  const auto place = locate(**home, name);
   if (!place) return fail(place.error());
   const auto file = posix::open_file(place->directory.get(), place->file, O_RDONLY, place->path);
   if (!file) return fail(file.error());
@@ -120,7 +164,9 @@ Status PosixStore::sync(const FileName& name) {
 }
 
 Result<std::vector<Entry>> PosixStore::list(const DirName& directory) const {
-  const auto& home = *parts_->home;
+  const auto found = parts_->home();
+  if (!found) return fail(found.error());
+  const posix::Home& home = **found;
   const bool top = directory.path.empty();
   const auto path = top ? Result<std::string>(home.path) : posix::check(home.path, directory);
   if (!path) return fail(path.error());
@@ -144,27 +190,35 @@ Result<std::vector<Entry>> PosixStore::list(const DirName& directory) const {
 }
 
 Status PosixStore::retire(const FileName& name, const std::string& owner) {
-  const auto place = parts_->locate(name);
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
+  const auto place = locate(**home, name);
   if (!place) return is_missing(place.error()) ? Status{} : fail(place.error());
   const auto file = posix::open_file(place->directory.get(), place->file, O_WRONLY, place->path);
   if (!file) return is_missing(file.error()) ? Status{} : fail(file.error());
-  return parts_->home->pool.adopt(place->directory.get(), place->file, owner, place->path);
+  return (*home)->pool.adopt(place->directory.get(), place->file, owner, place->path);
 }
 
 Status PosixStore::remove(const FileName& name) {
-  const auto place = parts_->locate(name);
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
+  const auto place = locate(**home, name);
   if (!place) return is_missing(place.error()) ? Status{} : fail(place.error());
-  return parts_->home->pool.discard(place->directory.get(), place->file, place->path);
+  return (*home)->pool.discard(place->directory.get(), place->file, place->path);
 }
 
 Status PosixStore::remove_directory(const DirName& name) {
-  const auto path = posix::check(parts_->home->path, name);
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
+  const auto path = posix::check(parts_->path, name);
   if (!path) return fail(path.error());
-  return parts_->home->pool.discard(parts_->home->job.get(), name.path, *path);
+  return (*home)->pool.discard((*home)->job.get(), name.path, *path);
 }
 
 Status PosixStore::rename_directory(const DirName& from, const DirName& to) {
-  const auto& home = *parts_->home;
+  const auto found = parts_->home();
+  if (!found) return fail(found.error());
+  const posix::Home& home = **found;
   const auto from_path = posix::check(home.path, from);
   if (!from_path) return fail(from_path.error());
   const auto to_path = posix::check(home.path, to);
@@ -175,36 +229,50 @@ Status PosixStore::rename_directory(const DirName& from, const DirName& to) {
   return renamed ? posix::sync_directory(job, home.path) : renamed;
 }
 
-Status PosixStore::reclaim(Writers whose) { return parts_->home->pool.reclaim(whose == Writers::of_all_hosts); }
+Status PosixStore::reclaim(Writers whose) {
+  const auto home = parts_->home();
+  return home ? (*home)->pool.reclaim(whose == Writers::of_all_hosts) : fail(home.error());
+}
 
-Status PosixStore::clean() { return parts_->home->pool.clean(parts_->home->locked); }
+Status PosixStore::clean() {
+  const auto home = parts_->home();
+  return home ? (*home)->pool.clean(parts_->held->is_held()) : fail(home.error());
+}
 
 Result<std::unique_ptr<Lock>> PosixStore::lock() {
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
   Result<std::unique_ptr<Lock>> lock = fail(Code::io, {});
-  const auto taken = parts_->home->pool.with_room(0, [&]() -> Status {
-    lock = posix::take_lock(parts_->home, parts_->options.lock_patience);
+  const auto taken = (*home)->pool.with_room(0, [&]() -> Status {
+    lock = posix::take_lock(**home, parts_->options.lock_patience, parts_->held);
     return lock ? Status{} : fail(lock.error());
   });
-  return taken ? std::move(lock) : fail(taken.error());
+  if (!taken) return fail(taken.error());
+  return lock;
 }
 
 Result<std::unique_ptr<Bell>> PosixStore::bell() {
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
   Result<std::unique_ptr<Bell>> bell = fail(Code::io, {});
-  const auto opened = parts_->home->pool.with_room(0, [&]() -> Status {
-    bell = posix::open_bell(parts_->home->job.get(), parts_->home->path + "/" + posix::kBell);
+  const auto opened = (*home)->pool.with_room(0, [&]() -> Status {
+    bell = posix::open_bell((*home)->job.get(), parts_->path + "/" + posix::kBell);
     return bell ? Status{} : fail(bell.error());
   });
-  return opened ? std::move(bell) : fail(opened.error());
+  if (!opened) return fail(opened.error());
+  return bell;
 }
 
 Result<std::uint64_t> PosixStore::free_bytes() const {
-  const auto free = posix::free_bytes(parts_->home->job.get(), parts_->home->path);
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
+  const auto free = posix::free_bytes((*home)->job.get(), parts_->path);
   if (!free) return free;
-  return parts_->home->pool.free_file_bytes().map([&](std::uint64_t pooled) { return *free + pooled; });
+  return (*home)->pool.free_file_bytes().map([&](std::uint64_t pooled) { return *free + pooled; });
 }
 
-Durability PosixStore::durability() const { return parts_->home->mapped ? Durability::memory : Durability::disk; }
+Durability PosixStore::durability() const { return parts_->mapped() ? Durability::memory : Durability::disk; }
 
-std::string PosixStore::where() const { return parts_->home->path; }
+std::string PosixStore::where() const { return parts_->path; }
 
 }  // namespace cairn

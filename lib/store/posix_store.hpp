@@ -11,6 +11,10 @@
 // the next file of the same owner; elsewhere by pwrite and pread. Space is reserved by create(), so a full store is an
 // error there and never a signal later.
 //
+// When somebody removes the job's directory, or recycle/ in it, while the store is in use, the next call makes them
+// again, empty, and takes the lock there too; what was being written fails with Code::io. A bell goes on ringing for
+// those who have it already.
+//
 // A retired file may be overwritten. On tmpfs that waits until its readers have closed it; its first 4 KiB are
 // zeroed at once, here as there. So a reader verifies checksums of what it has read, not before it reads.
 #pragma once
@@ -60,7 +64,7 @@ class PosixStore final : public Store {
   std::string where() const override;
 
  private:
-  struct Parts;
+  class Parts;
   explicit PosixStore(std::unique_ptr<Parts> parts);
 
   std::unique_ptr<Parts> parts_;

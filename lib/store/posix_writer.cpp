@@ -68,7 +68,7 @@ Status PosixWriter::commit(std::uint64_t size_bytes, bool sync) {
   Status done = home_->pool.cut(slot_, size_bytes);
   if (done && sync) done = sync_data(slot_.file.get(), place_.path);
   if (done) done = home_->pool.publish(slot_, place_.directory.get(), place_.file, place_.path);
-  if (!done) return done;
+  if (!done) return home_->is_gone() ? fail(missing_is_a_fault(done.error())) : done;
 
   committed_ = true;
   slot_.file = Fd();

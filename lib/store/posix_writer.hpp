@@ -1,7 +1,6 @@
 // One file of a PosixStore being written, and one being read.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,7 +12,8 @@
 
 namespace cairn::posix {
 
-// What the store shares with its writers and locks, which may outlive it.
+// One directory of a store, as it was opened: what the store shares with its writers, which may outlive it. When
+// somebody removes the directory while the job runs, the store opens another one of the same name.
 struct Home {
   Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings);
 
@@ -21,8 +21,10 @@ struct Home {
   Fd job;
   bool mapped;  // tmpfs: files are written and read through mappings
   Pool pool;
-  WarmMappings reading;             // of files that were read, for the next reader
-  std::atomic<bool> locked{false};  // by this store
+  WarmMappings reading;  // of files that were read, for the next reader
+
+  // Whether it, or the pool in it, has been removed: nothing can be made in it any more.
+  [[nodiscard]] bool is_gone() const { return is_removed(job.get()) || pool.is_gone(); }
 };
 
 class PosixWriter final : public Writer {

@@ -318,6 +318,83 @@ TEST(PosixStore, a_bell_is_heard_in_another_process) {
   EXPECT_EQ(status, 0);
 }
 
+// How somebody may remove a store under a running job.
+void remove_all_of(const std::string& directory) { fs::remove_all(directory); }
+void remove_what_is_in(const std::string& directory) {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(directory)) paths.push_back(entry.path());
+  for (const fs::path& path : paths) fs::remove_all(path);
+}
+constexpr void (*kRemovals[])(const std::string&) = {remove_all_of, remove_what_is_in};
+
+TEST(PosixStore, that_is_removed_is_made_again_empty_for_all_who_share_it) {
+  for (const std::string place : {"/dev/shm", "/var/tmp"}) {
+    for (const auto& remove : kRemovals) {
+      const test::TempDirectory root(place);
+      const auto rank = open_store(root.path());
+      const auto head = open_store(root.path());
+      const auto lock = head->lock();
+      ASSERT_TRUE(lock);
+      const auto bells = {rank->bell(), head->bell()};
+      ASSERT_TRUE(put(*rank, kShard, 100, std::byte{1}, "rank0"));
+      remove(root.path() + "/heat");
+
+      EXPECT_EQ(rank->open(kShard).error().code, Code::not_found);
+      const Status kept = put(*rank, FileName{"v2/rank0"}, 100, std::byte{2}, "rank0");
+      ASSERT_TRUE(kept) << kept.error().text();
+      EXPECT_EQ(head->list(DirName{})->size(), 1U);
+      EXPECT_TRUE(head->open(FileName{"v2/rank0"}));
+      EXPECT_TRUE(head->retire(FileName{"v2/rank0"}, "rank0"));
+      EXPECT_TRUE(put(*rank, FileName{"v3/rank0"}, 100, std::byte{3}, "rank0"));
+      EXPECT_TRUE(pool_of(root.path()).empty()) << "the retired file was taken";
+      EXPECT_EQ(open_store(root.path())->lock().error().code, Code::taken_over) << "the lock goes along";
+      (*bells.begin())->get()->ring(Bell::Who::head);
+      EXPECT_EQ((*(bells.begin() + 1))->get()->rings(Bell::Who::head), 1U);
+    }
+  }
+}
+
+TEST(PosixStore, that_is_removed_while_a_file_is_written_is_a_fault_of_storage_and_goes_on) {
+  for (const auto& remove : kRemovals) {
+    const test::TempDirectory root("/dev/shm");
+    const auto store = open_store(root.path());
+    auto writer = store->create(kShard, 100, "rank0");
+    ASSERT_TRUE(writer);
+    remove(root.path() + "/heat");
+    const Status lost = (*writer)->commit(100, false);
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, Code::io);
+    EXPECT_THAT(lost.error().text(), testing::AllOf(HasSubstr("heat/v1/rank0"), HasSubstr("removed")));
+    writer->reset();
+    EXPECT_TRUE(put(*store, kShard, 100, std::byte{1}, "rank0"));
+  }
+}
+
+TEST(PosixStore, whose_pool_alone_is_removed_keeps_its_files_and_its_lock) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = open_store(root.path());
+  const auto lock = store->lock();
+  ASSERT_TRUE(lock);
+  ASSERT_TRUE(put(*store, kShard, 100, std::byte{1}, "rank0"));
+  fs::remove_all(root.path() + "/heat/recycle");
+  const Status kept = put(*store, FileName{"v2/rank0"}, 100, std::byte{2}, "rank0");
+  ASSERT_TRUE(kept) << kept.error().text();
+  EXPECT_TRUE(store->open(kShard));
+  EXPECT_EQ(open_store(root.path())->lock().error().code, Code::taken_over);
+}
+
+TEST(PosixStore, that_is_removed_gives_its_memory_back) {
+  const test::SmallTmpfs tmpfs("size=2m");
+  ASSERT_TRUE(tmpfs.mounted());
+  const auto store = open_store(tmpfs.path());
+  constexpr std::size_t kMost = 3 * kMiB / 2;
+  for (int turn = 0; turn < 3; ++turn) {
+    const Status kept = put(*store, kShard, kMost, std::byte{1}, "rank0");
+    ASSERT_TRUE(kept) << kept.error().text();
+    fs::remove_all(tmpfs.path() + "/heat");
+  }
+}
+
 TEST(PosixStore, durability_is_memory_on_tmpfs_and_disk_elsewhere) {
   const test::TempDirectory memory("/dev/shm");
   const test::TempDirectory disk("/var/tmp");

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "comm/share.hpp"
+#include "engine/belonging.hpp"
+#include "format/json_file.hpp"
 #include "level/global_level.hpp"
 #include "store/names.hpp"
 
@@ -19,6 +22,11 @@ Buffer encode(const Chain& chain) {
   out.put(chain.highest_version.value);
   out.put(chain.next.value);
   out.put_text(chain.measured ? to_json(*chain.measured) : std::string());
+  out.put(chain.newer_costs);
+  out.put_text(chain.mark ? to_json(*chain.mark) : std::string());
+  out.put_text(chain.place);
+  out.put(static_cast<std::uint64_t>(chain.past.size()));
+  for (const RunId run : chain.past) out.put(run.value);
   for (const Identity& snapshot : chain.global) {
     out.put(snapshot.incarnation.value);
     out.put(snapshot.version.value);
@@ -37,6 +45,11 @@ Chain decode_chain(Bytes bytes) {
   chain.highest_version.value = in.get<std::uint32_t>();
   chain.next.value = in.get<std::uint64_t>();
   if (auto measured = parse_measured(in.get_text())) chain.measured = *measured;
+  chain.newer_costs = in.get<bool>();
+  if (auto mark = parse_chain_mark(in.get_text())) chain.mark = *mark;
+  chain.place = in.get_text();
+  for (auto count = in.get<std::uint64_t>(); count > 0 && in.good(); --count)
+    chain.past.insert(RunId{in.get<std::uint64_t>()});
   while (in.good() && in.remaining() > 0) {
     Identity& snapshot = chain.global.emplace_back();
     snapshot.incarnation.value = in.get<std::uint32_t>();
@@ -46,36 +59,78 @@ Chain decode_chain(Bytes bytes) {
   return chain;
 }
 
-// By incarnation, oldest first. A life that never decided what it went on from changed nothing.
-void follow(Chain& chain, const std::vector<RunRecord>& records) {
-  for (const RunRecord& record : records) {
-    if (record.parent == RunRecord::Parent::fresh) {
-      chain.fresh_start = record.incarnation;
+// A life by its record; none: it cannot be read.
+struct Life {
+  names::RunRecordName name;
+  std::optional<RunRecord> record;
+};
+
+// By incarnation, oldest first. A life that never decided what it went on from changed nothing. Of one whose record
+// cannot be read the worst is taken: that there is something to lose.
+void follow(Chain& chain, const std::vector<Life>& lives) {
+  for (const auto& [name, record] : lives) {
+    if (!record) {
+      chain.has_snapshots = true;
+      chain.finished = false;
+      continue;
+    }
+    if (record->parent == RunRecord::Parent::undecided) continue;
+    if (record->parent == RunRecord::Parent::fresh) {
+      chain.fresh_start = record->incarnation;
       chain.has_snapshots = false;
     }
-    if (record.parent == RunRecord::Parent::undecided) continue;
-    chain.has_snapshots |= record.snapshots;
-    chain.finished = record.finished;
+    chain.has_snapshots |= record->snapshots;
+    chain.finished = record->finished;
+  }
+  for (const Life& life : lives) {
+    if (life.name.incarnation < chain.fresh_start) chain.past.insert(life.name.run);
   }
 }
 
 Result<Identity> identity_of(const Store& global, const names::SnapshotDir& dir,
                              const std::map<RunId, Incarnation>& lives) {
-  if (const auto it = lives.find(dir.run); it != lives.end()) return Identity{it->second, dir.version, dir.run};
-  auto manifest = read_global_manifest(global, names::snapshot(dir.version, dir.run));
+  const DirName place = names::snapshot(dir.version, dir.run);
+  const auto life = lives.find(dir.run);
+  if (life != lives.end() && says_known_format(global, names::manifest(place)))
+    return Identity{life->second, dir.version, dir.run};
+  auto manifest = read_global_manifest(global, place);
+  // Its removal was begun: it is known, so that it goes on.
+  if (!manifest && manifest.error().code == Code::not_found && life != lives.end())
+    return Identity{life->second, dir.version, dir.run};
   if (!manifest) return fail(manifest.error());
   return manifest->identity;
 }
 
 // Not there, or of no use: the job measures again.
-std::optional<Measured> read_measured(const Store& global, const Log& log) {
+void read_measured(const Store& global, const Log& log, Chain& chain) {
   const FileName name = names::costs();
-  auto text = read_text(global, name);
-  if (!text) return {};
-  auto measured = parse_measured(*text);
-  if (measured) return *measured;
-  log.warning("{}: {}: {}", global.where(), name.path, measured.error().text());
-  return {};
+  auto text = read_text(global, name, kMostRecordBytes);
+  auto measured = text ? parse_measured(*text) : Result<Measured>(fail(text.error()));
+  if (measured) {
+    chain.measured = *measured;
+  } else if (measured.error().code != Code::not_found) {
+    log.warning("{}: {}: {}", global.where(), name.path, measured.error().text());
+    chain.newer_costs = measured.error().code == Code::newer_format;
+  }
+}
+
+std::vector<Life> read_lives(const Store& global, const std::vector<Entry>& entries, const Log& log, Chain& chain) {
+  std::vector<Life> lives;
+  for (const Entry& entry : entries) {
+    const auto name = names::parse_run_record(entry.name);
+    if (!name) continue;
+    chain.newest = std::max(chain.newest, name->incarnation);
+    auto record = read_run_record(global, FileName{entry.name});
+    if (record) {
+      lives.push_back({*name, *record});
+      continue;
+    }
+    log.warning("{}: {}", global.where(), record.error().text());
+    lives.push_back({*name, {}});
+    chain.unreadable.push_back({FileName{entry.name}, {}, {}, name->run, record.error()});
+  }
+  std::ranges::sort(lives, {}, [](const Life& life) { return std::pair(life.name.incarnation, life.name.run); });
+  return lives;
 }
 
 }  // namespace
@@ -84,33 +139,27 @@ Result<Chain> read_chain(const Store& global, const Log& log) {
   auto entries = global.list(DirName{});
   if (!entries) return fail(entries.error());
   Chain chain;
-  std::vector<RunRecord> records;
-  std::map<RunId, Incarnation> lives;
-  chain.measured = read_measured(global, log);
-  for (const Entry& entry : *entries) {
-    const auto name = names::parse_run_record(entry.name);
-    if (!name) continue;
-    chain.newest = std::max(chain.newest, name->incarnation);
-    lives[name->run] = name->incarnation;
-    auto text = read_text(global, FileName{entry.name});
-    auto record = text ? parse_run_record(*text) : Result<RunRecord>(fail(text.error()));
-    if (record)
-      records.push_back(*record);
-    else
-      log.warning("{}: {}: {}", global.where(), entry.name, record.error().text());
-  }
-  std::ranges::sort(records, {}, [](const RunRecord& record) { return std::pair(record.incarnation, record.run); });
-  follow(chain, records);
+  chain.mark = read_chain_mark(global, *entries, log);
+  chain.place = global.where();
+  read_measured(global, log, chain);
+  const std::vector<Life> lives = read_lives(global, *entries, log, chain);
+  follow(chain, lives);
+  std::map<RunId, Incarnation> incarnations;
+  for (const Life& life : lives) incarnations[life.name.run] = life.name.incarnation;
   for (const Entry& entry : *entries) {
     const auto dir = names::parse_snapshot(entry.name);
     if (!dir || !entry.directory) continue;
     chain.highest_version = std::max(chain.highest_version, dir->version);
     if (dir->partial) continue;
-    auto identity = identity_of(global, *dir, lives);
-    if (identity)
+    auto identity = identity_of(global, *dir, incarnations);
+    if (identity) {
       chain.global.push_back(*identity);
-    else
-      log.warning("{}: {}", global.where(), identity.error().text());
+      continue;
+    }
+    log.warning("{}: {}", global.where(), identity.error().text());
+    if (identity.error().code == Code::not_found) continue;
+    const DirName place{entry.name};
+    chain.unreadable.push_back({names::manifest(place), place, dir->version, dir->run, identity.error()});
   }
   return chain;
 }
@@ -119,6 +168,16 @@ Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine) {
   auto bytes = share(heads, mine.map([](const Chain& chain) { return encode(chain); }), Peer{0}, "node");
   if (!bytes) return fail(bytes.error());
   return decode_chain(*bytes);
+}
+
+Result<RunRecord> read_run_record(const Store& global, const FileName& name) {
+  auto text = read_text(global, name, kMostRecordBytes);
+  if (!text) return fail(text.error());
+  auto record = parse_run_record(*text);
+  if (!record) return fail(record.error().in(name.path));
+  const FileName right = names::run_record(record->incarnation, record->run);
+  if (right != name) return fail(Code::corrupt, name.path + ": it is the record " + right.path);
+  return record;
 }
 
 Status write_run_record(Store& global, const RunRecord& record) {

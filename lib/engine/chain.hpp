@@ -9,6 +9,7 @@
 #include "base/ids.hpp"
 #include "base/log.hpp"
 #include "comm/comm.hpp"
+#include "engine/unreadable.hpp"
 #include "format/manifest.hpp"
 #include "format/measured.hpp"
 #include "store/store.hpp"
@@ -16,22 +17,30 @@
 namespace cairn {
 
 struct Chain {
-  Incarnation newest;            // 0: none
-  Incarnation fresh_start;       // newest life that started fresh; 0: unknown
-  bool finished = false;         // the newest life ended the chain
-  bool has_snapshots = false;    // a life since the newest fresh start took some
-  std::vector<Identity> global;  // complete snapshots in the global store
+  Incarnation newest;             // 0: none
+  Incarnation fresh_start;        // newest life that started fresh; 0: unknown
+  bool finished = false;          // the newest life ended the chain
+  bool has_snapshots = false;     // a life since the newest fresh start took some
+  std::vector<Identity> global;   // complete snapshots in the global store
+  std::set<RunId> past;           // lives before the newest fresh start
+  std::optional<ChainMark> mark;  // that the global store has
+  std::string place;              // where the global store is
+  bool newer_costs = false;       // costs.json is of a newer format: it is left alone
   Version highest_version;
-  RunId next;                        // drawn for the life that begins, in case two take the same number
-  std::optional<Measured> measured;  // by earlier lives
+  RunId next;                          // drawn for the life that begins, in case two take the same number
+  std::optional<Measured> measured;    // by earlier lives
+  std::vector<Unreadable> unreadable;  // records and snapshots in the global store; known to head 0 only
 };
 
-// Reads the records and the directory of the global store. A record that cannot be read is logged. Local.
+// Reads the records and the directory of the global store. What cannot be read is logged; a record of that kind says
+// that there are snapshots, since it may have said so. Local.
 [[nodiscard]] Result<Chain> read_chain(const Store& global, const Log& log);
 
 // What head 0 has read, told to all; or why the life could not begin there. Collective.
 [[nodiscard]] Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine);
 
+// A record is refused under the name of another.
+[[nodiscard]] Result<RunRecord> read_run_record(const Store& global, const FileName& name);
 [[nodiscard]] Status write_run_record(Store& global, const RunRecord& record);
 
 }  // namespace cairn

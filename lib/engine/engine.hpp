@@ -106,6 +106,7 @@ class Engine {
     LevelSet struck;                    // it would be complete there but for files that were found bad
     LevelSet today;                     // of those complete, by today's layout alone; once restored
     LevelSet due;                       // promotions to come
+    LevelSet asked;                     // all that were to come when it was sealed in this life
     LevelSet rebuilt;                   // those of them that rebuild what was lost
     bool rebuild_failed = false;        // of one of those
     std::optional<std::uint64_t> turn;  // L2 placement that it has already
@@ -118,6 +119,8 @@ class Engine {
   [[nodiscard]] Status take_stock();
   [[nodiscard]] Status look_around();
   [[nodiscard]] Status start_life();
+  [[nodiscard]] Status heed_unreadable();
+  [[nodiscard]] Status check_stores_belong();
   [[nodiscard]] Status choose_layout();
   [[nodiscard]] Status take_inventory();
 
@@ -153,6 +156,8 @@ class Engine {
   [[nodiscard]] Status drop_old(Known& known, LayoutId layout);
   void retire_old();
   void retire_orphans();
+  void retire_damaged(const Known& newer);
+  [[nodiscard]] bool is_unreadable(const DirName& dir) const;
   [[nodiscard]] Status retire(const DirName& dir);
   [[nodiscard]] Status keep(const NodeManifest& manifest);
   [[nodiscard]] std::vector<KnownSnapshot> known_snapshots() const;
@@ -163,12 +168,17 @@ class Engine {
   [[nodiscard]] Result<Offer> prepare_offer();
   void log_sources() const;
   [[nodiscard]] bool nothing_was_sealed() const;
+  [[nodiscard]] Status check_nothing_unreadable();
   [[nodiscard]] Result<Offer> fresh_offer(Offer offer);
   [[nodiscard]] Status conclude_restore();
   void heed_strikes();
   [[nodiscard]] Status adopt(const Plan& plan, std::uint64_t safe_point);
   [[nodiscard]] Result<std::uint64_t> read_safe_point(const Plan& plan) const;
   [[nodiscard]] LevelSet levels_to_rebuild(const Inventory& inventory, const Identity& snapshot, bool moved) const;
+
+  // engine_record.cpp
+  [[nodiscard]] Status begin_life();
+  [[nodiscard]] Status write_record();
   [[nodiscard]] Status record_parent(RunRecord::Parent parent, const Identity& snapshot);
 
   // engine_finish.cpp
@@ -196,8 +206,12 @@ class Engine {
   std::optional<RollCall> roll_;  // until its holdings are out of date
   Chain chain_;
   RunRecord record_;
+  bool recorded_ = false;             // this life is in the global store; on head 0
+  ChainMark mark_;                    // of the chain that this life goes on with or begins
+  bool marked_ = false;               // this node's store has it
   std::optional<Measured> measured_;  // in this life, on the head that was told
   Version last_version_;
+  bool unreadable_ = false;  // something that a restart would look at cannot be read; the same on all heads
 
   std::map<Version, Sealing> sealing_;
   // The vote that no version is left, while ranks wait for a restore or for the end.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "engine/engine.hpp"
+#include "store/names.hpp"
 
 namespace cairn {
 namespace {
@@ -120,7 +121,7 @@ Status Engine::same_calls() {
 bool Engine::has_nothing_of_its_own() const {
   if (record_.parent != RunRecord::Parent::undecided) return false;
   if (setup_.options.start == EngineOptions::Start::fresh || chain_.finished) return false;
-  return !known_.empty() || chain_.has_snapshots;
+  return !known_.empty() || unreadable_ || chain_.has_snapshots;
 }
 
 // The job's last state goes to L4. A finished chain then empties the node stores; nothing is removed before that is
@@ -131,13 +132,16 @@ Status Engine::end_chain(bool keep_going) {
 
   record_.finished = true;
   if (record_.parent == RunRecord::Parent::undecided) record_.parent = RunRecord::Parent::fresh;
-  if (auto status = agree(setup_.heads, leads() ? write_run_record(*node_.global, record_) : Status{}, "node"); !status)
-    return status;
+  if (auto status = agree(setup_.heads, leads() ? write_record() : Status{}, "node"); !status) return status;
   auto empty = [&]() -> Status {
+    if (!known_.empty()) retire_damaged(known_.rbegin()->second);
     for (const auto& [id, known] : known_) {
       if (auto status = retire(node_.dir(id)); !status) return status;
     }
     retire_orphans();
+    if (contents_.unreadable.empty()) {
+      if (auto status = node_.local->remove(names::chain_mark()); !status) return status;
+    }
     return node_.local->clean();
   };
   return agree(setup_.heads, empty(), "node");

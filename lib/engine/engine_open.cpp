@@ -4,25 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "engine/belonging.hpp"
 #include "engine/engine.hpp"
 #include "engine/learn_inventory.hpp"
-#include "engine/leftovers.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
 namespace {
-
-// What earlier lives were writing when they died. One that is still alive will find itself taken over.
-Status remove_partial(Store& global, RunId run) {
-  auto entries = global.list(DirName{});
-  if (!entries) return fail(entries.error());
-  for (const Entry& entry : *entries) {
-    const auto dir = names::parse_snapshot(entry.name);
-    if (!dir || !dir->partial || dir->run == run) continue;
-    if (auto status = global.remove_directory(DirName{entry.name}); !status) return status;
-  }
-  return {};
-}
 
 RunId draw_run() {
   std::random_device device;
@@ -95,7 +83,6 @@ Status Engine::look_around() {
   if (!bell) return fail(bell.error());
   auto contents = read_store(*node_.local, node_.me, node_.log, *setup_.memory);
   if (!contents) return fail(contents.error());
-  remove_leftovers(*node_.local, *contents, node_.log);
   lock_ = std::move(*lock);
   bell_ = std::move(*bell);
   contents_ = std::move(*contents);
@@ -119,26 +106,56 @@ Status Engine::take_stock() {
   return {};
 }
 
-// A new life has a number higher than any that any store has seen, and a random id in case two take the same.
+// A new life has a number higher than any that any store has seen, and a random id in case two take the same. Nothing
+// is written of it yet: a start that is refused must not disturb a job that runs.
 Status Engine::start_life() {
   node_.incarnation.value = roll_->newest.value + 1;
   last_version_ = roll_->highest_version;
   turns_[LevelId::partner] = roll_->turns;
-  record_.incarnation = node_.incarnation;
-  const auto record = [&]() -> Result<Chain> {
-    record_.run = chain_.next;
-    if (auto status = write_run_record(*node_.global, record_); !status) return fail(status.error());
-    if (auto status = remove_partial(*node_.global, record_.run); !status) return fail(status.error());
-    remove_leftovers(*node_.global, node_.log);
-    return chain_;
-  };
-  auto chain = share_chain(setup_.heads, leads() ? record() : Result<Chain>());
+  auto chain = share_chain(setup_.heads, leads() ? Result<Chain>(chain_) : Result<Chain>());
   if (!chain) return fail(chain.error());
+  chain->unreadable = std::move(chain_.unreadable);
   chain_ = std::move(*chain);
   node_.run = chain_.next;
+  record_.incarnation = node_.incarnation;
   record_.run = chain_.next;
   node_.trace.begin(node_.incarnation);
-  return {};
+  if (auto status = check_stores_belong(); !status) return status;
+  return heed_unreadable();
+}
+
+// All node stores with snapshots must be of today's global store, or of one that was lost in its place.
+Status Engine::check_stores_belong() {
+  const bool known = chain_.mark.has_value();
+  mark_ = {known ? chain_.mark->id : roll_->chain, chain_.place};
+  if (mark_.id.value == 0) mark_.id = chain_.next;
+  if (roll_->chain.value == 0 || (known && roll_->one_chain && roll_->chain == mark_.id)) return {};
+  const Status mine = check_belongs(*node_.local, contents_.mark, mark_.id, known, chain_.place);
+  return agree(setup_.heads, mine, "node");
+}
+
+// What cannot be read and is not of the past: a newer Cairn's is refused; anything else is something to lose.
+Status Engine::heed_unreadable() {
+  if (!roll_->unreadable) return {};
+  const Past past{chain_.past, roll_->newest_readable};
+  const bool fresh = setup_.options.start == EngineOptions::Start::fresh;
+  Status mine;
+  std::uint64_t found = 0;
+  const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
+    for (const Unreadable& what : unreadable) {
+      if (past.has(what)) continue;
+      found = 1;
+      if (!what.newer()) continue;
+      const Error refusal = refusal_of(store, what);
+      if (fresh) node_.log.warning("{}; it is left there, and not looked at", refusal.message);
+      if (!fresh && mine) mine = fail(refusal);
+    }
+  };
+  look(*node_.local, contents_.unreadable);
+  look(*node_.global, chain_.unreadable);
+  if (auto status = setup_.heads.allreduce({&found, 1}, Reduce::max); !status) return status;
+  unreadable_ = found != 0;
+  return agree(setup_.heads, mine, "node");
 }
 
 Status Engine::choose_layout() {

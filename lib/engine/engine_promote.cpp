@@ -25,6 +25,7 @@ Result<bool> Engine::promote_next() {
   }
   promotions_.pop_front();
   drop_old_layouts(known_.at(id));
+  retire_damaged(known_.at(id));
   retire_old();
   return true;
 }
@@ -171,6 +172,34 @@ void Engine::retire_orphans() {
   contents_.orphans.clear();
 }
 
+// Snapshots that are there and are damaged, once one that is newer is complete at all its levels. What a newer Cairn
+// wrote is not ours to judge.
+void Engine::retire_damaged(const Known& newer) {
+  LevelSet reached = newer.complete;
+  reached.add(newer.asked);
+  const Identity& id = newer.manifest.identity;
+  if (id.incarnation != node_.incarnation || newer.complete.empty() || reached != newer.complete) return;
+  const auto take = [&](std::vector<Unreadable>& unreadable) {
+    std::vector<DirName> dirs;
+    std::erase_if(unreadable, [&](const Unreadable& what) {
+      const bool goes = what.damaged() && !what.dir.path.empty() && what.version < id.version;
+      if (goes) dirs.push_back(what.dir);
+      return goes;
+    });
+    return dirs;
+  };
+  const auto note = [&](const Status& status) {
+    if (!status) node_.log.warning("{}", status.error().text());
+  };
+  for (const DirName& dir : take(contents_.unreadable)) note(retire(dir));
+  if (!leads() || !newer.complete.has(LevelId::global)) return;
+  for (const DirName& dir : take(chain_.unreadable)) note(node_.global->remove_directory(dir));
+}
+
+bool Engine::is_unreadable(const DirName& dir) const {
+  return std::ranges::find(contents_.unreadable, dir, &Unreadable::dir) != contents_.unreadable.end();
+}
+
 // Called after a successful vote, and by nothing else.
 void Engine::retire_old() {
   for (const Identity& id : retirable(known_snapshots(), setup_.options.keep)) {
@@ -219,6 +248,7 @@ Status Engine::keep(const NodeManifest& manifest) {
 
 // The manifest goes first: what no manifest names does not count, so a crash in between loses nothing that counts.
 Status Engine::retire(const DirName& dir) {
+  if (is_unreadable(dir)) return {};
   setup_.memory->forget(*node_.local, dir);
   if (auto status = node_.local->remove(names::manifest(dir)); !status) return status;
   auto entries = node_.local->list(dir);

@@ -99,7 +99,10 @@ Result<Offer> Engine::prepare_offer() {
   auto plan = retrieve(setup_.heads, node_, *retrieval_);
   const bool none = !plan && plan.error().code == Code::not_found;
   const bool never = !plan && plan.error().code == Code::unrecoverable && nothing_was_sealed();
-  if (none || never) return fresh_offer(offer);
+  if (none || never) {
+    if (auto status = check_nothing_unreadable(); !status) return fail(status.error());
+    return fresh_offer(offer);
+  }
   if (!plan) return fail(plan.error());
 
   offer.fresh = false;
@@ -114,7 +117,7 @@ Result<Offer> Engine::prepare_offer() {
 // The job died while it sealed its first snapshot: some nodes have their parts, but no vote can have gone well. Only
 // the records of the job's lives can tell; a global store without any knows nothing.
 bool Engine::nothing_was_sealed() const {
-  if (chain_.newest.value == 0 || chain_.has_snapshots || record_.snapshots) return false;
+  if (unreadable_ || chain_.newest.value == 0 || chain_.has_snapshots || record_.snapshots) return false;
   const RetrieveState& state = *retrieval_;
   const auto promoted = [&](const HoldingSummary& summary) {
     return summary.snapshot.incarnation >= state.not_before && (summary.partner || summary.erasure);
@@ -122,6 +125,22 @@ bool Engine::nothing_was_sealed() const {
   return std::ranges::none_of(state.inventory.by_head, [&](const std::vector<HoldingSummary>& summaries) {
     return std::ranges::any_of(summaries, promoted);
   });
+}
+
+// What cannot be read may be the snapshot that is missing.
+Status Engine::check_nothing_unreadable() {
+  if (!unreadable_ || chain_.finished) return {};
+  Status mine;
+  const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
+    if (!mine || unreadable.empty()) return;
+    mine = fail(Code::unrecoverable,
+                fmt::format("no snapshot of job {} can be read, and there are some: {}: {}", setup_.options.job,
+                            store.where(), unreadable.front().error.in(unreadable.front().file.path).message),
+                "bring lost nodes' stores back, or set [restart] mode = fresh to start anew");
+  };
+  look(*node_.local, contents_.unreadable);
+  look(*node_.global, chain_.unreadable);
+  return agree(setup_.heads, mine, "node");
 }
 
 // No snapshot was found. That is a fresh start only if there is nothing that could be missing.
@@ -224,6 +243,7 @@ Status Engine::adopt(const Plan& plan, std::uint64_t safe_point) {
   known.struck.remove(LevelId::local);
   // A directory whose manifest was not there at the start is one of this snapshot now.
   std::erase(contents_.orphans, node_.dir(plan.snapshot));
+  std::erase_if(contents_.unreadable, [&](const Unreadable& what) { return what.dir == node_.dir(plan.snapshot); });
 
   const bool moved = !std::ranges::all_of(plan.deliveries, &Delivery::in_place);
   known.due = levels_to_rebuild(inventory, plan.snapshot, moved);
@@ -268,14 +288,6 @@ LevelSet Engine::levels_to_rebuild(const Inventory& inventory, const Identity& s
   if (needs(LevelId::partner, partner)) due.add(LevelId::partner);
   if (needs(LevelId::erasure, erasure)) due.add(LevelId::erasure);
   return due;
-}
-
-Status Engine::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
-  if (record_.parent != RunRecord::Parent::undecided) return {};
-  record_.parent = parent;
-  record_.parent_snapshot = snapshot;
-  if (parent == RunRecord::Parent::snapshot) record_.snapshots = true;
-  return agree(setup_.heads, leads() ? write_run_record(*node_.global, record_) : Status{}, "node");
 }
 
 }  // namespace cairn

@@ -113,6 +113,7 @@ Result<bool> Engine::conclude_votes() {
 Status Engine::seal_here(Version version, Sealing& sealing) {
   const auto span = node_.trace.span("seal", version.value, sealing.bytes);
   if (sealing.error) return fail(*sealing.error);
+  if (auto status = begin_life(); !status) return status;
   check_space(sealing);
   Known known;
   known.manifest.identity = identity(version);
@@ -164,8 +165,10 @@ void Engine::sealing_voted(Version version, Sealing& sealing) {
   for (const LevelId level : kAllLevels) {
     if (!usable_.has(level)) known.due.remove(level);
   }
+  known.asked = known.due;
   if (!record_.snapshots) note_first_snapshot();
   if (!known.due.empty()) promotions_.push_back(id);
+  if (known.due.empty()) retire_damaged(known);
   tell_all(Reached{version, LevelId::local});
   retire_old();
 }
@@ -180,7 +183,7 @@ void Engine::note_first_snapshot() {
     }
   }
   if (!leads()) return;
-  if (auto status = write_run_record(*node_.global, record_); !status) {
+  if (auto status = write_record(); !status) {
     record_.snapshots = false;  // to be tried again at the next snapshot
     log_storage_error(true, status.error());
     node_.log.warning("{}", status.error().text());

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/belonging.hpp"
 #include "engine/inventory_codec.hpp"
 #include "engine/named_files.hpp"
 #include "store/names.hpp"
@@ -43,16 +44,16 @@ void note_unnamed(const FileSizes& there, const DirName& dir, const NodeManifest
   }
 }
 
-// The manifest of a directory, as it is remembered or else read; none: there is none that can be used.
-std::optional<NodeManifest> manifest_of(const Store& store, const DirName& dir, const FileSizes& there, const Log& log,
-                                        StoreMemory& memory) {
+// The manifest of a directory, as it is remembered or else read; not_found: there is none.
+Result<NodeManifest> manifest_of(const Store& store, const DirName& dir, const FileSizes& there, const Log& log,
+                                 StoreMemory& memory) {
   const auto file = there.find(names::manifest(dir).path);
-  if (file == there.end()) return {};
+  if (file == there.end()) return fail(Code::not_found, names::manifest(dir).path + ": it is not there");
   if (const NodeManifest* remembered = memory.recall(store, dir, file->second)) return *remembered;
   auto manifest = read_node_manifest(store, dir);
   if (!manifest) {
     log.warning("{}: {}", store.where(), manifest.error().text());
-    return {};
+    return manifest;
   }
   memory.remember(store, dir, *manifest, file->second);
   return std::move(*manifest);
@@ -273,13 +274,20 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
     const auto there = files_in(store, dir);
     if (!there) return fail(there.error());
     auto manifest = manifest_of(store, dir, *there, log, memory);
-    if (!manifest) {
+    if (!manifest && manifest.error().code == Code::not_found) {
       contents.orphans.push_back(dir);
+      continue;
+    }
+    if (!manifest) {
+      contents.unreadable.push_back({names::manifest(dir), dir, parsed->version, parsed->run, manifest.error()});
       continue;
     }
     strike_missing(*there, *manifest, me, contents.strikes);
     note_unnamed(*there, dir, *manifest, contents.unnamed);
     contents.manifests.push_back(std::move(*manifest));
+  }
+  if (!contents.manifests.empty() || !contents.unreadable.empty()) {
+    contents.mark = read_chain_mark(store, *entries, log);
   }
   return contents;
 }

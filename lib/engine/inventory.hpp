@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "base/log.hpp"
 #include "comm/comm.hpp"
 #include "engine/store_memory.hpp"
+#include "engine/unreadable.hpp"
 #include "format/manifest.hpp"
 #include "level/level.hpp"
 
@@ -68,16 +70,18 @@ struct Inventory {
 // What a head found in its own store.
 struct StoreContents {
   std::vector<NodeManifest> manifests;
-  std::vector<Strike> strikes;    // files that a manifest names and that are not there, or of another length
-  std::vector<DirName> orphans;   // snapshot directories without a manifest: never completed, or retired
-  std::vector<FileName> unnamed;  // copies and parity that their manifest does not name: a promotion never ended
+  std::vector<Strike> strikes;         // files that a manifest names and that are not there, or of another length
+  std::vector<DirName> orphans;        // snapshot directories without a manifest: never completed, or retired
+  std::vector<FileName> unnamed;       // copies and parity that their manifest does not name: a promotion never ended
+  std::optional<ChainMark> mark;       // whose these are; none where there is nothing
+  std::vector<Unreadable> unreadable;  // snapshots whose manifest is there and cannot be read
   Version highest_version;
 
   [[nodiscard]] HoldingList summaries() const;
 };
 
-// Lists the store, and reads what manifests `memory` does not recall; remembers them. One that cannot be read is logged
-// and its directory taken as an orphan. Local.
+// Lists the store, and reads what manifests `memory` does not recall; remembers them. One that cannot be read is
+// logged. Local.
 [[nodiscard]] Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, StoreMemory& memory);
 
 // Puts everyone's contents together; `known` is a layout that all heads have already. Collective.

@@ -21,8 +21,12 @@ struct Words {
   std::uint64_t newest = 0;
   std::uint64_t highest_version = 0;
   std::uint64_t turns = 0;
-  std::uint64_t unlike = 0;    // this store cannot be told by a list that is also true of others
-  std::uint64_t untold = 0;    // it holds nothing and is not said to be lost, or the other way round
+  std::uint64_t unlike = 0;  // this store cannot be told by a list that is also true of others
+  std::uint64_t untold = 0;  // it holds nothing and is not said to be lost, or the other way round
+  std::uint64_t unreadable = 0;
+  std::uint64_t newest_readable = 0;
+  std::uint64_t chain = 0;
+  std::uint64_t not_chain = 0;
   std::uint64_t topology = 0;  // a digest of the failure topology
   std::uint64_t not_topology = 0;
   std::uint64_t holdings = 0;  // their number, and a digest of them
@@ -42,10 +46,21 @@ bool stands_for(const StoreContents& contents, NodeId me, std::uint32_t heads) {
   });
 }
 
+void note_readable(Words& words, const Identity& snapshot) {
+  words.newest_readable = std::max<std::uint64_t>(words.newest_readable, snapshot.version.value);
+}
+
 void put_numbers(Words& words, const RollAnswer& mine) {
   words.newest = mine.chain.newest.value;
   words.highest_version = std::max(mine.chain.highest_version, mine.contents.highest_version).value;
+  words.unreadable = mine.contents.unreadable.empty() && mine.chain.unreadable.empty() ? 0 : 1;
+  if (mine.contents.mark) {
+    words.chain = mine.contents.mark->id.value;
+    words.not_chain = ~words.chain;
+  }
+  for (const Identity& snapshot : mine.chain.global) note_readable(words, snapshot);
   for (const NodeManifest& manifest : mine.contents.manifests) {
+    note_readable(words, manifest.identity);
     words.newest = std::max<std::uint64_t>(words.newest, manifest.identity.incarnation.value);
     for (const Holding& holding : manifest.holdings) {
       if (holding.partner) words.turns = std::max(words.turns, holding.partner->k + 1);
@@ -81,6 +96,10 @@ Result<RollCall> read(const Words& words) {
   roll.newest.value = static_cast<std::uint32_t>(words.newest);
   roll.highest_version.value = static_cast<std::uint32_t>(words.highest_version);
   roll.turns = words.turns;
+  roll.chain.value = words.chain;
+  roll.one_chain = words.chain == 0 || words.chain == ~words.not_chain;
+  roll.unreadable = words.unreadable != 0;
+  roll.newest_readable.value = static_cast<std::uint32_t>(words.newest_readable);
   roll.any_holdings = words.holdings > 0;
   roll.as_told = words.untold == 0 && words.topology == ~words.not_topology;
   if (!roll.any_holdings) {

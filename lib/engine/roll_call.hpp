@@ -3,7 +3,7 @@
 // same snapshots, each store as its own node, and the failure topology says which stores are gone. Then every head
 // knows the whole inventory, those whose stores are new included, and nothing more needs to be said.
 //
-// 536 bytes, whatever the number of nodes and snapshots. Where stores differ, hold too much for it, or are not those
+// 568 bytes, whatever the number of nodes and snapshots. Where stores differ, hold too much for it, or are not those
 // that the topology says, only that is known afterwards, and the inventory is gathered (engine/inventory).
 #pragma once
 
@@ -26,6 +26,10 @@ struct RollCall {
   bool any_holdings = false;  // some store holds something
   // What all stores hold that hold anything, nothing struck, head i's as node i; none: they differ.
   std::optional<HoldingList> common;
+  bool unreadable = false;  // some store has what cannot be read
+  RunId chain;              // that stores with snapshots belong to, the highest id; 0: none says
+  bool one_chain = true;    // they all say the same, as far as they say anything
+  Version newest_readable;  // the highest version with a manifest that can be
   // The stores that hold nothing are those that the failure topology says are lost, and all heads were told the same.
   bool as_told = false;
 };

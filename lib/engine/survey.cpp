@@ -140,8 +140,7 @@ class Surveyor {
   }
 
   void look_at_run(const FileName& name) {
-    const auto text = read_text(*stores_.global, name);
-    auto record = text ? parse_run_record(*text) : fail(text.error());
+    auto record = read_run_record(*stores_.global, name);
     if (record)
       survey_.runs.push_back(*record);
     else if (record.error().code != Code::not_found) {

@@ -9,8 +9,10 @@ namespace {
 
 constexpr std::uint64_t kManifestFormat = 2;
 constexpr std::uint64_t kRunFormat = 2;
+constexpr std::uint64_t kMarkFormat = 2;
 constexpr std::string_view kGlobalKind = "global manifest";
 constexpr std::string_view kRunKind = "run record";
+constexpr std::string_view kMarkKind = "chain mark";
 
 // "undecided", "fresh", or the identity of the snapshot that the life went on from.
 void read_parent(const JsonView& from, RunRecord& record) {
@@ -89,6 +91,19 @@ Result<RunRecord> parse_run_record(const std::string& text) {
     record.snapshots = root["snapshots"].boolean();
     record.finished = root["finished"].boolean();
     return record;
+  });
+}
+
+std::string to_json(const ChainMark& mark) {
+  Json json{{"kind", kMarkKind}, {"format", kMarkFormat}};
+  json["id"] = names::hex(mark.id);
+  json["global"] = mark.global;
+  return seal_json(json);
+}
+
+Result<ChainMark> parse_chain_mark(const std::string& text) {
+  return read_json<ChainMark>(text, kMarkKind, kMarkFormat, [](const JsonView& root) {
+    return ChainMark{run_of(root["id"]), root["global"].text()};
   });
 }
 

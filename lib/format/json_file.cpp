@@ -1,5 +1,8 @@
 #include "format/json_file.hpp"
 
+#include <algorithm>
+#include <span>
+
 #include <fmt/format.h>
 
 #include "base/sha256.hpp"
@@ -32,6 +35,15 @@ Seal seal_of(std::string_view text) {
   if (!seal.starts_with(kBeforeDigest) || !seal.ends_with(kAfterDigest)) return Seal::none;
   const Sha256 digest = sha256(bytes_of(text.substr(0, text.size() - kSealBytes)));
   return seal.substr(kBeforeDigest.size(), kDigits) == digest.hex() ? Seal::whole : Seal::broken;
+}
+
+bool says_known_format(const Store& store, const FileName& name) {
+  constexpr std::size_t kBeginning = 64;
+  const auto reader = store.open(name);
+  if (!reader) return false;
+  std::string text(std::min<std::uint64_t>(kBeginning, (*reader)->size_bytes()), '\0');
+  if (!(*reader)->read(0, std::as_writable_bytes(std::span(text)))) return false;
+  return text.find("\"format\": 1,") != std::string::npos || text.find("\"format\": 2,") != std::string::npos;
 }
 
 Status write_json_text(Store& store, const FileName& name, const std::string& text, std::uint64_t most_bytes) {

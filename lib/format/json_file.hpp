@@ -30,6 +30,10 @@ enum class Seal { none, whole, broken };
 [[nodiscard]] std::string seal_json(const nlohmann::ordered_json& json);
 [[nodiscard]] Seal seal_of(std::string_view text);
 
+// Whether a file of ours begins by saying a format that this Cairn reads; only its first bytes are read. False: look
+// closer.
+[[nodiscard]] bool says_known_format(const Store& store, const FileName& name);
+
 // As write_text(); refuses what read_text() would not read again for its length.
 [[nodiscard]] Status write_json_text(Store& store, const FileName& name, const std::string& text,
                                      std::uint64_t most_bytes);

@@ -140,7 +140,8 @@ void put_identity(Json& to, const Identity& identity) {
 }
 
 Identity identity_of(const JsonView& from) {
-  return {{from["incarnation"].number32()}, {from["version"].number32()}, run_of(from["run"])};
+  const auto number = [&](const char* key) { return static_cast<std::uint32_t>(from[key].number(names::kLastNumber)); };
+  return {{number("incarnation")}, {number("version")}, run_of(from["run"])};
 }
 
 RunId run_of(const JsonView& from) {

@@ -98,6 +98,14 @@ struct RunRecord {
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
 
+// Which chain of snapshots a store belongs to: made in a global store, and kept there and in every node store that has
+// snapshots of it.
+struct ChainMark {
+  RunId id;
+  std::string global;  // where that global store was, for messages
+  friend bool operator==(const ChainMark&, const ChainMark&) = default;
+};
+
 // Inverse pairs. Bytes that are not those that were written, a missing key and a value out of range are Code::corrupt
 // and named; a newer format is Code::newer_format.
 [[nodiscard]] std::string to_json(const NodeManifest& manifest);
@@ -106,6 +114,8 @@ struct RunRecord {
 [[nodiscard]] Result<GlobalManifest> parse_global_manifest(const std::string& text);
 [[nodiscard]] std::string to_json(const RunRecord& record);
 [[nodiscard]] Result<RunRecord> parse_run_record(const std::string& text);
+[[nodiscard]] std::string to_json(const ChainMark& mark);
+[[nodiscard]] Result<ChainMark> parse_chain_mark(const std::string& text);
 
 // Of a file as it is; and whether it is still that: Code::corrupt says what differs.
 [[nodiscard]] Result<FileDigest> digest_file(const Store& store, const FileName& name);

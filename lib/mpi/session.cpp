@@ -12,6 +12,7 @@
 #include "mpi/session_opening.hpp"
 #include "session/exception.hpp"
 #include "session/session_impl.hpp"
+#include "session/storage_places.hpp"
 #include "store/posix_store.hpp"
 
 namespace cairn {
@@ -24,6 +25,7 @@ bool threads_may_communicate() {
 }
 
 Result<std::shared_ptr<Store>> open_local(const Config& config, const Topology& topology, NodeId node) {
+  if (auto status = check_places(config.storage.local, config.storage.global); !status) return fail(status.error());
   const bool simulated = !config.topology.node_size.empty();
   const std::string& name = topology.nodes[node.value].name;
   const std::string root = simulated ? config.storage.local + "/" + name : config.storage.local;
@@ -40,7 +42,7 @@ bool has_all_ranks(MPI_Comm world) {
 }
 
 Result<std::shared_ptr<Store>> open_global(const Config& config) {
-  return PosixStore::open(config.storage.global, config.job.name);
+  return PosixStore::open(absolute_place(config.storage.global), config.job.name);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ std::optional<SnapshotDir> parse_snapshot(std::string_view name) {
   scan.text("v").number(dir.version.value).text("-").hex(dir.run.value);
   dir.partial = scan.more();
   const DirName built = dir.partial ? partial_snapshot(dir.version, dir.run) : snapshot(dir.version, dir.run);
-  if (built.path != name) return std::nullopt;
+  if (built.path != name || dir.version.value > kLastNumber) return std::nullopt;
   return dir;
 }
 
@@ -115,9 +115,11 @@ std::optional<RunRecordName> parse_run_record(std::string_view name) {
   Scan scan(name);
   scan.text("run-").number(record.incarnation.value).text("-").hex(record.run.value).text(".json");
   if (!scan.at_end() || run_record(record.incarnation, record.run).path != name) return std::nullopt;
+  if (record.incarnation.value > kLastNumber) return std::nullopt;
   return record;
 }
 
+FileName chain_mark() { return FileName{"chain.json"}; }
 FileName costs() { return FileName{"costs.json"}; }
 
 std::string owner_rank(Rank rank) { return fmt::format("rank{:06}", rank.value); }

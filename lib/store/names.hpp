@@ -8,6 +8,7 @@
 //     manifest.json                           renamed into place last
 //   v00000042-<run id>.partial/               global store only: being written
 //   run-00000003-<run id>.json                global store only: one an incarnation
+//   chain.json                              whose snapshots these are: which global store's
 //   costs.json                              global store only: what the job has measured of itself
 #pragma once
 
@@ -19,6 +20,10 @@
 #include "store/store.hpp"
 
 namespace cairn::names {
+
+// A version or incarnation beyond this has never been given: what is called so is no file of ours, and the number after
+// it must be there to take.
+inline constexpr std::uint32_t kLastNumber = 4'000'000'000;
 
 struct SnapshotDir {
   Version version;
@@ -64,6 +69,7 @@ struct RunRecordName {
 [[nodiscard]] std::optional<RunRecordName> parse_run_record(std::string_view name);
 
 [[nodiscard]] FileName costs();
+[[nodiscard]] FileName chain_mark();
 
 // Who a retired file belongs to: a rank gets its own warm files back.
 [[nodiscard]] std::string owner_rank(Rank rank);

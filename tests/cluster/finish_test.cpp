@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/names.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 
@@ -160,12 +161,12 @@ TEST(Restore, within_a_run_returns_to_its_newest_safe_snapshot) {
 }
 
 // A second run of the job, on nodes of its own, over the same global store.
-void start_elsewhere(Job& first) {
-  Job other({2, 2}, kContinue);
+std::string start_elsewhere(Job& first, const std::string& settings) {
+  Job other({2, 2}, settings);
   other.wrap_global = [&](std::shared_ptr<Store>) {
     return std::shared_ptr<Store>(&first.global_store(), [](Store*) {});
   };
-  other.run([](JobSession&) {});
+  return thrown_by([&] { other.run([](JobSession& session) { Steps(session).restore(); }); });
 }
 
 TEST(AnotherRun, on_the_same_global_store_takes_over_and_the_first_one_is_told) {
@@ -175,7 +176,9 @@ TEST(AnotherRun, on_the_same_global_store_takes_over_and_the_first_one_is_told) 
     steps.restore();
     steps.advance();
     session.wait(LevelId::local);
-    if (session.rank() == 0) start_elsewhere(job);
+    if (session.rank() == 0) {
+      EXPECT_EQ(start_elsewhere(job, kFresh), "");
+    }
     // The other rank waits for the first here: L1 of version 2 needs both.
     const std::string told =
         thrown_by([&] { steps.advance_to(LevelId::global); }, [&] { session.wait(LevelId::global); });
@@ -184,6 +187,35 @@ TEST(AnotherRun, on_the_same_global_store_takes_over_and_the_first_one_is_told) 
   });
   EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
   EXPECT_THAT(contents_of(job.global_store()).versions, testing::IsEmpty());
+}
+
+TEST(AnotherRun, that_is_refused_itself_disturbs_nothing) {
+  Job job({2, 2}, kContinue);
+  job.run([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(2);
+    session.wait(LevelId::local);
+    if (session.rank() == 0) {
+      const StoreImage before = image_of(job.global_store());
+      EXPECT_THAT(start_elsewhere(job, kContinue), HasSubstr("has taken snapshots, and no store holds any"));
+      EXPECT_THAT(differences(before, image_of(job.global_store())), testing::IsEmpty());
+    }
+    EXPECT_EQ(thrown_by([&] { steps.advance_to(LevelId::global); }, [&] { session.wait(LevelId::global); }), "");
+    EXPECT_EQ(session.safe_version(LevelId::global), 3U);
+  });
+  go(job, 3, 0);
+}
+
+// A number that cannot follow another is nobody's.
+TEST(AnotherRun, of_a_number_that_was_never_given_is_no_run) {
+  Job job({2, 2}, kContinue);
+  go(job, 0, 2);
+  const RunId stray{1};
+  ASSERT_TRUE(write_text(job.global_store(), names::run_record(Incarnation{4294967295}, stray), "{}"));
+  ASSERT_TRUE(write_text(job.node_store(0), names::manifest(names::snapshot(Version{4294967295}, stray)), "{}"));
+  go(job, 2, 4);
+  go(job, 6, 0);
 }
 
 TEST(AnotherRun, on_the_same_node_stores_is_refused_while_the_first_one_runs) {

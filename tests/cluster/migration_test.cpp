@@ -273,6 +273,9 @@ class TwoLives : public testing::Test {
       for (const LevelId level : kEveryLevel) session.wait(level);
     });
     for (const std::uint32_t node : {2U, 3U}) put_back(job.node_store(node), first.nodes[node]);
+    // As stores were that did not say which chain they belong to; where they do, they are not even looked at together.
+    ASSERT_TRUE(job.global_store().remove(names::chain_mark()));
+    for (std::uint32_t node = 0; node < 4; ++node) ASSERT_TRUE(job.node_store(node).remove(names::chain_mark()));
   }
 };
 

@@ -188,6 +188,10 @@ TEST(FormatFuzz, a_damaged_run_record_is_refused_or_a_whole_one) {
   fuzz_both(to_json(test::sample_run_record()), parse_run_record);
 }
 
+TEST(FormatFuzz, a_damaged_chain_mark_is_refused_or_a_whole_one) {
+  fuzz_both(to_json(test::sample_chain_mark()), parse_chain_mark);
+}
+
 TEST(FormatFuzz, a_damaged_file_of_costs_is_refused_or_a_whole_one) {
   fuzz_both(to_json(test::sample_measured()), parse_measured);
 }

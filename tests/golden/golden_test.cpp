@@ -82,6 +82,7 @@ TEST(Golden, manifests_are_written_as_format_2_says) {
   expect_golden("global-manifest-2.json", to_json(test::sample_global_manifest()));
   expect_golden("run-record-2.json", to_json(test::sample_run_record()));
   expect_golden("costs-2.json", to_json(test::sample_measured()));
+  expect_golden("chain-mark-2.json", to_json(test::sample_chain_mark()));
 }
 
 TEST(Golden, manifests_of_format_2_are_read) {
@@ -89,6 +90,7 @@ TEST(Golden, manifests_of_format_2_are_read) {
   EXPECT_EQ(parse_global_manifest(golden("global-manifest-2.json")).value(), test::sample_global_manifest());
   EXPECT_EQ(parse_run_record(golden("run-record-2.json")).value(), test::sample_run_record());
   EXPECT_EQ(parse_measured(golden("costs-2.json")).value(), test::sample_measured());
+  EXPECT_EQ(parse_chain_mark(golden("chain-mark-2.json")).value(), test::sample_chain_mark());
 }
 
 TEST(Golden, manifests_of_format_1_are_read) {

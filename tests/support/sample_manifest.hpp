@@ -54,6 +54,8 @@ inline RunRecord sample_run_record() {
   return {{4}, {0xfedcba9876543210ULL}, RunRecord::Parent::snapshot, kManifestIdentity, true, false};
 }
 
+inline ChainMark sample_chain_mark() { return {{0x0011223344556677ULL}, "/scratch/checkpoints/heat"}; }
+
 // L3 has not been measured yet, and no restore has needed L4.
 inline Measured sample_measured() {
   return {

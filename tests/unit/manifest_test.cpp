@@ -93,7 +93,7 @@ TEST(NodeManifest, a_missing_key_or_another_type_is_named_with_its_place) {
   EXPECT_EQ(node_complaint("\"k\": 9", "\"k\": \"9\""),
             "node manifest: holdings[0].partner.k should be a whole number of 0 or more");
   EXPECT_EQ(node_complaint("\"version\": 42", "\"version\": 4294967296"),
-            "node manifest: version is 4294967296, should be at most 4294967295");
+            "node manifest: version is 4294967296, should be at most 4000000000");
   EXPECT_EQ(node_complaint("\"0123456789abcdef\"", "\"0123\""),
             "node manifest: run is \"0123\", should be 16 hex digits");
   EXPECT_EQ(node_complaint("\"0123456789abcdef\"", "7"), "node manifest: run should be a string");
@@ -183,6 +183,7 @@ TEST(SealedJson, a_byte_that_changed_anywhere_is_found) {
   expect_no_byte_can_change(to_json(test::sample_node_manifest()), parse_node_manifest);
   expect_no_byte_can_change(to_json(test::sample_global_manifest()), parse_global_manifest);
   expect_no_byte_can_change(to_json(test::sample_run_record()), parse_run_record);
+  expect_no_byte_can_change(to_json(test::sample_chain_mark()), parse_chain_mark);
   expect_no_byte_can_change(to_json(test::sample_measured()), parse_measured);
 }
 

@@ -33,20 +33,29 @@ TEST(Names, parse_what_is_built_for_small_and_largest_numbers) {
   const DirName dir = names::snapshot(Version{1}, kRun);
   for (const std::uint32_t number : {0U, 1U, 42U, 99'999'999U, 100'000'000U, kLargest}) {
     const RunId run{number * 0x100000001ULL};
-    const auto snapshot = names::parse_snapshot(names::snapshot(Version{number}, run).path);
-    EXPECT_EQ(snapshot, (names::SnapshotDir{Version{number}, run, false}));
-    const auto partial = names::parse_snapshot(names::partial_snapshot(Version{number}, run).path);
-    EXPECT_EQ(partial, (names::SnapshotDir{Version{number}, run, true}));
+    const std::uint32_t counted = std::min(number, names::kLastNumber);
+    const auto snapshot = names::parse_snapshot(names::snapshot(Version{counted}, run).path);
+    EXPECT_EQ(snapshot, (names::SnapshotDir{Version{counted}, run, false}));
+    const auto partial = names::parse_snapshot(names::partial_snapshot(Version{counted}, run).path);
+    EXPECT_EQ(partial, (names::SnapshotDir{Version{counted}, run, true}));
     EXPECT_EQ(names::parse_shard(without_directory(names::shard(dir, Rank{number}))), Rank{number});
     const names::Copy copy{NodeId{number}, Rank{number}, LayoutId{number}};
     EXPECT_EQ(names::parse_copy(without_directory(names::copy(dir, copy))), copy);
     const names::Parity parity{number, number, LayoutId{number}};
     EXPECT_EQ(names::parse_parity(without_directory(names::parity(dir, parity))), parity);
-    const auto record = names::parse_run_record(names::run_record(Incarnation{number}, run).path);
+    const auto record = names::parse_run_record(names::run_record(Incarnation{counted}, run).path);
     ASSERT_TRUE(record);
-    EXPECT_EQ(record->incarnation, Incarnation{number});
+    EXPECT_EQ(record->incarnation, Incarnation{counted});
     EXPECT_EQ(record->run, run);
     EXPECT_EQ(names::parse_run(names::hex(run)), run);
+  }
+}
+
+// The number after it would begin again at 0.
+TEST(Names, refuse_numbers_that_were_never_given) {
+  for (const std::uint32_t number : {names::kLastNumber + 1, kLargest}) {
+    EXPECT_FALSE(names::parse_snapshot(names::snapshot(Version{number}, kRun).path));
+    EXPECT_FALSE(names::parse_run_record(names::run_record(Incarnation{number}, kRun).path));
   }
 }
 

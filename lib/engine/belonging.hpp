@@ -1,0 +1,30 @@
+// Whose snapshots a node store holds. A job's node stores are found by its name alone, its global store by its path; so
+// a copy of a job in another directory finds the node stores of the first. Each chain of snapshots has an id, made with
+// the global store and kept in all stores, and a store with another's snapshots is refused. Local.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "engine/chain.hpp"
+#include "engine/inventory.hpp"
+#include "format/manifest.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+// The mark of a store whose top directory has `entries`; none: it has none that can be read, which is logged.
+[[nodiscard]] std::optional<ChainMark> read_chain_mark(const Store& store, const std::vector<Entry>& entries,
+                                                       const Log& log);
+[[nodiscard]] Status write_chain_mark(Store& store, const ChainMark& mark);
+
+// Whether the snapshots in a node store are those of the chain `id` of today's global store, which is at `global`.
+// `known`: the global store has that id itself; else it is new, or was lost, and takes up the snapshots of none but of
+// one that was in its place.
+[[nodiscard]] Status check_belongs(const Store& node_store, const std::optional<ChainMark>& mark, RunId id, bool known,
+                                   const std::string& global);
+
+}  // namespace cairn

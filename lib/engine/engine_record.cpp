@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include "engine/belonging.hpp"
+#include "engine/engine.hpp"
+#include "engine/leftovers.hpp"
+#include "level/global_level.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+// What earlier lives were writing when they died, but not those of a newer Cairn. One that is still alive will find
+// itself taken over.
+Status remove_partial(Store& global, const Chain& chain, RunId run) {
+  auto entries = global.list(DirName{});
+  if (!entries) return fail(entries.error());
+  for (const Entry& entry : *entries) {
+    const auto dir = names::parse_snapshot(entry.name);
+    if (!dir || !dir->partial || dir->run == run) continue;
+    const auto is_newer = [&](const Unreadable& what) { return what.newer() && what.run == dir->run; };
+    if (std::ranges::any_of(chain.unreadable, is_newer)) continue;
+    if (auto status = global.remove_directory(DirName{entry.name}); !status) return status;
+  }
+  return {};
+}
+
+// Whether the global store has a life that was not there when this one took its number.
+Status check_nobody_began(const Store& global, const Chain& chain) {
+  auto entries = global.list(DirName{});
+  if (!entries) return fail(entries.error());
+  for (const Entry& entry : *entries) {
+    const auto record = names::parse_run_record(entry.name);
+    if (!record || record->incarnation <= chain.newest) continue;
+    return fail(Code::taken_over, "another run began meanwhile: " + global.where() + " has " + entry.name,
+                "run one job of a name at a time, or give this one another [job] name");
+  }
+  return {};
+}
+
+}  // namespace
+
+// From now on this node's store is of this life's chain, and may be written to.
+Status Engine::begin_life() {
+  if (!marked_) {
+    remove_leftovers(*node_.local, contents_, node_.log);
+    contents_.unnamed.clear();  // what has such a name from now on is this life's
+    const Status status = contents_.mark == mark_ ? Status{} : write_chain_mark(*node_.local, mark_);
+    marked_ = status.has_value();
+    // A store that is full has worse to tell, and is marked when it takes its first snapshot.
+    if (!status) node_.log.warning("{}", status.error().text());
+  }
+  return leads() && !recorded_ ? write_record() : Status{};
+}
+
+// Head 0 writes what is known of this life; the first time, this is the moment from which it counts. That is when its
+// state is restored, or its first snapshot is sealed: before, it may still be refused.
+Status Engine::write_record() {
+  if (!recorded_) {
+    if (auto status = check_nobody_began(*node_.global, chain_); !status) return status;
+  }
+  if (!recorded_ && chain_.mark != mark_) {
+    if (auto status = write_chain_mark(*node_.global, mark_); !status) return status;
+  }
+  if (auto status = write_run_record(*node_.global, record_); !status) return status;
+  if (recorded_) return {};
+  recorded_ = true;
+  return remove_partial(*node_.global, chain_, record_.run);
+}
+
+Status Engine::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
+  if (record_.parent != RunRecord::Parent::undecided) return {};
+  record_.parent = parent;
+  record_.parent_snapshot = snapshot;
+  if (parent == RunRecord::Parent::snapshot) record_.snapshots = true;
+  const Status status = leads() && recorded_ ? write_record() : begin_life();
+  // All heads are here, and none of them writes to the global store before they have agreed.
+  if (status && leads()) remove_leftovers(*node_.global, node_.log);
+  return agree(setup_.heads, status, "node");
+}
+
+}  // namespace cairn

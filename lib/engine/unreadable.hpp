@@ -1,0 +1,41 @@
+// Snapshots and records that are there and cannot be read. That they are there counts: a start that took them for
+// nothing would begin anew, and retire them. A newer Cairn's are refused, or left alone where a fresh start was asked
+// for; damaged ones stay until something newer is safe. Pure.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+struct Unreadable {
+  FileName file;    // its manifest, or the record
+  DirName dir;      // of a snapshot; empty: a record
+  Version version;  // 0: a record
+  RunId run;
+  Error error;
+
+  [[nodiscard]] bool newer() const { return error.code == Code::newer_format; }
+  [[nodiscard]] bool damaged() const { return error.code == Code::corrupt; }
+};
+
+// What tells whether something unreadable is of the past: lives before the newest fresh start, and the newest version
+// that can be read, since numbers only grow.
+struct Past {
+  std::set<RunId> lives;
+  Version newest_readable;
+
+  [[nodiscard]] bool has(const Unreadable& what) const {
+    return lives.contains(what.run) || (!what.dir.path.empty() && what.version < newest_readable);
+  }
+};
+
+// Why no start may go on beside a file of a newer format, and what to do.
+[[nodiscard]] Error refusal_of(const Store& store, const Unreadable& newer);
+
+}  // namespace cairn

@@ -1,0 +1,205 @@
+// Manifests and records that are there and cannot be read: of a newer Cairn, or damaged. They are never taken for
+// nothing, and a start that cannot go on leaves every store as it was.
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "format/json_file.hpp"
+#include "store/names.hpp"
+#include "support/hooked_store.hpp"
+#include "support/job.hpp"
+#include "support/sample_manifest.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kLocal = "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n";
+constexpr const char* kGlobal = "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = every 1\n";
+const std::string kContinue = "[restart]\nat_end = continue\n";
+const std::string kFresh = "[restart]\nmode = fresh\nat_end = ";
+
+using Change = std::function<std::string(const std::string&)>;
+
+std::string newer(const std::string& text) {
+  auto json = nlohmann::ordered_json::parse(text);
+  json["format"] = 99;
+  return sealed_again(json.dump());
+}
+
+std::string damaged(std::string text) {
+  text[text.size() / 2] ^= 1;
+  return text;
+}
+
+// Changes the files whose path has `part`; returns what is there then.
+StoreImage change_files(MemoryStore& store, const std::string& part, const Change& change) {
+  StoreImage image = image_of(store);
+  StoreImage changed;
+  for (auto& [path, bytes] : image) {
+    if (path.find(part) == std::string::npos) continue;
+    const std::string text = change(std::string(text_of(bytes)));
+    bytes.assign(bytes_of(text).begin(), bytes_of(text).end());
+    changed[path] = bytes;
+  }
+  EXPECT_FALSE(changed.empty()) << part;
+  put_back(store, image);
+  return changed;
+}
+
+void take_steps(Job& job, std::uint32_t count) {
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(count);
+    steps.wait_for_all();
+  });
+}
+
+std::string refusal_of(Job& job) {
+  return thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); });
+}
+
+void expect_untouched(Job& job, const Job::Image& before) {
+  const Job::Image after = job.image();
+  EXPECT_THAT(differences(before.global, after.global), testing::IsEmpty());
+  for (std::uint32_t node = 0; node < job.nodes(); ++node)
+    EXPECT_THAT(differences(before.nodes[node], after.nodes[node]), testing::IsEmpty()) << "node " << node;
+}
+
+struct Place {
+  const char* name;
+  std::function<std::vector<MemoryStore*>(Job&)> stores;
+  const char* part;
+};
+
+std::vector<Place> places() {
+  return {{"a node's manifest", [](Job& job) { return std::vector{&job.node_store(1)}; }, "manifest.json"},
+          {"all nodes' manifests",
+           [](Job& job) {
+             return std::vector{&job.node_store(0), &job.node_store(1)};
+           },
+           "manifest.json"},
+          {"the global manifest", [](Job& job) { return std::vector{&job.global_store()}; }, "manifest.json"},
+          {"the run record", [](Job& job) { return std::vector{&job.global_store()}; }, "run-"}};
+}
+
+TEST(Newer, is_refused_in_words_and_left_as_it_is) {
+  for (const Place& place : places()) {
+    SCOPED_TRACE(place.name);
+    Job job({2, 2}, kGlobal + kContinue);
+    take_steps(job, 2);
+    for (MemoryStore* store : place.stores(job)) change_files(*store, place.part, newer);
+    const Job::Image before = job.image();
+    EXPECT_THAT(refusal_of(job), AllOf(HasSubstr(place.part), HasSubstr("format 99 is newer than"),
+                                       HasSubstr("[restart] mode = fresh")));
+    expect_untouched(job, before);
+  }
+}
+
+TEST(Newer, stays_beside_a_fresh_start_to_its_end) {
+  for (const Place& place : places()) {
+    for (const char* end : {"continue", "finished"}) {
+      SCOPED_TRACE(testing::Message() << place.name << ", " << end);
+      Job job({2, 2}, kGlobal + kContinue);
+      take_steps(job, 2);
+      std::vector<StoreImage> changed;
+      for (MemoryStore* store : place.stores(job)) changed.push_back(change_files(*store, place.part, newer));
+      job.configure(kGlobal + kFresh + end);
+      job.run([](JobSession& session) {
+        Steps steps(session);
+        EXPECT_EQ(steps.restore(), 0U);
+        steps.advance_by(5);
+        steps.wait_for_all();
+      });
+      for (std::size_t i = 0; i < changed.size(); ++i) {
+        const StoreImage now = image_of(*place.stores(job)[i]);
+        for (const auto& [path, bytes] : changed[i]) {
+          ASSERT_TRUE(now.contains(path)) << path;
+          EXPECT_EQ(now.at(path), bytes) << path;
+        }
+      }
+      // What is older than this start keeps nobody from going on.
+      job.configure(kGlobal + kContinue);
+      job.run_well_and_die([&](JobSession& session) {
+        Steps steps(session);
+        EXPECT_EQ(steps.restore(), std::string(end) == "continue" ? 5U : 0U);
+      });
+    }
+  }
+}
+
+TEST(Damaged, run_record_and_a_node_away_is_no_fresh_start) {
+  Job job({2, 2}, kLocal + kContinue);
+  take_steps(job, 2);
+  change_files(job.global_store(), "run-", damaged);
+  const Job::Image all = job.image();
+  job.lose(1);
+  const Job::Image before = job.image();
+  EXPECT_THAT(refusal_of(job), HasSubstr("rank 1"));
+  expect_untouched(job, before);
+  job.put_back(all);
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 2U);
+  });
+}
+
+TEST(Damaged, manifests_and_no_records_are_no_fresh_start) {
+  for (const bool records : {true, false}) {
+    Job job({2, 2}, kLocal + kContinue);
+    take_steps(job, 2);
+    for (const std::uint32_t node : {0U, 1U}) change_files(job.node_store(node), "manifest.json", damaged);
+    if (!records) job.global_store().wipe();
+    const Job::Image before = job.image();
+    EXPECT_THAT(refusal_of(job), HasSubstr("manifest.json"));
+    expect_untouched(job, before);
+    job.configure(kLocal + kFresh + "continue");
+    job.run([](JobSession& session) {
+      Steps steps(session);
+      EXPECT_EQ(steps.restore(), 0U);
+      steps.advance();
+    });
+  }
+}
+
+bool has_version(const MemoryStore& store, std::uint32_t version) {
+  const auto versions = contents_of(store).versions;
+  return std::ranges::find(versions, version) != versions.end();
+}
+
+TEST(Damaged, a_manifest_goes_once_a_newer_snapshot_is_complete_at_all_its_levels) {
+  Job job({2, 2}, kLocal + kContinue);
+  take_steps(job, 2);
+  change_files(job.node_store(1), "v00000002", damaged);
+  job.configure(kGlobal + kContinue);
+  bool full = true;
+  job.wrap_global = [&](std::shared_ptr<Store> store) {
+    return std::make_shared<HookedStore>(std::move(store), [&](const HookedStore::Operation& operation) -> Status {
+      if (full && operation.path.find("partial") != std::string::npos) return fail(Code::no_space, "full");
+      return {};
+    });
+  };
+  job.run_and_die([&](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 1U);
+    thrown_by([&] { steps.advance(); }, [&] { steps.wait_for_all(); });
+  });
+  EXPECT_TRUE(has_version(job.node_store(1), 3));
+  EXPECT_TRUE(has_version(job.node_store(1), 2));
+  full = false;
+  take_steps(job, 1);
+  EXPECT_TRUE(has_version(job.node_store(1), 4));
+  EXPECT_FALSE(has_version(job.node_store(1), 2));
+}
+
+}  // namespace
+}  // namespace cairn::test

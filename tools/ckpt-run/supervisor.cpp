@@ -119,7 +119,7 @@ Result<pid_t> Supervisor::launch(const Life& life) {
   environment[cairn::kLostNodesVariable] = cairn::numbers_text(life.failures.lost_nodes);
   environment[cairn::kStartedVariable] =
       cairn::started_text({life.placement.application, life.placement.heads, life.placement.nodes});
-  environment[cairn::kGoesOnVariable] = life.goes_on ? "1" : "";
+  environment.emplace(cairn::kGoesOnVariable, life.goes_on ? "1" : "");
   if (mends_itself_) environment["CAIRN_RECOVERY_SPARES"] = std::to_string(life.placement.spares);
   auto command = launch_command(options_, config_, facts_, life.placement, environment);
   if (!command.host_list.empty()) {

@@ -142,19 +142,6 @@ TEST(Migration, keeps_the_old_redundancy_when_the_new_cannot_be_built) {
   }
 }
 
-// L3 is off now, so the parity of the old shape, with the shards that it needs, is all the L3 there is.
-TEST(Migration, keeps_the_old_parity_when_only_copies_are_built) {
-  Job job({3, 2, 2, 2}, settings("23", 2));
-  compute_and_die(job, 1);
-  job.configure(settings("2"));
-  job.reshape({2, 3, 2, 2});
-  job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 1U); });
-  // An owner and its partner.
-  job.lose(2);
-  job.lose(3);
-  expect_step(job, 1);
-}
-
 TEST(Migration, goes_on_and_on_from_shape_to_shape) {
   Job job({3, 3, 3, 3}, settings("23"));
   std::uint32_t step = 0;

@@ -229,7 +229,7 @@ class Decoder {
           input = {{}, tag, local.read};
         } else {
           outgoing_.push_back({order_, delivery.to, tag, hi - lo, local.read});
-          senders_.push_back({&delivery, local.volume});
+          senders_.emplace_back(&delivery, local.volume);
         }
         volumes.push_back(local.volume);
       } else {

@@ -66,9 +66,8 @@ Status Engine::serve() {
 void Engine::break_silence() {
   if (!leads() || !silence_.breaks(*bell_, setup_.clock())) return;
   node_.log.warning(
-      "no rank of node 0 has called restore, snapshot, wait or finalize in the {} s since the session was opened; if "
-      "the "
-      "job hangs, look for communication on MPI_COMM_WORLD, in which heads take no part: use session.comm()",
+      "no rank of node 0 has called restore, snapshot, wait or finalize in the {} s since the session was opened; "
+      "if the job hangs, look for communication on MPI_COMM_WORLD, in which heads take no part: use session.comm()",
       Silence::kLimit.count());
 }
 

@@ -105,7 +105,9 @@ class SessionBase {
  public:
   SessionBase(SessionBase&&) noexcept;
   SessionBase& operator=(SessionBase&&) noexcept;
-  // Without finalize() first: abandons what is not safe yet, waits for nothing. What was safe stays.
+  // Without finalize() first: abandons what is not safe yet, waits for nobody. What was safe stays. With [head] mode =
+  // thread or inline a node's first rank is its head: what is being raised is done first, and all other ranks get an
+  // error from then on.
   virtual ~SessionBase();
 
   // Protects a contiguous resizable container (std::vector, std::string …) of Storable

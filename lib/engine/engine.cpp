@@ -1,6 +1,10 @@
 #include "engine/engine.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "base/background.hpp"
 #include "level/global_level.hpp"
@@ -13,6 +17,11 @@ constexpr std::chrono::microseconds kFastPoll{100};
 constexpr std::chrono::microseconds kShortestNap{500};
 constexpr std::chrono::microseconds kLongestNap{50000};  // polling MPI more often costs an idle head percents of a core
 
+Error is_gone(const HeadGone& gone) {
+  return {Code::communication, gone.why + ": snapshots are left as they are",
+          "call finalize on every application rank"};
+}
+
 }  // namespace
 
 Result<bool> Engine::step() {
@@ -24,11 +33,35 @@ Result<bool> Engine::step() {
   const bool quiet = nothing_is_left() && promotions_.empty();
   if (worked && !*worked && quiet) worked = answer_restore();
   if (worked && !*worked && quiet) worked = finish();
-  if (!worked) {
-    broken_ = worked.error();
-    tell_all(Trouble{worked.error()});
-  }
+  if (worked && !*worked && is_dropped()) leave();
+  if (!worked) break_down(worked.error());
   return worked;
+}
+
+void Engine::break_down(const Error& error) {
+  broken_ = error;
+  tell_all(Trouble{error});
+}
+
+// The rank in whose process this engine runs is gone, and does not wait for those who compute. What is being raised is
+// done first: the other heads wait for this one's part.
+bool Engine::is_dropped() const {
+  if (finished_ || !promotions_.empty()) return false;
+  return std::ranges::any_of(finalize_requests_, [this](const auto& request) {
+    return request.second.abandoned && setup_.topology.world_of_rank[request.first.value] == setup_.control.rank();
+  });
+}
+
+void Engine::leave() {
+  if (std::exchange(finished_, true) || broken_) return;
+  const HeadGone gone{fmt::format("a rank of node {}, which is its head besides, dropped its session without finalize",
+                                  node_.me.value)};
+  const Buffer message = encode(ToHead(gone));
+  for (const Node& node : setup_.topology.nodes) {
+    // So short that it is on its way at once. Where all leave, nobody takes it.
+    if (node.head != setup_.control.rank()) (void)setup_.control.isend(node.head, kToHead, message);
+  }
+  tell_all(Trouble{is_gone(gone)});
 }
 
 bool Engine::busy() const {
@@ -79,6 +112,7 @@ Result<bool> Engine::receive() {
   if (!bytes) return fail(bytes.error());
   auto message = decode_to_head(*bytes);
   if (!message) return fail(message.error());
+  if (const auto* gone = std::get_if<HeadGone>(&*message)) return fail(is_gone(*gone));
   for (const Rank rank : ranks_) {
     if (setup_.topology.world_of_rank[rank.value] == (*envelope)->source) handle(rank, std::move(*message));
   }

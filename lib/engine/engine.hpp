@@ -86,6 +86,9 @@ class Engine {
   [[nodiscard]] bool finished() const { return finished_; }
   // Steps until the ranks are finalized; sleeps on the node's bell while there is nothing to do.
   [[nodiscard]] Status serve();
+  // Tells the other heads and the ranks of this node that nobody acts for the node any more, which ends their engines.
+  // For a rank that is a head besides, and drops its session. Local.
+  void leave();
 
  private:
   // A snapshot being sealed, until the heads have voted on it.
@@ -126,6 +129,8 @@ class Engine {
 
   // engine.cpp
   void break_silence();
+  [[nodiscard]] bool is_dropped() const;
+  void break_down(const Error& error);
   [[nodiscard]] Result<bool> receive();
   void handle(Rank from, ToHead message);
   void keep(const Measured& measured);

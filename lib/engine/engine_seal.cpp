@@ -25,7 +25,7 @@ void Engine::tick() {
   in_tick_ = true;
   auto worked = receive();
   if (worked) worked = advance_seals();
-  if (!worked) broken_ = worked.error();
+  if (!worked) break_down(worked.error());
   in_tick_ = false;
 }
 
@@ -63,6 +63,7 @@ Result<bool> Engine::advance_seals() {
 // Votes are started in the order of versions, which is the same on every head, and concluded in that order. A head
 // whose ranks all wait for something else takes part in votes on what others have sealed, until none has anything.
 bool Engine::start_vote() {
+  if (is_dropped()) return false;
   for (auto& [version, sealing] : sealing_) {
     if (sealing.voting) continue;
     std::vector<std::uint32_t> left_out;

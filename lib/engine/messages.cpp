@@ -97,6 +97,7 @@ void fields(auto& io, RestoreResult& m) { io(m.error); }
 void fields(auto& io, FinalizeRequest& m) {
   io(m.version), io(m.calls), io(m.keep_going), io(m.abandoned), io(m.undefined);
 }
+void fields(auto& io, HeadGone& m) { io(m.why); }
 void fields(auto& io, Opened& m) {
   io(m.incarnation), io(m.run), io(m.last_version), io(m.usable), io(m.slots), io(m.measured), io(m.error);
 }

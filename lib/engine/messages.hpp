@@ -43,8 +43,12 @@ struct FinalizeRequest {
   bool abandoned = false;  // the session was dropped
   bool undefined = false;  // a restore has failed
 };
+// From a head to the other heads.
+struct HeadGone {  // nobody acts for its node any more
+  std::string why;
+};
 // `Measured` is what the job knows of itself by now, to be kept.
-using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, Measured>;
+using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, Measured, HeadGone>;
 
 // From a head to its ranks.
 struct Opened {

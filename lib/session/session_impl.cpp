@@ -25,6 +25,7 @@ std::optional<LevelId> highest_needed(const RestoreReport& report) {
 
 SessionImpl::~SessionImpl() {
   if (link_ && !finalized_ && !engine_) (void)link_->send(FinalizeRequest{last_version_, calls_, true, true, false});
+  if (engine_ && !finalized_) engine_->leave();
   // After a failure nobody hears that; the head sees for itself why.
   if (link_ && recoverable_) link_->wake_head();
   if (engine_thread_.joinable()) engine_thread_.join();

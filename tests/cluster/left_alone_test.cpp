@@ -3,6 +3,7 @@
 #include <atomic>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -155,6 +156,40 @@ TEST_P(LeftAlone, where_one_rank_has_dropped_its_session) {
   EXPECT_EQ(last_mark.kind, Kind::failed);
   EXPECT_THAT(contents_of(job.global_store()).versions, testing::IsEmpty());
   expect_that_the_next_start_goes_on();
+}
+
+// Where a rank is its node's head besides, nothing goes on without it: it does not wait for those who compute, and they
+// do not wait for it.
+class Dropped : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(modes, Dropped, testing::Values("thread", "inline"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(Dropped, session_of_a_rank_that_is_a_head_returns_at_once_and_is_told_to_all) {
+  Job job({2, 2, 2}, std::string(kContinue) + "[head]\nmode = " + GetParam() + "\n");
+  std::atomic<std::uint32_t> safe{0};
+  std::atomic<bool> dropped{false};
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(2);
+    session.wait(LevelId::local);
+    const std::uint32_t me = session.rank();
+    ++safe;
+    if (me == 2) {
+      while (safe < session.size()) std::this_thread::yield();
+      { const JobSession gone(std::move(session)); }
+      dropped = true;
+      dropped.notify_all();
+      return;
+    }
+    dropped.wait(false);
+    EXPECT_THAT(thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::local); }),
+                AllOf(HasSubstr("node 1"), HasSubstr("dropped its session")))
+        << "rank " << me;
+    EXPECT_THAT(thrown_by([&] { session.finalize(); }), HasSubstr("dropped its session")) << "rank " << me;
+  });
+  job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
 }
 
 }  // namespace

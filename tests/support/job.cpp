@@ -160,11 +160,21 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
       // The rank is gone, and with it, as under MPI, the job.
       if (!die) world.kill();
     }
-    if (die && ++left == size) world.kill();
+    if (!die) return;
+    if (++left == size) {
+      world.kill();
+      left.notify_all();
+    }
+    // A session that is dropped before would be news for the others.
+    for (std::uint32_t now = left; now < size; now = left) left.wait(now);
   };
   run_cluster(world, body, limit);
   traffic_.clear();
   for (std::uint32_t rank = 0; rank < world_size; ++rank) traffic_.push_back(world.traffic(Peer{rank}));
+}
+
+std::chrono::microseconds real_time(std::uint32_t /*world_rank*/) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch());
 }
 
 std::vector<double> sample_state(std::uint32_t rank, std::uint32_t version, std::size_t about) {

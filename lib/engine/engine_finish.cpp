@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/list_text.hpp"
 #include "engine/engine.hpp"
 #include "store/names.hpp"
 
@@ -14,13 +14,6 @@ struct Calls {
   std::uint32_t version;
   std::uint64_t calls;
 };
-
-std::string rank_list(const std::vector<std::uint32_t>& ranks) {
-  constexpr std::size_t kShown = 16;
-  const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(std::min(ranks.size(), kShown));
-  return fmt::format("{} {}{}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks.begin(), end, ", "),
-                     ranks.size() > kShown ? fmt::format(" and {} more", ranks.size() - kShown) : "");
-}
 
 // `all`: what ranks say of their calls, by node.
 Error uneven_calls(const std::vector<Buffer>& all) {
@@ -42,7 +35,7 @@ Error uneven_calls(const std::vector<Buffer>& all) {
   const Calls most = std::ranges::max(said, {}, &Calls::calls);
   const Calls least = std::ranges::min(said, {}, &Calls::calls);
   std::string text;
-  if (!behind.empty()) text = fmt::format("version {} was never sealed by {}; ", newest, rank_list(behind));
+  if (!behind.empty()) text = fmt::format("version {} was never sealed by {}; ", newest, ranks_text(behind));
   return {Code::invalid_argument,
           fmt::format("{}rank {} called snapshot() {} times, rank {} {} times", text, most.rank, most.calls, least.rank,
                       least.calls),

@@ -5,8 +5,8 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/list_text.hpp"
 #include "engine/plan_sources.hpp"
 
 namespace cairn {
@@ -25,12 +25,7 @@ LevelSet hinted_levels(const PlanRequest& request, const SnapshotSources& source
 
 std::string describe_missing(const Identity& snapshot, const std::vector<std::uint32_t>& missing,
                              const std::vector<NodeId>& lost) {
-  constexpr std::size_t kShown = 16;
-  const std::size_t shown = std::min(missing.size(), kShown);
-  std::string text =
-      fmt::format("version {}: no source for {} {}", snapshot.version.value, missing.size() == 1 ? "rank" : "ranks",
-                  fmt::join(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (missing.size() > shown) text += fmt::format(" and {} more", missing.size() - shown);
+  std::string text = fmt::format("version {}: no source for {}", snapshot.version.value, ranks_text(missing));
   if (lost.empty()) return text;
   text += lost.size() == 1 ? ", node" : ", nodes";
   const char* separator = " ";

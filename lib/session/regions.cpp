@@ -4,7 +4,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "base/list_text.hpp"
 
 namespace cairn {
 namespace {
@@ -39,10 +40,7 @@ std::string text_of(const RegionInfo& region) { return region.name + " " + regio
 // "plate float64[100], step int32": the first few.
 std::string list_text(const std::vector<std::string>& regions) {
   constexpr std::size_t kShown = 8;
-  const auto shown = static_cast<std::ptrdiff_t>(std::min(regions.size(), kShown));
-  std::string text = fmt::format("{}", fmt::join(regions.begin(), regions.begin() + shown, ", "));
-  if (regions.size() > kShown) text += fmt::format(" and {} more", regions.size() - kShown);
-  return text.empty() ? "none" : text;
+  return regions.empty() ? "none" : first_few(regions, kShown);
 }
 
 // Lists with their headings, those that are not empty.

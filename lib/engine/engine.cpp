@@ -34,6 +34,7 @@ Result<bool> Engine::step() {
   if (worked && !*worked && quiet) worked = answer_restore();
   if (worked && !*worked && quiet) worked = finish();
   if (worked && !*worked && is_dropped()) leave();
+  inquiry_.look(setup_.clock());
   if (!worked) break_down(worked.error());
   return worked;
 }
@@ -104,6 +105,26 @@ void Engine::break_silence() {
       Silence::kLimit.count());
 }
 
+Inquiry::Ways Engine::ways() {
+  const auto to_head = [this](NodeId node, const ToHead& message) {
+    // A head that is gone is noticed where it matters.
+    (void)setup_.control.send(setup_.topology.nodes[node.value].head, kToHead, encode(message));
+  };
+  const auto to_rank = [this](Rank rank, const ToRank& message) {
+    tell(rank, message);
+    if (bell_) bell_->ring(Bell::Who::ranks);
+  };
+  return {to_head, to_rank, [this] { return doing(); },
+          [this](const std::string& line) { node_.log.warning("{}", line); }};
+}
+
+std::string Engine::doing() const {
+  if (!promotions_.empty())
+    return fmt::format("version {} is being raised to higher levels", promotions_.front().version.value);
+  if (plan_ || fresh_offered_) return "ranks read what they restore";
+  return {};
+}
+
 Result<bool> Engine::receive() {
   auto envelope = setup_.control.probe(kToHead);
   if (!envelope) return fail(envelope.error());
@@ -112,11 +133,31 @@ Result<bool> Engine::receive() {
   if (!bytes) return fail(bytes.error());
   auto message = decode_to_head(*bytes);
   if (!message) return fail(message.error());
-  if (const auto* gone = std::get_if<HeadGone>(&*message)) return fail(is_gone(*gone));
-  for (const Rank rank : ranks_) {
-    if (setup_.topology.world_of_rank[rank.value] == (*envelope)->source) handle(rank, std::move(*message));
-  }
+  if (auto status = handle((*envelope)->source, std::move(*message)); !status) return fail(status.error());
   return true;
+}
+
+Status Engine::handle(Peer from, ToHead message) {
+  const NodeId node = setup_.topology.node_of_world[from.value];
+  const auto now = setup_.clock();
+  if (const auto* gone = std::get_if<HeadGone>(&message)) {
+    return fail(is_gone(*gone));
+  } else if (const auto* question = std::get_if<Inquire>(&message)) {
+    inquiry_.hear(node, *question, now);
+  } else if (const auto* ask = std::get_if<Ask>(&message)) {
+    inquiry_.hear(*ask, now);
+  } else if (const auto* answer = std::get_if<NotHere>(&message)) {
+    inquiry_.hear(node, *answer);
+  } else if (const auto* missing = std::get_if<Missing>(&message)) {
+    inquiry_.hear(*missing);
+  } else {
+    for (const Rank rank : ranks_) {
+      if (setup_.topology.world_of_rank[rank.value] != from) continue;
+      handle(rank, std::move(message));
+      break;
+    }
+  }
+  return {};
 }
 
 void Engine::handle(Rank from, ToHead message) {
@@ -133,6 +174,8 @@ void Engine::handle(Rank from, ToHead message) {
     finalize_requests_[from] = *finalize;
   } else if (auto* measured = std::get_if<Measured>(&message)) {
     keep(*measured);
+  } else if (auto* waits = std::get_if<Waits>(&message)) {
+    inquiry_.hear(from, *waits, setup_.clock());
   }
 }
 

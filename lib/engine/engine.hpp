@@ -27,6 +27,7 @@
 #include "base/trace.hpp"
 #include "comm/comm.hpp"
 #include "engine/chain.hpp"
+#include "engine/inquiry.hpp"
 #include "engine/inventory.hpp"
 #include "engine/messages.hpp"
 #include "engine/retention.hpp"
@@ -129,9 +130,12 @@ class Engine {
 
   // engine.cpp
   void break_silence();
+  [[nodiscard]] Inquiry::Ways ways();
+  [[nodiscard]] std::string doing() const;
   [[nodiscard]] bool is_dropped() const;
   void break_down(const Error& error);
   [[nodiscard]] Result<bool> receive();
+  [[nodiscard]] Status handle(Peer from, ToHead message);
   void handle(Rank from, ToHead message);
   void keep(const Measured& measured);
   void tell(Rank rank, const ToRank& message);
@@ -170,6 +174,7 @@ class Engine {
   // engine_restore.cpp
   [[nodiscard]] Result<bool> answer_restore();
   [[nodiscard]] Status offer();
+  void refuse_restore(const Error& error);
   [[nodiscard]] Result<Offer> prepare_offer();
   void log_sources() const;
   [[nodiscard]] bool nothing_was_sealed() const;
@@ -202,6 +207,7 @@ class Engine {
   std::unique_ptr<Lock> lock_;
   std::shared_ptr<Bell> bell_;
   Silence silence_;
+  Inquiry inquiry_;
   NodeContext node_;
   LevelSet usable_;
   std::map<LevelId, std::unique_ptr<Level>> levels_;

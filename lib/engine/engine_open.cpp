@@ -19,7 +19,8 @@ RunId draw_run() {
 
 }  // namespace
 
-Engine::Engine(EngineSetup setup) : setup_(std::move(setup)) {
+Engine::Engine(EngineSetup setup)
+    : setup_(std::move(setup)), inquiry_(setup_.topology, NodeId{setup_.heads.rank().value}, ways()) {
   node_.me = NodeId{setup_.heads.rank().value};
   node_.local = setup_.local;
   node_.global = setup_.global;

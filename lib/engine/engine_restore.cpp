@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -50,10 +51,8 @@ Status Engine::offer() {
   if (!offer) {
     if (offer.error().code == Code::communication) return fail(offer.error());
     heed_strikes();
-    restore_requests_.clear();
-    closed_ = false;
     retrieval_.reset();
-    tell_all(RestoreDone{last_version_, offer.error()});
+    refuse_restore(offer.error());
     return {};
   }
   log_sources();
@@ -69,6 +68,13 @@ Status Engine::offer() {
   }
   bell_->ring(Bell::Who::ranks);
   return {};
+}
+
+// Ranks that wait for the end go on waiting for it.
+void Engine::refuse_restore(const Error& error) {
+  closed_ = false;
+  for (const Rank rank : std::exchange(restore_requests_, {})) tell(rank, RestoreDone{last_version_, error});
+  bell_->ring(Bell::Who::ranks);
 }
 
 // Every rank whose shard did not lie in its own node's store, named by the node that needs it.

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/list_text.hpp"
 #include "engine/engine.hpp"
 #include "level/local_level.hpp"
 #include "level/volume.hpp"
@@ -12,8 +12,7 @@ namespace cairn {
 namespace {
 
 Error never_sealed(const std::vector<std::uint32_t>& ranks) {
-  return {Code::invalid_argument,
-          fmt::format("{} {} never sealed it", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", ")),
+  return {Code::invalid_argument, fmt::format("{} never sealed it", ranks_text(ranks)),
           "every application rank must make the same snapshot calls"};
 }
 
@@ -26,6 +25,7 @@ void Engine::tick() {
   auto worked = receive();
   if (worked) worked = advance_seals();
   if (!worked) break_down(worked.error());
+  inquiry_.look(setup_.clock());
   in_tick_ = false;
 }
 
@@ -84,7 +84,7 @@ bool Engine::start_vote() {
   }
   if (!sealing_.empty() || closing_vote_ || closed_) return false;
   if (!std::ranges::all_of(ranks_, [this](Rank rank) { return waits_for_something_else(rank); })) return false;
-  closing_ = Vote::on_nothing(node_.me, last_version_);
+  closing_ = Vote::on_nothing(node_.me, last_version_, {!restore_requests_.empty(), !finalize_requests_.empty()});
   closing_vote_ = setup_.votes.iallreduce(closing_->words(), Reduce::max);
   return true;
 }
@@ -107,6 +107,8 @@ Result<bool> Engine::conclude_votes() {
   closing_vote_.reset();
   closed_ = closing_->nothing_is_left();
   last_version_ = std::max(last_version_, closing_->highest());
+  const auto different = closing_->different_calls();
+  if (closed_ && different) refuse_restore(*different);
   return true;
 }
 

@@ -97,7 +97,13 @@ void fields(auto& io, RestoreResult& m) { io(m.error); }
 void fields(auto& io, FinalizeRequest& m) {
   io(m.version), io(m.calls), io(m.keep_going), io(m.abandoned), io(m.undefined);
 }
+void fields(auto& io, Waits& m) { io(m.call), io(m.seconds), io(m.asked); }
 void fields(auto& io, HeadGone& m) { io(m.why); }
+void fields(auto& io, Inquire& m) { io(m.rank), io(m.call), io(m.seconds); }
+void fields(auto& /*io*/, Ask& /*m*/) {}
+void fields(auto& io, NotHere& m) { io(m.ranks); }
+void fields(auto& io, Missing& m) { io(m.text); }
+void fields(auto& /*io*/, Heard& /*m*/) {}
 void fields(auto& io, Opened& m) {
   io(m.incarnation), io(m.run), io(m.last_version), io(m.usable), io(m.slots), io(m.measured), io(m.error);
 }

@@ -43,12 +43,30 @@ struct FinalizeRequest {
   bool abandoned = false;  // the session was dropped
   bool undefined = false;  // a restore has failed
 };
-// From a head to the other heads.
+struct Waits {  // the rank is in this call, since long, or was asked
+  std::string call;
+  std::uint32_t seconds = 0;
+  bool asked = false;
+};
+// From a head to other heads.
 struct HeadGone {  // nobody acts for its node any more
   std::string why;
 };
+struct Inquire {  // to head 0: for whom does this rank wait?
+  Rank rank;
+  std::string call;
+  std::uint32_t seconds = 0;
+};
+struct Ask {};    // who is in a Cairn call; also to ranks
+struct NotHere {  // to head 0: these ranks of the node are not
+  std::vector<std::uint32_t> ranks;
+};
+struct Missing {  // for whom the job waits, in words; also to ranks
+  std::string text;
+};
 // `Measured` is what the job knows of itself by now, to be kept.
-using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, Measured, HeadGone>;
+using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, Measured, Waits, HeadGone,
+                            Inquire, Ask, NotHere, Missing>;
 
 // From a head to its ranks.
 struct Opened {
@@ -92,7 +110,9 @@ struct Finalized {
 struct Trouble {  // an error of background work that belongs to no version
   Error error;
 };
-using ToRank = std::variant<Opened, Reached, Failed, Retired, Offer, RestoreDone, Finalized, Trouble>;
+struct Heard {};  // the head knows that the rank waits
+using ToRank =
+    std::variant<Opened, Reached, Failed, Retired, Offer, RestoreDone, Finalized, Trouble, Heard, Ask, Missing>;
 
 // Whether a snapshot that fails so leaves the job as it was: a store, here or elsewhere, and not a call that is wrong.
 [[nodiscard]] bool fails_for_storage(Code code);

@@ -32,9 +32,11 @@ Vote Vote::on(Version version, LevelSet levels, std::uint64_t safe_point) {
   return vote;
 }
 
-Vote Vote::on_nothing(NodeId node, Version highest) {
+Vote Vote::on_nothing(NodeId node, Version highest, Waiting waiting) {
   Vote vote;
   vote.words_[kNothing] = node.value + 1;
+  vote.words_[kForRestore] = waiting.for_restore ? node.value + 1 : 0;
+  vote.words_[kForEnd] = waiting.for_end ? node.value + 1 : 0;
   vote.words_[kHighest] = highest.value;
   return vote;
 }
@@ -46,6 +48,15 @@ void Vote::fail(NodeId node, Code code) {
 bool Vote::nothing_is_left() const { return words_[kSealing] == 0; }
 
 Version Vote::highest() const { return Version{static_cast<std::uint32_t>(words_[kHighest])}; }
+
+std::optional<Error> Vote::different_calls() const {
+  if (words_[kForRestore] == 0 || words_[kForEnd] == 0) return {};
+  return Error{Code::invalid_argument,
+               fmt::format("a rank of node {} called restore(), and one of node {} called finalize() or dropped its "
+                           "session",
+                           words_[kForRestore] - 1, words_[kForEnd] - 1),
+               "every application rank must make the same restore and finalize calls"};
+}
 
 std::optional<NodeId> Vote::failed_node() const {
   if (words_[kFailed] == 0) return {};

@@ -18,8 +18,12 @@ class Vote {
  public:
   // One node's part of a version.
   [[nodiscard]] static Vote on(Version version, LevelSet levels, std::uint64_t safe_point);
-  // No version, after `highest`, the highest number that a rank of this node has used.
-  [[nodiscard]] static Vote on_nothing(NodeId node, Version highest);
+  // No version, after `highest`, the highest number that a rank of this node has used. What its ranks wait for instead.
+  struct Waiting {
+    bool for_restore = false;
+    bool for_end = false;
+  };
+  [[nodiscard]] static Vote on_nothing(NodeId node, Version highest, Waiting waiting);
   // This node could not seal its part.
   void fail(NodeId node, Code code);
 
@@ -28,6 +32,8 @@ class Vote {
 
   // What follows is said of the reduced vote. Whether no head had a version.
   [[nodiscard]] bool nothing_is_left() const;
+  // Why ranks cannot have what they wait for, where some have called restore and others finalize.
+  [[nodiscard]] std::optional<Error> different_calls() const;
   // Why the version is not sealed; none: it is.
   [[nodiscard]] std::optional<Error> objection() const;
   // The node that could not seal its part; where several could not, one of them.
@@ -37,7 +43,18 @@ class Vote {
  private:
   // What must be equal everywhere has its complement beside it: the highest of both belong to one value only if all
   // gave the same one. A head without a version gives zeros.
-  enum Word : std::size_t { kFailed, kSealing, kNothing, kHighest, kVersion, kDue = 6, kSafePoint = 8, kWords = 10 };
+  enum Word : std::size_t {
+    kFailed,
+    kSealing,
+    kNothing,
+    kHighest,
+    kForRestore,
+    kForEnd,
+    kVersion,
+    kDue = kVersion + 2,
+    kSafePoint = kDue + 2,
+    kWords = kSafePoint + 2
+  };
 
   void put(Word word, std::uint64_t value);
   [[nodiscard]] bool all_gave_the_same(Word word) const { return words_.at(word) == ~words_.at(word + 1); }

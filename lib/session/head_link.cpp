@@ -12,8 +12,8 @@ constexpr std::size_t kPromotionsKept = 64;
 
 }  // namespace
 
-HeadLink::HeadLink(Comm& control, Peer head, std::function<Result<bool>()> drive)
-    : control_(control), head_(head), drive_(std::move(drive)) {}
+HeadLink::HeadLink(Comm& control, Peer head, std::function<Result<bool>()> drive, Clock clock)
+    : control_(control), head_(head), drive_(std::move(drive)), clock_(std::move(clock)) {}
 
 Status HeadLink::send(const ToHead& message) {
   if (const auto* seal = std::get_if<Seal>(&message)) {
@@ -51,23 +51,54 @@ Status HeadLink::poll_if_rung() {
   return poll();
 }
 
-Result<bool> HeadLink::wait_until(const std::function<bool()>& done, std::chrono::milliseconds limit) {
-  const auto start = std::chrono::steady_clock::now();
+Result<bool> HeadLink::wait_until(const std::function<bool()>& done, const Wait& wait) {
+  const auto begun = clock_();
+  missing.reset();
+  told_ = Told::nobody;
+  heard_ = false;
   while (true) {
     const std::uint32_t rings = bell_ ? bell_->rings(Bell::Who::ranks) : 0;
     if (auto status = poll(); !status) return fail(status.error());
     if (done()) return true;
-    if (limit.count() > 0 && std::chrono::steady_clock::now() - start > limit) return false;
-    if (drive_) {
-      auto worked = drive_();
-      if (!worked) return fail(worked.error());
-      if (!*worked) control_.idle(false);
-    } else if (bell_) {
-      bell_->wait(Bell::Who::ranks, rings, kNap);
-    } else {
-      control_.idle(false);
-    }
+    const auto waited = clock_() - begun;
+    if (wait.limit && waited > *wait.limit) return false;
+    if (auto status = tell_of(wait, waited); !status) return fail(status.error());
+    if (auto status = rest(wait.woken_by, rings); !status) return fail(status.error());
   }
+}
+
+// The head's work is this rank's where the engine lives in this thread.
+Status HeadLink::rest(WokenBy woken_by, std::uint32_t rings) {
+  if (drive_) {
+    auto worked = drive_();
+    if (!worked) return fail(worked.error());
+    if (!*worked) control_.idle(false);
+  } else if (bell_ && woken_by == WokenBy::head) {
+    bell_->wait(Bell::Who::ranks, rings, kNap);
+  } else {
+    control_.idle(false);
+  }
+  return {};
+}
+
+// The head, once, of a wait that has become long; and when it asks.
+Status HeadLink::tell_of(const Wait& wait, std::chrono::microseconds waited) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited);
+  // In time for the error of a wait that ends sooner.
+  const std::chrono::microseconds patience =
+      wait.limit ? std::min<std::chrono::microseconds>(kPatience, *wait.limit / 2) : kPatience;
+  const bool long_now = told_ == Told::nobody && waited >= patience;
+  if (long_now || asked_) {
+    const Waits waits{wait.call, static_cast<std::uint32_t>(seconds.count()), !long_now};
+    asked_ = false;
+    if (long_now) told_ = Told::head;
+    return send(waits);
+  }
+  if (told_ == Told::head && !heard_ && waited >= 2 * patience) {
+    told_ = Told::person;
+    if (head_is_silent_) head_is_silent_(wait.call, seconds);
+  }
+  return {};
 }
 
 const std::optional<Error>& HeadLink::failure(Version version, LevelId level) const {
@@ -81,6 +112,9 @@ void HeadLink::take(ToRank message) {
   if (auto* m = std::get_if<Offer>(&message)) offer = std::move(*m);
   if (auto* m = std::get_if<RestoreDone>(&message)) restore_done = std::move(*m);
   if (auto* m = std::get_if<Finalized>(&message)) finalized = std::move(*m);
+  if (std::holds_alternative<Heard>(message)) heard_ = true;
+  if (std::holds_alternative<Ask>(message)) asked_ = true;
+  if (auto* m = std::get_if<Missing>(&message)) missing = std::move(m->text);
   if (auto* m = std::get_if<Trouble>(&message)) {
     // The loss of a peer ends an engine: nobody will answer any more.
     if (m->error.code == Code::communication) lost_ = m->error;

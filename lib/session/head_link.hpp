@@ -10,7 +10,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "comm/comm.hpp"
 #include "engine/messages.hpp"
@@ -20,10 +22,14 @@ namespace cairn {
 
 class HeadLink {
  public:
-  // `drive`: runs the engine once, when it lives in this thread; empty otherwise. `bell`: may come later.
-  HeadLink(Comm& control, Peer head, std::function<Result<bool>()> drive);
+  // `drive`: runs the engine once, when it lives in this thread; empty otherwise. The bell may come later.
+  HeadLink(Comm& control, Peer head, std::function<Result<bool>()> drive, Clock clock);
 
   void use_bell(std::shared_ptr<Bell> bell) { bell_ = std::move(bell); }
+  // Told, once in a wait, how long this rank has waited for a head that does not answer.
+  void on_silent_head(std::function<void(const std::string& call, std::chrono::seconds)> told) {
+    head_is_silent_ = std::move(told);
+  }
 
   [[nodiscard]] Status send(const ToHead& message);
   // Ends a sleeping head's nap, without a message.
@@ -33,8 +39,16 @@ class HeadLink {
   // The same, if the head has rung since it was last asked: looking for messages takes longer than writing a small
   // shard.
   [[nodiscard]] Status poll_if_rung();
-  // Waits until `done` says so; `limit` of zero: for ever. Returns whether it did.
-  [[nodiscard]] Result<bool> wait_until(const std::function<bool()>& done, std::chrono::milliseconds limit);
+  // What the head does not bring about it does not ring for either: `nobody`.
+  enum class WokenBy { head, nobody };
+  struct Wait {
+    std::string call;                                     // where the rank is, for a person
+    std::optional<std::chrono::milliseconds> limit = {};  // none: for ever
+    WokenBy woken_by = WokenBy::head;
+  };
+  // Waits until `done` says so, or the limit is reached. Returns whether it did. After a while tells the head, which
+  // finds out who is missing (engine/inquiry).
+  [[nodiscard]] Result<bool> wait_until(const std::function<bool()>& done, const Wait& wait);
 
   // What the head has said so far.
   [[nodiscard]] Version reached(LevelId level) const { return reached_[static_cast<std::size_t>(level)]; }
@@ -46,6 +60,8 @@ class HeadLink {
   std::optional<Offer> offer;
   std::optional<RestoreDone> restore_done;
   std::optional<Finalized> finalized;
+  // For whom the job waited when that was last asked in the present wait, in words.
+  std::optional<std::string> missing;
   // Background errors not yet reported.
   std::deque<Error> errors;
   // Promotions whose time the head took, until somebody asks; the last ones.
@@ -55,12 +71,23 @@ class HeadLink {
   // A message may come a little later than its ring.
   static constexpr int kLooksPerRing = 2;
 
+  // A wait that has become long.
+  static constexpr std::chrono::seconds kPatience{10};
+  enum class Told { nobody, head, person };
+
   void take(ToRank message);
+  [[nodiscard]] Status rest(WokenBy woken_by, std::uint32_t rings);
+  [[nodiscard]] Status tell_of(const Wait& wait, std::chrono::microseconds waited);
 
   Comm& control_;
   Peer head_;
   std::function<Result<bool>()> drive_;
+  Clock clock_;
+  std::function<void(const std::string&, std::chrono::seconds)> head_is_silent_;
   std::shared_ptr<Bell> bell_;
+  Told told_ = Told::nobody;   // of the present wait
+  bool heard_ = false;         // the head has answered
+  bool asked_ = false;         // whether this rank waits
   std::uint32_t rings_ = 0;    // when poll_if_rung() looked last
   int looks_ = kLooksPerRing;  // that are left to it
   std::optional<Error> lost_;  // why the head will not answer any more

@@ -73,6 +73,11 @@ Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
   if (!pulse_) return due;
   auto span = trace_.span("agree on time");
   hear_promotions();
+  Result<bool> ready = true;
+  const auto is_ready = [&] { return !(ready = pulse_->ready()) || *ready; };
+  if (auto heard = link_->wait_until(is_ready, {"snapshot()", {}, HeadLink::WokenBy::nobody}); !heard)
+    return fail(heard.error());
+  if (!ready) return fail(ready.error());
   auto beat = pulse_->call(StopSignal::seen(), auto_ ? auto_->meter().measures() : Measures{});
   if (!beat) return fail(beat.error());
   if (!*beat) {
@@ -117,15 +122,17 @@ Status SessionImpl::wait_for_slot() {
   if (link_->outstanding() < slots_) return {};
   const auto span = trace_.span("wait for slot");
   const auto start = std::chrono::steady_clock::now();
-  auto freed = link_->wait_until([&] { return link_->outstanding() < slots_; }, config_.head.wait_limit);
+  auto freed =
+      link_->wait_until([&] { return link_->outstanding() < slots_; }, {"snapshot()", config_.head.wait_limit});
   waited_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!freed) return fail(freed.error());
   if (*freed) return {};
-  return fail(Code::io,
-              fmt::format("rank {} waited {:g} s for its head to be done with versions {} to {}", rank_.value,
-                          std::chrono::duration<double>(config_.head.wait_limit).count(),
-                          link_->sealed().begin()->value, link_->sealed().rbegin()->value),
-              "take snapshots less often, or raise [head] wait_limit");
+  return fail(
+      Code::io,
+      fmt::format("rank {} waited {:g} s for its head to be done with versions {} to {}{}", rank_.value,
+                  std::chrono::duration<double>(config_.head.wait_limit).count(), link_->sealed().begin()->value,
+                  link_->sealed().rbegin()->value, link_->missing ? "; " + *link_->missing : ""),
+      "take snapshots less often, or raise [head] wait_limit");
 }
 
 Status SessionImpl::write(Version version, LevelSet levels) {
@@ -173,7 +180,7 @@ Status SessionImpl::run_head(Version version) {
     const bool voted = link_->reached(LevelId::local) >= version || link_->failure(version, LevelId::local);
     return voted && !engine_->busy_with(version);
   };
-  auto done = link_->wait_until(over, std::chrono::milliseconds{0});
+  auto done = link_->wait_until(over, {"snapshot()"});
   return done ? Status{} : fail(done.error());
 }
 
@@ -182,7 +189,8 @@ Status SessionImpl::wait(LevelId level) {
   const Version target = meant_[static_cast<std::size_t>(level)];
   const auto span = trace_.span("wait", target.value);
   const auto over = [&] { return link_->reached(level) >= target || link_->failure(target, level); };
-  auto done = link_->wait_until(over, std::chrono::milliseconds{0});
+  auto done =
+      link_->wait_until(over, {fmt::format("wait() for version {} at L{}", target.value, static_cast<int>(level))});
   if (!done) return fail(done.error());
   if (link_->reached(level) < target) {
     const Error error = *link_->failure(target, level);
@@ -205,11 +213,16 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   link_->offer.reset();
   link_->restore_done.reset();
   if (auto status = link_->send(RestoreRequest{}); !status) return fail(status.error());
+  PulseClosing closing(pulse_.get(), Pulse::Place::restore);
+  const auto answered = [&] {
+    closing.go_on();
+    return link_->offer || link_->restore_done;
+  };
   std::optional<Offer> accepted;
   std::uint64_t calls = calls_;  // after the restore, if it goes well on all ranks
   while (true) {
     auto waiting = trace_.span("wait for head");
-    auto heard = link_->wait_until([&] { return link_->offer || link_->restore_done; }, std::chrono::milliseconds{0});
+    auto heard = link_->wait_until(answered, {"restore()"});
     waiting.end();
     if (!heard) return fail(heard.error());
     if (!link_->offer) break;
@@ -226,11 +239,18 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   }
   // Ranks may have used different numbers, if one of them left out a snapshot.
   last_version_ = std::max(last_version_, link_->restore_done->last_version);
-  if (link_->restore_done->error) {
-    undefined_ = link_->restore_done->error;
+  const std::optional<Error>& error = link_->restore_done->error;
+  const bool all_are_here = !error || error->code != Code::invalid_argument;  // else some are in finalize
+  const auto closed = [&] { return closing.go_on(); };
+  if (all_are_here) {
+    auto done = link_->wait_until(closed, {"restore()", {}, HeadLink::WokenBy::nobody});
+    if (!done) return fail(done.error());
+  }
+  if (error) {
+    undefined_ = error;
     leave_mark_of(*undefined_);
     // All ranks have this error, and who ends the job for it must not do so before it is told.
-    if (restart_cannot_mend(undefined_->code)) (void)ranks_->barrier();
+    if (all_are_here && restart_cannot_mend(undefined_->code)) (void)ranks_->barrier();
     return fail(*undefined_);
   }
   // The application has mended what an earlier try complained of.
@@ -344,7 +364,12 @@ Status SessionImpl::finalize() {
   warmer_->pause();
   if (auto status = link_->send(FinalizeRequest{last_version_, calls_, stop_, false, undefined_.has_value()}); !status)
     return status;
-  auto heard = link_->wait_until([&] { return link_->finalized.has_value(); }, std::chrono::milliseconds{0});
+  PulseClosing closing(pulse_.get(), Pulse::Place::finalize);
+  const auto over = [&] {
+    // An error may be that a rank is gone, which closes nothing.
+    return (closing.go_on() && link_->finalized) || (link_->finalized && link_->finalized->error);
+  };
+  auto heard = link_->wait_until(over, {"finalize()"});
   finalized_ = true;
   if (!heard) return fail(heard.error());
   if (engine_thread_.joinable()) engine_thread_.join();

@@ -202,6 +202,18 @@ struct SessionImpl::Open {
     if (engine) session.engine_ = std::move(*engine);
   }
 
+  // A head that computes hears nothing meanwhile, and one rank of its node says so for all.
+  void tell_of_silent_head() {
+    const Node& here = session.topology_.nodes[node.value];
+    const std::uint32_t me = session.ranks_->rank().value;
+    if (!session.topology_.runs_inline(node) || here.ranks.size() < 2 || here.ranks[1].value != me) return;
+    session.link_->on_silent_head([log = session.log_, me, head = here.ranks[0].value, node = node.value](
+                                      const std::string& call, std::chrono::seconds waited) {
+      log.warning("rank {} has waited {} s in {}; not in a Cairn call: rank {}, the head of node {}", me,
+                  waited.count(), call, head, node);
+    });
+  }
+
   // The first words with the head.
   Status hello() {
     const auto& topology = session.topology_;
@@ -211,15 +223,15 @@ struct SessionImpl::Open {
     if (heads_node && topology.runs_inline(node)) {
       drive = [impl = &session] { return impl->engine_ ? impl->engine_->step() : Result<bool>(false); };
     }
-    session.link_ = std::make_unique<HeadLink>(*session.control_, head, std::move(drive));
+    session.link_ = std::make_unique<HeadLink>(*session.control_, head, std::move(drive), session.clock_);
+    tell_of_silent_head();
     // What this rank alone cannot do is said in its first word. From then on it leaves with all, or stays with all.
     auto bell = session.local_->bell();
     Hello first;
     if (!bell) first.error = bell.error();
     if (auto status = session.link_->send(first); !status) return status;
     if (heads_node) start_engine();
-    auto heard =
-        session.link_->wait_until([&] { return session.link_->opened.has_value(); }, std::chrono::milliseconds{0});
+    auto heard = session.link_->wait_until([&] { return session.link_->opened.has_value(); }, {"open()"});
     if (!heard) return fail(heard.error());
     const Opened& opened = *session.link_->opened;
     if (opened.error) return fail(*opened.error);

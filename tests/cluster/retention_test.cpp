@@ -183,6 +183,7 @@ TEST(BackPressure, makes_a_snapshot_wait_for_its_head_and_then_go_on) {
 TEST(BackPressure, beyond_the_limit_is_an_error_that_names_rank_and_versions) {
   Gate gate;
   Job job({2, 2}, slow_settings("50ms"));
+  job.clock = real_time;
   job.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
     if (node != 0) return store;
     return std::make_shared<HookedStore>(store, [&](const auto& operation) { return gate.pass(operation); });

@@ -53,6 +53,7 @@ TEST_P(OnStorageError, a_wait_limit_on_one_rank_only_abandons_its_version_and_th
   Job job({3, 2}, std::string("[job]\non_storage_error = ") + GetParam() +
                       "\n[storage]\nkeep_local = 1\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n"
                       "[head]\nwait_limit = 2s\n[restart]\nat_end = continue\n");
+  job.clock = real_time;
   job.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
     if (node != 0) return store;
     return std::make_shared<HookedStore>(store, [&](const auto& operation) { return gate.pass(operation); });
@@ -145,6 +146,47 @@ TEST_P(LeftOut, snapshot_does_not_keep_restore_from_bringing_all_together_again)
     session.wait(LevelId::local);
     EXPECT_EQ(session.safe_version(LevelId::local), 4U);
   });
+}
+
+// The ranks agree on time now and then inside snapshot(): more of them left out than such an agreement takes.
+TEST_P(LeftOut, snapshots_before_the_end_do_not_keep_the_others_in_theirs) {
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(2);
+    std::string told;
+    for (int i = 0; i < 20 && session.rank() != who(); ++i) told += thrown_by([&] { steps.advance(); });
+    if (session.rank() != who()) {
+      EXPECT_THAT(told, HasSubstr(fmt::format("rank {} has called finalize() meanwhile", who())));
+    }
+    EXPECT_THAT(thrown_by([&] { session.finalize(); }), HasSubstr(fmt::format("rank {} 2 times", who())));
+  });
+  job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
+}
+
+TEST_P(LeftOut, snapshots_before_a_restore_do_not_keep_the_others_in_theirs) {
+  job.run([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(2);
+    for (int i = 0; i < 20 && session.rank() != who(); ++i) (void)thrown_by([&] { steps.advance(); });
+    EXPECT_EQ(steps.restore(), 2U);
+    for (int i = 0; i < 20; ++i) (void)thrown_by([&] { steps.advance(); });
+    session.wait(LevelId::local);
+  });
+}
+
+TEST_P(LeftOut, restore_is_an_error_for_those_who_called_it_and_all_can_end) {
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(2);
+    if (session.rank() != who()) {
+      EXPECT_THAT(thrown_by([&] { steps.restore(); }), AllOf(HasSubstr("called restore()"), HasSubstr("finalize()")));
+    }
+    EXPECT_EQ(thrown_by([&] { session.finalize(); }), "");
+  });
+  job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
 }
 
 }  // namespace

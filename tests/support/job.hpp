@@ -110,6 +110,9 @@ class Job {
   std::string open_error_;  // the first that a rank or head met in the last run
 };
 
+// The machine's clock, for Job::clock.
+[[nodiscard]] std::chrono::microseconds real_time(std::uint32_t world_rank);
+
 // Bytes that differ from rank to rank and from version to version, of an odd length that differs too.
 [[nodiscard]] std::vector<double> sample_state(std::uint32_t rank, std::uint32_t version, std::size_t about = 1000);
 

@@ -63,15 +63,26 @@ TEST(Vote, objects_to_different_levels_safe_points_and_versions) {
 }
 
 TEST(Vote, objects_where_the_ranks_of_a_node_have_gone_on_without_it) {
-  const Error error = objection_to({kGood, Vote::on_nothing(NodeId{1}, Version{3}), kGood});
+  const Error error = objection_to({kGood, Vote::on_nothing(NodeId{1}, Version{3}, {}), kGood});
   EXPECT_EQ(error.code, Code::invalid_argument);
   EXPECT_THAT(error.message, HasSubstr("node 1 never sealed it"));
 }
 
 TEST(Vote, finds_nothing_left_once_no_node_has_a_version) {
-  const Vote end = reduced({Vote::on_nothing(NodeId{0}, Version{3}), Vote::on_nothing(NodeId{1}, Version{5})});
+  const Vote end = reduced({Vote::on_nothing(NodeId{0}, Version{3}, {.for_end = true}),
+                            Vote::on_nothing(NodeId{1}, Version{5}, {.for_end = true})});
   EXPECT_TRUE(end.nothing_is_left());
   EXPECT_EQ(end.highest(), Version{5});
+  EXPECT_FALSE(end.different_calls());
+}
+
+TEST(Vote, finds_that_ranks_wait_for_different_things) {
+  const auto error = reduced({Vote::on_nothing(NodeId{0}, Version{3}, {.for_restore = true}),
+                              Vote::on_nothing(NodeId{1}, Version{3}, {.for_end = true})})
+                         .different_calls();
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->message, AllOf(HasSubstr("node 0 called restore()"), HasSubstr("node 1 called finalize()")));
+  EXPECT_TRUE(Vote::on_nothing(NodeId{0}, Version{3}, {.for_restore = true, .for_end = true}).different_calls());
 }
 
 }  // namespace

@@ -1,0 +1,152 @@
+// Ranks that wait for long for one that does not come: it is named, in the log and in their errors.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/job.hpp"
+#include "support/steps.hpp"
+#include "support/temp_directory.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+// What the process writes to stderr meanwhile, to be read while it goes on.
+class StderrFile {
+ public:
+  StderrFile() {
+    const int file = open(path().c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    dup2(file, STDERR_FILENO);
+    close(file);
+  }
+  ~StderrFile() {
+    dup2(before_, STDERR_FILENO);
+    close(before_);
+  }
+  StderrFile(const StderrFile&) = delete;
+  StderrFile& operator=(const StderrFile&) = delete;
+
+  [[nodiscard]] std::string text() const {
+    std::stringstream text;
+    text << std::ifstream(path()).rdbuf();
+    return text.str();
+  }
+  void wait_for(const std::string& words) const {
+    while (text().find(words) == std::string::npos) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+
+ private:
+  [[nodiscard]] std::string path() const { return directory_.path() + "/stderr"; }
+
+  TempDirectory directory_{"/tmp"};
+  int before_ = dup(STDERR_FILENO);
+};
+
+std::chrono::microseconds ten_times_as_fast(std::uint32_t world_rank) { return 10 * real_time(world_rank); }
+
+constexpr const char* kSettings =
+    "[storage]\nkeep_local = 1\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n";
+
+class LongWait : public testing::TestWithParam<const char*> {
+ protected:
+  LongWait() {
+    job.clock = ten_times_as_fast;
+    job.log_level = "warning";
+  }
+  Job job{{3, 2, 2}, std::string(kSettings) + "[head]\nmode = " + GetParam() + "\n"};
+};
+
+INSTANTIATE_TEST_SUITE_P(modes, LongWait, testing::Values("rank", "thread", "inline"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// All ranks but the last, which comes once it is named. `call`: a pattern of what they wait in.
+void expect_the_last_to_be_named(Job& job, const std::string& call, const std::function<void(JobSession&)>& wait) {
+  const StderrFile log;
+  job.run([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    const std::uint32_t last = session.size() - 1;
+    if (session.rank() == last) log.wait_for("not in a Cairn call:");
+    wait(session);
+  });
+  EXPECT_THAT(log.text(), AllOf(ContainsRegex(" s in " + call + "; not in a Cairn call: "), HasSubstr("on node 2")));
+}
+
+TEST_P(LongWait, in_finalize_is_told) {
+  expect_the_last_to_be_named(job, "finalize\\(\\)", [](JobSession&) {});
+}
+
+TEST_P(LongWait, for_a_snapshot_is_told) {
+  // A rank that is a head returns from snapshot() when its work is done.
+  expect_the_last_to_be_named(job, "(snapshot|wait)\\(\\).*", [](JobSession& session) {
+    session.snapshot();
+    session.wait(LevelId::local);
+  });
+}
+
+TEST_P(LongWait, in_restore_is_told) {
+  expect_the_last_to_be_named(job, "restore\\(\\)", [](JobSession& session) { session.restore(); });
+}
+
+// The ranks agree on time inside snapshot(): those who come first wait there.
+TEST_P(LongWait, in_snapshot_is_told) {
+  expect_the_last_to_be_named(job, "snapshot\\(\\)", [](JobSession& session) {
+    for (int i = 0; i < 3; ++i) session.snapshot();
+  });
+}
+
+TEST(WaitLimit, that_is_over_names_who_is_missing) {
+  Job job({3, 2, 2}, std::string(kSettings) +
+                         "[job]\non_storage_error = throw\n[head]\nwait_limit = 1h\n[restart]\nstop_signal = off\n");
+  job.log_level = "warning";
+  const StderrFile log;
+  std::atomic<bool> hour_is_over{false};
+  std::atomic<int> told{0};
+  job.clock = [&](std::uint32_t world_rank) {
+    return ten_times_as_fast(world_rank) + std::chrono::hours(hour_is_over ? 2 : 0);
+  };
+  job.run_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    if (session.rank() == 3) {
+      log.wait_for("not in a Cairn call:");
+      hour_is_over = true;
+      while (told < 3) std::this_thread::yield();
+      return;
+    }
+    steps.advance_by(3);
+    EXPECT_THAT(
+        thrown_by([&] { steps.advance(); }),
+        AllOf(HasSubstr("to be done with versions 1 to 3; not in a Cairn call:"), HasSubstr("rank 3 on node 2")));
+    ++told;
+  });
+}
+
+// A head that computes answers nothing, and the next rank of its node says so.
+TEST(SilentHead, that_computes_is_told_of_by_a_rank_of_its_node) {
+  Job job({3}, std::string(kSettings) + "[head]\nmode = inline\n");
+  job.clock = ten_times_as_fast;
+  job.log_level = "warning";
+  const StderrFile log;
+  job.run([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    if (session.rank() == 0) log.wait_for("not in a Cairn call: rank 0, the head of node 0");
+  });
+  EXPECT_THAT(log.text(), HasSubstr("rank 1 has waited"));
+}
+
+}  // namespace
+}  // namespace cairn::test

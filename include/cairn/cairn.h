@@ -115,12 +115,16 @@ int cairn_unprotect(cairn_session* session, const char* name);
 /* Collective. Takes a snapshot if one is due; *version (may be NULL) gets its number, or 0. A snapshot that fails for
  * storage (a full disk, say) is logged once, and the job goes on: cairn_wait and cairn_finalize return
  * CAIRN_ERR_STORAGE if the newest snapshot is not as safe as asked. With [job] on_storage_error = throw this call
- * returns it, or the next one. */
+ * returns it, or the next one. cairn_storage_error has the text. */
 int cairn_snapshot(cairn_session* session, uint32_t* version);
 /* Collective. Takes a snapshot now and has it raised to level, CAIRN_L1 ... CAIRN_L4. */
 int cairn_snapshot_to(cairn_session* session, int level, uint32_t* version);
 /* Waits until the newest snapshot meant for level is safe there, or has failed (an error). */
 int cairn_wait(cairn_session* session, int level);
+
+/* Local. What the last snapshot that failed for storage failed of, as this rank knows; "": none in this session, or no
+ * session. Valid until the next call with this session. */
+const char* cairn_storage_error(const cairn_session* session);
 
 /* Collective. Copies the newest snapshot that can be put together into the protected regions; CAIRN_OK also on a fresh
  * start (see cairn_restore_info). After an error region contents are undefined and snapshots are refused. */
@@ -154,7 +158,9 @@ int cairn_state(const cairn_session* session);
  * returned but CAIRN_ROLLBACK: then the session is still there, to be recovered. After a restore that failed all
  * snapshots stay as they are, for a start that can do better. */
 int cairn_finalize(cairn_session** session);
-/* Local. Ends the session of this rank without the above: what is not safe yet is lost. */
+/* Local. Ends the session of this rank without the above: what is not safe yet is lost. Where the job repairs itself
+ * ([recovery] mode = spares or respawn) this ends the job: it returns once the other ranks know, which they learn in
+ * their next Cairn call, or MPI call on cairn_comm. */
 void cairn_abandon(cairn_session** session);
 
 /* Local. The text of the last error of this thread; never NULL; valid until the thread's next call. */

@@ -57,7 +57,8 @@ module cairn
   integer, parameter, public :: CAIRN_FRESH = 0, CAIRN_SURVIVOR = 1, CAIRN_REPLACEMENT = 2
   integer, parameter, public :: CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4
 
-  public :: cairn_init, cairn_protect, cairn_unprotect, cairn_snapshot, cairn_snapshot_to, cairn_wait, cairn_restore, &
+  public :: cairn_init, cairn_protect, cairn_unprotect, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
+    cairn_storage_error, cairn_restore, &
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_should_stop, cairn_failed, &
     cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_error_text
 
@@ -138,6 +139,11 @@ module cairn
       type(c_ptr), value :: session
       integer(c_int), value :: level
       integer(c_int) :: code
+    end function
+    function c_storage_error(session) bind(c, name='cairn_storage_error') result(text)
+      import :: c_ptr
+      type(c_ptr), value :: session
+      type(c_ptr) :: text
     end function
     function c_restore(session) bind(c, name='cairn_restore') result(code)
       import :: c_int, c_ptr
@@ -319,6 +325,13 @@ contains
     code = c_wait(session%handle, int(level, c_int))
   end subroutine
 
+  ! What the last snapshot that failed for storage failed of, as this rank knows; empty: none in this session.
+  function cairn_storage_error(session) result(text)
+    type(cairn_session), intent(in) :: session
+    character(:), allocatable :: text
+    text = fortran_text(c_storage_error(session%handle))
+  end function
+
   subroutine cairn_restore(session, code)
     type(cairn_session), intent(in) :: session
     integer, intent(out) :: code
@@ -390,7 +403,8 @@ contains
     code = c_finalize(session%handle)
   end subroutine
 
-  ! Ends the session of this rank without the above: what is not safe yet is lost.
+  ! Ends the session of this rank without the above: what is not safe yet is lost. Where the job repairs itself, the job
+  ! ends; see cairn.h.
   subroutine cairn_abandon(session)
     type(cairn_session), intent(inout) :: session
     call c_abandon(session%handle)
@@ -399,10 +413,15 @@ contains
   ! The text of the last error of this thread.
   function cairn_error_text() result(text)
     character(:), allocatable :: text
+    text = fortran_text(c_error_text())
+  end function
+
+  ! The inverse of c_text.
+  function fortran_text(from) result(text)
+    type(c_ptr), intent(in) :: from
+    character(:), allocatable :: text
     character(kind=c_char), pointer :: letters(:)
-    type(c_ptr) :: from
     integer :: i
-    from = c_error_text()
     call c_f_pointer(from, letters, [c_strlen(from)])
     allocate (character(size(letters)) :: text)
     do i = 1, size(letters)

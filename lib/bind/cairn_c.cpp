@@ -15,6 +15,7 @@
 struct cairn_session {
   std::unique_ptr<cairn::Resilient> job;    // where it repairs itself
   std::unique_ptr<cairn::Session> session;  // none between a failure and cairn_recover
+  mutable std::string storage_error = {};   // as it was last asked for
 };
 
 namespace {
@@ -161,6 +162,12 @@ int cairn_wait(cairn_session* session, int level) {
     open.wait(static_cast<cairn::LevelId>(level));
     return CAIRN_OK;
   });
+}
+
+const char* cairn_storage_error(const cairn_session* session) {
+  if (session == nullptr || !session->session) return "";
+  session->storage_error = session->session->storage_error();
+  return session->storage_error.c_str();
 }
 
 int cairn_restore(cairn_session* session) {

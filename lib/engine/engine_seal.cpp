@@ -216,13 +216,11 @@ void Engine::check_space(const Sealing& sealing) {
         static_cast<double>(available) / kMiB);
   }
   if (needed <= available) return;
-  const Error error{
-      Code::no_space,
-      fmt::format("node {}: {} has {} bytes free; the snapshots to be kept will take about {}", node_.me.value,
-                  node_.local->where(), available, needed),
-      "give it more room, put [storage] local elsewhere, or keep fewer ([storage] keep_local, [partner] copies)"};
-  log_storage_error(true, error);
-  tell_all(Trouble{error});
+  // No failure yet, and no call's: what does not fit then is told when it does not.
+  node_.log.warning(
+      "node {}: {} has {} bytes free; the snapshots to be kept will take about {} (give it more room, put [storage] "
+      "local elsewhere, or keep fewer: [storage] keep_local, [partner] copies)",
+      node_.me.value, node_.local->where(), available, needed);
 }
 
 }  // namespace cairn

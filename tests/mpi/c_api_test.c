@@ -1,10 +1,12 @@
 /* The C API over real ranks, from C. Two runs on 4 ranks: `c_api_test first DIRECTORY` starts anew and takes snapshots,
  * `c_api_test second DIRECTORY` goes on from them. Heads do nothing but serve. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cairn/cairn.h>
@@ -167,6 +169,34 @@ static void run_second(cairn_session* session, State* state) {
   CHECK(is_of_step(state, rank, 5));
 }
 
+/* Files of more than so many bytes cannot be written, as on a full disk. */
+static void limit_files(rlim_t bytes) {
+  struct rlimit limit;
+  CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+  CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+/* A snapshot that does not fit is an error of wait and finalize, and of no other call. */
+static void run_out_of_space(cairn_session* session) {
+  static char large[1 << 20];
+  CHECK(strcmp(cairn_storage_error(NULL), "") == 0);
+  CHECK(strcmp(cairn_storage_error(session), "") == 0);
+  CHECK(cairn_protect(session, "large", large, CAIRN_BYTE, sizeof large) == CAIRN_OK);
+  signal(SIGXFSZ, SIG_IGN);
+  limit_files(100 * 1024);
+  CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
+  CHECK_ERROR(cairn_wait(session, CAIRN_L1), CAIRN_ERR_STORAGE, "is abandoned");
+  CHECK(strstr(cairn_storage_error(session), "File too large") != NULL);
+  limit_files(RLIM_INFINITY);
+  CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
+  CHECK(cairn_wait(session, CAIRN_L1) == CAIRN_OK);
+  limit_files(100 * 1024);
+  static char larger[2 << 20];
+  CHECK(cairn_protect(session, "larger", larger, CAIRN_BYTE, sizeof larger) == CAIRN_OK);
+  CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
+}
+
 static void write_config(const char* path, const char* directory, int first) {
   mkdir(directory, 0700); /* the second run finds it there */
   FILE* file = fopen(path, "w");
@@ -200,11 +230,14 @@ int main(int argc, char** argv) {
     CHECK(code == CAIRN_OK);
     CHECK(world_rank % 2 == 0);
     protect(session, &state);
-    if (first)
+    if (first) {
       run_first(session, &state);
-    else
+      CHECK(cairn_finalize(&session) == CAIRN_OK);
+    } else {
       run_second(session, &state);
-    CHECK(cairn_finalize(&session) == CAIRN_OK);
+      run_out_of_space(session);
+      CHECK_ERROR(cairn_finalize(&session), CAIRN_ERR_STORAGE, "is abandoned");
+    }
     CHECK(session == NULL);
   }
   MPI_Finalize();

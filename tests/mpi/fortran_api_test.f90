@@ -3,8 +3,26 @@
 program fortran_api_test
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
   use mpi_f08
+  use, intrinsic :: iso_c_binding, only: c_int, c_long, c_intptr_t
   use cairn
   implicit none
+
+  ! Of Linux.
+  integer(c_int), parameter :: kRlimitFsize = 1, kSigxfsz = 25
+  interface
+    function setrlimit(resource, limits) bind(c) result(code)
+      import :: c_int, c_long
+      integer(c_int), value :: resource
+      integer(c_long), intent(in) :: limits(2)
+      integer(c_int) :: code
+    end function
+    function c_signal(number, handler) bind(c, name='signal') result(before)
+      import :: c_int, c_intptr_t
+      integer(c_int), value :: number
+      integer(c_intptr_t), value :: handler
+      integer(c_intptr_t) :: before
+    end function
+  end interface
 
   integer, parameter :: kSnapshots = 3
   type(cairn_session) :: session, none
@@ -71,8 +89,29 @@ contains
     call fill(kSnapshots)
     call cairn_snapshot(session, code)
     call check(code == CAIRN_OK, 'last snapshot')
+    if (life == 'second') call run_out_of_space()
     call cairn_finalize(session, code)
-    call check(code == CAIRN_OK, 'finalize')
+    if (life == 'second') then
+      call check_error(CAIRN_ERR_STORAGE, 'is abandoned')
+    else
+      call check(code == CAIRN_OK, 'finalize')
+    end if
+  end subroutine
+
+  ! A snapshot that does not fit is an error of wait and finalize, and of no other call. The limit stays.
+  subroutine run_out_of_space()
+    real(real64), target, save :: large(100000)
+    integer(c_intptr_t) :: before
+    call check(len(cairn_storage_error(session)) == 0, 'no storage error yet')
+    large = 0
+    call cairn_protect(session, 'large', large, code)
+    before = c_signal(kSigxfsz, 1_c_intptr_t)
+    call check(setrlimit(kRlimitFsize, [100000_c_long, -1_c_long]) == 0, 'a limit for files')
+    call cairn_snapshot_to(session, CAIRN_L1, code)
+    call check(code == CAIRN_OK, 'a snapshot that does not fit')
+    call cairn_wait(session, CAIRN_L1, code)
+    call check_error(CAIRN_ERR_STORAGE, 'is abandoned')
+    call check(index(cairn_storage_error(session), 'File too large') > 0, 'the storage error')
   end subroutine
 
   subroutine check_mistakes()

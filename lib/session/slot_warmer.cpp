@@ -1,5 +1,6 @@
 #include "session/slot_warmer.hpp"
 
+#include <system_error>
 #include <utility>
 
 #include "base/background.hpp"
@@ -18,14 +19,20 @@ void SlotWarmer::want(std::uint64_t bytes) {
 
 void SlotWarmer::run(std::uint32_t slots) {
   if (ready_ || thread_.joinable()) return;
-  thread_ = std::jthread([this, slots](const std::stop_token& stop) {
+  const auto warm_up = [this, slots](const std::stop_token& stop) {
     const Background background;
     // At least one each time, however soon it has to pause.
     do {
       const auto ready = store_->warm_up(owner_, bytes_, slots);
       ready_ = !ready || *ready;
     } while (!ready_ && !stop.stop_requested());
-  });
+  };
+  try {
+    thread_ = std::jthread(warm_up);
+  } catch (const std::system_error&) {
+    // The system gives no more threads: snapshots write to cold slots.
+    return;
+  }
 }
 
 void SlotWarmer::pause() {

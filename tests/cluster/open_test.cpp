@@ -1,5 +1,7 @@
 // What one rank alone cannot do while the session opens: all ranks hear of it, and nobody waits for ever.
 #include <atomic>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -7,6 +9,7 @@
 
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
+#include "support/no_threads.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
@@ -53,6 +56,22 @@ TEST(OpeningWithThreads, ends_on_every_rank_when_mpi_allows_one_of_them_no_threa
   job.threads_may_communicate = [](std::uint32_t world_rank) { return world_rank != 2; };
   EXPECT_THAT(thrown_by([&] { job.run([](JobSession&) {}); }), HasSubstr("MPI_THREAD_MULTIPLE"));
   EXPECT_EQ(job.errors().size(), 4U);
+}
+
+TEST(OpeningWithThreads, ends_on_every_rank_when_there_is_no_thread_for_a_head) {
+  Job job({2, 2}, "[head]\nmode = thread\n");
+  std::mutex mutex;
+  std::optional<NoThreads> none;
+  job.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store> store) {
+    const std::scoped_lock lock(mutex);
+    if (node == 1 && !none) none.emplace();
+    return store;
+  };
+  const std::string told = thrown_by([&] { job.run([](JobSession&) {}); });
+  none.reset();
+  EXPECT_THAT(told, HasSubstr("no thread for its head"));
+  EXPECT_EQ(job.errors().size(), 4U);
+  for (const auto& [rank, text] : job.errors()) EXPECT_THAT(text, HasSubstr("no thread for its head")) << rank;
 }
 
 }  // namespace

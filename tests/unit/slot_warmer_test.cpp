@@ -3,6 +3,7 @@
 #include "session/slot_warmer.hpp"
 #include "store/names.hpp"
 #include "store/posix_store.hpp"
+#include "support/no_threads.hpp"
 #include "support/temp_directory.hpp"
 
 namespace cairn {
@@ -38,6 +39,19 @@ TEST(SlotWarmer, gives_up_without_a_word_where_there_is_no_room) {
   SlotWarmer warmer(store, Rank{0});
   warmer.want(std::uint64_t{1} << 60U);
   warmer.run(kSlots);
+  warmer.pause();
+  EXPECT_FALSE(has_ready(*store, 1));
+}
+
+TEST(SlotWarmer, makes_no_slot_ready_where_there_is_no_thread_for_it) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = *PosixStore::open(root.path(), "job");
+  SlotWarmer warmer(store, Rank{0});
+  warmer.want(kBytes);
+  {
+    const test::NoThreads none;
+    EXPECT_NO_THROW(warmer.run(kSlots));
+  }
   warmer.pause();
   EXPECT_FALSE(has_ready(*store, 1));
 }

@@ -194,7 +194,7 @@ class Engine {
   // engine_finish.cpp
   [[nodiscard]] Result<bool> finish();
   [[nodiscard]] Status end();
-  [[nodiscard]] Status same_calls();
+  [[nodiscard]] Status compare_calls();
   [[nodiscard]] bool has_nothing_of_its_own() const;
   [[nodiscard]] Status end_chain(bool keep_going);
   [[nodiscard]] Status raise_state();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -57,30 +58,39 @@ Result<bool> Engine::finish() {
   return true;
 }
 
+// What all ranks want, and whether they have made the same snapshot calls.
 Status Engine::end() {
-  const auto any = [this](bool FinalizeRequest::*wish) {
-    return std::ranges::any_of(finalize_requests_, [wish](const auto& request) { return request.second.*wish; });
-  };
-  std::uint64_t wishes[4] = {any(&FinalizeRequest::keep_going) ? 1U : 0U,
-                             any(&FinalizeRequest::abandoned) ? node_.me.value + 1 : 0U,
-                             any(&FinalizeRequest::undefined) ? 1U : 0U, has_nothing_of_its_own() ? 1U : 0U};
-  if (auto status = setup_.heads.allreduce(wishes, Reduce::max); !status) return status;
-  if (wishes[1] != 0) {
+  // The highest of all nodes. Of numbers that must be equal everywhere, the complement too: then the lowest is known.
+  enum { kKeepGoing, kAbandoned, kUndefined, kNothingOwn, kVersion, kCalls = kVersion + 2, kWords = kCalls + 2 };
+  std::array<std::uint64_t, kWords> words{};
+  const auto raise = [&](std::size_t word, std::uint64_t value) { words.at(word) = std::max(words.at(word), value); };
+  for (const auto& [rank, request] : finalize_requests_) {
+    raise(kKeepGoing, request.keep_going ? 1 : 0);
+    raise(kAbandoned, request.abandoned ? node_.me.value + 1 : 0);
+    raise(kUndefined, request.undefined ? 1 : 0);
+    raise(kVersion, request.version.value);
+    raise(kVersion + 1, ~std::uint64_t{request.version.value});
+    raise(kCalls, request.calls);
+    raise(kCalls + 1, ~request.calls);
+  }
+  raise(kNothingOwn, has_nothing_of_its_own() ? 1 : 0);
+  if (auto status = setup_.heads.allreduce(words, Reduce::max); !status) return status;
+  if (words[kAbandoned] != 0) {
     return fail(Code::failed_elsewhere,
                 fmt::format("a rank of node {} dropped its session without finalize: snapshots are left as they are",
-                            wishes[1] - 1),
+                            words[kAbandoned] - 1),
                 "call finalize on every application rank");
   }
-  if (auto status = same_calls(); !status) return status;
-  if (wishes[2] != 0) return {};
-  if (wishes[3] != 0) {
+  if (words[kVersion] != ~words[kVersion + 1] || words[kCalls] != ~words[kCalls + 1]) return compare_calls();
+  if (words[kUndefined] != 0) return {};
+  if (words[kNothingOwn] != 0) {
     if (leads()) {
       node_.log.warning(
           "finalize came without restore() and without a snapshot: the snapshots of earlier runs are left as they are");
     }
     return {};
   }
-  Status status = end_chain(wishes[0] != 0);
+  Status status = end_chain(words[kKeepGoing] != 0);
   if (measured_ && (status || status.error().code != Code::communication)) {
     measured_->ended = true;
     keep(*measured_);
@@ -88,17 +98,9 @@ Status Engine::end() {
   return status;
 }
 
-// Whether all ranks have made the same snapshot calls. If not, snapshots since the first call that one of them left out
-// are made of two safe points, and nobody can say which.
-Status Engine::same_calls() {
-  std::uint64_t most[4] = {0, 0, 0, 0};  // the highest version and number of calls, and the complements of the lowest
-  for (const auto& [rank, request] : finalize_requests_) {
-    const std::uint64_t mine[4] = {request.version.value, ~std::uint64_t{request.version.value}, request.calls,
-                                   ~request.calls};
-    std::ranges::transform(most, mine, most, [](std::uint64_t a, std::uint64_t b) { return std::max(a, b); });
-  }
-  if (auto status = setup_.heads.allreduce(most, Reduce::max); !status) return status;
-  if (most[0] == ~most[1] && most[2] == ~most[3]) return {};
+// Ranks have not made the same snapshot calls: those since the first call that one of them left out are made of two
+// safe points, and nobody can say which.
+Status Engine::compare_calls() {
   ByteWriter mine;
   for (const auto& [rank, request] : finalize_requests_) {
     mine.put(rank.value);

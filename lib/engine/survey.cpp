@@ -16,7 +16,7 @@ namespace {
 // A manifest that changes while its files are looked up is read again; a job renews it a few times a snapshot.
 constexpr int kTurns = 5;
 
-using Lengths = std::map<std::string, std::uint64_t>;
+using Entries = std::map<std::string, Entry>;  // by path
 
 Result<std::vector<Entry>> list_if_there(const Store& store, const DirName& dir) {
   auto entries = store.list(dir);
@@ -24,20 +24,21 @@ Result<std::vector<Entry>> list_if_there(const Store& store, const DirName& dir)
   return entries;
 }
 
-Result<Lengths> lengths_in(const Store& store, const DirName& dir) {
-  const auto entries = list_if_there(store, dir);
-  if (!entries) return fail(entries.error());
-  Lengths lengths;
-  for (const Entry& entry : *entries) lengths[dir.path + "/" + entry.name] = entry.size_bytes;
-  return lengths;
+Result<Entries> entries_in(const Store& store, const DirName& dir) {
+  const auto listed = list_if_there(store, dir);
+  if (!listed) return fail(listed.error());
+  Entries entries;
+  for (const Entry& entry : *listed) entries[dir.path + "/" + entry.name] = entry;
+  return entries;
 }
 
 // Nothing when the file is as long as it should be.
-std::optional<Error> wrong_length(const Lengths& lengths, const FileName& file, std::uint64_t bytes) {
-  const auto found = lengths.find(file.path);
-  if (found == lengths.end()) return Error{Code::not_found, "is not there", {}};
-  if (found->second == bytes) return {};
-  return Error{Code::corrupt, fmt::format("{} bytes long, should be {}", found->second, bytes), {}};
+std::optional<Error> wrong_length(const Entries& entries, const FileName& file, std::uint64_t bytes) {
+  const auto found = entries.find(file.path);
+  if (found == entries.end()) return Error{Code::not_found, "is not there", {}};
+  if (found->second.directory) return Error{Code::corrupt, "is a directory, should be a file", {}};
+  if (found->second.size_bytes == bytes) return {};
+  return Error{Code::corrupt, fmt::format("{} bytes long, should be {}", found->second.size_bytes, bytes), {}};
 }
 
 Identity identity_of(const names::SnapshotDir& dir) { return {{}, dir.version, dir.run}; }
@@ -88,9 +89,9 @@ class Surveyor {
       const bool same = manifest && *manifest == *read;
       manifest = std::move(*read);
       if (same) break;
-      const auto lengths = lengths_in(store, dir);
-      if (!lengths) return fail(lengths.error());
-      wrong = wrong_files(holder, *manifest, *lengths);
+      const auto entries = entries_in(store, dir);
+      if (!entries) return fail(entries.error());
+      wrong = wrong_files(holder, *manifest, *entries);
       if (wrong.empty()) break;
     }
     for (Finding& finding : wrong) {
@@ -101,10 +102,10 @@ class Surveyor {
     return {};
   }
 
-  std::vector<Finding> wrong_files(std::uint32_t holder, const NodeManifest& manifest, const Lengths& lengths) const {
+  std::vector<Finding> wrong_files(std::uint32_t holder, const NodeManifest& manifest, const Entries& entries) const {
     std::vector<Finding> wrong;
     for (const NamedFile& file : files_named(manifest)) {
-      const auto error = wrong_length(lengths, file.name, file.bytes());
+      const auto error = wrong_length(entries, file.name, file.bytes());
       if (!error) continue;
       Finding finding = describe_failure(stores_, manifest.identity, holder, file.name, *error);
       finding.level = file.level;
@@ -151,9 +152,9 @@ class Surveyor {
   Status look_at_global_snapshot(const DirName& dir, const Identity& by_name) {
     const FileName name = names::manifest(dir);
     auto manifest = read_global_manifest(*stores_.global, dir);
-    const auto lengths = lengths_in(*stores_.global, dir);
-    if (!lengths) return fail(lengths.error());
-    if (lengths->empty()) return {};  // retired
+    const auto entries = entries_in(*stores_.global, dir);
+    if (!entries) return fail(entries.error());
+    if (entries->empty()) return {};  // retired
     if (manifest && names::snapshot(manifest->identity.version, manifest->identity.run) != dir) {
       manifest =
           fail(Code::corrupt, "it is the manifest of version " + std::to_string(manifest->identity.version.value));
@@ -167,7 +168,7 @@ class Surveyor {
     survey_.inventory.layouts.emplace(manifest->layout.id(), manifest->layout);
     for (std::uint32_t node = 0; node < manifest->layout.nodes; ++node) {
       const FileName file = names::node_file(dir, NodeId{node});
-      const auto error = wrong_length(*lengths, file, manifest->node_file_bytes[node]);
+      const auto error = wrong_length(*entries, file, manifest->node_file_bytes[node]);
       if (!error) continue;
       Finding finding = describe_failure(stores_, id, Strike::kGlobal, file, *error);
       finding.level = LevelId::global;

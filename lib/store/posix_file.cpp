@@ -65,7 +65,8 @@ Result<Fd> open_file(int directory, const std::string& name, int flags, const st
 
   const auto status = status_of(file.get(), path);
   if (!status) return fail(status.error());
-  if (!S_ISREG(status->st_mode)) return fail(Code::io, fmt::format("{}: should be a regular file", path));
+  if (S_ISDIR(status->st_mode)) return fail(Code::corrupt, fmt::format("{}: is a directory, should be a file", path));
+  if (!S_ISREG(status->st_mode)) return fail(Code::corrupt, fmt::format("{}: should be a regular file", path));
   return file;
 }
 

@@ -264,6 +264,10 @@ Status Pool::publish(Slot& slot, int directory, const std::string& file, const s
   if (!renamed) return fail(renamed.error());
   if (!*renamed) {
     const auto replaced = status_at(directory, file);
+    // A file cannot take the place of a directory, which would be in the way for ever.
+    if (replaced && S_ISDIR(replaced->st_mode)) {
+      if (auto gone = discard(directory, file, path); !gone) return gone;
+    }
     if (auto over = rename(directory_.get(), slot.name, directory, file, path); !over) return over;
     // A file that is gone would take memory for as long as it is kept.
     if (replaced) (void)warm_.take({replaced->st_dev, replaced->st_ino});

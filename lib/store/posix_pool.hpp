@@ -72,7 +72,7 @@ class Pool {
   // Makes free files of `owner` ready to be written at the speed of memory, one a call: a cold one is mapped, and when
   // there are fewer than `count` of this size a new one is made, from free space only. True: nothing was left to do.
   [[nodiscard]] Result<bool> warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count);
-  // Gives the slot its final name. The file stays warm.
+  // Gives the slot its final name; a directory that is in its place goes. The file stays warm.
   [[nodiscard]] Status publish(Slot& slot, int directory, const std::string& file, const std::string& path);
 
   // Takes in a file of a store's directory, with its first 4 KiB zeroed, for `owner` to have again. Missing is fine.

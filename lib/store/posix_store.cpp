@@ -194,6 +194,10 @@ Status PosixStore::retire(const FileName& name, const std::string& owner) {
   if (!home) return fail(home.error());
   const auto place = locate(**home, name);
   if (!place) return is_missing(place.error()) ? Status{} : fail(place.error());
+  const auto status = posix::status_at(place->directory.get(), place->file);
+  if (status && S_ISDIR(status->st_mode)) {
+    return (*home)->pool.discard(place->directory.get(), place->file, place->path);
+  }
   const auto file = posix::open_file(place->directory.get(), place->file, O_WRONLY, place->path);
   if (!file) return is_missing(file.error()) ? Status{} : fail(file.error());
   return (*home)->pool.adopt(place->directory.get(), place->file, owner, place->path);

@@ -41,7 +41,8 @@ class Writer {
   [[nodiscard]] virtual Status write(std::uint64_t offset, Bytes bytes) = 0;
   // Reads back what was written.
   [[nodiscard]] virtual Status read(std::uint64_t offset, MutableBytes into) = 0;
-  // Cuts the file to `size_bytes`, makes it durable if `sync`, and gives it its final name.
+  // Cuts the file to `size_bytes`, makes it durable if `sync`, and gives it its final name. What had that name goes,
+  // also if it was a directory.
   [[nodiscard]] virtual Status commit(std::uint64_t size_bytes, bool sync) = 0;
 };
 

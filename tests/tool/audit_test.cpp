@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "engine/audit.hpp"
@@ -119,6 +120,23 @@ TEST(Audit, finds_a_byte_of_the_master_file_that_changed_before_hdf5_does) {
   }
   std::ofstream(master, std::ios::app) << "more";
   EXPECT_EQ(audit_stores(stores, {})->count(Finding::State::damaged), 1U);
+}
+
+TEST(Audit, names_a_directory_where_a_file_should_be) {
+  const SampleJob job;
+  job.add_snapshot(42, kUpToErasure);
+  const std::string manifest = job.node(2, 42) + "/manifest.json";
+  for (const std::string& file : {job.shard(0, 42), job.copy(1, 42), job.parity(1, 0, 42), manifest}) {
+    fs::remove(file);
+    fs::create_directories(file + "/deeper");
+  }
+  const auto audit = audit_stores(open_all(job), {});
+  ASSERT_TRUE(audit);
+  EXPECT_EQ(audit->count(Finding::State::damaged), 4U);
+  for (const Finding& finding : audit->snapshots.at(0).findings) {
+    if (finding.state != Finding::State::damaged) continue;
+    EXPECT_THAT(finding.what, testing::HasSubstr("is a directory, should be a file")) << finding.where;
+  }
 }
 
 TEST(Audit, finds_a_change_of_any_number_in_a_manifest) {

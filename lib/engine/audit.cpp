@@ -1,9 +1,12 @@
 #include "engine/audit.hpp"
 
 #include <algorithm>
+#include <set>
 #include <thread>
 #include <tuple>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "store/names.hpp"
 
@@ -29,6 +32,11 @@ bool is_in_flux(const Survey& survey, const SnapshotView& view) {
   return false;
 }
 
+// Of a life that has just begun, a node may be ahead of the record.
+bool lacks_record(const JobStores& stores, const Survey& survey, const Identity& snapshot) {
+  return stores.global && !has_record(survey, snapshot);
+}
+
 // Looks until none of the snapshots that `matters` is in flux, but not beyond `until`.
 template <class Matters>
 Result<Survey> survey_settled(const JobStores& stores, Moment until, Matters matters) {
@@ -36,7 +44,7 @@ Result<Survey> survey_settled(const JobStores& stores, Moment until, Matters mat
     auto survey = take_survey(stores);
     if (!survey || std::chrono::steady_clock::now() >= until) return survey;
     const bool settled = std::ranges::none_of(view_snapshots(*survey), [&](const SnapshotView& view) {
-      return matters(view.identity) && is_in_flux(*survey, view);
+      return matters(view.identity) && (is_in_flux(*survey, view) || lacks_record(stores, *survey, view.identity));
     });
     if (settled) return survey;
     std::this_thread::sleep_for(kBetweenLooks);
@@ -71,6 +79,40 @@ void add_absences(const JobStores& stores, Moment until, SnapshotAudit& audit) {
       finding.what = "its part was being written or retired";
     }
     audit.findings.push_back(std::move(finding));
+  }
+}
+
+// Without its record a life is not in the chain: a restart may take the snapshot for that of another.
+Finding lack_of_record(const JobStores& stores, const Identity& snapshot) {
+  Finding finding;
+  finding.state = Finding::State::missing;
+  finding.snapshot = {snapshot.incarnation, {}, snapshot.run};
+  finding.file = names::run_record(snapshot.incarnation, snapshot.run);
+  finding.where = stores.path_of(Strike::kGlobal, finding.file);
+  finding.what = fmt::format("is not there; it is the record of the life that took version {}", snapshot.version.value);
+  return finding;
+}
+
+// Records, and manifests that tell of no snapshot that is known otherwise.
+void add_others(const JobStores& stores, const Survey& survey, const AuditOptions& options, Audit& audit) {
+  const auto is_of_these = [&](const Identity& life) {
+    return std::ranges::any_of(audit.snapshots,
+                               [&](const SnapshotAudit& snapshot) { return snapshot.view.identity.run == life.run; });
+  };
+  for (const Finding& finding : survey.findings) {
+    const bool is_record = finding.snapshot.version.value == 0;
+    if (options.version && (is_record ? !is_of_these(finding.snapshot) : finding.snapshot.version != *options.version))
+      continue;
+    const bool told = std::ranges::any_of(audit.snapshots, [&](const SnapshotAudit& snapshot) {
+      return same_snapshot(snapshot.view.identity, finding.snapshot);
+    });
+    if (!told) audit.others.push_back(finding);
+  }
+  std::set<FileName> told;
+  for (const SnapshotAudit& snapshot : audit.snapshots) {
+    if (!lacks_record(stores, survey, snapshot.view.identity)) continue;
+    Finding finding = lack_of_record(stores, snapshot.view.identity);
+    if (told.insert(finding.file).second) audit.others.push_back(std::move(finding));
   }
 }
 
@@ -129,13 +171,7 @@ Result<Audit> audit_stores(const JobStores& stores, const AuditOptions& options)
     progress.expect(AuditStep{stores, *survey, progress, audit.snapshots.back()}.bytes());
   }
   for (SnapshotAudit& snapshot : audit.snapshots) examine(stores, *survey, until, progress, snapshot);
-  for (const Finding& finding : survey->findings) {
-    if (options.version && finding.snapshot.version != *options.version) continue;
-    const bool told = std::ranges::any_of(audit.snapshots, [&](const SnapshotAudit& snapshot) {
-      return same_snapshot(snapshot.view.identity, finding.snapshot);
-    });
-    if (!told) audit.others.push_back(finding);
-  }
+  add_others(stores, *survey, options, audit);
   audit.bytes_read = progress.done();
   return audit;
 }

@@ -131,7 +131,7 @@ class Surveyor {
     const auto entries = list_if_there(global, DirName{});
     if (!entries) return fail(entries.error());
     for (const Entry& entry : *entries) {
-      if (names::parse_run_record(entry.name)) look_at_run(FileName{entry.name});
+      if (const auto run = names::parse_run_record(entry.name)) look_at_run(FileName{entry.name}, *run);
       const auto parsed = names::parse_snapshot(entry.name);
       if (!parsed || parsed->partial || !entry.directory) continue;
       if (auto status = look_at_global_snapshot(DirName{entry.name}, identity_of(*parsed)); !status) return status;
@@ -140,12 +140,13 @@ class Surveyor {
     return {};
   }
 
-  void look_at_run(const FileName& name) {
+  void look_at_run(const FileName& name, const names::RunRecordName& by_name) {
     auto record = read_run_record(*stores_.global, name);
     if (record)
       survey_.runs.push_back(*record);
     else if (record.error().code != Code::not_found) {
-      survey_.findings.push_back(describe_failure(stores_, {}, Strike::kGlobal, name, record.error()));
+      survey_.findings.push_back(
+          describe_failure(stores_, {by_name.incarnation, {}, by_name.run}, Strike::kGlobal, name, record.error()));
     }
   }
 
@@ -194,6 +195,15 @@ std::string JobStores::path_of(std::uint32_t holder, const FileName& file) const
 }
 
 Result<Survey> take_survey(const JobStores& stores) { return Surveyor(stores).run(); }
+
+bool has_record(const Survey& survey, const Identity& snapshot) {
+  const auto is_of_it = [&](const RunRecord& record) {
+    return record.incarnation == snapshot.incarnation && record.run == snapshot.run;
+  };
+  const FileName name = names::run_record(snapshot.incarnation, snapshot.run);
+  return std::ranges::any_of(survey.runs, is_of_it) ||
+         std::ranges::any_of(survey.findings, [&](const Finding& finding) { return finding.file == name; });
+}
 
 const NodeManifest* find_manifest(const Survey& survey, std::uint32_t holder, const Identity& snapshot) {
   const auto found = std::ranges::find(survey.by_store[holder], snapshot, &NodeManifest::identity);

@@ -42,7 +42,7 @@ struct Finding {
     newer,    // of a format that this Cairn does not read
   };
   State state = State::good;
-  Identity snapshot;
+  Identity snapshot;  // of a run record: that life, and no version
   std::uint32_t holder = Strike::kGlobal;
   FileName file;                 // empty: no store stands for a node
   std::optional<LevelId> level;  // none: a manifest or a run record
@@ -90,6 +90,9 @@ struct Recovery {
   std::string why_not;
 };
 [[nodiscard]] Recovery plan_recovery(const Survey& survey, const SnapshotView& snapshot);
+
+// Whether the global store has the record of the life that took the snapshot, readable or not.
+[[nodiscard]] bool has_record(const Survey& survey, const Identity& snapshot);
 
 // The snapshot's manifest in a node store as surveyed; null: it has none.
 [[nodiscard]] const NodeManifest* find_manifest(const Survey& survey, std::uint32_t holder, const Identity& snapshot);

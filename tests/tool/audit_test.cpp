@@ -3,6 +3,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -137,6 +138,53 @@ TEST(Audit, names_a_directory_where_a_file_should_be) {
     if (finding.state != Finding::State::damaged) continue;
     EXPECT_THAT(finding.what, testing::HasSubstr("is a directory, should be a file")) << finding.where;
   }
+}
+
+TEST(Audit, finds_run_records_that_changed_places) {
+  constexpr RunId kNext{7};
+  const SampleJob job;
+  job.add_snapshot(42, {LevelId::local});
+  job.add_run({{2}, kNext, RunRecord::Parent::snapshot, sample_job_identity(42), true, false});
+  EXPECT_EQ(bad(*audit_stores(open_all(job), {})), 0U);
+  fs::rename(job.record({1}), job.root() + "/first");
+  fs::rename(job.record({2}, kNext), job.record({1}));
+  fs::rename(job.root() + "/first", job.record({2}, kNext));
+  const auto audit = audit_stores(open_all(job), {});
+  ASSERT_TRUE(audit);
+  ASSERT_EQ(audit->others.size(), 2U);
+  EXPECT_THAT(audit->others[0].where, testing::HasSubstr("run-00000001-"));
+  EXPECT_THAT(audit->others[0].what, testing::HasSubstr("it is the record run-00000002-"));
+  EXPECT_THAT(audit->others[1].what, testing::HasSubstr("it is the record run-00000001-"));
+}
+
+TEST(Audit, misses_the_run_record_of_each_life_that_took_a_snapshot) {
+  const SampleJob job;
+  for (const std::uint32_t version : {41U, 42U}) job.add_snapshot(version, {LevelId::local, LevelId::global});
+  fs::remove(job.record({1}));
+  for (const std::optional<Version> only : {std::optional<Version>(), std::optional(Version{42})}) {
+    const auto audit = audit_stores(open_all(job), {.version = only, .progress = {}, .patience = {}});
+    ASSERT_TRUE(audit);
+    EXPECT_EQ(bad(*audit), 1U);
+    ASSERT_EQ(audit->others.size(), 1U);
+    EXPECT_EQ(audit->others[0].state, Finding::State::missing);
+    EXPECT_EQ(audit->others[0].where, job.record({1}));
+    EXPECT_THAT(audit->others[0].what, testing::HasSubstr("the life that took version 42"));
+  }
+}
+
+TEST(Audit, waits_for_the_record_of_a_life_that_has_just_begun) {
+  const SampleJob job;
+  job.add_snapshot(42, {LevelId::local});
+  fs::rename(job.record({1}), job.root() + "/later");
+  JobStores stores = open_all(job);
+  int looks = 0;
+  stores.nodes[0] = std::make_shared<WatchedStore>(stores.nodes[0], [&](const std::string& what) {
+    if (what.empty() && ++looks == 2) fs::rename(job.root() + "/later", job.record({1}));
+  });
+  const auto audit = audit_stores(stores, {.version = {}, .progress = {}, .patience = std::chrono::hours(1)});
+  ASSERT_TRUE(audit);
+  EXPECT_EQ(looks, 2);
+  EXPECT_EQ(bad(*audit), 0U);
 }
 
 TEST(Audit, finds_a_change_of_any_number_in_a_manifest) {

@@ -76,6 +76,7 @@ Layout sample_job_layout() {
 Identity sample_job_identity(std::uint32_t version) { return {{1}, {version}, kRun}; }
 
 void SampleJob::add_snapshot(std::uint32_t version, const std::vector<LevelId>& levels, const std::string& job) const {
+  add_run({{1}, kRun, RunRecord::Parent::fresh, {}, true, false}, job);
   run_cluster(kNodes,
               [&](Comm& heads) { take_snapshot(heads, local(), global(), job, sample_job_identity(version), levels); });
 }
@@ -84,6 +85,10 @@ void SampleJob::add_run(const RunRecord& record, const std::string& job) const {
   auto store = PosixStore::open(global(), job);
   ASSERT_TRUE(store);
   ASSERT_TRUE(write_run_record(**store, record));
+}
+
+std::string SampleJob::record(Incarnation incarnation, RunId run) const {
+  return global() + "/heat/" + names::run_record(incarnation, run).path;
 }
 
 std::string SampleJob::node(std::uint32_t node, std::uint32_t version, const std::string& job) const {

@@ -22,13 +22,14 @@ class SampleJob {
   // Below `parent`: /dev/shm is tmpfs, /tmp should be a disk.
   explicit SampleJob(const std::string& parent = "/tmp") : directory_(parent) {}
 
-  // Takes a snapshot to all of `levels`, in their order.
+  // Takes a snapshot to all of `levels`, in their order, in the life 1, which has a record then.
   void add_snapshot(std::uint32_t version, const std::vector<LevelId>& levels, const std::string& job = "heat") const;
   void add_run(const RunRecord& record, const std::string& job = "heat") const;
 
   [[nodiscard]] std::string root() const { return directory_.path(); }
   [[nodiscard]] std::string local() const { return root() + "/local"; }
   [[nodiscard]] std::string global() const { return root() + "/global"; }
+  [[nodiscard]] std::string record(Incarnation incarnation, RunId run = kRun) const;
   // The node's directory of a snapshot, and the global store's.
   [[nodiscard]] std::string node(std::uint32_t node, std::uint32_t version, const std::string& job = "heat") const;
   [[nodiscard]] std::string global_snapshot(std::uint32_t version) const;

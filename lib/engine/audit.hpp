@@ -75,6 +75,9 @@ struct AuditStep {
   void global_files() const;  // L4
   // Bytes that the steps will read.
   [[nodiscard]] std::uint64_t bytes() const;
+
+ private:
+  void node_file(const GlobalManifest& manifest, NodeId node) const;
 };
 
 }  // namespace cairn

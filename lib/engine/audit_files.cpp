@@ -7,6 +7,7 @@
 #include "engine/audit.hpp"
 #include "format/hdf5_check.hpp"
 #include "format/hdf5_file.hpp"
+#include "format/node_file_check.hpp"
 #include "format/parity_file.hpp"
 #include "level/global_level.hpp"
 #include "store/names.hpp"
@@ -171,26 +172,37 @@ void AuditStep::entries() const {
   }
 }
 
+// HDF5 may abort on metadata that is not what it wrote.
+void AuditStep::node_file(const GlobalManifest& manifest, NodeId node) const {
+  const FileName file = names::node_file(names::snapshot(manifest.identity.version, manifest.identity.run), node);
+  if (is_told(audit, Strike::kGlobal, file)) return;
+  const std::vector<Rank> ranks = manifest.layout.ranks_on(node);
+  if (!manifest.node_files.empty()) {
+    const std::uint64_t bytes = manifest.node_file_bytes[node.value];
+    const auto whole = check_node_file(*stores.global, file, bytes, manifest.node_files[node.value], {});
+    if (!whole || ranks.empty()) {
+      add_global(*this, manifest, file, ranks, bytes, whole);
+      return;
+    }
+  }
+  for (const Rank rank : ranks) {
+    const ShardEntry& shard = manifest.shards[rank.value];
+    progress.begin(shard.bytes);
+    const Status status = verify_node_shard(*stores.global, file, shard, [&] { progress.piece(kMiB); });
+    progress.end();
+    add_global(*this, manifest, file, {rank}, shard.bytes, status);
+  }
+}
+
 void AuditStep::global_files() const {
   const auto found = survey.global.find(audit.view.identity);
   if (found == survey.global.end()) return;
   const GlobalManifest& manifest = found->second;
   const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
-  for (const ShardEntry& shard : manifest.shards) {
-    const FileName file = names::node_file(dir, manifest.layout.node_of_rank[shard.rank.value]);
-    const bool told = std::ranges::any_of(audit.findings, [&](const Finding& finding) {
-      return finding.file == file && finding.state != Finding::State::good && finding.ranks.size() != 1;
-    });
-    if (told) continue;
-    progress.begin(shard.bytes);
-    const Status status = verify_node_shard(*stores.global, file, shard, [&] { progress.piece(kMiB); });
-    progress.end();
-    add_global(*this, manifest, file, {shard.rank}, shard.bytes, status);
-  }
+  for (std::uint32_t node = 0; node < manifest.layout.nodes; ++node) node_file(manifest, NodeId{node});
   add_global(*this, manifest, names::manifest(dir), {}, 0, compare_entries(proven_entries(*this), manifest.shards));
   audit.findings.back().level.reset();
   const FileName master = names::master_file(dir);
-  // HDF5 may abort on metadata that is not what it wrote.
   const auto whole = manifest.master ? check_file(*stores.global, master, *manifest.master) : Status{};
   const auto verified = whole.and_then(
       [&] { return verify_master_file(*stores.global, dir, manifest.identity, manifest.layout.node_of_rank); });

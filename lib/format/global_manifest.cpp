@@ -36,6 +36,14 @@ Json json_of_parent(const RunRecord& record) {
   return snapshot;
 }
 
+void read_node_files(const JsonView& from, GlobalManifest& manifest) {
+  from.expect_size(manifest.layout.nodes);
+  for (std::size_t i = 0; i < from.size() && from.good(); ++i) {
+    const JsonView check = from.at(i);
+    manifest.node_files.push_back({check["table"].number(), check["places"].number(), digest_of(check["sha256"])});
+  }
+}
+
 }  // namespace
 
 std::string to_json(const GlobalManifest& manifest) {
@@ -47,6 +55,10 @@ std::string to_json(const GlobalManifest& manifest) {
   json["node_file_bytes"] = manifest.node_file_bytes;
   if (manifest.master)
     json["master"] = Json{{"bytes", manifest.master->bytes}, {"sha256", manifest.master->digest.hex()}};
+  for (const NodeFileCheck& check : manifest.node_files) {
+    json["node_files"].push_back(
+        Json{{"table", check.table}, {"places", check.places}, {"sha256", check.digest.hex()}});
+  }
   return seal_json(json);
 }
 
@@ -68,6 +80,7 @@ Result<GlobalManifest> parse_global_manifest(const std::string& text) {
       manifest.node_file_bytes.push_back(bytes.at(i).number());
     }
     if (root.has("master")) manifest.master = {root["master"]["bytes"].number(), digest_of(root["master"]["sha256"])};
+    if (root.has("node_files")) read_node_files(root["node_files"], manifest);
     return manifest;
   });
 }

@@ -156,6 +156,10 @@ Result<std::uint64_t> create_frame(const File& file, Rank rank, std::uint64_t by
   return create_dataset(file, frame_path(rank), opaque_type(1, kFrameTag), {bytes});
 }
 
+Result<std::uint64_t> create_places(const File& file, std::uint64_t places) {
+  return create_dataset(file, fmt::format("/{}/places", kCairnGroup), {H5Tcopy(H5T_STD_U64LE), H5Tclose}, {places, 2});
+}
+
 Result<Buffer> read_frame(const File& file, Rank rank) {
   const std::string path = frame_path(rank);
   auto found = find_bytes(file, path);

@@ -39,6 +39,9 @@ inline constexpr std::string_view kArraysGroup = "arrays";
 [[nodiscard]] Result<std::uint64_t> create_frame(const File& file, Rank rank, std::uint64_t bytes);
 [[nodiscard]] Result<Buffer> read_frame(const File& file, Rank rank);
 
+// Where a node file's data lies, `places` pairs of offset and length: the table of format/node_file_check.
+[[nodiscard]] Result<std::uint64_t> create_places(const File& file, std::uint64_t places);
+
 // The attributes of /cairn. Returns the group.
 [[nodiscard]] Status write_attributes(const File& file, const Identity& identity, std::uint64_t safe_point);
 // Copies them from another file.

@@ -16,11 +16,18 @@
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "format/manifest.hpp"
 #include "format/region.hpp"
 #include "format/shard.hpp"
 #include "store/store.hpp"
 
 namespace cairn {
+
+// A node file that is written.
+struct WrittenFile {
+  std::uint64_t bytes = 0;
+  NodeFileCheck check;
+};
 
 // A node file being written bit by bit, so that the store takes it in while its shards are being digested: first all
 // regions, then, when the digests are filled in, the frames. Every block of the shards is checked as it is read.
@@ -36,24 +43,26 @@ class NodeFileWriter {
 
   // Writes about `bytes` more of the regions, in their order; false: all of them are written.
   [[nodiscard]] Result<bool> advance(std::uint64_t bytes);
-  // Writes what is left, the frames as they are now, and syncs; calls `between` every few MiB. Returns the file's size.
-  // Nothing may be called after it. `expected`: what the manifest says of the shards, in their order; none: their
-  // digests are not compared.
-  [[nodiscard]] Result<std::uint64_t> finish(std::span<const ShardEntry> expected,
-                                             const std::function<void()>& between);
+  // Writes what is left, the frames as they are now, and syncs; calls `between` every few MiB. Nothing may be called
+  // after it. `expected`: what the manifest says of the shards, in their order; none: their digests are not compared.
+  [[nodiscard]] Result<WrittenFile> finish(std::span<const ShardEntry> expected, const std::function<void()>& between);
 
  private:
   struct State;
   explicit NodeFileWriter(std::unique_ptr<State> state);
   [[nodiscard]] Status enter_shard();
   [[nodiscard]] Status enter_region();
+  [[nodiscard]] Result<WrittenFile> close(const std::function<void()>& between);
   std::unique_ptr<State> state_;
 };
 
 // All of it at once.
-[[nodiscard]] Result<std::uint64_t> write_node_file(Store& global, const FileName& name, const Store& local,
-                                                    const std::vector<FileName>& shards,
-                                                    const std::function<void()>& between);
+[[nodiscard]] Result<WrittenFile> write_node_file(Store& global, const FileName& name, const Store& local,
+                                                  const std::vector<FileName>& shards,
+                                                  const std::function<void()>& between);
+
+// HDF5 opens the node files that the functions below read: where the manifest has a NodeFileCheck, check_node_file()
+// comes first (format/node_file_check).
 
 // The inverse for one rank: rebuilds its shard under `shard` in `local`, owned by that rank. Not verified
 // here: the caller checks the digest.

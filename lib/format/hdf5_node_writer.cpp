@@ -7,6 +7,7 @@
 #include "format/checked_shard.hpp"
 #include "format/hdf5_data.hpp"
 #include "format/hdf5_file.hpp"
+#include "format/node_file_check.hpp"
 #include "format/shard_codec.hpp"
 
 namespace cairn {
@@ -47,6 +48,7 @@ struct NodeFileWriter::State {
   File file;
   std::vector<CheckedShard> shards;
   std::vector<std::uint64_t> frames = {};   // where each is to lie; as many as shards were entered
+  std::vector<Stretch> data = {};           // of all regions and frames
   std::size_t region = 0;                   // of the shard entered last
   std::optional<std::uint64_t> place = {};  // in the file, of that region; none: its dataset is not made yet
   std::uint64_t done_bytes = 0;             // of that region
@@ -86,11 +88,13 @@ Result<NodeFileWriter> NodeFileWriter::begin(Store& global, const FileName& name
 Status NodeFileWriter::enter_shard() {
   State& state = *state_;
   const ShardHeader& header = state.shards[state.frames.size()].shard().header();
-  auto frame = hdf5::create_frame(state.file, header.rank, ShardFrame::length(header));
+  const std::uint64_t frame_bytes = ShardFrame::length(header);
+  auto frame = hdf5::create_frame(state.file, header.rank, frame_bytes);
   if (!frame) return fail(frame.error());
   auto group = hdf5::create_group(state.file, "/" + hdf5::group_of(header.rank));
   if (!group) return fail(group.error());
   state.frames.push_back(*frame);
+  state.data.push_back({*frame, frame_bytes});
   state.region = 0;
   state.hand = {};
   return {};
@@ -102,6 +106,7 @@ Status NodeFileWriter::enter_region() {
   auto place = hdf5::create_dataset(state.file, hdf5::path_of(state.shard().header().rank, info),
                                     hdf5::element_type(info), info.shape);
   if (!place) return fail(place.error());
+  if (info.size_bytes() > 0) state.data.push_back({*place, info.size_bytes()});
   state.place = *place;
   state.done_bytes = 0;
   return {};
@@ -137,8 +142,7 @@ Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
   return true;
 }
 
-Result<std::uint64_t> NodeFileWriter::finish(std::span<const ShardEntry> expected,
-                                             const std::function<void()>& between) {
+Result<WrittenFile> NodeFileWriter::finish(std::span<const ShardEntry> expected, const std::function<void()>& between) {
   for (Result<bool> more = true; *more;) {
     more = advance(kStepBytes);
     if (!more) return fail(more.error());
@@ -151,11 +155,33 @@ Result<std::uint64_t> NodeFileWriter::finish(std::span<const ShardEntry> expecte
     if (!frame) return fail(frame.error());
     if (auto written = state_->file.write(state_->frames[i], *frame); !written) return fail(written.error());
   }
-  return state_->file.finish();
+  return close(between);
 }
 
-Result<std::uint64_t> write_node_file(Store& global, const FileName& name, const Store& local,
-                                      const std::vector<FileName>& shards, const std::function<void()>& between) {
+// The table of places is the last thing that HDF5 is asked for; then its bytes are final.
+Result<WrittenFile> NodeFileWriter::close(const std::function<void()>& between) {
+  File& file = state_->file;
+  const Buffer table = encode_places(std::move(state_->data));
+  WrittenFile written;
+  written.check.places = table.size() / kPlaceBytes;
+  const auto place = hdf5::create_places(file, written.check.places);
+  if (!place) return fail(place.error());
+  written.check.table = *place;
+  if (auto done = file.write(*place, table); !done) return fail(done.error());
+  const auto size = file.close();
+  if (!size) return fail(size.error());
+  const auto digest = digest_outside(
+      *size, table, [&](std::uint64_t offset, MutableBytes into) { return file.read_back(offset, into); }, between);
+  if (!digest) return fail(digest.error());
+  written.check.digest = *digest;
+  const auto finished = file.finish();
+  if (!finished) return fail(finished.error());
+  written.bytes = *finished;
+  return written;
+}
+
+Result<WrittenFile> write_node_file(Store& global, const FileName& name, const Store& local,
+                                    const std::vector<FileName>& shards, const std::function<void()>& between) {
   auto writer = NodeFileWriter::begin(global, name, local, shards);
   return writer ? writer->finish({}, between) : fail(writer.error());
 }

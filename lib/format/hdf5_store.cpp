@@ -203,7 +203,7 @@ tl::unexpected<Error> File::error(std::string_view doing) const {
   return fail(code, fmt::format("{}: {} failed: {}", state_->name, doing, why.empty() ? "HDF5 does not say why" : why));
 }
 
-Result<std::uint64_t> File::finish() {
+Result<std::uint64_t> File::close() {
   if (!file_.reset()) return error("closing it");
   if (state_->failure) return fail(*state_->failure);
   // Space that was allocated last and not written yet is part of the file all the same.
@@ -212,7 +212,15 @@ Result<std::uint64_t> File::finish() {
     const std::byte zero{};
     if (auto done = write_bytes(*state_, size - 1, {&zero, 1}); !done) return fail(done.error());
   }
-  if (auto done = state_->writer->commit(size, true); !done) return fail(done.error());
+  return size;
+}
+
+Status File::read_back(std::uint64_t offset, MutableBytes into) const { return state_->writer->read(offset, into); }
+
+Result<std::uint64_t> File::finish() {
+  const auto size = close();
+  if (!size) return size;
+  if (auto done = state_->writer->commit(*size, true); !done) return fail(done.error());
   return size;
 }
 

@@ -74,6 +74,10 @@ class File {
   [[nodiscard]] const Reader& reader() const;
   // Why the last HDF5 call failed: the store's own error where that was the cause, else what HDF5 says.
   [[nodiscard]] tl::unexpected<Error> error(std::string_view doing) const;
+  // Has HDF5 write what it holds back; returns the file's size. After it there is only read_back() and finish().
+  [[nodiscard]] Result<std::uint64_t> close();
+  // What was written.
+  [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes into) const;
   // Closes the file, syncs it and gives it its name; returns its size.
   [[nodiscard]] Result<std::uint64_t> finish();
 

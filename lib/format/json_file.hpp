@@ -18,7 +18,7 @@
 namespace cairn {
 
 // What a manifest may take. The longest is the global one: at most 150 bytes a rank for its shard, 30 a rank for its
-// place in the layout (when no two neighbours share a node), and 80 a node: 360 MiB for 2^21 ranks on 10,000 nodes. A
+// place in the layout (when no two neighbours share a node), and 250 a node: 360 MiB for 2^21 ranks on 10,000 nodes. A
 // node's manifest has no digests of others' shards but those it keeps, and takes 30 bytes a rank for each layout.
 inline constexpr std::uint64_t kMostManifestBytes = 512 * kMiB;
 // A run record, or measured costs: some hundred bytes.

@@ -76,6 +76,15 @@ struct FileDigest {
   friend bool operator==(const FileDigest&, const FileDigest&) = default;
 };
 
+// What is known of a node file beyond its length: the digest of its bytes outside the data, and where in it the table
+// is that says where the data lies.
+struct NodeFileCheck {
+  std::uint64_t table = 0;   // offset
+  std::uint64_t places = 0;  // that it has
+  Sha256 digest;
+  friend bool operator==(const NodeFileCheck&, const NodeFileCheck&) = default;
+};
+
 // L4: the whole snapshot on the global store.
 struct GlobalManifest {
   Identity identity;
@@ -84,6 +93,7 @@ struct GlobalManifest {
   std::vector<ShardEntry> shards;              // by rank
   std::vector<std::uint64_t> node_file_bytes;  // by node
   std::optional<FileDigest> master = {};       // of checkpoint.h5; none: written by a Cairn that noted none
+  std::vector<NodeFileCheck> node_files = {};  // by node; empty: written by a Cairn that noted none
   friend bool operator==(const GlobalManifest&, const GlobalManifest&) = default;
 };
 

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "format/json_file.hpp"
+#include "format/node_file_check.hpp"
 #include "level/exchange.hpp"
 #include "level/volume.hpp"
 #include "store/names.hpp"
@@ -11,17 +12,35 @@
 namespace cairn {
 namespace {
 
-// What the master and the manifest need to know of a node: its shards, their regions, the size of its file.
+// What the master and the manifest need to know of a node: its shards, their regions, its file.
 struct NodeReport {
-  std::uint64_t file_bytes = 0;
+  WrittenFile file;
   std::vector<ShardEntry> shards;
   std::vector<ShardHeader> headers;
   std::vector<std::vector<PlacedRegion>> tables;
 };
 
+constexpr std::size_t kFileBytes = 3 * sizeof(std::uint64_t) + sizeof(Sha256::bytes);
+
+void put(ByteWriter& out, const WrittenFile& file) {
+  out.put(file.bytes);
+  out.put(file.check.table);
+  out.put(file.check.places);
+  out.put(Bytes(file.check.digest.bytes));
+}
+
+WrittenFile get_file(ByteReader& in) {
+  WrittenFile file;
+  file.bytes = in.get<std::uint64_t>();
+  file.check.table = in.get<std::uint64_t>();
+  file.check.places = in.get<std::uint64_t>();
+  std::ranges::copy(in.get_bytes(file.check.digest.bytes.size()), file.check.digest.bytes.begin());
+  return file;
+}
+
 Buffer encode(const NodeReport& report) {
   ByteWriter out;
-  out.put(report.file_bytes);
+  put(out, report.file);
   out.put(static_cast<std::uint32_t>(report.shards.size()));
   out.put(encode_entries(report.shards));
   for (std::size_t i = 0; i < report.shards.size(); ++i) {
@@ -39,7 +58,7 @@ Buffer encode(const NodeReport& report) {
 Result<NodeReport> decode_report(Bytes bytes, NodeId node) {
   ByteReader in(bytes);
   NodeReport report;
-  report.file_bytes = in.get<std::uint64_t>();
+  report.file = get_file(in);
   const auto count = in.get<std::uint32_t>();
   auto shards = decode_entries(in.get_bytes(count * kEntryBytes));
   if (!shards) return fail(shards.error());
@@ -66,16 +85,16 @@ DirName partial_dir(const Identity& snapshot) { return names::partial_snapshot(s
 // What the others are told of this node's file, which is finished.
 Result<NodeReport> finish_own_file(const NodeContext& node, const NodeManifest& manifest, NodeFileWriter& writer) {
   const std::vector<ShardEntry>& own = *manifest.find(node.layout.id())->own;
-  NodeReport report{0, own, {}, {}};
+  NodeReport report{{}, own, {}, {}};
   for (const VolumeFile& file : shard_files(node.dir(manifest.identity), own)) {
     auto shard = Shard::open(*node.local, file.name);
     if (!shard) return fail(shard.error());
     report.headers.push_back(shard->header());
     report.tables.push_back(shard->regions());
   }
-  auto bytes = writer.finish(own, node.between);
-  if (!bytes) return fail(bytes.error());
-  report.file_bytes = *bytes;
+  auto file = writer.finish(own, node.between);
+  if (!file) return fail(file.error());
+  report.file = *file;
   return report;
 }
 
@@ -83,8 +102,14 @@ Result<NodeReport> finish_own_file(const NodeContext& node, const NodeManifest& 
 // vote was lost, or when the one that is there could not be used; so it is worth reading.
 bool is_whole(const NodeContext& node, const DirName& dir, const GlobalManifest& wanted) {
   const auto there = read_global_manifest(*node.global, dir);
-  if (!there || there->identity != wanted.identity || there->shards != wanted.shards || !there->master) return false;
+  if (!there || there->identity != wanted.identity || there->shards != wanted.shards) return false;
+  if (!there->master || there->node_files.empty()) return false;
   if (!check_file(*node.global, names::master_file(dir), *there->master)) return false;
+  for (std::uint32_t i = 0; i < there->layout.nodes; ++i) {
+    const FileName file = names::node_file(dir, NodeId{i});
+    if (!check_node_file(*node.global, file, there->node_file_bytes[i], there->node_files[i], node.between))
+      return false;
+  }
   return std::ranges::all_of(there->shards, [&](const ShardEntry& shard) {
     const FileName file = names::node_file(dir, there->layout.node_of_rank[shard.rank.value]);
     return verify_node_shard(*node.global, file, shard, node.between).has_value();
@@ -100,7 +125,8 @@ Status commit(const NodeContext& node, const NodeManifest& manifest, const DirNa
   for (std::uint32_t i = 0; i < reports.size(); ++i) {
     auto report = decode_report(reports[i], NodeId{i});
     if (!report) return fail(report.error());
-    global.node_file_bytes.push_back(report->file_bytes);
+    global.node_file_bytes.push_back(report->file.bytes);
+    global.node_files.push_back(report->file.check);
     for (std::size_t r = 0; r < report->shards.size(); ++r) {
       const std::uint32_t rank = report->shards[r].rank.value;
       global.shards[rank] = report->shards[r];
@@ -146,12 +172,22 @@ Result<std::vector<Buffer>> gather_reports(Comm& heads, const NodeReport& mine) 
   return reports;
 }
 
-// Where in the global store a rank's shard is, and what it should be.
+// Where in the global store a rank's shard is, what it should be, and what is known of the file.
 struct Part {
   NodeId node;
   ShardEntry shard;
+  bool has_check = false;  // else a Cairn wrote it that noted none
+  WrittenFile file = {};
 };
-constexpr std::size_t kPartBytes = sizeof(std::uint32_t) + kEntryBytes;
+constexpr std::size_t kPartBytes = sizeof(std::uint32_t) + kEntryBytes + sizeof(bool) + kFileBytes;
+
+Part part_of(const GlobalManifest& manifest, Rank rank) {
+  Part part{manifest.layout.node_of_rank[rank.value], manifest.shards[rank.value]};
+  part.file.bytes = manifest.node_file_bytes[part.node.value];
+  part.has_check = !manifest.node_files.empty();
+  if (part.has_check) part.file.check = manifest.node_files[part.node.value];
+  return part;
+}
 
 std::vector<Rank> ranks_for(const RestoreTask& task, Peer head) {
   std::vector<Rank> ranks;
@@ -167,8 +203,11 @@ Buffer encode_parts(const std::optional<GlobalManifest>& manifest, const std::ve
   out.put(manifest.has_value());
   for (const Rank rank : ranks) {
     const bool there = manifest && rank.value < manifest->shards.size();
-    out.put(there ? manifest->layout.node_of_rank[rank.value].value : 0);
-    out.put(encode_entries({there ? manifest->shards[rank.value] : ShardEntry{}}));
+    const Part part = there ? part_of(*manifest, rank) : Part{};
+    out.put(part.node.value);
+    out.put(encode_entries({part.shard}));
+    out.put(part.has_check);
+    put(out, part.file);
   }
   return out.take();
 }
@@ -178,10 +217,14 @@ Result<std::vector<Part>> decode_parts(Bytes bytes) {
   std::vector<Part> parts;
   if (!in.get<bool>()) return parts;
   while (in.good() && in.remaining() > 0) {
-    const NodeId node{in.get<std::uint32_t>()};
+    Part part;
+    part.node.value = in.get<std::uint32_t>();
     auto entries = decode_entries(in.get_bytes(kEntryBytes));
     if (!entries) return fail(entries.error());
-    parts.push_back({node, entries->front()});
+    part.shard = entries->front();
+    part.has_check = in.get<bool>();
+    part.file = get_file(in);
+    parts.push_back(part);
   }
   return parts;
 }
@@ -206,6 +249,26 @@ Result<std::vector<Part>> share_parts(Comm& heads, const RestoreTask& task,
   }
   return decode_parts(encode_parts(manifest, mine));
 }
+
+// Before HDF5 opens a file; each only once.
+class NodeFileChecks {
+ public:
+  NodeFileChecks(const NodeContext& node, const DirName& dir) : node_(node), dir_(dir) {}
+
+  Status check(const Part& part) {
+    if (!part.has_check) return {};
+    const auto known = checked_.find(part.node);
+    if (known != checked_.end()) return known->second;
+    const FileName file = names::node_file(dir_, part.node);
+    const Status status = check_node_file(*node_.global, file, part.file.bytes, part.file.check, node_.between);
+    return checked_.emplace(part.node, status).first->second;
+  }
+
+ private:
+  const NodeContext& node_;
+  const DirName& dir_;
+  std::map<NodeId, Status> checked_;
+};
 
 }  // namespace
 
@@ -283,19 +346,23 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
     return std::nullopt;
   });
   if (!parts) return fail(parts.error());
+  NodeFileChecks checks(node, dir);
   std::size_t next = 0;
   for (std::size_t i = 0; i < task.deliveries.size(); ++i) {
     const Delivery& delivery = task.deliveries[i];
     if (delivery.to.value != node.me.value || next == parts->size()) continue;
     const Part& part = (*parts)[next++];
     const FileName file = names::node_file(dir, part.node);
-    auto status =
-        restore_shard(*node.global, file, delivery.rank, *node.local, names::shard(dir, delivery.rank), node.between);
+    const auto status = checks.check(part).and_then([&] {
+      return restore_shard(*node.global, file, delivery.rank, *node.local, names::shard(dir, delivery.rank),
+                           node.between);
+    });
     if (status) {
       outcome.arrived.push_back({part.shard, i});
     } else if (status.error().code == Code::no_space) {
       return fail(status.error());
     } else {
+      node.log.warning("rank {}: L4: {}", delivery.rank.value, status.error().text());
       outcome.strikes.push_back({Strike::kGlobal, names::shard(dir, delivery.rank).path});
     }
   }

@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "level/global_level.hpp"
+#include "store/names.hpp"
 #include "support/faulty_store.hpp"
 #include "support/head_cluster.hpp"
 #include "support/hooked_store.hpp"
@@ -69,6 +71,27 @@ TEST(GlobalLevel, that_is_written_again_takes_the_place_of_a_damaged_one) {
     const auto outcome = cluster.restore();
     ASSERT_FALSE(outcome.error) << outcome.error->text();
     ASSERT_EQ(cluster.wrong_ranks(), std::vector<std::uint32_t>{});
+  }
+}
+
+// The table of places: HDF5 would read what is wrong there as if it were right. HDF5 itself sees no file that changed
+// outside of its data.
+TEST(GlobalLevel, reads_no_file_that_changed_outside_of_its_data) {
+  HeadCluster cluster(layout_of_ranks({1, 2}), [](std::uint32_t rank) { return 50 * rank; });
+  cluster.protect(level_set({LevelId::global}));
+  const auto manifest = read_global_manifest(cluster.global(), cluster.dir());
+  ASSERT_TRUE(manifest);
+  const FileName file = names::node_file(cluster.dir(), NodeId{1});
+  for (const std::uint64_t at : {manifest->node_files[1].table, std::uint64_t{20}, manifest->node_file_bytes[1] - 1}) {
+    SCOPED_TRACE(at);
+    cluster.put_back();
+    ASSERT_TRUE(cluster.global().corrupt(file, at));
+    cluster.lose({0, 1});
+    const auto outcome = cluster.restore();
+    ASSERT_TRUE(outcome.error);
+    EXPECT_EQ(outcome.error->code, Code::unrecoverable) << outcome.error->text();
+    for (const Rank rank : {Rank{1}, Rank{2}})
+      EXPECT_TRUE(outcome.strikes.contains({Strike::kGlobal, names::shard(cluster.dir(), rank).path}));
   }
 }
 

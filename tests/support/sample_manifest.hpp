@@ -47,6 +47,9 @@ inline GlobalManifest sample_global_manifest() {
                           sample_layout(),          {},
                           {1000, 2000, 3000, 4000}, FileDigest{5000, sha256(bytes_of("checkpoint.h5"))}};
   for (std::uint32_t rank = 0; rank < 7; ++rank) manifest.shards.push_back(sample_entry(rank));
+  for (std::uint32_t node = 0; node < 4; ++node) {
+    manifest.node_files.push_back({512 + node * 16, 1 + node, sha256(bytes_of("node " + std::to_string(node)))});
+  }
   return manifest;
 }
 
@@ -74,6 +77,7 @@ inline std::string as_format_1(const std::string& text) {
   auto json = nlohmann::ordered_json::parse(text);
   json.erase("sha256");
   json.erase("master");
+  json.erase("node_files");
   json["format"] = 1;
   return json.dump(1) + "\n";
 }

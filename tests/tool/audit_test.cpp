@@ -123,6 +123,25 @@ TEST(Audit, finds_a_byte_of_the_master_file_that_changed_before_hdf5_does) {
   EXPECT_EQ(audit_stores(stores, {})->count(Finding::State::damaged), 1U);
 }
 
+// The same of a node's file, as far as it is not data; what is data has digests block by block.
+TEST(Audit, finds_a_bit_of_a_node_file_that_changed_before_hdf5_does) {
+  const SampleJob job;
+  job.add_snapshot(42, {LevelId::local, LevelId::global});
+  const JobStores stores = open_all(job);
+  const std::string file = job.global_snapshot(42) + "/node0001.h5";
+  const std::uint64_t size = fs::file_size(file);
+  std::uint64_t tried = 0;
+  for (std::uint64_t at = 0; at < size; at += at < 4096 ? 11 : 997, ++tried) {
+    flip_byte(file, at);
+    const auto audit = audit_stores(stores, {});
+    ASSERT_TRUE(audit);
+    ASSERT_EQ(audit->count(Finding::State::damaged), 1U) << at;
+    flip_byte(file, at);
+  }
+  EXPECT_GT(tried, 500U);
+  EXPECT_EQ(bad(*audit_stores(stores, {})), 0U);
+}
+
 TEST(Audit, names_a_directory_where_a_file_should_be) {
   const SampleJob job;
   job.add_snapshot(42, kUpToErasure);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "format/node_file_check.hpp"
 #include "store/memory_store.hpp"
 #include "store/posix_store.hpp"
 #include "support/faulty_store.hpp"
@@ -62,7 +63,7 @@ void write_snapshot(Store& local, Store& global, std::uint32_t ranks) {
     }
     const auto written = write_node_file(global, names::node_file(kDir, {node}), local, shards, {});
     ASSERT_TRUE(written) << written.error().text();
-    EXPECT_EQ(*written, test::read_all(global, names::node_file(kDir, {node})).size());
+    EXPECT_EQ(written->bytes, test::read_all(global, names::node_file(kDir, {node})).size());
   }
   const auto master = write_master_file(global, kDir, all);
   ASSERT_TRUE(master) << master.error().text();
@@ -167,6 +168,52 @@ TEST(Hdf5NodeFile, no_damaged_byte_gives_another_shard) {
     }
     ASSERT_TRUE(global.corrupt(name, at));
   }
+}
+
+// HDF5 opens nothing that the check refuses; what the check lets pass is data, with digests of its own.
+TEST(Hdf5NodeFile, any_damaged_byte_is_found_by_the_check_or_is_data) {
+  MemoryStore local;
+  MemoryStore global;
+  const auto entries = write_shards(local, 1);
+  const FileName name = names::node_file(kDir, {0});
+  const auto written = write_node_file(global, name, local, {names::shard(kDir, {0})}, {});
+  ASSERT_TRUE(written);
+  const auto check = [&] { return check_node_file(global, name, written->bytes, written->check, {}); };
+  ASSERT_TRUE(check()) << check().error().text();
+  std::uint64_t data = 0;
+  for (std::uint64_t at = 0; at < written->bytes; ++at) {
+    ASSERT_TRUE(global.corrupt(name, at));
+    if (check()) {
+      ++data;
+      EXPECT_FALSE(verify_node_shard(global, name, entries[0], {})) << at;
+    }
+    ASSERT_TRUE(global.corrupt(name, at));
+  }
+  const Shard shard = Shard::open(local, names::shard(kDir, {0})).value();
+  std::uint64_t expected = shard.frame()->size();
+  for (const PlacedRegion& region : shard.regions()) expected += region.info.size_bytes();
+  EXPECT_EQ(data, expected);
+}
+
+TEST(Hdf5NodeFile, of_another_length_or_with_another_table_is_named) {
+  MemoryStore local;
+  MemoryStore global;
+  write_shards(local, 1);
+  const FileName name = names::node_file(kDir, {0});
+  const WrittenFile written = write_node_file(global, name, local, {names::shard(kDir, {0})}, {}).value();
+  const auto told = [&](std::uint64_t bytes, NodeFileCheck check) {
+    const Status status = check_node_file(global, name, bytes, check, {});
+    return status ? "" : status.error().text();
+  };
+  NodeFileCheck check = written.check;
+  EXPECT_EQ(told(written.bytes, check), "");
+  EXPECT_NE(told(written.bytes + 1, check).find("bytes long, should be"), std::string::npos);
+  check.table = written.bytes - 8;
+  EXPECT_NE(told(written.bytes, check).find("are not within its"), std::string::npos);
+  check.table = 0;
+  EXPECT_NE(told(written.bytes, check).find("its table of places has"), std::string::npos);
+  check.places = ~std::uint64_t{0};
+  EXPECT_NE(told(written.bytes, check).find("are not within its"), std::string::npos);
 }
 
 TEST(Hdf5NodeFile, a_missing_rank_a_missing_file_and_a_cut_file_are_named) {

@@ -211,7 +211,10 @@ TEST(SealedJson, what_a_manifest_may_take_is_enough_for_any_machine) {
     manifest.layout.node_of_rank.push_back({rank % kNodes});
     manifest.shards.push_back({{1'000'000 + rank}, 1ULL << 50U, sha256({})});
   }
-  for (std::uint32_t node = 0; node < kNodes; ++node) manifest.layout.domain_of_node.push_back(node);
+  for (std::uint32_t node = 0; node < kNodes; ++node) {
+    manifest.layout.domain_of_node.push_back(node);
+    manifest.node_files.push_back({1ULL << 50U, 1ULL << 30U, sha256({})});
+  }
   const std::uint64_t bytes = to_json(manifest).size();
   EXPECT_LT(bytes * kMostRanks / kRanks, kMostManifestBytes);
   Layout layout = manifest.layout;
@@ -270,6 +273,8 @@ TEST(GlobalManifest, has_every_rank_in_order_and_every_node) {
             "global manifest: shards[0] is out of order, should be by rank");
   EXPECT_EQ(refused([](auto& m) { m.node_file_bytes.push_back(1); }),
             "global manifest: node_file_bytes has 5 elements, should have 4");
+  EXPECT_EQ(refused([](auto& m) { m.node_files.pop_back(); }),
+            "global manifest: node_files has 3 elements, should have 4");
 }
 
 TEST(RunRecord, comes_back_as_it_was_written_whatever_its_parent) {

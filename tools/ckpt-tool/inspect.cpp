@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "format/hdf5_check.hpp"
+#include "format/node_file_check.hpp"
 #include "format/shard.hpp"
 #include "store/names.hpp"
 #include "text.hpp"
@@ -43,6 +44,7 @@ struct Inspection {
   const SnapshotView& snapshot;
   std::vector<Located> files;
   std::vector<RegionGroup> regions;
+  std::map<NodeId, cairn::Status> node_files = {};  // those looked at: whether HDF5 may open them
 };
 
 cairn::Result<std::vector<RegionInfo>> read_shard_regions(const cairn::Store& store, const cairn::FileName& name) {
@@ -53,8 +55,25 @@ cairn::Result<std::vector<RegionInfo>> read_shard_regions(const cairn::Store& st
   return regions;
 }
 
+// Of the global store, which has the snapshot.
+cairn::Result<std::vector<RegionInfo>> read_global_regions(Inspection& of, Rank rank) {
+  const cairn::Identity& id = of.snapshot.identity;
+  const cairn::GlobalManifest& manifest = of.survey.global.at(id);
+  const cairn::Store& store = *of.opened.stores.global;
+  const NodeId node = manifest.layout.node_of_rank[rank.value];
+  const cairn::FileName file = cairn::names::node_file(cairn::names::snapshot(id.version, id.run), node);
+  if (!manifest.node_files.empty() && !of.node_files.contains(node)) {
+    of.node_files.emplace(node, cairn::check_node_file(store, file, manifest.node_file_bytes[node.value],
+                                                       manifest.node_files[node.value], {}));
+  }
+  if (const auto whole = of.node_files.find(node); whole != of.node_files.end() && !whole->second) {
+    return cairn::fail(whole->second.error());
+  }
+  return cairn::read_node_regions(store, file, rank);
+}
+
 // From the first source that can be read: own shards, copies, the global store.
-cairn::Result<std::vector<RegionInfo>> regions_of(const Inspection& of, Rank rank) {
+cairn::Result<std::vector<RegionInfo>> regions_of(Inspection& of, Rank rank) {
   cairn::Result<std::vector<RegionInfo>> last =
       cairn::fail(cairn::Code::not_found, "neither a shard nor a copy of it was found");
   for (const LevelId level : {LevelId::local, LevelId::partner}) {
@@ -68,11 +87,7 @@ cairn::Result<std::vector<RegionInfo>> regions_of(const Inspection& of, Rank ran
       }
     }
   }
-  const auto global = of.survey.global.find(of.snapshot.identity);
-  if (global == of.survey.global.end()) return last;
-  const cairn::DirName dir = cairn::names::snapshot(of.snapshot.identity.version, of.snapshot.identity.run);
-  const NodeId node = global->second.layout.node_of_rank[rank.value];
-  return cairn::read_node_regions(*of.opened.stores.global, cairn::names::node_file(dir, node), rank);
+  return of.survey.global.contains(of.snapshot.identity) ? read_global_regions(of, rank) : last;
 }
 
 void collect_regions(Inspection& of) {

@@ -54,9 +54,10 @@ Result<posix::Place> locate(const posix::Home& home, const FileName& name) {
 class PosixStore::Parts {
  public:
   Parts(std::string root, std::string job, const PosixOptions& how, std::shared_ptr<posix::Home> home)
-      : options(how), path(home->path), root_(std::move(root)), job_(std::move(job)), home_(std::move(home)) {}
+      : options(how), place{std::move(root), std::move(job)}, path(home->path), home_(std::move(home)) {}
 
   const PosixOptions options;
+  const posix::JobPlace place;  // without a root: only for reading
   const std::string path;
   const std::shared_ptr<posix::HeldLock> held = std::make_shared<posix::HeldLock>();
 
@@ -64,8 +65,8 @@ class PosixStore::Parts {
   // again, empty, and the lock taken there too. Processes that share the store come to the same directory by its name.
   [[nodiscard]] Result<std::shared_ptr<posix::Home>> home() {
     const std::lock_guard guard(mutex_);
-    if (root_.empty() || !home_->is_gone()) return home_;
-    auto again = open_home(root_, job_, options);
+    if (place.root.empty() || !home_->is_gone()) return home_;
+    auto again = open_home(place.root, place.job, options);
     if (!again) return fail(posix::missing_is_a_fault(again.error()));
     if (auto locked = posix::move_lock(**again, *held); !locked) return fail(locked.error());
     home_ = std::move(*again);  // the old one goes with the last writer of a file in it
@@ -77,8 +78,6 @@ class PosixStore::Parts {
   }
 
  private:
-  std::string root_;  // empty: only for reading
-  std::string job_;
   std::mutex mutex_;
   std::shared_ptr<posix::Home> home_;
 };
@@ -260,7 +259,7 @@ Result<std::unique_ptr<Bell>> PosixStore::bell() {
   if (!home) return fail(home.error());
   Result<std::unique_ptr<Bell>> bell = fail(Code::io, {});
   const auto opened = (*home)->pool.with_room(0, [&]() -> Status {
-    bell = posix::open_bell((*home)->job.get(), parts_->path + "/" + posix::kBell);
+    bell = posix::open_bell((*home)->job.get(), parts_->place);
     return bell ? Status{} : fail(bell.error());
   });
   if (!opened) return fail(opened.error());

@@ -12,8 +12,8 @@
 // error there and never a signal later.
 //
 // When somebody removes the job's directory, or recycle/ in it, while the store is in use, the next call makes them
-// again, empty, and takes the lock there too; what was being written fails with Code::io. A bell goes on ringing for
-// those who have it already.
+// again, empty, and takes the lock there too; what was being written fails with Code::io. A bell that was
+// opened before goes over to one that is opened later.
 //
 // A retired file may be overwritten. On tmpfs that waits until its readers have closed it; its first 4 KiB are
 // zeroed at once, here as there. So a reader verifies checksums of what it has read, not before it reads.

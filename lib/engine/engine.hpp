@@ -113,6 +113,7 @@ class Engine {
     LevelSet asked;                     // all that were to come when it was sealed in this life
     LevelSet rebuilt;                   // those of them that rebuild what was lost
     bool rebuild_failed = false;        // of one of those
+    bool lost = false;                  // a node has lost its part of it, and all heads know
     std::optional<std::uint64_t> turn;  // L2 placement that it has already
   };
 
@@ -146,6 +147,8 @@ class Engine {
   void hear_seal(Rank from, const Seal& seal);
   [[nodiscard]] Result<bool> advance_seals();
   [[nodiscard]] bool start_vote();
+  void note_losses(Vote& vote);
+  void heed_losses(const Vote& vote);
   [[nodiscard]] Result<bool> conclude_votes();
   [[nodiscard]] bool waits_for_something_else(Rank rank) const;
   [[nodiscard]] bool nothing_is_left() const;

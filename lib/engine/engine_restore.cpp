@@ -247,6 +247,7 @@ Status Engine::adopt(const Plan& plan, std::uint64_t safe_point) {
   state_ = plan.snapshot;
   known.complete.add(LevelId::local);
   known.struck.remove(LevelId::local);
+  known.lost = false;
   // A directory whose manifest was not there at the start is one of this snapshot now.
   std::erase(contents_.orphans, node_.dir(plan.snapshot));
   std::erase_if(contents_.unreadable, [&](const Unreadable& what) { return what.dir == node_.dir(plan.snapshot); });

@@ -74,6 +74,7 @@ bool Engine::start_vote() {
     }
     if (!left_out.empty()) sealing.error = never_sealed(left_out);
     sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
+    note_losses(sealing.vote);
     if (auto status = seal_here(version, sealing); !status) {
       sealing.error = status.error();
       sealing.vote.fail(node_.me, status.error().code);
@@ -85,8 +86,38 @@ bool Engine::start_vote() {
   if (!sealing_.empty() || closing_vote_ || closed_) return false;
   if (!std::ranges::all_of(ranks_, [this](Rank rank) { return waits_for_something_else(rank); })) return false;
   closing_ = Vote::on_nothing(node_.me, last_version_, {!restore_requests_.empty(), !finalize_requests_.empty()});
+  note_losses(*closing_);
   closing_vote_ = setup_.votes.iallreduce(closing_->words(), Reduce::max);
   return true;
+}
+
+// Somebody may have removed the store, or a part of it, since the last vote. What was there counts no more, on any
+// node; and the store is marked again when it takes the next snapshot.
+void Engine::note_losses(Vote& vote) {
+  const auto entries = node_.local->list(DirName{});
+  if (!entries) return;  // whoever writes there next will say why
+  const auto is_there = [&](const std::string& name) {
+    return std::ranges::find(*entries, name, &Entry::name) != entries->end();
+  };
+  for (const auto& [id, known] : known_) {
+    if (known.manifest.holdings.empty() || known.lost || is_there(node_.dir(id).path)) continue;
+    vote.note_lost(id.version);
+    node_.log.warning("node {}: {} has lost its files of version {}, which counts as complete no longer",
+                      node_.me.value, node_.local->where(), id.version.value);
+  }
+  if (!marked_ || is_there(names::chain_mark().path)) return;
+  marked_ = false;
+  contents_.mark.reset();
+}
+
+void Engine::heed_losses(const Vote& vote) {
+  LevelSet levels;
+  for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure}) levels.add(level);
+  for (auto& [id, known] : known_) {
+    if (!vote.has_lost(id.version)) continue;
+    strike(known, levels);
+    known.lost = true;
+  }
 }
 
 Result<bool> Engine::conclude_votes() {
@@ -97,6 +128,7 @@ Result<bool> Engine::conclude_votes() {
     if (!*done) return worked;
     auto node = sealing_.extract(sealing_.begin());
     node.mapped().vote_span.end();
+    heed_losses(node.mapped().vote);
     sealing_voted(node.key(), node.mapped());
     worked = true;
   }
@@ -105,6 +137,7 @@ Result<bool> Engine::conclude_votes() {
   if (!done) return fail(done.error());
   if (!*done) return worked;
   closing_vote_.reset();
+  heed_losses(*closing_);
   closed_ = closing_->nothing_is_left();
   last_version_ = std::max(last_version_, closing_->highest());
   const auto different = closing_->different_calls();

@@ -45,6 +45,15 @@ void Vote::fail(NodeId node, Code code) {
   words_[kFailed] = (static_cast<std::uint64_t>(code) << kCodeShift) | (node.value + 1);
 }
 
+void Vote::note_lost(Version version) {
+  std::uint64_t& word = words_.at(kLost + version.value % kLostWords);
+  word = std::max<std::uint64_t>(word, version.value);
+}
+
+bool Vote::has_lost(Version version) const {
+  return version.value != 0 && words_.at(kLost + version.value % kLostWords) == version.value;
+}
+
 bool Vote::nothing_is_left() const { return words_[kSealing] == 0; }
 
 Version Vote::highest() const { return Version{static_cast<std::uint32_t>(words_[kHighest])}; }

@@ -1,6 +1,7 @@
 // What heads reduce to decide on a version: whether every node has sealed it, for the same levels and at the same safe
 // point. A head whose ranks all wait for a restore, or for the end, votes that it has no version and that none comes;
-// when all heads do, nothing is under way any more. Pure.
+// when all heads do, nothing is under way any more. Either says, too, of which earlier versions a store has lost its
+// part. Pure.
 #pragma once
 
 #include <array>
@@ -26,6 +27,9 @@ class Vote {
   [[nodiscard]] static Vote on_nothing(NodeId node, Version highest, Waiting waiting);
   // This node could not seal its part.
   void fail(NodeId node, Code code);
+  // This node's store has no longer what it had of an earlier version. There is room for a few; of two that share a
+  // place the older waits for the next vote.
+  void note_lost(Version version);
 
   // To be reduced to the highest, word by word.
   [[nodiscard]] std::span<std::uint64_t> words() { return words_; }
@@ -39,6 +43,7 @@ class Vote {
   // The node that could not seal its part; where several could not, one of them.
   [[nodiscard]] std::optional<NodeId> failed_node() const;
   [[nodiscard]] Version highest() const;
+  [[nodiscard]] bool has_lost(Version version) const;
 
  private:
   // What must be equal everywhere has its complement beside it: the highest of both belong to one value only if all
@@ -53,8 +58,10 @@ class Vote {
     kVersion,
     kDue = kVersion + 2,
     kSafePoint = kDue + 2,
-    kWords = kSafePoint + 2
+    kLost = kSafePoint + 2
   };
+  static constexpr std::size_t kLostWords = 8;
+  static constexpr std::size_t kWords = kLost + kLostWords;
 
   void put(Word word, std::uint64_t value);
   [[nodiscard]] bool all_gave_the_same(Word word) const { return words_.at(word) == ~words_.at(word + 1); }

@@ -1,5 +1,7 @@
 // A node's store that somebody removes under a running job: the job goes on, and is safe again at its next snapshot.
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -7,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "session/session_impl.hpp"
+#include "store/names.hpp"
 #include "store/posix_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
@@ -31,6 +34,18 @@ struct JobInMemory {
     };
   }
   [[nodiscard]] std::string place(std::uint32_t node) const { return root.path() + "/node" + std::to_string(node); }
+  [[nodiscard]] std::string version_of(std::uint32_t node, std::uint32_t version) const {
+    for (const auto& entry : fs::directory_iterator(place(node) + "/heat")) {
+      const auto dir = names::parse_snapshot(entry.path().filename().string());
+      if (dir && dir->version.value == version) return entry.path();
+    }
+    ADD_FAILURE() << "node " << node << " has no version " << version;
+    return {};
+  }
+  [[nodiscard]] std::string mark_of(std::uint32_t node) const {
+    std::ifstream in(place(node) + "/heat/" + names::chain_mark().path);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
 };
 
 // All ranks wait for each other.
@@ -72,6 +87,47 @@ TEST(RemovedStore, holds_nothing_that_a_restore_in_the_same_life_could_count_on)
     EXPECT_EQ(steps.restore(), 2U) << "from the partner";
     EXPECT_GT(session.last_restore().ranks_from[1], 0U);
   });
+}
+
+// keep_local = 2 holds two versions that can be read, and the one before the last is one no longer.
+TEST(RemovedStore, of_one_version_only_is_no_reason_to_retire_an_older_one) {
+  for (const std::string mode : {"rank", "inline"}) {
+    SCOPED_TRACE(mode);
+    JobInMemory cluster(mode);
+    cluster.job.configure("[head]\nmode = " + mode +
+                          "\n[storage]\nkeep_local = 2\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n");
+    cluster.job.run_well_and_die([&](JobSession& session) {
+      Steps steps(session);
+      steps.restore();
+      steps.advance_by(2);
+      meet(session);
+      session.wait(LevelId::local);
+      meet(session);
+      if (session.rank() == 0) fs::remove_all(cluster.version_of(1, 2));
+      meet(session);
+      steps.advance();
+      session.wait(LevelId::local);
+    });
+    fs::remove_all(cluster.version_of(0, 3));
+    cluster.job.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 1U); });
+  }
+}
+
+TEST(RemovedStore, is_marked_again_as_one_of_the_same_chain) {
+  JobInMemory cluster("rank");
+  cluster.job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(1);
+    steps.wait_for_all();
+    meet(session);
+    if (session.rank() == 0) fs::remove_all(cluster.place(1));
+    meet(session);
+    steps.advance();
+    steps.wait_for_all();
+  });
+  const auto marks = {cluster.mark_of(0), cluster.mark_of(1)};
+  EXPECT_THAT(marks, testing::Each(testing::AllOf(testing::HasSubstr("chain mark"), *marks.begin())));
 }
 
 }  // namespace

@@ -33,6 +33,27 @@ Error objection_to(std::vector<Vote> votes) {
   return reduced(std::move(votes)).objection().value_or(Error{Code::config, "none", {}});
 }
 
+TEST(Vote, tells_what_stores_have_lost_whatever_it_decides) {
+  Vote one = kGood;
+  one.note_lost(Version{1});
+  one.note_lost(Version{3});
+  Vote other = Vote::on_nothing(NodeId{2}, Version{3}, {});
+  other.note_lost(Version{2});
+  const Vote all = reduced({one, kGood, other});
+  EXPECT_TRUE(all.objection());
+  for (const std::uint32_t version : {0U, 1U, 2U, 3U, 4U, 11U})
+    EXPECT_EQ(all.has_lost(Version{version}), version >= 1 && version <= 3) << version;
+  EXPECT_FALSE(reduced({kGood, kGood}).has_lost(Version{1}));
+}
+
+TEST(Vote, tells_the_newer_of_two_losses_that_share_a_place) {
+  Vote one = kGood;
+  one.note_lost(Version{2});
+  one.note_lost(Version{34});
+  EXPECT_TRUE(one.has_lost(Version{34}));
+  EXPECT_FALSE(one.has_lost(Version{2}));
+}
+
 TEST(Vote, seals_what_all_nodes_have_sealed_alike) {
   EXPECT_FALSE(reduced({kGood, kGood, kGood}).objection());
   EXPECT_FALSE(reduced({kGood}).nothing_is_left());

@@ -64,10 +64,15 @@ class NodeFileWriter {
 // HDF5 opens the node files that the functions below read: where the manifest has a NodeFileCheck, check_node_file()
 // comes first (format/node_file_check).
 
-// The inverse for one rank: rebuilds its shard under `shard` in `local`, owned by that rank. Not verified
-// here: the caller checks the digest.
-[[nodiscard]] Status restore_shard(const Store& global, const FileName& node_file, Rank rank, Store& local,
-                                   const FileName& shard, const std::function<void()>& between);
+// Where a shard that is rebuilt goes, and what failed there: all else that fails is the fault of its source.
+struct ShardTarget {
+  Store& local;
+  const FileName& shard;
+  Status status = {};
+};
+// The inverse for one rank: rebuilds its shard, owned by that rank. Not verified here: the caller checks the digest.
+[[nodiscard]] Status restore_shard(const Store& global, const FileName& node_file, Rank rank, ShardTarget& target,
+                                   const std::function<void()>& between);
 
 struct RankRegions {
   Rank rank;

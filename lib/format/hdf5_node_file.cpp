@@ -38,15 +38,16 @@ Status rebuild(const File& file, const ShardFrame& frame, Pacer& pacer, DataSect
   return {};
 }
 
-Status restore_from(const File& file, Rank rank, Store& local, const FileName& shard, Pacer& pacer) {
+Status restore_from(const File& file, Rank rank, ShardTarget& target, Pacer& pacer) {
   auto frame = frame_of(file, rank);
   if (!frame) return fail(frame.error());
-  auto out = ShardOutput::create(local, shard, frame->header);
-  if (!out) return fail(out.error());
-  DataSection data(frame->header.data_bytes, out->mapped_data(),
-                   [&](std::uint64_t block, Bytes bytes, std::uint32_t) { return out->write_block(block, bytes); });
+  auto out = ShardOutput::create(target.local, target.shard, frame->header);
+  if (!out) return target.status = fail(out.error());
+  DataSection data(frame->header.data_bytes, out->mapped_data(), [&](std::uint64_t block, Bytes bytes, std::uint32_t) {
+    return target.status = out->write_block(block, bytes);
+  });
   if (auto done = rebuild(file, *frame, pacer, data); !done) return done;
-  return out->finish({frame->header_bytes(), frame->table(), frame->crcs(), frame->shas()}, true);
+  return target.status = out->finish({frame->header_bytes(), frame->table(), frame->crcs(), frame->shas()}, true);
 }
 
 Status verify_in(const File& file, const ShardEntry& expected, Pacer& pacer) {
@@ -81,13 +82,14 @@ Status named(Status status, const FileName& name) {
 
 }  // namespace
 
-Status restore_shard(const Store& global, const FileName& node_file, Rank rank, Store& local, const FileName& shard,
+Status restore_shard(const Store& global, const FileName& node_file, Rank rank, ShardTarget& target,
                      const std::function<void()>& between) {
   const hdf5::Quiet quiet;
   auto file = File::open(global, node_file);
   if (!file) return fail(file.error());
   Pacer pacer(between);
-  return named(restore_from(*file, rank, local, shard, pacer), node_file);
+  const Status restored = restore_from(*file, rank, target, pacer);
+  return target.status ? named(restored, node_file) : restored;
 }
 
 Status verify_node_shard(const Store& global, const FileName& node_file, const ShardEntry& expected,

@@ -353,17 +353,17 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
     if (delivery.to.value != node.me.value || next == parts->size()) continue;
     const Part& part = (*parts)[next++];
     const FileName file = names::node_file(dir, part.node);
-    const auto status = checks.check(part).and_then([&] {
-      return restore_shard(*node.global, file, delivery.rank, *node.local, names::shard(dir, delivery.rank),
-                           node.between);
-    });
+    const FileName home = names::shard(dir, delivery.rank);
+    ShardTarget target{*node.local, home};
+    const auto status = checks.check(part).and_then(
+        [&] { return restore_shard(*node.global, file, delivery.rank, target, node.between); });
     if (status) {
       outcome.arrived.push_back({part.shard, i});
-    } else if (status.error().code == Code::no_space) {
+    } else if (!target.status) {
       return fail(status.error());
     } else {
       node.log.warning("rank {}: L4: {}", delivery.rank.value, status.error().text());
-      outcome.strikes.push_back({Strike::kGlobal, names::shard(dir, delivery.rank).path});
+      outcome.strikes.push_back({Strike::kGlobal, home.path});
     }
   }
   return outcome;

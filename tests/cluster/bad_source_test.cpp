@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/hooked_store.hpp"
@@ -109,6 +110,32 @@ TEST(BadSource, of_any_read_with_a_node_lost) {
 }
 
 TEST(BadSource, of_any_read_with_every_node_lost) { expect_every_read_may_fail({2, 2}, "4", {0, 1}, false); }
+
+// What was written at L4 is as good as it was: an application that asks again, with a store that works, gets it.
+TEST(BadTarget, of_a_shard_from_the_global_store_is_not_blamed_on_that) {
+  Job job({2, 2}, settings("4"));
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session, 50);
+    steps.restore();
+    steps.advance_by(2);
+    steps.wait_for_all();
+  });
+  for (const std::uint32_t node : {0U, 1U}) job.lose(node);
+  std::atomic<int> faults = 1;
+  job.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    return std::make_shared<HookedStore>(std::move(store),
+                                         [&faults, node](const HookedStore::Operation& operation) -> Status {
+                                           if (node != 1 || !operation.path.ends_with(".shard") || faults-- <= 0)
+                                             return {};
+                                           return fail(Code::io, operation.path + ": injected");
+                                         });
+  };
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session, 50);
+    EXPECT_THAT(thrown_by([&] { steps.restore(); }), testing::HasSubstr("injected"));
+    EXPECT_EQ(steps.restore(), 2U);
+  });
+}
 
 }  // namespace
 }  // namespace cairn::test

@@ -38,7 +38,8 @@ TEST(LargeShard, of_more_than_two_gibibytes_survives_the_way_through_hdf5) {
   ASSERT_TRUE(written) << written.error().text();
   // Rebuilt over its own old bytes.
   ASSERT_TRUE(store->retire(shard, names::owner_rank({0})));
-  const auto restored = restore_shard(*store, node_file, {0}, *store, rebuilt, {});
+  ShardTarget target{*store, rebuilt};
+  const auto restored = restore_shard(*store, node_file, {0}, target, {});
   ASSERT_TRUE(restored) << restored.error().text();
   const auto verified = verify_shard(*store, rebuilt, entry, {});
   EXPECT_TRUE(verified) << verified.error().text();

@@ -271,20 +271,19 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
     if (!parsed || !entry.directory) continue;
     contents.highest_version = std::max(contents.highest_version, parsed->version);
     const DirName dir{entry.name};
-    const auto there = files_in(store, dir);
-    if (!there) return fail(there.error());
-    auto manifest = manifest_of(store, dir, *there, log, memory);
-    if (!manifest && manifest.error().code == Code::not_found) {
+    const Result<FileSizes> there = files_in(store, dir);
+    // One that cannot be listed is like one whose manifest cannot be read: others may have the snapshot.
+    if (!there) log.warning("{}", there.error().text());
+    auto manifest = there ? manifest_of(store, dir, *there, log, memory) : fail(there.error());
+    if (manifest) {
+      strike_missing(*there, *manifest, me, contents.strikes);
+      note_unnamed(*there, dir, *manifest, contents.unnamed);
+      contents.manifests.push_back(std::move(*manifest));
+    } else if (there && manifest.error().code == Code::not_found) {
       contents.orphans.push_back(dir);
-      continue;
-    }
-    if (!manifest) {
+    } else {
       contents.unreadable.push_back({names::manifest(dir), dir, parsed->version, parsed->run, manifest.error()});
-      continue;
     }
-    strike_missing(*there, *manifest, me, contents.strikes);
-    note_unnamed(*there, dir, *manifest, contents.unnamed);
-    contents.manifests.push_back(std::move(*manifest));
   }
   if (!contents.manifests.empty() || !contents.unreadable.empty()) {
     contents.mark = read_chain_mark(store, *entries, log);

@@ -68,29 +68,32 @@ class Surveyor {
     for (const Entry& entry : *entries) {
       const auto parsed = names::parse_snapshot(entry.name);
       if (!parsed || parsed->partial || !entry.directory) continue;
-      if (auto status = look_at_snapshot(holder, DirName{entry.name}, identity_of(*parsed)); !status) return status;
+      look_at_snapshot(holder, DirName{entry.name}, identity_of(*parsed));
     }
     return {};
   }
 
-  Status look_at_snapshot(std::uint32_t holder, const DirName& dir, const Identity& by_name) {
+  void look_at_snapshot(std::uint32_t holder, const DirName& dir, const Identity& by_name) {
     const Store& store = stores_.at(holder);
     std::optional<NodeManifest> manifest;
     std::vector<Finding> wrong;
     for (int turn = 0; turn < kTurns; ++turn) {
       auto read = read_node_manifest(store, dir);
       // Without one: being written, being retired, or never completed.
-      if (!read && read.error().code == Code::not_found) return {};
+      if (!read && read.error().code == Code::not_found) return;
       if (!read) {
         survey_.findings.push_back(describe_failure(stores_, by_name, holder, names::manifest(dir), read.error()));
-        return {};
+        return;
       }
       // Found wanting twice under one manifest: the files are wrong, and not on their way.
       const bool same = manifest && *manifest == *read;
       manifest = std::move(*read);
       if (same) break;
       const auto entries = entries_in(store, dir);
-      if (!entries) return fail(entries.error());
+      if (!entries) {
+        survey_.findings.push_back(describe_failure(stores_, by_name, holder, names::manifest(dir), entries.error()));
+        return;
+      }
       wrong = wrong_files(holder, *manifest, *entries);
       if (wrong.empty()) break;
     }
@@ -99,7 +102,6 @@ class Surveyor {
       survey_.findings.push_back(std::move(finding));
     }
     take_in(holder, std::move(*manifest));
-    return {};
   }
 
   std::vector<Finding> wrong_files(std::uint32_t holder, const NodeManifest& manifest, const Entries& entries) const {
@@ -134,7 +136,7 @@ class Surveyor {
       if (const auto run = names::parse_run_record(entry.name)) look_at_run(FileName{entry.name}, *run);
       const auto parsed = names::parse_snapshot(entry.name);
       if (!parsed || parsed->partial || !entry.directory) continue;
-      if (auto status = look_at_global_snapshot(DirName{entry.name}, identity_of(*parsed)); !status) return status;
+      look_at_global_snapshot(DirName{entry.name}, identity_of(*parsed));
     }
     std::ranges::reverse(survey_.runs);  // names were in order
     return {};
@@ -150,19 +152,19 @@ class Surveyor {
     }
   }
 
-  Status look_at_global_snapshot(const DirName& dir, const Identity& by_name) {
+  void look_at_global_snapshot(const DirName& dir, const Identity& by_name) {
     const FileName name = names::manifest(dir);
     auto manifest = read_global_manifest(*stores_.global, dir);
     const auto entries = entries_in(*stores_.global, dir);
-    if (!entries) return fail(entries.error());
-    if (entries->empty()) return {};  // retired
+    if (entries && entries->empty()) return;  // retired
+    if (!entries) manifest = fail(entries.error());
     if (manifest && names::snapshot(manifest->identity.version, manifest->identity.run) != dir) {
       manifest =
           fail(Code::corrupt, "it is the manifest of version " + std::to_string(manifest->identity.version.value));
     }
     if (!manifest) {
       survey_.findings.push_back(describe_failure(stores_, by_name, Strike::kGlobal, name, manifest.error()));
-      return {};
+      return;
     }
     const Identity& id = manifest->identity;
     survey_.inventory.global.push_back(id);
@@ -179,7 +181,6 @@ class Surveyor {
       survey_.findings.push_back(std::move(finding));
     }
     survey_.global.emplace(id, std::move(*manifest));
-    return {};
   }
 
   const JobStores& stores_;

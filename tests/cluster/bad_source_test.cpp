@@ -65,8 +65,8 @@ std::string settings(const std::string& levels) {
       due('2'), due('3'), due('4'));
 }
 
-// Takes two snapshots, loses nodes, and restores with the n-th read failing, for every n. Some version must come back,
-// and if it can be had otherwise (`newest`), the newest.
+// Takes two snapshots, loses nodes, and opens and restores with the n-th read failing, for every n. Some version must
+// come back, and if it can be had otherwise (`newest`), the newest.
 void expect_every_read_may_fail(const std::vector<std::uint32_t>& ranks, const std::string& levels,
                                 const std::vector<std::uint32_t>& lost, bool newest) {
   Job job(ranks, settings(levels));
@@ -84,9 +84,9 @@ void expect_every_read_may_fail(const std::vector<std::uint32_t>& ranks, const s
     for (std::uint64_t n = 0;; ++n) {
       job.put_back(image);
       fault.set(n, code);
+      fault.arm();
       job.run_well_and_die([&](JobSession& session) {
         Steps steps(session, 50);
-        fault.arm();
         const std::uint32_t version = steps.restore();
         fault.disarm();
         EXPECT_GE(version, newest ? 2U : 1U);

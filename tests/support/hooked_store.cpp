@@ -67,6 +67,13 @@ Status HookedStore::sync(const FileName& name) {
   return store_->sync(name);
 }
 
+Result<std::vector<Entry>> HookedStore::list(const DirName& directory) const {
+  if (on_read && !directory.path.empty()) {
+    if (auto status = on_read(directory.path); !status) return fail(status.error());
+  }
+  return store_->list(directory);
+}
+
 Status HookedStore::retire(const FileName& name, const std::string& owner) {
   if (auto status = hook_({Kind::retire, name.path, owner}); !status) return status;
   return store_->retire(name, owner);

@@ -22,7 +22,8 @@ class HookedStore : public Store {
 
   HookedStore(std::shared_ptr<Store> store, Hook hook) : store_(std::move(store)), hook_(std::move(hook)) {}
 
-  // Asked before a file is opened and before each read of it. Files do not show their mappings then.
+  // Asked before a file is opened and before each read of it, and before a directory is listed, but for the store's
+  // own. Files do not show their mappings then.
   using ReadHook = std::function<Status(const std::string& path)>;
   ReadHook on_read;
 
@@ -36,7 +37,7 @@ class HookedStore : public Store {
   Result<std::unique_ptr<Reader>> open(const FileName& name) const override;
   Status patch(const FileName& name, std::uint64_t offset, Bytes bytes) override;
   Status sync(const FileName& name) override;
-  Result<std::vector<Entry>> list(const DirName& directory) const override { return store_->list(directory); }
+  Result<std::vector<Entry>> list(const DirName& directory) const override;
   Status retire(const FileName& name, const std::string& owner) override;
   Status remove(const FileName& name) override;
   Status remove_directory(const DirName& name) override;

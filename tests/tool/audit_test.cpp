@@ -30,11 +30,14 @@ class WatchedStore final : public Store {
   }
   Result<std::vector<Entry>> list(const DirName& directory) const override {
     hook_(directory.path);
+    if (!unlisted.path.empty() && directory == unlisted) return fail(Code::io, directory.path + ": cannot be listed");
     return store_->list(directory);
   }
   Result<std::uint64_t> free_bytes() const override { return store_->free_bytes(); }
   Durability durability() const override { return store_->durability(); }
   std::string where() const override { return store_->where(); }
+
+  DirName unlisted;  // listing this directory fails
 
   Result<std::unique_ptr<Writer>> create(const FileName&, std::uint64_t, const std::string&) override {
     return refuse();
@@ -65,6 +68,7 @@ JobStores open_all(const SampleJob& job) {
   return stores;
 }
 
+const std::vector<LevelId> kEveryLevel{LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global};
 const std::vector<LevelId> kUpToErasure{LevelId::local, LevelId::partner, LevelId::erasure};
 
 std::size_t bad(const Audit& audit) {
@@ -156,6 +160,24 @@ TEST(Audit, names_a_directory_where_a_file_should_be) {
   for (const Finding& finding : audit->snapshots.at(0).findings) {
     if (finding.state != Finding::State::damaged) continue;
     EXPECT_THAT(finding.what, testing::HasSubstr("is a directory, should be a file")) << finding.where;
+  }
+}
+
+TEST(Audit, goes_on_beside_a_directory_that_cannot_be_listed) {
+  const SampleJob job;
+  for (const std::uint32_t version : {41U, 42U}) job.add_snapshot(version, kEveryLevel);
+  for (const bool global : {false, true}) {
+    JobStores stores = open_all(job);
+    auto& store = global ? stores.global : stores.nodes[1];
+    auto watched = std::make_shared<WatchedStore>(store, [](const std::string&) {});
+    watched->unlisted = names::snapshot(Version{42}, kRun);
+    store = watched;
+    const auto audit = audit_stores(stores, {.version = {}, .progress = {}, .patience = {}});
+    ASSERT_TRUE(audit) << audit.error().text();
+    ASSERT_EQ(audit->snapshots.size(), 2U);
+    EXPECT_TRUE(audit->snapshots[0].recovery.possible);
+    EXPECT_GE(audit->snapshots[0].count(Finding::State::damaged), 1U);
+    EXPECT_EQ(audit->snapshots[1].count(Finding::State::damaged), 0U);
   }
 }
 

@@ -78,6 +78,15 @@ def survives(make_job, name, command, strikes, came_back):
         print(f"{name}: same result after the loss of {what}", flush=True)
 
 
+def survives_a_death_before_there_is_a_session(job):
+    """A launcher's code is all that tells such a death from a program that cannot start."""
+    heat = job.command
+    script = 'mkdir "$0" 2>/dev/null && kill -KILL $$; exec "$@"'  # of those that come, the first
+    job.command = lambda *how: ["sh", "-c", script, str(job.directory / "struck"), *heat(*how)]
+    job.start("--grace", "1s", ranks=RANKS, pause_ms=0).end(0, "ckpt-run: finished after 1 restart")
+    print("came back from a death before there was a session", flush=True)
+
+
 def ends_a_launcher_that_stays(job):
     """It is stopped, and its ranks are gone: nobody but ckpt-run can end it."""
     job.start("--grace", "1s", ranks=RANKS, pause_ms=10)
@@ -124,6 +133,7 @@ def main():
             ends_when_interrupted(make_job("ctrl-c"), signal.SIGINT, "")
             ends_when_interrupted(make_job("deaf"), signal.SIGTERM, "with a launcher that does not listen")
             ends_a_launcher_that_stays(make_job("stays"))
+            survives_a_death_before_there_is_a_session(make_job("young"))
         finally:
             for one in jobs:
                 one.stop_all()

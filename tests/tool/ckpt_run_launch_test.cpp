@@ -289,6 +289,14 @@ TEST(Facts, know_the_version_of_Open_MPI_whatever_its_launcher_calls_itself) {
   EXPECT_TRUE(five.fault_tolerant);
 }
 
+TEST(Facts, know_the_codes_of_launchers_whose_rank_was_killed) {
+  for (const auto kind : {LauncherKind::open_mpi, LauncherKind::slurm, LauncherKind::hydra}) {
+    for (const int code : {128 + SIGKILL, 128 + SIGTERM}) EXPECT_TRUE(may_be_of_a_kill(kind, code)) << code;
+    for (const int code : {0, 1, 128, 128 + SIGSEGV, 255}) EXPECT_FALSE(may_be_of_a_kill(kind, code)) << code;
+    for (const int code : {SIGKILL, SIGTERM}) EXPECT_EQ(may_be_of_a_kill(kind, code), kind == LauncherKind::hydra);
+  }
+}
+
 TEST(Facts, have_the_hosts_of_a_batch_job_in_the_order_of_its_file) {
   std::istringstream file("b\nb\na 8 all.q\n\nb\nc\n");
   EXPECT_THAT(hosts_in(file), ElementsAre("b", "a", "c"));

@@ -40,6 +40,7 @@ class Loop {
 LifeEnd death(bool snapshots = true, int code = 137) {
   LifeEnd end;
   end.code = code;
+  end.killed = code == 137;
   end.how = fmt::format("mpirun ended with code {}", code);
   end.opened = true;
   end.snapshots = snapshots;
@@ -102,11 +103,11 @@ TEST(RestartLoop, gives_up_at_once_on_a_job_that_never_came_to_open_a_session) {
   EXPECT_FALSE(step.life);
   EXPECT_THAT(step.text, AllOf(HasSubstr("no Cairn session"), Not(HasSubstr("ckpt-tool"))));
   // A rank that is killed while it starts is another thing, and so is one in a later life.
-  end.code = 137;
+  end.killed = true;
   EXPECT_TRUE(Loop().after(end).life);
   Loop later;
   EXPECT_TRUE(later.after(death()).life);
-  end.code = 1;
+  end.killed = false;
   EXPECT_TRUE(later.after(end).life);
 }
 

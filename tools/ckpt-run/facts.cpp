@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -114,6 +115,11 @@ Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info
   }
   return fail(Code::not_found, fmt::format("the launcher calls itself \"{}\"", version.substr(0, version.find('\n'))),
               "known are the mpirun of Open MPI, MPICH and Intel MPI, and srun");
+}
+
+bool may_be_of_a_kill(LauncherKind kind, int code) {
+  const int number = code > 128 ? code - 128 : code;
+  return (code > 128 || kind == LauncherKind::hydra) && (number == SIGKILL || number == SIGTERM);
 }
 
 std::vector<std::string> hosts_in(std::istream& file) {

@@ -31,6 +31,10 @@ struct Facts {
 // From `mpirun --version` (or srun's) and, with Open MPI, `ompi_info --parsable`.
 [[nodiscard]] cairn::Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info);
 
+// Whether a launcher's exit code may come from a rank that somebody or the kernel has killed, by SIGKILL or SIGTERM: it
+// is 128 + the signal's number, or, of Hydra, that number alone.
+[[nodiscard]] bool may_be_of_a_kill(LauncherKind kind, int code);
+
 // Whether two names may be of one host: equal, or one is the other without its domain.
 [[nodiscard]] bool same_host(std::string_view a, std::string_view b);
 

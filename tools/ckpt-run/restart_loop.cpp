@@ -1,7 +1,6 @@
 #include "restart_loop.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,9 +13,6 @@ using Kind = cairn::CompletionMark::Kind;
 
 // A life may be struck before its first snapshot; that so many in a row are is less likely than a cause of their own.
 constexpr std::uint32_t kMostBarren = 4;
-
-// Somebody may have killed a rank, or the kernel; any other end is the job's own.
-bool killed(int code) { return code == 128 + SIGKILL || code == 128 + SIGTERM; }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -48,10 +44,10 @@ Step RestartLoop::give_up(const std::string& why) const {
       kGaveUp};
 }
 
-// Whether a life that opened no session may owe that to a process that was killed. Where the job mends itself a
-// launcher's code does not show it: then once is an accident, and twice is not.
+// Whether a life that opened no session may owe that to a process that was killed; any other end is the job's own.
+// Where the job mends itself a launcher's code does not show it: then once is an accident, and twice is not.
 bool RestartLoop::may_be_struck(const LifeEnd& end) {
-  if (killed(end.code) || end.ended_here) return true;
+  if (end.killed || end.ended_here) return true;
   return config_.recovery.mode != cairn::Config::Recovery::Mode::restart && ++unopened_ < 2;
 }
 

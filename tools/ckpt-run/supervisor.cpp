@@ -140,6 +140,7 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
   sweep(*launcher);
   result.how = fmt::format("{} {} code {}", std::filesystem::path(options_.launcher).filename().string(),
                            result.ended_here ? "was ended, with" : "ended with", result.code);
+  result.killed = may_be_of_a_kill(facts_.kind, result.code);
   result.mark = files_.mark();
   result.interrupted = signals_.interrupted();
   if (result.mark.kind == Kind::finished || result.interrupted) return result;

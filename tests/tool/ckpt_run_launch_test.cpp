@@ -229,7 +229,8 @@ TEST(Command, of_slurm_lists_a_host_for_every_rank) {
   Facts facts;
   facts.kind = LauncherKind::slurm;
   const auto options = options_of({"--hosts", "a,b", "--launcher", "srun"});
-  const auto command = launch_command(options, Config{}, facts, placed(3, Config{}, {"a", "b"}), {});
+  const auto placement = placed(3, Config{}, {"a", "b"});
+  const auto command = launch_command(options, Config{}, facts, placement, {});
   EXPECT_EQ(command.host_list, "a\na\na\nb\nb\n");
   EXPECT_THAT(command.argv, ElementsAre("srun", "-n", "5", "--kill-on-bad-exit=1", "--overcommit",
                                         "--distribution=arbitrary", "--input=0", "app", "-x", "1"));
@@ -375,22 +376,53 @@ TEST(Agent, that_hears_no_host_says_nothing_of_ranks) {
   EXPECT_TRUE(may_have_ranks({255, 127}));
 }
 
-TEST(Agent, cleans_only_what_is_of_the_job) {
-  const auto run = [](const std::string& command) {
-    return run_for_output({"sh", "-c", command}, std::chrono::seconds(20)).value().code;
-  };
-  // Nothing on this machine has this name in its environment.
-  EXPECT_EQ(run(find_ranks_command("nobody-1-00000000")), 3);
-  EXPECT_EQ(run(clean_command("nobody-1-00000000", {"99999.ffffffff"})), 0);
-  const auto sleeper = start({"sleep", "60"}, {.environment = {{"CKPT_RUN_JOB", "test-clean"}}}).value();
-  EXPECT_EQ(run(find_ranks_command("test-clean")), 0);
-  EXPECT_EQ(run(clean_command("test-clean", {})), 0);
-  std::optional<int> code;
-  for (int i = 0; i < 1000 && !code; ++i) {
-    code = reap(sleeper);
-    (void)run("sleep 0.01");
+int run(const std::string& command) {
+  return run_for_output({"sh", "-c", command}, std::chrono::seconds(20)).value().code;
+}
+
+using Variables = std::map<std::string, std::string>;
+
+// A process that sleeps, with these variables; killed with it.
+class Sleeper {
+ public:
+  explicit Sleeper(const Variables& environment) : pid_(start({"sleep", "60"}, {.environment = environment}).value()) {}
+  ~Sleeper() { (void)end(SIGKILL); }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+  // Its code, after a signal if one is named; none if it does not end.
+  std::optional<int> end(int number = 0) {
+    if (number != 0) ::kill(pid_, number);
+    for (int i = 0; i < 1000 && !code_; ++i) {
+      code_ = reap(pid_);
+      if (!code_) (void)run("sleep 0.01");
+    }
+    return code_;
   }
-  EXPECT_EQ(code, 128 + SIGKILL);
+
+ private:
+  pid_t pid_;
+  std::optional<int> code_;
+};
+
+TEST(Agent, finds_ranks_and_not_the_daemons_of_launchers) {
+  EXPECT_EQ(run(find_ranks_command("nobody-1-00000000", LauncherKind::open_mpi)), 3);
+  const Sleeper daemon(Variables{{"CKPT_RUN_JOB", "test-find"}});
+  const Sleeper of_another_job(Variables{{"CKPT_RUN_JOB", "test-find-2"}, {"PMIX_RANK", "1"}});
+  EXPECT_EQ(run(find_ranks_command("test-find", LauncherKind::open_mpi)), 3);
+  const Sleeper task(
+      {{"CKPT_RUN_JOB", "test-find"}, {"SLURM_PROCID", "1"}});  // srun has started a daemon thus, or a rank
+  EXPECT_EQ(run(find_ranks_command("test-find", LauncherKind::open_mpi)), 3);
+  EXPECT_EQ(run(find_ranks_command("test-find", LauncherKind::slurm)), 0);
+  const Sleeper rank(Variables{{"CKPT_RUN_JOB", "test-find"}, {"PMIX_RANK", "1"}});
+  EXPECT_EQ(run(find_ranks_command("test-find", LauncherKind::open_mpi)), 0);
+}
+
+TEST(Agent, cleans_only_what_is_of_the_job) {
+  // Nothing on this machine has this name in its environment.
+  EXPECT_EQ(run(clean_command("nobody-1-00000000", {"99999.ffffffff"})), 0);
+  Sleeper sleeper(Variables{{"CKPT_RUN_JOB", "test-clean"}});
+  EXPECT_EQ(run(clean_command("test-clean", {})), 0);
+  EXPECT_EQ(sleeper.end(), 128 + SIGKILL);
 }
 
 TEST(Process, that_cannot_be_run_is_named) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "session/handover.hpp"
 
@@ -46,8 +47,15 @@ std::string segment_key(const std::string& file_name) {
 
 std::string answer_command() { return "true"; }
 
-std::string find_ranks_command(const std::string& job) {
-  return grep_environments("q", job) + fmt::format(" || exit {}", kNoRanks);
+std::vector<std::string> rank_variables(LauncherKind kind) {
+  std::vector<std::string> names{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+  if (kind == LauncherKind::slurm) names.emplace_back("SLURM_PROCID");
+  return names;
+}
+
+std::string find_ranks_command(const std::string& job, LauncherKind kind) {
+  return fmt::format("grep -qzxsE '({})=[0-9]+' $({}) /dev/null || exit {}", fmt::join(rank_variables(kind), "|"),
+                     grep_environments("l", job), kNoRanks);
 }
 
 bool may_have_ranks(const std::vector<int>& codes) {

@@ -29,9 +29,14 @@ using SegmentKeys = std::set<std::string>;
 // The key in the name of such a file; empty: it is none.
 [[nodiscard]] std::string segment_key(const std::string& file_name);
 
+// In the environment of every rank, one of them, with its number. Tasks of Slurm's own have SLURM_PROCID in any case,
+// but so has what srun, as the helper of another launcher, has started: a daemon.
+[[nodiscard]] std::vector<std::string> rank_variables(LauncherKind kind);
+
 // Shell commands. `job`: the value of CKPT_RUN_JOB, which all ranks have in their environment.
 [[nodiscard]] std::string answer_command();
-[[nodiscard]] std::string find_ranks_command(const std::string& job);  // code 0: there are some, 3: none
+// Code 0: there are ranks, 3: none. A launcher's daemon, which may have the job in its environment too, is none.
+[[nodiscard]] std::string find_ranks_command(const std::string& job, LauncherKind kind);
 // Whether one of the hosts that gave these codes has ranks, or none of them was heard: the agent is wrong then.
 [[nodiscard]] bool may_have_ranks(const std::vector<int>& codes);
 [[nodiscard]] std::string count_ranks_command(const std::string& job,

@@ -49,9 +49,9 @@ std::map<std::string, std::string> cairn_variables() {
 constexpr const char* kOpenMpiRank = "OMPI_COMM_WORLD_RANK";
 
 // A rank, and not a launcher's daemon, which may have the same environment.
-bool is_rank(pid_t pid) {
-  return std::ranges::any_of(std::initializer_list<const char*>{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"},
-                             [&](const char* name) { return variable_of(pid, name).has_value(); });
+bool is_rank(pid_t pid, LauncherKind kind) {
+  return std::ranges::any_of(rank_variables(kind),
+                             [&](const std::string& name) { return variable_of(pid, name).has_value(); });
 }
 
 // Keys of the segments that a process has mapped, or, with Open MPI 4, will map.
@@ -244,7 +244,7 @@ bool Supervisor::ranks_are_left(Watch& watch) {
   if (!found && !hosts.empty()) {
     if (Clock::now() >= watch.next_question) {
       watch.next_question = Clock::now() + kQuestion;
-      watch.ranks_elsewhere = may_have_ranks(ask_hosts(hosts, find_ranks_command(name_)));
+      watch.ranks_elsewhere = may_have_ranks(ask_hosts(hosts, find_ranks_command(name_, facts_.kind)));
     }
     found = watch.ranks_elsewhere;
   }
@@ -252,15 +252,23 @@ bool Supervisor::ranks_are_left(Watch& watch) {
   return found;
 }
 
-// Below ckpt-run, or started by a daemon of the batch system, as Slurm's tasks are.
+// Below ckpt-run there are a launcher's own processes too; of what a daemon of the batch system has started here, as
+// Slurm's tasks are, there may be.
 std::vector<pid_t> Supervisor::ranks_here() const {
-  const auto ours = descendants();
   std::vector<pid_t> ranks;
-  std::ranges::copy_if(ours, std::back_inserter(ranks), is_rank);
-  for (const pid_t pid : processes_with(cairn::kJobVariable, name_)) {
-    if (std::ranges::find(ours, pid) == ours.end()) ranks.push_back(pid);
-  }
+  const auto ours = descendants();
+  std::ranges::copy_if(ours, std::back_inserter(ranks), [](pid_t pid) { return is_rank(pid, LauncherKind::open_mpi); });
+  std::ranges::copy_if(started_by_others(), std::back_inserter(ranks),
+                       [&](pid_t pid) { return is_rank(pid, facts_.kind); });
   return ranks;
+}
+
+// Processes of the job on this host that are not below ckpt-run.
+std::vector<pid_t> Supervisor::started_by_others() const {
+  const auto ours = descendants();
+  auto pids = processes_with(cairn::kJobVariable, name_);
+  std::erase_if(pids, [&](pid_t pid) { return std::ranges::find(ours, pid) != ours.end(); });
+  return pids;
 }
 
 // Ends the launcher, with all that it has started here, and says how it ended. A second interrupt makes it short.
@@ -287,7 +295,7 @@ void Supervisor::sweep(pid_t launcher) {
   const auto deadline = Clock::now() + kSweepLimit;
   const auto all_left = [&] {
     auto left = descendants();
-    std::ranges::copy(ranks_here(), std::back_inserter(left));
+    std::ranges::copy(started_by_others(), std::back_inserter(left));
     return left;
   };
   auto left = all_left();

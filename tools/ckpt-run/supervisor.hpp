@@ -36,6 +36,7 @@ class Supervisor {
   [[nodiscard]] bool over_in_vain(Watch& watch);
   [[nodiscard]] bool ranks_are_left(Watch& watch);
   [[nodiscard]] std::vector<pid_t> ranks_here() const;
+  [[nodiscard]] std::vector<pid_t> started_by_others() const;
   [[nodiscard]] bool lacks_ranks(Watch& watch);
   [[nodiscard]] bool is_here(const std::string& host) const;
   [[nodiscard]] int end(pid_t launcher);

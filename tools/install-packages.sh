@@ -34,7 +34,19 @@ if [[ $EUID -ne 0 ]]; then
   command -v sudo >/dev/null || die "not root, and no sudo here; as root: apt-get install ${missing[*]}"
   as_root=(sudo)
 fi
+
+# Services would start at once where nothing forbids it, or fail to, in a container, and the installation with them.
+forbid_services() {
+  local policy=/usr/sbin/policy-rc.d
+  [[ ! -e $policy ]] || return 0
+  # shellcheck disable=SC2064 # as it is here
+  trap "${as_root[*]} rm -f $policy" EXIT
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+  "${as_root[@]}" chmod 755 "$policy"
+}
+
 say "installing ${missing[*]}"
+forbid_services
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 check_default_mpi

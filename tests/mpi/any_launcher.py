@@ -9,7 +9,6 @@ Whatever happens, nothing of a job is left.
 """
 
 import glob
-import os
 import re
 import shutil
 import signal
@@ -92,52 +91,64 @@ def ends_a_launcher_that_stays(job):
     job.start("--grace", "1s", ranks=RANKS, pause_ms=10)
     wait_until_a_node_may_be_lost(job)
     ranks = job.ranks()
-    for pid in job.processes():
-        if pid not in ranks.values():
-            os.kill(pid, signal.SIGSTOP)
+    job.stop_launcher(ranks)
     kill(ranks.values())
     job.end(0, "heat: goes on at step", "ckpt-run: finished after 1 restart")
     print("ended a launcher that stayed", flush=True)
 
 
+class Jobs:
+    """Makes jobs below a directory, and leaves none of their processes."""
+
+    def __init__(self, root, heat, ckpt_run, options):
+        self.root = root
+        self.programs = (str(heat), str(ckpt_run))
+        self.options = options
+        self.jobs = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for job in self.jobs:
+            job.stop_all()
+
+    def __call__(self, name, **settings):
+        job = Job(self.root, name.replace(" ", "-"), self.programs, options=self.options, **settings)
+        job.steps = STEPS
+        if make := settings.get("command"):
+            job.command = lambda pause_ms, size: make(job, pause_ms)
+        self.jobs.append(job)
+        return job
+
+
+def play(bin_directory, make_job, strikes=tuple(STRIKES)):
+    start = time.monotonic()
+    wave_program = Path(bin_directory) / "wave"
+
+    def swing(job, pause_ms):
+        return [str(Path(bin_directory) / "swing"), "--steps", str(STEPS), "--pause-ms", str(pause_ms), "--config",
+                str(job.config), "--output", str(job.plate)]  # fmt: skip
+
+    def wave(job, _):
+        return [str(wave_program), str(job.config), "400"]
+
+    survives(make_job, "heat", None, strikes, "goes on at step")
+    survives(make_job, "swing", swing, ["a rank"], "goes on at step")
+    if wave_program.exists():
+        survives(make_job, "wave", wave, ["a head"], "starts at step")
+    ends_when_interrupted(make_job("ctrl-c"), signal.SIGINT, "")
+    ends_when_interrupted(make_job("deaf"), signal.SIGTERM, "with a launcher that does not listen")
+    ends_a_launcher_that_stays(make_job("stays"))
+    survives_a_death_before_there_is_a_session(make_job("young"))
+    print(f"any launcher: {time.monotonic() - start:.0f} s", flush=True)
+
+
 def main():
     bin_directory, ckpt_run, launcher, *options = sys.argv[1:]
-    options = ["--launcher", launcher, *options]
-    start = time.monotonic()
-    jobs = []
-    programs = {name: str(Path(bin_directory) / name) for name in ("heat", "swing", "wave")}
-
-    with tempfile.TemporaryDirectory(prefix="cairn-run-") as name:
-        root = Path(name)
-
-        def make_job(name, **settings):
-            job = Job(root, name.replace(" ", "-"), (programs["heat"], ckpt_run), options=options, **settings)
-            job.steps = STEPS
-            if make := settings.get("command"):
-                job.command = lambda pause_ms, size: make(job, pause_ms)
-            jobs.append(job)
-            return job
-
-        def swing(job, pause_ms):
-            return [programs["swing"], "--steps", str(STEPS), "--pause-ms", str(pause_ms), "--config", str(job.config),
-                    "--output", str(job.plate)]  # fmt: skip
-
-        def wave(job, _):
-            return [programs["wave"], str(job.config), "400"]
-
-        try:
-            survives(make_job, "heat", None, STRIKES, "goes on at step")
-            survives(make_job, "swing", swing, ["a rank"], "goes on at step")
-            if Path(programs["wave"]).exists():
-                survives(make_job, "wave", wave, ["a head"], "starts at step")
-            ends_when_interrupted(make_job("ctrl-c"), signal.SIGINT, "")
-            ends_when_interrupted(make_job("deaf"), signal.SIGTERM, "with a launcher that does not listen")
-            ends_a_launcher_that_stays(make_job("stays"))
-            survives_a_death_before_there_is_a_session(make_job("young"))
-        finally:
-            for one in jobs:
-                one.stop_all()
-    print(f"{launcher}: {time.monotonic() - start:.0f} s")
+    with tempfile.TemporaryDirectory(prefix="cairn-run-") as root:
+        with Jobs(Path(root), Path(bin_directory) / "heat", ckpt_run, ["--launcher", launcher, *options]) as make_job:
+            play(bin_directory, make_job)
 
 
 if __name__ == "__main__":

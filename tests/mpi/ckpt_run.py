@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from processes import environment_of, send  # noqa: E402
+from processes import environment_of, program_of, send  # noqa: E402
 
 STEPS = 240
 KILLS = 8
@@ -53,9 +53,10 @@ def fail(what, output=""):
 class Job:
     """A directory with heat's configuration and its stores, and one ckpt-run at a time on them."""
 
-    def __init__(self, root, name, programs, mode="rank", l2="every 4", options=(), command=None):
+    def __init__(self, root, name, programs, mode="rank", l2="every 4", options=(), command=None, front=()):
         self.heat, self.ckpt_run = programs
         self.options = list(options)  # ckpt-run's, in every life
+        self.front = list(front)  # starts ckpt-run
         self.command = command or self.heat_command
         self.steps = STEPS
         self.directory = root / name
@@ -73,7 +74,7 @@ class Job:
 
     def start(self, *options, ranks=4, pause_ms=10, size=SIZE, stdin=subprocess.DEVNULL):
         environment = dict(os.environ, HEAT_TEST=str(self.directory))
-        self.run = subprocess.Popen([self.ckpt_run, "-n", str(ranks), *self.options, *options, "--",
+        self.run = subprocess.Popen([*self.front, self.ckpt_run, "-n", str(ranks), *self.options, *options, "--",
                                      *self.command(pause_ms, size)], stdin=stdin, stdout=subprocess.PIPE,
                                     stderr=subprocess.STDOUT, text=True, env=environment)  # fmt: skip
         self.lines = []
@@ -123,6 +124,12 @@ class Job:
             if "OMPI_MCA_ess_base_jobid" in environment:
                 self.jobids.add(int(environment["OMPI_MCA_ess_base_jobid"]))
         return found
+
+    def stop_launcher(self, ranks):
+        """It listens to nobody any more, nor do its daemons."""
+        for pid in self.processes():
+            if pid not in ranks.values() and program_of(pid) != os.path.realpath(self.ckpt_run):
+                send(pid, signal.SIGSTOP)
 
     def end(self, code, *said):
         """Waits for ckpt-run; it must end with `code`, have said all of it, and leave nothing."""
@@ -192,9 +199,7 @@ def ends_when_interrupted(job, number, name):
     job.wait_for(r"heat: \d+ of \d+ steps")
     ranks = job.ranks()
     if name == "with a launcher that does not listen":
-        launcher = [pid for pid in job.processes() if pid not in ranks.values()]
-        for pid in launcher:
-            os.kill(pid, signal.SIGSTOP)
+        job.stop_launcher(ranks)
     job.run.send_signal(number)
     job.end(130, "ckpt-run: interrupted")
     print(f"everything ended: signal {number} {name}", flush=True)

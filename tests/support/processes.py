@@ -29,6 +29,14 @@ def environment_of(pid):
     return dict(entry.decode(errors="replace").partition("=")[::2] for entry in entries if entry)
 
 
+def program_of(pid):
+    """The path of what it runs; None if it is gone."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return None
+
+
 def descendants(pid):
     """Processes that `pid` started, and those that they started."""
     children = {}

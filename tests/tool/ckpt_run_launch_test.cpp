@@ -236,6 +236,15 @@ TEST(Command, of_slurm_lists_a_host_for_every_rank) {
                                         "--distribution=arbitrary", "--input=0", "app", "-x", "1"));
 }
 
+TEST(Command, of_slurm_gives_its_job_a_name_of_ours_to_be_canceled_by) {
+  Facts facts;
+  facts.kind = LauncherKind::slurm;
+  const auto options = options_of({"--launcher", "/opt/slurm/bin/srun", "--mpi-options", "--job-name=mine"});
+  const auto argv = launch_command(options, Config{}, facts, placed(3, Config{}), {{"CKPT_RUN_JOB", "j"}}).argv;
+  EXPECT_THAT(fmt::format("{}", fmt::join(argv, " ")), HasSubstr(" --job-name=mine --job-name=j app "));
+  EXPECT_THAT(cancel_command(options, "j"), ElementsAre("/opt/slurm/bin/scancel", "--quiet", "--me", "--name=j"));
+}
+
 TEST(Command, of_hydra_names_hosts_with_their_ranks) {
   Facts facts;
   facts.kind = LauncherKind::hydra;
@@ -350,15 +359,15 @@ TEST(Options, refuse_what_cannot_be) {
 
 TEST(Agent, is_ssh_or_in_a_slurm_job_srun_or_what_the_user_says) {
   Facts facts;
-  EXPECT_EQ(fmt::format("{}", fmt::join(on_host(choose_agent(Options{}, facts), "b", "a; b"), "|")),
+  EXPECT_EQ(fmt::format("{}", fmt::join(on_host(choose_agent(Options{}, facts, "j"), "b", "a; b"), "|")),
             "ssh|-o|BatchMode=yes|-o|ConnectTimeout=5|b|a; b");
   facts.batch_hosts = {"a", "b"};
-  EXPECT_EQ(fmt::format("{}", fmt::join(on_host(choose_agent(Options{}, facts), "b", "a; b"), "|")),
-            "srun|--overlap|-N1|-n1|-w|b|sh|-c|a; b");
+  EXPECT_EQ(fmt::format("{}", fmt::join(on_host(choose_agent(Options{}, facts, "j"), "b", "a; b"), "|")),
+            "srun|--job-name=j|--overlap|-N1|-n1|-w|b|sh|-c|a; b");
   facts.hosts_from_file = true;  // by another batch system
-  EXPECT_EQ(choose_agent(Options{}, facts).argv.front(), "ssh");
+  EXPECT_EQ(choose_agent(Options{}, facts, "j").argv.front(), "ssh");
   EXPECT_EQ(
-      fmt::format("{}", fmt::join(on_host(choose_agent(options_of({"--agent", "rsh -q"}), facts), "b", "c"), "|")),
+      fmt::format("{}", fmt::join(on_host(choose_agent(options_of({"--agent", "rsh -q"}), facts, "j"), "b", "c"), "|")),
       "rsh|-q|b|c");
 }
 

@@ -19,10 +19,10 @@ std::string grep_environments(const std::string& flags, const std::string& job) 
 
 }  // namespace
 
-Agent choose_agent(const Options& options, const Facts& facts) {
+Agent choose_agent(const Options& options, const Facts& facts, const std::string& job) {
   if (!options.agent.empty()) return {options.agent, true};
   if ((!facts.batch_hosts.empty() && !facts.hosts_from_file) || facts.kind == LauncherKind::slurm)
-    return {{"srun", "--overlap", "-N1", "-n1", "-w"}, false};
+    return {{"srun", "--job-name=" + job, "--overlap", "-N1", "-n1", "-w"}, false};
   return {{"ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5"}, true};
 }
 

@@ -17,8 +17,8 @@ struct Agent {
   bool shell = true;  // the command goes to a shell there; if not, it is executed as it is
 };
 
-// The user's; in a Slurm job, where hosts may not let ssh in, srun; else ssh.
-[[nodiscard]] Agent choose_agent(const Options& options, const Facts& facts);
+// The user's; in a Slurm job, where hosts may not let ssh in, srun; else ssh. `job`: what Slurm is to call it.
+[[nodiscard]] Agent choose_agent(const Options& options, const Facts& facts, const std::string& job);
 
 [[nodiscard]] std::vector<std::string> on_host(const Agent& agent, const std::string& host, const std::string& command);
 

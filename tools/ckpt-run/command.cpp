@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "session/handover.hpp"
+
 namespace ckpt_run {
 namespace {
 
@@ -140,8 +142,16 @@ Command launch_command(const Options& options, const Config& config, const Facts
       break;
   }
   append(command.argv, options.mpi_options);
+  // By this name an allocation is given back that srun has left: the last one counts, whatever the user says.
+  const auto job = environment.find(cairn::kJobVariable);
+  if (facts.kind == LauncherKind::slurm && job != environment.end())
+    append(command.argv, {"--job-name=" + job->second});
   append(command.argv, options.application);
   return command;
+}
+
+std::vector<std::string> cancel_command(const Options& options, const std::string& job) {
+  return {beside(options.launcher, "scancel"), "--quiet", "--me", "--name=" + job};
 }
 
 }  // namespace ckpt_run

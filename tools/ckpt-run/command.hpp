@@ -26,4 +26,7 @@ struct Command {
 [[nodiscard]] Command launch_command(const Options& options, const cairn::Config& config, const Facts& facts,
                                      const Placement& placement, const std::map<std::string, std::string>& environment);
 
+// With Slurm: gives back all allocations of that name which this user has.
+[[nodiscard]] std::vector<std::string> cancel_command(const Options& options, const std::string& job);
+
 }  // namespace ckpt_run

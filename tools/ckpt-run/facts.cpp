@@ -48,12 +48,6 @@ std::string host_name() {
   return name.data();
 }
 
-// ompi_info beside the launcher, where it was named by a path.
-std::string ompi_info_of(const std::string& launcher) {
-  const auto directory = std::filesystem::path(launcher).parent_path();
-  return directory.empty() ? "ompi_info" : (directory / "ompi_info").string();
-}
-
 Result<std::vector<std::string>> slurm_hosts() {
   const char* const list = std::getenv("SLURM_JOB_NODELIST");
   if (list == nullptr) return std::vector<std::string>{};
@@ -132,6 +126,10 @@ std::vector<std::string> hosts_in(std::istream& file) {
   return hosts;
 }
 
+std::string beside(const std::string& launcher, const std::string& program) {
+  return (std::filesystem::path(launcher).parent_path() / program).string();
+}
+
 bool same_host(std::string_view a, std::string_view b) {
   if (a.size() > b.size()) std::swap(a, b);
   return b.starts_with(a) && (a.size() == b.size() || b[a.size()] == '.');
@@ -142,7 +140,7 @@ Result<Facts> learn_facts(const Options& options) {
   if (!version) return fail(version.error());
   std::string ompi_info;
   if (kind_of(version->out) == LauncherKind::open_mpi) {
-    const auto answer = run_for_output({ompi_info_of(options.launcher), "--parsable"}, kAskLimit);
+    const auto answer = run_for_output({beside(options.launcher, "ompi_info"), "--parsable"}, kAskLimit);
     if (answer) ompi_info = answer->out;
   }
   auto facts = read_launcher(version->out, ompi_info);

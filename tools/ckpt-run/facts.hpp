@@ -35,6 +35,9 @@ struct Facts {
 // is 128 + the signal's number, or, of Hydra, that number alone.
 [[nodiscard]] bool may_be_of_a_kill(LauncherKind kind, int code);
 
+// A program that came with the launcher: beside it, where it was named by a path.
+[[nodiscard]] std::string beside(const std::string& launcher, const std::string& program);
+
 // Whether two names may be of one host: equal, or one is the other without its domain.
 [[nodiscard]] bool same_host(std::string_view a, std::string_view b);
 

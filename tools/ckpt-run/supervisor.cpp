@@ -108,7 +108,7 @@ Supervisor::Supervisor(const Options& options, const cairn::Config& config, cons
       files_(files),
       signals_(signals),
       name_(std::move(name)),
-      agent_(choose_agent(options, facts)) {}
+      agent_(choose_agent(options, facts, name_)) {}
 
 Result<pid_t> Supervisor::launch(const Life& life) {
   if (auto status = files_.clear_mark(); !status) return fail(status.error());
@@ -138,12 +138,19 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
   if (!launcher) return fail(launcher.error());
   LifeEnd result = watch(*launcher);
   sweep(*launcher);
+  account_for(result, before);
+  if (!remote_hosts().empty()) give_back_allocations();  // of questions without an answer
+  return result;
+}
+
+// What has become of a life that is over.
+void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::RunRecord>>& before) {
   result.how = fmt::format("{} {} code {}", std::filesystem::path(options_.launcher).filename().string(),
                            result.ended_here ? "was ended, with" : "ended with", result.code);
   result.killed = may_be_of_a_kill(facts_.kind, result.code);
   result.mark = files_.mark();
   result.interrupted = signals_.interrupted();
-  if (result.mark.kind == Kind::finished || result.interrupted) return result;
+  if (result.mark.kind == Kind::finished || result.interrupted) return;
   result.opened = result.mark.kind != Kind::none;
   // A life that mends itself has several sessions, and so records.
   if (auto after = files_.records(); before && after) {
@@ -156,7 +163,6 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
   }
   result.lost_hosts = hosts_without_answer();
   result.interrupted = signals_.interrupted();
-  return result;
 }
 
 // To the launcher's end, its own or not.
@@ -292,6 +298,7 @@ int Supervisor::end(pid_t launcher) {
 
 // What a life leaves behind must not disturb the next: ranks that hold stores, and shared memory.
 void Supervisor::sweep(pid_t launcher) {
+  give_back_allocations();
   const auto deadline = Clock::now() + kSweepLimit;
   const auto all_left = [&] {
     auto left = descendants();
@@ -315,6 +322,12 @@ void Supervisor::sweep(pid_t launcher) {
   std::filesystem::remove_all(fmt::format("{}/ompi.{}.{}/pid.{}", temporary == nullptr ? "/tmp" : temporary,
                                           facts_.host, ::geteuid(), launcher),
                               ignored);
+}
+
+// An srun that was killed has left its allocation behind, and the next one would wait for it for ever.
+void Supervisor::give_back_allocations() {
+  if (facts_.kind == LauncherKind::slurm)
+    (void)run_all({cancel_command(options_, name_)}, kSweepLimit, [] { return false; });
 }
 
 void Supervisor::learn_segments() {

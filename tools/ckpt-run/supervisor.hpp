@@ -40,7 +40,9 @@ class Supervisor {
   [[nodiscard]] bool lacks_ranks(Watch& watch);
   [[nodiscard]] bool is_here(const std::string& host) const;
   [[nodiscard]] int end(pid_t launcher);
+  void account_for(LifeEnd& life, const cairn::Result<std::vector<cairn::RunRecord>>& before);
   void sweep(pid_t launcher);
+  void give_back_allocations();
   void learn_segments();
   [[nodiscard]] std::vector<std::string> remote_hosts() const;
   [[nodiscard]] std::vector<std::string> hosts_without_answer();

@@ -181,6 +181,7 @@ class Engine {
   [[nodiscard]] Result<Offer> prepare_offer();
   void log_sources() const;
   [[nodiscard]] bool nothing_was_sealed() const;
+  [[nodiscard]] bool began_fresh() const { return record_.parent == RunRecord::Parent::fresh; }
   [[nodiscard]] Status check_nothing_unreadable();
   [[nodiscard]] Result<Offer> fresh_offer(Offer offer);
   [[nodiscard]] Status conclude_restore();

@@ -178,7 +178,9 @@ Status Engine::choose_layout() {
 Status Engine::take_inventory() {
   const auto span = node_.trace.span("inventory");
   const bool first = record_.parent == RunRecord::Parent::undecided;
-  const bool fresh = first && (chain_.finished || setup_.options.start == EngineOptions::Start::fresh);
+  const bool begins_fresh = first && (chain_.finished || setup_.options.start == EngineOptions::Start::fresh);
+  // A life that began fresh never goes back behind that, however often it restores.
+  const bool fresh = begins_fresh || began_fresh();
   const Incarnation not_before = fresh ? node_.incarnation : chain_.fresh_start;
   const auto roll = std::exchange(roll_, std::nullopt);
   auto inventory = learn_inventory(

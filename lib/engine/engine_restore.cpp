@@ -135,7 +135,7 @@ bool Engine::nothing_was_sealed() const {
 
 // What cannot be read may be the snapshot that is missing.
 Status Engine::check_nothing_unreadable() {
-  if (!unreadable_ || chain_.finished) return {};
+  if (!unreadable_ || chain_.finished || began_fresh()) return {};
   Status mine;
   const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
     if (!mine || unreadable.empty()) return;
@@ -151,12 +151,13 @@ Status Engine::check_nothing_unreadable() {
 
 // No snapshot was found. That is a fresh start only if there is nothing that could be missing.
 Result<Offer> Engine::fresh_offer(Offer offer) {
-  if (chain_.has_snapshots && !chain_.finished) {
+  const bool something_to_lose = began_fresh() ? record_.snapshots : chain_.has_snapshots && !chain_.finished;
+  if (something_to_lose) {
     return fail(Code::unrecoverable,
                 fmt::format("job {} has taken snapshots, and no store holds any of them now", setup_.options.job),
                 "bring the lost nodes' stores back, or set [restart] mode = fresh to start anew");
   }
-  if (setup_.options.start == EngineOptions::Start::required) {
+  if (setup_.options.start == EngineOptions::Start::required && !began_fresh()) {
     return fail(Code::unrecoverable,
                 fmt::format("[restart] mode = required, and job {} has no snapshot to go on from", setup_.options.job));
   }

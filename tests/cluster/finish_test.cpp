@@ -145,6 +145,27 @@ TEST(Mode, fresh_still_lets_the_run_return_to_its_own_snapshots) {
   });
 }
 
+// The first restore of a life that begins fresh makes it so; those that follow, of a region each, say, find no more of
+// what lies behind that than the first one did.
+void restore_again_and_again(const std::string& settings) {
+  Job job({2, 2, 2}, kFinished);
+  go(job, 0, 3);
+  job.configure(settings);
+  job.run([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 0U);
+    EXPECT_FALSE(session.restore("state").restored);
+    EXPECT_FALSE(session.restore("step").restored);
+    EXPECT_EQ(steps.restore(), 0U);
+    steps.advance();
+    session.wait(LevelId::local);
+    EXPECT_EQ(steps.restore(), 1U);
+  });
+}
+
+TEST(Restore, after_a_chain_that_was_finished_is_fresh_however_often) { restore_again_and_again(kFinished); }
+TEST(Restore, of_a_fresh_start_that_was_asked_for_is_fresh_however_often) { restore_again_and_again(kFresh); }
+
 TEST(Restore, within_a_run_returns_to_its_newest_safe_snapshot) {
   Job job({3, 3, 3}, kContinue);
   job.run([](JobSession& session) {

@@ -142,6 +142,23 @@ TEST(Migration, keeps_the_old_redundancy_when_the_new_cannot_be_built) {
   }
 }
 
+// L3 is off now, so the parity of the old shape, with the shards that it needs, is all the L3 there is. A node and the
+// one that always has its copies are lost.
+TEST(Migration, keeps_the_old_parity_when_only_copies_are_built) {
+  const std::string rotation = "[partner]\nrotation = 1\n";
+  for (std::uint32_t lost = 0; lost < 4; ++lost) {
+    SCOPED_TRACE(testing::Message() << "nodes " << lost << " and " << (lost + 1) % 4 << " lost");
+    Job job({3, 2, 2, 2}, settings("23", 2) + rotation);
+    compute_and_die(job, 1);
+    job.configure(settings("2") + rotation);
+    job.reshape({2, 3, 2, 2});
+    job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 1U); });
+    job.lose_global_snapshots();  // finalize has raised it
+    for (const std::uint32_t node : {lost, (lost + 1) % 4}) job.lose(node);
+    expect_step(job, 1);
+  }
+}
+
 TEST(Migration, goes_on_and_on_from_shape_to_shape) {
   Job job({3, 3, 3, 3}, settings("23"));
   std::uint32_t step = 0;

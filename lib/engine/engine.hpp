@@ -100,6 +100,7 @@ class Engine {
     std::set<Rank> ranks;
     std::optional<Error> error;
     Vote vote;
+    bool begins_life = false;  // the vote is on whether the life may begin; that on the snapshot follows
     std::unique_ptr<Request> voting;
     Trace::Span vote_span;
   };
@@ -152,6 +153,7 @@ class Engine {
   [[nodiscard]] Result<bool> conclude_votes();
   [[nodiscard]] bool waits_for_something_else(Rank rank) const;
   [[nodiscard]] bool nothing_is_left() const;
+  [[nodiscard]] Status begin_here(const Sealing& sealing);
   [[nodiscard]] Status seal_here(Version version, Sealing& sealing);
   void log_storage_error(bool here, const Error& error) const;
   void sealing_voted(Version version, Sealing& sealing);
@@ -222,6 +224,7 @@ class Engine {
   Chain chain_;
   RunRecord record_;
   bool recorded_ = false;             // this life is in the global store; on head 0
+  bool begun_ = false;                // the same, as all heads know it: from now on they write to their stores
   ChainMark mark_;                    // of the chain that this life goes on with or begins
   bool marked_ = false;               // this node's store has it
   std::optional<Measured> measured_;  // in this life, on the head that was told

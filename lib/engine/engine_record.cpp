@@ -75,7 +75,9 @@ Status Engine::record_parent(RunRecord::Parent parent, const Identity& snapshot)
   const Status status = leads() && recorded_ ? write_record() : begin_life();
   // All heads are here, and none of them writes to the global store before they have agreed.
   if (status && leads()) remove_leftovers(*node_.global, node_.log);
-  return agree(setup_.heads, status, "node");
+  const Status agreed = agree(setup_.heads, status, "node");
+  begun_ |= agreed.has_value();
+  return agreed;
 }
 
 }  // namespace cairn

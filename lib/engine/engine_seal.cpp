@@ -65,6 +65,7 @@ Result<bool> Engine::advance_seals() {
 bool Engine::start_vote() {
   if (is_dropped()) return false;
   for (auto& [version, sealing] : sealing_) {
+    if (sealing.voting && sealing.begins_life) return false;
     if (sealing.voting) continue;
     std::vector<std::uint32_t> left_out;
     for (const Rank rank : ranks_) {
@@ -75,7 +76,8 @@ bool Engine::start_vote() {
     if (!left_out.empty()) sealing.error = never_sealed(left_out);
     sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
     note_losses(sealing.vote);
-    if (auto status = seal_here(version, sealing); !status) {
+    sealing.begins_life = !begun_;
+    if (auto status = begun_ ? seal_here(version, sealing) : begin_here(sealing); !status) {
       sealing.error = status.error();
       sealing.vote.fail(node_.me, status.error().code);
     }
@@ -129,8 +131,14 @@ Result<bool> Engine::conclude_votes() {
     auto node = sealing_.extract(sealing_.begin());
     node.mapped().vote_span.end();
     heed_losses(node.mapped().vote);
-    sealing_voted(node.key(), node.mapped());
     worked = true;
+    if (node.mapped().begins_life && !node.mapped().vote.objection()) {
+      begun_ = true;
+      node.mapped().voting.reset();
+      sealing_.insert(std::move(node));
+      return true;
+    }
+    sealing_voted(node.key(), node.mapped());
   }
   if (!closing_vote_) return worked;
   auto done = closing_vote_->test();
@@ -143,6 +151,14 @@ Result<bool> Engine::conclude_votes() {
   const auto different = closing_->different_calls();
   if (closed_ && different) refuse_restore(*different);
   return true;
+}
+
+// The first snapshot of a life that has restored nothing: before any node writes a manifest, head 0 has recorded the
+// life. Else a death in between would leave a part of a snapshot that no life is known to have begun, and a restart
+// could not tell it from what is left of one that was whole.
+Status Engine::begin_here(const Sealing& sealing) {
+  if (sealing.error) return fail(*sealing.error);
+  return leads() ? begin_life() : Status{};
 }
 
 // Everything that makes a snapshot safe at L1 on this node, before the others are asked.

@@ -1,0 +1,87 @@
+// A job that dies around its first snapshot, before it has ever called restore(): a restart is fresh, or goes on from
+// what is whole.
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/faulty_store.hpp"
+#include "support/job.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+const std::string kLocal = "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n";
+
+template <class Condition>
+void poll(Condition condition, std::chrono::milliseconds limit) {
+  const auto until = std::chrono::steady_clock::now() + limit;
+  while (!condition() && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+bool has_a_manifest(const MemoryStore& store) {
+  const Contents contents = contents_of(store);
+  return contents.versions.size() > contents.without_manifest;
+}
+
+// Node 1 has all it needs to write its manifest; node 0 is not so far.
+TEST(FirstSnapshot, is_nothing_that_is_lost_when_one_node_alone_has_sealed_it) {
+  for (const char* mode : {"rank", "thread"}) {
+    SCOPED_TRACE(mode);
+    Job job({2, 2}, std::string("[head]\nmode = ") + mode + "\n" + kLocal);
+    std::atomic<bool> sealed = false;
+    job.run_and_die([&](JobSession& session) {
+      Steps steps(session);
+      if (session.rank() != 0) {
+        steps.advance();
+        sealed = true;
+      } else {
+        poll([&] { return sealed.load(); }, std::chrono::minutes(1));
+        poll([&] { return has_a_manifest(job.node_store(1)); }, std::chrono::seconds(1));
+        session.kill_job();
+      }
+    });
+    EXPECT_FALSE(has_a_manifest(job.node_store(1))) << "before the life is recorded";
+    job.run_well_and_die([](JobSession& session) {
+      Steps steps(session);
+      EXPECT_EQ(steps.restore(), 0U);
+      steps.advance_by(1);
+      steps.wait_for_all();
+    });
+    job.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 1U); });
+  }
+}
+
+TEST(FirstSnapshot, may_be_cut_short_at_any_operation) {
+  Job job({2, 2}, kLocal);
+  const auto plan = std::make_shared<FaultPlan>();
+  job.wrap_node = [&](std::uint32_t, std::shared_ptr<Store> store) {
+    return std::make_shared<FaultyStore>(std::move(store), plan);
+  };
+  job.wrap_global = [&](std::shared_ptr<Store> store) { return std::make_shared<FaultyStore>(std::move(store), plan); };
+  const Job::Image empty = job.image();
+  bool failed = true;
+  for (std::uint64_t n = 0; failed; ++n) {
+    SCOPED_TRACE(testing::Message() << "operation " << n);
+    job.put_back(empty);
+    plan->heal();
+    plan->crash_at(n);
+    job.run_and_die([](JobSession& session) {
+      Steps steps(session);
+      thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::local); });
+    });
+    failed = plan->has_failed();
+    plan->heal();
+    job.run_well_and_die([&](JobSession& session) { EXPECT_LE(Steps(session).restore(), 1U); });
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+}
+
+}  // namespace
+}  // namespace cairn::test

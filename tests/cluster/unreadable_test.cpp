@@ -191,13 +191,19 @@ TEST(Damaged, a_manifest_goes_once_a_newer_snapshot_is_complete_at_all_its_level
   job.run_and_die([&](JobSession& session) {
     Steps steps(session);
     EXPECT_EQ(steps.restore(), 1U);
-    thrown_by([&] { steps.advance(); }, [&] { steps.wait_for_all(); });
+    // All that follows from the first is done when the second has failed, too.
+    for (int turn = 0; turn < 2; ++turn) thrown_by([&] { steps.advance(); }, [&] { steps.wait_for_all(); });
   });
   EXPECT_TRUE(has_version(job.node_store(1), 3));
   EXPECT_TRUE(has_version(job.node_store(1), 2));
   full = false;
-  take_steps(job, 1);
-  EXPECT_TRUE(has_version(job.node_store(1), 4));
+  // To its end, so that nothing is left to do.
+  job.run([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance();
+  });
+  EXPECT_TRUE(has_version(job.node_store(1), 5));
   EXPECT_FALSE(has_version(job.node_store(1), 2));
 }
 

@@ -1,6 +1,7 @@
 // A node's store that somebody removes under a running job: the job goes on, and is safe again at its next snapshot.
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -48,8 +49,16 @@ struct JobInMemory {
   }
 };
 
-// All ranks wait for each other.
-void meet(JobSession& session) { ASSERT_TRUE(session.impl().ranks().barrier()); }
+// Takes so many snapshots; then, while all ranks wait, one of them removes something.
+void take_and_remove(JobSession& session, Steps& steps, std::uint32_t snapshots, const std::function<void()>& remove) {
+  const auto meet = [&] { ASSERT_TRUE(session.impl().ranks().barrier()); };
+  steps.restore();
+  steps.advance_by(snapshots);
+  steps.wait_for_all();
+  meet();
+  if (session.rank() == 0) remove();
+  meet();
+}
 
 TEST(RemovedStore, is_made_again_and_the_next_snapshot_is_safe) {
   for (const std::string mode : {"rank", "inline"}) {
@@ -57,16 +66,11 @@ TEST(RemovedStore, is_made_again_and_the_next_snapshot_is_safe) {
       JobInMemory cluster(mode);
       cluster.job.run_well_and_die([&](JobSession& session) {
         Steps steps(session);
-        steps.restore();
-        steps.advance_by(2);
-        steps.wait_for_all();
-        meet(session);
-        if (session.rank() == 0) fs::remove_all(cluster.place(1) + what);
-        meet(session);
+        take_and_remove(session, steps, 2, [&] { fs::remove_all(cluster.place(1) + what); });
         const std::string thrown = thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::partner); });
         EXPECT_EQ(thrown, "") << mode << what;
         EXPECT_EQ(session.safe_version(LevelId::partner), 3U);
-        meet(session);
+        ASSERT_TRUE(session.impl().ranks().barrier());
       });
       fs::remove_all(cluster.place(0));
       cluster.job.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 3U); });
@@ -78,12 +82,7 @@ TEST(RemovedStore, holds_nothing_that_a_restore_in_the_same_life_could_count_on)
   JobInMemory cluster("rank");
   cluster.job.run_well_and_die([&](JobSession& session) {
     Steps steps(session);
-    steps.restore();
-    steps.advance_by(2);
-    steps.wait_for_all();
-    meet(session);
-    if (session.rank() == 0) fs::remove_all(cluster.place(1));
-    meet(session);
+    take_and_remove(session, steps, 2, [&] { fs::remove_all(cluster.place(1)); });
     EXPECT_EQ(steps.restore(), 2U) << "from the partner";
     EXPECT_GT(session.last_restore().ranks_from[1], 0U);
   });
@@ -98,13 +97,7 @@ TEST(RemovedStore, of_one_version_only_is_no_reason_to_retire_an_older_one) {
                           "\n[storage]\nkeep_local = 2\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n");
     cluster.job.run_well_and_die([&](JobSession& session) {
       Steps steps(session);
-      steps.restore();
-      steps.advance_by(2);
-      meet(session);
-      session.wait(LevelId::local);
-      meet(session);
-      if (session.rank() == 0) fs::remove_all(cluster.version_of(1, 2));
-      meet(session);
+      take_and_remove(session, steps, 2, [&] { fs::remove_all(cluster.version_of(1, 2)); });
       steps.advance();
       session.wait(LevelId::local);
     });
@@ -117,12 +110,7 @@ TEST(RemovedStore, is_marked_again_as_one_of_the_same_chain) {
   JobInMemory cluster("rank");
   cluster.job.run_well_and_die([&](JobSession& session) {
     Steps steps(session);
-    steps.restore();
-    steps.advance_by(1);
-    steps.wait_for_all();
-    meet(session);
-    if (session.rank() == 0) fs::remove_all(cluster.place(1));
-    meet(session);
+    take_and_remove(session, steps, 1, [&] { fs::remove_all(cluster.place(1)); });
     steps.advance();
     steps.wait_for_all();
   });

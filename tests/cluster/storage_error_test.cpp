@@ -46,6 +46,16 @@ struct RefusingJob {
   Job job{{3, 3, 3}, kSettings};
 };
 
+// What an application does after it has restored.
+using Body = std::function<void(JobSession& session, Steps& steps)>;
+std::function<void(JobSession&)> after_restore(const Body& body) {
+  return [body](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    body(session, steps);
+  };
+}
+
 std::size_t times(const std::string& text, const std::string& part) {
   std::size_t count = 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
@@ -54,9 +64,7 @@ std::size_t times(const std::string& text, const std::string& part) {
 
 TEST(StorageError, of_a_ranks_own_write_is_no_exception_but_of_wait) {
   RefusingJob refusing(".shard");
-  refusing.job.run([](JobSession& session) {
-    Steps steps(session);
-    steps.restore();
+  refusing.job.run(after_restore([](JobSession& session, Steps& steps) {
     steps.advance();
     session.wait(LevelId::local);
     EXPECT_EQ(session.storage_error(), "");
@@ -66,44 +74,38 @@ TEST(StorageError, of_a_ranks_own_write_is_no_exception_but_of_wait) {
     EXPECT_EQ(kind_thrown_by([&] { session.wait(LevelId::local); }), "none");
     EXPECT_THAT(session.storage_error(), HasSubstr("version 2"));
     EXPECT_EQ(session.safe_version(LevelId::local), 3U);
-  });
+  }));
   refusing.job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 3U); });
 }
 
 TEST(StorageError, of_the_newest_snapshot_is_thrown_by_finalize) {
   RefusingJob refusing(".shard");
-  refusing.job.run_well_and_die([](JobSession& session) {
-    Steps steps(session);
-    steps.restore();
+  refusing.job.run_well_and_die(after_restore([](JobSession& session, Steps& steps) {
     EXPECT_EQ(kind_thrown_by([&] { steps.advance_by(2); }), "none");
     EXPECT_EQ(kind_thrown_by([&] { session.finalize(); }), "storage");
-  });
+  }));
   refusing.job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 1U); });
 }
 
 TEST(StorageError, of_background_work_is_no_exception_but_of_wait_for_that_level) {
   RefusingJob refusing(".copy");
-  refusing.job.run([](JobSession& session) {
-    Steps steps(session);
-    steps.restore();
+  refusing.job.run(after_restore([](JobSession& session, Steps& steps) {
     EXPECT_EQ(kind_thrown_by([&] { steps.advance_by(2); }), "none");
     EXPECT_EQ(kind_thrown_by([&] { session.wait(LevelId::local); }), "none");
     EXPECT_EQ(kind_thrown_by([&] { session.wait(LevelId::partner); }), "storage");
     // At the end the newest snapshot is safer than was asked.
-  });
+  }));
 }
 
 void expect_one_line_of(const std::string& ending, const std::string& what) {
   RefusingJob refusing(ending);
   testing::internal::CaptureStderr();
-  refusing.job.run([](JobSession& session) {
-    Steps steps(session);
-    steps.restore();
+  refusing.job.run(after_restore([](JobSession& session, Steps& steps) {
     steps.advance_by(2);
     (void)thrown_by([&] { session.wait(LevelId::partner); });
     steps.advance();
     session.wait(LevelId::local);
-  });
+  }));
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_EQ(times(log, "version 2"), 1U) << log;
   EXPECT_THAT(log, AllOf(HasSubstr(what), HasSubstr("the store is full")));

@@ -30,8 +30,6 @@ constexpr std::chrono::milliseconds kTick{100};
 constexpr std::chrono::seconds kLook{2};                // between looks at the mark and the ranks
 constexpr std::chrono::seconds kYouth{20};              // of a life: looks are more frequent, until segments are known
 constexpr std::chrono::seconds kLongestStartOfFew{20};  // for a launcher to notice that a rank died while it started
-constexpr std::chrono::seconds kLastBreath{5};          // of a launcher without ranks
-constexpr std::chrono::seconds kQuestion{60};           // between questions to other hosts whether they have ranks
 constexpr std::chrono::seconds kSweepLimit{10};         // for what was killed to be gone
 
 // CAIRN_… variables of this process, which override the configuration in every rank.
@@ -95,12 +93,12 @@ struct Supervisor::Watch {
   std::optional<Clock::time_point> finished_at;
   std::optional<Clock::time_point> alone_since;  // no rank is left since then
   std::optional<Clock::time_point> short_since;  // fewer ranks than are to be started, and no session
-  Clock::time_point next_count = Clock::now() + kQuestion;
-  bool all_elsewhere = true;  // ranks of other hosts are there, as far as was asked
+  Clock::time_point next_count;                  // of ranks elsewhere, which need some time to be there
+  bool all_elsewhere = true;                     // ranks of other hosts are there, as far as was asked
 };
 
 Supervisor::Supervisor(const Options& options, const cairn::Config& config, const Facts& facts, bool mends_itself,
-                       JobFiles& files, Signals& signals, std::string name)
+                       JobFiles& files, Signals& signals, std::string name, const Patience& patience)
     : options_(options),
       config_(config),
       facts_(facts),
@@ -108,6 +106,7 @@ Supervisor::Supervisor(const Options& options, const cairn::Config& config, cons
       files_(files),
       signals_(signals),
       name_(std::move(name)),
+      patience_(patience),
       agent_(choose_agent(options, facts, name_)) {}
 
 Result<pid_t> Supervisor::launch(const Life& life) {
@@ -169,6 +168,7 @@ void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::Ru
 LifeEnd Supervisor::watch(pid_t launcher) {
   LifeEnd result;
   Watch watch;
+  watch.next_count = watch.start + patience_.question;
   while (true) {
     const auto event = signals_.wait(kTick);
     if (const auto code = reap(launcher)) {
@@ -209,7 +209,7 @@ bool Supervisor::over_in_vain(Watch& watch) {
   }
   if (!watch.had_ranks) return now - watch.start > options_.start_limit;
   if (!watch.alone_since) watch.alone_since = now;
-  return now - *watch.alone_since > kLastBreath;
+  return now - *watch.alone_since > patience_.last_breath;
 }
 
 // Where the job mends itself, the death of a rank does not end the launcher, and the others wait for it in MPI_Init for
@@ -228,7 +228,7 @@ bool Supervisor::lacks_ranks(Watch& watch) {
     questions.push_back(on_host(agent_, host.host, count_ranks_command(name_, host.ranks)));
   }
   if (!questions.empty() && now >= watch.next_count) {
-    watch.next_count = now + kQuestion;
+    watch.next_count = now + patience_.question;
     const auto codes = run_all(questions, options_.agent_limit, [this] { return signals_.interrupted(); });
     watch.all_elsewhere = std::ranges::all_of(codes, [](int code) { return code == 0; });
   }
@@ -249,7 +249,7 @@ bool Supervisor::ranks_are_left(Watch& watch) {
   const auto hosts = remote_hosts();
   if (!found && !hosts.empty()) {
     if (Clock::now() >= watch.next_question) {
-      watch.next_question = Clock::now() + kQuestion;
+      watch.next_question = Clock::now() + patience_.question;
       watch.ranks_elsewhere = may_have_ranks(ask_hosts(hosts, find_ranks_command(name_, facts_.kind)));
     }
     found = watch.ranks_elsewhere;

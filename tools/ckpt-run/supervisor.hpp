@@ -20,11 +20,16 @@
 
 namespace ckpt_run {
 
+struct Patience {
+  std::chrono::milliseconds question{60'000};    // between questions to other hosts whether they have ranks
+  std::chrono::milliseconds last_breath{5'000};  // of a launcher without ranks
+};
+
 class Supervisor {
  public:
   // `name`: of this run of ckpt-run, unlike any other's. What is referred to must outlive it.
   Supervisor(const Options& options, const cairn::Config& config, const Facts& facts, bool mends_itself,
-             JobFiles& files, Signals& signals, std::string name);
+             JobFiles& files, Signals& signals, std::string name, const Patience& patience = {});
 
   // An error when the launcher cannot be started at all.
   [[nodiscard]] cairn::Result<LifeEnd> run(const Life& life);
@@ -55,6 +60,7 @@ class Supervisor {
   JobFiles& files_;
   Signals& signals_;
   std::string name_;
+  Patience patience_;
   Agent agent_;
   Placement placement_;  // of the life under way
   SegmentKeys segments_;

@@ -7,8 +7,9 @@
 //     session.protect("plate", plate);
 //     session.protect("step", step);
 //     session.restore();                     // nothing to do on a fresh start
-//     for (; step < steps; ++step) {
+//     while (step < steps) {
 //       relax(plate, session.comm());        // the application's communicator
+//       ++step;                              // before the snapshot, or the step would be done again
 //       session.snapshot();                  // cheap when none is due
 //     }
 //   });

@@ -100,7 +100,9 @@ class Engine {
     std::set<Rank> ranks;
     std::optional<Error> error;
     Vote vote;
-    bool begins_life = false;  // the vote is on whether the life may begin; that on the snapshot follows
+    // What is voted on: whether the life may begin, where that is not known yet; whether all nodes have sealed it; and,
+    // of a chain's first snapshot, whether it is recorded that there are some.
+    enum class Step { begin, seal, record } step = Step::seal;
     std::unique_ptr<Request> voting;
     Trace::Span vote_span;
   };
@@ -157,6 +159,9 @@ class Engine {
   [[nodiscard]] Status seal_here(Version version, Sealing& sealing);
   void log_storage_error(bool here, const Error& error) const;
   void sealing_voted(Version version, Sealing& sealing);
+  void call_vote(Version version, Sealing& sealing, const Status& mine);
+  [[nodiscard]] bool goes_on(Version version, Sealing& sealing);
+  [[nodiscard]] Status record_first_snapshot();
   void note_first_snapshot();
   void check_space(const Sealing& sealing);
 

@@ -65,7 +65,8 @@ Result<bool> Engine::advance_seals() {
 bool Engine::start_vote() {
   if (is_dropped()) return false;
   for (auto& [version, sealing] : sealing_) {
-    if (sealing.voting && sealing.begins_life) return false;
+    // A chain's first snapshot takes several votes, and no other comes between them.
+    if (sealing.voting && !record_.snapshots) return false;
     if (sealing.voting) continue;
     std::vector<std::uint32_t> left_out;
     for (const Rank rank : ranks_) {
@@ -76,13 +77,8 @@ bool Engine::start_vote() {
     if (!left_out.empty()) sealing.error = never_sealed(left_out);
     sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
     note_losses(sealing.vote);
-    sealing.begins_life = !begun_;
-    if (auto status = begun_ ? seal_here(version, sealing) : begin_here(sealing); !status) {
-      sealing.error = status.error();
-      sealing.vote.fail(node_.me, status.error().code);
-    }
-    sealing.vote_span = node_.trace.span_beside("vote", version.value);
-    sealing.voting = setup_.votes.iallreduce(sealing.vote.words(), Reduce::max);
+    sealing.step = begun_ ? Sealing::Step::seal : Sealing::Step::begin;
+    call_vote(version, sealing, begun_ ? seal_here(version, sealing) : begin_here(sealing));
     return true;
   }
   if (!sealing_.empty() || closing_vote_ || closed_) return false;
@@ -91,6 +87,15 @@ bool Engine::start_vote() {
   note_losses(*closing_);
   closing_vote_ = setup_.votes.iallreduce(closing_->words(), Reduce::max);
   return true;
+}
+
+void Engine::call_vote(Version version, Sealing& sealing, const Status& mine) {
+  if (!mine) {
+    sealing.error = mine.error();
+    sealing.vote.fail(node_.me, mine.error().code);
+  }
+  sealing.vote_span = node_.trace.span_beside("vote", version.value);
+  sealing.voting = setup_.votes.iallreduce(sealing.vote.words(), Reduce::max);
 }
 
 // Somebody may have removed the store, or a part of it, since the last vote. What was there counts no more, on any
@@ -132,9 +137,7 @@ Result<bool> Engine::conclude_votes() {
     node.mapped().vote_span.end();
     heed_losses(node.mapped().vote);
     worked = true;
-    if (node.mapped().begins_life && !node.mapped().vote.objection()) {
-      begun_ = true;
-      node.mapped().voting.reset();
+    if (!node.mapped().vote.objection() && goes_on(node.key(), node.mapped())) {
       sealing_.insert(std::move(node));
       return true;
     }
@@ -150,6 +153,25 @@ Result<bool> Engine::conclude_votes() {
   last_version_ = std::max(last_version_, closing_->highest());
   const auto different = closing_->different_calls();
   if (closed_ && different) refuse_restore(*different);
+  return true;
+}
+
+// Whether the version needs another vote, after one that went well.
+bool Engine::goes_on(Version version, Sealing& sealing) {
+  using Step = Sealing::Step;
+  sealing.voting.reset();
+  if (sealing.step == Step::begin) {
+    begun_ = true;
+    return true;
+  }
+  if (sealing.step == Step::record) {
+    note_first_snapshot();
+    return false;
+  }
+  if (record_.snapshots) return false;
+  sealing.step = Step::record;
+  sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
+  call_vote(version, sealing, leads() ? record_first_snapshot() : Status{});
   return true;
 }
 
@@ -218,29 +240,29 @@ void Engine::sealing_voted(Version version, Sealing& sealing) {
     if (!usable_.has(level)) known.due.remove(level);
   }
   known.asked = known.due;
-  if (!record_.snapshots) note_first_snapshot();
   if (!known.due.empty()) promotions_.push_back(id);
   if (known.due.empty()) retire_damaged(known);
   tell_all(Reached{version, LevelId::local});
   retire_old();
 }
 
-// From here on the chain has something to lose: a restart that finds nothing must say so, not start fresh.
+// From here on the chain has something to lose: a restart that finds nothing must say so, not start fresh. So it is
+// written before anyone is told that the snapshot is safe.
+Status Engine::record_first_snapshot() {
+  const RunRecord before = record_;
+  if (record_.parent == RunRecord::Parent::undecided && !known_.empty() &&
+      known_.begin()->first.incarnation < node_.incarnation) {
+    node_.log.warning("snapshot() was called before restore(): earlier snapshots will not be looked at again");
+  }
+  note_first_snapshot();
+  const Status status = write_record();
+  if (!status) record_ = before;
+  return status;
+}
+
 void Engine::note_first_snapshot() {
   record_.snapshots = true;
-  if (record_.parent == RunRecord::Parent::undecided) {
-    record_.parent = RunRecord::Parent::fresh;
-    if (leads() && !known_.empty() && known_.begin()->first.incarnation < node_.incarnation) {
-      node_.log.warning("snapshot() was called before restore(): earlier snapshots will not be looked at again");
-    }
-  }
-  if (!leads()) return;
-  if (auto status = write_record(); !status) {
-    record_.snapshots = false;  // to be tried again at the next snapshot
-    log_storage_error(true, status.error());
-    node_.log.warning("{}", status.error().text());
-    tell_all(Trouble{status.error()});
-  }
+  if (record_.parent == RunRecord::Parent::undecided) record_.parent = RunRecord::Parent::fresh;
 }
 
 // What a full set of kept snapshots will take, told at the first one.

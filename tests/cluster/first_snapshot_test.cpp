@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "support/faulty_store.hpp"
+#include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 
@@ -56,6 +57,34 @@ TEST(FirstSnapshot, is_nothing_that_is_lost_when_one_node_alone_has_sealed_it) {
     });
     job.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 1U); });
   }
+}
+
+// Records of lives cannot be written any more once a node has its first manifest. A restart on fewer nodes could not
+// tell the rest of a safe snapshot from nothing.
+TEST(FirstSnapshot, is_safe_only_once_it_is_recorded_that_there_is_one) {
+  Job job({2, 2}, kLocal);
+  std::atomic<bool> broken = true;
+  job.wrap_global = [&](std::shared_ptr<Store> store) {
+    return std::make_shared<HookedStore>(store, [&](const HookedStore::Operation& operation) -> Status {
+      if (!broken || !operation.path.starts_with("run-") || !has_a_manifest(job.node_store(0))) return {};
+      return fail(Code::io, operation.path + ": the global store is away");
+    });
+  };
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    EXPECT_THAT(thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::local); }),
+                testing::HasSubstr("version 1 is abandoned"));
+    EXPECT_EQ(session.safe_version(LevelId::local), 0U);
+    broken = false;
+    EXPECT_EQ(steps.advance(), 2U);
+    session.wait(LevelId::local);
+    EXPECT_EQ(session.safe_version(LevelId::local), 2U);
+  });
+  job.lose(1);
+  job.run_well_and_die([](JobSession& session) {
+    EXPECT_THAT(thrown_by([&] { Steps(session).restore(); }), testing::HasSubstr("version 2: no source"));
+  });
 }
 
 TEST(FirstSnapshot, may_be_cut_short_at_any_operation) {

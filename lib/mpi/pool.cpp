@@ -31,7 +31,7 @@ struct Presence {
   std::uint32_t number = 0;  // in the roster
   std::uint32_t under_way = 0;
   std::uint32_t restored = 0;  // version of the snapshot that it has gone on from
-  std::uint32_t unused = 0;
+  std::uint32_t gives_up = 0;
   ProcessId process;
 };
 
@@ -81,6 +81,10 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   pool->meet_neighbours(start.processes);
   pool->tell_role();
   return pool;
+}
+
+bool Pool::is_of_one_start() const {
+  return std::ranges::all_of(roster_, [&](const Member& member) { return member.start == me().start; });
 }
 
 std::vector<Seat> Pool::seats() const { return seats_of(roster_); }
@@ -214,7 +218,7 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
 Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
   int size = 0;
   MPI_Comm_size(live, &size);
-  const Presence mine{me_, under_way ? 1U : 0U, restored_, 0, this_process()};
+  const Presence mine{me_, under_way ? 1U : 0U, restored_, gives_up_ ? 1U : 0U, this_process()};
   std::vector<Presence> all(static_cast<std::size_t>(size));
   const int code = MPI_Allgather(&mine, sizeof(Presence), MPI_BYTE, all.data(), sizeof(Presence), MPI_BYTE, live);
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Allgather"));
@@ -222,6 +226,7 @@ Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
     proposal.live.push_back(present.number);
     proposal.processes.push_back(present.process);
     proposal.under_way |= present.under_way != 0;
+    proposal.gives_up |= present.gives_up != 0;
     proposal.restored = std::max(proposal.restored, present.restored);
   }
   proposal.repair = repair(roster_, proposal.live, config_.head.mode);
@@ -251,6 +256,7 @@ void Pool::adopt(Proposal proposal) {
   me_ = static_cast<std::uint32_t>(number);
   team_ = proposal.team;
   under_way_ |= proposal.under_way;
+  gives_up_ |= proposal.gives_up;
   repairs_without_progress_ = proposal.restored > progress_ ? 0 : repairs_without_progress_ + 1;
   progress_ = restored_ = std::max(progress_, proposal.restored);
   ++repairs_;

@@ -67,6 +67,12 @@ class Pool {
   [[nodiscard]] std::uint32_t repairs_without_progress() const { return repairs_without_progress_; }
   // The snapshot that the application of this process has gone on from; told at the next meeting. Local.
   void went_on_from(std::uint32_t version) { restored_ = std::max(restored_, version); }
+  // What this process says at the next meeting: that the job is to end. Local.
+  void give_up() { gives_up_ = true; }
+  // Whether anybody has said so; known after a meeting, to all alike.
+  [[nodiscard]] bool gives_up() const { return gives_up_; }
+  // Whether all were started together, so that MPI_Abort of one reaches all. Local.
+  [[nodiscard]] bool is_of_one_start() const;
   // Whether a survivor has said that the application is under way; known after a meeting.
   [[nodiscard]] bool under_way() const { return under_way_; }
 
@@ -101,6 +107,7 @@ class Pool {
     Repair repair;
     Team team;
     bool under_way = false;
+    bool gives_up = false;
     std::uint32_t restored = 0;  // the newest snapshot that anybody has gone on from
   };
 
@@ -155,6 +162,7 @@ class Pool {
   std::string mark_;                    // variable in the environment of all new processes, of this pool alone
   bool strays_ = false;                 // some may have been started that are in no pool
   bool under_way_ = false;
+  bool gives_up_ = false;
 };
 
 }  // namespace cairn

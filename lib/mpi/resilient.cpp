@@ -84,9 +84,10 @@ std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::strin
 
 // Open MPI 5.0 tells nobody of a process that exits. Not of a child of this one, which has inherited the handler.
 void Resilient::on_exit() {
-  const Resilient* const job = std::exchange(current(), nullptr);
+  Resilient* const job = std::exchange(current(), nullptr);
   if (job == nullptr || job->over_ || this_process() != job->process_) return;
-  job->end_job(job->pool_->my_name() + " has called exit() before the job came to its end, and the others wait for it");
+  job->give_up({CompletionMark::Kind::failed, job->pool_->my_name() + " has called exit() before the job came to its "
+                                                                      "end, and the others wait for it"});
 }
 
 Resilient::~Resilient() {
@@ -95,13 +96,35 @@ Resilient::~Resilient() {
   MPI_Errhandler_free(&errhandler_);
 }
 
+void Resilient::tell(const CompletionMark& why) const {
+  std::fprintf(stderr, "cairn: error: %s\n", why.text.c_str());
+  pool_->launcher().leave(why);
+}
+
 void Resilient::end_job(const std::string& text) const {
-  std::fprintf(stderr, "cairn: error: %s\n", text.c_str());
-  pool_->launcher().leave({CompletionMark::Kind::failed, text});
+  tell({CompletionMark::Kind::failed, text});
+  abort_mpi();
+}
+
+void Resilient::abort_mpi() const {
   current() = nullptr;
   // Where MPI is no more, the others see that this process is gone.
   if (mpi_is_running()) MPI_Abort(world_, EXIT_FAILURE);
   std::_Exit(EXIT_FAILURE);
+}
+
+// MPI_Abort ends those that were started with this process. The others would take them for dead, and start new ones:
+// they have to hear of it at a meeting.
+void Resilient::give_up(const CompletionMark& why) {
+  tell(why);
+  int is_main = 0;
+  if (mpi_is_running()) MPI_Is_thread_main(&is_main);
+  if (is_main == 0 || pool_->is_of_one_start()) abort_mpi();
+  pool_->give_up();
+  pool_->lifeline()->cut();
+  if (pool_->me().role == Role::rank) (void)pool_->all_ranks(false);
+  meet();
+  abort_mpi();
 }
 
 std::unique_ptr<Session> Resilient::enter() {
@@ -212,6 +235,7 @@ void Resilient::meet() {
 // All members of a pool come to the same answer, newcomers too: MPI_Abort does not reach processes that were started
 // later.
 void Resilient::end_if_in_vain() const {
+  if (pool_->gives_up()) abort_mpi();
   if (pool_->vain_repairs() > kMostVainRepairs) end_job("repairs find nobody dead, and do not help: " + last_failure_);
   if (pool_->repairs_without_progress() > kMostRepairsWithoutProgress) {
     end_job(

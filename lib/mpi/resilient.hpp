@@ -46,6 +46,9 @@ class Resilient {
   // goes back. Returns whether the job is over.
   bool complete(std::unique_ptr<Session> session);
   void roll_back(std::unique_ptr<Session> session);
+  // The application fails, and the job with it: ends all its processes, with the reason. Local, but waits for the
+  // others where some were started later than others.
+  [[noreturn]] void give_up(const CompletionMark& why);
   // Ends the job as it is, on all ranks; what is not safe yet is lost.
   void abandon(std::unique_ptr<Session> session);
 
@@ -60,7 +63,9 @@ class Resilient {
   bool is_failure(const Exception& error);
   // Where repairs follow each other and bring the job no further.
   void end_if_in_vain() const;
+  void tell(const CompletionMark& why) const;
   [[noreturn]] void end_job(const std::string& text) const;
+  [[noreturn]] void abort_mpi() const;
   static void on_exit();
 
   MPI_Comm world_;

@@ -14,11 +14,13 @@ namespace cairn {
 namespace {
 
 using Application = std::function<void(Session&)>;
+using EndJob = std::function<void(const CompletionMark&)>;
+using Kind = CompletionMark::Kind;
 
 // The other ranks wait for this one and would wait for ever: the whole job ends, with the reason.
-void end_job(MPI_Comm world, const char* text, CompletionMark::Kind kind = CompletionMark::Kind::failed) {
-  std::fprintf(stderr, "cairn: error: %s\n", text);
-  if (const auto launcher = Launcher::from_environment()) launcher->leave(CompletionMark{kind, text});
+void end_job(MPI_Comm world, const CompletionMark& why) {
+  std::fprintf(stderr, "cairn: error: %s\n", why.text.c_str());
+  if (const auto launcher = Launcher::from_environment()) launcher->leave(why);
   MPI_Abort(world, EXIT_FAILURE);
 }
 
@@ -32,18 +34,17 @@ void let_rank_0_tell(const Session& session, const Exception& error) {
 }
 
 // False if the application was left because a process has died.
-bool came_to_its_end(MPI_Comm world, Session& session, const Application& application) {
+bool came_to_its_end(Session& session, const Application& application, const EndJob& end) {
   try {
     application(session);
   } catch (const Exception& error) {
     if (error.kind() == ErrorKind::rollback) return false;
     let_rank_0_tell(session, error);
-    using Kind = CompletionMark::Kind;
-    end_job(world, error.what(), restart_cannot_mend(error.kind()) ? Kind::error : Kind::failed);
+    end({restart_cannot_mend(error.kind()) ? Kind::error : Kind::failed, error.what()});
   } catch (const std::exception& error) {
-    end_job(world, error.what());
+    end({Kind::failed, error.what()});
   } catch (...) {
-    end_job(world, "an exception of unknown type left the application");
+    end({Kind::failed, "an exception of unknown type left the application"});
   }
   return true;
 }
@@ -52,14 +53,15 @@ void run_once(MPI_Comm world, const std::string& config, const Application& appl
   // What all ranks see alike is thrown on all alike, and the caller decides.
   const auto session = Session::open(world, config);
   if (!session) return;
-  came_to_its_end(world, *session, application);
+  came_to_its_end(*session, application, [&](const CompletionMark& why) { end_job(world, why); });
   // Nobody waits for anybody after this, whatever it throws.
   session->finalize();
 }
 
-void run_resilient(MPI_Comm world, Resilient& job, const Application& application) {
+void run_resilient(Resilient& job, const Application& application) {
+  const auto end = [&](const CompletionMark& why) { job.give_up(why); };
   while (auto session = job.enter()) {
-    if (came_to_its_end(world, *session, application)) {
+    if (came_to_its_end(*session, application, end)) {
       job.complete(std::move(session));
     } else {
       job.roll_back(std::move(session));
@@ -71,7 +73,7 @@ void run_resilient(MPI_Comm world, Resilient& job, const Application& applicatio
 
 void run(MPI_Comm world, const std::string& config, const Application& application) {
   if (const auto job = Resilient::if_wanted(world, config, Resilient::Tells::by_exception)) {
-    run_resilient(world, *job, application);
+    run_resilient(*job, application);
   } else {
     run_once(world, config, application);
   }

@@ -194,6 +194,15 @@ class Scenarios:
             expect(job, not job.plate.exists(), "there is a result")
             job.close()
 
+    def a_process_that_leaves_after_others_were_started_ends_the_job_for_all(self):
+        for who in ["survivor", "newcomer"]:
+            for how, words in [("exits", "called exit()"), ("throws", "it is of no use")]:
+                job = self.start(mode="respawn", spares=0, program=[self.trouble, f"{who}-{how}"])
+                job.finish(30)
+                expect(job, job.says(words) and not job.plate.exists(), "it went on, or does not say why it ended")
+                expect(job, job.says("repair 1") and not job.says("repair 3"), "others were started for those that it ended")
+                job.close()
+
     def a_stop_signal_kills_no_spare_and_is_remembered_by_it(self):
         job = self.start(steps=100000, l4="every 1000", program=[self.trouble, "stop"])
         job.wait_for_start()

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -61,7 +62,20 @@ void pass_news(const cairn::Session& session, MPI_Comm from_2, MPI_Comm to_0) {
   if (session.rank() == 0) MPI_Recv(&news, 1, MPI_INT64_T, 1, kTag, to_0, MPI_STATUS_IGNORE);
 }
 
+// Rank 1 dies and is replaced; after that a survivor, or the one that came for it, leaves.
+void leave_later(const std::string& trouble, const cairn::Session& session, std::int64_t step) {
+  if (session.rank() == 1 && step == 10 && is_first_time()) std::raise(SIGKILL);
+  const auto state = session.state();
+  if (step != 40 || state == cairn::State::fresh) return;
+  if (session.rank() != (state == cairn::State::survivor ? 0 : 1)) return;
+  const bool is_survivor = state == cairn::State::survivor;
+  if (is_survivor != trouble.starts_with("survivor")) return;
+  if (trouble.ends_with("exits")) std::exit(3);
+  throw std::runtime_error("it is of no use");
+}
+
 void get_into_trouble(const std::string& trouble, const cairn::Session& session, std::int64_t step) {
+  if (trouble.ends_with("-exits") || trouble.ends_with("-throws")) leave_later(trouble, session, step);
   if (session.rank() != 1) return;
   if (trouble == "exit" && step == 20) std::exit(3);
   if (trouble == "vanish" && step == 20) _exit(3);

@@ -20,6 +20,7 @@ from ckpt_run import fail
 
 FRONT = "s0"  # ckpt-run runs here, beside the first slurmd: srun's tasks are no children of srun there
 NODES = [FRONT, "s1", "s2"]
+DOMAIN = "cairn.test"  # in its host name, and not in what Slurm calls it
 ADDRESS = "10.77.1.1"
 ROOT = Path("/dev/shm/slurm")  # of the test's own namespace
 LIMIT_S = 60
@@ -66,10 +67,10 @@ class Slurm:
 
     def __init__(self):
         run("mount --make-rprivate / && mount -t tmpfs tmpfs /dev/shm && ip link set lo up && "
-            f"ip address add {ADDRESS}/32 dev lo && hostname {FRONT}")  # fmt: skip
+            f"ip address add {ADDRESS}/32 dev lo && hostname {FRONT}.{DOMAIN}")  # fmt: skip
         for directory in ["state", *NODES]:
             (ROOT / directory).mkdir(parents=True)
-        (ROOT / "hosts").write_text(f"127.0.0.1 localhost\n{ADDRESS} {' '.join(NODES)}\n")
+        (ROOT / "hosts").write_text(f"127.0.0.1 localhost\n{ADDRESS} {FRONT}.{DOMAIN} {' '.join(NODES)}\n")
         run(f"mount --bind {ROOT}/hosts /etc/hosts")
         key = ROOT / "munge.key"
         key.touch(0o600)
@@ -84,7 +85,8 @@ class Slurm:
         self.wait_for("munged's socket", (ROOT / "munge.socket").exists)
         self.start("slurmctld", "-D")
         for node in NODES:
-            self.start("unshare", "--uts", "sh", "-c", f"hostname {node} && exec slurmd -D -N {node}")
+            name = f"{node}.{DOMAIN}" if node == FRONT else node
+            self.start("unshare", "--uts", "sh", "-c", f"hostname {name} && exec slurmd -D -N {node}")
         self.wait_until_idle()
 
     @staticmethod

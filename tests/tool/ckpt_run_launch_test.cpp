@@ -312,6 +312,14 @@ TEST(Facts, have_the_hosts_of_a_batch_job_in_the_order_of_its_file) {
   EXPECT_THAT(hosts_in(file), ElementsAre("b", "a", "c"));
 }
 
+TEST(Facts, call_this_host_as_the_launcher_does) {
+  Facts facts;
+  facts.host = "node1.cluster.org";
+  EXPECT_EQ(name_of_this_host(facts), "node1.cluster.org");
+  facts.kind = LauncherKind::slurm;
+  EXPECT_EQ(name_of_this_host(facts), "node1");
+}
+
 TEST(Facts, know_a_host_with_and_without_its_domain) {
   EXPECT_TRUE(same_host("node1", "node1"));
   EXPECT_TRUE(same_host("node1.cluster.org", "node1"));

@@ -135,6 +135,10 @@ bool same_host(std::string_view a, std::string_view b) {
   return b.starts_with(a) && (a.size() == b.size() || b[a.size()] == '.');
 }
 
+std::string name_of_this_host(const Facts& facts) {
+  return facts.kind == LauncherKind::slurm ? facts.host.substr(0, facts.host.find('.')) : facts.host;
+}
+
 Result<Facts> learn_facts(const Options& options) {
   const auto version = run_for_output({options.launcher, "--version"}, kAskLimit);
   if (!version) return fail(version.error());

@@ -41,6 +41,9 @@ struct Facts {
 // Whether two names may be of one host: equal, or one is the other without its domain.
 [[nodiscard]] bool same_host(std::string_view a, std::string_view b);
 
+// What the launcher calls this host: Slurm leaves its domain out.
+[[nodiscard]] std::string name_of_this_host(const Facts& facts);
+
 // An error when there is no such launcher, or it is none that is known.
 [[nodiscard]] cairn::Result<Facts> learn_facts(const Options& options);
 

@@ -58,7 +58,7 @@ int run(int argc, char** argv) {
   if (!files) return unusable(files.error());
 
   auto hosts = options.hosts.empty() ? facts->batch_hosts : options.hosts;
-  if (hosts.empty()) hosts = {facts->host};
+  if (hosts.empty()) hosts = {name_of_this_host(*facts)};
   Supervisor supervisor(options, *config, *facts, *mends, **files, signals, name);
   RestartLoop loop(options, *config, hosts);
   for (Step step = loop.first();;) {

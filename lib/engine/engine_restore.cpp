@@ -235,6 +235,7 @@ Status Engine::adopt(const Plan& plan, std::uint64_t safe_point) {
   for (auto passed = known_.upper_bound(plan.snapshot); passed != known_.end(); ++passed) {
     strike(passed->second, LevelSet::of_bits(0xff));
   }
+  const NodeManifest before = known.manifest;
   std::vector<ShardEntry> own;
   for (const auto& [rank, entry] : retrieval_->entries) own.push_back(entry);
   Holding* holding = known.manifest.find(node_.layout.id());
@@ -244,7 +245,9 @@ Status Engine::adopt(const Plan& plan, std::uint64_t safe_point) {
   }
   holding->own = std::move(own);
   if (!ranks_.empty()) known.manifest.safe_point = safe_point;
-  if (auto status = agree(setup_.heads, keep(known.manifest), "node"); !status) return status;
+  // A store without any room still gives back what it has.
+  const Status kept = known.manifest == before ? Status{} : keep(known.manifest);
+  if (auto status = agree(setup_.heads, kept, "node"); !status) return status;
   state_ = plan.snapshot;
   known.complete.add(LevelId::local);
   known.struck.remove(LevelId::local);

@@ -114,6 +114,24 @@ TEST(FullNodeStore, keeps_nothing_of_the_version_that_was_given_up) {
   EXPECT_THAT(contents_of(tight.job.node_store(0)).versions, testing::ElementsAre(1, 3));
 }
 
+// Where nothing has to be brought, nothing is written.
+TEST(FullNodeStore, gives_back_what_it_holds_without_any_room_left) {
+  Job job({3, 3, 3}, kLocalOnly);
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(2);
+    session.wait(LevelId::local);
+  });
+  job.wrap_node = [](std::uint32_t, std::shared_ptr<Store> store) {
+    return std::make_shared<HookedStore>(store, [](const HookedStore::Operation& operation) -> Status {
+      if (operation.kind != HookedStore::Operation::Kind::create) return {};
+      return fail(Code::no_space, operation.path + ": the store is full");
+    });
+  };
+  job.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
+}
+
 // In the log: nothing has failed yet, so no call of the application says so.
 TEST(FullNodeStore, that_cannot_hold_all_that_is_to_be_kept_says_so_at_the_first_snapshot) {
   TightJob tight;

@@ -110,6 +110,12 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
   const auto memories = memories_by_rank();
   std::mutex mutex;
   std::atomic<std::uint32_t> left{0};
+  std::atomic<bool> over{false};
+  const auto end = [&] {
+    world.kill();
+    over = true;
+    over.notify_all();
+  };
   const auto note = [&](std::uint32_t rank, const std::string& text) {
     const std::scoped_lock lock(mutex);
     errors_.emplace(rank, text);
@@ -145,7 +151,7 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
         if (open_error_.empty()) open_error_ = opened.error().text();
       }
       if (!die) note(comm.rank().value, opened.error().text());
-      if (die) world.kill();
+      if (die) end();
       return;
     }
     if (!*opened) return;
@@ -161,12 +167,8 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
       if (!die) world.kill();
     }
     if (!die) return;
-    if (++left == size) {
-      world.kill();
-      left.notify_all();
-    }
-    // A session that is dropped before would be news for the others.
-    for (std::uint32_t now = left; now < size; now = left) left.wait(now);
+    if (++left == size) end();
+    over.wait(false);  // a session that is dropped before would be news for the others
   };
   run_cluster(world, body, limit);
   traffic_.clear();

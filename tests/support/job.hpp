@@ -51,6 +51,8 @@ class Job {
 
   // Texts of what application ranks threw in the last run, by rank.
   [[nodiscard]] const std::map<std::uint32_t, std::string>& errors() const { return errors_; }
+  // The first that a rank or head met in the last run, before it had a session; empty: none.
+  [[nodiscard]] const std::string& open_error() const { return open_error_; }
 
   // The same, for a run in which nothing should go wrong: expects that every rank got to the end of `application`.
   void run_well_and_die(const std::function<void(JobSession&)>& application);
@@ -107,7 +109,7 @@ class Job {
   std::map<std::uint32_t, std::shared_ptr<StoreMemory>> memories_;  // by node
   std::map<std::uint32_t, std::string> errors_;
   std::vector<Traffic> traffic_;
-  std::string open_error_;  // the first that a rank or head met in the last run
+  std::string open_error_;
 };
 
 // The machine's clock, for Job::clock.

@@ -29,7 +29,8 @@ class LauncherOnOtherHosts : public testing::Test {
     options_.start_limit = kLong;
     std::ofstream(file("heard")) << std::flush;
     options_.agent = {write("agent", "case $2 in *PMIX_RANK*) code=$(cat '" + file("ranks") + "'); echo $code >>'" +
-                                         file("heard") + "'; exit $code ;; esac")};
+                                         file("heard") + "'; exit $code ;; *) echo $1 >>'" + file("cleaned") +
+                                         "' ;; esac")};
   }
 
   [[nodiscard]] std::string file(const std::string& name) const { return directory_.path() + "/" + name; }
@@ -84,6 +85,16 @@ TEST_F(LauncherOnOtherHosts, is_left_alone_where_no_host_answers) {
   const auto end = run("sleep 3; exit 7");
   EXPECT_FALSE(end.ended_here);
   EXPECT_EQ(end.code, kOwnEnd);
+}
+
+TEST_F(LauncherOnOtherHosts, is_cleaned_up_after_there_when_the_user_interrupts) {
+  ranks_are("0");
+  const auto end = run("kill -INT $PPID; sleep 60; exit 7");
+  EXPECT_TRUE(end.interrupted);
+  std::vector<std::string> hosts;
+  std::ifstream cleaned(file("cleaned"));
+  for (std::string host; cleaned >> host;) hosts.push_back(host);
+  EXPECT_THAT(hosts, testing::UnorderedElementsAre("a", "b"));
 }
 
 }  // namespace

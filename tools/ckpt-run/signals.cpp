@@ -1,8 +1,14 @@
 #include "signals.hpp"
 
+#include <algorithm>
 #include <ctime>
 
 namespace ckpt_run {
+namespace {
+
+constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
+
+}  // namespace
 
 Signals::Signals() {
   ::sigemptyset(&taken_);
@@ -31,12 +37,20 @@ Signals::Event Signals::wait(std::chrono::milliseconds limit) {
 }
 
 bool Signals::interrupted() {
-  sigset_t pending;
-  if (::sigpending(&pending) == 0) {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP})
-      interrupted_ |= ::sigismember(&pending, number) == 1 && ::sigismember(&taken_, number) == 1;
-  }
+  interrupted_ |= is_pending();
   return interrupted_;
+}
+
+void Signals::take_pending() {
+  while (is_pending()) (void)wait(std::chrono::milliseconds(0));
+}
+
+bool Signals::is_pending() const {
+  sigset_t pending;
+  if (::sigpending(&pending) != 0) return false;
+  return std::ranges::any_of(kInterrupts, [&](int number) {
+    return ::sigismember(&pending, number) == 1 && ::sigismember(&taken_, number) == 1;
+  });
 }
 
 }  // namespace ckpt_run

@@ -26,6 +26,9 @@ class Signals {
   [[nodiscard]] Event wait(std::chrono::milliseconds limit);
   // Whether an interrupt has come, ever or just now; does not wait.
   [[nodiscard]] bool interrupted();
+  // Forgets those that have come and were not waited for; then, whether another one has come since.
+  void take_pending();
+  [[nodiscard]] bool is_pending() const;
 
  private:
   sigset_t taken_{};

@@ -314,8 +314,10 @@ void Supervisor::sweep(pid_t launcher) {
     left = all_left();
   }
   remove_segments(segments_);
-  const auto hosts = remote_hosts();
-  if (!hosts.empty()) (void)ask_hosts(hosts, clean_command(name_, segments_));
+  // After an interrupt as well: what is left there would be in the next job's way. Another one ends that, too.
+  signals_.take_pending();
+  (void)run_all(on_hosts(remote_hosts(), clean_command(name_, segments_)), options_.agent_limit,
+                [this] { return signals_.is_pending(); });
   // Open MPI 4 clears its session directory itself, unless it was killed.
   const char* const temporary = std::getenv("TMPDIR");
   std::error_code ignored;
@@ -360,9 +362,14 @@ std::vector<std::string> Supervisor::hosts_without_answer() {
 }
 
 std::vector<int> Supervisor::ask_hosts(const std::vector<std::string>& hosts, const std::string& command) {
+  return run_all(on_hosts(hosts, command), options_.agent_limit, [this] { return signals_.interrupted(); });
+}
+
+std::vector<std::vector<std::string>> Supervisor::on_hosts(const std::vector<std::string>& hosts,
+                                                           const std::string& command) const {
   std::vector<std::vector<std::string>> commands;
   for (const std::string& host : hosts) commands.push_back(on_host(agent_, host, command));
-  return run_all(commands, options_.agent_limit, [this] { return signals_.interrupted(); });
+  return commands;
 }
 
 }  // namespace ckpt_run

@@ -52,6 +52,8 @@ class Supervisor {
   [[nodiscard]] std::vector<std::string> remote_hosts() const;
   [[nodiscard]] std::vector<std::string> hosts_without_answer();
   [[nodiscard]] std::vector<int> ask_hosts(const std::vector<std::string>& hosts, const std::string& command);
+  [[nodiscard]] std::vector<std::vector<std::string>> on_hosts(const std::vector<std::string>& hosts,
+                                                               const std::string& command) const;
 
   const Options& options_;
   const cairn::Config& config_;

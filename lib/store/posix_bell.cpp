@@ -72,7 +72,11 @@ class FutexBell final : public Bell {
     ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   }
 
-  [[nodiscard]] std::uint32_t rings(Who who) const override { return look().total(who); }
+  // Asked at every call of snapshot(), due or not: a look at memory. Whoever rings or waits finds another file.
+  [[nodiscard]] std::uint32_t rings(Who who) const override {
+    const std::lock_guard guard(mutex_);
+    return now_.total(who);
+  }
 
   void wait(Who who, std::uint32_t seen, std::chrono::microseconds limit) override {
     using Clock = std::chrono::steady_clock;

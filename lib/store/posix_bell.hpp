@@ -2,7 +2,7 @@
 // process sleeps and is woken across process borders at the price of one system call.
 //
 // When somebody removes the store under a running job, those who opened the bell before have another file than those
-// who open it later. So each looks, whenever it rings, waits or counts, whether its file is still the one in the
+// who open it later. So each looks, whenever it rings or waits, whether its file is still the one in the
 // store's directory, and goes over to that one if it is not; which counts as a ring, as one may have been missed.
 #pragma once
 

@@ -24,11 +24,11 @@ Error is_gone(const HeadGone& gone) {
 
 }  // namespace
 
-Result<bool> Engine::step() {
+Result<bool> Engine::step(Others others) {
   if (broken_) return fail(*broken_);
   auto worked = receive();
   if (worked && !*worked) worked = advance_seals();
-  if (worked && !*worked) worked = promote_next();
+  if (worked && !*worked && (others == Others::come || closed_)) worked = promote_next();
   // Restoring and finishing are collective: they come after everything that was sealed, on every head alike.
   const bool quiet = nothing_is_left() && promotions_.empty();
   if (worked && !*worked && quiet) worked = answer_restore();

@@ -78,8 +78,11 @@ class Engine {
   static Result<std::unique_ptr<Engine>> open(EngineSetup setup);
   ~Engine();
 
-  // Does one piece of work, if there is any; false: nothing to do now. An error is final.
-  [[nodiscard]] Result<bool> step();
+  // Does one piece of work, if there is any; false: nothing to do now. An error is final. Raising a snapshot is work in
+  // which heads wait for each other; one that cannot know whether the others come leaves it for later, unless all ranks
+  // wait in restore or finalize.
+  enum class Others { come, may_not_come };
+  [[nodiscard]] Result<bool> step(Others others = Others::come);
   // True while something is under way that others may wait for.
   [[nodiscard]] bool busy() const;
   // True while snapshots up to `version` are being sealed or promoted. Later ones may wait for who asks.

@@ -12,7 +12,7 @@ constexpr std::size_t kPromotionsKept = 64;
 
 }  // namespace
 
-HeadLink::HeadLink(Comm& control, Peer head, std::function<Result<bool>()> drive, Clock clock)
+HeadLink::HeadLink(Comm& control, Peer head, Drive drive, Clock clock)
     : control_(control), head_(head), drive_(std::move(drive)), clock_(std::move(clock)) {}
 
 Status HeadLink::send(const ToHead& message) {
@@ -63,17 +63,17 @@ Result<bool> HeadLink::wait_until(const std::function<bool()>& done, const Wait&
     const auto waited = clock_() - begun;
     if (wait.limit && waited > *wait.limit) return false;
     if (auto status = tell_of(wait, waited); !status) return fail(status.error());
-    if (auto status = rest(wait.woken_by, rings); !status) return fail(status.error());
+    if (auto status = rest(wait, rings); !status) return fail(status.error());
   }
 }
 
 // The head's work is this rank's where the engine lives in this thread.
-Status HeadLink::rest(WokenBy woken_by, std::uint32_t rings) {
+Status HeadLink::rest(const Wait& wait, std::uint32_t rings) {
   if (drive_) {
-    auto worked = drive_();
+    auto worked = drive_(wait.others);
     if (!worked) return fail(worked.error());
     if (!*worked) control_.idle(false);
-  } else if (bell_ && woken_by == WokenBy::head) {
+  } else if (bell_ && wait.woken_by == WokenBy::head) {
     bell_->wait(Bell::Who::ranks, rings, kNap);
   } else {
     control_.idle(false);

@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "comm/comm.hpp"
+#include "engine/engine.hpp"
 #include "engine/messages.hpp"
 #include "store/store.hpp"
 
@@ -23,7 +24,8 @@ namespace cairn {
 class HeadLink {
  public:
   // `drive`: runs the engine once, when it lives in this thread; empty otherwise. The bell may come later.
-  HeadLink(Comm& control, Peer head, std::function<Result<bool>()> drive, Clock clock);
+  using Drive = std::function<Result<bool>(Engine::Others)>;
+  HeadLink(Comm& control, Peer head, Drive drive, Clock clock);
 
   void use_bell(std::shared_ptr<Bell> bell) { bell_ = std::move(bell); }
   // Told, once in a wait, how long this rank has waited for a head that does not answer.
@@ -45,6 +47,8 @@ class HeadLink {
     std::string call;                                     // where the rank is, for a person
     std::optional<std::chrono::milliseconds> limit = {};  // none: for ever
     WokenBy woken_by = WokenBy::head;
+    // Whether all ranks come to such a wait, as in wait(), which is where an engine in this thread may wait for others.
+    Engine::Others others = Engine::Others::come;
   };
   // Waits until `done` says so, or the limit is reached. Returns whether it did. After a while tells the head, which
   // finds out who is missing (engine/inquiry).
@@ -76,12 +80,12 @@ class HeadLink {
   enum class Told { nobody, head, person };
 
   void take(ToRank message);
-  [[nodiscard]] Status rest(WokenBy woken_by, std::uint32_t rings);
+  [[nodiscard]] Status rest(const Wait& wait, std::uint32_t rings);
   [[nodiscard]] Status tell_of(const Wait& wait, std::chrono::microseconds waited);
 
   Comm& control_;
   Peer head_;
-  std::function<Result<bool>()> drive_;
+  Drive drive_;
   Clock clock_;
   std::function<void(const std::string&, std::chrono::seconds)> head_is_silent_;
   std::shared_ptr<Bell> bell_;

@@ -12,6 +12,9 @@
 namespace cairn {
 namespace {
 
+// Some ranks may go on to their own work from here, and wait there for this one.
+constexpr Engine::Others kMayNotCome = Engine::Others::may_not_come;
+
 // Nothing of a fresh start.
 std::optional<LevelId> highest_needed(const RestoreReport& report) {
   std::optional<LevelId> highest;
@@ -75,7 +78,7 @@ Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
   hear_promotions();
   Result<bool> ready = true;
   const auto is_ready = [&] { return !(ready = pulse_->ready()) || *ready; };
-  if (auto heard = link_->wait_until(is_ready, {"snapshot()", {}, HeadLink::WokenBy::nobody}); !heard)
+  if (auto heard = link_->wait_until(is_ready, {"snapshot()", {}, HeadLink::WokenBy::nobody, kMayNotCome}); !heard)
     return fail(heard.error());
   if (!ready) return fail(ready.error());
   auto beat = pulse_->call(StopSignal::seen(), auto_ ? auto_->meter().measures() : Measures{});
@@ -222,7 +225,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   std::uint64_t calls = calls_;  // after the restore, if it goes well on all ranks
   while (true) {
     auto waiting = trace_.span("wait for head");
-    auto heard = link_->wait_until(answered, {"restore()"});
+    auto heard = link_->wait_until(answered, {"restore()", {}, HeadLink::WokenBy::head, kMayNotCome});
     waiting.end();
     if (!heard) return fail(heard.error());
     if (!link_->offer) break;
@@ -243,7 +246,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   const bool all_are_here = !error || error->code != Code::invalid_argument;  // else some are in finalize
   const auto closed = [&] { return closing.go_on(); };
   if (all_are_here) {
-    auto done = link_->wait_until(closed, {"restore()", {}, HeadLink::WokenBy::nobody});
+    auto done = link_->wait_until(closed, {"restore()", {}, HeadLink::WokenBy::nobody, kMayNotCome});
     if (!done) return fail(done.error());
   }
   if (error) {
@@ -369,7 +372,7 @@ Status SessionImpl::finalize() {
     // An error may be that a rank is gone, which closes nothing.
     return (closing.go_on() && link_->finalized) || (link_->finalized && link_->finalized->error);
   };
-  auto heard = link_->wait_until(over, {"finalize()"});
+  auto heard = link_->wait_until(over, {"finalize()", {}, HeadLink::WokenBy::head, kMayNotCome});
   finalized_ = true;
   if (!heard) return fail(heard.error());
   if (engine_thread_.joinable()) engine_thread_.join();

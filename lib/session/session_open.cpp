@@ -219,9 +219,11 @@ struct SessionImpl::Open {
     const auto& topology = session.topology_;
     const Peer head = topology.nodes[node.value].head;
     const auto span = session.trace_.span("open");
-    std::function<Result<bool>()> drive;
+    HeadLink::Drive drive;
     if (heads_node && topology.runs_inline(node)) {
-      drive = [impl = &session] { return impl->engine_ ? impl->engine_->step() : Result<bool>(false); };
+      drive = [impl = &session](Engine::Others others) {
+        return impl->engine_ ? impl->engine_->step(others) : Result<bool>(false);
+      };
     }
     session.link_ = std::make_unique<HeadLink>(*session.control_, head, std::move(drive), session.clock_);
     tell_of_silent_head();

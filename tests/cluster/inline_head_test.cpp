@@ -1,6 +1,9 @@
 // [head] mode = inline: a node's first rank does the head's work inside snapshot().
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -65,6 +68,40 @@ TEST(InlineHead, lets_no_other_wait_when_its_own_shard_could_not_be_written) {
     (void)thrown_by([&] { session.finalize(); });
   });
   EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
+}
+
+// After a restore copies are to be made again, in which the heads wait for each other. A rank that waits in snapshot()
+// for the agreement on time must not begin with that: the others may have given their part, and wait for this rank
+// elsewhere.
+TEST(InlineHead, begins_nothing_together_with_heads_that_may_compute) {
+  Job job({1, 1, 1},
+          "[head]\nmode = inline\n[levels]\nl1 = every 100\nl2 = every 100\nl3 = off\nl4 = off\n[restart]\nat_end = "
+          "continue\n");
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_to(LevelId::partner);
+    session.wait(LevelId::partner);
+  });
+  job.lose(1);
+  std::atomic<bool> waits{false};
+  std::atomic<bool> is_through{false};
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 1U);
+    if (session.rank() == 0) {
+      steps.advance();
+      waits = true;
+      steps.advance();
+      is_through = true;
+    } else {
+      while (!waits) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      steps.advance();
+      while (!is_through) std::this_thread::yield();
+      steps.advance();
+    }
+  });
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 // every host what the file `ranks` says.
 #include "supervisor.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -48,7 +50,8 @@ class LauncherOnOtherHosts : public testing::Test {
     options_.launcher = write("launcher", launcher);
     const auto files = JobFiles::make(config_, "test").value();
     Signals signals;
-    Supervisor supervisor(options_, config_, facts_, false, *files, signals, "test-supervisor", {3s, 1s});
+    Supervisor supervisor(options_, config_, facts_, false, *files, signals,
+                          fmt::format("test-supervisor-{}", ::getpid()), {3s, 1s});
     return supervisor.run({place(2, {}, config_, options_.hosts, {}).value(), {}, false}).value();
   }
 

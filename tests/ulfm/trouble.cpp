@@ -22,6 +22,7 @@
 namespace {
 
 constexpr int kTag = 1;
+constexpr std::int64_t kFewSteps = 3;
 
 struct Options {
   std::string trouble;
@@ -126,6 +127,10 @@ void compute(cairn::Session& session, const Options& options) {
     ++step;
     value += step * (session.rank() + 1);
     session.snapshot();
+    if (session.rank() == 0 && step == kFewSteps) {
+      std::printf("trouble: has taken some steps\n");
+      std::fflush(stdout);
+    }
     if (session.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
   }
   std::int64_t sum = 0;

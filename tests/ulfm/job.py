@@ -172,8 +172,9 @@ class Job:
         def found():
             return [pid for pid, (is_role, _) in self.roles.items() if is_role == role and is_alive(pid)]
 
-        self.wait_for(f"{role} to say so", found)
-        return found()[0]
+        with self.lock:
+            self.wait_for(f"{role} to say so", found)
+            return found()[0]
 
     def close(self):
         if self in Job.running:

@@ -47,7 +47,8 @@ class HeadLink {
     std::string call;                                     // where the rank is, for a person
     std::optional<std::chrono::milliseconds> limit = {};  // none: for ever
     WokenBy woken_by = WokenBy::head;
-    // Whether all ranks come to such a wait, as in wait(), which is where an engine in this thread may wait for others.
+    // Whether all ranks come to such a wait, as in wait(): then an engine in this thread may wait for others. From
+    // snapshot(), say, some may go on to their own work, and wait there for this rank.
     Engine::Others others = Engine::Others::come;
   };
   // Waits until `done` says so, or the limit is reached. Returns whether it did. After a while tells the head, which

@@ -1,5 +1,5 @@
 // The session behind the façade: one application rank's regions, schedule and line to its head, with errors as values.
-// session_open.cpp turns a world of ranks into heads and application ranks.
+// session_open.cpp turns a world of ranks into heads and application ranks, session_restore.cpp brings a snapshot back.
 //
 // Belongs to one thread. Every call but protect, unprotect and the queries is collective in time over the
 // application ranks; none is a collective operation on the snapshot path.
@@ -111,14 +111,16 @@ class SessionImpl {
   [[nodiscard]] Status run_head(Version version);
   std::chrono::microseconds hear_promotions();
   [[nodiscard]] Status tell_of_auto();
-  [[nodiscard]] Result<std::uint64_t> take_offer(const Offer& offer, const std::string& only);
   [[nodiscard]] bool goes_on_after(const Error& error);
   [[nodiscard]] Status report_errors();
   [[nodiscard]] Status newest_is_safe() const;
   void leave_mark_of(const Error& error) const;
+  [[nodiscard]] std::uint32_t free_slots() const { return slots_ - std::min(slots_, link_->outstanding()); }
+
+  // session_restore.cpp
+  [[nodiscard]] Result<std::uint64_t> take_offer(const Offer& offer, const std::string& only);
   void accept(const Offer& offer);
   void warm_up_slots();
-  [[nodiscard]] std::uint32_t free_slots() const { return slots_ - std::min(slots_, link_->outstanding()); }
 
   Config config_;
   Log log_;

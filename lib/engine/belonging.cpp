@@ -9,13 +9,15 @@
 
 namespace cairn {
 
-std::optional<ChainMark> read_chain_mark(const Store& store, const std::vector<Entry>& entries, const Log& log) {
+std::optional<ChainMark> read_chain_mark(const Store& store, const std::vector<Entry>& entries, const Log& log,
+                                         std::vector<Unreadable>& unreadable) {
   const FileName name = names::chain_mark();
   if (std::ranges::find(entries, name.path, &Entry::name) == entries.end()) return {};
   const auto text = read_text(store, name, kMostRecordBytes);
   auto mark = text ? parse_chain_mark(*text) : Result<ChainMark>(fail(text.error()));
   if (mark) return *mark;
   if (mark.error().code != Code::not_found) log.warning("{}: {}: {}", store.where(), name.path, mark.error().text());
+  if (mark.error().code == Code::newer_format) unreadable.push_back({name, {}, {}, {}, mark.error()});
   return {};
 }
 

@@ -139,7 +139,7 @@ Result<Chain> read_chain(const Store& global, const Log& log) {
   auto entries = global.list(DirName{});
   if (!entries) return fail(entries.error());
   Chain chain;
-  chain.mark = read_chain_mark(global, *entries, log);
+  chain.mark = read_chain_mark(global, *entries, log, chain.unreadable);
   chain.place = global.where();
   read_measured(global, log, chain);
   const std::vector<Life> lives = read_lives(global, *entries, log, chain);

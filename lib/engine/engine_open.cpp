@@ -144,7 +144,7 @@ Status Engine::heed_unreadable() {
   std::uint64_t found = 0;
   const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
     for (const Unreadable& what : unreadable) {
-      if (past.has(what)) continue;
+      if (past.has(what) || (fresh && what.is_mark())) continue;
       found = 1;
       if (!what.newer()) continue;
       const Error refusal = refusal_of(store, what);

@@ -285,9 +285,9 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
       contents.unreadable.push_back({names::manifest(dir), dir, parsed->version, parsed->run, manifest.error()});
     }
   }
-  if (!contents.manifests.empty() || !contents.unreadable.empty()) {
-    contents.mark = read_chain_mark(store, *entries, log);
-  }
+  const bool has_snapshots = !contents.manifests.empty() || !contents.unreadable.empty();
+  const auto mark = read_chain_mark(store, *entries, log, contents.unreadable);
+  if (has_snapshots) contents.mark = mark;
   return contents;
 }
 

@@ -1,6 +1,7 @@
 // Snapshots and records that are there and cannot be read. That they are there counts: a start that took them for
 // nothing would begin anew, and retire them. A newer Cairn's are refused, or left alone where a fresh start was asked
-// for; damaged ones stay until something newer is safe. Pure.
+// for; damaged ones stay until something newer is safe. A newer Cairn's chain mark is refused in the same way, but a
+// fresh start takes its place: the store is of the new chain then. Pure.
 #pragma once
 
 #include <set>
@@ -14,14 +15,15 @@
 namespace cairn {
 
 struct Unreadable {
-  FileName file;    // its manifest, or the record
-  DirName dir;      // of a snapshot; empty: a record
-  Version version;  // 0: a record
-  RunId run;
+  FileName file;    // its manifest, the record, or the mark
+  DirName dir;      // of a snapshot; empty: a record, or the mark
+  Version version;  // 0: the same
+  RunId run;        // 0: the mark
   Error error;
 
   [[nodiscard]] bool newer() const { return error.code == Code::newer_format; }
   [[nodiscard]] bool damaged() const { return error.code == Code::corrupt; }
+  [[nodiscard]] bool is_mark() const { return run.value == 0; }
 };
 
 // What tells whether something unreadable is of the past: lives before the newest fresh start, and the newest version

@@ -2,6 +2,7 @@
 // nothing, and a start that cannot go on leaves every store as it was.
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -92,8 +93,15 @@ std::vector<Place> places() {
           {"the run record", [](Job& job) { return std::vector{&job.global_store()}; }, "run-"}};
 }
 
+std::vector<Place> marks() {
+  return {{"a node's mark", [](Job& job) { return std::vector{&job.node_store(1)}; }, "chain.json"},
+          {"the global mark", [](Job& job) { return std::vector{&job.global_store()}; }, "chain.json"}};
+}
+
 TEST(Newer, is_refused_in_words_and_left_as_it_is) {
-  for (const Place& place : places()) {
+  std::vector<Place> all = places();
+  std::ranges::copy(marks(), std::back_inserter(all));
+  for (const Place& place : all) {
     SCOPED_TRACE(place.name);
     Job job({2, 2}, kGlobal + kContinue);
     take_steps(job, 2);
@@ -102,6 +110,24 @@ TEST(Newer, is_refused_in_words_and_left_as_it_is) {
     EXPECT_THAT(refusal_of(job), AllOf(HasSubstr(place.part), HasSubstr("format 99 is newer than"),
                                        HasSubstr("[restart] mode = fresh")));
     expect_untouched(job, before);
+  }
+}
+
+// It says whose snapshots a store holds, which are the new chain's from then on.
+TEST(Newer, mark_is_replaced_by_a_fresh_start) {
+  for (const Place& place : marks()) {
+    SCOPED_TRACE(place.name);
+    Job job({2, 2}, kGlobal + kContinue);
+    take_steps(job, 2);
+    for (MemoryStore* store : place.stores(job)) change_files(*store, place.part, newer);
+    job.configure(kGlobal + kFresh + "continue");
+    job.run([](JobSession& session) {
+      Steps steps(session);
+      EXPECT_EQ(steps.restore(), 0U);
+      steps.advance_by(5);
+    });
+    job.configure(kGlobal + kContinue);
+    job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 5U); });
   }
 }
 

@@ -13,6 +13,18 @@
 namespace cairn {
 namespace {
 
+void put_runs(ByteWriter& out, const std::set<RunId>& runs) {
+  out.put(static_cast<std::uint64_t>(runs.size()));
+  for (const RunId run : runs) out.put(run.value);
+}
+
+std::set<RunId> get_runs(ByteReader& in) {
+  std::set<RunId> runs;
+  for (auto count = in.get<std::uint64_t>(); count > 0 && in.good(); --count)
+    runs.insert(RunId{in.get<std::uint64_t>()});
+  return runs;
+}
+
 Buffer encode(const Chain& chain) {
   ByteWriter out;
   out.put(chain.newest.value);
@@ -25,8 +37,8 @@ Buffer encode(const Chain& chain) {
   out.put(chain.newer_costs);
   out.put_text(chain.mark ? to_json(*chain.mark) : std::string());
   out.put_text(chain.place);
-  out.put(static_cast<std::uint64_t>(chain.past.size()));
-  for (const RunId run : chain.past) out.put(run.value);
+  put_runs(out, chain.past);
+  put_runs(out, chain.present);
   for (const Identity& snapshot : chain.global) {
     out.put(snapshot.incarnation.value);
     out.put(snapshot.version.value);
@@ -48,8 +60,8 @@ Chain decode_chain(Bytes bytes) {
   chain.newer_costs = in.get<bool>();
   if (auto mark = parse_chain_mark(in.get_text())) chain.mark = *mark;
   chain.place = in.get_text();
-  for (auto count = in.get<std::uint64_t>(); count > 0 && in.good(); --count)
-    chain.past.insert(RunId{in.get<std::uint64_t>()});
+  chain.past = get_runs(in);
+  chain.present = get_runs(in);
   while (in.good() && in.remaining() > 0) {
     Identity& snapshot = chain.global.emplace_back();
     snapshot.incarnation.value = in.get<std::uint32_t>();
@@ -83,7 +95,7 @@ void follow(Chain& chain, const std::vector<Life>& lives) {
     chain.finished = record->finished;
   }
   for (const Life& life : lives) {
-    if (life.name.incarnation < chain.fresh_start) chain.past.insert(life.name.run);
+    (life.name.incarnation < chain.fresh_start ? chain.past : chain.present).insert(life.name.run);
   }
 }
 

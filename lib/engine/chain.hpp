@@ -23,6 +23,7 @@ struct Chain {
   bool has_snapshots = false;     // a life since the newest fresh start took some
   std::vector<Identity> global;   // complete snapshots in the global store
   std::set<RunId> past;           // lives before the newest fresh start
+  std::set<RunId> present;        // lives since then
   std::optional<ChainMark> mark;  // that the global store has
   std::string place;              // where the global store is
   bool newer_costs = false;       // costs.json is of a newer format: it is left alone

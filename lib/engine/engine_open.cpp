@@ -138,7 +138,7 @@ Status Engine::check_stores_belong() {
 // What cannot be read and is not of the past: a newer Cairn's is refused; anything else is something to lose.
 Status Engine::heed_unreadable() {
   if (!roll_->unreadable) return {};
-  const Past past{chain_.past, roll_->newest_readable};
+  const Past past{chain_.past, chain_.present, roll_->newest_readable};
   const bool fresh = setup_.options.start == EngineOptions::Start::fresh;
   Status mine;
   std::uint64_t found = 0;

@@ -27,13 +27,17 @@ struct Unreadable {
 };
 
 // What tells whether something unreadable is of the past: lives before the newest fresh start, and the newest version
-// that can be read, since numbers only grow.
+// that can be read, since numbers only grow. But a version that can be read may not be whole, and the job go back to
+// one that is older: what a newer Cairn has of a life since then is never of the past.
 struct Past {
   std::set<RunId> lives;
+  std::set<RunId> lives_since;
   Version newest_readable;
 
   [[nodiscard]] bool has(const Unreadable& what) const {
-    return lives.contains(what.run) || (!what.dir.path.empty() && what.version < newest_readable);
+    if (lives.contains(what.run)) return true;
+    if (what.newer() && lives_since.contains(what.run)) return false;
+    return !what.dir.path.empty() && what.version < newest_readable;
   }
 };
 

@@ -113,6 +113,18 @@ TEST(Newer, is_refused_in_words_and_left_as_it_is) {
   }
 }
 
+// A newer version can be read, and is not whole: the job would go back to the one that has a newer manifest, and write
+// another in its place.
+TEST(Newer, is_refused_where_a_newer_version_can_be_read) {
+  Job job({2, 2}, "[levels]\nl1 = every 1\nl2 = every 1\nl3 = off\nl4 = off\n" + kContinue);
+  take_steps(job, 2);
+  change_files(job.node_store(1), "v00000001",
+               [](const std::string& text) { return text.starts_with("{") ? newer(text) : text; });
+  const Job::Image before = job.image();
+  EXPECT_THAT(refusal_of(job), HasSubstr("format 99 is newer than"));
+  expect_untouched(job, before);
+}
+
 // It says whose snapshots a store holds, which are the new chain's from then on.
 TEST(Newer, mark_is_replaced_by_a_fresh_start) {
   for (const Place& place : marks()) {

@@ -205,8 +205,11 @@ void Engine::retire_old() {
   for (const Identity& id : retirable(known_snapshots(), setup_.options.keep)) {
     const auto span = node_.trace.span("retire", id.version.value);
     const auto it = known_.find(id);
-    if (auto status = retire(node_.dir(id)); !status) {
-      node_.log.warning("{}", status.error().text());
+    const Status gone = retire(node_.dir(id));
+    // A store that removes nothing may have room for the next snapshot, and that may not be kept waiting for this slot.
+    if (id.incarnation == node_.incarnation) tell_all(Retired{id.version});
+    if (!gone) {
+      node_.log.warning("{}", gone.error().text());
       continue;
     }
     // What is kept in the global store is still known; its node files are not.
@@ -220,7 +223,6 @@ void Engine::retire_old() {
     } else {
       known_.erase(it);
     }
-    if (id.incarnation == node_.incarnation) tell_all(Retired{id.version});
   }
   for (const Identity& id : retirable_globally(known_snapshots(), setup_.options.keep)) {
     if (leads()) {

@@ -207,5 +207,27 @@ TEST(BackPressure, beyond_the_limit_is_an_error_that_names_rank_and_versions) {
   EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
 }
 
+// It may have room for the next snapshot all the same; and nobody will free that slot.
+TEST(BackPressure, waits_for_no_slot_that_the_store_does_not_give_back) {
+  Job job({2, 2}, slow_settings("10min"));
+  job.wrap_node = [](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    if (node != 0) return store;
+    return std::make_shared<HookedStore>(store, [](const HookedStore::Operation& operation) -> Status {
+      if (operation.kind == HookedStore::Operation::Kind::remove) return fail(Code::io, "nothing can be removed");
+      return {};
+    });
+  };
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(6);
+    session.wait(LevelId::local);
+    EXPECT_EQ(session.safe_version(LevelId::local), 6U);
+  });
+  job.wrap_node = {};
+  job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 6U); });
+  EXPECT_THAT(contents_of(job.node_store(0)).versions, testing::ElementsAre(6)) << "the others went later";
+}
+
 }  // namespace
 }  // namespace cairn::test

@@ -9,16 +9,19 @@
 
 namespace cairn {
 
-std::optional<ChainMark> read_chain_mark(const Store& store, const std::vector<Entry>& entries, const Log& log,
-                                         std::vector<Unreadable>& unreadable) {
+Result<std::optional<ChainMark>> read_chain_mark(const Store& store, const std::vector<Entry>& entries, const Log& log,
+                                                 std::vector<Unreadable>& unreadable) {
   const FileName name = names::chain_mark();
-  if (std::ranges::find(entries, name.path, &Entry::name) == entries.end()) return {};
+  if (std::ranges::find(entries, name.path, &Entry::name) == entries.end()) return std::nullopt;
   const auto text = read_text(store, name, kMostRecordBytes);
   auto mark = text ? parse_chain_mark(*text) : Result<ChainMark>(fail(text.error()));
   if (mark) return *mark;
-  if (mark.error().code != Code::not_found) log.warning("{}: {}: {}", store.where(), name.path, mark.error().text());
-  if (mark.error().code == Code::newer_format) unreadable.push_back({name, {}, {}, {}, mark.error()});
-  return {};
+  const Code code = mark.error().code;
+  if (code == Code::not_found) return std::nullopt;
+  log.warning("{}: {}: {}", store.where(), name.path, mark.error().text());
+  if (code == Code::newer_format) unreadable.push_back({name, {}, {}, {}, mark.error()});
+  if (code != Code::newer_format && code != Code::corrupt) return fail(mark.error().in(name.path));
+  return std::nullopt;
 }
 
 Status write_chain_mark(Store& store, const ChainMark& mark) {

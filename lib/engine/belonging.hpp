@@ -16,10 +16,10 @@
 
 namespace cairn {
 
-// The mark of a store whose top directory has `entries`; none: it has none that can be read, which is logged. A newer
-// Cairn's is added to `unreadable`.
-[[nodiscard]] std::optional<ChainMark> read_chain_mark(const Store& store, const std::vector<Entry>& entries,
-                                                       const Log& log, std::vector<Unreadable>& unreadable);
+// The mark of a store whose top directory has `entries`; none: it has none, or a damaged one, which is logged. A newer
+// Cairn's is added to `unreadable`. An error is the store's: the mark may be good.
+[[nodiscard]] Result<std::optional<ChainMark>> read_chain_mark(const Store& store, const std::vector<Entry>& entries,
+                                                               const Log& log, std::vector<Unreadable>& unreadable);
 [[nodiscard]] Status write_chain_mark(Store& store, const ChainMark& mark);
 
 // Whether the snapshots in a node store are those of the chain `id` of today's global store, which is at `global`.

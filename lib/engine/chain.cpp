@@ -151,7 +151,10 @@ Result<Chain> read_chain(const Store& global, const Log& log) {
   auto entries = global.list(DirName{});
   if (!entries) return fail(entries.error());
   Chain chain;
-  chain.mark = read_chain_mark(global, *entries, log, chain.unreadable);
+  // A mark that was taken for none would get another id, and the stores of nodes that are away now be another chain's.
+  auto mark = read_chain_mark(global, *entries, log, chain.unreadable);
+  if (!mark) return fail(mark.error().in(global.where()));
+  chain.mark = *mark;
   chain.place = global.where();
   read_measured(global, log, chain);
   const std::vector<Life> lives = read_lives(global, *entries, log, chain);

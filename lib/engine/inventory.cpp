@@ -287,7 +287,7 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
   }
   const bool has_snapshots = !contents.manifests.empty() || !contents.unreadable.empty();
   const auto mark = read_chain_mark(store, *entries, log, contents.unreadable);
-  if (has_snapshots) contents.mark = mark;
+  if (has_snapshots && mark) contents.mark = *mark;  // one that cannot be read is written again, with the same id
   return contents;
 }
 

@@ -107,7 +107,7 @@ FaultPlan::Fate FaultPlan::next() {
   const std::uint64_t number = operations_.fetch_add(1);
   const std::uint64_t fail_at = fail_at_;
   if (crash_ ? number < fail_at : number != fail_at) return Fate::runs;
-  failed_ = true;
+  if (!failed_.exchange(true)) on_first_failure_();
   return crash_ && number == fail_at ? Fate::tears : Fate::fails;
 }
 

@@ -12,10 +12,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "store/store.hpp"
 
@@ -31,6 +33,8 @@ class FaultPlan {
   // No operation fails from now on; counting starts over. Read faults stay.
   void heal();
   void inject_code(Code code) { code_ = code; }
+  // Called when the first operation fails. To be set before the first operation.
+  void on_first_failure(std::function<void()> call) { on_first_failure_ = std::move(call); }
 
   // About one read in `one_in` gives a flipped bit, or Code::corrupt as for a file that is too short. Which
   // ones depends only on the seed, the file's name and the place in it.
@@ -62,6 +66,7 @@ class FaultPlan {
   std::atomic<bool> crash_{false};
   std::atomic<bool> reads_too_{false};
   std::atomic<bool> failed_{false};
+  std::function<void()> on_first_failure_ = [] {};
   std::atomic<Code> code_{Code::io};
   std::atomic<std::uint64_t> flip_seed_{0};
   std::atomic<std::uint64_t> flip_one_in_{0};

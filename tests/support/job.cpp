@@ -26,24 +26,29 @@ Job::Job(std::vector<std::uint32_t> ranks, std::string settings)
   reshape(std::move(ranks));
 }
 
-void Job::reshape(std::vector<std::uint32_t> ranks) {
+void Job::reshape(std::vector<std::uint32_t> ranks, std::vector<std::uint32_t> hosts) {
   ranks_ = std::move(ranks);
-  while (stores_.size() < ranks_.size()) {
+  hosts_ = std::move(hosts);
+  if (hosts_.empty()) {
+    hosts_.resize(ranks_.size());
+    std::iota(hosts_.begin(), hosts_.end(), 0U);
+  }
+  while (stores_.size() <= std::ranges::max(hosts_)) {
     stores_.push_back(
         std::make_shared<MemoryStore>(MemoryStore::kUnbounded, fmt::format("store of node {}", stores_.size())));
   }
 }
 
-void Job::lose(std::uint32_t node) {
-  stores_.at(node)->wipe();
-  memories_.erase(node);
+void Job::lose(std::uint32_t host) {
+  stores_.at(host)->wipe();
+  memories_.erase(host);
 }
 
 // One for each world rank of a node, though only that of its head is used.
 std::vector<std::shared_ptr<StoreMemory>> Job::memories_by_rank() {
   std::vector<std::shared_ptr<StoreMemory>> by_rank;
   for (std::uint32_t node = 0; node < ranks_.size(); ++node) {
-    auto& memory = memories_[node];
+    auto& memory = memories_[hosts_[node]];
     if (!memory || !same_processes) memory = std::make_shared<StoreMemory>();
     by_rank.insert(by_rank.end(), ranks_[node], memory);
   }
@@ -130,8 +135,9 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
                             "host",
                             comm.rank().value == 0 ? config : std::string(),
                             [&](const Config&, const Topology&, NodeId node) -> Result<std::shared_ptr<Store>> {
-                              const std::shared_ptr<Store> store = stores_.at(node.value);
-                              return wrap_node ? wrap_node(node.value, store) : store;
+                              const std::uint32_t host = hosts_.at(node.value);
+                              const std::shared_ptr<Store> store = stores_.at(host);
+                              return wrap_node ? wrap_node(host, store) : store;
                             },
                             [&](const Config&) -> Result<std::shared_ptr<Store>> {
                               return wrap_global ? wrap_global(global_) : std::shared_ptr<Store>(global_);

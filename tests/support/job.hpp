@@ -57,9 +57,9 @@ class Job {
   // The same, for a run in which nothing should go wrong: expects that every rank got to the end of `application`.
   void run_well_and_die(const std::function<void(JobSession&)>& application);
 
-  // Its store, and what its processes remember of that.
-  void lose(std::uint32_t node);
-  [[nodiscard]] MemoryStore& node_store(std::uint32_t node) { return *stores_.at(node); }
+  // Its store, and what its processes remember of that. A host has the number of its node, but for reshape().
+  void lose(std::uint32_t host);
+  [[nodiscard]] MemoryStore& node_store(std::uint32_t host) { return *stores_.at(host); }
   [[nodiscard]] MemoryStore& global_store() { return *global_; }
   [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(ranks_.size()); }
 
@@ -73,11 +73,14 @@ class Job {
   // Loses every snapshot in the global store and keeps the records of runs.
   void lose_global_snapshots();
 
-  // The layout of the next run; stores stay (more nodes get empty stores).
-  void reshape(std::vector<std::uint32_t> ranks);
+  // The layout of the next run, and whose store each node opens: by default its own, else that of hosts[node]. Stores
+  // stay (more hosts get empty ones).
+  void reshape(std::vector<std::uint32_t> ranks, std::vector<std::uint32_t> hosts = {});
+  // That is a store for each host of now and before.
+  [[nodiscard]] std::uint32_t hosts() const { return static_cast<std::uint32_t>(stores_.size()); }
   void configure(std::string settings) { settings_ = std::move(settings); }
-  // What runs see instead of a node's store or of the global one, e.g. a FaultyStore over it.
-  std::function<std::shared_ptr<Store>(std::uint32_t node, std::shared_ptr<Store>)> wrap_node;
+  // What runs see instead of a host's store or of the global one, e.g. a FaultyStore over it.
+  std::function<std::shared_ptr<Store>(std::uint32_t host, std::shared_ptr<Store>)> wrap_node;
   std::function<std::shared_ptr<Store>(std::shared_ptr<Store>)> wrap_global;
   // What ckpt-run would say, and be told.
   std::optional<StartedNumbers> started;
@@ -103,10 +106,11 @@ class Job {
   [[nodiscard]] std::vector<std::shared_ptr<StoreMemory>> memories_by_rank();
 
   std::vector<std::uint32_t> ranks_;
+  std::vector<std::uint32_t> hosts_;  // of each node
   std::string settings_;
-  std::vector<std::shared_ptr<MemoryStore>> stores_;
+  std::vector<std::shared_ptr<MemoryStore>> stores_;  // by host
   std::shared_ptr<MemoryStore> global_;
-  std::map<std::uint32_t, std::shared_ptr<StoreMemory>> memories_;  // by node
+  std::map<std::uint32_t, std::shared_ptr<StoreMemory>> memories_;  // by host
   std::map<std::uint32_t, std::string> errors_;
   std::vector<Traffic> traffic_;
   std::string open_error_;

@@ -9,16 +9,12 @@ namespace {
 
 constexpr std::uint32_t kGlobal = 4;
 
+bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
+
 }  // namespace
 
-void Model::begin_life(std::uint32_t nodes, std::uint32_t copies, std::uint32_t parity) {
-  nodes_ = nodes;
-  copies_ = copies;
-  parity_ = parity;
-}
-
-void Model::node_is_hurt(std::uint32_t node) {
-  for (Promise& promise : promises_) promise.hurt.insert(node);
+void Model::host_is_hurt(std::uint32_t host) {
+  for (Promise& promise : promises_) promise.hurt.insert(host);
 }
 
 void Model::global_is_hurt(bool lost) {
@@ -27,15 +23,33 @@ void Model::global_is_hurt(bool lost) {
   must_be_fresh_ = false;
   if (lost) may_be_fresh_ = true;
   global_was_lost_ |= lost;
+  mark_was_lost_ |= lost;
 }
 
-void Model::takes(std::uint32_t version, std::uint64_t stamp) { stamps_[version] = stamp; }
+void Model::begin_life(Circumstances circumstances) {
+  now_ = std::move(circumstances);
+  taken_now_.clear();
+  for (Promise& promise : promises_) promise.of_this_life = false;
+}
+
+void Model::tries(std::uint64_t stamp) {
+  tried_.insert(stamp);
+  must_be_fresh_ = false;
+}
+
+void Model::takes(std::uint32_t version, std::uint64_t stamp) {
+  stamps_[version] = stamp;
+  taken_now_.insert(version);
+}
 
 void Model::is_safe(std::uint32_t level, std::uint32_t version) {
   if (version == 0) return;
+  const bool now = taken_now_.contains(version);
+  // A chain that began anew has a snapshot now, and the old one is over.
+  if (now_.anew && now) std::erase_if(promises_, [](const Promise& old) { return !old.of_this_life; });
   std::erase_if(promises_, [&](const Promise& old) { return old.version == version && old.level == level; });
-  const std::uint32_t survives = level == 2 ? copies_ : level == 3 ? parity_ : 0;
-  promises_.push_back({version, level, nodes_, survives, {}, false});
+  const std::uint32_t survives = level == 2 ? now_.copies : level == 3 ? now_.parity : 0;
+  promises_.push_back({version, level, now, now_.hosts, survives, {}, false});
   may_be_fresh_ = false;
   must_be_fresh_ = false;
 }
@@ -48,18 +62,22 @@ void Model::finished(bool for_certain) {
 
 bool Model::holds(const Promise& promise) const {
   if (promise.level == kGlobal) return !promise.global_hurt;
-  std::set<std::uint32_t> away = promise.hurt;
-  // Their stores are not opened in this life.
-  for (std::uint32_t node = nodes_; node < promise.nodes; ++node) away.insert(node);
-  std::erase_if(away, [&](std::uint32_t node) { return node >= promise.nodes; });
-  return away.size() <= promise.survives;
+  return static_cast<std::uint64_t>(std::ranges::count_if(promise.hosts, [&](std::uint32_t host) {
+           // Stores of other hosts are not opened in this life.
+           return promise.hurt.contains(host) || !now_.hosts.contains(host);
+         })) <= promise.survives;
 }
 
 // What came back is made redundant again as this life's configuration says, on its nodes.
 void Model::move(Promise& promise) const {
-  if (promise.level == 2) promise.survives = std::min(promise.survives, copies_);
-  if (promise.level == 3) promise.survives = std::min(promise.survives, parity_);
-  if (promise.level != kGlobal) promise.nodes = std::max(promise.nodes, nodes_);
+  if (promise.level == 2) promise.survives = std::min(promise.survives, now_.copies);
+  if (promise.level == 3) promise.survives = std::min(promise.survives, now_.parity);
+  if (promise.level != kGlobal) promise.hosts.insert(now_.hosts.begin(), now_.hosts.end());
+}
+
+void Model::give_up_what_is_newer_than(std::uint32_t version) {
+  std::erase_if(promises_, [&](const Promise& promise) { return promise.version > version; });
+  for (Promise& promise : promises_) move(promise);
 }
 
 std::uint32_t Model::promised() const {
@@ -70,42 +88,58 @@ std::uint32_t Model::promised() const {
   return newest;
 }
 
-std::string Model::judge_one(const Restored& seen, Faults faults) const {
-  if (seen.fresh) {
-    if (promised() > 0) return fmt::format("a fresh start, although version {} was promised", promised());
-    return may_be_fresh_ ? "" : "a fresh start, although snapshots were told to be safe";
+std::string Model::judge_fresh() const {
+  if (now_.required) return "a fresh start, although a snapshot was required";
+  if (now_.anew) {
+    const bool safe = std::ranges::any_of(promises_, [&](const Promise& it) { return it.of_this_life && holds(it); });
+    return safe && now_.faults != Faults::of_stores ? "a fresh start, although this life has a snapshot" : "";
   }
+  if (promised() > 0) return fmt::format("a fresh start, although version {} was promised", promised());
+  return may_be_fresh_ ? "" : "a fresh start, although snapshots were told to be safe";
+}
+
+std::string Model::judge_restored(const Restored& seen) const {
   if (must_be_fresh_) return fmt::format("version {} came back after the chain was ended", seen.version);
+  if (now_.strangers) return fmt::format("version {} came back, though its ranks are others", seen.version);
   if (!tried_.contains(seen.stamp)) return fmt::format("version {} is of a state that never was", seen.version);
+  if (now_.anew && seen.stamp < now_.first_stamp)
+    return fmt::format("version {} came back, which was there before a fresh start", seen.version);
   const auto taken = stamps_.find(seen.version);
   // Where all that knew the numbers is lost they begin again.
   if (!global_was_lost_ && taken != stamps_.end() && taken->second != seen.stamp) {
     return fmt::format("version {} was taken of state {}, and came back as {}", seen.version, taken->second,
                        seen.stamp);
   }
-  if (faults != Faults::of_stores && seen.version < promised())
+  if (now_.faults != Faults::of_stores && seen.version < promised())
     return fmt::format("version {} came back, {} was promised", seen.version, promised());
   return {};
 }
 
-std::string Model::judge(const std::vector<Restored>& seen, const std::string& error, Faults faults) {
+std::string Model::judge_error(const std::string& error) const {
+  if (now_.faults != Faults::none) return {};
+  if (now_.strangers && has(error, "ranks")) return {};
+  if (now_.newer && has(error, "newer")) return {};
+  // A chain that began when only some of the nodes were there to tell of the old one; the others' stores are refused.
+  if (mark_was_lost_ && has(error, "has snapshots that belong to")) return {};
+  if (promised() > 0 && !now_.anew) return fmt::format("version {} was promised, but: {}", promised(), error);
+  if (now_.required) return {};
+  if (now_.anew) return "a fresh start was asked for, but: " + error;
+  if (must_be_fresh_) return "the chain was ended, but the next start failed: " + error;
+  return {};
+}
+
+std::string Model::judge(const std::vector<Restored>& seen, const std::string& error) {
   for (const Restored& one : seen) {
     if (one.fresh != seen[0].fresh || one.version != seen[0].version || one.stamp != seen[0].stamp)
       return fmt::format("ranks went on from different states: version {} and {}", seen[0].version, one.version);
   }
   if (!seen.empty()) {
-    if (auto wrong = judge_one(seen[0], faults); !wrong.empty()) return wrong;
-    // What was newer is given up; of a fresh start, everything.
-    const std::uint32_t newest = seen[0].fresh ? 0 : seen[0].version;
-    std::erase_if(promises_, [&](const Promise& promise) { return promise.version > newest; });
-    for (Promise& promise : promises_) move(promise);
+    const std::string wrong = seen[0].fresh ? judge_fresh() : judge_restored(seen[0]);
+    if (!wrong.empty()) return wrong;
+    give_up_what_is_newer_than(seen[0].fresh ? 0 : seen[0].version);
+    may_be_fresh_ |= seen[0].fresh;
   }
-  if (error.empty() || faults != Faults::none) return {};
-  // A chain that began when only some of the nodes were there to tell of the old one; the others' stores are refused.
-  if (global_was_lost_ && error.find("has snapshots that belong to") != std::string::npos) return {};
-  if (promised() > 0) return fmt::format("version {} was promised, but: {}", promised(), error);
-  if (must_be_fresh_) return "the chain was ended, but the next start failed: " + error;
-  return {};
+  return error.empty() ? "" : judge_error(error);
 }
 
 }  // namespace cairn::torture

@@ -6,46 +6,102 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace cairn::torture {
 
-// What happens to a store while no process of the job lives.
+// What happens to the store of a host, or to the global one, while no process of the job lives. Of files one is picked.
 struct Mishap {
-  enum class Kind { lose_node, lose_global, flip_node_file, flip_global_file, cut_node_file, remove_node_file };
+  enum class Kind {
+    lose_node,
+    swap_node,  // the host comes back with what it had when it was last swapped: at first, with nothing
+    flip_node_file,
+    cut_node_file,
+    remove_node_file,
+    age_node,         // its records become those of the oldest format
+    newer_node_file,  // for one life a record claims a format that is not known yet
+    lose_global,
+    flip_global_file,
+    cut_global_file,
+    age_global,
+    newer_global_file,
+  };
+  static constexpr std::uint32_t kKinds = 12;
   Kind kind = Kind::lose_node;
-  std::uint32_t node = 0;
+  std::uint32_t host = 0;
   std::uint64_t pick = 0;  // which file, and where in it
 };
 
-// What fails while the job runs, once or from then on.
+// What fails while the job runs. Operations are those that change a store, reads are counted apart.
 struct Fault {
-  enum class Kind { message, node_write_once, node_writes, global_write_once, global_writes, node_read_once };
-  Kind kind = Kind::message;
-  std::uint32_t node = 0;
-  std::uint64_t at = 0;  // operations before it
+  enum class Kind {
+    message_kills,  // all die at a message operation
+    operation_once,
+    operations,  // from then on: the store can be read, and not written
+    store_full,  // the same, for want of space
+    store_gone,  // from then on nothing goes, reads neither
+    operation_kills,
+    read_once,
+    reads,  // from then on
+    read_kills,
+    flipped_reads,  // one in `at`
+    slow,           // each operation takes a while
+    wiped,          // all files vanish
+  };
+  static constexpr std::uint32_t kKinds = 12;
+  Kind kind = Kind::message_kills;
+  std::optional<std::uint32_t> host;  // none: the global store
+  std::uint64_t at = 0;               // operations before it
 };
 
-// What all ranks do, one after the other.
+// What ranks do, one after the other.
 struct Event {
-  enum class Kind { compute, snapshot, snapshot_to, wait, restore, resize, toggle_more, kill_job };
+  enum class Kind {
+    compute,
+    snapshot,
+    snapshot_to,
+    wait,
+    restore,
+    restore_region,
+    resize,
+    toggle_more,
+    unprotect_unknown,  // on one rank
+    kill_job,           // one rank does
+  };
   Kind kind = Kind::compute;
   std::uint32_t level = 1;   // of snapshot_to and wait
-  std::uint32_t number = 0;  // of resize: elements; of kill_job: the rank that does it
+  std::uint32_t number = 0;  // of resize: elements; of unprotect_unknown and kill_job: the rank
+};
+
+// How a rank's clock jumps: so far at each of these calls of it.
+struct Clock {
+  std::uint32_t rank = 0;  // of the world
+  std::set<std::uint64_t> jumps;
 };
 
 struct Life {
   std::vector<std::uint32_t> nodes;  // world ranks of each, heads included
+  std::vector<std::uint32_t> hosts;  // of each node
   std::string settings;              // of the INI file
   std::uint32_t copies = 1;
   std::uint32_t parity = 1;
-  bool finishes = true;  // [restart] at_end
+  bool finishes = true;    // [restart] at_end
+  bool survivors = false;  // processes of hosts that lost nothing are those of the life before
+  bool told = false;       // of nodes whose stores were lost
+  bool strangers = false;  // another number of application ranks
+  // [restart] mode, or a program that does not call restore().
+  enum class Start { automatic, fresh, required, unasked } start = Start::automatic;
   std::vector<Mishap> before;
-  std::vector<Fault> faults;  // at most one
+  std::vector<Fault> faults;
+  std::optional<Clock> clock;
   std::vector<Event> events;
-  enum class End { finalize, die } end = End::die;
+  // All finalize; or are killed; or drop their sessions. Or all finalize but for one rank, which drops its session; or
+  // left out the last snapshot, or a last restore.
+  enum class End { finalize, die, drop, one_drops, one_left_out_a_snapshot, one_left_out_a_restore } end = End::die;
+  std::uint32_t odd_rank = 0;  // of the application
 };
 
 struct Scenario {

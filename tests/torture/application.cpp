@@ -1,0 +1,215 @@
+#include "torture/application.hpp"
+
+#include <fmt/format.h>
+
+namespace cairn::torture {
+
+using test::JobSession;
+
+void Ledger::tries(std::uint64_t stamp) {
+  const std::scoped_lock lock(mutex_);
+  model_.tries(stamp);
+}
+
+void Ledger::takes(std::uint32_t version, std::uint64_t stamp) {
+  const std::scoped_lock lock(mutex_);
+  has_snapshots_ = true;
+  model_.takes(version, stamp);
+}
+
+void Ledger::is_safe(std::uint32_t level, std::uint32_t version) {
+  const std::scoped_lock lock(mutex_);
+  model_.is_safe(level, version);
+}
+
+void Ledger::is_wrong(const std::string& what) {
+  const std::scoped_lock lock(mutex_);
+  if (wrong_.empty()) wrong_ = what;
+}
+
+void Ledger::restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) {
+  const std::scoped_lock lock(mutex_);
+  if (restores_.size() <= which) restores_.resize(which + 1);
+  Restore& restore = restores_[which];
+  if (seen != nullptr) restore.seen.push_back(*seen);
+  if (!error.empty()) restore.error = error;
+  if (++restore.ranks == ranks) judge(restore);
+}
+
+void Ledger::end() {
+  const std::scoped_lock lock(mutex_);
+  for (Restore& restore : restores_) judge(restore);
+}
+
+void Ledger::has_finalized(Ending ending) {
+  const std::scoped_lock lock(mutex_);
+  ++endings_[static_cast<std::size_t>(ending)];
+}
+
+void Ledger::judge(Restore& restore) {
+  if (std::exchange(restore.judged, true)) return;
+  const std::string wrong = model_.judge(restore.seen, restore.error);
+  if (wrong_.empty()) wrong_ = wrong;
+}
+
+Application::Application(JobSession& session, const Life& life, std::uint64_t first_stamp, bool well_meant,
+                         Ledger& ledger)
+    : session_(session), life_(life), first_stamp_(first_stamp), well_meant_(well_meant), ledger_(ledger) {
+  session_.protect("state", state_);
+  session_.protect("stamp", stamp_);
+  session_.protect("elements", elements_);
+  fill();
+}
+
+void Application::run() {
+  if (life_.start != Life::Start::unasked) restore(nullptr);
+  for (std::size_t i = 0; i < life_.events.size() && !gone_; ++i) {
+    next_stamp_ = first_stamp_ + i;
+    handle(life_.events[i]);
+    note_what_is_safe();
+  }
+  next_stamp_ = first_stamp_ + life_.events.size();
+  if (!gone_) end();
+}
+
+void Application::handle(const Event& event) {
+  using Kind = Event::Kind;
+  switch (event.kind) {
+    case Kind::compute: return compute();
+    case Kind::snapshot: return snapshot(std::nullopt);
+    case Kind::snapshot_to: return snapshot(static_cast<LevelId>(event.level));
+    case Kind::wait: call([&] { session_.wait(static_cast<LevelId>(event.level)); }); return;
+    case Kind::restore: return restore(nullptr);
+    case Kind::restore_region: return restore("state");
+    case Kind::resize: elements_ = event.number; return;
+    case Kind::toggle_more: return toggle_more();
+    case Kind::unprotect_unknown:
+      if (event.number == session_.rank()) unprotect_unknown();
+      return;
+    case Kind::kill_job:
+      if (event.number == session_.rank()) session_.kill_job();
+      return;
+  }
+}
+
+void Application::end() {
+  switch (life_.end) {
+    case Life::End::die: return;
+    case Life::End::finalize: return finalize();
+    case Life::End::drop: return drop();
+    case Life::End::one_drops: return is_odd() ? drop() : finalize();
+    case Life::End::one_left_out_a_snapshot: leave_out_a_snapshot(); break;
+    case Life::End::one_left_out_a_restore: leave_out_a_restore(); break;
+  }
+  if (!gone_) finalize();
+}
+
+void Application::compute() {
+  stamp_ = next_stamp_;
+  fill();
+}
+
+// Every rank has another number of elements, and other ones.
+std::vector<double> Application::expected() const {
+  std::vector<double> state(elements_ + session_.rank());
+  for (std::size_t i = 0; i < state.size(); ++i)
+    state[i] = static_cast<double>(stamp_) * 1e6 + session_.rank() * 1e4 + static_cast<double>(i % 9973);
+  return state;
+}
+
+void Application::fill() { state_ = expected(); }
+
+void Application::toggle_more() {
+  has_more_ = !has_more_;
+  if (has_more_) {
+    session_.protect("more", more_);
+  } else {
+    session_.unprotect("more");
+  }
+}
+
+void Application::unprotect_unknown() {
+  const auto error = call([&] { session_.unprotect("nothing"); });
+  if (!error || std::string(error->what()).find("nothing") == std::string::npos)
+    ledger_.is_wrong("unprotect() of an unknown region is no error that names it");
+}
+
+void Application::snapshot(std::optional<LevelId> level) {
+  compute();
+  has_begun_ = true;
+  ledger_.tries(stamp_);
+  std::optional<std::uint32_t> version;
+  call([&] { version = level ? session_.snapshot(*level) : session_.snapshot(); });
+  if (version) ledger_.takes(*version, stamp_);
+}
+
+void Application::restore(const char* region) {
+  const std::size_t which = restores_++;
+  has_begun_ = true;
+  const std::uint64_t before = stamp_;
+  Restored seen;
+  auto error = try_restore(region, seen);
+  // A snapshot with another set of regions is refused, and the program corrected.
+  if (error && error->kind() == ErrorKind::mismatch && !life_.strangers) {
+    toggle_more();
+    error = try_restore(region, seen);
+  }
+  undefined_ = error.has_value();
+  if (!error) look_at(seen, before);
+  ledger_.restored(which, session_.size(), error ? nullptr : &seen, error ? error->what() : "");
+  // A program that goes on after a failed restore begins anew, if it is let.
+  if (error) fill();
+}
+
+std::optional<Exception> Application::try_restore(const char* region, Restored& seen) {
+  return call([&] {
+    const auto report = region != nullptr ? session_.restore(region) : session_.restore();
+    // Of one region: all others are made to fit it.
+    if (region != nullptr && report.restored && !state_.empty()) {
+      stamp_ = static_cast<std::uint64_t>(state_.front() / 1e6);
+      elements_ = state_.size() - session_.rank();
+    }
+    seen = {!report.restored, report.version, stamp_};
+  });
+}
+
+void Application::look_at(const Restored& seen, std::uint64_t stamp_before) {
+  if (seen.fresh && stamp_ != stamp_before) ledger_.is_wrong("a fresh start changed the state");
+  if (!seen.fresh && state_ != expected())
+    ledger_.is_wrong(fmt::format("rank {}: version {} came back with other bytes", session_.rank(), seen.version));
+}
+
+void Application::leave_out_a_snapshot() {
+  if (!is_odd()) snapshot(std::nullopt);
+}
+
+// Those who ask hear that one did not. What they have is undefined then.
+void Application::leave_out_a_restore() {
+  if (session_.size() == 1 || is_odd()) return;
+  has_begun_ = true;
+  Restored seen;
+  undefined_ = true;
+  if (!try_restore(nullptr, seen)) ledger_.is_wrong("a restore that one rank left out went well");
+}
+
+void Application::drop() {
+  const JobSession gone(std::move(session_));
+  gone_ = true;
+}
+
+void Application::finalize() {
+  const auto error = call([&] { session_.finalize(); });
+  const bool of_nothing = undefined_ || !has_begun_;
+  if (well_meant_ && of_nothing && error) ledger_.is_wrong(std::string("nothing was to end, but: ") + error->what());
+  if (life_.end == Life::End::one_drops && session_.size() > 1 && !of_nothing && !error)
+    ledger_.is_wrong("finalize() went well without a rank");
+  using Ending = Ledger::Ending;
+  ledger_.has_finalized(of_nothing ? Ending::of_nothing : error ? Ending::failed : Ending::well);
+}
+
+void Application::note_what_is_safe() {
+  for (std::uint32_t level = 1; level <= 4 && !gone_; ++level)
+    call([&] { ledger_.is_safe(level, session_.safe_version(static_cast<LevelId>(level))); });
+}
+
+}  // namespace cairn::torture

@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "torture/scenario.hpp"
+
+namespace cairn::torture {
+namespace {
+
+// Not std::uniform_int_distribution, which differs between libraries.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  std::uint64_t number() { return engine_(); }
+  // 0 … sides − 1
+  std::uint32_t roll(std::uint32_t sides) { return static_cast<std::uint32_t>(engine_() % sides); }
+  bool one_in(std::uint32_t sides) { return roll(sides) == 0; }
+  std::uint32_t between(std::uint32_t low, std::uint32_t high) { return low + roll(high - low + 1); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// Hosts beyond those that a life needs, whose stores it may find empty or old.
+constexpr std::uint32_t kSpareHosts = 2;
+
+std::string draw_interval(Dice& dice, bool often) {
+  if (!often && dice.one_in(4)) return "90s";
+  return fmt::format("every {}", dice.between(1, 3));
+}
+
+void draw_cluster(Dice& dice, std::uint32_t ranks, Life& life) {
+  constexpr const char* kModes[] = {"rank", "rank", "thread", "inline"};
+  const std::string mode = kModes[dice.roll(4)];
+  const std::uint32_t most = dice.one_in(6) ? 12 : 6;
+  const std::uint32_t nodes = dice.between(1, std::min(ranks, most));
+  life.nodes.assign(nodes, 1);
+  for (std::uint32_t more = nodes; more < ranks; ++more) ++life.nodes[dice.roll(nodes)];
+  if (mode == "rank") {
+    for (std::uint32_t& size : life.nodes) ++size;
+  }
+  life.hosts.resize(nodes + kSpareHosts);
+  std::iota(life.hosts.begin(), life.hosts.end(), 0U);
+  if (dice.one_in(3)) {
+    for (std::uint32_t swaps = dice.between(1, 3); swaps > 0; --swaps)
+      std::swap(life.hosts[dice.roll(nodes)], life.hosts[dice.roll(nodes + kSpareHosts)]);
+  }
+  life.hosts.resize(nodes);
+  life.settings = fmt::format("[head]\nmode = {}\nwait_limit = 100s\n", mode);
+}
+
+void draw_settings(Dice& dice, Life& life) {
+  const auto nodes = static_cast<std::uint32_t>(life.nodes.size());
+  const bool l2 = nodes >= 2 && !dice.one_in(3);
+  const bool l3 = nodes >= 3 && !dice.one_in(3);
+  const bool l4 = !dice.one_in(3);
+  life.copies = nodes >= 4 && dice.one_in(2) ? 2 : 1;
+  const std::uint32_t rotation = nodes >= 5 && life.copies == 1 ? dice.between(1, 2) : 1;
+  const std::uint32_t group = nodes >= 3 ? dice.between(3, std::min(nodes, 4U)) : 2;
+  life.parity = group >= 4 && nodes % group == 0 ? dice.between(1, 2) : 1;
+  life.finishes = dice.one_in(2);
+  std::string& text = life.settings;
+  text += fmt::format("[levels]\nl1 = {}\nl2 = {}\nl3 = {}\nl4 = {}\n", draw_interval(dice, true),
+                      l2 ? draw_interval(dice, false) : "off", l3 ? draw_interval(dice, false) : "off",
+                      l4 ? draw_interval(dice, false) : "off");
+  text += fmt::format("[partner]\ncopies = {}\nrotation = {}\n", life.copies, rotation);
+  text += fmt::format("[erasure]\ngroup = {}\nparity = {}\n", group, life.parity);
+  text += fmt::format("[storage]\nkeep_local = {}\nkeep_global = {}\n", dice.between(1, 2), dice.between(1, 2));
+  text += fmt::format("[job]\non_storage_error = {}\n", dice.one_in(2) ? "throw" : "continue");
+  // Last, since the start of each life is one key more of it.
+  text += fmt::format("[restart]\nat_end = {}\nverify = {}\nuse_failure_topology = {}\n",
+                      life.finishes ? "finished" : "continue", dice.one_in(3) ? "sha256" : "crc",
+                      dice.one_in(4) ? "off" : "on");
+}
+
+Mishap draw_mishap(Dice& dice, std::uint32_t hosts) {
+  using Kind = Mishap::Kind;
+  constexpr Kind kKinds[] = {
+      Kind::lose_node,       Kind::lose_node,        Kind::lose_node,        Kind::swap_node,
+      Kind::swap_node,       Kind::flip_node_file,   Kind::flip_node_file,   Kind::flip_node_file,
+      Kind::cut_node_file,   Kind::remove_node_file, Kind::age_node,         Kind::age_node,
+      Kind::newer_node_file, Kind::lose_global,      Kind::flip_global_file, Kind::flip_global_file,
+      Kind::cut_global_file, Kind::age_global,       Kind::newer_global_file};
+  return {kKinds[dice.roll(std::size(kKinds))], dice.roll(hosts), dice.number()};
+}
+
+Fault draw_fault(Dice& dice, const Life& life) {
+  using Kind = Fault::Kind;
+  const Kind kind = static_cast<Kind>(dice.roll(Fault::kKinds));
+  const std::uint32_t host = life.hosts[dice.roll(static_cast<std::uint32_t>(life.hosts.size()))];
+  const bool of_global = dice.one_in(3);
+  std::uint64_t at = dice.roll(dice.one_in(2) ? 20 : 100);
+  if (kind == Kind::message_kills) at = dice.roll(3000);
+  if (kind == Kind::flipped_reads) at = dice.between(1, 20);
+  return {kind, of_global ? std::nullopt : std::optional(host), at};
+}
+
+Event draw_event(Dice& dice, std::uint32_t ranks) {
+  using Kind = Event::Kind;
+  constexpr Kind kKinds[] = {Kind::compute,
+                             Kind::snapshot,
+                             Kind::snapshot,
+                             Kind::snapshot,
+                             Kind::snapshot,
+                             Kind::snapshot,
+                             Kind::wait,
+                             Kind::wait,
+                             Kind::wait,
+                             Kind::wait,
+                             Kind::snapshot_to,
+                             Kind::snapshot_to,
+                             Kind::restore,
+                             Kind::restore_region,
+                             Kind::resize,
+                             Kind::toggle_more,
+                             Kind::unprotect_unknown,
+                             Kind::kill_job};
+  Event event{kKinds[dice.roll(std::size(kKinds))], dice.between(1, 4), dice.roll(ranks)};
+  if (event.kind == Kind::resize) event.number = 1 + (dice.one_in(8) ? dice.roll(200'000) : dice.roll(300));
+  // Seldom: little comes after it.
+  if (event.kind == Kind::kill_job && !dice.one_in(4)) event.kind = Kind::snapshot;
+  return event;
+}
+
+Clock draw_clock(Dice& dice, const Life& life) {
+  const std::uint32_t world = std::accumulate(life.nodes.begin(), life.nodes.end(), 0U);
+  Clock clock{dice.roll(world), {}};
+  for (std::uint32_t jumps = dice.between(1, 4); jumps > 0; --jumps) clock.jumps.insert(dice.roll(400));
+  return clock;
+}
+
+void draw_start_and_end(Dice& dice, Life& life) {
+  using Start = Life::Start;
+  constexpr Start kStarts[] = {Start::fresh, Start::required, Start::unasked};
+  life.start = dice.one_in(8) ? kStarts[dice.roll(3)] : Start::automatic;
+  using End = Life::End;
+  constexpr End kEnds[] = {End::finalize,
+                           End::finalize,
+                           End::finalize,
+                           End::finalize,
+                           End::die,
+                           End::die,
+                           End::die,
+                           End::die,
+                           End::die,
+                           End::drop,
+                           End::one_drops,
+                           End::one_left_out_a_snapshot,
+                           End::one_left_out_a_restore};
+  life.end = kEnds[dice.roll(std::size(kEnds))];
+}
+
+// A program that did not ask for the old state does not ask for it later.
+void ask_for_nothing(Life& life) {
+  std::erase_if(life.events, [](const Event& event) {
+    return event.kind == Event::Kind::restore || event.kind == Event::Kind::restore_region;
+  });
+  if (life.end == Life::End::one_left_out_a_restore) life.end = Life::End::die;
+}
+
+// They look at what is there, and are refused.
+void become_strangers(Dice& dice, std::uint32_t ranks, Life& life) {
+  life.strangers = true;
+  draw_cluster(dice, ranks + dice.between(1, 2), life);
+  draw_settings(dice, life);
+  life.start = Life::Start::automatic;
+  life.end = dice.one_in(2) ? Life::End::finalize : Life::End::die;
+}
+
+void draw_life(Dice& dice, std::uint32_t ranks, bool as_before, bool first, Life& life) {
+  life.before.clear();
+  const auto hosts = static_cast<std::uint32_t>(life.hosts.size());
+  while (!first && dice.one_in(2) && life.before.size() < 3) life.before.push_back(draw_mishap(dice, hosts + 1));
+  // What is newer is to be found as it was left.
+  std::stable_partition(life.before.begin(), life.before.end(), [](const Mishap& mishap) {
+    return mishap.kind != Mishap::Kind::newer_node_file && mishap.kind != Mishap::Kind::newer_global_file;
+  });
+  life.told = dice.one_in(2);
+  life.survivors = as_before && life.end == Life::End::die && dice.one_in(2);
+  life.faults.clear();
+  if (dice.one_in(4)) life.faults.push_back(draw_fault(dice, life));
+  if (!life.faults.empty() && dice.one_in(4)) life.faults.push_back(draw_fault(dice, life));
+  life.clock.reset();
+  if (dice.one_in(6)) life.clock = draw_clock(dice, life);
+  life.events.clear();
+  for (std::uint32_t events = dice.between(0, 12); events > 0; --events) life.events.push_back(draw_event(dice, ranks));
+  life.odd_rank = dice.roll(ranks);
+  draw_start_and_end(dice, life);
+  if (life.start == Life::Start::unasked) ask_for_nothing(life);
+}
+
+}  // namespace
+
+Scenario draw(std::uint64_t seed) {
+  Dice dice(seed);
+  Scenario scenario{seed, {}};
+  const std::uint32_t ranks = dice.between(1, dice.one_in(6) ? 16 : 8);
+  const std::uint32_t lives = dice.between(2, 6);
+  Life life;
+  for (std::uint32_t i = 0; i < lives; ++i) {
+    // Mostly the job comes back as it was.
+    const bool as_before = i > 0 && !dice.one_in(3);
+    if (!as_before) {
+      draw_cluster(dice, ranks, life);
+      draw_settings(dice, life);
+    }
+    draw_life(dice, ranks, as_before, i == 0, life);
+    scenario.lives.push_back(life);
+    if (!dice.one_in(12)) continue;
+    Life strangers;
+    become_strangers(dice, ranks, strangers);
+    scenario.lives.push_back(strangers);
+    life.end = Life::End::finalize;  // no process of it survives
+  }
+  // What the last life has left is looked at.
+  Life last = life;
+  last.before.clear();
+  last.faults.clear();
+  last.clock.reset();
+  last.events.clear();
+  last.survivors = false;
+  last.start = Life::Start::automatic;
+  last.end = Life::End::die;
+  scenario.lives.push_back(last);
+  return scenario;
+}
+
+}  // namespace cairn::torture

@@ -1,0 +1,147 @@
+#include "torture/faults.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "support/faulty_store.hpp"
+#include "support/hooked_store.hpp"
+
+namespace cairn::torture {
+namespace {
+
+using Kind = Fault::Kind;
+using Wrap = std::function<std::shared_ptr<Store>(std::shared_ptr<Store>)>;
+
+bool kills(Kind kind) {
+  return kind == Kind::message_kills || kind == Kind::operation_kills || kind == Kind::read_kills;
+}
+bool is_of_reads(Kind kind) { return kind == Kind::read_once || kind == Kind::reads || kind == Kind::read_kills; }
+
+// Fails operations, or flips what is read.
+Wrap by_plan(const Injected& injected, std::function<void()> kill) {
+  auto plan = std::make_shared<test::FaultPlan>();
+  const Fault& fault = injected.fault;
+  switch (fault.kind) {
+    case Kind::operation_once: plan->fail_once_at(fault.at); break;
+    case Kind::store_full:
+      plan->inject_code(Code::no_space);
+      plan->crash_at(fault.at, false);
+      break;
+    case Kind::operations: plan->crash_at(fault.at, false); break;
+    case Kind::flipped_reads:
+      plan->flip_bits_on_read(fault.at, fault.at);
+      *injected.struck = true;
+      break;
+    default: plan->crash_at(fault.at, true); break;
+  }
+  plan->on_first_failure([struck = injected.struck, kill = std::move(kill), kills = kills(fault.kind)] {
+    *struck = true;
+    if (kills) kill();
+  });
+  return [plan](std::shared_ptr<Store> store) { return std::make_shared<test::FaultyStore>(std::move(store), plan); };
+}
+
+// Counts reads, and does `then` with those that are to fail.
+Wrap by_read(const Injected& injected, const std::function<void()>& then) {
+  auto reads = std::make_shared<std::atomic<std::uint64_t>>(0);
+  const auto hook = [injected, reads, then](const std::string& path) -> Status {
+    const std::uint64_t number = (*reads)++;
+    const bool fails =
+        injected.fault.kind == Kind::read_once ? number == injected.fault.at : number >= injected.fault.at;
+    if (!fails) return {};
+    if (!injected.struck->exchange(true)) then();
+    return fail(Code::io, path + ": a read failed");
+  };
+  return [hook](std::shared_ptr<Store> store) {
+    auto hooked = std::make_shared<test::HookedStore>(std::move(store), [](const auto&) { return Status{}; });
+    hooked->on_read = hook;
+    return hooked;
+  };
+}
+
+// Does `what` before operations; none fails.
+Wrap by_operation(std::function<void(std::uint64_t number)> what) {
+  auto operations = std::make_shared<std::atomic<std::uint64_t>>(0);
+  return [what = std::move(what), operations](std::shared_ptr<Store> store) {
+    return std::make_shared<test::HookedStore>(std::move(store), [what, operations](const auto&) -> Status {
+      what((*operations)++);
+      return {};
+    });
+  };
+}
+
+Wrap wrap_of(const Injected& injected, test::Job& job) {
+  const Fault& fault = injected.fault;
+  const auto kill = [&job] { job.message_faults->on_first_failure(); };
+  if (is_of_reads(fault.kind)) return by_read(injected, kills(fault.kind) ? kill : std::function<void()>([] {}));
+  if (fault.kind == Kind::slow) {
+    // Now and then, so that others overtake it here and there.
+    return by_operation([](std::uint64_t number) {
+      if (number % 3 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+  }
+  if (fault.kind == Kind::wiped) {
+    return by_operation([injected, &job](std::uint64_t number) {
+      if (number != injected.fault.at) return;
+      *injected.struck = true;
+      (injected.fault.host ? job.node_store(*injected.fault.host) : job.global_store()).wipe();
+    });
+  }
+  return by_plan(injected, kill);
+}
+
+}  // namespace
+
+std::vector<Injected> inject(const Life& life, test::Job& job) {
+  // Nothing fails of itself, but stores use it to kill the job.
+  job.message_faults = std::make_shared<test::CommFaultPlan>();
+  std::vector<Injected> all;
+  std::vector<std::pair<std::optional<std::uint32_t>, Wrap>> wraps;
+  for (const Fault& fault : life.faults) {
+    all.push_back({fault});
+    if (fault.kind == Kind::message_kills) {
+      job.message_faults->first_failing = std::min(job.message_faults->first_failing, fault.at);
+    } else {
+      wraps.emplace_back(fault.host, wrap_of(all.back(), job));
+    }
+  }
+  const auto wrap = [wraps](std::optional<std::uint32_t> host, std::shared_ptr<Store> store) {
+    for (const auto& [of, fault] : wraps) {
+      if (of == host) store = fault(std::move(store));
+    }
+    return store;
+  };
+  job.wrap_node = [wrap](std::uint32_t host, std::shared_ptr<Store> store) { return wrap(host, std::move(store)); };
+  job.wrap_global = [wrap](std::shared_ptr<Store> store) { return wrap(std::nullopt, std::move(store)); };
+  return all;
+}
+
+Circumstances::Faults effect_of(const Life& life) {
+  using Faults = Circumstances::Faults;
+  const auto harms = [](const Fault& fault) { return !kills(fault.kind) && fault.kind != Kind::slow; };
+  if (std::ranges::any_of(life.faults, harms)) return Faults::of_stores;
+  const auto kills_job = [](const Event& event) { return event.kind == Event::Kind::kill_job; };
+  const bool dies = std::ranges::any_of(life.faults, [](const Fault& fault) { return kills(fault.kind); }) ||
+                    std::ranges::any_of(life.events, kills_job);
+  // Others may still be in a call when one drops its session.
+  const bool drops = life.end == Life::End::drop || life.end == Life::End::one_drops;
+  return dies || drops || life.clock ? Faults::of_calls : Faults::none;
+}
+
+// What could not be read or written counts as damaged from then on: nobody can tell whether it is for good.
+void tell(const std::vector<Injected>& injected, Model& model) {
+  for (const auto& [fault, struck] : injected) {
+    if (!*struck || kills(fault.kind) || fault.kind == Kind::slow) continue;
+    if (fault.host) {
+      model.host_is_hurt(*fault.host);
+    } else if (fault.kind == Kind::wiped) {
+      model.global_is_hurt(true);
+    } else if (is_of_reads(fault.kind) || fault.kind == Kind::flipped_reads || fault.kind == Kind::store_gone) {
+      model.global_is_hurt(false);
+    }
+  }
+}
+
+}  // namespace cairn::torture

@@ -1,0 +1,161 @@
+#include "torture/mishaps.hpp"
+
+#include <cstring>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "codec/crc32c.hpp"
+#include "format/json_file.hpp"
+
+namespace cairn::torture {
+namespace {
+
+using test::StoreImage;
+using Json = nlohmann::ordered_json;
+using Kind = Mishap::Kind;
+
+constexpr std::uint32_t kNewerFormat = 9;
+
+bool is_global(Kind kind) { return kind >= Kind::lose_global; }
+
+Json parse(const Buffer& bytes) {
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  return Json::parse(text, text + bytes.size(), nullptr, false);
+}
+
+Buffer bytes_of(const std::string& text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+// A record as the first Cairn would have written it: nothing of what came later, and no seal. False: it had none.
+bool make_old(Buffer& bytes) {
+  Json json = parse(bytes);
+  if (!json.is_object()) return true;
+  if (json.value("kind", "") == "chain mark") return false;
+  for (const char* key : {"sha256", "master", "node_files"}) json.erase(key);
+  json["format"] = 1;
+  bytes = bytes_of(json.dump(1) + "\n");
+  return true;
+}
+
+// A record that claims a newer format, and is whole.
+bool make_new_record(Buffer& bytes) {
+  Json json = parse(bytes);
+  if (!json.is_object() || !json.contains("format")) return false;
+  json.erase("sha256");
+  json["format"] = kNewerFormat;
+  bytes = bytes_of(seal_json(json));
+  return true;
+}
+
+// The same of a header block: FORMAT.md says where its format and its checksum are.
+bool make_new_header(Buffer& bytes) {
+  constexpr std::size_t kFormatAt = 8;
+  constexpr std::size_t kCrcAt = 4092;
+  if (bytes.size() < kCrcAt + 4 || std::memcmp(bytes.data(), "CAIRN", 5) != 0) return false;
+  std::memcpy(bytes.data() + kFormatAt, &kNewerFormat, sizeof kNewerFormat);
+  const std::uint32_t crc = crc32c(Bytes(bytes).first(kCrcAt));
+  std::memcpy(bytes.data() + kCrcAt, &crc, sizeof crc);
+  return true;
+}
+
+// What becomes of one file; false: it is gone.
+bool harm(Kind kind, std::uint64_t where, Buffer& bytes) {
+  if (kind == Kind::remove_node_file) return false;
+  if (bytes.empty()) return true;
+  if (kind == Kind::cut_node_file || kind == Kind::cut_global_file) {
+    bytes.resize(where % bytes.size());
+  } else if (kind == Kind::newer_node_file || kind == Kind::newer_global_file) {
+    make_new_header(bytes);
+  } else {
+    bytes[where / 8 % bytes.size()] ^= std::byte{static_cast<unsigned char>(1U << (where % 8))};
+  }
+  return true;
+}
+
+}  // namespace
+
+MemoryStore& Mishaps::store_of(const Mishap& mishap) {
+  return is_global(mishap.kind) ? job_.global_store() : job_.node_store(mishap.host);
+}
+
+void Mishaps::hurt(const Mishap& mishap) {
+  if (is_global(mishap.kind)) {
+    model_.global_is_hurt(mishap.kind == Kind::lose_global);
+  } else {
+    model_.host_is_hurt(mishap.host);
+  }
+}
+
+void Mishaps::happen(const Mishap& mishap) {
+  if (!is_global(mishap.kind) && mishap.host >= job_.hosts()) return;
+  switch (mishap.kind) {
+    case Kind::lose_node: return lose(mishap.host);
+    case Kind::swap_node: return swap(mishap.host);
+    case Kind::lose_global: job_.global_store().wipe(); return hurt(mishap);
+    case Kind::age_node:
+    case Kind::age_global: return age(mishap);
+    default: return damage(mishap);
+  }
+}
+
+void Mishaps::lose(std::uint32_t host) {
+  job_.lose(host);
+  model_.host_is_hurt(host);
+  lost_.push_back(host);
+}
+
+void Mishaps::swap(std::uint32_t host) {
+  StoreImage now = test::image_of(job_.node_store(host));
+  lose(host);
+  std::swap(now, swapped_[host]);
+  test::write_image(job_.node_store(host), now);
+}
+
+void Mishaps::age(const Mishap& mishap) {
+  StoreImage image = test::image_of(store_of(mishap));
+  for (auto file = image.begin(); file != image.end();)
+    file = file->first.ends_with(".json") && !make_old(file->second) ? image.erase(file) : std::next(file);
+  test::put_back(store_of(mishap), image);
+}
+
+void Mishaps::damage(const Mishap& mishap) {
+  StoreImage image = test::image_of(store_of(mishap));
+  if (image.empty()) return;
+  const auto file = std::next(image.begin(), static_cast<std::ptrdiff_t>(mishap.pick % image.size()));
+  Buffer newer = file->second;
+  const bool claims = mishap.kind == Kind::newer_node_file || mishap.kind == Kind::newer_global_file;
+  if (claims && make_new_record(newer)) {
+    newer_.push_back({mishap, file->first, file->second, newer});
+    file->second = newer;
+  } else {
+    hurt(mishap);
+    if (file->first == "chain.json") model_.mark_is_hurt();
+    if (!harm(mishap.kind, mishap.pick / image.size(), file->second)) image.erase(file);
+  }
+  test::put_back(store_of(mishap), image);
+}
+
+std::string Mishaps::end_of_newer(bool went_on, bool anew) {
+  std::string wrong;
+  // The last first: a file may have been picked twice.
+  while (!newer_.empty()) {
+    const Newer newer = std::move(newer_.back());
+    newer_.pop_back();
+    StoreImage image = test::image_of(store_of(newer.mishap));
+    const auto file = image.find(newer.path);
+    if (anew && newer.path == "chain.json") continue;
+    if (file == image.end() || file->second != newer.is) {
+      wrong = newer.path + " is of a newer format, and was not left as it is";
+      continue;
+    }
+    if (went_on) hurt(newer.mishap);
+    file->second = newer.was;
+    test::put_back(store_of(newer.mishap), image);
+  }
+  return wrong;
+}
+
+}  // namespace cairn::torture

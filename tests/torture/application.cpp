@@ -1,60 +1,19 @@
 #include "torture/application.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace cairn::torture {
 
-using test::JobSession;
-
-void Ledger::tries(std::uint64_t stamp) {
-  const std::scoped_lock lock(mutex_);
-  model_.tries(stamp);
-}
-
-void Ledger::takes(std::uint32_t version, std::uint64_t stamp) {
-  const std::scoped_lock lock(mutex_);
-  has_snapshots_ = true;
-  model_.takes(version, stamp);
-}
-
-void Ledger::is_safe(std::uint32_t level, std::uint32_t version) {
-  const std::scoped_lock lock(mutex_);
-  model_.is_safe(level, version);
-}
-
-void Ledger::is_wrong(const std::string& what) {
-  const std::scoped_lock lock(mutex_);
-  if (wrong_.empty()) wrong_ = what;
-}
-
-void Ledger::restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) {
-  const std::scoped_lock lock(mutex_);
-  if (restores_.size() <= which) restores_.resize(which + 1);
-  Restore& restore = restores_[which];
-  if (seen != nullptr) restore.seen.push_back(*seen);
-  if (!error.empty()) restore.error = error;
-  if (++restore.ranks == ranks) judge(restore);
-}
-
-void Ledger::end() {
-  const std::scoped_lock lock(mutex_);
-  for (Restore& restore : restores_) judge(restore);
-}
-
-void Ledger::has_finalized(Ending ending) {
-  const std::scoped_lock lock(mutex_);
-  ++endings_[static_cast<std::size_t>(ending)];
-}
-
-void Ledger::judge(Restore& restore) {
-  if (std::exchange(restore.judged, true)) return;
-  const std::string wrong = model_.judge(restore.seen, restore.error);
-  if (wrong_.empty()) wrong_ = wrong;
-}
-
-Application::Application(JobSession& session, const Life& life, std::uint64_t first_stamp, bool well_meant,
-                         Ledger& ledger)
-    : session_(session), life_(life), first_stamp_(first_stamp), well_meant_(well_meant), ledger_(ledger) {
+Application::Application(SessionBase& session, Ways ways, const Life& life, std::uint64_t first_stamp, bool well_meant,
+                         Notes& notes)
+    : session_(session),
+      ways_(std::move(ways)),
+      life_(life),
+      first_stamp_(first_stamp),
+      well_meant_(well_meant),
+      notes_(notes) {
   session_.protect("state", state_);
   session_.protect("stamp", stamp_);
   session_.protect("elements", elements_);
@@ -67,6 +26,7 @@ void Application::run() {
     next_stamp_ = first_stamp_ + i;
     handle(life_.events[i]);
     note_what_is_safe();
+    ways_.pause();
   }
   next_stamp_ = first_stamp_ + life_.events.size();
   if (!gone_) end();
@@ -87,7 +47,7 @@ void Application::handle(const Event& event) {
       if (event.number == session_.rank()) unprotect_unknown();
       return;
     case Kind::kill_job:
-      if (event.number == session_.rank()) session_.kill_job();
+      if (event.number == session_.rank()) ways_.kill_job();
       return;
   }
 }
@@ -131,16 +91,16 @@ void Application::toggle_more() {
 void Application::unprotect_unknown() {
   const auto error = call([&] { session_.unprotect("nothing"); });
   if (!error || std::string(error->what()).find("nothing") == std::string::npos)
-    ledger_.is_wrong("unprotect() of an unknown region is no error that names it");
+    notes_.is_wrong("unprotect() of an unknown region is no error that names it");
 }
 
 void Application::snapshot(std::optional<LevelId> level) {
   compute();
   has_begun_ = true;
-  ledger_.tries(stamp_);
+  notes_.tries(stamp_);
   std::optional<std::uint32_t> version;
   call([&] { version = level ? session_.snapshot(*level) : session_.snapshot(); });
-  if (version) ledger_.takes(*version, stamp_);
+  if (version) notes_.takes(*version, stamp_);
 }
 
 void Application::restore(const char* region) {
@@ -156,7 +116,7 @@ void Application::restore(const char* region) {
   }
   undefined_ = error.has_value();
   if (!error) look_at(seen, before);
-  ledger_.restored(which, session_.size(), error ? nullptr : &seen, error ? error->what() : "");
+  notes_.restored(which, session_.size(), error ? nullptr : &seen, error ? error->what() : "");
   // A program that goes on after a failed restore begins anew, if it is let.
   if (error) fill();
 }
@@ -174,9 +134,9 @@ std::optional<Exception> Application::try_restore(const char* region, Restored& 
 }
 
 void Application::look_at(const Restored& seen, std::uint64_t stamp_before) {
-  if (seen.fresh && stamp_ != stamp_before) ledger_.is_wrong("a fresh start changed the state");
+  if (seen.fresh && stamp_ != stamp_before) notes_.is_wrong("a fresh start changed the state");
   if (!seen.fresh && state_ != expected())
-    ledger_.is_wrong(fmt::format("rank {}: version {} came back with other bytes", session_.rank(), seen.version));
+    notes_.is_wrong(fmt::format("rank {}: version {} came back with other bytes", session_.rank(), seen.version));
 }
 
 void Application::leave_out_a_snapshot() {
@@ -189,27 +149,28 @@ void Application::leave_out_a_restore() {
   has_begun_ = true;
   Restored seen;
   undefined_ = true;
-  if (!try_restore(nullptr, seen)) ledger_.is_wrong("a restore that one rank left out went well");
+  if (!try_restore(nullptr, seen)) notes_.is_wrong("a restore that one rank left out went well");
 }
 
 void Application::drop() {
-  const JobSession gone(std::move(session_));
+  ways_.drop();
   gone_ = true;
 }
 
 void Application::finalize() {
   const auto error = call([&] { session_.finalize(); });
   const bool of_nothing = undefined_ || !has_begun_;
-  if (well_meant_ && of_nothing && error) ledger_.is_wrong(std::string("nothing was to end, but: ") + error->what());
+  const bool uneven = life_.end == Life::End::one_left_out_a_snapshot;
+  if (well_meant_ && of_nothing && !uneven && error)
+    notes_.is_wrong(std::string("nothing was to end, but: ") + error->what());
   if (life_.end == Life::End::one_drops && session_.size() > 1 && !of_nothing && !error)
-    ledger_.is_wrong("finalize() went well without a rank");
-  using Ending = Ledger::Ending;
-  ledger_.has_finalized(of_nothing ? Ending::of_nothing : error ? Ending::failed : Ending::well);
+    notes_.is_wrong("finalize() went well without a rank");
+  notes_.has_finalized(of_nothing ? Ending::of_nothing : error ? Ending::failed : Ending::well);
 }
 
 void Application::note_what_is_safe() {
   for (std::uint32_t level = 1; level <= 4 && !gone_; ++level)
-    call([&] { ledger_.is_safe(level, session_.safe_version(static_cast<LevelId>(level))); });
+    call([&] { notes_.is_safe(level, session_.safe_version(static_cast<LevelId>(level))); });
 }
 
 }  // namespace cairn::torture

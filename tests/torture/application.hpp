@@ -1,66 +1,34 @@
-// The program that a scenario's job runs: what its ranks do, and what they note of it for the model to judge.
+// The program that a scenario's job runs: what its ranks do, and what they note of it for the model to judge. It knows
+// neither MPI nor threads.
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <mutex>
+#include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <cairn/error.hpp>
+#include <cairn/session_base.hpp>
 
-#include "support/job.hpp"
-#include "torture/model.hpp"
+#include "torture/ledger.hpp"
 #include "torture/scenario.hpp"
 
 namespace cairn::torture {
-
-// What all ranks of a life have seen, as they go. Thread-safe.
-class Ledger {
- public:
-  explicit Ledger(Model& model) : model_(model) {}
-
-  void tries(std::uint64_t stamp);
-  void takes(std::uint32_t version, std::uint64_t stamp);
-  void is_safe(std::uint32_t level, std::uint32_t version);
-  void is_wrong(const std::string& what);
-  // One restore that all ranks take part in; judged when the last of them is through with it.
-  void restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error);
-  // What the others did not come to, since the job was killed.
-  void end();
-
-  // How finalize() ended: well; with an error; or after a failed restore, so that it left everything as it was.
-  enum class Ending { well, failed, of_nothing };
-  void has_finalized(Ending ending);
-  [[nodiscard]] std::uint32_t endings(Ending ending) const { return endings_[static_cast<std::size_t>(ending)]; }
-  [[nodiscard]] bool has_snapshots() const { return has_snapshots_; }
-  [[nodiscard]] const std::string& wrong() const { return wrong_; }
-
- private:
-  struct Restore {
-    std::vector<Restored> seen;
-    std::string error;
-    std::uint32_t ranks = 0;
-    bool judged = false;
-  };
-  void judge(Restore& restore);
-
-  std::mutex mutex_;
-  Model& model_;
-  std::string wrong_;
-  std::vector<Restore> restores_;
-  std::uint32_t endings_[3] = {0, 0, 0};
-  bool has_snapshots_ = false;
-};
 
 // One rank's application: its state says of which moment of the job it is, so what comes back can be judged. Errors it
 // takes no notice of, and goes on.
 class Application {
  public:
-  // `well_meant`: nothing goes wrong on purpose.
-  Application(test::JobSession& session, const Life& life, std::uint64_t first_stamp, bool well_meant, Ledger& ledger);
+  // What a session cannot do itself. `drop` is the end of the one that the application uses.
+  struct Ways {
+    std::function<void()> kill_job;
+    std::function<void()> drop;
+    std::function<void()> pause = [] {};  // between events
+  };
+  // `well_meant`: nothing goes wrong on purpose. All stays the caller's.
+  Application(SessionBase& session, Ways ways, const Life& life, std::uint64_t first_stamp, bool well_meant,
+              Notes& notes);
   void run();
 
  private:
@@ -94,11 +62,12 @@ class Application {
     }
   }
 
-  test::JobSession& session_;
+  SessionBase& session_;
+  Ways ways_;
   const Life& life_;
   std::uint64_t first_stamp_;
   bool well_meant_;
-  Ledger& ledger_;
+  Notes& notes_;
 
   std::vector<double> state_;
   std::uint64_t stamp_ = 0;

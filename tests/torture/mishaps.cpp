@@ -18,6 +18,7 @@ using Kind = Mishap::Kind;
 constexpr std::uint32_t kNewerFormat = 9;
 
 bool is_global(Kind kind) { return kind >= Kind::lose_global; }
+Place place_of(const Mishap& mishap) { return is_global(mishap.kind) ? Place() : mishap.host; }
 
 Json parse(const Buffer& bytes) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
@@ -77,10 +78,6 @@ bool harm(Kind kind, std::uint64_t where, Buffer& bytes) {
 
 }  // namespace
 
-MemoryStore& Mishaps::store_of(const Mishap& mishap) {
-  return is_global(mishap.kind) ? job_.global_store() : job_.node_store(mishap.host);
-}
-
 void Mishaps::hurt(const Mishap& mishap) {
   if (is_global(mishap.kind)) {
     model_.global_is_hurt(mishap.kind == Kind::lose_global);
@@ -90,11 +87,11 @@ void Mishaps::hurt(const Mishap& mishap) {
 }
 
 void Mishaps::happen(const Mishap& mishap) {
-  if (!is_global(mishap.kind) && mishap.host >= job_.hosts()) return;
+  if (!cluster_.has(place_of(mishap))) return;
   switch (mishap.kind) {
     case Kind::lose_node: return lose(mishap.host);
     case Kind::swap_node: return swap(mishap.host);
-    case Kind::lose_global: job_.global_store().wipe(); return hurt(mishap);
+    case Kind::lose_global: cluster_.lose(std::nullopt); return hurt(mishap);
     case Kind::age_node:
     case Kind::age_global: return age(mishap);
     default: return damage(mishap);
@@ -102,27 +99,27 @@ void Mishaps::happen(const Mishap& mishap) {
 }
 
 void Mishaps::lose(std::uint32_t host) {
-  job_.lose(host);
+  cluster_.lose(host);
   model_.host_is_hurt(host);
   lost_.push_back(host);
 }
 
 void Mishaps::swap(std::uint32_t host) {
-  StoreImage now = test::image_of(job_.node_store(host));
+  StoreImage now = cluster_.image(host);
   lose(host);
   std::swap(now, swapped_[host]);
-  test::write_image(job_.node_store(host), now);
+  cluster_.put_back(host, now);
 }
 
 void Mishaps::age(const Mishap& mishap) {
-  StoreImage image = test::image_of(store_of(mishap));
+  StoreImage image = cluster_.image(place_of(mishap));
   for (auto file = image.begin(); file != image.end();)
     file = file->first.ends_with(".json") && !make_old(file->second) ? image.erase(file) : std::next(file);
-  test::put_back(store_of(mishap), image);
+  cluster_.put_back(place_of(mishap), image);
 }
 
 void Mishaps::damage(const Mishap& mishap) {
-  StoreImage image = test::image_of(store_of(mishap));
+  StoreImage image = cluster_.image(place_of(mishap));
   if (image.empty()) return;
   const auto file = std::next(image.begin(), static_cast<std::ptrdiff_t>(mishap.pick % image.size()));
   Buffer newer = file->second;
@@ -135,25 +132,25 @@ void Mishaps::damage(const Mishap& mishap) {
     if (file->first == "chain.json") model_.mark_is_hurt();
     if (!harm(mishap.kind, mishap.pick / image.size(), file->second)) image.erase(file);
   }
-  test::put_back(store_of(mishap), image);
+  cluster_.put_back(place_of(mishap), image);
 }
 
-std::string Mishaps::end_of_newer(bool went_on, bool anew) {
+std::string Mishaps::end_of_newer(const Circumstances& life, bool began_fresh, bool took_snapshots) {
   std::string wrong;
+  const bool could_be_read = life.faults != Circumstances::Faults::of_stores;
   // The last first: a file may have been picked twice.
   while (!newer_.empty()) {
     const Newer newer = std::move(newer_.back());
     newer_.pop_back();
-    StoreImage image = test::image_of(store_of(newer.mishap));
+    StoreImage image = cluster_.image(place_of(newer.mishap));
     const auto file = image.find(newer.path);
-    if (anew && newer.path == "chain.json") continue;
-    if (file == image.end() || file->second != newer.is) {
-      wrong = newer.path + " is of a newer format, and was not left as it is";
-      continue;
-    }
-    if (went_on) hurt(newer.mishap);
+    const bool as_it_was = file != image.end() && file->second == newer.is;
+    const bool may_go = !could_be_read || (began_fresh && newer.path == "chain.json");
+    if (!as_it_was && !may_go) wrong = newer.path + " is of a newer format, and was not left as it is";
+    if (!as_it_was || took_snapshots) hurt(newer.mishap);
+    if (!as_it_was) continue;
     file->second = newer.was;
-    test::put_back(store_of(newer.mishap), image);
+    cluster_.put_back(place_of(newer.mishap), image);
   }
   return wrong;
 }

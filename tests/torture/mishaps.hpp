@@ -1,11 +1,12 @@
-// What happens to the stores of a job between its lives, and what of it the model is told. One thread.
+// What happens to the stores of a cluster between its lives, and what of it the model is told. One thread.
 #pragma once
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "support/job.hpp"
+#include "torture/cluster.hpp"
 #include "torture/model.hpp"
 #include "torture/scenario.hpp"
 
@@ -14,14 +15,14 @@ namespace cairn::torture {
 class Mishaps {
  public:
   // Both stay the caller's.
-  Mishaps(test::Job& job, Model& model) : job_(job), model_(model) {}
+  Mishaps(Cluster& cluster, Model& model) : cluster_(cluster), model_(model) {}
 
   void happen(const Mishap& mishap);
-  // Whether a life finds something of a newer format; and what is wrong with what it has left of that, which becomes
-  // what it was. `went_on`: it has taken snapshots. `anew`: it was to begin fresh, so that its marks take the place of
-  // others.
+  // Whether a life finds something of a newer format.
   [[nodiscard]] bool newer() const { return !newer_.empty(); }
-  [[nodiscard]] std::string end_of_newer(bool went_on, bool anew);
+  // What is wrong with what that life has left of it, which then becomes what it was. It is to be left as it is, but
+  // for marks where the life began fresh, and for what it may have been unable to read.
+  [[nodiscard]] std::string end_of_newer(const Circumstances& life, bool began_fresh, bool took_snapshots);
   // Since the last life: hosts that lost their stores.
   [[nodiscard]] std::vector<std::uint32_t> take_lost() { return std::exchange(lost_, {}); }
 
@@ -31,14 +32,13 @@ class Mishaps {
     std::string path;
     Buffer was, is;
   };
-  [[nodiscard]] MemoryStore& store_of(const Mishap& mishap);
   void hurt(const Mishap& mishap);
   void lose(std::uint32_t host);
   void swap(std::uint32_t host);
   void age(const Mishap& mishap);
   void damage(const Mishap& mishap);
 
-  test::Job& job_;
+  Cluster& cluster_;
   Model& model_;
   std::map<std::uint32_t, test::StoreImage> swapped_;  // by host
   std::vector<Newer> newer_;

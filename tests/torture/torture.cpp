@@ -17,6 +17,7 @@
 
 #include "torture/player.hpp"
 #include "torture/scenario.hpp"
+#include "torture/threads.hpp"
 
 namespace cairn::torture {
 namespace {
@@ -35,7 +36,7 @@ Outcome play_apart(const Scenario& scenario) {
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    const std::string wrong = play(scenario);
+    const std::string wrong = play(scenario, *make_thread_cluster());
     if (!wrong.empty() && write(ends[1], wrong.data(), wrong.size()) < 0) std::abort();
     close(ends[1]);
     std::exit(wrong.empty() ? 0 : 1);

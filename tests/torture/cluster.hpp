@@ -1,0 +1,55 @@
+// Where the lives of a scenario are played: by threads of this process, or by processes of MPI. One thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/store_image.hpp"
+#include "torture/ledger.hpp"
+#include "torture/model.hpp"
+#include "torture/scenario.hpp"
+
+namespace cairn::torture {
+
+// The store of a host; none: the global one.
+using Place = std::optional<std::uint32_t>;
+
+// A life, and what was before it.
+struct Turn {
+  const Life& life;
+  const Life* before = nullptr;     // none: it is the first
+  std::vector<std::uint32_t> lost;  // hosts that have lost their stores since then
+  bool newer = false;               // something of a newer format is there
+  std::size_t number = 0;           // in the scenario as it is played
+  std::uint64_t first_stamp = 0;
+};
+
+// How it went, but for what its ranks have noted.
+struct Lived {
+  std::uint32_t ranks = 0;  // of the application; 0: none got a session
+  std::string open_error;   // why, where a rank was told
+  std::string wrong;        // what should not have happened whatever failed
+};
+
+class Cluster {
+ public:
+  virtual ~Cluster() = default;
+
+  [[nodiscard]] virtual bool has(Place place) const = 0;
+  // A store as it is between two lives; and made so again; and lost, with what processes know of it.
+  [[nodiscard]] virtual test::StoreImage image(Place place) const = 0;
+  virtual void put_back(Place place, const test::StoreImage& image) = 0;
+  virtual void lose(Place place) = 0;
+
+  // What the faults of a life may do to it here.
+  [[nodiscard]] virtual Circumstances::Faults effect_of(const Life& life) const = 0;
+  // Plays it to its end. The model is told which stores it has hurt.
+  [[nodiscard]] virtual Lived live(const Turn& turn, Ledger& ledger, Model& model) = 0;
+};
+
+// The lines of a life's INI file that its start adds; they follow the section [restart].
+[[nodiscard]] std::string settings_of(const Life& life);
+
+}  // namespace cairn::torture

@@ -1,0 +1,53 @@
+#include "torture/ledger.hpp"
+
+#include <utility>
+
+namespace cairn::torture {
+
+void Ledger::tries(std::uint64_t stamp) {
+  const std::scoped_lock lock(mutex_);
+  model_.tries(stamp);
+}
+
+void Ledger::takes(std::uint32_t version, std::uint64_t stamp) {
+  const std::scoped_lock lock(mutex_);
+  has_snapshots_ = true;
+  model_.takes(version, stamp);
+}
+
+void Ledger::is_safe(std::uint32_t level, std::uint32_t version) {
+  const std::scoped_lock lock(mutex_);
+  model_.is_safe(level, version);
+}
+
+void Ledger::is_wrong(const std::string& what) {
+  const std::scoped_lock lock(mutex_);
+  if (wrong_.empty()) wrong_ = what;
+}
+
+void Ledger::restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) {
+  const std::scoped_lock lock(mutex_);
+  if (restores_.size() <= which) restores_.resize(which + 1);
+  Restore& restore = restores_[which];
+  if (seen != nullptr) restore.seen.push_back(*seen);
+  if (!error.empty()) restore.error = error;
+  if (++restore.ranks == ranks) judge(restore);
+}
+
+void Ledger::end() {
+  const std::scoped_lock lock(mutex_);
+  for (Restore& restore : restores_) judge(restore);
+}
+
+void Ledger::has_finalized(Ending ending) {
+  const std::scoped_lock lock(mutex_);
+  ++endings_[static_cast<std::size_t>(ending)];
+}
+
+void Ledger::judge(Restore& restore) {
+  if (std::exchange(restore.judged, true)) return;
+  const std::string wrong = model_.judge(restore.seen, restore.error);
+  if (wrong_.empty()) wrong_ = wrong;
+}
+
+}  // namespace cairn::torture

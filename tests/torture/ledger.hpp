@@ -1,0 +1,65 @@
+// What ranks note of a life as they go, and the ledger in which all notes come together for the model to judge.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "torture/model.hpp"
+
+namespace cairn::torture {
+
+// How finalize() ended: well; with an error; or after a failed restore, so that it left everything as it was.
+enum class Ending { well, failed, of_nothing };
+
+// One rank's, or all ranks'.
+class Notes {
+ public:
+  virtual ~Notes() = default;
+  virtual void tries(std::uint64_t stamp) = 0;
+  virtual void takes(std::uint32_t version, std::uint64_t stamp) = 0;
+  virtual void is_safe(std::uint32_t level, std::uint32_t version) = 0;
+  virtual void is_wrong(const std::string& what) = 0;
+  // The restore of this number, of `ranks` that take part in it; null: it failed with this error.
+  virtual void restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) = 0;
+  virtual void has_finalized(Ending ending) = 0;
+};
+
+// Of all ranks of one life. Thread-safe.
+class Ledger final : public Notes {
+ public:
+  explicit Ledger(Model& model) : model_(model) {}
+
+  void tries(std::uint64_t stamp) override;
+  void takes(std::uint32_t version, std::uint64_t stamp) override;
+  void is_safe(std::uint32_t level, std::uint32_t version) override;
+  void is_wrong(const std::string& what) override;
+  // Judged when the last rank is through with it.
+  void restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) override;
+  void has_finalized(Ending ending) override;
+  // Nobody comes any more to what is not judged yet.
+  void end();
+
+  [[nodiscard]] std::uint32_t endings(Ending ending) const { return endings_[static_cast<std::size_t>(ending)]; }
+  [[nodiscard]] bool has_snapshots() const { return has_snapshots_; }
+  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+
+ private:
+  struct Restore {
+    std::vector<Restored> seen;
+    std::string error;
+    std::uint32_t ranks = 0;
+    bool judged = false;
+  };
+  void judge(Restore& restore);
+
+  std::mutex mutex_;
+  Model& model_;
+  std::string wrong_;
+  std::vector<Restore> restores_;
+  std::uint32_t endings_[3] = {0, 0, 0};
+  bool has_snapshots_ = false;
+};
+
+}  // namespace cairn::torture

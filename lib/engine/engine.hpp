@@ -189,6 +189,8 @@ class Engine {
   [[nodiscard]] Status offer();
   void refuse_restore(const Error& error);
   [[nodiscard]] Result<Offer> prepare_offer();
+  [[nodiscard]] Result<Plan> make_plan_to_offer();
+  [[nodiscard]] Result<bool> forget_what_is_damaged(const Identity& snapshot);
   void log_sources() const;
   [[nodiscard]] bool nothing_was_sealed() const;
   [[nodiscard]] bool began_fresh() const { return record_.parent == RunRecord::Parent::fresh; }
@@ -254,6 +256,7 @@ class Engine {
   std::optional<RetrieveState> retrieval_;
   std::optional<Plan> plan_;
   bool fresh_offered_ = false;
+  bool regions_touched_ = false;  // ranks were offered a snapshot in this restore
   std::map<Rank, FinalizeRequest> finalize_requests_;
   std::optional<Error> broken_;
   bool in_tick_ = false;

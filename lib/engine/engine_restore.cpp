@@ -58,6 +58,7 @@ Status Engine::offer() {
   log_sources();
   offer->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fresh_offered_ = offer->fresh;
+  regions_touched_ |= !offer->fresh;
   for (const Rank rank : ranks_) {
     if (plan_) {
       const Delivery& delivery = plan_->deliveries[rank.value];
@@ -73,6 +74,7 @@ Status Engine::offer() {
 // Ranks that wait for the end go on waiting for it.
 void Engine::refuse_restore(const Error& error) {
   closed_ = false;
+  regions_touched_ = false;
   for (const Rank rank : std::exchange(restore_requests_, {})) tell(rank, RestoreDone{last_version_, error});
   bell_->ring(Bell::Who::ranks);
 }
@@ -102,11 +104,15 @@ Result<Offer> Engine::prepare_offer() {
     contents_ = std::move(*contents);
     if (auto status = take_inventory(); !status) return fail(status.error());
   }
-  auto plan = retrieve(setup_.heads, node_, *retrieval_);
+  auto plan = make_plan_to_offer();
   const bool none = !plan && plan.error().code == Code::not_found;
   const bool never = !plan && plan.error().code == Code::unrecoverable && nothing_was_sealed();
   if (none || never) {
     if (auto status = check_nothing_unreadable(); !status) return fail(status.error());
+    if (regions_touched_) {
+      return fail(Code::unrecoverable, "a snapshot was found damaged while ranks read it, and there is no other",
+                  "start again: regions hold parts of it, which are no fresh start");
+    }
     return fresh_offer(offer);
   }
   if (!plan) return fail(plan.error());
@@ -118,6 +124,33 @@ Result<Offer> Engine::prepare_offer() {
   for (const NodeId node : plan->lost_nodes) offer.lost_nodes.push_back(fmt::format("node {}", node.value));
   plan_ = std::move(*plan);
   return offer;
+}
+
+// Where nothing was sealed, what is there of a snapshot counts for nothing if it is not whole. That must be known
+// before ranks read it: after that, a fresh start finds parts of it in their regions.
+Result<Plan> Engine::make_plan_to_offer() {
+  while (true) {
+    auto plan = retrieve(setup_.heads, node_, *retrieval_);
+    if (!plan || !nothing_was_sealed()) return plan;
+    auto again = forget_what_is_damaged(plan->snapshot);
+    if (!again) return fail(again.error());
+    if (!*again) return plan;
+  }
+}
+
+// Looks at the shards that this node's ranks are to read. The same on all heads.
+Result<bool> Engine::forget_what_is_damaged(const Identity& snapshot) {
+  std::vector<Strike> strikes;
+  std::vector<Rank> damaged;
+  for (const auto& [rank, entry] : retrieval_->entries) {
+    const FileName name = names::shard(node_.dir(snapshot), rank);
+    const auto whole = verify_shard(*node_.local, name, entry, *node_.workers, node_.between);
+    if (whole) continue;
+    damaged.push_back(rank);
+    strikes.push_back({node_.me.value, name.path});
+    node_.log.warning("rank {}: {}", rank.value, whole.error().text());
+  }
+  return forget_damaged(setup_.heads, *retrieval_, damaged, strikes);
 }
 
 // The job died while it sealed its first snapshot: some nodes have their parts, but no vote can have gone well. Only
@@ -210,6 +243,7 @@ Status Engine::conclude_restore() {
   plan_.reset();
   retrieval_.reset();
   fresh_offered_ = false;
+  regions_touched_ = false;
   restore_requests_.clear();
   closed_ = false;
   RestoreDone done;

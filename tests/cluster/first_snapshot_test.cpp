@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -84,6 +85,43 @@ TEST(FirstSnapshot, is_safe_only_once_it_is_recorded_that_there_is_one) {
   job.lose(1);
   job.run_well_and_die([](JobSession& session) {
     EXPECT_THAT(thrown_by([&] { Steps(session).restore(); }), testing::HasSubstr("version 2: no source"));
+  });
+}
+
+// All nodes have sealed it, and the job dies before that is recorded. Then one shard is damaged, which is not known
+// before it is read: another rank must not have its own in memory by then, and be told of a fresh start.
+TEST(FirstSnapshot, that_was_not_recorded_and_is_damaged_leaves_regions_as_they_are) {
+  Job job({3, 2}, kLocal);
+  job.message_faults = std::make_shared<CommFaultPlan>();
+  std::atomic<int> records{0};
+  job.wrap_global = [&](std::shared_ptr<Store> store) {
+    return std::make_shared<HookedStore>(std::move(store), [&](const HookedStore::Operation& operation) -> Status {
+      if (!operation.path.starts_with("run-") || ++records < 2) return {};
+      job.message_faults->on_first_failure();
+      return fail(Code::io, "nobody is there to write it");
+    });
+  };
+  job.run_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    (void)thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::local); });
+  });
+  job.wrap_global = {};
+  job.message_faults.reset();
+  ASSERT_TRUE(has_a_manifest(job.node_store(0)) && has_a_manifest(job.node_store(1)));
+  for (const auto& [path, bytes] : image_of(job.node_store(0))) {
+    if (path.ends_with("rank000001.shard")) {
+      ASSERT_TRUE(job.node_store(0).corrupt(FileName{path}, 8192));
+    }
+  }
+  job.run_well_and_die([](JobSession& session) {
+    std::vector<double> state(3, 7.0);
+    std::uint32_t step = 9;
+    session.protect("state", state);
+    session.protect("step", step);
+    EXPECT_FALSE(session.restore().restored);
+    EXPECT_EQ(state, std::vector<double>(3, 7.0)) << "rank " << session.rank();
+    EXPECT_EQ(step, 9U);
   });
 }
 

@@ -53,8 +53,8 @@ sanitized() {
     "${fixed[@]}" cmake --build --preset "$preset" -j "$(processors)" --target "$@" &&
     "${fixed[@]}" ctest --preset "$preset" -j "$(($(processors) + 1))" --no-tests=error -R "$pattern" -E "$but"
 }
-# But for the property that plays thousands of plans through, and what only counts.
-run_asan() { sanitized asan . '^cluster_plan/PlanProperty|^cluster_scaling/' cairn_tests_{unit,contract,cluster,golden,fuzz,torture}; }
+# But for the property that plays thousands of plans through, what only counts, and jobs of MPI.
+run_asan() { sanitized asan . '^cluster_plan/PlanProperty|^cluster_scaling/|^torture/of_processes' cairn_tests_{unit,contract,cluster,golden,fuzz,torture}; }
 # Whole jobs and the ports. Sweeps over losses and crashes run the same code many times more, too long for here.
 run_tsan() { sanitized tsan '^(contract_|cluster_(job|faults|runs|stop)/|torture/few)' '^$' cairn_tests_contract cluster_{job,faults,runs,stop} torture; }
 run_ulfm() { tests/ulfm/run.sh; }

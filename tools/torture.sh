@@ -2,7 +2,8 @@
 # Plays random lives of jobs on clusters of threads, and judges what comes back (tests/torture):
 #
 #   tools/torture.sh [--from SEED] [--seeds N] [--minutes M] [--sanitize asan|tsan]
-#   tools/torture.sh --from SEED --without ITEMS     one of them again, as it was shrunk
+#   tools/torture.sh --mpi …                         the same by MPI jobs, whose processes and stores are struck from outside
+#   tools/torture.sh … --from SEED --without ITEMS   one of them again, as it was shrunk
 #
 # A seed that fails is shrunk to the fewest events that still fail, which are listed with the command that plays them
 # again. With TORTURE_LOG set, the job's own log is shown. Threads never run the same way twice, so some failures need
@@ -12,12 +13,15 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$top"
 
-preset='' arguments=()
+preset='' arguments=() targets=(torture)
 while [[ $# -gt 0 ]]; do
   if [[ $1 == --sanitize ]]; then
     preset=${2:-}
     [[ $preset == asan || $preset == tsan ]] || die "--sanitize asan, or --sanitize tsan"
     shift 2
+  elif [[ $1 == --mpi ]]; then
+    arguments+=(--mpi mpirun) targets+=(torture_program)
+    shift
   else
     arguments+=("$1") && shift
   fi
@@ -26,8 +30,8 @@ done
 bin=$top/build/bin
 if [[ -n $preset ]]; then
   bin=$top/build/$preset/bin
-  { cmake --preset "$preset" && cmake --build --preset "$preset" -j "$(processors)" --target torture; } >&2
+  { cmake --preset "$preset" && cmake --build --preset "$preset" -j "$(processors)" --target "${targets[@]}"; } >&2
 else
-  build_into "$top/build" torture >&2
+  build_into "$top/build" "${targets[@]}" >&2
 fi
 exec "$bin/torture" "${arguments[@]}"

@@ -122,12 +122,8 @@ Circumstances::Faults effect_of(const Life& life) {
   using Faults = Circumstances::Faults;
   const auto harms = [](const Fault& fault) { return !kills(fault.kind) && fault.kind != Kind::slow; };
   if (std::ranges::any_of(life.faults, harms)) return Faults::of_stores;
-  const auto kills_job = [](const Event& event) { return event.kind == Event::Kind::kill_job; };
-  const bool dies = std::ranges::any_of(life.faults, [](const Fault& fault) { return kills(fault.kind); }) ||
-                    std::ranges::any_of(life.events, kills_job);
-  // Others may still be in a call when one drops its session.
-  const bool drops = life.end == Life::End::drop || life.end == Life::End::one_drops;
-  return dies || drops || life.clock ? Faults::of_calls : Faults::none;
+  const bool dies = std::ranges::any_of(life.faults, [](const Fault& fault) { return kills(fault.kind); });
+  return dies || life.clock || calls_may_fail(life) ? Faults::of_calls : Faults::none;
 }
 
 // What could not be read or written counts as damaged from then on: nobody can tell whether it is for good.

@@ -112,6 +112,7 @@ void Mishaps::swap(std::uint32_t host) {
 }
 
 void Mishaps::age(const Mishap& mishap) {
+  if (is_global(mishap.kind)) model_.mark_is_hurt();
   StoreImage image = cluster_.image(place_of(mishap));
   for (auto file = image.begin(); file != image.end();)
     file = file->first.ends_with(".json") && !make_old(file->second) ? image.erase(file) : std::next(file);

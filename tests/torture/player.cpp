@@ -11,8 +11,6 @@ namespace {
 
 using Faults = Circumstances::Faults;
 
-constexpr std::uint64_t kStampsOfALife = 1000;
-
 class Player {
  public:
   Player(const Scenario& scenario, Cluster& cluster) : scenario_(scenario), cluster_(cluster) {}
@@ -34,7 +32,7 @@ class Player {
                     mishaps_.take_lost(),
                     mishaps_.newer(),
                     number,
-                    kStampsOfALife * number + 1};
+                    first_stamp_of(number)};
     const Circumstances circumstances = circumstances_of(turn);
     model_.begin_life(circumstances);
     Ledger ledger(model_);

@@ -1,6 +1,7 @@
 #include "torture/scenario.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -137,6 +138,23 @@ Scenario without(const Scenario& scenario, const std::set<std::uint32_t>& left_o
     if (!left_out.contains(number++)) kept.lives.push_back(life);
   }
   return kept;
+}
+
+std::set<std::uint32_t> parse_items(const std::string& list) {
+  std::set<std::uint32_t> items;
+  std::istringstream in(list == "none" ? "" : list);
+  for (std::string item; std::getline(in, item, ',');) items.insert(static_cast<std::uint32_t>(std::stoul(item)));
+  return items;
+}
+
+std::string text(const std::set<std::uint32_t>& items) {
+  return items.empty() ? "none" : fmt::format("{}", fmt::join(items, ","));
+}
+
+bool calls_may_fail(const Life& life) {
+  // Others may still be in a call when one drops its session.
+  return life.end == Life::End::drop || life.end == Life::End::one_drops ||
+         std::ranges::any_of(life.events, [](const Event& event) { return event.kind == Event::Kind::kill_job; });
 }
 
 std::string text(const Scenario& scenario, const std::set<std::uint32_t>& left_out) {

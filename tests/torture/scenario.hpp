@@ -113,6 +113,11 @@ struct Scenario {
 // How many items it has; and the same without those whose numbers are given.
 [[nodiscard]] std::uint32_t count_items(const Scenario& scenario);
 [[nodiscard]] Scenario without(const Scenario& scenario, const std::set<std::uint32_t>& left_out);
+// "3,8,9", or "none"; and its inverse.
+[[nodiscard]] std::set<std::uint32_t> parse_items(const std::string& list);
+[[nodiscard]] std::string text(const std::set<std::uint32_t>& items);
+// Whether calls fail in it by what its own ranks do: a kill, or a dropped session.
+[[nodiscard]] bool calls_may_fail(const Life& life);
 // A line for each item, with its number in the scenario as it was drawn.
 [[nodiscard]] std::string text(const Scenario& scenario, const std::set<std::uint32_t>& left_out);
 

@@ -1,0 +1,61 @@
+// torture_program SEED ITEMS LIFE CONFIG DIARIES: one life of a scenario, of which ITEMS ("none", or "3,8,9") are left
+// out, played by the ranks of an MPI job. Each writes a diary. Started by torture --mpi.
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <cairn/cairn.hpp>
+
+#include "torture/application.hpp"
+#include "torture/cluster.hpp"
+#include "torture/diary.hpp"
+
+namespace cairn::torture {
+namespace {
+
+// So that kills come between and in calls alike.
+constexpr std::chrono::milliseconds kPause{4};
+
+void play(std::unique_ptr<Session> session, const Life& life, std::uint64_t first_stamp, Diary& diary) {
+  diary.opens(session->size());
+  const Application::Ways ways{[] { raise(SIGKILL); }, [&] { session.reset(); },
+                               [] { std::this_thread::sleep_for(kPause); }};
+  const bool well_meant = life.faults.empty() && !calls_may_fail(life);
+  Application(*session, ways, life, first_stamp, well_meant, diary).run();
+  if (life.end != Life::End::die) return;
+  MPI_Barrier(session->comm());
+  raise(SIGKILL);
+}
+
+int run(char** arguments) {
+  const Scenario scenario = without(draw(std::stoull(arguments[1])), parse_items(arguments[2]));
+  const std::size_t number = std::stoul(arguments[3]);
+  Diary diary(arguments[5]);
+  std::unique_ptr<Session> session;
+  try {
+    session = Session::open(MPI_COMM_WORLD, arguments[4]);
+  } catch (const Exception& error) {
+    diary.cannot_open(error.what());
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  }
+  // A head has none.
+  if (session) play(std::move(session), scenario.lives.at(number), first_stamp_of(number), diary);
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+}  // namespace cairn::torture
+
+int main(int argc, char** argv) {
+  constexpr int kArguments = 6;
+  if (argc != kArguments) return EXIT_FAILURE;
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  const int code = cairn::torture::run(argv);
+  MPI_Finalize();
+  return code;
+}

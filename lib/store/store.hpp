@@ -41,8 +41,8 @@ class Writer {
   [[nodiscard]] virtual Status write(std::uint64_t offset, Bytes bytes) = 0;
   // Reads back what was written.
   [[nodiscard]] virtual Status read(std::uint64_t offset, MutableBytes into) = 0;
-  // Cuts the file to `size_bytes`, makes it durable if `sync`, and gives it its final name. What had that name goes,
-  // also if it was a directory.
+  // Cuts the file to `size_bytes` and gives it its final name. What had that name goes, also if it was a directory. If
+  // `sync`, the file is durable before it has the name, and with the name all others in its directory are.
   [[nodiscard]] virtual Status commit(std::uint64_t size_bytes, bool sync) = 0;
 };
 
@@ -102,7 +102,7 @@ class Store {
   [[nodiscard]] virtual Result<std::unique_ptr<Reader>> open(const FileName& name) const = 0;
   // Overwrites bytes inside a committed file. Not atomic: for places that readers do not trust yet.
   [[nodiscard]] virtual Status patch(const FileName& name, std::uint64_t offset, Bytes bytes) = 0;
-  // Makes a file's bytes durable.
+  // Makes a file's bytes durable, but not its name.
   [[nodiscard]] virtual Status sync(const FileName& name) = 0;
 
   // What is in a directory (top level: empty name), in name order; a missing one is empty. Temporary

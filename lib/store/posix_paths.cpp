@@ -157,7 +157,7 @@ Result<Place> locate(int job, const std::string& job_path, const FileName& name,
   if (slash == std::string::npos) {
     Fd same(uninterrupted([&] { return ::fcntl(job, F_DUPFD_CLOEXEC, 0); }));
     if (!same.valid()) return fail(system_error(errno, "open the directory", job_path));
-    return Place{std::move(same), first, path};
+    return Place{std::move(same), first, path, true};
   }
 
   const std::string file = name.path.substr(slash + 1);
@@ -170,7 +170,7 @@ Result<Place> locate(int job, const std::string& job_path, const FileName& name,
   auto opened = open_directory(job, first, directory_path);
   if (!opened && opened.error().code == Code::not_found) return fail(system_error(ENOENT, "open", path));
   if (!opened) return fail(opened.error());
-  return Place{std::move(*opened), file, path};
+  return Place{std::move(*opened), file, path, false};
 }
 
 Result<std::string> check(const std::string& job_path, const DirName& name) {

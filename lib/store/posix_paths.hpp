@@ -31,7 +31,8 @@ inline constexpr const char* kBell = "bell";
 struct Place {
   Fd directory;
   std::string file;
-  std::string path;  // for messages
+  std::string path;     // for messages
+  bool at_top = false;  // the directory is the job's
 };
 enum class Missing { is_an_error, make };
 [[nodiscard]] Result<Place> locate(int job, const std::string& job_path, const FileName& name, Missing directory);

@@ -74,7 +74,7 @@ Status PosixWriter::commit(std::uint64_t size_bytes, bool sync) {
   slot_.file = Fd();
   if (!sync) return {};
   done = sync_directory(place_.directory.get(), place_.path);
-  return done ? sync_directory(home_->job.get(), home_->path) : done;
+  return done && !place_.at_top ? sync_directory(home_->job.get(), home_->path) : done;
 }
 
 Result<std::unique_ptr<Reader>> PosixReader::open(const std::shared_ptr<Home>& home, const FileName& name) {

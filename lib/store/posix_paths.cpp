@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -89,14 +90,35 @@ Result<Fd> open_default_root(const fs::path& below) {
   return opened;
 }
 
+// The directories that have to be made for this one to be there, itself included.
+std::vector<fs::path> missing_directories(const fs::path& root) {
+  std::vector<fs::path> missing;
+  std::error_code error;
+  for (fs::path at = root; !at.empty() && !fs::exists(at, error); at = at.parent_path()) missing.push_back(at);
+  return missing;
+}
+
+// A new directory's name is durable when the one above it is synced. Where that may be passed through and written to
+// but not read, nobody can.
+Status sync_above(const fs::path& directory) {
+  const std::string above = directory.has_parent_path() ? directory.parent_path() : ".";
+  const Fd opened = open_root(above);
+  if (opened.valid()) return sync_directory(opened.get(), above);
+  return errno == EACCES ? Status{} : fail(system_error(errno, "open the directory", above));
+}
+
 // Any other is used as it is, and made where it is missing.
 Result<Fd> open_other_root(const std::string& root) {
+  const std::vector<fs::path> missing = missing_directories(root);
   std::error_code error;
   do {
     error.clear();
     fs::create_directories(root, error);
   } while (error == std::errc::interrupted);
   if (error) return fail(system_error(error.value(), "make the directory", root));
+  for (const fs::path& made : missing) {
+    if (auto synced = sync_above(made); !synced) return fail(synced.error());
+  }
   Fd opened = open_root(root);
   if (!opened.valid()) return fail(system_error(errno, "open the directory", root));
   return opened;

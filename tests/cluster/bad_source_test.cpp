@@ -11,6 +11,7 @@
 
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
+#include "support/read_fault.hpp"
 #include "support/steps.hpp"
 
 // HDF5 forgets some bytes of its own when a read fails under it. The leak sanitizer asks for this by name.
@@ -19,44 +20,6 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
 namespace cairn::test {
 namespace {
-
-// The n-th time that a file is opened or read in any store, while armed, fails; nothing before or after it.
-class ReadFault {
- public:
-  void watch(Job& job) {
-    job.wrap_node = [this](std::uint32_t /*node*/, std::shared_ptr<Store> store) { return wrap(std::move(store)); };
-    job.wrap_global = [this](std::shared_ptr<Store> store) { return wrap(std::move(store)); };
-  }
-  void set(std::uint64_t at, Code code) {
-    armed_ = false;
-    count_ = 0;
-    at_ = at;
-    code_ = code;
-    path_.clear();
-  }
-  void arm() { armed_ = true; }
-  void disarm() { armed_ = false; }
-  [[nodiscard]] bool struck() const { return count_ > at_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::shared_ptr<Store> wrap(std::shared_ptr<Store> store) {
-    auto hooked =
-        std::make_shared<HookedStore>(std::move(store), [](const HookedStore::Operation&) { return Status{}; });
-    hooked->on_read = [this](const std::string& path) -> Status {
-      if (!armed_ || count_++ != at_) return {};
-      path_ = path;
-      return fail(code_, path + ": injected");
-    };
-    return hooked;
-  }
-
-  std::atomic<bool> armed_{false};
-  std::atomic<std::uint64_t> count_{0};
-  std::uint64_t at_ = 0;
-  Code code_ = Code::io;
-  std::string path_;
-};
 
 std::string settings(const std::string& levels) {
   const auto due = [&](char level) { return levels.find(level) == std::string::npos ? "off" : "every 1"; };
@@ -83,7 +46,7 @@ void expect_every_read_may_fail(const std::vector<std::uint32_t>& ranks, const s
   for (const Code code : {Code::io, Code::not_found}) {
     for (std::uint64_t n = 0;; ++n) {
       job.put_back(image);
-      fault.set(n, code);
+      fault.set({.part = {}, .at = n, .code = code});
       fault.arm();
       job.run_well_and_die([&](JobSession& session) {
         Steps steps(session, 50);

@@ -279,7 +279,7 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
       strike_missing(*there, *manifest, me, contents.strikes);
       note_unnamed(*there, dir, *manifest, contents.unnamed);
       contents.manifests.push_back(std::move(*manifest));
-    } else if (there && manifest.error().code == Code::not_found) {
+    } else if (there && !there->contains(names::manifest(dir).path)) {
       contents.orphans.push_back(dir);
     } else {
       contents.unreadable.push_back({names::manifest(dir), dir, parsed->version, parsed->run, manifest.error()});

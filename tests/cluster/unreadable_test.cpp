@@ -14,6 +14,7 @@
 #include "store/names.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
+#include "support/read_fault.hpp"
 #include "support/sample_manifest.hpp"
 #include "support/steps.hpp"
 
@@ -212,6 +213,30 @@ TEST(Damaged, manifests_and_no_records_are_no_fresh_start) {
 bool has_version(const MemoryStore& store, std::uint32_t version) {
   const auto versions = contents_of(store).versions;
   return std::ranges::find(versions, version) != versions.end();
+}
+
+// A directory is an orphan only if its manifest is not listed: one that cannot be found all the same may be found
+// again.
+TEST(Unfindable, manifest_that_is_listed_is_not_absent) {
+  Job job({2, 2}, kLocal + kContinue);
+  take_steps(job, 2);
+  const StoreImage before = image_of(job.node_store(1));
+  ReadFault fault;
+  fault.watch(job);
+  job.wrap_node = [wrap = job.wrap_node](std::uint32_t node, std::shared_ptr<Store> store) {
+    return node == 1 ? wrap(node, std::move(store)) : store;
+  };
+  fault.set({.part = "v00000002", .at = 1, .code = Code::not_found});  // listed, and then opened
+  fault.arm();
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 1U);
+    steps.advance();
+    steps.wait_for_all();
+  });
+  EXPECT_THAT(fault.path(), HasSubstr("manifest.json"));
+  const StoreImage after = image_of(job.node_store(1));
+  for (const auto& [path, bytes] : before) EXPECT_TRUE(after.contains(path)) << path;
 }
 
 TEST(Damaged, a_manifest_goes_once_a_newer_snapshot_is_complete_at_all_its_levels) {

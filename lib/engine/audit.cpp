@@ -64,6 +64,13 @@ Finding absence_of(const SnapshotView& view, NodeId node) {
   return finding;
 }
 
+// Whether a manifest of a node store could not be read, which may be that of an absent node.
+bool has_unreadable_manifest(const SnapshotAudit& audit) {
+  return std::ranges::any_of(audit.findings, [](const Finding& finding) {
+    return finding.state == Finding::State::unreadable && !finding.level && finding.holder != Strike::kGlobal;
+  });
+}
+
 // Nodes that no store stands for: missing if a later look still misses them, else the snapshot was in flux.
 void add_absences(const JobStores& stores, Moment until, SnapshotAudit& audit) {
   if (audit.view.absent.empty()) return;
@@ -71,8 +78,13 @@ void add_absences(const JobStores& stores, Moment until, SnapshotAudit& audit) {
   const auto now = survey_settled(stores, until, [&](const Identity& other) { return other == id; });
   const auto views = now ? view_snapshots(*now) : std::vector<SnapshotView>{audit.view};
   const auto same = std::ranges::find(views, id, &SnapshotView::identity);
+  const bool unreadable = has_unreadable_manifest(audit);
   for (const NodeId node : audit.view.absent) {
     Finding finding = absence_of(audit.view, node);
+    if (unreadable) {
+      finding.state = Finding::State::unreadable;
+      finding.what = "its part may be where a manifest cannot be read";
+    }
     const bool still = same != views.end() && std::ranges::find(same->absent, node) != same->absent.end();
     if (!still) {
       finding.state = Finding::State::retired;

@@ -220,6 +220,7 @@ Finding describe_failure(const JobStores& stores, const Identity& snapshot, std:
     finding.what = "is not there";
     return finding;
   }
+  if (error.code != Code::corrupt) finding.state = Finding::State::unreadable;
   if (error.code == Code::newer_format) finding.state = Finding::State::newer;
   // The place is told once.
   for (const std::string& prefix : {finding.where + ": ", file.path + ": "}) {

@@ -36,10 +36,11 @@ struct JobStores {
 struct Finding {
   enum class State {
     good,
-    damaged,  // it is there, and is not what was written
-    missing,  // a manifest names it, and it is not there
-    retired,  // its snapshot went away meanwhile: nothing is wrong
-    newer,    // of a format that this Cairn does not read
+    damaged,     // it is there, and is not what was written
+    missing,     // a manifest names it, and it is not there
+    retired,     // its snapshot went away meanwhile: nothing is wrong
+    newer,       // of a format that this Cairn does not read
+    unreadable,  // reading it failed, so that nobody can tell
   };
   State state = State::good;
   Identity snapshot;  // of a run record: that life, and no version

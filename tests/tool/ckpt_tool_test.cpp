@@ -291,6 +291,18 @@ TEST_P(CkptToolVerify, names_a_node_manifest_that_cannot_be_read_and_the_ranks_i
   EXPECT_THAT(list.err, HasSubstr(job.node(3, 42) + "/manifest.json"));
 }
 
+TEST_P(CkptToolVerify, does_not_call_damaged_or_missing_what_it_fails_to_read) {
+  const std::string manifest = job.node(1, 42) + "/manifest.json";
+  fs::rename(manifest, manifest + ".moved");
+  fs::create_symlink(manifest + ".moved", manifest);
+  const Outcome outcome = run_on(job, "verify");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("unreadable: " + manifest + ": cannot open"),
+                                 HasSubstr(" unreadable; newest recoverable"), Not(HasSubstr("damaged")),
+                                 Not(HasSubstr("missing"))));
+  EXPECT_GT(json::parse(run_on(job, "verify --json").out)["summary"]["unreadable"], 0);
+}
+
 TEST_P(CkptToolVerify, names_a_manifest_that_contradicts_the_owner_of_a_shard) {
   rewrite_json(job.node(2, 42) + "/manifest.json", "\"rank\": 0,\n", "\"rank\": 0, \"x\": 1,\n");
   const json manifest = json::parse(read_whole(job.node(2, 42) + "/manifest.json"));

@@ -55,6 +55,7 @@ std::string_view state_text(Finding::State state) {
     case Finding::State::missing: return "missing";
     case Finding::State::retired: return "retired";
     case Finding::State::newer: return "newer";
+    case Finding::State::unreadable: return "unreadable";
   }
   return "unknown";
 }
@@ -66,7 +67,8 @@ std::string finding_text(const Finding& finding) {
 }
 
 ExitCode worse(ExitCode code, const Finding& finding) {
-  if (finding.state == Finding::State::newer || code == kUnusable) return kUnusable;
+  const bool unknown = finding.state == Finding::State::newer || finding.state == Finding::State::unreadable;
+  if (unknown || code == kUnusable) return kUnusable;
   return finding.state == Finding::State::good ? code : kDamage;
 }
 

@@ -15,7 +15,8 @@ constexpr const char* kAbout =
     "Shows and checks the snapshots of a Cairn job, and says how often to take them. Changes no store: it may look at "
     "a\n"
     "running job.\n"
-    "Exit codes: 0 all good, 1 something is damaged or missing, 2 wrong arguments, nothing found, or a newer format.";
+    "Exit codes: 0 all good, 1 something is damaged or missing, 2 wrong arguments, nothing found, a newer format, or a "
+    "file that cannot be read.";
 
 constexpr const char* kExamples =
     "Examples:\n"

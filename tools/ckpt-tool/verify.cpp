@@ -61,7 +61,8 @@ std::string recovery_text(const cairn::Recovery& recovery) {
 
 bool is_retired(const SnapshotAudit& snapshot) {
   return snapshot.count(Finding::State::retired) > 0 && snapshot.count(Finding::State::damaged) == 0 &&
-         snapshot.count(Finding::State::missing) == 0 && !snapshot.recovery.possible;
+         snapshot.count(Finding::State::missing) == 0 && snapshot.count(Finding::State::unreadable) == 0 &&
+         !snapshot.recovery.possible;
 }
 
 // "ranks 0-7: L1, L2": the ranks of which the same things are good.
@@ -114,12 +115,12 @@ void print_snapshot(const SnapshotAudit& snapshot, const Audit& audit, bool quie
 
 std::string summary_text(const Audit& audit) {
   using enum Finding::State;
-  const std::size_t bad = audit.count(damaged) + audit.count(missing) + audit.count(newer);
+  const std::size_t bad = audit.count(damaged) + audit.count(missing) + audit.count(newer) + audit.count(unreadable);
   std::string text = fmt::format("{} of {} read, {}: ", count_text(audit.count(good) + audit.count(damaged), "file"),
                                  count_text(audit.snapshots.size(), "snapshot"), size_text(audit.bytes_read));
   if (bad == 0) text += "all good";
   const char* separator = "";
-  for (const auto state : {damaged, missing, newer}) {
+  for (const auto state : {damaged, missing, newer, unreadable}) {
     if (audit.count(state) == 0) continue;
     text +=
         fmt::format("{}{} {}", separator, audit.count(state), state == newer ? "of a newer format" : state_text(state));
@@ -163,7 +164,7 @@ void print_json(const OpenStores& opened, const Audit& audit) {
   for (const SnapshotAudit& snapshot : audit.snapshots) root["snapshots"].push_back(json_of(snapshot));
   for (const Finding& finding : audit.others) root["others"].push_back(json_of(finding));
   for (const auto state : {Finding::State::good, Finding::State::damaged, Finding::State::missing,
-                           Finding::State::retired, Finding::State::newer}) {
+                           Finding::State::retired, Finding::State::newer, Finding::State::unreadable}) {
     root["summary"][std::string(state_text(state))] = audit.count(state);
   }
   root["summary"]["bytes_read"] = audit.bytes_read;
@@ -203,8 +204,8 @@ cairn::Result<ExitCode> verify(const Request& request) {
       fmt::print("{}: {}\n", state_text(finding.state), finding_text(finding));
     fmt::print("{}\n", summary_text(*audit));
   }
-  // Where something cannot be read by this version, nothing is known for sure.
-  if (audit->count(Finding::State::newer) > 0) return kUnusable;
+  // Where something cannot be read, or not by this version, nothing is known for sure.
+  if (audit->count(Finding::State::newer) + audit->count(Finding::State::unreadable) > 0) return kUnusable;
   return audit->count(Finding::State::damaged) + audit->count(Finding::State::missing) > 0 ? kDamage : kGood;
 }
 

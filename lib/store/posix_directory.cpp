@@ -62,7 +62,9 @@ Status remove_file(int directory, const std::string& name, Pages pages, const st
     // name is gone, so that a reader that comes now sees that it is too late.
     auto opened = open_file(directory, name, O_RDWR, path);
     if (opened) file = std::move(*opened);
-    if (file.valid() && try_lock_exclusive(file.get()) && is_still_named(directory, name, file.get())) {
+    const auto status = file.valid() ? status_at(directory, name) : std::nullopt;
+    const bool alone = status && !has_other_names(*status);
+    if (alone && try_lock_exclusive(file.get()) && is_still_named(directory, name, file.get())) {
       auto emptied = truncate(file.get(), 0, path);
       if (!emptied) return emptied;
     }

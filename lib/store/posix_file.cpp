@@ -98,6 +98,8 @@ bool is_removed(int directory) {
   return status && status->st_nlink == 0;
 }
 
+bool has_other_names(const struct stat& file) { return file.st_nlink > 1; }
+
 std::optional<struct stat> status_at(int directory, const std::string& name) {
   struct stat status = {};
   const int answer = uninterrupted([&] { return ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW); });

@@ -59,6 +59,9 @@ class Fd {
 [[nodiscard]] Result<struct stat> status_of(int file, const std::string& path);
 // Whether an open directory has been removed: it has no name any more.
 [[nodiscard]] bool is_removed(int directory);
+// Whether a file has a name beside the one it was found by: a user's hard link, or what a power cut left of a rename.
+// Its bytes are not ours alone.
+[[nodiscard]] bool has_other_names(const struct stat& file);
 // Of what has this name in the directory, be it a link; nothing when it cannot be told.
 [[nodiscard]] std::optional<struct stat> status_at(int directory, const std::string& name);
 [[nodiscard]] Status write_all(int file, std::uint64_t offset, Bytes bytes, const std::string& path);
@@ -97,7 +100,7 @@ enum class Pages { leave, release };
 [[nodiscard]] bool is_still_named(int directory, const std::string& name, int file);
 
 // Removes a file; missing is fine. Pages::release frees its memory even when a process still has it mapped
-// for writing, unless somebody reads it.
+// for writing, unless somebody reads it or it has other names.
 [[nodiscard]] Status remove_file(int directory, const std::string& name, Pages pages, const std::string& path);
 // Removes a directory with all that is in it; missing is fine.
 [[nodiscard]] Status remove_tree(int directory, const std::string& name, Pages pages, const std::string& path);

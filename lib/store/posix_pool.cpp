@@ -109,7 +109,7 @@ std::optional<Slot> Pool::claim_warm(const std::string& owner, std::uint64_t siz
     // Looked at under the lock only: until then others may have had it, and left it shorter or with holes.
     name = free_name(owner, file.id);
     const auto status = status_of(file.file.get(), path);
-    const bool fits = is_still_named(directory_.get(), name, file.file.get()) && status &&
+    const bool fits = is_still_named(directory_.get(), name, file.file.get()) && status && !has_other_names(*status) &&
                       std::cmp_equal(status->st_size, size_bytes) &&
                       static_cast<std::uint64_t>(status->st_blocks) * kStatBlock >= size_bytes;
     if (!fits) unlock(file.file.get());
@@ -134,7 +134,7 @@ std::vector<Pool::Candidate> Pool::candidates(const std::string& owner, std::uin
   for (const std::string& name : names_in(directory_.get(), path_).value_or(std::vector<std::string>{})) {
     if (!name.starts_with(owner + ".") || !name.ends_with(kFree)) continue;
     const auto status = status_at(directory_.get(), name);
-    if (!status) continue;
+    if (!status || has_other_names(*status)) continue;
     found.push_back({name, static_cast<std::uint64_t>(status->st_size), warm_.has({status->st_dev, status->st_ino})});
   }
   const auto key = [&](const Candidate& one) {
@@ -156,7 +156,7 @@ std::optional<Slot> Pool::claim_this(const std::string& name, const std::string&
   auto file = open_file(directory_.get(), name, O_RDWR, path_of(name));
   if (!file) return std::nullopt;
   const auto status = status_of(file->get(), path);
-  if (!status) return std::nullopt;
+  if (!status || has_other_names(*status)) return std::nullopt;
   if (mapped_ && !try_lock_exclusive(file->get())) return std::nullopt;  // somebody still reads it
   if (!is_still_named(directory_.get(), name, file->get())) return std::nullopt;
   const std::string writing = writing_name(owner);
@@ -284,6 +284,8 @@ Status Pool::adopt(int directory, const std::string& file, const std::string& ow
   const std::string hidden = writing_name(owner);
   const auto taken = rename(directory, file, directory_.get(), hidden, path);
   if (!taken) return taken.error().code == Code::not_found ? Status{} : taken;
+  const auto status = status_at(directory_.get(), hidden);
+  if (status && has_other_names(*status)) return discard(directory_.get(), hidden, path);
   const auto id = invalidate(hidden, path);
   if (id) return rename(directory_.get(), hidden, directory_.get(), free_name(owner, *id), path);
   (void)discard(directory_.get(), hidden, path);
@@ -319,7 +321,10 @@ Status Pool::discard_free(const std::string& name) {
   const auto file = open_file(directory_.get(), name, O_RDWR, path_of(name));
   if (!file) return file.error().code == Code::not_found ? Status{} : fail(file.error());
   if (!try_lock_exclusive(file->get()) || !is_still_named(directory_.get(), name, file->get())) return {};
-  if (auto emptied = truncate(file->get(), 0, path_of(name)); !emptied) return emptied;
+  const auto status = status_of(file->get(), path_of(name));
+  if (!status) return fail(status.error());
+  const Status emptied = has_other_names(*status) ? Status{} : truncate(file->get(), 0, path_of(name));
+  if (!emptied) return emptied;
   return remove_file(directory_.get(), name, Pages::leave, path_of(name));
 }
 

@@ -13,6 +13,8 @@
 // exclusive one: a mapping being read never loses its pages. Whoever has got the lock looks at the name again, since
 // the file may have been claimed and committed by another between open and lock. A file that is warm in the process
 // that claims it keeps name and lock until it gets its final name, which saves a snapshot one rename of two.
+//
+// A file that has another name as well, anywhere, is never written over, invalidated or emptied: only its name goes.
 #pragma once
 
 #include <atomic>

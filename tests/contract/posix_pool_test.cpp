@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,54 @@ std::vector<std::string> pool_of(const std::string& root) {
     names.push_back(entry.path().filename());
   }
   return names;
+}
+
+void write_letters(Store& store, const FileName& name, char letter) {
+  auto writer = store.create(name, kFileBytes, "rank0");
+  ASSERT_TRUE(writer) << writer.error().text();
+  const std::string text(kFileBytes, letter);
+  ASSERT_TRUE((*writer)->write(0, bytes_of(text)));
+  ASSERT_TRUE((*writer)->commit(kFileBytes, false));
+}
+
+void expect_letters(const std::string& file, char letter) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_EQ(text.size(), kFileBytes) << file;
+  EXPECT_EQ(std::ranges::count(text, letter), static_cast<std::ptrdiff_t>(text.size())) << file;
+}
+
+// Such as a user gives it who keeps a snapshot by `cp -al`, and a file system that does not rename in one step when its
+// power goes.
+TEST(PosixPool, overwrites_and_empties_no_file_that_has_another_name) {
+  namespace fs = std::filesystem;
+  for (const char* parent : {"/dev/shm", "/var/tmp"}) {
+    SCOPED_TRACE(parent);
+    const test::TempDirectory root(parent);
+    const std::string job = root.path() + "/heat";
+    const auto kept = [&](const std::string& file) { return root.path() + "/" + file; };
+    const auto store = PosixStore::open(root.path(), "heat").value();
+    write_letters(*store, FileName{"v1/rank0"}, 'a');
+    fs::create_hard_link(job + "/v1/rank0", kept("before_it_was_retired"));
+    ASSERT_TRUE(store->retire(FileName{"v1/rank0"}, "rank0"));
+    write_letters(*store, FileName{"v2/rank0"}, 'b');
+    expect_letters(kept("before_it_was_retired"), 'a');
+
+    ASSERT_TRUE(store->retire(FileName{"v2/rank0"}, "rank0"));
+    std::vector<std::string> free;
+    for (const auto& file : fs::directory_iterator(job + "/recycle")) free.push_back(file.path());
+    ASSERT_EQ(free.size(), 1U);
+    std::ofstream(free.front(), std::ios::binary) << std::string(kFileBytes, 'b');
+    fs::create_hard_link(free.front(), kept("while_it_was_free"));
+    write_letters(*store, FileName{"v3/rank0"}, 'c');
+    expect_letters(kept("while_it_was_free"), 'b');
+
+    fs::create_hard_link(job + "/v3/rank0", kept("before_it_was_removed"));
+    ASSERT_TRUE(store->remove(FileName{"v3/rank0"}));
+    ASSERT_TRUE(store->clean());
+    expect_letters(kept("before_it_was_removed"), 'c');
+    expect_letters(kept("while_it_was_free"), 'b');
+  }
 }
 
 TEST(PosixPool, that_is_reclaimed_keeps_free_files_and_what_is_being_written) {

@@ -201,9 +201,9 @@ Result<bool> Pool::warm_up(const std::string& owner, std::uint64_t size_bytes, s
   }
   if (cold.empty() && ready >= count) return true;
   std::optional<Slot> slot;
-  for (const std::string& name : {cold, other}) {
-    if (!slot && !name.empty()) slot = claim_this(name, owner, path);
-  }
+  if (!cold.empty()) slot = claim_this(cold, owner, path);
+  if (!slot && ready >= count) return true;  // somebody reads what is cold
+  if (!slot && !other.empty()) slot = claim_this(other, owner, path);
   if (!slot) {
     auto made = make_new(owner, path);
     if (!made) return fail(made.error());

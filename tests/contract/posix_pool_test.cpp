@@ -176,6 +176,22 @@ TEST(PosixPool, overwrites_and_empties_no_file_that_has_another_name) {
   }
 }
 
+// Else it would make files without end, until the reader is done or the memory is full.
+TEST(PosixPool, that_is_warmed_up_waits_for_no_file_that_is_being_read) {
+  const test::TempDirectory root("/dev/shm");
+  const auto writer = PosixStore::open(root.path(), "heat").value();
+  write_letters(*writer, FileName{"v1/rank0"}, 'a');
+  const auto reader = writer->open(FileName{"v1/rank0"});
+  ASSERT_TRUE(reader) << reader.error().text();
+  ASSERT_TRUE(writer->retire(FileName{"v1/rank0"}, "rank0"));
+  const auto store = PosixStore::open(root.path(), "heat").value();  // as another process, which has not mapped it
+  bool ready = false;
+  for (int turn = 0; turn < 10 && !ready; ++turn) ready = store->warm_up("rank0", kFileBytes, 2).value();
+  EXPECT_TRUE(ready);
+  const std::filesystem::directory_iterator files(root.path() + "/heat/recycle");
+  EXPECT_EQ(std::distance(begin(files), end(files)), 2);
+}
+
 TEST(PosixPool, that_is_reclaimed_keeps_free_files_and_what_is_being_written) {
   const test::TempDirectory root("/dev/shm");
   const auto store = PosixStore::open(root.path(), "heat").value();

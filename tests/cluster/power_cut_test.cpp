@@ -12,6 +12,7 @@ namespace cairn::test {
 namespace {
 
 constexpr std::uint32_t kSteps = 3;
+constexpr std::uint64_t kNever = 1'000'000;  // operations
 
 std::string settings(const std::string& at_end) {
   return "[job]\non_storage_error = throw\n[storage]\nkeep_local = 1\n[levels]\nl1 = every 1\nl2 = every 1\n"
@@ -88,6 +89,24 @@ void sweep(std::uint64_t stride, const std::string& at_end) {
 
 TEST(PowerCut, at_any_operation_takes_nothing_that_was_told_to_be_safe) { sweep(17, "continue"); }
 TEST(PowerCut, at_any_operation_leaves_a_finished_chain_finished) { sweep(29, "finished"); }
+
+// A node is lost before; the life that the cut ends restores, and makes again what was lost.
+TEST(PowerCut, of_a_life_that_mends_a_loss_takes_nothing_that_was_told_to_be_safe_beyond_it) {
+  bool gone = true;
+  for (std::uint64_t n = 1; gone && !HasFailure(); n += 23) {
+    SCOPED_TRACE("power cut at operation " + std::to_string(n));
+    PoweredJob cut({2, 2, 2}, settings("continue"));
+    Told told;
+    live_until(cut, told, kNever, "continue");
+    cut.lose(n % cut.job.nodes());
+    gone = live_until(cut, told, n, "continue");
+    const Job::Image left = cut.job.image();
+    EXPECT_EQ(broken(told, reopen(cut.job, 2), LevelId::partner), "");
+    cut.put_back(left);
+    for (std::uint32_t node = 0; node < cut.job.nodes(); ++node) cut.lose(node);
+    EXPECT_EQ(broken(told, reopen(cut.job, 0), LevelId::global), "") << "all nodes lost";
+  }
+}
 
 // What the first cut has brought back, and left half done, is there when the next life works.
 TEST(PowerCut, of_life_after_life_takes_nothing_that_was_told_to_be_safe) {

@@ -36,6 +36,7 @@ Buffer encode(const Chain& chain) {
   out.put_text(chain.measured ? to_json(*chain.measured) : std::string());
   out.put(chain.newer_costs);
   out.put_text(chain.mark ? to_json(*chain.mark) : std::string());
+  out.put(chain.mark_unknown);
   out.put_text(chain.place);
   put_runs(out, chain.past);
   put_runs(out, chain.present);
@@ -59,6 +60,7 @@ Chain decode_chain(Bytes bytes) {
   if (auto measured = parse_measured(in.get_text())) chain.measured = *measured;
   chain.newer_costs = in.get<bool>();
   if (auto mark = parse_chain_mark(in.get_text())) chain.mark = *mark;
+  chain.mark_unknown = in.get<bool>();
   chain.place = in.get_text();
   chain.past = get_runs(in);
   chain.present = get_runs(in);
@@ -151,10 +153,9 @@ Result<Chain> read_chain(const Store& global, const Log& log) {
   auto entries = global.list(DirName{});
   if (!entries) return fail(entries.error());
   Chain chain;
-  // A mark that was taken for none would get another id, and the stores of nodes that are away now be another chain's.
-  auto mark = read_chain_mark(global, *entries, log, chain.unreadable);
-  if (!mark) return fail(mark.error().in(global.where()));
-  chain.mark = *mark;
+  const auto mark = read_chain_mark(global, *entries, log, chain.unreadable);
+  chain.mark = mark.value_or(std::nullopt);
+  chain.mark_unknown = !mark;
   chain.place = global.where();
   read_measured(global, log, chain);
   const std::vector<Life> lives = read_lives(global, *entries, log, chain);

@@ -25,6 +25,7 @@ struct Chain {
   std::set<RunId> past;           // lives before the newest fresh start
   std::set<RunId> present;        // lives since then
   std::optional<ChainMark> mark;  // that the global store has
+  bool mark_unknown = false;      // it has one that cannot be read: it is left alone
   std::string place;              // where the global store is
   bool newer_costs = false;       // costs.json is of a newer format: it is left alone
   Version highest_version;

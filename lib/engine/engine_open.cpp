@@ -129,7 +129,8 @@ Status Engine::start_life() {
 Status Engine::check_stores_belong() {
   const bool known = chain_.mark.has_value();
   mark_ = {known ? chain_.mark->id : roll_->chain, chain_.place};
-  if (mark_.id.value == 0) mark_.id = chain_.next;
+  // A chain whose mark is there and cannot be read, and that no node knows, gets no other: it would not be the same.
+  if (mark_.id.value == 0 && !chain_.mark_unknown) mark_.id = chain_.next;
   if (roll_->chain.value == 0 || (known && roll_->one_chain && roll_->chain == mark_.id)) return {};
   const Status mine = check_belongs(*node_.local, contents_.mark, mark_.id, known, chain_.place);
   return agree(setup_.heads, mine, "node");

@@ -44,7 +44,8 @@ Status Engine::begin_life() {
   if (!marked_) {
     remove_leftovers(*node_.local, contents_, node_.log);
     contents_.unnamed.clear();  // what has such a name from now on is this life's
-    const Status status = contents_.mark == mark_ ? Status{} : write_chain_mark(*node_.local, mark_);
+    const bool writes = mark_.id.value != 0 && contents_.mark != mark_;
+    const Status status = writes ? write_chain_mark(*node_.local, mark_) : Status{};
     marked_ = status.has_value();
     // A store that is full has worse to tell, and is marked when it takes its first snapshot.
     if (!status) node_.log.warning("{}", status.error().text());
@@ -58,7 +59,7 @@ Status Engine::write_record() {
   if (!recorded_) {
     if (auto status = check_nobody_began(*node_.global, chain_); !status) return status;
   }
-  if (!recorded_ && chain_.mark != mark_) {
+  if (!recorded_ && !chain_.mark_unknown && chain_.mark != mark_) {
     if (auto status = write_chain_mark(*node_.global, mark_); !status) return status;
   }
   if (auto status = write_run_record(*node_.global, record_); !status) return status;

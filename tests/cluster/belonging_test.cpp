@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "store/names.hpp"
-#include "support/hooked_store.hpp"
 #include "support/job.hpp"
+#include "support/read_fault.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
@@ -82,6 +82,22 @@ TEST(Belonging, a_global_store_that_was_lost_takes_up_its_node_stores_again) {
   go(job, 3, 0);
 }
 
+TEST(Belonging, a_mark_that_cannot_be_read_for_once_is_not_replaced) {
+  Job job({2, 2}, kContinue);
+  go(job, 0, 4);
+  const Job::Image before = job.image();
+  for (const std::uint32_t node : {0U, 1U}) job.lose(node);
+  ReadFault fault;
+  fault.watch(job);
+  fault.set({.part = "chain.json"});
+  fault.arm();
+  go(job, 4, 1);
+  EXPECT_TRUE(fault.struck());
+  // The nodes' stores come back.
+  job.put_back({before.nodes, job.image().global});
+  go(job, 4, 1);
+}
+
 TEST(Belonging, a_global_store_that_was_moved_is_still_the_same) {
   Job job({2, 2}, kContinue);
   go(job, 0, 2);
@@ -99,34 +115,6 @@ TEST(Belonging, stores_without_a_mark_are_taken_up) {
   go(job, 2, 1);
   move_global(job, "run2/checkpoints");
   EXPECT_THAT(refusal_of(job), HasSubstr("run2/checkpoints"));
-}
-
-// Else it would get another id, and the store of the node that is away would be another chain's from then on.
-TEST(Belonging, a_global_mark_that_cannot_be_read_now_ends_the_start) {
-  Job job({2, 2}, kContinue);
-  go(job, 0, 2);
-  const StoreImage away = image_of(job.node_store(1));
-  job.lose(0);
-  job.lose(1);
-  const Job::Image before = job.image();
-  job.wrap_global = [](std::shared_ptr<Store> store) {
-    auto hooked = std::make_shared<HookedStore>(std::move(store), [](const auto&) { return Status{}; });
-    hooked->on_read = [](const std::string& path) -> Status {
-      if (path == "chain.json") return fail(Code::io, path + ": Input/output error");
-      return {};
-    };
-    return hooked;
-  };
-  job.configure(kFresh);
-  EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("global store"), HasSubstr("chain.json: Input/output error")));
-  EXPECT_THAT(differences(before.global, job.image().global), IsEmpty());
-  job.wrap_global = {};
-  job.reshape({3});
-  go(job, 0, 1);
-  job.reshape({2, 2});
-  job.configure(kContinue);
-  put_back(job.node_store(1), away);
-  go(job, 1, 0);
 }
 
 TEST(Belonging, a_node_store_of_another_chain_is_named) {

@@ -34,7 +34,7 @@ Buffer encode(const Chain& chain) {
   out.put(chain.highest_version.value);
   out.put(chain.next.value);
   out.put_text(chain.measured ? to_json(*chain.measured) : std::string());
-  out.put(chain.newer_costs);
+  out.put(chain.costs_unknown);
   out.put_text(chain.mark ? to_json(*chain.mark) : std::string());
   out.put(chain.mark_unknown);
   out.put_text(chain.place);
@@ -58,7 +58,7 @@ Chain decode_chain(Bytes bytes) {
   chain.highest_version.value = in.get<std::uint32_t>();
   chain.next.value = in.get<std::uint64_t>();
   if (auto measured = parse_measured(in.get_text())) chain.measured = *measured;
-  chain.newer_costs = in.get<bool>();
+  chain.costs_unknown = in.get<bool>();
   if (auto mark = parse_chain_mark(in.get_text())) chain.mark = *mark;
   chain.mark_unknown = in.get<bool>();
   chain.place = in.get_text();
@@ -115,7 +115,7 @@ Result<Identity> identity_of(const Store& global, const names::SnapshotDir& dir,
   return manifest->identity;
 }
 
-// Not there, or of no use: the job measures again.
+// Not there, or damaged: the job measures again, and keeps that.
 void read_measured(const Store& global, const Log& log, Chain& chain) {
   const FileName name = names::costs();
   auto text = read_text(global, name, kMostRecordBytes);
@@ -124,7 +124,7 @@ void read_measured(const Store& global, const Log& log, Chain& chain) {
     chain.measured = *measured;
   } else if (measured.error().code != Code::not_found) {
     log.warning("{}: {}: {}", global.where(), name.path, measured.error().text());
-    chain.newer_costs = measured.error().code == Code::newer_format;
+    chain.costs_unknown = measured.error().code != Code::corrupt;
   }
 }
 

@@ -27,7 +27,7 @@ struct Chain {
   std::optional<ChainMark> mark;  // that the global store has
   bool mark_unknown = false;      // it has one that cannot be read: it is left alone
   std::string place;              // where the global store is
-  bool newer_costs = false;       // costs.json is of a newer format: it is left alone
+  bool costs_unknown = false;     // costs.json is there and cannot be read: it is left alone
   Version highest_version;
   RunId next;                          // drawn for the life that begins, in case two take the same number
   std::optional<Measured> measured;    // by earlier lives

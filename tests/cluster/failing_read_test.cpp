@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/names.hpp"
 #include "support/powered_job.hpp"
 #include "support/read_fault.hpp"
 
@@ -176,6 +177,28 @@ TEST(FailingRead, while_what_was_lost_is_made_again_deletes_nothing) {
     fault.disarm();
     expect_promises_kept(job, told, true, plan);
   });
+}
+
+TEST(FailingRead, of_what_was_measured_leaves_it_as_it_is) {
+  Job job({2, 2}, "[levels]\nl1 = every 1\nl2 = auto\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n");
+  const auto live = [&] {
+    Told told;
+    job.run([&](JobSession& session) {
+      TellingSteps steps(session, told);
+      EXPECT_TRUE(steps.restore());
+      steps.advance();
+    });
+    return read_text(job.global_store(), names::costs()).value_or("");
+  };
+  const std::string before = live();
+  EXPECT_NE(before, "");
+  ReadFault fault;
+  fault.watch(job);
+  fault.set({.part = names::costs().path});
+  fault.arm();
+  EXPECT_EQ(live(), before);
+  EXPECT_TRUE(fault.struck());
+  EXPECT_NE(live(), before);
 }
 
 }  // namespace

@@ -65,8 +65,15 @@ class ByteReader {
   requires std::is_trivially_copyable_v<T> &&(std::integral<T> || std::is_enum_v<T> || std::floating_point<T>)T get() {
     T value{};
     const Bytes from = get_bytes(sizeof(T));
-    if (!from.empty()) std::memcpy(&value, from.data(), sizeof(T));
-    return value;
+    if (from.empty()) return value;
+    if constexpr (std::is_same_v<T, bool>) {
+      // Any other byte is no bool, and would be undefined behaviour as one.
+      good_ = good_ && from.front() <= std::byte{1};
+      return from.front() == std::byte{1};
+    } else {
+      std::memcpy(&value, from.data(), sizeof(T));
+      return value;
+    }
   }
   // A view of the next `count` bytes; empty, and the reader bad, when there are fewer.
   Bytes get_bytes(std::size_t count) {

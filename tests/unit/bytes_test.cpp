@@ -47,6 +47,16 @@ TEST(Bytes, a_text_that_claims_more_than_there_is_turns_the_reader_bad) {
   EXPECT_FALSE(in.good());
 }
 
+TEST(Bytes, a_byte_that_is_neither_true_nor_false_turns_the_reader_bad) {
+  const Buffer bytes{std::byte{1}, std::byte{0}, std::byte{26}, std::byte{1}};
+  ByteReader in(bytes);
+  EXPECT_TRUE(in.get<bool>());
+  EXPECT_FALSE(in.get<bool>());
+  EXPECT_TRUE(in.good());
+  EXPECT_FALSE(in.get<bool>());
+  EXPECT_FALSE(in.good());
+}
+
 TEST(Bytes, padding_fills_with_zeros_and_never_cuts) {
   ByteWriter out;
   out.put(std::uint8_t{1});

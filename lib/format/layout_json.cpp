@@ -104,6 +104,7 @@ Layout layout_of(const JsonView& from) {
   if (const std::string real = names::hex(layout.id()); stored != real) {
     id.complain(fmt::format("is \"{}\", should be \"{}\" for this layout", stored, real));
   }
+  if (const auto possible = check(layout); !possible) from.complain("cannot be: " + possible.error().message);
   return layout;
 }
 

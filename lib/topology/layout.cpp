@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "base/sha256.hpp"
 #include "topology/placement.hpp"
 
@@ -21,6 +23,39 @@ std::optional<NodeId> next_outside(const Layout& layout, NodeId owner, NodeId fr
     if (!contains(taken, node)) return node;
   }
   return std::nullopt;
+}
+
+Status check_partners(const Layout& layout) {
+  if (layout.copies > kMaxCopies || layout.rotation < 1 || layout.rotation > kMaxRotation) {
+    return fail(Code::corrupt, fmt::format("copies = {}, rotation = {}; should be 0 to {} and 1 to {}", layout.copies,
+                                           layout.rotation, kMaxCopies, kMaxRotation));
+  }
+  const auto obstacle = placement_obstacle(layout.copies, layout.rotation, layout.nodes);
+  if (!obstacle.empty()) return fail(Code::corrupt, fmt::format("{} nodes: {}", layout.nodes, obstacle));
+  return {};
+}
+
+Status check_groups(const Layout& layout) {
+  if (layout.groups.empty()) return {};
+  if (layout.parity < 1) return fail(Code::corrupt, "groups with parity = 0; should be at least 1");
+  std::vector<bool> seen(layout.nodes);
+  std::size_t members = 0;
+  for (std::size_t group = 0; group < layout.groups.size(); ++group) {
+    const auto size = layout.groups[group].size();
+    if (size <= layout.parity || size > kMaxGroup) {
+      return fail(Code::corrupt, fmt::format("group {} has {} members, should have {} to {}", group, size,
+                                             std::uint64_t{layout.parity} + 1, kMaxGroup));
+    }
+    for (const auto node : layout.groups[group]) {
+      if (seen[node.value]) return fail(Code::corrupt, fmt::format("node {} is twice in groups", node.value));
+      seen[node.value] = true;
+    }
+    members += size;
+  }
+  if (members != layout.nodes) {
+    return fail(Code::corrupt, fmt::format("{} of {} nodes are in groups", members, layout.nodes));
+  }
+  return {};
 }
 
 }  // namespace
@@ -45,6 +80,11 @@ Layout::Place Layout::place_in_group(NodeId node) const {
     if (found != members.end()) return Place{group, static_cast<std::uint32_t>(found - members.begin())};
   }
   return Place{static_cast<std::uint32_t>(groups.size()), 0};
+}
+
+Status check(const Layout& layout) {
+  if (layout.nodes == 0) return fail(Code::corrupt, "0 nodes, should be 1 or more");
+  return check_partners(layout).and_then([&] { return check_groups(layout); });
 }
 
 std::vector<NodeId> partners_of(const Layout& layout, NodeId owner, std::uint64_t k) {

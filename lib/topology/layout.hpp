@@ -39,6 +39,10 @@ struct Layout {
 [[nodiscard]] Buffer encode(const Layout& layout);
 [[nodiscard]] Result<Layout> decode_layout(Bytes bytes);
 
+// Whether copies can be placed and groups encoded as a layout from outside says, whose lists fit its nodes: those who
+// go by a layout do not look again. Code::corrupt says what cannot be.
+[[nodiscard]] Status check(const Layout& layout);
+
 // Nodes that hold a copy of `owner`'s shards, copies 1 … `copies` in order, for the k-th promotion to L2:
 // (i + j·DF^(k mod SD) + k mod SD) mod N with DF = copies, SD = rotation, j = 1 … copies (Bondarenko, Yakobovskiy 2014,
 // DOI 10.14529/cmse140302); DF = SD = 1 is the ring i → i+1. Where failure domains are known, a copy in its

@@ -12,7 +12,7 @@ HeadCluster mixed_cluster(std::vector<std::uint32_t> ranks, std::uint32_t copies
                           std::uint32_t parity) {
   Layout layout = layout_of_ranks(ranks);
   layout.copies = copies;
-  layout.rotation = 2;
+  layout.rotation = copies == 1 ? 2 : 1;  // more copies in turns need more nodes than there are here
   layout.groups = make_groups(layout.nodes, group, parity, {});
   layout.parity = parity;
   return HeadCluster(layout, [](std::uint32_t rank) { return rank * 131 % 400; });

@@ -56,6 +56,24 @@ TEST(NodeManifest, tells_a_level_that_holds_nothing_from_one_that_is_not_there) 
   EXPECT_EQ(parse_node_manifest(to_json(manifest)).value(), manifest);
 }
 
+// Those who go by a layout do not look again: one that nobody can go by is no layout.
+TEST(NodeManifest, with_a_layout_that_cannot_be_is_damaged) {
+  const auto with_layout = [](const std::function<void(Layout&)>& change) {
+    return changed_complaint([&](NodeManifest& manifest) { change(manifest.holdings[1].layout); });
+  };
+  const std::string place = "node manifest: holdings[1].layout cannot be: ";
+  EXPECT_EQ(with_layout([](Layout& layout) { layout.rotation = 4'000'000'000; }),
+            place + "copies = 2, rotation = 4000000000; should be 0 to 8 and 1 to 8");
+  EXPECT_EQ(with_layout([](Layout& layout) { layout.copies = 3, layout.rotation = 2; }),
+            place + "4 nodes: placement 2 of 2 puts copy 1 on its owner");
+  EXPECT_EQ(changed_complaint([](NodeManifest& manifest) {
+              Holding holding;
+              holding.layout.nodes = 0;
+              manifest.holdings = {holding};
+            }),
+            "node manifest: holdings[0].layout cannot be: 0 nodes, should be 1 or more");
+}
+
 TEST(NodeManifest, finds_a_holding_by_its_layout) {
   NodeManifest manifest = test::sample_node_manifest();
   EXPECT_EQ(manifest.find(manifest.holdings[1].layout.id()), &manifest.holdings[1]);

@@ -32,4 +32,9 @@ std::string_view name(Code code) {
   return "unknown";
 }
 
+std::optional<Code> code_of(std::uint64_t number) {
+  if (number > static_cast<std::uint64_t>(Code::failed_elsewhere)) return {};
+  return static_cast<Code>(number);
+}
+
 }  // namespace cairn

@@ -3,6 +3,8 @@
 // exists only where a caller acts differently on it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,5 +45,7 @@ using Status = Result<void>;
 [[nodiscard]] tl::unexpected<Error> fail(Code code, std::string message, std::string hint = {});
 [[nodiscard]] tl::unexpected<Error> fail(Error error);
 [[nodiscard]] std::string_view name(Code code);
+// The code of that number, as messages have it; none: there is none, and the message is not one of ours.
+[[nodiscard]] std::optional<Code> code_of(std::uint64_t number);
 
 }  // namespace cairn

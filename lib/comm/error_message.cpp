@@ -1,5 +1,7 @@
 #include "comm/error_message.hpp"
 
+#include <utility>
+
 namespace cairn {
 
 Buffer encode_error(const Error& error) {
@@ -12,14 +14,11 @@ Buffer encode_error(const Error& error) {
 
 Error decode_error(Bytes bytes) {
   ByteReader reader(bytes);
-  Error error{};
-  const auto code = reader.get<std::uint8_t>();
-  error.message = reader.get_text();
-  error.hint = reader.get_text();
-  const bool known = code <= static_cast<std::uint8_t>(Code::failed_elsewhere);
-  if (!reader.good() || !known) return Error{Code::failed_elsewhere, "failed, and sent an unreadable error", {}};
-  error.code = static_cast<Code>(code);
-  return error;
+  const auto code = code_of(reader.get<std::uint8_t>());
+  std::string message = reader.get_text();
+  std::string hint = reader.get_text();
+  if (!reader.good() || !code) return Error{Code::failed_elsewhere, "failed, and sent an unreadable error", {}};
+  return Error{*code, std::move(message), std::move(hint)};
 }
 
 }  // namespace cairn

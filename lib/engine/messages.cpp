@@ -1,5 +1,7 @@
 #include "engine/messages.hpp"
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace cairn {
@@ -55,8 +57,17 @@ class Get {
   explicit Get(Bytes bytes) : in_(bytes) {}
 
   template <class T>
-  requires std::integral<T> || std::is_enum_v<T> || std::floating_point<T>
+  requires std::integral<T> || std::floating_point<T>
   void operator()(T& value) { value = in_.get<T>(); }
+  void operator()(Code& code) {
+    const auto known = code_of(in_.get<std::underlying_type_t<Code>>());
+    known_ = known_ && known;
+    code = known.value_or(Code::communication);
+  }
+  void operator()(LevelId& level) {
+    level = in_.get<LevelId>();
+    known_ = known_ && std::ranges::count(kAllLevels, level) == 1;
+  }
   template <class Tag, class Number>
   void operator()(Id<Tag, Number>& id) {
     id.value = in_.get<Number>();
@@ -84,10 +95,12 @@ class Get {
     if (in_.get<std::uint8_t>() != 0) (*this)(value.emplace());
   }
   void operator()(Measured& measured) { fields(*this, measured); }
-  [[nodiscard]] bool whole() const { return in_.good() && in_.remaining() == 0; }
+  // Nothing is missing, nothing left over, and everything something that there is.
+  [[nodiscard]] bool whole() const { return in_.good() && in_.remaining() == 0 && known_; }
 
  private:
   ByteReader in_;
+  bool known_ = true;
 };
 
 void fields(auto& io, Hello& m) { io(m.error); }
@@ -135,7 +148,8 @@ Result<Message> decode_any(std::uint8_t type, Get& get) {
     std::variant_alternative_t<I, Message> message;
     fields(get, message);
     if (!get.whole())
-      return fail(Code::communication, "a control message of type " + std::to_string(type) + " is cut short");
+      return fail(Code::communication,
+                  "a control message of type " + std::to_string(type) + " is cut short or damaged");
     return Message(std::move(message));
   } else {
     return decode_any<Message, I + 1>(type, get);

@@ -74,7 +74,7 @@ std::optional<NodeId> Vote::failed_node() const {
 
 std::optional<Error> Vote::objection() const {
   if (const auto node = failed_node()) {
-    const auto code = static_cast<Code>(words_[kFailed] >> kCodeShift);
+    const Code code = code_of(words_[kFailed] >> kCodeShift).value_or(Code::communication);
     return Error{as_seen_elsewhere(code), fmt::format("node {} could not seal it", node->value), {}};
   }
   if (words_[kNothing] != 0) {

@@ -33,6 +33,14 @@ Error objection_to(std::vector<Vote> votes) {
   return reduced(std::move(votes)).objection().value_or(Error{Code::config, "none", {}});
 }
 
+TEST(Vote, takes_a_failure_of_no_known_kind_for_one_of_communication) {
+  Vote other = kGood;
+  other.fail(NodeId{1}, static_cast<Code>(77));
+  const Error error = objection_to({kGood, other});
+  EXPECT_EQ(error.code, Code::communication);
+  EXPECT_THAT(error.message, HasSubstr("node 1"));
+}
+
 TEST(Vote, tells_what_stores_have_lost_whatever_it_decides) {
   Vote one = kGood;
   one.note_lost(Version{1});

@@ -7,6 +7,7 @@
 
 #include "base/sha256.hpp"
 #include "engine/inventory_codec.hpp"
+#include "store/names.hpp"
 
 namespace cairn {
 namespace {
@@ -91,7 +92,14 @@ void put_holdings(Words& words, const RollAnswer& mine, HoldingList holdings, No
   std::memcpy(words.list.data(), list.data(), list.size());
 }
 
+// What no head says: the store's list would be longer than there is room for, or a number than it can be.
+bool cannot_be(const Words& words) {
+  return words.holdings > kMostHoldings ||
+         std::max({words.newest, words.highest_version, words.newest_readable}) > names::kLastNumber;
+}
+
 Result<RollCall> read(const Words& words) {
+  if (cannot_be(words)) return fail(Code::communication, "heads have answered the roll call with what cannot be");
   RollCall roll;
   roll.newest.value = static_cast<std::uint32_t>(words.newest);
   roll.highest_version.value = static_cast<std::uint32_t>(words.highest_version);

@@ -14,13 +14,13 @@ namespace cairn {
 namespace {
 
 void put_runs(ByteWriter& out, const std::set<RunId>& runs) {
-  out.put(static_cast<std::uint64_t>(runs.size()));
+  out.put(static_cast<std::uint32_t>(runs.size()));
   for (const RunId run : runs) out.put(run.value);
 }
 
 std::set<RunId> get_runs(ByteReader& in) {
   std::set<RunId> runs;
-  for (auto count = in.get<std::uint64_t>(); count > 0 && in.good(); --count)
+  for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count)
     runs.insert(RunId{in.get<std::uint64_t>()});
   return runs;
 }
@@ -40,6 +40,7 @@ Buffer encode(const Chain& chain) {
   out.put_text(chain.place);
   put_runs(out, chain.past);
   put_runs(out, chain.present);
+  out.put(static_cast<std::uint32_t>(chain.global.size()));
   for (const Identity& snapshot : chain.global) {
     out.put(snapshot.incarnation.value);
     out.put(snapshot.version.value);
@@ -48,7 +49,16 @@ Buffer encode(const Chain& chain) {
   return out.take();
 }
 
-Chain decode_chain(Bytes bytes) {
+// What is empty was not known; what is there is read, or all of it refused.
+template <class T>
+bool read_known(const std::string& text, Result<T> (*parse)(const std::string&), std::optional<T>& into) {
+  if (text.empty()) return true;
+  auto parsed = parse(text);
+  if (parsed) into = std::move(*parsed);
+  return parsed.has_value();
+}
+
+Result<Chain> decode_chain(Bytes bytes) {
   ByteReader in(bytes);
   Chain chain;
   chain.newest.value = in.get<std::uint32_t>();
@@ -57,19 +67,21 @@ Chain decode_chain(Bytes bytes) {
   chain.has_snapshots = in.get<bool>();
   chain.highest_version.value = in.get<std::uint32_t>();
   chain.next.value = in.get<std::uint64_t>();
-  if (auto measured = parse_measured(in.get_text())) chain.measured = *measured;
+  bool good = read_known(in.get_text(), parse_measured, chain.measured);
   chain.costs_unknown = in.get<bool>();
-  if (auto mark = parse_chain_mark(in.get_text())) chain.mark = *mark;
+  good = read_known(in.get_text(), parse_chain_mark, chain.mark) && good;
   chain.mark_unknown = in.get<bool>();
   chain.place = in.get_text();
   chain.past = get_runs(in);
   chain.present = get_runs(in);
-  while (in.good() && in.remaining() > 0) {
+  for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count) {
     Identity& snapshot = chain.global.emplace_back();
     snapshot.incarnation.value = in.get<std::uint32_t>();
     snapshot.version.value = in.get<std::uint32_t>();
     snapshot.run.value = in.get<std::uint64_t>();
   }
+  if (!in.good() || in.remaining() != 0 || !good)
+    return fail(Code::communication, "what head 0 has read of the chain of snapshots is cut short or damaged");
   return chain;
 }
 

@@ -1,7 +1,9 @@
 // What a head makes of other heads that say what cannot be: it refuses it, and takes none of it for less than was said.
 #include <gtest/gtest.h>
 
+#include "engine/chain.hpp"
 #include "engine/roll_call.hpp"
+#include "support/sample_manifest.hpp"
 #include "support/scripted_comm.hpp"
 
 namespace cairn {
@@ -37,6 +39,47 @@ TEST(RollCall, with_more_holdings_than_its_list_has_room_for_is_refused) {
   EXPECT_FALSE(roll_call_with(others));
   others[12] = 16;
   EXPECT_TRUE(roll_call_with(others));
+}
+
+Chain sample_chain() {
+  Chain chain;
+  chain.newest = {4};
+  chain.global = {test::kManifestIdentity, test::kManifestIdentity};
+  chain.mark = test::sample_chain_mark();
+  chain.measured = test::sample_measured();
+  return chain;
+}
+
+Buffer told(const Chain& chain) {
+  test::ScriptedComm zero(Peer{0}, 2, {});
+  EXPECT_TRUE(share_chain(zero, chain));
+  return zero.told();
+}
+
+Result<Chain> heard(Buffer bytes) {
+  test::ScriptedComm one(Peer{1}, 2, {std::move(bytes)});
+  return share_chain(one, {});
+}
+
+// Half a chain would be one with fewer snapshots, or with none.
+TEST(Chain, that_is_cut_short_is_refused_wherever_it_is_cut) {
+  const Buffer whole = told(sample_chain());
+  ASSERT_TRUE(heard(whole));
+  EXPECT_EQ(heard(whole)->global.size(), 2U);
+  for (std::size_t length = 1; length < whole.size(); ++length) {
+    EXPECT_FALSE(heard(Buffer(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)))) << length;
+  }
+}
+
+TEST(Chain, whose_mark_or_costs_are_damaged_is_refused) {
+  Buffer whole = told(sample_chain());
+  for (const std::string_view key : {"chain mark", "measured costs"}) {
+    Buffer damaged = whole;
+    const auto found = std::search(damaged.begin(), damaged.end(), bytes_of(key).begin(), bytes_of(key).end());
+    ASSERT_NE(found, damaged.end());
+    *found = std::byte{'x'};
+    EXPECT_FALSE(heard(damaged)) << key;
+  }
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "engine/belonging.hpp"
 #include "engine/inventory_codec.hpp"
 #include "engine/named_files.hpp"
@@ -110,7 +112,25 @@ Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known
     if (!sent) return fail(sent.error());
     auto layout = decode_layout(*sent);
     if (!layout) return fail(layout.error());
+    if (layout->id() != id) return fail(Code::communication, "a head has told of another layout than it was asked for");
     inventory.layouts.emplace(id, std::move(*layout));
+  }
+  return {};
+}
+
+// What heads say of their holdings is of nodes that the layouts have.
+Status check_nodes(const Inventory& inventory) {
+  const Layout* layout = nullptr;
+  LayoutId last;
+  for (const HoldingList& holdings : inventory.by_head) {
+    for (const HoldingSummary& summary : holdings) {
+      if (layout == nullptr || summary.layout != last) layout = &inventory.layouts.at(summary.layout);
+      last = summary.layout;
+      if (summary.node.value < layout->nodes) continue;
+      return fail(Code::communication,
+                  fmt::format("a head says that it holds what is node {}'s, in a layout of {} nodes",
+                              summary.node.value, layout->nodes));
+    }
   }
   return {};
 }
@@ -297,6 +317,7 @@ Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const
   Inventory inventory;
   inventory.by_head = std::move(*by_head);
   if (auto status = share_layouts(heads, mine, known, inventory); !status) return fail(status.error());
+  if (auto status = check_nodes(inventory); !status) return fail(status.error());
   if (auto shared = share_strikes(heads, inventory, mine.strikes); !shared) return fail(shared.error());
   return inventory;
 }
@@ -311,6 +332,7 @@ Result<Inventory> inventory_of_alike(Comm& heads, const StoreContents& mine, con
     for (HoldingSummary& summary : holdings) summary.node = NodeId{head};
   }
   if (auto status = share_layouts(heads, mine, known, inventory); !status) return fail(status.error());
+  if (auto status = check_nodes(inventory); !status) return fail(status.error());
   return inventory;
 }
 

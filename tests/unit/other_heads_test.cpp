@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/chain.hpp"
+#include "engine/inventory_codec.hpp"
 #include "engine/roll_call.hpp"
 #include "support/sample_manifest.hpp"
 #include "support/scripted_comm.hpp"
@@ -80,6 +81,35 @@ TEST(Chain, whose_mark_or_costs_are_damaged_is_refused) {
     *found = std::byte{'x'};
     EXPECT_FALSE(heard(damaged)) << key;
   }
+}
+
+// Two heads, of which this is the second and holds nothing; the first has `dictionary`, and holds all of it.
+Result<Inventory> inventory_with(const HoldingList& dictionary, const Layout& told) {
+  const std::uint64_t longest = std::uint64_t{dictionary.size()} << 32U | ~std::uint32_t{0};
+  test::ScriptedComm heads(Peer{1}, 2,
+                           {bytes_of_words({longest}),
+                            encode_holdings(dictionary),
+                            encode_holdings_by(dictionary, dictionary),
+                            encode(told),
+                            {}});
+  return gather_inventory(heads, StoreContents{}, test::sample_layout());
+}
+
+TEST(Inventory, of_a_node_that_its_layout_has_not_is_refused) {
+  Layout other = test::sample_layout();
+  other.copies = 2;
+  HoldingSummary summary{test::kManifestIdentity, other.id(), {3}, true};
+  EXPECT_TRUE(inventory_with({summary}, other));
+  summary.node = {4};
+  const auto inventory = inventory_with({summary}, other);
+  ASSERT_FALSE(inventory);
+  EXPECT_EQ(inventory.error().message, "a head says that it holds what is node 4's, in a layout of 4 nodes");
+}
+
+TEST(Inventory, with_another_layout_than_was_asked_for_is_refused) {
+  Layout other = test::sample_layout();
+  other.copies = 2;
+  EXPECT_FALSE(inventory_with({{test::kManifestIdentity, other.id(), {3}, true}}, test::sample_layout()));
 }
 
 }  // namespace

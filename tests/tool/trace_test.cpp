@@ -84,8 +84,9 @@ TEST_F(CkptToolTrace, prints_only_the_table_when_no_output_is_named) {
 TEST_F(CkptToolTrace, refuses_files_that_are_not_of_cairn) {
   ASSERT_EQ(run_tool("trace " + path + " -o " + all).code, 0);
   const std::string odd = directory.path() + "/odd.json";
-  for (const std::string text : {"", "[\n", "{\"a\": 1}\n", "[\n{\"name\":\"x\",\"ph\":\"M\"}\n]\n", "[\n3,\n4\n]\n",
-                                 "[\n{\"name\":\"cairn_trace\",\"args\":{\"format\":\"a\"}}\n]\n"}) {
+  for (const std::string text :
+       {"", "[\n", "{\"a\": 1}\n", "[\n{\"name\":\"x\",\"ph\":\"M\"}\n]\n", "[\n3,\n4\n]\n",
+        "[\n{\"name\":3,\"ph\":\"M\"}\n]\n", "[\n{\"name\":\"cairn_trace\",\"args\":{\"format\":\"a\"}}\n]\n"}) {
     std::ofstream(odd) << text;
     const Outcome outcome = run_tool("trace " + odd);
     EXPECT_EQ(outcome.code, 2) << text;
@@ -93,6 +94,24 @@ TEST_F(CkptToolTrace, refuses_files_that_are_not_of_cairn) {
   }
   std::ofstream(odd) << "[\n{\"name\":\"cairn_trace\",\"args\":{\"format\":9,\"start_ns\":1}}\n]\n";
   EXPECT_THAT(run_tool("trace " + odd).err, HasSubstr("format 9 is newer than 1"));
+}
+
+TEST_F(CkptToolTrace, puts_together_what_has_absurd_numbers) {
+  const auto odd = [&](const std::string& name, const std::string& start_ns) {
+    std::ofstream(directory.path() + name) << R"([
+{"name":"cairn_trace","ph":"M","args":{"format":1,"start_ns":)"
+                                           << start_ns << R"(}},
+{"name":"odd","ph":"X","pid":1,"ts":0,"dur":1,"args":{"bytes":1e300}}
+]
+)";
+    return directory.path() + name;
+  };
+  const std::string first = odd("/first.json", "-9223372036854775807");
+  const std::string last = odd("/last.json", "9223372036854775807");
+  const Outcome outcome = run_tool("trace " + first + " " + last + " -o " + all);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, ContainsRegex("odd +2 .*888.2 PiB/s"));
+  for (const json& event : json::parse(read_whole(all))) EXPECT_GE(event.value("ts", 0.0), 0) << event;
 }
 
 TEST_F(CkptToolTrace, names_the_line_that_is_damaged) {

@@ -28,6 +28,7 @@ using cairn::Status;
 
 constexpr double kMicrosInSecond = 1e6;
 constexpr double kNanosInMicro = 1e3;
+constexpr double kMostRate = 1e18;  // bytes a second: more is no rate, but still a number of bytes
 
 std::string why() { return std::error_code(errno, std::generic_category()).message(); }
 
@@ -89,7 +90,8 @@ Result<Source> open_source(const std::string& file) {
   const Json head = event_in(line);
   const auto no_trace = fail(Code::corrupt, fmt::format("{}: is no trace of a process of Cairn", file),
                              "give the files that [log] trace made, not one that ckpt-tool put together");
-  if (!array || !head.is_object() || head.value("name", "") != "cairn_trace" || !head.contains("args")) return no_trace;
+  const bool named = head.is_object() && head.contains("name") && head["name"] == "cairn_trace";
+  if (!array || !named || !head.contains("args")) return no_trace;
   const Json& args = head["args"];
   if (!args.is_object() || !args.contains("format") || !args["format"].is_number_integer()) return no_trace;
   if (args["format"] > cairn::kTraceFormat) {
@@ -175,7 +177,7 @@ class Table {
       const double rate = spans->seconds_of_bytes > 0 ? spans->bytes / spans->seconds_of_bytes : 0;
       rows.push_back({name, std::to_string(lengths.size()), duration_text(spans->total), duration_text(median),
                       duration_text(*std::ranges::max_element(lengths)),
-                      rate > 0 ? size_text(static_cast<std::uint64_t>(rate)) + "/s" : ""});
+                      rate > 0 ? size_text(static_cast<std::uint64_t>(std::min(rate, kMostRate))) + "/s" : ""});
     }
     return table_text(rows);
   }
@@ -232,7 +234,9 @@ Result<ExitCode> trace(const TraceRequest& request) {
   Merged merged(request.output);
   Table table;
   for (const Source& source : sources) {
-    const double later = static_cast<double>(source.start_ns - start) / kNanosInMicro;
+    // Not below zero, and perhaps beyond what is signed: a file may say anything.
+    const auto later_ns = static_cast<std::uint64_t>(source.start_ns) - static_cast<std::uint64_t>(start);
+    const double later = static_cast<double>(later_ns) / kNanosInMicro;
     table.next_file();
     auto read = for_each_event(source, [&](Json&& event) {
       table.take(event);

@@ -14,6 +14,7 @@
 #   mpich      jobs of MPICH, which ckpt-run starts again, with a build of their own
 #   ulfm       recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (needs root; made when missing)
 #   tidy       clang-tidy over lib/, tools/ and examples/
+#   fuzz       ten minutes of fuzzing, with the sanitizers' build
 #
 # Each step's output goes to build/test-logs/ and is shown where it matters. Ends with ctest's summary and
 # a line that names the steps that failed.
@@ -22,7 +23,7 @@ set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
-steps=(packages layers format build asan tsan tidy ulfm mpich ctest)
+steps=(packages layers format build asan tsan tidy ulfm mpich fuzz ctest)
 logs=$top/build/test-logs
 failed=()
 
@@ -59,6 +60,7 @@ run_asan() { sanitized asan . '^cluster_plan/PlanProperty|^cluster_scaling/|^tor
 run_tsan() { sanitized tsan '^(contract_|cluster_(job|faults|runs|stop)/|torture/few)' '^$' cairn_tests_contract cluster_{job,faults,runs,stop} torture; }
 run_ulfm() { tests/ulfm/run.sh; }
 run_mpich() { tests/mpi/mpich.sh "$top/build"; }
+run_fuzz() { nice -n 19 tools/fuzz.sh --minutes 10; }
 run_tidy() { cmake --preset asan >/dev/null && tools/check-tidy.sh build/asan; }
 
 # Runs one step, and shows why it failed.
@@ -91,6 +93,10 @@ elif [[ $# -gt 0 ]]; then
   die "usage: tools/test.sh [--only STEP,STEP…]; steps: ${steps[*]}"
 fi
 
+# A step that leaves the processors to others can run beside the one before it: jobs of `ulfm` mostly wait, and the
+# fuzzer takes what jobs of `mpich` leave.
+declare -A companion=([tidy]=ulfm [mpich]=fuzz)
+
 mkdir -p "$logs"
 allow_mpi_here
 beside=''
@@ -99,14 +105,15 @@ for step in "${chosen[@]}"; do
     say "ctest not run: there is no build"
     continue
   fi
-  # Jobs of `ulfm` mostly wait, which they can do beside clang-tidy.
-  if [[ $step == tidy && " ${chosen[*]} " == *" tidy ulfm "* ]]; then
-    run_step ulfm &
-    beside=$!
-  fi
-  if [[ $step == ulfm && -n $beside ]]; then
-    wait "$beside" || failed+=(ulfm)
+  if [[ -n $beside ]]; then
+    wait "$beside" || failed+=("$step")
+    beside=''
     continue
+  fi
+  with=${companion[$step]:-none}
+  if [[ " ${chosen[*]} " == *" $step $with "* ]]; then
+    run_step "$with" &
+    beside=$!
   fi
   run_step "$step" || failed+=("$step")
 done

@@ -56,6 +56,14 @@ TEST(NodeManifest, tells_a_level_that_holds_nothing_from_one_that_is_not_there) 
   EXPECT_EQ(parse_node_manifest(to_json(manifest)).value(), manifest);
 }
 
+TEST(NodeManifest, of_deeply_nested_text_is_refused) {
+  EXPECT_FALSE(parse_node_manifest(std::string(200'000, '[')));
+  EXPECT_FALSE(parse_run_record(std::string(100'000, '[') + std::string(100'000, ']')));
+  std::string objects;
+  for (int i = 0; i < 50'000; ++i) objects += R"({"holdings":)";
+  EXPECT_FALSE(parse_global_manifest(objects));
+}
+
 // Those who go by a layout do not look again: one that nobody can go by is no layout.
 TEST(NodeManifest, with_a_layout_that_cannot_be_is_damaged) {
   const auto with_layout = [](const std::function<void(Layout&)>& change) {

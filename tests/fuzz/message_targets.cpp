@@ -1,0 +1,236 @@
+// Messages between ranks and heads, one at a time.
+#include <algorithm>
+
+#include "comm/error_message.hpp"
+#include "engine/inquiry.hpp"
+#include "engine/inventory_codec.hpp"
+#include "engine/messages.hpp"
+#include "engine/vote.hpp"
+#include "fuzz/target.hpp"
+#include "level/level.hpp"
+#include "session/config.hpp"
+
+namespace cairn::fuzz {
+namespace {
+
+constexpr Identity kSnapshot{{3}, {42}, {0x0123456789abcdefULL}};
+const Error kError{Code::no_space, "v00000042/rank000001.shard: full", "make room"};
+
+template <class Message>
+bool run_message(Bytes input, Result<Message> (*decode)(Bytes)) {
+  const auto message = decode(input);
+  if (!message) {
+    must(!message.error().message.empty(), "an error says what is wrong");
+    return false;
+  }
+  const Buffer again = encode(*message);
+  const auto same = decode(again);
+  must(same.has_value(), "a message that was sent on is read");
+  must(encode(*same) == again, "a message that was sent on is the same");
+  return true;
+}
+
+void check(const Error& error) { must(name(error.code) != "unknown", "an error has a code that is known"); }
+void check(LevelId level) { must(std::ranges::count(kAllLevels, level) == 1, "a level is one that there is"); }
+
+// What those who take a message go by without another look.
+void check_fields(const auto& message) {
+  if constexpr (requires { message.level; }) check(message.level);
+  if constexpr (requires { message.error.code; }) check(message.error);
+  if constexpr (requires { message.error.value().code; }) {
+    if (message.error) check(*message.error);
+  }
+}
+
+template <class Message>
+bool run_control(Bytes input, Result<Message> (*decode)(Bytes)) {
+  const auto message = decode(input);
+  if (message) std::visit([](const auto& alternative) { check_fields(alternative); }, *message);
+  return run_message<Message>(input, decode);
+}
+
+bool run_to_head(Bytes input) { return run_control<ToHead>(input, decode_to_head); }
+bool run_to_rank(Bytes input) { return run_control<ToRank>(input, decode_to_rank); }
+bool run_config_source(Bytes input) { return run_message<ConfigSource>(input, decode_config_source); }
+
+bool run_entries(Bytes input) {
+  const auto entries = decode_entries(input);
+  if (!entries) return false;
+  must(std::ranges::equal(encode_entries(*entries), input), "entries that are sent on are the same");
+  return true;
+}
+
+// The number of the dictionary's entries, u8, and they; then what a head says by it.
+bool run_holdings(Bytes input) {
+  constexpr std::size_t kEntry = 28;
+  ByteReader in(input);
+  const auto count = in.get<std::uint8_t>();
+  const auto dictionary = decode_holdings(in.get_bytes(std::min<std::size_t>(count * kEntry, in.remaining())));
+  if (!dictionary) return false;
+  must(decode_holdings(encode_holdings(*dictionary)).value() == *dictionary,
+       "a dictionary that is sent on is the same");
+  const auto holdings = decode_holdings_by(*dictionary, in.get_bytes(in.remaining()));
+  if (!holdings) return false;
+  const auto same = decode_holdings_by(*dictionary, encode_holdings_by(*dictionary, *holdings));
+  must(same && *same == *holdings, "a list of holdings that is sent on is the same");
+  return true;
+}
+
+bool run_error(Bytes input) {
+  const Error error = decode_error(input);
+  must(name(error.code) != "unknown", "an error has a code that is known");
+  const Error same = decode_error(encode_error(error));
+  must(same.code == error.code && same.text() == error.text(), "an error that is sent on is the same");
+  return error.code != Code::failed_elsewhere;
+}
+
+// What the other heads give to the reduction; this one votes on version 3.
+bool run_vote(Bytes input) {
+  Vote vote = Vote::on({3}, LevelSet::of_bits(2), 5);
+  ByteReader in(input);
+  for (std::uint64_t& word : vote.words()) word = std::max(word, in.get<std::uint64_t>());
+  must(!vote.nothing_is_left(), "a version that is voted on is not forgotten");
+  const auto objection = vote.objection();
+  if (objection) must(!objection->message.empty() && name(objection->code) != "unknown", "an objection says why");
+  const auto different = vote.different_calls();
+  if (different) must(!different->message.empty(), "an error says why");
+  must(!vote.failed_node() || objection, "what a node could not seal is not sealed");
+  (void)vote.has_lost({vote.highest()});
+  return !objection;
+}
+
+void hear(Inquiry& inquiry, std::uint32_t from, const ToHead& message, Inquiry::Time now) {
+  if (const auto* waits = std::get_if<Waits>(&message)) inquiry.hear(Rank{from}, *waits, now);
+  if (const auto* inquire = std::get_if<Inquire>(&message)) inquiry.hear(NodeId{from}, *inquire, now);
+  if (const auto* ask = std::get_if<Ask>(&message)) inquiry.hear(*ask, now);
+  if (const auto* answer = std::get_if<NotHere>(&message)) inquiry.hear(NodeId{from}, *answer);
+  if (const auto* missing = std::get_if<Missing>(&message)) inquiry.hear(*missing);
+}
+
+// Which of three heads this is, u8; then messages: from whom, u8, after how many seconds, u8, length, u16.
+bool run_inquiry(Bytes input) {
+  const auto topology = make_topology(std::vector<std::string>(9, "host"), {3}, HeadMode::rank).value();
+  ByteReader in(input);
+  const NodeId me{in.get<std::uint8_t>() % topology.node_count()};
+  const auto to_head = [&](NodeId to, const ToHead& message) {
+    must(to.value < topology.node_count(), "a message goes to a head that there is");
+    must(decode_to_head(encode(message)).has_value(), "a message to a head can be read there");
+  };
+  const auto to_rank = [&](Rank rank, const ToRank& message) {
+    must(std::ranges::count(topology.nodes[me.value].ranks, rank) == 1, "a message goes to a rank of this node");
+    must(decode_to_rank(encode(message)).has_value(), "a message to a rank can be read there");
+  };
+  Inquiry inquiry(topology, me, {to_head, to_rank, [] { return std::string(); }, [](const std::string&) {}});
+  Inquiry::Time now{std::chrono::seconds(100)};
+  bool heard = false;
+  while (in.good() && in.remaining() > 0) {
+    const std::uint32_t from = in.get<std::uint8_t>() % topology.node_count();
+    now += std::chrono::seconds(in.get<std::uint8_t>());
+    const auto message = decode_to_head(in.get_bytes(std::min<std::size_t>(in.get<std::uint16_t>(), in.remaining())));
+    if (message) hear(inquiry, message->index() == ToHead(Waits{}).index() ? me.value * 2 : from, *message, now);
+    inquiry.look(now);
+    heard |= message.has_value();
+  }
+  return heard;
+}
+
+template <class Message>
+std::vector<Buffer> encoded(const std::vector<Message>& messages) {
+  std::vector<Buffer> seeds;
+  for (const Message& message : messages) seeds.push_back(encode(message));
+  return seeds;
+}
+
+Measured sample_measured() {
+  Measured measured{{}, 302400.5, {7}, true};
+  measured.levels[0] = {0.025, 0.5, 43200, 6};
+  return measured;
+}
+
+std::vector<ToHead> letters() {
+  return {Hello{kError},
+          Seal{{42}, 77, LevelSet::of_bits(30), 8192, kError},
+          RestoreRequest{},
+          RestoreResult{kError},
+          FinalizeRequest{{42}, 77, true, false, true},
+          sample_measured(),
+          Waits{"finalize()", 10, true},
+          HeadGone{"it died"},
+          Inquire{{3}, "restore()", 12},
+          Ask{},
+          NotHere{{1, 2, 5}},
+          Missing{"rank 3"}};
+}
+
+std::vector<Buffer> to_head_seeds() { return encoded(letters()); }
+
+std::vector<Buffer> to_rank_seeds() {
+  const Opened opened{{3}, {77}, {42}, LevelSet::of_bits(30), 3, sample_measured(), kError};
+  return encoded<ToRank>({opened, Reached{{42}, LevelId::erasure, std::chrono::microseconds(5)},
+                          Failed{{42}, LevelSet::of_bits(6), kError}, Retired{{41}},
+                          Offer{false, kSnapshot, LevelId::partner, "L2", {1, 2, 3, 4}, {"a", "b"}, 0.5},
+                          RestoreDone{{42}, kError}, Finalized{kError}, Trouble{kError}, Heard{}, Ask{}, Missing{"x"}});
+}
+
+std::vector<Buffer> config_source_seeds() {
+  return {encode(ConfigSource{"heat.ini", "[levels]\nl2 = every 4\n", "a 1\n", {{"CAIRN_LEVELS_L2", "off"}}})};
+}
+
+std::vector<Buffer> entries_seeds() {
+  return {encode_entries({{{0}, 8192, sha256(bytes_of("0"))}, {{1}, 4096, sha256(bytes_of("1"))}})};
+}
+
+std::vector<Buffer> holdings_seeds() {
+  HoldingList list;
+  for (std::uint32_t i = 0; i < 4; ++i)
+    list.push_back({{{3}, {42 + i}, {7}}, {9}, {1}, true, i % 2 == 0, i > 1, i % 2 == 0 ? i : 0});
+  HoldingList other = list;
+  other[2].node = {0};
+  other.erase(other.begin());
+  ByteWriter out;
+  out.put(static_cast<std::uint8_t>(list.size()));
+  out.put(encode_holdings(list));
+  out.put(encode_holdings_by(list, other));
+  return {out.take()};
+}
+
+std::vector<Buffer> error_seeds() { return {encode_error(kError)}; }
+
+std::vector<Buffer> vote_seeds() {
+  Vote vote = Vote::on({3}, LevelSet::of_bits(2), 5);
+  vote.note_lost({2});
+  const Bytes words = std::as_bytes(vote.words());
+  return {Buffer(words.begin(), words.end())};
+}
+
+std::vector<Buffer> inquiry_seeds() {
+  std::vector<Buffer> seeds;
+  for (std::uint8_t me = 0; me < 3; ++me) {
+    ByteWriter out;
+    out.put(me);
+    for (const ToHead& letter : letters()) {
+      const Buffer bytes = encode(letter);
+      out.put(std::uint8_t{1});
+      out.put(std::uint8_t{4});
+      out.put(static_cast<std::uint16_t>(bytes.size()));
+      out.put(bytes);
+    }
+    seeds.push_back(out.take());
+  }
+  return seeds;
+}
+
+}  // namespace
+
+std::vector<Target> message_targets() {
+  return {{"to_head", run_to_head, to_head_seeds},
+          {"to_rank", run_to_rank, to_rank_seeds},
+          {"config_source", run_config_source, config_source_seeds},
+          {"entries", run_entries, entries_seeds},
+          {"holdings", run_holdings, holdings_seeds},
+          {"error_message", run_error, error_seeds},
+          {"vote", run_vote, vote_seeds},
+          {"inquiry", run_inquiry, inquiry_seeds}};
+}
+
+}  // namespace cairn::fuzz

@@ -86,6 +86,10 @@ std::optional<Ratios> neighbour(Ratios ratios, std::size_t number) {
   return ratios;
 }
 
+// The search begins beside the optimum. Where ratios are in the millions the next one is as good, but for rounding, and
+// it would wander among them.
+constexpr int kMostRounds = 1000;
+
 std::vector<std::uint64_t> best_counts(std::span<const LevelModel> levels, const std::vector<std::size_t>& used) {
   Ratios best = first_ratios(levels, used);
   const auto overhead = [&](const Ratios& ratios) {
@@ -93,7 +97,8 @@ std::vector<std::uint64_t> best_counts(std::span<const LevelModel> levels, const
   };
   std::size_t neighbours = 1;
   for (std::size_t i = 0; i < best.size(); ++i) neighbours *= 3;
-  for (bool better = true; better;) {
+  bool better = true;
+  for (int round = 0; better && round < kMostRounds; ++round) {
     better = false;
     const Ratios centre = best;
     for (std::size_t number = 0; number < neighbours; ++number) {

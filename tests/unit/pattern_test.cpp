@@ -86,6 +86,12 @@ TEST(Pattern, nests_every_level_in_the_one_below) {
   }
 }
 
+TEST(Pattern, is_found_where_millions_are_as_good) {
+  const Levels levels{{1, 1, 1}, {1073741824, 1, 1.0 / 86404}};
+  const Pattern pattern = optimal_pattern(levels).value();
+  EXPECT_GT(pattern.every(1), 1'000'000U);
+}
+
 TEST(Pattern, leaves_out_a_level_that_is_not_worth_it) {
   // L1 costs as much as L2 and saves next to nothing.
   const Levels levels{{10, 5, 1e-9}, {10, 5, 1e-4}};

@@ -19,6 +19,6 @@ build_into "$build/mpich" -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=
   -DMPI_C_COMPILER=mpicc.mpich -DMPI_CXX_COMPILER=mpicxx.mpich -DMPI_Fortran_COMPILER=mpifort.mpich \
   -DMPIEXEC_EXECUTABLE="$(command -v mpirun.mpich)" "${programs[@]}"
 for program in "${programs[@]}"; do
-  ldd "$build/mpich/bin/$program" | grep -q libmpich || die "$build/mpich/bin/$program is not linked with MPICH"
+  [[ $(ldd "$build/mpich/bin/$program") == *libmpich* ]] || die "$build/mpich/bin/$program is not linked with MPICH"
 done
 timeout -s KILL 300 python3 "$here/any_launcher.py" "$build/mpich/bin" "$build/bin/ckpt-run" mpirun.mpich

@@ -304,6 +304,8 @@ TEST(Facts, know_the_codes_of_launchers_whose_rank_was_killed) {
     for (const int code : {128 + SIGKILL, 128 + SIGTERM}) EXPECT_TRUE(may_be_of_a_kill(kind, code)) << code;
     for (const int code : {0, 1, 128, 128 + SIGSEGV, 255}) EXPECT_FALSE(may_be_of_a_kill(kind, code)) << code;
     for (const int code : {SIGKILL, SIGTERM}) EXPECT_EQ(may_be_of_a_kill(kind, code), kind == LauncherKind::hydra);
+    for (const int code : {0, 1, 128 + SIGKILL}) EXPECT_FALSE(may_be_its_own(kind, code)) << code;
+    EXPECT_EQ(may_be_its_own(kind, 255), kind == LauncherKind::hydra);
   }
 }
 

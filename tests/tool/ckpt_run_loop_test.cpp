@@ -120,6 +120,15 @@ TEST(RestartLoop, gives_a_job_that_mends_itself_one_start_more_when_no_session_w
   EXPECT_THAT(loop.after(end).text, HasSubstr("no Cairn session"));
 }
 
+TEST(RestartLoop, gives_a_job_whose_launcher_may_have_failed_one_start_more_when_no_session_was_opened) {
+  LifeEnd end = death(false, 255);
+  end.opened = false;
+  end.launcher_failed = true;
+  Loop loop;
+  EXPECT_TRUE(loop.after(end).life);
+  EXPECT_THAT(loop.after(end).text, HasSubstr("no Cairn session"));
+}
+
 TEST(RestartLoop, restarts_a_life_that_it_has_ended_since_ranks_died_before_there_was_a_session) {
   LifeEnd end = death(false, 143);
   end.opened = false;

@@ -116,6 +116,11 @@ bool may_be_of_a_kill(LauncherKind kind, int code) {
   return (code > 128 || kind == LauncherKind::hydra) && (number == SIGKILL || number == SIGTERM);
 }
 
+bool may_be_its_own(LauncherKind kind, int code) {
+  constexpr int kHydraFailed = 255;
+  return kind == LauncherKind::hydra && code == kHydraFailed;
+}
+
 std::vector<std::string> hosts_in(std::istream& file) {
   std::vector<std::string> hosts;
   for (std::string line; std::getline(file, line);) {

@@ -34,6 +34,9 @@ struct Facts {
 // Whether a launcher's exit code may come from a rank that somebody or the kernel has killed, by SIGKILL or SIGTERM: it
 // is 128 + the signal's number, or, of Hydra, that number alone.
 [[nodiscard]] bool may_be_of_a_kill(LauncherKind kind, int code);
+// Whether it may be the launcher's own failure, and say nothing of the ranks: of Hydra 255, which it has for a program
+// that it cannot start, too, and for an assertion of its own that fails when a rank dies while it is being started.
+[[nodiscard]] bool may_be_its_own(LauncherKind kind, int code);
 
 // A program that came with the launcher: beside it, where it was named by a path.
 [[nodiscard]] std::string beside(const std::string& launcher, const std::string& program);

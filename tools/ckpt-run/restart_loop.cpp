@@ -45,10 +45,12 @@ Step RestartLoop::give_up(const std::string& why) const {
 }
 
 // Whether a life that opened no session may owe that to a process that was killed; any other end is the job's own.
-// Where the job mends itself a launcher's code does not show it: then once is an accident, and twice is not.
+// Where the job mends itself a launcher's code does not show it, nor where that may be the launcher's own failure: then
+// once is an accident, and twice is not.
 bool RestartLoop::may_be_struck(const LifeEnd& end) {
   if (end.killed || end.ended_here) return true;
-  return config_.recovery.mode != cairn::Config::Recovery::Mode::restart && ++unopened_ < 2;
+  const bool shows_nothing = config_.recovery.mode != cairn::Config::Recovery::Mode::restart || end.launcher_failed;
+  return shows_nothing && ++unopened_ < 2;
 }
 
 // Whether there is a newer snapshot than before to go on from. A life that has restored one says what those before it

@@ -35,6 +35,7 @@ struct LifeEnd {
   cairn::CompletionMark mark;
   int code = 0;                   // the launcher's; 128 + a signal's number if one ended it
   bool killed = false;            // as the code says, somebody or the kernel may have killed a rank
+  bool launcher_failed = false;   // as the code says, the launcher itself may have failed
   bool ended_here = false;        // ckpt-run ended the launcher, whose code says nothing then
   std::string how;                // "mpirun ended with code 137"
   bool interrupted = false;       // by the user

@@ -147,6 +147,7 @@ void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::Ru
   result.how = fmt::format("{} {} code {}", std::filesystem::path(options_.launcher).filename().string(),
                            result.ended_here ? "was ended, with" : "ended with", result.code);
   result.killed = may_be_of_a_kill(facts_.kind, result.code);
+  result.launcher_failed = may_be_its_own(facts_.kind, result.code);
   result.mark = files_.mark();
   result.interrupted = signals_.interrupted();
   if (result.mark.kind == Kind::finished || result.interrupted) return;

@@ -156,10 +156,10 @@ class ProcessCluster final : public Cluster {
   [[nodiscard]] std::vector<std::string> environment(const Turn& turn) const {
     std::vector<std::string> variables{fmt::format("CAIRN_STORAGE_LOCAL={}", (root_ / "local").string()),
                                        fmt::format("CAIRN_STORAGE_GLOBAL={}", (root_ / "global").string()),
-                                       "CAIRN_LOG_LEVEL=info",
-                                       "OMPI_ALLOW_RUN_AS_ROOT=1",
-                                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-                                       "OMPI_MCA_mpi_yield_when_idle=1"};
+                                       "CAIRN_LOG_LEVEL=info", "OMPI_ALLOW_RUN_AS_ROOT=1",
+                                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_mpi_yield_when_idle=1",
+                                       // What killed ranks leave goes with the directory.
+                                       fmt::format("OMPI_MCA_btl_vader_backing_directory={}", root_.string())};
     std::vector<std::size_t> lost;
     for (const std::uint32_t host : turn.lost) {
       if (!turn.life.told || turn.before == nullptr) break;

@@ -49,13 +49,7 @@ class Cluster {
   [[nodiscard]] virtual Lived live(const Turn& turn, Ledger& ledger, Model& model) = 0;
 };
 
-// Stamps of the states of a life, by its number in the scenario, begin here.
-[[nodiscard]] constexpr std::uint64_t first_stamp_of(std::size_t life) {
-  constexpr std::uint64_t kOfALife = 1000;
-  return kOfALife * life + 1;
-}
-
-// The lines of a life's INI file that its start adds; they follow the section [restart].
-[[nodiscard]] std::string settings_of(const Life& life);
+// Nodes of the life before that lost their stores, as this one is told of them.
+[[nodiscard]] std::vector<std::uint32_t> told_lost(const Turn& turn);
 
 }  // namespace cairn::torture

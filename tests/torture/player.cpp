@@ -86,12 +86,6 @@ class Player {
 
 }  // namespace
 
-std::string settings_of(const Life& life) {
-  if (life.start == Life::Start::fresh) return life.settings + "mode = fresh\n";
-  if (life.start == Life::Start::required) return life.settings + "mode = required\n";
-  return life.settings;
-}
-
 std::string play(const Scenario& scenario, Cluster& cluster) { return Player(scenario, cluster).play(); }
 
 }  // namespace cairn::torture

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "session/handover.hpp"
 #include "store/names.hpp"
 #include "store/posix_store.hpp"
 #include "support/temp_directory.hpp"
@@ -108,7 +109,7 @@ class ProcessCluster final : public Cluster {
       if (hurt.place) model.host_is_hurt(*hurt.place);
       if (!hurt.place) model.global_is_hurt(hurt.lost);
     }
-    if (lived.wrong.empty()) lived.wrong = wrong;
+    lived.wrong = wrong;
     if (std::getenv("TORTURE_LOG")) fmt::print("{}", output());
     fs::remove(root_ / "output");
     return lived;
@@ -160,13 +161,8 @@ class ProcessCluster final : public Cluster {
                                        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_mpi_yield_when_idle=1",
                                        // What killed ranks leave goes with the directory.
                                        fmt::format("OMPI_MCA_btl_vader_backing_directory={}", root_.string())};
-    std::vector<std::size_t> lost;
-    for (const std::uint32_t host : turn.lost) {
-      if (!turn.life.told || turn.before == nullptr) break;
-      const auto node = std::ranges::find(turn.before->hosts, host);
-      if (node != turn.before->hosts.end()) lost.push_back(static_cast<std::size_t>(node - turn.before->hosts.begin()));
-    }
-    if (!lost.empty()) variables.push_back(fmt::format("CKPT_RUN_LOST_NODES={}", fmt::join(lost, ",")));
+    const std::vector<std::uint32_t> lost = told_lost(turn);
+    if (!lost.empty()) variables.push_back(fmt::format("{}={}", kLostNodesVariable, fmt::join(lost, ",")));
     return variables;
   }
 
@@ -209,9 +205,9 @@ class ProcessCluster final : public Cluster {
   void wipe(const Life& life, const Fault& fault) {
     fs::path job = root_ / "global" / kJob;
     if (fault.host) {
-      const auto node = std::ranges::find(life.hosts, *fault.host);
-      if (node == life.hosts.end()) return;
-      job = node_directory(static_cast<std::size_t>(node - life.hosts.begin())) / kJob;
+      const auto node = node_of(life, *fault.host);
+      if (!node) return;
+      job = node_directory(*node) / kJob;
     }
     hurt_.push_back({fault.host, true});
     std::error_code busy;

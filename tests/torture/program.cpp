@@ -11,7 +11,6 @@
 #include <cairn/cairn.hpp>
 
 #include "torture/application.hpp"
-#include "torture/cluster.hpp"
 #include "torture/diary.hpp"
 
 namespace cairn::torture {

@@ -151,6 +151,18 @@ std::string text(const std::set<std::uint32_t>& items) {
   return items.empty() ? "none" : fmt::format("{}", fmt::join(items, ","));
 }
 
+std::optional<std::uint32_t> node_of(const Life& life, std::uint32_t host) {
+  const auto found = std::ranges::find(life.hosts, host);
+  if (found == life.hosts.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - life.hosts.begin());
+}
+
+std::string settings_of(const Life& life) {
+  if (life.start == Life::Start::fresh) return life.settings + "mode = fresh\n";
+  if (life.start == Life::Start::required) return life.settings + "mode = required\n";
+  return life.settings;
+}
+
 bool calls_may_fail(const Life& life) {
   // Others may still be in a call when one drops its session.
   return life.end == Life::End::drop || life.end == Life::End::one_drops ||

@@ -116,6 +116,15 @@ struct Scenario {
 // "3,8,9", or "none"; and its inverse.
 [[nodiscard]] std::set<std::uint32_t> parse_items(const std::string& list);
 [[nodiscard]] std::string text(const std::set<std::uint32_t>& items);
+// Which node of a life a host is.
+[[nodiscard]] std::optional<std::uint32_t> node_of(const Life& life, std::uint32_t host);
+// Its INI file, but for the sizes of nodes.
+[[nodiscard]] std::string settings_of(const Life& life);
+// Stamps of its states, by its number in the scenario, begin here.
+[[nodiscard]] constexpr std::uint64_t first_stamp_of(std::size_t life) {
+  constexpr std::uint64_t kOfALife = 1000;
+  return kOfALife * life + 1;
+}
 // Whether calls fail in it by what its own ranks do: a kill, or a dropped session.
 [[nodiscard]] bool calls_may_fail(const Life& life);
 // A line for each item, with its number in the scenario as it was drawn.

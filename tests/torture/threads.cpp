@@ -1,6 +1,5 @@
 #include "torture/threads.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -77,23 +76,13 @@ class ThreadCluster final : public Cluster {
     job_.configure(settings_of(life));
     const bool same = before != nullptr && before->nodes == life.nodes && before->hosts == life.hosts;
     job_.same_processes = life.survivors && same && before->end == Life::End::die && !before->strangers && !turn.newer;
-    job_.failures = {};
-    for (const std::uint32_t host : turn.lost) {
-      if (life.told && before != nullptr) note_lost(*before, host);
-    }
+    job_.failures.lost_nodes = told_lost(turn);
     job_.clock = {};
     if (!life.clock) return;
     const std::size_t world = std::accumulate(life.nodes.begin(), life.nodes.end(), std::size_t{0});
     job_.clock = [clock = std::make_shared<JumpingClock>(*life.clock, world)](std::uint32_t rank) {
       return (*clock)(rank);
     };
-  }
-
-  // Nodes are numbered as in the life before.
-  void note_lost(const Life& before, std::uint32_t host) {
-    const auto node = std::ranges::find(before.hosts, host);
-    if (node == before.hosts.end()) return;
-    job_.failures.lost_nodes.push_back(static_cast<std::uint32_t>(node - before.hosts.begin()));
   }
 
   mutable test::Job job_{{1}, ""};  // whose stores' images are taken

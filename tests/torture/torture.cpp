@@ -30,14 +30,13 @@ struct Outcome {
   std::string text;
 };
 
-// Where scenarios are played.
+// Where scenarios are played: without an mpirun, by threads.
 struct Stage {
-  std::string mpirun;  // empty: by threads
-  std::string program;
+  Programs programs;
 
   [[nodiscard]] std::unique_ptr<Cluster> make_cluster(std::uint64_t seed, const Items& left_out) const {
-    if (mpirun.empty()) return make_thread_cluster();
-    return make_process_cluster({mpirun, program}, seed, text(left_out));
+    if (programs.mpirun.empty()) return make_thread_cluster();
+    return make_process_cluster(programs, seed, text(left_out));
   }
 };
 
@@ -98,8 +97,8 @@ int report(const Stage& stage, const Scenario& scenario, const Outcome& outcome)
   const Items left_out = shrink(stage, scenario);
   const Outcome smaller = play_apart(stage, scenario, left_out);
   fmt::print("{}fails: {}\nplay it again: tools/torture.sh {}--from {} --without {}\n", text(scenario, left_out),
-             smaller.failed ? smaller.text : "(not each time)", stage.mpirun.empty() ? "" : "--mpi ", scenario.seed,
-             text(left_out));
+             smaller.failed ? smaller.text : "(not each time)", stage.programs.mpirun.empty() ? "" : "--mpi ",
+             scenario.seed, text(left_out));
   return EXIT_FAILURE;
 }
 
@@ -117,13 +116,13 @@ int run(int argc, char** argv) {
   std::uint64_t seeds = 100;
   double minutes = 0;
   std::string left_out;
-  Stage stage{{}, std::filesystem::canonical("/proc/self/exe").replace_filename("torture_program")};
+  Stage stage{{{}, std::filesystem::canonical("/proc/self/exe").replace_filename("torture_program")}};
   CLI::App app{"Plays random lives of jobs, and judges what comes back"};
   app.add_option("--from", from, "first seed");
   app.add_option("--seeds", seeds, "how many; with --minutes: at most");
   app.add_option("--minutes", minutes, "stop after that time");
   app.add_option("--without", left_out, "play one seed without these items (\"none\": all of it)");
-  app.add_option("--mpi", stage.mpirun, "by jobs of MPI, which this mpirun starts");
+  app.add_option("--mpi", stage.programs.mpirun, "by jobs of MPI, which this mpirun starts");
   CLI11_PARSE(app, argc, argv);
   if (!left_out.empty()) return play_one(stage, from, parse_items(left_out));
 

@@ -172,6 +172,7 @@ class Engine {
   [[nodiscard]] Result<bool> promote_next();
   [[nodiscard]] Status promote(Known& known, LevelId level);
   [[nodiscard]] Status protect(Known& known, LevelId level, std::uint64_t turn);
+  [[nodiscard]] std::vector<Rank> find_damaged(const Identity& snapshot, const std::vector<ShardEntry>& shards) const;
   [[nodiscard]] Status look_for_damage(Known& known, const Error& error);
   static void strike(Known& known, LevelSet levels);
   void drop_old_layouts(Known& known);

@@ -84,20 +84,26 @@ Status Engine::protect(Known& known, LevelId level, std::uint64_t turn) {
   return looked ? status : looked;
 }
 
+// Ranks whose shards in this node's store are not what they should be, each of which is logged.
+std::vector<Rank> Engine::find_damaged(const Identity& snapshot, const std::vector<ShardEntry>& shards) const {
+  std::vector<Rank> damaged;
+  for (const ShardEntry& shard : shards) {
+    const FileName name = names::shard(node_.dir(snapshot), shard.rank);
+    const auto whole = verify_shard(*node_.local, name, shard, *node_.workers, node_.between);
+    if (whole) continue;
+    damaged.push_back(shard.rank);
+    node_.log.warning("node {}: {}: {}", node_.me.value, node_.local->where(), whole.error().text());
+  }
+  return damaged;
+}
+
 // Were shards that were to be read the reason? What stands on them does not count from now on. Fails only when a peer
 // is lost.
 Status Engine::look_for_damage(Known& known, const Error& error) {
   std::uint64_t bad = 0;
   const Holding* holding = known.manifest.find(node_.layout.id());
-  if (is_of_source(error.code) && holding != nullptr && holding->own) {
-    for (const ShardEntry& shard : *holding->own) {
-      const FileName name = names::shard(node_.dir(known.manifest.identity), shard.rank);
-      const auto whole = verify_shard(*node_.local, name, shard, *node_.workers, node_.between);
-      if (whole) continue;
-      ++bad;
-      node_.log.warning("node {}: {}: {}", node_.me.value, node_.local->where(), whole.error().text());
-    }
-  }
+  if (is_of_source(error.code) && holding != nullptr && holding->own)
+    bad = find_damaged(known.manifest.identity, *holding->own).size();
   if (auto status = setup_.heads.allreduce({&bad, 1}, Reduce::sum); !status) return fail(status.error());
   if (bad == 0) return {};
   LevelSet levels;

@@ -29,6 +29,12 @@ std::string text_of(LevelSet levels) {
   return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " "));
 }
 
+std::vector<ShardEntry> arrived(const RetrieveState& state) {
+  std::vector<ShardEntry> own;
+  for (const auto& [rank, entry] : state.entries) own.push_back(entry);
+  return own;
+}
+
 }  // namespace
 
 // Ranks ask; the heads bring shards home and offer them; ranks read them and answer; the heads agree.
@@ -140,16 +146,9 @@ Result<Plan> Engine::make_plan_to_offer() {
 
 // Looks at the shards that this node's ranks are to read. The same on all heads.
 Result<bool> Engine::forget_what_is_damaged(const Identity& snapshot) {
+  const std::vector<Rank> damaged = find_damaged(snapshot, arrived(*retrieval_));
   std::vector<Strike> strikes;
-  std::vector<Rank> damaged;
-  for (const auto& [rank, entry] : retrieval_->entries) {
-    const FileName name = names::shard(node_.dir(snapshot), rank);
-    const auto whole = verify_shard(*node_.local, name, entry, *node_.workers, node_.between);
-    if (whole) continue;
-    damaged.push_back(rank);
-    strikes.push_back({node_.me.value, name.path});
-    node_.log.warning("rank {}: {}", rank.value, whole.error().text());
-  }
+  for (const Rank rank : damaged) strikes.push_back({node_.me.value, names::shard(node_.dir(snapshot), rank).path});
   return forget_damaged(setup_.heads, *retrieval_, damaged, strikes);
 }
 
@@ -270,14 +269,12 @@ Status Engine::adopt(const Plan& plan, std::uint64_t safe_point) {
     strike(passed->second, LevelSet::of_bits(0xff));
   }
   const NodeManifest before = known.manifest;
-  std::vector<ShardEntry> own;
-  for (const auto& [rank, entry] : retrieval_->entries) own.push_back(entry);
   Holding* holding = known.manifest.find(node_.layout.id());
   if (holding == nullptr) {
     known.manifest.holdings.insert(known.manifest.holdings.begin(), Holding{node_.layout, node_.me, {}, {}, {}});
     holding = &known.manifest.holdings.front();
   }
-  holding->own = std::move(own);
+  holding->own = arrived(*retrieval_);
   if (!ranks_.empty()) known.manifest.safe_point = safe_point;
   // A store without any room still gives back what it has.
   const Status kept = known.manifest == before ? Status{} : keep(known.manifest);

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ulfm"))
 import job as jobs  # noqa: E402
 from hosts import SUBNET, Hosts  # noqa: E402
 from lost_hosts import HOSTS, SPARE  # noqa: E402
-from scenarios import STEPS, everyone_on, expect, play_all, roles_on, wait_for_steps  # noqa: E402
+from scenarios import PAUSE_MS, STEPS, everyone_on, expect, play_all, roles_on, wait_for_steps  # noqa: E402
 
 RANKS = 5  # two on n1, one on each other host
 MPI = (f"--prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_if_include {SUBNET} --mca btl_tcp_if_include {SUBNET}")
@@ -27,12 +27,12 @@ MPI = (f"--prtemca plm_ssh_no_tree_spawn 1 --prtemca prte_if_include {SUBNET} --
 class Job(jobs.Job):
     """Its processes are known by their numbers here, not by those that they have on their hosts."""
 
-    def __init__(self, hosts, programs, directory, mode, spares):
+    def __init__(self, hosts, programs, directory, mode, spares, pause_ms):
         self.hosts = hosts
         heat, ckpt_run = programs
         command = [ckpt_run, "-n", str(RANKS), "--spares", str(spares), "--hosts", ",".join(HOSTS), "--spare-hosts", SPARE,
                    "--agent", hosts.agent, "--agent-limit", "5s", "--linger", "1s", "--grace", "1s", "--mpi-options", MPI, "--config"]  # fmt: skip
-        super().__init__(heat, directory, mode, RANKS, spares, steps=STEPS, pause_ms=4, l2="every 10",
+        super().__init__(heat, directory, mode, RANKS, spares, steps=STEPS, pause_ms=pause_ms, l2="every 10",
                          launcher=hosts.front(command), local="/local")  # fmt: skip
 
     def learn(self, number, role, node):
@@ -57,7 +57,7 @@ class Job(jobs.Job):
         others = set(self.workers()) - victims
         at = time.monotonic()
         loss()
-        expect(self, self.wait_for_entry_after(at), "it did not go on")
+        self.expect_entry_after(at)
         if self.restarts():
             raise jobs.MpirunCrashed("a daemon of mpirun crashed")
         expect(self, others <= set(self.workers()), "others ended as well")
@@ -67,7 +67,8 @@ class Job(jobs.Job):
 
 
 class Scenarios:
-    HELPERS = ("HELPERS", "start", "finish")
+    HELPERS = ("HELPERS", "pause_ms", "start", "finish")
+    pause_ms = PAUSE_MS
 
     def __init__(self, programs, directory):
         self.programs = programs
@@ -75,7 +76,7 @@ class Scenarios:
         self.reference = jobs.reference_plate(programs[0], directory / "reference", STEPS)
 
     def start(self, hosts, mode, spares):
-        job = Job(hosts, self.programs, self.directory / f"job{len(list(self.directory.iterdir()))}", mode, spares)
+        job = Job(hosts, self.programs, self.directory / f"job{len(list(self.directory.iterdir()))}", mode, spares, self.pause_ms)
         job.wait_for_start()
         wait_for_steps(job, 1)
         return job

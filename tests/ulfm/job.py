@@ -57,6 +57,10 @@ class MpirunCrashed(Failed):
     """Nothing that Cairn could do about: the job is over, and to be started again."""
 
 
+class OverTooSoon(Failed):
+    """The job came to its end before it was struck: to be played again, slower."""
+
+
 class Job:
     running = []  # those that were not closed
 
@@ -120,6 +124,17 @@ class Job:
         """Until the application goes on, after something that was done at that time."""
         return self.wait_for("to go on after a failure", lambda: self.entered and self.entered[-1] > at)
 
+    def expect_entry_after(self, at):
+        """The application goes on, after something that was done at that time."""
+        if not self.wait_for_entry_after(at):
+            raise self.ended("it did not go on")
+
+    def ended(self, otherwise):
+        """What to say of a job that ended before something was seen of it."""
+        if self.plate.exists():
+            return OverTooSoon("it was over before it was struck")
+        return Failed(f"{otherwise}\n{self.output()}")
+
     def workers(self):
         """Live processes that are not spares."""
         with self.lock:
@@ -173,7 +188,8 @@ class Job:
             return [pid for pid, (is_role, _) in self.roles.items() if is_role == role and is_alive(pid)]
 
         with self.lock:
-            self.wait_for(f"{role} to say so", found)
+            if not self.wait_for(f"{role} to say so", found):
+                raise self.ended(f"there is no {role}")
             return found()[0]
 
     def close(self):

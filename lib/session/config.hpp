@@ -20,6 +20,9 @@
 
 namespace cairn {
 
+// Of any time in the configuration.
+inline constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(24 * 3650);
+
 // When a level is due: never, every N calls of snapshot(), every so many seconds, or as the model says.
 struct Interval {
   enum class Kind { off, calls, time, automatic } kind = Kind::off;

@@ -9,8 +9,6 @@
 namespace cairn::values {
 namespace {
 
-constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 3650);
-
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
   const auto from = text.find_first_not_of(kBlank);
@@ -45,7 +43,7 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const auto unit_text = trimmed(text.substr(digits));
   for (const auto& [name, unit] : kUnits) {
     if (unit_text != name || !count) continue;
-    if (*count == 0 || *count > static_cast<std::uint64_t>(kLongest / unit)) return std::nullopt;
+    if (*count == 0 || *count > static_cast<std::uint64_t>(kLongestTime / unit)) return std::nullopt;
     return unit * static_cast<std::int64_t>(*count);
   }
   return std::nullopt;

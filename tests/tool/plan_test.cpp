@@ -140,6 +140,16 @@ TEST(CkptToolPlan, prints_the_pattern_and_lines_that_the_configuration_takes) {
   EXPECT_EQ(config->failures.mtbf.at(3), std::chrono::hours(60 * 24));
 }
 
+TEST(CkptToolPlan, prints_no_time_that_the_configuration_does_not_take) {
+  const Outcome outcome = run_tool("plan --cost 30s,90s,100000000000000000000y,5min --mtbf 5y,9000000y,1e30y,1e50y");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto start = outcome.out.find("[levels]");
+  ASSERT_NE(start, std::string::npos);
+  const auto config = parse_config(outcome.out.substr(start), "plan.ini", {});
+  ASSERT_TRUE(config) << config.error().text() << outcome.out;
+  EXPECT_EQ(config->failures.mtbf.at(3), kLongestTime);
+}
+
 TEST(CkptToolPlan, warns_where_failures_are_too_frequent_for_the_formula) {
   EXPECT_THAT(run_tool("plan --cost 1s,6s --mtbf 3min,15min").out, HasSubstr("failures are frequent"));
   EXPECT_THAT(run_tool("plan" + kFourLevels).out, Not(HasSubstr("failures are frequent")));

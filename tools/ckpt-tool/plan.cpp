@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "session/config.hpp"
 #include "text.hpp"
 
 namespace ckpt_tool {
@@ -39,23 +40,26 @@ std::string ini_time(std::chrono::milliseconds time) {
   return fmt::format("{}ms", time.count());
 }
 
-// The whole milliseconds nearest to `digits` significant digits; at least one.
+// The whole milliseconds nearest to `digits` significant digits; at least one, at most what the configuration takes.
 std::chrono::milliseconds rounded(double seconds, int digits) {
+  if (seconds >= std::chrono::duration<double>(cairn::kLongestTime).count()) return cairn::kLongestTime;
   const double unit = std::pow(10, std::floor(std::log10(seconds)) + 1 - digits);
   const auto count = std::llround(std::round(seconds / unit) * unit * 1000);
   return std::chrono::milliseconds(std::max<std::int64_t>(1, count));
 }
 
 // Every level is a multiple of the shortest, so that they fall on the same snapshots. Two digits are enough: the
-// overhead is flat around its least.
+// overhead is flat around its least. One that is due more seldom than the configuration can say is off.
 std::string ini_text(const Scenario& scenario, const Pattern& pattern) {
   std::string text = "[levels]\n";
   const auto interval = pattern.snapshots() > 0 ? rounded(pattern.interval(), 2) : std::chrono::milliseconds{0};
   for (const LevelId level : cairn::kAllLevels) {
     std::string value = "off";
     for (std::size_t i = 0; i < scenario.ids.size(); ++i) {
-      if (scenario.ids[i] == level && pattern.uses(i))
-        value = ini_time(interval * static_cast<std::int64_t>(pattern.every(i)));
+      if (scenario.ids[i] != level || !pattern.uses(i)) continue;
+      const std::uint64_t every = pattern.every(i);
+      if (every <= static_cast<std::uint64_t>(cairn::kLongestTime / interval))
+        value = ini_time(interval * static_cast<std::int64_t>(every));
     }
     text += fmt::format("l{} = {}\n", static_cast<int>(level), value);
   }

@@ -21,6 +21,7 @@ std::string_view name(Code code) {
     case Code::not_found: return "not found";
     case Code::corrupt: return "corrupt";
     case Code::newer_format: return "newer format";
+    case Code::untrusted: return "untrusted";
     case Code::no_space: return "no space";
     case Code::io: return "I/O";
     case Code::unrecoverable: return "unrecoverable";

@@ -18,6 +18,7 @@ enum class Code {
   not_found,         // a file, key or snapshot is not there
   corrupt,           // bytes are there, but are not what was written
   newer_format,      // whole, but written by a newer Cairn: to be kept, never to be taken for damaged or absent
+  untrusted,         // whole, but not sealed with this job's key, or with one where none is set: to be kept likewise
   no_space,          // a store is full
   io,                // a store failed otherwise
   unrecoverable,     // no snapshot can be put together from what is left

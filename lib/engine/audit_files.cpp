@@ -16,8 +16,9 @@ namespace cairn {
 namespace {
 
 // A file that is not good may have been retired while it was read: then its manifest is gone, or names it no more.
-bool is_still_named(const Store& store, const Identity& snapshot, const NamedFile& file) {
-  const auto manifest = read_node_manifest(store, names::snapshot(snapshot.version, snapshot.run));
+bool is_still_named(const JobStores& stores, std::uint32_t holder, const Identity& snapshot, const NamedFile& file) {
+  const DirName dir = names::snapshot(snapshot.version, snapshot.run);
+  const auto manifest = read_node_manifest(stores.at(holder), dir, stores.sealer_at(holder));
   if (!manifest) return manifest.error().code != Code::not_found;
   return std::ranges::any_of(files_named(*manifest), [&](const NamedFile& now) {
     return now.name == file.name && now.bytes() == file.bytes() && now.digest() == file.digest();
@@ -43,14 +44,13 @@ bool is_told(const SnapshotAudit& audit, std::uint32_t holder, const FileName& f
 }
 
 void check_node_file(const AuditStep& step, std::uint32_t holder, const NamedFile& file) {
-  const Store& store = step.stores.at(holder);
   const Identity& snapshot = step.audit.view.identity;
   step.progress.begin(file.bytes());
   const Status status = verify_file(step, holder, file);
   step.progress.end();
   Finding finding = status ? good_finding(step.stores, snapshot, holder, file.name)
                            : describe_failure(step.stores, snapshot, holder, file.name, status.error());
-  if (!status && !is_still_named(store, snapshot, file)) {
+  if (!status && !is_still_named(step.stores, holder, snapshot, file)) {
     finding.state = Finding::State::retired;
     finding.what = "retired while reading";
   }
@@ -61,8 +61,9 @@ void check_node_file(const AuditStep& step, std::uint32_t holder, const NamedFil
 }
 
 // Whether the global store still has the snapshot; one that is retired goes in a single step.
-bool is_still_global(const Store& global, const GlobalManifest& manifest) {
-  const auto now = read_global_manifest(global, names::snapshot(manifest.identity.version, manifest.identity.run));
+bool is_still_global(const JobStores& stores, const GlobalManifest& manifest) {
+  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
+  const auto now = read_global_manifest(*stores.global, dir, stores.sealer_at(Strike::kGlobal));
   return now ? *now == manifest : now.error().code != Code::not_found;
 }
 
@@ -71,7 +72,7 @@ void add_global(const AuditStep& step, const GlobalManifest& manifest, const Fil
   const Identity& snapshot = manifest.identity;
   Finding finding = status ? good_finding(step.stores, snapshot, Strike::kGlobal, file)
                            : describe_failure(step.stores, snapshot, Strike::kGlobal, file, status.error());
-  if (!status && !is_still_global(*step.stores.global, manifest)) {
+  if (!status && !is_still_global(step.stores, manifest)) {
     finding.state = Finding::State::retired;
     finding.what = "retired while reading";
   }

@@ -16,11 +16,18 @@
 
 namespace cairn {
 
-// The mark of a store whose top directory has `entries`; none: it has none, or a damaged one, which is logged. A newer
-// Cairn's is added to `unreadable`. An error is the store's: the mark may be good.
+// The mark of a store whose top directory has `entries`; none: it has none, or a damaged one, which is logged. One that
+// is not for us to judge is added to `unreadable`. An error is the store's: the mark may be good.
 [[nodiscard]] Result<std::optional<ChainMark>> read_chain_mark(const Store& store, const std::vector<Entry>& entries,
-                                                               const Log& log, std::vector<Unreadable>& unreadable);
-[[nodiscard]] Status write_chain_mark(Store& store, const ChainMark& mark);
+                                                               const Log& log, const Sealer& sealer,
+                                                               std::vector<Unreadable>& unreadable);
+[[nodiscard]] Status write_chain_mark(Store& store, const ChainMark& mark, const Sealer& sealer);
+
+// How everything else in a store with that mark is sealed, from how the job's marks are. With a key, what
+// is in a store whose mark is lost is as if damaged; where the mark is not ours to judge, it is neither.
+[[nodiscard]] Sealer sealer_of(const std::optional<ChainMark>& mark, bool is_others, const Sealer& sealer);
+// The same by looking into the store.
+[[nodiscard]] Sealer sealer_of(const Store& store, const Sealer& sealer);
 
 // Whether the snapshots in a node store are those of the chain `id` of today's global store, which is at `global`.
 // `known`: the global store has that id itself; else it is new, or was lost, and takes up the snapshots of none but of

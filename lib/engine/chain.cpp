@@ -51,9 +51,10 @@ Buffer encode(const Chain& chain) {
 
 // What is empty was not known; what is there is read, or all of it refused.
 template <class T>
-bool read_known(const std::string& text, Result<T> (*parse)(const std::string&), std::optional<T>& into) {
+bool read_known(const std::string& text, Result<T> (*parse)(const std::string&, const Sealer&),
+                std::optional<T>& into) {
   if (text.empty()) return true;
-  auto parsed = parse(text);
+  auto parsed = parse(text, {});
   if (parsed) into = std::move(*parsed);
   return parsed.has_value();
 }
@@ -114,12 +115,12 @@ void follow(Chain& chain, const std::vector<Life>& lives) {
 }
 
 Result<Identity> identity_of(const Store& global, const names::SnapshotDir& dir,
-                             const std::map<RunId, Incarnation>& lives) {
+                             const std::map<RunId, Incarnation>& lives, const Sealer& sealer) {
   const DirName place = names::snapshot(dir.version, dir.run);
   const auto life = lives.find(dir.run);
-  if (life != lives.end() && says_known_format(global, names::manifest(place)))
+  if (life != lives.end() && !sealer.has_key() && says_known_format(global, names::manifest(place)))
     return Identity{life->second, dir.version, dir.run};
-  auto manifest = read_global_manifest(global, place);
+  auto manifest = read_global_manifest(global, place, sealer);
   // Its removal was begun: it is known, so that it goes on.
   if (!manifest && manifest.error().code == Code::not_found && life != lives.end())
     return Identity{life->second, dir.version, dir.run};
@@ -128,10 +129,10 @@ Result<Identity> identity_of(const Store& global, const names::SnapshotDir& dir,
 }
 
 // Not there, or damaged: the job measures again, and keeps that.
-void read_measured(const Store& global, const Log& log, Chain& chain) {
+void read_measured(const Store& global, const Log& log, const Sealer& sealer, Chain& chain) {
   const FileName name = names::costs();
   auto text = read_text(global, name, kMostRecordBytes);
-  auto measured = text ? parse_measured(*text) : Result<Measured>(fail(text.error()));
+  auto measured = text ? parse_measured(*text, sealer) : Result<Measured>(fail(text.error()));
   if (measured) {
     chain.measured = *measured;
   } else if (measured.error().code != Code::not_found) {
@@ -140,13 +141,14 @@ void read_measured(const Store& global, const Log& log, Chain& chain) {
   }
 }
 
-std::vector<Life> read_lives(const Store& global, const std::vector<Entry>& entries, const Log& log, Chain& chain) {
+std::vector<Life> read_lives(const Store& global, const std::vector<Entry>& entries, const Log& log,
+                             const Sealer& sealer, Chain& chain) {
   std::vector<Life> lives;
   for (const Entry& entry : entries) {
     const auto name = names::parse_run_record(entry.name);
     if (!name) continue;
     chain.newest = std::max(chain.newest, name->incarnation);
-    auto record = read_run_record(global, FileName{entry.name});
+    auto record = read_run_record(global, FileName{entry.name}, sealer);
     if (record) {
       lives.push_back({*name, *record});
       continue;
@@ -161,16 +163,17 @@ std::vector<Life> read_lives(const Store& global, const std::vector<Entry>& entr
 
 }  // namespace
 
-Result<Chain> read_chain(const Store& global, const Log& log) {
+Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& job_sealer) {
   auto entries = global.list(DirName{});
   if (!entries) return fail(entries.error());
   Chain chain;
-  const auto mark = read_chain_mark(global, *entries, log, chain.unreadable);
+  const auto mark = read_chain_mark(global, *entries, log, job_sealer, chain.unreadable);
   chain.mark = mark.value_or(std::nullopt);
   chain.mark_unknown = !mark;
+  const Sealer sealer = sealer_of(chain.mark, !chain.unreadable.empty() || chain.mark_unknown, job_sealer);
   chain.place = global.where();
-  read_measured(global, log, chain);
-  const std::vector<Life> lives = read_lives(global, *entries, log, chain);
+  read_measured(global, log, sealer, chain);
+  const std::vector<Life> lives = read_lives(global, *entries, log, sealer, chain);
   follow(chain, lives);
   std::map<RunId, Incarnation> incarnations;
   for (const Life& life : lives) incarnations[life.name.run] = life.name.incarnation;
@@ -179,7 +182,7 @@ Result<Chain> read_chain(const Store& global, const Log& log) {
     if (!dir || !entry.directory) continue;
     chain.highest_version = std::max(chain.highest_version, dir->version);
     if (dir->partial) continue;
-    auto identity = identity_of(global, *dir, incarnations);
+    auto identity = identity_of(global, *dir, incarnations, sealer);
     if (identity) {
       chain.global.push_back(*identity);
       continue;
@@ -198,18 +201,18 @@ Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine) {
   return decode_chain(*bytes);
 }
 
-Result<RunRecord> read_run_record(const Store& global, const FileName& name) {
+Result<RunRecord> read_run_record(const Store& global, const FileName& name, const Sealer& sealer) {
   auto text = read_text(global, name, kMostRecordBytes);
   if (!text) return fail(text.error());
-  auto record = parse_run_record(*text);
+  auto record = parse_run_record(*text, sealer);
   if (!record) return fail(record.error().in(name.path));
   const FileName right = names::run_record(record->incarnation, record->run);
   if (right != name) return fail(Code::corrupt, name.path + ": it is the record " + right.path);
   return record;
 }
 
-Status write_run_record(Store& global, const RunRecord& record) {
-  return write_text(global, names::run_record(record.incarnation, record.run), to_json(record));
+Status write_run_record(Store& global, const RunRecord& record, const Sealer& sealer) {
+  return write_text(global, names::run_record(record.incarnation, record.run), to_json(record, sealer));
 }
 
 }  // namespace cairn

@@ -27,22 +27,22 @@ struct Chain {
   std::optional<ChainMark> mark;  // that the global store has
   bool mark_unknown = false;      // it has one that cannot be read: it is left alone
   std::string place;              // where the global store is
-  bool costs_unknown = false;     // costs.json is there and cannot be read: it is left alone
+  bool costs_unknown = false;     // costs.json is there and cannot be read, or has another seal: it is left alone
   Version highest_version;
   RunId next;                          // drawn for the life that begins, in case two take the same number
   std::optional<Measured> measured;    // by earlier lives
   std::vector<Unreadable> unreadable;  // records and snapshots in the global store; known to head 0 only
 };
 
-// Reads the records and the directory of the global store. What cannot be read is logged; a record of that kind says
-// that there are snapshots, since it may have said so. Local.
-[[nodiscard]] Result<Chain> read_chain(const Store& global, const Log& log);
+// Reads the records and the directory of the global store; `sealer` is the job's, of no chain. What cannot be read is
+// logged; a record of that kind says that there are snapshots, since it may have said so. Local.
+[[nodiscard]] Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& sealer);
 
 // What head 0 has read, told to all; or why the life could not begin there. Collective.
 [[nodiscard]] Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine);
 
 // A record is refused under the name of another.
-[[nodiscard]] Result<RunRecord> read_run_record(const Store& global, const FileName& name);
-[[nodiscard]] Status write_run_record(Store& global, const RunRecord& record);
+[[nodiscard]] Result<RunRecord> read_run_record(const Store& global, const FileName& name, const Sealer& sealer);
+[[nodiscard]] Status write_run_record(Store& global, const RunRecord& record, const Sealer& sealer);
 
 }  // namespace cairn

@@ -184,7 +184,7 @@ void Engine::keep(const Measured& measured) {
   measured_ = measured;
   if (chain_.costs_unknown || record_.parent == RunRecord::Parent::undecided) return;
   Status status = check_not_taken_over(*node_.global, node_.incarnation, node_.run);
-  if (status) status = write_text(*node_.global, names::costs(), to_json(measured));
+  if (status) status = write_text(*node_.global, names::costs(), to_json(measured, node_.sealer));
   if (!status) node_.log.warning("{}", status.error().in("what snapshots cost was not kept").text());
 }
 

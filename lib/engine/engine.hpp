@@ -63,6 +63,7 @@ struct EngineSetup {
   EngineOptions options;
   std::shared_ptr<Store> local;
   std::shared_ptr<Store> global;
+  Sealer sealer;  // of the job's chain marks; everything else is sealed for the chain
   FailureTopology failures;
   Log log;
   Trace trace;

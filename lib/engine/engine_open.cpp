@@ -82,13 +82,13 @@ Status Engine::look_around() {
   if (!lock) return fail(lock.error());
   auto bell = node_.local->bell();
   if (!bell) return fail(bell.error());
-  auto contents = read_store(*node_.local, node_.me, node_.log, *setup_.memory);
+  auto contents = read_store(*node_.local, node_.me, node_.log, *setup_.memory, setup_.sealer);
   if (!contents) return fail(contents.error());
   lock_ = std::move(*lock);
   bell_ = std::move(*bell);
   contents_ = std::move(*contents);
   if (!leads()) return {};
-  auto chain = read_chain(*node_.global, node_.log);
+  auto chain = read_chain(*node_.global, node_.log, setup_.sealer);
   if (!chain) return fail(chain.error());
   chain_ = std::move(*chain);
   chain_.next = draw_run();
@@ -131,12 +131,19 @@ Status Engine::check_stores_belong() {
   mark_ = {known ? chain_.mark->id : roll_->chain, chain_.place};
   // A chain whose mark is there and cannot be read, and that no node knows, gets no other: it would not be the same.
   if (mark_.id.value == 0 && !chain_.mark_unknown) mark_.id = chain_.next;
+  if (mark_.id.value == 0 && setup_.sealer.has_key()) {
+    return fail(Code::io,
+                fmt::format("{}/{} cannot be read now, and with a key nothing counts without it", chain_.place,
+                            names::chain_mark().path),
+                "try again");
+  }
+  node_.sealer = setup_.sealer.of_chain(mark_.id);
   if (roll_->chain.value == 0 || (known && roll_->one_chain && roll_->chain == mark_.id)) return {};
   const Status mine = check_belongs(*node_.local, contents_.mark, mark_.id, known, chain_.place);
   return agree(setup_.heads, mine, "node");
 }
 
-// What cannot be read and is not of the past: a newer Cairn's is refused; anything else is something to lose.
+// What cannot be read and is not of the past: what is not ours to judge is refused; anything else is something to lose.
 Status Engine::heed_unreadable() {
   if (!roll_->unreadable) return {};
   const Past past{chain_.past, chain_.present, roll_->newest_readable};
@@ -147,9 +154,10 @@ Status Engine::heed_unreadable() {
     for (const Unreadable& what : unreadable) {
       if (past.has(what) || (fresh && what.is_mark())) continue;
       found = 1;
-      if (!what.newer()) continue;
+      if (!what.is_others()) continue;
       const Error refusal = refusal_of(store, what);
-      if (fresh) node_.log.warning("{}; it is left there, and not looked at", refusal.message);
+      const char* becomes = what.file == names::chain_mark() ? "it is replaced" : "it is left there, and not looked at";
+      if (fresh) node_.log.warning("{}; {}", refusal.message, becomes);
       if (!fresh && mine) mine = fail(refusal);
     }
   };

@@ -179,7 +179,7 @@ void Engine::retire_orphans() {
 }
 
 // Snapshots that are there and are damaged, once one that is newer is complete at all its levels. What a newer Cairn
-// wrote is not ours to judge.
+// wrote, or one with another key, is not ours to judge.
 void Engine::retire_damaged(const Known& newer) {
   LevelSet reached = newer.complete;
   reached.add(newer.asked);
@@ -248,7 +248,7 @@ void Engine::retire_old() {
 Status Engine::keep(const NodeManifest& manifest) {
   const DirName dir = node_.dir(manifest.identity);
   setup_.memory->forget(*node_.local, dir);
-  const auto bytes = write_manifest(*node_.local, manifest);
+  const auto bytes = write_manifest(*node_.local, manifest, node_.sealer);
   if (!bytes) return fail(bytes.error());
   setup_.memory->remember(*node_.local, dir, manifest, *bytes);
   return {};

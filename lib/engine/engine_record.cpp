@@ -9,16 +9,16 @@
 namespace cairn {
 namespace {
 
-// What earlier lives were writing when they died, but not those of a newer Cairn. One that is still alive will find
-// itself taken over.
+// What earlier lives were writing when they died, but not those that are not ours to judge. One that is still alive
+// will find itself taken over.
 Status remove_partial(Store& global, const Chain& chain, RunId run) {
   auto entries = global.list(DirName{});
   if (!entries) return fail(entries.error());
   for (const Entry& entry : *entries) {
     const auto dir = names::parse_snapshot(entry.name);
     if (!dir || !dir->partial || dir->run == run) continue;
-    const auto is_newer = [&](const Unreadable& what) { return what.newer() && what.run == dir->run; };
-    if (std::ranges::any_of(chain.unreadable, is_newer)) continue;
+    const auto is_others = [&](const Unreadable& what) { return what.is_others() && what.run == dir->run; };
+    if (std::ranges::any_of(chain.unreadable, is_others)) continue;
     if (auto status = global.remove_directory(DirName{entry.name}); !status) return status;
   }
   return {};
@@ -44,9 +44,12 @@ Status Engine::begin_life() {
   if (!marked_) {
     remove_leftovers(*node_.local, contents_, node_.log);
     contents_.unnamed.clear();  // what has such a name from now on is this life's
+    const Sealer& sealer = setup_.sealer;
     const bool writes = mark_.id.value != 0 && contents_.mark != mark_;
-    const Status status = writes ? write_chain_mark(*node_.local, mark_) : Status{};
+    const Status status = writes ? write_chain_mark(*node_.local, mark_, sealer) : Status{};
     marked_ = status.has_value();
+    // With a key, what is in a store without a mark does not count.
+    if (!status && sealer.has_key()) return status;
     // A store that is full has worse to tell, and is marked when it takes its first snapshot.
     if (!status) node_.log.warning("{}", status.error().text());
   }
@@ -60,9 +63,9 @@ Status Engine::write_record() {
     if (auto status = check_nobody_began(*node_.global, chain_); !status) return status;
   }
   if (!recorded_ && !chain_.mark_unknown && chain_.mark != mark_) {
-    if (auto status = write_chain_mark(*node_.global, mark_); !status) return status;
+    if (auto status = write_chain_mark(*node_.global, mark_, setup_.sealer); !status) return status;
   }
-  if (auto status = write_run_record(*node_.global, record_); !status) return status;
+  if (auto status = write_run_record(*node_.global, record_, node_.sealer); !status) return status;
   if (recorded_) return {};
   recorded_ = true;
   return remove_partial(*node_.global, chain_, record_.run);

@@ -104,7 +104,7 @@ Result<Offer> Engine::prepare_offer() {
   }
   if (!retrieval_) {
     // Snapshots of this life count too: an application may return to one without having failed.
-    auto contents = read_store(*node_.local, node_.me, node_.log, *setup_.memory);
+    auto contents = read_store(*node_.local, node_.me, node_.log, *setup_.memory, setup_.sealer);
     if (auto status = agree(setup_.heads, contents ? Status{} : fail(contents.error()), "node"); !status)
       return fail(status.error());
     contents_ = std::move(*contents);

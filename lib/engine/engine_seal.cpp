@@ -192,9 +192,10 @@ Status Engine::seal_here(Version version, Sealing& sealing) {
   Known known;
   known.manifest.identity = identity(version);
   known.manifest.safe_point = sealing.safe_point;
-  // Only when nothing else is being written there.
+  // Only when nothing else is being written there; with a key not before there are digests to check by.
   std::function<void()> between;
-  if (sealing.levels.has(LevelId::global) && usable_.has(LevelId::global) && promotions_.empty()) {
+  if (sealing.levels.has(LevelId::global) && usable_.has(LevelId::global) && promotions_.empty() &&
+      !node_.sealer.has_key()) {
     Level& global = *levels_.at(LevelId::global);
     global.begin(node_, known.manifest.identity);
     between = [&] { global.go_on(known.manifest.identity); };

@@ -48,11 +48,11 @@ void note_unnamed(const FileSizes& there, const DirName& dir, const NodeManifest
 
 // The manifest of a directory, as it is remembered or else read; not_found: there is none.
 Result<NodeManifest> manifest_of(const Store& store, const DirName& dir, const FileSizes& there, const Log& log,
-                                 StoreMemory& memory) {
+                                 StoreMemory& memory, const Sealer& sealer) {
   const auto file = there.find(names::manifest(dir).path);
   if (file == there.end()) return fail(Code::not_found, names::manifest(dir).path + ": it is not there");
   if (const NodeManifest* remembered = memory.recall(store, dir, file->second)) return *remembered;
-  auto manifest = read_node_manifest(store, dir);
+  auto manifest = read_node_manifest(store, dir, sealer);
   if (!manifest) {
     log.warning("{}: {}", store.where(), manifest.error().text());
     return manifest;
@@ -282,10 +282,16 @@ HoldingList StoreContents::summaries() const {
   return summaries;
 }
 
-Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, StoreMemory& memory) {
+Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, StoreMemory& memory,
+                                 const Sealer& job_sealer) {
   StoreContents contents;
   auto entries = store.list(DirName{});
   if (!entries) return fail(entries.error());
+  std::vector<Unreadable> marks;
+  // One that cannot be read now is written again, with the same id.
+  const auto mark = read_chain_mark(store, *entries, log, job_sealer, marks);
+  contents.mark = mark.value_or(std::nullopt);
+  const Sealer sealer = sealer_of(contents.mark, !mark || !marks.empty(), job_sealer);
   for (const Entry& entry : *entries) {
     const auto parsed = names::parse_snapshot(entry.name);
     if (!parsed || !entry.directory) continue;
@@ -294,7 +300,7 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
     const Result<FileSizes> there = files_in(store, dir);
     // One that cannot be listed is like one whose manifest cannot be read: others may have the snapshot.
     if (!there) log.warning("{}", there.error().text());
-    auto manifest = there ? manifest_of(store, dir, *there, log, memory) : fail(there.error());
+    auto manifest = there ? manifest_of(store, dir, *there, log, memory, sealer) : fail(there.error());
     if (manifest) {
       strike_missing(*there, *manifest, me, contents.strikes);
       note_unnamed(*there, dir, *manifest, contents.unnamed);
@@ -305,9 +311,9 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
       contents.unreadable.push_back({names::manifest(dir), dir, parsed->version, parsed->run, manifest.error()});
     }
   }
-  const bool has_snapshots = !contents.manifests.empty() || !contents.unreadable.empty();
-  const auto mark = read_chain_mark(store, *entries, log, contents.unreadable);
-  if (has_snapshots && mark) contents.mark = *mark;  // one that cannot be read is written again, with the same id
+  // Of a store without snapshots a mark says nothing, but another's is refused.
+  if (contents.manifests.empty() && contents.unreadable.empty()) contents.mark.reset();
+  contents.unreadable.insert(contents.unreadable.begin(), marks.begin(), marks.end());  // the rest may follow from it
   return contents;
 }
 

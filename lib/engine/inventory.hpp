@@ -81,8 +81,9 @@ struct StoreContents {
 };
 
 // Lists the store, and reads what manifests `memory` does not recall; remembers them. One that cannot be read is
-// logged. Local.
-[[nodiscard]] Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, StoreMemory& memory);
+// logged. `sealer` is the job's, of no chain. Local.
+[[nodiscard]] Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, StoreMemory& memory,
+                                               const Sealer& sealer);
 
 // Puts everyone's contents together; `known` is a layout that all heads have already. Collective.
 [[nodiscard]] Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const Layout& known);

@@ -27,7 +27,7 @@ Result<bool> check_global(Comm& heads, const NodeContext& node, Plan& plan, std:
   Status status;
   std::uint32_t nodes = 0;  // 0: not good
   if (heads.rank().value == 0) {
-    const auto manifest = read_global_manifest(*node.global, node.dir(plan.snapshot));
+    const auto manifest = read_global_manifest(*node.global, node.dir(plan.snapshot), node.sealer);
     if (!manifest || manifest->identity != plan.snapshot) {
       node.log.warning(
           "{}", manifest ? node.global->where() + ": a manifest is that of another snapshot" : manifest.error().text());

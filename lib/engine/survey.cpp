@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "engine/belonging.hpp"
 #include "engine/chain.hpp"
 #include "level/global_level.hpp"
 #include "store/names.hpp"
@@ -65,6 +66,7 @@ class Surveyor {
     const Store& store = stores_.at(holder);
     const auto entries = list_if_there(store, DirName{});
     if (!entries) return fail(entries.error());
+    sealer_ = stores_.sealer_at(holder);
     for (const Entry& entry : *entries) {
       const auto parsed = names::parse_snapshot(entry.name);
       if (!parsed || parsed->partial || !entry.directory) continue;
@@ -78,7 +80,7 @@ class Surveyor {
     std::optional<NodeManifest> manifest;
     std::vector<Finding> wrong;
     for (int turn = 0; turn < kTurns; ++turn) {
-      auto read = read_node_manifest(store, dir);
+      auto read = read_node_manifest(store, dir, sealer_);
       // Without one: being written, being retired, or never completed.
       if (!read && read.error().code == Code::not_found) return;
       if (!read) {
@@ -128,7 +130,8 @@ class Surveyor {
 
   Status look_into_global_store() {
     const Store& global = *stores_.global;
-    const auto chain = read_chain(global, Log::silent());
+    sealer_ = stores_.sealer_at(Strike::kGlobal);
+    const auto chain = read_chain(global, Log::silent(), stores_.sealer);
     if (chain) survey_.fresh_start = chain->fresh_start;
     const auto entries = list_if_there(global, DirName{});
     if (!entries) return fail(entries.error());
@@ -143,7 +146,7 @@ class Surveyor {
   }
 
   void look_at_run(const FileName& name, const names::RunRecordName& by_name) {
-    auto record = read_run_record(*stores_.global, name);
+    auto record = read_run_record(*stores_.global, name, sealer_);
     if (record)
       survey_.runs.push_back(*record);
     else if (record.error().code != Code::not_found) {
@@ -154,14 +157,10 @@ class Surveyor {
 
   void look_at_global_snapshot(const DirName& dir, const Identity& by_name) {
     const FileName name = names::manifest(dir);
-    auto manifest = read_global_manifest(*stores_.global, dir);
+    auto manifest = read_global_manifest(*stores_.global, dir, sealer_);
     const auto entries = entries_in(*stores_.global, dir);
     if (entries && entries->empty()) return;  // retired
     if (!entries) manifest = fail(entries.error());
-    if (manifest && names::snapshot(manifest->identity.version, manifest->identity.run) != dir) {
-      manifest =
-          fail(Code::corrupt, "it is the manifest of version " + std::to_string(manifest->identity.version.value));
-    }
     if (!manifest) {
       survey_.findings.push_back(describe_failure(stores_, by_name, Strike::kGlobal, name, manifest.error()));
       return;
@@ -184,10 +183,13 @@ class Surveyor {
   }
 
   const JobStores& stores_;
+  Sealer sealer_;  // of the store that is looked into
   Survey survey_;
 };
 
 }  // namespace
+
+Sealer JobStores::sealer_at(std::uint32_t holder) const { return sealer_of(at(holder), sealer); }
 
 const Store& JobStores::at(std::uint32_t holder) const { return holder == Strike::kGlobal ? *global : *nodes[holder]; }
 
@@ -222,6 +224,7 @@ Finding describe_failure(const JobStores& stores, const Identity& snapshot, std:
   }
   if (error.code != Code::corrupt) finding.state = Finding::State::unreadable;
   if (error.code == Code::newer_format) finding.state = Finding::State::newer;
+  if (error.code == Code::untrusted) finding.state = Finding::State::untrusted;
   // The place is told once.
   for (const std::string& prefix : {finding.where + ": ", file.path + ": "}) {
     if (finding.what.starts_with(prefix)) finding.what.erase(0, prefix.size());

@@ -26,9 +26,12 @@ namespace cairn {
 struct JobStores {
   std::vector<std::shared_ptr<const Store>> nodes;  // in any order; a holder below is a position here
   std::shared_ptr<const Store> global;              // null: none
+  Sealer sealer = {};                               // of the job's chain marks
 
   // The node store or, for Strike::kGlobal, the global one.
   [[nodiscard]] const Store& at(std::uint32_t holder) const;
+  // Of all else there, by its chain mark as it is now.
+  [[nodiscard]] Sealer sealer_at(std::uint32_t holder) const;
   [[nodiscard]] std::string path_of(std::uint32_t holder, const FileName& file) const;
 };
 
@@ -40,6 +43,7 @@ struct Finding {
     missing,     // a manifest names it, and it is not there
     retired,     // its snapshot went away meanwhile: nothing is wrong
     newer,       // of a format that this Cairn does not read
+    untrusted,   // not sealed with the key that is given, or with one where none is
     unreadable,  // reading it failed, so that nobody can tell
   };
   State state = State::good;

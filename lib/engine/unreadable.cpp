@@ -4,9 +4,13 @@
 
 namespace cairn {
 
-Error refusal_of(const Store& store, const Unreadable& newer) {
-  return {Code::newer_format, fmt::format("{}: {}: {}", store.where(), newer.file.path, newer.error.message),
-          "start the Cairn that wrote it, or a newer one; [restart] mode = fresh starts anew and leaves it there"};
+Error refusal_of(const Store& store, const Unreadable& what) {
+  const bool newer = what.error.code == Code::newer_format;
+  const std::string hint = newer ? "start the Cairn that wrote it, or a newer one" : what.error.hint;
+  const bool named = what.error.message.starts_with(what.file.path);
+  const Error error = named ? what.error : what.error.in(what.file.path);
+  return {what.error.code, fmt::format("{}: {}", store.where(), error.message),
+          hint + "; [restart] mode = fresh starts anew and leaves it there"};
 }
 
 }  // namespace cairn

@@ -11,15 +11,21 @@
 namespace cairn {
 
 struct CheckedShard::State {
-  State(Shard opened, std::string file) : shard(std::move(opened)), name(std::move(file)) {
+  State(Shard opened, std::string file, bool by_sha) : shard(std::move(opened)), name(std::move(file)), sha(by_sha) {
     whole.resize(shard.header().blocks());
   }
 
   Shard shard;
   std::string name;
+  bool sha;
   ShardBlocks blocks{shard.file(), shard.header()};
   std::vector<bool> whole;  // blocks of the mapping that were checked
 
+  [[nodiscard]] Status check(std::uint64_t block, Bytes bytes) const {
+    return blocks.check_crc(block, crc32c(bytes)).and_then([&] {
+      return sha ? blocks.check_sha(block, bytes) : Status();
+    });
+  }
   [[nodiscard]] std::uint64_t data_begin() const { return shard.header().data_offset; }
   [[nodiscard]] std::uint64_t data_end() const { return data_begin() + shard.header().data_bytes; }
   // What the store says names the file already.
@@ -31,11 +37,11 @@ CheckedShard::CheckedShard(CheckedShard&&) noexcept = default;
 CheckedShard& CheckedShard::operator=(CheckedShard&&) noexcept = default;
 CheckedShard::~CheckedShard() = default;
 
-Result<CheckedShard> CheckedShard::open(const Store& store, const FileName& name) {
+Result<CheckedShard> CheckedShard::open(const Store& store, const FileName& name, bool sha) {
   auto shard = Shard::open(store, name);
   if (!shard) return fail(shard.error());
-  auto state = std::make_unique<State>(std::move(*shard), name.path);
-  if (auto loaded = state->blocks.load_tables(false); !loaded) return fail(state->named(loaded.error()));
+  auto state = std::make_unique<State>(std::move(*shard), name.path, sha);
+  if (auto loaded = state->blocks.load_tables(sha); !loaded) return fail(state->named(loaded.error()));
   return CheckedShard(std::move(state));
 }
 
@@ -70,7 +76,7 @@ Status CheckedShard::check_mapped(std::uint64_t offset, std::uint64_t length) {
     if (state_->whole[block]) continue;
     const auto bytes = state_->blocks.bytes(block, none);
     if (!bytes) return fail(bytes.error());
-    if (auto status = state_->blocks.check_crc(block, crc32c(*bytes)); !status) return status;
+    if (auto status = state_->check(block, *bytes); !status) return status;
     state_->whole[block] = true;
   }
   return {};
@@ -100,7 +106,7 @@ Status CheckedShard::take_in_hand(std::uint64_t block, InHand& hand) {
   hand.block = InHand{}.block;
   const auto bytes = state_->blocks.bytes(block, hand.bytes);
   if (!bytes) return fail(bytes.error());
-  if (auto status = state_->blocks.check_crc(block, crc32c(*bytes)); !status) return status;
+  if (auto status = state_->check(block, *bytes); !status) return status;
   hand.block = block;
   return {};
 }

@@ -7,9 +7,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::uint64_t kManifestFormat = 2;
-constexpr std::uint64_t kRunFormat = 2;
-constexpr std::uint64_t kMarkFormat = 2;
 constexpr std::string_view kGlobalKind = "global manifest";
 constexpr std::string_view kRunKind = "run record";
 constexpr std::string_view kMarkKind = "chain mark";
@@ -46,8 +43,8 @@ void read_node_files(const JsonView& from, GlobalManifest& manifest) {
 
 }  // namespace
 
-std::string to_json(const GlobalManifest& manifest) {
-  Json json{{"kind", kGlobalKind}, {"format", kManifestFormat}};
+std::string to_json(const GlobalManifest& manifest, const Sealer& sealer) {
+  Json json{{"kind", kGlobalKind}, {"format", sealer.format()}};
   put_identity(json, manifest.identity);
   json["safe_point"] = manifest.safe_point;
   json["layout"] = json_of(manifest.layout);
@@ -59,11 +56,11 @@ std::string to_json(const GlobalManifest& manifest) {
     json["node_files"].push_back(
         Json{{"table", check.table}, {"places", check.places}, {"sha256", check.digest.hex()}});
   }
-  return seal_json(json);
+  return sealer.seal(json);
 }
 
-Result<GlobalManifest> parse_global_manifest(const std::string& text) {
-  return read_json<GlobalManifest>(text, kGlobalKind, kManifestFormat, [](const JsonView& root) {
+Result<GlobalManifest> parse_global_manifest(const std::string& text, const Sealer& sealer) {
+  return read_json<GlobalManifest>(text, kGlobalKind, sealer, [](const JsonView& root) {
     GlobalManifest manifest;
     manifest.identity = identity_of(root);
     manifest.safe_point = root["safe_point"].number();
@@ -85,18 +82,18 @@ Result<GlobalManifest> parse_global_manifest(const std::string& text) {
   });
 }
 
-std::string to_json(const RunRecord& record) {
-  Json json{{"kind", kRunKind}, {"format", kRunFormat}};
+std::string to_json(const RunRecord& record, const Sealer& sealer) {
+  Json json{{"kind", kRunKind}, {"format", sealer.format()}};
   json["incarnation"] = record.incarnation.value;
   json["run"] = names::hex(record.run);
   json["parent"] = json_of_parent(record);
   json["snapshots"] = record.snapshots;
   json["finished"] = record.finished;
-  return seal_json(json);
+  return sealer.seal(json);
 }
 
-Result<RunRecord> parse_run_record(const std::string& text) {
-  return read_json<RunRecord>(text, kRunKind, kRunFormat, [](const JsonView& root) {
+Result<RunRecord> parse_run_record(const std::string& text, const Sealer& sealer) {
+  return read_json<RunRecord>(text, kRunKind, sealer, [](const JsonView& root) {
     RunRecord record;
     record.incarnation = {root["incarnation"].number32()};
     record.run = run_of(root["run"]);
@@ -107,15 +104,15 @@ Result<RunRecord> parse_run_record(const std::string& text) {
   });
 }
 
-std::string to_json(const ChainMark& mark) {
-  Json json{{"kind", kMarkKind}, {"format", kMarkFormat}};
+std::string to_json(const ChainMark& mark, const Sealer& sealer) {
+  Json json{{"kind", kMarkKind}, {"format", sealer.format()}};
   json["id"] = names::hex(mark.id);
   json["global"] = mark.global;
-  return seal_json(json);
+  return sealer.seal(json);
 }
 
-Result<ChainMark> parse_chain_mark(const std::string& text) {
-  return read_json<ChainMark>(text, kMarkKind, kMarkFormat, [](const JsonView& root) {
+Result<ChainMark> parse_chain_mark(const std::string& text, const Sealer& sealer) {
+  return read_json<ChainMark>(text, kMarkKind, sealer, [](const JsonView& root) {
     return ChainMark{run_of(root["id"]), root["global"].text()};
   });
 }

@@ -34,9 +34,9 @@ struct WrittenFile {
 // Dropped before finish(), it leaves nothing behind.
 class NodeFileWriter {
  public:
-  // For these shards of `local`. `global` must outlive it.
+  // For these shards of `local`. `global` must outlive it. `sha`: as CheckedShard::open().
   static Result<NodeFileWriter> begin(Store& global, const FileName& name, const Store& local,
-                                      const std::vector<FileName>& shards);
+                                      const std::vector<FileName>& shards, bool sha = false);
   NodeFileWriter(NodeFileWriter&&) noexcept;
   NodeFileWriter& operator=(NodeFileWriter&&) noexcept;
   ~NodeFileWriter();

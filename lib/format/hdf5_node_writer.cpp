@@ -17,10 +17,10 @@ using hdf5::File;
 
 constexpr std::uint64_t kStepBytes = 4 * kMiB;
 
-Result<std::vector<CheckedShard>> open_all(const Store& local, const std::vector<FileName>& names) {
+Result<std::vector<CheckedShard>> open_all(const Store& local, const std::vector<FileName>& names, bool sha) {
   std::vector<CheckedShard> shards;
   for (const auto& name : names) {
-    auto shard = CheckedShard::open(local, name);
+    auto shard = CheckedShard::open(local, name, sha);
     if (!shard) return fail(shard.error());
     const ShardHeader& header = shard->shard().header();
     const ShardHeader& first = shards.empty() ? header : shards.front().shard().header();
@@ -68,9 +68,9 @@ NodeFileWriter& NodeFileWriter::operator=(NodeFileWriter&&) noexcept = default;
 NodeFileWriter::~NodeFileWriter() = default;
 
 Result<NodeFileWriter> NodeFileWriter::begin(Store& global, const FileName& name, const Store& local,
-                                             const std::vector<FileName>& shards) {
+                                             const std::vector<FileName>& shards, bool sha) {
   const hdf5::Quiet quiet;
-  auto all = open_all(local, shards);
+  auto all = open_all(local, shards, sha);
   if (!all) return fail(all.error());
   auto created = File::create(global, name, expected_bytes(*all));
   if (!created) return fail(created.error());

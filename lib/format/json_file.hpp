@@ -1,21 +1,27 @@
-// A JSON file as it lies in a store: sealed by a digest of itself, and of bounded length.
+// A JSON file as it lies in a store: sealed, and of bounded length.
 //
 // The last 82 bytes of a sealed file are the key "sha256" with the digest of all bytes before them, so that a byte that
 // changed is found on the text itself, before anything is made of it. A seal that is there is checked whatever the file
-// says of its format: a format of 3 in a file that is whole is newer, and in one that is not it is a flipped bit.
+// says of its format: a format of 4 in a file that is whole is newer, and in one that is not it is a flipped bit. Files
+// of jobs with a key have the code of that key before it (format/sealer).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "format/sealer.hpp"
 #include "store/store.hpp"
 
 namespace cairn {
+
+// What is written: without a key, and with one.
+inline constexpr std::uint64_t kPlainFormat = 2;
+inline constexpr std::uint64_t kKeyedFormat = 3;
+inline constexpr std::uint64_t kNewestFormat = kKeyedFormat;
 
 // What a manifest may take. The longest is the global one: at most 150 bytes a rank for its shard, 30 a rank for its
 // place in the layout (when no two neighbours share a node), and 250 a node: 360 MiB for 2^21 ranks on 10,000 nodes. A
@@ -24,14 +30,21 @@ inline constexpr std::uint64_t kMostManifestBytes = 512 * kMiB;
 // A run record, or measured costs: some hundred bytes.
 inline constexpr std::uint64_t kMostRecordBytes = 64 * kKiB;
 
-enum class Seal { none, whole, broken };
+// What is about the digest's digits, and how long that is in all.
+inline constexpr std::string_view kBeforeDigest = ",\n \"sha256\": \"";
+inline constexpr std::string_view kAfterDigest = "\"\n}\n";
+inline constexpr std::size_t kDigestDigits = 64;
+inline constexpr std::size_t kSealBytes = kBeforeDigest.size() + kDigestDigits + kAfterDigest.size();
 
-// The object as text that ends with its seal; `json` has a key or more, and none is "sha256".
-[[nodiscard]] std::string seal_json(const nlohmann::ordered_json& json);
+// Of the digest.
+enum class Seal { none, whole, broken };
 [[nodiscard]] Seal seal_of(std::string_view text);
 
-// Whether a file of ours begins by saying a format that this Cairn reads; only its first bytes are read. False: look
-// closer.
+// The format that a file of ours says at its beginning; none: it does not begin so.
+[[nodiscard]] std::optional<std::uint64_t> format_said(std::string_view text);
+
+// Whether a file of ours begins by saying a format without a key that this Cairn reads; only its first bytes are read.
+// False: look closer.
 [[nodiscard]] bool says_known_format(const Store& store, const FileName& name);
 
 // As write_text(); refuses what read_text() would not read again for its length.

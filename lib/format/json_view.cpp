@@ -103,18 +103,21 @@ void JsonView::expect_size(std::size_t count) const {
   if (value_ != nullptr && is != count) complain(fmt::format("has {} elements, should have {}", is, count));
 }
 
-Status detail::check_kind(const JsonView& root, std::string_view kind, std::uint64_t newest, Seal seal) {
+Status detail::check_kind(const JsonView& root, std::string_view kind, const Sealer& sealer, bool sealed) {
   const JsonView format = root["format"];
   const std::uint64_t number = format.number();
-  if (format.good() && number > 1 && seal == Seal::none) {
+  if (format.good() && number > 1 && !sealed) {
     format.complain(fmt::format("is {}, and the file does not end with its sha256", number));
     return {};
   }
-  if (format.good() && number > newest) {
+  if (format.good() && number > kNewestFormat) {
     return fail(Code::newer_format,
-                fmt::format("{} format {} is newer than {}, which this Cairn reads", kind, number, newest),
+                fmt::format("{} format {} is newer than {}, which this Cairn reads", kind, number, kNewestFormat),
                 "use the Cairn that wrote it, or a newer one");
   }
+  // The seal is right, so this is what decides whether it has a code, and must have one.
+  if (format.good() && (number == kKeyedFormat) != sealer.has_key())
+    format.complain(fmt::format("is {}, should be {}", number, sealer.format()));
   if (format.good() && number == 0) format.complain("is 0, should be 1 or more");
   const std::string is = root["kind"].text();
   if (root.good() && is != kind) root["kind"].complain(fmt::format("is \"{}\", should be \"{}\"", is, kind));

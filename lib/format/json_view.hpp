@@ -52,20 +52,20 @@ class JsonView {
 };
 
 namespace detail {
-[[nodiscard]] Status check_kind(const JsonView& root, std::string_view kind, std::uint64_t newest, Seal seal);
+[[nodiscard]] Status check_kind(const JsonView& root, std::string_view kind, const Sealer& sealer, bool sealed);
 }
 
-// Checks the seal of `text`, parses it, checks that it is of `kind` (which also names it in errors) and of a format not
-// newer than `newest`, and has `read` turn it into a T. From format 2 on a file has a seal.
+// Checks the seal of `text`, parses it, checks that it is of `kind` (which also names it in errors) and of a format
+// that this Cairn reads, and has `read` turn it into a T. From format 2 on a file has a seal.
 template <class T, class Read>
-Result<T> read_json(const std::string& text, std::string_view kind, std::uint64_t newest, Read read) {
-  const Seal seal = seal_of(text);
-  if (seal == Seal::broken) return fail(Code::corrupt, std::string(kind) + ": not the bytes that its sha256 is of");
+Result<T> read_json(const std::string& text, std::string_view kind, const Sealer& sealer, Read read) {
+  const auto sealed = sealer.check(text);
+  if (!sealed) return fail(sealed.error().in(kind));
   const auto root = nlohmann::json::parse(text, nullptr, false);
   if (!root.is_object()) return fail(Code::corrupt, std::string(kind) + ": not JSON");
   std::string complaint;
   const JsonView view(&root, "", &complaint);
-  if (auto good = detail::check_kind(view, kind, newest, seal); !good) return fail(good.error());
+  if (auto good = detail::check_kind(view, kind, sealer, *sealed); !good) return fail(good.error());
   T value = read(view);
   if (!complaint.empty()) return fail(Code::corrupt, std::string(kind) + ": " + complaint);
   return value;

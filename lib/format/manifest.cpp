@@ -12,7 +12,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::uint64_t kManifestFormat = 2;
 constexpr std::string_view kNodeKind = "node manifest";
 
 Json json_of(const PartnerHolding& partner) {
@@ -94,8 +93,6 @@ Holding holding_of(const JsonView& from) {
   return holding;
 }
 
-Json begin_json(std::string_view kind) { return Json{{"kind", kind}, {"format", kManifestFormat}}; }
-
 }  // namespace
 
 Holding* NodeManifest::find(LayoutId layout) {
@@ -108,8 +105,8 @@ const Holding* NodeManifest::find(LayoutId layout) const {
   return found == holdings.end() ? nullptr : &*found;
 }
 
-std::string to_json(const NodeManifest& manifest) {
-  Json json = begin_json(kNodeKind);
+std::string to_json(const NodeManifest& manifest, const Sealer& sealer) {
+  Json json{{"kind", kNodeKind}, {"format", sealer.format()}};
   put_identity(json, manifest.identity);
   json["safe_point"] = manifest.safe_point;
   Json holdings = Json::array();
@@ -121,11 +118,11 @@ std::string to_json(const NodeManifest& manifest) {
     holdings.push_back(std::move(here));
   }
   json["holdings"] = std::move(holdings);
-  return seal_json(json);
+  return sealer.seal(json);
 }
 
-Result<NodeManifest> parse_node_manifest(const std::string& text) {
-  return read_json<NodeManifest>(text, kNodeKind, kManifestFormat, [](const JsonView& root) {
+Result<NodeManifest> parse_node_manifest(const std::string& text, const Sealer& sealer) {
+  return read_json<NodeManifest>(text, kNodeKind, sealer, [](const JsonView& root) {
     NodeManifest manifest;
     manifest.identity = identity_of(root);
     manifest.safe_point = root["safe_point"].number();
@@ -140,19 +137,19 @@ Result<NodeManifest> parse_node_manifest(const std::string& text) {
   });
 }
 
-Result<std::uint64_t> write_manifest(Store& store, const NodeManifest& manifest) {
+Result<std::uint64_t> write_manifest(Store& store, const NodeManifest& manifest, const Sealer& sealer) {
   const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
-  const std::string text = to_json(manifest);
+  const std::string text = to_json(manifest, sealer);
   if (auto status = write_json_text(store, names::manifest(dir), text, kMostManifestBytes); !status)
     return fail(status.error());
   return text.size();
 }
 
-Result<NodeManifest> read_node_manifest(const Store& store, const DirName& dir) {
+Result<NodeManifest> read_node_manifest(const Store& store, const DirName& dir, const Sealer& sealer) {
   const FileName name = names::manifest(dir);
   auto text = read_text(store, name, kMostManifestBytes);
   if (!text) return fail(text.error());
-  auto manifest = parse_node_manifest(*text);
+  auto manifest = parse_node_manifest(*text, sealer);
   if (!manifest) return fail(manifest.error().in(name.path));
   const Identity& is = manifest->identity;
   if (names::snapshot(is.version, is.run) != dir) {

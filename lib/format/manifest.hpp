@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/sha256.hpp"
+#include "format/sealer.hpp"
 #include "format/shard.hpp"
 #include "store/store.hpp"
 #include "topology/layout.hpp"
@@ -117,22 +118,23 @@ struct ChainMark {
 };
 
 // Inverse pairs. Bytes that are not those that were written, a missing key and a value out of range are Code::corrupt
-// and named; a newer format is Code::newer_format.
-[[nodiscard]] std::string to_json(const NodeManifest& manifest);
-[[nodiscard]] Result<NodeManifest> parse_node_manifest(const std::string& text);
-[[nodiscard]] std::string to_json(const GlobalManifest& manifest);
-[[nodiscard]] Result<GlobalManifest> parse_global_manifest(const std::string& text);
-[[nodiscard]] std::string to_json(const RunRecord& record);
-[[nodiscard]] Result<RunRecord> parse_run_record(const std::string& text);
-[[nodiscard]] std::string to_json(const ChainMark& mark);
-[[nodiscard]] Result<ChainMark> parse_chain_mark(const std::string& text);
+// and named; a newer format is Code::newer_format, a file with another seal than the job's is Code::untrusted. Whoever
+// reads or writes a store of a job that may have a key says the job's sealer.
+[[nodiscard]] std::string to_json(const NodeManifest& manifest, const Sealer& sealer = {});
+[[nodiscard]] Result<NodeManifest> parse_node_manifest(const std::string& text, const Sealer& sealer = {});
+[[nodiscard]] std::string to_json(const GlobalManifest& manifest, const Sealer& sealer = {});
+[[nodiscard]] Result<GlobalManifest> parse_global_manifest(const std::string& text, const Sealer& sealer = {});
+[[nodiscard]] std::string to_json(const RunRecord& record, const Sealer& sealer = {});
+[[nodiscard]] Result<RunRecord> parse_run_record(const std::string& text, const Sealer& sealer = {});
+[[nodiscard]] std::string to_json(const ChainMark& mark, const Sealer& sealer = {});
+[[nodiscard]] Result<ChainMark> parse_chain_mark(const std::string& text, const Sealer& sealer = {});
 
 // Of a file as it is; and whether it is still that: Code::corrupt says what differs.
 [[nodiscard]] Result<FileDigest> digest_file(const Store& store, const FileName& name);
 [[nodiscard]] Status check_file(const Store& store, const FileName& name, const FileDigest& expected);
 
 // Returns the file's size.
-[[nodiscard]] Result<std::uint64_t> write_manifest(Store& store, const NodeManifest& manifest);
-[[nodiscard]] Result<NodeManifest> read_node_manifest(const Store& store, const DirName& dir);
+[[nodiscard]] Result<std::uint64_t> write_manifest(Store& store, const NodeManifest& manifest, const Sealer& sealer);
+[[nodiscard]] Result<NodeManifest> read_node_manifest(const Store& store, const DirName& dir, const Sealer& sealer);
 
 }  // namespace cairn

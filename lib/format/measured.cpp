@@ -5,7 +5,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::uint64_t kFormat = 2;
 constexpr std::string_view kKind = "measured costs";
 
 void put_known(Json& json, const char* key, double seconds) {
@@ -16,8 +15,8 @@ double seconds_of(const JsonView& level, const char* key) { return level.has(key
 
 }  // namespace
 
-std::string to_json(const Measured& measured) {
-  Json json{{"kind", kKind}, {"format", kFormat}};
+std::string to_json(const Measured& measured, const Sealer& sealer) {
+  Json json{{"kind", kKind}, {"format", sealer.format()}};
   json["incarnation"] = measured.life.value;
   json["ended"] = measured.ended;
   json["observed"] = measured.observed;
@@ -31,11 +30,11 @@ std::string to_json(const Measured& measured) {
     entry["failures"] = level.failures;
     json["levels"].push_back(std::move(entry));
   }
-  return seal_json(json);
+  return sealer.seal(json);
 }
 
-Result<Measured> parse_measured(const std::string& text) {
-  return read_json<Measured>(text, kKind, kFormat, [](const JsonView& root) {
+Result<Measured> parse_measured(const std::string& text, const Sealer& sealer) {
+  return read_json<Measured>(text, kKind, sealer, [](const JsonView& root) {
     Measured measured;
     measured.life = {root["incarnation"].number32()};
     measured.ended = root["ended"].boolean();

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "format/sealer.hpp"
 
 namespace cairn {
 
@@ -31,7 +32,7 @@ struct Measured {
 };
 
 // Inverse pair; errors as of manifests.
-[[nodiscard]] std::string to_json(const Measured& measured);
-[[nodiscard]] Result<Measured> parse_measured(const std::string& text);
+[[nodiscard]] std::string to_json(const Measured& measured, const Sealer& sealer = {});
+[[nodiscard]] Result<Measured> parse_measured(const std::string& text, const Sealer& sealer = {});
 
 }  // namespace cairn

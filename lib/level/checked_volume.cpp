@@ -7,8 +7,9 @@
 
 namespace cairn {
 
-CheckedVolume::CheckedVolume(const Store& store, const DirName& dir, std::vector<ShardEntry> shards)
+CheckedVolume::CheckedVolume(const Store& store, const DirName& dir, std::vector<ShardEntry> shards, bool sha)
     : store_(&store),
+      sha_(sha),
       files_(shard_files(dir, shards)),
       shards_(std::move(shards)),
       map_(files_),
@@ -49,7 +50,7 @@ Result<Bytes> CheckedVolume::read_file(std::size_t file, std::uint64_t offset, s
 Result<CheckedShard*> CheckedVolume::shard_of(std::size_t file) {
   auto& open = open_[file];
   if (!open) {
-    auto opened = CheckedShard::open(*store_, files_[file].name);
+    auto opened = CheckedShard::open(*store_, files_[file].name, sha_);
     if (!opened) return fail(opened.error());
     if (auto frame = opened->check_frame(shards_[file]); !frame) return fail(frame.error());
     open = std::move(*opened);

@@ -15,8 +15,8 @@ namespace cairn {
 
 class CheckedVolume {
  public:
-  // `shards`: what the manifest says of them.
-  CheckedVolume(const Store& store, const DirName& dir, std::vector<ShardEntry> shards);
+  // `shards`: what the manifest says of them. `sha`: blocks are checked by their SHA-256 too.
+  CheckedVolume(const Store& store, const DirName& dir, std::vector<ShardEntry> shards, bool sha);
 
   // Reads `volume` from `start` on, front to back, for one stream. Past the end there are zeros.
   [[nodiscard]] static ReadAt stream(std::shared_ptr<CheckedVolume> volume, std::uint64_t start);
@@ -32,6 +32,7 @@ class CheckedVolume {
   [[nodiscard]] Result<CheckedShard*> shard_of(std::size_t file);
 
   const Store* store_;
+  bool sha_;
   std::vector<VolumeFile> files_;
   std::vector<ShardEntry> shards_;
   VolumeMap map_;

@@ -106,7 +106,7 @@ class ParityWriter {
 std::vector<Outgoing> chunks_to_send(const NodeContext& node, const Seat& seat, const DirName& dir,
                                      const std::vector<ShardEntry>& own, std::uint64_t chunk) {
   std::vector<Outgoing> outgoing;
-  const auto volume = std::make_shared<CheckedVolume>(*node.local, dir, own);
+  const auto volume = std::make_shared<CheckedVolume>(*node.local, dir, own, node.sealer.has_key());
   for (std::uint32_t t = 0; t < seat.shape.data(); ++t) {
     const std::uint32_t column = seat.shape.column_of_chunk(seat.index, t);
     for (std::uint32_t row = 0; row < seat.shape.m; ++row) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include <fmt/format.h>
+
 #include "format/json_file.hpp"
 #include "format/node_file_check.hpp"
 #include "level/exchange.hpp"
@@ -101,7 +103,7 @@ Result<NodeReport> finish_own_file(const NodeContext& node, const NodeManifest& 
 // Whether a directory that a commit finds in its place has all of the snapshot. There is one only after a commit whose
 // vote was lost, or when the one that is there could not be used; so it is worth reading.
 bool is_whole(const NodeContext& node, const DirName& dir, const GlobalManifest& wanted) {
-  const auto there = read_global_manifest(*node.global, dir);
+  const auto there = read_global_manifest(*node.global, dir, node.sealer);
   if (!there || there->identity != wanted.identity || there->shards != wanted.shards) return false;
   if (!there->master || there->node_files.empty()) return false;
   if (!check_file(*node.global, names::master_file(dir), *there->master)) return false;
@@ -139,7 +141,8 @@ Status commit(const NodeContext& node, const NodeManifest& manifest, const DirNa
   if (!master) return fail(master.error());
   global.master = *master;
   const FileName name = names::manifest(partial);
-  if (auto status = write_json_text(*node.global, name, to_json(global), kMostManifestBytes); !status) return status;
+  if (auto status = write_json_text(*node.global, name, to_json(global, node.sealer), kMostManifestBytes); !status)
+    return status;
   if (auto status = check_not_taken_over(*node.global, node.incarnation, node.run); !status) return status;
   const DirName dir = node.dir(manifest.identity);
   // At no moment is there less than there was.
@@ -272,11 +275,17 @@ class NodeFileChecks {
 
 }  // namespace
 
-Result<GlobalManifest> read_global_manifest(const Store& global, const DirName& dir) {
-  auto text = read_text(global, names::manifest(dir), kMostManifestBytes);
+Result<GlobalManifest> read_global_manifest(const Store& global, const DirName& dir, const Sealer& sealer) {
+  const FileName name = names::manifest(dir);
+  auto text = read_text(global, name, kMostManifestBytes);
   if (!text) return fail(text.error());
-  auto manifest = parse_global_manifest(*text);
-  if (!manifest) return fail(manifest.error().in(names::manifest(dir).path));
+  auto manifest = parse_global_manifest(*text, sealer);
+  if (!manifest) return fail(manifest.error().in(name.path));
+  const Identity& is = manifest->identity;
+  if (names::snapshot(is.version, is.run) != dir) {
+    return fail(Code::corrupt,
+                fmt::format("{}: it is the manifest of {}", name.path, names::snapshot(is.version, is.run).path));
+  }
   return manifest;
 }
 
@@ -296,7 +305,8 @@ void GlobalLevel::begin(const NodeContext& node, const Identity& snapshot) {
   std::vector<FileName> shards;
   for (const Rank rank : node.layout.ranks_on(node.me)) shards.push_back(names::shard(node.dir(snapshot), rank));
   const FileName file = names::node_file(partial_dir(snapshot), node.me);
-  begun_.insert_or_assign(snapshot, NodeFileWriter::begin(*node.global, file, *node.local, shards));
+  begun_.insert_or_assign(snapshot,
+                          NodeFileWriter::begin(*node.global, file, *node.local, shards, node.sealer.has_key()));
 }
 
 void GlobalLevel::go_on(const Identity& snapshot) {
@@ -340,7 +350,7 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
   RestoreOutcome outcome;
   const DirName dir = node.dir(task.snapshot);
   const auto parts = share_parts(heads, task, [&]() -> std::optional<GlobalManifest> {
-    auto manifest = read_global_manifest(*node.global, dir);
+    auto manifest = read_global_manifest(*node.global, dir, node.sealer);
     if (manifest) return std::move(*manifest);
     outcome.strikes.push_back({Strike::kGlobal, names::manifest(dir).path});
     return std::nullopt;

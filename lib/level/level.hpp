@@ -33,6 +33,7 @@ struct NodeContext {
   RunId run;
   std::shared_ptr<Store> local;
   std::shared_ptr<Store> global;
+  Sealer sealer = {};
   std::function<void()> between = [] {};  // run between slices, so that newer snapshots do not wait
   Log log = Log::silent();
   Trace trace;
@@ -56,7 +57,8 @@ struct Strike {
 
 // Whether an error of this kind, met where a file is read, is that file's: it is bad, or cannot be had.
 [[nodiscard]] constexpr bool is_of_source(Code code) {
-  return code == Code::io || code == Code::not_found || code == Code::corrupt || code == Code::newer_format;
+  return code == Code::io || code == Code::not_found || code == Code::corrupt || code == Code::newer_format ||
+         code == Code::untrusted;
 }
 
 // One input of a decode: a code row of a column, and where it is.

@@ -65,7 +65,7 @@ Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& mani
   if (!held) return fail(held.error());
 
   std::vector<Outgoing> outgoing;
-  const auto volume = std::make_shared<CheckedVolume>(*node.local, dir, *holding.own);
+  const auto volume = std::make_shared<CheckedVolume>(*node.local, dir, *holding.own, node.sealer.has_key());
   for (const NodeId partner : partners_of(node.layout, node.me, turn)) {
     outgoing.push_back({node.me.value, head_of(partner), Tag{kFirstStreamTag}, volume_bytes(*holding.own),
                         CheckedVolume::stream(volume, 0)});

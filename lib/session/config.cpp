@@ -160,6 +160,16 @@ Status check_erasure(const Config& config, const Settings& settings) {
                                         set->second.place, parity, parity + 1));
 }
 
+// With a key nothing is restored that its digest was not compared with, own shards included.
+Status check_integrity(const Config& config, const Settings& settings) {
+  const auto set = settings.find(find_key("restart", "verify"));
+  const bool weaker = set != settings.end() && config.restart.verify == Config::Restart::Verify::crc;
+  if (config.integrity.key_file.empty() || !weaker) return {};
+  return fail(Code::config,
+              fmt::format("{}: [integrity] key_file is set, and needs SHA-256; write verify = sha256, or leave it out",
+                          set->second.place));
+}
+
 Status check_recovery(const Config& config) {
   using Mode = Config::Recovery::Mode;
   const auto& recovery = config.recovery;
@@ -193,6 +203,7 @@ Result<Config> parse_config(const std::string& text, const std::string& file,
   auto settings = ini.take_settings();
   if (auto applied = apply_environment(environment, config, settings); !applied) return fail(applied.error());
   if (auto checked = check_erasure(config, settings); !checked) return fail(checked.error());
+  if (auto checked = check_integrity(config, settings); !checked) return fail(checked.error());
   if (auto checked = check_recovery(config); !checked) return fail(checked.error());
   return config;
 }

@@ -77,6 +77,9 @@ struct Config {
     enum class Verify { crc, sha256 } verify = Verify::crc;
     bool stop_signal = true;  // SIGUSR1 asks for a last snapshot at L4
   } restart;
+  struct Integrity {
+    std::string key_file;  // empty: files are not sealed with a key
+  } integrity;
   struct Recovery {
     enum class Mode { restart, respawn, spares } mode = Mode::restart;
     std::uint32_t spares = 0;  // the last ranks of the world

@@ -104,6 +104,7 @@ constexpr ConfigKey kKeys[] = {
      [](Config& c, Text v) { return values::on_off(v, c.restart.use_failure_topology); }},
     {"restart", "verify", set_verify},
     {"restart", "stop_signal", [](Config& c, Text v) { return values::on_off(v, c.restart.stop_signal); }},
+    {"integrity", "key_file", [](Config& c, Text v) { return c.integrity.key_file = v, Mistake(); }},
     {"recovery", "mode", set_recovery_mode},
     {"recovery", "spares", [](Config& c, Text v) { return values::number(v, 0, kMostSpares, c.recovery.spares); }},
     {"recovery", "when_spent", set_when_spent},

@@ -29,6 +29,7 @@ bool restart_cannot_mend(Code code) {
     case Code::invalid_argument:
     case Code::config:
     case Code::newer_format:
+    case Code::untrusted:
     case Code::unrecoverable:
     case Code::mismatch:
     case Code::taken_over: return true;

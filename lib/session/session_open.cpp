@@ -7,6 +7,7 @@
 #include "comm/share.hpp"
 #include "session/session_impl.hpp"
 #include "session/stop_signal.hpp"
+#include "store/key_file.hpp"
 
 namespace cairn {
 
@@ -79,7 +80,7 @@ EngineOptions engine_options(const Config& config, const Topology& topology, Nod
   if (config.restart.mode == Config::Restart::Mode::fresh) options.start = EngineOptions::Start::fresh;
   if (config.restart.mode == Config::Restart::Mode::required) options.start = EngineOptions::Start::required;
   options.finished_at_end = config.restart.at_end == Config::Restart::AtEnd::finished;
-  options.verify_own = config.restart.verify == Config::Restart::Verify::sha256;
+  options.verify_own = config.restart.verify == Config::Restart::Verify::sha256 || !config.integrity.key_file.empty();
   options.log_storage_errors = config.job.on_storage_error == Config::Job::OnStorageError::continue_;
   options.level_by_level = !config.restart.use_failure_topology;
   options.threads = config.head.threads;
@@ -104,6 +105,7 @@ struct SessionImpl::Open {
   NodeId node{};
   bool heads_node = false;  // this process acts for its node
   bool computes = false;
+  Sealer sealer = {};  // where this process acts for its node
 
   Status communicators() {
     Comm& world = environment.world;
@@ -135,7 +137,36 @@ struct SessionImpl::Open {
     auto global = environment.open_global(session.config_);
     if (!global) return fail(global.error());
     session.global_ = std::move(*global);
+    return read_key();
+  }
+
+  // Each head reads it for itself: it is in no message, and in no process that needs none.
+  Status read_key() {
+    const std::string& file = session.config_.integrity.key_file;
+    if (file.empty()) return {};
+    auto key = read_key_file(file);
+    if (!key) return fail(key.error().in("[integrity] key_file"));
+    sealer = Sealer(std::make_shared<const SecretKey>(std::move(*key)), session.config_.job.name);
     return {};
+  }
+
+  // Nodes with different keys would refuse each other's files one by one, and late.
+  Status compare_keys() {
+    if (session.config_.integrity.key_file.empty()) return {};
+    Status same;
+    if (heads_node) {
+      ByteWriter mine;
+      mine.put(sealer.key_mark());
+      const auto first = session.heads_->broadcast(mine.bytes(), Peer{0});
+      if (!first) return fail(first.error());
+      if (*first != mine.bytes()) {
+        same = fail(Code::config,
+                    fmt::format("[integrity] key_file = {}: node {} has another key there than node 0",
+                                session.config_.integrity.key_file, node.value),
+                    "give all nodes the same file");
+      }
+    }
+    return agree(environment.world, same, "world rank");
   }
 
   // Before the ranks agree that the stores are there: nobody has opened the session by then, so that no rank's mark of
@@ -159,6 +190,7 @@ struct SessionImpl::Open {
             engine_options(session.config_, session.topology_, node),
             session.local_,
             session.global_,
+            sealer,
             failures,
             session.log_,
             session.trace_,
@@ -295,6 +327,7 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
   const auto stores = open.stores();
   open.mark(stores);
   if (auto status = agree(environment.world, stores, "world rank"); !status) return fail(status.error());
+  if (auto status = open.compare_keys(); !status) return fail(status.error());
   if (!open.computes) {
     auto status = open.serve();
     if (!status) return fail(status.error());

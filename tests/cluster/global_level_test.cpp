@@ -79,7 +79,7 @@ TEST(GlobalLevel, that_is_written_again_takes_the_place_of_a_damaged_one) {
 TEST(GlobalLevel, reads_no_file_that_changed_outside_of_its_data) {
   HeadCluster cluster(layout_of_ranks({1, 2}), [](std::uint32_t rank) { return 50 * rank; });
   cluster.protect(level_set({LevelId::global}));
-  const auto manifest = read_global_manifest(cluster.global(), cluster.dir());
+  const auto manifest = read_global_manifest(cluster.global(), cluster.dir(), {});
   ASSERT_TRUE(manifest);
   const FileName file = names::node_file(cluster.dir(), NodeId{1});
   for (const std::uint64_t at : {manifest->node_files[1].table, std::uint64_t{20}, manifest->node_file_bytes[1] - 1}) {

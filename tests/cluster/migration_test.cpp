@@ -41,7 +41,7 @@ std::vector<Layout> layouts_on(const MemoryStore& store) {
   const auto entries = store.list(DirName{});
   if (!entries) return layouts;
   for (const Entry& entry : *entries) {
-    const auto manifest = read_node_manifest(store, DirName{entry.name});
+    const auto manifest = read_node_manifest(store, DirName{entry.name}, {});
     if (!manifest) continue;
     layouts.clear();
     for (const Holding& holding : manifest->holdings) layouts.push_back(holding.layout);

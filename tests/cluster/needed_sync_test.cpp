@@ -55,7 +55,7 @@ std::string unreadable_in(PoweredJob& cut) {
   for (const Entry& entry : *entries) {
     if (entry.name == names::costs().path && !parse_measured(text_of_file(global, names::costs()))) return entry.name;
     const DirName dir{entry.name};
-    const auto manifest = read_global_manifest(global, dir);
+    const auto manifest = read_global_manifest(global, dir, {});
     if (manifest && !check_file(global, names::master_file(dir), *manifest->master)) return entry.name + "'s master";
   }
   return "";

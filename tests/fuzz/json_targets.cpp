@@ -69,8 +69,9 @@ void check_value(const auto& /*value*/) {}
 template <class T>
 void check(const Result<T>& parsed, Result<T> (*parse)(const std::string&)) {
   if (!parsed) {
-    must(parsed.error().code == Code::corrupt || parsed.error().code == Code::newer_format,
-         "what cannot be read is damaged or newer");
+    const Code code = parsed.error().code;
+    must(code == Code::corrupt || code == Code::newer_format || code == Code::untrusted,
+         "what cannot be read is damaged, newer, or sealed with a key");
     must(!parsed.error().message.empty(), "an error says what is wrong");
     return;
   }
@@ -95,9 +96,10 @@ bool run(Bytes input, Result<T> (*parse)(const std::string&)) {
   return true;
 }
 
-template <class T, Result<T> (*parse)(const std::string&)>
+// Of a job without a key.
+template <class T, Result<T> (*parse)(const std::string&, const Sealer&)>
 bool run_as(Bytes input) {
-  return run<T>(input, parse);
+  return run<T>(input, [](const std::string& text) { return parse(text, {}); });
 }
 
 // As heads tell each other of it.

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -94,6 +96,24 @@ TEST(Golden, manifests_of_format_2_are_read) {
   EXPECT_EQ(parse_run_record(golden("run-record-2.json")).value(), test::sample_run_record());
   EXPECT_EQ(parse_measured(golden("costs-2.json")).value(), test::sample_measured());
   EXPECT_EQ(parse_chain_mark(golden("chain-mark-2.json")).value(), test::sample_chain_mark());
+}
+
+// The key is 32 bytes from 0 up, the job is heat, the chain that of the sample mark.
+Sealer golden_sealer() {
+  Buffer bytes;
+  for (int i = 0; i < 32; ++i) bytes.push_back(static_cast<std::byte>(i));
+  return Sealer(std::make_shared<const SecretKey>(SecretKey::from(std::move(bytes)).value()), "heat");
+}
+
+TEST(Golden, files_that_are_sealed_with_a_key_are_written_and_read_as_format_3_says) {
+  const Sealer of_marks = golden_sealer();
+  const Sealer sealer = of_marks.of_chain(test::sample_chain_mark().id);
+  expect_golden("node-manifest-3.json", to_json(test::sample_node_manifest(), sealer));
+  expect_golden("run-record-3.json", to_json(test::sample_run_record(), sealer));
+  expect_golden("chain-mark-3.json", to_json(test::sample_chain_mark(), of_marks));
+  EXPECT_EQ(parse_node_manifest(golden("node-manifest-3.json"), sealer).value(), test::sample_node_manifest());
+  EXPECT_EQ(parse_run_record(golden("run-record-3.json"), sealer).value(), test::sample_run_record());
+  EXPECT_EQ(parse_chain_mark(golden("chain-mark-3.json"), of_marks).value(), test::sample_chain_mark());
 }
 
 TEST(Golden, manifests_of_format_1_are_read) {

@@ -119,7 +119,7 @@ void HeadCluster::protect_on(Comm& heads) {
     const auto status = make_level(level)->protect(heads, context(node, layout_), manifest, turn_);
     ASSERT_TRUE(status) << status.error().text();
   }
-  const auto written = write_manifest(*stores_[node], manifest);
+  const auto written = write_manifest(*stores_[node], manifest, {});
   ASSERT_TRUE(written) << written.error().text();
 }
 
@@ -140,7 +140,7 @@ std::vector<std::string> HeadCluster::protect_again(LevelId level) {
   std::vector<std::string> told(layout_.nodes);
   run_cluster(layout_.nodes, [&](Comm& heads) {
     const std::uint32_t node = heads.rank().value;
-    auto manifest = read_node_manifest(*stores_[node], dir());
+    auto manifest = read_node_manifest(*stores_[node], dir(), {});
     ASSERT_TRUE(manifest) << manifest.error().text();
     NodeContext seen = context(node, layout_);
     if (global_seen) seen.global = global_seen;
@@ -165,9 +165,9 @@ void HeadCluster::restore_on(Comm& heads, const Layout& today, const std::vector
   const auto writes = std::make_shared<FaultPlan>();
   node.local = std::make_shared<FaultyStore>(node.local, writes);
   StoreMemory memory;
-  auto contents = read_store(*node.local, node.me, node.log, memory);
+  auto contents = read_store(*node.local, node.me, node.log, memory, {});
   ASSERT_TRUE(contents) << contents.error().text();
-  auto chain = read_chain(*node.global, node.log);
+  auto chain = read_chain(*node.global, node.log, {});
   ASSERT_TRUE(chain) << chain.error().text();
   const std::optional<RollCall> roll = call_roll(heads, {{}, *contents, *chain, hint}).value();
   const FailureTopology failures{{}, hint};

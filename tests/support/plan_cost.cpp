@@ -138,7 +138,7 @@ class Return {
   // What this process knows of its node's store from before.
   [[nodiscard]] std::shared_ptr<StoreMemory> memory_of(NodeId node) {
     auto memory = std::make_shared<StoreMemory>();
-    if (search_.same_process && !read_store(*stores_.of(node), node, Log::silent(), *memory)) {
+    if (search_.same_process && !read_store(*stores_.of(node), node, Log::silent(), *memory, {})) {
       world_.kill();
     }
     return memory;
@@ -163,9 +163,19 @@ class Return {
     const auto global = std::make_shared<CountingStore>(stores_.global());
     FailureTopology failures;
     if (search_.topology) failures.lost_nodes.assign(lost_.begin(), lost_.end());
-    EngineSetup setup{
-        world,  **heads,  **votes,       topology_, options_of(search_), own,
-        global, failures, Log::silent(), {},        memory_of(node),     [] { return std::chrono::microseconds(0); }};
+    EngineSetup setup{world,
+                      **heads,
+                      **votes,
+                      topology_,
+                      options_of(search_),
+                      own,
+                      global,
+                      {},
+                      failures,
+                      Log::silent(),
+                      {},
+                      memory_of(node),
+                      [] { return std::chrono::microseconds(0); }};
     if (!world.send(me, kToHead, encode(ToHead{Hello{}})) || !(*heads)->barrier()) return;
     const Traffic before = world_.traffic(me);
     note_now(start_);
@@ -226,7 +236,8 @@ PlanScene::PlanScene(std::uint32_t nodes, StoreKind kind)
   life.run = kSampleIdentity.run;
   life.parent = RunRecord::Parent::fresh;
   life.snapshots = true;
-  if (auto status = write_run_record(cluster_.global(), life); !status) throw std::runtime_error(status.error().text());
+  if (auto status = write_run_record(cluster_.global(), life, {}); !status)
+    throw std::runtime_error(status.error().text());
   cluster_.protect(level_set({LevelId::partner, LevelId::erasure, LevelId::global}));
 }
 

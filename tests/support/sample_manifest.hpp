@@ -69,7 +69,7 @@ inline Measured sample_measured() {
 inline std::string sealed_again(const std::string& text) {
   auto json = nlohmann::ordered_json::parse(text);
   json.erase("sha256");
-  return seal_json(json);
+  return Sealer().seal(json);
 }
 
 // A file's text as a Cairn wrote it that knew no seals, with what it did not note.

@@ -54,7 +54,7 @@ void take_snapshot(Comm& heads, const std::string& local, const std::string& glo
   for (const LevelId level : levels) {
     const auto done = make_level(level)->protect(heads, node, manifest, 0);
     ASSERT_TRUE(done) << done.error().text();
-    ASSERT_TRUE(write_manifest(*node.local, manifest));
+    ASSERT_TRUE(write_manifest(*node.local, manifest, {}));
   }
 }
 
@@ -84,7 +84,7 @@ void SampleJob::add_snapshot(std::uint32_t version, const std::vector<LevelId>& 
 void SampleJob::add_run(const RunRecord& record, const std::string& job) const {
   auto store = PosixStore::open(global(), job);
   ASSERT_TRUE(store);
-  ASSERT_TRUE(write_run_record(**store, record));
+  ASSERT_TRUE(write_run_record(**store, record, {}));
 }
 
 std::string SampleJob::record(Incarnation incarnation, RunId run) const {

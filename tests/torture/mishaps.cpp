@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "codec/crc32c.hpp"
-#include "format/json_file.hpp"
+#include "format/sealer.hpp"
 
 namespace cairn::torture {
 namespace {
@@ -47,7 +47,7 @@ bool make_new_record(Buffer& bytes) {
   if (!json.is_object() || !json.contains("format")) return false;
   json.erase("sha256");
   json["format"] = kNewerFormat;
-  bytes = bytes_of(seal_json(json));
+  bytes = bytes_of(Sealer().seal(json));
   return true;
 }
 

@@ -282,6 +282,18 @@ TEST(Config, parity_must_leave_room_for_data_in_a_group) {
             "CAIRN_ERASURE_PARITY = 4: must be less than group = 4; write 1 to 3");
 }
 
+TEST(Config, a_key_asks_for_sha256) {
+  const auto config = parse_config("[integrity]\nkey_file = /home/ann/key\n", "heat.ini", {});
+  ASSERT_TRUE(config) << config.error().text();
+  EXPECT_EQ(config->integrity.key_file, "/home/ann/key");
+  EXPECT_TRUE(parse_config("[integrity]\nkey_file = key\n[restart]\nverify = sha256\n", "heat.ini", {}));
+  EXPECT_TRUE(parse_config("[integrity]\nkey_file =\n[restart]\nverify = crc\n", "heat.ini", {}));
+  EXPECT_EQ(
+      error_of("[restart]\nverify = crc\n[integrity]\nkey_file = key"),
+      "heat.ini:2: [restart] verify = crc: [integrity] key_file is set, and needs SHA-256; write verify = sha256, "
+      "or leave it out");
+}
+
 TEST(Config, recovery_inside_a_running_job_says_what_it_needs) {
   const auto config = parse_config(
       "[recovery]\nmode = spares\nspares = 3\nwhen_spent = respawn\nhang_timeout = 5s\nstraggler_limit = 90s\n"

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "format/manifest.hpp"
+#include "format/sealer.hpp"
 #include "session/config.hpp"
 #include "session/handover.hpp"
 
@@ -35,10 +36,14 @@ class JobFiles {
   [[nodiscard]] cairn::Result<std::vector<cairn::RunRecord>> records() const;
 
  private:
-  JobFiles(const cairn::Config& config, std::string mark_path, std::string hosts_path)
-      : config_(config), mark_path_(std::move(mark_path)), hosts_path_(std::move(hosts_path)) {}
+  JobFiles(const cairn::Config& config, cairn::Sealer sealer, std::string mark_path, std::string hosts_path)
+      : config_(config),
+        sealer_(std::move(sealer)),
+        mark_path_(std::move(mark_path)),
+        hosts_path_(std::move(hosts_path)) {}
 
   const cairn::Config& config_;
+  cairn::Sealer sealer_;
   std::string mark_path_;
   std::string hosts_path_;
 };

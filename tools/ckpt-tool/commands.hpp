@@ -17,7 +17,7 @@ namespace ckpt_tool {
 enum ExitCode : int {
   kGood = 0,
   kDamage = 1,    // something is damaged, or missing though a manifest names it
-  kUnusable = 2,  // wrong arguments, nothing there, of a newer format, or reading it failed
+  kUnusable = 2,  // wrong arguments, nothing there, of a newer format, with another seal, or reading it failed
 };
 
 struct Request {

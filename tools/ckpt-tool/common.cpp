@@ -55,6 +55,7 @@ std::string_view state_text(Finding::State state) {
     case Finding::State::missing: return "missing";
     case Finding::State::retired: return "retired";
     case Finding::State::newer: return "newer";
+    case Finding::State::untrusted: return "untrusted";
     case Finding::State::unreadable: return "unreadable";
   }
   return "unknown";
@@ -67,7 +68,8 @@ std::string finding_text(const Finding& finding) {
 }
 
 ExitCode worse(ExitCode code, const Finding& finding) {
-  const bool unknown = finding.state == Finding::State::newer || finding.state == Finding::State::unreadable;
+  using enum Finding::State;
+  const bool unknown = finding.state == newer || finding.state == untrusted || finding.state == unreadable;
   if (unknown || code == kUnusable) return kUnusable;
   return finding.state == Finding::State::good ? code : kDamage;
 }

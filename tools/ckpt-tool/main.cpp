@@ -15,8 +15,8 @@ constexpr const char* kAbout =
     "Shows and checks the snapshots of a Cairn job, and says how often to take them. Changes no store: it may look at "
     "a\n"
     "running job.\n"
-    "Exit codes: 0 all good, 1 something is damaged or missing, 2 wrong arguments, nothing found, a newer format, or a "
-    "file that cannot be read.";
+    "Exit codes: 0 all good, 1 something is damaged or missing, 2 wrong arguments, nothing found, a newer format, "
+    "another key, or a file that cannot be read.";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -59,6 +59,8 @@ void add_target(CLI::App& command, Request& request) {
       ->type_name("DIR");
   command.add_option("--job", request.target.job, "The job's name; may be left out when there is only one")
       ->type_name("NAME");
+  command.add_option("--key-file", request.target.key_file, "The job's key, as [integrity] key_file")
+      ->type_name("FILE");
   command.add_flag("--json", request.json, "Print JSON");
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "session/config.hpp"
+#include "store/key_file.hpp"
 #include "store/names.hpp"
 #include "store/posix_store.hpp"
 
@@ -32,6 +33,7 @@ Status fill_in_from_config(Target& target) {
   if (target.locals.empty()) target.locals = {config->storage.local};
   if (target.global.empty()) target.global = config->storage.global;
   if (target.job.empty()) target.job = config->job.name;
+  if (target.key_file.empty()) target.key_file = config->integrity.key_file;
   return {};
 }
 
@@ -129,6 +131,11 @@ Result<OpenStores> open_stores(Target target) {
     target.job = std::move(*job);
   }
   opened.job = target.job;
+  if (!target.key_file.empty()) {
+    auto key = cairn::read_key_file(target.key_file);
+    if (!key) return fail(key.error().in("the key"));
+    opened.stores.sealer = cairn::Sealer(std::make_shared<const cairn::SecretKey>(std::move(*key)), opened.job);
+  }
 
   std::set<fs::path> seen;
   for (const std::string& root : roots) {

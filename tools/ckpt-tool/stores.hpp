@@ -14,6 +14,7 @@ struct Target {
   std::vector<std::string> locals;  // each as [storage] local: DIR/<job>, DIR/node0003/<job>, or both
   std::string global;               // as [storage] global
   std::string job;                  // empty: the only one there is
+  std::string key_file;             // as [integrity] key_file; empty: files are not sealed with a key
 };
 
 struct OpenStores {

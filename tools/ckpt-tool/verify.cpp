@@ -115,12 +115,13 @@ void print_snapshot(const SnapshotAudit& snapshot, const Audit& audit, bool quie
 
 std::string summary_text(const Audit& audit) {
   using enum Finding::State;
-  const std::size_t bad = audit.count(damaged) + audit.count(missing) + audit.count(newer) + audit.count(unreadable);
+  const std::size_t unknown = audit.count(newer) + audit.count(untrusted) + audit.count(unreadable);
+  const std::size_t bad = audit.count(damaged) + audit.count(missing) + unknown;
   std::string text = fmt::format("{} of {} read, {}: ", count_text(audit.count(good) + audit.count(damaged), "file"),
                                  count_text(audit.snapshots.size(), "snapshot"), size_text(audit.bytes_read));
   if (bad == 0) text += "all good";
   const char* separator = "";
-  for (const auto state : {damaged, missing, newer, unreadable}) {
+  for (const auto state : {damaged, missing, newer, untrusted, unreadable}) {
     if (audit.count(state) == 0) continue;
     text +=
         fmt::format("{}{} {}", separator, audit.count(state), state == newer ? "of a newer format" : state_text(state));
@@ -163,8 +164,9 @@ void print_json(const OpenStores& opened, const Audit& audit) {
   Json root{{"job", opened.job}, {"snapshots", Json::array()}, {"others", Json::array()}};
   for (const SnapshotAudit& snapshot : audit.snapshots) root["snapshots"].push_back(json_of(snapshot));
   for (const Finding& finding : audit.others) root["others"].push_back(json_of(finding));
-  for (const auto state : {Finding::State::good, Finding::State::damaged, Finding::State::missing,
-                           Finding::State::retired, Finding::State::newer, Finding::State::unreadable}) {
+  for (const auto state :
+       {Finding::State::good, Finding::State::damaged, Finding::State::missing, Finding::State::retired,
+        Finding::State::newer, Finding::State::untrusted, Finding::State::unreadable}) {
     root["summary"][std::string(state_text(state))] = audit.count(state);
   }
   root["summary"]["bytes_read"] = audit.bytes_read;
@@ -205,7 +207,8 @@ cairn::Result<ExitCode> verify(const Request& request) {
     fmt::print("{}\n", summary_text(*audit));
   }
   // Where something cannot be read, or not by this version, nothing is known for sure.
-  if (audit->count(Finding::State::newer) + audit->count(Finding::State::unreadable) > 0) return kUnusable;
+  using enum Finding::State;
+  if (audit->count(newer) + audit->count(untrusted) + audit->count(unreadable) > 0) return kUnusable;
   return audit->count(Finding::State::damaged) + audit->count(Finding::State::missing) > 0 ? kDamage : kGood;
 }
 

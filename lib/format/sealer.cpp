@@ -1,0 +1,96 @@
+#include "format/sealer.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "format/json_file.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr int kIndent = 1;
+constexpr std::string_view kEndOfObject = "\n}";
+constexpr std::string_view kBeforeCode = ",\n \"hmac-sha256\": \"";
+constexpr std::string_view kAfterCode = "\"";
+constexpr std::size_t kCodeBytes = kBeforeCode.size() + kDigestDigits + kAfterCode.size();
+// Codes of other things that the same key may make one day are not codes of files.
+constexpr std::string_view kCodeOfFile = "cairn file";
+constexpr std::string_view kCodeOfKey = "cairn key";
+
+// The text that the code is of, and the code's digits; no digits: it has none.
+std::pair<std::string_view, std::string_view> split_off_code(std::string_view text) {
+  if (text.size() < kCodeBytes + kSealBytes) return {};
+  text.remove_suffix(kSealBytes);
+  const std::string_view code = text.substr(text.size() - kCodeBytes);
+  if (!code.starts_with(kBeforeCode) || !code.ends_with(kAfterCode)) return {};
+  text.remove_suffix(kCodeBytes);
+  return {text, code.substr(kBeforeCode.size(), kDigestDigits)};
+}
+
+}  // namespace
+
+std::uint64_t Sealer::format() const { return has_key() ? kKeyedFormat : kPlainFormat; }
+
+std::string Sealer::seal(const nlohmann::ordered_json& json) const {
+  std::string text = json.dump(kIndent);
+  text.resize(text.size() - kEndOfObject.size());
+  if (has_key()) text += fmt::format("{}{}{}", kBeforeCode, code_of(text).hex(), kAfterCode);
+  const std::string digest = sha256(bytes_of(text)).hex();
+  text += kBeforeDigest;
+  text += digest;
+  text += kAfterDigest;
+  return text;
+}
+
+Result<bool> Sealer::check(std::string_view text) const {
+  const Seal seal = seal_of(text);
+  if (seal == Seal::broken) return fail(Code::corrupt, "not the bytes that its sha256 is of");
+  const std::uint64_t format = format_said(text).value_or(0);
+  if (seal == Seal::none && format != 1) return false;
+  if (format > kNewestFormat) {
+    return fail(Code::newer_format,
+                fmt::format("format {} is newer than {}, which this Cairn reads", format, kNewestFormat),
+                "use the Cairn that wrote it, or a newer one");
+  }
+  const auto [sealed_text, code] = split_off_code(text);
+  if (!has_key()) {
+    if (code.empty()) return seal == Seal::whole;
+    return fail(Code::untrusted, "it is sealed with a key", "set [integrity] key_file to the file with that key");
+  }
+  if (code.empty()) {
+    return fail(Code::untrusted, "it is not sealed with a key, and [integrity] key_file is set",
+                "if it is from before the key was set, go on without the key until the job has ended");
+  }
+  if (!chain_is_known_) return fail(Code::corrupt, "no chain.json beside it says which chain of snapshots it is of");
+  const auto is = Sha256::from_hex(code);
+  if (is && same_code(*is, code_of(sealed_text))) return true;
+  return fail(Code::untrusted, "it was sealed with another key, for another job or chain, or was changed",
+              "set [integrity] key_file and [job] name to what they were when it was written");
+}
+
+// Neither job nor chain has a zero byte in it, so nothing runs together.
+Sha256 Sealer::code_of(std::string_view text) const {
+  const Bytes zero = bytes_of(std::string_view("\0", 1));
+  return key_->code_of({bytes_of(kCodeOfFile), zero, bytes_of(job_), zero, bytes_of(chain_), zero, bytes_of(text)});
+}
+
+Sealer Sealer::of_chain(RunId id) const {
+  Sealer sealer = *this;
+  sealer.chain_ = names::hex(id);
+  return sealer;
+}
+
+Sealer Sealer::of_unknown_chain() const {
+  Sealer sealer = *this;
+  sealer.chain_is_known_ = false;
+  return sealer;
+}
+
+std::uint64_t Sealer::key_mark() const {
+  if (!has_key()) return 0;
+  return ByteReader(key_->code_of({bytes_of(kCodeOfKey)}).bytes).get<std::uint64_t>();
+}
+
+}  // namespace cairn

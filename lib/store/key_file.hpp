@@ -1,0 +1,16 @@
+// The file with a job's secret key ([integrity] key_file): 32 to 4096 bytes of any kind, which only the user may read.
+// Made by `head -c 32 /dev/urandom > FILE; chmod 600 FILE`. Local.
+#pragma once
+
+#include <string>
+
+#include "base/error.hpp"
+#include "base/secret_key.hpp"
+
+namespace cairn {
+
+// Code::config, and what would be right, if it is not there, is no regular file (also a link to one), belongs to
+// another user, is open to others, or has no key in it.
+[[nodiscard]] Result<SecretKey> read_key_file(const std::string& path);
+
+}  // namespace cairn

@@ -1,0 +1,348 @@
+// Jobs whose files are sealed with a key: what was forged, replayed, or sealed otherwise is never restored; what is not
+// ours to judge is refused and kept.
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "format/shard.hpp"
+#include "store/names.hpp"
+#include "support/job.hpp"
+#include "support/key_file.hpp"
+#include "support/sample_manifest.hpp"
+#include "support/steps.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Every snapshot goes to L1 and to the levels that are named.
+std::string settings(const std::string& levels, const std::string& more) {
+  std::string text = "[levels]\nl1 = every 1\n";
+  for (const char level : {'2', '3', '4'}) {
+    const bool on = levels.find(level) != std::string::npos;
+    text += std::string("l") + level + (on ? " = every 1\n" : " = off\n");
+  }
+  return text + "[erasure]\ngroup = 3\nparity = 1\n[restart]\nat_end = continue\n" + more;
+}
+
+void take_steps(Job& job, std::uint32_t count) {
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(count);
+    steps.wait_for_all();
+  });
+}
+
+void expect_restore(Job& job, std::uint32_t step) {
+  job.run_well_and_die([&](JobSession& session) { EXPECT_EQ(Steps(session).restore(), step); });
+}
+
+// What the start says, which must leave every store as it was.
+std::string refusal_of(Job& job) {
+  const Job::Image before = job.image();
+  const std::string said = thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); });
+  const Job::Image after = job.image();
+  EXPECT_THAT(differences(before.global, after.global), IsEmpty());
+  for (std::uint32_t node = 0; node < job.nodes(); ++node)
+    EXPECT_THAT(differences(before.nodes[node], after.nodes[node]), IsEmpty()) << "node " << node;
+  return said;
+}
+
+using Change = std::function<void(const std::string& path, Buffer& bytes)>;
+
+void change(MemoryStore& store, const std::string& part, const Change& how) {
+  StoreImage image = image_of(store);
+  bool found = false;
+  for (auto& [path, bytes] : image) {
+    if (path.find(part) == std::string::npos) continue;
+    found = true;
+    how(path, bytes);
+  }
+  EXPECT_TRUE(found) << part;
+  put_back(store, image);
+}
+
+// What somebody makes of a JSON file who has no key: one number more, and the digest that belongs to it.
+void forge_json(const std::string& /*path*/, Buffer& bytes) {
+  auto json = nlohmann::ordered_json::parse(text_of(bytes));
+  const std::string code = json["hmac-sha256"];
+  json.erase("hmac-sha256");
+  if (json.contains("safe_point"))
+    json["safe_point"] = json["safe_point"].get<std::uint64_t>() + 1;
+  else if (json.contains("snapshots"))
+    json["snapshots"] = !json["snapshots"].get<bool>();
+  else
+    json["more"] = 1;
+  json["hmac-sha256"] = code;
+  const std::string text = sealed_again(json.dump());
+  bytes.assign(bytes_of(text).begin(), bytes_of(text).end());
+}
+
+// Changes data of a shard so that no CRC-32C tells: by its polynomial, bit by bit in the order of the CRC.
+void forge_data(const std::string& path, Buffer& bytes) {
+  constexpr std::uint64_t kPolynomial = 0x11EDC6F41;
+  const auto header = decode_shard_header(Bytes(bytes).first(kShardHeaderBytes));
+  ASSERT_TRUE(header) << path;
+  for (std::uint32_t bit = 0; bit <= 32; ++bit) {
+    if ((kPolynomial >> (32 - bit) & 1U) == 0) continue;
+    bytes[header->data_offset + 512 + bit / 8] ^= std::byte{1} << (bit % 8);
+  }
+}
+
+TEST(Key, brings_a_job_back_from_every_level) {
+  const KeyFile key("brings back");
+  for (const char* levels : {"", "2", "3", "4", "234"}) {
+    for (const char* mode : {"rank", "inline"}) {
+      SCOPED_TRACE(testing::Message() << "L" << levels << ", " << mode);
+      Job job({2, 2, 3}, settings(levels, key.setting() + "[head]\nmode = " + mode + "\n"));
+      take_steps(job, 2);
+      if (*levels == '4') {
+        for (const std::uint32_t node : {0U, 1U, 2U}) job.lose(node);
+      } else if (*levels != '\0') {
+        job.lose(1);
+      }
+      expect_restore(job, 2);
+      take_steps(job, 1);  // with what was rebuilt meanwhile
+      expect_restore(job, 3);
+    }
+  }
+}
+
+TEST(Key, refuses_forged_files_in_words_and_keeps_them) {
+  const KeyFile key("forged");
+  struct Place {
+    const char* part;
+    bool global;
+  };
+  for (const Place place : {Place{"manifest.json", false}, Place{"manifest.json", true}, Place{"run-", true},
+                            Place{"chain.json", false}, Place{"chain.json", true}}) {
+    SCOPED_TRACE(testing::Message() << place.part << (place.global ? ", global" : ", node"));
+    Job job({2, 2, 2}, settings("24", key.setting()));
+    take_steps(job, 2);
+    change(place.global ? job.global_store() : job.node_store(1), place.part, forge_json);
+    EXPECT_THAT(refusal_of(job),
+                AllOf(HasSubstr(place.part), HasSubstr("it was sealed with another key, for another job or chain, or"),
+                      HasSubstr("[restart] mode = fresh")));
+  }
+}
+
+TEST(Key, leaves_forged_costs_alone) {
+  const KeyFile key("costs");
+  Job job({2, 2},
+          "[levels]\nl1 = every 1\nl2 = auto\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n" + key.setting());
+  take_steps(job, 2);
+  const auto costs = [&] { return image_of(job.global_store())[names::costs().path]; };
+  ASSERT_FALSE(costs().empty());
+  change(job.global_store(), names::costs().path, forge_json);
+  const Buffer forged = costs();
+  take_steps(job, 2);
+  EXPECT_EQ(costs(), forged);
+}
+
+TEST(Key, that_is_set_later_removed_later_or_another_refuses_what_is_there) {
+  const KeyFile key("one");
+  const KeyFile other("two");
+  struct Case {
+    std::string before;
+    std::string after;
+    const char* says;
+  };
+  for (const Case& one :
+       {Case{"", key.setting(), "it is not sealed with a key"}, Case{key.setting(), "", "it is sealed with a key"},
+        Case{key.setting(), other.setting(), "sealed with another key"}}) {
+    SCOPED_TRACE(one.says);
+    Job job({2, 2}, settings("24", one.before));
+    take_steps(job, 2);
+    const Job::Image before = job.image();
+    job.configure(settings("24", one.after));
+    EXPECT_THAT(refusal_of(job), AllOf(HasSubstr(one.says), HasSubstr("key_file"), HasSubstr("mode = fresh")));
+    // A fresh start goes on beside it, and the snapshots and records of before stay.
+    job.configure(
+        "[levels]\nl1 = every 1\nl2 = every 1\nl3 = off\nl4 = every 1\n[restart]\nmode = fresh\nat_end = "
+        "continue\n" +
+        one.after);
+    job.run_well_and_die([](JobSession& session) {
+      Steps steps(session);
+      EXPECT_EQ(steps.restore(), 0U);
+      steps.advance_by(4);
+      steps.wait_for_all();
+    });
+    const StoreImage now = image_of(job.global_store());
+    for (const auto& [path, bytes] : before.global) {
+      if (path == names::chain_mark().path) continue;
+      ASSERT_TRUE(now.contains(path)) << path;
+      EXPECT_EQ(now.at(path), bytes) << path;
+    }
+    job.configure(settings("24", one.after));
+    expect_restore(job, 4);
+  }
+}
+
+TEST(Key, finds_data_that_was_changed_so_that_no_crc_tells) {
+  const KeyFile key("data");
+  for (const bool keyed : {false, true}) {
+    Job job({2, 2, 2}, settings("", keyed ? key.setting() : ""));
+    take_steps(job, 2);
+    change(job.node_store(1), "v00000002", [](const std::string& path, Buffer& bytes) {
+      if (names::parse_shard(path.substr(path.find('/') + 1))) forge_data(path, bytes);
+    });
+    if (keyed) {
+      expect_restore(job, 1);  // of the version before
+    } else {
+      // That the forgery is one: without a key it is taken.
+      std::atomic<bool> differs{false};
+      job.run_and_die([&](JobSession& session) {
+        std::vector<double> state;
+        std::uint32_t step = 0;
+        session.protect("state", state);
+        session.protect("step", step);
+        if (session.restore().restored && step != 2) differs = true;
+        const auto should = sample_state(session.rank(), 2);
+        if (state != should) differs = true;
+      });
+      EXPECT_TRUE(differs);
+    }
+  }
+}
+
+TEST(Key, takes_another_source_where_a_shard_copy_or_parity_was_changed) {
+  const KeyFile key("sources");
+  for (const char* levels : {"2", "3"}) {
+    SCOPED_TRACE(levels);
+    Job job({2, 2, 2}, settings(levels, key.setting()));
+    take_steps(job, 2);
+    change(job.node_store(1), "v00000002", [](const std::string& path, Buffer& bytes) {
+      if (names::parse_shard(path.substr(path.find('/') + 1))) forge_data(path, bytes);
+    });
+    expect_restore(job, 2);
+  }
+  // Everything that is left of it was changed: the version before, or none.
+  Job job({2, 2, 2}, settings("2", key.setting()));
+  take_steps(job, 2);
+  for (const std::uint32_t node : {0U, 1U, 2U}) {
+    change(job.node_store(node), "v0000000", [](const std::string& path, Buffer& bytes) {
+      if (path.ends_with(".shard") || path.ends_with(".copy")) forge_data(path, bytes);
+    });
+  }
+  EXPECT_THAT(thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); }),
+              HasSubstr("no source for rank"));
+}
+
+// The files of a store whose paths have `part`, in place of those that are there.
+void replay(MemoryStore& store, const StoreImage& from, const std::string& part) {
+  StoreImage image = image_of(store);
+  for (const auto& [path, bytes] : from) {
+    if (path.find(part) != std::string::npos) image[path] = bytes;
+  }
+  put_back(store, image);
+}
+
+TEST(Key, tells_a_file_of_another_job_or_another_chain) {
+  const KeyFile key("replay");
+  for (const char* name : {"other", "job"}) {  // the default's name is job: the same job, of another directory
+    SCOPED_TRACE(name);
+    Job victim({2, 2}, settings("24", key.setting()));
+    take_steps(victim, 2);
+    Job other({2, 2}, settings("24", key.setting() + "[job]\nname = " + name + "\n"));
+    take_steps(other, 5);
+    const Job::Image mine = victim.image();
+    const Job::Image theirs = other.image();
+    for (const char* part : {"v0000000", "run-"}) {
+      SCOPED_TRACE(part);
+      victim.put_back(mine);
+      replay(victim.global_store(), theirs.global, part);
+      EXPECT_THAT(refusal_of(victim), HasSubstr("for another job or chain"));
+    }
+    victim.put_back(mine);
+    for (const std::uint32_t node : {0U, 1U}) replay(victim.node_store(node), theirs.nodes[node], "v0000000");
+    EXPECT_THAT(refusal_of(victim), HasSubstr("for another job or chain"));
+    // With their marks, too: then it is another chain's store.
+    for (const std::uint32_t node : {0U, 1U}) replay(victim.node_store(node), theirs.nodes[node], "");
+    EXPECT_THAT(refusal_of(victim), AnyOf(HasSubstr("for another job or chain"), HasSubstr("belong to")));
+    // Without marks they may be anybody's: as if damaged, and the job's own are taken, from L4.
+    for (const std::uint32_t node : {0U, 1U}) ASSERT_TRUE(victim.node_store(node).remove(names::chain_mark()));
+    expect_restore(victim, 2);
+  }
+}
+
+TEST(Key, makes_do_without_a_chain_mark_that_was_damaged) {
+  const KeyFile key("mark");
+  const auto damage = [](const std::string&, Buffer& bytes) { bytes[bytes.size() / 2] ^= std::byte{1}; };
+  for (const bool global : {false, true}) {
+    Job job({2, 2, 2}, settings("2", key.setting()));
+    take_steps(job, 2);
+    change(global ? job.global_store() : job.node_store(1), names::chain_mark().path, damage);
+    expect_restore(job, 2);
+    take_steps(job, 1);
+    expect_restore(job, 3);
+  }
+}
+
+TEST(Key, tells_a_file_of_another_version_or_node) {
+  const KeyFile key("version");
+  Job job({2, 2, 2}, settings("2", key.setting()));
+  take_steps(job, 2);
+  const Job::Image image = job.image();
+  const auto dirs = [&](std::uint32_t node) {
+    std::vector<std::string> found;
+    for (const auto& [path, bytes] : image.nodes[node]) {
+      const std::string dir = path.substr(0, path.find('/'));
+      if (path.find('/') != std::string::npos && (found.empty() || found.back() != dir)) found.push_back(dir);
+    }
+    return found;
+  };
+  // Version 1 in the place of version 2, file by file: what comes back is version 2, of the copies.
+  StoreImage store = image.nodes[1];
+  const auto versions = dirs(1);
+  ASSERT_EQ(versions.size(), 2U);
+  for (const auto& [path, bytes] : image.nodes[1]) {
+    if (path.starts_with(versions[0] + "/") && !path.ends_with("copy"))
+      store[versions[1] + path.substr(versions[0].size())] = bytes;
+  }
+  put_back(job.node_store(1), store);
+  expect_restore(job, 2);
+  // The stores of two nodes change places: they are what they are wherever they lie.
+  job.put_back(image);
+  put_back(job.node_store(0), image.nodes[1]);
+  put_back(job.node_store(1), image.nodes[0]);
+  expect_restore(job, 2);
+  // One node's store in two places, and another's lost.
+  job.put_back(image);
+  put_back(job.node_store(1), image.nodes[0]);
+  expect_restore(job, 2);
+}
+
+TEST(Key, does_not_tell_a_whole_old_state_of_all_stores) {
+  const KeyFile key("old");
+  Job job({2, 2}, settings("24", key.setting()));
+  take_steps(job, 2);
+  const Job::Image old = job.image();
+  take_steps(job, 3);
+  expect_restore(job, 5);
+  job.put_back(old);
+  expect_restore(job, 2);
+}
+
+TEST(Key, that_cannot_be_read_ends_the_start_on_all_ranks) {
+  const KeyFile key("unread");
+  Job job({2, 2}, settings("", key.setting()));
+  std::filesystem::permissions(key.path(), std::filesystem::perms::group_read, std::filesystem::perm_options::add);
+  EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("[integrity] key_file"), HasSubstr("is open to others")));
+  EXPECT_EQ(job.errors().size(), 4U);
+  EXPECT_THAT(image_of(job.global_store()), IsEmpty());
+}
+
+}  // namespace
+}  // namespace cairn::test

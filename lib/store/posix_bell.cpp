@@ -50,7 +50,7 @@ std::optional<Counters> find_other(const JobPlace& place, const FileId& known) {
   const std::string path = path_of(place);
   const auto there = status_at(AT_FDCWD, path);
   if (!there || FileId{there->st_dev, there->st_ino} == known) return std::nullopt;
-  const auto directory = open_existing_job(place.root, place.job);
+  const auto directory = open_own_job(place.root, place.job);
   if (!directory) return std::nullopt;
   const auto file = open_file(directory->get(), kBell, O_RDWR, path);
   if (!file) return std::nullopt;

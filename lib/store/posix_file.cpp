@@ -25,6 +25,18 @@ Status answer_of(int answer, std::string_view doing, const std::string& path) {
   return {};
 }
 
+// Before it is written to.
+Status check_writable(const struct stat& status, const std::string& path) {
+  if (status.st_uid != ::geteuid()) {
+    return fail(Code::io,
+                fmt::format("{}: belongs to user {}, should belong to user {}", path, status.st_uid, ::geteuid()),
+                "remove it");
+  }
+  if (!has_other_names(status)) return {};
+  return fail(Code::io, fmt::format("{}: has another name as well, by which other files may lie there", path),
+              "remove the hard link");
+}
+
 }  // namespace
 
 Fd::~Fd() {
@@ -67,6 +79,9 @@ Result<Fd> open_file(int directory, const std::string& name, int flags, const st
   if (!status) return fail(status.error());
   if (S_ISDIR(status->st_mode)) return fail(Code::corrupt, fmt::format("{}: is a directory, should be a file", path));
   if (!S_ISREG(status->st_mode)) return fail(Code::corrupt, fmt::format("{}: should be a regular file", path));
+  if ((flags & O_ACCMODE) != O_RDONLY) {
+    if (auto ours = check_writable(*status, path); !ours) return fail(ours.error());
+  }
   return file;
 }
 

@@ -50,7 +50,8 @@ class Fd {
 // the reason.
 [[nodiscard]] Error missing_is_a_fault(Error error);
 
-// Opens a file or directory in `directory` with O_CLOEXEC | O_NOFOLLOW. A file must be a regular one.
+// Opens a file or directory in `directory` with O_CLOEXEC | O_NOFOLLOW. A file must be a regular one; one to be written
+// to must be the user's, and have no other name, under which somebody else's file would be overwritten.
 [[nodiscard]] Result<Fd> open_file(int directory, const std::string& name, int flags, const std::string& path);
 [[nodiscard]] Result<Fd> open_directory(int directory, const std::string& name, const std::string& path);
 // Makes the directory, with nobody else allowed in, where it is missing.

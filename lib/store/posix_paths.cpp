@@ -170,6 +170,21 @@ Result<Fd> open_existing_job(const std::string& root, const std::string& job) {
   return open_directory(above.get(), job, root + "/" + job);
 }
 
+Result<Fd> open_own_job(const std::string& root, const std::string& job) {
+  auto opened = open_existing_job(root, job);
+  if (!opened) return opened;
+  const auto ours = check_owner(*opened, root + "/" + job);
+  return ours ? std::move(opened) : fail(ours.error());
+}
+
+Result<Fd> open_recycle(int job, const std::string& path) {
+  if (const auto made = make_directory(job, kRecycle, path); !made) return fail(made.error());
+  auto opened = open_directory(job, kRecycle, path);
+  if (!opened) return opened;
+  const auto ours = check_owner(*opened, path);
+  return ours ? std::move(opened) : fail(ours.error());
+}
+
 Result<Place> locate(int job, const std::string& job_path, const FileName& name, Missing directory) {
   const std::string path = job_path + "/" + name.path;
   const std::size_t slash = name.path.find('/');

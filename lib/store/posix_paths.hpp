@@ -24,6 +24,10 @@ inline constexpr const char* kBell = "bell";
 // belongs to another user, or that others may write to, is refused. The default root, and what is below it, must be
 // the user's alone; any other root is used as it is.
 [[nodiscard]] Result<Fd> open_job(const std::string& root, const std::string& job);
+// Opens the directory of the store's retired files in a job's, made where it is missing; refused as the job's is.
+[[nodiscard]] Result<Fd> open_recycle(int job, const std::string& path);
+// Opens <root>/<job> if it is there and is the user's alone.
+[[nodiscard]] Result<Fd> open_own_job(const std::string& root, const std::string& job);
 // Opens <root>/<job> as it is, whoever it belongs to.
 [[nodiscard]] Result<Fd> open_existing_job(const std::string& root, const std::string& job);
 

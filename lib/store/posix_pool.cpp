@@ -319,7 +319,8 @@ Status Pool::discard_free(const std::string& name) {
   // The lock is held until the name is gone, so that nobody claims it in between. Before the lock somebody may have:
   // then the file is being written, or has its final name already.
   const auto file = open_file(directory_.get(), name, O_RDWR, path_of(name));
-  if (!file) return file.error().code == Code::not_found ? Status{} : fail(file.error());
+  if (!file && file.error().code == Code::not_found) return {};
+  if (!file) return discard(directory_.get(), name, path_of(name));  // no file that anybody could claim
   if (!try_lock_exclusive(file->get()) || !is_still_named(directory_.get(), name, file->get())) return {};
   const auto status = status_of(file->get(), path_of(name));
   if (!status) return fail(status.error());

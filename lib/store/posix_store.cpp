@@ -34,10 +34,7 @@ Result<std::shared_ptr<posix::Home>> open_home(const std::string& root, const st
   auto directory = posix::open_job(root, job);
   if (!directory) return fail(directory.error());
   const std::string path = root + "/" + job;
-  const std::string recycle_path = path + "/" + posix::kRecycle;
-  const auto made = posix::make_directory(directory->get(), posix::kRecycle, recycle_path);
-  if (!made) return fail(made.error());
-  auto recycle = posix::open_directory(directory->get(), posix::kRecycle, recycle_path);
+  auto recycle = posix::open_recycle(directory->get(), path + "/" + posix::kRecycle);
   if (!recycle) return fail(recycle.error());
   const auto mapped = is_tmpfs(*directory, path);
   if (!mapped) return fail(mapped.error());
@@ -194,7 +191,8 @@ Status PosixStore::retire(const FileName& name, const std::string& owner) {
   const auto place = locate(**home, name);
   if (!place) return is_missing(place.error()) ? Status{} : fail(place.error());
   const auto status = posix::status_at(place->directory.get(), place->file);
-  if (status && S_ISDIR(status->st_mode)) {
+  // A file with other names is not overwritten: they may be somebody's backup.
+  if (status && (S_ISDIR(status->st_mode) || posix::has_other_names(*status))) {
     return (*home)->pool.discard(place->directory.get(), place->file, place->path);
   }
   const auto file = posix::open_file(place->directory.get(), place->file, O_WRONLY, place->path);

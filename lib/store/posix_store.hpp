@@ -6,10 +6,11 @@
 //   bell                        the counters of bell()
 //
 // The job's directory has mode 0700, must belong to the user, and nothing below the root is reached through a
-// symbolic link. Of the default root (store/default_root) the same is asked, and that others may not even look into it;
-// any other root is used as it is. On tmpfs, files are written and read through mappings, and mappings stay warm for
-// the next file of the same owner; elsewhere by pwrite and pread. Space is reserved by create(), so a full store is an
-// error there and never a signal later.
+// symbolic link. A file that has other names (hard links) is never overwritten, and goes by its name alone. Of the
+// default root (store/default_root) the same is asked, and that others may not even look into it; any other root is
+// used as it is. On tmpfs, files are written and read through mappings, and mappings stay warm for the next file of the
+// same owner; elsewhere by pwrite and pread. Space is reserved by create(), so a full store is an error there and never
+// a signal later.
 //
 // When somebody removes the job's directory, or recycle/ in it, while the store is in use, the next call makes them
 // again, empty, and takes the lock there too; what was being written fails with Code::io. A bell that was

@@ -27,8 +27,9 @@ std::optional<std::uint64_t> format_said(std::string_view text) {
   if (at == std::string_view::npos) return {};
   text.remove_prefix(at + kKey.size());
   std::uint64_t format = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), format);
-  if (error != std::errc() || stop == text.data() + text.size() || *stop != ',') return {};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, format);
+  if (error != std::errc() || stop == end || *stop != ',') return {};
   return format;
 }
 
@@ -38,8 +39,8 @@ bool says_known_format(const Store& store, const FileName& name) {
   if (!reader) return false;
   std::string text(std::min<std::uint64_t>(kBeginning, (*reader)->size_bytes()), '\0');
   if (!(*reader)->read(0, std::as_writable_bytes(std::span(text)))) return false;
-  const auto format = format_said(text);
-  return format == 1U || format == kPlainFormat;
+  const std::uint64_t format = format_said(text).value_or(0);
+  return format > 0 && format <= kPlainFormat;
 }
 
 Status write_json_text(Store& store, const FileName& name, const std::string& text, std::uint64_t most_bytes) {

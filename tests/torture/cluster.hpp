@@ -21,7 +21,7 @@ struct Turn {
   const Life& life;
   const Life* before = nullptr;     // none: it is the first
   std::vector<std::uint32_t> lost;  // hosts that have lost their stores since then
-  bool newer = false;               // something of a newer format is there
+  bool others = false;              // something of a newer format is there, or of another key
   std::size_t number = 0;           // in the scenario as it is played
   std::uint64_t first_stamp = 0;
 };

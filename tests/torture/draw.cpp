@@ -69,10 +69,11 @@ void draw_settings(Dice& dice, Life& life) {
   text += fmt::format("[erasure]\ngroup = {}\nparity = {}\n", group, life.parity);
   text += fmt::format("[storage]\nkeep_local = {}\nkeep_global = {}\n", dice.between(1, 2), dice.between(1, 2));
   text += fmt::format("[job]\non_storage_error = {}\n", dice.one_in(2) ? "throw" : "continue");
+  const bool digests = dice.one_in(3) || life.keyed;  // a key needs them
   // Last, since the start of each life is one key more of it.
-  text += fmt::format("[restart]\nat_end = {}\nverify = {}\nuse_failure_topology = {}\n",
-                      life.finishes ? "finished" : "continue", dice.one_in(3) ? "sha256" : "crc",
-                      dice.one_in(4) ? "off" : "on");
+  text +=
+      fmt::format("[restart]\nat_end = {}\nverify = {}\nuse_failure_topology = {}\n",
+                  life.finishes ? "finished" : "continue", digests ? "sha256" : "crc", dice.one_in(4) ? "off" : "on");
 }
 
 Mishap draw_mishap(Dice& dice, std::uint32_t hosts) {
@@ -169,14 +170,22 @@ void become_strangers(Dice& dice, std::uint32_t ranks, Life& life) {
   life.end = dice.one_in(2) ? Life::End::finalize : Life::End::die;
 }
 
+// Files of a job with a key are all sealed; some that it finds are sealed with another one.
+Mishap with_a_key(Mishap mishap) {
+  using Kind = Mishap::Kind;
+  if (mishap.kind == Kind::age_node) mishap.kind = Kind::forged_node_file;
+  if (mishap.kind == Kind::age_global) mishap.kind = Kind::forged_global_file;
+  return mishap;
+}
+
 void draw_life(Dice& dice, std::uint32_t ranks, bool as_before, bool first, Life& life) {
   life.before.clear();
   const auto hosts = static_cast<std::uint32_t>(life.hosts.size());
   while (!first && dice.one_in(2) && life.before.size() < 3) life.before.push_back(draw_mishap(dice, hosts + 1));
-  // What is newer is to be found as it was left.
-  std::stable_partition(life.before.begin(), life.before.end(), [](const Mishap& mishap) {
-    return mishap.kind != Mishap::Kind::newer_node_file && mishap.kind != Mishap::Kind::newer_global_file;
-  });
+  if (life.keyed) std::ranges::transform(life.before, life.before.begin(), with_a_key);
+  // What is others' is to be found as it was left.
+  std::stable_partition(life.before.begin(), life.before.end(),
+                        [](const Mishap& mishap) { return !makes_it_others(mishap); });
   life.told = dice.one_in(2);
   life.survivors = as_before && life.end == Life::End::die && dice.one_in(2);
   life.faults.clear();
@@ -199,6 +208,7 @@ Scenario draw(std::uint64_t seed) {
   const std::uint32_t ranks = dice.between(1, dice.one_in(6) ? 16 : 8);
   const std::uint32_t lives = dice.between(2, 6);
   Life life;
+  life.keyed = Dice(~seed).one_in(4);
   for (std::uint32_t i = 0; i < lives; ++i) {
     // Mostly the job comes back as it was.
     const bool as_before = i > 0 && !dice.one_in(3);
@@ -210,6 +220,7 @@ Scenario draw(std::uint64_t seed) {
     scenario.lives.push_back(life);
     if (!dice.one_in(12)) continue;
     Life strangers;
+    strangers.keyed = life.keyed;
     become_strangers(dice, ranks, strangers);
     scenario.lives.push_back(strangers);
     life.end = Life::End::finalize;  // no process of it survives

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <iterator>
+#include <memory>
 
 #include <nlohmann/json.hpp>
 
@@ -41,13 +42,20 @@ bool make_old(Buffer& bytes) {
   return true;
 }
 
-// A record that claims a newer format, and is whole.
-bool make_new_record(Buffer& bytes) {
+Sealer another_key() {
+  Buffer bytes(SecretKey::kLeastBytes, std::byte{1});
+  bytes.front() = std::byte{2};  // bytes that are all the same are no key
+  return Sealer(std::make_shared<SecretKey>(SecretKey::from(std::move(bytes)).value()), "job");
+}
+
+// A record that claims a newer format, or is sealed with a key that is not the job's, and is whole.
+bool make_others(Kind kind, Buffer& bytes) {
   Json json = parse(bytes);
   if (!json.is_object() || !json.contains("format")) return false;
-  json.erase("sha256");
-  json["format"] = kNewerFormat;
-  bytes = bytes_of(Sealer().seal(json));
+  for (const char* key : {"sha256", "hmac-sha256"}) json.erase(key);
+  const bool is_forged = kind == Kind::forged_node_file || kind == Kind::forged_global_file;
+  if (!is_forged) json["format"] = kNewerFormat;
+  bytes = bytes_of((is_forged ? another_key() : Sealer()).seal(json));
   return true;
 }
 
@@ -68,7 +76,7 @@ bool harm(Kind kind, std::uint64_t where, Buffer& bytes) {
   if (bytes.empty()) return true;
   if (kind == Kind::cut_node_file || kind == Kind::cut_global_file) {
     bytes.resize(where % bytes.size());
-  } else if (kind == Kind::newer_node_file || kind == Kind::newer_global_file) {
+  } else if (makes_it_others({kind})) {
     make_new_header(bytes);
   } else {
     bytes[where / 8 % bytes.size()] ^= std::byte{static_cast<unsigned char>(1U << (where % 8))};
@@ -123,11 +131,10 @@ void Mishaps::damage(const Mishap& mishap) {
   StoreImage image = cluster_.image(place_of(mishap));
   if (image.empty()) return;
   const auto file = std::next(image.begin(), static_cast<std::ptrdiff_t>(mishap.pick % image.size()));
-  Buffer newer = file->second;
-  const bool claims = mishap.kind == Kind::newer_node_file || mishap.kind == Kind::newer_global_file;
-  if (claims && make_new_record(newer)) {
-    newer_.push_back({mishap, file->first, file->second, newer});
-    file->second = newer;
+  Buffer theirs = file->second;
+  if (makes_it_others(mishap) && make_others(mishap.kind, theirs)) {
+    others_.push_back({mishap, file->first, file->second, theirs});
+    file->second = theirs;
   } else {
     hurt(mishap);
     if (file->first == "chain.json") model_.mark_is_hurt();
@@ -136,22 +143,22 @@ void Mishaps::damage(const Mishap& mishap) {
   cluster_.put_back(place_of(mishap), image);
 }
 
-std::string Mishaps::end_of_newer(const Circumstances& life, bool began_fresh, bool took_snapshots) {
+std::string Mishaps::end_of_others(const Circumstances& life, bool began_fresh, bool took_snapshots) {
   std::string wrong;
   const bool could_be_read = life.faults != Circumstances::Faults::of_stores;
   // The last first: a file may have been picked twice.
-  while (!newer_.empty()) {
-    const Newer newer = std::move(newer_.back());
-    newer_.pop_back();
-    StoreImage image = cluster_.image(place_of(newer.mishap));
-    const auto file = image.find(newer.path);
-    const bool as_it_was = file != image.end() && file->second == newer.is;
-    const bool may_go = !could_be_read || (began_fresh && newer.path == "chain.json");
-    if (!as_it_was && !may_go) wrong = newer.path + " is of a newer format, and was not left as it is";
-    if (!as_it_was || took_snapshots) hurt(newer.mishap);
+  while (!others_.empty()) {
+    const Others others = std::move(others_.back());
+    others_.pop_back();
+    StoreImage image = cluster_.image(place_of(others.mishap));
+    const auto file = image.find(others.path);
+    const bool as_it_was = file != image.end() && file->second == others.is;
+    const bool may_go = !could_be_read || (began_fresh && others.path == "chain.json");
+    if (!as_it_was && !may_go) wrong = others.path + " is newer or has another key, and was not left as it is";
+    if (!as_it_was || took_snapshots) hurt(others.mishap);
     if (!as_it_was) continue;
-    file->second = newer.was;
-    cluster_.put_back(place_of(newer.mishap), image);
+    file->second = others.was;
+    cluster_.put_back(place_of(others.mishap), image);
   }
   return wrong;
 }

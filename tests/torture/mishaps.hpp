@@ -18,16 +18,16 @@ class Mishaps {
   Mishaps(Cluster& cluster, Model& model) : cluster_(cluster), model_(model) {}
 
   void happen(const Mishap& mishap);
-  // Whether a life finds something of a newer format.
-  [[nodiscard]] bool newer() const { return !newer_.empty(); }
+  // Whether a life finds something that it may not judge: of a newer format, or sealed with another key.
+  [[nodiscard]] bool others() const { return !others_.empty(); }
   // What is wrong with what that life has left of it, which then becomes what it was. It is to be left as it is, but
   // for marks where the life began fresh, and for what it may have been unable to read.
-  [[nodiscard]] std::string end_of_newer(const Circumstances& life, bool began_fresh, bool took_snapshots);
+  [[nodiscard]] std::string end_of_others(const Circumstances& life, bool began_fresh, bool took_snapshots);
   // Since the last life: hosts that lost their stores.
   [[nodiscard]] std::vector<std::uint32_t> take_lost() { return std::exchange(lost_, {}); }
 
  private:
-  struct Newer {
+  struct Others {
     Mishap mishap;
     std::string path;
     Buffer was, is;
@@ -41,7 +41,7 @@ class Mishaps {
   Cluster& cluster_;
   Model& model_;
   std::map<std::uint32_t, test::StoreImage> swapped_;  // by host
-  std::vector<Newer> newer_;
+  std::vector<Others> others_;
   std::vector<std::uint32_t> lost_;
 };
 

@@ -118,7 +118,7 @@ std::string Model::judge_restored(const Restored& seen) const {
 std::string Model::judge_error(const std::string& error) const {
   if (now_.faults != Faults::none) return {};
   if (now_.strangers && has(error, "ranks")) return {};
-  if (now_.newer && has(error, "newer")) return {};
+  if (now_.others && (has(error, "newer") || has(error, "another key"))) return {};
   // A chain that began when only some of the nodes were there to tell of the old one; the others' stores are refused.
   if (mark_was_lost_ && has(error, "has snapshots that belong to")) return {};
   if (promised() > 0 && !now_.anew) return fmt::format("version {} was promised, but: {}", promised(), error);

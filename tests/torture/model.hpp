@@ -33,7 +33,7 @@ struct Circumstances {
   enum class Faults { none, of_calls, of_stores } faults = Faults::none;
   bool anew = false;       // it is to begin fresh, or does not ask for what there is
   bool required = false;   // it is not to begin fresh
-  bool newer = false;      // something of a newer format is there
+  bool others = false;     // something of a newer format is there, or of another key
   bool strangers = false;  // its ranks are others
 };
 

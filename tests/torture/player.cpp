@@ -30,7 +30,7 @@ class Player {
     const Turn turn{life,
                     number == 0 ? nullptr : &scenario_.lives[number - 1],
                     mishaps_.take_lost(),
-                    mishaps_.newer(),
+                    mishaps_.others(),
                     number,
                     first_stamp_of(number)};
     const Circumstances circumstances = circumstances_of(turn);
@@ -40,7 +40,7 @@ class Player {
     ledger.end();
     std::string wrong = ledger.wrong();
     if (wrong.empty())
-      wrong = mishaps_.end_of_newer(circumstances, life.start == Life::Start::fresh, ledger.has_snapshots());
+      wrong = mishaps_.end_of_others(circumstances, life.start == Life::Start::fresh, ledger.has_snapshots());
     // No rank got as far as restore().
     if (wrong.empty() && lived.ranks == 0) wrong = model_.judge({}, lived.open_error);
     if (wrong.empty()) wrong = lived.wrong;
@@ -57,7 +57,7 @@ class Player {
     it.faults = cluster_.effect_of(life);
     it.anew = life.start == Life::Start::fresh || life.start == Life::Start::unasked;
     it.required = life.start == Life::Start::required;
-    it.newer = turn.newer;
+    it.others = turn.others;
     it.strangers = life.strangers;
     return it;
   }

@@ -20,11 +20,13 @@ std::string text(const Mishap& mishap) {
     case Kind::remove_node_file: return fmt::format("{} is removed ({})", of_node, mishap.pick);
     case Kind::age_node: return fmt::format("the records of host {} are of the oldest format", mishap.host);
     case Kind::newer_node_file: return fmt::format("{} is of a newer format ({})", of_node, mishap.pick);
+    case Kind::forged_node_file: return fmt::format("{} is sealed with another key ({})", of_node, mishap.pick);
     case Kind::lose_global: return "the global store is lost";
     case Kind::flip_global_file: return fmt::format("a bit of a global file flips ({})", mishap.pick);
     case Kind::cut_global_file: return fmt::format("a global file is cut ({})", mishap.pick);
     case Kind::age_global: return "the records of the global store are of the oldest format";
     case Kind::newer_global_file: return fmt::format("a global file is of a newer format ({})", mishap.pick);
+    case Kind::forged_global_file: return fmt::format("a global file is sealed with another key ({})", mishap.pick);
   }
   return {};
 }
@@ -91,9 +93,10 @@ std::string text(Life::End end, std::uint32_t odd_rank) {
 std::string text(const Life& life) {
   std::string settings = life.settings;
   std::ranges::replace(settings, '\n', ';');
-  return fmt::format("{}{}{}{} on nodes of {} (hosts {}) ... {}; {}", life.strangers ? "another program: " : "",
+  return fmt::format("{}{}{}{}{} on nodes of {} (hosts {}) ... {}; {}", life.strangers ? "another program: " : "",
                      text(life.start), life.survivors ? ", with survivors" : "", life.told ? ", told" : "",
-                     fmt::join(life.nodes, ","), fmt::join(life.hosts, ","), text(life.end, life.odd_rank), settings);
+                     life.keyed ? ", with a key" : "", fmt::join(life.nodes, ","), fmt::join(life.hosts, ","),
+                     text(life.end, life.odd_rank), settings);
 }
 
 // A life in parts, each of which may be left out, and the life itself, which is the last of its items.
@@ -149,6 +152,12 @@ std::set<std::uint32_t> parse_items(const std::string& list) {
 
 std::string text(const std::set<std::uint32_t>& items) {
   return items.empty() ? "none" : fmt::format("{}", fmt::join(items, ","));
+}
+
+bool makes_it_others(const Mishap& mishap) {
+  using Kind = Mishap::Kind;
+  return mishap.kind == Kind::newer_node_file || mishap.kind == Kind::newer_global_file ||
+         mishap.kind == Kind::forged_node_file || mishap.kind == Kind::forged_global_file;
 }
 
 std::optional<std::uint32_t> node_of(const Life& life, std::uint32_t host) {

@@ -21,15 +21,16 @@ struct Mishap {
     flip_node_file,
     cut_node_file,
     remove_node_file,
-    age_node,         // its records become those of the oldest format
-    newer_node_file,  // for one life a record claims a format that is not known yet
+    age_node,          // its records become those of the oldest format
+    newer_node_file,   // for one life a record claims a format that is not known yet
+    forged_node_file,  // for one life a record is sealed with another key
     lose_global,
     flip_global_file,
     cut_global_file,
     age_global,
     newer_global_file,
+    forged_global_file,
   };
-  static constexpr std::uint32_t kKinds = 12;
   Kind kind = Kind::lose_node;
   std::uint32_t host = 0;
   std::uint64_t pick = 0;  // which file, and where in it
@@ -88,6 +89,7 @@ struct Life {
   std::string settings;              // of the INI file
   std::uint32_t copies = 1;
   std::uint32_t parity = 1;
+  bool keyed = false;      // the job's files are sealed with a key
   bool finishes = true;    // [restart] at_end
   bool survivors = false;  // processes of hosts that lost nothing are those of the life before
   bool told = false;       // of nodes whose stores were lost
@@ -110,6 +112,8 @@ struct Scenario {
 };
 
 [[nodiscard]] Scenario draw(std::uint64_t seed);
+// Whether it makes a file one that a job may not judge: it starts nothing, and leaves it as it is.
+[[nodiscard]] bool makes_it_others(const Mishap& mishap);
 // How many items it has; and the same without those whose numbers are given.
 [[nodiscard]] std::uint32_t count_items(const Scenario& scenario);
 [[nodiscard]] Scenario without(const Scenario& scenario, const std::set<std::uint32_t>& left_out);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "support/job.hpp"
+#include "support/key_file.hpp"
 #include "torture/application.hpp"
 #include "torture/faults.hpp"
 
@@ -73,9 +74,9 @@ class ThreadCluster final : public Cluster {
     const Life& life = turn.life;
     const Life* before = turn.before;
     job_.reshape(life.nodes, life.hosts);
-    job_.configure(settings_of(life));
+    job_.configure((life.keyed ? key_.setting() : "") + settings_of(life));
     const bool same = before != nullptr && before->nodes == life.nodes && before->hosts == life.hosts;
-    job_.same_processes = life.survivors && same && before->end == Life::End::die && !before->strangers && !turn.newer;
+    job_.same_processes = life.survivors && same && before->end == Life::End::die && !before->strangers && !turn.others;
     job_.failures.lost_nodes = told_lost(turn);
     job_.clock = {};
     if (!life.clock) return;
@@ -85,6 +86,7 @@ class ThreadCluster final : public Cluster {
     };
   }
 
+  test::KeyFile key_{"torture"};
   mutable test::Job job_{{1}, ""};  // whose stores' images are taken
 };
 

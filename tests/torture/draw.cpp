@@ -67,7 +67,9 @@ void draw_settings(Dice& dice, Life& life) {
                       l4 ? draw_interval(dice, false) : "off");
   text += fmt::format("[partner]\ncopies = {}\nrotation = {}\n", life.copies, rotation);
   text += fmt::format("[erasure]\ngroup = {}\nparity = {}\n", group, life.parity);
-  text += fmt::format("[storage]\nkeep_local = {}\nkeep_global = {}\n", dice.between(1, 2), dice.between(1, 2));
+  life.keep_local = dice.between(1, 2);
+  life.keep_global = dice.between(1, 2);
+  text += fmt::format("[storage]\nkeep_local = {}\nkeep_global = {}\n", life.keep_local, life.keep_global);
   text += fmt::format("[job]\non_storage_error = {}\n", dice.one_in(2) ? "throw" : "continue");
   const bool digests = dice.one_in(3) || life.keyed;  // a key needs them
   // Last, since the start of each life is one key more of it.

@@ -1,8 +1,11 @@
 #include "torture/player.hpp"
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "torture/mishaps.hpp"
 
@@ -70,11 +73,35 @@ class Player {
     const bool nothing_failed = circumstances.faults == Faults::none;
     if (nothing_failed && well > 0 && failed > 0)
       return fmt::format("finalize() went well on {} ranks, and failed on {}", well, failed);
+    if (nothing_failed && well > 0 && well == ranks) {
+      const std::string left = left_behind(life);
+      if (!left.empty()) return left;
+    }
     if (!life.finishes || well + failed == 0) return {};
     const bool one_dropped = life.end == Life::End::one_drops && ranks > 1;
     const bool not_ended = one_dropped || (nothing_failed && (well == 0 || ledger.endings(Ending::of_nothing) > 0));
     // A life of no snapshots that began anew has nothing to end, but an old chain, or not.
     if (!not_ended) model_.finished(well == ranks && nothing_failed && !circumstances.anew);
+    return {};
+  }
+
+  // What a life that ended well has left in its stores beyond what is kept: of each local level, and one that another
+  // is to take the place of.
+  [[nodiscard]] std::string left_behind(const Life& life) const {
+    constexpr std::uint32_t kLocalLevels = 3;
+    std::vector<Place> places(life.hosts.begin(), life.hosts.end());
+    places.emplace_back();
+    for (const Place& place : places) {
+      std::set<std::string> snapshots;
+      for (const auto& [name, bytes] : cluster_.image(place)) {
+        if (name.find('/') != std::string::npos) snapshots.insert(name.substr(0, name.find('/')));
+        if (name.find(".part") != std::string::npos) return name + " was left behind";
+      }
+      const std::uint32_t most = (place ? kLocalLevels * life.keep_local : life.keep_global) + 1;
+      if (snapshots.size() <= most) continue;
+      return fmt::format("{} snapshots were left in {}: {}", snapshots.size(),
+                         place ? fmt::format("host {}", *place) : "the global store", fmt::join(snapshots, " "));
+    }
     return {};
   }
 

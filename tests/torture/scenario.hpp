@@ -89,6 +89,8 @@ struct Life {
   std::string settings;              // of the INI file
   std::uint32_t copies = 1;
   std::uint32_t parity = 1;
+  std::uint32_t keep_local = 1;
+  std::uint32_t keep_global = 1;
   bool keyed = false;      // the job's files are sealed with a key
   bool finishes = true;    // [restart] at_end
   bool survivors = false;  // processes of hosts that lost nothing are those of the life before

@@ -25,6 +25,11 @@ allow_mpi_here() {
   fi
 }
 
+# at_fixed_addresses COMMAND...: where the container allows it.
+at_fixed_addresses() {
+  if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
+}
+
 # build_into DIRECTORY [-DOPTION...] [TARGET...]: an optimised build of everything, or of some targets.
 build_into() {
   local directory=$1 options=()

@@ -14,7 +14,7 @@
 #   mpich      jobs of MPICH, which ckpt-run starts again, with a build of their own
 #   ulfm       recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (needs root; made when missing)
 #   tidy       clang-tidy over lib/, tools/ and examples/
-#   fuzz       ten minutes of fuzzing, with the sanitizers' build
+#   fuzz       some minutes of fuzzing, with the sanitizers' build: the same inputs each time
 #
 # Each step's output goes to build/test-logs/ and is shown where it matters. Ends with ctest's summary and
 # a line that names the steps that failed.
@@ -45,14 +45,12 @@ run_ctest() { ctest --test-dir build --output-on-failure -j "$(($(processors) + 
 # sanitized NAME PATTERN BUT TARGETS...: builds these targets by the preset NAME and runs its tests whose names match
 # PATTERN, but not those that match BUT.
 sanitized() {
-  local preset=$1 pattern=$2 but=$3 fixed=()
+  local preset=$1 pattern=$2 but=$3
   shift 3
-  # Fixed addresses where the container allows it: a kernel that shuffles them widely leaves the thread sanitizer no
-  # room for its shadow.
-  if setarch -R true 2>/dev/null; then fixed=(setarch -R); fi
+  # A kernel that shuffles addresses widely leaves the thread sanitizer no room for its shadow.
   cmake --preset "$preset" &&
-    "${fixed[@]}" cmake --build --preset "$preset" -j "$(processors)" --target "$@" &&
-    "${fixed[@]}" ctest --preset "$preset" -j "$(($(processors) + 1))" --no-tests=error -R "$pattern" -E "$but"
+    at_fixed_addresses cmake --build --preset "$preset" -j "$(processors)" --target "$@" &&
+    at_fixed_addresses ctest --preset "$preset" -j "$(($(processors) + 1))" --no-tests=error -R "$pattern" -E "$but"
 }
 # But for the property that plays thousands of plans through, what only counts, and jobs of MPI.
 run_asan() { sanitized asan . '^cluster_plan/PlanProperty|^cluster_scaling/|^torture/of_processes' cairn_tests_{unit,contract,cluster,golden,fuzz,torture}; }
@@ -60,7 +58,7 @@ run_asan() { sanitized asan . '^cluster_plan/PlanProperty|^cluster_scaling/|^tor
 run_tsan() { sanitized tsan '^(contract_|cluster_(job|faults|runs|stop)/|torture/few)' '^$' cairn_tests_contract cluster_{job,faults,runs,stop} torture; }
 run_ulfm() { tests/ulfm/run.sh; }
 run_mpich() { tests/mpi/mpich.sh "$top/build"; }
-run_fuzz() { nice -n 19 tools/fuzz.sh --minutes 10; }
+run_fuzz() { nice -n 19 tools/fuzz.sh --same; }
 run_tidy() { cmake --preset asan >/dev/null && tools/check-tidy.sh build/asan; }
 
 # Runs one step, and shows why it failed.

@@ -64,11 +64,11 @@ Status Regions::protect(const std::string& name, detail::RegionAccess access) {
   Region region{name, std::move(access)};
   if (auto status = check(describe(region)); !status) return status;
   plan_.reset();
-  const auto [known, is_new] = by_name_.try_emplace(name, regions_.size());
-  if (is_new)
-    regions_.push_back(std::move(region));
+  const auto known = by_name_.find(name);
+  if (known == by_name_.end())
+    by_name_.emplace(name, regions_.insert(regions_.end(), std::move(region)));
   else
-    regions_[known->second] = std::move(region);
+    *known->second = std::move(region);
   return {};
 }
 
@@ -76,10 +76,8 @@ Status Regions::unprotect(const std::string& name) {
   const auto known = by_name_.find(name);
   if (known != by_name_.end()) {
     plan_.reset();
-    const std::size_t position = known->second;
-    regions_.erase(regions_.begin() + static_cast<std::ptrdiff_t>(position));
+    regions_.erase(known->second);
     by_name_.erase(known);
-    for (std::size_t i = position; i < regions_.size(); ++i) by_name_[regions_[i].name] = i;
     return {};
   }
   std::vector<std::string> all;
@@ -132,12 +130,12 @@ Result<Regions::Capture> Regions::capture() {
     plan_.reset();
     if (auto status = make_plan(); !status) return fail(status.error());
   }
-  captured_.resize(regions_.size());
-  for (std::size_t i = 0; i < regions_.size(); ++i) {
-    const std::uint64_t bytes = plan_->places()[i].bytes;
-    const auto* data = static_cast<const std::byte*>(regions_[i].access.data());
-    if (data == nullptr && bytes > 0) return fail(null_pointer(describe(regions_[i])));
-    captured_[i] = Bytes(data, bytes);
+  captured_.clear();
+  for (const Region& region : regions_) {
+    const std::uint64_t bytes = plan_->places()[captured_.size()].bytes;
+    const auto* data = static_cast<const std::byte*>(region.access.data());
+    if (data == nullptr && bytes > 0) return fail(null_pointer(describe(region)));
+    captured_.emplace_back(data, bytes);
   }
   return Capture{*plan_, captured_};
 }

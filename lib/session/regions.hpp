@@ -2,6 +2,7 @@
 // memory; this holds the way to it. Local.
 #pragma once
 
+#include <list>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,8 +48,8 @@ class Regions {
 
   [[nodiscard]] Status make_plan();
 
-  std::vector<Region> regions_;
-  std::unordered_map<std::string, std::size_t> by_name_;  // positions in regions_
+  std::list<Region> regions_;  // so that one of many is forgotten without a look at the others
+  std::unordered_map<std::string, std::list<Region>::iterator> by_name_;
   std::optional<ShardPlan> plan_;
   std::vector<Bytes> captured_;
 };

@@ -1,5 +1,6 @@
 #include "torture/player.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -85,10 +86,11 @@ class Player {
     return {};
   }
 
-  // What a life that ended well has left in its stores beyond what is kept: of each local level, and one that another
-  // is to take the place of.
+  // What a life that ended well has left in its stores beyond what is kept of each local level, and a few that were
+  // under way. Where it took no snapshot itself, what the lives before it left so is still there.
   [[nodiscard]] std::string left_behind(const Life& life) const {
     constexpr std::uint32_t kLocalLevels = 3;
+    constexpr std::uint32_t kUnderWay = 4;
     std::vector<Place> places(life.hosts.begin(), life.hosts.end());
     places.emplace_back();
     for (const Place& place : places) {
@@ -97,12 +99,17 @@ class Player {
         if (name.find('/') != std::string::npos) snapshots.insert(name.substr(0, name.find('/')));
         if (name.find(".part") != std::string::npos) return name + " was left behind";
       }
-      const std::uint32_t most = (place ? kLocalLevels * life.keep_local : life.keep_global) + 1;
+      const std::uint32_t most =
+          (place ? kLocalLevels * most_kept(&Life::keep_local) : most_kept(&Life::keep_global)) + kUnderWay;
       if (snapshots.size() <= most) continue;
       return fmt::format("{} snapshots were left in {}: {}", snapshots.size(),
                          place ? fmt::format("host {}", *place) : "the global store", fmt::join(snapshots, " "));
     }
     return {};
+  }
+
+  [[nodiscard]] std::uint32_t most_kept(std::uint32_t Life::*keep) const {
+    return (*std::ranges::max_element(scenario_.lives, {}, keep)).*keep;
   }
 
   const Scenario& scenario_;

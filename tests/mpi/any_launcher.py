@@ -69,7 +69,7 @@ def survives(make_job, name, command, strikes, came_back):
         job = make_job(f"{name}, {what}", command=command)
         job.start("--grace", "1s", ranks=RANKS, pause_ms=10)
         strike(job, ranks, node)
-        output = job.end(0, "ckpt-run: finished after 1 restart")
+        output = job.end_of_second_life()
         if not re.search(rf"^{name}: .*{came_back} [1-9]", output, re.MULTILINE):
             fail(f"{name} did not come back to where it was", output)
         if result_of(job, output) != wanted:
@@ -93,7 +93,7 @@ def ends_a_launcher_that_stays(job):
     ranks = job.ranks()
     job.stop_launcher(ranks)
     kill(ranks.values())
-    job.end(0, "heat: goes on at step", "ckpt-run: finished after 1 restart")
+    job.end_of_second_life("heat: goes on at step")
     print("ended a launcher that stayed", flush=True)
 
 

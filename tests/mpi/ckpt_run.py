@@ -150,6 +150,14 @@ class Job:
             fail(f"{self.directory.name}: files are left: {left}", self.output)
         return self.output
 
+    def end_of_second_life(self, *said):
+        """As end(0). MPI itself may crash where it starts again just after a death, before there is a session: then the
+        job is started once more."""
+        output = self.end(0, "ckpt-run: finished after ", *said)
+        if (lives := len(re.findall(r"^cairn: job .*; incarnation \d", output, re.MULTILINE))) != 2:
+            fail(f"{self.directory.name}: {lives} lives had a session, should be 2", output)
+        return output
+
     def wait_for_end_of_output(self):
         with self.changed:
             while not self.lines or self.lines[-1] is not None:

@@ -138,7 +138,7 @@ def survives_in_an_allocation(make_job):
     calm.end(0)
     job = make_job("a node of an allocation", front=front).start("--grace", "1s", ranks=RANKS, pause_ms=10)
     strike(job, *STRIKES["a node, with its store"])
-    output = job.end(0, "on 2 simulated nodes of 2 hosts", "ckpt-run: finished after 1 restart")
+    output = job.end_of_second_life("on 2 simulated nodes of 2 hosts")
     if "lost:" in output or job.plate.read_bytes() != calm.plate.read_bytes():
         fail("the plate differs, or a host was taken for lost", output)
     ends_a_launcher_that_stays(make_job("stays in an allocation", front=front))

@@ -21,10 +21,10 @@ class Measure:
 # ranks share (4 MiB each) whenever more messages than ever before are under way. Lengths of manifests depend on their
 # numbers. Space is what node stores take, in memory mostly; "node stores" and "global store" are lengths of files.
 MEASURES = (
-    Measure("memory", "KiB", 1024, per_process=192, share=0.01),
-    Measure("heap", "KiB", 512, per_process=96),
+    Measure("memory", "KiB", 2048, per_process=384, share=0.01),
+    Measure("heap", "KiB", 1024, per_process=256, share=0.01),
     Measure("descriptors", "", 0),
-    Measure("mappings", "", 0, per_process=2),
+    Measure("mappings", "", 0, per_process=8),
     Measure("threads", "", 0),
     Measure("MPI's files", "KiB", 0, per_process=128),
     Measure("store space", "KiB", 64, share=0.01),

@@ -56,6 +56,7 @@ void Model::is_safe(std::uint32_t level, std::uint32_t version) {
 
 void Model::finished(bool for_certain) {
   promises_.clear();
+  stamps_.clear();  // where nothing is left of a chain the numbers begin again
   may_be_fresh_ = true;
   must_be_fresh_ = for_certain;
 }

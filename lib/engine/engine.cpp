@@ -24,11 +24,11 @@ Error is_gone(const HeadGone& gone) {
 
 }  // namespace
 
-Result<bool> Engine::step(Others others) {
+Result<bool> Engine::step(Heads heads) {
   if (broken_) return fail(*broken_);
   auto worked = receive();
   if (worked && !*worked) worked = advance_seals();
-  if (worked && !*worked && (others == Others::come || closed_)) worked = promote_next();
+  if (worked && !*worked && (heads == Heads::serve || all_voted_)) worked = promote_next();
   // Restoring and finishing are collective: they come after everything that was sealed, on every head alike.
   const bool quiet = nothing_is_left() && promotions_.empty();
   if (worked && !*worked && quiet) worked = answer_restore();
@@ -79,7 +79,7 @@ Status Engine::serve() {
   auto nap = kShortestNap;
   while (!finished_) {
     const std::uint32_t rings = bell_->rings(Bell::Who::head);
-    auto worked = step();
+    auto worked = step(Heads::serve);
     if (!worked) return fail(worked.error());
     if (*worked) {
       nap = kShortestNap;

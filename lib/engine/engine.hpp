@@ -80,10 +80,10 @@ class Engine {
   ~Engine();
 
   // Does one piece of work, if there is any; false: nothing to do now. An error is final. Raising a snapshot is work in
-  // which heads wait for each other; one that cannot know whether the others come leaves it for later, unless all ranks
-  // wait in restore or finalize.
-  enum class Others { come, may_not_come };
-  [[nodiscard]] Result<bool> step(Others others = Others::come);
+  // which heads wait for each other. Those that compute besides leave what a restore has given them to raise until all
+  // of them have voted on a version, or that none is left: each waits in a call then, and goes on until all is raised.
+  enum class Heads { serve, compute };
+  [[nodiscard]] Result<bool> step(Heads heads);
   // True while something is under way that others may wait for.
   [[nodiscard]] bool busy() const;
   // True while snapshots up to `version` are being sealed or promoted. Later ones may wait for who asks.
@@ -248,6 +248,8 @@ class Engine {
   std::optional<Vote> closing_;
   std::unique_ptr<Request> closing_vote_;
   bool closed_ = false;
+  std::optional<Error> different_calls_;  // of those who wait: some for a restore, others for the end
+  bool all_voted_ = false;                // since the last restore
   std::map<Identity, Known> known_;
   std::optional<Identity> state_;  // the job's: the snapshot sealed or restored last
   std::deque<Identity> promotions_;

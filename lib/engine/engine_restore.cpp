@@ -39,6 +39,10 @@ std::vector<ShardEntry> arrived(const RetrieveState& state) {
 
 // Ranks ask; the heads bring shards home and offer them; ranks read them and answer; the heads agree.
 Result<bool> Engine::answer_restore() {
+  if (different_calls_) {
+    refuse_restore(*std::exchange(different_calls_, {}));
+    return true;
+  }
   if (restore_requests_.size() < ranks_.size()) return false;
   if (!plan_ && !fresh_offered_) {
     if (auto status = offer(); !status) return fail(status.error());
@@ -79,7 +83,7 @@ Status Engine::offer() {
 
 // Ranks that wait for the end go on waiting for it.
 void Engine::refuse_restore(const Error& error) {
-  closed_ = false;
+  closed_ = all_voted_ = false;
   regions_touched_ = false;
   for (const Rank rank : std::exchange(restore_requests_, {})) tell(rank, RestoreDone{last_version_, error});
   bell_->ring(Bell::Who::ranks);
@@ -244,7 +248,7 @@ Status Engine::conclude_restore() {
   fresh_offered_ = false;
   regions_touched_ = false;
   restore_requests_.clear();
-  closed_ = false;
+  closed_ = all_voted_ = false;
   RestoreDone done;
   done.last_version = last_version_;
   if (!status) done.error = status.error();

@@ -136,6 +136,7 @@ Result<bool> Engine::conclude_votes() {
     auto node = sealing_.extract(sealing_.begin());
     node.mapped().vote_span.end();
     heed_losses(node.mapped().vote);
+    all_voted_ = true;
     worked = true;
     if (!node.mapped().vote.objection() && goes_on(node.key(), node.mapped())) {
       sealing_.insert(std::move(node));
@@ -149,10 +150,10 @@ Result<bool> Engine::conclude_votes() {
   if (!*done) return worked;
   closing_vote_.reset();
   heed_losses(*closing_);
+  all_voted_ = true;
   closed_ = closing_->nothing_is_left();
   last_version_ = std::max(last_version_, closing_->highest());
-  const auto different = closing_->different_calls();
-  if (closed_ && different) refuse_restore(*different);
+  if (closed_) different_calls_ = closing_->different_calls();
   return true;
 }
 

@@ -70,7 +70,7 @@ Result<bool> HeadLink::wait_until(const std::function<bool()>& done, const Wait&
 // The head's work is this rank's where the engine lives in this thread.
 Status HeadLink::rest(const Wait& wait, std::uint32_t rings) {
   if (drive_) {
-    auto worked = drive_(wait.others);
+    auto worked = drive_();
     if (!worked) return fail(worked.error());
     if (!*worked) control_.idle(false);
   } else if (bell_ && wait.woken_by == WokenBy::head) {

@@ -15,7 +15,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "comm/comm.hpp"
-#include "engine/engine.hpp"
 #include "engine/messages.hpp"
 #include "store/store.hpp"
 
@@ -24,7 +23,7 @@ namespace cairn {
 class HeadLink {
  public:
   // `drive`: runs the engine once, when it lives in this thread; empty otherwise. The bell may come later.
-  using Drive = std::function<Result<bool>(Engine::Others)>;
+  using Drive = std::function<Result<bool>()>;
   HeadLink(Comm& control, Peer head, Drive drive, Clock clock);
 
   void use_bell(std::shared_ptr<Bell> bell) { bell_ = std::move(bell); }
@@ -47,9 +46,6 @@ class HeadLink {
     std::string call;                                     // where the rank is, for a person
     std::optional<std::chrono::milliseconds> limit = {};  // none: for ever
     WokenBy woken_by = WokenBy::head;
-    // Whether all ranks come to such a wait, as in wait(): then an engine in this thread may wait for others. From
-    // snapshot(), say, some may go on to their own work, and wait there for this rank.
-    Engine::Others others = Engine::Others::come;
   };
   // Waits until `done` says so, or the limit is reached. Returns whether it did. After a while tells the head, which
   // finds out who is missing (engine/inquiry).

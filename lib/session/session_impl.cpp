@@ -64,9 +64,7 @@ Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
   hear_promotions();
   Result<bool> ready = true;
   const auto is_ready = [&] { return !(ready = pulse_->ready()) || *ready; };
-  if (auto heard =
-          link_->wait_until(is_ready, {"snapshot()", {}, HeadLink::WokenBy::nobody, Engine::Others::may_not_come});
-      !heard)
+  if (auto heard = link_->wait_until(is_ready, {"snapshot()", {}, HeadLink::WokenBy::nobody}); !heard)
     return fail(heard.error());
   if (!ready) return fail(ready.error());
   auto beat = pulse_->call(StopSignal::seen(), auto_ ? auto_->meter().measures() : Measures{});
@@ -252,7 +250,7 @@ Status SessionImpl::finalize() {
     // An error may be that a rank is gone, which closes nothing.
     return (closing.go_on() && link_->finalized) || (link_->finalized && link_->finalized->error);
   };
-  auto heard = link_->wait_until(over, {"finalize()", {}, HeadLink::WokenBy::head, Engine::Others::may_not_come});
+  auto heard = link_->wait_until(over, {"finalize()"});
   finalized_ = true;
   if (!heard) return fail(heard.error());
   if (engine_thread_.joinable()) engine_thread_.join();

@@ -253,8 +253,8 @@ struct SessionImpl::Open {
     const auto span = session.trace_.span("open");
     HeadLink::Drive drive;
     if (heads_node && topology.runs_inline(node)) {
-      drive = [impl = &session](Engine::Others others) {
-        return impl->engine_ ? impl->engine_->step(others) : Result<bool>(false);
+      drive = [impl = &session] {
+        return impl->engine_ ? impl->engine_->step(Engine::Heads::compute) : Result<bool>(false);
       };
     }
     session.link_ = std::make_unique<HeadLink>(*session.control_, head, std::move(drive), session.clock_);

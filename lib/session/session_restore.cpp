@@ -38,7 +38,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   std::uint64_t calls = calls_;  // after the restore, if it goes well on all ranks
   while (true) {
     auto waiting = trace_.span("wait for head");
-    auto heard = link_->wait_until(answered, {"restore()", {}, HeadLink::WokenBy::head, Engine::Others::may_not_come});
+    auto heard = link_->wait_until(answered, {"restore()"});
     waiting.end();
     if (!heard) return fail(heard.error());
     if (!link_->offer) break;
@@ -59,7 +59,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   const bool all_are_here = !error || error->code != Code::invalid_argument;  // else some are in finalize
   const auto closed = [&] { return closing.go_on(); };
   if (all_are_here) {
-    auto done = link_->wait_until(closed, {"restore()", {}, HeadLink::WokenBy::nobody, Engine::Others::may_not_come});
+    auto done = link_->wait_until(closed, {"restore()", {}, HeadLink::WokenBy::nobody});
     if (!done) return fail(done.error());
   }
   if (error) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <thread>
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "session/session_impl.hpp"
@@ -102,6 +104,30 @@ TEST(InlineHead, begins_nothing_together_with_heads_that_may_compute) {
       steps.advance();
     }
   });
+}
+
+// One of them is in finalize meanwhile, where it votes that it has none of what the others seal, and helps them then.
+TEST(InlineHead, makes_copies_again_with_one_that_has_left_a_snapshot_out) {
+  for (const std::uint32_t who : {0U, 1U, 2U}) {
+    Job job({1, 1, 1}, "[head]\nmode = inline\n[levels]\nl1 = every 1\nl2 = every 1\nl3 = off\nl4 = off\n");
+    job.run_well_and_die([](JobSession& session) {
+      Steps steps(session);
+      steps.restore();
+      steps.advance();
+    });
+    job.lose(1);
+    job.run_well_and_die([&](JobSession& session) {
+      Steps steps(session);
+      EXPECT_EQ(steps.restore(), 1U);
+      if (session.rank() != who) {
+        EXPECT_THAT(thrown_by([&] { steps.advance(); }), testing::HasSubstr("version 2 is abandoned"));
+      }
+      EXPECT_THAT(thrown_by([&] { session.finalize(); }),
+                  testing::HasSubstr(fmt::format("version 2 was never sealed by rank {}", who)));
+    });
+    job.lose(2);
+    job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 1U); });
+  }
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ class Return {
   void bring_home(Comm& world, Engine& engine) {
     if (!world.send(world.rank(), kToHead, encode(ToHead{RestoreRequest{}}))) return;
     while (true) {
-      const auto worked = engine.step();
+      const auto worked = engine.step(Engine::Heads::serve);
       if (!worked) throw std::runtime_error(worked.error().text());
       while (const auto envelope = world.probe(kToRank).value_or(std::nullopt)) {
         const auto message = decode_to_rank(world.recv_probed(*envelope).value()).value();

@@ -146,7 +146,7 @@ Status Engine::check_stores_belong() {
 // What cannot be read and is not of the past: what is not ours to judge is refused; anything else is something to lose.
 Status Engine::heed_unreadable() {
   if (!roll_->unreadable) return {};
-  const Past past{chain_.past, chain_.present, roll_->newest_readable};
+  const Past past{chain_.past, chain_.present, chain_.fresh_start.value != 0, roll_->newest_readable};
   const bool fresh = setup_.options.start == EngineOptions::Start::fresh;
   Status mine;
   std::uint64_t found = 0;

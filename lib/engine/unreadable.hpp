@@ -32,15 +32,17 @@ struct Unreadable {
 
 // What tells whether something unreadable is of the past: lives before the newest fresh start, and the newest version
 // that can be read, since numbers only grow. But a version that can be read may not be whole, and the job go back to
-// one that is older: what is not ours to judge of a life since then is never of the past.
+// one that is older: what is not ours to judge of a life since then is never of the past. Where no record of a fresh
+// start is left, a life without a record may be since then.
 struct Past {
   std::set<RunId> lives;
   std::set<RunId> lives_since;
+  bool start_is_known = false;
   Version newest_readable;
 
   [[nodiscard]] bool has(const Unreadable& what) const {
     if (lives.contains(what.run)) return true;
-    if (what.is_others() && lives_since.contains(what.run)) return false;
+    if (what.is_others() && (!start_is_known || lives_since.contains(what.run))) return false;
     return !what.dir.path.empty() && what.version < newest_readable;
   }
 };

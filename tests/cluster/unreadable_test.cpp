@@ -126,6 +126,19 @@ TEST(Newer, is_refused_where_a_newer_version_can_be_read) {
   expect_untouched(job, before);
 }
 
+// The same of a life whose record went with the global store, which no record says is of the past.
+TEST(Newer, is_refused_of_a_life_that_has_no_record_any_more) {
+  Job job({2, 2}, "[levels]\nl1 = every 1\nl2 = every 1\nl3 = off\nl4 = off\n[storage]\nkeep_local = 2\n" + kContinue);
+  take_steps(job, 1);
+  job.global_store().wipe();
+  take_steps(job, 1);
+  change_files(job.node_store(1), "v00000001",
+               [](const std::string& text) { return text.starts_with("{") ? newer(text) : text; });
+  const Job::Image before = job.image();
+  EXPECT_THAT(refusal_of(job), HasSubstr("format 99 is newer than"));
+  expect_untouched(job, before);
+}
+
 // It says whose snapshots a store holds, which are the new chain's from then on.
 TEST(Newer, mark_is_replaced_by_a_fresh_start) {
   for (const Place& place : marks()) {

@@ -20,9 +20,8 @@ bool kills(Kind kind) {
 bool is_of_reads(Kind kind) { return kind == Kind::read_once || kind == Kind::reads || kind == Kind::read_kills; }
 
 // Fails operations, or flips what is read.
-Wrap by_plan(const Injected& injected, std::function<void()> kill) {
+Wrap by_plan(const Fault& fault, std::function<void()> kill) {
   auto plan = std::make_shared<test::FaultPlan>();
-  const Fault& fault = injected.fault;
   switch (fault.kind) {
     case Kind::operation_once: plan->fail_once_at(fault.at); break;
     case Kind::store_full:
@@ -30,28 +29,20 @@ Wrap by_plan(const Injected& injected, std::function<void()> kill) {
       plan->crash_at(fault.at, false);
       break;
     case Kind::operations: plan->crash_at(fault.at, false); break;
-    case Kind::flipped_reads:
-      plan->flip_bits_on_read(fault.at, fault.at);
-      *injected.struck = true;
-      break;
+    case Kind::flipped_reads: plan->flip_bits_on_read(fault.at, fault.at); break;
     default: plan->crash_at(fault.at, true); break;
   }
-  plan->on_first_failure([struck = injected.struck, kill = std::move(kill), kills = kills(fault.kind)] {
-    *struck = true;
-    if (kills) kill();
-  });
+  if (kills(fault.kind)) plan->on_first_failure(std::move(kill));
   return [plan](std::shared_ptr<Store> store) { return std::make_shared<test::FaultyStore>(std::move(store), plan); };
 }
 
-// Counts reads, and does `then` with those that are to fail.
-Wrap by_read(const Injected& injected, const std::function<void()>& then) {
+// Counts reads, and does `then` when one is to fail.
+Wrap by_read(const Fault& fault, const std::function<void()>& then) {
   auto reads = std::make_shared<std::atomic<std::uint64_t>>(0);
-  const auto hook = [injected, reads, then](const std::string& path) -> Status {
+  const auto hook = [fault, reads, then](const std::string& path) -> Status {
     const std::uint64_t number = (*reads)++;
-    const bool fails =
-        injected.fault.kind == Kind::read_once ? number == injected.fault.at : number >= injected.fault.at;
-    if (!fails) return {};
-    if (!injected.struck->exchange(true)) then();
+    if (fault.kind == Kind::read_once ? number != fault.at : number < fault.at) return {};
+    if (number == fault.at) then();
     return fail(Code::io, path + ": a read failed");
   };
   return [hook](std::shared_ptr<Store> store) {
@@ -72,10 +63,9 @@ Wrap by_operation(std::function<void(std::uint64_t number)> what) {
   };
 }
 
-Wrap wrap_of(const Injected& injected, test::Job& job) {
-  const Fault& fault = injected.fault;
+Wrap wrap_of(const Fault& fault, test::Job& job, const Lost& lost) {
   const auto kill = [&job] { job.message_faults->on_first_failure(); };
-  if (is_of_reads(fault.kind)) return by_read(injected, kills(fault.kind) ? kill : std::function<void()>([] {}));
+  if (is_of_reads(fault.kind)) return by_read(fault, kills(fault.kind) ? kill : std::function<void()>([] {}));
   if (fault.kind == Kind::slow) {
     // Now and then, so that others overtake it here and there.
     return by_operation([](std::uint64_t number) {
@@ -83,28 +73,26 @@ Wrap wrap_of(const Injected& injected, test::Job& job) {
     });
   }
   if (fault.kind == Kind::wiped) {
-    return by_operation([injected, &job](std::uint64_t number) {
-      if (number != injected.fault.at) return;
-      *injected.struck = true;
-      (injected.fault.host ? job.node_store(*injected.fault.host) : job.global_store()).wipe();
+    return by_operation([fault, &job, lost](std::uint64_t number) {
+      if (number != fault.at) return;
+      (fault.host ? job.node_store(*fault.host) : job.global_store()).wipe();
+      lost(fault.host);
     });
   }
-  return by_plan(injected, kill);
+  return by_plan(fault, kill);
 }
 
 }  // namespace
 
-std::vector<Injected> inject(const Life& life, test::Job& job) {
+void inject(const Life& life, test::Job& job, Lost lost) {
   // Nothing fails of itself, but stores use it to kill the job.
   job.message_faults = std::make_shared<test::CommFaultPlan>();
-  std::vector<Injected> all;
   std::vector<std::pair<std::optional<std::uint32_t>, Wrap>> wraps;
   for (const Fault& fault : life.faults) {
-    all.push_back({fault});
     if (fault.kind == Kind::message_kills) {
       job.message_faults->first_failing = std::min(job.message_faults->first_failing, fault.at);
     } else {
-      wraps.emplace_back(fault.host, wrap_of(all.back(), job));
+      wraps.emplace_back(fault.host, wrap_of(fault, job, lost));
     }
   }
   const auto wrap = [wraps](std::optional<std::uint32_t> host, std::shared_ptr<Store> store) {
@@ -115,7 +103,6 @@ std::vector<Injected> inject(const Life& life, test::Job& job) {
   };
   job.wrap_node = [wrap](std::uint32_t host, std::shared_ptr<Store> store) { return wrap(host, std::move(store)); };
   job.wrap_global = [wrap](std::shared_ptr<Store> store) { return wrap(std::nullopt, std::move(store)); };
-  return all;
 }
 
 Circumstances::Faults effect_of(const Life& life) {
@@ -124,20 +111,6 @@ Circumstances::Faults effect_of(const Life& life) {
   if (std::ranges::any_of(life.faults, harms)) return Faults::of_stores;
   const bool dies = std::ranges::any_of(life.faults, [](const Fault& fault) { return kills(fault.kind); });
   return dies || life.clock || calls_may_fail(life) ? Faults::of_calls : Faults::none;
-}
-
-// What could not be read or written counts as damaged from then on: nobody can tell whether it is for good.
-void tell(const std::vector<Injected>& injected, Model& model) {
-  for (const auto& [fault, struck] : injected) {
-    if (!*struck || kills(fault.kind) || fault.kind == Kind::slow) continue;
-    if (fault.host) {
-      model.host_is_hurt(*fault.host);
-    } else if (fault.kind == Kind::wiped) {
-      model.global_is_hurt(true);
-    } else if (is_of_reads(fault.kind) || fault.kind == Kind::flipped_reads || fault.kind == Kind::store_gone) {
-      model.global_is_hurt(false);
-    }
-  }
 }
 
 }  // namespace cairn::torture

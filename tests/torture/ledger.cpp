@@ -34,6 +34,15 @@ void Ledger::restored(std::size_t which, std::uint32_t ranks, const Restored* se
   if (++restore.ranks == ranks) judge(restore);
 }
 
+void Ledger::is_lost(std::optional<std::uint32_t> host) {
+  const std::scoped_lock lock(mutex_);
+  if (host) {
+    model_.host_is_hurt(*host);
+  } else {
+    model_.global_is_hurt(true);
+  }
+}
+
 void Ledger::end() {
   const std::scoped_lock lock(mutex_);
   for (Restore& restore : restores_) judge(restore);

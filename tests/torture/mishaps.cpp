@@ -1,8 +1,10 @@
 #include "torture/mishaps.hpp"
 
+#include <charconv>
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +22,14 @@ constexpr std::uint32_t kNewerFormat = 9;
 
 bool is_global(Kind kind) { return kind >= Kind::lose_global; }
 Place place_of(const Mishap& mishap) { return is_global(mishap.kind) ? Place() : mishap.host; }
+
+// Whose file it is, by its name; none: it is of all.
+std::optional<std::uint32_t> version_of(const std::string& path) {
+  std::uint32_t version = 0;
+  const bool is_of_one = path.starts_with('v') && path.find('/') != std::string::npos &&
+                         std::from_chars(path.data() + 1, path.data() + path.size(), version).ec == std::errc();
+  return is_of_one ? std::optional(version) : std::nullopt;
+}
 
 Json parse(const Buffer& bytes) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
@@ -136,8 +146,16 @@ void Mishaps::damage(const Mishap& mishap) {
     others_.push_back({mishap, file->first, file->second, theirs});
     file->second = theirs;
   } else {
-    hurt(mishap);
-    if (file->first == "chain.json") model_.mark_is_hurt();
+    const auto version = version_of(file->first);
+    if (version) {
+      model_.version_is_hurt(place_of(mishap), *version);
+    } else {
+      hurt(mishap);
+    }
+    if (file->first == "chain.json") {
+      model_.mark_is_hurt();
+      without_mark_.insert(place_of(mishap));
+    }
     if (!harm(mishap.kind, mishap.pick / image.size(), file->second)) image.erase(file);
   }
   cluster_.put_back(place_of(mishap), image);
@@ -153,13 +171,16 @@ std::string Mishaps::end_of_others(const Circumstances& life, bool began_fresh, 
     StoreImage image = cluster_.image(place_of(others.mishap));
     const auto file = image.find(others.path);
     const bool as_it_was = file != image.end() && file->second == others.is;
-    const bool may_go = !could_be_read || (began_fresh && others.path == "chain.json");
+    // Without its mark nothing that a store has can be told from what is damaged.
+    const bool may_go = !could_be_read || (began_fresh && others.path == "chain.json") ||
+                        without_mark_.contains(place_of(others.mishap));
     if (!as_it_was && !may_go) wrong = others.path + " is newer or has another key, and was not left as it is";
     if (!as_it_was || took_snapshots) hurt(others.mishap);
     if (!as_it_was) continue;
     file->second = others.was;
     cluster_.put_back(place_of(others.mishap), image);
   }
+  without_mark_.clear();
   return wrong;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,7 @@ class Mishaps {
   std::map<std::uint32_t, test::StoreImage> swapped_;  // by host
   std::vector<Others> others_;
   std::vector<std::uint32_t> lost_;
+  std::set<Place> without_mark_;  // since the last life, a mark was damaged
 };
 
 }  // namespace cairn::torture

@@ -9,16 +9,39 @@ namespace {
 
 constexpr std::uint32_t kGlobal = 4;
 
+std::uint64_t newest_of(const std::set<std::uint64_t>& stamps) { return stamps.empty() ? 0 : *stamps.rbegin(); }
+
 bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
 
 }  // namespace
 
+void Model::hurt(Promise& promise, std::optional<std::uint32_t> host) const {
+  if (host) {
+    promise.hurt.insert(*host);
+  } else {
+    promise.global_hurt = true;
+  }
+}
+
 void Model::host_is_hurt(std::uint32_t host) {
-  for (Promise& promise : promises_) promise.hurt.insert(host);
+  for (Promise& promise : promises_) hurt(promise, host);
+  hurt_now_[host] = newest_of(tried_);
+}
+
+void Model::version_is_hurt(std::optional<std::uint32_t> host, std::uint32_t version) {
+  const auto taken = stamps_.find(version);
+  for (Promise& promise : promises_) {
+    if (promise.version == version || promise.may_be_retired) {
+      hurt(promise, host);
+    } else if (taken != stamps_.end()) {
+      promise.newer.erase(taken->second);
+    }
+  }
 }
 
 void Model::global_is_hurt(bool lost) {
-  for (Promise& promise : promises_) promise.global_hurt = true;
+  for (Promise& promise : promises_) hurt(promise, std::nullopt);
+  hurt_now_[std::nullopt] = newest_of(tried_);
   // Its records, or one of them: that the chain was ended need not be known any more.
   must_be_fresh_ = false;
   if (lost) may_be_fresh_ = true;
@@ -29,12 +52,22 @@ void Model::global_is_hurt(bool lost) {
 void Model::begin_life(Circumstances circumstances) {
   now_ = std::move(circumstances);
   taken_now_.clear();
-  for (Promise& promise : promises_) promise.of_this_life = false;
+  // Numbers that no store has seen begin again.
+  std::erase_if(stamps_, [&](const auto& taken) { return !safe_.contains(taken.first); });
+  hurt_now_.clear();
+  for (Promise& promise : promises_) {
+    promise.of_this_life = false;
+    promise.keep = std::min(promise.keep, promise.level == kGlobal ? now_.keep_global : now_.keep_local);
+  }
 }
 
 void Model::tries(std::uint64_t stamp) {
   tried_.insert(stamp);
   must_be_fresh_ = false;
+  for (Promise& promise : promises_) {
+    promise.newer.insert(stamp);
+    promise.may_be_retired |= promise.newer.size() >= promise.keep;
+  }
 }
 
 void Model::takes(std::uint32_t version, std::uint64_t stamp) {
@@ -44,18 +77,35 @@ void Model::takes(std::uint32_t version, std::uint64_t stamp) {
 
 void Model::is_safe(std::uint32_t level, std::uint32_t version) {
   if (version == 0) return;
+  safe_.insert(version);
   const bool now = taken_now_.contains(version);
   // A chain that began anew has a snapshot now, and the old one is over.
   if (now_.anew && now) std::erase_if(promises_, [](const Promise& old) { return !old.of_this_life; });
+  Promise promise;
+  promise.version = version;
+  promise.level = level;
+  promise.of_this_life = now;
+  promise.hosts = now_.hosts;
+  promise.survives = level == 2 ? now_.copies : level == 3 ? now_.parity : 0;
+  promise.keep = level == kGlobal ? now_.keep_global : now_.keep_local;
+  const auto taken = stamps_.find(version);
+  const std::uint64_t stamp = taken == stamps_.end() ? 0 : taken->second;
+  promise.newer = {tried_.upper_bound(stamp), tried_.end()};
+  promise.may_be_retired = promise.newer.size() >= promise.keep;
+  for (const auto& [place, until] : hurt_now_) {
+    if (stamp <= until) hurt(promise, place);
+  }
   std::erase_if(promises_, [&](const Promise& old) { return old.version == version && old.level == level; });
-  const std::uint32_t survives = level == 2 ? now_.copies : level == 3 ? now_.parity : 0;
-  promises_.push_back({version, level, now, now_.hosts, survives, {}, false});
-  may_be_fresh_ = false;
+  promises_.push_back(promise);
   must_be_fresh_ = false;
+  // A global store that has lost the chain's records under way has them again with the next version.
+  const auto lost = hurt_now_.find(std::nullopt);
+  if (lost == hurt_now_.end() || (level == kGlobal && stamp > lost->second)) may_be_fresh_ = false;
 }
 
 void Model::finished(bool for_certain) {
   promises_.clear();
+  safe_.clear();
   stamps_.clear();  // where nothing is left of a chain the numbers begin again
   may_be_fresh_ = true;
   must_be_fresh_ = for_certain;
@@ -76,9 +126,12 @@ void Model::move(Promise& promise) const {
   if (promise.level != kGlobal) promise.hosts.insert(now_.hosts.begin(), now_.hosts.end());
 }
 
-void Model::give_up_what_is_newer_than(std::uint32_t version) {
-  std::erase_if(promises_, [&](const Promise& promise) { return promise.version > version; });
-  for (Promise& promise : promises_) move(promise);
+void Model::give_up_what_is_newer_than(const Restored& seen) {
+  std::erase_if(promises_, [&](const Promise& promise) { return promise.version > seen.version; });
+  for (Promise& promise : promises_) {
+    move(promise);
+    promise.newer.erase(promise.newer.upper_bound(seen.stamp), promise.newer.end());
+  }
 }
 
 std::uint32_t Model::promised() const {
@@ -137,7 +190,7 @@ std::string Model::judge(const std::vector<Restored>& seen, const std::string& e
   if (!seen.empty()) {
     const std::string wrong = seen[0].fresh ? judge_fresh() : judge_restored(seen[0]);
     if (!wrong.empty()) return wrong;
-    give_up_what_is_newer_than(seen[0].fresh ? 0 : seen[0].version);
+    give_up_what_is_newer_than(seen[0]);
     may_be_fresh_ |= seen[0].fresh;
   }
   return error.empty() ? "" : judge_error(error);

@@ -2,13 +2,16 @@
 // knows only what the application was told and what happened to the stores.
 //
 // A version that was told to be safe at a level comes back, or a newer one does, whatever happens within what that
-// level survives. What comes back is one safe point on all ranks, byte for byte. What is beyond a promise may be
+// level survives: a file that is damaged costs the version that it is of, and as many as are kept outlive it; a store
+// that is lost under way takes what was in it, and nothing of later versions; one that cannot be read or written for a
+// while takes nothing. What comes back is one safe point on all ranks, byte for byte. What is beyond a promise may be
 // refused, and is never guessed. A start is fresh only where nothing was told to be safe, the chain was ended, its
 // records are lost, or the user asked for it. A start that was refused changes nothing.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +30,8 @@ struct Circumstances {
   std::set<std::uint32_t> hosts;  // whose stores are opened
   std::uint32_t copies = 1;       // what L2 and L3 are to survive
   std::uint32_t parity = 1;
+  std::uint32_t keep_local = 1;  // versions of L1 to L3, and of L4
+  std::uint32_t keep_global = 1;
   std::uint64_t first_stamp = 0;  // of the states of this life, and of later ones
   // What may go wrong in it on purpose: nothing; calls may fail, and its end may come at any moment; stores may fail,
   // so that something older comes back.
@@ -39,9 +44,11 @@ struct Circumstances {
 
 class Model {
  public:
-  // Before a life: a host's store lost a file, or all; the global one likewise.
+  // Before a life, or in it: a host's store lost a file that is of no version, or all; the global one likewise.
   void host_is_hurt(std::uint32_t host);
   void global_is_hurt(bool lost);
+  // Before a life, or in it: the store of a host, or the global one, lost a file of this version, or all of them.
+  void version_is_hurt(std::optional<std::uint32_t> host, std::uint32_t version);
   // What says whose snapshots the stores hold was damaged: those of hosts that are away then may be refused later.
   void mark_is_hurt() { mark_was_lost_ = true; }
   void begin_life(Circumstances circumstances);
@@ -71,19 +78,28 @@ class Model {
     std::uint32_t survives = 0;    // losses of hosts
     std::set<std::uint32_t> hurt;  // since then
     bool global_hurt = false;
+    // States tried since then that may have become as safe, but for those that are hurt or were given up; and whether
+    // there ever were as many as are kept.
+    std::set<std::uint64_t> newer;
+    std::uint32_t keep = 1;
+    bool may_be_retired = false;
   };
+  void hurt(Promise& promise, std::optional<std::uint32_t> host) const;
   [[nodiscard]] bool holds(const Promise& promise) const;
   void move(Promise& promise) const;
-  void give_up_what_is_newer_than(std::uint32_t version);
+  void give_up_what_is_newer_than(const Restored& seen);
   [[nodiscard]] std::string judge_fresh() const;
   [[nodiscard]] std::string judge_restored(const Restored& seen) const;
   [[nodiscard]] std::string judge_error(const std::string& error) const;
 
   Circumstances now_;
   std::map<std::uint32_t, std::uint64_t> stamps_;  // by version
+  std::set<std::uint32_t> safe_;                   // those that were ever told to be
   std::set<std::uint64_t> tried_;
   std::set<std::uint32_t> taken_now_;  // versions of this life
   std::vector<Promise> promises_;
+  // Of this life: the newest state that was tried when a host's store was hurt, or the global one.
+  std::map<std::optional<std::uint32_t>, std::uint64_t> hurt_now_;
   bool may_be_fresh_ = true;
   bool must_be_fresh_ = false;
   bool global_was_lost_ = false;

@@ -57,6 +57,8 @@ class Player {
     it.hosts = {life.hosts.begin(), life.hosts.end()};
     it.copies = life.copies;
     it.parity = life.parity;
+    it.keep_local = life.keep_local;
+    it.keep_global = life.keep_global;
     it.first_stamp = turn.first_stamp;
     it.faults = cluster_.effect_of(life);
     it.anew = life.start == Life::Start::fresh || life.start == Life::Start::unasked;

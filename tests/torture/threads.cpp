@@ -51,9 +51,9 @@ class ThreadCluster final : public Cluster {
 
   [[nodiscard]] Circumstances::Faults effect_of(const Life& life) const override { return torture::effect_of(life); }
 
-  [[nodiscard]] Lived live(const Turn& turn, Ledger& ledger, Model& model) override {
+  [[nodiscard]] Lived live(const Turn& turn, Ledger& ledger, Model& /*model*/) override {
     prepare(turn);
-    const std::vector<Injected> injected = inject(turn.life, job_);
+    inject(turn.life, job_, [&](Place place) { ledger.is_lost(place); });
     const bool well_meant = effect_of(turn.life) == Circumstances::Faults::none;
     std::atomic<std::uint32_t> size{0};
     job_.run_and_die([&](JobSession& session) {
@@ -61,7 +61,6 @@ class ThreadCluster final : public Cluster {
       const Application::Ways ways{[&] { session.kill_job(); }, [&] { const JobSession gone(std::move(session)); }};
       Application(session, ways, turn.life, turn.first_stamp, well_meant, ledger).run();
     });
-    tell(injected, model);
     Lived lived{size, job_.open_error(), {}};
     if (!job_.errors().empty()) lived.wrong = "an exception of another kind: " + job_.errors().begin()->second;
     return lived;

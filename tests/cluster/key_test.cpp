@@ -36,19 +36,6 @@ std::string settings(const std::string& levels, const std::string& more) {
   return text + "[erasure]\ngroup = 3\nparity = 1\n[restart]\nat_end = continue\n" + more;
 }
 
-void take_steps(Job& job, std::uint32_t count) {
-  job.run_well_and_die([&](JobSession& session) {
-    Steps steps(session);
-    steps.restore();
-    steps.advance_by(count);
-    steps.wait_for_all();
-  });
-}
-
-void expect_restore(Job& job, std::uint32_t step) {
-  job.run_well_and_die([&](JobSession& session) { EXPECT_EQ(Steps(session).restore(), step); });
-}
-
 // What the start says, which must leave every store as it was.
 std::string refusal_of(Job& job) {
   const Job::Image before = job.image();

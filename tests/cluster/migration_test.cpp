@@ -22,19 +22,6 @@ std::string settings(const std::string& levels, std::uint32_t parity = 1) {
       due('2'), due('3'), due('4'), parity);
 }
 
-void compute_and_die(Job& job, std::uint32_t steps_to_take) {
-  job.run_well_and_die([&](JobSession& session) {
-    Steps steps(session);
-    steps.restore();
-    steps.advance_by(steps_to_take);
-    steps.wait_for_all();
-  });
-}
-
-void expect_step(Job& job, std::uint32_t step) {
-  job.run_well_and_die([&](JobSession& session) { EXPECT_EQ(Steps(session).restore(), step); });
-}
-
 // Layouts that a node's newest manifest knows.
 std::vector<Layout> layouts_on(const MemoryStore& store) {
   std::vector<Layout> layouts;
@@ -56,7 +43,7 @@ TEST(Migration, ranks_find_their_shards_wherever_they_start) {
   for (const auto& shape : kShapes) {
     SCOPED_TRACE(fmt::format("{} nodes", shape.size()));
     Job job({3, 3, 3, 3}, settings("23"));
-    compute_and_die(job, 3);
+    take_steps(job, 3);
     job.reshape(shape);
     // Where there are fewer nodes, the stores of the others are not seen.
     for (auto node = static_cast<std::uint32_t>(shape.size()); node < 4; ++node) job.lose(node);
@@ -68,7 +55,7 @@ TEST(Migration, ranks_find_their_shards_wherever_they_start) {
       });
       continue;
     }
-    expect_step(job, 3);
+    expect_restore(job, 3);
   }
 }
 
@@ -77,7 +64,7 @@ TEST(Migration, rebuilds_redundancy_for_the_new_shape_and_drops_the_old) {
     for (std::uint32_t lost = 0; lost < 3; ++lost) {
       SCOPED_TRACE(testing::Message() << "L" << level << ", node " << lost << " lost after migration");
       Job job({3, 3, 3, 3}, settings(level));
-      compute_and_die(job, 2);
+      take_steps(job, 2);
       job.reshape({5, 4, 2});
       job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
       job.lose_global_snapshots();
@@ -92,7 +79,7 @@ TEST(Migration, rebuilds_redundancy_for_the_new_shape_and_drops_the_old) {
         }
       }
       job.lose(lost);
-      expect_step(job, 2);
+      expect_restore(job, 2);
     }
   }
 }
@@ -100,17 +87,17 @@ TEST(Migration, rebuilds_redundancy_for_the_new_shape_and_drops_the_old) {
 // A job killed while it rebuilds in the new shape has the old redundancy, the new, or both.
 TEST(Migration, cut_short_loses_nothing_that_was_protected) {
   Job job({3, 3, 3, 3}, settings("23"));
-  compute_and_die(job, 2);
+  take_steps(job, 2);
   const Job::Image image = job.image();
   for (std::uint32_t lost = 0; lost < 4; ++lost) {
     for (int turn = 0; turn < 3; ++turn) {
       SCOPED_TRACE(testing::Message() << "node " << lost << " lost, turn " << turn);
       job.put_back(image);
       job.reshape({5, 4, 2});
-      expect_step(job, 2);  // killed as soon as the last rank is restored
+      expect_restore(job, 2);  // killed as soon as the last rank is restored
       job.lose(lost);
       job.reshape({3, 3, 3, 3});
-      expect_step(job, 2);
+      expect_restore(job, 2);
     }
   }
 }
@@ -119,7 +106,7 @@ TEST(Migration, cut_short_loses_nothing_that_was_protected) {
 TEST(Migration, keeps_the_old_redundancy_when_the_new_cannot_be_built) {
   for (const std::string level : {"2", "3"}) {
     Job job({3, 3, 3, 3}, "[job]\non_storage_error = throw\n" + settings(level));
-    compute_and_die(job, 2);
+    take_steps(job, 2);
     job.reshape({2, 4, 3, 3});
     job.wrap_node = [](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
       if (node != 1) return store;
@@ -138,7 +125,7 @@ TEST(Migration, keeps_the_old_redundancy_when_the_new_cannot_be_built) {
     job.lose_global_snapshots();
     job.reshape({3, 3, 3, 3});
     job.lose(2);
-    expect_step(job, 2);
+    expect_restore(job, 2);
   }
 }
 
@@ -149,13 +136,13 @@ TEST(Migration, keeps_the_old_parity_when_only_copies_are_built) {
   for (std::uint32_t lost = 0; lost < 4; ++lost) {
     SCOPED_TRACE(testing::Message() << "nodes " << lost << " and " << (lost + 1) % 4 << " lost");
     Job job({3, 2, 2, 2}, settings("23", 2) + rotation);
-    compute_and_die(job, 1);
+    take_steps(job, 1);
     job.configure(settings("2") + rotation);
     job.reshape({2, 3, 2, 2});
     job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 1U); });
     job.lose_global_snapshots();  // finalize has raised it
     for (const std::uint32_t node : {lost, (lost + 1) % 4}) job.lose(node);
-    expect_step(job, 1);
+    expect_restore(job, 1);
   }
 }
 
@@ -178,7 +165,7 @@ TEST(Migration, goes_on_and_on_from_shape_to_shape) {
 
 TEST(Mismatch, of_the_number_of_ranks_is_refused_with_both) {
   Job job({3, 3}, settings("23"));
-  compute_and_die(job, 2);
+  take_steps(job, 2);
   job.reshape({3, 4});
   job.run_well_and_die([](JobSession& session) {
     try {
@@ -195,7 +182,7 @@ TEST(Mismatch, of_the_number_of_ranks_is_refused_with_both) {
 
 TEST(Mismatch, of_the_number_of_ranks_is_refused_from_the_global_store_too) {
   Job job({3, 3}, settings("234"));
-  compute_and_die(job, 2);
+  take_steps(job, 2);
   job.lose(0);
   job.lose(1);
   job.reshape({2, 2, 2});
@@ -207,7 +194,7 @@ TEST(Mismatch, of_the_number_of_ranks_is_refused_from_the_global_store_too) {
 
 TEST(Mismatch, of_names_or_types_is_refused_with_the_differences) {
   Job job({2, 2}, settings("23"));
-  compute_and_die(job, 1);
+  take_steps(job, 1);
   const Job::Image image = job.image();
   const auto refusal = [&](const std::string& differences, const std::function<void(JobSession&)>& protect) {
     job.put_back(image);
@@ -237,14 +224,14 @@ TEST(Mismatch, of_names_or_types_is_refused_with_the_differences) {
 
 TEST(Mismatch, leaves_the_snapshot_for_who_protects_what_is_in_it) {
   Job job({2, 2}, settings("23"));
-  compute_and_die(job, 3);
+  take_steps(job, 3);
   job.run_well_and_die([](JobSession& session) {
     std::vector<float> state;
     session.protect("state", state);
     EXPECT_THROW(session.restore(), Exception);
     EXPECT_THROW(session.snapshot(), Exception);
   });
-  expect_step(job, 3);
+  expect_restore(job, 3);
 }
 
 // Two lives that gave their snapshots the same numbers: half of the stores of the first come back beside half of the
@@ -259,7 +246,7 @@ class TwoLives : public testing::Test {
   }
 
   void live_twice(Job& job) {
-    compute_and_die(job, 4);
+    take_steps(job, 4);
     const Job::Image first = job.image();
     for (std::uint32_t node = 0; node < 4; ++node) job.lose(node);
     job.global_store().wipe();

@@ -39,21 +39,12 @@ void flip_shard(Job& job, std::uint32_t node, std::uint32_t version, Rank rank) 
 
 constexpr const char* kLocalAndGlobal = "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = every 2\n";
 
-void take_steps_and_die(Job& job, std::uint32_t count) {
-  job.run_well_and_die([&](JobSession& session) {
-    Steps steps(session);
-    steps.restore();
-    steps.advance_by(count);
-    steps.wait_for_all();
-  });
-}
-
 // Version 3 is damaged, so the job goes on from version 2, which is at L4, and ends there.
 TEST(Struck, version_does_not_become_the_last_one_in_place_of_the_restored) {
   for (const char* at_end : {"continue", "finished"}) {
     SCOPED_TRACE(at_end);
     Job job({2, 2}, std::string(kLocalAndGlobal) + "[restart]\nat_end = " + at_end + "\n");
-    take_steps_and_die(job, 3);
+    take_steps(job, 3);
     flip_shard(job, 1, 3, Rank{1});
     job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
     EXPECT_THAT(contents_of(job.global_store()).versions, ElementsAre(2));
@@ -86,7 +77,7 @@ TEST(Struck, version_is_found_when_the_chain_ends_and_takes_nothing_away) {
 // keep_local = 2 holds versions 2 and 3; one of those two and the next must be versions that can be read.
 TEST(Struck, version_is_no_reason_to_retire_an_older_one) {
   Job job({2, 2}, "[storage]\nkeep_local = 2\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n");
-  take_steps_and_die(job, 3);
+  take_steps(job, 3);
   flip_shard(job, 1, 3, Rank{1});
   job.run_well_and_die([](JobSession& session) {
     Steps steps(session);

@@ -57,15 +57,6 @@ StoreImage change_files(MemoryStore& store, const std::string& part, const Chang
   return changed;
 }
 
-void take_steps(Job& job, std::uint32_t count) {
-  job.run_well_and_die([&](JobSession& session) {
-    Steps steps(session);
-    steps.restore();
-    steps.advance_by(count);
-    steps.wait_for_all();
-  });
-}
-
 std::string refusal_of(Job& job) {
   return thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); });
 }

@@ -44,6 +44,19 @@ void Steps::wait_for_all() {
   for (const LevelId level : kEveryLevel) session_.wait(level);
 }
 
+void take_steps(Job& job, std::uint32_t count) {
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(count);
+    steps.wait_for_all();
+  });
+}
+
+void expect_restore(Job& job, std::uint32_t step) {
+  job.run_well_and_die([&](JobSession& session) { EXPECT_EQ(Steps(session).restore(), step); });
+}
+
 Contents contents_of(const MemoryStore& store) {
   Contents contents;
   const auto entries = store.list(DirName{});

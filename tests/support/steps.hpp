@@ -12,6 +12,8 @@
 
 namespace cairn::test {
 
+class Job;
+
 inline constexpr LevelId kEveryLevel[] = {LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global};
 
 // Protects "state" and "step", a state of about `about` doubles. One object for one session, which must not outlive it.
@@ -40,6 +42,11 @@ class Steps {
   std::vector<double> state_;
   std::uint32_t step_ = 0;
 };
+
+// A life of the job that goes on for `count` steps, until all that is meant for any level is safe, and dies then.
+void take_steps(Job& job, std::uint32_t count);
+// A life that goes on from `step` on every rank, and dies then.
+void expect_restore(Job& job, std::uint32_t step);
 
 // The texts of the Exceptions that `calls` throw, one call after the other; empty: none.
 template <class... Calls>

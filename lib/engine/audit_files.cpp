@@ -7,9 +7,9 @@
 #include "engine/audit.hpp"
 #include "format/hdf5_check.hpp"
 #include "format/hdf5_file.hpp"
+#include "format/manifest.hpp"
 #include "format/node_file_check.hpp"
 #include "format/parity_file.hpp"
-#include "level/global_level.hpp"
 #include "store/names.hpp"
 
 namespace cairn {

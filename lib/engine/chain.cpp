@@ -7,7 +7,6 @@
 #include "comm/share.hpp"
 #include "engine/belonging.hpp"
 #include "format/json_file.hpp"
-#include "level/global_level.hpp"
 #include "store/names.hpp"
 
 namespace cairn {

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "comm/share.hpp"
+#include "format/manifest.hpp"
 #include "level/erasure_decode.hpp"
-#include "level/global_level.hpp"
 #include "store/names.hpp"
 
 namespace cairn {

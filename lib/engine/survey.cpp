@@ -8,7 +8,6 @@
 #include "base/log.hpp"
 #include "engine/belonging.hpp"
 #include "engine/chain.hpp"
-#include "level/global_level.hpp"
 #include "store/names.hpp"
 
 namespace cairn {

@@ -93,6 +93,23 @@ Holding holding_of(const JsonView& from) {
   return holding;
 }
 
+// `parse` of the text of the directory's manifest, which must say that it is of that directory.
+template <class Manifest>
+Result<Manifest> read_manifest(const Store& store, const DirName& dir, const Sealer& sealer,
+                               Result<Manifest> (*parse)(const std::string&, const Sealer&)) {
+  const FileName name = names::manifest(dir);
+  auto text = read_text(store, name, kMostManifestBytes);
+  if (!text) return fail(text.error());
+  auto manifest = parse(*text, sealer);
+  if (!manifest) return fail(manifest.error().in(name.path));
+  const Identity& is = manifest->identity;
+  if (names::snapshot(is.version, is.run) != dir) {
+    return fail(Code::corrupt,
+                fmt::format("{}: it is the manifest of {}", name.path, names::snapshot(is.version, is.run).path));
+  }
+  return manifest;
+}
+
 }  // namespace
 
 Holding* NodeManifest::find(LayoutId layout) {
@@ -146,17 +163,11 @@ Result<std::uint64_t> write_manifest(Store& store, const NodeManifest& manifest,
 }
 
 Result<NodeManifest> read_node_manifest(const Store& store, const DirName& dir, const Sealer& sealer) {
-  const FileName name = names::manifest(dir);
-  auto text = read_text(store, name, kMostManifestBytes);
-  if (!text) return fail(text.error());
-  auto manifest = parse_node_manifest(*text, sealer);
-  if (!manifest) return fail(manifest.error().in(name.path));
-  const Identity& is = manifest->identity;
-  if (names::snapshot(is.version, is.run) != dir) {
-    return fail(Code::corrupt,
-                fmt::format("{}: it is the manifest of {}", name.path, names::snapshot(is.version, is.run).path));
-  }
-  return manifest;
+  return read_manifest(store, dir, sealer, parse_node_manifest);
+}
+
+Result<GlobalManifest> read_global_manifest(const Store& global, const DirName& dir, const Sealer& sealer) {
+  return read_manifest(global, dir, sealer, parse_global_manifest);
 }
 
 }  // namespace cairn

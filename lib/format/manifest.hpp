@@ -133,8 +133,10 @@ struct ChainMark {
 [[nodiscard]] Result<FileDigest> digest_file(const Store& store, const FileName& name);
 [[nodiscard]] Status check_file(const Store& store, const FileName& name, const FileDigest& expected);
 
-// Returns the file's size.
+// Returns the file's size. A manifest is refused in the directory of another snapshot.
 [[nodiscard]] Result<std::uint64_t> write_manifest(Store& store, const NodeManifest& manifest, const Sealer& sealer);
 [[nodiscard]] Result<NodeManifest> read_node_manifest(const Store& store, const DirName& dir, const Sealer& sealer);
+[[nodiscard]] Result<GlobalManifest> read_global_manifest(const Store& global, const DirName& dir,
+                                                          const Sealer& sealer);
 
 }  // namespace cairn

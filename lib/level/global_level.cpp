@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include <fmt/format.h>
-
 #include "format/json_file.hpp"
 #include "format/node_file_check.hpp"
 #include "level/exchange.hpp"
@@ -274,20 +272,6 @@ class NodeFileChecks {
 };
 
 }  // namespace
-
-Result<GlobalManifest> read_global_manifest(const Store& global, const DirName& dir, const Sealer& sealer) {
-  const FileName name = names::manifest(dir);
-  auto text = read_text(global, name, kMostManifestBytes);
-  if (!text) return fail(text.error());
-  auto manifest = parse_global_manifest(*text, sealer);
-  if (!manifest) return fail(manifest.error().in(name.path));
-  const Identity& is = manifest->identity;
-  if (names::snapshot(is.version, is.run) != dir) {
-    return fail(Code::corrupt,
-                fmt::format("{}: it is the manifest of {}", name.path, names::snapshot(is.version, is.run).path));
-  }
-  return manifest;
-}
 
 Status check_not_taken_over(const Store& global, Incarnation incarnation, RunId run) {
   auto entries = global.list(DirName{});

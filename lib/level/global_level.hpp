@@ -30,9 +30,6 @@ class GlobalLevel final : public Level {
   std::map<Identity, Result<NodeFileWriter>> begun_;
 };
 
-[[nodiscard]] Result<GlobalManifest> read_global_manifest(const Store& global, const DirName& dir,
-                                                          const Sealer& sealer);
-
 // Whether `incarnation` with `run` is still the newest life of the job that the global store knows.
 [[nodiscard]] Status check_not_taken_over(const Store& global, Incarnation incarnation, RunId run);
 

@@ -13,7 +13,6 @@
 
 #include "format/manifest.hpp"
 #include "format/measured.hpp"
-#include "level/global_level.hpp"
 #include "store/names.hpp"
 #include "support/powered_job.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "format/json_file.hpp"
 #include "format/measured.hpp"
-#include "level/global_level.hpp"
 #include "store/memory_store.hpp"
 #include "store/names.hpp"
 #include "store/posix_store.hpp"

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "format/json_file.hpp"
+#include "store/key_file.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
@@ -91,6 +92,13 @@ Sealer Sealer::of_unknown_chain() const {
 std::uint64_t Sealer::key_mark() const {
   if (!has_key()) return 0;
   return ByteReader(key_->code_of({bytes_of(kCodeOfKey)}).bytes).get<std::uint64_t>();
+}
+
+Result<Sealer> make_sealer(const std::string& key_file, const std::string& job) {
+  if (key_file.empty()) return Sealer();
+  auto key = read_key_file(key_file);
+  if (!key) return fail(key.error());
+  return Sealer(std::make_shared<const SecretKey>(std::move(*key)), job);
 }
 
 }  // namespace cairn

@@ -55,4 +55,7 @@ class Sealer {
   bool chain_is_known_ = true;
 };
 
+// Of the job's marks, with the key in that file (store/key_file); no file: without a key.
+[[nodiscard]] Result<Sealer> make_sealer(const std::string& key_file, const std::string& job);
+
 }  // namespace cairn

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "comm/share.hpp"
+#include "format/sealer.hpp"
 #include "session/session_impl.hpp"
 #include "session/stop_signal.hpp"
-#include "store/key_file.hpp"
 
 namespace cairn {
 
@@ -142,11 +142,9 @@ struct SessionImpl::Open {
 
   // Each head reads it for itself: it is in no message, and in no process that needs none.
   Status read_key() {
-    const std::string& file = session.config_.integrity.key_file;
-    if (file.empty()) return {};
-    auto key = read_key_file(file);
-    if (!key) return fail(key.error().in("[integrity] key_file"));
-    sealer = Sealer(std::make_shared<const SecretKey>(std::move(*key)), session.config_.job.name);
+    auto made = make_sealer(session.config_.integrity.key_file, session.config_.job.name);
+    if (!made) return fail(made.error().in("[integrity] key_file"));
+    sealer = std::move(*made);
     return {};
   }
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "engine/survey.hpp"
-#include "store/key_file.hpp"
 #include "store/posix_store.hpp"
 
 namespace ckpt_run {
@@ -21,14 +20,6 @@ using cairn::Result;
 using cairn::RunRecord;
 using cairn::Status;
 
-// As the job's heads have it: whoever reads its records must be able to tell them from forged ones.
-Result<cairn::Sealer> sealer_of(const cairn::Config& config) {
-  if (config.integrity.key_file.empty()) return cairn::Sealer();
-  auto key = cairn::read_key_file(config.integrity.key_file);
-  if (!key) return fail(key.error().in("[integrity] key_file"));
-  return cairn::Sealer(std::make_shared<const cairn::SecretKey>(std::move(*key)), config.job.name);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, const std::string& name) {
@@ -40,8 +31,9 @@ Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, co
                 "ckpt-run needs it, too");
   }
   const auto base = (global / (".ckpt-run-" + name)).string();
-  auto sealer = sealer_of(config);
-  if (!sealer) return fail(sealer.error());
+  // As the job's heads have it: whoever reads its records must be able to tell them from forged ones.
+  auto sealer = cairn::make_sealer(config.integrity.key_file, config.job.name);
+  if (!sealer) return fail(sealer.error().in("[integrity] key_file"));
   std::unique_ptr<JobFiles> files(new JobFiles(config, std::move(*sealer), base + ".mark", base + ".hosts"));
   if (auto status = files->clear_mark(); !status) return fail(status.error());
   return files;

@@ -11,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include "session/config.hpp"
-#include "store/key_file.hpp"
 #include "store/names.hpp"
 #include "store/posix_store.hpp"
 
@@ -131,11 +130,9 @@ Result<OpenStores> open_stores(Target target) {
     target.job = std::move(*job);
   }
   opened.job = target.job;
-  if (!target.key_file.empty()) {
-    auto key = cairn::read_key_file(target.key_file);
-    if (!key) return fail(key.error().in("the key"));
-    opened.stores.sealer = cairn::Sealer(std::make_shared<const cairn::SecretKey>(std::move(*key)), opened.job);
-  }
+  auto sealer = cairn::make_sealer(target.key_file, opened.job);
+  if (!sealer) return fail(sealer.error().in("the key"));
+  opened.stores.sealer = std::move(*sealer);
 
   std::set<fs::path> seen;
   for (const std::string& root : roots) {

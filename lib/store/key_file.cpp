@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -17,10 +16,7 @@ namespace {
 constexpr const char* kHowToMake = "make one with: head -c 32 /dev/urandom > FILE; chmod 600 FILE";
 
 Status check_private(const struct stat& status, const std::string& path) {
-  if (status.st_uid != ::geteuid()) {
-    return fail(Code::config,
-                fmt::format("{}: belongs to user {}, should belong to user {}", path, status.st_uid, ::geteuid()));
-  }
+  if (auto ours = posix::check_user(status, path, Code::config); !ours) return ours;
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
   return fail(Code::config,
               fmt::format("{}: is open to others (mode {:o}), should be mode 600", path, status.st_mode & 07777U),

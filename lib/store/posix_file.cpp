@@ -27,11 +27,7 @@ Status answer_of(int answer, std::string_view doing, const std::string& path) {
 
 // Before it is written to.
 Status check_writable(const struct stat& status, const std::string& path) {
-  if (status.st_uid != ::geteuid()) {
-    return fail(Code::io,
-                fmt::format("{}: belongs to user {}, should belong to user {}", path, status.st_uid, ::geteuid()),
-                "remove it");
-  }
+  if (auto ours = check_user(status, path, Code::io, "remove it"); !ours) return ours;
   if (!has_other_names(status)) return {};
   return fail(Code::io, fmt::format("{}: has another name as well, by which other files may lie there", path),
               "remove the hard link");
@@ -106,6 +102,12 @@ Result<struct stat> status_of(int file, const std::string& path) {
   struct stat status = {};
   if (uninterrupted([&] { return ::fstat(file, &status); }) != 0) return fail(system_error(errno, "stat", path));
   return status;
+}
+
+Status check_user(const struct stat& status, const std::string& path, Code code, std::string hint) {
+  if (status.st_uid == ::geteuid()) return {};
+  return fail(code, fmt::format("{}: belongs to user {}, should belong to user {}", path, status.st_uid, ::geteuid()),
+              std::move(hint));
 }
 
 bool is_removed(int directory) {

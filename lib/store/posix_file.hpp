@@ -58,6 +58,8 @@ class Fd {
 [[nodiscard]] Status make_directory(int directory, const std::string& name, const std::string& path);
 
 [[nodiscard]] Result<struct stat> status_of(int file, const std::string& path);
+// Whether it belongs to the user that this process acts for; else an error of that kind.
+[[nodiscard]] Status check_user(const struct stat& status, const std::string& path, Code code, std::string hint = {});
 // Whether an open directory has been removed: it has no name any more.
 [[nodiscard]] bool is_removed(int directory);
 // Whether a file has a name beside the one it was found by: a user's hard link, or what a power cut left of a rename.

@@ -37,24 +37,21 @@ Fd open_root(const std::string& root) {
   return Fd(uninterrupted([&] { return ::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
 }
 
-Status check_user(const struct stat& status, const std::string& path, const std::string& hint) {
-  if (status.st_uid == ::geteuid()) return {};
-  return fail(Code::io,
-              fmt::format("{}: belongs to user {}, should belong to user {}", path, status.st_uid, ::geteuid()), hint);
-}
-
-Status check_owner(const Fd& directory, const std::string& path) {
+// A directory that was opened, if it is the user's and nobody else may write to it.
+Result<Fd> if_owned(Result<Fd> directory, const std::string& path) {
   constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
-  const auto status = status_of(directory.get(), path);
+  if (!directory) return directory;
+  const auto status = status_of(directory->get(), path);
   if (!status) return fail(status.error());
-  if (auto ours = check_user(*status, path, "choose another job name or another place"); !ours) return ours;
+  const auto ours = check_user(*status, path, Code::io, "choose another job name or another place");
+  if (!ours) return fail(ours.error());
   if ((status->st_mode & kOthersWrite) != 0) {
     return fail(
         Code::io,
         fmt::format("{}: others may write to it (mode {:o}), should be mode 700", path, status->st_mode & 07777U),
         fmt::format("look at what is in it, then chmod 700 {}", path));
   }
-  return {};
+  return directory;
 }
 
 // A directory that is nobody's but this user's, made where it is missing.
@@ -64,8 +61,8 @@ Result<Fd> open_private(int above, const std::string& name, const std::string& p
   if (!opened) return opened;
   const auto status = status_of(opened->get(), path);
   if (!status) return fail(status.error());
-  const auto ours =
-      check_user(*status, path, "whoever made it must remove it; or set [storage] local to a place of your own");
+  const auto ours = check_user(*status, path, Code::io,
+                               "whoever made it must remove it; or set [storage] local to a place of your own");
   if (!ours) return fail(ours.error());
   if ((status->st_mode & (S_IRWXG | S_IRWXO)) == 0) return opened;
   return fail(Code::io,
@@ -154,10 +151,8 @@ Result<Fd> open_job(const std::string& root, const std::string& job) {
   const std::string path = root + "/" + job;
   const auto made = make_directory(above->get(), job, path);
   if (!made) return fail(made.error());
-  auto opened = open_directory(above->get(), job, path);
+  auto opened = if_owned(open_directory(above->get(), job, path), path);
   if (!opened) return opened;
-  const auto ours = check_owner(*opened, path);
-  if (!ours) return fail(ours.error());
   const auto synced = sync_directory(above->get(), root);
   if (!synced) return fail(synced.error());
   return opened;
@@ -171,18 +166,12 @@ Result<Fd> open_existing_job(const std::string& root, const std::string& job) {
 }
 
 Result<Fd> open_own_job(const std::string& root, const std::string& job) {
-  auto opened = open_existing_job(root, job);
-  if (!opened) return opened;
-  const auto ours = check_owner(*opened, root + "/" + job);
-  return ours ? std::move(opened) : fail(ours.error());
+  return if_owned(open_existing_job(root, job), root + "/" + job);
 }
 
 Result<Fd> open_recycle(int job, const std::string& path) {
   if (const auto made = make_directory(job, kRecycle, path); !made) return fail(made.error());
-  auto opened = open_directory(job, kRecycle, path);
-  if (!opened) return opened;
-  const auto ours = check_owner(*opened, path);
-  return ours ? std::move(opened) : fail(ours.error());
+  return if_owned(open_directory(job, kRecycle, path), path);
 }
 
 Result<Place> locate(int job, const std::string& job_path, const FileName& name, Missing directory) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace cairn {
 
 Error Error::in(std::string_view thing) const { return Error{code, std::string(thing) + ": " + message, hint}; }
@@ -13,6 +15,11 @@ tl::unexpected<Error> fail(Code code, std::string message, std::string hint) {
 }
 
 tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
+
+tl::unexpected<Error> fail_newer_format(std::string_view what, std::uint64_t format, std::uint64_t newest) {
+  return fail(Code::newer_format, fmt::format("{} {} is newer than {}, which this Cairn reads", what, format, newest),
+              "use the Cairn that wrote it, or a newer one");
+}
 
 std::string_view name(Code code) {
   switch (code) {

@@ -45,6 +45,9 @@ using Status = Result<void>;
 
 [[nodiscard]] tl::unexpected<Error> fail(Code code, std::string message, std::string hint = {});
 [[nodiscard]] tl::unexpected<Error> fail(Error error);
+// Of `what`, "shard format": it is newer than the newest that can be read.
+[[nodiscard]] tl::unexpected<Error> fail_newer_format(std::string_view what, std::uint64_t format,
+                                                      std::uint64_t newest);
 [[nodiscard]] std::string_view name(Code code);
 // The code of that number, as messages have it; none: there is none, and the message is not one of ours.
 [[nodiscard]] std::optional<Code> code_of(std::uint64_t number);

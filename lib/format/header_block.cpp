@@ -46,11 +46,7 @@ Result<ByteReader> open_header(Bytes bytes, const HeaderKind& kind) {
   if (is != should) {
     return fail(Code::corrupt, fmt::format("{} header: CRC-32C is {:08x}, should be {:08x}", kind.name, is, should));
   }
-  if (format > kind.format) {
-    return fail(Code::newer_format,
-                fmt::format("{} format {} is newer than {}, which this Cairn reads", kind.name, format, kind.format),
-                "use the Cairn that wrote it, or a newer one");
-  }
+  if (format > kind.format) return fail_newer_format(fmt::format("{} format", kind.name), format, kind.format);
   if (format == 0) return fail(Code::corrupt, fmt::format("{} format is 0, should be 1 or more", kind.name));
   return reader;
 }

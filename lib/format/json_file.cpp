@@ -10,6 +10,12 @@
 #include "base/sha256.hpp"
 
 namespace cairn {
+namespace {
+
+// Bytes in which a file of ours says its format.
+constexpr std::size_t kBeginning = 64;
+
+}  // namespace
 
 Seal seal_of(std::string_view text) {
   if (text.size() < kSealBytes) return Seal::none;
@@ -20,7 +26,6 @@ Seal seal_of(std::string_view text) {
 }
 
 std::optional<std::uint64_t> format_said(std::string_view text) {
-  constexpr std::size_t kBeginning = 64;
   constexpr std::string_view kKey = "\"format\": ";
   text = text.substr(0, kBeginning);
   const std::size_t at = text.find(kKey);
@@ -34,7 +39,6 @@ std::optional<std::uint64_t> format_said(std::string_view text) {
 }
 
 bool says_known_format(const Store& store, const FileName& name) {
-  constexpr std::size_t kBeginning = 64;
   const auto reader = store.open(name);
   if (!reader) return false;
   std::string text(std::min<std::uint64_t>(kBeginning, (*reader)->size_bytes()), '\0');

@@ -110,11 +110,8 @@ Status detail::check_kind(const JsonView& root, std::string_view kind, const Sea
     format.complain(fmt::format("is {}, and the file does not end with its sha256", number));
     return {};
   }
-  if (format.good() && number > kNewestFormat) {
-    return fail(Code::newer_format,
-                fmt::format("{} format {} is newer than {}, which this Cairn reads", kind, number, kNewestFormat),
-                "use the Cairn that wrote it, or a newer one");
-  }
+  if (format.good() && number > kNewestFormat)
+    return fail_newer_format(fmt::format("{} format", kind), number, kNewestFormat);
   // The seal is right, so this is what decides whether it has a code, and must have one.
   if (format.good() && (number == kKeyedFormat) != sealer.has_key())
     format.complain(fmt::format("is {}, should be {}", number, sealer.format()));

@@ -50,11 +50,7 @@ Result<bool> Sealer::check(std::string_view text) const {
   if (seal == Seal::broken) return fail(Code::corrupt, "not the bytes that its sha256 is of");
   const std::uint64_t format = format_said(text).value_or(0);
   if (seal == Seal::none && format != 1) return false;
-  if (format > kNewestFormat) {
-    return fail(Code::newer_format,
-                fmt::format("format {} is newer than {}, which this Cairn reads", format, kNewestFormat),
-                "use the Cairn that wrote it, or a newer one");
-  }
+  if (format > kNewestFormat) return fail_newer_format("format", format, kNewestFormat);
   const auto [sealed_text, code] = split_off_code(text);
   if (!has_key()) {
     if (code.empty()) return seal == Seal::whole;

@@ -58,6 +58,8 @@ void put_identity(Json& to, const cairn::Identity& identity);
 [[nodiscard]] Json levels_json(const cairn::SnapshotView& snapshot);
 [[nodiscard]] Json numbers(const std::vector<cairn::Rank>& ranks);
 [[nodiscard]] std::string_view state_text(cairn::Finding::State state);
+// Whether nobody can tell whether such a file is good.
+[[nodiscard]] bool is_unknown(cairn::Finding::State state);
 // "node 3: … " or "<path> (rank 3, L2): …"
 [[nodiscard]] std::string finding_text(const cairn::Finding& finding);
 // The exit code with this finding taken in.

@@ -61,6 +61,11 @@ std::string_view state_text(Finding::State state) {
   return "unknown";
 }
 
+bool is_unknown(Finding::State state) {
+  using enum Finding::State;
+  return state == newer || state == untrusted || state == unreadable;
+}
+
 std::string finding_text(const Finding& finding) {
   std::string about = ranks_text(finding.ranks);
   if (finding.level && !finding.file.path.empty()) about += (about.empty() ? "" : ", ") + level_text(*finding.level);
@@ -68,9 +73,7 @@ std::string finding_text(const Finding& finding) {
 }
 
 ExitCode worse(ExitCode code, const Finding& finding) {
-  using enum Finding::State;
-  const bool unknown = finding.state == newer || finding.state == untrusted || finding.state == unreadable;
-  if (unknown || code == kUnusable) return kUnusable;
+  if (is_unknown(finding.state) || code == kUnusable) return kUnusable;
   return finding.state == Finding::State::good ? code : kDamage;
 }
 

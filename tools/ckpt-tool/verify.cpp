@@ -20,6 +20,16 @@ using cairn::LevelId;
 using cairn::Rank;
 using cairn::SnapshotAudit;
 
+constexpr Finding::State kEveryState[] = {Finding::State::good,      Finding::State::damaged, Finding::State::missing,
+                                          Finding::State::retired,   Finding::State::newer,   Finding::State::untrusted,
+                                          Finding::State::unreadable};
+
+std::size_t count_unknown(const Audit& audit) {
+  std::size_t sum = 0;
+  for (const Finding::State state : kEveryState) sum += is_unknown(state) ? audit.count(state) : 0;
+  return sum;
+}
+
 // One line on a terminal, drawn over and over.
 class ProgressBar {
  public:
@@ -115,8 +125,7 @@ void print_snapshot(const SnapshotAudit& snapshot, const Audit& audit, bool quie
 
 std::string summary_text(const Audit& audit) {
   using enum Finding::State;
-  const std::size_t unknown = audit.count(newer) + audit.count(untrusted) + audit.count(unreadable);
-  const std::size_t bad = audit.count(damaged) + audit.count(missing) + unknown;
+  const std::size_t bad = audit.count(damaged) + audit.count(missing) + count_unknown(audit);
   std::string text = fmt::format("{} of {} read, {}: ", count_text(audit.count(good) + audit.count(damaged), "file"),
                                  count_text(audit.snapshots.size(), "snapshot"), size_text(audit.bytes_read));
   if (bad == 0) text += "all good";
@@ -164,11 +173,7 @@ void print_json(const OpenStores& opened, const Audit& audit) {
   Json root{{"job", opened.job}, {"snapshots", Json::array()}, {"others", Json::array()}};
   for (const SnapshotAudit& snapshot : audit.snapshots) root["snapshots"].push_back(json_of(snapshot));
   for (const Finding& finding : audit.others) root["others"].push_back(json_of(finding));
-  for (const auto state :
-       {Finding::State::good, Finding::State::damaged, Finding::State::missing, Finding::State::retired,
-        Finding::State::newer, Finding::State::untrusted, Finding::State::unreadable}) {
-    root["summary"][std::string(state_text(state))] = audit.count(state);
-  }
+  for (const Finding::State state : kEveryState) root["summary"][std::string(state_text(state))] = audit.count(state);
   root["summary"]["bytes_read"] = audit.bytes_read;
   root["summary"]["text"] = summary_text(audit);
   fmt::print("{}\n", root.dump(1));
@@ -207,8 +212,7 @@ cairn::Result<ExitCode> verify(const Request& request) {
     fmt::print("{}\n", summary_text(*audit));
   }
   // Where something cannot be read, or not by this version, nothing is known for sure.
-  using enum Finding::State;
-  if (audit->count(newer) + audit->count(untrusted) + audit->count(unreadable) > 0) return kUnusable;
+  if (count_unknown(*audit) > 0) return kUnusable;
   return audit->count(Finding::State::damaged) + audit->count(Finding::State::missing) > 0 ? kDamage : kGood;
 }
 

@@ -17,34 +17,33 @@ Result<ChainMark> read_mark(const Store& store, const Sealer& sealer) {
 
 }  // namespace
 
-Result<std::optional<ChainMark>> read_chain_mark(const Store& store, const std::vector<Entry>& entries, const Log& log,
-                                                 const Sealer& sealer, std::vector<Unreadable>& unreadable) {
+Result<ChainMark> read_chain_mark(const Store& store, const std::vector<Entry>& entries, const Log& log,
+                                  const Sealer& sealer) {
   const FileName name = names::chain_mark();
-  if (std::ranges::find(entries, name.path, &Entry::name) == entries.end()) return std::nullopt;
-  const auto mark = read_mark(store, sealer);
-  if (mark) return *mark;
-  const Code code = mark.error().code;
-  if (code == Code::not_found) return std::nullopt;
+  if (std::ranges::find(entries, name.path, &Entry::name) == entries.end())
+    return fail(Code::not_found, name.path + ": it is not there");
+  auto mark = read_mark(store, sealer);
+  if (mark) return mark;
   log.warning("{}: {}: {}", store.where(), name.path, mark.error().text());
-  if (is_others(code)) unreadable.push_back({name, {}, {}, {}, mark.error()});
-  if (!is_others(code) && code != Code::corrupt) return fail(mark.error().in(name.path));
-  return std::nullopt;
+  // It is listed, so it is not absent.
+  if (mark.error().code == Code::not_found) mark.error().code = Code::io;
+  return mark;
 }
 
 Status write_chain_mark(Store& store, const ChainMark& mark, const Sealer& sealer) {
   return write_text(store, names::chain_mark(), to_json(mark, sealer));
 }
 
-Sealer sealer_of(const std::optional<ChainMark>& mark, bool is_others, const Sealer& sealer) {
+Sealer sealer_of(const Result<ChainMark>& mark, const Sealer& sealer) {
   if (mark) return sealer.of_chain(mark->id);
-  return is_others ? sealer : sealer.of_unknown_chain();
+  const Code why = mark.error().code;
+  // What is beside a foreign mark is told to be foreign by its own code.
+  if (why == Code::untrusted) return sealer;
+  return sealer.of_unknown_chain(why == Code::not_found ? Code::corrupt : why);
 }
 
 Sealer sealer_of(const Store& store, const Sealer& sealer) {
-  if (!sealer.has_key()) return sealer;
-  const auto mark = read_mark(store, sealer);
-  if (mark) return sealer_of(*mark, false, sealer);
-  return sealer_of(std::nullopt, is_others(mark.error().code), sealer);
+  return sealer.has_key() ? sealer_of(read_mark(store, sealer), sealer) : sealer;
 }
 
 Status check_belongs(const Store& node_store, const std::optional<ChainMark>& mark, RunId id, bool known,

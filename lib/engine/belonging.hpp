@@ -16,16 +16,16 @@
 
 namespace cairn {
 
-// The mark of a store whose top directory has `entries`; none: it has none, or a damaged one, which is logged. One that
-// is not for us to judge is added to `unreadable`. An error is the store's: the mark may be good.
-[[nodiscard]] Result<std::optional<ChainMark>> read_chain_mark(const Store& store, const std::vector<Entry>& entries,
-                                                               const Log& log, const Sealer& sealer,
-                                                               std::vector<Unreadable>& unreadable);
+// The mark of a store whose top directory has `entries`; Code::not_found: it has none. One that cannot be read is
+// logged: Code::corrupt is damaged, is_others() are not for us to judge, any other error is the store's, and the mark
+// may be good.
+[[nodiscard]] Result<ChainMark> read_chain_mark(const Store& store, const std::vector<Entry>& entries, const Log& log,
+                                                const Sealer& sealer);
 [[nodiscard]] Status write_chain_mark(Store& store, const ChainMark& mark, const Sealer& sealer);
 
-// How everything else in a store with that mark is sealed, from how the job's marks are. With a key, what
-// is in a store whose mark is lost is as if damaged; where the mark is not ours to judge, it is neither.
-[[nodiscard]] Sealer sealer_of(const std::optional<ChainMark>& mark, bool is_others, const Sealer& sealer);
+// How everything else in a store with that mark is sealed, from how the job's marks are. With a key, what is in a store
+// whose mark is lost is as if damaged; where there is one that cannot be read, neither can what is beside it.
+[[nodiscard]] Sealer sealer_of(const Result<ChainMark>& mark, const Sealer& sealer);
 // The same by looking into the store.
 [[nodiscard]] Sealer sealer_of(const Store& store, const Sealer& sealer);
 

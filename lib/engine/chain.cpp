@@ -140,6 +140,14 @@ void read_measured(const Store& global, const Log& log, const Sealer& sealer, Ch
   }
 }
 
+// A damaged one is written again, as one that was never there is written.
+void note_unread_mark(const Error& error, Chain& chain) {
+  if (is_others(error.code))
+    chain.unreadable.push_back(unreadable_mark(error));
+  else
+    chain.mark_unknown = error.code != Code::not_found && error.code != Code::corrupt;
+}
+
 std::vector<Life> read_lives(const Store& global, const std::vector<Entry>& entries, const Log& log,
                              const Sealer& sealer, Chain& chain) {
   std::vector<Life> lives;
@@ -166,10 +174,12 @@ Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& job_
   auto entries = global.list(DirName{});
   if (!entries) return fail(entries.error());
   Chain chain;
-  const auto mark = read_chain_mark(global, *entries, log, job_sealer, chain.unreadable);
-  chain.mark = mark.value_or(std::nullopt);
-  chain.mark_unknown = !mark;
-  const Sealer sealer = sealer_of(chain.mark, !chain.unreadable.empty() || chain.mark_unknown, job_sealer);
+  const auto mark = read_chain_mark(global, *entries, log, job_sealer);
+  if (mark)
+    chain.mark = *mark;
+  else
+    note_unread_mark(mark.error(), chain);
+  const Sealer sealer = sealer_of(mark, job_sealer);
   chain.place = global.where();
   read_measured(global, log, sealer, chain);
   const std::vector<Life> lives = read_lives(global, *entries, log, sealer, chain);

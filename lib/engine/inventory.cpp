@@ -287,11 +287,10 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
   StoreContents contents;
   auto entries = store.list(DirName{});
   if (!entries) return fail(entries.error());
-  std::vector<Unreadable> marks;
   // One that cannot be read now is written again, with the same id.
-  const auto mark = read_chain_mark(store, *entries, log, job_sealer, marks);
-  contents.mark = mark.value_or(std::nullopt);
-  const Sealer sealer = sealer_of(contents.mark, !mark || !marks.empty(), job_sealer);
+  const auto mark = read_chain_mark(store, *entries, log, job_sealer);
+  if (mark) contents.mark = *mark;
+  const Sealer sealer = sealer_of(mark, job_sealer);
   for (const Entry& entry : *entries) {
     const auto parsed = names::parse_snapshot(entry.name);
     if (!parsed || !entry.directory) continue;
@@ -313,7 +312,8 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
   }
   // Of a store without snapshots a mark says nothing, but another's is refused.
   if (contents.manifests.empty() && contents.unreadable.empty()) contents.mark.reset();
-  contents.unreadable.insert(contents.unreadable.begin(), marks.begin(), marks.end());  // the rest may follow from it
+  if (!mark && is_others(mark.error().code))  // the rest may follow from it
+    contents.unreadable.insert(contents.unreadable.begin(), unreadable_mark(mark.error()));
   return contents;
 }
 

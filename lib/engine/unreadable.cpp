@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "store/names.hpp"
+
 namespace cairn {
+
+Unreadable unreadable_mark(const Error& error) { return {names::chain_mark(), {}, {}, {}, error}; }
 
 Error refusal_of(const Store& store, const Unreadable& what) {
   const bool newer = what.error.code == Code::newer_format;

@@ -47,6 +47,9 @@ struct Past {
   }
 };
 
+// A store's chain mark, as such.
+[[nodiscard]] Unreadable unreadable_mark(const Error& error);
+
 // Why no start may go on beside a file that is not ours to judge, and what to do.
 [[nodiscard]] Error refusal_of(const Store& store, const Unreadable& what);
 

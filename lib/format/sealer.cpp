@@ -60,7 +60,11 @@ Result<bool> Sealer::check(std::string_view text) const {
     return fail(Code::untrusted, "it is not sealed with a key, and [integrity] key_file is set",
                 "if it is from before the key was set, go on without the key until the job has ended");
   }
-  if (!chain_is_known_) return fail(Code::corrupt, "no chain.json beside it says which chain of snapshots it is of");
+  if (chain_unknown_) {
+    return fail(*chain_unknown_, *chain_unknown_ == Code::corrupt
+                                     ? "no chain.json beside it says which chain of snapshots it is of"
+                                     : "chain.json beside it, which says of which chain it is, cannot be read");
+  }
   const auto is = Sha256::from_hex(code);
   if (is && same_code(*is, code_of(sealed_text))) return true;
   return fail(Code::untrusted, "it was sealed with another key, for another job or chain, or was changed",
@@ -79,9 +83,9 @@ Sealer Sealer::of_chain(RunId id) const {
   return sealer;
 }
 
-Sealer Sealer::of_unknown_chain() const {
+Sealer Sealer::of_unknown_chain(Code why) const {
   Sealer sealer = *this;
-  sealer.chain_is_known_ = false;
+  sealer.chain_unknown_ = why;
   return sealer;
 }
 

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,8 +32,9 @@ class Sealer {
 
   // The same for files of this chain; its mark itself is of none.
   [[nodiscard]] Sealer of_chain(RunId id) const;
-  // Where the mark is lost: with a key, files there are as if damaged, since they may be anybody's.
-  [[nodiscard]] Sealer of_unknown_chain() const;
+  // Where no mark tells which it is: with a key, a file there cannot be told from anybody's, and fails as the mark
+  // does. Code::corrupt: it is lost or damaged; Code::io: it cannot be read now.
+  [[nodiscard]] Sealer of_unknown_chain(Code why) const;
 
   [[nodiscard]] bool has_key() const { return key_ != nullptr; }
   // Of the files that it seals.
@@ -51,8 +53,8 @@ class Sealer {
 
   std::shared_ptr<const SecretKey> key_;
   std::string job_;
-  std::string chain_;  // 16 hex digits; empty: of none
-  bool chain_is_known_ = true;
+  std::string chain_;                  // 16 hex digits; empty: of none
+  std::optional<Code> chain_unknown_;  // why
 };
 
 // Of the job's marks, with the key in that file (store/key_file); no file: without a key.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 
 #include "format/shard.hpp"
 #include "store/names.hpp"
+#include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/key_file.hpp"
 #include "support/sample_manifest.hpp"
@@ -275,6 +277,58 @@ TEST(Key, makes_do_without_a_chain_mark_that_was_damaged) {
     take_steps(job, 1);
     expect_restore(job, 3);
   }
+}
+
+// The store, of which everything can be read but the chain mark.
+std::shared_ptr<Store> without_mark(std::shared_ptr<Store> store, Code code) {
+  auto hooked = std::make_shared<HookedStore>(std::move(store), [](const HookedStore::Operation&) { return Status{}; });
+  hooked->on_read = [code](const std::string& path) -> Status {
+    if (path != names::chain_mark().path) return {};
+    return fail(code, path + ": injected");
+  };
+  return hooked;
+}
+
+// It is listed, so it is there, whatever the answer is.
+TEST(Key, goes_on_from_other_stores_where_a_chain_mark_cannot_be_read_and_keeps_what_is_beside_it) {
+  const KeyFile key("unread mark");
+  for (const bool global : {false, true}) {
+    for (const Code code : {Code::io, Code::not_found}) {
+      SCOPED_TRACE(testing::Message() << (global ? "global, " : "node 1, ") << name(code));
+      Job job({2, 2, 2}, settings(global ? "24" : "2", key.setting()));
+      take_steps(job, 2);
+      MemoryStore& store = global ? job.global_store() : job.node_store(1);
+      const StoreImage before = image_of(store);
+      job.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store> of_node) {
+        return !global && node == 1 ? without_mark(std::move(of_node), code) : of_node;
+      };
+      job.wrap_global = [&](std::shared_ptr<Store> of_job) {
+        return global ? without_mark(std::move(of_job), code) : of_job;
+      };
+      expect_restore(job, 2);
+      take_steps(job, 3);
+      const StoreImage after = image_of(store);
+      for (const auto& [path, bytes] : before) {
+        if (!global && path.starts_with("v00000002")) continue;  // it came back from copies, and was retired then
+        EXPECT_TRUE(after.contains(path)) << path;
+      }
+      job.wrap_node = {};
+      job.wrap_global = {};
+      expect_restore(job, 5);
+    }
+  }
+}
+
+TEST(Key, refuses_to_start_where_no_chain_mark_can_be_read_and_calls_nothing_forged) {
+  const KeyFile key("no mark");
+  Job job({2, 2}, settings("24", key.setting()));
+  take_steps(job, 2);
+  job.wrap_node = [](std::uint32_t, std::shared_ptr<Store> store) { return without_mark(std::move(store), Code::io); };
+  job.wrap_global = [](std::shared_ptr<Store> store) { return without_mark(std::move(store), Code::io); };
+  EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("chain.json cannot be read now"), HasSubstr("try again")));
+  job.wrap_node = {};
+  job.wrap_global = {};
+  expect_restore(job, 2);
 }
 
 TEST(Key, tells_a_file_of_another_version_or_node) {

@@ -2,14 +2,18 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.hpp"
+#include "format/manifest.hpp"
 #include "run_tool.hpp"
 #include "sample_job.hpp"
+#include "store/names.hpp"
+#include "support/key_file.hpp"
 #include "support/sample_manifest.hpp"
 
 namespace cairn::test {
@@ -301,6 +305,43 @@ TEST_P(CkptToolVerify, does_not_call_damaged_or_missing_what_it_fails_to_read) {
                                  HasSubstr(" unreadable; newest recoverable"), Not(HasSubstr("damaged")),
                                  Not(HasSubstr("missing"))));
   EXPECT_GT(json::parse(run_on(job, "verify --json").out)["summary"]["unreadable"], 0);
+}
+
+// Makes the job's files those of a job with a key, of one chain.
+void seal_with_key(const SampleJob& job, const KeyFile& key) {
+  const Sealer of_marks = make_sealer(key.path(), "heat").value();
+  const ChainMark mark{{7}, job.global() + "/heat"};
+  const Sealer sealer = of_marks.of_chain(mark.id);
+  std::set<fs::path> stores;
+  for (const auto& entry : fs::recursive_directory_iterator(job.root())) {
+    if (entry.path().filename() == "heat") stores.insert(entry.path());
+    if (entry.path().extension() != ".json") continue;
+    change_json(entry.path(), [&](const std::string& text) {
+      auto file = nlohmann::ordered_json::parse(text);
+      file.erase("sha256");
+      file["format"] = sealer.format();
+      return sealer.seal(file);
+    });
+  }
+  for (const fs::path& store : stores)
+    std::ofstream(store / names::chain_mark().path, std::ios::binary) << to_json(mark, of_marks);
+}
+
+TEST_P(CkptToolVerify, calls_nothing_damaged_or_forged_beside_a_chain_mark_that_it_fails_to_read) {
+  const KeyFile key("tool");
+  seal_with_key(job, key);
+  const std::string with_key = " --key-file " + key.path();
+  EXPECT_EQ(run_on(job, "verify" + with_key).code, 0) << run_on(job, "verify" + with_key).out;
+  for (const std::string& store : {job.local() + "/node0001/heat", job.global() + "/heat"}) {
+    const std::string mark = store + "/chain.json";
+    fs::rename(mark, mark + ".moved");
+    fs::create_symlink(mark + ".moved", mark);
+    const Outcome outcome = run_on(job, "verify" + with_key);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.out, AllOf(HasSubstr("unreadable: " + store), HasSubstr("newest recoverable: version 42"),
+                                   Not(HasSubstr("damaged")), Not(HasSubstr("untrusted")), Not(HasSubstr("missing"))));
+    fs::rename(mark + ".moved", mark);
+  }
 }
 
 TEST_P(CkptToolVerify, names_a_manifest_that_contradicts_the_owner_of_a_shard) {

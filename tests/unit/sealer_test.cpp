@@ -105,6 +105,19 @@ TEST(SealerWithKey, takes_nothing_that_is_not_sealed_with_it) {
   EXPECT_TRUE(parse_run_record(late)) << "it is a file of format 1 all the same";
 }
 
+TEST(SealerWithKey, of_a_chain_that_is_not_known_fails_as_its_mark_does_and_still_tells_damage) {
+  const std::string text = to_json(kRecord, sealer_with("k"));
+  for (const Code why : {Code::corrupt, Code::io, Code::newer_format}) {
+    const Sealer sealer = sealer_with("k").of_unknown_chain(why);
+    EXPECT_EQ(refusal(text, sealer), why);
+    EXPECT_THAT(parse_run_record(text, sealer).error().message, HasSubstr("chain.json beside it"));
+    std::string damaged = text;
+    damaged[text.size() / 2] ^= 1;
+    EXPECT_EQ(refusal(damaged, sealer), Code::corrupt);
+    EXPECT_EQ(refusal(to_json(kRecord), sealer), Code::untrusted);
+  }
+}
+
 TEST(SealerWithoutKey, refuses_what_is_sealed_with_one_and_says_so) {
   const std::string text = to_json(kRecord, sealer_with("k"));
   EXPECT_EQ(refusal(text, {}), Code::untrusted);

@@ -48,7 +48,7 @@ class LauncherOnOtherHosts : public testing::Test {
   // Questions are further apart than looks, so that there are looks between them.
   LifeEnd run(const std::string& launcher) {
     options_.launcher = write("launcher", launcher);
-    const auto files = JobFiles::make(config_, "test").value();
+    const auto files = JobFiles::make(config_, "here", "test").value();
     Signals signals;
     Supervisor supervisor(options_, config_, facts_, false, *files, signals,
                           fmt::format("test-supervisor-{}", ::getpid()), {3s, 1s});

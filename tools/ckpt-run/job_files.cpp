@@ -1,10 +1,24 @@
 #include "job_files.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
+#include <optional>
+#include <random>
+#include <string_view>
 #include <system_error>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "engine/survey.hpp"
 #include "store/posix_store.hpp"
@@ -20,9 +34,62 @@ using cairn::Result;
 using cairn::RunRecord;
 using cairn::Status;
 
+constexpr std::string_view kPrefix = ".ckpt-run-";
+constexpr std::string_view kMark = ".mark";
+constexpr std::string_view kHosts = ".hosts";
+constexpr std::size_t kDigits = 8;
+
+// What begins the name of every run in this place; empty: nobody can tell which it is.
+std::string place_of_runs(const std::string& host) {
+  std::error_code error;
+  std::string space;  // "pid:[4026531836]"
+  std::ranges::copy_if(fs::read_symlink("/proc/self/ns/pid", error).string(), std::back_inserter(space),
+                       [](unsigned char c) { return std::isdigit(c) != 0; });
+  return space.empty() ? std::string() : fmt::format("{}-{}-", host, space);
+}
+
+// The process that a file of a run in this place belongs to; none: it is no such file.
+std::optional<pid_t> owner_of(std::string_view file, const std::string& place) {
+  const std::string begin = fmt::format("{}{}", kPrefix, place);
+  if (place.empty() || !file.starts_with(begin)) return {};
+  file.remove_prefix(begin.size());
+  pid_t pid = 0;
+  const auto [after, error] = std::from_chars(file.data(), file.data() + file.size(), pid);
+  if (error != std::errc() || pid <= 0) return {};
+  file.remove_prefix(static_cast<std::size_t>(after - file.data()));
+  const std::string_view kind = file.substr(std::min(file.size(), 1 + kDigits));
+  if (!file.starts_with('-') || (!kind.starts_with(kMark) && kind != kHosts)) return {};
+  return pid;
+}
+
+bool is_own_file(const fs::path& path) {
+  struct stat status = {};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
+}
+
+bool is_dead(pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
+
+// A run that was killed has nobody else to remove its files.
+void remove_files_of_the_killed(const fs::path& global, const std::string& place) {
+  std::error_code ignored;
+  std::vector<fs::path> left;
+  for (fs::directory_iterator it(global, ignored), end; !ignored && it != end; it.increment(ignored)) {
+    const auto owner = owner_of(it->path().filename().string(), place);
+    if (owner && is_dead(*owner) && is_own_file(it->path())) left.push_back(it->path());
+  }
+  for (const fs::path& file : left) fs::remove(file, ignored);
+}
+
 }  // namespace
 
-Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, const std::string& name) {
+std::string name_of_run(const std::string& host) {
+  std::string place = place_of_runs(host);
+  if (place.empty()) place = host + "-";
+  return fmt::format("{}{}-{:08x}", place, ::getpid(), std::random_device{}());
+}
+
+Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, const std::string& host,
+                                                 const std::string& name) {
   std::error_code error;
   const auto global = fs::absolute(config.storage.global, error);
   if (!error) fs::create_directories(global, error);
@@ -30,11 +97,13 @@ Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, co
     return fail(Code::config, "[storage] global = " + config.storage.global + ": cannot be made: " + error.message(),
                 "ckpt-run needs it, too");
   }
-  const auto base = (global / (".ckpt-run-" + name)).string();
+  remove_files_of_the_killed(global, place_of_runs(host));
+  const auto base = (global / fmt::format("{}{}", kPrefix, name)).string();
   // As the job's heads have it: whoever reads its records must be able to tell them from forged ones.
   auto sealer = cairn::make_sealer(config.integrity.key_file, config.job.name);
   if (!sealer) return fail(sealer.error().in("[integrity] key_file"));
-  std::unique_ptr<JobFiles> files(new JobFiles(config, std::move(*sealer), base + ".mark", base + ".hosts"));
+  std::unique_ptr<JobFiles> files(
+      new JobFiles(config, std::move(*sealer), fmt::format("{}{}", base, kMark), fmt::format("{}{}", base, kHosts)));
   if (auto status = files->clear_mark(); !status) return fail(status.error());
   return files;
 }

@@ -14,12 +14,17 @@
 
 namespace ckpt_run {
 
+// What a run of ckpt-run is called, told apart from every other that may use the same hosts or stores:
+// <host>-<PID namespace>-<pid>-<8 hex digits>. A process is known by its number only in its own namespace.
+[[nodiscard]] std::string name_of_run(const std::string& host);
+
 // The files of one run of ckpt-run, below the global store's root; they go with it.
 class JobFiles {
  public:
-  // `name`: of this run, unlike any other's.
+  // `name`: of this run, as name_of_run() says. Files of earlier ones go that ran in this place, as this user, and were
+  // killed; those of which anything else may be true stay.
   [[nodiscard]] static cairn::Result<std::unique_ptr<JobFiles>> make(const cairn::Config& config,
-                                                                     const std::string& name);
+                                                                     const std::string& host, const std::string& name);
   ~JobFiles();
   JobFiles(const JobFiles&) = delete;
   JobFiles& operator=(const JobFiles&) = delete;

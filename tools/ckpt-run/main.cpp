@@ -1,9 +1,6 @@
 // ckpt-run: starts an MPI application that uses Cairn, and starts it again after failures until it has finished.
-#include <unistd.h>
-
 #include <cstdio>
 #include <exception>
-#include <random>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -30,11 +27,6 @@ ExitCode unusable(const cairn::Error& error) {
   return kUnusable;
 }
 
-// Told apart from every other run that may use the same hosts or stores.
-std::string name_of_run(const Facts& facts) {
-  return fmt::format("{}-{}-{:08x}", facts.host, ::getpid(), std::random_device{}());
-}
-
 int run(int argc, char** argv) {
   const auto command_line = parse_command_line(argc, argv);
   if (!command_line.options) {
@@ -53,8 +45,8 @@ int run(int argc, char** argv) {
   if (!facts) return unusable(facts.error());
   const auto mends = mends_itself(*config, *facts);
   if (!mends) return unusable(mends.error());
-  const auto name = name_of_run(*facts);
-  const auto files = JobFiles::make(*config, name);
+  const auto name = name_of_run(facts->host);
+  const auto files = JobFiles::make(*config, facts->host, name);
   if (!files) return unusable(files.error());
 
   auto hosts = options.hosts.empty() ? facts->batch_hosts : options.hosts;

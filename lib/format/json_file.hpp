@@ -2,7 +2,7 @@
 //
 // The last 82 bytes of a sealed file are the key "sha256" with the digest of all bytes before them, so that a byte that
 // changed is found on the text itself, before anything is made of it. A seal that is there is checked whatever the file
-// says of its format: a format of 4 in a file that is whole is newer, and in one that is not it is a flipped bit. Files
+// says of its format: a format of 6 in a file that is whole is newer, and in one that is not it is a flipped bit. Files
 // of jobs with a key have the code of that key before it (format/sealer).
 #pragma once
 
@@ -18,10 +18,14 @@
 
 namespace cairn {
 
-// What is written: without a key, and with one.
+// What is written: without a key, and with one; and so much more where nodes have changed places (topology/layout).
 inline constexpr std::uint64_t kPlainFormat = 2;
 inline constexpr std::uint64_t kKeyedFormat = 3;
-inline constexpr std::uint64_t kNewestFormat = kKeyedFormat;
+inline constexpr std::uint64_t kArranged = 2;
+inline constexpr std::uint64_t kNewestFormat = kKeyedFormat + kArranged;
+[[nodiscard]] constexpr bool is_keyed(std::uint64_t format) {
+  return format == kKeyedFormat || format == kKeyedFormat + kArranged;
+}
 
 // What a manifest may take. The longest is the global one: at most 150 bytes a rank for its shard, 30 a rank for its
 // place in the layout (when no two neighbours share a node), and 250 a node: 360 MiB for 2^21 ranks on 10,000 nodes. A

@@ -80,6 +80,7 @@ Json json_of(const Layout& layout) {
   }
   json["groups"] = std::move(groups);
   json["parity"] = layout.parity;
+  if (layout.arrangement != 0) json["arrangement"] = layout.arrangement;
   return json;
 }
 
@@ -97,6 +98,7 @@ Layout layout_of(const JsonView& from) {
   layout.rotation = from["rotation"].number32();
   if (from.good() && layout.rotation == 0) from["rotation"].complain("is 0, should be 1 or more");
   layout.parity = from["parity"].number32();
+  if (from.has("arrangement")) layout.arrangement = from["arrangement"].number32();
   layout.groups = groups_of(from["groups"], layout.nodes, layout.parity);
   const JsonView id = from["id"];
   const std::string stored = id.text();

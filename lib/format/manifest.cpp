@@ -123,7 +123,9 @@ const Holding* NodeManifest::find(LayoutId layout) const {
 }
 
 std::string to_json(const NodeManifest& manifest, const Sealer& sealer) {
-  Json json{{"kind", kNodeKind}, {"format", sealer.format()}};
+  const bool arranged =
+      std::ranges::any_of(manifest.holdings, [](const Holding& it) { return it.layout.arrangement != 0; });
+  Json json{{"kind", kNodeKind}, {"format", sealer.format() + (arranged ? kArranged : 0)}};
   put_identity(json, manifest.identity);
   json["safe_point"] = manifest.safe_point;
   Json holdings = Json::array();

@@ -120,6 +120,7 @@ bool is_whole(const NodeContext& node, const DirName& dir, const GlobalManifest&
 Status commit(const NodeContext& node, const NodeManifest& manifest, const DirName& partial,
               const std::vector<Buffer>& reports) {
   GlobalManifest global{manifest.identity, manifest.safe_point, node.layout, {}, {}};
+  global.layout.arrangement = 0;  // no store's part is in it
   global.shards.resize(node.layout.node_of_rank.size());
   std::vector<RankRegions> ranks(global.shards.size());
   for (std::uint32_t i = 0; i < reports.size(); ++i) {

@@ -11,6 +11,8 @@
 namespace cairn {
 namespace {
 
+constexpr std::uint32_t kLastArrangement = 1U << 31U;  // far above what restarts can come to
+
 bool contains(const std::vector<NodeId>& nodes, NodeId node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
@@ -84,6 +86,10 @@ Layout::Place Layout::place_in_group(NodeId node) const {
 
 Status check(const Layout& layout) {
   if (layout.nodes == 0) return fail(Code::corrupt, "0 nodes, should be 1 or more");
+  if (layout.arrangement > kLastArrangement) {
+    return fail(Code::corrupt,
+                fmt::format("arrangement {}, should be at most {}", layout.arrangement, kLastArrangement));
+  }
   return check_partners(layout).and_then([&] { return check_groups(layout); });
 }
 

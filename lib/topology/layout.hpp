@@ -1,6 +1,7 @@
 // A Layout says who holds what when a snapshot is protected: ranks on nodes, partners, groups. It is stored
-// with the snapshot, since a restore goes by the layout of then and never by today's. Pure data and pure
-// functions of it.
+// with the snapshot, since a restore goes by the layout of then and never by today's. A store is one node of a layout,
+// and never another: where nodes have changed places, the same shape is another layout, by its arrangement. Pure data
+// and pure functions of it.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@ struct Layout {
   std::uint32_t rotation = 1;                 // L2: placements that take turns
   std::vector<std::vector<NodeId>> groups;    // L3: members of each group in code order; empty: L3 is off
   std::uint32_t parity = 0;                   // L3: m
+  std::uint32_t arrangement = 0;              // 0: the first of this shape
   friend bool operator==(const Layout&, const Layout&) = default;
 
   [[nodiscard]] LayoutId id() const;

@@ -143,6 +143,7 @@ Buffer encode(const Layout& layout) {
   }
   put_runs(out, sizes);
   put_runs(out, members);
+  if (layout.arrangement != 0) out.put(layout.arrangement);
   return out.take();
 }
 
@@ -164,13 +165,14 @@ Result<Layout> decode_layout(Bytes bytes) {
 
   if (auto lists = read_lists(in, layout); !lists) return fail(lists.error());
   if (!in.good()) return fail(Code::corrupt, fmt::format("layout: {} bytes, should be more", bytes.size()));
+  if (in.remaining() == sizeof layout.arrangement) layout.arrangement = in.get<std::uint32_t>();
   if (in.remaining() != 0) {
     return fail(Code::corrupt, fmt::format("layout: {} bytes follow its end", in.remaining()));
   }
   if (auto possible = check(layout); !possible) return fail(possible.error().in("layout"));
   // One layout, one encoding: its id is a digest of these bytes.
   if (!std::ranges::equal(encode(layout), bytes)) {
-    return fail(Code::corrupt, "layout: its runs are not those that encode() makes");
+    return fail(Code::corrupt, "layout: it is not as encode() makes it");
   }
   return layout;
 }

@@ -59,6 +59,45 @@ TEST(Migration, ranks_find_their_shards_wherever_they_start) {
   }
 }
 
+// As a scheduler may list them in another order. The shape is the same, and nodes are others.
+TEST(Migration, finds_shards_where_nodes_have_changed_places_again_and_again) {
+  for (const char* levels : {"1", "2", "3", "23"}) {
+    SCOPED_TRACE(levels);
+    const std::vector<std::uint32_t> shape = {2, 2, 2};
+    Job job(shape, settings(levels));
+    take_steps(job, 1);
+    for (const std::vector<std::uint32_t>& hosts :
+         {std::vector{1U, 0U, 2U}, std::vector{1U, 0U, 2U}, std::vector{2U, 1U, 0U}, std::vector{0U, 1U, 2U}}) {
+      job.reshape(shape, hosts);
+      expect_restore(job, 1);
+      expect_restore(job, 1);
+    }
+    take_steps(job, 2);
+    expect_restore(job, 3);
+  }
+}
+
+TEST(Migration, survives_as_much_as_before_where_nodes_have_changed_places) {
+  for (const char* levels : {"2", "3"}) {
+    SCOPED_TRACE(levels);
+    const std::vector<std::uint32_t> shape = {2, 2, 2};
+    Job job(shape, settings(levels));
+    take_steps(job, 1);
+    for (const std::uint32_t lost : {2U, 0U, 1U}) {
+      job.reshape(shape, {lost, (lost + 1) % 3, (lost + 2) % 3});
+      job.run_well_and_die([](JobSession& session) {
+        Steps steps(session);
+        EXPECT_EQ(steps.restore(), 1U);
+        steps.wait_for_all();
+        session.finalize();
+      });
+      EXPECT_EQ(layouts_on(job.node_store(lost)).size(), 1U) << "the old arrangement has its day";
+      job.lose(lost);
+    }
+    expect_restore(job, 1);
+  }
+}
+
 TEST(Migration, rebuilds_redundancy_for_the_new_shape_and_drops_the_old) {
   for (const char* level : {"2", "3"}) {
     for (std::uint32_t lost = 0; lost < 3; ++lost) {

@@ -116,6 +116,17 @@ TEST(Golden, files_that_are_sealed_with_a_key_are_written_and_read_as_format_3_s
   EXPECT_EQ(parse_chain_mark(golden("chain-mark-3.json"), of_marks).value(), test::sample_chain_mark());
 }
 
+// Of nodes that have changed places, without a key and with one.
+TEST(Golden, manifests_with_an_arrangement_are_written_and_read_as_formats_4_and_5_say) {
+  NodeManifest manifest = test::sample_node_manifest();
+  manifest.holdings.front().layout.arrangement = 3;
+  expect_golden("node-manifest-4.json", to_json(manifest));
+  EXPECT_EQ(parse_node_manifest(golden("node-manifest-4.json")).value(), manifest);
+  const Sealer sealer = golden_sealer().of_chain(test::sample_chain_mark().id);
+  expect_golden("node-manifest-5.json", to_json(manifest, sealer));
+  EXPECT_EQ(parse_node_manifest(golden("node-manifest-5.json"), sealer).value(), manifest);
+}
+
 TEST(Golden, manifests_of_format_1_are_read) {
   GlobalManifest global = test::sample_global_manifest();
   global.master.reset();

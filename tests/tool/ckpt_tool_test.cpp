@@ -412,7 +412,7 @@ TEST_P(CkptToolVerify, refuses_what_a_newer_version_wrote) {
   for (const char* command : {"verify", "list", "inspect"}) {
     const Outcome outcome = run_on(job, command);
     EXPECT_EQ(outcome.code, 2) << command;
-    EXPECT_THAT(outcome.out + outcome.err, AllOf(HasSubstr("format 9 is newer than 3"), HasSubstr(job.node(0, 42))));
+    EXPECT_THAT(outcome.out + outcome.err, AllOf(HasSubstr("format 9 is newer than 5"), HasSubstr(job.node(0, 42))));
   }
 }
 

@@ -162,7 +162,11 @@ TEST(Layout, finds_ranks_and_places_of_nodes) {
 }
 
 TEST(LayoutBytes, come_back_as_the_layout_they_were) {
-  for (const auto& layout : {rich_layout(), layout_of(1, 0, 1), layout_of(12, 3, 1), Layout{{}, 1, {}, 0, 1, {}, 0}}) {
+  auto arranged = rich_layout();
+  arranged.arrangement = 2;
+  EXPECT_NE(arranged.id(), rich_layout().id());
+  for (const auto& layout :
+       {rich_layout(), arranged, layout_of(1, 0, 1), layout_of(12, 3, 1), Layout{{}, 1, {}, 0, 1, {}, 0, 0}}) {
     const auto decoded = decode_layout(encode(layout));
     ASSERT_TRUE(decoded) << decoded.error().text();
     EXPECT_EQ(*decoded, layout);
@@ -207,6 +211,9 @@ TEST(LayoutBytes, cut_short_anywhere_are_an_error) {
   auto longer = bytes;
   longer.push_back(std::byte{0});
   EXPECT_EQ(decode_layout(longer).error().text(), "layout: 1 bytes follow its end");
+  // An arrangement of 0 is not written.
+  longer.resize(bytes.size() + 4);
+  EXPECT_EQ(decode_layout(longer).error().text(), "layout: it is not as encode() makes it");
 }
 
 TEST(LayoutBytes, with_any_byte_changed_are_an_error_or_a_different_sound_layout) {
@@ -233,6 +240,8 @@ TEST(LayoutBytes, that_cannot_be_are_errors_that_say_what_should_be) {
   };
   EXPECT_EQ(error_of([](Layout& l) { l.node_of_rank[2] = NodeId{9}; }),
             "layout: nodes of ranks: node 9, should be below 9");
+  EXPECT_EQ(error_of([](Layout& l) { l.arrangement = 3'000'000'000; }),
+            "layout: arrangement 3000000000, should be at most 2147483648");
   EXPECT_EQ(error_of([](Layout& l) { l.domain_of_node.pop_back(); }), "layout: domains of 8 nodes, should be 9");
   EXPECT_EQ(error_of([](Layout& l) { l.copies = 9; }), "layout: copies = 9, rotation = 2; should be 0 to 8 and 1 to 8");
   EXPECT_EQ(error_of([](Layout& l) { l.rotation = 0; }),

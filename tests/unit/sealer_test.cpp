@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -128,7 +129,8 @@ TEST(SealerWithoutKey, refuses_what_is_sealed_with_one_and_says_so) {
 TEST(Sealer, says_a_newer_format_whatever_the_key) {
   for (const Sealer& sealer : {Sealer(), sealer_with("k")}) {
     std::string newer = to_json(kRecord, sealer);
-    newer = forged(changed(newer, "\"format\": " + std::to_string(sealer.format()), "\"format\": 4"));
+    newer = forged(changed(newer, fmt::format("\"format\": {}", sealer.format()),
+                           fmt::format("\"format\": {}", kNewestFormat + 1)));
     EXPECT_EQ(refusal(newer, sealer), Code::newer_format);
   }
 }

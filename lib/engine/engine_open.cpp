@@ -130,12 +130,13 @@ Status Engine::start_life() {
 Status Engine::check_stores_belong() {
   const bool known = chain_.mark.has_value();
   mark_ = {known ? chain_.mark->id : roll_->chain, chain_.place};
-  // A chain whose mark is there and cannot be read, and that no node knows, gets no other: it would not be the same.
-  if (mark_.id.value == 0 && !chain_.mark_unknown) mark_.id = chain_.next;
+  // A chain whose mark is there and cannot be read, and that no other store knows, gets no other: it would not be the
+  // same.
+  if (mark_.id.value == 0 && !chain_.mark_unknown && !roll_->mark_unknown) mark_.id = chain_.next;
   if (mark_.id.value == 0 && setup_.sealer.has_key()) {
     return fail(Code::io,
-                fmt::format("{}/{} cannot be read now, and with a key nothing counts without it", chain_.place,
-                            names::chain_mark().path),
+                fmt::format("{}'s {} cannot be read now, and with a key nothing counts without it",
+                            chain_.mark_unknown ? chain_.place : "a node store", names::chain_mark().path),
                 "try again");
   }
   node_.sealer = setup_.sealer.of_chain(mark_.id);

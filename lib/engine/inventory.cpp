@@ -287,9 +287,11 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
   StoreContents contents;
   auto entries = store.list(DirName{});
   if (!entries) return fail(entries.error());
-  // One that cannot be read now is written again, with the same id.
+  // One that cannot be read now is written again, with the same id, if others have it.
   const auto mark = read_chain_mark(store, *entries, log, job_sealer);
   if (mark) contents.mark = *mark;
+  const Code why = mark ? Code::not_found : mark.error().code;
+  contents.mark_unknown = why != Code::not_found && why != Code::corrupt && !is_others(why);
   const Sealer sealer = sealer_of(mark, job_sealer);
   for (const Entry& entry : *entries) {
     const auto parsed = names::parse_snapshot(entry.name);
@@ -311,8 +313,11 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
     }
   }
   // Of a store without snapshots a mark says nothing, but another's is refused.
-  if (contents.manifests.empty() && contents.unreadable.empty()) contents.mark.reset();
-  if (!mark && is_others(mark.error().code))  // the rest may follow from it
+  if (contents.manifests.empty() && contents.unreadable.empty()) {
+    contents.mark.reset();
+    contents.mark_unknown = false;
+  }
+  if (!mark && is_others(why))  // the rest may follow from it
     contents.unreadable.insert(contents.unreadable.begin(), unreadable_mark(mark.error()));
   return contents;
 }

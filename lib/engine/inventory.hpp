@@ -74,6 +74,7 @@ struct StoreContents {
   std::vector<DirName> orphans;        // snapshot directories without a manifest: never completed, or retired
   std::vector<FileName> unnamed;       // copies and parity that their manifest does not name: a promotion never ended
   std::optional<ChainMark> mark;       // whose these are; none where there is nothing
+  bool mark_unknown = false;           // there is one, which cannot be read now
   std::vector<Unreadable> unreadable;  // snapshots whose manifest is there and cannot be read
   Version highest_version;
 

@@ -28,6 +28,7 @@ struct Words {
   std::uint64_t newest_readable = 0;
   std::uint64_t chain = 0;
   std::uint64_t not_chain = 0;
+  std::uint64_t mark_unknown = 0;
   std::uint64_t topology = 0;  // a digest of the failure topology
   std::uint64_t not_topology = 0;
   std::uint64_t holdings = 0;  // their number, and a digest of them
@@ -55,6 +56,7 @@ void put_numbers(Words& words, const RollAnswer& mine) {
   words.newest = mine.chain.newest.value;
   words.highest_version = std::max(mine.chain.highest_version, mine.contents.highest_version).value;
   words.unreadable = mine.contents.unreadable.empty() && mine.chain.unreadable.empty() ? 0 : 1;
+  words.mark_unknown = mine.contents.mark_unknown ? 1 : 0;
   if (mine.contents.mark) {
     words.chain = mine.contents.mark->id.value;
     words.not_chain = ~words.chain;
@@ -107,6 +109,7 @@ Result<RollCall> read(const Words& words) {
   roll.chain.value = words.chain;
   roll.one_chain = words.chain == 0 || words.chain == ~words.not_chain;
   roll.unreadable = words.unreadable != 0;
+  roll.mark_unknown = words.mark_unknown != 0;
   roll.newest_readable.value = static_cast<std::uint32_t>(words.newest_readable);
   roll.any_holdings = words.holdings > 0;
   roll.as_told = words.untold == 0 && words.topology == ~words.not_topology;

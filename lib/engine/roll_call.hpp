@@ -26,10 +26,11 @@ struct RollCall {
   bool any_holdings = false;  // some store holds something
   // What all stores hold that hold anything, nothing struck, head i's as node i; none: they differ.
   std::optional<HoldingList> common;
-  bool unreadable = false;  // some store has what cannot be read
-  RunId chain;              // that stores with snapshots belong to, the highest id; 0: none says
-  bool one_chain = true;    // they all say the same, as far as they say anything
-  Version newest_readable;  // the highest version with a manifest that can be
+  bool unreadable = false;    // some store has what cannot be read
+  RunId chain;                // that stores with snapshots belong to, the highest id; 0: none says
+  bool one_chain = true;      // they all say the same, as far as they say anything
+  bool mark_unknown = false;  // some store may belong to another, and cannot say so now
+  Version newest_readable;    // the highest version with a manifest that can be
   // The stores that hold nothing are those that the failure topology says are lost, and all heads were told the same.
   bool as_told = false;
 };

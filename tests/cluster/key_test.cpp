@@ -331,6 +331,18 @@ TEST(Key, refuses_to_start_where_no_chain_mark_can_be_read_and_calls_nothing_for
   expect_restore(job, 2);
 }
 
+// The global store is lost, and with it the other mark. A new one over that of the node would disown its snapshots.
+TEST(Key, refuses_to_start_where_the_only_chain_mark_cannot_be_read) {
+  const KeyFile key("only mark");
+  Job job({3}, settings("", key.setting()));
+  take_steps(job, 2);
+  job.global_store().wipe();
+  job.wrap_node = [](std::uint32_t, std::shared_ptr<Store> store) { return without_mark(std::move(store), Code::io); };
+  EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("chain.json cannot be read now"), HasSubstr("try again")));
+  job.wrap_node = {};
+  expect_restore(job, 2);
+}
+
 TEST(Key, tells_a_file_of_another_version_or_node) {
   const KeyFile key("version");
   Job job({2, 2, 2}, settings("2", key.setting()));

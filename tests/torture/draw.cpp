@@ -217,6 +217,10 @@ Scenario draw(std::uint64_t seed) {
     if (!as_before) {
       draw_cluster(dice, ranks, life);
       draw_settings(dice, life);
+    } else if (dice.one_in(6)) {
+      // The same hosts, in another order.
+      const auto nodes = static_cast<std::uint32_t>(life.hosts.size());
+      for (std::uint32_t node = nodes; node > 1; --node) std::swap(life.hosts[node - 1], life.hosts[dice.roll(node)]);
     }
     draw_life(dice, ranks, as_before, i == 0, life);
     scenario.lives.push_back(life);

@@ -4,7 +4,10 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "store/names.hpp"
 #include "support/faulty_store.hpp"
 #include "support/hooked_store.hpp"
 
@@ -63,6 +66,23 @@ Wrap by_operation(std::function<void(std::uint64_t number)> what) {
   };
 }
 
+MemoryStore& store_of(const Fault& fault, test::Job& job) {
+  return fault.host ? job.node_store(*fault.host) : job.global_store();
+}
+
+// Takes away all files of a version; none: there is no version.
+std::optional<std::uint32_t> rob(MemoryStore& store, std::uint64_t pick) {
+  std::vector<std::pair<std::uint32_t, DirName>> versions;
+  for (const Entry& entry : store.list(DirName{}).value_or(std::vector<Entry>{})) {
+    const auto dir = names::parse_snapshot(entry.name);
+    if (dir && !dir->partial) versions.emplace_back(dir->version.value, DirName{entry.name});
+  }
+  if (versions.empty()) return {};
+  const auto& [version, dir] = versions[pick % versions.size()];
+  if (!store.remove_directory(dir)) return {};
+  return version;
+}
+
 Wrap wrap_of(const Fault& fault, test::Job& job, const Lost& lost) {
   const auto kill = [&job] { job.message_faults->on_first_failure(); };
   if (is_of_reads(fault.kind)) return by_read(fault, kills(fault.kind) ? kill : std::function<void()>([] {}));
@@ -75,8 +95,14 @@ Wrap wrap_of(const Fault& fault, test::Job& job, const Lost& lost) {
   if (fault.kind == Kind::wiped) {
     return by_operation([fault, &job, lost](std::uint64_t number) {
       if (number != fault.at) return;
-      (fault.host ? job.node_store(*fault.host) : job.global_store()).wipe();
-      lost(fault.host);
+      store_of(fault, job).wipe();
+      lost(fault.host, std::nullopt);
+    });
+  }
+  if (fault.kind == Kind::robbed) {
+    return by_operation([fault, &job, lost](std::uint64_t number) {
+      if (number != fault.at) return;
+      if (const auto version = rob(store_of(fault, job), fault.at)) lost(fault.host, version);
     });
   }
   return by_plan(fault, kill);

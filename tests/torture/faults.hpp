@@ -11,8 +11,9 @@
 
 namespace cairn::torture {
 
-// Takes the place of what was injected for the run before. `lost`: called, by any thread, when a store has lost all.
-using Lost = std::function<void(std::optional<std::uint32_t> host)>;
+// Takes the place of what was injected for the run before. `lost`: called, by any thread, when a store has lost all,
+// or a version.
+using Lost = std::function<void(std::optional<std::uint32_t> host, std::optional<std::uint32_t> version)>;
 void inject(const Life& life, test::Job& job, Lost lost);
 // What they may do to a life.
 [[nodiscard]] Circumstances::Faults effect_of(const Life& life);

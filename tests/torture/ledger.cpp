@@ -34,9 +34,11 @@ void Ledger::restored(std::size_t which, std::uint32_t ranks, const Restored* se
   if (++restore.ranks == ranks) judge(restore);
 }
 
-void Ledger::is_lost(std::optional<std::uint32_t> host) {
+void Ledger::is_lost(std::optional<std::uint32_t> host, std::optional<std::uint32_t> version) {
   const std::scoped_lock lock(mutex_);
-  if (host) {
+  if (version) {
+    model_.version_is_hurt(host, *version);
+  } else if (host) {
     model_.host_is_hurt(*host);
   } else {
     model_.global_is_hurt(true);

@@ -39,8 +39,8 @@ class Ledger final : public Notes {
   // Judged when the last rank is through with it.
   void restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) override;
   void has_finalized(Ending ending) override;
-  // The store of a host, or the global one, has lost all under way.
-  void is_lost(std::optional<std::uint32_t> host);
+  // The store of a host, or the global one, has lost all under way, or a version.
+  void is_lost(std::optional<std::uint32_t> host, std::optional<std::uint32_t> version);
   // Nobody comes any more to what is not judged yet.
   void end();
 

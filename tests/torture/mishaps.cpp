@@ -1,6 +1,5 @@
 #include "torture/mishaps.hpp"
 
-#include <charconv>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include "codec/crc32c.hpp"
 #include "format/sealer.hpp"
+#include "store/names.hpp"
 
 namespace cairn::torture {
 namespace {
@@ -25,10 +25,8 @@ Place place_of(const Mishap& mishap) { return is_global(mishap.kind) ? Place() :
 
 // Whose file it is, by its name; none: it is of all.
 std::optional<std::uint32_t> version_of(const std::string& path) {
-  std::uint32_t version = 0;
-  const bool is_of_one = path.starts_with('v') && path.find('/') != std::string::npos &&
-                         std::from_chars(path.data() + 1, path.data() + path.size(), version).ec == std::errc();
-  return is_of_one ? std::optional(version) : std::nullopt;
+  const auto dir = names::parse_snapshot(path.substr(0, path.find('/')));
+  return dir ? std::optional(dir->version.value) : std::nullopt;
 }
 
 Json parse(const Buffer& bytes) {

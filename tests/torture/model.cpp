@@ -30,6 +30,7 @@ void Model::host_is_hurt(std::uint32_t host) {
 
 void Model::version_is_hurt(std::optional<std::uint32_t> host, std::uint32_t version) {
   const auto taken = stamps_.find(version);
+  robbed_now_.emplace(host, version);
   for (Promise& promise : promises_) {
     if (promise.version == version || promise.may_be_retired) {
       hurt(promise, host);
@@ -55,6 +56,7 @@ void Model::begin_life(Circumstances circumstances) {
   // Numbers that no store has seen begin again.
   std::erase_if(stamps_, [&](const auto& taken) { return !safe_.contains(taken.first); });
   hurt_now_.clear();
+  robbed_now_.clear();
   for (Promise& promise : promises_) {
     promise.of_this_life = false;
     promise.keep = std::min(promise.keep, promise.level == kGlobal ? now_.keep_global : now_.keep_local);
@@ -94,6 +96,9 @@ void Model::is_safe(std::uint32_t level, std::uint32_t version) {
   promise.may_be_retired = promise.newer.size() >= promise.keep;
   for (const auto& [place, until] : hurt_now_) {
     if (stamp <= until) hurt(promise, place);
+  }
+  for (const auto& [place, robbed] : robbed_now_) {
+    if (robbed == version) hurt(promise, place);
   }
   std::erase_if(promises_, [&](const Promise& old) { return old.version == version && old.level == level; });
   promises_.push_back(promise);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cairn::torture {
@@ -100,6 +101,7 @@ class Model {
   std::vector<Promise> promises_;
   // Of this life: the newest state that was tried when a host's store was hurt, or the global one.
   std::map<std::optional<std::uint32_t>, std::uint64_t> hurt_now_;
+  std::set<std::pair<std::optional<std::uint32_t>, std::uint32_t>> robbed_now_;  // the same of a version
   bool may_be_fresh_ = true;
   bool must_be_fresh_ = false;
   bool global_was_lost_ = false;

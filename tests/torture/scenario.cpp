@@ -47,6 +47,7 @@ std::string text(const Fault& fault) {
     case Kind::flipped_reads: return fmt::format("one read in {} of {} has a bit flipped", fault.at, store);
     case Kind::slow: return fmt::format("{} is slow", store);
     case Kind::wiped: return fmt::format("{} loses all files at operation {}", store, fault.at);
+    case Kind::robbed: return fmt::format("{} loses a version at operation {}", store, fault.at);
   }
   return {};
 }

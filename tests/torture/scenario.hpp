@@ -51,8 +51,9 @@ struct Fault {
     flipped_reads,  // one in `at`
     slow,           // each operation takes a while
     wiped,          // all files vanish
+    robbed,         // all of one version do
   };
-  static constexpr std::uint32_t kKinds = 12;
+  static constexpr std::uint32_t kKinds = 13;
   Kind kind = Kind::message_kills;
   std::optional<std::uint32_t> host;  // none: the global store
   std::uint64_t at = 0;               // operations before it

@@ -53,7 +53,7 @@ class ThreadCluster final : public Cluster {
 
   [[nodiscard]] Lived live(const Turn& turn, Ledger& ledger, Model& /*model*/) override {
     prepare(turn);
-    inject(turn.life, job_, [&](Place place) { ledger.is_lost(place); });
+    inject(turn.life, job_, [&](Place place, std::optional<std::uint32_t> version) { ledger.is_lost(place, version); });
     const bool well_meant = effect_of(turn.life) == Circumstances::Faults::none;
     std::atomic<std::uint32_t> size{0};
     job_.run_and_die([&](JobSession& session) {

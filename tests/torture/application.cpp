@@ -14,6 +14,7 @@ Application::Application(SessionBase& session, Ways ways, const Life& life, std:
       first_stamp_(first_stamp),
       well_meant_(well_meant),
       notes_(notes) {
+  notes_.opens(session_.size());
   session_.protect("state", state_);
   session_.protect("stamp", stamp_);
   session_.protect("elements", elements_);
@@ -158,8 +159,9 @@ void Application::drop() {
 }
 
 void Application::finalize() {
-  const auto error = call([&] { session_.finalize(); });
   const bool of_nothing = undefined_ || !has_begun_;
+  if (!of_nothing) notes_.finalizes();
+  const auto error = call([&] { session_.finalize(); });
   const bool uneven = life_.end == Life::End::one_left_out_a_snapshot;
   if (well_meant_ && of_nothing && !uneven && error)
     notes_.is_wrong(std::string("nothing was to end, but: ") + error->what());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,11 +27,19 @@ struct Turn {
   std::uint64_t first_stamp = 0;
 };
 
-// How it went, but for what its ranks have noted.
+// The job may come again within a life: it is started again, or mends itself. Each time is an attempt.
+struct Attempt {
+  std::size_t number = 0;
+  bool goes_on = false;  // also where the life was to begin fresh
+  Circumstances::Faults faults = Circumstances::Faults::none;
+};
+// Begins an attempt, which ends the one before: what its ranks note.
+using Begin = std::function<Ledger&(const Attempt&)>;
+
+// How a life went, but for what its ranks have noted.
 struct Lived {
-  std::uint32_t ranks = 0;  // of the application; 0: none got a session
-  std::string open_error;   // why, where a rank was told
-  std::string wrong;        // what should not have happened whatever failed
+  std::string open_error;  // why no rank got a session, where one was told
+  std::string wrong;       // what should not have happened whatever failed
 };
 
 class Cluster {
@@ -46,7 +55,7 @@ class Cluster {
   // What the faults of a life may do to it here.
   [[nodiscard]] virtual Circumstances::Faults effect_of(const Life& life) const = 0;
   // Plays it to its end. The model is told which stores it has hurt.
-  [[nodiscard]] virtual Lived live(const Turn& turn, Ledger& ledger, Model& model) = 0;
+  [[nodiscard]] virtual Lived live(const Turn& turn, const Begin& begin, Model& model) = 0;
 };
 
 // Nodes of the life before that lost their stores, as this one is told of them.

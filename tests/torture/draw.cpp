@@ -1,27 +1,13 @@
 #include <algorithm>
 #include <numeric>
-#include <random>
 
 #include <fmt/format.h>
 
+#include "torture/dice.hpp"
 #include "torture/scenario.hpp"
 
 namespace cairn::torture {
 namespace {
-
-// Not std::uniform_int_distribution, which differs between libraries.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::uint64_t number() { return engine_(); }
-  // 0 … sides − 1
-  std::uint32_t roll(std::uint32_t sides) { return static_cast<std::uint32_t>(engine_() % sides); }
-  bool one_in(std::uint32_t sides) { return roll(sides) == 0; }
-  std::uint32_t between(std::uint32_t low, std::uint32_t high) { return low + roll(high - low + 1); }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 // Hosts beyond those that a life needs, whose stores it may find empty or old.
 constexpr std::uint32_t kSpareHosts = 2;
@@ -206,7 +192,7 @@ void draw_life(Dice& dice, std::uint32_t ranks, bool as_before, bool first, Life
 
 Scenario draw(std::uint64_t seed) {
   Dice dice(seed);
-  Scenario scenario{seed, {}};
+  Scenario scenario{seed, {}, false};
   const std::uint32_t ranks = dice.between(1, dice.one_in(6) ? 16 : 8);
   const std::uint32_t lives = dice.between(2, 6);
   Life life;

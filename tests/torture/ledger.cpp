@@ -4,6 +4,11 @@
 
 namespace cairn::torture {
 
+void Ledger::opens(std::uint32_t ranks) {
+  const std::scoped_lock lock(mutex_);
+  ranks_ = ranks;
+}
+
 void Ledger::tries(std::uint64_t stamp) {
   const std::scoped_lock lock(mutex_);
   model_.tries(stamp);
@@ -48,6 +53,11 @@ void Ledger::is_lost(std::optional<std::uint32_t> host, std::optional<std::uint3
 void Ledger::end() {
   const std::scoped_lock lock(mutex_);
   for (Restore& restore : restores_) judge(restore);
+}
+
+void Ledger::finalizes() {
+  const std::scoped_lock lock(mutex_);
+  ++finalizing_;
 }
 
 void Ledger::has_finalized(Ending ending) {

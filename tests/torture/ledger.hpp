@@ -18,32 +18,40 @@ enum class Ending { well, failed, of_nothing };
 class Notes {
  public:
   virtual ~Notes() = default;
+  // A rank has a session, of so many.
+  virtual void opens(std::uint32_t ranks) = 0;
   virtual void tries(std::uint64_t stamp) = 0;
   virtual void takes(std::uint32_t version, std::uint64_t stamp) = 0;
   virtual void is_safe(std::uint32_t level, std::uint32_t version) = 0;
   virtual void is_wrong(const std::string& what) = 0;
   // The restore of this number, of `ranks` that take part in it; null: it failed with this error.
   virtual void restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) = 0;
+  // Of a finalize that may end the chain: a rank that is killed in it cannot say how it ended.
+  virtual void finalizes() = 0;
   virtual void has_finalized(Ending ending) = 0;
 };
 
-// Of all ranks of one life. Thread-safe.
+// Of all ranks of one attempt of a life. Thread-safe.
 class Ledger final : public Notes {
  public:
   explicit Ledger(Model& model) : model_(model) {}
 
+  void opens(std::uint32_t ranks) override;
   void tries(std::uint64_t stamp) override;
   void takes(std::uint32_t version, std::uint64_t stamp) override;
   void is_safe(std::uint32_t level, std::uint32_t version) override;
   void is_wrong(const std::string& what) override;
   // Judged when the last rank is through with it.
   void restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) override;
+  void finalizes() override;
   void has_finalized(Ending ending) override;
   // The store of a host, or the global one, has lost all under way, or a version.
   void is_lost(std::optional<std::uint32_t> host, std::optional<std::uint32_t> version);
   // Nobody comes any more to what is not judged yet.
   void end();
 
+  [[nodiscard]] std::uint32_t ranks() const { return ranks_; }
+  [[nodiscard]] bool may_have_ended() const { return finalizing_ > 0; }
   [[nodiscard]] std::uint32_t endings(Ending ending) const { return endings_[static_cast<std::size_t>(ending)]; }
   [[nodiscard]] bool has_snapshots() const { return has_snapshots_; }
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
@@ -61,6 +69,8 @@ class Ledger final : public Notes {
   Model& model_;
   std::string wrong_;
   std::vector<Restore> restores_;
+  std::uint32_t ranks_ = 0;  // 0: none got a session
+  std::uint32_t finalizing_ = 0;
   std::uint32_t endings_[3] = {0, 0, 0};
   bool has_snapshots_ = false;
 };

@@ -1,8 +1,10 @@
 #include "torture/player.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -37,21 +39,39 @@ class Player {
                     mishaps_.others(),
                     number,
                     first_stamp_of(number)};
-    const Circumstances circumstances = circumstances_of(turn);
-    model_.begin_life(circumstances);
-    Ledger ledger(model_);
-    const Lived lived = cluster_.live(turn, ledger, model_);
-    ledger.end();
-    std::string wrong = ledger.wrong();
-    if (wrong.empty())
-      wrong = mishaps_.end_of_others(circumstances, life.start == Life::Start::fresh, ledger.has_snapshots());
+    wrong_.clear();
+    opened_ = took_snapshots_ = ended_well_ = false;
+    const auto begin = [&](const Attempt& attempt) -> Ledger& {
+      settle();
+      conclude(life);
+      circumstances_ = circumstances_of(turn, attempt);
+      is_first_ = attempt.number == 0;
+      model_.begin_life(circumstances_);
+      ledger_ = std::make_unique<Ledger>(model_);
+      return *ledger_;
+    };
+    const Lived lived = cluster_.live(turn, begin, model_);
+    settle();
+    if (wrong_.empty())
+      wrong_ = mishaps_.end_of_others(circumstances_, life.start == Life::Start::fresh, took_snapshots_);
     // No rank got as far as restore().
-    if (wrong.empty() && lived.ranks == 0) wrong = model_.judge({}, lived.open_error);
-    if (wrong.empty()) wrong = lived.wrong;
-    return wrong.empty() ? conclude(life, circumstances, lived.ranks, ledger) : wrong;
+    if (wrong_.empty() && !opened_) wrong_ = model_.judge({}, lived.open_error);
+    if (wrong_.empty()) wrong_ = lived.wrong;
+    conclude(life);
+    if (wrong_.empty() && ended_well_) wrong_ = left_behind(life);
+    return wrong_;
   }
 
-  [[nodiscard]] Circumstances circumstances_of(const Turn& turn) const {
+  // Of an attempt all is noted.
+  void settle() {
+    if (ledger_ == nullptr) return;
+    ledger_->end();
+    opened_ |= ledger_->ranks() > 0;
+    took_snapshots_ |= ledger_->has_snapshots();
+    if (wrong_.empty()) wrong_ = ledger_->wrong();
+  }
+
+  [[nodiscard]] Circumstances circumstances_of(const Turn& turn, const Attempt& attempt) const {
     const Life& life = turn.life;
     Circumstances it;
     it.hosts = {life.hosts.begin(), life.hosts.end()};
@@ -59,9 +79,9 @@ class Player {
     it.parity = life.parity;
     it.keep_local = life.keep_local;
     it.keep_global = life.keep_global;
-    it.first_stamp = turn.first_stamp;
-    it.faults = cluster_.effect_of(life);
-    it.anew = life.start == Life::Start::fresh || life.start == Life::Start::unasked;
+    it.first_stamp = turn.first_stamp + attempt.number * kStampsOfAnAttempt;
+    it.faults = attempt.faults;
+    it.anew = (life.start == Life::Start::fresh && !attempt.goes_on) || life.start == Life::Start::unasked;
     it.required = life.start == Life::Start::required;
     it.others = turn.others;
     it.strangers = life.strangers;
@@ -69,23 +89,20 @@ class Player {
   }
 
   // Whether the chain has ended, must have, or must not.
-  std::string conclude(const Life& life, const Circumstances& circumstances, std::uint32_t ranks,
-                       const Ledger& ledger) {
-    const std::uint32_t well = ledger.endings(Ending::well);
-    const std::uint32_t failed = ledger.endings(Ending::failed);
-    const bool nothing_failed = circumstances.faults == Faults::none;
+  void conclude(const Life& life) {
+    const std::unique_ptr<Ledger> ledger = std::move(ledger_);
+    if (ledger == nullptr || !wrong_.empty()) return;
+    const std::uint32_t well = ledger->endings(Ending::well);
+    const std::uint32_t failed = ledger->endings(Ending::failed);
+    const bool nothing_failed = circumstances_.faults == Faults::none;
     if (nothing_failed && well > 0 && failed > 0)
-      return fmt::format("finalize() went well on {} ranks, and failed on {}", well, failed);
-    if (nothing_failed && well > 0 && well == ranks) {
-      const std::string left = left_behind(life);
-      if (!left.empty()) return left;
-    }
-    if (!life.finishes || well + failed == 0) return {};
-    const bool one_dropped = life.end == Life::End::one_drops && ranks > 1;
-    const bool not_ended = one_dropped || (nothing_failed && (well == 0 || ledger.endings(Ending::of_nothing) > 0));
+      wrong_ = fmt::format("finalize() went well on {} ranks, and failed on {}", well, failed);
+    ended_well_ = nothing_failed && well > 0 && well == ledger->ranks();
+    if (!life.finishes || !ledger->may_have_ended()) return;
+    const bool one_dropped = is_first_ && life.end == Life::End::one_drops && ledger->ranks() > 1;
+    const bool not_ended = one_dropped || (nothing_failed && (well == 0 || ledger->endings(Ending::of_nothing) > 0));
     // A life of no snapshots that began anew has nothing to end, but an old chain, or not.
-    if (!not_ended) model_.finished(well == ranks && nothing_failed && !circumstances.anew);
-    return {};
+    if (!not_ended) model_.finished(well == ledger->ranks() && nothing_failed && !circumstances_.anew);
   }
 
   // What a life that ended well has left in its stores beyond what is kept of each local level, and a few that were
@@ -118,6 +135,14 @@ class Player {
   Cluster& cluster_;
   Model model_;
   Mishaps mishaps_{cluster_, model_};
+  // Of the life that is played, and of its attempt.
+  std::string wrong_;
+  bool ended_well_ = false;  // the last attempt, on all ranks, and nothing had failed
+  bool opened_ = false;
+  bool took_snapshots_ = false;
+  bool is_first_ = true;
+  Circumstances circumstances_;
+  std::unique_ptr<Ledger> ledger_;
 };
 
 }  // namespace

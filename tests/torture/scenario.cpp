@@ -91,13 +91,21 @@ std::string text(Life::End end, std::uint32_t odd_rank) {
   return {};
 }
 
+std::string text(const Outside& outside) {
+  std::string text;
+  if (outside.supervised) text += ", by ckpt-run";
+  if (outside.doubled) text += ", twice at once";
+  if (outside.room_kib > 0) text += fmt::format(", in {} KiB", outside.room_kib);
+  return text;
+}
+
 std::string text(const Life& life) {
   std::string settings = life.settings;
   std::ranges::replace(settings, '\n', ';');
-  return fmt::format("{}{}{}{}{} on nodes of {} (hosts {}) ... {}; {}", life.strangers ? "another program: " : "",
+  return fmt::format("{}{}{}{}{}{} on nodes of {} (hosts {}) ... {}; {}", life.strangers ? "another program: " : "",
                      text(life.start), life.survivors ? ", with survivors" : "", life.told ? ", told" : "",
-                     life.keyed ? ", with a key" : "", fmt::join(life.nodes, ","), fmt::join(life.hosts, ","),
-                     text(life.end, life.odd_rank), settings);
+                     life.keyed ? ", with a key" : "", text(life.outside), fmt::join(life.nodes, ","),
+                     fmt::join(life.hosts, ","), text(life.end, life.odd_rank), settings);
 }
 
 // A life in parts, each of which may be left out, and the life itself, which is the last of its items.
@@ -132,7 +140,7 @@ std::uint32_t count_items(const Scenario& scenario) {
 }
 
 Scenario without(const Scenario& scenario, const std::set<std::uint32_t>& left_out) {
-  Scenario kept{scenario.seed, {}};
+  Scenario kept{scenario.seed, {}, scenario.of_heat};
   std::uint32_t number = 0;
   for (const Life& from : scenario.lives) {
     Life life = bare(from);
@@ -173,6 +181,12 @@ std::string settings_of(const Life& life) {
   return life.settings;
 }
 
+Life again(Life life) {
+  std::erase_if(life.events, [](const Event& event) { return event.kind == Event::Kind::kill_job; });
+  life.end = Life::End::finalize;
+  return life;
+}
+
 bool calls_may_fail(const Life& life) {
   // Others may still be in a call when one drops its session.
   return life.end == Life::End::drop || life.end == Life::End::one_drops ||
@@ -180,7 +194,7 @@ bool calls_may_fail(const Life& life) {
 }
 
 std::string text(const Scenario& scenario, const std::set<std::uint32_t>& left_out) {
-  std::string lines;
+  std::string lines = scenario.of_heat ? "the program is heat\n" : "";
   std::uint32_t number = 0;
   for (std::size_t i = 0; i < scenario.lives.size(); ++i) {
     const auto add = [&](const std::string& line) {

@@ -84,6 +84,13 @@ struct Clock {
   std::set<std::uint64_t> jumps;
 };
 
+// How a life is played by processes; threads take no notice.
+struct Outside {
+  bool supervised = false;     // by ckpt-run, which starts the job again until it has finished
+  bool doubled = false;        // the same job is started once more meanwhile
+  std::uint32_t room_kib = 0;  // all that node stores may hold more; 0: as much as there is
+};
+
 struct Life {
   std::vector<std::uint32_t> nodes;  // world ranks of each, heads included
   std::vector<std::uint32_t> hosts;  // of each node
@@ -107,14 +114,18 @@ struct Life {
   // left out the last snapshot, or a last restore.
   enum class End { finalize, die, drop, one_drops, one_left_out_a_snapshot, one_left_out_a_restore } end = End::die;
   std::uint32_t odd_rank = 0;  // of the application
+  Outside outside;
 };
 
 struct Scenario {
   std::uint64_t seed = 0;
   std::vector<Life> lives;
+  bool of_heat = false;  // processes run that instead of the program that checks itself
 };
 
 [[nodiscard]] Scenario draw(std::uint64_t seed);
+// The same with more that fails, as processes can be killed again and again, and how they are started.
+[[nodiscard]] Scenario draw_outside(std::uint64_t seed);
 // Whether it makes a file one that a job may not judge: it starts nothing, and leaves it as it is.
 [[nodiscard]] bool makes_it_others(const Mishap& mishap);
 // How many items it has; and the same without those whose numbers are given.
@@ -129,9 +140,13 @@ struct Scenario {
 [[nodiscard]] std::string settings_of(const Life& life);
 // Stamps of its states, by its number in the scenario, begin here.
 [[nodiscard]] constexpr std::uint64_t first_stamp_of(std::size_t life) {
-  constexpr std::uint64_t kOfALife = 1000;
+  constexpr std::uint64_t kOfALife = 10'000;
   return kOfALife * life + 1;
 }
+// … and those of its n-th attempt, so much later.
+inline constexpr std::uint64_t kStampsOfAnAttempt = 50;
+// What a life is when the job comes again in it: what its ranks did to themselves they do only once.
+[[nodiscard]] Life again(Life life);
 // Whether calls fail in it by what its own ranks do: a kill, or a dropped session.
 [[nodiscard]] bool calls_may_fail(const Life& life);
 // A line for each item, with its number in the scenario as it was drawn.

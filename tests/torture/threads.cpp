@@ -51,17 +51,16 @@ class ThreadCluster final : public Cluster {
 
   [[nodiscard]] Circumstances::Faults effect_of(const Life& life) const override { return torture::effect_of(life); }
 
-  [[nodiscard]] Lived live(const Turn& turn, Ledger& ledger, Model& /*model*/) override {
+  [[nodiscard]] Lived live(const Turn& turn, const Begin& begin, Model& /*model*/) override {
     prepare(turn);
-    inject(turn.life, job_, [&](Place place, std::optional<std::uint32_t> version) { ledger.is_lost(place, version); });
     const bool well_meant = effect_of(turn.life) == Circumstances::Faults::none;
-    std::atomic<std::uint32_t> size{0};
+    Ledger& notes = begin({0, false, effect_of(turn.life)});
+    inject(turn.life, job_, [&](Place place, std::optional<std::uint32_t> version) { notes.is_lost(place, version); });
     job_.run_and_die([&](JobSession& session) {
-      size = session.size();
       const Application::Ways ways{[&] { session.kill_job(); }, [&] { const JobSession gone(std::move(session)); }};
-      Application(session, ways, turn.life, turn.first_stamp, well_meant, ledger).run();
+      Application(session, ways, turn.life, turn.first_stamp, well_meant, notes).run();
     });
-    Lived lived{size, job_.open_error(), {}};
+    Lived lived{job_.open_error(), {}};
     if (!job_.errors().empty()) lived.wrong = "an exception of another kind: " + job_.errors().begin()->second;
     return lived;
   }

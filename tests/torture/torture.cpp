@@ -1,11 +1,13 @@
-// torture [--from SEED] [--seeds N] [--minutes M] [--without ITEMS] [--mpi MPIRUN]: plays scenarios, each in a process
-// of its own, until one fails; shrinks that, and says how to play it again. --without: one scenario, and what to leave
-// out of it. --mpi: by jobs of MPI instead of threads, which this mpirun starts.
+// torture [--from SEED] [--seeds N] [--minutes M] [--without ITEMS] [--go-on] [--mpi MPIRUN]: plays scenarios, each in
+// a process of its own, until one fails; shrinks that, and says how to play it again. --without: one scenario, and what
+// to leave out of it. --go-on: plays all, and only names those that fail. --mpi: by jobs of MPI instead of threads,
+// which this mpirun starts.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -15,8 +17,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "torture/mpi/apart.hpp"
+#include "torture/mpi/processes.hpp"
 #include "torture/player.hpp"
-#include "torture/processes.hpp"
 #include "torture/scenario.hpp"
 #include "torture/threads.hpp"
 
@@ -33,10 +36,16 @@ struct Outcome {
 // Where scenarios are played: without an mpirun, by threads.
 struct Stage {
   Programs programs;
+  Tally& tally = make_shared_tally();
 
-  [[nodiscard]] std::unique_ptr<Cluster> make_cluster(std::uint64_t seed, const Items& left_out) const {
-    if (programs.mpirun.empty()) return make_thread_cluster();
-    return make_process_cluster(programs, seed, text(left_out));
+  [[nodiscard]] bool of_processes() const { return !programs.mpirun.empty(); }
+  [[nodiscard]] Scenario draw(std::uint64_t seed) const {
+    return of_processes() ? draw_outside(seed) : torture::draw(seed);
+  }
+  [[nodiscard]] std::string play(const Scenario& scenario, const Items& left_out) const {
+    const auto cluster =
+        of_processes() ? make_process_cluster(programs, tally, scenario, text(left_out)) : make_thread_cluster();
+    return torture::play(without(scenario, left_out), *cluster);
   }
 };
 
@@ -44,13 +53,16 @@ struct Stage {
 Outcome play_apart(const Stage& stage, const Scenario& scenario, const Items& left_out) {
   int ends[2];
   if (pipe(ends) != 0) std::abort();
+  std::fflush(nullptr);  // or children would print it again
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    const std::string wrong = play(without(scenario, left_out), *stage.make_cluster(scenario.seed, left_out));
-    if (!wrong.empty() && write(ends[1], wrong.data(), wrong.size()) < 0) std::abort();
-    close(ends[1]);
-    std::exit(wrong.empty() ? 0 : 1);
+    const auto tell = [&] {
+      const std::string wrong = stage.play(scenario, left_out);
+      if (!wrong.empty() && write(ends[1], wrong.data(), wrong.size()) < 0) std::abort();
+      return wrong.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
+    };
+    std::exit(stage.of_processes() ? run_apart(tell) : tell());
   }
   close(ends[1]);
   Outcome outcome;
@@ -91,19 +103,22 @@ Items shrink(const Stage& stage, const Scenario& scenario) {
   return left_out;
 }
 
+// What was done so far to real jobs.
+std::string done(const Stage& stage) { return stage.of_processes() ? "; " + text(stage.tally) : ""; }
+
 int report(const Stage& stage, const Scenario& scenario, const Outcome& outcome) {
   fmt::print("seed {} failed: {}\nshrinking ...\n", scenario.seed, outcome.text);
   std::fflush(stdout);
   const Items left_out = shrink(stage, scenario);
   const Outcome smaller = play_apart(stage, scenario, left_out);
   fmt::print("{}fails: {}\nplay it again: tools/torture.sh {}--from {} --without {}\n", text(scenario, left_out),
-             smaller.failed ? smaller.text : "(not each time)", stage.programs.mpirun.empty() ? "" : "--mpi ",
-             scenario.seed, text(left_out));
+             smaller.failed ? smaller.text : "(not each time)", stage.of_processes() ? "--mpi " : "", scenario.seed,
+             text(left_out));
   return EXIT_FAILURE;
 }
 
 int play_one(const Stage& stage, std::uint64_t seed, const Items& left_out) {
-  const Scenario scenario = draw(seed);
+  const Scenario scenario = stage.draw(seed);
   fmt::print("{}", text(scenario, left_out));
   std::fflush(stdout);
   const Outcome outcome = play_apart(stage, scenario, left_out);
@@ -116,12 +131,15 @@ int run(int argc, char** argv) {
   std::uint64_t seeds = 100;
   double minutes = 0;
   std::string left_out;
-  Stage stage{{{}, std::filesystem::canonical("/proc/self/exe").replace_filename("torture_program")}};
+  bool goes_on = false;
+  const auto bin = std::filesystem::canonical("/proc/self/exe").parent_path();
+  Stage stage{{{}, bin / "torture_program", bin / "heat", bin / "ckpt-run"}};
   CLI::App app{"Plays random lives of jobs, and judges what comes back"};
   app.add_option("--from", from, "first seed");
   app.add_option("--seeds", seeds, "how many; with --minutes: at most");
   app.add_option("--minutes", minutes, "stop after that time");
   app.add_option("--without", left_out, "play one seed without these items (\"none\": all of it)");
+  app.add_flag("--go-on", goes_on, "play all, and name those that fail");
   app.add_option("--mpi", stage.programs.mpirun, "by jobs of MPI, which this mpirun starts");
   CLI11_PARSE(app, argc, argv);
   if (!left_out.empty()) return play_one(stage, from, parse_items(left_out));
@@ -130,19 +148,23 @@ int run(int argc, char** argv) {
   const auto start = Time::now();
   auto told = start;
   std::uint64_t played = 0;
+  std::uint64_t failed = 0;
   for (; played < seeds; ++played) {
     if (minutes > 0 && Time::now() - start > std::chrono::duration<double, std::ratio<60>>(minutes)) break;
-    const Scenario scenario = draw(from + played);
+    const Scenario scenario = stage.draw(from + played);
     const Outcome outcome = play_apart(stage, scenario, {});
-    if (outcome.failed) return report(stage, scenario, outcome);
+    if (outcome.failed && !goes_on) return report(stage, scenario, outcome);
+    if (outcome.failed) fmt::print("seed {} failed: {}\n", scenario.seed, outcome.text);
+    failed += outcome.failed ? 1 : 0;
     if (Time::now() - told < std::chrono::seconds(10)) continue;
     told = Time::now();
-    fmt::print("{} seeds, {:.0f} s\n", played + 1, std::chrono::duration<double>(told - start).count());
+    fmt::print("{} seeds, {:.0f} s{}\n", played + 1, std::chrono::duration<double>(told - start).count(), done(stage));
     std::fflush(stdout);
   }
-  fmt::print("{} seeds from {} on: all well, {:.0f} s\n", played, from,
-             std::chrono::duration<double>(Time::now() - start).count());
-  return EXIT_SUCCESS;
+  fmt::print("{} seeds from {} on: {}, {:.0f} s{}\n", played, from,
+             failed == 0 ? "all well" : fmt::format("{} failed", failed),
+             std::chrono::duration<double>(Time::now() - start).count(), done(stage));
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 }  // namespace

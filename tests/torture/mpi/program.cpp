@@ -10,8 +10,9 @@
 
 #include <cairn/cairn.hpp>
 
+#include "session/handover.hpp"
 #include "torture/application.hpp"
-#include "torture/diary.hpp"
+#include "torture/mpi/diary.hpp"
 
 namespace cairn::torture {
 namespace {
@@ -19,19 +20,33 @@ namespace {
 // So that kills come between and in calls alike.
 constexpr std::chrono::milliseconds kPause{4};
 
-void play(std::unique_ptr<Session> session, const Life& life, std::uint64_t first_stamp, Diary& diary) {
-  diary.opens(session->size());
+bool goes_on() {
+  const char* said = std::getenv(kGoesOnVariable);
+  return said != nullptr && std::string(said) == "1";
+}
+
+std::uint32_t begin_attempt(const Session& session, Diary& diary) {
+  std::uint32_t number = session.rank() == 0 ? diary.claim_attempt() : 0;
+  MPI_Bcast(&number, 1, MPI_UINT32_T, 0, session.comm());
+  diary.begins_attempt(number, goes_on());
+  return number;
+}
+
+void play(std::unique_ptr<Session> session, const Life& drawn, std::uint64_t first_stamp, Diary& diary) {
+  const std::uint32_t attempt = begin_attempt(*session, diary);
+  const Life life = attempt == 0 ? drawn : again(drawn);
   const Application::Ways ways{[] { raise(SIGKILL); }, [&] { session.reset(); },
                                [] { std::this_thread::sleep_for(kPause); }};
-  const bool well_meant = life.faults.empty() && !calls_may_fail(life);
-  Application(*session, ways, life, first_stamp, well_meant, diary).run();
+  const bool undisturbed = life.faults.empty() && !life.outside.doubled && life.outside.room_kib == 0;
+  const bool well_meant = attempt == 0 && undisturbed && !calls_may_fail(life);
+  Application(*session, ways, life, first_stamp + attempt * kStampsOfAnAttempt, well_meant, diary).run();
   if (life.end != Life::End::die) return;
   MPI_Barrier(session->comm());
   raise(SIGKILL);
 }
 
 int run(char** arguments) {
-  const Scenario scenario = without(draw(std::stoull(arguments[1])), parse_items(arguments[2]));
+  const Scenario scenario = without(draw_outside(std::stoull(arguments[1])), parse_items(arguments[2]));
   const std::size_t number = std::stoul(arguments[3]);
   Diary diary(arguments[5]);
   std::unique_ptr<Session> session;

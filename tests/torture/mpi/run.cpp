@@ -1,0 +1,110 @@
+#include "torture/mpi/run.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace cairn::torture {
+namespace {
+
+namespace fs = std::filesystem;
+using Time = std::chrono::steady_clock;
+using Launches = std::vector<std::unique_ptr<Launch>>;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kLimit{90};             // of a job that is started once
+constexpr seconds kSupervisedLimit{300};  // and again and again
+constexpr seconds kDyingLimit{30};        // of what is left when ckpt-run was killed
+constexpr milliseconds kLook{3};
+
+bool was_killed(const Launch& launch) { return launch.code() == 128 + SIGKILL; }
+
+// All that it had started ends, too.
+bool is_gone(const Launch& launch) {
+  const Time::time_point last = Time::now() + kDyingLimit;
+  while (!launch.started().empty()) {
+    if (Time::now() > last) return false;
+    std::this_thread::sleep_for(kLook);
+  }
+  return true;
+}
+
+// Shared memory of MPI, and what else than the job is in the global store.
+std::vector<fs::path> leftovers(const Places& places) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(places.global())) {
+    if (entry.path().filename() != Places::kJob) found.push_back(entry.path());
+  }
+  if (!is_apart()) return found;
+  for (const auto& entry : fs::directory_iterator("/dev/shm")) {
+    if (entry.path().filename().string().find("_segment.") != std::string::npos) found.push_back(entry.path());
+  }
+  return found;
+}
+
+std::string what_is_left(const Run& run, const Striker& striker) {
+  const bool cut_short = std::ranges::any_of(
+      striker.struck(), [](const Struck& struck) { return struck.what == Strike::kill_supervisor; });
+  if (cut_short) return {};  // what it was about to remove itself
+  const std::vector<fs::path> left = leftovers(run.places);
+  return left.empty() ? "" : fmt::format("{} is left", left.front().string());
+}
+
+// It says in words why a job that has not finished is given up, and leaves nothing.
+std::string judge_end(const Run& run, const Launches& launches, const Striker& striker) {
+  const std::string said = contents_of(run.output);
+  const bool in_words = said.find("ckpt-run: gave up: ") != std::string::npos ||
+                        said.find("ckpt-run: finished after ") != std::string::npos ||
+                        said.find("ckpt-run: [") != std::string::npos;  // a key of the configuration, and why
+  for (const auto& launch : launches) {
+    if (!launch->started().empty()) return "ckpt-run has ended, and processes are left";
+    if (launch->code() != 0 && !in_words)
+      return fmt::format("ckpt-run ended with {}, and did not say why", launch->code());
+  }
+  return what_is_left(run, striker);
+}
+
+}  // namespace
+
+std::string run_struck(const Run& run, Striker& striker) {
+  const bool supervised = run.life.outside.supervised;
+  const Time::time_point last = Time::now() + (supervised ? kSupervisedLimit : kLimit);
+  Launches launches;
+  launches.push_back(run.start());
+  if (run.life.outside.doubled) launches.push_back(run.start());
+  while (true) {
+    std::vector<Launch*> live;
+    for (auto& launch : launches) {
+      if (supervised && launch->has_ended() && was_killed(*launch)) {
+        if (!is_gone(*launch)) return "processes are left of a ckpt-run that was killed";
+        launch = run.start();
+      }
+      if (!launch->has_ended()) live.push_back(launch.get());
+    }
+    if (live.empty()) break;
+    if (Time::now() > last) return "the job did not end in time";
+    striker.look(live, run.count_beginnings());
+    std::this_thread::sleep_for(kLook);
+  }
+  return supervised ? judge_end(run, launches, striker) : "";
+}
+
+void remove_leftovers(const Places& places) {
+  for (const fs::path& left : leftovers(places)) fs::remove(left);
+}
+
+std::string contents_of(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+}  // namespace cairn::torture

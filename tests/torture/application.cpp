@@ -161,6 +161,7 @@ void Application::drop() {
 void Application::finalize() {
   const bool of_nothing = undefined_ || !has_begun_;
   if (!of_nothing) notes_.finalizes();
+  if (ways_.run_finalizes) return;
   const auto error = call([&] { session_.finalize(); });
   const bool uneven = life_.end == Life::End::one_left_out_a_snapshot;
   if (well_meant_ && of_nothing && !uneven && error)

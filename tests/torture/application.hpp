@@ -25,6 +25,7 @@ class Application {
     std::function<void()> kill_job;
     std::function<void()> drop;
     std::function<void()> pause = [] {};  // between events
+    bool run_finalizes = false;           // and not the application: cairn::run does, when that has returned
   };
   // `well_meant`: nothing goes wrong on purpose. All stays the caller's.
   Application(SessionBase& session, Ways ways, const Life& life, std::uint64_t first_stamp, bool well_meant,
@@ -57,6 +58,7 @@ class Application {
       call();
       return {};
     } catch (const Exception& error) {
+      if (error.kind() == ErrorKind::rollback) throw;  // the job mends itself
       if (error.kind() == ErrorKind::communication) gone_ = true;
       return error;
     }

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "torture/dice.hpp"
 #include "torture/scenario.hpp"
@@ -20,9 +23,26 @@ Fault draw_strike(Dice& dice, const Life& life) {
   return {kind, dice.one_in(3) ? std::nullopt : std::optional(host), dice.roll(1'000'000)};
 }
 
+// A node of spares more, and the settings that it takes.
+void mend(Dice& dice, std::uint32_t number, Life& life) {
+  constexpr std::uint32_t kFirstHost = 900;  // which no other life has
+  const bool spares = !dice.one_in(3);
+  life.outside.mending = spares ? Outside::Mending::spares : Outside::Mending::respawn;
+  life.outside.supervised = life.outside.doubled = false;
+  const std::uint32_t count = spares ? dice.between(2, 6) : 1;
+  life.nodes.push_back(count);
+  life.hosts.push_back(kFirstHost + number);
+  // Heads that are threads cannot go on without their process.
+  if (const auto at = life.settings.find("mode = thread"); at != std::string::npos)
+    life.settings.replace(at, std::string("mode = thread").size(), "mode = inline");
+  life.settings = fmt::format("[recovery]\nmode = {}\nspares = {}\nwhen_spent = {}\nhang_timeout = 300ms\n",
+                              spares ? "spares" : "respawn", count, dice.one_in(2) ? "respawn" : "restart") +
+                  life.settings;
+}
+
 }  // namespace
 
-Scenario draw_outside(std::uint64_t seed) {
+Scenario draw_outside(std::uint64_t seed, Mpi mpi) {
   Scenario scenario = draw(seed);
   constexpr std::uint64_t kOther = 0x9e3779b97f4a7c15;
   Dice dice(seed ^ kOther);
@@ -33,7 +53,9 @@ Scenario draw_outside(std::uint64_t seed) {
     life.outside.supervised = !dice.one_in(3);
     life.outside.doubled = dice.one_in(12);
     if (dice.one_in(12)) life.outside.room_kib = 64U << dice.roll(6);
-    const std::uint32_t most = life.outside.supervised ? 7 : 1;
+    if (mpi == Mpi::ulfm && !life.strangers && !dice.one_in(4)) mend(dice, static_cast<std::uint32_t>(i), life);
+    const bool comes_again = life.outside.supervised || life.outside.mending != Outside::Mending::none;
+    const std::uint32_t most = comes_again ? 7 : 1;
     for (std::uint32_t more = dice.between(0, most); more > 0; --more) life.faults.push_back(draw_strike(dice, life));
   }
   return scenario;

@@ -93,6 +93,8 @@ std::string text(Life::End end, std::uint32_t odd_rank) {
 
 std::string text(const Outside& outside) {
   std::string text;
+  if (outside.mending == Outside::Mending::spares) text += ", mends itself with spares";
+  if (outside.mending == Outside::Mending::respawn) text += ", mends itself with new processes";
   if (outside.supervised) text += ", by ckpt-run";
   if (outside.doubled) text += ", twice at once";
   if (outside.room_kib > 0) text += fmt::format(", in {} KiB", outside.room_kib);
@@ -151,6 +153,8 @@ Scenario without(const Scenario& scenario, const std::set<std::uint32_t>& left_o
   }
   return kept;
 }
+
+std::string name_of(Mpi mpi) { return mpi == Mpi::ulfm ? "ulfm" : mpi == Mpi::mpich ? "mpich" : "openmpi"; }
 
 std::set<std::uint32_t> parse_items(const std::string& list) {
   std::set<std::uint32_t> items;

@@ -84,8 +84,13 @@ struct Clock {
   std::set<std::uint64_t> jumps;
 };
 
+// The MPI of real jobs: Open MPI; one with ULFM, so that jobs can mend themselves; MPICH.
+enum class Mpi { open_mpi, ulfm, mpich };
+
 // How a life is played by processes; threads take no notice.
 struct Outside {
+  // [recovery] mode. The last of its nodes has nothing but spares then.
+  enum class Mending { none, spares, respawn } mending = Mending::none;
   bool supervised = false;     // by ckpt-run, which starts the job again until it has finished
   bool doubled = false;        // the same job is started once more meanwhile
   std::uint32_t room_kib = 0;  // all that node stores may hold more; 0: as much as there is
@@ -125,12 +130,14 @@ struct Scenario {
 
 [[nodiscard]] Scenario draw(std::uint64_t seed);
 // The same with more that fails, as processes can be killed again and again, and how they are started.
-[[nodiscard]] Scenario draw_outside(std::uint64_t seed);
+[[nodiscard]] Scenario draw_outside(std::uint64_t seed, Mpi mpi);
 // Whether it makes a file one that a job may not judge: it starts nothing, and leaves it as it is.
 [[nodiscard]] bool makes_it_others(const Mishap& mishap);
 // How many items it has; and the same without those whose numbers are given.
 [[nodiscard]] std::uint32_t count_items(const Scenario& scenario);
 [[nodiscard]] Scenario without(const Scenario& scenario, const std::set<std::uint32_t>& left_out);
+// "openmpi", "ulfm", "mpich".
+[[nodiscard]] std::string name_of(Mpi mpi);
 // "3,8,9", or "none"; and its inverse.
 [[nodiscard]] std::set<std::uint32_t> parse_items(const std::string& list);
 [[nodiscard]] std::string text(const std::set<std::uint32_t>& items);

@@ -1,7 +1,7 @@
 // torture [--from SEED] [--seeds N] [--minutes M] [--without ITEMS] [--go-on] [--mpi MPIRUN]: plays scenarios, each in
 // a process of its own, until one fails; shrinks that, and says how to play it again. --without: one scenario, and what
 // to leave out of it. --go-on: plays all, and only names those that fail. --mpi: by jobs of MPI instead of threads,
-// which this mpirun starts.
+// which this mpirun starts, of this --kind, with the programs in that directory.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -40,7 +41,7 @@ struct Stage {
 
   [[nodiscard]] bool of_processes() const { return !programs.mpirun.empty(); }
   [[nodiscard]] Scenario draw(std::uint64_t seed) const {
-    return of_processes() ? draw_outside(seed) : torture::draw(seed);
+    return of_processes() ? draw_outside(seed, programs.mpi) : torture::draw(seed);
   }
   [[nodiscard]] std::string play(const Scenario& scenario, const Items& left_out) const {
     const auto cluster =
@@ -112,7 +113,8 @@ int report(const Stage& stage, const Scenario& scenario, const Outcome& outcome)
   const Items left_out = shrink(stage, scenario);
   const Outcome smaller = play_apart(stage, scenario, left_out);
   fmt::print("{}fails: {}\nplay it again: tools/torture.sh {}--from {} --without {}\n", text(scenario, left_out),
-             smaller.failed ? smaller.text : "(not each time)", stage.of_processes() ? "--mpi " : "", scenario.seed,
+             smaller.failed ? smaller.text : "(not each time)",
+             stage.of_processes() ? fmt::format("--mpi {} ", name_of(stage.programs.mpi)) : "", scenario.seed,
              text(left_out));
   return EXIT_FAILURE;
 }
@@ -133,7 +135,8 @@ int run(int argc, char** argv) {
   std::string left_out;
   bool goes_on = false;
   const auto bin = std::filesystem::canonical("/proc/self/exe").parent_path();
-  Stage stage{{{}, bin / "torture_program", bin / "heat", bin / "ckpt-run"}};
+  Stage stage;
+  std::string programs = bin;
   CLI::App app{"Plays random lives of jobs, and judges what comes back"};
   app.add_option("--from", from, "first seed");
   app.add_option("--seeds", seeds, "how many; with --minutes: at most");
@@ -141,7 +144,13 @@ int run(int argc, char** argv) {
   app.add_option("--without", left_out, "play one seed without these items (\"none\": all of it)");
   app.add_flag("--go-on", goes_on, "play all, and name those that fail");
   app.add_option("--mpi", stage.programs.mpirun, "by jobs of MPI, which this mpirun starts");
+  const std::map<std::string, Mpi> kinds{{"openmpi", Mpi::open_mpi}, {"ulfm", Mpi::ulfm}, {"mpich", Mpi::mpich}};
+  app.add_option("--kind", stage.programs.mpi, "which MPI that is")->transform(CLI::CheckedTransformer(kinds));
+  app.add_option("--programs", programs, "where torture_program and heat are, built with it");
   CLI11_PARSE(app, argc, argv);
+  stage.programs.program = std::filesystem::canonical(programs) / "torture_program";
+  stage.programs.heat = std::filesystem::canonical(programs) / "heat";
+  stage.programs.ckpt_run = bin / "ckpt-run";
   if (!left_out.empty()) return play_one(stage, from, parse_items(left_out));
 
   using Time = std::chrono::steady_clock;

@@ -1,5 +1,6 @@
-#include <algorithm>
 #include <fstream>
+#include <regex>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +18,18 @@ std::size_t count_of(const std::string& words, const std::string& text) {
   std::size_t count = 0;
   for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
   return count;
+}
+
+// Why it has ended: a line of heat's that tells nothing of a good course, an error that ended the job, or ckpt-run's.
+bool says_why(const std::string& output) {
+  static const std::regex good(
+      "heat: (starts at|goes on|lost nodes|ranks |rank [0-9]+ from |[0-9]+ of |.* holds the plate).*");
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("error: ") != std::string::npos || line.find("ckpt-run: gave up: ") != std::string::npos) return true;
+    if (line.starts_with("heat: ") && !std::regex_match(line, good)) return true;
+  }
+  return false;
 }
 
 class Heat final : public Piece {
@@ -45,7 +58,7 @@ class Heat final : public Piece {
       if (contents_of(plate()) != reference_) return {{}, "heat's plate is not that of a run that nothing happens to"};
       return {};
     }
-    if (played.output.find("error") != std::string::npos || played.output.find("gave up") != std::string::npos) {
+    if (says_why(played.output)) {
       const bool may_be_refused = played.hurt || played.turn.others || life.strangers || life.outside.doubled ||
                                   worst == Faults::of_stores || life.start == Life::Start::required;
       const bool ended_from_outside = !life.outside.supervised && !played.struck.empty();

@@ -1,5 +1,5 @@
-// torture_program SEED ITEMS LIFE CONFIG DIARIES: one life of a scenario, of which ITEMS ("none", or "3,8,9") are left
-// out, played by the ranks of an MPI job. Each writes a diary. Started by torture --mpi.
+// torture_program SEED ITEMS LIFE CONFIG DIARIES MPI: one life of a scenario, of which ITEMS ("none", or "3,8,9") are
+// left out, played by the ranks of an MPI job. Each writes a diary. Started by torture --mpi.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -32,32 +32,58 @@ std::uint32_t begin_attempt(const Session& session, Diary& diary) {
   return number;
 }
 
-void play(std::unique_ptr<Session> session, const Life& drawn, std::uint64_t first_stamp, Diary& diary) {
-  const std::uint32_t attempt = begin_attempt(*session, diary);
+Mpi mpi_of(const std::string& name) {
+  for (const Mpi mpi : {Mpi::open_mpi, Mpi::ulfm, Mpi::mpich}) {
+    if (name == name_of(mpi)) return mpi;
+  }
+  std::abort();
+}
+
+void play(Session& session, const Application::Ways& ways, const Life& drawn, std::uint64_t first_stamp, Diary& diary) {
+  const std::uint32_t attempt = begin_attempt(session, diary);
   const Life life = attempt == 0 ? drawn : again(drawn);
-  const Application::Ways ways{[] { raise(SIGKILL); }, [&] { session.reset(); },
-                               [] { std::this_thread::sleep_for(kPause); }};
   const bool undisturbed = life.faults.empty() && !life.outside.doubled && life.outside.room_kib == 0;
   const bool well_meant = attempt == 0 && undisturbed && !calls_may_fail(life);
-  Application(*session, ways, life, first_stamp + attempt * kStampsOfAnAttempt, well_meant, diary).run();
+  Application(session, ways, life, first_stamp + attempt * kStampsOfAnAttempt, well_meant, diary).run();
   if (life.end != Life::End::die) return;
-  MPI_Barrier(session->comm());
+  MPI_Barrier(session.comm());
   raise(SIGKILL);
 }
 
-int run(char** arguments) {
-  const Scenario scenario = without(draw_outside(std::stoull(arguments[1])), parse_items(arguments[2]));
-  const std::size_t number = std::stoul(arguments[3]);
-  Diary diary(arguments[5]);
+void pause() { std::this_thread::sleep_for(kPause); }
+
+void run_once(const char* config, Life life, std::uint64_t first_stamp, Diary& diary) {
   std::unique_ptr<Session> session;
   try {
-    session = Session::open(MPI_COMM_WORLD, arguments[4]);
+    session = Session::open(MPI_COMM_WORLD, config);
   } catch (const Exception& error) {
     diary.cannot_open(error.what());
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
   // A head has none.
-  if (session) play(std::move(session), scenario.lives.at(number), first_stamp_of(number), diary);
+  if (session) play(*session, {[] { raise(SIGKILL); }, [&] { session.reset(); }, pause}, life, first_stamp, diary);
+}
+
+// In a job that mends itself: a session cannot be dropped there, and is finalized when all are through.
+void run_mending(const char* config, Life life, std::uint64_t first_stamp, Diary& diary) {
+  if (life.end != Life::End::die) life.end = Life::End::finalize;
+  try {
+    cairn::run(MPI_COMM_WORLD, config, [&](Session& session) {
+      play(session, {[] { raise(SIGKILL); }, [] {}, pause, true}, life, first_stamp, diary);
+    });
+  } catch (const Exception& error) {
+    diary.cannot_open(error.what());
+  }
+}
+
+int run(char** arguments) {
+  const Scenario drawn = draw_outside(std::stoull(arguments[1]), mpi_of(arguments[6]));
+  const Scenario scenario = without(drawn, parse_items(arguments[2]));
+  const std::size_t number = std::stoul(arguments[3]);
+  const Life& life = scenario.lives.at(number);
+  Diary diary(arguments[5]);
+  const bool mends = life.outside.mending != Outside::Mending::none;
+  (mends ? run_mending : run_once)(arguments[4], life, first_stamp_of(number), diary);
   return EXIT_SUCCESS;
 }
 
@@ -65,7 +91,7 @@ int run(char** arguments) {
 }  // namespace cairn::torture
 
 int main(int argc, char** argv) {
-  constexpr int kArguments = 6;
+  constexpr int kArguments = 7;
   if (argc != kArguments) return EXIT_FAILURE;
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);

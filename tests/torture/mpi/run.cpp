@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -22,6 +23,8 @@ using std::chrono::seconds;
 
 constexpr seconds kLimit{90};             // of a job that is started once
 constexpr seconds kSupervisedLimit{300};  // and again and again
+constexpr seconds kMendingLimit{200};     // a step of a repair may take 120
+constexpr seconds kLingerLimit{5};        // for mpirun to see that nobody is left: that of Open MPI 5.0 may stay
 constexpr seconds kDyingLimit{30};        // of what is left when ckpt-run was killed
 constexpr milliseconds kLook{3};
 
@@ -58,16 +61,29 @@ std::string what_is_left(const Run& run, const Striker& striker) {
   return left.empty() ? "" : fmt::format("{} is left", left.front().string());
 }
 
+// The last line that ckpt-run has said, without its name.
+std::string last_words(const std::string& output) {
+  constexpr std::string_view kName = "ckpt-run: ";
+  std::istringstream lines(output);
+  std::string last;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kName)) last = line.substr(kName.size());
+  }
+  return last;
+}
+
 // It says in words why a job that has not finished is given up, and leaves nothing.
 std::string judge_end(const Run& run, const Launches& launches, const Striker& striker) {
+  constexpr int kUnusable = 2;  // it could not start
   const std::string said = contents_of(run.output);
+  const std::string last = last_words(said);
   const bool in_words = said.find("ckpt-run: gave up: ") != std::string::npos ||
-                        said.find("ckpt-run: finished after ") != std::string::npos ||
-                        said.find("ckpt-run: [") != std::string::npos;  // a key of the configuration, and why
+                        said.find("ckpt-run: finished after ") != std::string::npos;
   for (const auto& launch : launches) {
     if (!launch->started().empty()) return "ckpt-run has ended, and processes are left";
-    if (launch->code() != 0 && !in_words)
-      return fmt::format("ckpt-run ended with {}, and did not say why", launch->code());
+    const bool says_why = in_words || (launch->code() == kUnusable && !last.empty());
+    if (launch->code() != 0 && !says_why)
+      return fmt::format("ckpt-run ended with {}, and did not say why: {}", launch->code(), last);
   }
   return what_is_left(run, striker);
 }
@@ -76,7 +92,9 @@ std::string judge_end(const Run& run, const Launches& launches, const Striker& s
 
 std::string run_struck(const Run& run, Striker& striker) {
   const bool supervised = run.life.outside.supervised;
-  const Time::time_point last = Time::now() + (supervised ? kSupervisedLimit : kLimit);
+  const bool mends = run.life.outside.mending != Outside::Mending::none;
+  const Time::time_point last = Time::now() + (supervised ? kSupervisedLimit : mends ? kMendingLimit : kLimit);
+  Time::time_point seen = Time::now();  // ranks, by the last look
   Launches launches;
   launches.push_back(run.start());
   if (run.life.outside.doubled) launches.push_back(run.start());
@@ -91,7 +109,13 @@ std::string run_struck(const Run& run, Striker& striker) {
     }
     if (live.empty()) break;
     if (Time::now() > last) return "the job did not end in time";
-    striker.look(live, run.count_beginnings());
+    const std::size_t beginnings = run.count_beginnings();
+    if (mends && beginnings > 0) {
+      const bool alone = std::ranges::all_of(live, [](const Launch* launch) { return launch->ranks().empty(); });
+      if (!alone) seen = Time::now();
+      if (Time::now() - seen > kLingerLimit) break;
+    }
+    striker.look(live, beginnings);
     std::this_thread::sleep_for(kLook);
   }
   return supervised ? judge_end(run, launches, striker) : "";

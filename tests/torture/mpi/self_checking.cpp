@@ -20,15 +20,19 @@ void tell_hurt(const Struck& struck, Model& model) {
 
 class SelfChecking final : public Piece {
  public:
-  SelfChecking(std::string program, const fs::path& root, std::uint64_t seed, std::string items)
-      : program_(std::move(program)), diaries_(root / "diaries"), seed_(seed), items_(std::move(items)) {}
+  SelfChecking(const Programs& programs, const fs::path& root, std::uint64_t seed, std::string items)
+      : program_(programs.program),
+        mpi_(name_of(programs.mpi)),
+        diaries_(root / "diaries"),
+        seed_(seed),
+        items_(std::move(items)) {}
 
   [[nodiscard]] std::string program() const override { return program_; }
 
   [[nodiscard]] std::vector<std::string> prepare(const Turn& turn, const fs::path& config) override {
     fs::remove_all(diaries_);
     fs::create_directory(diaries_);
-    return {program_, std::to_string(seed_), items_, std::to_string(turn.number), config, diaries_};
+    return {program_, std::to_string(seed_), items_, std::to_string(turn.number), config, diaries_, mpi_};
   }
 
   [[nodiscard]] std::size_t count_beginnings() const override { return torture::count_beginnings(diaries_); }
@@ -47,7 +51,9 @@ class SelfChecking final : public Piece {
     for (std::size_t i = 0; i < diaries.chapters.size(); ++i) {
       const Chapter& chapter = diaries.chapters[i];
       const Faults effect = effect_since(chapter.began, i, played.turn.life, played.struck);
-      copy(chapter, begin({i, chapter.goes_on, effect}));
+      // A job that has mended itself may have nobody left on some node, whose store it cannot open then.
+      const bool mended = i > 0 && played.turn.life.outside.mending != Outside::Mending::none;
+      copy(chapter, begin({i, chapter.goes_on || mended, mended ? Faults::of_stores : effect}));
       const auto number = static_cast<std::ptrdiff_t>(i);
       tell(number);      // it may have opened its stores before that
       tell(number + 1);  // what happened while it ran
@@ -59,6 +65,7 @@ class SelfChecking final : public Piece {
 
  private:
   std::string program_;
+  std::string mpi_;
   fs::path diaries_;
   std::uint64_t seed_;
   std::string items_;
@@ -68,7 +75,7 @@ class SelfChecking final : public Piece {
 
 std::unique_ptr<Piece> make_self_checking(const Programs& programs, fs::path root, std::uint64_t seed,
                                           std::string items) {
-  return std::make_unique<SelfChecking>(programs.program, root, seed, std::move(items));
+  return std::make_unique<SelfChecking>(programs, root, seed, std::move(items));
 }
 
 Faults worst_effect_of(const Life& life) {

@@ -9,7 +9,29 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-bool has_head_ranks(const Life& life) { return life.settings.find("mode = rank") != std::string::npos; }
+// As ckpt-run starts such jobs: new processes need TCP.
+const Words kMends{"--with-ft",
+                   "ulfm",
+                   "--mca",
+                   "coll",
+                   "self,basic,tuned,libnbc,inter,ftagree",
+                   "--mca",
+                   "async_mpi_finalize",
+                   "1",
+                   "--mca",
+                   "btl_tcp_flags",
+                   "9",
+                   "--mca",
+                   "btl",
+                   "self,sm,tcp",
+                   "--mca",
+                   "btl_tcp_if_include",
+                   "lo",
+                   "--prtemca",
+                   "state_base_recoverable",
+                   "1"};
+
+bool has_head_ranks(const Life& life) { return life.settings.find("[head]\nmode = rank") != std::string::npos; }
 
 }  // namespace
 
@@ -30,7 +52,9 @@ Words start_command(const Programs& programs, const Life& life, const std::files
              "2s",
              "--"};
   } else {
-    words = {programs.mpirun, "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)};
+    words = {programs.mpirun, "-n", std::to_string(ranks)};
+    if (programs.mpi != Mpi::mpich) words.insert(words.end(), {"--oversubscribe", "--bind-to", "none"});
+    if (life.outside.mending != Outside::Mending::none) words.insert(words.end(), kMends.begin(), kMends.end());
   }
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;

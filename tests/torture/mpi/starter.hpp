@@ -10,6 +10,7 @@
 namespace cairn::torture {
 
 struct Programs {
+  Mpi mpi = Mpi::open_mpi;
   std::string mpirun;
   std::string program;  // torture_program
   std::string heat;

@@ -17,9 +17,12 @@ constexpr std::uint64_t kMostDelay = 150;
 constexpr std::uint64_t kMostBeginnings = 3;
 constexpr milliseconds kAWhile{100};
 
+bool mends(const Life& life) { return life.outside.mending != Outside::Mending::none; }
+
 milliseconds delay_of(const Fault& fault) { return milliseconds(fault.at % kMostDelay); }
 std::size_t beginning_of(const Fault& fault, const Life& life) {
-  return life.outside.supervised ? fault.at / kMostDelay % kMostBeginnings : 0;
+  const bool comes_again = life.outside.supervised || mends(life);
+  return comes_again ? fault.at / kMostDelay % kMostBeginnings : 0;
 }
 // Which of many, or of what kind: apart from when.
 std::uint64_t pick_of(const Fault& fault) { return fault.at / (kMostDelay * kMostBeginnings) + fault.at % 7; }
@@ -108,6 +111,7 @@ void Striker::end(pid_t process, std::atomic<std::uint64_t>& count) {
 void Striker::stop(pid_t process) {
   if (kill(process, SIGSTOP) != 0) return;
   ++tally_.stopped;
+  if (mends(life_)) return;  // [recovery] hang_timeout ends it
   std::this_thread::sleep_for(kAWhile);
   kill(process, SIGCONT);
 }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -44,9 +45,13 @@ struct Stage {
     return of_processes() ? draw_outside(seed, programs.mpi) : torture::draw(seed);
   }
   [[nodiscard]] std::string play(const Scenario& scenario, const Items& left_out) const {
-    const auto cluster =
-        of_processes() ? make_process_cluster(programs, tally, scenario, text(left_out)) : make_thread_cluster();
-    return torture::play(without(scenario, left_out), *cluster);
+    try {
+      const auto cluster =
+          of_processes() ? make_process_cluster(programs, tally, scenario, text(left_out)) : make_thread_cluster();
+      return torture::play(without(scenario, left_out), *cluster);
+    } catch (const std::exception& error) {
+      return fmt::format("the player itself failed: {}", error.what());
+    }
   }
 };
 

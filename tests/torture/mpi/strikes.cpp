@@ -126,6 +126,7 @@ void Striker::hurt(const Fault& fault, Strike what) {
     places_.take_global_away();
     std::this_thread::sleep_for(kAWhile);
     places_.bring_global_back();
+    struck.lost = true;  // what was written meanwhile, records too
     ++tally_.away;
   }
   if (what == Strike::flip || what == Strike::remove) {

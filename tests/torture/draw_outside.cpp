@@ -52,6 +52,7 @@ Scenario draw_outside(std::uint64_t seed, Mpi mpi) {
     Life& life = scenario.lives[i];
     life.outside.supervised = !dice.one_in(3);
     life.outside.doubled = dice.one_in(12);
+    life.outside.beside = dice.one_in(12);
     if (dice.one_in(12)) life.outside.room_kib = 64U << dice.roll(6);
     if (mpi == Mpi::ulfm && !life.strangers && !dice.one_in(4)) mend(dice, static_cast<std::uint32_t>(i), life);
     const bool comes_again = life.outside.supervised || life.outside.mending != Outside::Mending::none;

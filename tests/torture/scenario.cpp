@@ -97,6 +97,7 @@ std::string text(const Outside& outside) {
   if (outside.mending == Outside::Mending::respawn) text += ", mends itself with new processes";
   if (outside.supervised) text += ", by ckpt-run";
   if (outside.doubled) text += ", twice at once";
+  if (outside.beside) text += ", beside another user's";
   if (outside.room_kib > 0) text += fmt::format(", in {} KiB", outside.room_kib);
   return text;
 }

@@ -93,6 +93,7 @@ struct Outside {
   enum class Mending { none, spares, respawn } mending = Mending::none;
   bool supervised = false;     // by ckpt-run, which starts the job again until it has finished
   bool doubled = false;        // the same job is started once more meanwhile
+  bool beside = false;         // another user runs a job of the same name
   std::uint32_t room_kib = 0;  // all that node stores may hold more; 0: as much as there is
 };
 

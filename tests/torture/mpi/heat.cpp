@@ -1,3 +1,5 @@
+#include "torture/mpi/heat.hpp"
+
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -38,10 +40,10 @@ class Heat final : public Piece {
 
   [[nodiscard]] std::string program() const override { return programs_.heat; }
 
-  [[nodiscard]] std::vector<std::string> prepare(const Turn& turn, const fs::path& config) override {
-    if (reference_.empty()) reference_ = undisturbed_plate(turn);
+  [[nodiscard]] std::vector<std::string> prepare(const Turn&, const fs::path& config) override {
+    if (reference_.empty()) reference_ = undisturbed_plate(programs_, root_);
     fs::remove(plate());
-    return command(config, plate(), "5");
+    return heat_command(programs_, config, plate(), "5");
   }
 
   [[nodiscard]] std::size_t count_beginnings() const override {
@@ -72,35 +74,33 @@ class Heat final : public Piece {
  private:
   [[nodiscard]] fs::path plate() const { return root_ / "plate.bin"; }
 
-  [[nodiscard]] std::vector<std::string> command(const fs::path& config, const fs::path& plate,
-                                                 const std::string& pause_ms) const {
-    return {programs_.heat, "--size", "61",       "--width", "47",         "--steps", "60",
-            "--config",     config,   "--output", plate,     "--pause-ms", pause_ms};
-  }
-
-  // Without Cairn's stores being anything but new.
-  [[nodiscard]] std::string undisturbed_plate(const Turn& turn) const {
-    const fs::path own = root_ / "undisturbed";
-    fs::create_directory(own);
-    const fs::path config = own / "job.ini";
-    std::ofstream(config) << "[levels]\nl4 = off\n[topology]\nnode_size = 2\n";
-    Life life = turn.life;
-    life.nodes = {2};
-    life.outside = {};
-    const auto started = start_command(programs_, life, config, command(config, own / "plate.bin", "0"));
-    Launch launch(started, start_environment(own, is_apart()), own / "output", programs_.heat);
-    launch.wait();
-    std::string plate = contents_of(own / "plate.bin");
-    fs::remove_all(own);
-    return plate;
-  }
-
   Programs programs_;
   fs::path root_;
   std::string reference_;
 };
 
 }  // namespace
+
+std::vector<std::string> heat_command(const Programs& programs, const fs::path& config, const fs::path& plate,
+                                      const std::string& pause_ms) {
+  return {programs.heat, "--size", "61",       "--width", "47",         "--steps", "60",
+          "--config",    config,   "--output", plate,     "--pause-ms", pause_ms};
+}
+
+std::string undisturbed_plate(const Programs& programs, const fs::path& root) {
+  const fs::path own = root / "undisturbed";
+  fs::create_directory(own);
+  const fs::path config = own / "job.ini";
+  std::ofstream(config) << "[levels]\nl4 = off\n[topology]\nnode_size = 2\n";
+  Life life;
+  life.nodes = {2};
+  const auto started = start_command(programs, life, config, heat_command(programs, config, own / "plate.bin", "0"));
+  Launch launch(started, start_environment(own, is_apart()), own / "output", programs.heat);
+  launch.wait();
+  std::string plate = contents_of(own / "plate.bin");
+  fs::remove_all(own);
+  return plate;
+}
 
 std::unique_ptr<Piece> make_heat(const Programs& programs, fs::path root) {
   return std::make_unique<Heat>(programs, std::move(root));

@@ -13,6 +13,7 @@
 #include "support/key_file.hpp"
 #include "torture/mpi/apart.hpp"
 #include "torture/mpi/launch.hpp"
+#include "torture/mpi/neighbour.hpp"
 #include "torture/mpi/piece.hpp"
 #include "torture/mpi/places.hpp"
 #include "torture/mpi/run.hpp"
@@ -51,6 +52,9 @@ class ProcessCluster final : public Cluster {
     if (places_.move_in(turn.life) && turn.life.outside.room_kib > 0) ++tally_.small;
     if (turn.life.outside.doubled) ++tally_.doubled;
     const auto arguments = piece_->prepare(turn, write_config(turn.life));
+    std::unique_ptr<Neighbour> neighbour;
+    if (turn.life.outside.beside && is_apart()) neighbour = std::make_unique<Neighbour>(programs_);
+    if (neighbour) ++tally_.beside;
     Striker striker(turn.life, places_, tally_);
     const std::string wrong = run_struck({turn.life, places_, [&] { return start(turn, arguments, output); },
                                           [&] { return piece_->count_beginnings(); }, output},
@@ -62,6 +66,7 @@ class ProcessCluster final : public Cluster {
     fs::remove(output);
     Lived lived = piece_->judge({turn, striker.struck(), said, hurt_}, begin, model);
     if (!wrong.empty()) lived.wrong = wrong;
+    if (neighbour && lived.wrong.empty()) lived.wrong = neighbour->end();
     return lived;
   }
 

@@ -1,6 +1,8 @@
 #include "torture/mpi/run.hpp"
 
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -48,7 +50,9 @@ std::vector<fs::path> leftovers(const Places& places) {
   }
   if (!is_apart()) return found;
   for (const auto& entry : fs::directory_iterator("/dev/shm")) {
-    if (entry.path().filename().string().find("_segment.") != std::string::npos) found.push_back(entry.path());
+    const bool is_segment = entry.path().filename().string().find("_segment.") != std::string::npos;
+    struct stat seen {};
+    if (is_segment && stat(entry.path().c_str(), &seen) == 0 && seen.st_uid == geteuid()) found.push_back(entry.path());
   }
   return found;
 }

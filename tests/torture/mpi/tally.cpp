@@ -20,10 +20,12 @@ std::string text(const Tally& tally) {
   const std::uint64_t launchers = tally.launchers;
   const std::uint64_t supervisors = tally.supervisors;
   return fmt::format(
-      "{} jobs, {} of them twice at once, {} in little space; {} processes killed ({} ranks and heads, {} mpiruns, {} "
+      "{} jobs, {} of them twice at once, {} beside another user's, {} in little space; {} processes killed ({} ranks "
+      "and heads, {} mpiruns, {} "
       "ckpt-runs), {} stopped, {} stores wiped, {} away for a while, {} files damaged",
-      tally.lives.load(), tally.doubled.load(), tally.small.load(), ranks + launchers + supervisors, ranks, launchers,
-      supervisors, tally.stopped.load(), tally.wiped.load(), tally.away.load(), tally.damaged.load());
+      tally.lives.load(), tally.doubled.load(), tally.beside.load(), tally.small.load(),
+      ranks + launchers + supervisors, ranks, launchers, supervisors, tally.stopped.load(), tally.wiped.load(),
+      tally.away.load(), tally.damaged.load());
 }
 
 }  // namespace cairn::torture

@@ -18,6 +18,7 @@ struct Tally {
   std::atomic<std::uint64_t> away{0};         // times that the global store was
   std::atomic<std::uint64_t> damaged{0};      // files, under a running job
   std::atomic<std::uint64_t> doubled{0};      // jobs that were started twice at once
+  std::atomic<std::uint64_t> beside{0};       // another user's job
   std::atomic<std::uint64_t> small{0};        // lives on a small file system
 };
 

@@ -110,17 +110,20 @@ std::vector<json> lines_in(const std::string& directory) {
 }  // namespace
 
 std::size_t count_beginnings(const std::string& directory) {
-  std::size_t attempts = 0;
   std::set<std::string> starters;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     const std::string name = entry.path().filename();
-    if (name.starts_with(kAttempt)) {
-      ++attempts;
-    } else {
-      starters.insert(name.substr(0, name.find('.')));
-    }
+    if (!name.starts_with(kAttempt)) starters.insert(name.substr(0, name.find('.')));
   }
-  return std::max(attempts, starters.size());
+  return std::max(count_attempts(directory), starters.size());
+}
+
+std::size_t count_attempts(const std::string& directory) {
+  std::size_t attempts = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.path().filename().string().starts_with(kAttempt)) ++attempts;
+  }
+  return attempts;
 }
 
 Diaries read_diaries(const std::string& directory) {

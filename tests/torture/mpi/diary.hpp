@@ -47,8 +47,9 @@ class Diary final : public Notes {
 
 using Moment = std::chrono::steady_clock::time_point;
 
-// How often a job has come so far, as its diaries say.
+// How often a job has come so far, as its diaries say: started, or with a session.
 [[nodiscard]] std::size_t count_beginnings(const std::string& directory);
+[[nodiscard]] std::size_t count_attempts(const std::string& directory);
 
 // Of one attempt.
 struct Chapter {

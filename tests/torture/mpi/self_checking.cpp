@@ -30,12 +30,16 @@ class SelfChecking final : public Piece {
   [[nodiscard]] std::string program() const override { return program_; }
 
   [[nodiscard]] std::vector<std::string> prepare(const Turn& turn, const fs::path& config) override {
+    mends_ = turn.life.outside.mending != Outside::Mending::none;
     fs::remove_all(diaries_);
     fs::create_directory(diaries_);
     return {program_, std::to_string(seed_), items_, std::to_string(turn.number), config, diaries_, mpi_};
   }
 
-  [[nodiscard]] std::size_t count_beginnings() const override { return torture::count_beginnings(diaries_); }
+  // Nobody replaces a process before there is a session.
+  [[nodiscard]] std::size_t count_beginnings() const override {
+    return mends_ ? count_attempts(diaries_) : torture::count_beginnings(diaries_);
+  }
 
   // What the application has noted, attempt by attempt, and what happened to its stores meanwhile: a promise that was
   // made before that was noticed is void as well.
@@ -69,6 +73,7 @@ class SelfChecking final : public Piece {
   fs::path diaries_;
   std::uint64_t seed_;
   std::string items_;
+  bool mends_ = false;  // the life that is played
 };
 
 }  // namespace

@@ -159,7 +159,7 @@ void Application::drop() {
 }
 
 void Application::finalize() {
-  const bool of_nothing = undefined_ || !has_begun_;
+  const bool of_nothing = has_nothing_to_end();
   if (!of_nothing) notes_.finalizes();
   if (ways_.run_finalizes) return;
   const auto error = call([&] { session_.finalize(); });

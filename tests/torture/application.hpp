@@ -31,6 +31,8 @@ class Application {
   Application(SessionBase& session, Ways ways, const Life& life, std::uint64_t first_stamp, bool well_meant,
               Notes& notes);
   void run();
+  // Whether finalize leaves everything as it was: nothing was begun, or the last restore failed.
+  [[nodiscard]] bool has_nothing_to_end() const { return undefined_ || !has_begun_; }
 
  private:
   void handle(const Event& event);

@@ -32,6 +32,8 @@ void mend(Dice& dice, std::uint32_t number, Life& life) {
   const std::uint32_t count = spares ? dice.between(2, 6) : 1;
   life.nodes.push_back(count);
   life.hosts.push_back(kFirstHost + number);
+  // A session cannot be dropped there, and is finalized when all are through.
+  if (life.end != Life::End::die) life.end = Life::End::finalize;
   // Heads that are threads cannot go on without their process.
   if (const auto at = life.settings.find("mode = thread"); at != std::string::npos)
     life.settings.replace(at, std::string("mode = thread").size(), "mode = inline");

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -39,20 +40,25 @@ Mpi mpi_of(const std::string& name) {
   std::abort();
 }
 
-void play(Session& session, const Application::Ways& ways, const Life& drawn, std::uint64_t first_stamp, Diary& diary) {
+// How it is to end, where that goes well.
+Ending play(Session& session, const Application::Ways& ways, const Life& drawn, std::uint64_t first_stamp,
+            Diary& diary) {
   const std::uint32_t attempt = begin_attempt(session, diary);
   const Life life = attempt == 0 ? drawn : again(drawn);
   const bool undisturbed = life.faults.empty() && !life.outside.doubled && life.outside.room_kib == 0;
   const bool well_meant = attempt == 0 && undisturbed && !calls_may_fail(life);
-  Application(session, ways, life, first_stamp + attempt * kStampsOfAnAttempt, well_meant, diary).run();
-  if (life.end != Life::End::die) return;
-  MPI_Barrier(session.comm());
-  raise(SIGKILL);
+  Application application(session, ways, life, first_stamp + attempt * kStampsOfAnAttempt, well_meant, diary);
+  application.run();
+  if (life.end == Life::End::die) {
+    MPI_Barrier(session.comm());
+    raise(SIGKILL);
+  }
+  return application.has_nothing_to_end() ? Ending::of_nothing : Ending::well;
 }
 
 void pause() { std::this_thread::sleep_for(kPause); }
 
-void run_once(const char* config, Life life, std::uint64_t first_stamp, Diary& diary) {
+void run_once(const char* config, const Life& life, std::uint64_t first_stamp, Diary& diary) {
   std::unique_ptr<Session> session;
   try {
     session = Session::open(MPI_COMM_WORLD, config);
@@ -60,19 +66,22 @@ void run_once(const char* config, Life life, std::uint64_t first_stamp, Diary& d
     diary.cannot_open(error.what());
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
-  // A head has none.
-  if (session) play(*session, {[] { raise(SIGKILL); }, [&] { session.reset(); }, pause}, life, first_stamp, diary);
+  if (!session) return;  // a head has none
+  (void)play(*session, {[] { raise(SIGKILL); }, [&] { session.reset(); }, pause}, life, first_stamp, diary);
 }
 
-// In a job that mends itself: a session cannot be dropped there, and is finalized when all are through.
-void run_mending(const char* config, Life life, std::uint64_t first_stamp, Diary& diary) {
-  if (life.end != Life::End::die) life.end = Life::End::finalize;
+// In a job that mends itself.
+void run_mending(const char* config, const Life& life, std::uint64_t first_stamp, Diary& diary) {
+  std::optional<Ending> ending;  // none: a head or a spare, or it was not through
   try {
     cairn::run(MPI_COMM_WORLD, config, [&](Session& session) {
-      play(session, {[] { raise(SIGKILL); }, [] {}, pause, true}, life, first_stamp, diary);
+      ending.reset();
+      ending = play(session, {[] { raise(SIGKILL); }, [] {}, pause, true}, life, first_stamp, diary);
     });
+    if (ending) diary.has_finalized(*ending);
   } catch (const Exception& error) {
     diary.cannot_open(error.what());
+    if (ending) diary.has_finalized(Ending::failed);
   }
 }
 

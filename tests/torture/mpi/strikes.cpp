@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kMostDelay = 150;
 constexpr std::uint64_t kMostBeginnings = 3;
 constexpr milliseconds kAWhile{100};
+constexpr milliseconds kLongWhile{3000};  // many times the hang_timeout that is drawn
 
 bool mends(const Life& life) { return life.outside.mending != Outside::Mending::none; }
 
@@ -69,6 +70,7 @@ Striker::Striker(const Life& life, const Places& places, Tally& tally)
     : life_(life), places_(places), tally_(tally), to_come_(life.faults) {}
 
 void Striker::look(const std::vector<Launch*>& launches, std::size_t beginnings) {
+  go_on();
   const Moment now = std::chrono::steady_clock::now();
   while (begun_.size() < beginnings) begun_.push_back(now);
   std::erase_if(to_come_, [&](const Fault& fault) {
@@ -111,9 +113,19 @@ void Striker::end(pid_t process, std::atomic<std::uint64_t>& count) {
 void Striker::stop(pid_t process) {
   if (kill(process, SIGSTOP) != 0) return;
   ++tally_.stopped;
-  if (mends(life_)) return;  // [recovery] hang_timeout ends it
+  if (mends(life_)) return stopped_.push_back({std::chrono::steady_clock::now(), process});
   std::this_thread::sleep_for(kAWhile);
   kill(process, SIGCONT);
+}
+
+// [recovery] hang_timeout has ended those whose job has missed them. Whom nobody misses any more, since the others are
+// through, goes on.
+void Striker::go_on() {
+  std::erase_if(stopped_, [](const Stopped& stopped) {
+    const bool is_due = std::chrono::steady_clock::now() - stopped.at > kLongWhile;
+    if (is_due) kill(stopped.process, SIGCONT);
+    return is_due;
+  });
 }
 
 void Striker::hurt(const Fault& fault, Strike what) {

@@ -53,6 +53,7 @@ class Striker {
   void kill_node_of(const Launch& launch, pid_t victim);
   void end(pid_t process, std::atomic<std::uint64_t>& count);
   void stop(pid_t process);
+  void go_on();
   void hurt(const Fault& fault, Strike what);
 
   const Life& life_;
@@ -61,6 +62,11 @@ class Striker {
   std::vector<Fault> to_come_;
   std::vector<Moment> begun_;  // when it was seen to have come for the n-th time
   std::vector<Struck> struck_;
+  struct Stopped {
+    Moment at;
+    pid_t process = 0;
+  };
+  std::vector<Stopped> stopped_;
 };
 
 }  // namespace cairn::torture

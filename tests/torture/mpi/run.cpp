@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cairn::torture {
 namespace {
@@ -32,14 +33,23 @@ constexpr milliseconds kLook{3};
 
 bool was_killed(const Launch& launch) { return launch.code() == 128 + SIGKILL; }
 
-// All that it had started ends, too.
-bool is_gone(const Launch& launch) {
-  const Time::time_point last = Time::now() + kDyingLimit;
-  while (!launch.started().empty()) {
-    if (Time::now() > last) return false;
-    std::this_thread::sleep_for(kLook);
+// "12 mpirun, 15 torture_program": what /proc says of them.
+std::string names_of(const std::vector<pid_t>& processes) {
+  std::vector<std::string> names;
+  for (const pid_t process : processes) {
+    std::string name = contents_of(fmt::format("/proc/{}/comm", process));
+    std::erase(name, '\n');
+    names.push_back(fmt::format("{} {}", process, name));
   }
-  return true;
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// All that it had started ends, too. What does not.
+std::vector<pid_t> left_in_the_end(const Launch& launch) {
+  const Time::time_point last = Time::now() + kDyingLimit;
+  std::vector<pid_t> left = launch.started();
+  for (; !left.empty() && Time::now() < last; left = launch.started()) std::this_thread::sleep_for(kLook);
+  return left;
 }
 
 // Shared memory of MPI, and what else than the job is in the global store.
@@ -58,9 +68,11 @@ std::vector<fs::path> leftovers(const Places& places) {
 }
 
 std::string what_is_left(const Run& run, const Striker& striker) {
-  const bool cut_short = std::ranges::any_of(
-      striker.struck(), [](const Struck& struck) { return struck.what == Strike::kill_supervisor; });
-  if (cut_short) return {};  // what it was about to remove itself
+  // What it was about to remove itself, or could not while the global store was away.
+  const bool may_be_left = std::ranges::any_of(striker.struck(), [](const Struck& struck) {
+    return struck.what == Strike::kill_supervisor || struck.what == Strike::take_away;
+  });
+  if (may_be_left) return {};
   const std::vector<fs::path> left = leftovers(run.places);
   return left.empty() ? "" : fmt::format("{} is left", left.front().string());
 }
@@ -84,7 +96,8 @@ std::string judge_end(const Run& run, const Launches& launches, const Striker& s
   const bool in_words = said.find("ckpt-run: gave up: ") != std::string::npos ||
                         said.find("ckpt-run: finished after ") != std::string::npos;
   for (const auto& launch : launches) {
-    if (!launch->started().empty()) return "ckpt-run has ended, and processes are left";
+    if (const auto left = launch->started(); !left.empty())
+      return fmt::format("ckpt-run has ended, and processes are left: {}", names_of(left));
     const bool says_why = in_words || (launch->code() == kUnusable && !last.empty());
     if (launch->code() != 0 && !says_why)
       return fmt::format("ckpt-run ended with {}, and did not say why: {}", launch->code(), last);
@@ -106,7 +119,8 @@ std::string run_struck(const Run& run, Striker& striker) {
     std::vector<Launch*> live;
     for (auto& launch : launches) {
       if (supervised && launch->has_ended() && was_killed(*launch)) {
-        if (!is_gone(*launch)) return "processes are left of a ckpt-run that was killed";
+        if (const auto left = left_in_the_end(*launch); !left.empty())
+          return fmt::format("processes are left of a ckpt-run that was killed: {}", names_of(left));
         launch = run.start();
       }
       if (!launch->has_ended()) live.push_back(launch.get());

@@ -340,5 +340,25 @@ TEST_F(TwoLives, are_never_mixed_when_both_are_whole) {
   EXPECT_TRUE(steps == std::set<std::uint32_t>{4} || steps == std::set<std::uint32_t>{kOther + 4});
 }
 
+// A host that was away has a newer snapshot than the job went on from without it: its number is given again, and comes
+// back as what was taken with the stores that are there.
+TEST(Migration, a_number_is_given_again_where_nobody_knows_it_and_each_host_brings_back_its_own) {
+  Job job({2},
+          "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = every 2\n"
+          "[storage]\nkeep_local = 2\n[restart]\nat_end = continue\n");
+  take_steps(job, 3);
+  job.reshape({2}, {1});
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 2U);  // the newest of the global store
+    for (int step = 0; step < 10; ++step) steps.compute();
+    EXPECT_EQ(steps.advance(), 3U);
+    session.wait(LevelId::local);
+  });
+  expect_restore(job, 13);
+  job.reshape({2}, {0});
+  expect_restore(job, 3);
+}
+
 }  // namespace
 }  // namespace cairn::test

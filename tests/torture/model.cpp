@@ -26,18 +26,29 @@ void Model::hurt(Promise& promise, std::optional<std::uint32_t> host) const {
 void Model::host_is_hurt(std::uint32_t host) {
   for (Promise& promise : promises_) hurt(promise, host);
   hurt_now_[host] = newest_of(tried_);
+  for (auto& [version, takings] : taken_) {
+    for (Taken& taken : takings) taken.hurt |= taken.hosts.contains(host);
+  }
 }
 
 void Model::version_is_hurt(std::optional<std::uint32_t> host, std::uint32_t version) {
-  const auto taken = stamps_.find(version);
   robbed_now_.emplace(host, version);
   for (Promise& promise : promises_) {
     if (promise.version == version || promise.may_be_retired) {
       hurt(promise, host);
-    } else if (taken != stamps_.end()) {
-      promise.newer.erase(taken->second);
+    } else {
+      promise.newer.erase(stamp_of(version));
     }
   }
+  const auto takings = taken_.find(version);
+  if (!host || takings == taken_.end()) return;
+  for (Taken& taken : takings->second) taken.hurt |= taken.hosts.contains(*host);
+}
+
+// 0: it was never told of.
+std::uint64_t Model::stamp_of(std::uint32_t version) const {
+  const auto takings = taken_.find(version);
+  return takings == taken_.end() ? 0 : takings->second.back().stamp;
 }
 
 void Model::global_is_hurt(bool lost) {
@@ -54,7 +65,7 @@ void Model::begin_life(Circumstances circumstances) {
   now_ = std::move(circumstances);
   taken_now_.clear();
   // Numbers that no store has seen begin again.
-  std::erase_if(stamps_, [&](const auto& taken) { return !safe_.contains(taken.first); });
+  std::erase_if(taken_, [&](const auto& takings) { return !safe_.contains(takings.first); });
   hurt_now_.clear();
   robbed_now_.clear();
   for (Promise& promise : promises_) {
@@ -73,7 +84,8 @@ void Model::tries(std::uint64_t stamp) {
 }
 
 void Model::takes(std::uint32_t version, std::uint64_t stamp) {
-  stamps_[version] = stamp;
+  std::vector<Taken>& takings = taken_[version];
+  if (takings.empty() || takings.back().stamp != stamp) takings.push_back({stamp, now_.hosts, false});
   taken_now_.insert(version);
 }
 
@@ -90,8 +102,7 @@ void Model::is_safe(std::uint32_t level, std::uint32_t version) {
   promise.hosts = now_.hosts;
   promise.survives = level == 2 ? now_.copies : level == 3 ? now_.parity : 0;
   promise.keep = level == kGlobal ? now_.keep_global : now_.keep_local;
-  const auto taken = stamps_.find(version);
-  const std::uint64_t stamp = taken == stamps_.end() ? 0 : taken->second;
+  const std::uint64_t stamp = stamp_of(version);
   promise.newer = {tried_.upper_bound(stamp), tried_.end()};
   promise.may_be_retired = promise.newer.size() >= promise.keep;
   for (const auto& [place, until] : hurt_now_) {
@@ -111,7 +122,7 @@ void Model::is_safe(std::uint32_t level, std::uint32_t version) {
 void Model::finished(bool for_certain) {
   promises_.clear();
   safe_.clear();
-  stamps_.clear();  // where nothing is left of a chain the numbers begin again
+  taken_.clear();  // where nothing is left of a chain the numbers begin again
   may_be_fresh_ = true;
   must_be_fresh_ = for_certain;
 }
@@ -139,6 +150,17 @@ void Model::give_up_what_is_newer_than(const Restored& seen) {
   }
 }
 
+// The last one that has that number. A life that went on from something older, since it had not the stores of those
+// that came after, gives their numbers again; where its own stores are missing in turn, those come back.
+bool Model::may_be(const std::vector<Taken>& takings, std::uint64_t stamp) const {
+  for (auto taken = takings.rbegin(); taken != takings.rend(); ++taken) {
+    if (taken->stamp == stamp) return true;
+    const bool all_there = std::ranges::includes(now_.hosts, taken->hosts);
+    if (all_there && !taken->hurt && now_.faults != Faults::of_stores) return false;
+  }
+  return false;
+}
+
 std::uint32_t Model::promised() const {
   std::uint32_t newest = 0;
   for (const Promise& promise : promises_) {
@@ -163,11 +185,11 @@ std::string Model::judge_restored(const Restored& seen) const {
   if (!tried_.contains(seen.stamp)) return fmt::format("version {} is of a state that never was", seen.version);
   if (now_.anew && seen.stamp < now_.first_stamp)
     return fmt::format("version {} came back, which was there before a fresh start", seen.version);
-  const auto taken = stamps_.find(seen.version);
+  const auto taken = taken_.find(seen.version);
   // Where all that knew the numbers is lost they begin again.
-  if (!global_was_lost_ && taken != stamps_.end() && taken->second != seen.stamp) {
-    return fmt::format("version {} was taken of state {}, and came back as {}", seen.version, taken->second,
-                       seen.stamp);
+  if (!global_was_lost_ && taken != taken_.end() && !may_be(taken->second, seen.stamp)) {
+    return fmt::format("version {} was taken of state {}, and came back as {}", seen.version,
+                       taken->second.back().stamp, seen.stamp);
   }
   if (now_.faults != Faults::of_stores && seen.version < promised())
     return fmt::format("version {} came back, {} was promised", seen.version, promised());

@@ -71,6 +71,12 @@ class Model {
 
  private:
   using Faults = Circumstances::Faults;
+  // What a version was taken of, and with which stores.
+  struct Taken {
+    std::uint64_t stamp = 0;
+    std::set<std::uint32_t> hosts;
+    bool hurt = false;  // one of them, since then
+  };
   struct Promise {
     std::uint32_t version = 0;
     std::uint32_t level = 1;
@@ -87,6 +93,8 @@ class Model {
   };
   void hurt(Promise& promise, std::optional<std::uint32_t> host) const;
   [[nodiscard]] bool holds(const Promise& promise) const;
+  [[nodiscard]] std::uint64_t stamp_of(std::uint32_t version) const;
+  [[nodiscard]] bool may_be(const std::vector<Taken>& takings, std::uint64_t stamp) const;
   void move(Promise& promise) const;
   void give_up_what_is_newer_than(const Restored& seen);
   [[nodiscard]] std::string judge_fresh() const;
@@ -94,8 +102,8 @@ class Model {
   [[nodiscard]] std::string judge_error(const std::string& error) const;
 
   Circumstances now_;
-  std::map<std::uint32_t, std::uint64_t> stamps_;  // by version
-  std::set<std::uint32_t> safe_;                   // those that were ever told to be
+  std::map<std::uint32_t, std::vector<Taken>> taken_;  // by version
+  std::set<std::uint32_t> safe_;                       // those that were ever told to be
   std::set<std::uint64_t> tried_;
   std::set<std::uint32_t> taken_now_;  // versions of this life
   std::vector<Promise> promises_;

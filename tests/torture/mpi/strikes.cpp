@@ -144,6 +144,8 @@ void Striker::hurt(const Fault& fault, Strike what) {
   if (what == Strike::flip || what == Strike::remove) {
     const std::string file = places_.damage(life_, fault.host, pick_of(fault), what == Strike::remove);
     struck.mark = file == "chain.json";
+    const bool is_record = !file.empty() && file.find('/') == std::string::npos;
+    struck.lost = is_record && what == Strike::remove;  // of a life that is unknown then
     if (!file.empty()) ++tally_.damaged;
   }
   struck_.push_back(struck);

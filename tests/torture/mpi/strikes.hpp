@@ -36,7 +36,7 @@ struct Struck {
   Moment at;
   Strike what = Strike::none;
   Place place = {};   // of a store
-  bool lost = false;  // all of it, or its newest
+  bool lost = false;  // all of it, its newest, or a record
   bool mark = false;  // what was damaged says whose snapshots it holds
 };
 

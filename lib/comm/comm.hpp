@@ -3,8 +3,9 @@
 // of one process for tests. A function of Cairn is collective if and only if its first parameter is a Comm&.
 //
 // Messages between two members with one tag arrive in the order sent. A buffer given to isend or irecv is
-// the caller's and must stay until the request is done. Collectives (all from allreduce on) must be called
-// by every member in the same order. A call that finds a peer dead returns Code::communication.
+// the caller's and must stay until the request is done. What a member sends to itself waits for nobody. Collectives
+// (all from allreduce on) must be called by every member in the same order. A call that finds a peer dead returns
+// Code::communication.
 //
 // Blocking calls sleep while they wait, and run the function set by on_wait() meanwhile.
 // One thread at a time per Comm, except that the MPI one takes several under MPI_THREAD_MULTIPLE.

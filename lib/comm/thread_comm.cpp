@@ -120,7 +120,7 @@ std::unique_ptr<Request> ThreadComm::isend(Peer to, Tag tag, Bytes message) {
   ++other.received;
   other.received_bytes += message.size();
   auto transfer = std::make_shared<Transfer>();
-  group_->mailboxes[to.value].deliver(rank_, tag, message, transfer);
+  group_->mailboxes[to.value].deliver(rank_, tag, message, transfer, to == rank_);
   other.bell.ring();
   return std::make_unique<ThreadSend>(group_, rank_, to, tag, std::move(transfer));
 }

@@ -16,7 +16,7 @@ void ThreadMailbox::hand_over(Peer source, Tag tag, Bytes message, const Receive
   receive.transfer->finish();
 }
 
-void ThreadMailbox::deliver(Peer source, Tag tag, Bytes message, const TransferPtr& send) {
+void ThreadMailbox::deliver(Peer source, Tag tag, Bytes message, const TransferPtr& send, bool to_self) {
   const std::lock_guard lock(mutex_);
   const auto posted = posted_.find(Key{tag, source});
   if (posted != posted_.end()) {
@@ -27,7 +27,7 @@ void ThreadMailbox::deliver(Peer source, Tag tag, Bytes message, const TransferP
     return;
   }
   Message& waiting = waiting_[tag].emplace_back(Message{source, message, {}, send});
-  if (message.size() > kLargestCopied) return;
+  if (message.size() > kLargestCopied && !to_self) return;
   waiting.copy.assign(message.begin(), message.end());
   waiting.bytes = waiting.copy;
   waiting.send.reset();

@@ -29,8 +29,8 @@ class ThreadMailbox {
   static constexpr std::size_t kLargestCopied = 64 * kKiB;
 
   // Hands over a message: to the oldest receive posted for it, else to those waiting to be received.
-  // Finishes `send` when the sender's buffer is no longer needed.
-  void deliver(Peer source, Tag tag, Bytes message, const TransferPtr& send);
+  // Finishes `send` when the sender's buffer is no longer needed: at once where it is the receiver itself.
+  void deliver(Peer source, Tag tag, Bytes message, const TransferPtr& send, bool to_self);
   // Asks for the next message from `source`; `receive` is finished once it is in `into`. True if that
   // finished a send of `source`.
   [[nodiscard]] bool post(Peer source, Tag tag, MutableBytes into, const TransferPtr& receive);

@@ -70,6 +70,7 @@ Result<std::unique_ptr<MpiComm>> MpiComm::adopt(MPI_Comm comm, std::size_t large
 }
 
 MpiComm::~MpiComm() {
+  to_self_.reset();
   if (lifeline_) {
     lifeline_->remove(comm_);
   } else if (mpi_is_running()) {
@@ -93,10 +94,15 @@ std::unique_ptr<Request> MpiComm::isend(Peer to, Tag tag, Bytes message) {
                                             message.size(), to.value, tag.value, largest_transfer_)));
   }
   idler_.reset();
+  const MpiRequest::Operation operation{Kind::send, "send", to, tag, message.size()};
   MPI_Request request = MPI_REQUEST_NULL;
+  if (to == rank_) {
+    const int code = to_self_->send(comm_, static_cast<int>(to.value), static_cast<int>(tag.value), message);
+    return code == MPI_SUCCESS ? finished_request({}) : started(code, request, operation);
+  }
   const int code = MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, static_cast<int>(to.value),
                              static_cast<int>(tag.value), comm_, &request);
-  return started(code, request, {Kind::send, "send", to, tag, message.size()});
+  return started(code, request, operation);
 }
 
 std::unique_ptr<Request> MpiComm::irecv(Peer from, Tag tag, MutableBytes into) {

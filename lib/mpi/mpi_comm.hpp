@@ -19,6 +19,7 @@
 #include "comm/comm.hpp"
 #include "comm/idler.hpp"
 #include "mpi/lifeline.hpp"
+#include "mpi/self_messages.hpp"
 
 namespace cairn {
 
@@ -73,6 +74,7 @@ class MpiComm final : public Comm {
   std::size_t largest_transfer_;
   std::shared_ptr<Lifeline> lifeline_;
   Idler idler_;
+  std::unique_ptr<SelfMessages> to_self_ = std::make_unique<SelfMessages>();
 };
 
 }  // namespace cairn

@@ -201,6 +201,19 @@ void check_self(Comm& comm) {
   }
 }
 
+void check_self_waits_for_nobody(Comm& comm) {
+  for (const std::size_t size_bytes : {std::size_t{9}, std::size_t{1} * kMiB}) {
+    const Buffer sent = pattern(size_bytes, comm.rank());
+    const auto send = comm.isend(comm.rank(), Tag{9}, sent);
+    const auto done = send->test();
+    ASSERT_TRUE(well(done));
+    EXPECT_TRUE(*done) << size_bytes;
+    Buffer received(size_bytes);
+    ASSERT_TRUE(well(comm.recv(comm.rank(), Tag{9}, received)));
+    EXPECT_TRUE(received == sent);
+  }
+}
+
 void check_unused_receive(Comm& comm) {
   const Tag tag{10};
   Buffer unused(8, std::byte{0});
@@ -429,6 +442,7 @@ constexpr CommPromise kPromises[] = {
     {"probe_sees_only_messages_that_no_receive_asked_for", check_probe},
     {"probe_finds_messages_of_all_members", check_probe_from_anyone},
     {"a_member_sends_to_itself", check_self},
+    {"what_a_member_sends_to_itself_waits_for_nobody", check_self_waits_for_nobody},
     {"a_receive_that_is_given_up_takes_no_message", check_unused_receive},
     {"an_unknown_member_or_tag_is_an_invalid_argument", check_unknown_peer},
     {"allreduce_reduces_each_element_in_every_way", check_allreduce},

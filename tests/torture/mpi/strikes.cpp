@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <thread>
+
+#include "torture/mpi/run.hpp"
 
 namespace cairn::torture {
 namespace {
@@ -37,6 +40,11 @@ std::size_t node_of_world(const Life& life, std::uint32_t rank) {
   std::size_t node = 0;
   for (std::uint32_t end = life.nodes[0]; rank >= end && node + 1 < life.nodes.size();) end += life.nodes[++node];
   return node;
+}
+
+// MPICH's mpirun waits for ever when that of a host is killed, and so do the ranks: nothing tells them.
+bool is_proxy(pid_t process) {
+  return contents_of("/proc/" + std::to_string(process) + "/comm").starts_with("hydra_pmi_proxy");
 }
 
 }  // namespace
@@ -86,7 +94,8 @@ void Striker::strike(Launch& launch, const Fault& fault) {
   const std::uint64_t pick = pick_of(fault);
   const std::vector<pid_t> ranks = launch.ranks();
   std::vector<pid_t> launchers = life_.outside.supervised ? launch.started() : std::vector{launch.launcher()};
-  std::erase_if(launchers, [&](pid_t process) { return std::ranges::find(ranks, process) != ranks.end(); });
+  std::erase_if(launchers,
+                [&](pid_t process) { return std::ranges::find(ranks, process) != ranks.end() || is_proxy(process); });
   const Moment at = std::chrono::steady_clock::now();
   if (what == Strike::kill_supervisor) end(launch.launcher(), tally_.supervisors);
   if (what == Strike::kill_launcher && !launchers.empty()) end(launchers[pick % launchers.size()], tally_.launchers);

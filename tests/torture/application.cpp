@@ -118,8 +118,10 @@ void Application::restore(const char* region) {
   undefined_ = error.has_value();
   if (!error) look_at(seen, before);
   notes_.restored(which, session_.size(), error ? nullptr : &seen, error ? error->what() : "");
-  // A program that goes on after a failed restore begins anew, if it is let.
-  if (error) fill();
+  if (!error) return;
+  // A program that goes on after a failed restore begins anew, if it is let. Its regions may hold anything.
+  elements_ = kElements;
+  fill();
 }
 
 std::optional<Exception> Application::try_restore(const char* region, Restored& seen) {

@@ -66,6 +66,8 @@ class Application {
     }
   }
 
+  static constexpr std::uint64_t kElements = 20;
+
   SessionBase& session_;
   Ways ways_;
   const Life& life_;
@@ -75,7 +77,7 @@ class Application {
 
   std::vector<double> state_;
   std::uint64_t stamp_ = 0;
-  std::uint64_t elements_ = 20;
+  std::uint64_t elements_ = kElements;
   std::vector<int> more_ = std::vector<int>(7);
   std::uint64_t next_stamp_ = 0;
   std::size_t restores_ = 0;

@@ -134,7 +134,6 @@ class Engine {
   [[nodiscard]] Status heed_unreadable();
   [[nodiscard]] Status check_stores_belong();
   [[nodiscard]] Status choose_layout();
-  [[nodiscard]] Status choose_arrangement();
   [[nodiscard]] Status take_inventory();
 
   // engine.cpp

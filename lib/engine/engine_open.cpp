@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <random>
 #include <utility>
 
@@ -102,7 +101,11 @@ Status Engine::take_stock() {
   const std::optional<Error>& unable = hello_error_ ? hello_error_ : setup_.unable;
   const Status mine = unable ? fail(*unable) : look_around();
   const auto span = node_.trace.span("call roll");
-  auto roll = call_roll(setup_.heads, {mine, contents_, chain_, setup_.failures.lost_nodes});
+  LayoutWishes wishes = setup_.options.wishes;
+  wishes.restart = true;  // which changes no layout, only what is said of it
+  const auto today = decide_layout(setup_.topology, wishes);
+  auto roll =
+      call_roll(setup_.heads, {mine, contents_, chain_, setup_.failures.lost_nodes, today ? &today->layout : nullptr});
   if (!roll) return fail(roll.error());
   roll_ = std::move(*roll);
   return {};
@@ -177,35 +180,16 @@ Status Engine::choose_layout() {
   if (!decision) return fail(decision.error());
   node_.layout = std::move(decision->layout);
   usable_ = decision->usable;
-  if (auto status = choose_arrangement(); !status) return status;
+  // Where a store was another node of this shape, the shape is another layout from now on: what it holds as the one
+  // must not be taken for what it is to hold as the other.
+  node_.layout.arrangement = roll_->arrangement;
+  if (auto status = check(node_.layout); !status) return status;
   if (!leads()) return {};
   node_.log.info("job {}: {}; incarnation {}", setup_.options.job, setup_.topology.text(), node_.incarnation.value);
   node_.log.debug("node 0: its head has {} helper threads", node_.workers->helpers());
   for (const std::string& note : decision->notes) node_.log.info("{}", note);
   for (const std::string& warning : decision->warnings) node_.log.warning("{}", warning);
   return {};
-}
-
-// Where a store is to be another node of this shape than it was, the shape is another layout from now on: what it holds
-// as the one must not be taken for what it is to hold as the other.
-Status Engine::choose_arrangement() {
-  if (!roll_->any_holdings) return {};
-  // The highest arrangement, and one, of this shape in which some store is the node that it is now; and another one.
-  enum { kSame, kOther, kWords };
-  std::array<std::uint64_t, kWords> highest{};
-  for (const NodeManifest& manifest : contents_.manifests) {
-    for (const Holding& holding : manifest.holdings) {
-      Layout shape = holding.layout;
-      const std::uint32_t arrangement = std::exchange(shape.arrangement, 0);
-      if (shape != node_.layout) continue;
-      std::uint64_t& word = highest.at(holding.node == node_.me ? kSame : kOther);
-      word = std::max(word, std::uint64_t{arrangement} + 1);
-    }
-  }
-  if (auto status = setup_.heads.allreduce(highest, Reduce::max); !status) return status;
-  const std::uint64_t next = highest[kOther] >= highest[kSame] ? highest[kOther] : highest[kSame] - 1;
-  node_.layout.arrangement = static_cast<std::uint32_t>(next);
-  return check(node_.layout);
 }
 
 // The inventory, and with it what this node knows of every snapshot.

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "base/sha256.hpp"
 #include "engine/inventory_codec.hpp"
@@ -28,12 +29,15 @@ struct Words {
   std::uint64_t newest_readable = 0;
   std::uint64_t chain = 0;
   std::uint64_t not_chain = 0;
-  std::uint64_t mark_unknown = 0;
   std::uint64_t topology = 0;  // a digest of the failure topology
   std::uint64_t not_topology = 0;
   std::uint64_t holdings = 0;  // their number, and a digest of them
   std::uint64_t digest = 0;
   std::uint64_t not_digest = 0;
+  std::uint64_t mark_unknown = 0;
+  // One and the highest arrangement of today's shape in which this store is the node that it is now; and another one.
+  std::uint64_t same_place = 0;
+  std::uint64_t other_place = 0;
   std::array<std::uint64_t, kListWords> list{};
 };
 constexpr std::size_t kWords = sizeof(Words) / sizeof(std::uint64_t);
@@ -71,6 +75,19 @@ void put_numbers(Words& words, const RollAnswer& mine) {
   }
 }
 
+void put_arrangement(Words& words, const RollAnswer& mine, NodeId me) {
+  if (mine.shape == nullptr) return;
+  for (const NodeManifest& manifest : mine.contents.manifests) {
+    for (const Holding& holding : manifest.holdings) {
+      Layout shape = holding.layout;
+      const std::uint64_t next = std::uint64_t{std::exchange(shape.arrangement, 0)} + 1;
+      if (shape != *mine.shape) continue;
+      std::uint64_t& word = holding.node == me ? words.same_place : words.other_place;
+      word = std::max(word, next);
+    }
+  }
+}
+
 void put_topology(Words& words, const RollAnswer& mine, NodeId me, bool holds) {
   std::vector<std::uint32_t> lost = mine.lost_nodes;
   std::ranges::sort(lost);
@@ -96,8 +113,8 @@ void put_holdings(Words& words, const RollAnswer& mine, HoldingList holdings, No
 
 // What no head says: the store's list would be longer than there is room for, or a number than it can be.
 bool cannot_be(const Words& words) {
-  return words.holdings > kMostHoldings ||
-         std::max({words.newest, words.highest_version, words.newest_readable}) > names::kLastNumber;
+  return words.holdings > kMostHoldings || std::max({words.newest, words.highest_version, words.newest_readable,
+                                                     words.same_place, words.other_place}) > names::kLastNumber;
 }
 
 Result<RollCall> read(const Words& words) {
@@ -111,6 +128,8 @@ Result<RollCall> read(const Words& words) {
   roll.unreadable = words.unreadable != 0;
   roll.mark_unknown = words.mark_unknown != 0;
   roll.newest_readable.value = static_cast<std::uint32_t>(words.newest_readable);
+  const std::uint64_t arrangement = words.other_place >= words.same_place ? words.other_place : words.same_place - 1;
+  roll.arrangement = static_cast<std::uint32_t>(arrangement);
   roll.any_holdings = words.holdings > 0;
   roll.as_told = words.untold == 0 && words.topology == ~words.not_topology;
   if (!roll.any_holdings) {
@@ -131,6 +150,7 @@ Result<RollCall> call_roll(Comm& heads, const RollAnswer& mine) {
   const NodeId me{heads.rank().value};
   words.failed = mine.status ? 0 : 1;
   put_numbers(words, mine);
+  put_arrangement(words, mine, me);
   HoldingList holdings = mine.contents.summaries();
   put_topology(words, mine, me, !holdings.empty());
   put_holdings(words, mine, std::move(holdings), me, heads.size());

@@ -26,11 +26,12 @@ struct RollCall {
   bool any_holdings = false;  // some store holds something
   // What all stores hold that hold anything, nothing struck, head i's as node i; none: they differ.
   std::optional<HoldingList> common;
-  bool unreadable = false;    // some store has what cannot be read
-  RunId chain;                // that stores with snapshots belong to, the highest id; 0: none says
-  bool one_chain = true;      // they all say the same, as far as they say anything
-  bool mark_unknown = false;  // some store may belong to another, and cannot say so now
-  Version newest_readable;    // the highest version with a manifest that can be
+  bool unreadable = false;        // some store has what cannot be read
+  RunId chain;                    // that stores with snapshots belong to, the highest id; 0: none says
+  bool one_chain = true;          // they all say the same, as far as they say anything
+  bool mark_unknown = false;      // some store may belong to another, and cannot say so now
+  Version newest_readable;        // the highest version with a manifest that can be
+  std::uint32_t arrangement = 0;  // of today's shape (topology/layout), in which no store was another node than it is
   // The stores that hold nothing are those that the failure topology says are lost, and all heads were told the same.
   bool as_told = false;
 };
@@ -41,6 +42,7 @@ struct RollAnswer {
   const StoreContents& contents;
   const Chain& chain;  // what this head has read of it itself
   const std::vector<std::uint32_t>& lost_nodes;
+  const Layout* shape = nullptr;  // today's layout but for its arrangement; null: there is none
 };
 
 // Fails on all heads where one has failed, as agree() does. Collective.

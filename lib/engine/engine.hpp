@@ -207,6 +207,7 @@ class Engine {
   // engine_record.cpp
   [[nodiscard]] Status begin_life();
   [[nodiscard]] Status write_record();
+  [[nodiscard]] Status renew_records();
   [[nodiscard]] Status record_parent(RunRecord::Parent parent, const Identity& snapshot);
 
   // engine_finish.cpp

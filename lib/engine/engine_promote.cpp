@@ -71,7 +71,9 @@ Status Engine::promote(Known& known, LevelId level) {
 // Makes the snapshot complete at a level, or finds out whether it is less than it was thought to be. Fails alike on all
 // heads.
 Status Engine::protect(Known& known, LevelId level, std::uint64_t turn) {
-  Status status = levels_.at(level)->protect(setup_.heads, node_, known.manifest, turn);
+  Status status;
+  if (level == LevelId::global) status = agree(setup_.heads, renew_records(), "node");
+  if (status) status = levels_.at(level)->protect(setup_.heads, node_, known.manifest, turn);
   if (status && level != LevelId::global) status = agree(setup_.heads, keep(known.manifest), "node");
   if (status) {
     known.complete.add(level);

@@ -71,6 +71,22 @@ Status Engine::write_record() {
   return remove_partial(*node_.global, chain_, record_.run);
 }
 
+// Somebody may have removed the global store, or a part of it, since this life began. Without mark and record a version
+// there is of nobody's chain, and with a key it is nothing.
+Status Engine::renew_records() {
+  if (!leads() || !recorded_) return {};
+  const auto entries = node_.global->list(DirName{});
+  if (!entries) return fail(entries.error());
+  const auto is_there = [&](const FileName& name) {
+    return std::ranges::find(*entries, name.path, &Entry::name) != entries->end();
+  };
+  if (!chain_.mark_unknown && mark_.id.value != 0 && !is_there(names::chain_mark())) {
+    if (auto status = write_chain_mark(*node_.global, mark_, setup_.sealer); !status) return status;
+  }
+  if (is_there(names::run_record(record_.incarnation, record_.run))) return {};
+  return write_run_record(*node_.global, record_, node_.sealer);
+}
+
 Status Engine::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
   if (record_.parent != RunRecord::Parent::undecided) return {};
   record_.parent = parent;

@@ -343,6 +343,27 @@ TEST(Key, refuses_to_start_where_the_only_chain_mark_cannot_be_read) {
   expect_restore(job, 2);
 }
 
+// Somebody removes the global store under the job. What comes there later counts without any other store.
+TEST(Key, counts_in_a_global_store_that_was_lost_under_way) {
+  const KeyFile key("lost under way");
+  for (const std::string& setting : {std::string(), key.setting()}) {
+    SCOPED_TRACE(setting.empty() ? "no key" : "key");
+    Job job({3}, settings("4", setting));
+    job.run_well_and_die([&](JobSession& session) {
+      Steps steps(session);
+      steps.restore();
+      steps.advance();
+      steps.wait_for_all();
+      if (session.rank() == 0) job.global_store().wipe();
+      steps.advance();
+      steps.wait_for_all();
+    });
+    EXPECT_TRUE(image_of(job.global_store()).contains("chain.json"));
+    job.lose(0);
+    expect_restore(job, 2);
+  }
+}
+
 TEST(Key, tells_a_file_of_another_version_or_node) {
   const KeyFile key("version");
   Job job({2, 2, 2}, settings("2", key.setting()));

@@ -80,10 +80,15 @@ Status Engine::renew_records() {
   const auto is_there = [&](const FileName& name) {
     return std::ranges::find(*entries, name.path, &Entry::name) != entries->end();
   };
-  if (!chain_.mark_unknown && mark_.id.value != 0 && !is_there(names::chain_mark())) {
+  const bool has_record = is_there(names::run_record(record_.incarnation, record_.run));
+  const bool needs_mark = !chain_.mark_unknown && mark_.id.value != 0 && !is_there(names::chain_mark());
+  if (has_record && !needs_mark) return {};
+  // Who took over has made the store anew: its chain is not to have this life.
+  if (auto status = check_not_taken_over(*node_.global, node_.incarnation, node_.run); !status) return status;
+  if (needs_mark) {
     if (auto status = write_chain_mark(*node_.global, mark_, setup_.sealer); !status) return status;
   }
-  if (is_there(names::run_record(record_.incarnation, record_.run))) return {};
+  if (has_record) return {};
   return write_run_record(*node_.global, record_, node_.sealer);
 }
 

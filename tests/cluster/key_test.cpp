@@ -364,6 +364,26 @@ TEST(Key, counts_in_a_global_store_that_was_lost_under_way) {
   }
 }
 
+// The store is another run's from then on, whose chain this life is not to be in.
+TEST(Key, puts_nothing_into_a_global_store_that_another_run_has_made_anew) {
+  Job job({3}, settings("4", ""));
+  const FileName theirs = names::run_record(Incarnation{99}, RunId{7});
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance();
+    steps.wait_for_all();
+    if (session.rank() == 0) {
+      job.global_store().wipe();
+      EXPECT_TRUE(write_text(job.global_store(), theirs, "{}"));
+    }
+    EXPECT_THAT(thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::global); }),
+                HasSubstr("another run took over"));
+  });
+  for (const auto& [path, bytes] : image_of(job.global_store()))
+    EXPECT_TRUE(path == theirs.path || path.find(".partial") != std::string::npos) << path;
+}
+
 TEST(Key, tells_a_file_of_another_version_or_node) {
   const KeyFile key("version");
   Job job({2, 2, 2}, settings("2", key.setting()));

@@ -10,7 +10,7 @@
 #include <cairn/cairn.hpp>
 
 #include "bind/last_error.hpp"
-#include "mpi/resilient.hpp"
+#include "repair/resilient.hpp"
 
 struct cairn_session {
   std::unique_ptr<cairn::Resilient> job;    // where it repairs itself

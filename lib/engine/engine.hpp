@@ -26,17 +26,17 @@
 #include "base/log.hpp"
 #include "base/trace.hpp"
 #include "comm/comm.hpp"
-#include "engine/chain.hpp"
 #include "engine/inquiry.hpp"
-#include "engine/inventory.hpp"
 #include "engine/messages.hpp"
-#include "engine/retention.hpp"
-#include "engine/retrieve.hpp"
-#include "engine/roll_call.hpp"
 #include "engine/silence.hpp"
-#include "engine/store_memory.hpp"
 #include "engine/vote.hpp"
 #include "level/level.hpp"
+#include "recover/chain.hpp"
+#include "recover/inventory.hpp"
+#include "recover/retention.hpp"
+#include "recover/retrieve.hpp"
+#include "recover/roll_call.hpp"
+#include "recover/store_memory.hpp"
 #include "topology/layout.hpp"
 #include "topology/topology.hpp"
 
@@ -51,7 +51,7 @@ struct EngineOptions {
   bool finished_at_end = true;  // else the chain goes on
   bool verify_own = false;
   bool log_storage_errors = false;  // of snapshots: no call of the application throws them
-  bool level_by_level = false;      // the level to restart from is found by trying them (engine/level_rounds)
+  bool level_by_level = false;      // the level to restart from is found by trying them (recover/level_rounds)
   std::uint32_t threads = 1;        // that this head may use, its own included
 };
 

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "engine/belonging.hpp"
 #include "engine/engine.hpp"
-#include "engine/learn_inventory.hpp"
+#include "recover/belonging.hpp"
+#include "recover/learn_inventory.hpp"
 #include "store/names.hpp"
 
 namespace cairn {

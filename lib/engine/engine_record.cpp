@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "engine/belonging.hpp"
 #include "engine/engine.hpp"
-#include "engine/leftovers.hpp"
 #include "level/global_level.hpp"
+#include "recover/belonging.hpp"
+#include "recover/leftovers.hpp"
 #include "store/names.hpp"
 
 namespace cairn {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "format/hdf5/node_file_check.hpp"
 #include "format/json_file.hpp"
-#include "format/node_file_check.hpp"
 #include "level/exchange.hpp"
 #include "level/volume.hpp"
 #include "store/names.hpp"

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "format/hdf5_file.hpp"
+#include "format/hdf5/hdf5_file.hpp"
 #include "level/level.hpp"
 
 namespace cairn {

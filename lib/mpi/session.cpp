@@ -13,7 +13,7 @@
 #include "session/exception.hpp"
 #include "session/session_impl.hpp"
 #include "session/storage_places.hpp"
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 
 namespace cairn {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "store/posix_file.hpp"
+#include "store/posix/posix_file.hpp"
 
 namespace cairn {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/roll_call.hpp"
+#include "recover/roll_call.hpp"
 #include "store/names.hpp"
 #include "support/counting_store.hpp"
 #include "support/job.hpp"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/inventory_codec.hpp"
+#include "recover/inventory_codec.hpp"
 
 namespace cairn::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/inventory.hpp"
+#include "recover/inventory.hpp"
 #include "store/names.hpp"
 #include "support/faulty_store.hpp"
 #include "support/hooked_store.hpp"

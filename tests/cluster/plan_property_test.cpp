@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/plan.hpp"
+#include "recover/plan.hpp"
 #include "store/names.hpp"
 #include "support/large_layout.hpp"
 #include "topology/placement.hpp"

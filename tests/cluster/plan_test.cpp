@@ -1,7 +1,7 @@
 // The planner by itself: which snapshot it chooses, what it refuses, and what it never mixes.
 #include <gtest/gtest.h>
 
-#include "engine/plan.hpp"
+#include "recover/plan.hpp"
 #include "support/head_cluster.hpp"
 
 namespace cairn::test {

@@ -11,7 +11,7 @@
 
 #include "session/session_impl.hpp"
 #include "store/names.hpp"
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 #include "support/temp_directory.hpp"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/plan.hpp"
+#include "recover/plan.hpp"
 #include "support/head_cluster.hpp"
 #include "topology/placement.hpp"
 

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/retention.hpp"
+#include "recover/retention.hpp"
 #include "store/names.hpp"
 #include "support/head_cluster.hpp"
 #include "support/job.hpp"

@@ -12,8 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "session/config.hpp"
-#include "store/posix_store.hpp"
+#include "config/config.hpp"
+#include "store/posix/posix_store.hpp"
 
 namespace cairn {
 namespace {

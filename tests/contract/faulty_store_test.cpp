@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 
 namespace cairn::test {
 namespace {

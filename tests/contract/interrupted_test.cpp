@@ -17,7 +17,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/temp_directory.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // What a store in memory promises besides the contract.
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/temp_directory.hpp"
 
 namespace cairn {

@@ -19,7 +19,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/small_tmpfs.hpp"
 #include "support/temp_directory.hpp"
 

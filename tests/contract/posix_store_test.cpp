@@ -1,5 +1,5 @@
 // What a store on a POSIX file system promises besides the contract.
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

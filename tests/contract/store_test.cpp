@@ -10,8 +10,8 @@
 #include <random>
 #include <thread>
 
-#include "store/memory_store.hpp"
-#include "store/posix_store.hpp"
+#include "store/memory/memory_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/temp_directory.hpp"
 
 namespace cairn {

@@ -7,7 +7,7 @@
 #include "format/shard.hpp"
 #include "format/shard_codec.hpp"
 #include "fuzz/target.hpp"
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 #include "support/sample_parity.hpp"
 #include "support/sample_shard.hpp"
 

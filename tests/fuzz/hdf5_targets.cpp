@@ -3,11 +3,11 @@
 // not.
 #include <algorithm>
 
-#include "format/hdf5_file.hpp"
-#include "format/node_file_check.hpp"
+#include "format/hdf5/hdf5_file.hpp"
+#include "format/hdf5/node_file_check.hpp"
 #include "fuzz/target.hpp"
 #include "level/global_level.hpp"
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 #include "support/counting_store.hpp"
 #include "support/sample_shard.hpp"
 #include "support/scripted_comm.hpp"

@@ -1,11 +1,11 @@
 // What one head makes of what other heads say, from their messages up to a plan.
 #include <algorithm>
 
-#include "engine/chain.hpp"
-#include "engine/inventory_codec.hpp"
-#include "engine/plan.hpp"
-#include "engine/roll_call.hpp"
 #include "fuzz/target.hpp"
+#include "recover/chain.hpp"
+#include "recover/inventory_codec.hpp"
+#include "recover/plan.hpp"
+#include "recover/roll_call.hpp"
 #include "store/names.hpp"
 #include "support/sample_manifest.hpp"
 #include "support/scripted_comm.hpp"

@@ -2,13 +2,13 @@
 #include <algorithm>
 
 #include "comm/error_message.hpp"
+#include "config/config.hpp"
 #include "engine/inquiry.hpp"
-#include "engine/inventory_codec.hpp"
 #include "engine/messages.hpp"
 #include "engine/vote.hpp"
 #include "fuzz/target.hpp"
 #include "level/level.hpp"
-#include "session/config.hpp"
+#include "recover/inventory_codec.hpp"
 
 namespace cairn::fuzz {
 namespace {

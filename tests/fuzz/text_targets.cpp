@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <sstream>
 
+#include "config/config.hpp"
 #include "facts.hpp"
 #include "fuzz/target.hpp"
 #include "options.hpp"
-#include "session/config.hpp"
 #include "session/handover.hpp"
 #include "store/names.hpp"
 #include "topology/topology.hpp"

@@ -14,7 +14,7 @@
 #include "format/manifest.hpp"
 #include "format/parity_file.hpp"
 #include "format/shard.hpp"
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 #include "support/sample_manifest.hpp"
 #include "support/sample_parity.hpp"
 #include "support/sample_shard.hpp"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 #include "support/store_image.hpp"
 
 namespace cairn::test {

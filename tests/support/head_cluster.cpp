@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "engine/learn_inventory.hpp"
+#include "recover/learn_inventory.hpp"
 #include "support/faulty_store.hpp"
 #include "support/sample_shard.hpp"
 #include "support/thread_cluster.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/retrieve.hpp"
-#include "store/memory_store.hpp"
+#include "recover/retrieve.hpp"
+#include "store/memory/memory_store.hpp"
 #include "support/store_image.hpp"
 #include "support/survival.hpp"
 

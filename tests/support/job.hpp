@@ -15,9 +15,9 @@
 #include <cairn/session_base.hpp>
 
 #include "comm/thread_comm.hpp"
-#include "engine/store_memory.hpp"
+#include "recover/store_memory.hpp"
 #include "session/handover.hpp"
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 #include "support/faulty_comm.hpp"
 #include "support/store_image.hpp"
 #include "support/thread_cluster.hpp"

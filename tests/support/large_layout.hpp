@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <set>
 
-#include "engine/inventory.hpp"
+#include "recover/inventory.hpp"
 
 namespace cairn::test {
 

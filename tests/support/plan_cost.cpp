@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "engine/chain.hpp"
 #include "engine/engine.hpp"
+#include "recover/chain.hpp"
 #include "store/names.hpp"
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/sample_shard.hpp"
 #include "support/store_image.hpp"
 #include "support/temp_directory.hpp"

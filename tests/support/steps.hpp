@@ -8,7 +8,7 @@
 
 #include <cairn/session_base.hpp>
 
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 
 namespace cairn::test {
 

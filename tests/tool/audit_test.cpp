@@ -8,10 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/audit.hpp"
+#include "inspect/audit.hpp"
 #include "sample_job.hpp"
 #include "store/names.hpp"
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/hooked_store.hpp"
 
 // HDF5 forgets some bytes of its own when a read fails under it. The leak sanitizer asks for this by name.

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/config.hpp"
 #include "format/measured.hpp"
 #include "plot.hpp"
 #include "run_tool.hpp"
 #include "scenario.hpp"
-#include "session/config.hpp"
 #include "support/temp_directory.hpp"
 #include "text.hpp"
 

@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/chain.hpp"
 #include "level/level.hpp"
+#include "recover/chain.hpp"
 #include "store/names.hpp"
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/sample_manifest.hpp"
 #include "support/thread_cluster.hpp"
 #include "support/write_shard.hpp"

@@ -1,4 +1,4 @@
-#include "session/auto_levels.hpp"
+#include "schedule/auto_levels.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

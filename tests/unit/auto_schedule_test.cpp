@@ -1,4 +1,4 @@
-#include "session/auto_schedule.hpp"
+#include "schedule/auto_schedule.hpp"
 
 #include <bit>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "session/config.hpp"
+#include "config/config.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-#include "session/config_keys.hpp"
+#include "config/config_keys.hpp"
 
 namespace cairn {
 namespace {

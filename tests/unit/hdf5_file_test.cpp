@@ -1,4 +1,4 @@
-#include "format/hdf5_file.hpp"
+#include "format/hdf5/hdf5_file.hpp"
 
 #include <array>
 #include <cstdio>
@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "format/node_file_check.hpp"
-#include "store/memory_store.hpp"
-#include "store/posix_store.hpp"
+#include "format/hdf5/node_file_check.hpp"
+#include "store/memory/memory_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/faulty_store.hpp"
 #include "support/sample_shard.hpp"
 #include "support/temp_directory.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mpi/landing.hpp"
+#include "repair/landing.hpp"
 
 namespace cairn {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "format/hdf5_file.hpp"
+#include "format/hdf5/hdf5_file.hpp"
 #include "store/names.hpp"
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/temp_directory.hpp"
 #include "support/write_shard.hpp"
 

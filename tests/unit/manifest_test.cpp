@@ -7,9 +7,9 @@
 
 #include "format/json_file.hpp"
 #include "format/measured.hpp"
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 #include "store/names.hpp"
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/sample_manifest.hpp"
 #include "support/temp_directory.hpp"
 

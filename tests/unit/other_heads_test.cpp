@@ -1,9 +1,9 @@
 // What a head makes of other heads that say what cannot be: it refuses it, and takes none of it for less than was said.
 #include <gtest/gtest.h>
 
-#include "engine/chain.hpp"
-#include "engine/inventory_codec.hpp"
-#include "engine/roll_call.hpp"
+#include "recover/chain.hpp"
+#include "recover/inventory_codec.hpp"
+#include "recover/roll_call.hpp"
 #include "support/sample_manifest.hpp"
 #include "support/scripted_comm.hpp"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "codec/crc32c.hpp"
-#include "store/memory_store.hpp"
+#include "store/memory/memory_store.hpp"
 #include "support/sample_parity.hpp"
 
 namespace cairn {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "mpi/roles.hpp"
+#include "repair/roles.hpp"
 
 namespace cairn {
 namespace {

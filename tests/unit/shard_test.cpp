@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "codec/crc32c.hpp"
-#include "store/memory_store.hpp"
-#include "store/posix_store.hpp"
+#include "store/memory/memory_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/sample_shard.hpp"
 #include "support/temp_directory.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "session/slot_warmer.hpp"
 #include "store/names.hpp"
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 #include "support/no_threads.hpp"
 #include "support/temp_directory.hpp"
 

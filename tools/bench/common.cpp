@@ -16,7 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "store/posix_file.hpp"
+#include "store/posix/posix_file.hpp"
 
 namespace bench {
 namespace {

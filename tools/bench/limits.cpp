@@ -16,8 +16,8 @@
 #include "codec/crc32c.hpp"
 #include "codec/reed_solomon.hpp"
 #include "common.hpp"
-#include "store/posix_file.hpp"
-#include "store/posix_mapping.hpp"
+#include "store/posix/posix_file.hpp"
+#include "store/posix/posix_mapping.hpp"
 
 namespace {
 

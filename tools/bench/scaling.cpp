@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "engine/plan.hpp"
+#include "recover/plan.hpp"
 #include "support/large_layout.hpp"
 #include "support/plan_cost.hpp"
 #include "support/scaling.hpp"

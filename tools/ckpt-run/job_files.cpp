@@ -20,8 +20,8 @@
 
 #include <fmt/format.h>
 
-#include "engine/survey.hpp"
-#include "store/posix_store.hpp"
+#include "inspect/survey.hpp"
+#include "store/posix/posix_store.hpp"
 
 namespace ckpt_run {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "config/config.hpp"
 #include "format/manifest.hpp"
 #include "format/sealer.hpp"
-#include "session/config.hpp"
 #include "session/handover.hpp"
 
 namespace ckpt_run {

@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "config/config_values.hpp"
 #include "exit_code.hpp"
-#include "session/config_values.hpp"
 
 namespace ckpt_run {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "session/config.hpp"
+#include "config/config.hpp"
 
 namespace ckpt_run {
 

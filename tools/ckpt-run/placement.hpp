@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "session/config.hpp"
+#include "config/config.hpp"
 
 namespace ckpt_run {
 

@@ -17,10 +17,10 @@
 
 #include <cairn/failure_topology.hpp>
 
+#include "config/config.hpp"
 #include "exit_code.hpp"
 #include "options.hpp"
 #include "placement.hpp"
-#include "session/config.hpp"
 #include "session/handover.hpp"
 
 namespace ckpt_run {

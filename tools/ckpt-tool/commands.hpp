@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "engine/survey.hpp"
+#include "inspect/survey.hpp"
 #include "model/simulation.hpp"
 #include "scenario.hpp"
 #include "stores.hpp"

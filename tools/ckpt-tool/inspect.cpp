@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "format/hdf5_check.hpp"
-#include "format/node_file_check.hpp"
+#include "format/hdf5/hdf5_check.hpp"
+#include "format/hdf5/node_file_check.hpp"
 #include "format/shard.hpp"
 #include "store/names.hpp"
 #include "text.hpp"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "session/config.hpp"
+#include "config/config.hpp"
 #include "text.hpp"
 
 namespace ckpt_tool {

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "session/config.hpp"
+#include "config/config.hpp"
 #include "store/names.hpp"
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 
 namespace ckpt_tool {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "engine/survey.hpp"
+#include "inspect/survey.hpp"
 
 namespace ckpt_tool {
 

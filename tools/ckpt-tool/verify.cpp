@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "engine/audit.hpp"
+#include "inspect/audit.hpp"
 #include "text.hpp"
 
 namespace ckpt_tool {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "store/names.hpp"
-#include "store/posix_store.hpp"
+#include "store/posix/posix_store.hpp"
 
 namespace cairn::torture {
 namespace {

@@ -1,0 +1,211 @@
+#include "config/config.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <ini.h>
+
+#include "config/config_keys.hpp"
+
+namespace cairn {
+namespace {
+
+// Where a key was set: "heat.ini:7: [levels] l2 = every 4" or "CAIRN_LEVELS_L2 = every 4".
+struct Setting {
+  std::string place;
+  std::size_t line = 0;
+};
+using Settings = std::map<const ConfigKey*, Setting>;
+
+// Hands a text to inih line by line, so that its lines can be counted: inih itself does not tell the handler
+// where it is. The first mistake is kept; the rest of the text is read to no effect.
+class IniText {
+ public:
+  IniText(std::string_view text, std::string file, Config& config)
+      : rest_(text), file_(std::move(file)), config_(config) {}
+
+  Status parse() {
+    const int bad_line = ini_parse_stream(&IniText::read, this, &IniText::handle, this);
+    if (bad_line > 0 && (!mistake_ || static_cast<std::size_t>(bad_line) < mistake_line_)) {
+      return fail(Code::config,
+                  fmt::format("{}:{}: not a line of INI; write [section] or key = value", file_, bad_line));
+    }
+    if (mistake_) return fail(Code::config, *mistake_);
+    return {};
+  }
+  [[nodiscard]] Settings take_settings() { return std::move(settings_); }
+
+ private:
+  static char* read(char* out, int size, void* self) {
+    return static_cast<IniText*>(self)->next_line(out, static_cast<std::size_t>(size));
+  }
+  static int handle(void* self, const char* section, const char* key, const char* value) {
+    static_cast<IniText*>(self)->set(section, key, value);
+    return 1;
+  }
+
+  // One line a call, as fgets gives them. Indentation is taken off: inih would read an indented line as going on with
+  // the value above it. Comments go too, so that they may be of any length.
+  char* next_line(char* out, std::size_t size) {
+    if (rest_.empty()) return nullptr;
+    const auto end = rest_.find('\n');
+    auto line = rest_.substr(0, end);
+    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+    ++line_;
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
+    if (line.starts_with(';') || line.starts_with('#')) line = {};
+    if (line.size() + 3 > size) {
+      note(fmt::format("{}:{}: too long; write at most {} characters", file_, line_, size - 3));
+      line = {};
+    }
+    if (line.find('\0') != std::string_view::npos) {
+      note(fmt::format("{}:{}: has a zero byte; write text", file_, line_));
+      line = {};
+    }
+    check_section(line);
+    std::copy(line.begin(), line.end(), out);
+    out[line.size()] = '\n';
+    out[line.size() + 1] = '\0';
+    return out;
+  }
+
+  // inih says nothing of a section without keys, nor of what follows the bracket.
+  void check_section(std::string_view line) {
+    const auto close = line.find(']');
+    if (!line.starts_with('[') || close == std::string_view::npos) return;
+    const auto section = line.substr(1, close - 1);
+    if (!is_section(section)) {
+      note(fmt::format("{}:{}: [{}]: no such section; did you mean [{}]?", file_, line_, section,
+                       nearest_section(section)));
+      return;
+    }
+    line.remove_prefix(close + 1);
+    const auto more = line.find_first_not_of(" \t\r");
+    if (more != std::string_view::npos && line[more] != ';' && line[more] != '#') {
+      note(fmt::format("{}:{}: [{}]: more follows on its line; write the keys on lines of their own", file_, line_,
+                       section));
+    }
+  }
+
+  void set(std::string_view section, std::string_view key, std::string_view value) {
+    if (mistake_) return;
+    if (section.empty()) {
+      note(fmt::format("{}:{}: {}: is in no section; write [{}] above it", file_, line_, key,
+                       nearest_key("", key).section));
+      return;
+    }
+    const auto* row = find_key(section, key);
+    if (row == nullptr) {
+      const auto& near = nearest_key(section, key);
+      note(fmt::format("{}:{}: [{}] {}: no such key; did you mean {}{}?", file_, line_, section, key,
+                       near.section == section ? "" : fmt::format("[{}] ", near.section), near.key));
+      return;
+    }
+    const auto place = fmt::format("{}:{}: [{}] {} = {}", file_, line_, section, key, value);
+    const auto [before, is_new] = settings_.try_emplace(row, Setting{place, line_});
+    if (!is_new) {
+      note(fmt::format("{}:{}: [{}] {}: is set twice, first in line {}; keep one", file_, line_, section, key,
+                       before->second.line));
+      return;
+    }
+    if (const auto mistake = row->set(config_, value); !mistake.empty()) note(place + ": " + mistake);
+  }
+
+  void note(std::string mistake) {
+    if (mistake_) return;
+    mistake_ = std::move(mistake);
+    mistake_line_ = line_;
+  }
+
+  std::string_view rest_;
+  std::string file_;
+  Config& config_;
+  std::size_t line_ = 0;
+  Settings settings_;
+  std::optional<std::string> mistake_;
+  std::size_t mistake_line_ = 0;
+};
+
+Status apply_environment(const std::map<std::string, std::string>& environment, Config& config, Settings& settings) {
+  for (const auto& [variable, value] : environment) {
+    const auto* row = find_variable(variable);
+    if (row == nullptr && names_section(variable)) {
+      return fail(Code::config, fmt::format("{}: no such key; did you mean {}?", variable, nearest_variable(variable)));
+    }
+    if (row == nullptr) {
+      if (const auto similar = similar_variable(variable))
+        config.warnings.push_back(fmt::format("{} is not read: no such key; did you mean {}?", variable, *similar));
+      continue;
+    }
+    const auto place = fmt::format("{} = {}", variable, value);
+    if (const auto mistake = row->set(config, value); !mistake.empty())
+      return fail(Code::config, place + ": " + mistake);
+    settings[row] = Setting{place, 0};
+  }
+  return {};
+}
+
+Status check_erasure(const Config& config, const Settings& settings) {
+  const auto [group, parity] = config.erasure;
+  if (parity < group) return {};
+  if (const auto set = settings.find(find_key("erasure", "parity")); set != settings.end()) {
+    return fail(Code::config,
+                fmt::format("{}: must be less than group = {}; write 1 to {}", set->second.place, group, group - 1));
+  }
+  const auto set = settings.find(find_key("erasure", "group"));
+  return fail(Code::config, fmt::format("{}: must be more than parity = {}; write {} or more, or a smaller parity",
+                                        set->second.place, parity, parity + 1));
+}
+
+// With a key nothing is restored that its digest was not compared with, own shards included.
+Status check_integrity(const Config& config, const Settings& settings) {
+  const auto set = settings.find(find_key("restart", "verify"));
+  const bool weaker = set != settings.end() && config.restart.verify == Config::Restart::Verify::crc;
+  if (config.integrity.key_file.empty() || !weaker) return {};
+  return fail(Code::config,
+              fmt::format("{}: [integrity] key_file is set, and needs SHA-256; write verify = sha256, or leave it out",
+                          set->second.place));
+}
+
+Status check_recovery(const Config& config) {
+  using Mode = Config::Recovery::Mode;
+  const auto& recovery = config.recovery;
+  if (recovery.mode == Mode::restart && recovery.spares > 0) {
+    return fail(Code::config,
+                fmt::format("[recovery] spares = {}: mode = restart has no use for them", recovery.spares),
+                "set mode = spares");
+  }
+  if (recovery.mode != Mode::restart && config.head.mode == HeadMode::thread) {
+    return fail(Code::config, "[head] mode = thread: a job that repairs itself cannot have head threads",
+                "set [head] mode = rank or inline, or [recovery] mode = restart");
+  }
+  return {};
+}
+
+}  // namespace
+
+LevelSet Config::Levels::wanted() const {
+  LevelSet wanted;
+  for (const auto level : kAllLevels) {
+    if (of(level).kind != Interval::Kind::off) wanted.add(level);
+  }
+  return wanted;
+}
+
+Result<Config> parse_config(const std::string& text, const std::string& file,
+                            const std::map<std::string, std::string>& environment) {
+  Config config;
+  IniText ini(text, file, config);
+  if (auto parsed = ini.parse(); !parsed) return fail(parsed.error());
+  auto settings = ini.take_settings();
+  if (auto applied = apply_environment(environment, config, settings); !applied) return fail(applied.error());
+  if (auto checked = check_erasure(config, settings); !checked) return fail(checked.error());
+  if (auto checked = check_integrity(config, settings); !checked) return fail(checked.error());
+  if (auto checked = check_recovery(config); !checked) return fail(checked.error());
+  return config;
+}
+
+}  // namespace cairn

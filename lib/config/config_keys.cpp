@@ -1,0 +1,194 @@
+#include "config/config_keys.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "topology/placement.hpp"
+
+namespace cairn {
+namespace {
+
+using values::Mistake;
+using Text = std::string_view;
+
+constexpr std::size_t kFewEdits = 3;
+constexpr std::uint32_t kMostKept = 1000;
+constexpr std::uint32_t kMostSpares = 1U << 20U;
+
+Mistake set_level(Config& config, LevelId level, Text value) {
+  Interval& interval = config.levels.at[static_cast<int>(level) - 1];
+  auto mistake = values::interval(value, interval);
+  config.levels.insisted.add(level);
+  // Whether it can be carried is a part of what is left to Cairn.
+  if (interval.kind == Interval::Kind::automatic) config.levels.insisted.remove(level);
+  return mistake;
+}
+
+Mistake set_on_storage_error(Config& config, Text value) {
+  using OnStorageError = Config::Job::OnStorageError;
+  constexpr std::pair<Text, OnStorageError> kWords[] = {{"continue", OnStorageError::continue_},
+                                                        {"throw", OnStorageError::throw_}};
+  return values::word(value, kWords, config.job.on_storage_error);
+}
+
+Mistake set_head_mode(Config& config, Text value) {
+  constexpr std::pair<Text, HeadMode> kWords[] = {
+      {"rank", HeadMode::rank}, {"thread", HeadMode::thread}, {"inline", HeadMode::inline_}};
+  return values::word(value, kWords, config.head.mode);
+}
+
+Mistake set_restart_mode(Config& config, Text value) {
+  using Mode = Config::Restart::Mode;
+  constexpr std::pair<Text, Mode> kWords[] = {
+      {"auto", Mode::automatic}, {"fresh", Mode::fresh}, {"required", Mode::required}};
+  return values::word(value, kWords, config.restart.mode);
+}
+
+Mistake set_at_end(Config& config, Text value) {
+  using AtEnd = Config::Restart::AtEnd;
+  constexpr std::pair<Text, AtEnd> kWords[] = {{"finished", AtEnd::finished}, {"continue", AtEnd::continue_}};
+  return values::word(value, kWords, config.restart.at_end);
+}
+
+Mistake set_verify(Config& config, Text value) {
+  using Verify = Config::Restart::Verify;
+  constexpr std::pair<Text, Verify> kWords[] = {{"crc", Verify::crc}, {"sha256", Verify::sha256}};
+  return values::word(value, kWords, config.restart.verify);
+}
+
+Mistake set_recovery_mode(Config& config, Text value) {
+  using Mode = Config::Recovery::Mode;
+  constexpr std::pair<Text, Mode> kWords[] = {
+      {"restart", Mode::restart}, {"respawn", Mode::respawn}, {"spares", Mode::spares}};
+  return values::word(value, kWords, config.recovery.mode);
+}
+
+Mistake set_when_spent(Config& config, Text value) {
+  using WhenSpent = Config::Recovery::WhenSpent;
+  constexpr std::pair<Text, WhenSpent> kWords[] = {{"restart", WhenSpent::restart}, {"respawn", WhenSpent::respawn}};
+  return values::word(value, kWords, config.recovery.when_spent);
+}
+
+Mistake set_time_or_off(Text value, std::chrono::milliseconds& time) {
+  time = {};
+  if (value == "off" || values::duration(value, time).empty()) return {};
+  return "not a time; write off, 500ms, 90s or 10min";
+}
+
+constexpr ConfigKey kKeys[] = {
+    {"job", "name", [](Config& c, Text v) { return values::job_name(v, c.job.name); }},
+    {"job", "on_storage_error", set_on_storage_error},
+    {"storage", "local", [](Config& c, Text v) { return values::path(with_user_number(v), c.storage.local); }},
+    {"storage", "global", [](Config& c, Text v) { return values::path(v, c.storage.global); }},
+    {"storage", "keep_local", [](Config& c, Text v) { return values::number(v, 1, kMostKept, c.storage.keep_local); }},
+    {"storage", "keep_global",
+     [](Config& c, Text v) { return values::number(v, 1, kMostKept, c.storage.keep_global); }},
+    {"levels", "l1", [](Config& c, Text v) { return set_level(c, LevelId::local, v); }},
+    {"levels", "l2", [](Config& c, Text v) { return set_level(c, LevelId::partner, v); }},
+    {"levels", "l3", [](Config& c, Text v) { return set_level(c, LevelId::erasure, v); }},
+    {"levels", "l4", [](Config& c, Text v) { return set_level(c, LevelId::global, v); }},
+    {"head", "mode", set_head_mode},
+    {"head", "threads", [](Config& c, Text v) { return values::threads(v, c.head.threads); }},
+    {"head", "wait_limit", [](Config& c, Text v) { return values::duration(v, c.head.wait_limit); }},
+    {"partner", "copies", [](Config& c, Text v) { return values::number(v, 1, kMaxCopies, c.partner.copies); }},
+    {"partner", "rotation", [](Config& c, Text v) { return values::number(v, 1, kMaxRotation, c.partner.rotation); }},
+    {"erasure", "group", [](Config& c, Text v) { return values::number(v, 2, kMaxGroup, c.erasure.group); }},
+    {"erasure", "parity", [](Config& c, Text v) { return values::number(v, 1, kMaxGroup - 1, c.erasure.parity); }},
+    {"topology", "node_size", [](Config& c, Text v) { return values::node_sizes(v, c.topology.node_size); }},
+    {"topology", "domains", [](Config& c, Text v) { return c.topology.domains = v, Mistake(); }},
+    {"restart", "mode", set_restart_mode},
+    {"restart", "at_end", set_at_end},
+    {"restart", "use_failure_topology",
+     [](Config& c, Text v) { return values::on_off(v, c.restart.use_failure_topology); }},
+    {"restart", "verify", set_verify},
+    {"restart", "stop_signal", [](Config& c, Text v) { return values::on_off(v, c.restart.stop_signal); }},
+    {"integrity", "key_file", [](Config& c, Text v) { return c.integrity.key_file = v, Mistake(); }},
+    {"recovery", "mode", set_recovery_mode},
+    {"recovery", "spares", [](Config& c, Text v) { return values::number(v, 0, kMostSpares, c.recovery.spares); }},
+    {"recovery", "when_spent", set_when_spent},
+    {"recovery", "hang_timeout", [](Config& c, Text v) { return set_time_or_off(v, c.recovery.hang_timeout); }},
+    {"recovery", "straggler_limit", [](Config& c, Text v) { return set_time_or_off(v, c.recovery.straggler_limit); }},
+    {"recovery", "limit", [](Config& c, Text v) { return values::duration(v, c.recovery.limit); }},
+    {"failures", "mtbf", [](Config& c, Text v) { return values::durations(v, c.failures.mtbf); }},
+    {"log", "level", [](Config& c, Text v) { return values::log_level(v, c.log.level); }},
+    {"log", "trace", [](Config& c, Text v) { return c.log.trace = v, Mistake(); }},
+};
+
+std::string upper_case(Text word) {
+  std::string upper(word);
+  std::ranges::transform(upper, upper.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return upper;
+}
+
+// What the variables of a section begin with: "CAIRN_LEVELS_".
+std::string variables_of(Text section) { return "CAIRN_" + upper_case(section) + "_"; }
+
+// Levenshtein's distance: insertions, deletions and substitutions of one character.
+std::size_t edit_distance(Text a, Text b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    auto diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const auto substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, substituted}));
+    }
+  }
+  return row[b.size()];
+}
+
+template <class Distance>
+const ConfigKey& nearest(Distance distance) {
+  return *std::min_element(std::begin(kKeys), std::end(kKeys),
+                           [&](const ConfigKey& a, const ConfigKey& b) { return distance(a) < distance(b); });
+}
+
+}  // namespace
+
+std::string ConfigKey::variable() const { return variables_of(section) + upper_case(key); }
+
+std::span<const ConfigKey> config_keys() { return kKeys; }
+
+const ConfigKey* find_key(std::string_view section, std::string_view key) {
+  const auto* found = std::find_if(std::begin(kKeys), std::end(kKeys),
+                                   [&](const ConfigKey& row) { return row.section == section && row.key == key; });
+  return found == std::end(kKeys) ? nullptr : found;
+}
+
+const ConfigKey* find_variable(std::string_view variable) {
+  const auto* found = std::find_if(std::begin(kKeys), std::end(kKeys),
+                                   [&](const ConfigKey& row) { return row.variable() == variable; });
+  return found == std::end(kKeys) ? nullptr : found;
+}
+
+bool is_section(std::string_view section) {
+  return std::any_of(std::begin(kKeys), std::end(kKeys), [&](const ConfigKey& row) { return row.section == section; });
+}
+
+bool names_section(std::string_view variable) {
+  return std::any_of(std::begin(kKeys), std::end(kKeys),
+                     [&](const ConfigKey& row) { return variable.starts_with(variables_of(row.section)); });
+}
+
+const ConfigKey& nearest_key(std::string_view section, std::string_view key) {
+  return nearest([&](const ConfigKey& row) { return edit_distance(row.key, key) + (row.section == section ? 0 : 1); });
+}
+
+std::string_view nearest_section(std::string_view section) {
+  return nearest([&](const ConfigKey& row) { return edit_distance(row.section, section); }).section;
+}
+
+std::string nearest_variable(std::string_view variable) {
+  return nearest([&](const ConfigKey& row) { return edit_distance(row.variable(), variable); }).variable();
+}
+
+std::optional<std::string> similar_variable(std::string_view variable) {
+  const auto nearest = nearest_variable(variable);
+  if (edit_distance(nearest, variable) > kFewEdits) return std::nullopt;
+  return nearest;
+}
+
+}  // namespace cairn

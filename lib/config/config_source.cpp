@@ -1,0 +1,107 @@
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "config/config.hpp"
+
+// POSIX has it, and no header but unistd.h declares it; that one would bring in file I/O.
+extern "C" char** environ;
+
+namespace cairn {
+namespace {
+
+constexpr std::string_view kPrefix = "CAIRN_";
+constexpr std::uint32_t kSourceFormat = 1;
+
+Result<std::string> read_text(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text;
+  std::array<char, 4096> block{};
+  // A directory can be opened; that it is none shows at the first read.
+  while (in.is_open() && (in.read(block.data(), block.size()) || in.gcount() > 0)) {
+    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  if (!in.is_open() || in.bad()) {
+    const auto why = std::error_code(errno, std::generic_category()).message();
+    return fail(Code::config, fmt::format("{}: cannot be read: {}", file, why));
+  }
+  return text;
+}
+
+std::map<std::string, std::string> cairn_variables() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (!text.starts_with(kPrefix) || equals == std::string_view::npos) continue;
+    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+}  // namespace
+
+Result<ConfigSource> read_config_source(const std::string& file) {
+  ConfigSource source;
+  source.file = file;
+  source.environment = cairn_variables();
+  if (!file.empty()) {
+    auto text = read_text(file);
+    if (!text) return fail(text.error());
+    source.text = *std::move(text);
+  }
+  const auto config = parse_config(source);
+  if (!config) return fail(config.error());
+  if (!config->topology.domains.empty()) {
+    auto domains = read_text(config->topology.domains);
+    if (!domains) return fail(domains.error().in("[topology] domains"));
+    source.domains_text = *std::move(domains);
+  }
+  return source;
+}
+
+Buffer encode(const ConfigSource& source) {
+  ByteWriter out;
+  out.put(kSourceFormat);
+  out.put_text(source.file);
+  out.put_text(source.text);
+  out.put_text(source.domains_text);
+  out.put(static_cast<std::uint32_t>(source.environment.size()));
+  for (const auto& [variable, value] : source.environment) {
+    out.put_text(variable);
+    out.put_text(value);
+  }
+  return out.take();
+}
+
+Result<ConfigSource> decode_config_source(Bytes bytes) {
+  ByteReader in(bytes);
+  ConfigSource source;
+  const auto format = in.get<std::uint32_t>();
+  source.file = in.get_text();
+  source.text = in.get_text();
+  source.domains_text = in.get_text();
+  const auto variables = in.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < variables && in.good(); ++i) {
+    auto variable = in.get_text();
+    source.environment[std::move(variable)] = in.get_text();
+  }
+  if (!in.good() || in.remaining() != 0 || format != kSourceFormat) {
+    return fail(Code::corrupt,
+                fmt::format("configuration: {} bytes are not a message of format {}", bytes.size(), kSourceFormat));
+  }
+  return source;
+}
+
+Result<Config> parse_config(const ConfigSource& source) {
+  auto config = parse_config(source.text, source.file, source.environment);
+  if (config) config->topology.domains_text = source.domains_text;
+  return config;
+}
+
+}  // namespace cairn

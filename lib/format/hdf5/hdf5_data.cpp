@@ -1,0 +1,223 @@
+#include "format/hdf5/hdf5_data.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cairn::hdf5 {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 4 * kMiB;
+constexpr const char* kFrameTag = "cairn shard frame";
+
+hid_t number_type(ElementType type) {
+  switch (type) {
+    case ElementType::opaque: return -1;
+    case ElementType::int8: return H5T_STD_I8LE;
+    case ElementType::int16: return H5T_STD_I16LE;
+    case ElementType::int32: return H5T_STD_I32LE;
+    case ElementType::int64: return H5T_STD_I64LE;
+    case ElementType::uint8: return H5T_STD_U8LE;
+    case ElementType::uint16: return H5T_STD_U16LE;
+    case ElementType::uint32: return H5T_STD_U32LE;
+    case ElementType::uint64: return H5T_STD_U64LE;
+    case ElementType::float32: return H5T_IEEE_F32LE;
+    case ElementType::float64: return H5T_IEEE_F64LE;
+  }
+  return -1;
+}
+
+std::string frame_path(Rank rank) { return fmt::format("/{}/{}", kCairnGroup, group_of(rank)); }
+
+// Names may hold any UTF-8.
+Handle link_properties() {
+  Handle properties(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_char_encoding(properties.get(), H5T_CSET_UTF8);
+  return properties;
+}
+
+// The dataset at `path`, whose bytes must lie in one place within the file.
+struct Found {
+  Handle dataset;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+Result<Found> find_bytes(const File& file, const std::string& path) {
+  Found found{Handle(H5Dopen2(file.id(), path.c_str(), H5P_DEFAULT), H5Dclose), 0, 0};
+  if (!found.dataset.good()) return file.error("opening " + path);
+  const Handle properties(H5Dget_create_plist(found.dataset.get()), H5Pclose);
+  if (!properties.good()) return file.error("looking at " + path);
+  const Handle type(H5Dget_type(found.dataset.get()), H5Tclose);
+  const Handle space(H5Dget_space(found.dataset.get()), H5Sclose);
+  const hssize_t elements = H5Sget_simple_extent_npoints(space.get());
+  if (!type.good() || elements < 0) return file.error("looking at " + path);
+  found.bytes = static_cast<std::uint64_t>(elements) * H5Tget_size(type.get());
+  if (found.bytes == 0) return found;
+  const haddr_t offset = H5Dget_offset(found.dataset.get());
+  const std::uint64_t size = file.reader().size_bytes();
+  if (H5Pget_layout(properties.get()) != H5D_CONTIGUOUS || offset == HADDR_UNDEF) {
+    return fail(Code::corrupt, path + " is not stored contiguously", "restore from the file as Cairn wrote it");
+  }
+  if (offset > size || found.bytes > size - offset) {
+    return fail(Code::corrupt,
+                fmt::format("{}: {} bytes at {} are not within the file's {}", path, found.bytes, offset, size));
+  }
+  found.offset = offset;
+  return found;
+}
+
+bool same_shape(hid_t dataset, const std::vector<std::uint64_t>& shape) {
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  const int dimensions = H5Sget_simple_extent_ndims(space.get());
+  if (dimensions != static_cast<int>(shape.size())) return false;
+  std::vector<hsize_t> lengths(shape.size());
+  if (!lengths.empty()) H5Sget_simple_extent_dims(space.get(), lengths.data(), nullptr);
+  return std::ranges::equal(lengths, shape);
+}
+
+bool put_attribute(hid_t group, const char* name, const Handle& type, const void* value) {
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle attribute(H5Acreate2(group, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  return attribute.good() && H5Awrite(attribute.get(), type.get(), value) >= 0;
+}
+
+bool put_number(hid_t group, const char* name, std::uint64_t value) {
+  const Handle type(H5Tcopy(H5T_STD_U64LE), H5Tclose);
+  return put_attribute(group, name, type, &value);
+}
+
+bool copy_attribute(hid_t from, hid_t to, const char* name) {
+  const Handle attribute(H5Aopen(from, name, H5P_DEFAULT), H5Aclose);
+  const Handle type(H5Aget_type(attribute.get()), H5Tclose);
+  Buffer value(attribute.good() && type.good() ? H5Tget_size(type.get()) : 0);
+  return !value.empty() && H5Aread(attribute.get(), type.get(), value.data()) >= 0 &&
+         put_attribute(to, name, type, value.data());
+}
+
+}  // namespace
+
+std::string group_of(Rank rank) { return fmt::format("rank{:06}", rank.value); }
+
+std::string path_of(Rank rank, const RegionInfo& info) { return fmt::format("/{}/{}", group_of(rank), info.name); }
+
+Handle element_type(const RegionInfo& info) {
+  if (info.type == ElementType::opaque) return opaque_type(info.element_bytes, info.type_name);
+  return {H5Tcopy(number_type(info.type)), H5Tclose};
+}
+
+Handle opaque_type(std::size_t bytes, const std::string& tag) {
+  Handle type(H5Tcreate(H5T_OPAQUE, bytes), H5Tclose);
+  H5Tset_tag(type.get(), tag.c_str());
+  return type;
+}
+
+Handle space_of(const std::vector<std::uint64_t>& shape) {
+  if (shape.empty()) return {H5Screate(H5S_SCALAR), H5Sclose};
+  const std::vector<hsize_t> lengths(shape.begin(), shape.end());
+  return {H5Screate_simple(static_cast<int>(lengths.size()), lengths.data(), nullptr), H5Sclose};
+}
+
+Result<Handle> create_group(const File& file, const std::string& path) {
+  Handle group(H5Gcreate2(file.id(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+  if (!group.good()) return file.error("making " + path);
+  return group;
+}
+
+Result<std::uint64_t> create_dataset(const File& file, const std::string& path, const Handle& type,
+                                     const std::vector<std::uint64_t>& shape) {
+  const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_layout(properties.get(), H5D_CONTIGUOUS);
+  H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER);
+  const Handle links = link_properties();
+  const Handle space = space_of(shape);
+  const Handle dataset(
+      H5Dcreate2(file.id(), path.c_str(), type.get(), space.get(), links.get(), properties.get(), H5P_DEFAULT),
+      H5Dclose);
+  if (!dataset.good()) return file.error("making " + path);
+  if (H5Sget_simple_extent_npoints(space.get()) == 0) return 0;
+  const haddr_t offset = H5Dget_offset(dataset.get());
+  if (offset == HADDR_UNDEF) return file.error("reserving space for " + path);
+  return offset;
+}
+
+Result<std::uint64_t> find_dataset(const File& file, const std::string& path, const RegionInfo& info) {
+  auto found = find_bytes(file, path);
+  if (!found) return fail(found.error());
+  const Handle is(H5Dget_type(found->dataset.get()), H5Tclose);
+  if (H5Tequal(is.get(), element_type(info).get()) <= 0 || !same_shape(found->dataset.get(), info.shape)) {
+    return fail(Code::corrupt, fmt::format("{} has another type or shape than {}", path, info.type_text()));
+  }
+  return found->offset;
+}
+
+Result<std::uint64_t> create_frame(const File& file, Rank rank, std::uint64_t bytes) {
+  return create_dataset(file, frame_path(rank), opaque_type(1, kFrameTag), {bytes});
+}
+
+Result<std::uint64_t> create_places(const File& file, std::uint64_t places) {
+  return create_dataset(file, fmt::format("/{}/places", kCairnGroup), {H5Tcopy(H5T_STD_U64LE), H5Tclose}, {places, 2});
+}
+
+Result<Buffer> read_frame(const File& file, Rank rank) {
+  const std::string path = frame_path(rank);
+  auto found = find_bytes(file, path);
+  if (!found) return fail(found.error());
+  const Handle type(H5Dget_type(found->dataset.get()), H5Tclose);
+  if (H5Tequal(type.get(), opaque_type(1, kFrameTag).get()) <= 0) {
+    return fail(Code::corrupt, path + " is not a shard's frame");
+  }
+  Buffer frame(found->bytes);
+  if (auto read = file.read(found->offset, frame); !read) return fail(read.error());
+  return frame;
+}
+
+Status write_attributes(const File& file, const Identity& identity, std::uint64_t safe_point) {
+  const Handle group(H5Gopen2(file.id(), std::string(kCairnGroup).c_str(), H5P_DEFAULT), H5Gclose);
+  const Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
+  const std::string run = fmt::format("{:016x}", identity.run.value);
+  H5Tset_size(text.get(), run.size());
+  const bool done = put_number(group.get(), "format", kHdf5Format) &&
+                    put_number(group.get(), "incarnation", identity.incarnation.value) &&
+                    put_number(group.get(), "version", identity.version.value) &&
+                    put_attribute(group.get(), "run_id", text, run.data()) &&
+                    put_number(group.get(), "safe_point", safe_point);
+  if (!done) return file.error("writing the attributes of /cairn");
+  return {};
+}
+
+Status copy_attributes(const File& from, const File& to) {
+  const std::string path(kCairnGroup);
+  const Handle source(H5Gopen2(from.id(), path.c_str(), H5P_DEFAULT), H5Gclose);
+  const Handle target(H5Gopen2(to.id(), path.c_str(), H5P_DEFAULT), H5Gclose);
+  for (const char* name : {"format", "incarnation", "version", "run_id", "safe_point"}) {
+    if (!copy_attribute(source.get(), target.get(), name)) {
+      return from.error(fmt::format("reading the attribute {} of /cairn", name));
+    }
+  }
+  return {};
+}
+
+void Pacer::did(std::uint64_t bytes) {
+  since_ += bytes + kDatasetWork;
+  if (since_ < kPieceBytes) return;
+  since_ = 0;
+  if (between_) between_();
+}
+
+Status pump(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Pacer& pacer,
+            const std::function<Status(Bytes)>& take) {
+  Buffer scratch;
+  for (std::uint64_t at = 0; at < bytes;) {
+    const std::uint64_t count = std::min(bytes - at, kPieceBytes);
+    const auto piece = view(from, offset + at, count, scratch);
+    if (!piece) return fail(piece.error());
+    if (auto done = take(*piece); !done) return done;
+    at += count;
+    pacer.did(count);
+  }
+  return {};
+}
+
+}  // namespace cairn::hdf5

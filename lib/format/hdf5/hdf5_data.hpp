@@ -1,0 +1,68 @@
+// What Cairn's HDF5 files are made of: datasets that are contiguous and allocated early, so that their bytes lie
+// at one place that can be written and read without HDF5, and the attributes that say whose they are. Local.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "format/hdf5/hdf5_store.hpp"
+#include "format/shard.hpp"
+
+namespace cairn::hdf5 {
+
+inline constexpr std::uint32_t kHdf5Format = 1;
+inline constexpr std::string_view kCairnGroup = "cairn";
+inline constexpr std::string_view kArraysGroup = "arrays";
+
+// "rank000007": a rank's group, and the name of its frame.
+[[nodiscard]] std::string group_of(Rank rank);
+// "/rank000007/plate": a region's dataset.
+[[nodiscard]] std::string path_of(Rank rank, const RegionInfo& info);
+
+// The type of a region's elements in the file; little-endian whatever the machine.
+[[nodiscard]] Handle element_type(const RegionInfo& info);
+// Bytes that mean nothing to HDF5, named by `tag`.
+[[nodiscard]] Handle opaque_type(std::size_t bytes, const std::string& tag);
+[[nodiscard]] Handle space_of(const std::vector<std::uint64_t>& shape);
+
+[[nodiscard]] Result<Handle> create_group(const File& file, const std::string& path);
+
+// Makes a dataset and returns where in the file its bytes go (0 when there are none).
+[[nodiscard]] Result<std::uint64_t> create_dataset(const File& file, const std::string& path, const Handle& type,
+                                                   const std::vector<std::uint64_t>& shape);
+// Where the bytes of a dataset are that has this type and shape; anything else is Code::corrupt.
+[[nodiscard]] Result<std::uint64_t> find_dataset(const File& file, const std::string& path, const RegionInfo& info);
+
+// A rank's frame: one-dimensional, one opaque byte an element.
+[[nodiscard]] Result<std::uint64_t> create_frame(const File& file, Rank rank, std::uint64_t bytes);
+[[nodiscard]] Result<Buffer> read_frame(const File& file, Rank rank);
+
+// Where a node file's data lies, `places` pairs of offset and length: the table of format/hdf5/node_file_check.
+[[nodiscard]] Result<std::uint64_t> create_places(const File& file, std::uint64_t places);
+
+// The attributes of /cairn. Returns the group.
+[[nodiscard]] Status write_attributes(const File& file, const Identity& identity, std::uint64_t safe_point);
+// Copies them from another file.
+[[nodiscard]] Status copy_attributes(const File& from, const File& to);
+
+// What making or finding a dataset counts for, next to its bytes.
+inline constexpr std::uint64_t kDatasetWork = 16 * kKiB;
+
+// Calls `between` every few MiB of work.
+class Pacer {
+ public:
+  explicit Pacer(const std::function<void()>& between) : between_(between) {}
+  void did(std::uint64_t bytes);
+
+ private:
+  const std::function<void()>& between_;
+  std::uint64_t since_ = 0;
+};
+
+// Hands `bytes` bytes of a file at `offset` to `take`, in order and in pieces of a few MiB.
+[[nodiscard]] Status pump(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Pacer& pacer,
+                          const std::function<Status(Bytes)>& take);
+
+}  // namespace cairn::hdf5

@@ -1,0 +1,90 @@
+// L4 on disk: HDF5 that h5dump, h5py and ParaView read. One file a node holds its ranks' regions, named and
+// typed (/rank000007/plate), each rank's shard frame (header, tables, digests) beside them as an opaque dataset
+// (/cairn/rank000007), so that the shard rebuilt from the file is byte-identical. A master links them: external
+// links per rank and, where a region has one type and one trailing shape on all the ranks that have it, a
+// virtual dataset under /arrays that concatenates dimension 0 in rank order.
+//
+// HDF5 reads and writes through a Store (a virtual file driver of our own), so files land, fail and sync like
+// every other file here. Local: no call communicates. One thread at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "format/manifest.hpp"
+#include "format/region.hpp"
+#include "format/shard.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+// A node file that is written.
+struct WrittenFile {
+  std::uint64_t bytes = 0;
+  NodeFileCheck check;
+};
+
+// A node file being written bit by bit, so that the store takes it in while its shards are being digested: first all
+// regions, then, when the digests are filled in, the frames. Every block of the shards is checked as it is read.
+// Dropped before finish(), it leaves nothing behind.
+class NodeFileWriter {
+ public:
+  // For these shards of `local`. `global` must outlive it. `sha`: as CheckedShard::open().
+  static Result<NodeFileWriter> begin(Store& global, const FileName& name, const Store& local,
+                                      const std::vector<FileName>& shards, bool sha = false);
+  NodeFileWriter(NodeFileWriter&&) noexcept;
+  NodeFileWriter& operator=(NodeFileWriter&&) noexcept;
+  ~NodeFileWriter();
+
+  // Writes about `bytes` more of the regions, in their order; false: all of them are written.
+  [[nodiscard]] Result<bool> advance(std::uint64_t bytes);
+  // Writes what is left, the frames as they are now, and syncs; calls `between` every few MiB. Nothing may be called
+  // after it. `expected`: what the manifest says of the shards, in their order; none: their digests are not compared.
+  [[nodiscard]] Result<WrittenFile> finish(std::span<const ShardEntry> expected, const std::function<void()>& between);
+
+ private:
+  struct State;
+  explicit NodeFileWriter(std::unique_ptr<State> state);
+  [[nodiscard]] Status enter_shard();
+  [[nodiscard]] Status enter_region();
+  [[nodiscard]] Result<WrittenFile> close(const std::function<void()>& between);
+  std::unique_ptr<State> state_;
+};
+
+// All of it at once.
+[[nodiscard]] Result<WrittenFile> write_node_file(Store& global, const FileName& name, const Store& local,
+                                                  const std::vector<FileName>& shards,
+                                                  const std::function<void()>& between);
+
+// HDF5 opens the node files that the functions below read: where the manifest has a NodeFileCheck, check_node_file()
+// comes first (format/hdf5/node_file_check).
+
+// Where a shard that is rebuilt goes, and what failed there: all else that fails is the fault of its source.
+struct ShardTarget {
+  Store& local;
+  const FileName& shard;
+  Status status = {};
+};
+// The inverse for one rank: rebuilds its shard, owned by that rank. Not verified here: the caller checks the digest.
+[[nodiscard]] Status restore_shard(const Store& global, const FileName& node_file, Rank rank, ShardTarget& target,
+                                   const std::function<void()>& between);
+
+struct RankRegions {
+  Rank rank;
+  NodeId node;
+  std::vector<RegionInfo> regions;
+};
+// Writes the master file over node files in the same directory, synced.
+[[nodiscard]] Status write_master_file(Store& global, const DirName& dir, const std::vector<RankRegions>& ranks);
+
+// Checks every rank's regions and frame in a node file against `expected` without writing a shard: each block's
+// CRC-32C and SHA-256, and the digest.
+[[nodiscard]] Status verify_node_shard(const Store& global, const FileName& node_file, const ShardEntry& expected,
+                                       const std::function<void()>& between);
+
+}  // namespace cairn

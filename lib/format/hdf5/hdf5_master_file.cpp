@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "format/hdf5/hdf5_data.hpp"
+#include "format/hdf5/hdf5_file.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+using hdf5::File;
+using hdf5::Handle;
+
+// A region on one rank.
+struct Part {
+  Rank rank;
+  NodeId node;
+  const RegionInfo* info;
+};
+
+// Relative: node files lie beside the master, wherever the directory is or will be.
+std::string file_beside(const DirName& dir, NodeId node) {
+  const std::string path = names::node_file(dir, node).path;
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::uint64_t length_in_array(const RegionInfo& info) { return info.shape.empty() ? 1 : info.shape.front(); }
+
+bool can_join(const RegionInfo& a, const RegionInfo& b) {
+  return a.type == b.type && a.element_bytes == b.element_bytes && a.type_name == b.type_name &&
+         a.shape.size() == b.shape.size() &&
+         std::ranges::equal(a.shape.begin() + (a.shape.empty() ? 0 : 1), a.shape.end(),
+                            b.shape.begin() + (b.shape.empty() ? 0 : 1), b.shape.end());
+}
+
+// HDF5 takes "%b" in the name of a virtual dataset's source for a block number.
+std::string without_patterns(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    out += c;
+    if (c == '%') out += c;
+  }
+  return out;
+}
+
+// Maps rows [from, from + its own) of the array to the region's dataset in its node file.
+bool map_part(const Handle& properties, const Handle& array, const Part& part, std::uint64_t from, const DirName& dir) {
+  std::vector<hsize_t> start(std::max<std::size_t>(part.info->shape.size(), 1), 0);
+  std::vector<hsize_t> count(part.info->shape.begin(), part.info->shape.end());
+  if (count.empty()) count.push_back(1);
+  start.front() = from;
+  const Handle source = hdf5::space_of(part.info->shape);
+  const std::string path = fmt::format("/{}/{}", hdf5::group_of(part.rank), without_patterns(part.info->name));
+  return H5Sselect_hyperslab(array.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr) >= 0 &&
+         H5Pset_virtual(properties.get(), array.get(), file_beside(dir, part.node).c_str(), path.c_str(),
+                        source.get()) >= 0;
+}
+
+Status write_array(const File& file, const std::vector<Part>& parts, const DirName& dir) {
+  const RegionInfo& first = *parts.front().info;
+  const std::string path = fmt::format("/{}/{}", hdf5::kArraysGroup, first.name);
+  std::vector<std::uint64_t> shape = first.shape;
+  if (shape.empty()) shape.push_back(0);
+  shape.front() = 0;
+  for (const auto& part : parts) shape.front() += length_in_array(*part.info);
+  const Handle type = hdf5::element_type(first);
+  if (std::ranges::find(shape, 0U) != shape.end()) {
+    auto made = hdf5::create_dataset(file, path, type, shape);
+    return made ? Status() : fail(made.error());
+  }
+
+  const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  const Handle array = hdf5::space_of(shape);
+  std::uint64_t from = 0;
+  for (const auto& part : parts) {
+    const std::uint64_t length = length_in_array(*part.info);
+    if (length != 0 && !map_part(properties, array, part, from, dir)) return file.error("mapping " + path);
+    from += length;
+  }
+  H5Sselect_all(array.get());
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_char_encoding(links.get(), H5T_CSET_UTF8);
+  const Handle dataset(
+      H5Dcreate2(file.id(), path.c_str(), type.get(), array.get(), links.get(), properties.get(), H5P_DEFAULT),
+      H5Dclose);
+  if (!dataset.good()) return file.error("making " + path);
+  return {};
+}
+
+Status write_links(const File& file, const std::vector<RankRegions>& ranks, const DirName& dir) {
+  for (const auto& rank : ranks) {
+    const std::string path = "/" + hdf5::group_of(rank.rank);
+    const std::string node = file_beside(dir, rank.node);
+    if (H5Lcreate_external(node.c_str(), path.c_str(), file.id(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT) < 0) {
+      return file.error("linking " + path);
+    }
+  }
+  return {};
+}
+
+Status write_arrays(const File& file, const std::vector<RankRegions>& ranks, const DirName& dir) {
+  std::map<std::string_view, std::vector<Part>> regions;
+  for (const auto& rank : ranks) {
+    for (const auto& info : rank.regions) regions[info.name].push_back({rank.rank, rank.node, &info});
+  }
+  for (auto& [name, parts] : regions) {
+    std::ranges::sort(parts, {}, &Part::rank);
+    const RegionInfo& first = *parts.front().info;
+    if (!std::ranges::all_of(parts, [&](const Part& part) { return can_join(first, *part.info); })) continue;
+    if (auto written = write_array(file, parts, dir); !written) return written;
+  }
+  return {};
+}
+
+// The node files are there already, and know whose snapshot it is.
+Status write_identity(const Store& global, const File& file, const std::vector<RankRegions>& ranks,
+                      const DirName& dir) {
+  if (ranks.empty()) return {};
+  auto node_file = File::open(global, names::node_file(dir, ranks.front().node));
+  if (!node_file) return fail(node_file.error());
+  return hdf5::copy_attributes(*node_file, file);
+}
+
+}  // namespace
+
+Status write_master_file(Store& global, const DirName& dir, const std::vector<RankRegions>& ranks) {
+  const hdf5::Quiet quiet;
+  auto file = File::create(global, names::master_file(dir), kMiB);
+  if (!file) return fail(file.error());
+  for (const auto& name : {hdf5::kCairnGroup, hdf5::kArraysGroup}) {
+    if (auto made = hdf5::create_group(*file, fmt::format("/{}", name)); !made) return fail(made.error());
+  }
+  auto written = write_identity(global, *file, ranks, dir)
+                     .and_then([&] { return write_links(*file, ranks, dir); })
+                     .and_then([&] { return write_arrays(*file, ranks, dir); })
+                     .and_then([&]() -> Status {
+                       auto size = file->finish();
+                       return size ? Status() : fail(size.error());
+                     });
+  return written;
+}
+
+}  // namespace cairn

@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "format/checked_shard.hpp"
+#include "format/hdf5/hdf5_data.hpp"
+#include "format/hdf5/hdf5_file.hpp"
+#include "format/hdf5/node_file_check.hpp"
+#include "format/shard_codec.hpp"
+
+namespace cairn {
+namespace {
+
+using hdf5::File;
+
+constexpr std::uint64_t kStepBytes = 4 * kMiB;
+
+Result<std::vector<CheckedShard>> open_all(const Store& local, const std::vector<FileName>& names, bool sha) {
+  std::vector<CheckedShard> shards;
+  for (const auto& name : names) {
+    auto shard = CheckedShard::open(local, name, sha);
+    if (!shard) return fail(shard.error());
+    const ShardHeader& header = shard->shard().header();
+    const ShardHeader& first = shards.empty() ? header : shards.front().shard().header();
+    if (header.identity != first.identity || header.safe_point != first.safe_point) {
+      return fail(Code::invalid_argument,
+                  fmt::format("{} is of another snapshot than {}", name.path, names.front().path));
+    }
+    shards.push_back(std::move(*shard));
+  }
+  return shards;
+}
+
+// About what the file will take; the store is told to reserve it, and the end is cut.
+std::uint64_t expected_bytes(const std::vector<CheckedShard>& shards) {
+  constexpr std::uint64_t kDatasetBytes = 1 * kKiB;
+  return std::accumulate(shards.begin(), shards.end(), kMiB, [](std::uint64_t sum, const CheckedShard& shard) {
+    const ShardHeader& header = shard.shard().header();
+    return sum + header.file_bytes() + header.regions * kDatasetBytes;
+  });
+}
+
+}  // namespace
+
+struct NodeFileWriter::State {
+  File file;
+  std::vector<CheckedShard> shards;
+  std::vector<std::uint64_t> frames = {};   // where each is to lie; as many as shards were entered
+  std::vector<Stretch> data = {};           // of all regions and frames
+  std::size_t region = 0;                   // of the shard entered last
+  std::optional<std::uint64_t> place = {};  // in the file, of that region; none: its dataset is not made yet
+  std::uint64_t done_bytes = 0;             // of that region
+  Buffer piece = {};
+  CheckedShard::InHand hand = {};  // of that shard
+
+  [[nodiscard]] const Shard& shard() const { return shards[frames.size() - 1].shard(); }
+  // The next bytes of the region, checked.
+  [[nodiscard]] Result<Bytes> next_piece(const PlacedRegion& of, std::uint64_t count) {
+    return shards[frames.size() - 1].read(of.offset + done_bytes, count, piece, hand);
+  }
+};
+
+NodeFileWriter::NodeFileWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+NodeFileWriter::NodeFileWriter(NodeFileWriter&&) noexcept = default;
+NodeFileWriter& NodeFileWriter::operator=(NodeFileWriter&&) noexcept = default;
+NodeFileWriter::~NodeFileWriter() = default;
+
+Result<NodeFileWriter> NodeFileWriter::begin(Store& global, const FileName& name, const Store& local,
+                                             const std::vector<FileName>& shards, bool sha) {
+  const hdf5::Quiet quiet;
+  auto all = open_all(local, shards, sha);
+  if (!all) return fail(all.error());
+  auto created = File::create(global, name, expected_bytes(*all));
+  if (!created) return fail(created.error());
+  auto state = std::make_unique<State>(State{std::move(*created), std::move(*all)});
+  File& file = state->file;
+  if (auto made = hdf5::create_group(file, fmt::format("/{}", hdf5::kCairnGroup)); !made) return fail(made.error());
+  if (!state->shards.empty()) {
+    const ShardHeader& header = state->shards.front().shard().header();
+    auto done = hdf5::write_attributes(file, header.identity, header.safe_point);
+    if (!done) return fail(done.error());
+  }
+  return NodeFileWriter(std::move(state));
+}
+
+Status NodeFileWriter::enter_shard() {
+  State& state = *state_;
+  const ShardHeader& header = state.shards[state.frames.size()].shard().header();
+  const std::uint64_t frame_bytes = ShardFrame::length(header);
+  auto frame = hdf5::create_frame(state.file, header.rank, frame_bytes);
+  if (!frame) return fail(frame.error());
+  auto group = hdf5::create_group(state.file, "/" + hdf5::group_of(header.rank));
+  if (!group) return fail(group.error());
+  state.frames.push_back(*frame);
+  state.data.push_back({*frame, frame_bytes});
+  state.region = 0;
+  state.hand = {};
+  return {};
+}
+
+Status NodeFileWriter::enter_region() {
+  State& state = *state_;
+  const RegionInfo& info = state.shard().regions()[state.region].info;
+  auto place = hdf5::create_dataset(state.file, hdf5::path_of(state.shard().header().rank, info),
+                                    hdf5::element_type(info), info.shape);
+  if (!place) return fail(place.error());
+  if (info.size_bytes() > 0) state.data.push_back({*place, info.size_bytes()});
+  state.place = *place;
+  state.done_bytes = 0;
+  return {};
+}
+
+Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
+  const hdf5::Quiet quiet;
+  State& state = *state_;
+  for (std::uint64_t did = 0; did < bytes;) {
+    const bool between_shards = state.frames.empty() || state.region == state.shard().regions().size();
+    if (between_shards && state.frames.size() == state.shards.size()) return false;
+    Status status;
+    if (between_shards) {
+      status = enter_shard();
+    } else if (!state.place) {
+      status = enter_region();
+      did += hdf5::kDatasetWork;
+    } else {
+      const PlacedRegion& region = state.shard().regions()[state.region];
+      const std::uint64_t count = std::min(region.info.size_bytes() - state.done_bytes, bytes - did);
+      status = state.next_piece(region, count).and_then([&](Bytes piece) {
+        return state.file.write(*state.place + state.done_bytes, piece);
+      });
+      did += count;
+      state.done_bytes += count;
+      if (state.done_bytes == region.info.size_bytes()) {
+        ++state.region;
+        state.place.reset();
+      }
+    }
+    if (!status) return fail(status.error());
+  }
+  return true;
+}
+
+Result<WrittenFile> NodeFileWriter::finish(std::span<const ShardEntry> expected, const std::function<void()>& between) {
+  for (Result<bool> more = true; *more;) {
+    more = advance(kStepBytes);
+    if (!more) return fail(more.error());
+    if (between) between();
+  }
+  const hdf5::Quiet quiet;
+  for (std::size_t i = 0; i < state_->shards.size(); ++i) {
+    const CheckedShard& shard = state_->shards[i];
+    auto frame = expected.empty() ? shard.shard().frame() : shard.check_frame(expected[i]);
+    if (!frame) return fail(frame.error());
+    if (auto written = state_->file.write(state_->frames[i], *frame); !written) return fail(written.error());
+  }
+  return close(between);
+}
+
+// The table of places is the last thing that HDF5 is asked for; then its bytes are final.
+Result<WrittenFile> NodeFileWriter::close(const std::function<void()>& between) {
+  File& file = state_->file;
+  const Buffer table = encode_places(std::move(state_->data));
+  WrittenFile written;
+  written.check.places = table.size() / kPlaceBytes;
+  const auto place = hdf5::create_places(file, written.check.places);
+  if (!place) return fail(place.error());
+  written.check.table = *place;
+  if (auto done = file.write(*place, table); !done) return fail(done.error());
+  const auto size = file.close();
+  if (!size) return fail(size.error());
+  const auto digest = digest_outside(
+      *size, table, [&](std::uint64_t offset, MutableBytes into) { return file.read_back(offset, into); }, between);
+  if (!digest) return fail(digest.error());
+  written.check.digest = *digest;
+  const auto finished = file.finish();
+  if (!finished) return fail(finished.error());
+  written.bytes = *finished;
+  return written;
+}
+
+Result<WrittenFile> write_node_file(Store& global, const FileName& name, const Store& local,
+                                    const std::vector<FileName>& shards, const std::function<void()>& between) {
+  auto writer = NodeFileWriter::begin(global, name, local, shards);
+  return writer ? writer->finish({}, between) : fail(writer.error());
+}
+
+}  // namespace cairn

@@ -1,0 +1,234 @@
+#include "inspect/survey.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "recover/belonging.hpp"
+#include "recover/chain.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+// A manifest that changes while its files are looked up is read again; a job renews it a few times a snapshot.
+constexpr int kTurns = 5;
+
+using Entries = std::map<std::string, Entry>;  // by path
+
+Result<std::vector<Entry>> list_if_there(const Store& store, const DirName& dir) {
+  auto entries = store.list(dir);
+  if (!entries && entries.error().code == Code::not_found) return std::vector<Entry>{};
+  return entries;
+}
+
+Result<Entries> entries_in(const Store& store, const DirName& dir) {
+  const auto listed = list_if_there(store, dir);
+  if (!listed) return fail(listed.error());
+  Entries entries;
+  for (const Entry& entry : *listed) entries[dir.path + "/" + entry.name] = entry;
+  return entries;
+}
+
+// Nothing when the file is as long as it should be.
+std::optional<Error> wrong_length(const Entries& entries, const FileName& file, std::uint64_t bytes) {
+  const auto found = entries.find(file.path);
+  if (found == entries.end()) return Error{Code::not_found, "is not there", {}};
+  if (found->second.directory) return Error{Code::corrupt, "is a directory, should be a file", {}};
+  if (found->second.size_bytes == bytes) return {};
+  return Error{Code::corrupt, fmt::format("{} bytes long, should be {}", found->second.size_bytes, bytes), {}};
+}
+
+Identity identity_of(const names::SnapshotDir& dir) { return {{}, dir.version, dir.run}; }
+
+class Surveyor {
+ public:
+  explicit Surveyor(const JobStores& stores) : stores_(stores) {
+    survey_.by_store.resize(stores.nodes.size());
+    survey_.inventory.by_head.resize(stores.nodes.size());
+  }
+
+  Result<Survey> run() {
+    for (std::uint32_t holder = 0; holder < stores_.nodes.size(); ++holder) {
+      if (auto status = look_into_node_store(holder); !status) return fail(status.error());
+    }
+    if (stores_.global) {
+      if (auto status = look_into_global_store(); !status) return fail(status.error());
+    }
+    return std::move(survey_);
+  }
+
+ private:
+  Status look_into_node_store(std::uint32_t holder) {
+    const Store& store = stores_.at(holder);
+    const auto entries = list_if_there(store, DirName{});
+    if (!entries) return fail(entries.error());
+    sealer_ = stores_.sealer_at(holder);
+    for (const Entry& entry : *entries) {
+      const auto parsed = names::parse_snapshot(entry.name);
+      if (!parsed || parsed->partial || !entry.directory) continue;
+      look_at_snapshot(holder, DirName{entry.name}, identity_of(*parsed));
+    }
+    return {};
+  }
+
+  void look_at_snapshot(std::uint32_t holder, const DirName& dir, const Identity& by_name) {
+    const Store& store = stores_.at(holder);
+    std::optional<NodeManifest> manifest;
+    std::vector<Finding> wrong;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      auto read = read_node_manifest(store, dir, sealer_);
+      // Without one: being written, being retired, or never completed.
+      if (!read && read.error().code == Code::not_found) return;
+      if (!read) {
+        survey_.findings.push_back(describe_failure(stores_, by_name, holder, names::manifest(dir), read.error()));
+        return;
+      }
+      // Found wanting twice under one manifest: the files are wrong, and not on their way.
+      const bool same = manifest && *manifest == *read;
+      manifest = std::move(*read);
+      if (same) break;
+      const auto entries = entries_in(store, dir);
+      if (!entries) {
+        survey_.findings.push_back(describe_failure(stores_, by_name, holder, names::manifest(dir), entries.error()));
+        return;
+      }
+      wrong = wrong_files(holder, *manifest, *entries);
+      if (wrong.empty()) break;
+    }
+    for (Finding& finding : wrong) {
+      survey_.inventory.strikes.insert({holder, finding.file.path});
+      survey_.findings.push_back(std::move(finding));
+    }
+    take_in(holder, std::move(*manifest));
+  }
+
+  std::vector<Finding> wrong_files(std::uint32_t holder, const NodeManifest& manifest, const Entries& entries) const {
+    std::vector<Finding> wrong;
+    for (const NamedFile& file : files_named(manifest)) {
+      const auto error = wrong_length(entries, file.name, file.bytes());
+      if (!error) continue;
+      Finding finding = describe_failure(stores_, manifest.identity, holder, file.name, *error);
+      finding.level = file.level;
+      if (file.level != LevelId::erasure) finding.ranks = {file.shard.rank};
+      wrong.push_back(std::move(finding));
+    }
+    return wrong;
+  }
+
+  void take_in(std::uint32_t holder, NodeManifest manifest) {
+    for (const Holding& holding : manifest.holdings) {
+      const HoldingSummary summary = summary_of(manifest.identity, holding);
+      survey_.inventory.layouts.emplace(summary.layout, holding.layout);
+      survey_.inventory.by_head[holder].push_back(summary);
+    }
+    survey_.by_store[holder].push_back(std::move(manifest));
+  }
+
+  Status look_into_global_store() {
+    const Store& global = *stores_.global;
+    sealer_ = stores_.sealer_at(Strike::kGlobal);
+    const auto chain = read_chain(global, Log::silent(), stores_.sealer);
+    if (chain) survey_.fresh_start = chain->fresh_start;
+    const auto entries = list_if_there(global, DirName{});
+    if (!entries) return fail(entries.error());
+    for (const Entry& entry : *entries) {
+      if (const auto run = names::parse_run_record(entry.name)) look_at_run(FileName{entry.name}, *run);
+      const auto parsed = names::parse_snapshot(entry.name);
+      if (!parsed || parsed->partial || !entry.directory) continue;
+      look_at_global_snapshot(DirName{entry.name}, identity_of(*parsed));
+    }
+    std::ranges::reverse(survey_.runs);  // names were in order
+    return {};
+  }
+
+  void look_at_run(const FileName& name, const names::RunRecordName& by_name) {
+    auto record = read_run_record(*stores_.global, name, sealer_);
+    if (record)
+      survey_.runs.push_back(*record);
+    else if (record.error().code != Code::not_found) {
+      survey_.findings.push_back(
+          describe_failure(stores_, {by_name.incarnation, {}, by_name.run}, Strike::kGlobal, name, record.error()));
+    }
+  }
+
+  void look_at_global_snapshot(const DirName& dir, const Identity& by_name) {
+    const FileName name = names::manifest(dir);
+    auto manifest = read_global_manifest(*stores_.global, dir, sealer_);
+    const auto entries = entries_in(*stores_.global, dir);
+    if (entries && entries->empty()) return;  // retired
+    if (!entries) manifest = fail(entries.error());
+    if (!manifest) {
+      survey_.findings.push_back(describe_failure(stores_, by_name, Strike::kGlobal, name, manifest.error()));
+      return;
+    }
+    const Identity& id = manifest->identity;
+    survey_.inventory.global.push_back(id);
+    survey_.inventory.layouts.emplace(manifest->layout.id(), manifest->layout);
+    for (std::uint32_t node = 0; node < manifest->layout.nodes; ++node) {
+      const FileName file = names::node_file(dir, NodeId{node});
+      const auto error = wrong_length(*entries, file, manifest->node_file_bytes[node]);
+      if (!error) continue;
+      Finding finding = describe_failure(stores_, id, Strike::kGlobal, file, *error);
+      finding.level = LevelId::global;
+      finding.ranks = manifest->layout.ranks_on(NodeId{node});
+      for (const Rank rank : finding.ranks)
+        survey_.inventory.strikes.insert({Strike::kGlobal, names::shard(dir, rank).path});
+      survey_.findings.push_back(std::move(finding));
+    }
+    survey_.global.emplace(id, std::move(*manifest));
+  }
+
+  const JobStores& stores_;
+  Sealer sealer_;  // of the store that is looked into
+  Survey survey_;
+};
+
+}  // namespace
+
+Sealer JobStores::sealer_at(std::uint32_t holder) const { return sealer_of(at(holder), sealer); }
+
+const Store& JobStores::at(std::uint32_t holder) const { return holder == Strike::kGlobal ? *global : *nodes[holder]; }
+
+std::string JobStores::path_of(std::uint32_t holder, const FileName& file) const {
+  return at(holder).where() + "/" + file.path;
+}
+
+Result<Survey> take_survey(const JobStores& stores) { return Surveyor(stores).run(); }
+
+bool has_record(const Survey& survey, const Identity& snapshot) {
+  const auto is_of_it = [&](const RunRecord& record) {
+    return record.incarnation == snapshot.incarnation && record.run == snapshot.run;
+  };
+  const FileName name = names::run_record(snapshot.incarnation, snapshot.run);
+  return std::ranges::any_of(survey.runs, is_of_it) ||
+         std::ranges::any_of(survey.findings, [&](const Finding& finding) { return finding.file == name; });
+}
+
+const NodeManifest* find_manifest(const Survey& survey, std::uint32_t holder, const Identity& snapshot) {
+  const auto found = std::ranges::find(survey.by_store[holder], snapshot, &NodeManifest::identity);
+  return found == survey.by_store[holder].end() ? nullptr : &*found;
+}
+
+Finding describe_failure(const JobStores& stores, const Identity& snapshot, std::uint32_t holder, const FileName& file,
+                         const Error& error) {
+  Finding finding{Finding::State::damaged,      snapshot,    holder, file, {}, {}, 0,
+                  stores.path_of(holder, file), error.text()};
+  if (error.code == Code::not_found) {
+    finding.state = Finding::State::missing;
+    finding.what = "is not there";
+    return finding;
+  }
+  if (error.code != Code::corrupt) finding.state = Finding::State::unreadable;
+  if (error.code == Code::newer_format) finding.state = Finding::State::newer;
+  if (error.code == Code::untrusted) finding.state = Finding::State::untrusted;
+  // The place is told once.
+  for (const std::string& prefix : {finding.where + ": ", file.path + ": "}) {
+    if (finding.what.starts_with(prefix)) finding.what.erase(0, prefix.size());
+  }
+  return finding;
+}
+
+}  // namespace cairn

@@ -1,0 +1,109 @@
+// The stores of a job seen from outside, by somebody who takes no part in it: which snapshots are there, at which
+// levels, and what a restart could make of them. Reads manifests and lengths of files, no data; so it is quick, and a
+// running job is not disturbed. Nothing is written or locked, and what vanishes meanwhile was retired.
+//
+// Local: no call communicates.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "format/manifest.hpp"
+#include "recover/inventory.hpp"
+#include "recover/named_files.hpp"
+#include "recover/plan.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+struct JobStores {
+  std::vector<std::shared_ptr<const Store>> nodes;  // in any order; a holder below is a position here
+  std::shared_ptr<const Store> global;              // null: none
+  Sealer sealer = {};                               // of the job's chain marks
+
+  // The node store or, for Strike::kGlobal, the global one.
+  [[nodiscard]] const Store& at(std::uint32_t holder) const;
+  // Of all else there, by its chain mark as it is now.
+  [[nodiscard]] Sealer sealer_at(std::uint32_t holder) const;
+  [[nodiscard]] std::string path_of(std::uint32_t holder, const FileName& file) const;
+};
+
+// What became of one file, or of one node's part, when it was looked at.
+struct Finding {
+  enum class State {
+    good,
+    damaged,     // it is there, and is not what was written
+    missing,     // a manifest names it, and it is not there
+    retired,     // its snapshot went away meanwhile: nothing is wrong
+    newer,       // of a format that this Cairn does not read
+    untrusted,   // not sealed with the key that is given, or with one where none is
+    unreadable,  // reading it failed, so that nobody can tell
+  };
+  State state = State::good;
+  Identity snapshot;  // of a run record: that life, and no version
+  std::uint32_t holder = Strike::kGlobal;
+  FileName file;                 // empty: no store stands for a node
+  std::optional<LevelId> level;  // none: a manifest or a run record
+  std::vector<Rank> ranks;       // whose data it is; empty: of no rank in particular
+  std::uint64_t bytes = 0;
+  std::string where;  // the file's path, or "node 3"
+  std::string what;   // in words, when it is not good
+};
+
+struct Survey {
+  std::vector<std::vector<NodeManifest>> by_store;  // as JobStores::nodes
+  std::map<Identity, GlobalManifest> global;
+  std::vector<RunRecord> runs;    // newest first
+  std::vector<Finding> findings;  // what is not good; every file whose length is wrong is struck from the inventory
+  Inventory inventory;
+  Incarnation fresh_start;  // of the newest life that started fresh: a restart looks at nothing older
+};
+
+[[nodiscard]] Result<Survey> take_survey(const JobStores& stores);
+
+// How far a snapshot got at a level: on how many of its nodes.
+struct Reach {
+  std::uint32_t held = 0;
+  std::uint32_t of = 0;
+  [[nodiscard]] bool complete() const { return of != 0 && held == of; }
+};
+
+struct SnapshotView {
+  Identity identity;
+  Layout layout;  // the newest of its layouts
+  std::array<Reach, kLevels>
+      levels;  // by level − 1, each by the layout that got furthest; L2 and L3 need the own shards too
+  std::vector<NodeId> absent;  // nodes of the layout that no store stands for; none when only L4 has the snapshot
+  std::uint64_t bytes = 0;     // of all ranks' shards, as far as they are known
+  [[nodiscard]] const Reach& at(LevelId level) const { return levels[static_cast<std::size_t>(level) - 1]; }
+};
+
+// Newest first.
+[[nodiscard]] std::vector<SnapshotView> view_snapshots(const Survey& survey);
+
+// Where every rank's shard would come from, were this snapshot restored.
+struct Recovery {
+  bool possible = false;
+  std::vector<Delivery> sources;  // by rank
+  std::string why_not;
+};
+[[nodiscard]] Recovery plan_recovery(const Survey& survey, const SnapshotView& snapshot);
+
+// Whether the global store has the record of the life that took the snapshot, readable or not.
+[[nodiscard]] bool has_record(const Survey& survey, const Identity& snapshot);
+
+// The snapshot's manifest in a node store as surveyed; null: it has none.
+[[nodiscard]] const NodeManifest* find_manifest(const Survey& survey, std::uint32_t holder, const Identity& snapshot);
+
+// The error of a file that was read, as a finding: missing, of a newer format, or damaged.
+[[nodiscard]] Finding describe_failure(const JobStores& stores, const Identity& snapshot, std::uint32_t holder,
+                                       const FileName& file, const Error& error);
+
+}  // namespace cairn

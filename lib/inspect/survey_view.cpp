@@ -1,0 +1,150 @@
+// What a survey comes to, snapshot by snapshot.
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "inspect/survey.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+// Nodes that hold a snapshot under one layout.
+struct Holders {
+  std::set<NodeId> own, partner, erasure, any;
+};
+
+Holders holders_of(const Survey& survey, const Identity& snapshot, LayoutId layout) {
+  Holders holders;
+  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+    const NodeManifest* manifest = find_manifest(survey, holder, snapshot);
+    const Holding* holding = manifest != nullptr ? manifest->find(layout) : nullptr;
+    if (holding == nullptr) continue;
+    holders.any.insert(holding->node);
+    std::set<LevelId> broken;
+    for (const NamedFile& file : files_named(*manifest)) {
+      if (survey.inventory.struck(holder, file.name)) broken.insert(file.level);
+    }
+    if (!holding->own || broken.contains(LevelId::local)) continue;
+    holders.own.insert(holding->node);
+    if (holding->partner && !broken.contains(LevelId::partner)) holders.partner.insert(holding->node);
+    if (holding->erasure && !broken.contains(LevelId::erasure)) holders.erasure.insert(holding->node);
+  }
+  return holders;
+}
+
+// Keeps the one that got further.
+void further(Reach& reach, std::size_t held, std::uint32_t of) {
+  const auto now = static_cast<std::uint32_t>(held);
+  if (reach.of == 0 || std::uint64_t{now} * reach.of > std::uint64_t{reach.held} * of) reach = {now, of};
+}
+
+std::uint64_t bytes_of_shards(const Survey& survey, const Identity& snapshot) {
+  std::map<Rank, std::uint64_t> bytes;
+  const auto take = [&](const std::vector<ShardEntry>& shards) {
+    for (const ShardEntry& shard : shards) bytes[shard.rank] = shard.bytes;
+  };
+  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+    const NodeManifest* manifest = find_manifest(survey, holder, snapshot);
+    if (manifest == nullptr) continue;
+    for (const Holding& holding : manifest->holdings) {
+      if (holding.own) take(*holding.own);
+      if (holding.partner) {
+        for (const HeldCopies& held : holding.partner->held) take(held.shards);
+      }
+      if (holding.erasure) {
+        for (const auto& member : holding.erasure->members) take(member);
+      }
+    }
+  }
+  if (const auto it = survey.global.find(snapshot); it != survey.global.end()) take(it->second.shards);
+  std::uint64_t sum = 0;
+  for (const auto& [rank, size] : bytes) sum += size;
+  return sum;
+}
+
+SnapshotView view(const Survey& survey, const Identity& snapshot) {
+  SnapshotView view{snapshot, {}, {}, {}, bytes_of_shards(survey, snapshot)};
+  std::optional<LayoutId> newest;
+  std::set<LayoutId> layouts;
+  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+    const NodeManifest* manifest = find_manifest(survey, holder, snapshot);
+    if (manifest == nullptr) continue;
+    for (const Holding& holding : manifest->holdings) {
+      layouts.insert(holding.layout.id());
+      if (!newest) newest = holding.layout.id();
+    }
+  }
+  bool whole = false;
+  for (const LayoutId id : layouts) {
+    const Layout& layout = survey.inventory.layouts.at(id);
+    const Holders holders = holders_of(survey, snapshot, id);
+    further(view.levels[0], holders.own.size(), layout.nodes);
+    further(view.levels[1], holders.partner.size(), layout.nodes);
+    further(view.levels[2], holders.erasure.size(), layout.nodes);
+    whole |= holders.any.size() == layout.nodes;
+  }
+  const auto global = survey.global.find(snapshot);
+  if (newest)
+    view.layout = survey.inventory.layouts.at(*newest);
+  else if (global != survey.global.end())
+    view.layout = global->second.layout;
+  if (newest && !whole) {
+    const Holders holders = holders_of(survey, snapshot, *newest);
+    for (std::uint32_t node = 0; node < view.layout.nodes; ++node) {
+      if (!holders.any.contains(NodeId{node})) view.absent.push_back(NodeId{node});
+    }
+  }
+  if (global == survey.global.end()) return view;
+  const DirName dir = names::snapshot(snapshot.version, snapshot.run);
+  const Layout& layout = global->second.layout;
+  std::uint32_t good = 0;
+  for (std::uint32_t node = 0; node < layout.nodes; ++node) {
+    good += std::ranges::none_of(layout.ranks_on(NodeId{node}), [&](Rank rank) {
+      return survey.inventory.struck(Strike::kGlobal, names::shard(dir, rank));
+    });
+  }
+  view.levels[3] = {survey.inventory.struck(Strike::kGlobal, names::manifest(dir)) ? 0 : good, layout.nodes};
+  return view;
+}
+
+// Each rank where its part is, so that a plan prefers the shard that is in place, as a restart on these nodes would.
+Layout layout_by_store(const Survey& survey, const SnapshotView& snapshot) {
+  Layout today = snapshot.layout;
+  const LayoutId id = snapshot.layout.id();
+  std::vector<NodeId> holder_of(today.nodes, NodeId{static_cast<std::uint32_t>(survey.by_store.size())});
+  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+    const NodeManifest* manifest = find_manifest(survey, holder, snapshot.identity);
+    const Holding* holding = manifest != nullptr ? manifest->find(id) : nullptr;
+    if (holding != nullptr) holder_of[holding->node.value] = NodeId{holder};
+  }
+  for (NodeId& node : today.node_of_rank) node = holder_of[node.value];
+  return today;
+}
+
+}  // namespace
+
+std::vector<SnapshotView> view_snapshots(const Survey& survey) {
+  std::vector<SnapshotView> views;
+  for (const Identity& snapshot : survey.inventory.snapshots()) views.push_back(view(survey, snapshot));
+  return views;
+}
+
+Recovery plan_recovery(const Survey& survey, const SnapshotView& snapshot) {
+  // Only this snapshot, and only layouts of its ranks: those of others cannot be mixed in.
+  Inventory inventory{{}, survey.inventory.layouts, {}, survey.inventory.strikes};
+  const std::size_t ranks = snapshot.layout.node_of_rank.size();
+  for (const auto& summaries : survey.inventory.by_head) {
+    auto& mine = inventory.by_head.emplace_back();
+    std::ranges::copy_if(summaries, std::back_inserter(mine), [&](const HoldingSummary& summary) {
+      return summary.snapshot == snapshot.identity && inventory.layouts.at(summary.layout).node_of_rank.size() == ranks;
+    });
+  }
+  if (survey.global.contains(snapshot.identity)) inventory.global = {snapshot.identity};
+  const Layout today = layout_by_store(survey, snapshot);
+  auto plan = make_plan({inventory, today, Incarnation{}, {}, {}, {}});
+  if (!plan) return {false, {}, plan.error().message};
+  return {true, std::move(plan->deliveries), {}};
+}
+
+}  // namespace cairn

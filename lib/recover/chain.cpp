@@ -1,0 +1,227 @@
+#include "recover/chain.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "comm/share.hpp"
+#include "format/json_file.hpp"
+#include "recover/belonging.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+void put_runs(ByteWriter& out, const std::set<RunId>& runs) {
+  out.put(static_cast<std::uint32_t>(runs.size()));
+  for (const RunId run : runs) out.put(run.value);
+}
+
+std::set<RunId> get_runs(ByteReader& in) {
+  std::set<RunId> runs;
+  for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count)
+    runs.insert(RunId{in.get<std::uint64_t>()});
+  return runs;
+}
+
+Buffer encode(const Chain& chain) {
+  ByteWriter out;
+  out.put(chain.newest.value);
+  out.put(chain.fresh_start.value);
+  out.put(chain.finished);
+  out.put(chain.has_snapshots);
+  out.put(chain.highest_version.value);
+  out.put(chain.next.value);
+  out.put_text(chain.measured ? to_json(*chain.measured) : std::string());
+  out.put(chain.costs_unknown);
+  out.put_text(chain.mark ? to_json(*chain.mark) : std::string());
+  out.put(chain.mark_unknown);
+  out.put_text(chain.place);
+  put_runs(out, chain.past);
+  put_runs(out, chain.present);
+  out.put(static_cast<std::uint32_t>(chain.global.size()));
+  for (const Identity& snapshot : chain.global) {
+    out.put(snapshot.incarnation.value);
+    out.put(snapshot.version.value);
+    out.put(snapshot.run.value);
+  }
+  return out.take();
+}
+
+// What is empty was not known; what is there is read, or all of it refused.
+template <class T>
+bool read_known(const std::string& text, Result<T> (*parse)(const std::string&, const Sealer&),
+                std::optional<T>& into) {
+  if (text.empty()) return true;
+  auto parsed = parse(text, {});
+  if (parsed) into = std::move(*parsed);
+  return parsed.has_value();
+}
+
+Result<Chain> decode_chain(Bytes bytes) {
+  ByteReader in(bytes);
+  Chain chain;
+  chain.newest.value = in.get<std::uint32_t>();
+  chain.fresh_start.value = in.get<std::uint32_t>();
+  chain.finished = in.get<bool>();
+  chain.has_snapshots = in.get<bool>();
+  chain.highest_version.value = in.get<std::uint32_t>();
+  chain.next.value = in.get<std::uint64_t>();
+  bool good = read_known(in.get_text(), parse_measured, chain.measured);
+  chain.costs_unknown = in.get<bool>();
+  good = read_known(in.get_text(), parse_chain_mark, chain.mark) && good;
+  chain.mark_unknown = in.get<bool>();
+  chain.place = in.get_text();
+  chain.past = get_runs(in);
+  chain.present = get_runs(in);
+  for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count) {
+    Identity& snapshot = chain.global.emplace_back();
+    snapshot.incarnation.value = in.get<std::uint32_t>();
+    snapshot.version.value = in.get<std::uint32_t>();
+    snapshot.run.value = in.get<std::uint64_t>();
+  }
+  if (!in.good() || in.remaining() != 0 || !good)
+    return fail(Code::communication, "what head 0 has read of the chain of snapshots is cut short or damaged");
+  return chain;
+}
+
+// A life by its record; none: it cannot be read.
+struct Life {
+  names::RunRecordName name;
+  std::optional<RunRecord> record;
+};
+
+// By incarnation, oldest first. A life that never decided what it went on from changed nothing. Of one whose record
+// cannot be read the worst is taken: that there is something to lose.
+void follow(Chain& chain, const std::vector<Life>& lives) {
+  for (const auto& [name, record] : lives) {
+    if (!record) {
+      chain.has_snapshots = true;
+      chain.finished = false;
+      continue;
+    }
+    if (record->parent == RunRecord::Parent::undecided) continue;
+    if (record->parent == RunRecord::Parent::fresh) {
+      chain.fresh_start = record->incarnation;
+      chain.has_snapshots = false;
+    }
+    chain.has_snapshots |= record->snapshots;
+    chain.finished = record->finished;
+  }
+  for (const Life& life : lives) {
+    (life.name.incarnation < chain.fresh_start ? chain.past : chain.present).insert(life.name.run);
+  }
+}
+
+Result<Identity> identity_of(const Store& global, const names::SnapshotDir& dir,
+                             const std::map<RunId, Incarnation>& lives, const Sealer& sealer) {
+  const DirName place = names::snapshot(dir.version, dir.run);
+  const auto life = lives.find(dir.run);
+  if (life != lives.end() && !sealer.has_key() && says_known_format(global, names::manifest(place)))
+    return Identity{life->second, dir.version, dir.run};
+  auto manifest = read_global_manifest(global, place, sealer);
+  // Its removal was begun: it is known, so that it goes on.
+  if (!manifest && manifest.error().code == Code::not_found && life != lives.end())
+    return Identity{life->second, dir.version, dir.run};
+  if (!manifest) return fail(manifest.error());
+  return manifest->identity;
+}
+
+// Not there, or damaged: the job measures again, and keeps that.
+void read_measured(const Store& global, const Log& log, const Sealer& sealer, Chain& chain) {
+  const FileName name = names::costs();
+  auto text = read_text(global, name, kMostRecordBytes);
+  auto measured = text ? parse_measured(*text, sealer) : Result<Measured>(fail(text.error()));
+  if (measured) {
+    chain.measured = *measured;
+  } else if (measured.error().code != Code::not_found) {
+    log.warning("{}: {}: {}", global.where(), name.path, measured.error().text());
+    chain.costs_unknown = measured.error().code != Code::corrupt;
+  }
+}
+
+// A damaged one is written again, as one that was never there is written.
+void note_unread_mark(const Error& error, Chain& chain) {
+  if (is_others(error.code))
+    chain.unreadable.push_back(unreadable_mark(error));
+  else
+    chain.mark_unknown = error.code != Code::not_found && error.code != Code::corrupt;
+}
+
+std::vector<Life> read_lives(const Store& global, const std::vector<Entry>& entries, const Log& log,
+                             const Sealer& sealer, Chain& chain) {
+  std::vector<Life> lives;
+  for (const Entry& entry : entries) {
+    const auto name = names::parse_run_record(entry.name);
+    if (!name) continue;
+    chain.newest = std::max(chain.newest, name->incarnation);
+    auto record = read_run_record(global, FileName{entry.name}, sealer);
+    if (record) {
+      lives.push_back({*name, *record});
+      continue;
+    }
+    log.warning("{}: {}", global.where(), record.error().text());
+    lives.push_back({*name, {}});
+    chain.unreadable.push_back({FileName{entry.name}, {}, {}, name->run, record.error()});
+  }
+  std::ranges::sort(lives, {}, [](const Life& life) { return std::pair(life.name.incarnation, life.name.run); });
+  return lives;
+}
+
+}  // namespace
+
+Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& job_sealer) {
+  auto entries = global.list(DirName{});
+  if (!entries) return fail(entries.error());
+  Chain chain;
+  const auto mark = read_chain_mark(global, *entries, log, job_sealer);
+  if (mark)
+    chain.mark = *mark;
+  else
+    note_unread_mark(mark.error(), chain);
+  const Sealer sealer = sealer_of(mark, job_sealer);
+  chain.place = global.where();
+  read_measured(global, log, sealer, chain);
+  const std::vector<Life> lives = read_lives(global, *entries, log, sealer, chain);
+  follow(chain, lives);
+  std::map<RunId, Incarnation> incarnations;
+  for (const Life& life : lives) incarnations[life.name.run] = life.name.incarnation;
+  for (const Entry& entry : *entries) {
+    const auto dir = names::parse_snapshot(entry.name);
+    if (!dir || !entry.directory) continue;
+    chain.highest_version = std::max(chain.highest_version, dir->version);
+    if (dir->partial) continue;
+    auto identity = identity_of(global, *dir, incarnations, sealer);
+    if (identity) {
+      chain.global.push_back(*identity);
+      continue;
+    }
+    log.warning("{}: {}", global.where(), identity.error().text());
+    if (identity.error().code == Code::not_found) continue;
+    const DirName place{entry.name};
+    chain.unreadable.push_back({names::manifest(place), place, dir->version, dir->run, identity.error()});
+  }
+  return chain;
+}
+
+Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine) {
+  auto bytes = share(heads, mine.map([](const Chain& chain) { return encode(chain); }), Peer{0}, "node");
+  if (!bytes) return fail(bytes.error());
+  return decode_chain(*bytes);
+}
+
+Result<RunRecord> read_run_record(const Store& global, const FileName& name, const Sealer& sealer) {
+  auto text = read_text(global, name, kMostRecordBytes);
+  if (!text) return fail(text.error());
+  auto record = parse_run_record(*text, sealer);
+  if (!record) return fail(record.error().in(name.path));
+  const FileName right = names::run_record(record->incarnation, record->run);
+  if (right != name) return fail(Code::corrupt, name.path + ": it is the record " + right.path);
+  return record;
+}
+
+Status write_run_record(Store& global, const RunRecord& record, const Sealer& sealer) {
+  return write_text(global, names::run_record(record.incarnation, record.run), to_json(record, sealer));
+}
+
+}  // namespace cairn

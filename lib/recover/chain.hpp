@@ -1,0 +1,48 @@
+// The chain: the lives of a job, each recorded in the global store with the snapshot it went on from. It says where
+// a restart may look back to, and whether there is anything to lose.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "base/log.hpp"
+#include "comm/comm.hpp"
+#include "format/manifest.hpp"
+#include "format/measured.hpp"
+#include "recover/unreadable.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+struct Chain {
+  Incarnation newest;             // 0: none
+  Incarnation fresh_start;        // newest life that started fresh; 0: unknown
+  bool finished = false;          // the newest life ended the chain
+  bool has_snapshots = false;     // a life since the newest fresh start took some
+  std::vector<Identity> global;   // complete snapshots in the global store
+  std::set<RunId> past;           // lives before the newest fresh start
+  std::set<RunId> present;        // lives since then
+  std::optional<ChainMark> mark;  // that the global store has
+  bool mark_unknown = false;      // it has one that cannot be read: it is left alone
+  std::string place;              // where the global store is
+  bool costs_unknown = false;     // costs.json is there and cannot be read, or has another seal: it is left alone
+  Version highest_version;
+  RunId next;                          // drawn for the life that begins, in case two take the same number
+  std::optional<Measured> measured;    // by earlier lives
+  std::vector<Unreadable> unreadable;  // records and snapshots in the global store; known to head 0 only
+};
+
+// Reads the records and the directory of the global store; `sealer` is the job's, of no chain. What cannot be read is
+// logged; a record of that kind says that there are snapshots, since it may have said so. Local.
+[[nodiscard]] Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& sealer);
+
+// What head 0 has read, told to all; or why the life could not begin there. Collective.
+[[nodiscard]] Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine);
+
+// A record is refused under the name of another.
+[[nodiscard]] Result<RunRecord> read_run_record(const Store& global, const FileName& name, const Sealer& sealer);
+[[nodiscard]] Status write_run_record(Store& global, const RunRecord& record, const Sealer& sealer);
+
+}  // namespace cairn

@@ -1,0 +1,372 @@
+#include "recover/inventory.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "recover/belonging.hpp"
+#include "recover/inventory_codec.hpp"
+#include "recover/named_files.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+using FileSizes = std::map<std::string, std::uint64_t>;  // by path
+
+Result<FileSizes> files_in(const Store& store, const DirName& dir) {
+  auto entries = store.list(dir);
+  if (!entries) return fail(entries.error());
+  FileSizes there;
+  for (const Entry& entry : *entries) there[dir.path + "/" + entry.name] = entry.size_bytes;
+  return there;
+}
+
+void strike_missing(const FileSizes& there, const NodeManifest& manifest, NodeId me, std::vector<Strike>& strikes) {
+  for (const NamedFile& file : files_named(manifest)) {
+    const auto found = there.find(file.name.path);
+    if (found == there.end() || found->second != file.bytes()) strikes.push_back({me.value, file.name.path});
+  }
+}
+
+void note_unnamed(const FileSizes& there, const DirName& dir, const NodeManifest& manifest,
+                  std::vector<FileName>& unnamed) {
+  std::set<std::string> named;
+  for (const NamedFile& file : files_named(manifest)) named.insert(file.name.path);
+  for (const auto& [path, bytes] : there) {
+    const std::string name = path.substr(dir.path.size() + 1);
+    if (!names::parse_copy(name) && !names::parse_parity(name)) continue;
+    if (!named.contains(path)) unnamed.push_back(FileName{path});
+  }
+}
+
+// The manifest of a directory, as it is remembered or else read; not_found: there is none.
+Result<NodeManifest> manifest_of(const Store& store, const DirName& dir, const FileSizes& there, const Log& log,
+                                 StoreMemory& memory, const Sealer& sealer) {
+  const auto file = there.find(names::manifest(dir).path);
+  if (file == there.end()) return fail(Code::not_found, names::manifest(dir).path + ": it is not there");
+  if (const NodeManifest* remembered = memory.recall(store, dir, file->second)) return *remembered;
+  auto manifest = read_node_manifest(store, dir, sealer);
+  if (!manifest) {
+    log.warning("{}: {}", store.where(), manifest.error().text());
+    return manifest;
+  }
+  memory.remember(store, dir, *manifest, file->second);
+  return std::move(*manifest);
+}
+
+// The longest list of all: the one that is most likely to have what others have.
+Result<HoldingList> share_dictionary(Comm& heads, const HoldingList& mine) {
+  const std::uint64_t backwards = ~heads.rank().value;  // of equally long lists the first head's
+  std::uint64_t longest = static_cast<std::uint64_t>(mine.size()) << 32U | backwards;
+  if (auto status = heads.allreduce({&longest, 1}, Reduce::max); !status) return fail(status.error());
+  if (longest >> 32U == 0) return HoldingList{};
+  const Peer holder{~static_cast<std::uint32_t>(longest)};
+  auto sent = heads.broadcast(heads.rank() == holder ? encode_holdings(mine) : Buffer{}, holder);
+  if (!sent) return fail(sent.error());
+  return decode_holdings(*sent);
+}
+
+Result<std::vector<HoldingList>> share_holdings(Comm& heads, const HoldingList& mine) {
+  const auto dictionary = share_dictionary(heads, mine);
+  if (!dictionary) return fail(dictionary.error());
+  auto gathered = heads.allgather(encode_holdings_by(*dictionary, mine));
+  if (!gathered) return fail(gathered.error());
+  std::vector<HoldingList> by_head;
+  by_head.reserve(gathered->size());
+  for (const Buffer& bytes : *gathered) {
+    auto holdings = decode_holdings_by(*dictionary, bytes);
+    if (!holdings) return fail(holdings.error());
+    by_head.push_back(std::move(*holdings));
+  }
+  return by_head;
+}
+
+Buffer encoded_layout(const StoreContents& contents, LayoutId id) {
+  for (const NodeManifest& manifest : contents.manifests) {
+    if (const Holding* holding = manifest.find(id)) return encode(holding->layout);
+  }
+  return {};
+}
+
+// Layouts that some head has not: each is sent by the first that has it.
+Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known, Inventory& inventory) {
+  LayoutId last = known.id();  // nearly always the same for all
+  inventory.layouts.emplace(last, known);
+  std::map<LayoutId, Peer> wanted;
+  for (std::uint32_t head = 0; head < inventory.by_head.size(); ++head) {
+    for (const HoldingSummary& summary : inventory.by_head[head]) {
+      if (summary.layout == last) continue;
+      last = summary.layout;
+      if (!inventory.layouts.contains(last)) wanted.try_emplace(last, Peer{head});
+    }
+  }
+  for (const auto& [id, holder] : wanted) {
+    auto sent = heads.broadcast(heads.rank() == holder ? encoded_layout(mine, id) : Buffer{}, holder);
+    if (!sent) return fail(sent.error());
+    auto layout = decode_layout(*sent);
+    if (!layout) return fail(layout.error());
+    if (layout->id() != id) return fail(Code::communication, "a head has told of another layout than it was asked for");
+    inventory.layouts.emplace(id, std::move(*layout));
+  }
+  return {};
+}
+
+// What heads say of their holdings is of nodes that the layouts have.
+Status check_nodes(const Inventory& inventory) {
+  const Layout* layout = nullptr;
+  LayoutId last;
+  for (const HoldingList& holdings : inventory.by_head) {
+    for (const HoldingSummary& summary : holdings) {
+      if (layout == nullptr || summary.layout != last) layout = &inventory.layouts.at(summary.layout);
+      last = summary.layout;
+      if (summary.node.value < layout->nodes) continue;
+      return fail(Code::communication,
+                  fmt::format("a head says that it holds what is node {}'s, in a layout of {} nodes",
+                              summary.node.value, layout->nodes));
+    }
+  }
+  return {};
+}
+
+// Struck files, by the head whose store has them.
+class StruckFiles {
+ public:
+  explicit StruckFiles(const std::set<Strike>& strikes) {
+    for (const Strike& strike : strikes) by_holder_[strike.holder].push_back(strike.file);
+  }
+
+  // The levels that a store's part of a snapshot does not count at.
+  [[nodiscard]] LevelSet levels(std::uint32_t holder, const HoldingSummary& summary, const Layout& layout) const {
+    LevelSet levels;
+    for_each(holder, summary.snapshot, [&](std::string_view name) {
+      const auto rank = names::parse_shard(name);
+      if (rank && rank->value < layout.node_of_rank.size() && layout.node_of_rank[rank->value] == summary.node) {
+        for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure}) levels.add(level);
+      }
+      const auto copy = names::parse_copy(name);
+      if (copy && copy->layout == summary.layout) levels.add(LevelId::partner);
+      const auto parity = names::parse_parity(name);
+      if (parity && parity->layout == summary.layout) levels.add(LevelId::erasure);
+    });
+    return levels;
+  }
+  [[nodiscard]] bool any_global(const Identity& snapshot) const {
+    bool any = false;
+    for_each(Strike::kGlobal, snapshot, [&](std::string_view) { any = true; });
+    return any;
+  }
+
+ private:
+  void for_each(std::uint32_t holder, const Identity& snapshot,
+                const std::function<void(std::string_view name)>& visit) const {
+    const auto found = by_holder_.find(holder);
+    if (found == by_holder_.end()) return;
+    const std::string prefix = names::snapshot(snapshot.version, snapshot.run).path + "/";
+    for (const std::string_view file : found->second) {
+      if (file.starts_with(prefix)) visit(file.substr(prefix.size()));
+    }
+  }
+
+  std::map<std::uint32_t, std::vector<std::string_view>> by_holder_;
+};
+
+// Which nodes' parts of one snapshot were seen, under one layout, by level.
+class NodesSeen {
+ public:
+  explicit NodesSeen(std::uint32_t nodes) : nodes_(nodes) {}
+
+  void note(const HoldingSummary& summary, LevelSet struck) {
+    if (summary.own) note(LevelId::local, summary.node, struck);
+    if (summary.partner) note(LevelId::partner, summary.node, struck);
+    if (summary.erasure) note(LevelId::erasure, summary.node, struck);
+  }
+  [[nodiscard]] LevelsReached reached() const {
+    LevelsReached levels;
+    for (const auto& [level, there] : there_) {
+      const auto whole = whole_.find(level);
+      if (whole != whole_.end() && whole->second.count == nodes_)
+        levels.complete.add(level);
+      else if (there.count == nodes_)
+        levels.struck.add(level);
+    }
+    return levels;
+  }
+
+ private:
+  struct Seen {
+    std::vector<bool> nodes;
+    std::uint32_t count = 0;
+  };
+  void note(LevelId level, NodeId node, LevelSet struck) {
+    note(there_[level], node);
+    if (!struck.has(level)) note(whole_[level], node);
+  }
+  void note(Seen& seen, NodeId node) const {
+    if (seen.nodes.empty()) seen.nodes.resize(nodes_);
+    seen.count += seen.nodes[node.value] ? 0 : 1;
+    seen.nodes[node.value] = true;
+  }
+
+  std::uint32_t nodes_;
+  std::map<LevelId, Seen> there_;
+  std::map<LevelId, Seen> whole_;  // with nothing struck
+};
+
+}  // namespace
+
+std::vector<Identity> Inventory::snapshots() const {
+  std::set<Identity, std::greater<>> found(global.begin(), global.end());
+  for (const auto& summaries : by_head) {
+    for (const HoldingSummary& summary : summaries) found.insert(summary.snapshot);
+  }
+  return {found.begin(), found.end()};
+}
+
+std::map<std::pair<Identity, LayoutId>, LevelsReached> Inventory::levels_reached_by_layout() const {
+  const StruckFiles struck(strikes);
+  std::map<std::pair<Identity, LayoutId>, NodesSeen> seen;
+  for (std::uint32_t head = 0; head < by_head.size(); ++head) {
+    for (const HoldingSummary& summary : by_head[head]) {
+      const Layout& layout = layouts.at(summary.layout);
+      const auto [nodes, is_new] = seen.try_emplace({summary.snapshot, summary.layout}, layout.nodes);
+      nodes->second.note(summary, struck.levels(head, summary, layout));
+    }
+  }
+  std::map<std::pair<Identity, LayoutId>, LevelsReached> reached;
+  for (const auto& [key, nodes] : seen) reached.emplace(key, nodes.reached());
+  return reached;
+}
+
+std::map<Identity, LevelsReached> Inventory::levels_reached() const {
+  const StruckFiles struck(strikes);
+  std::map<Identity, LevelsReached> reached;
+  for (const Identity& snapshot : global) {
+    LevelsReached& levels = reached[snapshot];
+    (struck.any_global(snapshot) ? levels.struck : levels.complete).add(LevelId::global);
+  }
+  for (const auto& [key, levels] : levels_reached_by_layout()) {
+    reached[key.first].complete.add(levels.complete);
+    reached[key.first].struck.add(levels.struck);
+  }
+  for (auto& [snapshot, levels] : reached) {
+    for (const LevelId level : kAllLevels) {
+      if (levels.complete.has(level)) levels.struck.remove(level);
+    }
+  }
+  return reached;
+}
+
+HoldingSummary summary_of(const Identity& snapshot, const Holding& holding) {
+  const std::uint64_t turn = holding.partner ? holding.partner->k % std::max(1U, holding.layout.rotation) : 0;
+  return {snapshot,
+          holding.layout.id(),
+          holding.node,
+          holding.own.has_value(),
+          holding.partner.has_value(),
+          holding.erasure.has_value(),
+          static_cast<std::uint32_t>(turn)};
+}
+
+HoldingList StoreContents::summaries() const {
+  HoldingList summaries;
+  for (const NodeManifest& manifest : manifests) {
+    for (const Holding& holding : manifest.holdings) summaries.push_back(summary_of(manifest.identity, holding));
+  }
+  return summaries;
+}
+
+Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, StoreMemory& memory,
+                                 const Sealer& job_sealer) {
+  StoreContents contents;
+  auto entries = store.list(DirName{});
+  if (!entries) return fail(entries.error());
+  // One that cannot be read now is written again, with the same id, if others have it.
+  const auto mark = read_chain_mark(store, *entries, log, job_sealer);
+  if (mark) contents.mark = *mark;
+  const Code why = mark ? Code::not_found : mark.error().code;
+  contents.mark_unknown = why != Code::not_found && why != Code::corrupt && !is_others(why);
+  const Sealer sealer = sealer_of(mark, job_sealer);
+  for (const Entry& entry : *entries) {
+    const auto parsed = names::parse_snapshot(entry.name);
+    if (!parsed || !entry.directory) continue;
+    contents.highest_version = std::max(contents.highest_version, parsed->version);
+    const DirName dir{entry.name};
+    const Result<FileSizes> there = files_in(store, dir);
+    // One that cannot be listed is like one whose manifest cannot be read: others may have the snapshot.
+    if (!there) log.warning("{}", there.error().text());
+    auto manifest = there ? manifest_of(store, dir, *there, log, memory, sealer) : fail(there.error());
+    if (manifest) {
+      strike_missing(*there, *manifest, me, contents.strikes);
+      note_unnamed(*there, dir, *manifest, contents.unnamed);
+      contents.manifests.push_back(std::move(*manifest));
+    } else if (there && !there->contains(names::manifest(dir).path)) {
+      contents.orphans.push_back(dir);
+    } else {
+      contents.unreadable.push_back({names::manifest(dir), dir, parsed->version, parsed->run, manifest.error()});
+    }
+  }
+  // Of a store without snapshots a mark says nothing, but another's is refused.
+  if (contents.manifests.empty() && contents.unreadable.empty()) {
+    contents.mark.reset();
+    contents.mark_unknown = false;
+  }
+  if (!mark && is_others(why))  // the rest may follow from it
+    contents.unreadable.insert(contents.unreadable.begin(), unreadable_mark(mark.error()));
+  return contents;
+}
+
+Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const Layout& known) {
+  auto by_head = share_holdings(heads, mine.summaries());
+  if (!by_head) return fail(by_head.error());
+  Inventory inventory;
+  inventory.by_head = std::move(*by_head);
+  if (auto status = share_layouts(heads, mine, known, inventory); !status) return fail(status.error());
+  if (auto status = check_nodes(inventory); !status) return fail(status.error());
+  if (auto shared = share_strikes(heads, inventory, mine.strikes); !shared) return fail(shared.error());
+  return inventory;
+}
+
+Result<Inventory> inventory_of_alike(Comm& heads, const StoreContents& mine, const Layout& known,
+                                     const HoldingList& common, const std::vector<bool>& empty) {
+  Inventory inventory;
+  inventory.by_head.resize(heads.size());
+  for (std::uint32_t head = 0; head < heads.size(); ++head) {
+    if (empty[head]) continue;
+    HoldingList& holdings = inventory.by_head[head] = common;
+    for (HoldingSummary& summary : holdings) summary.node = NodeId{head};
+  }
+  if (auto status = share_layouts(heads, mine, known, inventory); !status) return fail(status.error());
+  if (auto status = check_nodes(inventory); !status) return fail(status.error());
+  return inventory;
+}
+
+Result<bool> share_strikes(Comm& heads, Inventory& inventory, const std::vector<Strike>& mine) {
+  ByteWriter out;
+  for (const Strike& strike : mine) {
+    out.put(strike.holder);
+    out.put_text(strike.file);
+  }
+  auto gathered = heads.allgather(out.bytes());
+  if (!gathered) return fail(gathered.error());
+  bool news = false;
+  for (const Buffer& bytes : *gathered) {
+    ByteReader in(bytes);
+    while (in.good() && in.remaining() > 0) {
+      Strike strike;
+      strike.holder = in.get<std::uint32_t>();
+      strike.file = in.get_text();
+      news |= inventory.strikes.insert(std::move(strike)).second;
+    }
+    if (!in.good()) return fail(Code::communication, "a list of struck files is cut short");
+  }
+  return news;
+}
+
+}  // namespace cairn

@@ -1,0 +1,131 @@
+#include "recover/inventory_codec.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn {
+namespace {
+
+// A holding's flags; the low three are also those of a summary in full.
+constexpr unsigned kOwn = 1;
+constexpr unsigned kPartner = 2;
+constexpr unsigned kErasure = 4;
+constexpr unsigned kHere = 8;
+
+unsigned flags_of(const HoldingSummary& s) {
+  return (s.own ? kOwn : 0) | (s.partner ? kPartner : 0) | (s.erasure ? kErasure : 0);
+}
+
+void set_flags(HoldingSummary& s, unsigned flags) {
+  s.own = (flags & kOwn) != 0;
+  s.partner = (flags & kPartner) != 0;
+  s.erasure = (flags & kErasure) != 0;
+}
+
+void put(ByteWriter& out, const HoldingSummary& s) {
+  out.put(s.snapshot.incarnation.value);
+  out.put(s.snapshot.version.value);
+  out.put(s.snapshot.run.value);
+  out.put(s.layout.value);
+  out.put(s.node.value);
+  out.put(static_cast<std::uint32_t>(flags_of(s) | s.turn << 8U));
+}
+
+HoldingSummary get(ByteReader& in) {
+  HoldingSummary s;
+  s.snapshot.incarnation.value = in.get<std::uint32_t>();
+  s.snapshot.version.value = in.get<std::uint32_t>();
+  s.snapshot.run.value = in.get<std::uint64_t>();
+  s.layout.value = in.get<std::uint32_t>();
+  s.node.value = in.get<std::uint32_t>();
+  const auto flags = in.get<std::uint32_t>();
+  set_flags(s, flags);
+  s.turn = flags >> 8U;
+  return s;
+}
+
+// What an entry of the dictionary says of a node that has these parts of it.
+HoldingSummary by_entry(const HoldingSummary& entry, NodeId node, unsigned flags) {
+  HoldingSummary s{entry.snapshot, entry.layout, node};
+  set_flags(s, flags);
+  s.turn = s.partner ? entry.turn : 0;
+  return s;
+}
+
+// As which node a store stands in most of its holdings.
+NodeId usual_node(const HoldingList& holdings) {
+  std::map<NodeId, std::size_t> count;
+  for (const HoldingSummary& s : holdings) ++count[s.node];
+  const auto most = std::ranges::max_element(count, {}, [](const auto& entry) { return entry.second; });
+  return most == count.end() ? NodeId{} : most->first;
+}
+
+Error cut_short() { return {Code::communication, "a list of holdings is cut short", {}}; }
+
+}  // namespace
+
+Buffer encode_holdings(const HoldingList& holdings) {
+  ByteWriter out;
+  for (const HoldingSummary& s : holdings) put(out, s);
+  return out.take();
+}
+
+Result<HoldingList> decode_holdings(Bytes bytes) {
+  ByteReader in(bytes);
+  HoldingList holdings;
+  while (in.good() && in.remaining() > 0) holdings.push_back(get(in));
+  if (!in.good()) return fail(cut_short());
+  return holdings;
+}
+
+Buffer encode_holdings_by(const HoldingList& dictionary, const HoldingList& holdings) {
+  std::map<std::pair<Identity, LayoutId>, std::size_t> entry_of;
+  for (std::size_t i = 0; i < dictionary.size(); ++i) {
+    entry_of.try_emplace({dictionary[i].snapshot, dictionary[i].layout}, i);
+  }
+  const NodeId node = usual_node(holdings);
+  std::vector<std::uint8_t> here((dictionary.size() + 1) / 2);
+  ByteWriter others;
+  std::size_t next = 0;  // entries are taken in their order, so that the list comes back in its own
+  for (std::size_t position = 0; position < holdings.size(); ++position) {
+    const HoldingSummary& s = holdings[position];
+    const auto found = entry_of.find({s.snapshot, s.layout});
+    const std::size_t entry = found == entry_of.end() ? dictionary.size() : found->second;
+    if (entry < next || entry == dictionary.size() || by_entry(dictionary[entry], node, flags_of(s)) != s) {
+      others.put(static_cast<std::uint16_t>(position));
+      put(others, s);
+      continue;
+    }
+    here[entry / 2] |= static_cast<std::uint8_t>((kHere | flags_of(s)) << (entry % 2 * 4));
+    next = entry + 1;
+  }
+  ByteWriter out;
+  out.put(node.value);
+  out.put(std::as_bytes(std::span(here)));
+  out.put(others.bytes());
+  return out.take();
+}
+
+Result<HoldingList> decode_holdings_by(const HoldingList& dictionary, Bytes bytes) {
+  ByteReader in(bytes);
+  const NodeId node{in.get<std::uint32_t>()};
+  const Bytes here = in.get_bytes((dictionary.size() + 1) / 2);
+  if (!in.good()) return fail(cut_short());
+  HoldingList holdings;
+  for (std::size_t entry = 0; entry < dictionary.size(); ++entry) {
+    const unsigned flags = std::to_integer<unsigned>(here[entry / 2]) >> (entry % 2 * 4);
+    if ((flags & kHere) != 0) holdings.push_back(by_entry(dictionary[entry], node, flags));
+  }
+  while (in.good() && in.remaining() > 0) {
+    const auto position = in.get<std::uint16_t>();
+    const HoldingSummary other = get(in);
+    if (!in.good() || position > holdings.size()) return fail(cut_short());
+    holdings.insert(holdings.begin() + position, other);
+  }
+  return holdings;
+}
+
+}  // namespace cairn

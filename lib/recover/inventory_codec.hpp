@@ -1,0 +1,29 @@
+// How heads tell each other what their stores hold, in few bytes. Nearly all stores hold the same snapshots, each under
+// the same layout and in the same placement; so one head's list is the dictionary, sent to all, and a head says only
+// how its own differs:
+//
+//   4 bytes         as which node the store stands in what follows
+//   ½ byte          for each entry of the dictionary: is it here, with own shards, copies, parity
+//   30 bytes        for each holding that the dictionary has not, or that stands for another node
+//
+// That is 4 + S/2 bytes a node for S snapshots kept, up to 120 of them within 64 bytes. Lists come back exactly, in
+// their order, whatever the dictionary; a bad one only costs bytes. Pure.
+#pragma once
+
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "recover/inventory.hpp"
+
+namespace cairn {
+
+// Inverse pair, in full: 28 bytes a holding.
+[[nodiscard]] Buffer encode_holdings(const HoldingList& holdings);
+[[nodiscard]] Result<HoldingList> decode_holdings(Bytes bytes);
+
+// Inverse pair, by what differs from the dictionary.
+[[nodiscard]] Buffer encode_holdings_by(const HoldingList& dictionary, const HoldingList& holdings);
+[[nodiscard]] Result<HoldingList> decode_holdings_by(const HoldingList& dictionary, Bytes bytes);
+
+}  // namespace cairn

@@ -1,0 +1,22 @@
+#include "recover/leftovers.hpp"
+
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+void warn(const Log& log, const Status& status) {
+  if (!status) log.warning("{}", status.error().text());
+}
+
+}  // namespace
+
+void remove_leftovers(Store& local, const StoreContents& contents, const Log& log) {
+  remove_leftovers(local, log);
+  // They are as good as any for the next copies and parity to be written.
+  for (const FileName& name : contents.unnamed) warn(log, local.retire(name, names::owner_head()));
+}
+
+void remove_leftovers(Store& global, const Log& log) { warn(log, global.reclaim(Store::Writers::of_all_hosts)); }
+
+}  // namespace cairn

@@ -1,0 +1,20 @@
+// What processes that were killed have left in a store, and nobody will ever use: removed at the start of the next
+// life, since a chain may go on for months. Local.
+#pragma once
+
+#include "base/log.hpp"
+#include "recover/inventory.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+// In a node's store, of which this process holds the lock: files that were being written or removed, and copies and
+// parity that the manifest of their directory does not name, since the promotion that wrote them never ended. What
+// cannot be removed is logged.
+void remove_leftovers(Store& local, const StoreContents& contents, const Log& log);
+
+// In the global store: files that were being written or removed. For the life that has taken over, before any of its
+// own processes writes there.
+void remove_leftovers(Store& global, const Log& log);
+
+}  // namespace cairn

@@ -1,0 +1,127 @@
+#include "recover/plan.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/list_text.hpp"
+#include "recover/plan_sources.hpp"
+
+namespace cairn {
+namespace {
+
+// Levels worth looking at when the hint is right: nodes that it names and that no store stands for are gone.
+LevelSet hinted_levels(const PlanRequest& request, const SnapshotSources& sources, const std::vector<NodeId>& lost) {
+  if (sources.layout() == nullptr || request.lost_nodes.empty()) return LevelSet::of_bits(0xff);
+  const std::set<std::uint32_t> hinted(request.lost_nodes.begin(), request.lost_nodes.end());
+  std::vector<NodeId> gone;
+  std::ranges::copy_if(lost, std::back_inserter(gone), [&](NodeId node) { return hinted.contains(node.value); });
+  LevelSet levels = levels_that_survive(*sources.layout(), gone, sources.turn());
+  levels.add(LevelId::local);  // survivors' own shards
+  return levels;
+}
+
+std::string describe_missing(const Identity& snapshot, const std::vector<std::uint32_t>& missing,
+                             const std::vector<NodeId>& lost) {
+  std::string text = fmt::format("version {}: no source for {}", snapshot.version.value, ranks_text(missing));
+  if (lost.empty()) return text;
+  text += lost.size() == 1 ? ", node" : ", nodes";
+  const char* separator = " ";
+  for (const NodeId node : lost) {
+    text += fmt::format("{}{}", separator, node.value);
+    separator = ", ";
+  }
+  return text + " lost";
+}
+
+// Fills in a delivery for every rank that has a source, and returns those that have none.
+std::vector<std::uint32_t> find_sources(const PlanRequest& request, SnapshotSources& sources, LevelSet levels,
+                                        Plan& plan) {
+  plan.deliveries.clear();
+  std::vector<std::uint32_t> missing;
+  const bool some_arrived = request.arrived_snapshot == plan.snapshot;
+  for (std::uint32_t rank = 0; rank < request.today.node_of_rank.size(); ++rank) {
+    if (some_arrived) {
+      if (const auto it = request.arrived.find(Rank{rank}); it != request.arrived.end()) {
+        plan.deliveries.push_back(it->second);
+        continue;
+      }
+    }
+    if (auto delivery = sources.find(Rank{rank}, Peer{request.today.node_of_rank[rank].value}, levels))
+      plan.deliveries.push_back(std::move(*delivery));
+    else
+      missing.push_back(rank);
+  }
+  return missing;
+}
+
+// Of a snapshot of another number of ranks: those that it cannot be restored for either, by those that wrote it.
+std::vector<std::uint32_t> missing_of(SnapshotSources& sources, const Layout& written) {
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t rank = 0; rank < written.node_of_rank.size(); ++rank) {
+    if (!sources.find(Rank{rank}, Peer{0}, LevelSet::of_bits(0xff))) missing.push_back(rank);
+  }
+  return missing;
+}
+
+Error wrong_number_of_ranks(const Identity& snapshot, std::size_t wrote, std::size_t ranks) {
+  return {Code::mismatch,
+          fmt::format("version {} was written by {} ranks (0 to {}); this job has {} (0 to {})", snapshot.version.value,
+                      wrote, wrote - 1, ranks, ranks - 1),
+          "start with the same number of compute ranks, or set [restart] mode = fresh"};
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const PlanRequest& request) {
+  std::string refusals;
+  std::size_t tried = 0;
+  const std::size_t ranks = request.today.node_of_rank.size();
+  LayoutIndexes indexes;
+  for (const Identity& snapshot : request.inventory.snapshots()) {
+    if (snapshot.incarnation < request.not_before) continue;
+    SnapshotSources sources(request.inventory, indexes, snapshot);
+    Plan plan{snapshot, {}, sources.lost_nodes()};
+    std::vector<std::uint32_t> missing;
+    if (const Layout* layout = sources.layout(); layout != nullptr && layout->node_of_rank.size() != ranks) {
+      missing = missing_of(sources, *layout);
+      if (missing.empty()) return fail(wrong_number_of_ranks(snapshot, layout->node_of_rank.size(), ranks));
+    } else {
+      // A hint that proves wrong costs a second look, and nothing else.
+      const LevelSet hinted = hinted_levels(request, sources, plan.lost_nodes);
+      missing = find_sources(request, sources, hinted, plan);
+      if (!missing.empty()) missing = find_sources(request, sources, LevelSet::of_bits(0xff), plan);
+      if (missing.empty()) return plan;
+    }
+    ++tried;
+    constexpr std::size_t kTold = 4;
+    if (tried <= kTold)
+      refusals += (refusals.empty() ? "" : "; ") + describe_missing(snapshot, missing, plan.lost_nodes);
+    if (tried == kTold + 1) refusals += "; and older ones";
+  }
+  if (tried == 0) return fail(Code::not_found, "there is no snapshot");
+  return fail(Code::unrecoverable, "no snapshot is whole: " + refusals,
+              "bring the lost nodes' stores back, or set [restart] mode = fresh to start anew");
+}
+
+LevelSet levels_that_survive(const Layout& layout, const std::vector<NodeId>& lost, std::uint64_t turn) {
+  std::vector<bool> gone(layout.nodes);
+  for (const NodeId node : lost) gone[node.value] = true;
+  const auto is_gone = [&](NodeId node) { return gone[node.value]; };
+  LevelSet levels;
+  levels.add(LevelId::global);
+  if (lost.empty()) levels.add(LevelId::local);
+  const bool partners_hold = layout.copies > 0 && std::ranges::all_of(lost, [&](NodeId node) {
+                               return !std::ranges::all_of(partners_of(layout, node, turn), is_gone);
+                             });
+  if (partners_hold) levels.add(LevelId::partner);
+  const bool groups_hold = !layout.groups.empty() && std::ranges::all_of(layout.groups, [&](const auto& group) {
+    return std::ranges::count_if(group, is_gone) <= layout.parity;
+  });
+  if (groups_hold) levels.add(LevelId::erasure);
+  return levels;
+}
+
+}  // namespace cairn

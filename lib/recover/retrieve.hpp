@@ -1,0 +1,42 @@
+// Brings the newest whole snapshot home: plans, has the levels execute the plan, verifies what arrived, strikes off
+// what is bad, and plans again until every rank's shard is in the store of its node. Collective among heads.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/comm.hpp"
+#include "level/level.hpp"
+#include "recover/chain.hpp"
+#include "recover/inventory.hpp"
+#include "recover/plan.hpp"
+
+namespace cairn {
+
+// What retrieval knows and learns; kept between attempts.
+struct RetrieveState {
+  Inventory inventory;
+  std::vector<NodeManifest> manifests;  // of this node's store
+  Incarnation not_before;
+  bool verify_own = false;                // also the SHA-256 of shards that never moved
+  std::vector<std::uint32_t> lost_nodes;  // a hint, see FailureTopology
+  std::map<Rank, Delivery> arrived;       // of the snapshot below; the same on all heads
+  Identity snapshot;
+  std::map<Rank, ShardEntry> entries;  // of ranks of this node that have arrived
+};
+
+// Errors are those of make_plan(), or of a store that cannot take the shards; the same on all heads.
+[[nodiscard]] Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state);
+
+// After ranks found shards damaged that had been brought home: strikes them and forgets their arrival, on all heads
+// alike. Returns whether there were any. Collective.
+[[nodiscard]] Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector<Rank>& damaged,
+                                          const std::vector<Strike>& strikes);
+
+// Where a rank's shard came from, for a person: "L2, copy on node 2".
+[[nodiscard]] std::string describe_source(const Delivery& delivery);
+
+}  // namespace cairn

@@ -1,0 +1,51 @@
+// The roll call: one reduction of fixed size with which heads begin a life. It says whether all of them can, which
+// numbers are used up, and, nearly always, what all stores hold: after most failures every store that is left holds the
+// same snapshots, each store as its own node, and the failure topology says which stores are gone. Then every head
+// knows the whole inventory, those whose stores are new included, and nothing more needs to be said.
+//
+// 568 bytes, whatever the number of nodes and snapshots. Where stores differ, hold too much for it, or are not those
+// that the topology says, only that is known afterwards, and the inventory is gathered (recover/inventory).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "comm/comm.hpp"
+#include "recover/chain.hpp"
+#include "recover/inventory.hpp"
+
+namespace cairn {
+
+struct RollCall {
+  Incarnation newest;  // life, version and L2 placement: the highest that any store has seen, the global one included
+  Version highest_version;
+  std::uint64_t turns = 0;    // 1 + the highest placement
+  bool any_holdings = false;  // some store holds something
+  // What all stores hold that hold anything, nothing struck, head i's as node i; none: they differ.
+  std::optional<HoldingList> common;
+  bool unreadable = false;        // some store has what cannot be read
+  RunId chain;                    // that stores with snapshots belong to, the highest id; 0: none says
+  bool one_chain = true;          // they all say the same, as far as they say anything
+  bool mark_unknown = false;      // some store may belong to another, and cannot say so now
+  Version newest_readable;        // the highest version with a manifest that can be
+  std::uint32_t arrangement = 0;  // of today's shape (topology/layout), in which no store was another node than it is
+  // The stores that hold nothing are those that the failure topology says are lost, and all heads were told the same.
+  bool as_told = false;
+};
+
+// What one head has to say.
+struct RollAnswer {
+  Status status;
+  const StoreContents& contents;
+  const Chain& chain;  // what this head has read of it itself
+  const std::vector<std::uint32_t>& lost_nodes;
+  const Layout* shape = nullptr;  // today's layout but for its arrangement; null: there is none
+};
+
+// Fails on all heads where one has failed, as agree() does. Collective.
+[[nodiscard]] Result<RollCall> call_roll(Comm& heads, const RollAnswer& mine);
+
+}  // namespace cairn

@@ -1,0 +1,69 @@
+#include "repair/muster.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "mpi/ulfm.hpp"
+
+namespace cairn {
+namespace {
+
+constexpr int kTag = 2;
+constexpr std::chrono::milliseconds kBetweenLooks{50};
+constexpr std::chrono::seconds kLongestAnswer{1};  // of a process that is to say where it is, and to end
+
+}  // namespace
+
+Muster::Muster(Place place, std::vector<Neighbour> neighbours, std::chrono::milliseconds limit, Log log)
+    : place_(place), neighbours_(std::move(neighbours)), limit_(limit), log_(std::move(log)) {}
+
+void Muster::come() {
+  if (std::exchange(come_, true)) return;
+  for (const Neighbour& neighbour : neighbours_) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    // To one that has died it fails, which is no matter.
+    if (MPI_Isend(nullptr, 0, MPI_BYTE, neighbour.number, kTag, place_.words, &request) == MPI_SUCCESS)
+      MPI_Request_free(&request);
+  }
+}
+
+void Muster::look() {
+  const auto now = Clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + kBetweenLooks;
+  hear();
+  if (!called_ && ulfm::is_revoked(place_.pool)) called_ = now;
+  if (!called_ || now - *called_ < limit_) return;
+  const auto before_me = [&](const Neighbour& other) {
+    return other.has_come && other.number < place_.me && !is_gone(other.process);
+  };
+  if (std::ranges::any_of(neighbours_, before_me)) return;
+  for (Neighbour& neighbour : neighbours_) {
+    if (!neighbour.has_come && !is_gone(neighbour.process)) end(neighbour);
+  }
+}
+
+void Muster::hear() {
+  for (Neighbour& neighbour : neighbours_) {
+    if (neighbour.has_come) continue;
+    int found = 0;
+    if (MPI_Iprobe(neighbour.number, kTag, place_.words, &found, MPI_STATUS_IGNORE) != MPI_SUCCESS || found == 0)
+      continue;
+    MPI_Recv(nullptr, 0, MPI_BYTE, neighbour.number, kTag, place_.words, MPI_STATUS_IGNORE);
+    neighbour.has_come = true;
+  }
+}
+
+void Muster::end(Neighbour& straggler) const {
+  const auto now = Clock::now();
+  if (!straggler.ended) {
+    log_.warning("process {} ({}) has not come to a repair for {} ms ([recovery] straggler_limit): ended. It was here:",
+                 straggler.process.number, straggler.name, limit_.count());
+    straggler.ended = now;
+    ask_for_stack(straggler.process);
+  } else if (now - *straggler.ended > kLongestAnswer) {
+    kill_process(straggler.process);
+  }
+}
+
+}  // namespace cairn

@@ -1,0 +1,343 @@
+#include "repair/pool.hpp"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "mpi/mpi_comm.hpp"
+#include "mpi/mpi_request.hpp"
+#include "mpi/process.hpp"
+#include "mpi/ulfm.hpp"
+#include "repair/respawn.hpp"
+#include "session/session_impl.hpp"
+
+namespace cairn {
+namespace {
+
+using Role = Member::Role;
+
+constexpr std::chrono::milliseconds kSpareNap{2};
+constexpr std::uint32_t kMostFailedGrowths = 3;
+constexpr std::chrono::milliseconds kBetweenLooksForDeaths{500};
+constexpr std::chrono::seconds kLongestUnknownDeath{5};
+constexpr std::chrono::milliseconds kLongestAgreementAfterAlarm{100};
+
+// What each live process says of itself at a meeting; sent as it is.
+struct Presence {
+  std::uint32_t number = 0;  // in the roster
+  std::uint32_t under_way = 0;
+  std::uint32_t restored = 0;  // version of the snapshot that it has gone on from
+  std::uint32_t gives_up = 0;
+  ProcessId process;
+};
+
+// Every process as if it computed: who is on which node.
+Result<Topology> everyone(Comm& world, const Config& config) {
+  auto hosts = share_hosts(world, host_name());
+  if (!hosts) return fail(hosts.error());
+  return make_topology(*hosts, config.topology.node_size, HeadMode::inline_);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& source) {
+  auto parsed = parse_config(source);
+  if (!parsed) return fail(parsed.error());
+  const Config& config = *parsed;
+  std::unique_ptr<Pool> pool(new Pool(source, config));
+  auto comm = MpiComm::duplicate(world);
+  if (!comm) return fail(comm.error());
+  if (auto status = agree(**comm, ulfm::usable(), "world rank"); !status) return fail(status.error());
+  auto launcher = Launcher::share(**comm);
+  if (!launcher) return fail(launcher.error());
+  pool->launcher_ = *std::move(launcher);
+  if (config.recovery.mode == Config::Recovery::Mode::spares && config.recovery.spares == 0) {
+    return fail(Code::config, "[recovery] mode = spares: there are none",
+                "start the job with ckpt-run --spares, or set [recovery] spares and start as many ranks more");
+  }
+  auto topology = everyone(**comm, config);
+  if (!topology) return fail(topology.error());
+  for (const Node& node : topology->nodes) {
+    pool->nodes_.push_back({topology->host_of_world[node.head.value], node.name, false});
+  }
+  auto roster = first_roster(*topology, config.head.mode, config.recovery.spares);
+  if (!roster) return fail(roster.error());
+  pool->roster_ = std::move(*roster);
+  pool->me_ = (*comm)->rank().value;
+  if (const int code = MPI_Comm_dup(world, &pool->pool_); code != MPI_SUCCESS)
+    return fail(mpi_error(code, "MPI_Comm_dup"));
+  MPI_Comm_set_errhandler(pool->pool_, MPI_ERRORS_RETURN);
+  if (auto status = make_team(pool->pool_, pool->roster_, pool->team_); !status) return fail(status.error());
+  pool->lifeline_ = std::make_shared<Lifeline>(pool->pool_, pool->team_.world);
+  Proposal start;
+  if (auto status = pool->gather(pool->pool_, false, start); !status) return fail(status.error());
+  const ProcessId& first = start.processes.front();
+  pool->mark_ =
+      fmt::format("{}={}-{}-{}", respawn::kPoolVariable, pool->nodes_.front().host, first.number, first.started);
+  pool->meet_neighbours(start.processes);
+  pool->tell_role();
+  return pool;
+}
+
+bool Pool::is_of_one_start() const {
+  return std::ranges::all_of(roster_, [&](const Member& member) { return member.start == me().start; });
+}
+
+std::vector<Seat> Pool::seats() const { return seats_of(roster_); }
+
+std::vector<Seat> Pool::seats_of(const Roster& roster) const {
+  std::vector<Seat> seats;
+  for (const std::uint32_t number : world_of(roster)) {
+    seats.push_back(nodes_[roster[number].node.value]);
+    seats.back().head = roster[number].role == Role::head;
+  }
+  return seats;
+}
+
+bool Pool::all_ranks(bool succeeded) {
+  const int mine = succeeded ? 1 : 0;
+  if (muster_) muster_->come();
+  const auto word =
+      !muster_ ? ulfm::agree(team_.ranks, mine) : ulfm::agree(team_.ranks, mine, [&]() -> Result<std::optional<int>> {
+        muster_->look();
+        return std::nullopt;
+      });
+  return word && *word == 1;
+}
+
+// The death of another spare is nothing to stop the job for.
+bool Pool::a_worker_has_died() const {
+  if (!ulfm::has_failed(pool_)) return false;
+  const auto failed = ulfm::failed_members(pool_);
+  return std::ranges::any_of(failed, [&](std::uint32_t number) { return roster_[number].role != Role::spare; });
+}
+
+void Pool::wait_as_spare() {
+  while (!ulfm::is_revoked(pool_) && !a_worker_has_died() && !lifeline_->misses_one()) {
+    // MPI takes in news only while it is asked for something.
+    int found = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, pool_, &found, MPI_STATUS_IGNORE);
+    std::this_thread::sleep_for(kSpareNap);
+  }
+  lifeline_->cut();
+}
+
+Result<Pool::Outcome> Pool::meet(bool done, bool under_way) {
+  if (!done) log_.debug("process {} meets the others", this_process().number);
+  const auto over = is_over(done);
+  if (!over) return fail(over.error());
+  if (*over) {
+    end_strays();
+    return Outcome::over;
+  }
+  if (auto status = rebuild(under_way); !status) return fail(status.error());
+  return Outcome::repaired;
+}
+
+// Some may still compute: this may take as long as it takes. Where processes die meanwhile, the agreement of Open MPI
+// 5.0 does not always reach everyone (seen of the last member, in 6 of 125 losses of several nodes); those whom it
+// reached raise the alarm. It has some time left then: MPI may crash over agreements that are given up.
+Result<bool> Pool::is_over(bool done) const {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kRepair = 1;
+  UnknownDeaths unknown;
+  std::optional<Clock::time_point> alarmed;
+  if (muster_) muster_->come();
+  const auto word = ulfm::agree(pool_, done ? 0 : kRepair, [&]() -> Result<std::optional<int>> {
+    if (!alarmed && ulfm::is_revoked(team_.alarm)) alarmed = Clock::now();
+    if (alarmed && Clock::now() - *alarmed > kLongestAgreementAfterAlarm) return kRepair;
+    if (auto status = look_for_unknown_deaths(unknown); !status) return fail(status.error());
+    if (muster_) muster_->look();
+    return std::nullopt;
+  });
+  if (!word) return fail(word.error());
+  if (*word == kRepair) ulfm::revoke(team_.alarm);
+  return *word != kRepair;
+}
+
+// mpirun tells MPI of deaths. Should it miss one, the meeting would wait for the dead for ever: what /proc knows of
+// this host's processes shows it.
+Status Pool::look_for_unknown_deaths(UnknownDeaths& unknown) const {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < unknown.next_look) return {};
+  unknown.next_look = now + kBetweenLooksForDeaths;
+  const auto failed = ulfm::failed_members(pool_);
+  for (std::uint32_t i = 0; i < neighbours_.size(); ++i) {
+    if (!neighbours_[i] || std::ranges::find(failed, i) != failed.end() || !is_gone(*neighbours_[i])) {
+      unknown.since.erase(i);
+      continue;
+    }
+    const auto since = unknown.since.try_emplace(i, now).first->second;
+    if (now - since < kLongestUnknownDeath) continue;
+    return fail(Code::communication,
+                fmt::format("process {} ({}) is gone, by exit or in another way that MPI does not know of after {} s",
+                            neighbours_[i]->number, name_of(roster_[i]), kLongestUnknownDeath.count()));
+  }
+  return {};
+}
+
+Status Pool::rebuild(bool under_way) {
+  Watchdog watchdog(pool_, config_.recovery.limit, "to shrink the pool");
+  while (true) {
+    watchdog.step("to shrink the pool");
+    auto live = ulfm::shrink(pool_);
+    if (!live) return fail(live.error());
+    pool_ = *live;
+    auto settled = settle(under_way, watchdog);
+    if (!settled) return fail(settled.error());
+    if (*settled) return {};
+    ulfm::revoke(pool_);
+  }
+}
+
+// One try with those who live now. False: somebody has died on the way.
+Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
+  watchdog.step("to agree on who lives");
+  Proposal proposal;
+  Status status = gather(pool_, under_way, proposal);
+  if (status) status = grow_if_wanted(under_way, watchdog, proposal);
+  if (failed_growths_ > kMostFailedGrowths) return fail(status.error());
+  watchdog.step("to agree on a new world");
+  if (status && proposal.repair.unfilled.empty()) status = make_team(pool_, proposal.repair.roster, proposal.team);
+  // Who has failed here must not leave others waiting in there.
+  if (!status) ulfm::revoke(pool_);
+  const auto word = ulfm::agree(pool_, status ? 1 : 0);
+  if (word && *word == 1) {
+    if (!proposal.repair.unfilled.empty()) return fail(nobody_left(proposal));
+    adopt(std::move(proposal));
+    return true;
+  }
+  return false;
+}
+
+// Who lives, by their numbers in the roster, which only a successful repair changes.
+Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
+  int size = 0;
+  MPI_Comm_size(live, &size);
+  const Presence mine{me_, under_way ? 1U : 0U, restored_, gives_up_ ? 1U : 0U, this_process()};
+  std::vector<Presence> all(static_cast<std::size_t>(size));
+  const int code = MPI_Allgather(&mine, sizeof(Presence), MPI_BYTE, all.data(), sizeof(Presence), MPI_BYTE, live);
+  if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Allgather"));
+  for (const Presence& present : all) {
+    proposal.live.push_back(present.number);
+    proposal.processes.push_back(present.process);
+    proposal.under_way |= present.under_way != 0;
+    proposal.gives_up |= present.gives_up != 0;
+    proposal.restored = std::max(proposal.restored, present.restored);
+  }
+  proposal.repair = repair(roster_, proposal.live, config_.head.mode);
+  return {};
+}
+
+Status Pool::make_team(MPI_Comm pool, const Roster& roster, Team& team) {
+  int me = 0;
+  MPI_Comm_rank(pool, &me);
+  const auto members = world_of(roster);
+  const auto at = std::ranges::find(members, static_cast<std::uint32_t>(me));
+  const bool works = at != members.end();
+  const auto key = static_cast<int>(at - members.begin());
+  const bool computes = works && roster[static_cast<std::size_t>(me)].role == Role::rank;
+  int code = MPI_Comm_split(pool, works ? 0 : MPI_UNDEFINED, key, &team.world);
+  if (code == MPI_SUCCESS) code = MPI_Comm_split(pool, computes ? 0 : MPI_UNDEFINED, key, &team.ranks);
+  if (code == MPI_SUCCESS) code = MPI_Comm_dup(pool, &team.alarm);
+  if (code != MPI_SUCCESS) return fail(mpi_error(code, "making the communicators of a new world"));
+  return {};
+}
+
+void Pool::adopt(Proposal proposal) {
+  const Roster before = std::exchange(roster_, std::move(proposal.repair.roster));
+  const auto number = std::ranges::find(proposal.live, me_) - proposal.live.begin();
+  failures_ = failures_of(before, proposal.live);
+  vain_repairs_ = proposal.live.size() == before.size() ? vain_repairs_ + 1 : 0;
+  me_ = static_cast<std::uint32_t>(number);
+  team_ = proposal.team;
+  under_way_ |= proposal.under_way;
+  gives_up_ |= proposal.gives_up;
+  repairs_without_progress_ = proposal.restored > progress_ ? 0 : repairs_without_progress_ + 1;
+  progress_ = restored_ = std::max(progress_, proposal.restored);
+  ++repairs_;
+  lifeline_ = std::make_shared<Lifeline>(pool_, team_.world);
+  meet_neighbours(proposal.processes);
+  end_strays();
+  if (me_ == 0) tell(before, proposal);
+  tell_role();
+}
+
+// Those of this host can be seen in /proc.
+void Pool::meet_neighbours(const std::vector<ProcessId>& processes) {
+  neighbours_.assign(roster_.size(), std::nullopt);
+  std::vector<ProcessId> others;
+  std::vector<Muster::Neighbour> expected;
+  std::vector<ProcessId> workers;
+  const std::string& host = nodes_[me().node.value].host;
+  for (std::size_t i = 0; i < roster_.size(); ++i) {
+    if (i == me_ || nodes_[roster_[i].node.value].host != host) continue;
+    neighbours_[i] = processes[i];
+    others.push_back(processes[i]);
+    if (roster_[i].role != Role::spare) workers.push_back(processes[i]);
+    expected.push_back({static_cast<int>(i), processes[i], name_of(roster_[i])});
+  }
+  lifeline_->expect(std::move(workers));
+  muster_.reset();
+  if (config_.recovery.straggler_limit.count() > 0) {
+    muster_ = std::make_unique<Muster>(Muster::Place{pool_, team_.alarm, static_cast<int>(me_)}, std::move(expected),
+                                       config_.recovery.straggler_limit, log_);
+  }
+  guard_.reset();
+  if (config_.recovery.hang_timeout.count() == 0) return;
+  guard_ = std::make_unique<HangGuard>(std::move(others), config_.recovery.hang_timeout, log_);
+}
+
+std::string Pool::name_of(const Member& member) const {
+  std::string role = "a spare";
+  if (member.role == Role::rank) role = fmt::format("rank {}", member.rank.value);
+  if (member.role == Role::head) role = "head";
+  return fmt::format("{} on node {}", role, nodes_[member.node.value].node);
+}
+
+std::string Pool::my_name() const { return fmt::format("process {} ({})", this_process().number, name_of(me())); }
+
+void Pool::tell_role() const {
+  log_.debug("process {} is {} after {} repairs", this_process().number, name_of(me()), repairs_);
+}
+
+FailureTopology Pool::failures_of(const Roster& before, const std::vector<std::uint32_t>& live) const {
+  FailureTopology failures;
+  std::vector<bool> lives(before.size());
+  for (const std::uint32_t number : live) lives[number] = true;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (!lives[i] && before[i].role == Role::rank) failures.dead_ranks.push_back(before[i].rank.value);
+  }
+  std::ranges::sort(failures.dead_ranks);
+  // By the numbers that the last session gave to its nodes.
+  const Topology last = make_topology(seats_of(before), config_.head.mode);
+  for (std::uint32_t node = 0; node < last.node_count(); ++node) {
+    const bool is_seen = std::ranges::any_of(
+        live, [&](std::uint32_t number) { return nodes_[before[number].node.value].node == last.nodes[node].name; });
+    if (!is_seen) failures.lost_nodes.push_back(node);
+  }
+  return failures;
+}
+
+void Pool::tell(const Roster& before, const Proposal& proposal) const {
+  const std::size_t dead = before.size() - proposal.live.size();
+  const auto spares = std::ranges::count(roster_, Role::spare, &Member::role);
+  std::string ranks;
+  if (!failures_.dead_ranks.empty()) ranks = fmt::format(", with ranks {}", fmt::join(failures_.dead_ranks, " "));
+  log_.info("repair {}: {} {} died{}; {} spare{} left", repairs_, dead, dead == 1 ? "process" : "processes", ranks,
+            spares, spares == 1 ? "" : "s");
+}
+
+Error Pool::nobody_left(const Proposal& proposal) const {
+  const Member& first = proposal.repair.unfilled.front();
+  return Error{
+      Code::unrecoverable,
+      fmt::format("rank {} on node {} died, and no spare is left", first.rank.value, nodes_[first.node.value].node),
+      "start the job again, with ckpt-run or by hand; it goes on from its last snapshot"};
+}
+
+}  // namespace cairn

@@ -1,0 +1,168 @@
+// The live processes of a job that repairs itself, and who does what: application ranks, heads, spares. After a failure
+// all of them meet, and go on with a new pool in which spares have taken over the work of the dead.
+//
+// How all come to the meeting: whoever learns of a failure, or comes to the end, revokes the pool's communicator, which
+// all watch. Every repair begins there and ends in an agreement, so either all survivors have the new pool or none
+// has, and they try again without those who died meanwhile.
+//
+// Its communicators are never freed (see Lifeline::add).
+//
+// One thread.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cairn/failure_topology.hpp>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "config/config.hpp"
+#include "mpi/launcher.hpp"
+#include "mpi/lifeline.hpp"
+#include "mpi/process.hpp"
+#include "repair/hang_guard.hpp"
+#include "repair/muster.hpp"
+#include "repair/roles.hpp"
+#include "repair/watchdog.hpp"
+
+namespace cairn {
+
+class Pool {
+ public:
+  // Collective over `world`: the pool at the start of the job.
+  static Result<std::unique_ptr<Pool>> start(MPI_Comm world, const ConfigSource& source);
+  // Collective over the newcomers, in the middle of a repair that has started them: its end.
+  static Result<std::unique_ptr<Pool>> join(MPI_Comm newcomers);
+  ~Pool() = default;
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  [[nodiscard]] const Config& config() const { return config_; }
+  [[nodiscard]] const Member& me() const { return roster_[me_]; }
+  // "process 4711 (rank 2 on node n3)"
+  [[nodiscard]] std::string my_name() const;
+  [[nodiscard]] const Launcher& launcher() const { return launcher_; }
+  // Application ranks in order, then heads; null for a spare. Its seats tell who is where.
+  [[nodiscard]] MPI_Comm world() const { return team_.world; }
+  [[nodiscard]] std::vector<Seat> seats() const;
+  // To be shared by all communicators that are made of world().
+  [[nodiscard]] const std::shared_ptr<Lifeline>& lifeline() const { return lifeline_; }
+  // What the last repair found dead.
+  [[nodiscard]] const FailureTopology& failures() const { return failures_; }
+  // Repairs so far, and how many of the last found nobody dead.
+  [[nodiscard]] std::uint32_t repairs() const { return repairs_; }
+  [[nodiscard]] std::uint32_t vain_repairs() const { return vain_repairs_; }
+  // Repairs in a row since the application has gone on from a newer snapshot than ever before.
+  [[nodiscard]] std::uint32_t repairs_without_progress() const { return repairs_without_progress_; }
+  // The snapshot that the application of this process has gone on from; told at the next meeting. Local.
+  void went_on_from(std::uint32_t version) { restored_ = std::max(restored_, version); }
+  // What this process says at the next meeting: that the job is to end. Local.
+  void give_up() { gives_up_ = true; }
+  // Whether anybody has said so; known after a meeting, to all alike.
+  [[nodiscard]] bool gives_up() const { return gives_up_; }
+  // Whether all were started together, so that MPI_Abort of one reaches all. Local.
+  [[nodiscard]] bool is_of_one_start() const;
+  // Whether a survivor has said that the application is under way; known after a meeting.
+  [[nodiscard]] bool under_way() const { return under_way_; }
+
+  // Collective among application ranks, once they are through with a session, by success or failure, and again when all
+  // succeeded: whether all did.
+  [[nodiscard]] bool all_ranks(bool succeeded);
+  // Sleeps until there is a meeting.
+  void wait_as_spare();
+
+  enum class Outcome { over, repaired };
+  // Collective among the live; to be called once the lifeline is cut, or by a head that has served to the end. Over: an
+  // application rank says that the job is `done`, which all of them know then.
+  // `under_way`: see above. Fails when the dead cannot be replaced.
+  [[nodiscard]] Result<Outcome> meet(bool done, bool under_way);
+
+ private:
+  // The communicators of one life.
+  struct Team {
+    MPI_Comm world = MPI_COMM_NULL;
+    MPI_Comm ranks = MPI_COMM_NULL;  // the application ranks of it, for their agreements
+    MPI_Comm alarm = MPI_COMM_NULL;  // all of the pool; revoked by those who know that a repair begins
+  };
+  // Members that are gone while MPI takes them for alive, by number, and since when.
+  struct UnknownDeaths {
+    std::chrono::steady_clock::time_point next_look;
+    std::map<std::uint32_t, std::chrono::steady_clock::time_point> since;
+  };
+  // What a repair would come to; the same on all members of the new pool.
+  struct Proposal {
+    std::vector<std::uint32_t> live;  // by their numbers in the roster
+    std::vector<ProcessId> processes;
+    Repair repair;
+    Team team;
+    bool under_way = false;
+    bool gives_up = false;
+    std::uint32_t restored = 0;  // the newest snapshot that anybody has gone on from
+  };
+
+  Pool(ConfigSource source, const Config& config)
+      : source_(std::move(source)), config_(config), log_(config.log.level) {}
+
+  [[nodiscard]] Status gather(MPI_Comm live, bool under_way, Proposal& proposal) const;
+  [[nodiscard]] static Status make_team(MPI_Comm pool, const Roster& roster, Team& team);
+  [[nodiscard]] Status rebuild(bool under_way);
+  [[nodiscard]] Result<bool> settle(bool under_way, Watchdog& watchdog);
+  [[nodiscard]] Error nobody_left(const Proposal& proposal) const;
+  void adopt(Proposal proposal);
+  void meet_neighbours(const std::vector<ProcessId>& processes);
+  [[nodiscard]] Result<bool> is_over(bool done) const;
+  [[nodiscard]] Status look_for_unknown_deaths(UnknownDeaths& unknown) const;
+  void tell(const Roster& before, const Proposal& proposal) const;
+  void tell_role() const;
+  [[nodiscard]] std::string name_of(const Member& member) const;
+  [[nodiscard]] FailureTopology failures_of(const Roster& before, const std::vector<std::uint32_t>& live) const;
+  [[nodiscard]] std::vector<Seat> seats_of(const Roster& roster) const;
+  [[nodiscard]] bool a_worker_has_died() const;
+
+  // pool_growth.cpp, and join()
+  [[nodiscard]] Status grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal);
+  [[nodiscard]] std::vector<NodeId> wanted(const Proposal& proposal) const;
+  [[nodiscard]] Result<bool> start_for(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& live);
+  void end_strays() const;
+  [[nodiscard]] Buffer news() const;
+  [[nodiscard]] Status take_news(ByteReader& news, std::uint32_t from_last);
+
+  ConfigSource source_;  // for newcomers
+  Launcher launcher_;
+  Config config_;
+  Log log_;
+  std::vector<Seat> nodes_;  // host and name of each node, as numbered for life
+  MPI_Comm pool_ = MPI_COMM_NULL;
+  Roster roster_;  // by number in pool_
+  std::uint32_t me_ = 0;
+  Team team_;
+  std::shared_ptr<Lifeline> lifeline_;
+  std::vector<std::optional<ProcessId>> neighbours_;  // by number: those of this host
+  std::unique_ptr<HangGuard> guard_;
+  std::unique_ptr<Muster> muster_;  // where stragglers are ended
+  FailureTopology failures_;
+  std::uint32_t repairs_ = 0;
+  std::uint32_t restored_ = 0;  // by this process
+  std::uint32_t progress_ = 0;  // by anybody, as of the last repair
+  std::uint32_t repairs_without_progress_ = 0;
+  std::uint32_t vain_repairs_ = 0;      // in a row, that found nobody dead
+  std::uint32_t failed_growths_ = 0;    // in a row, that no newcomers came of
+  std::set<std::string> closed_hosts_;  // that take no new processes; the same on all members
+  std::string mark_;                    // variable in the environment of all new processes, of this pool alone
+  bool strays_ = false;                 // some may have been started that are in no pool
+  bool under_way_ = false;
+  bool gives_up_ = false;
+};
+
+}  // namespace cairn

@@ -1,0 +1,191 @@
+// How a pool takes in new processes in the place of the dead, and what these are told.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "mpi/ulfm.hpp"
+#include "repair/landing.hpp"
+#include "repair/pool.hpp"
+#include "repair/respawn.hpp"
+
+namespace cairn {
+namespace {
+
+using Role = Member::Role;
+
+constexpr std::chrono::minutes kLongestWelcome{10};
+
+}  // namespace
+
+// New processes come as spares, for the dead of one host after another; who does what is then decided as ever.
+Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal) {
+  for (auto nodes = wanted(proposal); !nodes.empty(); nodes = wanted(proposal)) {
+    watchdog.step("to start new processes");
+    const auto started = start_for(std::move(nodes), proposal.live);
+    if (!started) return fail(started.error());
+    if (!*started) return {};
+    if (auto status = respawn::tell(pool_, news()); !status) return status;
+    proposal = {};
+    if (auto status = gather(pool_, under_way, proposal); !status) return status;
+  }
+  return {};
+}
+
+// For those nodes that are on one host with the first. False if no host takes new processes.
+Result<bool> Pool::start_for(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& live) {
+  std::vector<std::string> host_of;
+  for (const Seat& node : nodes_) host_of.push_back(node.host);
+  const bool one_host = std::ranges::all_of(host_of, [&](const std::string& host) { return host == host_of[0]; });
+  const NodeId home = nodes.front();
+  std::erase_if(nodes, [&](NodeId node) { return host_of[node.value] != host_of[home.value]; });
+  const Survivors survivors{roster_, live, host_of};
+  closed_hosts_.merge(forgetful_hosts(survivors));
+  while (const auto landing = landing_for(home, survivors, closed_hosts_)) {
+    const std::string& host = host_of[landing->node.value];
+    const auto grown = respawn::grow(pool_, {landing->starter, one_host ? std::string() : host, nodes.size(), mark_});
+    if (!grown) {
+      ++failed_growths_;
+      strays_ = true;
+      return fail(grown.error());
+    }
+    if (*grown == MPI_COMM_NULL) {
+      if (me_ == live.front()) log_.warning("no new process could be started on {}", host);
+      closed_hosts_.insert(host);
+      continue;
+    }
+    failed_growths_ = 0;
+    pool_ = *grown;
+    const std::uint32_t start = 1 + std::ranges::max(roster_, {}, &Member::start).start;
+    const bool at_home = landing->node == home;
+    for (const NodeId node : nodes) roster_.push_back({Role::spare, at_home ? node : landing->node, {}, start});
+    return true;
+  }
+  return false;
+}
+
+// The nodes that new processes are to come to. In mode `respawn` one for each that died, but for newcomers that an
+// earlier try has left: spares wait. (They keep mpirun, which ends a job once all processes that it started itself have
+// died.)
+std::vector<NodeId> Pool::wanted(const Proposal& proposal) const {
+  using Mode = Config::Recovery::Mode;
+  std::vector<NodeId> nodes;
+  if (config_.recovery.mode == Mode::respawn) {
+    std::vector<bool> lives(roster_.size());
+    std::size_t spares = 0;
+    for (const std::uint32_t number : proposal.live) {
+      lives[number] = true;
+      if (roster_[number].role == Role::spare) ++spares;
+    }
+    for (std::size_t i = 0; i < roster_.size(); ++i) {
+      if (!lives[i] && roster_[i].role != Role::spare) nodes.push_back(roster_[i].node);
+    }
+    const std::size_t left = spares - std::min<std::size_t>(spares, config_.recovery.spares);
+    nodes.resize(nodes.size() - std::min(nodes.size(), left));
+  } else if (config_.recovery.when_spent == Config::Recovery::WhenSpent::respawn) {
+    for (const Member& rank : proposal.repair.unfilled) nodes.push_back(rank.node);
+  }
+  return nodes;
+}
+
+// Who has died while he started new processes cannot welcome them, and they wait for him in MPI_Init, some of them
+// busily. They may come late, so they are looked for in every repair after that and in the end.
+void Pool::end_strays() const {
+  if (!strays_) return;
+  std::vector<ProcessId> members{this_process()};
+  for (std::uint32_t i = 0; i < neighbours_.size(); ++i) {
+    if (!neighbours_[i]) continue;
+    if (i < me_) return;  // one of a host is enough
+    members.push_back(*neighbours_[i]);
+  }
+  kill_children_but(members, parent_process(), mark_);
+}
+
+Result<std::unique_ptr<Pool>> Pool::join(MPI_Comm newcomers) {
+  // What is not known yet cannot be configured: the longest that a repair should take.
+  auto welcoming = std::make_unique<Watchdog>(newcomers, kLongestWelcome, "to join the job");
+  int number = 0;
+  int count = 0;
+  MPI_Comm_rank(newcomers, &number);
+  MPI_Comm_size(newcomers, &count);
+  const auto welcome = respawn::join(newcomers);
+  welcoming.reset();
+  ByteReader reader(welcome.news);
+  auto source = decode_config_source(reader.get_bytes(reader.get<std::uint64_t>()));
+  if (!source) return fail(source.error());
+  auto config = parse_config(*source);
+  if (!config) return fail(config.error());
+  std::unique_ptr<Pool> pool(new Pool(*std::move(source), *config));
+  pool->pool_ = welcome.grown;
+  if (auto status = pool->take_news(reader, static_cast<std::uint32_t>(count - number)); !status)
+    return fail(status.error());
+  Watchdog watchdog(pool->pool_, config->recovery.limit, "to join the job");
+  auto settled = pool->settle(false, watchdog);
+  if (!settled) return fail(settled.error());
+  if (*settled) return pool;
+  ulfm::revoke(pool->pool_);
+  if (auto status = pool->rebuild(false); !status) return fail(status.error());
+  return pool;
+}
+
+// All that a newcomer has to know, the same from every survivor.
+Buffer Pool::news() const {
+  ByteWriter out;
+  const Buffer source = encode(source_);
+  out.put(static_cast<std::uint64_t>(source.size()));
+  out.put(source);
+  out.put_text(launcher_.mark);
+  out.put_text(mark_);
+  out.put(strays_);
+  out.put(repairs_);
+  out.put(repairs_without_progress_);
+  out.put(progress_);
+  out.put(static_cast<std::uint32_t>(nodes_.size()));
+  for (const Seat& node : nodes_) {
+    out.put_text(node.host);
+    out.put_text(node.node);
+  }
+  out.put(static_cast<std::uint32_t>(roster_.size()));
+  for (const Member& member : roster_) {
+    out.put(member.role);
+    out.put(member.node.value);
+    out.put(member.rank.value);
+    out.put(member.start);
+  }
+  out.put(static_cast<std::uint32_t>(closed_hosts_.size()));
+  for (const std::string& host : closed_hosts_) out.put_text(host);
+  return out.take();
+}
+
+// `from_last`: the newcomers are the last of the roster.
+Status Pool::take_news(ByteReader& news, std::uint32_t from_last) {
+  launcher_.mark = news.get_text();
+  mark_ = news.get_text();
+  strays_ = news.get<bool>();
+  repairs_ = news.get<std::uint32_t>();
+  repairs_without_progress_ = news.get<std::uint32_t>();
+  progress_ = news.get<std::uint32_t>();
+  const auto nodes = news.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < nodes && news.good(); ++i) {
+    Seat node;
+    node.host = news.get_text();
+    node.node = news.get_text();
+    nodes_.push_back(std::move(node));
+  }
+  const auto members = news.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < members && news.good(); ++i) {
+    Member member;
+    member.role = news.get<Role>();
+    member.node.value = news.get<std::uint32_t>();
+    member.rank.value = news.get<std::uint32_t>();
+    member.start = news.get<std::uint32_t>();
+    roster_.push_back(member);
+  }
+  const auto closed = news.get<std::uint32_t>();
+  for (std::uint32_t i = 0; i < closed && news.good(); ++i) closed_hosts_.insert(news.get_text());
+  if (!news.good() || from_last > roster_.size())
+    return fail(Code::communication, "what newcomers are told is damaged");
+  me_ = static_cast<std::uint32_t>(roster_.size()) - from_last;
+  return {};
+}
+
+}  // namespace cairn

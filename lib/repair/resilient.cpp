@@ -1,0 +1,255 @@
+#include "repair/resilient.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "mpi/mpi_comm.hpp"
+#include "mpi/mpi_request.hpp"
+#include "mpi/session_opening.hpp"
+#include "repair/respawn.hpp"
+#include "session/exception.hpp"
+#include "session/stop_signal.hpp"
+
+namespace cairn {
+namespace {
+
+using Role = Member::Role;
+
+constexpr std::uint32_t kMostVainRepairs = 3;
+// Failures may come in bursts; that so many in a row do is less likely than a cause of their own.
+constexpr std::uint32_t kMostRepairsWithoutProgress = 8;
+
+// A process that writes to a dead peer's socket, or starts others in vain, should get an error, not die as well.
+void prepare_process() {
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  struct sigaction action {};
+  if (sigaction(SIGPIPE, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, nullptr);
+}
+
+// The one of this process.
+Resilient*& current() {
+  static Resilient* job = nullptr;
+  return job;
+}
+
+}  // namespace
+
+Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells)
+    : world_(world), tells_(tells), pool_(std::move(pool)) {
+  // MPI reports deaths on this communicator too, whoever uses it.
+  MPI_Comm_get_errhandler(world_, &errhandler_);
+  MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
+  if (pool_->config().recovery.straggler_limit.count() > 0) show_stack_when_asked();
+  // Spares, too, which have no session: launchers hand the signal to every process.
+  if (pool_->config().restart.stop_signal) StopSignal::watch();
+  current() = this;
+  static const int registered = std::atexit(&Resilient::on_exit);
+  (void)registered;
+}
+
+// A process that dies before there is a pool cannot be replaced, and who learns of it must not leave the others
+// waiting: the job ends, to be started again.
+template <class T>
+T at_start(MPI_Comm world, Result<T> result) {
+  if (result || result.error().code != Code::communication) return value_or_throw(std::move(result));
+  const std::string text = "a process has died while the job started: " + result.error().text();
+  std::fprintf(stderr, "cairn: error: %s\n", text.c_str());
+  if (const auto launcher = Launcher::from_environment()) launcher->leave({CompletionMark::Kind::failed, text});
+  MPI_Abort(world, EXIT_FAILURE);
+  std::_Exit(EXIT_FAILURE);
+}
+
+std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::string& config_file, Tells tells) {
+  std::unique_ptr<Pool> pool;
+  if (respawn::is_newcomer()) {
+    prepare_process();
+    pool = value_or_throw(Pool::join(world));
+  } else {
+    const auto comm = value_or_throw(MpiComm::duplicate(world));
+    const auto source = value_or_throw(share_config_source(*comm, config_file));
+    if (value_or_throw(parse_config(source)).recovery.mode == Config::Recovery::Mode::restart) return nullptr;
+    prepare_process();
+    pool = at_start(world, Pool::start(world, source));
+  }
+  std::unique_ptr<Resilient> job(new Resilient(world, std::move(pool), tells));
+  job->end_if_in_vain();
+  return job;
+}
+
+// Open MPI 5.0 tells nobody of a process that exits. Not of a child of this one, which has inherited the handler.
+void Resilient::on_exit() {
+  Resilient* const job = std::exchange(current(), nullptr);
+  if (job == nullptr || job->over_ || this_process() != job->process_) return;
+  job->give_up({CompletionMark::Kind::failed, job->pool_->my_name() + " has called exit() before the job came to its "
+                                                                      "end, and the others wait for it"});
+}
+
+Resilient::~Resilient() {
+  if (current() == this) current() = nullptr;
+  MPI_Comm_set_errhandler(world_, errhandler_);
+  MPI_Errhandler_free(&errhandler_);
+}
+
+void Resilient::tell(const CompletionMark& why) const {
+  std::fprintf(stderr, "cairn: error: %s\n", why.text.c_str());
+  pool_->launcher().leave(why);
+}
+
+void Resilient::end_job(const std::string& text) const {
+  tell({CompletionMark::Kind::failed, text});
+  abort_mpi();
+}
+
+void Resilient::abort_mpi() const {
+  current() = nullptr;
+  // Where MPI is no more, the others see that this process is gone.
+  if (mpi_is_running()) MPI_Abort(world_, EXIT_FAILURE);
+  std::_Exit(EXIT_FAILURE);
+}
+
+// MPI_Abort ends those that were started with this process. The others would take them for dead, and start new ones:
+// they have to hear of it at a meeting.
+void Resilient::give_up(const CompletionMark& why) {
+  tell(why);
+  int is_main = 0;
+  if (mpi_is_running()) MPI_Is_thread_main(&is_main);
+  if (is_main == 0 || pool_->is_of_one_start()) abort_mpi();
+  pool_->give_up();
+  pool_->lifeline()->cut();
+  if (pool_->me().role == Role::rank) (void)pool_->all_ranks(false);
+  meet();
+  abort_mpi();
+}
+
+std::unique_ptr<Session> Resilient::enter() {
+  while (!over_) {
+    const Role role = pool_->me().role;
+    if (role == Role::spare) {
+      pool_->wait_as_spare();
+    } else {
+      try {
+        // A head gets no session: it has served to the end.
+        if (auto session = open()) return session;
+      } catch (const Exception& error) {
+        if (!is_failure(error)) {
+          done_ = true;
+          error_ = std::current_exception();
+        }
+        pool_->lifeline()->cut();
+      }
+      if (role == Role::rank) (void)pool_->all_ranks(false);
+    }
+    meet();
+  }
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  return nullptr;
+}
+
+std::unique_ptr<Session> Resilient::open() {
+  Session::Opening opening;
+  opening.world = pool_->world();
+  opening.failures = pool_->failures();
+  opening.launcher = pool_->launcher();
+  if (pool_->repairs() > 0) {  // all of that is of the life's beginning
+    opening.launcher->failures = {};
+    opening.launcher->started.reset();
+  }
+  opening.errhandler = errhandler_;
+  opening.repaired = RepairedWorld{pool_->config(), pool_->seats()};
+  // The application has begun already: what it wants now is to go on, whatever the job was started for.
+  if (pool_->under_way()) opening.repaired->config.restart.mode = Config::Restart::Mode::automatic;
+  opening.lifeline = pool_->lifeline();
+  opening.memory = memory_;
+  if (pool_->repairs() > 0) opening.state = entered_ ? State::survivor : State::replacement;
+  opening.throws = tells_ == Tells::by_exception;
+  auto session = Session::open(opening);
+  entered_ = session != nullptr;
+  return session;
+}
+
+void Resilient::remember(Session& session) {
+  under_way_ |= session.is_under_way();
+  pool_->went_on_from(session.last_restore().version);
+}
+
+bool Resilient::complete(std::unique_ptr<Session> session) {
+  remember(*session);
+  if (!pool_->all_ranks(!pool_->lifeline()->is_cut())) {
+    pool_->lifeline()->cut();
+    session.reset();
+    meet();
+    return over_;
+  }
+  done_ = true;
+  finalize(*session);
+  // The spares are called to the last meeting once nobody needs the session any more.
+  (void)pool_->all_ranks(true);
+  session.reset();
+  pool_->lifeline()->cut();
+  meet();
+  return over_;
+}
+
+// All work is done and told: a failure now costs the last snapshot its way to L4, not the job.
+void Resilient::finalize(Session& session) {
+  try {
+    session.finalize();
+  } catch (const Exception& error) {
+    if (!is_failure(error)) {
+      error_ = std::current_exception();
+    } else if (session.rank() == 0) {
+      std::fprintf(stderr, "cairn: warning: a process died while the job ended: %s\n", error.what());
+    }
+  }
+}
+
+void Resilient::roll_back(std::unique_ptr<Session> session) {
+  remember(*session);
+  pool_->lifeline()->cut();
+  session.reset();
+  (void)pool_->all_ranks(false);
+  meet();
+}
+
+void Resilient::abandon(std::unique_ptr<Session> session) {
+  done_ = true;
+  pool_->lifeline()->cut();
+  session.reset();
+  (void)pool_->all_ranks(true);
+  meet();
+}
+
+void Resilient::meet() {
+  const auto outcome = pool_->meet(done_, under_way_);
+  if (!outcome) end_job(outcome.error().text());
+  over_ = *outcome == Pool::Outcome::over;
+  if (!over_) end_if_in_vain();
+}
+
+// All members of a pool come to the same answer, newcomers too: MPI_Abort does not reach processes that were started
+// later.
+void Resilient::end_if_in_vain() const {
+  if (pool_->gives_up()) abort_mpi();
+  if (pool_->vain_repairs() > kMostVainRepairs) end_job("repairs find nobody dead, and do not help: " + last_failure_);
+  if (pool_->repairs_without_progress() > kMostRepairsWithoutProgress) {
+    end_job(
+        fmt::format("{} repairs in a row without a newer snapshot to go on from: processes die of something that comes "
+                    "again",
+                    pool_->repairs_without_progress()));
+  }
+}
+
+bool Resilient::is_failure(const Exception& error) {
+  const bool failure =
+      error.kind() == ErrorKind::rollback || error.kind() == ErrorKind::communication || pool_->lifeline()->is_cut();
+  if (failure) last_failure_ = error.what();
+  return failure;
+}
+
+}  // namespace cairn

@@ -1,0 +1,85 @@
+// A job that goes on after failures without leaving its processes ([recovery] mode = spares or respawn). One object a
+// process, for the whole job:
+//
+//   while (auto session = job.enter()) {
+//     … the application, with the session …
+//     job.complete(std::move(session));      it came to its end
+//     job.roll_back(std::move(session));     or a process has died
+//   }
+//
+// enter() serves where this process is a head and sleeps where it is a spare, through any number of failures, until it
+// is to compute or the job is over. All survivors then enter together.
+//
+// One thread. Every call but the destructor is collective among the live processes of the job. Errors are thrown, on
+// all alike; what cannot be told to all alike ends the job.
+#pragma once
+
+#include <mpi.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+
+#include <cairn/cairn.hpp>
+
+#include "config/config.hpp"
+#include "mpi/process.hpp"
+#include "recover/store_memory.hpp"
+#include "repair/pool.hpp"
+
+namespace cairn {
+
+class Resilient {
+ public:
+  // How an application learns of a failure in its own MPI calls.
+  enum class Tells { by_exception, by_code };
+
+  // Null if the configuration says that the job is not to repair itself.
+  static std::unique_ptr<Resilient> if_wanted(MPI_Comm world, const std::string& config_file, Tells tells);
+  ~Resilient();
+  Resilient(const Resilient&) = delete;
+  Resilient& operator=(const Resilient&) = delete;
+
+  // The next session of this process as an application rank; null when the job is over.
+  [[nodiscard]] std::unique_ptr<Session> enter();
+  // The application is through. Finalizes the session and ends the job, if that is so on all ranks; otherwise everyone
+  // goes back. Returns whether the job is over.
+  bool complete(std::unique_ptr<Session> session);
+  void roll_back(std::unique_ptr<Session> session);
+  // The application fails, and the job with it: ends all its processes, with the reason. Local, but waits for the
+  // others where some were started later than others.
+  [[noreturn]] void give_up(const CompletionMark& why);
+  // Ends the job as it is, on all ranks; what is not safe yet is lost.
+  void abandon(std::unique_ptr<Session> session);
+
+ private:
+  Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells);
+  [[nodiscard]] std::unique_ptr<Session> open();
+  void finalize(Session& session);
+  // How far it came.
+  void remember(Session& session);
+  void meet();
+  // True if an error is the consequence of a failure; remembers its text.
+  bool is_failure(const Exception& error);
+  // Where repairs follow each other and bring the job no further.
+  void end_if_in_vain() const;
+  void tell(const CompletionMark& why) const;
+  [[noreturn]] void end_job(const std::string& text) const;
+  [[noreturn]] void abort_mpi() const;
+  static void on_exit();
+
+  MPI_Comm world_;
+  MPI_Errhandler errhandler_ = MPI_ERRHANDLER_NULL;  // of the caller's world
+  Tells tells_;
+  ProcessId process_ = this_process();
+  std::unique_ptr<Pool> pool_;
+  std::shared_ptr<StoreMemory> memory_ = std::make_shared<StoreMemory>();
+  bool entered_ = false;  // as an application rank, before
+  bool under_way_ = false;
+  bool done_ = false;  // all application ranks are through, or all know of the same error
+  bool over_ = false;
+  std::exception_ptr error_;  // to be thrown at the end
+  std::string last_failure_;
+};
+
+}  // namespace cairn

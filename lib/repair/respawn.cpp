@@ -1,0 +1,194 @@
+#include "repair/respawn.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "mpi/mpi_request.hpp"
+#include "mpi/ulfm.hpp"
+
+namespace cairn::respawn {
+namespace {
+
+constexpr int kTag = 1;
+
+// Words of the agreement on a start.
+constexpr int kWell = 1;
+constexpr int kNotRefused = 2;
+
+// How this program was started.
+struct CommandLine {
+  std::string program;
+  std::vector<std::string> arguments;
+  std::string directory;
+};
+
+CommandLine this_command_line() {
+  CommandLine line;
+  std::error_code ignored;
+  line.program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  line.directory = std::filesystem::current_path(ignored).string();
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (std::size_t from = 0; from < text.size();) {
+    const auto end = std::min(text.find('\0', from), text.size());
+    line.arguments.push_back(text.substr(from, end - from));
+    from = end + 1;
+  }
+  if (!line.arguments.empty()) line.arguments.erase(line.arguments.begin());
+  return line;
+}
+
+// Asked before mpirun is: that of Open MPI 5.0, when it cannot run the program, kills who asked for it as well, and
+// tells nobody.
+bool can_run(const std::string& program) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const auto status = fs::status(program, error);
+  constexpr auto kAnybody = fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec;
+  return !error && fs::is_regular_file(status) && (status.permissions() & kAnybody) != fs::perms::none;
+}
+
+// What became of a start, as the starter knows it.
+struct Started {
+  MPI_Comm bridge = MPI_COMM_NULL;  // with the newcomers
+  int code = MPI_SUCCESS;
+  bool refused = false;  // nothing is started
+};
+
+// The intercommunicator to the newcomers is never freed: that hangs.
+Started start(const Start& what) {
+  CommandLine line = this_command_line();
+  if (!can_run(line.program)) return {.refused = true};
+  std::vector<char*> argv;
+  for (std::string& argument : line.arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "wdir", line.directory.c_str());
+  if (!what.host.empty()) MPI_Info_set(info, "host", what.host.c_str());
+  MPI_Info_set(info, "PMIX_ENVAR", what.variable.c_str());
+  MPI_Comm newcomers = MPI_COMM_NULL;
+  Started started;
+  started.code = MPI_Comm_spawn(line.program.c_str(), argv.data(), static_cast<int>(what.count), info, 0, MPI_COMM_SELF,
+                                &newcomers, MPI_ERRCODES_IGNORE);
+  MPI_Info_free(&info);
+  started.refused = started.code != MPI_SUCCESS;
+  if (started.refused) return started;
+  MPI_Comm_set_errhandler(newcomers, MPI_ERRORS_RETURN);
+  started.code = MPI_Intercomm_merge(newcomers, 0, &started.bridge);
+  if (started.code == MPI_SUCCESS) MPI_Comm_set_errhandler(started.bridge, MPI_ERRORS_RETURN);
+  return started;
+}
+
+// The steps of making one communicator of two groups, at either end. `mine`: this end's group, whose `leader` has the
+// `bridge` to the other end's, number `other_leader` there. Every step ends in an agreement of this end.
+class Join {
+ public:
+  Join(MPI_Comm mine, int leader, MPI_Comm bridge, int other_leader)
+      : mine_(mine), leader_(leader), bridge_(bridge), other_leader_(other_leader) {}
+
+  Result<MPI_Comm> run(int high) {
+    int code = MPI_Intercomm_create(mine_, leader_, bridge_, other_leader_, kTag, &between_);
+    if (auto status = agree_on(code, "joining new processes"); !status) return fail(status.error());
+    MPI_Comm_set_errhandler(between_, MPI_ERRORS_RETURN);
+    code = MPI_Intercomm_merge(between_, high, &all_);
+    if (auto status = agree_on(code, "merging new processes"); !status) return fail(status.error());
+    MPI_Comm_set_errhandler(all_, MPI_ERRORS_RETURN);
+    return all_;
+  }
+
+  // Nobody is to wait at either end for what will not come.
+  void give_up() {
+    for (MPI_Comm comm : {mine_, bridge_, between_, all_}) {
+      if (comm != MPI_COMM_NULL) ulfm::revoke(comm);
+    }
+  }
+
+ private:
+  Status agree_on(int code, const char* step) {
+    if (code != MPI_SUCCESS) give_up();
+    const auto word = ulfm::agree(mine_, code == MPI_SUCCESS ? 1 : 0);
+    if (word && *word == 1) return {};
+    give_up();
+    return fail(mpi_error(code != MPI_SUCCESS ? code : MPI_ERR_OTHER, step));
+  }
+
+  MPI_Comm mine_;
+  int leader_;
+  MPI_Comm bridge_;
+  int other_leader_;
+  MPI_Comm between_ = MPI_COMM_NULL;
+  MPI_Comm all_ = MPI_COMM_NULL;
+};
+
+}  // namespace
+
+Result<MPI_Comm> grow(MPI_Comm live, const Start& what) {
+  int me = 0;
+  MPI_Comm_rank(live, &me);
+  const int leader = static_cast<int>(what.starter);
+  Started started;
+  if (me == leader) started = start(what);
+  Join join(live, leader, started.bridge, 1);
+  int code = started.code;
+  if (MPI_Bcast(&code, 1, MPI_INT, leader, live) != MPI_SUCCESS) {
+    code = MPI_ERR_OTHER;
+    join.give_up();
+  }
+  // A death on the way may be known to some only. That mpirun refuses, the starter says and no other.
+  const auto word = ulfm::agree(live, (code == MPI_SUCCESS ? kWell : 0) | (started.refused ? 0 : kNotRefused));
+  if (word && (*word & kNotRefused) == 0) return MPI_COMM_NULL;
+  if (!word || (*word & kWell) == 0) {
+    join.give_up();
+    return fail(mpi_error(code == MPI_SUCCESS ? MPI_ERR_OTHER : code, "starting new processes"));
+  }
+  return join.run(0);
+}
+
+Status tell(MPI_Comm grown, Bytes news) {
+  std::uint64_t size_bytes = news.size();
+  int code = MPI_Bcast(&size_bytes, 1, MPI_UINT64_T, 0, grown);
+  // Every member has the same news, or is a newcomer: none needs a copy here.
+  Buffer copy(news.begin(), news.end());
+  if (code == MPI_SUCCESS) code = MPI_Bcast(copy.data(), static_cast<int>(copy.size()), MPI_BYTE, 0, grown);
+  if (code != MPI_SUCCESS) return fail(mpi_error(code, "telling new processes"));
+  return {};
+}
+
+bool is_newcomer() {
+  MPI_Comm parent = MPI_COMM_NULL;
+  return MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL &&
+         std::getenv(kPoolVariable) != nullptr;
+}
+
+Welcome join(MPI_Comm newcomers) {
+  // One more death, which is repaired like any. Only that by a signal is told to the others.
+  const auto leave = [] { std::raise(SIGKILL); };
+  // What this process starts itself is no newcomer.
+  unsetenv(kPoolVariable);
+  MPI_Comm parent = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&parent);
+  MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
+  MPI_Comm mine = MPI_COMM_NULL;
+  MPI_Comm bridge = MPI_COMM_NULL;
+  if (MPI_Comm_dup(newcomers, &mine) != MPI_SUCCESS) leave();
+  MPI_Comm_set_errhandler(mine, MPI_ERRORS_RETURN);
+  if (MPI_Intercomm_merge(parent, 1, &bridge) != MPI_SUCCESS) leave();
+  MPI_Comm_set_errhandler(bridge, MPI_ERRORS_RETURN);
+  auto grown = Join(mine, 0, bridge, 0).run(1);
+  if (!grown) leave();
+  Welcome welcome{*grown, {}};
+  std::uint64_t size_bytes = 0;
+  if (MPI_Bcast(&size_bytes, 1, MPI_UINT64_T, 0, welcome.grown) != MPI_SUCCESS) leave();
+  welcome.news.resize(size_bytes);
+  if (MPI_Bcast(welcome.news.data(), static_cast<int>(size_bytes), MPI_BYTE, 0, welcome.grown) != MPI_SUCCESS) leave();
+  return welcome;
+}
+
+}  // namespace cairn::respawn

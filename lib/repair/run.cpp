@@ -1,0 +1,82 @@
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include <cairn/cairn.hpp>
+
+#include "mpi/launcher.hpp"
+#include "repair/resilient.hpp"
+
+namespace cairn {
+namespace {
+
+using Application = std::function<void(Session&)>;
+using EndJob = std::function<void(const CompletionMark&)>;
+using Kind = CompletionMark::Kind;
+
+// The other ranks wait for this one and would wait for ever: the whole job ends, with the reason.
+void end_job(MPI_Comm world, const CompletionMark& why) {
+  std::fprintf(stderr, "cairn: error: %s\n", why.text.c_str());
+  if (const auto launcher = Launcher::from_environment()) launcher->leave(why);
+  MPI_Abort(world, EXIT_FAILURE);
+}
+
+// All application ranks have such an error, from restore(): one of them tells it. Rank 0 ends the job when it has; the
+// others, which must not end it before, do so only if rank 0 does not.
+void let_rank_0_tell(const Session& session, const Exception& error) {
+  constexpr std::chrono::seconds kLongEnough{5};
+  if (session.rank() == 0) return;
+  if (error.kind() == ErrorKind::mismatch || error.kind() == ErrorKind::unrecoverable)
+    std::this_thread::sleep_for(kLongEnough);
+}
+
+// False if the application was left because a process has died.
+bool came_to_its_end(Session& session, const Application& application, const EndJob& end) {
+  try {
+    application(session);
+  } catch (const Exception& error) {
+    if (error.kind() == ErrorKind::rollback) return false;
+    let_rank_0_tell(session, error);
+    end({restart_cannot_mend(error.kind()) ? Kind::error : Kind::failed, error.what()});
+  } catch (const std::exception& error) {
+    end({Kind::failed, error.what()});
+  } catch (...) {
+    end({Kind::failed, "an exception of unknown type left the application"});
+  }
+  return true;
+}
+
+void run_once(MPI_Comm world, const std::string& config, const Application& application) {
+  // What all ranks see alike is thrown on all alike, and the caller decides.
+  const auto session = Session::open(world, config);
+  if (!session) return;
+  came_to_its_end(*session, application, [&](const CompletionMark& why) { end_job(world, why); });
+  // Nobody waits for anybody after this, whatever it throws.
+  session->finalize();
+}
+
+void run_resilient(Resilient& job, const Application& application) {
+  const auto end = [&](const CompletionMark& why) { job.give_up(why); };
+  while (auto session = job.enter()) {
+    if (came_to_its_end(*session, application, end)) {
+      job.complete(std::move(session));
+    } else {
+      job.roll_back(std::move(session));
+    }
+  }
+}
+
+}  // namespace
+
+void run(MPI_Comm world, const std::string& config, const Application& application) {
+  if (const auto job = Resilient::if_wanted(world, config, Resilient::Tells::by_exception)) {
+    run_resilient(*job, application);
+  } else {
+    run_once(world, config, application);
+  }
+}
+
+}  // namespace cairn

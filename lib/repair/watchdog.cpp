@@ -1,0 +1,44 @@
+#include "repair/watchdog.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+namespace cairn {
+
+Watchdog::Watchdog(MPI_Comm comm, std::chrono::milliseconds limit, const std::string& step)
+    : comm_(comm), limit_(limit), step_(step), deadline_(std::chrono::steady_clock::now() + limit), thread_([this] {
+        guard();
+      }) {}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    called_off_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Watchdog::step(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  step_ = name;
+  deadline_ = std::chrono::steady_clock::now() + limit_;
+}
+
+void Watchdog::guard() {
+  std::unique_lock lock(mutex_);
+  while (!called_off_) {
+    changed_.wait_until(lock, deadline_);
+    if (called_off_ || std::chrono::steady_clock::now() < deadline_) continue;
+    std::fprintf(stderr, "cairn: error: a repair is stuck: %s took longer than %lld ms ([recovery] limit)\n",
+                 step_.c_str(), static_cast<long long>(limit_.count()));
+    // The thread that is stuck inside MPI will not do it. Should MPI not be able to from here, this process ends at
+    // least.
+    std::thread([comm = comm_] { MPI_Abort(comm, EXIT_FAILURE); }).detach();
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    std::raise(SIGKILL);
+  }
+}
+
+}  // namespace cairn

@@ -1,0 +1,121 @@
+#include "schedule/auto_levels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::uint64_t kEnoughFailures = 5;
+// A level is taken to cost so much more than the one below until it has been measured.
+constexpr double kDearer = 4;
+constexpr std::chrono::seconds kQuiet{60};        // between two lines of the log, or until costs have come in
+constexpr std::chrono::seconds kRecordAtMost{1};  // one record in so long
+constexpr int kRecordShare = 20;
+
+double seconds_of(microseconds time) { return std::chrono::duration<double>(time).count(); }
+
+microseconds time_of(double seconds) { return microseconds(std::llround(seconds * 1e6)); }
+
+bool same_costs(const Measures& a, const Measures& b) { return a.cost == b.cost && a.recovery == b.recovery; }
+
+}  // namespace
+
+std::unique_ptr<AutoLevels> AutoLevels::make(const Config& config, LevelSet usable, Incarnation life,
+                                             const std::optional<Measured>& before) {
+  const bool some = std::ranges::any_of(kAllLevels, [&](LevelId level) {
+    return usable.has(level) && config.levels.of(level).kind == Interval::Kind::automatic;
+  });
+  if (!some) return nullptr;
+  return std::unique_ptr<AutoLevels>(new AutoLevels(config, usable, life, before.value_or(Measured{})));
+}
+
+AutoLevels::AutoLevels(const Config& config, LevelSet usable, Incarnation life, const Measured& before)
+    : schedule_(config.levels, usable),
+      meter_(before),
+      life_(life),
+      after_failure_(before.life.value != 0 && !before.ended),
+      observed_(time_of(before.observed)),
+      measures_(meter_.measures()) {
+  for (std::size_t i = 0; i < failures_.size(); ++i) {
+    configured_mtbf_[i] = seconds_of(config.failures.mtbf[i]);
+    failures_[i] = before.levels[i].failures;
+  }
+}
+
+void AutoLevels::restored(std::optional<LevelId> highest, microseconds time) {
+  const bool failed = std::exchange(after_failure_, false);
+  if (!highest) return;
+  if (failed) ++failures_[static_cast<std::size_t>(*highest) - 1];
+  meter_.restore_took(*highest, time);
+  schedule_.restart();
+  observed_ += std::exchange(elapsed_, microseconds{0});
+}
+
+LevelSet AutoLevels::due(const Pulse::Beat& beat) {
+  const bool same = same_costs(measures_, beat.measures);
+  elapsed_ = beat.elapsed;
+  measures_ = beat.measures;
+  const bool known = measures_.cost[0].count() > 0;
+  // MTBFs of the job's own grow while nothing happens.
+  const bool later = observed() - chosen_at_ > chosen_at_ / kRecordShare;
+  if (known && (!same || later || !schedule_.pattern())) {
+    schedule_.choose(figures());
+    chosen_at_ = observed();
+  }
+  return schedule_.due(elapsed_ - measures_.stopped);
+}
+
+Figures AutoLevels::figures() const {
+  Figures figures;
+  double below = 0;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    LevelFigures& level = figures[i];
+    level.assumed = measures_.cost[i].count() == 0;
+    level.cost = level.assumed ? below * kDearer : seconds_of(measures_.cost[i]);
+    level.recovery = measures_.recovery[i].count() == 0 ? level.cost : seconds_of(measures_.recovery[i]);
+    level.mtbf = mtbf(i);
+    below = level.cost;
+  }
+  return figures;
+}
+
+double AutoLevels::mtbf(std::size_t level) const {
+  const auto seen = std::accumulate(failures_.begin(), failures_.end(), std::uint64_t{0});
+  const bool own = seen >= kEnoughFailures && failures_[level] > 0 && observed().count() > 0;
+  return own ? seconds_of(observed()) / static_cast<double>(failures_[level]) : configured_mtbf_[level];
+}
+
+std::optional<std::string> AutoLevels::take_news() {
+  const bool too_early = told_at_ ? observed() < *told_at_ + kQuiet : schedule_.assumes() && elapsed_ < kQuiet;
+  if (too_early) return {};
+  const auto news = schedule_.take_news();
+  if (!news) return {};
+  told_at_ = observed();
+  return "auto: " + *news;
+}
+
+std::optional<Measured> AutoLevels::take_record() {
+  const microseconds pause = std::max<microseconds>(kRecordAtMost, elapsed_ / kRecordShare);
+  if (recorded_at_ && observed() < *recorded_at_ + pause) return {};
+  recorded_at_ = observed();
+  return record();
+}
+
+Measured AutoLevels::record() const {
+  Measured record;
+  for (std::size_t i = 0; i < record.levels.size(); ++i) {
+    record.levels[i] = {seconds_of(measures_.cost[i]), seconds_of(measures_.recovery[i]), mtbf(i), failures_[i]};
+  }
+  record.observed = seconds_of(observed());
+  record.life = life_;
+  return record;
+}
+
+}  // namespace cairn

@@ -1,0 +1,76 @@
+// The levels that are set to `auto`, for one session: measures what they cost, keeps count of the failures that needed
+// them, agrees on both through the Pulse, and says what is due (schedule/auto_schedule).
+//
+// All that decides is the same on all ranks: it is what they agreed on in a beat, or what their heads told all of
+// them. What is known goes to the job's global store now and then and at the end, and is where the next life begins.
+//
+// MTBFs are [failures] mtbf. Once the job has seen five failures or more, those of the levels that have seen some are
+// its own: the time observed over their number. A life that did not come to the end of finalize failed, and the
+// highest level that the following restore needed is the failure's. Lives that end before their first agreement on time
+// leave no trace: a job that cannot start is not one that fails often.
+//
+// One thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/ids.hpp"
+#include "config/config.hpp"
+#include "format/measured.hpp"
+#include "schedule/auto_schedule.hpp"
+#include "schedule/cost_meter.hpp"
+#include "schedule/pulse.hpp"
+
+namespace cairn {
+
+class AutoLevels {
+ public:
+  // nullptr: no level that can be used is auto. `before`: what earlier lives left.
+  static std::unique_ptr<AutoLevels> make(const Config& config, LevelSet usable, Incarnation life,
+                                          const std::optional<Measured>& before);
+
+  // What this rank measures.
+  [[nodiscard]] CostMeter& meter() { return meter_; }
+
+  // A restore took `time` on this rank; `highest`: the highest level that some rank needed, nothing if the start is
+  // fresh. After one that was not, elapsed time counts from 0 again.
+  void restored(std::optional<LevelId> highest, std::chrono::microseconds time);
+
+  // On all ranks alike: what is due after this beat.
+  [[nodiscard]] LevelSet due(const Pulse::Beat& beat);
+
+  // A line for the log when there is a new choice, once, and at most one a minute. The first waits as long for costs
+  // that are not known yet.
+  [[nodiscard]] std::optional<std::string> take_news();
+  // What is known, when it is time to keep it: early, then each time the life has got a twentieth longer.
+  [[nodiscard]] std::optional<Measured> take_record();
+  // What is known now.
+  [[nodiscard]] Measured record() const;
+
+ private:
+  AutoLevels(const Config& config, LevelSet usable, Incarnation life, const Measured& before);
+  [[nodiscard]] Figures figures() const;
+  [[nodiscard]] std::chrono::microseconds observed() const { return observed_ + elapsed_; }
+  [[nodiscard]] double mtbf(std::size_t level) const;
+
+  AutoSchedule schedule_;
+  CostMeter meter_;
+  std::array<double, kLevels> configured_mtbf_{};  // seconds
+  Incarnation life_;
+  bool after_failure_;  // the life before did not end, and no restore has said yet what that took
+  std::array<std::uint64_t, kLevels> failures_{};
+
+  // As agreed on.
+  std::chrono::microseconds observed_;    // before elapsed_
+  std::chrono::microseconds elapsed_{0};  // since the start or the last restore
+  Measures measures_;
+  std::chrono::microseconds chosen_at_{0};  // observed(), when the pattern was chosen
+  std::optional<std::chrono::microseconds> recorded_at_;
+  std::optional<std::chrono::microseconds> told_at_;
+};
+
+}  // namespace cairn

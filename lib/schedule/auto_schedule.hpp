@@ -1,0 +1,83 @@
+// Says when the levels set to `auto` are due: by the optimal pattern (model/pattern.hpp) for what they cost and for how
+// often failures need them. Pure: who asks brings figures and times that all ranks agreed on, and gets the same answer
+// everywhere.
+//
+// Levels with a rule of their own (every N, a time) keep it. They answer the failures that they survive, so the
+// pattern is made for the others only. Failures of a level that is off fall to the next one above.
+//
+// While nothing is known a snapshot is due at once, at all auto levels: it measures them, and shows early whether
+// they work. A level that is not worth its cost is left out, but tried again with the first, second, fourth, eighth …
+// snapshot at the next used level above, so that one bad measurement does not decide for ever.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "config/config.hpp"
+#include "model/pattern.hpp"
+
+namespace cairn {
+
+// Of one level; seconds, all above 0.
+struct LevelFigures {
+  double cost = 0;
+  double recovery = 0;
+  double mtbf = 0;
+  bool assumed = false;  // the cost was not measured yet
+};
+using Figures = std::array<LevelFigures, kLevels>;
+
+struct AutoModel {
+  std::vector<LevelId> ids;
+  std::vector<model::LevelModel> levels;
+};
+// The levels set to auto as the model sees them. Where L1 is not one of them, and not due at each call anyway, the
+// lowest bears the cost of the snapshot itself besides its own.
+[[nodiscard]] AutoModel auto_model(const Config::Levels& levels, LevelSet usable, const Figures& figures);
+
+class AutoSchedule {
+ public:
+  AutoSchedule(const Config::Levels& levels, LevelSet usable);
+
+  // Chooses the pattern for these figures.
+  void choose(const Figures& figures);
+
+  // text(), when the pattern is the first, or differs noticeably, by more than a fifth, from the one last told.
+  [[nodiscard]] std::optional<std::string> take_news();
+  // Whether some of its levels has no measured cost yet.
+  [[nodiscard]] bool assumes() const;
+
+  // What is due after so much work since the start or restart(): the pattern's next snapshot, whose pace is kept though
+  // calls come late. With a level all used ones below it are due.
+  [[nodiscard]] LevelSet due(std::chrono::microseconds worked);
+
+  // Work counts from 0 again, as after a restore.
+  void restart();
+
+  // "a snapshot every 42 s, L2 every 4th, L3 never (cost 25 ms, 0.1 s, 1 s; MTBF 12 h, 3 d, 10 d)"
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] const std::optional<model::Pattern>& pattern() const { return pattern_; }
+
+ private:
+  [[nodiscard]] LevelSet next_in_pattern();
+  [[nodiscard]] LevelSet first_look();
+
+  Config::Levels levels_;
+  LevelSet usable_;
+  AutoModel model_;
+  Figures figures_;
+  std::optional<model::Pattern> pattern_;
+  std::optional<model::Pattern> told_;
+  std::chrono::microseconds last_{0};
+  // By level of the model: snapshots since the last one there, and those there in all.
+  std::vector<std::uint64_t> since_;
+  std::vector<std::uint64_t> taken_;
+  bool looked_ = false;
+};
+
+}  // namespace cairn

@@ -1,0 +1,58 @@
+// What snapshots and restores cost, as one rank sees it. Times are handed in, so no clock is read here.
+//
+// The cost of L1 is what the application sees of a snapshot: from the call to its return, waits for a free slot
+// included. The cost of a level above is the time that a node's head works on raising one snapshot there, whoever
+// the head is. With [head] mode = inline it stands in the application's way for exactly that long. Otherwise the
+// application goes on meanwhile and is slowed down: by how much, nobody can see from inside, but not by more, as long
+// as the head takes no more than its time. So the full time is counted: what the model expects to lose is then
+// an upper bound, the head's work is so small a share of all time that promotions never pile up, and where the
+// slow-down is a share s of that time, intervals are 1/sqrt(s) times the best, where the overhead is flat.
+//
+// One thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "base/ids.hpp"
+#include "format/measured.hpp"
+#include "schedule/measures.hpp"
+
+namespace cairn {
+
+// A mean in which the last few values count most. The first value of a life is taken from cold memory, and counts
+// only while there is nothing better.
+class MovingAverage {
+ public:
+  MovingAverage() = default;
+  // Goes on from what was known before.
+  explicit MovingAverage(std::chrono::microseconds before);
+  void add(std::chrono::microseconds value);
+  [[nodiscard]] std::chrono::microseconds value() const;  // 0: nothing known
+
+ private:
+  double value_ = 0;
+  std::uint32_t weight_ = 0;  // of value_, in values
+  bool warm_ = false;
+};
+
+class CostMeter {
+ public:
+  // `before`: of earlier lives.
+  explicit CostMeter(const Measured& before);
+
+  // A snapshot stopped the application for `stopped`, of which `promoting` went to raising snapshots to higher levels.
+  void snapshot_took(std::chrono::microseconds stopped, std::chrono::microseconds promoting);
+  void promotion_took(LevelId level, std::chrono::microseconds time);
+  // A restore for which `level` was the highest that was needed. Time counts anew from here.
+  void restore_took(LevelId level, std::chrono::microseconds time);
+
+  [[nodiscard]] Measures measures() const;
+
+ private:
+  std::chrono::microseconds stopped_{0};
+  std::array<MovingAverage, kLevels> cost_;
+  std::array<std::chrono::microseconds, kLevels> recovery_{};
+};
+
+}  // namespace cairn

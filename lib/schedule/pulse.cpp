@@ -1,0 +1,101 @@
+#include "schedule/pulse.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "schedule/schedule.hpp"
+
+namespace cairn {
+
+using std::chrono::microseconds;
+
+Pulse::Pulse(Comm& ranks, Clock clock) : ranks_(ranks), clock_(std::move(clock)), start_(clock_()) {}
+
+Result<bool> Pulse::ready() {
+  if (!pending_ || done_) return true;
+  auto done = pending_->test();
+  if (done) done_ = *done;
+  return done;
+}
+
+Result<std::optional<Pulse::Beat>> Pulse::call(bool stop_here, const Measures& mine) {
+  std::optional<Beat> agreed;
+  ++calls_;
+  if (pending_) {
+    if (!done_) {
+      if (auto status = ranks_.wait(*pending_); !status) return fail(status.error());
+    }
+    pending_.reset();
+    if (const auto error = somebody_is_elsewhere()) {
+      period_ = 1;
+      return fail(*error);
+    }
+    agreed = beat();
+    period_ = PulsePeriod::next_period(covered_, agreed->elapsed - last_, period_);
+    last_ = agreed->elapsed;
+  }
+  if (!started_ || calls_ >= period_) {
+    start(kSnapshot, stop_here, mine);
+    started_ = true;
+    covered_ = std::exchange(calls_, 0);
+  }
+  return agreed;
+}
+
+std::optional<Error> Pulse::somebody_is_elsewhere() const {
+  const auto error = [](std::uint64_t rank, const char* call) {
+    return Error{Code::invalid_argument, fmt::format("rank {} has called {} meanwhile", rank - 1, call),
+                 "every application rank must make the same snapshot calls"};
+  };
+  if (values_[kRestore] != 0) return error(values_[kRestore], "restore()");
+  if (values_[kFinalize] != 0) return error(values_[kFinalize], "finalize()");
+  return {};
+}
+
+Result<bool> Pulse::close(Place place) {
+  while (true) {
+    if (!pending_) {
+      start(place == Place::restore ? kRestore : kFinalize, false, {});
+      closing_ = true;
+    }
+    const auto done = ready();
+    if (!done || !*done) return done;
+    pending_.reset();
+    const bool mine = std::exchange(closing_, false);
+    if (!mine || values_[kSnapshot] != 0) continue;
+    if (place == Place::finalize && values_[kRestore] != 0) continue;
+    started_ = false;
+    calls_ = 0;
+    period_ = 1;
+    return true;
+  }
+}
+
+void Pulse::start(Word place, bool stop_here, const Measures& mine) {
+  values_ = {};
+  values_.at(place) = std::uint64_t{ranks_.rank().value} + 1;
+  auto* value = values_.data() + kStop;
+  const auto put = [&](microseconds time) { *value++ = static_cast<std::uint64_t>(time.count()); };
+  *value++ = stop_here ? 1U : 0U;
+  put(clock_() - start_);
+  put(mine.stopped);
+  for (const microseconds cost : mine.cost) put(cost);
+  for (const microseconds recovery : mine.recovery) put(recovery);
+  pending_ = ranks_.iallreduce(values_, Reduce::max);
+  done_ = false;
+}
+
+Pulse::Beat Pulse::beat() const {
+  const auto* value = values_.data() + kStop;
+  const auto get = [&] { return microseconds(*value++); };
+  Beat beat{};
+  beat.stop = *value++ != 0;
+  beat.elapsed = get();
+  beat.measures.stopped = get();
+  for (microseconds& cost : beat.measures.cost) cost = get();
+  for (microseconds& recovery : beat.measures.recovery) recovery = get();
+  return beat;
+}
+
+}  // namespace cairn

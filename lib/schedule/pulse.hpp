@@ -1,0 +1,83 @@
+// The ranks' agreement on time, on the stop signal and on what snapshots cost: a small non-blocking reduction, started
+// every P calls of snapshot() and waited for one call later, so that the wait is seldom and short. All ranks get the
+// same answer at the same call. P follows from what was agreed before.
+//
+// A rank that waits in restore or finalize takes part too, so that one that has left out a snapshot does not leave the
+// others waiting in theirs: they get an error.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "comm/comm.hpp"
+#include "schedule/measures.hpp"
+
+namespace cairn {
+
+class Pulse {
+ public:
+  // `ranks`: the application ranks; the caller's. Elapsed time counts from here.
+  Pulse(Comm& ranks, Clock clock);
+
+  struct Beat {
+    std::chrono::microseconds elapsed;  // the longest of all ranks
+    bool stop;                          // some rank was warned
+    Measures measures;                  // each the highest of all ranks
+  };
+  // Whether call() would not wait, as far as is known by now.
+  [[nodiscard]] Result<bool> ready();
+  // One call of snapshot(): completes a reduction under way, and starts the next when its turn has come. Collective in
+  // time. Fails where another rank has called something else meanwhile.
+  [[nodiscard]] Result<std::optional<Beat>> call(bool stop_here, const Measures& mine);
+
+  enum class Place { restore, finalize };
+  // To be called again and again by a rank that waits in restore or finalize, until it says that all ranks do: from
+  // then on calls are counted anew. Ranks that wait in restore leave those in finalize behind. Collective in time.
+  [[nodiscard]] Result<bool> close(Place place);
+
+ private:
+  // What all contribute; the highest of each counts. Of the first three, a rank's own number and one.
+  enum Word : std::size_t { kSnapshot, kRestore, kFinalize, kStop, kWords = kStop + 3 + 2 * kLevels };
+
+  void start(Word place, bool stop_here, const Measures& mine);
+  [[nodiscard]] Beat beat() const;
+  [[nodiscard]] std::optional<Error> somebody_is_elsewhere() const;
+
+  Comm& ranks_;
+  Clock clock_;
+  std::chrono::microseconds start_;
+  std::array<std::uint64_t, kWords> values_{};
+  std::unique_ptr<Request> pending_;
+  bool done_ = false;     // the pending one
+  bool closing_ = false;  // the pending one was started by close()
+  bool started_ = false;
+  std::uint64_t calls_ = 0;    // since the last start
+  std::uint64_t covered_ = 0;  // calls between the two starts before
+  std::uint64_t period_ = 1;
+  std::chrono::microseconds last_{0};
+};
+
+// A pulse that is closed in the course of a call that waits for something else besides. Without a pulse it is closed.
+class PulseClosing {
+ public:
+  PulseClosing(Pulse* pulse, Pulse::Place place) : pulse_(pulse), place_(place) {}
+
+  // Goes on with it; true once it is closed, or cannot be.
+  bool go_on() {
+    if (pulse_ == nullptr) return true;
+    const auto closed = pulse_->close(place_);
+    if (!closed || *closed) pulse_ = nullptr;
+    return pulse_ == nullptr;
+  }
+
+ private:
+  Pulse* pulse_;
+  Pulse::Place place_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,233 @@
+#include "store/posix/posix_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn::posix {
+
+namespace {
+
+// Linux moves at most 2 GiB − 4 KiB in one call; smaller pieces also keep a signal from waiting long.
+constexpr std::size_t kLargestCall = 1024 * kMiB;
+
+Status answer_of(int answer, std::string_view doing, const std::string& path) {
+  if (answer != 0) return fail(system_error(errno, doing, path));
+  return {};
+}
+
+// Before it is written to.
+Status check_writable(const struct stat& status, const std::string& path) {
+  if (auto ours = check_user(status, path, Code::io, "remove it"); !ours) return ours;
+  if (!has_other_names(status)) return {};
+  return fail(Code::io, fmt::format("{}: has another name as well, by which other files may lie there", path),
+              "remove the hard link");
+}
+
+}  // namespace
+
+Fd::~Fd() {
+  if (valid()) ::close(number_);
+}
+
+Fd::Fd(Fd&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  std::swap(number_, other.number_);
+  return *this;
+}
+
+Error system_error(int number, std::string_view doing, const std::string& path) {
+  std::string message = fmt::format("{}: cannot {}: {}", path, doing, std::generic_category().message(number));
+  switch (number) {
+    case ENOENT: return Error{Code::not_found, std::move(message), {}};
+    case ENOSPC:
+    case EDQUOT: return Error{Code::no_space, std::move(message), {}};
+    case ELOOP: return Error{Code::io, std::move(message), "symbolic links are not followed here; remove it"};
+    case EACCES:
+    case EPERM: return Error{Code::io, std::move(message), "the directory must be yours and writable"};
+    default: return Error{Code::io, std::move(message), {}};
+  }
+}
+
+Error missing_is_a_fault(Error error) {
+  if (error.code != Code::not_found) return error;
+  return Error{Code::io, std::move(error.message), "its directory is being removed while the store is in use"};
+}
+
+Result<Fd> open_file(int directory, const std::string& name, int flags, const std::string& path) {
+  constexpr mode_t kOwnerOnly = 0600;
+  // O_NONBLOCK: a pipe that somebody put here must not make us wait for its other end.
+  const int all_flags = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  Fd file(uninterrupted([&] { return ::openat(directory, name.c_str(), all_flags, kOwnerOnly); }));
+  if (!file.valid()) return fail(system_error(errno, "open", path));
+
+  const auto status = status_of(file.get(), path);
+  if (!status) return fail(status.error());
+  if (S_ISDIR(status->st_mode)) return fail(Code::corrupt, fmt::format("{}: is a directory, should be a file", path));
+  if (!S_ISREG(status->st_mode)) return fail(Code::corrupt, fmt::format("{}: should be a regular file", path));
+  if ((flags & O_ACCMODE) != O_RDONLY) {
+    if (auto ours = check_writable(*status, path); !ours) return fail(ours.error());
+  }
+  return file;
+}
+
+Result<Fd> open_directory(int directory, const std::string& name, const std::string& path) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  Fd opened(uninterrupted([&] { return ::openat(directory, name.c_str(), kFlags); }));
+  if (opened.valid()) return opened;
+  const int number = errno;
+  if (number == ENOTDIR || number == ELOOP) {
+    return fail(Code::io, fmt::format("{}: should be a directory, not a file or symbolic link", path),
+                "remove it, or choose another place");
+  }
+  return fail(system_error(number, "open the directory", path));
+}
+
+Status make_directory(int directory, const std::string& name, const std::string& path) {
+  if (uninterrupted([&] { return ::mkdirat(directory, name.c_str(), 0700); }) == 0 || errno == EEXIST) return {};
+  return fail(system_error(errno, "make the directory", path));
+}
+
+Result<struct stat> status_of(int file, const std::string& path) {
+  struct stat status = {};
+  if (uninterrupted([&] { return ::fstat(file, &status); }) != 0) return fail(system_error(errno, "stat", path));
+  return status;
+}
+
+Status check_user(const struct stat& status, const std::string& path, Code code, std::string hint) {
+  if (status.st_uid == ::geteuid()) return {};
+  return fail(code, fmt::format("{}: belongs to user {}, should belong to user {}", path, status.st_uid, ::geteuid()),
+              std::move(hint));
+}
+
+bool is_removed(int directory) {
+  const auto status = status_of(directory, {});
+  return status && status->st_nlink == 0;
+}
+
+bool has_other_names(const struct stat& file) { return file.st_nlink > 1; }
+
+std::optional<struct stat> status_at(int directory, const std::string& name) {
+  struct stat status = {};
+  const int answer = uninterrupted([&] { return ::fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW); });
+  return answer == 0 ? std::optional(status) : std::nullopt;
+}
+
+Status write_all(int file, std::uint64_t offset, Bytes bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const std::size_t wanted = std::min(bytes.size(), kLargestCall);
+    const ssize_t moved =
+        uninterrupted([&] { return ::pwrite(file, bytes.data(), wanted, static_cast<off_t>(offset)); });
+    if (moved < 0) return fail(system_error(errno, fmt::format("write {} bytes at {}", wanted, offset), path));
+    if (moved == 0) return fail(Code::io, fmt::format("{}: wrote 0 of {} bytes at {}", path, wanted, offset));
+    bytes = bytes.subspan(static_cast<std::size_t>(moved));
+    offset += static_cast<std::uint64_t>(moved);
+  }
+  return {};
+}
+
+Status read_exactly(int file, std::uint64_t offset, MutableBytes into, const std::string& path) {
+  while (!into.empty()) {
+    const std::size_t wanted = std::min(into.size(), kLargestCall);
+    const ssize_t moved = uninterrupted([&] { return ::pread(file, into.data(), wanted, static_cast<off_t>(offset)); });
+    if (moved < 0) return fail(system_error(errno, fmt::format("read {} bytes at {}", wanted, offset), path));
+    if (moved == 0) {
+      return fail(Code::corrupt,
+                  fmt::format("{}: ends at or before byte {}; {} more bytes were wanted", path, offset, into.size()));
+    }
+    into = into.subspan(static_cast<std::size_t>(moved));
+    offset += static_cast<std::uint64_t>(moved);
+  }
+  return {};
+}
+
+Status reserve(int file, std::uint64_t size_bytes, const std::string& path) {
+  constexpr std::uint64_t kStatBlock = 512;
+  const auto status = status_of(file, path);
+  if (!status) return fail(status.error());
+
+  const auto length = static_cast<std::uint64_t>(status->st_size);
+  const auto allocated = static_cast<std::uint64_t>(status->st_blocks) * kStatBlock;
+  // Asking the kernel to look at every page of a file that has them all takes milliseconds.
+  if (length >= size_bytes && allocated >= length) return {};
+  if (size_bytes == 0) return {};
+
+  const auto size = static_cast<off_t>(size_bytes);
+  if (uninterrupted([&] { return ::fallocate(file, 0, 0, size); }) == 0) return {};
+  if (errno != EOPNOTSUPP && errno != ENOSYS) {
+    return fail(system_error(errno, fmt::format("reserve {} bytes", size_bytes), path));
+  }
+  return length >= size_bytes ? Status{} : truncate(file, size_bytes, path);
+}
+
+Status truncate(int file, std::uint64_t size_bytes, const std::string& path) {
+  const int answer = uninterrupted([&] { return ::ftruncate(file, static_cast<off_t>(size_bytes)); });
+  return answer_of(answer, fmt::format("set the length to {}", size_bytes), path);
+}
+
+void start_writeback(int file, std::uint64_t offset, std::uint64_t size_bytes) {
+  (void)uninterrupted([&] {
+    return ::sync_file_range(file, static_cast<off_t>(offset), static_cast<off_t>(size_bytes), SYNC_FILE_RANGE_WRITE);
+  });
+}
+
+Status sync_data(int file, const std::string& path) {
+  return answer_of(uninterrupted([&] { return ::fdatasync(file); }), "sync", path);
+}
+
+Status sync_directory(int directory, const std::string& path) {
+  return answer_of(uninterrupted([&] { return ::fsync(directory); }), "sync the directory", path);
+}
+
+Status rename(int from_directory, const std::string& from, int to_directory, const std::string& to,
+              const std::string& path) {
+  const auto call = [&] { return ::renameat(from_directory, from.c_str(), to_directory, to.c_str()); };
+  return answer_of(uninterrupted(call), "rename", path);
+}
+
+Result<bool> rename_new(int from_directory, const std::string& from, int to_directory, const std::string& to,
+                        const std::string& path) {
+  const auto call = [&] {
+    return ::renameat2(from_directory, from.c_str(), to_directory, to.c_str(), RENAME_NOREPLACE);
+  };
+  if (uninterrupted(call) == 0) return true;
+  if (errno == EEXIST || errno == EINVAL || errno == ENOSYS) return false;
+  return fail(system_error(errno, "rename", path));
+}
+
+bool try_lock_shared(int file) {
+  return uninterrupted([&] { return ::flock(file, LOCK_SH | LOCK_NB); }) == 0;
+}
+
+bool try_lock_exclusive(int file) {
+  return uninterrupted([&] { return ::flock(file, LOCK_EX | LOCK_NB); }) == 0;
+}
+
+void unlock(int file) {
+  (void)uninterrupted([&] { return ::flock(file, LOCK_UN); });
+}
+
+Result<std::uint64_t> free_bytes(int directory, const std::string& path) {
+  struct statvfs status = {};
+  const int answer = uninterrupted([&] { return ::fstatvfs(directory, &status); });
+  if (answer != 0) return fail(system_error(errno, "ask for free space", path));
+  return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+bool has_no_free_inodes(int directory) {
+  struct statvfs status = {};
+  if (uninterrupted([&] { return ::fstatvfs(directory, &status); }) != 0) return false;
+  return status.f_files > 0 && status.f_favail == 0;
+}
+
+}  // namespace cairn::posix

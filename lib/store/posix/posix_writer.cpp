@@ -1,0 +1,139 @@
+#include "store/posix/posix_writer.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn::posix {
+
+namespace {
+
+constexpr std::size_t kWorthWriting = kMiB;
+
+}  // namespace
+
+Home::Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings)
+    : path(std::move(where)),
+      job(std::move(directory)),
+      mapped(is_tmpfs),
+      pool(std::move(recycle), path + "/" + kRecycle, is_tmpfs, warm_mappings),
+      reading(warm_mappings) {}
+
+PosixWriter::PosixWriter(std::shared_ptr<Home> home, Place place, Slot slot, std::uint64_t size_bytes)
+    : home_(std::move(home)), place_(std::move(place)), slot_(std::move(slot)), size_bytes_(size_bytes) {}
+
+PosixWriter::~PosixWriter() {
+  if (!committed_) home_->pool.give_back(std::move(slot_));
+}
+
+MutableBytes PosixWriter::mapping() {
+  if (committed_ || !slot_.mapping) return {};
+  return slot_.mapping->bytes().first(size_bytes_);
+}
+
+Status PosixWriter::check_open() const {
+  if (!committed_) return {};
+  return fail(Code::invalid_argument, fmt::format("{}: is committed already", place_.path));
+}
+
+Status PosixWriter::write(std::uint64_t offset, Bytes bytes) {
+  if (const auto open = check_open(); !open) return open;
+  const MutableBytes mapped = mapping();
+  if (offset <= mapped.size() && bytes.size() <= mapped.size() - offset) {
+    std::copy(bytes.begin(), bytes.end(), mapped.begin() + static_cast<std::ptrdiff_t>(offset));
+    return {};
+  }
+  auto written = home_->pool.with_room(offset + bytes.size(),
+                                       [&] { return write_all(slot_.file.get(), offset, bytes, place_.path); });
+  // What a write makes longer is not reserved, and is cut by commit().
+  if (written) slot_.size_bytes = std::max(slot_.size_bytes, offset + bytes.size());
+  if (written && !home_->mapped && bytes.size() >= kWorthWriting)
+    start_writeback(slot_.file.get(), offset, bytes.size());
+  return written;
+}
+
+Status PosixWriter::read(std::uint64_t offset, MutableBytes into) {
+  if (const auto open = check_open(); !open) return open;
+  return read_exactly(slot_.file.get(), offset, into, place_.path);
+}
+
+Status PosixWriter::commit(std::uint64_t size_bytes, bool sync) {
+  if (const auto open = check_open(); !open) return open;
+  Status done = home_->pool.cut(slot_, size_bytes);
+  if (done && sync) done = sync_data(slot_.file.get(), place_.path);
+  if (done) done = home_->pool.publish(slot_, place_.directory.get(), place_.file, place_.path);
+  if (!done) return home_->is_gone() ? fail(missing_is_a_fault(done.error())) : done;
+
+  committed_ = true;
+  slot_.file = Fd();
+  if (!sync) return {};
+  done = sync_directory(place_.directory.get(), place_.path);
+  return done && !place_.at_top ? sync_directory(home_->job.get(), home_->path) : done;
+}
+
+Result<std::unique_ptr<Reader>> PosixReader::open(const std::shared_ptr<Home>& home, const FileName& name) {
+  // Another turn only when the file was replaced, retired or removed between open and lock, or somebody holds the lock
+  // for the moment in which he looks whether the file is free: he may lose the processor just then.
+  constexpr std::chrono::seconds kPatience{10};
+  constexpr std::chrono::microseconds kPause{50};
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (bool first = true; first || std::chrono::steady_clock::now() < until; first = false) {
+    if (!first) std::this_thread::sleep_for(kPause);
+    const auto place = locate(home->job.get(), home->path, name, Missing::is_an_error);
+    if (!place) return fail(place.error());
+    auto file = open_file(place->directory.get(), place->file, O_RDONLY, place->path);
+    if (!file) return fail(file.error());
+    if (home->mapped && !try_lock_shared(file->get())) continue;
+
+    const auto status = status_of(file->get(), place->path);
+    if (!status) return fail(status.error());
+    const auto size_bytes = static_cast<std::uint64_t>(status->st_size);
+    if (!home->mapped) return std::make_unique<PosixReader>(home, std::move(*file), place->path, size_bytes, nullptr);
+
+    if (!is_still_named(place->directory.get(), place->file, file->get())) continue;
+    // A recycled file is the same one under another name: whoever read it before has it mapped still.
+    auto mapping = home->reading.share({status->st_dev, status->st_ino}, size_bytes);
+    if (!mapping) {
+      auto fresh = Mapping::map(file->get(), size_bytes, Mapping::Access::read, place->path);
+      if (!fresh) return fail(fresh.error());
+      mapping = std::move(*fresh);
+    }
+    return std::make_unique<PosixReader>(home, std::move(*file), place->path, size_bytes, std::move(mapping));
+  }
+  return fail(Code::io,
+              fmt::format("{}/{}: is replaced again and again while it is being opened", home->path, name.path));
+}
+
+PosixReader::PosixReader(std::shared_ptr<Home> home, Fd file, std::string path, std::uint64_t size_bytes,
+                         std::shared_ptr<Mapping> mapping)
+    : home_(std::move(home)),
+      file_(std::move(file)),
+      path_(std::move(path)),
+      size_bytes_(size_bytes),
+      mapping_(std::move(mapping)) {}
+
+PosixReader::~PosixReader() {
+  if (!mapping_) return;
+  // One that was removed meanwhile would take memory for as long as its mapping is kept.
+  const auto status = status_of(file_.get(), path_);
+  unlock(file_.get());  // which a mapping would hold on to
+  if (status && status->st_nlink > 0) home_->reading.put({status->st_dev, status->st_ino}, std::move(mapping_));
+}
+
+Status PosixReader::read(std::uint64_t offset, MutableBytes into) const {
+  if (offset > size_bytes_ || into.size() > size_bytes_ - offset) {
+    return fail(Code::corrupt,
+                fmt::format("{}: has {} bytes; {} at {} were wanted", path_, size_bytes_, into.size(), offset));
+  }
+  if (!mapping_) return read_exactly(file_.get(), offset, into, path_);
+  if (!into.empty()) std::memcpy(into.data(), mapping_->bytes().data() + offset, into.size());
+  return {};
+}
+
+}  // namespace cairn::posix

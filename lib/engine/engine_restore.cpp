@@ -228,16 +228,21 @@ Status Engine::conclude_restore() {
       other = fail(error->in("rank " + std::to_string(rank.value)));
     }
   }
-  Status status = agree(setup_.heads, other, "node");
-  if (!status && status.error().code == Code::communication) return status;
-  if (status && plan_) {
+  Status status;
+  if (plan_) {
+    // Before anybody's complaint: of a snapshot that is not whole it says nothing.
     auto again = forget_damaged(setup_.heads, *retrieval_, damaged, strikes);
     if (again && *again) {
       plan_.reset();
       return {};  // the requests stand: the next step plans again
     }
     heed_strikes();
-    status = again ? adopt(*plan_, *safe_point) : fail(again.error());
+    if (!again) status = fail(again.error());
+  }
+  if (status) status = agree(setup_.heads, other, "node");
+  if (!status && status.error().code == Code::communication) return status;
+  if (status && plan_) {
+    status = adopt(*plan_, *safe_point);
     if (!status && status.error().code == Code::communication) return status;
   } else if (status) {
     state_.reset();

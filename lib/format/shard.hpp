@@ -112,6 +112,9 @@ class Shard {
   std::vector<std::uint32_t> by_name_;  // positions in regions_, in name order
 };
 
+// Checks the CRC of every block, and keeps nothing.
+[[nodiscard]] Status check_blocks(const Shard& shard);
+
 // Checks every block's CRC, fills in the SHA-256 table of a freshly written shard, syncs the file, and
 // returns its entry. `workers` help; `between` is called after blocks that this thread did, for other work.
 [[nodiscard]] Result<ShardEntry> digest_shard(Store& store, const FileName& name, Workers& workers,

@@ -39,6 +39,12 @@ Status walk_blocks(const Shard& shard, bool sha, Workers& workers, const std::fu
 
 }  // namespace
 
+Status check_blocks(const Shard& shard) {
+  Workers alone(0);
+  return walk_blocks(
+      shard, false, alone, [] {}, [](const ShardBlocks&, std::uint64_t, Bytes) { return Status{}; });
+}
+
 Result<ShardEntry> digest_shard(Store& store, const FileName& name, Workers& workers,
                                 const std::function<void()>& between) {
   auto shard = Shard::open(store, name);

@@ -54,6 +54,26 @@ TEST(Struck, version_does_not_become_the_last_one_in_place_of_the_restored) {
   }
 }
 
+// The newest version is of other regions than the program has now, and is damaged on one rank, in what says so or in the
+// data: it cannot be had, so that is no mismatch of the one that can.
+TEST(Struck, version_of_other_regions_is_no_mismatch) {
+  for (const std::uint64_t at : {std::uint64_t{8}, std::uint64_t{3 * kShardHeaderBytes}}) {
+    SCOPED_TRACE(at);
+    Job job({2, 2}, kLocalAndGlobal);
+    take_steps(job, 2);
+    job.run_well_and_die([](JobSession& session) {
+      Steps steps(session);
+      EXPECT_EQ(steps.restore(), 2U);
+      int more = 0;
+      session.protect("more", more);
+      EXPECT_EQ(steps.advance(), 3U);
+      session.wait(LevelId::local);
+    });
+    ASSERT_TRUE(job.node_store(1).corrupt(find_file(job.node_store(1), 3, names::shard({}, Rank{1}).path), at));
+    expect_restore(job, 2);
+  }
+}
+
 // Nobody has read version 3 when it is to be flushed.
 TEST(Struck, version_is_found_when_the_chain_ends_and_takes_nothing_away) {
   for (const char* at_end : {"continue", "finished"}) {

@@ -205,6 +205,7 @@ class Engine {
   [[nodiscard]] LevelSet levels_to_rebuild(const Inventory& inventory, const Identity& snapshot, bool moved) const;
 
   // engine_record.cpp
+  [[nodiscard]] Status mark_store();
   [[nodiscard]] Status begin_life();
   [[nodiscard]] Status write_record();
   [[nodiscard]] Status renew_records();

@@ -40,19 +40,23 @@ Status check_nobody_began(const Store& global, const Chain& chain) {
 }  // namespace
 
 // From now on this node's store is of this life's chain, and may be written to.
+Status Engine::mark_store() {
+  if (marked_) return {};
+  remove_leftovers(*node_.local, contents_, node_.log);
+  contents_.unnamed.clear();  // what has such a name from now on is this life's
+  const Sealer& sealer = setup_.sealer;
+  const bool writes = mark_.id.value != 0 && contents_.mark != mark_;
+  const Status status = writes ? write_chain_mark(*node_.local, mark_, sealer) : Status{};
+  marked_ = status.has_value();
+  // With a key, what is in a store without a mark does not count.
+  if (!status && sealer.has_key()) return status;
+  // A store that is full has worse to tell, and is marked when it takes its first snapshot.
+  if (!status) node_.log.warning("{}", status.error().text());
+  return {};
+}
+
 Status Engine::begin_life() {
-  if (!marked_) {
-    remove_leftovers(*node_.local, contents_, node_.log);
-    contents_.unnamed.clear();  // what has such a name from now on is this life's
-    const Sealer& sealer = setup_.sealer;
-    const bool writes = mark_.id.value != 0 && contents_.mark != mark_;
-    const Status status = writes ? write_chain_mark(*node_.local, mark_, sealer) : Status{};
-    marked_ = status.has_value();
-    // With a key, what is in a store without a mark does not count.
-    if (!status && sealer.has_key()) return status;
-    // A store that is full has worse to tell, and is marked when it takes its first snapshot.
-    if (!status) node_.log.warning("{}", status.error().text());
-  }
+  if (auto status = mark_store(); !status) return status;
   return leads() && !recorded_ ? write_record() : Status{};
 }
 
@@ -68,7 +72,11 @@ Status Engine::write_record() {
   if (auto status = write_run_record(*node_.global, record_, node_.sealer); !status) return status;
   if (recorded_) return {};
   recorded_ = true;
-  return remove_partial(*node_.global, chain_, record_.run);
+  // The life has begun, whatever is left beside it: failing now would make a refused start of one that is recorded.
+  if (auto status = remove_partial(*node_.global, chain_, record_.run); !status) {
+    node_.log.warning("{}", status.error().in("what earlier lives were writing is still there").text());
+  }
+  return {};
 }
 
 // Somebody may have removed the global store, or a part of it, since this life began. Without mark and record a version
@@ -94,15 +102,22 @@ Status Engine::renew_records() {
 
 Status Engine::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
   if (record_.parent != RunRecord::Parent::undecided) return {};
+  const RunRecord before = record_;
   record_.parent = parent;
   record_.parent_snapshot = snapshot;
   if (parent == RunRecord::Parent::snapshot) record_.snapshots = true;
-  const Status status = leads() && recorded_ ? write_record() : begin_life();
-  // All heads are here, and none of them writes to the global store before they have agreed.
-  if (status && leads()) remove_leftovers(*node_.global, node_.log);
-  const Status agreed = agree(setup_.heads, status, "node");
-  begun_ |= agreed.has_value();
-  return agreed;
+  // A record of a fresh start cuts off what was before, so it comes last: if another node cannot begin, nothing has.
+  Status status;
+  if (parent == RunRecord::Parent::fresh) status = agree(setup_.heads, mark_store(), "node");
+  if (status) {
+    Status mine = leads() && recorded_ ? write_record() : begin_life();
+    // All heads are here, and none of them writes to the global store before they have agreed.
+    if (mine && leads()) remove_leftovers(*node_.global, node_.log);
+    status = agree(setup_.heads, mine, "node");
+  }
+  if (!status) record_ = before;
+  begun_ |= status.has_value();
+  return status;
 }
 
 }  // namespace cairn

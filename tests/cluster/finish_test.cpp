@@ -7,7 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "store/names.hpp"
+#include "store/store.hpp"
+#include "support/hooked_store.hpp"
 #include "support/job.hpp"
+#include "support/key_file.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
@@ -165,6 +168,48 @@ void restore_again_and_again(const std::string& settings) {
 
 TEST(Restore, after_a_chain_that_was_finished_is_fresh_however_often) { restore_again_and_again(kFinished); }
 TEST(Restore, of_a_fresh_start_that_was_asked_for_is_fresh_however_often) { restore_again_and_again(kFresh); }
+
+// What an earlier life was writing cannot be removed once a fresh start is recorded: it is one all the same, since the
+// next start looks no further back.
+TEST(Restore, of_a_fresh_start_that_is_recorded_does_not_fail) {
+  Job job({2, 2}, kContinue);
+  take_steps(job, 2);
+  const DirName partial = names::partial_snapshot(Version{9}, RunId{7});
+  ASSERT_TRUE(write_text(job.global_store(), FileName{partial.path + "/node0.h5"}, "half"));
+  job.wrap_global = [&](std::shared_ptr<Store> store) {
+    return std::make_shared<HookedStore>(store, [&](const HookedStore::Operation& operation) -> Status {
+      if (operation.path != partial.path) return {};
+      return fail(Code::io, operation.path + ": the global store is away");
+    });
+  };
+  job.configure(kFresh);
+  expect_restore(job, 0);
+  job.wrap_global = {};
+  job.configure(kContinue);
+  expect_restore(job, 0);
+}
+
+// With a key no node may do without its mark. A node that cannot be given one must not leave a record behind by which
+// all that was there is past.
+TEST(Restore, of_a_fresh_start_that_a_node_cannot_begin_leaves_all_as_it_was) {
+  const KeyFile key("a key of the test, long enough to be one");
+  Job job({2, 2}, kContinue + key.setting());
+  take_steps(job, 2);
+  job.lose(1);
+  job.wrap_node = [](std::uint32_t host, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    return std::make_shared<HookedStore>(store, [=](const HookedStore::Operation& operation) -> Status {
+      if (host == 0 || operation.path != names::chain_mark().path) return {};
+      return fail(Code::io, operation.path + ": no space left");
+    });
+  };
+  job.configure(kFresh + key.setting());
+  job.run_well_and_die([](JobSession& session) {
+    EXPECT_THAT(thrown_by([&] { Steps(session).restore(); }), HasSubstr("no space left"));
+  });
+  job.wrap_node = {};
+  job.configure(kContinue + key.setting());
+  expect_restore(job, 2);
+}
 
 TEST(Restore, within_a_run_returns_to_its_newest_safe_snapshot) {
   Job job({3, 3, 3}, kContinue);

@@ -85,7 +85,7 @@ void Model::tries(std::uint64_t stamp) {
 
 void Model::takes(std::uint32_t version, std::uint64_t stamp) {
   std::vector<Taken>& takings = taken_[version];
-  if (takings.empty() || takings.back().stamp != stamp) takings.push_back({stamp, now_.hosts, false});
+  if (takings.empty() || takings.back().stamp != stamp) takings.push_back({stamp, now_.hosts});
   taken_now_.insert(version);
 }
 
@@ -93,6 +93,7 @@ void Model::is_safe(std::uint32_t level, std::uint32_t version) {
   if (version == 0) return;
   safe_.insert(version);
   const bool now = taken_now_.contains(version);
+  if (now) taken_[version].back().safe = true;
   // A chain that began anew has a snapshot now, and the old one is over.
   if (now_.anew && now) std::erase_if(promises_, [](const Promise& old) { return !old.of_this_life; });
   Promise promise;
@@ -151,12 +152,13 @@ void Model::give_up_what_is_newer_than(const Restored& seen) {
 }
 
 // The last one that has that number. A life that went on from something older, since it had not the stores of those
-// that came after, gives their numbers again; where its own stores are missing in turn, those come back.
+// that came after, gives their numbers again; where it dies too soon, or its own stores are missing in turn, those come
+// back.
 bool Model::may_be(const std::vector<Taken>& takings, std::uint64_t stamp) const {
   for (auto taken = takings.rbegin(); taken != takings.rend(); ++taken) {
     if (taken->stamp == stamp) return true;
     const bool all_there = std::ranges::includes(now_.hosts, taken->hosts);
-    if (all_there && !taken->hurt && now_.faults != Faults::of_stores) return false;
+    if (all_there && taken->safe && !taken->hurt && now_.faults != Faults::of_stores) return false;
   }
   return false;
 }

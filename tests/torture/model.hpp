@@ -75,7 +75,8 @@ class Model {
   struct Taken {
     std::uint64_t stamp = 0;
     std::set<std::uint32_t> hosts;
-    bool hurt = false;  // one of them, since then
+    bool safe = false;  // it was told to be, in the life that took it
+    bool hurt = false;  // one of the stores, since then
   };
   struct Promise {
     std::uint32_t version = 0;

@@ -182,7 +182,9 @@ std::string Model::judge_fresh() const {
 }
 
 std::string Model::judge_restored(const Restored& seen) const {
-  if (must_be_fresh_) return fmt::format("version {} came back after the chain was ended", seen.version);
+  // The record that says so may be what cannot be read.
+  if (must_be_fresh_ && now_.faults != Faults::of_stores)
+    return fmt::format("version {} came back after the chain was ended", seen.version);
   if (now_.strangers) return fmt::format("version {} came back, though its ranks are others", seen.version);
   if (!tried_.contains(seen.stamp)) return fmt::format("version {} is of a state that never was", seen.version);
   if (now_.anew && seen.stamp < now_.first_stamp)
@@ -221,6 +223,7 @@ std::string Model::judge(const std::vector<Restored>& seen, const std::string& e
     if (!wrong.empty()) return wrong;
     give_up_what_is_newer_than(seen[0]);
     may_be_fresh_ |= seen[0].fresh;
+    must_be_fresh_ &= seen[0].fresh;
   }
   return error.empty() ? "" : judge_error(error);
 }

@@ -45,6 +45,7 @@ class LevelSet {
   constexpr void add(LevelId level) { bits_ |= bit(level); }
   constexpr void add(LevelSet levels) { bits_ |= levels.bits_; }
   constexpr void remove(LevelId level) { bits_ &= static_cast<std::uint8_t>(~bit(level)); }
+  constexpr void remove(LevelSet levels) { bits_ &= static_cast<std::uint8_t>(~levels.bits_); }
   [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
   [[nodiscard]] constexpr std::uint8_t bits() const { return bits_; }
   friend constexpr bool operator==(LevelSet, LevelSet) = default;

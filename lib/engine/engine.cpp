@@ -7,8 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/background.hpp"
-#include "level/global_level.hpp"
-#include "store/names.hpp"
+#include "engine/ending.hpp"
 
 namespace cairn {
 namespace {
@@ -27,58 +26,74 @@ Error is_gone(const HeadGone& gone) {
 Result<bool> Engine::step(Heads heads) {
   if (broken_) return fail(*broken_);
   auto worked = receive();
-  if (worked && !*worked) worked = advance_seals();
-  if (worked && !*worked && (heads == Heads::serve || all_voted_)) worked = promote_next();
+  if (worked && !*worked) worked = seals_.advance();
+  if (worked && !*worked && (heads == Heads::serve || seals_.all_have_voted())) worked = promoter_.raise_next();
   // Restoring and finishing are collective: they come after everything that was sealed, on every head alike.
-  const bool quiet = nothing_is_left() && promotions_.empty();
-  if (worked && !*worked && quiet) worked = answer_restore();
+  const bool quiet = seals_.nothing_is_left() && promoter_.idle();
+  if (worked && !*worked && quiet) worked = restores_.answer();
   if (worked && !*worked && quiet) worked = finish();
-  if (worked && !*worked && is_dropped()) leave();
-  inquiry_.look(setup_.clock());
+  // The rank in whose process this engine runs is gone, and does not wait for those who compute. What is being raised
+  // is done first: the other heads wait for this one's part.
+  if (worked && !*worked && promoter_.idle() && head_.is_dropped()) leave();
+  inquiry_.look(head_.clock());
+  // A tick in between may have broken down.
+  if (worked && broken_) return fail(*broken_);
   if (!worked) break_down(worked.error());
   return worked;
 }
 
-void Engine::break_down(const Error& error) {
-  broken_ = error;
-  tell_all(Trouble{error});
+void Engine::tick() {
+  if (in_tick_ || broken_) return;
+  in_tick_ = true;
+  auto worked = receive();
+  if (worked) worked = seals_.advance();
+  if (!worked) break_down(worked.error());
+  inquiry_.look(head_.clock());
+  in_tick_ = false;
 }
 
-// The rank in whose process this engine runs is gone, and does not wait for those who compute. What is being raised is
-// done first: the other heads wait for this one's part.
-bool Engine::is_dropped() const {
-  if (finished_ || !promotions_.empty()) return false;
-  return std::ranges::any_of(finalize_requests_, [this](const auto& request) {
-    return request.second.abandoned && setup_.topology.world_of_rank[request.first.value] == setup_.control.rank();
-  });
+void Engine::break_down(const Error& error) {
+  broken_ = error;
+  head_.tell_all(Trouble{error});
+}
+
+Result<bool> Engine::finish() {
+  if (finished_ || head_.requests.finalize.size() < head_.ranks.size()) return false;
+  const auto span = head_.node.trace.span("finish");
+  const Status status = Ending(head_, catalog_, life_, promoter_).run();
+  if (!status && status.error().code == Code::communication) return fail(status.error());
+  Finalized finalized;
+  if (!status) finalized.error = status.error();
+  head_.tell_all(finalized);
+  finished_ = true;
+  return true;
 }
 
 void Engine::leave() {
   if (std::exchange(finished_, true) || broken_) return;
   const HeadGone gone{fmt::format("a rank of node {}, which is its head besides, dropped its session without finalize",
-                                  node_.me.value)};
+                                  head_.node.me.value)};
   const Buffer message = encode(ToHead(gone));
-  for (const Node& node : setup_.topology.nodes) {
+  for (const Node& node : head_.topology.nodes) {
     // So short that it is on its way at once. Where all leave, nobody takes it.
-    if (node.head != setup_.control.rank()) (void)setup_.control.isend(node.head, kToHead, message);
+    if (node.head != head_.control.rank()) (void)head_.control.isend(node.head, kToHead, message);
   }
-  tell_all(Trouble{is_gone(gone)});
+  head_.tell_all(Trouble{is_gone(gone)});
 }
 
 bool Engine::busy() const {
-  return !sealing_.empty() || !promotions_.empty() || restore_requests_.size() == ranks_.size() ||
-         finalize_requests_.size() == ranks_.size();
+  const std::size_t all = head_.ranks.size();
+  return !seals_.idle() || !promoter_.idle() || head_.requests.restore.size() == all ||
+         head_.requests.finalize.size() == all;
 }
 
-bool Engine::busy_with(Version version) const {
-  return !promotions_.empty() || (!sealing_.empty() && sealing_.begin()->first <= version);
-}
+bool Engine::busy_with(Version version) const { return !promoter_.idle() || seals_.busy_with(version); }
 
 Status Engine::serve() {
   const Background background;
   auto nap = kShortestNap;
   while (!finished_) {
-    const std::uint32_t rings = bell_->rings(Bell::Who::head);
+    const std::uint32_t rings = head_.bell->rings(Bell::Who::head);
     auto worked = step(Heads::serve);
     if (!worked) return fail(worked.error());
     if (*worked) {
@@ -86,20 +101,20 @@ Status Engine::serve() {
       continue;
     }
     if (busy()) {
-      bell_->wait(Bell::Who::head, rings, kFastPoll);
+      head_.bell->wait(Bell::Who::head, rings, kFastPoll);
       continue;
     }
     break_silence();
-    bell_->wait(Bell::Who::head, rings, nap);
-    nap = bell_->rings(Bell::Who::head) == rings ? std::min(nap * 2, kLongestNap) : kShortestNap;
+    head_.bell->wait(Bell::Who::head, rings, nap);
+    nap = head_.bell->rings(Bell::Who::head) == rings ? std::min(nap * 2, kLongestNap) : kShortestNap;
   }
   return {};
 }
 
 // Of the first node alone: where it is silent, the others are too, or wait for it.
 void Engine::break_silence() {
-  if (!leads() || !silence_.breaks(*bell_, setup_.clock())) return;
-  node_.log.warning(
+  if (!head_.leads() || !silence_.breaks(*head_.bell, head_.clock())) return;
+  head_.node.log.warning(
       "no rank of node 0 has called restore, snapshot, wait or finalize in the {} s since the session was opened; "
       "if the job hangs, look for communication on MPI_COMM_WORLD, in which heads take no part: use session.comm()",
       Silence::kLimit.count());
@@ -108,28 +123,28 @@ void Engine::break_silence() {
 Inquiry::Ways Engine::ways() {
   const auto to_head = [this](NodeId node, const ToHead& message) {
     // A head that is gone is noticed where it matters.
-    (void)setup_.control.send(setup_.topology.nodes[node.value].head, kToHead, encode(message));
+    (void)head_.control.send(head_.topology.nodes[node.value].head, kToHead, encode(message));
   };
   const auto to_rank = [this](Rank rank, const ToRank& message) {
-    tell(rank, message);
-    if (bell_) bell_->ring(Bell::Who::ranks);
+    head_.tell(rank, message);
+    if (head_.bell) head_.bell->ring(Bell::Who::ranks);
   };
   return {to_head, to_rank, [this] { return doing(); },
-          [this](const std::string& line) { node_.log.warning("{}", line); }};
+          [this](const std::string& line) { head_.node.log.warning("{}", line); }};
 }
 
 std::string Engine::doing() const {
-  if (!promotions_.empty())
-    return fmt::format("version {} is being raised to higher levels", promotions_.front().version.value);
-  if (plan_ || fresh_offered_) return "ranks read what they restore";
+  if (!promoter_.idle())
+    return fmt::format("version {} is being raised to higher levels", promoter_.current().version.value);
+  if (restores_.is_read()) return "ranks read what they restore";
   return {};
 }
 
 Result<bool> Engine::receive() {
-  auto envelope = setup_.control.probe(kToHead);
+  auto envelope = head_.control.probe(kToHead);
   if (!envelope) return fail(envelope.error());
   if (!*envelope) return false;
-  auto bytes = setup_.control.recv_probed(**envelope);
+  auto bytes = head_.control.recv_probed(**envelope);
   if (!bytes) return fail(bytes.error());
   auto message = decode_to_head(*bytes);
   if (!message) return fail(message.error());
@@ -138,8 +153,8 @@ Result<bool> Engine::receive() {
 }
 
 Status Engine::handle(Peer from, ToHead message) {
-  const NodeId node = setup_.topology.node_of_world[from.value];
-  const auto now = setup_.clock();
+  const NodeId node = head_.topology.node_of_world[from.value];
+  const auto now = head_.clock();
   if (const auto* gone = std::get_if<HeadGone>(&message)) {
     return fail(is_gone(*gone));
   } else if (const auto* question = std::get_if<Inquire>(&message)) {
@@ -151,8 +166,8 @@ Status Engine::handle(Peer from, ToHead message) {
   } else if (const auto* missing = std::get_if<Missing>(&message)) {
     inquiry_.hear(*missing);
   } else {
-    for (const Rank rank : ranks_) {
-      if (setup_.topology.world_of_rank[rank.value] != from) continue;
+    for (const Rank rank : head_.ranks) {
+      if (head_.topology.world_of_rank[rank.value] != from) continue;
       handle(rank, std::move(message));
       break;
     }
@@ -162,40 +177,21 @@ Status Engine::handle(Peer from, ToHead message) {
 
 void Engine::handle(Rank from, ToHead message) {
   if (auto* hello = std::get_if<Hello>(&message)) {
-    hellos_.insert(from);
-    if (hello->error) hello_error_ = hello->error->in("rank " + std::to_string(from.value));
+    head_.requests.hellos.insert(from);
+    if (hello->error) head_.requests.hello_error = hello->error->in("rank " + std::to_string(from.value));
   } else if (auto* seal = std::get_if<Seal>(&message)) {
-    hear_seal(from, *seal);
+    seals_.hear(from, *seal);
   } else if (std::holds_alternative<RestoreRequest>(message)) {
-    restore_requests_.insert(from);
+    head_.requests.restore.insert(from);
   } else if (auto* result = std::get_if<RestoreResult>(&message)) {
-    restore_results_[from] = std::move(result->error);
+    head_.requests.restore_results[from] = std::move(result->error);
   } else if (auto* finalize = std::get_if<FinalizeRequest>(&message)) {
-    finalize_requests_[from] = *finalize;
+    head_.requests.finalize[from] = *finalize;
   } else if (auto* measured = std::get_if<Measured>(&message)) {
-    keep(*measured);
+    life_.keep_costs(*measured);
   } else if (auto* waits = std::get_if<Waits>(&message)) {
-    inquiry_.hear(from, *waits, setup_.clock());
+    inquiry_.hear(from, *waits, head_.clock());
   }
-}
-
-// Best effort: a job that loses this measures again.
-void Engine::keep(const Measured& measured) {
-  measured_ = measured;
-  if (chain_.costs_unknown || record_.parent == RunRecord::Parent::undecided) return;
-  Status status = check_not_taken_over(*node_.global, node_.incarnation, node_.run);
-  if (status) status = write_text(*node_.global, names::costs(), to_json(measured, node_.sealer));
-  if (!status) node_.log.warning("{}", status.error().in("what snapshots cost was not kept").text());
-}
-
-void Engine::tell(Rank rank, const ToRank& message) {
-  // A rank that is gone is noticed where it matters: by the next message that is waited for.
-  (void)setup_.control.send(setup_.topology.world_of_rank[rank.value], kToRank, encode(message));
-}
-
-void Engine::tell_all(const ToRank& message) {
-  for (const Rank rank : ranks_) tell(rank, message);
-  if (bell_) bell_->ring(Bell::Who::ranks);
 }
 
 }  // namespace cairn

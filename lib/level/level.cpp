@@ -30,6 +30,12 @@ std::unique_ptr<Level> make_level(LevelId id) {
   return nullptr;
 }
 
+Levels make_levels() {
+  Levels levels;
+  for (const LevelId level : kAllLevels) levels[level] = make_level(level);
+  return levels;
+}
+
 std::vector<VolumeFile> shard_files(const DirName& dir, const std::vector<ShardEntry>& shards) {
   std::vector<VolumeFile> files;
   for (const ShardEntry& shard : shards) files.push_back({names::shard(dir, shard.rank), shard.bytes});

@@ -134,6 +134,10 @@ class Level {
 
 [[nodiscard]] std::unique_ptr<Level> make_level(LevelId id);
 
+// All of them.
+using Levels = std::map<LevelId, std::unique_ptr<Level>>;
+[[nodiscard]] Levels make_levels();
+
 // The files of a node's own shards, in rank order.
 struct VolumeFile;
 [[nodiscard]] std::vector<VolumeFile> shard_files(const DirName& dir, const std::vector<ShardEntry>& shards);

@@ -195,6 +195,12 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
   }
 }
 
+std::vector<ShardEntry> RetrieveState::own_shards() const {
+  std::vector<ShardEntry> own;
+  for (const auto& [rank, entry] : entries) own.push_back(entry);
+  return own;
+}
+
 Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector<Rank>& damaged,
                             const std::vector<Strike>& strikes) {
   ByteWriter out;

@@ -26,6 +26,8 @@ struct RetrieveState {
   std::map<Rank, Delivery> arrived;       // of the snapshot below; the same on all heads
   Identity snapshot;
   std::map<Rank, ShardEntry> entries;  // of ranks of this node that have arrived
+
+  [[nodiscard]] std::vector<ShardEntry> own_shards() const;
 };
 
 // Errors are those of make_plan(), or of a store that cannot take the shards; the same on all heads.

@@ -220,7 +220,7 @@ struct SessionImpl::Open {
       try {
         session.engine_thread_ = std::thread([mine]() mutable {
           mine.trace.name_thread("head");
-          auto engine = Engine::open(std::move(mine));
+          auto engine = Engine::open(mine);
           if (engine) (void)(*engine)->serve();
         });
         return;
@@ -228,7 +228,7 @@ struct SessionImpl::Open {
         mine.unable = Error{Code::io, fmt::format("node {}: no thread for its head: {}", node.value, error.what()), {}};
       }
     }
-    auto engine = Engine::open(std::move(mine));
+    auto engine = Engine::open(mine);
     if (engine) session.engine_ = std::move(*engine);
   }
 

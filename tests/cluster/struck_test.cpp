@@ -54,8 +54,8 @@ TEST(Struck, version_does_not_become_the_last_one_in_place_of_the_restored) {
   }
 }
 
-// The newest version is of other regions than the program has now, and is damaged on one rank, in what says so or in the
-// data: it cannot be had, so that is no mismatch of the one that can.
+// The newest version is of other regions than the program has now, and is damaged on one rank, in what says so or in
+// the data: it cannot be had, so that is no mismatch of the one that can.
 TEST(Struck, version_of_other_regions_is_no_mismatch) {
   for (const std::uint64_t at : {std::uint64_t{8}, std::uint64_t{3 * kShardHeaderBytes}}) {
     SCOPED_TRACE(at);

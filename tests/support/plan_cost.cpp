@@ -179,7 +179,7 @@ class Return {
     if (!world.send(me, kToHead, encode(ToHead{Hello{}})) || !(*heads)->barrier()) return;
     const Traffic before = world_.traffic(me);
     note_now(start_);
-    auto engine = Engine::open(std::move(setup));
+    auto engine = Engine::open(setup);
     if (!engine) throw std::runtime_error(engine.error().text());
     PlanCost& cost = costs_[me.value];
     cost.traffic = difference(world_.traffic(me), before);

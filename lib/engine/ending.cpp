@@ -1,10 +1,11 @@
+#include "engine/ending.hpp"
+
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include "base/list_text.hpp"
-#include "engine/engine.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
@@ -46,27 +47,15 @@ Error uneven_calls(const std::vector<Buffer>& all) {
 
 }  // namespace
 
-Result<bool> Engine::finish() {
-  if (finished_ || finalize_requests_.size() < ranks_.size()) return false;
-  const auto span = node_.trace.span("finish");
-  const Status status = end();
-  if (!status && status.error().code == Code::communication) return fail(status.error());
-  Finalized finalized;
-  if (!status) finalized.error = status.error();
-  tell_all(finalized);
-  finished_ = true;
-  return true;
-}
-
 // What all ranks want, and whether they have made the same snapshot calls.
-Status Engine::end() {
+Status Ending::run() {
   // The highest of all nodes. Of numbers that must be equal everywhere, the complement too: then the lowest is known.
   enum { kKeepGoing, kAbandoned, kUndefined, kNothingOwn, kVersion, kCalls = kVersion + 2, kWords = kCalls + 2 };
   std::array<std::uint64_t, kWords> words{};
   const auto raise = [&](std::size_t word, std::uint64_t value) { words.at(word) = std::max(words.at(word), value); };
-  for (const auto& [rank, request] : finalize_requests_) {
+  for (const auto& [rank, request] : head_.requests.finalize) {
     raise(kKeepGoing, request.keep_going ? 1 : 0);
-    raise(kAbandoned, request.abandoned ? node_.me.value + 1 : 0);
+    raise(kAbandoned, request.abandoned ? head_.node.me.value + 1 : 0);
     raise(kUndefined, request.undefined ? 1 : 0);
     raise(kVersion, request.version.value);
     raise(kVersion + 1, ~std::uint64_t{request.version.value});
@@ -74,7 +63,7 @@ Status Engine::end() {
     raise(kCalls + 1, ~request.calls);
   }
   raise(kNothingOwn, has_nothing_of_its_own() ? 1 : 0);
-  if (auto status = setup_.heads.allreduce(words, Reduce::max); !status) return status;
+  if (auto status = head_.heads.allreduce(words, Reduce::max); !status) return status;
   if (words[kAbandoned] != 0) {
     return fail(Code::failed_elsewhere,
                 fmt::format("a rank of node {} dropped its session without finalize: snapshots are left as they are",
@@ -84,79 +73,57 @@ Status Engine::end() {
   if (words[kVersion] != ~words[kVersion + 1] || words[kCalls] != ~words[kCalls + 1]) return compare_calls();
   if (words[kUndefined] != 0) return {};
   if (words[kNothingOwn] != 0) {
-    if (leads()) {
-      node_.log.warning(
+    if (head_.leads()) {
+      head_.node.log.warning(
           "finalize came without restore() and without a snapshot: the snapshots of earlier runs are left as they are");
     }
     return {};
   }
   Status status = end_chain(words[kKeepGoing] != 0);
-  if (measured_ && (status || status.error().code != Code::communication)) {
-    measured_->ended = true;
-    keep(*measured_);
-  }
+  if (status || status.error().code != Code::communication) life_.keep_costs_of_end();
   return status;
 }
 
 // Ranks have not made the same snapshot calls: those since the first call that one of them left out are made of two
 // safe points, and nobody can say which.
-Status Engine::compare_calls() {
+Status Ending::compare_calls() {
   ByteWriter mine;
-  for (const auto& [rank, request] : finalize_requests_) {
+  for (const auto& [rank, request] : head_.requests.finalize) {
     mine.put(rank.value);
     mine.put(request.version.value);
     mine.put(request.calls);
   }
-  const auto all = setup_.heads.allgather(mine.bytes());
+  const auto all = head_.heads.allgather(mine.bytes());
   if (!all) return fail(all.error());
   return fail(uneven_calls(*all).in("snapshots are left as they are"));
 }
 
 // It neither restored nor took a snapshot. What earlier lives have left is then not this one's to end.
-bool Engine::has_nothing_of_its_own() const {
-  if (record_.parent != RunRecord::Parent::undecided) return false;
-  if (setup_.options.start == EngineOptions::Start::fresh || chain_.finished) return false;
-  return !known_.empty() || unreadable_ || chain_.has_snapshots;
+bool Ending::has_nothing_of_its_own() const {
+  if (!life_.is_undecided()) return false;
+  if (head_.options.start == EngineOptions::Start::fresh || catalog_.chain.finished) return false;
+  return !catalog_.known.empty() || life_.has_unreadable() || catalog_.chain.has_snapshots;
 }
 
 // The job's last state goes to L4. A finished chain then empties the node stores; nothing is removed before that is
 // safe.
-Status Engine::end_chain(bool keep_going) {
-  if (auto status = raise_state(); !status) return status;
-  if (keep_going || !setup_.options.finished_at_end) return {};
+Status Ending::end_chain(bool keep_going) {
+  if (auto status = promoter_.raise_state(); !status) return status;
+  if (keep_going || !head_.options.finished_at_end) return {};
 
-  record_.finished = true;
-  if (record_.parent == RunRecord::Parent::undecided) record_.parent = RunRecord::Parent::fresh;
-  if (auto status = agree(setup_.heads, leads() ? write_record() : Status{}, "node"); !status) return status;
+  if (auto status = life_.record_end(); !status) return status;
   auto empty = [&]() -> Status {
-    if (!known_.empty()) retire_damaged(known_.rbegin()->second);
-    for (const auto& [id, known] : known_) {
-      if (auto status = retire(node_.dir(id)); !status) return status;
+    if (!catalog_.known.empty()) catalog_.retire_damaged(catalog_.known.rbegin()->second);
+    for (const auto& [id, known] : catalog_.known) {
+      if (auto status = catalog_.retire(head_.node.dir(id)); !status) return status;
     }
-    retire_orphans();
-    if (contents_.unreadable.empty()) {
-      if (auto status = node_.local->remove(names::chain_mark()); !status) return status;
+    catalog_.retire_orphans();
+    if (catalog_.contents.unreadable.empty()) {
+      if (auto status = head_.node.local->remove(names::chain_mark()); !status) return status;
     }
-    return node_.local->clean();
+    return head_.node.local->clean();
   };
-  return agree(setup_.heads, empty(), "node");
-}
-
-// Snapshots of an earlier chain are not the job's state, whatever is still known of them.
-Status Engine::raise_state() {
-  if (!usable_.has(LevelId::global) || !state_) return {};
-  const auto found = known_.find(*state_);
-  if (found == known_.end() || found->second.complete.has(LevelId::global)) return {};
-  Known& known = found->second;
-  if (known.complete.empty() && known.struck.empty()) return {};
-  const Status status = protect(known, LevelId::global, 0);
-  if (!status) {
-    return fail(status.error().in(
-        fmt::format("the last version, {}, did not reach L4", known.manifest.identity.version.value)));
-  }
-  tell_all(Reached{known.manifest.identity.version, LevelId::global});
-  retire_old();
-  return {};
+  return agree(head_.heads, empty(), "node");
 }
 
 }  // namespace cairn

@@ -1,0 +1,33 @@
+// The end of a session, once all ranks of all nodes have called finalize: whether they mean the same, and what becomes
+// of the chain. A finished chain leaves its newest snapshot at L4 and empty node stores; nothing is removed before that
+// is safe, and nothing at all where a restore failed or a session was dropped. Collective among heads.
+#pragma once
+
+#include "base/error.hpp"
+#include "engine/head.hpp"
+#include "engine/life.hpp"
+#include "engine/promoter.hpp"
+#include "recover/catalog.hpp"
+
+namespace cairn {
+
+class Ending {
+ public:
+  Ending(Head& head, Catalog& catalog, Life& life, Promoter& promoter)
+      : head_(head), catalog_(catalog), life_(life), promoter_(promoter) {}
+
+  // What all ranks want, and whether they have made the same snapshot calls; then does it.
+  [[nodiscard]] Status run();
+
+ private:
+  [[nodiscard]] Status compare_calls();
+  [[nodiscard]] bool has_nothing_of_its_own() const;
+  [[nodiscard]] Status end_chain(bool keep_going);
+
+  Head& head_;
+  Catalog& catalog_;
+  Life& life_;
+  Promoter& promoter_;
+};
+
+}  // namespace cairn

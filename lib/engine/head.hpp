@@ -1,0 +1,74 @@
+// What all parts of an engine share: the node that it acts for, its ways to the other heads and to the node's ranks,
+// what the job was asked to do, and what ranks wait for. Owned by the Engine, which outlives its parts. One thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "comm/comm.hpp"
+#include "engine/messages.hpp"
+#include "level/level.hpp"
+#include "recover/retention.hpp"
+#include "topology/layout.hpp"
+#include "topology/topology.hpp"
+
+namespace cairn {
+
+// What the engine takes from the configuration.
+struct EngineOptions {
+  std::string job;
+  LayoutWishes wishes;
+  KeepCounts keep;
+  enum class Start { automatic, fresh, required } start = Start::automatic;
+  bool finished_at_end = true;  // else the chain goes on
+  bool verify_own = false;
+  bool log_storage_errors = false;  // of snapshots: no call of the application throws them
+  bool level_by_level = false;      // the level to restart from is found by trying them (recover/level_rounds)
+  std::uint32_t threads = 1;        // that this head may use, its own included
+};
+
+// What ranks of the node have asked for, and have no answer to yet. What a rank says arrives in order: one that waits
+// for a restore, or for the end, seals nothing meanwhile.
+struct Requests {
+  std::set<Rank> hellos;
+  std::optional<Error> hello_error;
+  std::set<Rank> restore;
+  std::map<Rank, std::optional<Error>> restore_results;
+  std::map<Rank, FinalizeRequest> finalize;
+
+  [[nodiscard]] bool waits(Rank rank) const { return restore.contains(rank) || finalize.contains(rank); }
+};
+
+struct Head {
+  Comm& control;  // ranks and heads, by world rank
+  Comm& heads;    // member i is the head of node i
+  Comm& votes;    // the same members; carries votes only
+  const Topology& topology;
+  EngineOptions options;
+  Clock clock;
+  NodeContext node = {};
+  std::vector<Rank> ranks = {};  // of this node
+  Levels levels = {};
+  LevelSet usable = {};             // by today's layout
+  std::shared_ptr<Bell> bell = {};  // null until the store is open
+  Requests requests = {};
+
+  [[nodiscard]] bool leads() const { return node.me.value == 0; }
+  [[nodiscard]] Identity identity(Version version) const { return {node.incarnation, version, node.run}; }
+  // Whether the rank in whose process this engine runs has dropped its session.
+  [[nodiscard]] bool is_dropped() const;
+
+  void tell(Rank rank, const ToRank& message);
+  // Every rank of the node; wakes them.
+  void tell_all(const ToRank& message);
+  // Once for the whole job: by one of the heads that met it, which knows the cause.
+  void log_storage_error(bool here, const Error& error) const;
+};
+
+}  // namespace cairn

@@ -1,0 +1,171 @@
+#include "engine/life.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "level/global_level.hpp"
+#include "recover/belonging.hpp"
+#include "recover/leftovers.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+// What earlier lives were writing when they died, but not those that are not ours to judge. One that is still alive
+// will find itself taken over.
+Status remove_partial(Store& global, const Chain& chain, RunId run) {
+  auto entries = global.list(DirName{});
+  if (!entries) return fail(entries.error());
+  for (const Entry& entry : *entries) {
+    const auto dir = names::parse_snapshot(entry.name);
+    if (!dir || !dir->partial || dir->run == run) continue;
+    const auto is_others = [&](const Unreadable& what) { return what.is_others() && what.run == dir->run; };
+    if (std::ranges::any_of(chain.unreadable, is_others)) continue;
+    if (auto status = global.remove_directory(DirName{entry.name}); !status) return status;
+  }
+  return {};
+}
+
+// Whether the global store has a life that was not there when this one took its number.
+Status check_nobody_began(const Store& global, const Chain& chain) {
+  auto entries = global.list(DirName{});
+  if (!entries) return fail(entries.error());
+  for (const Entry& entry : *entries) {
+    const auto record = names::parse_run_record(entry.name);
+    if (!record || record->incarnation <= chain.newest) continue;
+    return fail(Code::taken_over, "another run began meanwhile: " + global.where() + " has " + entry.name,
+                "run one job of a name at a time, or give this one another [job] name");
+  }
+  return {};
+}
+
+}  // namespace
+
+// From now on this node's store is of this life's chain, and may be written to.
+Status Life::mark_store() {
+  if (marked_) return {};
+  remove_leftovers(*head_.node.local, catalog_.contents, head_.node.log);
+  catalog_.contents.unnamed.clear();  // what has such a name from now on is this life's
+  const bool writes = mark_.id.value != 0 && catalog_.contents.mark != mark_;
+  const Status status = writes ? write_chain_mark(*head_.node.local, mark_, sealer_) : Status{};
+  marked_ = status.has_value();
+  // With a key, what is in a store without a mark does not count.
+  if (!status && sealer_.has_key()) return status;
+  // A store that is full has worse to tell, and is marked when it takes its first snapshot.
+  if (!status) head_.node.log.warning("{}", status.error().text());
+  return {};
+}
+
+Status Life::begin() {
+  if (auto status = mark_store(); !status) return status;
+  return head_.leads() && !recorded_ ? write_record() : Status{};
+}
+
+// Head 0 writes what is known of this life; the first time, this is the moment from which it counts. That is when its
+// state is restored, or its first snapshot is sealed: before, it may still be refused.
+Status Life::write_record() {
+  if (!recorded_) {
+    if (auto status = check_nobody_began(*head_.node.global, catalog_.chain); !status) return status;
+  }
+  if (!recorded_ && !catalog_.chain.mark_unknown && catalog_.chain.mark != mark_) {
+    if (auto status = write_chain_mark(*head_.node.global, mark_, sealer_); !status) return status;
+  }
+  if (auto status = write_run_record(*head_.node.global, record_, head_.node.sealer); !status) return status;
+  if (recorded_) return {};
+  recorded_ = true;
+  // The life has begun, whatever is left beside it: failing now would make a refused start of one that is recorded.
+  if (auto status = remove_partial(*head_.node.global, catalog_.chain, record_.run); !status) {
+    head_.node.log.warning("{}", status.error().in("what earlier lives were writing is still there").text());
+  }
+  return {};
+}
+
+// Somebody may have removed the global store, or a part of it, since this life began. Without mark and record a version
+// there is of nobody's chain, and with a key it is nothing.
+Status Life::renew_records() {
+  if (!head_.leads() || !recorded_) return {};
+  const auto entries = head_.node.global->list(DirName{});
+  if (!entries) return fail(entries.error());
+  const auto is_there = [&](const FileName& name) {
+    return std::ranges::find(*entries, name.path, &Entry::name) != entries->end();
+  };
+  const bool has_record = is_there(names::run_record(record_.incarnation, record_.run));
+  const bool needs_mark = !catalog_.chain.mark_unknown && mark_.id.value != 0 && !is_there(names::chain_mark());
+  if (has_record && !needs_mark) return {};
+  // Who took over has made the store anew: its chain is not to have this life.
+  if (auto status = check_not_taken_over(*head_.node.global, head_.node.incarnation, head_.node.run); !status)
+    return status;
+  if (needs_mark) {
+    if (auto status = write_chain_mark(*head_.node.global, mark_, sealer_); !status) return status;
+  }
+  if (has_record) return {};
+  return write_run_record(*head_.node.global, record_, head_.node.sealer);
+}
+
+Status Life::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
+  if (record_.parent != RunRecord::Parent::undecided) return {};
+  const RunRecord before = record_;
+  record_.parent = parent;
+  record_.parent_snapshot = snapshot;
+  if (parent == RunRecord::Parent::snapshot) record_.snapshots = true;
+  // A record of a fresh start cuts off what was before, so it comes last: if another node cannot begin, nothing has.
+  Status status;
+  if (parent == RunRecord::Parent::fresh) status = agree(head_.heads, mark_store(), "node");
+  if (status) {
+    Status mine = head_.leads() && recorded_ ? write_record() : begin();
+    // All heads are here, and none of them writes to the global store before they have agreed.
+    if (mine && head_.leads()) remove_leftovers(*head_.node.global, head_.node.log);
+    status = agree(head_.heads, mine, "node");
+  }
+  if (!status) record_ = before;
+  begun_ |= status.has_value();
+  return status;
+}
+
+// From here on the chain has something to lose: a restart that finds nothing must say so, not start fresh. So it is
+// written before anyone is told that the snapshot is safe.
+Status Life::record_first_snapshot() {
+  const RunRecord before = record_;
+  if (is_undecided() && !catalog_.known.empty() && catalog_.known.begin()->first.incarnation < head_.node.incarnation) {
+    head_.node.log.warning("snapshot() was called before restore(): earlier snapshots will not be looked at again");
+  }
+  note_first_snapshot();
+  const Status status = write_record();
+  if (!status) record_ = before;
+  return status;
+}
+
+void Life::note_first_snapshot() {
+  record_.snapshots = true;
+  if (is_undecided()) record_.parent = RunRecord::Parent::fresh;
+}
+
+Status Life::record_end() {
+  record_.finished = true;
+  if (is_undecided()) record_.parent = RunRecord::Parent::fresh;
+  return agree(head_.heads, head_.leads() ? write_record() : Status{}, "node");
+}
+
+void Life::lose_mark() {
+  if (!std::exchange(marked_, false)) return;
+  catalog_.contents.mark.reset();
+}
+
+void Life::keep_costs(const Measured& measured) {
+  measured_ = measured;
+  if (catalog_.chain.costs_unknown || is_undecided()) return;
+  const NodeContext& node = head_.node;
+  Status status = check_not_taken_over(*node.global, node.incarnation, node.run);
+  if (status) status = write_text(*node.global, names::costs(), to_json(measured, node.sealer));
+  if (!status) node.log.warning("{}", status.error().in("what snapshots cost was not kept").text());
+}
+
+void Life::keep_costs_of_end() {
+  if (!measured_) return;
+  measured_->ended = true;
+  keep_costs(*measured_);
+}
+
+}  // namespace cairn

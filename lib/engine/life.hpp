@@ -1,0 +1,78 @@
+// A life of the job, from one start to its end: its number and run id, the chain of snapshots that it goes on with or
+// begins, and what is recorded of it. A life is written nowhere until its state is restored or its first snapshot is
+// sealed: a start that is refused leaves every store as it was, and a job that runs undisturbed.
+//
+// One thread. Collective among heads where it says so; what is written to the global store is written by head 0.
+#pragma once
+
+#include <optional>
+
+#include "base/error.hpp"
+#include "engine/head.hpp"
+#include "format/manifest.hpp"
+#include "format/measured.hpp"
+#include "format/sealer.hpp"
+#include "recover/catalog.hpp"
+#include "recover/roll_call.hpp"
+
+namespace cairn {
+
+class Life {
+ public:
+  // `sealer`: of the job's chain marks; everything else is sealed for the chain.
+  Life(Head& head, Catalog& catalog, Sealer sealer) : head_(head), catalog_(catalog), sealer_(std::move(sealer)) {}
+
+  // Takes a number higher than any that a store has seen, and decides which chain this life is of. Refuses stores of
+  // another one, and what it cannot read and may not ignore. Collective.
+  [[nodiscard]] Status start(const RollCall& roll);
+
+  // From now on this node's store is of this life's chain, and may be written to. Local.
+  [[nodiscard]] Status mark_store();
+  // The same; and the life is recorded. Local.
+  [[nodiscard]] Status begin();
+  // All heads know now that it is.
+  void has_begun() { begun_ = true; }
+  // What it goes on from. Collective.
+  [[nodiscard]] Status record_parent(RunRecord::Parent parent, const Identity& snapshot);
+  // That it has taken a snapshot: on head 0, and then on all.
+  [[nodiscard]] Status record_first_snapshot();
+  void note_first_snapshot();
+  // That it ended the chain. Collective.
+  [[nodiscard]] Status record_end();
+  // Puts record and mark back into a global store that was removed under way. Does nothing but on head 0.
+  [[nodiscard]] Status renew_records();
+  // This node's store has lost its mark.
+  void lose_mark();
+
+  // Best effort: a job that loses this measures again.
+  void keep_costs(const Measured& measured);
+  void keep_costs_of_end();
+
+  [[nodiscard]] bool begun() const { return begun_; }
+  [[nodiscard]] bool marked() const { return marked_; }
+  // It has neither restored nor taken a snapshot.
+  [[nodiscard]] bool is_undecided() const { return record_.parent == RunRecord::Parent::undecided; }
+  [[nodiscard]] bool began_fresh() const { return record_.parent == RunRecord::Parent::fresh; }
+  [[nodiscard]] bool has_snapshots() const { return record_.snapshots; }
+  // Something that a restart would look at cannot be read; the same on all heads.
+  [[nodiscard]] bool has_unreadable() const { return unreadable_; }
+  [[nodiscard]] const Sealer& sealer() const { return sealer_; }
+
+ private:
+  [[nodiscard]] Status check_stores_belong(const RollCall& roll);
+  [[nodiscard]] Status heed_unreadable(const RollCall& roll);
+  [[nodiscard]] Status write_record();
+
+  Head& head_;
+  Catalog& catalog_;
+  Sealer sealer_;
+  RunRecord record_;
+  bool recorded_ = false;             // this life is in the global store; on head 0
+  bool begun_ = false;                // the same, as all heads know it: from now on they write to their stores
+  ChainMark mark_;                    // of the chain that this life goes on with or begins
+  bool marked_ = false;               // this node's store has it
+  std::optional<Measured> measured_;  // in this life, on the head that was told
+  bool unreadable_ = false;
+};
+
+}  // namespace cairn

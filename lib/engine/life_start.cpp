@@ -1,0 +1,73 @@
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/life.hpp"
+#include "recover/belonging.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+
+// A new life has a number higher than any that any store has seen, and a random id in case two take the same. Nothing
+// is written of it yet: a start that is refused must not disturb a job that runs.
+Status Life::start(const RollCall& roll) {
+  head_.node.incarnation.value = roll.newest.value + 1;
+  auto chain = share_chain(head_.heads, head_.leads() ? Result<Chain>(catalog_.chain) : Result<Chain>());
+  if (!chain) return fail(chain.error());
+  chain->unreadable = std::move(catalog_.chain.unreadable);
+  catalog_.chain = std::move(*chain);
+  head_.node.run = catalog_.chain.next;
+  record_.incarnation = head_.node.incarnation;
+  record_.run = catalog_.chain.next;
+  head_.node.trace.begin(head_.node.incarnation);
+  if (auto status = check_stores_belong(roll); !status) return status;
+  return heed_unreadable(roll);
+}
+
+// All node stores with snapshots must be of today's global store, or of one that was lost in its place.
+Status Life::check_stores_belong(const RollCall& roll) {
+  const bool known = catalog_.chain.mark.has_value();
+  mark_ = {known ? catalog_.chain.mark->id : roll.chain, catalog_.chain.place};
+  // A chain whose mark is there and cannot be read, and that no other store knows, gets no other: it would not be the
+  // same.
+  if (mark_.id.value == 0 && !catalog_.chain.mark_unknown && !roll.mark_unknown) mark_.id = catalog_.chain.next;
+  if (mark_.id.value == 0 && sealer_.has_key()) {
+    return fail(
+        Code::io,
+        fmt::format("{}'s {} cannot be read now, and with a key nothing counts without it",
+                    catalog_.chain.mark_unknown ? catalog_.chain.place : "a node store", names::chain_mark().path),
+        "try again");
+  }
+  head_.node.sealer = sealer_.of_chain(mark_.id);
+  if (roll.chain.value == 0 || (known && roll.one_chain && roll.chain == mark_.id)) return {};
+  const Status mine = check_belongs(*head_.node.local, catalog_.contents.mark, mark_.id, known, catalog_.chain.place);
+  return agree(head_.heads, mine, "node");
+}
+
+// What cannot be read and is not of the past: what is not ours to judge is refused; anything else is something to lose.
+Status Life::heed_unreadable(const RollCall& roll) {
+  if (!roll.unreadable) return {};
+  const Past past{catalog_.chain.past, catalog_.chain.present, catalog_.chain.fresh_start.value != 0,
+                  roll.newest_readable};
+  const bool fresh = head_.options.start == EngineOptions::Start::fresh;
+  Status mine;
+  std::uint64_t found = 0;
+  const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
+    for (const Unreadable& what : unreadable) {
+      if (past.has(what) || (fresh && what.is_mark())) continue;
+      found = 1;
+      if (!what.is_others()) continue;
+      const Error refusal = refusal_of(store, what);
+      const char* becomes = what.file == names::chain_mark() ? "it is replaced" : "it is left there, and not looked at";
+      if (fresh) head_.node.log.warning("{}; {}", refusal.message, becomes);
+      if (!fresh && mine) mine = fail(refusal);
+    }
+  };
+  look(*head_.node.local, catalog_.contents.unreadable);
+  look(*head_.node.global, catalog_.chain.unreadable);
+  if (auto status = head_.heads.allreduce({&found, 1}, Reduce::max); !status) return status;
+  unreadable_ = found != 0;
+  return agree(head_.heads, mine, "node");
+}
+
+}  // namespace cairn

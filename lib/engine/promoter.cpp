@@ -1,0 +1,128 @@
+#include "engine/promoter.hpp"
+
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn {
+namespace {
+
+constexpr std::array<const char*, kLevels> kPromote = {"promote L1", "promote L2", "promote L3", "promote L4"};
+
+}  // namespace
+
+void Promoter::add(Known& known) {
+  known.in_flight = !known.due.empty();
+  if (known.in_flight) queue_.push_back(known.manifest.identity);
+}
+
+Result<bool> Promoter::raise_next() {
+  if (queue_.empty()) return false;
+  Known& known = catalog_.known.at(queue_.front());
+  for (const LevelId level : kAllLevels) {
+    if (!known.due.has(level)) continue;
+    if (auto status = raise(known, level); !status) return fail(status.error());
+    return true;
+  }
+  queue_.pop_front();
+  known.in_flight = false;
+  catalog_.drop_old_layouts(known, head_.levels);
+  catalog_.retire_damaged(known);
+  retire_old();
+  return true;
+}
+
+Status Promoter::raise(Known& known, LevelId level) {
+  const NodeContext& node = head_.node;
+  const Version version = known.manifest.identity.version;
+  const auto span =
+      node.trace.span(kPromote[static_cast<std::size_t>(level) - 1], version.value, node.own_bytes(known.manifest));
+  const auto start = head_.clock();
+  known.due.remove(level);
+  const std::uint64_t turn = known.turn && level == LevelId::partner ? *known.turn : turns_[level]++;
+  NodeManifest before = known.manifest;
+  const Status status = protect(known, level, turn);
+  if (!status && status.error().code == Code::communication) return status;
+  if (!status) {
+    give_up(known, level, std::move(before), status.error());
+    return {};
+  }
+  if (head_.leads()) {
+    node.log.debug("{} is safe at L{}{}", node.name_of(known.manifest.identity), static_cast<int>(level),
+                   known.rebuilt.has(level) ? " again" : "");
+  }
+  // What is rebuilt may be there already but for a part: how long that takes says nothing of the next time.
+  const bool first_time = !known.rebuilt.has(level);
+  head_.tell_all(Reached{version, level, first_time ? head_.clock() - start : std::chrono::microseconds{0}});
+  retire_old();
+  return {};
+}
+
+void Promoter::give_up(Known& known, LevelId level, NodeManifest before, const Error& error) {
+  const Version version = known.manifest.identity.version;
+  if (known.rebuilt.has(level)) {
+    // Part of it is there already, on other nodes or by an earlier layout: that is all there is now.
+    known.manifest = std::move(before);
+    known.rebuild_failed = true;
+  } else {
+    (void)head_.levels.at(level)->discard(head_.node, known.manifest, head_.node.layout.id());
+    (void)catalog_.keep(known.manifest);
+  }
+  const Error told = error.in(fmt::format("version {} did not reach L{}", version.value, static_cast<int>(level)));
+  head_.log_storage_error(head_.leads(), told);
+  LevelSet failed;
+  failed.add(level);
+  head_.tell_all(Failed{version, failed, told});
+}
+
+// Makes the snapshot complete at a level, or finds out whether it is less than it was thought to be. Fails alike on all
+// heads.
+Status Promoter::protect(Known& known, LevelId level, std::uint64_t turn) {
+  Status status;
+  if (level == LevelId::global) status = agree(head_.heads, life_.renew_records(), "node");
+  if (status) status = head_.levels.at(level)->protect(head_.heads, head_.node, known.manifest, turn);
+  if (status && level != LevelId::global) status = agree(head_.heads, catalog_.keep(known.manifest), "node");
+  if (status) {
+    known.complete.add(level);
+    known.struck.remove(level);
+    known.today.add(level);
+    return {};
+  }
+  if (status.error().code == Code::communication) return status;
+  const Status looked = look_for_damage(known, status.error());
+  return looked ? status : looked;
+}
+
+// Were shards that were to be read the reason? What stands on them does not count from now on. Fails only when a peer
+// is lost.
+Status Promoter::look_for_damage(Known& known, const Error& error) {
+  std::uint64_t bad = 0;
+  const Holding* holding = known.manifest.find(head_.node.layout.id());
+  if (is_of_source(error.code) && holding != nullptr && holding->own)
+    bad = catalog_.find_damaged(known.manifest.identity, *holding->own).size();
+  if (auto status = head_.heads.allreduce({&bad, 1}, Reduce::sum); !status) return fail(status.error());
+  if (bad > 0) known.strike(node_levels());
+  return {};
+}
+
+// Snapshots of an earlier chain are not the job's state, whatever is still known of them.
+Status Promoter::raise_state() {
+  if (!head_.usable.has(LevelId::global) || !catalog_.state) return {};
+  const auto found = catalog_.known.find(*catalog_.state);
+  if (found == catalog_.known.end() || found->second.complete.has(LevelId::global)) return {};
+  Known& known = found->second;
+  if (known.complete.empty() && known.struck.empty()) return {};
+  const Version version = known.manifest.identity.version;
+  if (auto status = protect(known, LevelId::global, 0); !status)
+    return fail(status.error().in(fmt::format("the last version, {}, did not reach L4", version.value)));
+  head_.tell_all(Reached{version, LevelId::global});
+  retire_old();
+  return {};
+}
+
+void Promoter::retire_old() {
+  for (const Version version : catalog_.retire_old()) head_.tell_all(Retired{version});
+}
+
+}  // namespace cairn

@@ -1,0 +1,51 @@
+// The promoter raises snapshots to higher levels, and makes again what a restore has found lost: one level of one
+// snapshot at a time, cheapest level first, snapshots in order, so that every head does the same.
+//
+// One thread. Collective among heads, who all have the same queue.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+
+#include "base/error.hpp"
+#include "engine/head.hpp"
+#include "engine/life.hpp"
+#include "recover/catalog.hpp"
+
+namespace cairn {
+
+class Promoter {
+ public:
+  Promoter(Head& head, Catalog& catalog, Life& life) : head_(head), catalog_(catalog), life_(life) {}
+
+  // The number of the next placement at L2: snapshots of earlier lives have used up those below.
+  void begin_placements_at(std::uint64_t turn) { turns_[LevelId::partner] = turn; }
+
+  // Queues what is due of a snapshot, if anything is.
+  void add(Known& known);
+  // Raises the first one to one more level; false: there is none. Fails only when a peer is lost; what goes wrong with
+  // the snapshot is told to the ranks.
+  [[nodiscard]] Result<bool> raise_next();
+  // Raises the job's state to L4, where the chain ends or is left.
+  [[nodiscard]] Status raise_state();
+  // Retires what need not be kept any more, and tells the ranks whose slots that frees. Local.
+  void retire_old();
+
+  [[nodiscard]] bool idle() const { return queue_.empty(); }
+  [[nodiscard]] const Identity& current() const { return queue_.front(); }
+
+ private:
+  [[nodiscard]] Status raise(Known& known, LevelId level);
+  [[nodiscard]] Status protect(Known& known, LevelId level, std::uint64_t turn);
+  void give_up(Known& known, LevelId level, NodeManifest before, const Error& error);
+  [[nodiscard]] Status look_for_damage(Known& known, const Error& error);
+
+  Head& head_;
+  Catalog& catalog_;
+  Life& life_;
+  std::deque<Identity> queue_;
+  std::map<LevelId, std::uint64_t> turns_;  // promotions so far
+};
+
+}  // namespace cairn

@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/restore_desk.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+// The L2 placement that a snapshot has under a layout: what is rebuilt goes back to the same places.
+std::optional<std::uint64_t> turn_of(const Inventory& inventory, const Identity& snapshot, LayoutId layout) {
+  for (const auto& summaries : inventory.by_head) {
+    for (const HoldingSummary& summary : summaries) {
+      if (summary.snapshot == snapshot && summary.layout == layout && summary.partner) return summary.turn;
+    }
+  }
+  return {};
+}
+
+std::string text_of(LevelSet levels) {
+  std::vector<std::string> names;
+  for (const LevelId level : kAllLevels) {
+    if (levels.has(level)) names.push_back(fmt::format("L{}", static_cast<int>(level)));
+  }
+  return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " "));
+}
+
+}  // namespace
+
+// The snapshot is the job's state now: note what this node holds of it, and rebuild what was lost. Newer ones that were
+// passed over are not, whatever is there of them: nothing is given up for them.
+Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
+  const Inventory& inventory = catalog_.retrieval->inventory;
+  Known& known = catalog_.known[plan.snapshot];
+  for (auto passed = catalog_.known.upper_bound(plan.snapshot); passed != catalog_.known.end(); ++passed) {
+    passed->second.strike(LevelSet::of_bits(0xff));
+  }
+  if (auto status = agree(head_.heads, note_own_shards(known, safe_point), "node"); !status) return status;
+  catalog_.state = plan.snapshot;
+  known.complete.add(LevelId::local);
+  known.struck.remove(LevelId::local);
+  known.lost = false;
+  // A directory whose manifest was not there at the start is one of this snapshot now.
+  std::erase(catalog_.contents.orphans, head_.node.dir(plan.snapshot));
+  std::erase_if(catalog_.contents.unreadable,
+                [&](const Unreadable& what) { return what.dir == head_.node.dir(plan.snapshot); });
+
+  const bool moved = !std::ranges::all_of(plan.deliveries, &Delivery::in_place);
+  known.due = levels_to_rebuild(inventory, plan.snapshot, moved);
+  known.rebuilt = known.due;
+  const auto reached = inventory.levels_reached_by_layout();
+  const auto today = reached.find({plan.snapshot, head_.node.layout.id()});
+  if (today != reached.end()) known.today = today->second.complete;
+  if (head_.leads())
+    head_.node.log.debug("{} is to be rebuilt at {}", head_.node.name_of(plan.snapshot), text_of(known.due));
+  known.turn = turn_of(inventory, plan.snapshot, head_.node.layout.id());
+  promoter_.add(known);
+  if (plan.snapshot.incarnation == head_.node.incarnation) return {};
+  return life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot);
+}
+
+// That this node has its ranks' shards, under today's layout.
+Status RestoreDesk::note_own_shards(Known& known, std::uint64_t safe_point) {
+  const NodeManifest before = known.manifest;
+  Holding* holding = known.manifest.find(head_.node.layout.id());
+  if (holding == nullptr) {
+    known.manifest.holdings.insert(known.manifest.holdings.begin(),
+                                   Holding{head_.node.layout, head_.node.me, {}, {}, {}});
+    holding = &known.manifest.holdings.front();
+  }
+  holding->own = catalog_.retrieval->own_shards();
+  if (!head_.ranks.empty()) known.manifest.safe_point = safe_point;
+  // A store without any room still gives back what it has.
+  return known.manifest == before ? Status{} : catalog_.keep(known.manifest);
+}
+
+Result<std::uint64_t> RestoreDesk::read_safe_point(const Plan& plan) const {
+  if (head_.ranks.empty()) return 0;
+  const auto shard = Shard::open(*head_.node.local, names::shard(head_.node.dir(plan.snapshot), head_.ranks.front()));
+  if (!shard) return fail(shard.error());
+  return shard->header().safe_point;
+}
+
+// L2 and L3 where some node lost its part, or, when shards had to be brought home, where they are not whole today.
+LevelSet RestoreDesk::levels_to_rebuild(const Inventory& inventory, const Identity& snapshot, bool moved) const {
+  const LayoutId layout = head_.node.layout.id();
+  std::size_t partner = 0;
+  std::size_t erasure = 0;
+  for (const auto& summaries : inventory.by_head) {
+    for (const HoldingSummary& summary : summaries) {
+      if (summary.snapshot != snapshot || summary.layout != layout) continue;
+      partner += summary.partner ? 1 : 0;
+      erasure += summary.erasure ? 1 : 0;
+    }
+  }
+  const std::string prefix = head_.node.dir(snapshot).path + "/";
+  const bool struck =
+      std::ranges::any_of(inventory.strikes, [&](const Strike& strike) { return strike.file.starts_with(prefix); });
+  const auto needs = [&](LevelId level, std::size_t parts) {
+    if (!head_.usable.has(level) || (parts == head_.node.layout.nodes && !struck)) return false;
+    return moved || struck || parts > 0;
+  };
+  LevelSet due;
+  if (needs(LevelId::partner, partner)) due.add(LevelId::partner);
+  if (needs(LevelId::erasure, erasure)) due.add(LevelId::erasure);
+  return due;
+}
+
+}  // namespace cairn

@@ -1,0 +1,148 @@
+#include "engine/restore_desk.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "store/names.hpp"
+
+namespace cairn {
+
+// Ranks ask; the heads bring shards home and offer them; ranks read them and answer; the heads agree.
+Result<bool> RestoreDesk::answer() {
+  if (const auto error = seals_.take_different_calls()) {
+    refuse(*error);
+    return true;
+  }
+  if (head_.requests.restore.size() < head_.ranks.size()) return false;
+  if (!plan_ && !fresh_offered_) {
+    if (auto status = offer(); !status) return fail(status.error());
+    return true;
+  }
+  if (head_.requests.restore_results.size() < head_.ranks.size()) return false;
+  if (auto status = conclude(); !status) return fail(status.error());
+  return true;
+}
+
+// Fails only when a peer is lost.
+Status RestoreDesk::offer() {
+  const auto span = head_.node.trace.span("answer restore");
+  const auto start = std::chrono::steady_clock::now();
+  auto offer = prepare_offer();
+  if (!offer) {
+    if (offer.error().code == Code::communication) return fail(offer.error());
+    heed_strikes();
+    catalog_.retrieval.reset();
+    refuse(offer.error());
+    return {};
+  }
+  log_sources();
+  offer->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  fresh_offered_ = offer->fresh;
+  regions_touched_ |= !offer->fresh;
+  for (const Rank rank : head_.ranks) {
+    if (plan_) {
+      const Delivery& delivery = plan_->deliveries[rank.value];
+      offer->level = delivery.level;
+      offer->source = describe_source(delivery);
+    }
+    head_.tell(rank, *offer);
+  }
+  head_.bell->ring(Bell::Who::ranks);
+  return {};
+}
+
+// Ranks that wait for the end go on waiting for it.
+void RestoreDesk::refuse(const Error& error) {
+  seals_.reopen();
+  regions_touched_ = false;
+  for (const Rank rank : std::exchange(head_.requests.restore, {}))
+    head_.tell(rank, RestoreDone{seals_.last_version(), error});
+  head_.bell->ring(Bell::Who::ranks);
+}
+
+// Every rank whose shard did not lie in its own node's store, named by the node that needs it.
+void RestoreDesk::log_sources() const {
+  if (!plan_) return;
+  for (const Rank rank : head_.ranks) {
+    const Delivery& delivery = plan_->deliveries[rank.value];
+    if (delivery.in_place()) continue;
+    head_.node.log.info("node {}: rank {} of version {} from {}", head_.node.me.value, rank.value,
+                        plan_->snapshot.version.value, describe_source(delivery));
+  }
+}
+
+// What the ranks of this node say of what they were offered.
+RestoreDesk::Answers RestoreDesk::take_answers() {
+  auto results = std::exchange(head_.requests.restore_results, {});
+  Answers answers;
+  if (plan_) {
+    // Read while a shard that cannot be read may still be replaced.
+    auto safe_point = read_safe_point(*plan_);
+    std::optional<Error>& result = results[head_.ranks.empty() ? Rank{} : head_.ranks.front()];
+    if (!safe_point && !result) result = safe_point.error();
+    answers.safe_point = safe_point.value_or(0);
+  }
+  for (auto& [rank, error] : results) {
+    if (!error) continue;
+    if (is_of_source(error->code) && plan_) {
+      answers.damaged.push_back(rank);
+      answers.strikes.push_back({head_.node.me.value, names::shard(head_.node.dir(plan_->snapshot), rank).path});
+      head_.node.log.warning("rank {}: {}", rank.value, error->text());
+    } else {
+      answers.complaint = fail(error->in("rank " + std::to_string(rank.value)));
+    }
+  }
+  return answers;
+}
+
+Status RestoreDesk::conclude() {
+  const auto span = head_.node.trace.span("conclude restore");
+  const Answers answers = take_answers();
+  Status status;
+  if (plan_) {
+    // Before anybody's complaint: of a snapshot that is not whole it says nothing.
+    auto again = forget_damaged(head_.heads, *catalog_.retrieval, answers.damaged, answers.strikes);
+    if (again && *again) {
+      plan_.reset();
+      return {};  // the requests stand: the next step plans again
+    }
+    heed_strikes();
+    if (!again) status = fail(again.error());
+  }
+  if (status) status = agree(head_.heads, answers.complaint, "node");
+  if (status && plan_) {
+    status = adopt(*plan_, answers.safe_point);
+  } else if (status) {
+    catalog_.state.reset();
+    status = life_.record_parent(RunRecord::Parent::fresh, {});
+  }
+  if (!status && status.error().code == Code::communication) return status;
+  close(status);
+  return {};
+}
+
+void RestoreDesk::close(const Status& status) {
+  plan_.reset();
+  catalog_.retrieval.reset();
+  fresh_offered_ = false;
+  regions_touched_ = false;
+  head_.requests.restore.clear();
+  seals_.reopen();
+  RestoreDone done;
+  done.last_version = seals_.last_version();
+  if (!status) done.error = status.error();
+  head_.tell_all(done);
+}
+
+// What was found bad while a snapshot was sought counts no longer.
+void RestoreDesk::heed_strikes() {
+  if (!catalog_.retrieval) return;
+  for (const auto& [id, levels] : catalog_.retrieval->inventory.levels_reached()) {
+    if (const auto known = catalog_.known.find(id); known != catalog_.known.end()) known->second.strike(levels.struck);
+  }
+}
+
+}  // namespace cairn

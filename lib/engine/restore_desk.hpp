@@ -1,0 +1,84 @@
+// The restore desk: ranks ask, the heads bring shards home and offer them, ranks read them and answer, the heads agree.
+// What is found bad on the way is struck, and the heads plan again, until a snapshot is read by all ranks, or none is
+// left. What was lost of it is then made again in the background.
+//
+// One thread. Collective among heads, once nothing is being sealed or raised any more.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <cairn/failure_topology.hpp>
+
+#include "base/error.hpp"
+#include "engine/head.hpp"
+#include "engine/life.hpp"
+#include "engine/promoter.hpp"
+#include "engine/seal_desk.hpp"
+#include "recover/catalog.hpp"
+#include "recover/plan.hpp"
+#include "recover/roll_call.hpp"
+
+namespace cairn {
+
+class RestoreDesk {
+ public:
+  RestoreDesk(Head& head, Catalog& catalog, Life& life, Promoter& promoter, SealDesk& seals, FailureTopology failures)
+      : head_(head),
+        catalog_(catalog),
+        life_(life),
+        promoter_(promoter),
+        seals_(seals),
+        failures_(std::move(failures)) {}
+
+  // Learns what all stores hold, and with it what this node knows of every snapshot. `roll`: if it was called just now.
+  [[nodiscard]] Status take_inventory(const std::optional<RollCall>& roll);
+  // Does the next step of a restore; false: there is none to do. Fails only when a peer is lost.
+  [[nodiscard]] Result<bool> answer();
+  // Ranks are reading what they were offered.
+  [[nodiscard]] bool is_read() const { return plan_ || fresh_offered_; }
+
+ private:
+  // restore_offer.cpp
+  [[nodiscard]] Result<Offer> prepare_offer();
+  [[nodiscard]] Result<Plan> make_plan_to_offer();
+  [[nodiscard]] Result<bool> forget_what_is_damaged(const Identity& snapshot);
+  [[nodiscard]] bool nothing_was_sealed() const;
+  [[nodiscard]] Status check_nothing_unreadable();
+  [[nodiscard]] Result<Offer> fresh_offer(Offer offer);
+
+  // What came of an offer on this node.
+  struct Answers {
+    std::uint64_t safe_point = 0;
+    std::vector<Rank> damaged;
+    std::vector<Strike> strikes;
+    Status complaint;  // of a rank, about something else than its shard
+  };
+
+  // restore_desk.cpp
+  [[nodiscard]] Status offer();
+  [[nodiscard]] Answers take_answers();
+  void refuse(const Error& error);
+  void log_sources() const;
+  [[nodiscard]] Status conclude();
+  void close(const Status& status);
+  void heed_strikes();
+
+  // restore_adopt.cpp
+  [[nodiscard]] Status adopt(const Plan& plan, std::uint64_t safe_point);
+  [[nodiscard]] Status note_own_shards(Known& known, std::uint64_t safe_point);
+  [[nodiscard]] Result<std::uint64_t> read_safe_point(const Plan& plan) const;
+  [[nodiscard]] LevelSet levels_to_rebuild(const Inventory& inventory, const Identity& snapshot, bool moved) const;
+
+  Head& head_;
+  Catalog& catalog_;
+  Life& life_;
+  Promoter& promoter_;
+  SealDesk& seals_;
+  FailureTopology failures_;
+  std::optional<Plan> plan_;  // whose shards ranks are offered
+  bool fresh_offered_ = false;
+  bool regions_touched_ = false;  // ranks were offered a snapshot in this restore
+};
+
+}  // namespace cairn

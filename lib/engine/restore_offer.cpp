@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/restore_desk.hpp"
+#include "recover/learn_inventory.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+
+// The inventory, and with it what this node knows of every snapshot.
+Status RestoreDesk::take_inventory(const std::optional<RollCall>& roll) {
+  const auto span = head_.node.trace.span("inventory");
+  const bool first = life_.is_undecided();
+  const bool begins_fresh = first && (catalog_.chain.finished || head_.options.start == EngineOptions::Start::fresh);
+  // A life that began fresh never goes back behind that, however often it restores.
+  const bool fresh = begins_fresh || life_.began_fresh();
+  const Incarnation not_before = fresh ? head_.node.incarnation : catalog_.chain.fresh_start;
+  auto inventory = learn_inventory(head_.heads, {head_.node, catalog_.contents, roll, failures_, catalog_.chain,
+                                                 not_before, head_.options.level_by_level});
+  if (!inventory) return fail(inventory.error());
+  catalog_.take(*inventory);
+  RetrieveState& retrieval = catalog_.retrieval.emplace();
+  retrieval.inventory = std::move(*inventory);
+  retrieval.manifests = catalog_.contents.manifests;
+  retrieval.not_before = not_before;
+  retrieval.verify_own = head_.options.verify_own;
+  retrieval.lost_nodes = failures_.lost_nodes;
+  return {};
+}
+
+Result<Offer> RestoreDesk::prepare_offer() {
+  Offer offer;
+  if (head_.options.start == EngineOptions::Start::fresh && life_.is_undecided()) {
+    if (head_.leads()) head_.node.log.info("starting fresh, as [restart] mode says");
+    return offer;
+  }
+  if (!catalog_.retrieval) {
+    // Snapshots of this life count too: an application may return to one without having failed.
+    const Status mine = catalog_.read(life_.sealer());
+    if (auto status = agree(head_.heads, mine, "node"); !status) return fail(status.error());
+    if (auto status = take_inventory({}); !status) return fail(status.error());
+  }
+  auto plan = make_plan_to_offer();
+  const bool none = !plan && plan.error().code == Code::not_found;
+  const bool never = !plan && plan.error().code == Code::unrecoverable && nothing_was_sealed();
+  if (none || never) {
+    if (auto status = check_nothing_unreadable(); !status) return fail(status.error());
+    if (regions_touched_) {
+      return fail(Code::unrecoverable, "a snapshot was found damaged while ranks read it, and there is no other",
+                  "start again: regions hold parts of it, which are no fresh start");
+    }
+    return fresh_offer(offer);
+  }
+  if (!plan) return fail(plan.error());
+
+  offer.fresh = false;
+  offer.snapshot = plan->snapshot;
+  offer.ranks_from.assign(kLevels, 0);
+  for (const Delivery& delivery : plan->deliveries) ++offer.ranks_from[static_cast<std::size_t>(delivery.level) - 1];
+  for (const NodeId node : plan->lost_nodes) offer.lost_nodes.push_back(fmt::format("node {}", node.value));
+  plan_ = std::move(*plan);
+  return offer;
+}
+
+// Where nothing was sealed, what is there of a snapshot counts for nothing if it is not whole. That must be known
+// before ranks read it: after that, a fresh start finds parts of it in their regions.
+Result<Plan> RestoreDesk::make_plan_to_offer() {
+  while (true) {
+    auto plan = retrieve(head_.heads, head_.node, *catalog_.retrieval);
+    if (!plan || !nothing_was_sealed()) return plan;
+    auto again = forget_what_is_damaged(plan->snapshot);
+    if (!again) return fail(again.error());
+    if (!*again) return plan;
+  }
+}
+
+// Looks at the shards that this node's ranks are to read. The same on all heads.
+Result<bool> RestoreDesk::forget_what_is_damaged(const Identity& snapshot) {
+  const std::vector<Rank> damaged = catalog_.find_damaged(snapshot, catalog_.retrieval->own_shards());
+  std::vector<Strike> strikes;
+  for (const Rank rank : damaged)
+    strikes.push_back({head_.node.me.value, names::shard(head_.node.dir(snapshot), rank).path});
+  return forget_damaged(head_.heads, *catalog_.retrieval, damaged, strikes);
+}
+
+// The job died while it sealed its first snapshot: some nodes have their parts, but no vote can have gone well. Only
+// the records of the job's lives can tell; a global store without any knows nothing.
+bool RestoreDesk::nothing_was_sealed() const {
+  if (life_.has_unreadable() || catalog_.chain.newest.value == 0 || catalog_.chain.has_snapshots ||
+      life_.has_snapshots())
+    return false;
+  const RetrieveState& state = *catalog_.retrieval;
+  const auto promoted = [&](const HoldingSummary& summary) {
+    return summary.snapshot.incarnation >= state.not_before && (summary.partner || summary.erasure);
+  };
+  return std::ranges::none_of(state.inventory.by_head, [&](const std::vector<HoldingSummary>& summaries) {
+    return std::ranges::any_of(summaries, promoted);
+  });
+}
+
+// What cannot be read may be the snapshot that is missing.
+Status RestoreDesk::check_nothing_unreadable() {
+  if (!life_.has_unreadable() || catalog_.chain.finished || life_.began_fresh()) return {};
+  Status mine;
+  const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
+    if (!mine || unreadable.empty()) return;
+    mine = fail(Code::unrecoverable,
+                fmt::format("no snapshot of job {} can be read, and there are some: {}: {}", head_.options.job,
+                            store.where(), unreadable.front().error.in(unreadable.front().file.path).message),
+                "bring lost nodes' stores back, or set [restart] mode = fresh to start anew");
+  };
+  look(*head_.node.local, catalog_.contents.unreadable);
+  look(*head_.node.global, catalog_.chain.unreadable);
+  return agree(head_.heads, mine, "node");
+}
+
+// No snapshot was found. That is a fresh start only if there is nothing that could be missing.
+Result<Offer> RestoreDesk::fresh_offer(Offer offer) {
+  const bool something_to_lose =
+      life_.began_fresh() ? life_.has_snapshots() : catalog_.chain.has_snapshots && !catalog_.chain.finished;
+  if (something_to_lose) {
+    return fail(Code::unrecoverable,
+                fmt::format("job {} has taken snapshots, and no store holds any of them now", head_.options.job),
+                "bring the lost nodes' stores back, or set [restart] mode = fresh to start anew");
+  }
+  if (head_.options.start == EngineOptions::Start::required && !life_.began_fresh()) {
+    return fail(Code::unrecoverable,
+                fmt::format("[restart] mode = required, and job {} has no snapshot to go on from", head_.options.job));
+  }
+  if (head_.leads()) {
+    head_.node.log.info("{}", catalog_.chain.finished ? "the last run of this job finished; starting fresh"
+                                                      : "no snapshots yet; starting fresh");
+  }
+  return offer;
+}
+
+}  // namespace cairn

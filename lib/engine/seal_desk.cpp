@@ -1,0 +1,253 @@
+#include "engine/seal_desk.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/list_text.hpp"
+#include "level/local_level.hpp"
+#include "level/volume.hpp"
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+Error never_sealed(const std::vector<std::uint32_t>& ranks) {
+  return {Code::invalid_argument, fmt::format("{} never sealed it", ranks_text(ranks)),
+          "every application rank must make the same snapshot calls"};
+}
+
+}  // namespace
+
+void SealDesk::hear(Rank from, const Seal& seal) {
+  Sealing& sealing = sealing_[seal.version];
+  if (!sealing.ranks.empty()) {
+    if (sealing.levels != seal.levels) sealing.error = different_levels();
+    if (sealing.safe_point != seal.safe_point) {
+      sealing.error = different_safe_points(sealing.safe_point, seal.safe_point);
+    }
+  }
+  sealing.safe_point = seal.safe_point;
+  sealing.levels = seal.levels;
+  sealing.bytes += seal.bytes;
+  sealing.ranks.insert(from);
+  last_version_ = std::max(last_version_, seal.version);
+  if (seal.error) sealing.error = seal.error->in("rank " + std::to_string(from.value));
+}
+
+Result<bool> SealDesk::advance() {
+  const bool started = start_vote();
+  auto concluded = conclude_votes();
+  if (concluded && started) return true;
+  return concluded;
+}
+
+// Votes are started in the order of versions, which is the same on every head, and concluded in that order. A head
+// whose ranks all wait for something else takes part in votes on what others have sealed, until none has anything.
+bool SealDesk::start_vote() {
+  // Not for a rank that is gone: what is being raised is done first.
+  if (promoter_.idle() && head_.is_dropped()) return false;
+  for (auto& [version, sealing] : sealing_) {
+    // A chain's first snapshot takes several votes, and no other comes between them.
+    if (sealing.voting && !life_.has_snapshots()) return false;
+    if (sealing.voting) continue;
+    std::vector<std::uint32_t> left_out;
+    for (const Rank rank : head_.ranks) {
+      if (sealing.ranks.contains(rank)) continue;
+      if (!head_.requests.waits(rank)) return false;
+      left_out.push_back(rank.value);
+    }
+    if (!left_out.empty()) sealing.error = never_sealed(left_out);
+    sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
+    note_losses(sealing.vote);
+    sealing.step = life_.begun() ? Sealing::Step::seal : Sealing::Step::begin;
+    call_vote(version, sealing, life_.begun() ? seal_here(version, sealing) : begin_here(sealing));
+    return true;
+  }
+  if (!sealing_.empty() || closing_vote_ || closed_) return false;
+  if (!std::ranges::all_of(head_.ranks, [this](Rank rank) { return head_.requests.waits(rank); })) return false;
+  start_closing_vote();
+  return true;
+}
+
+void SealDesk::start_closing_vote() {
+  const Requests& requests = head_.requests;
+  closing_ = Vote::on_nothing(head_.node.me, last_version_, {!requests.restore.empty(), !requests.finalize.empty()});
+  note_losses(*closing_);
+  closing_vote_ = head_.votes.iallreduce(closing_->words(), Reduce::max);
+}
+
+void SealDesk::call_vote(Version version, Sealing& sealing, const Status& mine) {
+  if (!mine) {
+    sealing.error = mine.error();
+    sealing.vote.fail(head_.node.me, mine.error().code);
+  }
+  sealing.vote_span = head_.node.trace.span_beside("vote", version.value);
+  sealing.voting = head_.votes.iallreduce(sealing.vote.words(), Reduce::max);
+}
+
+// Somebody may have removed the store, or a part of it, since the last vote. What was there counts no more, on any
+// node; and the store is marked again when it takes the next snapshot.
+void SealDesk::note_losses(Vote& vote) {
+  const Catalog::Losses losses = catalog_.look_for_losses();
+  for (const Version version : losses.versions) vote.note_lost(version);
+  if (losses.mark) life_.lose_mark();
+}
+
+void SealDesk::heed_losses(const Vote& vote) {
+  for (auto& [id, known] : catalog_.known) {
+    if (!vote.has_lost(id.version)) continue;
+    known.strike(node_levels());
+    known.lost = true;
+  }
+}
+
+Result<bool> SealDesk::conclude_votes() {
+  bool worked = false;
+  while (!sealing_.empty() && sealing_.begin()->second.voting) {
+    auto done = sealing_.begin()->second.voting->test();
+    if (!done) return fail(done.error());
+    if (!*done) return worked;
+    auto node = sealing_.extract(sealing_.begin());
+    node.mapped().vote_span.end();
+    heed_losses(node.mapped().vote);
+    all_voted_ = true;
+    worked = true;
+    if (!node.mapped().vote.objection() && goes_on(node.key(), node.mapped())) {
+      sealing_.insert(std::move(node));
+      return true;
+    }
+    conclude(node.key(), node.mapped());
+  }
+  if (!closing_vote_) return worked;
+  auto done = closing_vote_->test();
+  if (!done) return fail(done.error());
+  if (!*done) return worked;
+  closing_vote_.reset();
+  heed_losses(*closing_);
+  all_voted_ = true;
+  closed_ = closing_->nothing_is_left();
+  last_version_ = std::max(last_version_, closing_->highest());
+  if (closed_) different_calls_ = closing_->different_calls();
+  return true;
+}
+
+// Whether the version needs another vote, after one that went well.
+bool SealDesk::goes_on(Version version, Sealing& sealing) {
+  using Step = Sealing::Step;
+  sealing.voting.reset();
+  if (sealing.step == Step::begin) {
+    life_.has_begun();
+    return true;
+  }
+  if (sealing.step == Step::record) {
+    life_.note_first_snapshot();
+    return false;
+  }
+  if (life_.has_snapshots()) return false;
+  sealing.step = Step::record;
+  sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
+  call_vote(version, sealing, head_.leads() ? life_.record_first_snapshot() : Status{});
+  return true;
+}
+
+// The first snapshot of a life that has restored nothing: before any node writes a manifest, head 0 has recorded the
+// life. Else a death in between would leave a part of a snapshot that no life is known to have begun, and a restart
+// could not tell it from what is left of one that was whole.
+Status SealDesk::begin_here(const Sealing& sealing) {
+  if (sealing.error) return fail(*sealing.error);
+  return head_.leads() ? life_.begin() : Status{};
+}
+
+// Everything that makes a snapshot safe at L1 on this node, before the others are asked.
+Status SealDesk::seal_here(Version version, Sealing& sealing) {
+  const auto span = head_.node.trace.span("seal", version.value, sealing.bytes);
+  if (sealing.error) return fail(*sealing.error);
+  if (auto status = life_.begin(); !status) return status;
+  check_space(sealing);
+  Known known;
+  known.manifest.identity = head_.identity(version);
+  known.in_flight = true;
+  known.manifest.safe_point = sealing.safe_point;
+  // Only when nothing else is being written there; with a key not before there are digests to check by.
+  std::function<void()> between;
+  if (sealing.levels.has(LevelId::global) && head_.usable.has(LevelId::global) && promoter_.idle() &&
+      !head_.node.sealer.has_key()) {
+    Level& global = *head_.levels.at(LevelId::global);
+    global.begin(head_.node, known.manifest.identity);
+    between = [&] { global.go_on(known.manifest.identity); };
+  }
+  std::vector<ShardEntry> own;
+  for (const Rank rank : head_.ranks) {
+    auto entry = digest_own_shard(head_.node, known.manifest.identity, rank, between);
+    if (!entry) return fail(entry.error());
+    own.push_back(*entry);
+  }
+  known.manifest.holdings.push_back({head_.node.layout, head_.node.me, std::move(own), {}, {}});
+  auto status = catalog_.keep(known.manifest);
+  catalog_.known[known.manifest.identity] = std::move(known);
+  return status;
+}
+
+void SealDesk::conclude(Version version, const Sealing& sealing) {
+  if (const auto objection = sealing.vote.objection()) return abandon(version, sealing, *objection);
+  const Identity id = head_.identity(version);
+  catalog_.retrieval.reset();  // what it knows is out of date
+  catalog_.retire_orphans();
+  Known& known = catalog_.known[id];
+  catalog_.state = id;
+  known.complete.add(LevelId::local);
+  known.due = sealing.levels;
+  known.due.remove(LevelId::local);
+  for (const LevelId level : kAllLevels) {
+    if (!head_.usable.has(level)) known.due.remove(level);
+  }
+  known.asked = known.due;
+  promoter_.add(known);
+  if (known.due.empty()) catalog_.retire_damaged(known);
+  head_.tell_all(Reached{version, LevelId::local});
+  promoter_.retire_old();
+}
+
+// The number stays used; what was written of it is given back.
+void SealDesk::abandon(Version version, const Sealing& sealing, const Error& objection) {
+  const Identity id = head_.identity(version);
+  const Error error = sealing.error.value_or(objection).in(fmt::format("version {} is abandoned", version.value));
+  head_.log_storage_error(sealing.vote.failed_node() == head_.node.me, error);
+  catalog_.known.erase(id);
+  for (const auto& [level, strategy] : head_.levels) strategy->abandon(head_.node, id);
+  if (auto status = catalog_.retire(head_.node.dir(id)); !status) head_.node.log.warning("{}", status.error().text());
+  head_.tell_all(Failed{version, LevelSet::of_bits(0xff), error});
+  head_.tell_all(Retired{version});
+}
+
+// What a full set of kept snapshots will take, told at the first one.
+void SealDesk::check_space(const Sealing& sealing) {
+  if (space_checked_) return;
+  space_checked_ = true;
+  const KeepCounts& keep = head_.options.keep;
+  const std::uint64_t own = sealing.bytes;
+  std::uint64_t needed = own * slots_needed(keep, head_.usable);
+  if (head_.usable.has(LevelId::partner)) needed += own * head_.node.layout.copies * (keep.at[1] + 1);
+  if (head_.usable.has(LevelId::erasure)) {
+    const auto& group = head_.node.layout.groups[head_.node.layout.place_in_group(head_.node.me).group];
+    needed += own * head_.node.layout.parity * (keep.at[2] + 1) / (group.size() - head_.node.layout.parity);
+  }
+  auto free = head_.node.local->free_bytes();
+  if (!free) return;
+  const std::uint64_t available = *free + own;
+  if (head_.leads()) {
+    head_.node.log.info(
+        "a snapshot has {:.1f} MiB on node 0; all that is kept will take about {:.1f} MiB of {} ({:.1f} MiB free)",
+        static_cast<double>(own) / kMiB, static_cast<double>(needed) / kMiB, head_.node.local->where(),
+        static_cast<double>(available) / kMiB);
+  }
+  if (needed <= available) return;
+  // No failure yet, and no call's: what does not fit then is told when it does not.
+  head_.node.log.warning(
+      "node {}: {} has {} bytes free; the snapshots to be kept will take about {} (give it more room, put [storage] "
+      "local elsewhere, or keep fewer: [storage] keep_local, [partner] copies)",
+      head_.node.me.value, head_.node.local->where(), available, needed);
+}
+
+}  // namespace cairn

@@ -1,0 +1,97 @@
+// The seal desk: from the shards that ranks have written to a version that all nodes have at L1. It digests a node's
+// shards, writes the manifest, and takes the votes of all heads (engine/vote), in the order of versions, which is the
+// same on every head. It also takes the vote that no version is left, after which a restore or the end can begin.
+//
+// One thread. Votes are collective among heads, and are never waited for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/trace.hpp"
+#include "comm/comm.hpp"
+#include "engine/head.hpp"
+#include "engine/life.hpp"
+#include "engine/promoter.hpp"
+#include "engine/vote.hpp"
+#include "recover/catalog.hpp"
+
+namespace cairn {
+
+class SealDesk {
+ public:
+  SealDesk(Head& head, Catalog& catalog, Life& life, Promoter& promoter)
+      : head_(head), catalog_(catalog), life_(life), promoter_(promoter) {}
+
+  // A rank has written its shard, or could not.
+  void hear(Rank from, const Seal& seal);
+  // Starts the next vote and concludes those that are done; false: there was nothing to do.
+  [[nodiscard]] Result<bool> advance();
+
+  // On all nodes: nothing that was sealed is under way, and nothing comes before the ranks have had their answer.
+  [[nodiscard]] bool nothing_is_left() const { return sealing_.empty() && closed_; }
+  // Why those who wait cannot have what they wait for: some wait for a restore, others for the end. Told once.
+  [[nodiscard]] std::optional<Error> take_different_calls() { return std::exchange(different_calls_, {}); }
+  // Ranks have had their answer, and go on.
+  void reopen() { closed_ = all_voted_ = false; }
+  // Since the last answer.
+  [[nodiscard]] bool all_have_voted() const { return all_voted_; }
+
+  [[nodiscard]] bool idle() const { return sealing_.empty(); }
+  // A version up to this one is being sealed.
+  [[nodiscard]] bool busy_with(Version version) const {
+    return !sealing_.empty() && sealing_.begin()->first <= version;
+  }
+  // The highest number that any rank has used, as far as is known here.
+  [[nodiscard]] Version last_version() const { return last_version_; }
+  void begin_after(Version version) { last_version_ = version; }
+
+ private:
+  // A snapshot being sealed, until the heads have voted on it.
+  struct Sealing {
+    std::uint64_t safe_point = 0;
+    LevelSet levels;
+    std::uint64_t bytes = 0;
+    std::set<Rank> ranks;
+    std::optional<Error> error;
+    Vote vote;
+    // What is voted on: whether the life may begin, where that is not known yet; whether all nodes have sealed it; and,
+    // of a chain's first snapshot, whether it is recorded that there are some.
+    enum class Step { begin, seal, record } step = Step::seal;
+    std::unique_ptr<Request> voting;
+    Trace::Span vote_span;
+  };
+
+  [[nodiscard]] bool start_vote();
+  void start_closing_vote();
+  void call_vote(Version version, Sealing& sealing, const Status& mine);
+  void note_losses(Vote& vote);
+  void heed_losses(const Vote& vote);
+  [[nodiscard]] Result<bool> conclude_votes();
+  [[nodiscard]] bool goes_on(Version version, Sealing& sealing);
+  void conclude(Version version, const Sealing& sealing);
+  void abandon(Version version, const Sealing& sealing, const Error& objection);
+  [[nodiscard]] Status begin_here(const Sealing& sealing);
+  [[nodiscard]] Status seal_here(Version version, Sealing& sealing);
+  void check_space(const Sealing& sealing);
+
+  Head& head_;
+  Catalog& catalog_;
+  Life& life_;
+  Promoter& promoter_;
+  std::map<Version, Sealing> sealing_;
+  // The vote that no version is left, while ranks wait for a restore or for the end.
+  std::optional<Vote> closing_;
+  std::unique_ptr<Request> closing_vote_;
+  bool closed_ = false;
+  bool all_voted_ = false;
+  std::optional<Error> different_calls_;
+  Version last_version_;
+  bool space_checked_ = false;
+};
+
+}  // namespace cairn

@@ -1,0 +1,216 @@
+#include "recover/catalog.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "store/names.hpp"
+
+namespace cairn {
+
+LevelSet node_levels() {
+  LevelSet levels;
+  for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure}) levels.add(level);
+  return levels;
+}
+
+void Known::strike(LevelSet levels) {
+  for (const LevelId level : kAllLevels) {
+    if (!levels.has(level) || !complete.has(level)) continue;
+    complete.remove(level);
+    struck.add(level);
+  }
+}
+
+Catalog::Catalog(const NodeContext& node_context, std::shared_ptr<StoreMemory> store_memory, const KeepCounts& kept)
+    : node(node_context),
+      memory(store_memory ? std::move(store_memory) : std::make_shared<StoreMemory>()),
+      keeps(kept) {}
+
+Status Catalog::read(const Sealer& sealer) {
+  auto found = read_store(*node.local, node.me, node.log, *memory, sealer);
+  if (!found) return fail(found.error());
+  contents = std::move(*found);
+  return {};
+}
+
+void Catalog::take(Inventory& inventory) {
+  const std::map<Identity, Known> before = std::exchange(known, {});
+  for (const auto& [id, old] : before) {
+    if (old.complete.has(LevelId::global) || old.struck.has(LevelId::global)) inventory.global.push_back(id);
+  }
+  for (const auto& [id, levels] : inventory.levels_reached()) {
+    known[id].manifest.identity = id;
+    known[id].complete = levels.complete;
+    known[id].struck = levels.struck;
+    if (const auto old = before.find(id); old != before.end()) known[id].strike(old->second.struck);
+  }
+  for (const NodeManifest& manifest : contents.manifests) known[manifest.identity].manifest = manifest;
+}
+
+Status Catalog::keep(const NodeManifest& manifest) {
+  const DirName dir = node.dir(manifest.identity);
+  memory->forget(*node.local, dir);
+  const auto bytes = write_manifest(*node.local, manifest, node.sealer);
+  if (!bytes) return fail(bytes.error());
+  memory->remember(*node.local, dir, manifest, *bytes);
+  return {};
+}
+
+// What no manifest names does not count, so a crash in between loses nothing that counts.
+Status Catalog::retire(const DirName& dir) {
+  if (std::ranges::find(contents.unreadable, dir, &Unreadable::dir) != contents.unreadable.end()) return {};
+  memory->forget(*node.local, dir);
+  if (auto status = node.local->remove(names::manifest(dir)); !status) return status;
+  auto entries = node.local->list(dir);
+  if (!entries) return fail(entries.error());
+  for (const Entry& entry : *entries) {
+    const FileName name{dir.path + "/" + entry.name};
+    Status status;
+    if (const auto rank = names::parse_shard(entry.name)) {
+      status = node.local->retire(name, names::owner_rank(*rank));
+    } else if (names::parse_copy(entry.name) || names::parse_parity(entry.name)) {
+      status = node.local->retire(name, names::owner_head());
+    }
+    if (!status) return status;
+  }
+  return node.local->remove_directory(dir);
+}
+
+std::vector<KnownSnapshot> Catalog::all_known() const {
+  std::vector<KnownSnapshot> snapshots;
+  for (const auto& [id, one] : known) snapshots.push_back({id, one.complete, one.struck, one.in_flight});
+  return snapshots;
+}
+
+std::vector<Version> Catalog::retire_old() {
+  std::vector<Version> gone;
+  for (const Identity& id : retirable(all_known(), keeps)) {
+    const auto span = node.trace.span("retire", id.version.value);
+    const auto it = known.find(id);
+    const Status retired = retire(node.dir(id));
+    // A store that removes nothing may have room for the next snapshot, and that may not be kept waiting for this slot.
+    if (id.incarnation == node.incarnation) gone.push_back(id.version);
+    if (!retired) {
+      warn(retired);
+      continue;
+    }
+    // What is kept in the global store is still known; its node files are not.
+    Known& one = it->second;
+    if (one.complete.has(LevelId::global) || one.struck.has(LevelId::global)) {
+      one.complete.remove(node_levels());
+      one.struck.remove(node_levels());
+      one.manifest.holdings.clear();
+    } else {
+      known.erase(it);
+    }
+  }
+  for (const Identity& id : retirable_globally(all_known(), keeps)) retire_globally(id);
+  return gone;
+}
+
+void Catalog::retire_globally(const Identity& id) {
+  if (leads()) {
+    const auto span = node.trace.span("retire from L4", id.version.value);
+    warn(node.global->remove_directory(node.dir(id)));
+  }
+  Known& one = known.at(id);
+  one.complete.remove(LevelId::global);
+  one.struck.remove(LevelId::global);
+  std::erase(chain.global, id);
+  if (one.manifest.holdings.empty()) known.erase(id);
+}
+
+void Catalog::retire_orphans() {
+  for (const DirName& orphan : contents.orphans) warn(retire(orphan));
+  contents.orphans.clear();
+}
+
+void Catalog::retire_damaged(const Known& newer) {
+  LevelSet reached = newer.complete;
+  reached.add(newer.asked);
+  const Identity& id = newer.manifest.identity;
+  if (id.incarnation != node.incarnation || newer.complete.empty() || reached != newer.complete) return;
+  const auto take = [&](std::vector<Unreadable>& unreadable) {
+    std::vector<DirName> dirs;
+    std::erase_if(unreadable, [&](const Unreadable& what) {
+      const bool goes = what.damaged() && !what.dir.path.empty() && what.version < id.version;
+      if (goes) dirs.push_back(what.dir);
+      return goes;
+    });
+    return dirs;
+  };
+  for (const DirName& dir : take(contents.unreadable)) warn(retire(dir));
+  if (!leads() || !newer.complete.has(LevelId::global)) return;
+  for (const DirName& dir : take(chain.unreadable)) warn(node.global->remove_directory(dir));
+}
+
+void Catalog::drop_old_layouts(Known& snapshot, const Levels& levels) {
+  if (snapshot.rebuilt.empty() || snapshot.rebuild_failed) return;
+  const std::vector<Holding> holdings = snapshot.manifest.holdings;
+  for (const Holding& holding : holdings) {
+    const LayoutId layout = holding.layout.id();
+    if (layout == node.layout.id()) continue;
+    if (auto status = drop_old(snapshot, layout, levels); !status) return warn(status);
+  }
+}
+
+// A level that today's layout has not, since it is off now, stays, and with it the shards that it needs. The manifest
+// goes first, see retire().
+Status Catalog::drop_old(Known& snapshot, LayoutId layout, const Levels& levels) {
+  NodeManifest& manifest = snapshot.manifest;
+  const Holding old = *manifest.find(layout);
+  Holding& left = *manifest.find(layout);
+  if (snapshot.today.has(LevelId::partner)) left.partner.reset();
+  if (snapshot.today.has(LevelId::erasure)) left.erasure.reset();
+  const bool nothing_left = !left.partner && !left.erasure;
+  if (left == old && !nothing_left) return {};
+  if (nothing_left)
+    std::erase_if(manifest.holdings, [&](const Holding& holding) { return holding.layout.id() == layout; });
+  if (auto status = keep(manifest); !status) return status;
+  for (const LevelId level : {LevelId::partner, LevelId::erasure}) {
+    if (!snapshot.today.has(level)) continue;
+    if (auto status = levels.at(level)->discard(node, manifest, layout); !status) return status;
+  }
+  if (!nothing_left || !old.own) return {};
+  for (const ShardEntry& shard : *old.own) {
+    if (node.layout.node_of_rank[shard.rank.value] == node.me) continue;
+    const FileName name = names::shard(node.dir(manifest.identity), shard.rank);
+    if (auto status = node.local->retire(name, names::owner_rank(shard.rank)); !status) return status;
+  }
+  return {};
+}
+
+std::vector<Rank> Catalog::find_damaged(const Identity& snapshot, const std::vector<ShardEntry>& shards) const {
+  std::vector<Rank> damaged;
+  for (const ShardEntry& shard : shards) {
+    const FileName name = names::shard(node.dir(snapshot), shard.rank);
+    const auto whole = verify_shard(*node.local, name, shard, *node.workers, node.between);
+    if (whole) continue;
+    damaged.push_back(shard.rank);
+    node.log.warning("node {}: {}: {}", node.me.value, node.local->where(), whole.error().text());
+  }
+  return damaged;
+}
+
+Catalog::Losses Catalog::look_for_losses() const {
+  const auto entries = node.local->list(DirName{});
+  if (!entries) return {};  // whoever writes there next will say why
+  const auto is_there = [&](const std::string& name) {
+    return std::ranges::find(*entries, name, &Entry::name) != entries->end();
+  };
+  Losses losses;
+  for (const auto& [id, one] : known) {
+    if (one.manifest.holdings.empty() || one.lost || is_there(node.dir(id).path)) continue;
+    losses.versions.push_back(id.version);
+    node.log.warning("node {}: {} has lost its files of version {}, which counts as complete no longer", node.me.value,
+                     node.local->where(), id.version.value);
+  }
+  losses.mark = !is_there(names::chain_mark().path);
+  return losses;
+}
+
+void Catalog::warn(const Status& status) const {
+  if (!status) node.log.warning("{}", status.error().text());
+}
+
+}  // namespace cairn

@@ -34,7 +34,7 @@ void Model::host_is_hurt(std::uint32_t host) {
 void Model::version_is_hurt(std::optional<std::uint32_t> host, std::uint32_t version) {
   robbed_now_.emplace(host, version);
   for (Promise& promise : promises_) {
-    if (promise.version == version || promise.may_be_retired) {
+    if (promise.version == version || promise.may_be_retired || promise.may_be_over) {
       hurt(promise, host);
     } else {
       promise.newer.erase(stamp_of(version));
@@ -80,6 +80,9 @@ void Model::tries(std::uint64_t stamp) {
   for (Promise& promise : promises_) {
     promise.newer.insert(stamp);
     promise.may_be_retired |= promise.newer.size() >= promise.keep;
+    if (!now_.anew || promise.of_this_life) continue;
+    promise.may_be_over = true;
+    promise.hosts.insert(now_.hosts.begin(), now_.hosts.end());
   }
 }
 
@@ -129,11 +132,14 @@ void Model::finished(bool for_certain) {
 }
 
 bool Model::holds(const Promise& promise) const {
-  if (promise.level == kGlobal) return !promise.global_hurt;
-  return static_cast<std::uint64_t>(std::ranges::count_if(promise.hosts, [&](std::uint32_t host) {
-           // Stores of other hosts are not opened in this life.
-           return promise.hurt.contains(host) || !now_.hosts.contains(host);
-         })) <= promise.survives;
+  if (promise.level == kGlobal && promise.global_hurt) return false;
+  if (promise.level == kGlobal && !promise.may_be_over) return true;
+  const auto lost = std::ranges::count_if(promise.hosts, [&](std::uint32_t host) {
+    // Stores of other hosts are not opened in this life.
+    return promise.hurt.contains(host) || !now_.hosts.contains(host);
+  });
+  // What came after a fresh start may be at L1 only, and nobody was told of it; then that is lost, and not this.
+  return static_cast<std::uint64_t>(lost) <= (promise.may_be_over ? 0 : promise.survives);
 }
 
 // What came back is made redundant again as this life's configuration says, on its nodes.
@@ -147,6 +153,7 @@ void Model::give_up_what_is_newer_than(const Restored& seen) {
   std::erase_if(promises_, [&](const Promise& promise) { return promise.version > seen.version; });
   for (Promise& promise : promises_) {
     move(promise);
+    if (promise.version == seen.version) promise.may_be_over = false;
     promise.newer.erase(promise.newer.upper_bound(seen.stamp), promise.newer.end());
   }
 }

@@ -91,6 +91,7 @@ class Model {
     std::set<std::uint64_t> newer;
     std::uint32_t keep = 1;
     bool may_be_retired = false;
+    bool may_be_over = false;  // a chain began anew since then, and has tried a snapshot
   };
   void hurt(Promise& promise, std::optional<std::uint32_t> host) const;
   [[nodiscard]] bool holds(const Promise& promise) const;

@@ -68,7 +68,7 @@ Mishap draw_mishap(Dice& dice, std::uint32_t hosts) {
   using Kind = Mishap::Kind;
   constexpr Kind kKinds[] = {
       Kind::lose_node,       Kind::lose_node,        Kind::lose_node,        Kind::swap_node,
-      Kind::swap_node,       Kind::flip_node_file,   Kind::flip_node_file,   Kind::flip_node_file,
+      Kind::swap_node,       Kind::flip_node_file,   Kind::flip_newest_file, Kind::flip_newest_file,
       Kind::cut_node_file,   Kind::remove_node_file, Kind::age_node,         Kind::age_node,
       Kind::newer_node_file, Kind::lose_global,      Kind::flip_global_file, Kind::flip_global_file,
       Kind::cut_global_file, Kind::age_global,       Kind::newer_global_file};

@@ -66,6 +66,18 @@ Wrap by_operation(std::function<void(std::uint64_t number)> what) {
   };
 }
 
+Wrap that_removes_nothing(const Fault& fault) {
+  using Kind = test::HookedStore::Operation::Kind;
+  auto operations = std::make_shared<std::atomic<std::uint64_t>>(0);
+  const auto hook = [fault, operations](const test::HookedStore::Operation& operation) -> Status {
+    const bool removes = operation.kind == Kind::retire || operation.kind == Kind::remove ||
+                         operation.kind == Kind::remove_directory || operation.kind == Kind::clean;
+    if ((*operations)++ < fault.at || !removes) return {};
+    return fail(Code::io, operation.path + ": nothing can be removed");
+  };
+  return [hook](std::shared_ptr<Store> store) { return std::make_shared<test::HookedStore>(std::move(store), hook); };
+}
+
 MemoryStore& store_of(const Fault& fault, test::Job& job) {
   return fault.host ? job.node_store(*fault.host) : job.global_store();
 }
@@ -105,6 +117,7 @@ Wrap wrap_of(const Fault& fault, test::Job& job, const Lost& lost) {
       if (const auto version = rob(store_of(fault, job), fault.at)) lost(fault.host, version);
     });
   }
+  if (fault.kind == Kind::stuck) return that_removes_nothing(fault);
   return by_plan(fault, kill);
 }
 

@@ -1,9 +1,12 @@
 #include "torture/mishaps.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -27,6 +30,19 @@ Place place_of(const Mishap& mishap) { return is_global(mishap.kind) ? Place() :
 std::optional<std::uint32_t> version_of(const std::string& path) {
   const auto dir = names::parse_snapshot(path.substr(0, path.find('/')));
   return dir ? std::optional(dir->version.value) : std::nullopt;
+}
+
+// Paths that one may be picked of.
+std::vector<std::string> choices(Kind kind, const StoreImage& image) {
+  std::optional<std::uint32_t> newest;
+  if (kind == Kind::flip_newest_file) {
+    for (const auto& [path, bytes] : image) newest = std::max(newest, version_of(path));
+  }
+  std::vector<std::string> paths;
+  for (const auto& [path, bytes] : image) {
+    if (!newest || version_of(path) == newest) paths.push_back(path);
+  }
+  return paths;
 }
 
 Json parse(const Buffer& bytes) {
@@ -138,7 +154,8 @@ void Mishaps::age(const Mishap& mishap) {
 void Mishaps::damage(const Mishap& mishap) {
   StoreImage image = cluster_.image(place_of(mishap));
   if (image.empty()) return;
-  const auto file = std::next(image.begin(), static_cast<std::ptrdiff_t>(mishap.pick % image.size()));
+  const std::vector<std::string> paths = choices(mishap.kind, image);
+  const auto file = image.find(paths[mishap.pick % paths.size()]);
   Buffer theirs = file->second;
   if (makes_it_others(mishap) && make_others(mishap.kind, theirs)) {
     others_.push_back({mishap, file->first, file->second, theirs});
@@ -154,7 +171,7 @@ void Mishaps::damage(const Mishap& mishap) {
       model_.mark_is_hurt();
       without_mark_.insert(place_of(mishap));
     }
-    if (!harm(mishap.kind, mishap.pick / image.size(), file->second)) image.erase(file);
+    if (!harm(mishap.kind, mishap.pick / paths.size(), file->second)) image.erase(file);
   }
   cluster_.put_back(place_of(mishap), image);
 }

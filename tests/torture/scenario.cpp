@@ -16,6 +16,8 @@ std::string text(const Mishap& mishap) {
     case Kind::lose_node: return fmt::format("host {} loses its store", mishap.host);
     case Kind::swap_node: return fmt::format("host {} is swapped for what it was, or is new", mishap.host);
     case Kind::flip_node_file: return fmt::format("a bit of {} flips ({})", of_node, mishap.pick);
+    case Kind::flip_newest_file:
+      return fmt::format("a bit of {} flips, of its newest version ({})", of_node, mishap.pick);
     case Kind::cut_node_file: return fmt::format("{} is cut ({})", of_node, mishap.pick);
     case Kind::remove_node_file: return fmt::format("{} is removed ({})", of_node, mishap.pick);
     case Kind::age_node: return fmt::format("the records of host {} are of the oldest format", mishap.host);
@@ -47,6 +49,7 @@ std::string text(const Fault& fault) {
     case Kind::flipped_reads: return fmt::format("one read in {} of {} has a bit flipped", fault.at, store);
     case Kind::slow: return fmt::format("{} is slow", store);
     case Kind::wiped: return fmt::format("{} loses all files at operation {}", store, fault.at);
+    case Kind::stuck: return fmt::format("nothing of {} can be removed from operation {} on", store, fault.at);
     case Kind::robbed: return fmt::format("{} loses a version at operation {}", store, fault.at);
   }
   return {};

@@ -19,6 +19,7 @@ struct Mishap {
     lose_node,
     swap_node,  // the host comes back with what it had when it was last swapped: at first, with nothing
     flip_node_file,
+    flip_newest_file,  // of the newest version that is there
     cut_node_file,
     remove_node_file,
     age_node,          // its records become those of the oldest format
@@ -52,8 +53,9 @@ struct Fault {
     slow,           // each operation takes a while
     wiped,          // all files vanish
     robbed,         // all of one version do
+    stuck,          // from then on nothing can be removed
   };
-  static constexpr std::uint32_t kKinds = 13;
+  static constexpr std::uint32_t kKinds = 14;
   Kind kind = Kind::message_kills;
   std::optional<std::uint32_t> host;  // none: the global store
   std::uint64_t at = 0;               // operations before it

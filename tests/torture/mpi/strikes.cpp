@@ -61,7 +61,8 @@ Strike strike_of(const Fault& fault, const Life& life) {
     case Kind::robbed: return Strike::remove;
     case Kind::store_gone: return fault.host ? Strike::wipe : Strike::take_away;
     case Kind::operations:
-    case Kind::operation_once: return Strike::remove;
+    case Kind::operation_once:
+    case Kind::stuck: return Strike::remove;
     case Kind::read_once:
     case Kind::reads:
     case Kind::flipped_reads: return Strike::flip;

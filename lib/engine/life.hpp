@@ -14,6 +14,7 @@
 #include "format/sealer.hpp"
 #include "recover/catalog.hpp"
 #include "recover/roll_call.hpp"
+#include "recover/unreadable.hpp"
 
 namespace cairn {
 
@@ -25,6 +26,8 @@ class Life {
   // Takes a number higher than any that a store has seen, and decides which chain this life is of. Refuses stores of
   // another one, and what it cannot read and may not ignore. Collective.
   [[nodiscard]] Status start(const RollCall& roll);
+  // After this node's store was read once more: what could be read at the start may not be now. Collective.
+  [[nodiscard]] Status heed_unreadable_again();
 
   // From now on this node's store is of this life's chain, and may be written to. Local.
   [[nodiscard]] Status mark_store();
@@ -72,6 +75,7 @@ class Life {
   ChainMark mark_;                    // of the chain that this life goes on with or begins
   bool marked_ = false;               // this node's store has it
   std::optional<Measured> measured_;  // in this life, on the head that was told
+  Past past_;                         // as it was known at the start
   bool unreadable_ = false;
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,15 +47,15 @@ Status Life::check_stores_belong(const RollCall& roll) {
 
 // What cannot be read and is not of the past: what is not ours to judge is refused; anything else is something to lose.
 Status Life::heed_unreadable(const RollCall& roll) {
+  const Chain& chain = catalog_.chain;
+  past_ = {chain.past, chain.present, chain.fresh_start.value != 0, roll.newest_readable};
   if (!roll.unreadable) return {};
-  const Past past{catalog_.chain.past, catalog_.chain.present, catalog_.chain.fresh_start.value != 0,
-                  roll.newest_readable};
   const bool fresh = head_.options.start == EngineOptions::Start::fresh;
   Status mine;
   std::uint64_t found = 0;
   const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
     for (const Unreadable& what : unreadable) {
-      if (past.has(what) || (fresh && what.is_mark())) continue;
+      if (past_.has(what) || (fresh && what.is_mark())) continue;
       found = 1;
       if (!what.is_others()) continue;
       const Error refusal = refusal_of(store, what);
@@ -64,10 +65,18 @@ Status Life::heed_unreadable(const RollCall& roll) {
     }
   };
   look(*head_.node.local, catalog_.contents.unreadable);
-  look(*head_.node.global, catalog_.chain.unreadable);
+  look(*head_.node.global, chain.unreadable);
   if (auto status = head_.heads.allreduce({&found, 1}, Reduce::max); !status) return status;
   unreadable_ = found != 0;
   return agree(head_.heads, mine, "node");
+}
+
+Status Life::heed_unreadable_again() {
+  const auto is_missed = [this](const Unreadable& what) { return !past_.has(what); };
+  std::uint64_t found = std::ranges::any_of(catalog_.contents.unreadable, is_missed) ? 1 : 0;
+  if (auto status = head_.heads.allreduce({&found, 1}, Reduce::max); !status) return status;
+  unreadable_ |= found != 0;
+  return {};
 }
 
 }  // namespace cairn

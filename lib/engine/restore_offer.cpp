@@ -40,6 +40,7 @@ Result<Offer> RestoreDesk::prepare_offer() {
     // Snapshots of this life count too: an application may return to one without having failed.
     const Status mine = catalog_.read(life_.sealer());
     if (auto status = agree(head_.heads, mine, "node"); !status) return fail(status.error());
+    if (auto status = life_.heed_unreadable_again(); !status) return fail(status.error());
     if (auto status = take_inventory({}); !status) return fail(status.error());
   }
   auto plan = make_plan_to_offer();

@@ -1,6 +1,7 @@
 // Manifests and records that are there and cannot be read: of a newer Cairn, or damaged. They are never taken for
 // nothing, and a start that cannot go on leaves every store as it was.
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -241,6 +242,29 @@ TEST(Unfindable, manifest_that_is_listed_is_not_absent) {
   EXPECT_THAT(fault.path(), HasSubstr("manifest.json"));
   const StoreImage after = image_of(job.node_store(1));
   for (const auto& [path, bytes] : before) EXPECT_TRUE(after.contains(path)) << path;
+}
+
+// Without the global store's records nothing else says that there are snapshots.
+TEST(Unlistable, snapshots_are_no_reason_to_call_a_later_restore_of_a_life_fresh) {
+  Job job({2, 2}, kLocal);
+  take_steps(job, 2);
+  job.global_store().wipe();
+  std::atomic<bool> fails = false;
+  job.wrap_node = [&](std::uint32_t, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    auto hooked = std::make_shared<HookedStore>(store, [](const HookedStore::Operation&) { return Status{}; });
+    hooked->on_read = [&fails](const std::string& path) -> Status {
+      if (!fails || path.empty()) return {};
+      return fail(Code::io, path + ": a read failed");
+    };
+    return hooked;
+  };
+  job.run_and_die([&](JobSession& session) {
+    EXPECT_EQ(Steps(session).restore(), 2U);
+    fails = true;
+    EXPECT_THAT(thrown_by([&] { session.restore(); }), HasSubstr("can be read, and there are some"));
+  });
+  job.wrap_node = {};
+  job.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
 }
 
 TEST(Damaged, a_manifest_goes_once_a_newer_snapshot_is_complete_at_all_its_levels) {

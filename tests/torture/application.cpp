@@ -110,8 +110,9 @@ void Application::restore(const char* region) {
   const std::uint64_t before = stamp_;
   Restored seen;
   auto error = try_restore(region, seen);
-  // A snapshot with another set of regions is refused, and the program corrected.
-  if (error && error->kind() == ErrorKind::mismatch && !life_.strangers) {
+  // A snapshot with another set of regions is refused, and the program corrected; again, where that one proves damaged.
+  constexpr int kCorrections = 4;
+  for (int i = 0; i < kCorrections && error && error->kind() == ErrorKind::mismatch && !life_.strangers; ++i) {
     toggle_more();
     error = try_restore(region, seen);
   }

@@ -37,11 +37,14 @@ void draw_cluster(Dice& dice, std::uint32_t ranks, Life& life) {
   life.settings = fmt::format("[head]\nmode = {}\nwait_limit = 100s\n", mode);
 }
 
-void draw_settings(Dice& dice, Life& life) {
+enum class Levels { some, local };
+
+void draw_settings(Dice& dice, Life& life, Levels levels = Levels::some) {
   const auto nodes = static_cast<std::uint32_t>(life.nodes.size());
-  const bool l2 = nodes >= 2 && !dice.one_in(3);
-  const bool l3 = nodes >= 3 && !dice.one_in(3);
-  const bool l4 = !dice.one_in(3);
+  const bool more = levels == Levels::some;
+  const bool l2 = more && nodes >= 2 && !dice.one_in(3);
+  const bool l3 = more && nodes >= 3 && !dice.one_in(3);
+  const bool l4 = more && !dice.one_in(3);
   life.copies = nodes >= 4 && dice.one_in(2) ? 2 : 1;
   const std::uint32_t rotation = nodes >= 5 && life.copies == 1 ? dice.between(1, 2) : 1;
   const std::uint32_t group = nodes >= 3 ? dice.between(3, std::min(nodes, 4U)) : 2;
@@ -53,7 +56,7 @@ void draw_settings(Dice& dice, Life& life) {
                       l4 ? draw_interval(dice, false) : "off");
   text += fmt::format("[partner]\ncopies = {}\nrotation = {}\n", life.copies, rotation);
   text += fmt::format("[erasure]\ngroup = {}\nparity = {}\n", group, life.parity);
-  life.keep_local = dice.between(1, 2);
+  life.keep_local = more ? dice.between(1, 2) : 2;
   life.keep_global = dice.between(1, 2);
   text += fmt::format("[storage]\nkeep_local = {}\nkeep_global = {}\n", life.keep_local, life.keep_global);
   text += fmt::format("[job]\non_storage_error = {}\n", dice.one_in(2) ? "throw" : "continue");
@@ -120,6 +123,12 @@ Clock draw_clock(Dice& dice, const Life& life) {
   return clock;
 }
 
+// A jump matters most where a rank waits for its head, which a slow store keeps busy.
+void be_slow(Life& life) {
+  const std::uint32_t host = life.hosts[life.clock->rank % life.hosts.size()];
+  life.faults.push_back({Fault::Kind::slow, host, 0});
+}
+
 void draw_start_and_end(Dice& dice, Life& life) {
   using Start = Life::Start;
   constexpr Start kStarts[] = {Start::fresh, Start::required, Start::unasked};
@@ -141,10 +150,13 @@ void draw_start_and_end(Dice& dice, Life& life) {
   life.end = kEnds[dice.roll(std::size(kEnds))];
 }
 
-// A program that did not ask for the old state does not ask for it later.
+// A program that did not ask for the old state does not ask for it later. Now and then it takes no snapshot either.
 void ask_for_nothing(Life& life) {
-  std::erase_if(life.events, [](const Event& event) {
-    return event.kind == Event::Kind::restore || event.kind == Event::Kind::restore_region;
+  using Kind = Event::Kind;
+  const bool takes_none = life.odd_rank % 2 == 0;
+  std::erase_if(life.events, [&](const Event& event) {
+    const bool takes = event.kind == Kind::snapshot || event.kind == Kind::snapshot_to;
+    return event.kind == Kind::restore || event.kind == Kind::restore_region || (takes_none && takes);
   });
   if (life.end == Life::End::one_left_out_a_restore) life.end = Life::End::die;
 }
@@ -181,11 +193,39 @@ void draw_life(Dice& dice, std::uint32_t ranks, bool as_before, bool first, Life
   if (!life.faults.empty() && dice.one_in(4)) life.faults.push_back(draw_fault(dice, life));
   life.clock.reset();
   if (dice.one_in(6)) life.clock = draw_clock(dice, life);
+  if (life.clock && life.clock->jumps.size() > 1) be_slow(life);
   life.events.clear();
   for (std::uint32_t events = dice.between(0, 12); events > 0; --events) life.events.push_back(draw_event(dice, ranks));
   life.odd_rank = dice.roll(ranks);
   draw_start_and_end(dice, life);
   if (life.start == Life::Start::unasked) ask_for_nothing(life);
+}
+
+// The newest versions are damaged between lives, or lost in them, and nothing else happens: what is older, and would go
+// for something that is whole, is what the job goes on from.
+void wear(Dice& dice, Life& life, bool first) {
+  const auto host = [&] { return life.hosts[dice.roll(static_cast<std::uint32_t>(life.hosts.size()))]; };
+  life.settings.resize(life.settings.find("[levels]"));
+  draw_settings(dice, life, dice.one_in(3) ? Levels::some : Levels::local);
+  life.before.clear();
+  if (!first && !dice.one_in(3)) life.before.push_back({Mishap::Kind::flip_newest_file, host(), dice.number()});
+  life.faults.clear();
+  if (dice.one_in(3)) life.faults.push_back({Fault::Kind::robbed, host(), dice.roll(60)});
+  life.clock.reset();
+  life.survivors = false;
+  life.start = Life::Start::automatic;
+  life.events.clear();
+  for (std::uint32_t snapshots = dice.between(1, 3); snapshots > 0; --snapshots) {
+    life.events.push_back({Event::Kind::snapshot});
+    life.events.push_back({Event::Kind::wait});
+  }
+  life.end = Life::End::die;
+}
+
+void wear(Dice& dice, Scenario& scenario) {
+  for (std::size_t i = 0; i < scenario.lives.size(); ++i) {
+    if (!scenario.lives[i].strangers) wear(dice, scenario.lives[i], i == 0);
+  }
 }
 
 }  // namespace
@@ -227,6 +267,9 @@ Scenario draw(std::uint64_t seed) {
   last.start = Life::Start::automatic;
   last.end = Life::End::die;
   scenario.lives.push_back(last);
+  constexpr std::uint64_t kWorn = 0xc2b2ae3d27d4eb4f;
+  Dice wearing(seed ^ kWorn);
+  if (wearing.one_in(8)) wear(wearing, scenario);
   return scenario;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct Attempt {
   std::size_t number = 0;
   bool goes_on = false;  // also where the life was to begin fresh
   Circumstances::Faults faults = Circumstances::Faults::none;
+  std::set<Place> shaky = {};
 };
 // Begins an attempt, which ends the one before: what its ranks note.
 using Begin = std::function<Ledger&(const Attempt&)>;

@@ -82,16 +82,17 @@ MemoryStore& store_of(const Fault& fault, test::Job& job) {
   return fault.host ? job.node_store(*fault.host) : job.global_store();
 }
 
-// Takes away all files of a version; none: there is no version.
+// Takes away all files of a version that is complete there, of two times once the newest; none: there is no version.
 std::optional<std::uint32_t> rob(MemoryStore& store, std::uint64_t pick) {
-  std::vector<std::pair<std::uint32_t, DirName>> versions;
+  std::vector<std::pair<std::uint32_t, std::string>> versions;
   for (const Entry& entry : store.list(DirName{}).value_or(std::vector<Entry>{})) {
     const auto dir = names::parse_snapshot(entry.name);
-    if (dir && !dir->partial) versions.emplace_back(dir->version.value, DirName{entry.name});
+    if (dir && store.open(names::manifest(DirName{entry.name}))) versions.emplace_back(dir->version.value, entry.name);
   }
   if (versions.empty()) return {};
-  const auto& [version, dir] = versions[pick % versions.size()];
-  if (!store.remove_directory(dir)) return {};
+  std::ranges::sort(versions);
+  const auto& [version, dir] = pick % 2 == 0 ? versions.back() : versions[pick / 2 % versions.size()];
+  if (!store.remove_directory(DirName{dir})) return {};
   return version;
 }
 
@@ -150,6 +151,17 @@ Circumstances::Faults effect_of(const Life& life) {
   if (std::ranges::any_of(life.faults, harms)) return Faults::of_stores;
   const bool dies = std::ranges::any_of(life.faults, [](const Fault& fault) { return kills(fault.kind); });
   return dies || life.clock || calls_may_fail(life) ? Faults::of_calls : Faults::none;
+}
+
+std::set<std::optional<std::uint32_t>> shaky_in(const Life& life) {
+  std::set<std::optional<std::uint32_t>> shaky;
+  if (life.clock || calls_may_fail(life)) return shaky;
+  for (const Fault& fault : life.faults) {
+    if (fault.kind == Kind::slow) continue;
+    if (fault.kind != Kind::read_once) return {};
+    shaky.insert(fault.host);
+  }
+  return shaky;
 }
 
 }  // namespace cairn::torture

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "support/job.hpp"
 #include "torture/model.hpp"
@@ -17,5 +18,7 @@ using Lost = std::function<void(std::optional<std::uint32_t> host, std::optional
 void inject(const Life& life, test::Job& job, Lost lost);
 // What they may do to a life.
 [[nodiscard]] Circumstances::Faults effect_of(const Life& life);
+// Stores of which one read fails, where nothing else does.
+[[nodiscard]] std::set<std::optional<std::uint32_t>> shaky_in(const Life& life);
 
 }  // namespace cairn::torture

@@ -178,6 +178,15 @@ std::uint32_t Model::promised() const {
   return newest;
 }
 
+std::uint32_t Model::promised_without_shaky() const {
+  std::uint32_t newest = 0;
+  for (Promise promise : promises_) {
+    for (const auto& place : now_.shaky) hurt(promise, place);
+    if (holds(promise)) newest = std::max(newest, promise.version);
+  }
+  return newest;
+}
+
 std::string Model::judge_fresh() const {
   if (now_.required) return "a fresh start, although a snapshot was required";
   if (now_.anew) {
@@ -202,19 +211,20 @@ std::string Model::judge_restored(const Restored& seen) const {
     return fmt::format("version {} was taken of state {}, and came back as {}", seen.version,
                        taken->second.back().stamp, seen.stamp);
   }
-  if (now_.faults != Faults::of_stores && seen.version < promised())
-    return fmt::format("version {} came back, {} was promised", seen.version, promised());
+  if (all_can_be_read() && seen.version < promised_without_shaky())
+    return fmt::format("version {} came back, {} was promised", seen.version, promised_without_shaky());
   return {};
 }
 
 std::string Model::judge_error(const std::string& error) const {
-  if (now_.faults != Faults::none) return {};
+  if (now_.faults != Faults::none && now_.shaky.empty()) return {};
   if (now_.strangers && has(error, "ranks")) return {};
   if (now_.others && (has(error, "newer") || has(error, "another key"))) return {};
   // A chain that began when only some of the nodes were there to tell of the old one; the others' stores are refused.
   if (mark_was_lost_ && has(error, "has snapshots that belong to")) return {};
-  if (promised() > 0 && !now_.anew) return fmt::format("version {} was promised, but: {}", promised(), error);
-  if (now_.required) return {};
+  const std::uint32_t version = promised_without_shaky();
+  if (version > 0 && !now_.anew) return fmt::format("version {} was promised, but: {}", version, error);
+  if (now_.required || !now_.shaky.empty()) return {};
   if (now_.anew) return "a fresh start was asked for, but: " + error;
   if (must_be_fresh_) return "the chain was ended, but the next start failed: " + error;
   return {};

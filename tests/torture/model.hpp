@@ -37,6 +37,8 @@ struct Circumstances {
   // What may go wrong in it on purpose: nothing; calls may fail, and its end may come at any moment; stores may fail,
   // so that something older comes back.
   enum class Faults { none, of_calls, of_stores } faults = Faults::none;
+  // Where nothing else fails: stores of which one read does. What holds without them comes back.
+  std::set<std::optional<std::uint32_t>> shaky = {};
   bool anew = false;       // it is to begin fresh, or does not ask for what there is
   bool required = false;   // it is not to begin fresh
   bool others = false;     // something of a newer format is there, or of another key
@@ -95,6 +97,8 @@ class Model {
   };
   void hurt(Promise& promise, std::optional<std::uint32_t> host) const;
   [[nodiscard]] bool holds(const Promise& promise) const;
+  [[nodiscard]] std::uint32_t promised_without_shaky() const;
+  [[nodiscard]] bool all_can_be_read() const { return now_.faults != Faults::of_stores || !now_.shaky.empty(); }
   [[nodiscard]] std::uint64_t stamp_of(std::uint32_t version) const;
   [[nodiscard]] bool may_be(const std::vector<Taken>& takings, std::uint64_t stamp) const;
   void move(Promise& promise) const;

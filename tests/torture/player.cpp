@@ -55,7 +55,7 @@ class Player {
     if (wrong_.empty())
       wrong_ = mishaps_.end_of_others(circumstances_, life.start == Life::Start::fresh, took_snapshots_);
     // No rank got as far as restore().
-    if (wrong_.empty() && !opened_) wrong_ = model_.judge({}, lived.open_error);
+    if (wrong_.empty() && !opened_ && circumstances_.shaky.empty()) wrong_ = model_.judge({}, lived.open_error);
     if (wrong_.empty()) wrong_ = lived.wrong;
     conclude(life);
     if (wrong_.empty() && ended_well_) wrong_ = left_behind(life);
@@ -81,6 +81,7 @@ class Player {
     it.keep_global = life.keep_global;
     it.first_stamp = turn.first_stamp + attempt.number * kStampsOfAnAttempt;
     it.faults = attempt.faults;
+    it.shaky = attempt.shaky;
     it.anew = (life.start == Life::Start::fresh && !attempt.goes_on) || life.start == Life::Start::unasked;
     it.required = life.start == Life::Start::required;
     it.others = turn.others;
@@ -114,10 +115,17 @@ class Player {
     places.emplace_back();
     for (const Place& place : places) {
       std::set<std::string> snapshots;
-      for (const auto& [name, bytes] : cluster_.image(place)) {
+      const test::StoreImage image = cluster_.image(place);
+      for (const auto& [name, bytes] : image) {
         if (name.find('/') != std::string::npos) snapshots.insert(name.substr(0, name.find('/')));
         if (name.find(".part") != std::string::npos) return name + " was left behind";
       }
+      const auto is_begun = [&](const std::string& dir) { return !image.contains(dir + "/manifest.json"); };
+      const auto begun = std::ranges::find_if(snapshots, is_begun);
+      // Where the program asked for nothing, and took no snapshot that was due, there was nothing to end.
+      const bool ended = life.finishes && life.start != Life::Start::unasked;
+      if (ended && place && begun != snapshots.end())
+        return fmt::format("{}, which was never completed, was left on host {}", *begun, *place);
       const std::uint32_t most =
           (place ? kLocalLevels * most_kept(&Life::keep_local) : most_kept(&Life::keep_global)) + kUnderWay;
       if (snapshots.size() <= most) continue;

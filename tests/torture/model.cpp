@@ -131,21 +131,26 @@ void Model::finished(bool for_certain) {
   must_be_fresh_ = for_certain;
 }
 
+std::uint64_t Model::losses_of(const Promise& promise) const {
+  return static_cast<std::uint64_t>(std::ranges::count_if(promise.hosts, [&](std::uint32_t host) {
+    // Stores of other hosts are not opened in this life.
+    return promise.hurt.contains(host) || !now_.hosts.contains(host);
+  }));
+}
+
 bool Model::holds(const Promise& promise) const {
   if (promise.level == kGlobal && promise.global_hurt) return false;
   if (promise.level == kGlobal && !promise.may_be_over) return true;
-  const auto lost = std::ranges::count_if(promise.hosts, [&](std::uint32_t host) {
-    // Stores of other hosts are not opened in this life.
-    return promise.hurt.contains(host) || !now_.hosts.contains(host);
-  });
   // What came after a fresh start may be at L1 only, and nobody was told of it; then that is lost, and not this.
-  return static_cast<std::uint64_t>(lost) <= (promise.may_be_over ? 0 : promise.survives);
+  return losses_of(promise) <= (promise.may_be_over ? 0 : promise.survives);
 }
 
-// What came back is made redundant again as this life's configuration says, on its nodes.
+// What came back is made redundant again as this life's configuration says, on its nodes. Where the level is off now it
+// stays as it is, if nothing of it is missing; else it counts there no longer.
 void Model::move(Promise& promise) const {
-  if (promise.level == 2) promise.survives = std::min(promise.survives, now_.copies);
-  if (promise.level == 3) promise.survives = std::min(promise.survives, now_.parity);
+  const std::uint32_t now = promise.level == 2 ? now_.copies : now_.parity;
+  const bool is_local = promise.level != kGlobal;
+  if (is_local && (now > 0 || losses_of(promise) > 0)) promise.survives = std::min(promise.survives, now);
   if (promise.level != kGlobal) promise.hosts.insert(now_.hosts.begin(), now_.hosts.end());
 }
 

@@ -29,7 +29,7 @@ struct Restored {
 // What a life is about.
 struct Circumstances {
   std::set<std::uint32_t> hosts;  // whose stores are opened
-  std::uint32_t copies = 1;       // what L2 and L3 are to survive
+  std::uint32_t copies = 1;       // what L2 and L3 are to survive; 0: they are off
   std::uint32_t parity = 1;
   std::uint32_t keep_local = 1;  // versions of L1 to L3, and of L4
   std::uint32_t keep_global = 1;
@@ -96,6 +96,7 @@ class Model {
     bool may_be_over = false;  // a chain began anew since then, and has tried a snapshot
   };
   void hurt(Promise& promise, std::optional<std::uint32_t> host) const;
+  [[nodiscard]] std::uint64_t losses_of(const Promise& promise) const;
   [[nodiscard]] bool holds(const Promise& promise) const;
   [[nodiscard]] std::uint32_t promised_without_shaky() const;
   [[nodiscard]] bool all_can_be_read() const { return now_.faults != Faults::of_stores || !now_.shaky.empty(); }

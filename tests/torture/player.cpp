@@ -75,8 +75,9 @@ class Player {
     const Life& life = turn.life;
     Circumstances it;
     it.hosts = {life.hosts.begin(), life.hosts.end()};
-    it.copies = life.copies;
-    it.parity = life.parity;
+    const auto is_on = [&](const char* level) { return life.settings.find(level) == std::string::npos; };
+    it.copies = is_on("\nl2 = off\n") ? life.copies : 0;
+    it.parity = is_on("\nl3 = off\n") ? life.parity : 0;
     it.keep_local = life.keep_local;
     it.keep_global = life.keep_global;
     it.first_stamp = turn.first_stamp + attempt.number * kStampsOfAnAttempt;

@@ -1,0 +1,282 @@
+"""What was mended in Cairn once, and how each mending is taken out of today's tree again.
+
+A mending is a sentence that says what was wrong without it, and edits. Some defects had two guards since; then both go.
+mutants.py plays torture without them. What torture has not missed in thousands of seeds, or cannot, is seen by the test
+that is named.
+"""
+
+from typing import NamedTuple
+
+
+class Edit(NamedTuple):
+    """A text that is in a file exactly once, and what takes its place."""
+
+    file: str
+    text: str
+    instead: str
+
+
+class Mending(NamedTuple):
+    """`seen_by`: the test that goes red without it, where torture does not; empty: torture does."""
+
+    without: str
+    edits: list[Edit]
+    seen_by: str = ""
+
+
+MENDINGS = [
+    # Damage.
+    Mending("a snapshot that was found damaged still counts as complete", [
+        Edit("lib/recover/catalog.cpp",
+             "    complete.remove(level);\n    struck.add(level);\n  }",
+             "  }"),
+    ]),
+    Mending("damaged blocks are copied, encoded and flushed", [
+        Edit("lib/format/checked_shard.cpp",
+             "return blocks.check_crc(block, crc32c(bytes)).and_then([&] {",
+             "return Status{}.and_then([&] {"),
+    ], seen_by="Struck.shard_is_never_copied_encoded_or_flushed"),
+    Mending("a manifest that is not what was written is taken", [
+        Edit("lib/format/sealer.cpp",
+             "  if (seal == Seal::broken) return fail(Code::corrupt, \"not the bytes that its sha256 is "
+             "of\");\n",
+             ""),
+    ]),
+    Mending("a read error on a rank's own shard fails the restore", [
+        Edit("lib/engine/restore_desk.cpp",
+             "    if (is_of_source(error->code) && plan_) {",
+             "    if (error->code == Code::corrupt && plan_) {"),
+    ]),
+
+    Mending("regions that do not match are told of before damage of the shard that has them", [
+        Edit("lib/session/session_restore.cpp",
+             "    if (status.error().code != Code::mismatch) return fail(status.error());\n",
+             "    if (status.error().code == Code::mismatch) return fail(status.error());\n"),
+        Edit("lib/engine/restore_desk.cpp",
+             "    if (again && *again) {\n",
+             "    if (again && *again && answers.complaint) {\n"),
+    ], seen_by="Struck.version_of_other_regions_is_no_mismatch"),
+
+    # What cannot be read.
+    Mending("what is of a newer format is not refused", [
+        Edit("lib/engine/life_start.cpp",
+             "      if (!fresh && mine) mine = fail(refusal);\n",
+             ""),
+    ]),
+    Mending("what a newer Cairn wrote in a life without a record is of the past", [
+        Edit("lib/recover/unreadable.hpp",
+             "(!start_is_known || lives_since.contains(what.run))",
+             "lives_since.contains(what.run)"),
+    ], seen_by="Newer.is_refused_of_a_life_that_has_no_record_any_more"),
+    Mending("a damaged record says nothing", [
+        Edit("lib/recover/chain.cpp",
+             "      chain.has_snapshots = true;\n      chain.finished = false;\n      continue;",
+             "      continue;"),
+    ]),
+    Mending("a snapshot whose manifest cannot be read is removed as one that was never completed", [
+        Edit("lib/recover/inventory.cpp",
+             "} else if (there && !there->contains(names::manifest(dir).path)) {",
+             "} else if (there) {"),
+    ]),
+    Mending("a damaged snapshot goes before a newer one is complete at all its levels", [
+        Edit("lib/recover/catalog.cpp",
+             "  if (id.incarnation != node.incarnation || newer.complete.empty() || reached != "
+             "newer.complete) return;\n",
+             ""),
+    ], seen_by="Damaged.a_manifest_goes_once_a_newer_snapshot_is_complete_at_all_its_levels"),
+    Mending("what cannot be read any more at a later restore of a life is nothing", [
+        Edit("lib/engine/life_start.cpp",
+             "  unreadable_ |= found != 0;\n",
+             ""),
+    ], seen_by="Unlistable.snapshots_are_no_reason_to_call_a_later_restore_of_a_life_fresh"),
+    Mending("a snapshot that cannot be read keeps no start from being fresh", [
+        Edit("lib/engine/restore_offer.cpp",
+             "  if (!life_.has_unreadable() || catalog_.chain.finished || life_.began_fresh()) return {};\n",
+             "  return {};\n"),
+    ], seen_by="Damaged.manifests_and_no_records_are_no_fresh_start"),
+    Mending("a record is written before a start is known to be possible", [
+        Edit("lib/engine/life_start.cpp",
+             "  return heed_unreadable(roll);\n",
+             "  if (auto status = head_.leads() ? write_record() : Status{}; !status) return status;\n"
+             "  return heed_unreadable(roll);\n"),
+    ]),
+    Mending("a chain mark that cannot be read now is written over", [
+        Edit("lib/engine/life_start.cpp",
+             "if (mark_.id.value == 0 && !catalog_.chain.mark_unknown && !roll.mark_unknown) mark_.id",
+             "if (mark_.id.value == 0) mark_.id"),
+        Edit("lib/engine/life.cpp",
+             "if (!recorded_ && !catalog_.chain.mark_unknown && catalog_.chain.mark != mark_)",
+             "if (!recorded_ && catalog_.chain.mark != mark_)"),
+    ]),
+    Mending("a node's chain mark that cannot be read now is written over", [
+        Edit("lib/engine/life_start.cpp",
+             "if (mark_.id.value == 0 && !catalog_.chain.mark_unknown && !roll.mark_unknown) mark_.id",
+             "if (mark_.id.value == 0 && !catalog_.chain.mark_unknown) mark_.id"),
+    ]),
+    Mending("with a key a store is damaged where its chain mark cannot be read now", [
+        Edit("lib/recover/belonging.cpp",
+             "of_unknown_chain(why == Code::not_found ? Code::corrupt : why)",
+             "of_unknown_chain(Code::corrupt)"),
+    ], seen_by="Key.goes_on_from_other_stores_where_a_chain_mark_cannot_be_read_and_keeps_what_is_beside_it"),
+
+    # The end of a chain, and its beginning.
+    Mending("finalize after a failed restore ends the chain", [
+        Edit("lib/engine/ending.cpp",
+             "  if (words[kUndefined] != 0) return {};\n",
+             ""),
+    ]),
+    Mending("finalize of a session that neither restored nor took a snapshot ends the chain", [
+        Edit("lib/engine/ending.cpp",
+             "  raise(kNothingOwn, has_nothing_of_its_own() ? 1 : 0);\n",
+             ""),
+    ]),
+    Mending("the end raises the newest snapshot known, which may be of another chain", [
+        Edit("lib/engine/promoter.cpp",
+             "  if (!head_.usable.has(LevelId::global) || !catalog_.state) return {};\n"
+             "  const auto found = catalog_.known.find(*catalog_.state);",
+             "  if (!head_.usable.has(LevelId::global) || catalog_.known.empty()) return {};\n"
+             "  const auto found = std::prev(catalog_.known.end());"),
+    ]),
+    Mending("a fresh start is refused after its record is written", [
+        Edit("lib/engine/life.cpp",
+             "    head_.node.log.warning(\"{}\", status.error().in(\"what earlier lives were writing is still "
+             "there\").text());\n",
+             "    return status;\n"),
+    ]),
+    Mending("a second restore of a life that began fresh looks behind that", [
+        Edit("lib/engine/restore_offer.cpp",
+             "const bool fresh = begins_fresh || life_.began_fresh();",
+             "const bool fresh = begins_fresh;"),
+    ]),
+    Mending("a chain's first snapshot is told to be safe before its record is written", [
+        Edit("lib/engine/seal_desk.cpp",
+             "  call_vote(version, sealing, head_.leads() ? life_.record_first_snapshot() : Status{});\n  return true;",
+             "  if (head_.leads()) (void)life_.record_first_snapshot();\n  life_.note_first_snapshot();\n"
+             "  return false;"),
+    ]),
+    Mending("a node writes its first manifest before the life is recorded", [
+        Edit("lib/engine/seal_desk.cpp",
+             "    sealing.step = life_.begun() ? Sealing::Step::seal : Sealing::Step::begin;\n"
+             "    call_vote(version, sealing, life_.begun() ? seal_here(version, sealing) : begin_here(sealing));\n",
+             "    life_.has_begun();\n    sealing.step = Sealing::Step::seal;\n"
+             "    call_vote(version, sealing, seal_here(version, sealing));\n"),
+    ], seen_by="FirstSnapshot.is_nothing_that_is_lost_when_one_node_alone_has_sealed_it"),
+    Mending("a start is called fresh after regions were overwritten", [
+        Edit("lib/engine/restore_offer.cpp",
+             "    if (!plan || !nothing_was_sealed()) return plan;\n",
+             "    return plan;\n"),
+        Edit("lib/engine/restore_offer.cpp",
+             "    if (regions_touched_) {\n",
+             "    if (false) {\n"),
+    ], seen_by="FirstSnapshot.that_was_not_recorded_and_is_damaged_leaves_regions_as_they_are"),
+    Mending("node stores of another chain are taken", [
+        Edit("lib/recover/belonging.cpp",
+             "  if (!mark || (mark->id == id && (known || mark->global == global))) return {};",
+             "  if (!mark || known || id.value != 0 || mark->global == global) return {};"),
+    ], seen_by="Belonging.a_copy_of_the_job_in_another_directory_is_refused_and_touches_nothing"),
+
+    # Calls that not all ranks make, or not in time.
+    Mending("after a wait limit of one rank snapshots of two safe points are sealed as one", [
+        Edit("lib/session/session_impl.cpp",
+             "  if (written) written = write_regions();\n",
+             "  if (!written) {\n    --last_version_.value;\n    return written;\n  }\n"
+             "  written = write_regions();\n"),
+        Edit("lib/engine/vote.cpp",
+             "if (!all_gave_the_same(kSafePoint)) return",
+             "if (false) return"),
+        Edit("lib/engine/seal_desk.cpp",
+             "    if (sealing.safe_point != seal.safe_point) {",
+             "    if (false) {"),
+    ]),
+    Mending("a rank that left out a snapshot leaves the others waiting", [
+        Edit("lib/engine/seal_desk.cpp",
+             "      if (!head_.requests.waits(rank)) return false;\n      left_out",
+             "      if (!head_.requests.waits(rank) || !head_.ranks.empty()) return false;\n      left_out"),
+    ]),
+    Mending("the end comes though ranks have not made the same snapshot calls", [
+        Edit("lib/engine/ending.cpp",
+             "  if (words[kVersion] != ~words[kVersion + 1] || words[kCalls] != ~words[kCalls + 1]) "
+             "return compare_calls();\n",
+             "  (void)&Ending::compare_calls;\n"),
+    ]),
+    Mending("the end comes though a rank has dropped its session", [
+        Edit("lib/engine/ending.cpp",
+             "    raise(kAbandoned, request.abandoned ? head_.node.me.value + 1 : 0);\n",
+             ""),
+    ]),
+    Mending("a rank that is a head drops its session and tells no other head", [
+        Edit("lib/engine/engine.cpp",
+             "    if (node.head != head_.control.rank()) (void)head_.control.isend(node.head, "
+             "kToHead, message);\n",
+             "    (void)node;\n"),
+    ]),
+    Mending("restore on some ranks and finalize on others is no error", [
+        Edit("lib/engine/seal_desk.cpp",
+             "  if (closed_) different_calls_ = closing_->different_calls();\n",
+             ""),
+    ]),
+    Mending("heads that compute raise what was restored before all have voted", [
+        Edit("lib/engine/engine.cpp",
+             "(heads == Heads::serve || seals_.all_have_voted())",
+             "(heads == Heads::serve || heads == Heads::compute)"),
+    ]),
+
+    # Stores that are lost, stay full, or are to be given back.
+    Mending("what a store has lost while the job runs still counts as complete", [
+        Edit("lib/engine/seal_desk.cpp",
+             "  for (const Version version : losses.versions) vote.note_lost(version);\n",
+             "  (void)vote;\n"),
+    ], seen_by="RemovedStore.of_one_version_only_is_no_reason_to_retire_an_older_one"),
+    Mending("a node store that was removed is not marked again", [
+        Edit("lib/engine/seal_desk.cpp",
+             "  if (losses.mark) life_.lose_mark();\n",
+             ""),
+    ], seen_by="RemovedStore.is_marked_again_as_one_of_the_same_chain"),
+    Mending("a global store that was lost under way has no record again", [
+        Edit("lib/engine/life.cpp",
+             "  if (!head_.leads() || !recorded_) return {};\n",
+             "  if (head_.leads() || !head_.leads()) return {};\n"),
+    ], seen_by="Key.counts_in_a_global_store_that_was_lost_under_way"),
+    Mending("the slot of a retired file that cannot be removed is not given back", [
+        Edit("lib/recover/catalog.cpp",
+             "    if (id.incarnation == node.incarnation) gone.push_back(id.version);\n",
+             "    if (retired && id.incarnation == node.incarnation) gone.push_back(id.version);\n"),
+    ], seen_by="BackPressure.waits_for_no_slot_that_the_store_does_not_give_back"),
+    Mending("what killed writers have left in the global store stays", [
+        Edit("lib/engine/life.cpp",
+             "  if (auto status = remove_partial(*head_.node.global, catalog_.chain, record_.run); !status) {",
+             "  if (false) {\n"
+             "    const Status status = remove_partial(*head_.node.global, catalog_.chain, record_.run);"),
+    ]),
+    Mending("snapshots that were never completed stay", [
+        Edit("lib/recover/catalog.cpp",
+             "  for (const DirName& orphan : contents.orphans) warn(retire(orphan));\n",
+             ""),
+    ]),
+    Mending("what L4 has goes before its successor is in place", [
+        Edit("lib/level/global_level.cpp",
+             "  if (is_whole(node, dir, global)) return node.global->remove_directory(partial);\n",
+             "  (void)is_whole;\n"),
+    ], seen_by="GlobalLevel.that_is_written_again_is_whole_at_every_moment"),
+
+    # Layouts.
+    Mending("nodes that have changed places have the layout of before", [
+        Edit("lib/engine/engine_open.cpp",
+             "  head_.node.layout.arrangement = roll.arrangement;\n",
+             ""),
+    ]),
+    Mending("parity of an older layout goes when only copies were rebuilt", [
+        Edit("lib/recover/catalog.cpp",
+             "  if (snapshot.today.has(LevelId::partner)) left.partner.reset();\n"
+             "  if (snapshot.today.has(LevelId::erasure)) left.erasure.reset();\n",
+             "  left.partner.reset();\n  left.erasure.reset();\n"),
+        Edit("lib/recover/catalog.cpp",
+             "    if (!snapshot.today.has(level)) continue;\n",
+             ""),
+    ], seen_by="Migration.keeps_the_old_parity_when_only_copies_are_built"),
+    Mending("a version of another number of ranks is refused though it is not whole", [
+        Edit("lib/recover/plan.cpp",
+             "      if (missing.empty()) return fail(wrong_number_of_ranks(",
+             "      return fail(wrong_number_of_ranks("),
+    ], seen_by="Plan.passes_over_another_number_of_ranks_that_is_not_whole"),
+]

@@ -65,7 +65,11 @@ void put_numbers(Words& words, const RollAnswer& mine) {
     words.chain = mine.contents.mark->id.value;
     words.not_chain = ~words.chain;
   }
-  for (const Identity& snapshot : mine.chain.global) note_readable(words, snapshot);
+  for (const Identity& snapshot : mine.chain.global) {
+    note_readable(words, snapshot);
+    // Its life may have no record any more: a lower number would make what comes next the older one.
+    words.newest = std::max<std::uint64_t>(words.newest, snapshot.incarnation.value);
+  }
   for (const NodeManifest& manifest : mine.contents.manifests) {
     note_readable(words, manifest.identity);
     words.newest = std::max<std::uint64_t>(words.newest, manifest.identity.incarnation.value);

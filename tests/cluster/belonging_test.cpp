@@ -10,6 +10,7 @@
 #include "support/job.hpp"
 #include "support/read_fault.hpp"
 #include "support/steps.hpp"
+#include "support/store_image.hpp"
 
 namespace cairn::test {
 namespace {
@@ -80,6 +81,20 @@ TEST(Belonging, a_global_store_that_was_lost_takes_up_its_node_stores_again) {
   job.global_store().wipe();
   go(job, 2, 1);
   go(job, 3, 0);
+}
+
+// The global store has lost its records but not the snapshot, and no node store tells of that life any more. The next
+// life's snapshots are newer all the same.
+TEST(LostRecords, of_a_life_whose_snapshot_is_at_L4_do_not_hide_what_comes_after) {
+  Job job({2, 2}, kContinue);
+  go(job, 0, 1);
+  go(job, 1, 3);
+  StoreImage image = image_of(job.global_store());
+  std::erase_if(image, [](const auto& file) { return file.first.find('/') == std::string::npos; });
+  put_back(job.global_store(), image);
+  for (std::uint32_t node = 0; node < job.nodes(); ++node) job.lose(node);
+  go(job, 4, 1);
+  go(job, 5, 0);
 }
 
 TEST(Belonging, a_mark_that_cannot_be_read_for_once_is_not_replaced) {

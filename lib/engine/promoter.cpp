@@ -65,6 +65,8 @@ void Promoter::give_up(Known& known, LevelId level, NodeManifest before, const E
     // Part of it is there already, on other nodes or by an earlier layout: that is all there is now.
     known.manifest = std::move(before);
     known.rebuild_failed = true;
+    // It may be all that outlives the next loss, so it does not go for something that is not at this level either.
+    known.struck.add(level);
   } else {
     (void)head_.levels.at(level)->discard(head_.node, known.manifest, head_.node.layout.id());
     (void)catalog_.keep(known.manifest);

@@ -9,6 +9,7 @@
 #include "recover/retention.hpp"
 #include "store/names.hpp"
 #include "support/head_cluster.hpp"
+#include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 #include "topology/placement.hpp"
@@ -72,6 +73,32 @@ TEST(Struck, version_of_other_regions_is_no_mismatch) {
     ASSERT_TRUE(job.node_store(1).corrupt(find_file(job.node_store(1), 3, names::shard({}, Rank{1}).path), at));
     expect_restore(job, 2);
   }
+}
+
+// A node is lost, and what it had at L3 cannot be made again. The version that was decoded stays until a newer one is
+// at L3: the same node may be lost once more, and with it what is at L1 only.
+TEST(Struck, version_that_cannot_be_made_redundant_again_does_not_go_for_one_that_is_not) {
+  Job job({2, 2, 2},
+          "[levels]\nl1 = every 1\nl2 = off\nl3 = every 1\nl4 = off\n[erasure]\ngroup = 3\nparity = 1\n"
+          "[storage]\nkeep_local = 1\n");
+  take_steps(job, 3);
+  job.lose(2);
+  job.wrap_node = [](std::uint32_t host, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    return std::make_shared<HookedStore>(std::move(store), [=](const HookedStore::Operation& operation) -> Status {
+      if (host != 2 || operation.path.find("parity") == std::string::npos) return {};
+      return fail(Code::io, operation.path + ": cannot be written");
+    });
+  };
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 3U);
+    EXPECT_THAT(thrown_by([&] { session.wait(LevelId::erasure); }, [&] { steps.advance(); },
+                          [&] { session.wait(LevelId::erasure); }),
+                HasSubstr("did not reach L3"));
+  });
+  job.wrap_node = {};
+  job.lose(2);
+  expect_restore(job, 3);
 }
 
 // Nobody has read version 3 when it is to be flushed.

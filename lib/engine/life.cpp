@@ -105,20 +105,20 @@ Status Life::renew_records() {
 }
 
 Status Life::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
-  if (record_.parent != RunRecord::Parent::undecided) return {};
+  if (!is_undecided()) return {};
+  Status mine = mark_store();
+  // A record of a fresh start cuts off what was before, so it comes last: if another node cannot begin, nothing has.
+  if (parent == RunRecord::Parent::fresh) {
+    if (auto marked = agree(head_.heads, mine, "node"); !marked) return marked;
+  }
   const RunRecord before = record_;
   record_.parent = parent;
   record_.parent_snapshot = snapshot;
   if (parent == RunRecord::Parent::snapshot) record_.snapshots = true;
-  // A record of a fresh start cuts off what was before, so it comes last: if another node cannot begin, nothing has.
-  Status status;
-  if (parent == RunRecord::Parent::fresh) status = agree(head_.heads, mark_store(), "node");
-  if (status) {
-    Status mine = head_.leads() && recorded_ ? write_record() : begin();
-    // All heads are here, and none of them writes to the global store before they have agreed.
-    if (mine && head_.leads()) remove_leftovers(*head_.node.global, head_.node.log);
-    status = agree(head_.heads, mine, "node");
-  }
+  if (mine && head_.leads()) mine = write_record();
+  // All heads are here, and none of them writes to the global store before they have agreed.
+  if (mine && head_.leads()) remove_leftovers(*head_.node.global, head_.node.log);
+  const Status status = agree(head_.heads, mine, "node");
   if (!status) record_ = before;
   begun_ |= status.has_value();
   return status;

@@ -52,7 +52,6 @@ class Life {
   void keep_costs_of_end();
 
   [[nodiscard]] bool begun() const { return begun_; }
-  [[nodiscard]] bool marked() const { return marked_; }
   // It has neither restored nor taken a snapshot.
   [[nodiscard]] bool is_undecided() const { return record_.parent == RunRecord::Parent::undecided; }
   [[nodiscard]] bool began_fresh() const { return record_.parent == RunRecord::Parent::fresh; }
@@ -64,6 +63,8 @@ class Life {
  private:
   [[nodiscard]] Status check_stores_belong(const RollCall& roll);
   [[nodiscard]] Status heed_unreadable(const RollCall& roll);
+  // Whether something that cannot be read may be what a restart would look at.
+  [[nodiscard]] bool matters(const Unreadable& what) const;
   [[nodiscard]] Status write_record();
 
   Head& head_;

@@ -45,6 +45,11 @@ Status Life::check_stores_belong(const RollCall& roll) {
   return agree(head_.heads, mine, "node");
 }
 
+// It is not of the past; and a mark goes with a fresh start.
+bool Life::matters(const Unreadable& what) const {
+  return !past_.has(what) && !(what.is_mark() && head_.options.start == EngineOptions::Start::fresh);
+}
+
 // What cannot be read and is not of the past: what is not ours to judge is refused; anything else is something to lose.
 Status Life::heed_unreadable(const RollCall& roll) {
   const Chain& chain = catalog_.chain;
@@ -55,7 +60,7 @@ Status Life::heed_unreadable(const RollCall& roll) {
   std::uint64_t found = 0;
   const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
     for (const Unreadable& what : unreadable) {
-      if (past_.has(what) || (fresh && what.is_mark())) continue;
+      if (!matters(what)) continue;
       found = 1;
       if (!what.is_others()) continue;
       const Error refusal = refusal_of(store, what);
@@ -72,8 +77,8 @@ Status Life::heed_unreadable(const RollCall& roll) {
 }
 
 Status Life::heed_unreadable_again() {
-  const auto is_missed = [this](const Unreadable& what) { return !past_.has(what); };
-  std::uint64_t found = std::ranges::any_of(catalog_.contents.unreadable, is_missed) ? 1 : 0;
+  const auto is_one = [this](const Unreadable& what) { return matters(what); };
+  std::uint64_t found = std::ranges::any_of(catalog_.contents.unreadable, is_one) ? 1 : 0;
   if (auto status = head_.heads.allreduce({&found, 1}, Reduce::max); !status) return status;
   unreadable_ |= found != 0;
   return {};

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "comm/share.hpp"
+#include "format/checked_shard.hpp"
 #include "format/manifest.hpp"
 #include "level/erasure_decode.hpp"
 #include "store/names.hpp"
@@ -54,14 +55,24 @@ Result<bool> check_global(Comm& heads, const NodeContext& node, Plan& plan, std:
   return nodes > 0;
 }
 
-// Reads an arrival back and compares it with its digest. A bad one strikes its source.
-void verify(const NodeContext& node, const RestoreTask& task, const RestoreOutcome::Arrival& arrival,
+// What no rank looks at while it reads its data; the file could not be copied or decoded from, were it damaged there.
+Status check_frame(const Store& store, const FileName& name, const ShardEntry& expected) {
+  const auto shard = CheckedShard::open(store, name);
+  if (!shard) return fail(shard.error());
+  const auto frame = shard->check_frame(expected);
+  return frame ? Status{} : fail(frame.error());
+}
+
+// Reads an arrival back, all of it or what its rank will not, and compares it with its digest. A bad one strikes its
+// source.
+void verify(const NodeContext& node, const RestoreTask& task, const RestoreOutcome::Arrival& arrival, bool all,
             std::vector<Strike>& strikes, std::vector<std::size_t>& wrong_decodes) {
-  const auto span = node.trace.span("verify", task.snapshot.version.value, arrival.shard.bytes);
+  const auto span = node.trace.span("verify", task.snapshot.version.value, all ? arrival.shard.bytes : 0);
   const Delivery& delivery = task.deliveries[arrival.delivery];
   const DirName dir = node.dir(task.snapshot);
   const FileName home = names::shard(dir, delivery.rank);
-  const auto status = verify_shard(*node.local, home, arrival.shard, *node.workers, node.between);
+  const auto status = all ? verify_shard(*node.local, home, arrival.shard, *node.workers, node.between)
+                          : check_frame(*node.local, home, arrival.shard);
   if (status) return;
   node.log.warning("rank {}: {}: {}", delivery.rank.value, describe_source(delivery), status.error().text());
   switch (delivery.level) {
@@ -114,7 +125,7 @@ Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, Res
   for (const auto& arrival : outcome->arrived) {
     const Delivery& delivery = task.deliveries[arrival.delivery];
     const std::size_t before = strikes.size() + wrong_decodes.size();
-    if (!delivery.in_place() || state.verify_own) verify(node, task, arrival, strikes, wrong_decodes);
+    verify(node, task, arrival, !delivery.in_place() || state.verify_own, strikes, wrong_decodes);
     if (strikes.size() + wrong_decodes.size() == before) state.entries[delivery.rank] = arrival.shard;
   }
   if (level != LevelId::erasure) return {};

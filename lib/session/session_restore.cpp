@@ -100,12 +100,14 @@ Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::str
   span.set_bytes(header.data_bytes);
   if (header.identity != offer.snapshot || header.rank != rank_)
     return fail(Code::corrupt, name.path + " is of another snapshot or rank");
-  if (auto status = regions_.restore(*shard, only); !status) {
-    // A snapshot that is damaged besides cannot be had, and need not match: another one may.
-    if (status.error().code != Code::mismatch) return fail(status.error());
-    const auto whole = check_blocks(*shard);
-    return fail(whole ? status.error() : whole.error().in(name.path));
+  const Status read = regions_.restore(*shard, only);
+  if (!read && read.error().code != Code::mismatch) return fail(read.error());
+  // The job goes on from all of the snapshot, whatever is read of it. One that is damaged cannot be had, and need not
+  // match: another one may.
+  if (!read || !only.empty()) {
+    if (auto whole = check_blocks(*shard); !whole) return fail(whole.error().in(name.path));
   }
+  if (!read) return fail(read.error());
   return only.empty() ? header.safe_point : calls_;
 }
 

@@ -12,6 +12,7 @@
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
+#include "support/store_image.hpp"
 #include "topology/placement.hpp"
 
 namespace cairn::test {
@@ -99,6 +100,36 @@ TEST(Struck, version_that_cannot_be_made_redundant_again_does_not_go_for_one_tha
   job.wrap_node = {};
   job.lose(2);
   expect_restore(job, 3);
+}
+
+// What a rank has no need to read is damaged all the same: version 3 is whole for the ranks, but could go nowhere.
+TEST(Struck, version_is_passed_over_for_what_its_ranks_do_not_read) {
+  const std::string settings = std::string(kLocalAndGlobal) + "[restart]\nverify = crc\n";
+  for (const std::uint64_t from_end : {std::uint64_t{1}, std::uint64_t{4096}, std::uint64_t{8192 + 1}}) {
+    SCOPED_TRACE(testing::Message() << from_end << " bytes from its end");
+    Job job({2, 2}, settings);
+    take_steps(job, 3);
+    const FileName shard = find_file(job.node_store(1), 3, names::shard({}, Rank{1}).path);
+    const std::uint64_t bytes = image_of(job.node_store(1)).at(shard.path).size();
+    ASSERT_TRUE(job.node_store(1).corrupt(shard, bytes - from_end));
+    expect_restore(job, 2);
+  }
+}
+
+// Only "step" is read, and a block of "state" is damaged: what is gone on from must be whole.
+TEST(Struck, version_is_passed_over_where_one_region_is_asked_for_and_another_one_is_damaged) {
+  constexpr std::size_t kSomeBlocks = 300'000;
+  Job job({2, 2}, kLocalAndGlobal);
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session, kSomeBlocks);
+    steps.advance_by(3);
+    steps.wait_for_all();
+  });
+  flip_shard(job, 1, 3, Rank{1});
+  job.run_well_and_die([](JobSession& session) {
+    const Steps steps(session, kSomeBlocks);
+    EXPECT_EQ(session.restore("step").version, 2U);
+  });
 }
 
 // Nobody has read version 3 when it is to be flushed.

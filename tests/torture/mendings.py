@@ -50,14 +50,30 @@ MENDINGS = [
 
     Mending("regions that do not match are told of before damage of the shard that has them", [
         Edit("lib/session/session_restore.cpp",
-             "    if (status.error().code != Code::mismatch) return fail(status.error());\n",
-             "    if (status.error().code == Code::mismatch) return fail(status.error());\n"),
+             "  if (!read && read.error().code != Code::mismatch) return fail(read.error());\n",
+             "  if (!read) return fail(read.error());\n"),
         Edit("lib/engine/restore_desk.cpp",
              "    if (again && *again) {\n",
              "    if (again && *again && answers.complaint) {\n"),
     ], seen_by="Struck.version_of_other_regions_is_no_mismatch"),
 
+    Mending("of a shard that stays where it is only the data are looked at", [
+        Edit("lib/recover/retrieve.cpp",
+             "    verify(node, task, arrival, !delivery.in_place() || state.verify_own,",
+             "    if (!delivery.in_place() || state.verify_own) verify(node, task, arrival, true,"),
+    ], seen_by="Struck.version_is_passed_over_for_what_its_ranks_do_not_read"),
+    Mending("where one region is asked for another one may be damaged", [
+        Edit("lib/session/session_restore.cpp",
+             "  if (!read || !only.empty()) {\n",
+             "  if (!read) {\n"),
+    ], seen_by="Struck.version_is_passed_over_where_one_region_is_asked_for_and_another_one_is_damaged"),
+
     # What cannot be read.
+    Mending("a shard that cannot be read where it was brought to strikes its source", [
+        Edit("lib/recover/retrieve.cpp",
+             "  if (const Code code = status.error().code; code == Code::io || code == Code::not_found) {\n",
+             "  if (false) {\n"),
+    ], seen_by="FailingRead.of_what_was_brought_home_has_it_brought_once_more"),
     Mending("what is of a newer format is not refused", [
         Edit("lib/engine/life_start.cpp",
              "      if (!fresh && mine) mine = fail(refusal);\n",

@@ -64,7 +64,7 @@ Status check_frame(const Store& store, const FileName& name, const ShardEntry& e
 }
 
 // Reads an arrival back, all of it or what its rank will not, and compares it with its digest. A bad one strikes its
-// source.
+// source; one that cannot be read strikes itself, so that it is brought once more.
 void verify(const NodeContext& node, const RestoreTask& task, const RestoreOutcome::Arrival& arrival, bool all,
             std::vector<Strike>& strikes, std::vector<std::size_t>& wrong_decodes) {
   const auto span = node.trace.span("verify", task.snapshot.version.value, all ? arrival.shard.bytes : 0);
@@ -75,6 +75,10 @@ void verify(const NodeContext& node, const RestoreTask& task, const RestoreOutco
                           : check_frame(*node.local, home, arrival.shard);
   if (status) return;
   node.log.warning("rank {}: {}: {}", delivery.rank.value, describe_source(delivery), status.error().text());
+  if (const Code code = status.error().code; code == Code::io || code == Code::not_found) {
+    strikes.push_back({node.me.value, home.path});
+    return;
+  }
   switch (delivery.level) {
     case LevelId::local:
     case LevelId::partner: strikes.push_back({delivery.holder.value, delivery.file(dir).path}); break;

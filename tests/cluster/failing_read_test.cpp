@@ -179,6 +179,33 @@ TEST(FailingRead, while_what_was_lost_is_made_again_deletes_nothing) {
   });
 }
 
+// The only source is the global store, and each read of what came from it, by heads and ranks, fails once.
+TEST(FailingRead, of_what_was_brought_home_has_it_brought_once_more) {
+  Job job({2, 2}, "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = every 1\n[restart]\nat_end = continue\n");
+  job.log_level = "off";
+  Told told;
+  take_steps(job, told);
+  for (std::uint32_t node = 0; node < job.nodes(); ++node) job.lose(node);
+  const Job::Image image = job.image();
+  ReadFault fault;
+  fault.watch(job);
+  ReadFault::Plan plan{.part = ".shard"};
+  do {
+    SCOPED_TRACE(plan.at);
+    job.put_back(image);
+    fault.set(plan);
+    fault.arm();
+    job.run_well_and_die([&](JobSession& session) {
+      TellingSteps steps(session, told);
+      EXPECT_TRUE(steps.restore());
+      EXPECT_EQ(steps.step(), 2U);
+    });
+    fault.disarm();
+    ++plan.at;
+  } while (fault.struck() && !HasFailure());
+  EXPECT_GT(plan.at, 4U);
+}
+
 TEST(FailingRead, of_what_was_measured_leaves_it_as_it_is) {
   Job job({2, 2}, "[levels]\nl1 = every 1\nl2 = auto\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n");
   const auto live = [&] {

@@ -88,7 +88,7 @@ struct Failed {  // a version will not be safe at these levels
   LevelSet levels;
   Error error;
 };
-struct Retired {  // a version's shards are gone: a slot is free
+struct Retired {  // a version's shards are gone, or count no longer: a slot is free
   Version version;
 };
 struct Offer {  // what there is to restore

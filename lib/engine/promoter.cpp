@@ -124,7 +124,13 @@ Status Promoter::raise_state() {
 }
 
 void Promoter::retire_old() {
-  for (const Version version : catalog_.retire_old()) head_.tell_all(Retired{version});
+  tell_of_free_slots(catalog_.retire_old());
+}
+
+void Promoter::free_slots() { tell_of_free_slots(catalog_.take_free_slots()); }
+
+void Promoter::tell_of_free_slots(const std::vector<Version>& versions) {
+  for (const Version version : versions) head_.tell_all(Retired{version});
 }
 
 }  // namespace cairn

@@ -31,6 +31,8 @@ class Promoter {
   [[nodiscard]] Status raise_state();
   // Retires what need not be kept any more, and tells the ranks whose slots that frees. Local.
   void retire_old();
+  // Tells the ranks of slots that are free since something was lost or struck. Local.
+  void free_slots();
 
   [[nodiscard]] bool idle() const { return queue_.empty(); }
   [[nodiscard]] const Identity& current() const { return queue_.front(); }
@@ -39,6 +41,7 @@ class Promoter {
   [[nodiscard]] Status raise(Known& known, LevelId level);
   [[nodiscard]] Status protect(Known& known, LevelId level, std::uint64_t turn);
   void give_up(Known& known, LevelId level, NodeManifest before, const Error& error);
+  void tell_of_free_slots(const std::vector<Version>& versions);
   [[nodiscard]] Status look_for_damage(Known& known, const Error& error);
 
   Head& head_;

@@ -57,6 +57,7 @@ Status RestoreDesk::offer() {
 // Ranks that wait for the end go on waiting for it.
 void RestoreDesk::refuse(const Error& error) {
   seals_.reopen();
+  promoter_.free_slots();
   regions_touched_ = false;
   for (const Rank rank : std::exchange(head_.requests.restore, {}))
     head_.tell(rank, RestoreDone{seals_.last_version(), error});
@@ -131,6 +132,7 @@ void RestoreDesk::close(const Status& status) {
   regions_touched_ = false;
   head_.requests.restore.clear();
   seals_.reopen();
+  promoter_.free_slots();
   RestoreDone done;
   done.last_version = seals_.last_version();
   if (!status) done.error = status.error();

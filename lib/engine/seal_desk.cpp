@@ -196,6 +196,7 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
   catalog_.retire_orphans();
   Known& known = catalog_.known[id];
   catalog_.state = id;
+  catalog_.hold_slot(version);
   known.complete.add(LevelId::local);
   known.due = sealing.levels;
   known.due.remove(LevelId::local);
@@ -219,6 +220,7 @@ void SealDesk::abandon(Version version, const Sealing& sealing, const Error& obj
   if (auto status = catalog_.retire(head_.node.dir(id)); !status) head_.node.log.warning("{}", status.error().text());
   head_.tell_all(Failed{version, LevelSet::of_bits(0xff), error});
   head_.tell_all(Retired{version});
+  promoter_.free_slots();
 }
 
 // What a full set of kept snapshots will take, told at the first one.

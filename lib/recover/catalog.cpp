@@ -83,13 +83,13 @@ std::vector<KnownSnapshot> Catalog::all_known() const {
 }
 
 std::vector<Version> Catalog::retire_old() {
-  std::vector<Version> gone;
-  for (const Identity& id : retirable(all_known(), keeps)) {
+  const std::vector<Identity> old = retirable(all_known(), keeps);
+  // A store that removes nothing may have room for the next snapshot, and that may not be kept waiting for these slots.
+  std::vector<Version> free = take_free_slots(old);
+  for (const Identity& id : old) {
     const auto span = node.trace.span("retire", id.version.value);
     const auto it = known.find(id);
     const Status retired = retire(node.dir(id));
-    // A store that removes nothing may have room for the next snapshot, and that may not be kept waiting for this slot.
-    if (id.incarnation == node.incarnation) gone.push_back(id.version);
     if (!retired) {
       warn(retired);
       continue;
@@ -105,7 +105,25 @@ std::vector<Version> Catalog::retire_old() {
     }
   }
   for (const Identity& id : retirable_globally(all_known(), keeps)) retire_globally(id);
-  return gone;
+  return free;
+}
+
+// One that is struck may stay for long beside as many as are to be kept.
+std::vector<Version> Catalog::take_free_slots(const std::vector<Identity>& retired) {
+  std::vector<Version> free;
+  std::erase_if(slots_, [&](Version version) {
+    const Identity id{node.incarnation, version, node.run};
+    const auto found = known.find(id);
+    bool holds = found != known.end() && !found->second.manifest.holdings.empty();
+    if (holds) {
+      LevelSet struck = found->second.struck;
+      struck.remove(LevelId::global);
+      holds = struck.empty() && std::ranges::find(retired, id) == retired.end();
+    }
+    if (!holds) free.push_back(version);
+    return !holds;
+  });
+  return free;
 }
 
 void Catalog::retire_globally(const Identity& id) {

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/error.hpp"
@@ -56,9 +57,12 @@ struct Catalog {
   [[nodiscard]] Status keep(const NodeManifest& manifest);
   // Its inverse: removes a snapshot from this node's store. One that cannot be read stays.
   [[nodiscard]] Status retire(const DirName& dir);
-  // Retires what is beyond what is to be kept, here and, on head 0, in the global store. Returns which versions of this
-  // life have left this node's store.
-  std::vector<Version> retire_old();
+  // Retires what is beyond what is to be kept, here and, on head 0, in the global store. Returns whose slots are free.
+  [[nodiscard]] std::vector<Version> retire_old();
+  // A version of this life holds a slot, of each rank, from when it is sealed until it is retired, lost or struck: then
+  // nothing newer need wait for it. Returns those that hold none any more, once.
+  void hold_slot(Version version) { slots_.insert(version); }
+  [[nodiscard]] std::vector<Version> take_free_slots(const std::vector<Identity>& retired = {});
   // Directories that no manifest stands for: snapshots that an earlier life never completed.
   void retire_orphans();
   // Snapshots that are there and are damaged, once one that is newer is complete at all its levels. What a newer Cairn
@@ -91,6 +95,8 @@ struct Catalog {
   void retire_globally(const Identity& id);
   [[nodiscard]] bool leads() const { return node.me.value == 0; }
   void warn(const Status& status) const;
+
+  std::set<Version> slots_;
 };
 
 }  // namespace cairn

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <system_error>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,15 +50,27 @@ struct JobInMemory {
   }
 };
 
-// Takes so many snapshots; then, while all ranks wait, one of them removes something.
-void take_and_remove(JobSession& session, Steps& steps, std::uint32_t snapshots, const std::function<void()>& remove) {
+// Again, where a file was made in it meanwhile: a store gets slots ready when nobody asks for anything.
+void remove_all(const std::string& place) {
+  std::error_code error;
+  do fs::remove_all(place, error);
+  while (fs::exists(place));
+}
+
+// While all ranks wait, one of them removes something.
+void remove_meanwhile(JobSession& session, Steps& steps, const std::function<void()>& remove) {
   const auto meet = [&] { ASSERT_TRUE(session.impl().ranks().barrier()); };
-  steps.restore();
-  steps.advance_by(snapshots);
   steps.wait_for_all();
   meet();
   if (session.rank() == 0) remove();
   meet();
+}
+
+// Takes so many snapshots before that.
+void take_and_remove(JobSession& session, Steps& steps, std::uint32_t snapshots, const std::function<void()>& remove) {
+  steps.restore();
+  steps.advance_by(snapshots);
+  remove_meanwhile(session, steps, remove);
 }
 
 TEST(RemovedStore, is_made_again_and_the_next_snapshot_is_safe) {
@@ -66,13 +79,13 @@ TEST(RemovedStore, is_made_again_and_the_next_snapshot_is_safe) {
       JobInMemory cluster(mode);
       cluster.job.run_well_and_die([&](JobSession& session) {
         Steps steps(session);
-        take_and_remove(session, steps, 2, [&] { fs::remove_all(cluster.place(1) + what); });
+        take_and_remove(session, steps, 2, [&] { remove_all(cluster.place(1) + what); });
         const std::string thrown = thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::partner); });
         EXPECT_EQ(thrown, "") << mode << what;
         EXPECT_EQ(session.safe_version(LevelId::partner), 3U);
         ASSERT_TRUE(session.impl().ranks().barrier());
       });
-      fs::remove_all(cluster.place(0));
+      remove_all(cluster.place(0));
       cluster.job.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 3U); });
     }
   }
@@ -82,7 +95,7 @@ TEST(RemovedStore, holds_nothing_that_a_restore_in_the_same_life_could_count_on)
   JobInMemory cluster("rank");
   cluster.job.run_well_and_die([&](JobSession& session) {
     Steps steps(session);
-    take_and_remove(session, steps, 2, [&] { fs::remove_all(cluster.place(1)); });
+    take_and_remove(session, steps, 2, [&] { remove_all(cluster.place(1)); });
     EXPECT_EQ(steps.restore(), 2U) << "from the partner";
     EXPECT_GT(session.last_restore().ranks_from[1], 0U);
   });
@@ -97,12 +110,57 @@ TEST(RemovedStore, of_one_version_only_is_no_reason_to_retire_an_older_one) {
                           "\n[storage]\nkeep_local = 2\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n");
     cluster.job.run_well_and_die([&](JobSession& session) {
       Steps steps(session);
-      take_and_remove(session, steps, 2, [&] { fs::remove_all(cluster.version_of(1, 2)); });
+      take_and_remove(session, steps, 2, [&] { remove_all(cluster.version_of(1, 2)); });
       steps.advance();
       session.wait(LevelId::local);
     });
-    fs::remove_all(cluster.version_of(0, 3));
+    remove_all(cluster.version_of(0, 3));
     cluster.job.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 1U); });
+  }
+}
+
+// keep_local = 2 makes four slots. Versions 4 and 5 held two of them, and are nowhere any more.
+TEST(RemovedStore, holds_no_slots_after_a_restore) {
+  for (const std::string mode : {"rank", "inline"}) {
+    SCOPED_TRACE(mode);
+    JobInMemory cluster(mode);
+    cluster.job.configure("[head]\nmode = " + mode +
+                          "\n[storage]\nkeep_local = 2\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = every 3\n");
+    cluster.job.run_well_and_die([&](JobSession& session) {
+      Steps steps(session);
+      take_and_remove(session, steps, 5, [&] {
+        for (std::uint32_t node = 0; node < 3; ++node) remove_all(cluster.place(node));
+      });
+      EXPECT_EQ(steps.restore(), 3U);
+      steps.advance_by(6);
+      session.wait(LevelId::local);
+    });
+  }
+}
+
+// At L2 versions 1 and 3 count, and 2 is kept beside them; at L1 4 and 6, and 5 beside them. All six slots would be
+// theirs.
+TEST(RemovedStore, holds_no_slots_for_what_is_kept_beside_whole_versions) {
+  for (const std::string mode : {"rank", "inline"}) {
+    SCOPED_TRACE(mode);
+    JobInMemory cluster(mode);
+    cluster.job.configure("[head]\nmode = " + mode +
+                          "\n[storage]\nkeep_local = 2\n[levels]\nl1 = every 1\nl2 = every 100\nl3 = off\nl4 = "
+                          "off\n[partner]\nrotation = 2\n");
+    cluster.job.run_well_and_die([&](JobSession& session) {
+      Steps steps(session);
+      steps.advance_to(LevelId::partner);
+      steps.advance_to(LevelId::partner);
+      remove_meanwhile(session, steps, [&] { remove_all(cluster.version_of(1, 2)); });
+      steps.advance_to(LevelId::partner);
+      steps.advance_by(2);
+      remove_meanwhile(session, steps, [&] { remove_all(cluster.version_of(1, 5)); });
+      steps.advance();
+      session.wait(LevelId::local);
+      EXPECT_TRUE(fs::exists(cluster.version_of(0, 1)));
+      steps.advance_by(2);
+      session.wait(LevelId::local);
+    });
   }
 }
 
@@ -110,7 +168,7 @@ TEST(RemovedStore, is_marked_again_as_one_of_the_same_chain) {
   JobInMemory cluster("rank");
   cluster.job.run_well_and_die([&](JobSession& session) {
     Steps steps(session);
-    take_and_remove(session, steps, 1, [&] { fs::remove_all(cluster.place(1)); });
+    take_and_remove(session, steps, 1, [&] { remove_all(cluster.place(1)); });
     steps.advance();
     steps.wait_for_all();
   });

@@ -68,6 +68,17 @@ MENDINGS = [
              "  if (!read) {\n"),
     ], seen_by="Struck.version_is_passed_over_where_one_region_is_asked_for_and_another_one_is_damaged"),
 
+    Mending("a version that a restore no longer finds keeps its slot", [
+        Edit("lib/recover/catalog.cpp",
+             "    if (!holds) free.push_back(version);\n    return !holds;\n",
+             "    if (found == known.end()) return false;\n    if (!holds) free.push_back(version);\n    return !holds;\n"),
+    ], seen_by="RemovedStore.holds_no_slots_after_a_restore"),
+    Mending("a version that is kept beside those that count keeps its slot", [
+        Edit("lib/recover/catalog.cpp",
+             "      holds = struck.empty() && std::ranges::find(",
+             "      holds = std::ranges::find("),
+    ], seen_by="RemovedStore.holds_no_slots_for_what_is_kept_beside_whole_versions"),
+
     # What cannot be read.
     Mending("a shard that cannot be read where it was brought to strikes its source", [
         Edit("lib/recover/retrieve.cpp",
@@ -255,8 +266,8 @@ MENDINGS = [
     ], seen_by="Key.counts_in_a_global_store_that_was_lost_under_way"),
     Mending("the slot of a retired file that cannot be removed is not given back", [
         Edit("lib/recover/catalog.cpp",
-             "    if (id.incarnation == node.incarnation) gone.push_back(id.version);\n",
-             "    if (retired && id.incarnation == node.incarnation) gone.push_back(id.version);\n"),
+             "  std::vector<Version> free = take_free_slots(old);\n",
+             "  std::vector<Version> free = take_free_slots();\n"),
     ], seen_by="BackPressure.waits_for_no_slot_that_the_store_does_not_give_back"),
     Mending("what killed writers have left in the global store stays", [
         Edit("lib/engine/life.cpp",

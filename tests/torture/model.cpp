@@ -87,6 +87,7 @@ void Model::tries(std::uint64_t stamp) {
 }
 
 void Model::takes(std::uint32_t version, std::uint64_t stamp) {
+  told_.insert(stamp);
   std::vector<Taken>& takings = taken_[version];
   if (takings.empty() || takings.back().stamp != stamp) takings.push_back({stamp, now_.hosts});
   taken_now_.insert(version);
@@ -172,7 +173,7 @@ bool Model::may_be(const std::vector<Taken>& takings, std::uint64_t stamp) const
     const bool all_there = std::ranges::includes(now_.hosts, taken->hosts);
     if (all_there && taken->safe && !taken->hurt && now_.faults != Faults::of_stores) return false;
   }
-  return false;
+  return !told_.contains(stamp);
 }
 
 std::uint32_t Model::promised() const {

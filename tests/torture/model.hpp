@@ -112,6 +112,7 @@ class Model {
   std::map<std::uint32_t, std::vector<Taken>> taken_;  // by version
   std::set<std::uint32_t> safe_;                       // those that were ever told to be
   std::set<std::uint64_t> tried_;
+  std::set<std::uint64_t> told_;       // those whose snapshot() returned a version, instead of an earlier one's error
   std::set<std::uint32_t> taken_now_;  // versions of this life
   std::vector<Promise> promises_;
   // Of this life: the newest state that was tried when a host's store was hurt, or the global one.

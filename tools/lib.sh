@@ -2,10 +2,15 @@
 # shellcheck shell=bash
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# Builds use a compiler cache where there is one.
-if command -v ccache >/dev/null; then
+# Builds use a compiler cache where there is one. A clone in another place finds what GCC compiled in this one; and
+# precompiled headers are told apart by what is in them, not by when they were written.
+use_compiler_cache() {
+  command -v ccache >/dev/null || return 0
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
-fi
+  export CCACHE_BASEDIR=$top CCACHE_NOHASHDIR=1
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+}
+use_compiler_cache
 
 say() { printf '%s: %s\n' "$(basename "$0")" "$*"; }
 die() {

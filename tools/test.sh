@@ -27,7 +27,7 @@ steps=(packages layers format build asan tsan tidy ulfm mpich fuzz ctest)
 logs=$top/build/test-logs
 failed=()
 
-run_packages() { tools/install-packages.sh; }
+run_packages() { tools/install-packages.sh && use_compiler_cache; }
 run_layers() { tools/check-layers.py --self-test && tools/check-layers.py; }
 run_format() { tools/check-format.sh; }
 # The root for `ulfm` is made meanwhile, which is mostly waiting. (That step builds without precompiled headers, and so

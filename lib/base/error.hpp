@@ -32,9 +32,12 @@ struct Error {
   Code code;
   std::string message;
   std::string hint;
+  bool names_file = false;  // the message says which file it is about
 
-  // The same error, said of a thing that encloses it: "rank000007.shard: block 12 …".
+  // The same error, said of a thing that encloses it: "node 3: block 12 …".
   [[nodiscard]] Error in(std::string_view thing) const;
+  // The same, said of the file that it is about, unless it names that already: "rank000007.shard: block 12 …".
+  [[nodiscard]] Error in_file(std::string_view path) const;
   // One line: message, then the hint in parentheses.
   [[nodiscard]] std::string text() const;
 };
@@ -45,6 +48,9 @@ using Status = Result<void>;
 
 [[nodiscard]] tl::unexpected<Error> fail(Code code, std::string message, std::string hint = {});
 [[nodiscard]] tl::unexpected<Error> fail(Error error);
+// Of a file: what is wrong with it.
+[[nodiscard]] tl::unexpected<Error> fail_in_file(Code code, std::string_view path, std::string what,
+                                                 std::string hint = {});
 // Of `what`, "shard format": it is newer than the newest that can be read.
 [[nodiscard]] tl::unexpected<Error> fail_newer_format(std::string_view what, std::uint64_t format,
                                                       std::uint64_t newest);

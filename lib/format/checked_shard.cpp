@@ -28,8 +28,6 @@ struct CheckedShard::State {
   }
   [[nodiscard]] std::uint64_t data_begin() const { return shard.header().data_offset; }
   [[nodiscard]] std::uint64_t data_end() const { return data_begin() + shard.header().data_bytes; }
-  // What the store says names the file already.
-  [[nodiscard]] Error named(Error error) const { return error.code == Code::corrupt ? error.in(name) : error; }
 };
 
 CheckedShard::CheckedShard(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -41,7 +39,7 @@ Result<CheckedShard> CheckedShard::open(const Store& store, const FileName& name
   auto shard = Shard::open(store, name);
   if (!shard) return fail(shard.error());
   auto state = std::make_unique<State>(std::move(*shard), name.path, sha);
-  if (auto loaded = state->blocks.load_tables(sha); !loaded) return fail(state->named(loaded.error()));
+  if (auto loaded = state->blocks.load_tables(sha); !loaded) return fail(loaded.error().in_file(name.path));
   return CheckedShard(std::move(state));
 }
 
@@ -53,18 +51,18 @@ Result<Buffer> CheckedShard::check_frame(const ShardEntry& expected) const {
   Status good = check_entry(state_->shard.header(), expected);
   if (const Sha256 is = sha256(*frame); good && is != expected.digest) good = fail(wrong_digest(is, expected.digest));
   if (good) good = check_padding(state_->shard);
-  if (!good) return fail(state_->named(good.error()));
+  if (!good) return fail(good.error().in_file(state_->name));
   return frame;
 }
 
 Result<Bytes> CheckedShard::read(std::uint64_t offset, std::uint64_t length, Buffer& scratch, InHand& hand) {
   const Bytes mapping = state_->shard.file().mapping();
   if (!mapping.empty()) {
-    if (auto status = check_mapped(offset, length); !status) return fail(state_->named(status.error()));
+    if (auto status = check_mapped(offset, length); !status) return fail(status.error().in_file(state_->name));
     return mapping.subspan(offset, length);
   }
   scratch.resize(length);
-  if (auto status = take(offset, scratch, hand); !status) return fail(state_->named(status.error()));
+  if (auto status = take(offset, scratch, hand); !status) return fail(status.error().in_file(state_->name));
   return scratch;
 }
 

@@ -26,13 +26,13 @@ Status check_file(const Store& store, const FileName& name, const FileDigest& ex
   const auto reader = store.open(name);
   if (!reader) return fail(reader.error());
   if (const std::uint64_t is = (*reader)->size_bytes(); is != expected.bytes) {
-    return fail(Code::corrupt, fmt::format("{}: {} bytes long, should be {}", name.path, is, expected.bytes));
+    return fail_in_file(Code::corrupt, name.path, fmt::format("{} bytes long, should be {}", is, expected.bytes));
   }
   const auto is = digest_file(store, name);
   if (!is) return fail(is.error());
   if (*is == expected) return {};
-  return fail(Code::corrupt,
-              fmt::format("{}: its SHA-256 is {}, should be {}", name.path, is->digest.hex(), expected.digest.hex()));
+  return fail_in_file(Code::corrupt, name.path,
+                      fmt::format("its SHA-256 is {}, should be {}", is->digest.hex(), expected.digest.hex()));
 }
 
 }  // namespace cairn

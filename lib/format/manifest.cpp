@@ -101,11 +101,11 @@ Result<Manifest> read_manifest(const Store& store, const DirName& dir, const Sea
   auto text = read_text(store, name, kMostManifestBytes);
   if (!text) return fail(text.error());
   auto manifest = parse(*text, sealer);
-  if (!manifest) return fail(manifest.error().in(name.path));
+  if (!manifest) return fail(manifest.error().in_file(name.path));
   const Identity& is = manifest->identity;
   if (names::snapshot(is.version, is.run) != dir) {
-    return fail(Code::corrupt,
-                fmt::format("{}: it is the manifest of {}", name.path, names::snapshot(is.version, is.run).path));
+    return fail_in_file(Code::corrupt, name.path,
+                        fmt::format("it is the manifest of {}", names::snapshot(is.version, is.run).path));
   }
   return manifest;
 }

@@ -62,7 +62,7 @@ std::uint32_t copy_parts(Bytes block, std::uint64_t block_begin, std::span<const
   return crc32c(block.subspan(at - block_begin), crc);
 }
 
-Result<Shard> name_it(Error error, const FileName& name) { return fail(error.in(name.path)); }
+Result<Shard> name_it(Error error, const FileName& name) { return fail(error.in_file(name.path)); }
 
 }  // namespace
 

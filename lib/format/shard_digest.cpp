@@ -59,7 +59,7 @@ Result<ShardEntry> digest_shard(Store& store, const FileName& name, Workers& wor
     return {};
   };
   auto walked = walk_blocks(*shard, false, workers, between, digest);
-  if (!walked) return fail(walked.error().in(name.path));
+  if (!walked) return fail(walked.error().in_file(name.path));
   if (!shas.empty()) {
     if (auto patched = store.patch(name, header.sha_offset(), shas); !patched) return fail(patched.error());
   }
@@ -78,7 +78,7 @@ Status verify_shard(const Store& store, const FileName& name, const ShardEntry& 
   auto shard = Shard::open(store, name);
   if (!shard) return fail(shard.error());
   const ShardHeader& header = shard->header();
-  if (auto status = check_entry(header, expected); !status) return fail(status.error().in(name.path));
+  if (auto status = check_entry(header, expected); !status) return fail(status.error().in_file(name.path));
   auto frame = shard->frame();
   if (!frame) return fail(frame.error());
   // Blocks first: of two errors, the one that says where helps more.
@@ -86,9 +86,9 @@ Status verify_shard(const Store& store, const FileName& name, const ShardEntry& 
       walk_blocks(*shard, true, workers, between, [](const ShardBlocks& blocks, std::uint64_t block, Bytes bytes) {
         return blocks.check_sha(block, bytes);
       }).and_then([&] { return check_padding(*shard); });
-  if (!good) return fail(good.error().in(name.path));
+  if (!good) return fail(good.error().in_file(name.path));
   if (const Sha256 is = sha256(*frame); is != expected.digest)
-    return fail(wrong_digest(is, expected.digest).in(name.path));
+    return fail(wrong_digest(is, expected.digest).in_file(name.path));
   return {};
 }
 

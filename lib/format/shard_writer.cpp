@@ -110,8 +110,8 @@ Result<std::uint64_t> write_shard(Store& store, const FileName& name, const Shar
   header.rank = who.rank;
   header.ranks = who.ranks;
   if (regions.size() != header.regions) {
-    return fail(Code::invalid_argument,
-                fmt::format("{}: {} regions are given, {} are planned", name.path, regions.size(), header.regions));
+    return fail_in_file(Code::invalid_argument, name.path,
+                        fmt::format("{} regions are given, {} are planned", regions.size(), header.regions));
   }
   auto out = ShardOutput::create(store, name, header);
   if (!out) return fail(out.error());
@@ -125,8 +125,9 @@ Result<std::uint64_t> write_shard(Store& store, const FileName& name, const Shar
   for (std::size_t i = 0; i < regions.size(); ++i) {
     const ShardPlan::Place& place = plan.places()[i];
     if (regions[i].size() != place.bytes) {
-      return fail(Code::invalid_argument, fmt::format("{}: region {}: {} bytes are given, it is {} bytes long",
-                                                      name.path, i, regions[i].size(), place.bytes));
+      return fail_in_file(
+          Code::invalid_argument, name.path,
+          fmt::format("region {}: {} bytes are given, it is {} bytes long", i, regions[i].size(), place.bytes));
     }
     auto done = data.zeros_to(place.begin).and_then([&] { return data.put(regions[i]); });
     if (!done) return fail(done.error());

@@ -214,7 +214,7 @@ Result<RunRecord> read_run_record(const Store& global, const FileName& name, con
   auto text = read_text(global, name, kMostRecordBytes);
   if (!text) return fail(text.error());
   auto record = parse_run_record(*text, sealer);
-  if (!record) return fail(record.error().in(name.path));
+  if (!record) return fail(record.error().in_file(name.path));
   const FileName right = names::run_record(record->incarnation, record->run);
   if (right != name) return fail(Code::corrupt, name.path + ": it is the record " + right.path);
   return record;

@@ -11,9 +11,7 @@ Unreadable unreadable_mark(const Error& error) { return {names::chain_mark(), {}
 Error refusal_of(const Store& store, const Unreadable& what) {
   const bool newer = what.error.code == Code::newer_format;
   const std::string hint = newer ? "start the Cairn that wrote it, or a newer one" : what.error.hint;
-  const bool named = what.error.message.starts_with(what.file.path);
-  const Error error = named ? what.error : what.error.in(what.file.path);
-  return {what.error.code, fmt::format("{}: {}", store.where(), error.message),
+  return {what.error.code, fmt::format("{}: {}", store.where(), what.error.in_file(what.file.path).message),
           hint + "; [restart] mode = fresh starts anew and leaves it there"};
 }
 

@@ -105,7 +105,7 @@ Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::str
   // The job goes on from all of the snapshot, whatever is read of it. One that is damaged cannot be had, and need not
   // match: another one may.
   if (!read || !only.empty()) {
-    if (auto whole = check_blocks(*shard); !whole) return fail(whole.error().in(name.path));
+    if (auto whole = check_blocks(*shard); !whole) return fail(whole.error().in_file(name.path));
   }
   if (!read) return fail(read.error());
   return only.empty() ? header.safe_point : calls_;

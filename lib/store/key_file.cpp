@@ -18,9 +18,9 @@ constexpr const char* kHowToMake = "make one with: head -c 32 /dev/urandom > FIL
 Status check_private(const struct stat& status, const std::string& path) {
   if (auto ours = posix::check_user(status, path, Code::config); !ours) return ours;
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
-  return fail(Code::config,
-              fmt::format("{}: is open to others (mode {:o}), should be mode 600", path, status.st_mode & 07777U),
-              fmt::format("others may know the key: make a new one, or chmod 600 {}", path));
+  return fail_in_file(Code::config, path,
+                      fmt::format("is open to others (mode {:o}), should be mode 600", status.st_mode & 07777U),
+                      fmt::format("others may know the key: make a new one, or chmod 600 {}", path));
 }
 
 }  // namespace
@@ -36,15 +36,15 @@ Result<SecretKey> read_key_file(const std::string& path) {
   if (!status) return fail(status.error());
   if (auto ours = check_private(*status, path); !ours) return fail(ours.error());
   if (std::cmp_greater(status->st_size, SecretKey::kMostBytes)) {
-    return fail(Code::config,
-                fmt::format("{}: {} bytes long, should be at most {}", path, status->st_size, SecretKey::kMostBytes),
-                kHowToMake);
+    return fail_in_file(Code::config, path,
+                        fmt::format("{} bytes long, should be at most {}", status->st_size, SecretKey::kMostBytes),
+                        kHowToMake);
   }
   Buffer bytes(static_cast<std::size_t>(status->st_size));
   const auto read = posix::read_exactly(file->get(), 0, bytes, path);
   auto key = SecretKey::from(std::move(bytes));  // which wipes them, whatever they are
   if (!read) return fail(read.error());
-  if (!key) return fail(Code::config, fmt::format("{}: {}", path, key.error().message), kHowToMake);
+  if (!key) return fail_in_file(Code::config, path, key.error().message, kHowToMake);
   return key;
 }
 

@@ -18,8 +18,8 @@ Result<std::string> read_text(const Store& store, const FileName& name, std::uin
 
   const std::uint64_t size = (*reader)->size_bytes();
   if (size > most_bytes) {
-    return fail(Code::corrupt,
-                fmt::format("{}: it is {} bytes long, should be at most {}", name.path, size, most_bytes));
+    return fail_in_file(Code::corrupt, name.path,
+                        fmt::format("it is {} bytes long, should be at most {}", size, most_bytes));
   }
 
   std::string text(size, '\0');

@@ -122,11 +122,6 @@ Status check_arrays(const File& file, const DirName& dir, const std::vector<Node
   return {};
 }
 
-// Errors of HDF5 begin with the file's name already.
-Error named(Error error, const FileName& name) {
-  return error.message.starts_with(name.path) || error.code != Code::corrupt ? error : error.in(name.path);
-}
-
 }  // namespace
 
 Status verify_master_file(const Store& global, const DirName& dir, const Identity& identity,
@@ -139,7 +134,7 @@ Status verify_master_file(const Store& global, const DirName& dir, const Identit
       check_identity(*file, identity).and_then([&] { return check_links(*file, dir, node_of_rank); }).and_then([&] {
         return check_arrays(*file, dir, node_of_rank);
       });
-  return checked ? checked : fail(named(checked.error(), name));
+  return checked ? checked : fail(checked.error().in_file(name.path));
 }
 
 bool begins_as_hdf5(const Store& store, const FileName& name) {
@@ -155,9 +150,9 @@ Result<std::vector<RegionInfo>> read_node_regions(const Store& global, const Fil
   const auto file = File::open(global, node_file);
   if (!file) return fail(file.error());
   auto bytes = hdf5::read_frame(*file, rank);
-  if (!bytes) return fail(named(bytes.error(), node_file));
+  if (!bytes) return fail(bytes.error().in_file(node_file.path));
   auto frame = ShardFrame::parse(std::move(*bytes));
-  if (!frame) return fail(named(frame.error(), node_file));
+  if (!frame) return fail(frame.error().in_file(node_file.path));
   std::vector<RegionInfo> regions;
   for (PlacedRegion& region : frame->regions) regions.push_back(std::move(region.info));
   return regions;

@@ -74,10 +74,9 @@ Status verify_in(const File& file, const ShardEntry& expected, Pacer& pacer) {
   return {};
 }
 
-// Errors of HDF5 itself begin with the file's name; what is found in its contents is said of it here.
-Status named(Status status, const FileName& name) {
-  if (status || status.error().message.starts_with(name.path)) return status;
-  return fail(status.error().code == Code::corrupt ? status.error().in(name.path) : status.error());
+// What is found in a file's contents is said of it here.
+Status named(const Status& status, const FileName& name) {
+  return status ? status : fail(status.error().in_file(name.path));
 }
 
 }  // namespace

@@ -200,7 +200,8 @@ tl::unexpected<Error> File::error(std::string_view doing) const {
   H5Eclear2(H5E_DEFAULT);
   // A file that is read and makes no sense is damaged; one that is written is the store's or HDF5's trouble.
   const Code code = state_->reader ? Code::corrupt : Code::io;
-  return fail(code, fmt::format("{}: {} failed: {}", state_->name, doing, why.empty() ? "HDF5 does not say why" : why));
+  return fail_in_file(code, state_->name,
+                      fmt::format("{} failed: {}", doing, why.empty() ? "HDF5 does not say why" : why));
 }
 
 Result<std::uint64_t> File::close() {

@@ -45,7 +45,7 @@ class OutsideDigest {
 };
 
 Error damaged(const FileName& name, std::string_view what) {
-  return {Code::corrupt, fmt::format("{}: {}", name.path, what), {}};
+  return Error{Code::corrupt, std::string(what), {}}.in_file(name.path);
 }
 
 Result<Buffer> read_table(const Reader& reader, const FileName& name, const NodeFileCheck& expected) {
@@ -107,7 +107,7 @@ Status check_node_file(const Store& global, const FileName& name, std::uint64_t 
   if (!table) return fail(table.error());
   const auto is = digest_outside(
       size, *table, [&](std::uint64_t offset, MutableBytes into) { return (*reader)->read(offset, into); }, between);
-  if (!is) return fail(is.error().code == Code::corrupt ? is.error().in(name.path) : is.error());
+  if (!is) return fail(is.error().in_file(name.path));
   if (*is == expected.digest) return {};
   return fail(damaged(name, fmt::format("the SHA-256 of its bytes outside the data is {}, should be {}", is->hex(),
                                         expected.digest.hex())));

@@ -27,8 +27,8 @@ class MemoryReader final : public Reader {
     const std::lock_guard guard(file_->mutex);
     const Bytes bytes = file_->bytes;
     if (offset > bytes.size() || into.size() > bytes.size() - offset) {
-      return fail(Code::corrupt,
-                  fmt::format("{}: has {} bytes; {} at {} were wanted", path_, bytes.size(), into.size(), offset));
+      return fail_in_file(Code::corrupt, path_,
+                          fmt::format("has {} bytes; {} at {} were wanted", bytes.size(), into.size(), offset));
     }
     std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
     return {};
@@ -121,8 +121,8 @@ Status MemoryStore::corrupt(const FileName& name, std::uint64_t offset) {
   const std::lock_guard bytes_guard((*file)->mutex);
   Buffer& bytes = (*file)->bytes;
   if (offset >= bytes.size()) {
-    return fail(Code::invalid_argument, fmt::format("{}: has {} bytes, no byte {} to damage",
-                                                    state_->path_of(name.path), bytes.size(), offset));
+    return fail_in_file(Code::invalid_argument, state_->path_of(name.path),
+                        fmt::format("has {} bytes, no byte {} to damage", bytes.size(), offset));
   }
   bytes[offset] ^= std::byte{0x10};
   return {};
@@ -184,8 +184,8 @@ Status MemoryStore::patch(const FileName& name, std::uint64_t offset, Bytes byte
   const std::lock_guard bytes_guard((*file)->mutex);
   Buffer& have = (*file)->bytes;
   if (offset > have.size() || bytes.size() > have.size() - offset) {
-    return fail(Code::invalid_argument, fmt::format("{}: has {} bytes; {} at {} cannot be overwritten",
-                                                    state_->path_of(name.path), have.size(), bytes.size(), offset));
+    return fail_in_file(Code::invalid_argument, state_->path_of(name.path),
+                        fmt::format("has {} bytes; {} at {} cannot be overwritten", have.size(), bytes.size(), offset));
   }
   std::copy(bytes.begin(), bytes.end(), have.begin() + static_cast<std::ptrdiff_t>(offset));
   return {};
@@ -248,11 +248,12 @@ Status MemoryStore::remove_directory(const DirName& name) {
 Status MemoryStore::rename_directory(const DirName& from, const DirName& to) {
   const std::lock_guard guard(state_->mutex);
   if (!state_->directories.contains(from.path)) {
-    return fail(Code::not_found, state_->path_of(from.path) + ": cannot be renamed, is not there");
+    return fail_in_file(Code::not_found, state_->path_of(from.path), "cannot be renamed, is not there");
   }
   const auto in_target = [&](const auto& entry) { return is_inside(entry.first, to.path); };
   if (std::any_of(state_->files.begin(), state_->files.end(), in_target)) {
-    return fail(Code::io, fmt::format("{}: cannot become {}, which is not empty", state_->path_of(from.path), to.path));
+    return fail_in_file(Code::io, state_->path_of(from.path),
+                        fmt::format("cannot become {}, which is not empty", to.path));
   }
   state_->directories.erase(from.path);
   state_->directories.insert(to.path);

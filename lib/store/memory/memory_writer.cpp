@@ -49,8 +49,8 @@ class MemoryWriter final : public Writer {
   Status read(std::uint64_t offset, MutableBytes into) override {
     if (auto open = check_open(); !open) return open;
     if (offset > size() || into.size() > size() - offset) {
-      return fail(Code::corrupt,
-                  fmt::format("{}: has {} bytes; {} at {} were wanted", path(), size(), into.size(), offset));
+      return fail_in_file(Code::corrupt, path(),
+                          fmt::format("has {} bytes; {} at {} were wanted", size(), into.size(), offset));
     }
     pieces(offset, into.size(), [&](const std::byte* here, std::size_t from, std::size_t count) {
       std::copy_n(here, count, into.data() + from);
@@ -64,10 +64,11 @@ class MemoryWriter final : public Writer {
     if (!grown) return grown;
 
     const std::lock_guard guard(state_->mutex);
-    if (state_->life != life_) return fail(Code::io, path() + ": the store was lost while the file was being written");
+    if (state_->life != life_)
+      return fail_in_file(Code::io, path(), "the store was lost while the file was being written");
     const std::string directory = directory_of(name_.path);
     if (!directory.empty() && !state_->directories.contains(directory)) {
-      return fail(Code::not_found, fmt::format("{}: its directory was removed", path()));
+      return fail_in_file(Code::not_found, path(), "its directory was removed");
     }
     state_->used_bytes -= size() - size_bytes;
     file_->bytes.insert(file_->bytes.end(), tail_.begin(), tail_.end());
@@ -83,7 +84,7 @@ class MemoryWriter final : public Writer {
 
   [[nodiscard]] Status check_open() const {
     if (file_) return {};
-    return fail(Code::invalid_argument, path() + ": is committed already");
+    return fail_in_file(Code::invalid_argument, path(), "is committed already");
   }
 
   [[nodiscard]] Status grow(std::uint64_t size_bytes) {

@@ -29,8 +29,8 @@ Status answer_of(int answer, std::string_view doing, const std::string& path) {
 Status check_writable(const struct stat& status, const std::string& path) {
   if (auto ours = check_user(status, path, Code::io, "remove it"); !ours) return ours;
   if (!has_other_names(status)) return {};
-  return fail(Code::io, fmt::format("{}: has another name as well, by which other files may lie there", path),
-              "remove the hard link");
+  return fail_in_file(Code::io, path, "has another name as well, by which other files may lie there",
+                      "remove the hard link");
 }
 
 }  // namespace
@@ -47,21 +47,26 @@ Fd& Fd::operator=(Fd&& other) noexcept {
 }
 
 Error system_error(int number, std::string_view doing, const std::string& path) {
-  std::string message = fmt::format("{}: cannot {}: {}", path, doing, std::generic_category().message(number));
+  const auto error = [&](Code code, std::string hint) {
+    const std::string what = fmt::format("cannot {}: {}", doing, std::generic_category().message(number));
+    return Error{code, what, std::move(hint)}.in_file(path);
+  };
   switch (number) {
-    case ENOENT: return Error{Code::not_found, std::move(message), {}};
+    case ENOENT: return error(Code::not_found, {});
     case ENOSPC:
-    case EDQUOT: return Error{Code::no_space, std::move(message), {}};
-    case ELOOP: return Error{Code::io, std::move(message), "symbolic links are not followed here; remove it"};
+    case EDQUOT: return error(Code::no_space, {});
+    case ELOOP: return error(Code::io, "symbolic links are not followed here; remove it");
     case EACCES:
-    case EPERM: return Error{Code::io, std::move(message), "the directory must be yours and writable"};
-    default: return Error{Code::io, std::move(message), {}};
+    case EPERM: return error(Code::io, "the directory must be yours and writable");
+    default: return error(Code::io, {});
   }
 }
 
 Error missing_is_a_fault(Error error) {
   if (error.code != Code::not_found) return error;
-  return Error{Code::io, std::move(error.message), "its directory is being removed while the store is in use"};
+  error.code = Code::io;
+  error.hint = "its directory is being removed while the store is in use";
+  return error;
 }
 
 Result<Fd> open_file(int directory, const std::string& name, int flags, const std::string& path) {
@@ -73,8 +78,8 @@ Result<Fd> open_file(int directory, const std::string& name, int flags, const st
 
   const auto status = status_of(file.get(), path);
   if (!status) return fail(status.error());
-  if (S_ISDIR(status->st_mode)) return fail(Code::corrupt, fmt::format("{}: is a directory, should be a file", path));
-  if (!S_ISREG(status->st_mode)) return fail(Code::corrupt, fmt::format("{}: should be a regular file", path));
+  if (S_ISDIR(status->st_mode)) return fail_in_file(Code::corrupt, path, "is a directory, should be a file");
+  if (!S_ISREG(status->st_mode)) return fail_in_file(Code::corrupt, path, "should be a regular file");
   if ((flags & O_ACCMODE) != O_RDONLY) {
     if (auto ours = check_writable(*status, path); !ours) return fail(ours.error());
   }
@@ -87,8 +92,8 @@ Result<Fd> open_directory(int directory, const std::string& name, const std::str
   if (opened.valid()) return opened;
   const int number = errno;
   if (number == ENOTDIR || number == ELOOP) {
-    return fail(Code::io, fmt::format("{}: should be a directory, not a file or symbolic link", path),
-                "remove it, or choose another place");
+    return fail_in_file(Code::io, path, "should be a directory, not a file or symbolic link",
+                        "remove it, or choose another place");
   }
   return fail(system_error(number, "open the directory", path));
 }
@@ -129,7 +134,7 @@ Status write_all(int file, std::uint64_t offset, Bytes bytes, const std::string&
     const ssize_t moved =
         uninterrupted([&] { return ::pwrite(file, bytes.data(), wanted, static_cast<off_t>(offset)); });
     if (moved < 0) return fail(system_error(errno, fmt::format("write {} bytes at {}", wanted, offset), path));
-    if (moved == 0) return fail(Code::io, fmt::format("{}: wrote 0 of {} bytes at {}", path, wanted, offset));
+    if (moved == 0) return fail_in_file(Code::io, path, fmt::format("wrote 0 of {} bytes at {}", wanted, offset));
     bytes = bytes.subspan(static_cast<std::size_t>(moved));
     offset += static_cast<std::uint64_t>(moved);
   }
@@ -142,8 +147,8 @@ Status read_exactly(int file, std::uint64_t offset, MutableBytes into, const std
     const ssize_t moved = uninterrupted([&] { return ::pread(file, into.data(), wanted, static_cast<off_t>(offset)); });
     if (moved < 0) return fail(system_error(errno, fmt::format("read {} bytes at {}", wanted, offset), path));
     if (moved == 0) {
-      return fail(Code::corrupt,
-                  fmt::format("{}: ends at or before byte {}; {} more bytes were wanted", path, offset, into.size()));
+      return fail_in_file(Code::corrupt, path,
+                          fmt::format("ends at or before byte {}; {} more bytes were wanted", offset, into.size()));
     }
     into = into.subspan(static_cast<std::size_t>(moved));
     offset += static_cast<std::uint64_t>(moved);

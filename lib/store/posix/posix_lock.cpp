@@ -47,8 +47,8 @@ Result<Fd> lock_file(const Home& home, std::chrono::milliseconds patience) {
   while (!try_lock_exclusive(file->get())) {
     if (errno != EWOULDBLOCK) return fail(system_error(errno, "lock", path));
     if (std::chrono::steady_clock::now() >= until) {
-      return fail(Code::taken_over, fmt::format("{}: is held by {}", path, holder(file->get())),
-                  "a job of this name is running; wait for its end or give this one another name");
+      return fail_in_file(Code::taken_over, path, fmt::format("is held by {}", holder(file->get())),
+                          "a job of this name is running; wait for its end or give this one another name");
     }
     std::this_thread::sleep_for(kPause);
   }

@@ -46,10 +46,9 @@ Result<Fd> if_owned(Result<Fd> directory, const std::string& path) {
   const auto ours = check_user(*status, path, Code::io, "choose another job name or another place");
   if (!ours) return fail(ours.error());
   if ((status->st_mode & kOthersWrite) != 0) {
-    return fail(
-        Code::io,
-        fmt::format("{}: others may write to it (mode {:o}), should be mode 700", path, status->st_mode & 07777U),
-        fmt::format("look at what is in it, then chmod 700 {}", path));
+    return fail_in_file(Code::io, path,
+                        fmt::format("others may write to it (mode {:o}), should be mode 700", status->st_mode & 07777U),
+                        fmt::format("look at what is in it, then chmod 700 {}", path));
   }
   return directory;
 }
@@ -65,9 +64,9 @@ Result<Fd> open_private(int above, const std::string& name, const std::string& p
                                "whoever made it must remove it; or set [storage] local to a place of your own");
   if (!ours) return fail(ours.error());
   if ((status->st_mode & (S_IRWXG | S_IRWXO)) == 0) return opened;
-  return fail(Code::io,
-              fmt::format("{}: is open to others (mode {:o}), should be mode 700", path, status->st_mode & 07777U),
-              fmt::format("look at what is in it, then chmod 700 {}", path));
+  return fail_in_file(Code::io, path,
+                      fmt::format("is open to others (mode {:o}), should be mode 700", status->st_mode & 07777U),
+                      fmt::format("look at what is in it, then chmod 700 {}", path));
 }
 
 // What is below the default root leads through no link, and through nothing that is not the user's alone: anybody may

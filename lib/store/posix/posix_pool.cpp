@@ -220,15 +220,18 @@ Result<bool> Pool::warm_up(const std::string& owner, std::uint64_t size_bytes, s
 }
 
 Error Pool::full(const Error& error, std::uint64_t wanted_bytes) const {
+  Error more = error;
+  more.code = Code::no_space;
   if (has_no_free_inodes(directory_.get())) {
-    return Error{Code::no_space, fmt::format("{}; the file system has no free inode for another file", error.message),
-                 "remove files there, or have it made with more inodes (of tmpfs: nr_inodes)"};
+    more.message += "; the file system has no free inode for another file";
+    more.hint = "remove files there, or have it made with more inodes (of tmpfs: nr_inodes)";
+    return more;
   }
   const auto free = free_bytes(directory_.get(), path_);
-  return Error{Code::no_space,
-               fmt::format("{}; {} bytes were wanted and {} are free", error.message, wanted_bytes,
-                           free ? std::to_string(*free) : "an unknown number"),
-               "make room there, protect less, or keep fewer snapshots"};
+  more.message += fmt::format("; {} bytes were wanted and {} are free", wanted_bytes,
+                              free ? std::to_string(*free) : "an unknown number");
+  more.hint = "make room there, protect less, or keep fewer snapshots";
+  return more;
 }
 
 void Pool::keep_warm(Slot& slot) {

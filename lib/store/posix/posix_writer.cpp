@@ -39,7 +39,7 @@ MutableBytes PosixWriter::mapping() {
 
 Status PosixWriter::check_open() const {
   if (!committed_) return {};
-  return fail(Code::invalid_argument, fmt::format("{}: is committed already", place_.path));
+  return fail_in_file(Code::invalid_argument, place_.path, "is committed already");
 }
 
 Status PosixWriter::write(std::uint64_t offset, Bytes bytes) {
@@ -128,8 +128,8 @@ PosixReader::~PosixReader() {
 
 Status PosixReader::read(std::uint64_t offset, MutableBytes into) const {
   if (offset > size_bytes_ || into.size() > size_bytes_ - offset) {
-    return fail(Code::corrupt,
-                fmt::format("{}: has {} bytes; {} at {} were wanted", path_, size_bytes_, into.size(), offset));
+    return fail_in_file(Code::corrupt, path_,
+                        fmt::format("has {} bytes; {} at {} were wanted", size_bytes_, into.size(), offset));
   }
   if (!mapping_) return read_exactly(file_.get(), offset, into, path_);
   if (!into.empty()) std::memcpy(into.data(), mapping_->bytes().data() + offset, into.size());

@@ -4,10 +4,15 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 
 namespace cairn {
 
 // Since any fixed moment; never goes back. May be called from several threads.
 using Clock = std::function<std::chrono::microseconds()>;
+
+// How long somebody waits for what may never come.
+using WaitLimit = std::optional<std::chrono::milliseconds>;
+inline constexpr WaitLimit kForever = std::nullopt;
 
 }  // namespace cairn

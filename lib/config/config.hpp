@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/log.hpp"
@@ -84,9 +85,9 @@ struct Config {
     enum class Mode { restart, respawn, spares } mode = Mode::restart;
     std::uint32_t spares = 0;  // the last ranks of the world
     enum class WhenSpent { restart, respawn } when_spent = WhenSpent::restart;
-    std::chrono::milliseconds hang_timeout{0};     // 0: a stopped process is left alone
-    std::chrono::milliseconds straggler_limit{0};  // 0: who does not come to a repair is waited for
-    std::chrono::milliseconds limit{120000};       // a step of a repair that takes longer ends the job
+    WaitLimit hang_timeout = kForever;        // a process that has been stopped for longer is killed
+    WaitLimit straggler_limit = kForever;     // a process that has not come to a repair by then is ended
+    std::chrono::milliseconds limit{120000};  // a step of a repair that takes longer ends the job
   } recovery;
   struct Failures {
     std::vector<std::chrono::milliseconds> mtbf{std::chrono::hours(12), std::chrono::hours(72), std::chrono::hours(240),

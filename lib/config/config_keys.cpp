@@ -71,10 +71,13 @@ Mistake set_when_spent(Config& config, Text value) {
   return values::word(value, kWords, config.recovery.when_spent);
 }
 
-Mistake set_time_or_off(Text value, std::chrono::milliseconds& time) {
-  time = {};
-  if (value == "off" || values::duration(value, time).empty()) return {};
-  return "not a time; write off, 500ms, 90s or 10min";
+Mistake set_limit_or_off(Text value, WaitLimit& limit) {
+  limit = kForever;
+  if (value == "off") return {};
+  std::chrono::milliseconds time{};
+  if (!values::duration(value, time).empty()) return "not a time; write off, 500ms, 90s or 10min";
+  limit = time;
+  return {};
 }
 
 constexpr ConfigKey kKeys[] = {
@@ -108,8 +111,8 @@ constexpr ConfigKey kKeys[] = {
     {"recovery", "mode", set_recovery_mode},
     {"recovery", "spares", [](Config& c, Text v) { return values::number(v, 0, kMostSpares, c.recovery.spares); }},
     {"recovery", "when_spent", set_when_spent},
-    {"recovery", "hang_timeout", [](Config& c, Text v) { return set_time_or_off(v, c.recovery.hang_timeout); }},
-    {"recovery", "straggler_limit", [](Config& c, Text v) { return set_time_or_off(v, c.recovery.straggler_limit); }},
+    {"recovery", "hang_timeout", [](Config& c, Text v) { return set_limit_or_off(v, c.recovery.hang_timeout); }},
+    {"recovery", "straggler_limit", [](Config& c, Text v) { return set_limit_or_off(v, c.recovery.straggler_limit); }},
     {"recovery", "limit", [](Config& c, Text v) { return values::duration(v, c.recovery.limit); }},
     {"failures", "mtbf", [](Config& c, Text v) { return values::durations(v, c.failures.mtbf); }},
     {"log", "level", [](Config& c, Text v) { return values::log_level(v, c.log.level); }},

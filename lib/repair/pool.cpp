@@ -283,13 +283,13 @@ void Pool::meet_neighbours(const std::vector<ProcessId>& processes) {
   }
   lifeline_->expect(std::move(workers));
   muster_.reset();
-  if (config_.recovery.straggler_limit.count() > 0) {
+  if (config_.recovery.straggler_limit) {
     muster_ = std::make_unique<Muster>(Muster::Place{pool_, team_.alarm, static_cast<int>(me_)}, std::move(expected),
-                                       config_.recovery.straggler_limit, log_);
+                                       *config_.recovery.straggler_limit, log_);
   }
   guard_.reset();
-  if (config_.recovery.hang_timeout.count() == 0) return;
-  guard_ = std::make_unique<HangGuard>(std::move(others), config_.recovery.hang_timeout, log_);
+  if (!config_.recovery.hang_timeout) return;
+  guard_ = std::make_unique<HangGuard>(std::move(others), *config_.recovery.hang_timeout, log_);
 }
 
 std::string Pool::name_of(const Member& member) const {

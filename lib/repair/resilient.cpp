@@ -45,7 +45,7 @@ Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells)
   // MPI reports deaths on this communicator too, whoever uses it.
   MPI_Comm_get_errhandler(world_, &errhandler_);
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
-  if (pool_->config().recovery.straggler_limit.count() > 0) show_stack_when_asked();
+  if (pool_->config().recovery.straggler_limit) show_stack_when_asked();
   // Spares, too, which have no session: launchers hand the signal to every process.
   if (pool_->config().restart.stop_signal) StopSignal::watch();
   current() = this;

@@ -43,8 +43,8 @@ class HeadLink {
   // What the head does not bring about it does not ring for either: `nobody`.
   enum class WokenBy { head, nobody };
   struct Wait {
-    std::string call;                                     // where the rank is, for a person
-    std::optional<std::chrono::milliseconds> limit = {};  // none: for ever
+    std::string call;  // where the rank is, for a person
+    WaitLimit limit = kForever;
     WokenBy woken_by = WokenBy::head;
   };
   // Waits until `done` says so, or the limit is reached. Returns whether it did. After a while tells the head, which

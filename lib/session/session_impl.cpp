@@ -64,7 +64,7 @@ Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
   hear_promotions();
   Result<bool> ready = true;
   const auto is_ready = [&] { return !(ready = pulse_->ready()) || *ready; };
-  if (auto heard = link_->wait_until(is_ready, {"snapshot()", {}, HeadLink::WokenBy::nobody}); !heard)
+  if (auto heard = link_->wait_until(is_ready, {.call = "snapshot()", .woken_by = HeadLink::WokenBy::nobody}); !heard)
     return fail(heard.error());
   if (!ready) return fail(ready.error());
   auto beat = pulse_->call(StopSignal::seen(), auto_ ? auto_->meter().measures() : Measures{});
@@ -111,8 +111,8 @@ Status SessionImpl::wait_for_slot() {
   if (link_->outstanding() < slots_) return {};
   const auto span = trace_.span("wait for slot");
   const auto start = std::chrono::steady_clock::now();
-  auto freed =
-      link_->wait_until([&] { return link_->outstanding() < slots_; }, {"snapshot()", config_.head.wait_limit});
+  auto freed = link_->wait_until([&] { return link_->outstanding() < slots_; },
+                                 {.call = "snapshot()", .limit = config_.head.wait_limit});
   waited_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!freed) return fail(freed.error());
   if (*freed) return {};

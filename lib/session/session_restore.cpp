@@ -59,7 +59,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   const bool all_are_here = !error || error->code != Code::invalid_argument;  // else some are in finalize
   const auto closed = [&] { return closing.go_on(); };
   if (all_are_here) {
-    auto done = link_->wait_until(closed, {"restore()", {}, HeadLink::WokenBy::nobody});
+    auto done = link_->wait_until(closed, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody});
     if (!done) return fail(done.error());
   }
   if (error) {

@@ -306,6 +306,9 @@ TEST(Config, recovery_inside_a_running_job_says_what_it_needs) {
   EXPECT_EQ(config->recovery.hang_timeout, std::chrono::seconds(5));
   EXPECT_EQ(config->recovery.straggler_limit, std::chrono::seconds(90));
   EXPECT_EQ(config->recovery.limit, std::chrono::seconds(30));
+  const auto off = config_of("[recovery]\nmode = spares\nhang_timeout = off\nstraggler_limit = off");
+  EXPECT_EQ(off.recovery.hang_timeout, kForever);
+  EXPECT_EQ(off.recovery.straggler_limit, kForever);
   EXPECT_EQ(error_of("[recovery]\nspares = 2"),
             "[recovery] spares = 2: mode = restart has no use for them (set mode = spares)");
   EXPECT_EQ(error_of("[recovery]\nmode = respawn\n[head]\nmode = thread"),

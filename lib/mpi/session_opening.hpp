@@ -9,7 +9,7 @@
 
 #include "mpi/launcher.hpp"
 #include "mpi/lifeline.hpp"
-#include "session/session_impl.hpp"
+#include "session/environment.hpp"
 
 namespace cairn {
 

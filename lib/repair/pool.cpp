@@ -13,7 +13,7 @@
 #include "mpi/process.hpp"
 #include "mpi/ulfm.hpp"
 #include "repair/respawn.hpp"
-#include "session/session_impl.hpp"
+#include "session/shared_setup.hpp"
 
 namespace cairn {
 namespace {

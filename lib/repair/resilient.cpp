@@ -12,6 +12,7 @@
 #include "mpi/session_opening.hpp"
 #include "repair/respawn.hpp"
 #include "session/exception.hpp"
+#include "session/shared_setup.hpp"
 #include "session/stop_signal.hpp"
 
 namespace cairn {

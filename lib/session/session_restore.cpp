@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "format/shard.hpp"
 #include "session/session_impl.hpp"
@@ -20,30 +21,59 @@ std::optional<LevelId> highest_needed(const RestoreReport& report) {
   return highest;
 }
 
+RestoreReport report_of(const Offer& offer) {
+  RestoreReport report;
+  report.restored = !offer.fresh;
+  report.seconds = offer.seconds;
+  if (offer.fresh) return report;
+  report.incarnation = offer.snapshot.incarnation.value;
+  report.version = offer.snapshot.version.value;
+  std::ranges::copy(offer.ranks_from, report.ranks_from);
+  report.my_level = offer.level;
+  report.my_source = offer.source;
+  report.lost_nodes = offer.lost_nodes;
+  return report;
+}
+
+// For a person, of the whole job.
+std::string text_of(const RestoreReport& report) {
+  std::string lost = fmt::format("{}", fmt::join(report.lost_nodes, ", "));
+  if (!lost.empty()) lost += report.lost_nodes.size() == 1 ? " is lost; " : " are lost; ";
+  std::string from;
+  for (std::size_t i = 0; i < kLevels; ++i) {
+    const std::uint32_t ranks = report.ranks_from[i];
+    if (ranks > 0)
+      from += fmt::format("{}{} {} from L{}", from.empty() ? "" : ", ", ranks, ranks == 1 ? "rank" : "ranks", i + 1);
+  }
+  return fmt::format("{}version {} restored: {}, {:.2f} s", lost, report.version, from, report.seconds);
+}
+
 }  // namespace
 
 Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   if (auto status = usable_now("restore"); !status) return fail(status.error());
-  auto span = trace_.span("restore");
-  const auto start = clock_();
-  link_->offer.reset();
-  link_->restore_done.reset();
-  if (auto status = link_->send(RestoreRequest{}); !status) return fail(status.error());
-  PulseClosing closing(pulse_.get(), Pulse::Place::restore);
+  Application& app = application_;
+  HeadLink& head = link();
+  auto span = connection_->trace.span("restore");
+  const auto start = setting_.clock();
+  head.offer.reset();
+  head.restore_done.reset();
+  if (auto status = head.send(RestoreRequest{}); !status) return fail(status.error());
+  PulseClosing closing(pulse(), Pulse::Place::restore);
   const auto answered = [&] {
     closing.go_on();
-    return link_->offer || link_->restore_done;
+    return head.offer || head.restore_done;
   };
   std::optional<Offer> accepted;
-  std::uint64_t calls = calls_;  // after the restore, if it goes well on all ranks
+  std::uint64_t calls = app.calls;  // after the restore, if it goes well on all ranks
   while (true) {
-    auto waiting = trace_.span("wait for head");
-    auto heard = link_->wait_until(answered, {"restore()"});
+    auto waiting = connection_->trace.span("wait for head");
+    auto heard = head.wait_until(answered, {"restore()"});
     waiting.end();
     if (!heard) return fail(heard.error());
-    if (!link_->offer) break;
-    accepted = std::move(*link_->offer);
-    link_->offer.reset();
+    if (!head.offer) break;
+    accepted = std::move(*head.offer);
+    head.offer.reset();
     RestoreResult result;
     auto taken = take_offer(*accepted, only);
     if (taken) {
@@ -51,56 +81,56 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
     } else {
       result.error = taken.error();
     }
-    if (auto status = link_->send(result); !status) return fail(status.error());
+    if (auto status = head.send(result); !status) return fail(status.error());
   }
   // Ranks may have used different numbers, if one of them left out a snapshot.
-  last_version_ = std::max(last_version_, link_->restore_done->last_version);
-  const std::optional<Error>& error = link_->restore_done->error;
+  app.last_version = std::max(app.last_version, head.restore_done->last_version);
+  const std::optional<Error>& error = head.restore_done->error;
   const bool all_are_here = !error || error->code != Code::invalid_argument;  // else some are in finalize
   const auto closed = [&] { return closing.go_on(); };
   if (all_are_here) {
-    auto done = link_->wait_until(closed, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody});
+    auto done = head.wait_until(closed, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody});
     if (!done) return fail(done.error());
   }
   if (error) {
-    undefined_ = error;
-    leave_mark_of(*undefined_);
+    app.undefined = error;
+    leave_mark_of(*app.undefined);
     // All ranks have this error, and who ends the job for it must not do so before it is told.
-    if (all_are_here && restart_cannot_mend(undefined_->code)) (void)ranks_->barrier();
-    return fail(*undefined_);
+    if (all_are_here && restart_cannot_mend(app.undefined->code)) (void)ranks().barrier();
+    return fail(*app.undefined);
   }
   // The application has mended what an earlier try complained of.
-  if (undefined_ && leave_mark_) leave_mark_({CompletionMark::Kind::opened, {}});
-  undefined_.reset();
-  restored_ = true;
-  calls_ = calls;
+  if (app.undefined) leave_mark(CompletionMark::Kind::opened);
+  app.undefined.reset();
+  app.restored = true;
+  app.calls = calls;
   accept(*accepted);
-  if (auto_) auto_->restored(highest_needed(report_), clock_() - start);
+  if (app.auto_levels) app.auto_levels->restored(highest_needed(app.report), setting_.clock() - start);
   warm_up_slots();
-  span.set_version(Version{report_.version});
-  return report_;
+  span.set_version(Version{app.report.version});
+  return app.report;
 }
 
 // As soon as regions are known, so that the first snapshots find their slots ready.
 void SessionImpl::warm_up_slots() {
-  const auto regions = regions_.capture();
+  const auto regions = application_.regions.capture();
   if (!regions) return;  // snapshot() says why
-  warmer_->want(regions->plan.header().file_bytes());
-  warmer_->run(free_slots());
+  connection_->warmer.want(regions->plan.header().file_bytes());
+  connection_->warmer.run(connection_->free_slots());
 }
 
 // Returns the number of snapshot() calls that the job has made at the safe point that it is at then.
 Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::string& only) {
-  if (offer.fresh) return calls_;
-  auto span = trace_.span("read", offer.snapshot.version.value);
-  const FileName name = names::shard(names::snapshot(offer.snapshot.version, offer.snapshot.run), rank_);
-  auto shard = Shard::open(*local_, name);
+  if (offer.fresh) return application_.calls;
+  auto span = connection_->trace.span("read", offer.snapshot.version.value);
+  const FileName name = names::shard(names::snapshot(offer.snapshot.version, offer.snapshot.run), connection_->rank());
+  auto shard = Shard::open(*connection_->local, name);
   if (!shard) return fail(shard.error());
   const ShardHeader& header = shard->header();
   span.set_bytes(header.data_bytes);
-  if (header.identity != offer.snapshot || header.rank != rank_)
+  if (header.identity != offer.snapshot || header.rank != connection_->rank())
     return fail(Code::corrupt, name.path + " is of another snapshot or rank");
-  const Status read = regions_.restore(*shard, only);
+  const Status read = application_.regions.restore(*shard, only);
   if (!read && read.error().code != Code::mismatch) return fail(read.error());
   // The job goes on from all of the snapshot, whatever is read of it. One that is damaged cannot be had, and need not
   // match: another one may.
@@ -108,33 +138,15 @@ Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::str
     if (auto whole = check_blocks(*shard); !whole) return fail(whole.error().in_file(name.path));
   }
   if (!read) return fail(read.error());
-  return only.empty() ? header.safe_point : calls_;
+  return only.empty() ? header.safe_point : application_.calls;
 }
 
 void SessionImpl::accept(const Offer& offer) {
-  report_ = {};
-  report_.restored = !offer.fresh;
-  report_.seconds = offer.seconds;
+  application_.report = report_of(offer);
   if (offer.fresh) return;
-  report_.incarnation = offer.snapshot.incarnation.value;
-  report_.version = offer.snapshot.version.value;
-  std::ranges::copy(offer.ranks_from, report_.ranks_from);
-  report_.my_level = offer.level;
-  report_.my_source = offer.source;
-  report_.lost_nodes = offer.lost_nodes;
-  schedule_ = std::make_unique<Schedule>(config_.levels, usable_, calls_);
-  if (pulse_) pulse_ = std::make_unique<Pulse>(*ranks_, clock_);
-  if (rank_.value != 0) return;
-  std::string lost;
-  for (const std::string& node : report_.lost_nodes) lost += (lost.empty() ? "" : ", ") + node;
-  if (!lost.empty()) lost += report_.lost_nodes.size() == 1 ? " is lost; " : " are lost; ";
-  std::string from;
-  for (std::size_t i = 0; i < kLevels; ++i) {
-    const std::uint32_t ranks = report_.ranks_from[i];
-    if (ranks > 0)
-      from += fmt::format("{}{} {} from L{}", from.empty() ? "" : ", ", ranks, ranks == 1 ? "rank" : "ranks", i + 1);
-  }
-  log_.info("{}version {} restored: {}, {:.2f} s", lost, report_.version, from, report_.seconds);
+  application_.schedule = Schedule(setting_.config.levels, connection_->life.usable, application_.calls);
+  if (connection_->pulse) connection_->pulse.emplace(ranks(), setting_.clock);
+  if (connection_->rank().value == 0) setting_.log.info("{}", text_of(application_.report));
 }
 
 }  // namespace cairn

@@ -17,6 +17,11 @@ void SlotWarmer::want(std::uint64_t bytes) {
   ready_ = false;
 }
 
+void SlotWarmer::wrote(std::uint64_t bytes) {
+  if (bytes != bytes_ && (bytes_ == 0 || bytes == last_shard_bytes_)) want(bytes);
+  last_shard_bytes_ = bytes;
+}
+
 void SlotWarmer::run(std::uint32_t slots) {
   if (ready_ || thread_.joinable()) return;
   const auto warm_up = [this, slots](const std::stop_token& stop) {

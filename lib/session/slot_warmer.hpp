@@ -22,7 +22,8 @@ class SlotWarmer {
 
   // The size that slots are to have from now on.
   void want(std::uint64_t bytes);
-  [[nodiscard]] std::uint64_t wanted_bytes() const { return bytes_; }
+  // A shard of this size has been written: slots of another size are worth making when it has come twice.
+  void wrote(std::uint64_t bytes);
   // Goes on until `slots` slots are ready that hold nothing.
   void run(std::uint32_t slots);
   // Returns when the slot under way is ready.
@@ -32,6 +33,7 @@ class SlotWarmer {
   std::shared_ptr<Store> store_;
   std::string owner_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t last_shard_bytes_ = 0;
   std::atomic<bool> ready_ = true;  // nothing is left to do, or nothing can be done
   std::jthread thread_;
 };

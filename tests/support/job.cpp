@@ -131,25 +131,25 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
     if (message_faults) faulty.emplace(member, message_faults);
     Comm& comm = faulty ? static_cast<Comm&>(*faulty) : member;
     const std::uint32_t me = comm.rank().value;
-    Environment environment{comm,
-                            "host",
-                            comm.rank().value == 0 ? config : std::string(),
-                            [&](const Config&, const Topology&, NodeId node) -> Result<std::shared_ptr<Store>> {
-                              const std::uint32_t host = hosts_.at(node.value);
-                              const std::shared_ptr<Store> store = stores_.at(host);
-                              return wrap_node ? wrap_node(host, store) : store;
-                            },
-                            [&](const Config&) -> Result<std::shared_ptr<Store>> {
-                              return wrap_global ? wrap_global(global_) : std::shared_ptr<Store>(global_);
-                            },
-                            !threads_may_communicate || threads_may_communicate(me),
-                            failures,
-                            [this, me] { return clock ? clock(me) : std::chrono::microseconds(0); },
-                            memories[me],
-                            leave_mark,
-                            std::nullopt,
-                            started,
-                            goes_on};
+    Environment environment{
+        .world = comm,
+        .host = "host",
+        .config_file = comm.rank().value == 0 ? config : std::string(),
+        .open_local = [&](const Config&, const Topology&, NodeId node) -> Result<std::shared_ptr<Store>> {
+          const std::uint32_t host = hosts_.at(node.value);
+          const std::shared_ptr<Store> store = stores_.at(host);
+          return wrap_node ? wrap_node(host, store) : store;
+        },
+        .open_global = [&](const Config&) -> Result<std::shared_ptr<Store>> {
+          return wrap_global ? wrap_global(global_) : std::shared_ptr<Store>(global_);
+        },
+        .threads_may_communicate = !threads_may_communicate || threads_may_communicate(me),
+        .failures = failures,
+        .clock = [this, me] { return clock ? clock(me) : std::chrono::microseconds(0); },
+        .memory = memories[me],
+        .leave_mark = leave_mark,
+        .started = started,
+        .goes_on = goes_on};
     auto opened = SessionImpl::open(environment);
     if (!opened) {
       {

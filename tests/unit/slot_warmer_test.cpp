@@ -33,6 +33,26 @@ TEST(SlotWarmer, makes_as_many_slots_ready_as_are_free_and_no_more) {
   EXPECT_FALSE(has_ready(*store, kSlots + 1));
 }
 
+TEST(SlotWarmer, makes_slots_of_another_size_ready_once_shards_of_it_have_come_twice) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = *PosixStore::open(root.path(), "job");
+  SlotWarmer warmer(store, Rank{0});
+  const auto wrote = [&](std::uint64_t bytes) {
+    warmer.pause();
+    warmer.wrote(bytes);
+    warmer.run(1);
+    warmer.pause();
+  };
+  wrote(kBytes + kMiB);  // the first: no other size is known
+  EXPECT_FALSE(has_ready(*store, 1));
+  wrote(kBytes);
+  wrote(kBytes + kMiB);
+  wrote(kBytes);
+  EXPECT_FALSE(has_ready(*store, 1)) << "never twice in a row";
+  wrote(kBytes);
+  EXPECT_TRUE(has_ready(*store, 1));
+}
+
 TEST(SlotWarmer, gives_up_without_a_word_where_there_is_no_room) {
   const test::TempDirectory root("/dev/shm");
   const auto store = *PosixStore::open(root.path(), "job");

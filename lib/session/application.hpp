@@ -1,0 +1,41 @@
+// The application as its session knows it: what it protects, how far it has come, and what it was told. Whatever else
+// is renewed by a repair of the running job, this may stay: nothing in it refers to a communicator, a store or a head,
+// which are the Connection's. A plain value of one thread. Local.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <cairn/session_base.hpp>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "schedule/auto_levels.hpp"
+#include "schedule/schedule.hpp"
+#include "session/regions.hpp"
+
+namespace cairn {
+
+struct Application {
+  Regions regions = {};
+  Schedule schedule;
+  std::unique_ptr<AutoLevels> auto_levels;      // null: no level that can be used is `auto`
+  Version last_version;                         // that a snapshot has used
+  std::uint64_t calls = 0;                      // of snapshot(), in the life of the chain
+  std::array<Version, kLevels + 1> meant = {};  // newest version meant for each level
+  RestoreReport report = {};
+  std::string storage_error = {};
+  std::optional<Error> undefined = std::nullopt;  // a restore failed: regions hold nothing that should be kept
+  double waited_seconds = 0;
+  bool restored = false;  // also where there was nothing to restore
+  bool stop = false;
+
+  [[nodiscard]] bool is_under_way() const { return restored || calls > 0; }
+  // Whether what is due follows from what the ranks agree on.
+  [[nodiscard]] bool agrees_on_time() const { return schedule.timed() || auto_levels != nullptr; }
+};
+
+}  // namespace cairn

@@ -1,0 +1,53 @@
+// What a session is opened with: the ranks, the way to the stores, and what is known of the life before.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cairn/failure_topology.hpp>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "comm/comm.hpp"
+#include "config/config.hpp"
+#include "recover/store_memory.hpp"
+#include "session/handover.hpp"
+#include "store/store.hpp"
+#include "topology/topology.hpp"
+
+namespace cairn {
+
+// What is known already where a job repairs itself while it runs: the loss of a peer then sends everyone back to the
+// last snapshot, and is not an error.
+struct RepairedWorld {
+  Config config;
+  std::vector<Seat> seats;  // by world rank
+};
+
+// Told on rank 0 that the session was opened, and how the job ends, or will end: for whoever started it.
+using LeaveMark = std::function<void(const CompletionMark&)>;
+
+struct Environment {
+  Comm& world;  // the caller's; must outlive the session
+  std::string host;
+  std::string config_file;  // read on world rank 0; empty: defaults
+  std::function<Result<std::shared_ptr<Store>>(const Config&, const Topology&, NodeId)> open_local;
+  std::function<Result<std::shared_ptr<Store>>(const Config&)> open_global;
+  // Whether a thread may communicate beside this one: [head] mode = thread needs it.
+  bool threads_may_communicate = false;
+  FailureTopology failures;
+  Clock clock;
+  // What this process remembers of its node's store, to be given to the next session too; null: nothing.
+  std::shared_ptr<StoreMemory> memory;
+  LeaveMark leave_mark = {};  // empty: nobody asks
+  std::optional<RepairedWorld> repaired = std::nullopt;
+  // What was started for this session, which must have just that; none: it is not known.
+  std::optional<StartedNumbers> started = std::nullopt;
+  // An earlier life of this run has taken snapshots: that the first was to start anew is done.
+  bool goes_on = false;
+};
+
+}  // namespace cairn

@@ -1,0 +1,31 @@
+// What this process is in the job as it stands: where it is, what it does there, and the communicators that it has for
+// that. A value that everything else of a session refers to; a repair of the job makes another one.
+#pragma once
+
+#include <memory>
+
+#include "base/error.hpp"
+#include "comm/comm.hpp"
+#include "topology/topology.hpp"
+
+namespace cairn {
+
+struct Membership {
+  Topology topology;
+  NodeId node;
+  std::unique_ptr<Comm> control;  // ranks and heads, by world rank
+  std::unique_ptr<Comm> ranks;    // the application ranks; null: this process is a head and does nothing else
+  std::unique_ptr<Comm> heads;    // member i is the head of node i; null: another process acts for this one's node
+  std::unique_ptr<Comm> votes;    // the same members
+
+  [[nodiscard]] bool computes() const { return ranks != nullptr; }
+  [[nodiscard]] bool acts_for_node() const { return heads != nullptr; }
+  [[nodiscard]] const Node& here() const { return topology.nodes[node.value]; }
+  // Of a process that computes.
+  [[nodiscard]] Rank rank() const { return Rank{ranks->rank().value}; }
+};
+
+// Collective over the world, whose ranks the topology names.
+[[nodiscard]] Result<std::unique_ptr<const Membership>> join_world(Comm& world, Topology topology);
+
+}  // namespace cairn

@@ -1,0 +1,55 @@
+#include "session/own_engine.hpp"
+
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/workers.hpp"
+
+namespace cairn {
+
+EngineOptions engine_options(const Config& config, const Topology& topology, NodeId node) {
+  EngineOptions options;
+  options.job = config.job.name;
+  options.wishes = {.copies = config.partner.copies,
+                    .rotation = config.partner.rotation,
+                    .group = config.erasure.group,
+                    .parity = config.erasure.parity,
+                    .wanted = config.levels.wanted(),
+                    .insisted = config.levels.insisted};
+  options.keep.at[0] = config.storage.keep_local;
+  options.keep.at[1] = config.partner.rotation;
+  options.keep.at[3] = config.storage.keep_global;
+  if (config.restart.mode == Config::Restart::Mode::fresh) options.start = EngineOptions::Start::fresh;
+  if (config.restart.mode == Config::Restart::Mode::required) options.start = EngineOptions::Start::required;
+  options.finished_at_end = config.restart.at_end == Config::Restart::AtEnd::finished;
+  options.verify_own = config.restart.verify == Config::Restart::Verify::sha256 || !config.integrity.key_file.empty();
+  options.log_storage_errors = config.job.on_storage_error == Config::Job::OnStorageError::continue_;
+  options.level_by_level = !config.restart.use_failure_topology;
+  options.threads = config.head.threads;
+  if (options.threads == 0) options.threads = threads_of_head(topology, node, usable_processors());
+  return options;
+}
+
+OwnEngine start_engine(EngineSetup setup) {
+  OwnEngine own;
+  if (setup.topology.mode == HeadMode::thread) {
+    try {
+      own.thread = std::jthread([setup] {
+        setup.trace.name_thread("head");
+        auto engine = Engine::open(setup);
+        if (engine) (void)(*engine)->serve();
+      });
+      return own;
+    } catch (const std::system_error& error) {
+      setup.unable = Error{
+          Code::io, fmt::format("node {}: no thread for its head: {}", setup.heads.rank().value, error.what()), {}};
+    }
+  }
+  auto engine = Engine::open(setup);
+  if (engine) own.in_calls = std::move(*engine);
+  return own;
+}
+
+}  // namespace cairn

@@ -1,0 +1,97 @@
+#include "session/shared_setup.hpp"
+
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "comm/share.hpp"
+
+namespace cairn {
+namespace {
+
+Result<Config> config_of_world(const Environment& environment) {
+  if (environment.repaired) return environment.repaired->config;
+  auto source = share_config_source(environment.world, environment.config_file);
+  if (!source) return fail(source.error());
+  return parse_config(*source);
+}
+
+Result<Topology> topology_of_world(const Environment& environment, const Config& config) {
+  if (environment.repaired) return make_topology(environment.repaired->seats, config.head.mode);
+  auto hosts = share_hosts(environment.world, environment.host);
+  if (!hosts) return fail(hosts.error());
+  return make_topology(*hosts, config.topology.node_size, config.head.mode);
+}
+
+// Each process has its own answer, from its own MPI_Init.
+Status threads_allowed(const Environment& environment) {
+  if (environment.threads_may_communicate) return {};
+  return fail(
+      Code::config, "[head] mode = thread needs MPI_THREAD_MULTIPLE",
+      "call MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) instead of MPI_Init, or set mode = rank");
+}
+
+// Every rank has the same topology, and so the same answer.
+Status check_started(const Topology& topology, const std::optional<StartedNumbers>& started) {
+  const auto nodes = static_cast<std::uint32_t>(topology.node_count());
+  const StartedNumbers here{topology.rank_count(), topology.mode == HeadMode::rank ? nodes : 0, nodes};
+  if (!started || *started == here) return {};
+  const auto text = [](const StartedNumbers& numbers) {
+    return fmt::format("{} application ranks and {} heads on {} nodes", numbers.ranks, numbers.heads, numbers.nodes);
+  };
+  return fail(Code::config, fmt::format("ckpt-run started {}, and this session has {}", text(*started), text(here)),
+              "give ckpt-run the INI file that the program reads (--config), and its hosts (--hosts)");
+}
+
+}  // namespace
+
+Result<ConfigSource> share_config_source(Comm& world, const std::string& file) {
+  Result<Buffer> mine;
+  if (world.rank().value == 0)
+    mine = read_config_source(file).map([](const ConfigSource& source) { return encode(source); });
+  auto shared = share(world, mine, Peer{0}, "world rank");
+  if (!shared) return fail(shared.error());
+  return decode_config_source(*shared);
+}
+
+Result<std::vector<std::string>> share_hosts(Comm& world, const std::string& host) {
+  const auto gathered = world.allgather(bytes_of(host));
+  if (!gathered) return fail(gathered.error());
+  std::vector<std::string> hosts;
+  for (const Buffer& bytes : *gathered) hosts.emplace_back(text_of(bytes));
+  return hosts;
+}
+
+Result<Config> share_config(const Environment& environment) {
+  auto config = config_of_world(environment);
+  if (!config) return config;
+  if (!environment.repaired && config->recovery.mode != Config::Recovery::Mode::restart) {
+    return fail(Code::config, "[recovery] mode: a session that is opened by itself cannot be repaired",
+                "use cairn::run or cairn_init, or set mode = restart");
+  }
+  if (environment.world.rank().value == 0) {
+    const Log log(config->log.level);
+    for (const std::string& warning : config->warnings) log.warning("{}", warning);
+  }
+  if (environment.goes_on && config->restart.mode == Config::Restart::Mode::fresh)
+    config->restart.mode = Config::Restart::Mode::automatic;
+  return config;
+}
+
+Result<Topology> share_topology(const Environment& environment, const Config& config) {
+  auto topology = topology_of_world(environment, config);
+  if (!topology) return topology;
+  if (!config.topology.domains.empty()) {
+    if (auto status = assign_domains(*topology, config.topology.domains_text); !status) return fail(status.error());
+  }
+  if (config.head.mode == HeadMode::thread) {
+    if (auto status = agree(environment.world, threads_allowed(environment), "world rank"); !status)
+      return fail(status.error());
+  }
+  if (auto status = check_started(*topology, environment.started); !status) return fail(status.error());
+  return topology;
+}
+
+}  // namespace cairn

@@ -42,6 +42,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cairn/version.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -162,6 +164,9 @@ int cairn_finalize(cairn_session** session);
  * ([recovery] mode = spares or respawn) this ends the job: it returns once the other ranks know, which they learn in
  * their next Cairn call, or MPI call on cairn_comm. */
 void cairn_abandon(cairn_session** session);
+
+/* Local. The version of the library that the program is linked with, as CAIRN_VERSION is that of this header. */
+int cairn_version(void);
 
 /* Local. The text of the last error of this thread; never NULL; valid until the thread's next call. */
 const char* cairn_error_text(void);

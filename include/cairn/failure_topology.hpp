@@ -7,9 +7,15 @@
 
 namespace cairn {
 
+// All numbers are those of the life that failed, and count from 0; in any order, the same on all ranks. A number
+// that names nothing is no error.
 struct FailureTopology {
-  std::vector<std::uint32_t> dead_ranks;  // application ranks
-  std::vector<std::uint32_t> lost_nodes;  // nodes whose store is lost, as numbered in the life that failed
+  // Application ranks, as Session::rank() said: heads have no number here. Restores do without them; an application may
+  // want to know.
+  std::vector<std::uint32_t> dead_ranks;
+  // Nodes whose store is lost. A node has the number of its lowest rank of the world, among the nodes: the one that has
+  // world rank 0 is node 0, the next is that of the lowest world rank which is not on node 0, and so on.
+  std::vector<std::uint32_t> lost_nodes;
 };
 
 }  // namespace cairn

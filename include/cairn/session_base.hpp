@@ -16,6 +16,7 @@
 // [job] on_storage_error = throw, it is thrown like any other error.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +33,7 @@
 #include <cairn/error.hpp>
 #include <cairn/level_id.hpp>
 #include <cairn/storable.hpp>
+#include <cairn/version.hpp>
 
 namespace cairn {
 
@@ -42,10 +44,10 @@ struct RestoreReport {
   bool restored = false;          // false: a fresh start
   std::uint32_t incarnation = 0;  // of the snapshot that was restored
   std::uint32_t version = 0;
-  std::uint32_t ranks_from[4] = {0, 0, 0, 0};  // ranks whose shard came from L1, L2, L3, L4
-  LevelId my_level = LevelId::local;           // where this rank's shard came from
-  std::string my_source;                       // the same for a person: "L2, copy on node 2"
-  std::vector<std::string> lost_nodes;         // nodes of the snapshot's layout whose store is not there
+  std::array<std::uint32_t, 4> ranks_from{};  // ranks whose shard came from L1, L2, L3, L4
+  LevelId my_level = LevelId::local;          // where this rank's shard came from
+  std::string my_source;                      // the same for a person: "L2, copy on node 2"
+  std::vector<std::string> lost_nodes;        // nodes of the snapshot's layout whose store is not there
   double seconds = 0;
 };
 

@@ -60,7 +60,7 @@ module cairn
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
     cairn_storage_error, cairn_restore, &
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_should_stop, cairn_failed, &
-    cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_error_text
+    cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_error_text
 
   ! cairn_protect(session, name, data, code): a scalar or array of any intrinsic numeric type. Its shape is stored as C
   ! sees it, last dimension first.
@@ -191,6 +191,10 @@ module cairn
       import :: c_ptr
       type(c_ptr), intent(inout) :: session
     end subroutine
+    function c_version() bind(c, name='cairn_version') result(number)
+      import :: c_int
+      integer(c_int) :: number
+    end function
     function c_error_text() bind(c, name='cairn_error_text') result(text)
       import :: c_ptr
       type(c_ptr) :: text
@@ -409,6 +413,11 @@ contains
     type(cairn_session), intent(inout) :: session
     call c_abandon(session%handle)
   end subroutine
+
+  ! The version of Cairn as one number: 10203 is 1.2.3. A module file fits the library of its own version only.
+  integer function cairn_version()
+    cairn_version = c_version()
+  end function
 
   ! The text of the last error of this thread.
   function cairn_error_text() result(text)

@@ -1,4 +1,5 @@
 // The C API: the C++ Session behind an opaque handle, exceptions turned into codes.
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <new>
@@ -191,10 +192,11 @@ int cairn_restore_info(const cairn_session* session, cairn_restore_status* statu
     *status = {report.restored ? 1 : 0,
                report.incarnation,
                report.version,
-               {report.ranks_from[0], report.ranks_from[1], report.ranks_from[2], report.ranks_from[3]},
+               {},
                static_cast<int>(report.my_level),
                static_cast<uint32_t>(report.lost_nodes.size()),
                report.seconds};
+    std::ranges::copy(report.ranks_from, status->ranks_from);
     return CAIRN_OK;
   });
 }
@@ -265,5 +267,7 @@ void cairn_abandon(cairn_session** session) {
     return CAIRN_OK;
   });
 }
+
+int cairn_version(void) { return cairn::version(); }
 
 const char* cairn_error_text(void) { return cairn::bind::last_error().c_str(); }

@@ -28,7 +28,7 @@ RestoreReport report_of(const Offer& offer) {
   if (offer.fresh) return report;
   report.incarnation = offer.snapshot.incarnation.value;
   report.version = offer.snapshot.version.value;
-  std::ranges::copy(offer.ranks_from, report.ranks_from);
+  std::ranges::copy(offer.ranks_from, report.ranks_from.begin());
   report.my_level = offer.level;
   report.my_source = offer.source;
   report.lost_nodes = offer.lost_nodes;

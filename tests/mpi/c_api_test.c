@@ -70,6 +70,11 @@ static void protect(cairn_session* session, State* state) {
   CHECK(cairn_unprotect(session, "scratch") == CAIRN_OK);
 }
 
+static void check_version(void) {
+  CHECK(cairn_version() == CAIRN_VERSION);
+  CHECK(CAIRN_VERSION == CAIRN_VERSION_MAJOR * 10000 + CAIRN_VERSION_MINOR * 100 + CAIRN_VERSION_PATCH);
+}
+
 static void check_wrong_arguments(cairn_session* session) {
   int value = 0;
   uint32_t version = 77;
@@ -217,6 +222,7 @@ int main(int argc, char** argv) {
   snprintf(config, sizeof config, "%s/%s.ini", argv[2], argv[1]);
   if (world_rank == 0) write_config(config, argv[2], first);
 
+  check_version();
   cairn_session* session = NULL;
   CHECK_ERROR(cairn_init(MPI_COMM_WORLD, "/nowhere/cairn.ini", &session), CAIRN_ERR_CONFIG, "/nowhere/cairn.ini");
   CHECK(session == NULL);

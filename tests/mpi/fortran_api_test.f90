@@ -1,5 +1,5 @@
-! The Fortran module over real ranks. Two runs on 4 ranks: `fortran_api first DIRECTORY` starts anew and takes snapshots,
-! `fortran_api second DIRECTORY` goes on from them.
+! The Fortran module over real ranks. Two runs on 4 ranks: `fortran_api first DIRECTORY VERSION` starts anew and takes
+! snapshots, `fortran_api second DIRECTORY VERSION` goes on from them. VERSION: the one number that Cairn's is to be.
 program fortran_api_test
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
   use mpi_f08
@@ -35,7 +35,7 @@ program fortran_api_test
   complex(real32), target :: wave(3)
   complex(real64), target :: phase
   logical, target :: flags(2)
-  character(16) :: life
+  character(16) :: life, version_wanted
   character(512) :: directory
   integer :: rank, code
 
@@ -43,6 +43,7 @@ program fortran_api_test
   call get_command_argument(1, life)
   call get_command_argument(2, directory)
   call write_configuration()
+  call check_version()
   call check(MPI_COMM_NULL == cairn_comm(none), 'no session has no communicator')
   call cairn_snapshot(none, code)
   call check_error(CAIRN_ERR_USAGE, 'the session is NULL')
@@ -51,6 +52,13 @@ program fortran_api_test
   call MPI_Finalize()
 
 contains
+
+  subroutine check_version()
+    integer :: wanted
+    call get_command_argument(3, version_wanted)
+    read (version_wanted, *) wanted
+    call check(cairn_version() == wanted, 'version')
+  end subroutine
 
   subroutine compute()
     type(cairn_restore_status) :: status

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cairn/version.hpp>
+
 #include "base/sha256.hpp"
 #include "format/manifest.hpp"
 #include "run_tool.hpp"
@@ -162,7 +164,7 @@ TEST(CkptToolArguments, are_answered_with_one_line_and_exit_code_2) {
   }
   EXPECT_EQ(run_tool("--help").code, 0);
   EXPECT_THAT(run_tool("verify --help").out, HasSubstr("Example"));
-  EXPECT_THAT(run_tool("--version").out, HasSubstr("ckpt-tool " CAIRN_VERSION));
+  EXPECT_THAT(run_tool("--version").out, HasSubstr("ckpt-tool " CAIRN_VERSION_TEXT));
 }
 
 TEST(CkptTool, changes_nothing_that_it_looks_at) {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include <CLI/CLI.hpp>
+#include <cairn/version.hpp>
 
 #include "config/config_values.hpp"
 #include "exit_code.hpp"
@@ -99,7 +100,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   std::string linger = "10min";
   CLI::App app(kAbout, "ckpt-run");
   app.footer(kExamples);
-  app.set_version_flag("--version", std::string("ckpt-run ") + CAIRN_VERSION, "Print the version and end");
+  app.set_version_flag("--version", "ckpt-run " CAIRN_VERSION_TEXT, "Print the version and end");
   app.prefix_command();
   app.add_option("-n,--ranks", options.ranks, "Application ranks; heads and spares come on top")
       ->type_name("N")

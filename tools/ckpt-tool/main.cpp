@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
+#include <cairn/version.hpp>
 
 #include "commands.hpp"
 
@@ -102,7 +103,7 @@ void add_simulation(CLI::App& command, ckpt_tool::SimulateOptions& options) {
 
 int run(int argc, char** argv) {
   CLI::App app(kAbout, "ckpt-tool");
-  app.set_version_flag("--version", std::string("ckpt-tool ") + CAIRN_VERSION, "Print the version and end");
+  app.set_version_flag("--version", "ckpt-tool " CAIRN_VERSION_TEXT, "Print the version and end");
   app.footer(kExamples);
   app.require_subcommand(1);
   Request request;

@@ -21,7 +21,7 @@ namespace cairn {
 
 struct Application {
   Regions regions = {};
-  Schedule schedule;
+  Schedule schedule;                            // of the levels that the connection can use
   std::unique_ptr<AutoLevels> auto_levels;      // null: no level that can be used is `auto`
   Version last_version;                         // that a snapshot has used
   std::uint64_t calls = 0;                      // of snapshot(), in the life of the chain
@@ -34,8 +34,6 @@ struct Application {
   bool stop = false;
 
   [[nodiscard]] bool is_under_way() const { return restored || calls > 0; }
-  // Whether what is due follows from what the ranks agree on.
-  [[nodiscard]] bool agrees_on_time() const { return schedule.timed() || auto_levels != nullptr; }
 };
 
 }  // namespace cairn

@@ -1,48 +1,152 @@
 #include "session/connection.hpp"
 
-#include <chrono>
-#include <string>
+#include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include "format/sealer.hpp"
+#include "session/greeting.hpp"
+#include "session/shared_setup.hpp"
+#include "session/stop_signal.hpp"
 
 namespace cairn {
 namespace {
 
-// A head that computes hears nothing meanwhile, and one rank of its node says so for all.
-void report_silent_head(HeadLink& link, const Membership& membership, const Log& log) {
-  const NodeId node = membership.node;
-  const std::vector<Rank>& ranks = membership.here().ranks;
-  const Rank me = membership.rank();
-  if (!membership.topology.runs_inline(node) || ranks.size() < 2 || ranks[1] != me) return;
-  link.on_silent_head([log, me, head = ranks[0], node](const std::string& call, std::chrono::seconds waited) {
-    log.warning("rank {} has waited {} s in {}; not in a Cairn call: rank {}, the head of node {}", me.value,
-                waited.count(), call, head.value, node.value);
+// What this process keeps files in; all but the node's own store only where it acts for its node.
+struct Stores {
+  std::shared_ptr<Store> local;
+  std::shared_ptr<Store> global = {};
+  Sealer sealer = {};
+};
+
+Result<Stores> open_stores(const Environment& environment, const Config& config, const Membership& membership) {
+  auto local = environment.open_local(config, membership.topology, membership.node);
+  if (!local) return fail(local.error());
+  Stores stores{.local = std::move(*local)};
+  if (!membership.acts_for_node()) return stores;
+  auto global = environment.open_global(config);
+  if (!global) return fail(global.error());
+  stores.global = std::move(*global);
+  // Each head reads the key for itself: it is in no message, and in no process that needs none.
+  auto sealer = make_sealer(config.integrity.key_file, config.job.name);
+  if (!sealer) return fail(sealer.error().in("[integrity] key_file"));
+  stores.sealer = std::move(*sealer);
+  return stores;
+}
+
+// Nodes with different keys would refuse each other's files one by one, and late.
+Status compare_keys(Comm& world, const Config& config, const Membership& membership, const Sealer& sealer) {
+  if (config.integrity.key_file.empty()) return {};
+  Status same;
+  if (membership.acts_for_node()) {
+    ByteWriter mine;
+    mine.put(sealer.key_mark());
+    const auto first = membership.heads->broadcast(mine.bytes(), Peer{0});
+    if (!first) return fail(first.error());
+    if (*first != mine.bytes()) {
+      same = fail(Code::config,
+                  fmt::format("[integrity] key_file = {}: node {} has another key there than node 0",
+                              config.integrity.key_file, membership.node.value),
+                  "give all nodes the same file");
+    }
+  }
+  return agree(world, same, "world rank");
+}
+
+// The stores of all ranks, or the same error for all.
+Result<Stores> stores_of_world(const Environment& environment, const Config& config, const Membership& membership) {
+  auto stores = open_stores(environment, config, membership);
+  const Status mine = stores ? Status{} : fail(stores.error());
+  // Before the ranks agree that the stores are there: nobody has opened the session by then, so that no rank's mark of
+  // this session is replaced, and every mark of an earlier one is.
+  if (environment.leave_mark && environment.world.rank().value == 0)
+    environment.leave_mark({mine ? CompletionMark::Kind::opened : CompletionMark::Kind::none, {}});
+  if (auto status = agree(environment.world, mine, "world rank"); !status) return fail(status.error());
+  if (auto status = compare_keys(environment.world, config, membership, stores->sealer); !status)
+    return fail(status.error());
+  return stores;
+}
+
+// Who this process is in a trace; a rank may act for its node besides.
+Trace open_trace(const Environment& environment, const Config& config, const Membership& membership, const Log& log) {
+  TraceProcess process = TraceProcess::of_head(membership.node, environment.host);
+  if (membership.computes()) {
+    const std::string head = process.name;
+    process = TraceProcess::of_rank(membership.rank(), environment.host);
+    if (membership.acts_for_node()) process.name += ", " + head;
+  }
+  Trace trace(config.log.trace, std::move(process), log);
+  trace.name_thread(membership.computes() ? "application" : "head");
+  return trace;
+}
+
+// None where another process acts for this one's node.
+std::optional<EngineSetup> engine_setup(const Environment& environment, const Config& config,
+                                        const Membership& membership, const Stores& stores, const Log& log,
+                                        const Trace& trace) {
+  if (!membership.acts_for_node()) return {};
+  const bool remembers = config.restart.use_failure_topology;
+  return EngineSetup{.control = *membership.control,
+                     .heads = *membership.heads,
+                     .votes = *membership.votes,
+                     .topology = membership.topology,
+                     .options = engine_options(config, membership.topology, membership.node),
+                     .local = stores.local,
+                     .global = stores.global,
+                     .sealer = stores.sealer,
+                     .failures = remembers ? environment.failures : FailureTopology{},
+                     .log = log,
+                     .trace = trace,
+                     .memory = remembers ? environment.memory : nullptr,
+                     .clock = environment.clock};
+}
+
+Status serve(const EngineSetup& setup) {
+  auto engine = Engine::open(setup);
+  if (!engine) return fail(engine.error());
+  return (*engine)->serve();
+}
+
+// None where the ranks have nothing to agree on in time.
+std::optional<Pulse> pulse_of(const Environment& environment, const Config& config, const Membership& membership,
+                              LevelSet usable) {
+  const bool needed = std::ranges::any_of(kAllLevels, [&](LevelId level) {
+    const Interval::Kind kind = config.levels.of(level).kind;
+    return usable.has(level) && (kind == Interval::Kind::time || kind == Interval::Kind::automatic);
   });
+  if (!needed && !config.restart.stop_signal) return std::optional<Pulse>();
+  return std::optional<Pulse>(std::in_place, *membership.ranks, environment.clock);
 }
 
 }  // namespace
 
-Result<Greeting> greet_head(const Membership& membership, Store& local, std::optional<EngineSetup> own, const Log& log,
-                            const Trace& trace, const Clock& clock) {
-  const auto span = trace.span("open");
-  const Peer head = membership.here().head;
-  // What this rank alone cannot do is said in its first word. From then on it leaves with all, or stays with all.
-  auto bell = local.bell();
-  Hello first;
-  if (!bell) first.error = bell.error();
-  if (auto status = membership.control->send(head, kToHead, encode(ToHead(first))); !status)
-    return fail(status.error());
-  OwnEngine engine = own ? start_engine(*std::move(own)) : OwnEngine{};
-  HeadLink::Drive drive;
-  if (engine.in_calls) drive = [raw = engine.in_calls.get()] { return raw->step(Engine::Heads::compute); };
-  auto link = std::make_unique<HeadLink>(*membership.control, head, std::move(drive), clock);
-  report_silent_head(*link, membership, log);
-  auto heard = link->wait_until([&] { return link->opened.has_value(); }, {"open()"});
-  if (!heard) return fail(heard.error());
-  if (link->opened->error) return fail(*link->opened->error);
-  link->use_bell(std::move(*bell));
-  Opened life = *std::exchange(link->opened, std::nullopt);
-  trace.begin(life.incarnation);
-  return Greeting{.engine = std::move(engine), .link = std::move(link), .life = std::move(life)};
+Result<std::unique_ptr<Connection>> connect(const Environment& environment, const Config& config, const Log& log) {
+  auto topology = share_topology(environment, config);
+  if (!topology) return fail(topology.error());
+  // Heads, too: launchers hand the signal to every rank, and it would kill one that does not watch for it.
+  if (config.restart.stop_signal) StopSignal::watch();
+  auto membership = join_world(environment.world, std::move(*topology));
+  if (!membership) return fail(membership.error());
+  const Membership& me = **membership;
+  const Trace trace = open_trace(environment, config, me, log);
+  auto stores = stores_of_world(environment, config, me);
+  if (!stores) return fail(stores.error());
+  auto setup = engine_setup(environment, config, me, *stores, log, trace);
+  if (!me.computes()) {
+    if (auto status = serve(*setup); !status) return fail(status.error());
+    return nullptr;
+  }
+  auto greeting = greet_head(me, *stores->local, std::move(setup), log, trace, environment.clock);
+  if (!greeting) return fail(greeting.error());
+  return std::unique_ptr<Connection>(new Connection{.membership = std::move(*membership),
+                                                    .trace = trace,
+                                                    .local = stores->local,
+                                                    .engine = std::move(greeting->engine),
+                                                    .link = std::move(greeting->link),
+                                                    .life = greeting->life,
+                                                    .warmer = SlotWarmer(stores->local, me.rank()),
+                                                    .pulse = pulse_of(environment, config, me, greeting->life.usable)});
 }
 
 Connection::~Connection() {

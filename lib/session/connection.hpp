@@ -10,13 +10,13 @@
 #include <memory>
 #include <optional>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/trace.hpp"
-#include "engine/engine.hpp"
+#include "config/config.hpp"
 #include "engine/messages.hpp"
 #include "schedule/pulse.hpp"
+#include "session/environment.hpp"
 #include "session/head_link.hpp"
 #include "session/membership.hpp"
 #include "session/own_engine.hpp"
@@ -32,7 +32,7 @@ struct Connection {
   std::shared_ptr<Store> local;
   OwnEngine engine;
   std::unique_ptr<HeadLink> link;
-  Opened life;  // as the head has said: of no error
+  Opened life;  // as the head has said
   SlotWarmer warmer;
   std::optional<Pulse> pulse;  // none: nothing has to be agreed on in time
 
@@ -47,15 +47,10 @@ struct Connection {
   void leave(Version last_version, std::uint64_t calls);
 };
 
-// A rank and its head have spoken.
-struct Greeting {
-  OwnEngine engine;
-  std::unique_ptr<HeadLink> link;
-  Opened life;
-};
-// The first words of a rank with its head, which this process is itself if it has a setup. Collective in time: an error
-// is that of all ranks.
-[[nodiscard]] Result<Greeting> greet_head(const Membership& membership, Store& local, std::optional<EngineSetup> own,
-                                          const Log& log, const Trace& trace, const Clock& clock);
+// Takes this process's place in the job: agrees on who is where, makes the communicators, opens the stores, and speaks
+// with the head. A dedicated head serves its node inside this call, to the end, and gets nothing. Collective over the
+// environment's world: every step is taken by all, or by none, and what was begun is given back if one fails.
+[[nodiscard]] Result<std::unique_ptr<Connection>> connect(const Environment& environment, const Config& config,
+                                                          const Log& log);
 
 }  // namespace cairn

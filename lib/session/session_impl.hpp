@@ -1,7 +1,6 @@
 // The session behind the façade: one application rank's calls, with errors as values. Three parts, by how long they
 // live: the setting never changes; the Application goes on for as long as the session does; the Connection ends with
-// the communicators. session_open.cpp turns a world of ranks into heads and application ranks and makes the parts;
-// session_restore.cpp brings a snapshot back.
+// the communicators. session_open.cpp makes the parts, session_restore.cpp brings a snapshot back.
 //
 // Belongs to one thread. Every call but protect, unprotect and the queries is collective in time over the
 // application ranks; none is a collective operation on the snapshot path.

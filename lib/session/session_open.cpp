@@ -1,161 +1,28 @@
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "format/sealer.hpp"
 #include "session/session_impl.hpp"
 #include "session/shared_setup.hpp"
-#include "session/stop_signal.hpp"
 
 namespace cairn {
-namespace {
 
-// What this process keeps files in; all but the node's own store only where it acts for its node.
-struct Stores {
-  std::shared_ptr<Store> local;
-  std::shared_ptr<Store> global = {};
-  Sealer sealer = {};
-};
-
-Result<Stores> open_stores(const Environment& environment, const Config& config, const Membership& membership) {
-  auto local = environment.open_local(config, membership.topology, membership.node);
-  if (!local) return fail(local.error());
-  Stores stores{.local = std::move(*local)};
-  if (!membership.acts_for_node()) return stores;
-  auto global = environment.open_global(config);
-  if (!global) return fail(global.error());
-  stores.global = std::move(*global);
-  // Each head reads the key for itself: it is in no message, and in no process that needs none.
-  auto sealer = make_sealer(config.integrity.key_file, config.job.name);
-  if (!sealer) return fail(sealer.error().in("[integrity] key_file"));
-  stores.sealer = std::move(*sealer);
-  return stores;
-}
-
-// Nodes with different keys would refuse each other's files one by one, and late.
-Status compare_keys(Comm& world, const Config& config, const Membership& membership, const Sealer& sealer) {
-  if (config.integrity.key_file.empty()) return {};
-  Status same;
-  if (membership.acts_for_node()) {
-    ByteWriter mine;
-    mine.put(sealer.key_mark());
-    const auto first = membership.heads->broadcast(mine.bytes(), Peer{0});
-    if (!first) return fail(first.error());
-    if (*first != mine.bytes()) {
-      same = fail(Code::config,
-                  fmt::format("[integrity] key_file = {}: node {} has another key there than node 0",
-                              config.integrity.key_file, membership.node.value),
-                  "give all nodes the same file");
-    }
-  }
-  return agree(world, same, "world rank");
-}
-
-// The stores of all ranks, or the same error for all.
-Result<Stores> stores_of_world(const Environment& environment, const Config& config, const Membership& membership) {
-  auto stores = open_stores(environment, config, membership);
-  const Status mine = stores ? Status{} : fail(stores.error());
-  // Before the ranks agree that the stores are there: nobody has opened the session by then, so that no rank's mark of
-  // this session is replaced, and every mark of an earlier one is.
-  if (environment.leave_mark && environment.world.rank().value == 0)
-    environment.leave_mark({mine ? CompletionMark::Kind::opened : CompletionMark::Kind::none, {}});
-  if (auto status = agree(environment.world, mine, "world rank"); !status) return fail(status.error());
-  if (auto status = compare_keys(environment.world, config, membership, stores->sealer); !status)
-    return fail(status.error());
-  return stores;
-}
-
-// Who this process is in a trace; a rank may act for its node besides.
-Trace open_trace(const Environment& environment, const Config& config, const Membership& membership, const Log& log) {
-  TraceProcess process = TraceProcess::of_head(membership.node, environment.host);
-  if (membership.computes()) {
-    const std::string head = process.name;
-    process = TraceProcess::of_rank(membership.rank(), environment.host);
-    if (membership.acts_for_node()) process.name += ", " + head;
-  }
-  Trace trace(config.log.trace, std::move(process), log);
-  trace.name_thread(membership.computes() ? "application" : "head");
-  return trace;
-}
-
-// None where another process acts for this one's node.
-std::optional<EngineSetup> engine_setup(const Environment& environment, const Config& config,
-                                        const Membership& membership, const Stores& stores, const Log& log,
-                                        const Trace& trace) {
-  if (!membership.acts_for_node()) return {};
-  const bool remembers = config.restart.use_failure_topology;
-  return EngineSetup{.control = *membership.control,
-                     .heads = *membership.heads,
-                     .votes = *membership.votes,
-                     .topology = membership.topology,
-                     .options = engine_options(config, membership.topology, membership.node),
-                     .local = stores.local,
-                     .global = stores.global,
-                     .sealer = stores.sealer,
-                     .failures = remembers ? environment.failures : FailureTopology{},
-                     .log = log,
-                     .trace = trace,
-                     .memory = remembers ? environment.memory : nullptr,
-                     .clock = environment.clock};
-}
-
-Status serve(const EngineSetup& setup) {
-  auto engine = Engine::open(setup);
-  if (!engine) return fail(engine.error());
-  return (*engine)->serve();
-}
-
-// None where the ranks have nothing to agree on in time.
-std::optional<Pulse> pulse_of(const Environment& environment, const Config& config, const Membership& membership,
-                              const Application& application) {
-  if (!application.agrees_on_time() && !config.restart.stop_signal) return std::optional<Pulse>();
-  return std::optional<Pulse>(std::in_place, *membership.ranks, environment.clock);
-}
-
-}  // namespace
-
-// Every step is taken by all ranks, or by none.
 Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& environment) {
   auto config = share_config(environment);
   if (!config) return fail(config.error());
-  auto topology = share_topology(environment, *config);
-  if (!topology) return fail(topology.error());
-  // Heads, too: launchers hand the signal to every rank, and it would kill one that does not watch for it.
-  if (config->restart.stop_signal) StopSignal::watch();
-  auto membership = join_world(environment.world, std::move(*topology));
-  if (!membership) return fail(membership.error());
-  const Membership& me = **membership;
   const Log log(config->log.level);
-  const Trace trace = open_trace(environment, *config, me, log);
-  auto stores = stores_of_world(environment, *config, me);
-  if (!stores) return fail(stores.error());
-  auto setup = engine_setup(environment, *config, me, *stores, log, trace);
-  if (!me.computes()) {
-    if (auto status = serve(*setup); !status) return fail(status.error());
-    return nullptr;
-  }
-  auto greeting = greet_head(me, *stores->local, std::move(setup), log, trace, environment.clock);
-  if (!greeting) return fail(greeting.error());
-
-  const Opened& life = greeting->life;
+  auto connection = connect(environment, *config, log);
+  if (!connection) return fail(connection.error());
+  if (!*connection) return nullptr;
+  const Opened& life = (*connection)->life;
   Application application{.schedule = Schedule(config->levels, life.usable),
                           .auto_levels = AutoLevels::make(*config, life.usable, life.incarnation, life.measured),
                           .last_version = life.last_version};
-  std::unique_ptr<Connection> connection(new Connection{.membership = std::move(*membership),
-                                                        .trace = trace,
-                                                        .local = stores->local,
-                                                        .engine = std::move(greeting->engine),
-                                                        .link = std::move(greeting->link),
-                                                        .life = life,
-                                                        .warmer = SlotWarmer(stores->local, me.rank()),
-                                                        .pulse = pulse_of(environment, *config, me, application)});
   Setting setting{.config = std::move(*config),
                   .log = log,
                   .clock = environment.clock,
-                  .leave_mark = me.rank().value == 0 ? environment.leave_mark : LeaveMark{},
+                  .leave_mark = (*connection)->rank().value == 0 ? environment.leave_mark : LeaveMark{},
                   .recoverable = environment.repaired.has_value()};
   return std::unique_ptr<SessionImpl>(
-      new SessionImpl(std::move(setting), std::move(application), std::move(connection)));
+      new SessionImpl(std::move(setting), std::move(application), std::move(*connection)));
 }
 
 }  // namespace cairn

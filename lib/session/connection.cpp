@@ -108,15 +108,12 @@ Status serve(const EngineSetup& setup) {
   return (*engine)->serve();
 }
 
-// None where the ranks have nothing to agree on in time.
-std::optional<Pulse> pulse_of(const Environment& environment, const Config& config, const Membership& membership,
-                              LevelSet usable) {
-  const bool needed = std::ranges::any_of(kAllLevels, [&](LevelId level) {
-    const Interval::Kind kind = config.levels.of(level).kind;
-    return usable.has(level) && (kind == Interval::Kind::time || kind == Interval::Kind::automatic);
-  });
-  if (!needed && !config.restart.stop_signal) return std::optional<Pulse>();
-  return std::optional<Pulse>(std::in_place, *membership.ranks, environment.clock);
+// What is due at a time, or as the model says, and a signal to stop: all ranks have to know of it at the same call.
+bool agrees_on_time(const Config& config, LevelSet usable) {
+  return config.restart.stop_signal || std::ranges::any_of(kAllLevels, [&](LevelId level) {
+           const Interval::Kind kind = config.levels.of(level).kind;
+           return usable.has(level) && (kind == Interval::Kind::time || kind == Interval::Kind::automatic);
+         });
 }
 
 }  // namespace
@@ -139,15 +136,21 @@ Result<std::unique_ptr<Connection>> connect(const Environment& environment, cons
   }
   auto greeting = greet_head(me, *stores->local, std::move(setup), log, trace, environment.clock);
   if (!greeting) return fail(greeting.error());
-  return std::unique_ptr<Connection>(new Connection{.membership = std::move(*membership),
-                                                    .trace = trace,
-                                                    .local = stores->local,
-                                                    .engine = std::move(greeting->engine),
-                                                    .link = std::move(greeting->link),
-                                                    .life = greeting->life,
-                                                    .warmer = SlotWarmer(stores->local, me.rank()),
-                                                    .pulse = pulse_of(environment, config, me, greeting->life.usable)});
+  auto connection =
+      std::make_unique<Connection>(std::move(*membership), trace, std::move(stores->local), std::move(*greeting));
+  if (agrees_on_time(config, connection->life.usable)) connection->pulse.emplace(*me.ranks, environment.clock);
+  return connection;
 }
+
+Connection::Connection(std::unique_ptr<const Membership> place, Trace traced, std::shared_ptr<Store> store,
+                       Greeting greeting)
+    : membership(std::move(place)),
+      trace(std::move(traced)),
+      local(std::move(store)),
+      engine(std::move(greeting.engine)),
+      link(std::move(greeting.link)),
+      life(std::move(greeting.life)),
+      warmer(local, membership->rank()) {}
 
 Connection::~Connection() {
   link->wake_head();

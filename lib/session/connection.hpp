@@ -17,6 +17,7 @@
 #include "engine/messages.hpp"
 #include "schedule/pulse.hpp"
 #include "session/environment.hpp"
+#include "session/greeting.hpp"
 #include "session/head_link.hpp"
 #include "session/membership.hpp"
 #include "session/own_engine.hpp"
@@ -36,6 +37,8 @@ struct Connection {
   SlotWarmer warmer;
   std::optional<Pulse> pulse;  // none: nothing has to be agreed on in time
 
+  // `place`: of a process that computes; `greeting`: with the head that it has there.
+  Connection(std::unique_ptr<const Membership> place, Trace traced, std::shared_ptr<Store> store, Greeting greeting);
   // Waits for the engine's thread. A head that sleeps is woken, and sees for itself that its rank has gone: after a
   // failure no message would reach it.
   ~Connection();

@@ -118,7 +118,7 @@ void HeadLink::take(ToRank message) {
   if (auto* m = std::get_if<Trouble>(&message)) {
     // The loss of a peer ends an engine: nobody will answer any more.
     if (m->error.code == Code::communication) lost_ = m->error;
-    errors.push_back(std::move(m->error));
+    errors.push_back({std::move(m->error), {}, {}});
   }
   if (auto* m = std::get_if<Retired>(&message)) sealed_.erase(m->version);
   if (auto* m = std::get_if<Reached>(&message)) {
@@ -133,7 +133,7 @@ void HeadLink::take(ToRank message) {
     }
     while (failures_.size() > kFailuresKept) failures_.erase(failures_.begin());
     // Who could not write its part has been told so by the call that tried.
-    if (failed_here_.erase(m->version) == 0) errors.push_back(std::move(m->error));
+    if (failed_here_.erase(m->version) == 0) errors.push_back({std::move(m->error), m->version, m->levels});
   }
 }
 

@@ -63,8 +63,13 @@ class HeadLink {
   std::optional<Finalized> finalized;
   // For whom the job waited when that was last asked in the present wait, in words.
   std::optional<std::string> missing;
-  // Background errors not yet reported.
-  std::deque<Error> errors;
+  // What went wrong behind the ranks' backs, and was not reported yet: of which version and levels, if of any.
+  struct BackgroundError {
+    Error error;
+    Version version;
+    LevelSet levels;
+  };
+  std::deque<BackgroundError> errors;
   // Promotions whose time the head took, until somebody asks; the last ones.
   std::deque<Reached> promotions;
 

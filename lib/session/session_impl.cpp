@@ -190,7 +190,7 @@ Status SessionImpl::wait(LevelId level) {
   if (!done) return fail(done.error());
   if (link().reached(level) < target) {
     const Error error = *link().failure(target, level);
-    std::erase_if(link().errors, [&](const Error& other) { return other.message == error.message; });
+    std::erase_if(link().errors, [&](const auto& told) { return told.version == target && told.levels.has(level); });
     if (fails_for_storage(error.code)) application_.storage_error = error.text();
     return fail(error);
   }
@@ -212,7 +212,7 @@ bool SessionImpl::goes_on_after(const Error& error) {
 // Each background error is told once, by the call after it became known.
 Status SessionImpl::report_errors() {
   std::optional<Error> told;
-  for (Error& error : std::exchange(link().errors, {})) {
+  for (auto& [error, version, levels] : std::exchange(link().errors, {})) {
     if (goes_on_after(error)) continue;
     if (told) {
       setting_.log.error("{}", error.text());

@@ -2,8 +2,11 @@
 // Values: freely copied, ordered, hashable by their number.
 #pragma once
 
+#include <bit>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include <cairn/level_id.hpp>
 
@@ -30,17 +33,25 @@ using RunId = Id<struct RunIdTag, std::uint64_t>;
 // A digest of everything in a Layout: equal ids, equal layouts.
 using LayoutId = Id<struct LayoutIdTag, std::uint32_t>;
 
+// Levels that the configuration, the cost model and the files of a job know.
 inline constexpr int kLevels = 4;
+// The highest number that a level may have: a set is one byte in messages.
+inline constexpr int kMostLevels = 7;
 
-// A set of levels, one bit each.
+// A set of levels, one bit each; goes through them from the lowest up.
 class LevelSet {
  public:
   constexpr LevelSet() = default;
+  constexpr LevelSet(std::initializer_list<LevelId> levels) {
+    for (const LevelId level : levels) add(level);
+  }
   static constexpr LevelSet of_bits(std::uint8_t bits) {
     LevelSet set;
-    set.bits_ = bits & 0x1eU;
+    set.bits_ = bits & 0xfeU;
     return set;
   }
+  static constexpr LevelSet all() { return of_bits(0xff); }
+
   [[nodiscard]] constexpr bool has(LevelId level) const { return (bits_ & bit(level)) != 0; }
   constexpr void add(LevelId level) { bits_ |= bit(level); }
   constexpr void add(LevelSet levels) { bits_ |= levels.bits_; }
@@ -49,6 +60,37 @@ class LevelSet {
   [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
   [[nodiscard]] constexpr std::uint8_t bits() const { return bits_; }
   friend constexpr bool operator==(LevelSet, LevelSet) = default;
+  // Those that are in both.
+  friend constexpr LevelSet operator&(LevelSet a, LevelSet b) { return of_bits(a.bits_ & b.bits_); }
+  // Those of `a` that are not in `b`.
+  friend constexpr LevelSet operator-(LevelSet a, LevelSet b) {
+    a.remove(b);
+    return a;
+  }
+
+  class Iterator {
+   public:
+    using value_type = LevelId;
+    using difference_type = std::ptrdiff_t;
+    constexpr Iterator() = default;
+    constexpr explicit Iterator(std::uint8_t left) : left_(left) {}
+    constexpr LevelId operator*() const { return static_cast<LevelId>(std::countr_zero(left_)); }
+    constexpr Iterator& operator++() {
+      left_ &= static_cast<std::uint8_t>(left_ - 1U);
+      return *this;
+    }
+    constexpr Iterator operator++(int) {
+      const Iterator now = *this;
+      ++*this;
+      return now;
+    }
+    friend constexpr bool operator==(Iterator, Iterator) = default;
+
+   private:
+    std::uint8_t left_ = 0;
+  };
+  [[nodiscard]] constexpr Iterator begin() const { return Iterator(bits_); }
+  [[nodiscard]] constexpr Iterator end() const { return {}; }
 
  private:
   static constexpr std::uint8_t bit(LevelId level) {

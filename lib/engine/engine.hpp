@@ -52,6 +52,7 @@ struct EngineSetup {
   Trace trace;
   std::shared_ptr<StoreMemory> memory;  // kept beyond this life; null: nothing is
   Clock clock;
+  Levels levels = make_levels();
   std::optional<Error> unable = std::nullopt;  // why this node cannot take part: then all are told so
 };
 

@@ -31,7 +31,7 @@ Engine::Engine(const EngineSetup& setup)
   head_.node.trace = setup.trace;
   head_.node.workers = std::make_shared<Workers>(std::max(setup.options.threads, 1U) - 1);
   head_.ranks = setup.topology.nodes[head_.node.me.value].ranks;
-  head_.levels = make_levels();
+  head_.node.levels = setup.levels;
 }
 
 Engine::~Engine() {
@@ -49,7 +49,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineSetup& setup) {
   opened.run = head.node.run;
   opened.last_version = engine->seals_.last_version();
   opened.usable = head.usable;
-  opened.slots = slots_needed(head.options.keep, head.usable);
+  opened.slots = slots_needed(head.options.keep, head.usable & head.node.levels.in_node_stores());
   opened.measured = engine->catalog_.chain.measured;
   if (!status) opened.error = status.error();
   if (status) engine->silence_.begin(*head.bell, head.clock());
@@ -123,7 +123,7 @@ Status Engine::choose_layout(const RollCall& roll) {
   auto decision = decide_layout(head_.topology, wishes);
   if (!decision) return fail(decision.error());
   head_.node.layout = std::move(decision->layout);
-  head_.usable = decision->usable;
+  head_.usable = head_.node.levels.carried_by(head_.node.layout);
   // Where a store was another node of this shape, the shape is another layout from now on: what it holds as the one
   // must not be taken for what it is to hold as the other.
   head_.node.layout.arrangement = roll.arrangement;

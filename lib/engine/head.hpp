@@ -53,8 +53,7 @@ struct Head {
   EngineOptions options;
   Clock clock;
   NodeContext node = {};
-  std::vector<Rank> ranks = {};  // of this node
-  Levels levels = {};
+  std::vector<Rank> ranks = {};     // of this node
   LevelSet usable = {};             // by today's layout
   std::shared_ptr<Bell> bell = {};  // null until the store is open
   Requests requests = {};

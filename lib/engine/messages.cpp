@@ -65,8 +65,9 @@ class Get {
     code = known.value_or(Code::communication);
   }
   void operator()(LevelId& level) {
-    level = in_.get<LevelId>();
-    known_ = known_ && std::ranges::count(kAllLevels, level) == 1;
+    const auto number = in_.get<std::underlying_type_t<LevelId>>();
+    known_ = known_ && number >= 1 && number <= kMostLevels;
+    level = static_cast<LevelId>(number);
   }
   template <class Tag, class Number>
   void operator()(Id<Tag, Number>& id) {

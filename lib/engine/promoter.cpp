@@ -8,7 +8,9 @@
 namespace cairn {
 namespace {
 
-constexpr std::array<const char*, kLevels> kPromote = {"promote L1", "promote L2", "promote L3", "promote L4"};
+// For the trace.
+constexpr std::array<const char*, kMostLevels> kPromote = {"promote L1", "promote L2", "promote L3", "promote L4",
+                                                           "promote L5", "promote L6", "promote L7"};
 
 }  // namespace
 
@@ -20,14 +22,13 @@ void Promoter::add(Known& known) {
 Result<bool> Promoter::raise_next() {
   if (queue_.empty()) return false;
   Known& known = catalog_.known.at(queue_.front());
-  for (const LevelId level : kAllLevels) {
-    if (!known.due.has(level)) continue;
-    if (auto status = raise(known, level); !status) return fail(status.error());
+  if (!known.due.empty()) {
+    if (auto status = raise(known, *known.due.begin()); !status) return fail(status.error());
     return true;
   }
   queue_.pop_front();
   known.in_flight = false;
-  catalog_.drop_old_layouts(known, head_.levels);
+  catalog_.drop_old_layouts(known);
   catalog_.retire_damaged(known);
   retire_old();
   return true;
@@ -40,7 +41,7 @@ Status Promoter::raise(Known& known, LevelId level) {
       node.trace.span(kPromote[static_cast<std::size_t>(level) - 1], version.value, node.own_bytes(known.manifest));
   const auto start = head_.clock();
   known.due.remove(level);
-  const std::uint64_t turn = known.turn && level == LevelId::partner ? *known.turn : turns_[level]++;
+  const std::uint64_t turn = known.turn && strategy(level).takes_turns() ? *known.turn : turns_[level]++;
   NodeManifest before = known.manifest;
   const Status status = protect(known, level, turn);
   if (!status && status.error().code == Code::communication) return status;
@@ -68,7 +69,7 @@ void Promoter::give_up(Known& known, LevelId level, NodeManifest before, const E
     // It may be all that outlives the next loss, so it does not go for something that is not at this level either.
     known.struck.add(level);
   } else {
-    (void)head_.levels.at(level)->discard(head_.node, known.manifest, head_.node.layout.id());
+    (void)strategy(level).discard(head_.node, known.manifest, head_.node.layout.id());
     (void)catalog_.keep(known.manifest);
   }
   const Error told = error.in(fmt::format("version {} did not reach L{}", version.value, static_cast<int>(level)));
@@ -82,9 +83,10 @@ void Promoter::give_up(Known& known, LevelId level, NodeManifest before, const E
 // heads.
 Status Promoter::protect(Known& known, LevelId level, std::uint64_t turn) {
   Status status;
-  if (level == LevelId::global) status = agree(head_.heads, life_.renew_records(), "node");
-  if (status) status = head_.levels.at(level)->protect(head_.heads, head_.node, known.manifest, turn);
-  if (status && level != LevelId::global) status = agree(head_.heads, catalog_.keep(known.manifest), "node");
+  const bool in_manifest = strategy(level).in_node_stores();
+  if (!in_manifest) status = agree(head_.heads, life_.renew_records(), "node");
+  if (status) status = strategy(level).protect(head_.heads, head_.node, known.manifest, turn);
+  if (status && in_manifest) status = agree(head_.heads, catalog_.keep(known.manifest), "node");
   if (status) {
     known.complete.add(level);
     known.struck.remove(level);
@@ -104,28 +106,28 @@ Status Promoter::look_for_damage(Known& known, const Error& error) {
   if (is_of_source(error.code) && holding != nullptr && holding->own)
     bad = catalog_.find_damaged(known.manifest.identity, *holding->own).size();
   if (auto status = head_.heads.allreduce({&bad, 1}, Reduce::sum); !status) return fail(status.error());
-  if (bad > 0) known.strike(node_levels());
+  if (bad > 0) known.strike(head_.node.levels.in_node_stores());
   return {};
 }
 
 // Snapshots of an earlier chain are not the job's state, whatever is still known of them.
 Status Promoter::raise_state() {
-  if (!head_.usable.has(LevelId::global) || !catalog_.state) return {};
+  const LevelId level = head_.node.levels.of_last_state();
+  if (!head_.usable.has(level) || !catalog_.state) return {};
   const auto found = catalog_.known.find(*catalog_.state);
-  if (found == catalog_.known.end() || found->second.complete.has(LevelId::global)) return {};
+  if (found == catalog_.known.end() || found->second.complete.has(level)) return {};
   Known& known = found->second;
   if (known.complete.empty() && known.struck.empty()) return {};
   const Version version = known.manifest.identity.version;
-  if (auto status = protect(known, LevelId::global, 0); !status)
-    return fail(status.error().in(fmt::format("the last version, {}, did not reach L4", version.value)));
-  head_.tell_all(Reached{version, LevelId::global});
+  if (auto status = protect(known, level, 0); !status)
+    return fail(status.error().in(
+        fmt::format("the last version, {}, did not reach L{}", version.value, static_cast<int>(level))));
+  head_.tell_all(Reached{version, level});
   retire_old();
   return {};
 }
 
-void Promoter::retire_old() {
-  tell_of_free_slots(catalog_.retire_old());
-}
+void Promoter::retire_old() { tell_of_free_slots(catalog_.retire_old()); }
 
 void Promoter::free_slots() { tell_of_free_slots(catalog_.take_free_slots()); }
 

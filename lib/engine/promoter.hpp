@@ -19,15 +19,17 @@ class Promoter {
  public:
   Promoter(Head& head, Catalog& catalog, Life& life) : head_(head), catalog_(catalog), life_(life) {}
 
-  // The number of the next placement at L2: snapshots of earlier lives have used up those below.
-  void begin_placements_at(std::uint64_t turn) { turns_[LevelId::partner] = turn; }
+  // The number of the next placement: snapshots of earlier lives have used up those below.
+  void begin_placements_at(std::uint64_t turn) {
+    for (const LevelId level : head_.node.levels.that_take_turns()) turns_[level] = turn;
+  }
 
   // Queues what is due of a snapshot, if anything is.
   void add(Known& known);
   // Raises the first one to one more level; false: there is none. Fails only when a peer is lost; what goes wrong with
   // the snapshot is told to the ranks.
   [[nodiscard]] Result<bool> raise_next();
-  // Raises the job's state to L4, where the chain ends or is left.
+  // Raises the job's state to the level of the last one, where the chain ends or is left.
   [[nodiscard]] Status raise_state();
   // Retires what need not be kept any more, and tells the ranks whose slots that frees. Local.
   void retire_old();
@@ -42,6 +44,7 @@ class Promoter {
   [[nodiscard]] Status protect(Known& known, LevelId level, std::uint64_t turn);
   void give_up(Known& known, LevelId level, NodeManifest before, const Error& error);
   void tell_of_free_slots(const std::vector<Version>& versions);
+  [[nodiscard]] Level& strategy(LevelId level) const { return head_.node.levels.at(level); }
   [[nodiscard]] Status look_for_damage(Known& known, const Error& error);
 
   Head& head_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,11 +10,13 @@
 namespace cairn {
 namespace {
 
-// The L2 placement that a snapshot has under a layout: what is rebuilt goes back to the same places.
+// The placement that a snapshot has under a layout: what is rebuilt goes back to the same places.
 std::optional<std::uint64_t> turn_of(const Inventory& inventory, const Identity& snapshot, LayoutId layout) {
+  const LevelSet turning = inventory.levels.that_take_turns();
   for (const auto& summaries : inventory.by_head) {
     for (const HoldingSummary& summary : summaries) {
-      if (summary.snapshot == snapshot && summary.layout == layout && summary.partner) return summary.turn;
+      if (summary.snapshot != snapshot || summary.layout != layout) continue;
+      if (!(summary.levels & turning).empty()) return summary.turn;
     }
   }
   return {};
@@ -21,9 +24,7 @@ std::optional<std::uint64_t> turn_of(const Inventory& inventory, const Identity&
 
 std::string text_of(LevelSet levels) {
   std::vector<std::string> names;
-  for (const LevelId level : kAllLevels) {
-    if (levels.has(level)) names.push_back(fmt::format("L{}", static_cast<int>(level)));
-  }
+  for (const LevelId level : levels) names.push_back(fmt::format("L{}", static_cast<int>(level)));
   return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " "));
 }
 
@@ -35,12 +36,13 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
   const Inventory& inventory = catalog_.retrieval->inventory;
   Known& known = catalog_.known[plan.snapshot];
   for (auto passed = catalog_.known.upper_bound(plan.snapshot); passed != catalog_.known.end(); ++passed) {
-    passed->second.strike(LevelSet::of_bits(0xff));
+    passed->second.strike(LevelSet::all());
   }
   if (auto status = agree(head_.heads, note_own_shards(known, safe_point), "node"); !status) return status;
   catalog_.state = plan.snapshot;
-  known.complete.add(LevelId::local);
-  known.struck.remove(LevelId::local);
+  const LevelId own = head_.node.levels.of_own_shards();
+  known.complete.add(own);
+  known.struck.remove(own);
   known.lost = false;
   // A directory whose manifest was not there at the start is one of this snapshot now.
   std::erase(catalog_.contents.orphans, head_.node.dir(plan.snapshot));
@@ -83,28 +85,25 @@ Result<std::uint64_t> RestoreDesk::read_safe_point(const Plan& plan) const {
   return shard->header().safe_point;
 }
 
-// L2 and L3 where some node lost its part, or, when shards had to be brought home, where they are not whole today.
+// Redundancy of which some node lost its part, or, when shards had to be brought home, where they are not whole today.
 LevelSet RestoreDesk::levels_to_rebuild(const Inventory& inventory, const Identity& snapshot, bool moved) const {
   const LayoutId layout = head_.node.layout.id();
-  std::size_t partner = 0;
-  std::size_t erasure = 0;
+  std::map<LevelId, std::size_t> parts;
   for (const auto& summaries : inventory.by_head) {
     for (const HoldingSummary& summary : summaries) {
       if (summary.snapshot != snapshot || summary.layout != layout) continue;
-      partner += summary.partner ? 1 : 0;
-      erasure += summary.erasure ? 1 : 0;
+      for (const LevelId level : summary.levels) ++parts[level];
     }
   }
   const std::string prefix = head_.node.dir(snapshot).path + "/";
   const bool struck =
       std::ranges::any_of(inventory.strikes, [&](const Strike& strike) { return strike.file.starts_with(prefix); });
-  const auto needs = [&](LevelId level, std::size_t parts) {
-    if (!head_.usable.has(level) || (parts == head_.node.layout.nodes && !struck)) return false;
-    return moved || struck || parts > 0;
-  };
   LevelSet due;
-  if (needs(LevelId::partner, partner)) due.add(LevelId::partner);
-  if (needs(LevelId::erasure, erasure)) due.add(LevelId::erasure);
+  const LevelSet rebuilt = head_.usable & head_.node.levels.that_are_rebuilt();
+  for (const LevelId level : rebuilt) {
+    const bool whole = parts[level] == head_.node.layout.nodes && !struck;
+    if (!whole && (moved || struck || parts[level] > 0)) due.add(level);
+  }
   return due;
 }
 

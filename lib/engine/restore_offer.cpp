@@ -58,7 +58,7 @@ Result<Offer> RestoreDesk::prepare_offer() {
 
   offer.fresh = false;
   offer.snapshot = plan->snapshot;
-  offer.ranks_from.assign(kLevels, 0);
+  for (const LevelId level : head_.node.levels.all()) offer.ranks_from.resize(static_cast<std::size_t>(level));
   for (const Delivery& delivery : plan->deliveries) ++offer.ranks_from[static_cast<std::size_t>(delivery.level) - 1];
   for (const NodeId node : plan->lost_nodes) offer.lost_nodes.push_back(fmt::format("node {}", node.value));
   plan_ = std::move(*plan);
@@ -94,7 +94,8 @@ bool RestoreDesk::nothing_was_sealed() const {
     return false;
   const RetrieveState& state = *catalog_.retrieval;
   const auto promoted = [&](const HoldingSummary& summary) {
-    return summary.snapshot.incarnation >= state.not_before && (summary.partner || summary.erasure);
+    return summary.snapshot.incarnation >= state.not_before &&
+           !(summary.levels & head_.node.levels.of_redundancy()).empty();
   };
   return std::ranges::none_of(state.inventory.by_head, [&](const std::vector<HoldingSummary>& summaries) {
     return std::ranges::any_of(summaries, promoted);

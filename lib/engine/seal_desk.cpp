@@ -97,7 +97,7 @@ void SealDesk::note_losses(Vote& vote) {
 void SealDesk::heed_losses(const Vote& vote) {
   for (auto& [id, known] : catalog_.known) {
     if (!vote.has_lost(id.version)) continue;
-    known.strike(node_levels());
+    known.strike(head_.node.levels.in_node_stores());
     known.lost = true;
   }
 }
@@ -171,11 +171,12 @@ Status SealDesk::seal_here(Version version, Sealing& sealing) {
   known.manifest.safe_point = sealing.safe_point;
   // Only when nothing else is being written there; with a key not before there are digests to check by.
   std::function<void()> between;
-  if (sealing.levels.has(LevelId::global) && head_.usable.has(LevelId::global) && promoter_.idle() &&
-      !head_.node.sealer.has_key()) {
-    Level& global = *head_.levels.at(LevelId::global);
-    global.begin(head_.node, known.manifest.identity);
-    between = [&] { global.go_on(known.manifest.identity); };
+  const LevelSet due = sealing.levels & head_.usable;
+  if (!due.empty() && promoter_.idle() && !head_.node.sealer.has_key()) {
+    for (const LevelId level : due) head_.node.levels.at(level).begin(head_.node, known.manifest.identity);
+    between = [&] {
+      for (const LevelId level : due) head_.node.levels.at(level).go_on(known.manifest.identity);
+    };
   }
   std::vector<ShardEntry> own;
   for (const Rank rank : head_.ranks) {
@@ -197,16 +198,14 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
   Known& known = catalog_.known[id];
   catalog_.state = id;
   catalog_.hold_slot(version);
-  known.complete.add(LevelId::local);
-  known.due = sealing.levels;
-  known.due.remove(LevelId::local);
-  for (const LevelId level : kAllLevels) {
-    if (!head_.usable.has(level)) known.due.remove(level);
-  }
+  const LevelId own = head_.node.levels.of_own_shards();
+  known.complete.add(own);
+  known.due = sealing.levels & head_.usable;
+  known.due.remove(own);
   known.asked = known.due;
   promoter_.add(known);
   if (known.due.empty()) catalog_.retire_damaged(known);
-  head_.tell_all(Reached{version, LevelId::local});
+  head_.tell_all(Reached{version, own});
   promoter_.retire_old();
 }
 
@@ -216,9 +215,9 @@ void SealDesk::abandon(Version version, const Sealing& sealing, const Error& obj
   const Error error = sealing.error.value_or(objection).in(fmt::format("version {} is abandoned", version.value));
   head_.log_storage_error(sealing.vote.failed_node() == head_.node.me, error);
   catalog_.known.erase(id);
-  for (const auto& [level, strategy] : head_.levels) strategy->abandon(head_.node, id);
+  for (const LevelId level : head_.node.levels.all()) head_.node.levels.at(level).abandon(head_.node, id);
   if (auto status = catalog_.retire(head_.node.dir(id)); !status) head_.node.log.warning("{}", status.error().text());
-  head_.tell_all(Failed{version, LevelSet::of_bits(0xff), error});
+  head_.tell_all(Failed{version, head_.node.levels.all(), error});
   head_.tell_all(Retired{version});
   promoter_.free_slots();
 }
@@ -229,11 +228,10 @@ void SealDesk::check_space(const Sealing& sealing) {
   space_checked_ = true;
   const KeepCounts& keep = head_.options.keep;
   const std::uint64_t own = sealing.bytes;
-  std::uint64_t needed = own * slots_needed(keep, head_.usable);
-  if (head_.usable.has(LevelId::partner)) needed += own * head_.node.layout.copies * (keep.at[1] + 1);
-  if (head_.usable.has(LevelId::erasure)) {
-    const auto& group = head_.node.layout.groups[head_.node.layout.place_in_group(head_.node.me).group];
-    needed += own * head_.node.layout.parity * (keep.at[2] + 1) / (group.size() - head_.node.layout.parity);
+  const LevelSet here = head_.usable & head_.node.levels.in_node_stores();
+  std::uint64_t needed = own * slots_needed(keep, here);
+  for (const LevelId level : here) {
+    needed += head_.node.levels.at(level).extra_bytes(own, head_.node.layout, head_.node.me) * (keep.of(level) + 1);
   }
   auto free = head_.node.local->free_bytes();
   if (!free) return;

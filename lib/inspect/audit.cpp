@@ -52,11 +52,11 @@ Result<Survey> survey_settled(const JobStores& stores, Moment until, Matters mat
 }
 
 // A node of the snapshot's layout that no store stands for.
-Finding absence_of(const SnapshotView& view, NodeId node) {
+Finding absence_of(const SnapshotView& view, NodeId node, LevelId own) {
   Finding finding;
   finding.state = Finding::State::missing;
   finding.snapshot = view.identity;
-  finding.level = LevelId::local;
+  finding.level = own;
   finding.ranks = view.layout.ranks_on(node);
   finding.where = "node " + std::to_string(node.value);
   finding.what =
@@ -80,7 +80,7 @@ void add_absences(const JobStores& stores, Moment until, SnapshotAudit& audit) {
   const auto same = std::ranges::find(views, id, &SnapshotView::identity);
   const bool unreadable = has_unreadable_manifest(audit);
   for (const NodeId node : audit.view.absent) {
-    Finding finding = absence_of(audit.view, node);
+    Finding finding = absence_of(audit.view, node, stores.levels.of_own_shards());
     if (unreadable) {
       finding.state = Finding::State::unreadable;
       finding.what = "its part may be where a manifest cannot be read";

@@ -8,7 +8,6 @@
 #include "format/hdf5/hdf5_file.hpp"
 #include "format/hdf5/node_file_check.hpp"
 #include "format/manifest.hpp"
-#include "format/parity_file.hpp"
 #include "inspect/audit.hpp"
 #include "store/names.hpp"
 
@@ -20,18 +19,14 @@ bool is_still_named(const JobStores& stores, std::uint32_t holder, const Identit
   const DirName dir = names::snapshot(snapshot.version, snapshot.run);
   const auto manifest = read_node_manifest(stores.at(holder), dir, stores.sealer_at(holder));
   if (!manifest) return manifest.error().code != Code::not_found;
-  return std::ranges::any_of(files_named(*manifest), [&](const NamedFile& now) {
+  return std::ranges::any_of(stores.levels.files(*manifest), [&](const NamedFile& now) {
     return now.name == file.name && now.bytes() == file.bytes() && now.digest() == file.digest();
   });
 }
 
 Status verify_file(const AuditStep& step, std::uint32_t holder, const NamedFile& file) {
-  const Store& store = step.stores.at(holder);
   const auto between = [&] { step.progress.piece(kMiB); };
-  if (file.level != LevelId::erasure) return verify_shard(store, file.name, file.shard, between);
-  const ParityHeader expected{step.audit.view.identity, file.holding->layout.id(), file.parity.column, file.parity.row,
-                              file.holding->erasure->chunk_bytes};
-  return verify_parity_file(store, file.name, expected, file.parity, between);
+  return step.stores.levels.at(file.level).verify(step.stores.at(holder), step.audit.view.identity, file, between);
 }
 
 Finding good_finding(const JobStores& stores, const Identity& snapshot, std::uint32_t holder, const FileName& file) {
@@ -56,7 +51,7 @@ void check_node_file(const AuditStep& step, std::uint32_t holder, const NamedFil
   }
   finding.level = file.level;
   finding.bytes = file.bytes();
-  if (file.level != LevelId::erasure) finding.ranks = {file.shard.rank};
+  if (const ShardEntry* shard = file.shard()) finding.ranks = {shard->rank};
   step.audit.findings.push_back(std::move(finding));
 }
 
@@ -94,8 +89,9 @@ std::map<Rank, ShardEntry> proven_entries(const AuditStep& step) {
   for (std::uint32_t holder = 0; holder < step.survey.by_store.size(); ++holder) {
     const NodeManifest* manifest = find_manifest(step.survey, holder, step.audit.view.identity);
     if (manifest == nullptr) continue;
-    for (const NamedFile& file : files_named(*manifest)) {
-      if (file.level == LevelId::local && is_good(step.audit, holder, file.name)) proven[file.shard.rank] = file.shard;
+    for (const NamedFile& file : step.stores.levels.files(*manifest)) {
+      if (file.level == step.stores.levels.of_own_shards() && is_good(step.audit, holder, file.name))
+        proven[file.shard()->rank] = *file.shard();
     }
   }
   return proven;
@@ -158,7 +154,7 @@ void AuditStep::node_files() const {
     audit.findings.push_back(
         good_finding(stores, manifest->identity, holder,
                      names::manifest(names::snapshot(manifest->identity.version, manifest->identity.run))));
-    for (const NamedFile& file : files_named(*manifest)) {
+    for (const NamedFile& file : stores.levels.files(*manifest)) {
       if (!is_told(audit, holder, file.name)) check_node_file(*this, holder, file);
     }
   }

@@ -196,11 +196,11 @@ std::uint64_t AuditStep::bytes() const {
   for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
     const NodeManifest* manifest = find_manifest(survey, holder, audit.view.identity);
     if (manifest == nullptr) continue;
-    for (const NamedFile& file : files_named(*manifest)) {
+    for (const NamedFile& file : stores.levels.files(*manifest)) {
       if (survey.inventory.struck(holder, file.name)) continue;
       sum += file.bytes();
       // Once more for the comparison, with its share of the column's data.
-      if (file.level != LevelId::erasure) continue;
+      if (file.shard() != nullptr) continue;
       const ErasureHolding& erasure = *file.holding->erasure;
       const auto n = erasure.members.size();
       const auto m = std::max<std::size_t>(1, file.holding->layout.parity);

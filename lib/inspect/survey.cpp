@@ -48,6 +48,7 @@ class Surveyor {
   explicit Surveyor(const JobStores& stores) : stores_(stores) {
     survey_.by_store.resize(stores.nodes.size());
     survey_.inventory.by_head.resize(stores.nodes.size());
+    survey_.inventory.levels = stores.levels;
   }
 
   Result<Survey> run() {
@@ -107,12 +108,12 @@ class Surveyor {
 
   std::vector<Finding> wrong_files(std::uint32_t holder, const NodeManifest& manifest, const Entries& entries) const {
     std::vector<Finding> wrong;
-    for (const NamedFile& file : files_named(manifest)) {
+    for (const NamedFile& file : stores_.levels.files(manifest)) {
       const auto error = wrong_length(entries, file.name, file.bytes());
       if (!error) continue;
       Finding finding = describe_failure(stores_, manifest.identity, holder, file.name, *error);
       finding.level = file.level;
-      if (file.level != LevelId::erasure) finding.ranks = {file.shard.rank};
+      if (const ShardEntry* shard = file.shard()) finding.ranks = {shard->rank};
       wrong.push_back(std::move(finding));
     }
     return wrong;
@@ -120,7 +121,7 @@ class Surveyor {
 
   void take_in(std::uint32_t holder, NodeManifest manifest) {
     for (const Holding& holding : manifest.holdings) {
-      const HoldingSummary summary = summary_of(manifest.identity, holding);
+      const HoldingSummary summary = stores_.levels.summary_of(manifest.identity, holding);
       survey_.inventory.layouts.emplace(summary.layout, holding.layout);
       survey_.inventory.by_head[holder].push_back(summary);
     }

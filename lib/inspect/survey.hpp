@@ -5,7 +5,6 @@
 // Local: no call communicates.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,7 +16,6 @@
 #include "base/ids.hpp"
 #include "format/manifest.hpp"
 #include "recover/inventory.hpp"
-#include "recover/named_files.hpp"
 #include "recover/plan.hpp"
 #include "store/store.hpp"
 
@@ -27,6 +25,7 @@ struct JobStores {
   std::vector<std::shared_ptr<const Store>> nodes;  // in any order; a holder below is a position here
   std::shared_ptr<const Store> global;              // null: none
   Sealer sealer = {};                               // of the job's chain marks
+  Levels levels = make_levels();                    // that the job has
 
   // The node store or, for Strike::kGlobal, the global one.
   [[nodiscard]] const Store& at(std::uint32_t holder) const;
@@ -77,12 +76,14 @@ struct Reach {
 
 struct SnapshotView {
   Identity identity;
-  Layout layout;  // the newest of its layouts
-  std::array<Reach, kLevels>
-      levels;  // by level − 1, each by the layout that got furthest; L2 and L3 need the own shards too
-  std::vector<NodeId> absent;  // nodes of the layout that no store stands for; none when only L4 has the snapshot
-  std::uint64_t bytes = 0;     // of all ranks' shards, as far as they are known
-  [[nodiscard]] const Reach& at(LevelId level) const { return levels[static_cast<std::size_t>(level) - 1]; }
+  Layout layout;                    // the newest of its layouts
+  std::map<LevelId, Reach> levels;  // each by the layout that got furthest; those in node stores need own shards too
+  std::vector<NodeId> absent;       // nodes of the layout that no store stands for; none when only L4 has the snapshot
+  std::uint64_t bytes = 0;          // of all ranks' shards, as far as they are known
+  [[nodiscard]] Reach at(LevelId level) const {
+    const auto found = levels.find(level);
+    return found == levels.end() ? Reach{} : found->second;
+  }
 };
 
 // Newest first.

@@ -11,24 +11,24 @@ namespace {
 
 // Nodes that hold a snapshot under one layout.
 struct Holders {
-  std::set<NodeId> own, partner, erasure, any;
+  std::map<LevelId, std::set<NodeId>> at;  // nothing of it bad, nor of the own shards
+  std::set<NodeId> any;
 };
 
 Holders holders_of(const Survey& survey, const Identity& snapshot, LayoutId layout) {
+  const Levels& levels = survey.inventory.levels;
   Holders holders;
   for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
     const NodeManifest* manifest = find_manifest(survey, holder, snapshot);
     const Holding* holding = manifest != nullptr ? manifest->find(layout) : nullptr;
     if (holding == nullptr) continue;
     holders.any.insert(holding->node);
-    std::set<LevelId> broken;
-    for (const NamedFile& file : files_named(*manifest)) {
-      if (survey.inventory.struck(holder, file.name)) broken.insert(file.level);
+    LevelSet good = levels.held(*holding);
+    for (const NamedFile& file : levels.files(*manifest)) {
+      if (survey.inventory.struck(holder, file.name)) good.remove(file.level);
     }
-    if (!holding->own || broken.contains(LevelId::local)) continue;
-    holders.own.insert(holding->node);
-    if (holding->partner && !broken.contains(LevelId::partner)) holders.partner.insert(holding->node);
-    if (holding->erasure && !broken.contains(LevelId::erasure)) holders.erasure.insert(holding->node);
+    if (!good.has(levels.of_own_shards())) continue;
+    for (const LevelId level : good) holders.at[level].insert(holding->node);
   }
   return holders;
 }
@@ -79,9 +79,7 @@ SnapshotView view(const Survey& survey, const Identity& snapshot) {
   for (const LayoutId id : layouts) {
     const Layout& layout = survey.inventory.layouts.at(id);
     const Holders holders = holders_of(survey, snapshot, id);
-    further(view.levels[0], holders.own.size(), layout.nodes);
-    further(view.levels[1], holders.partner.size(), layout.nodes);
-    further(view.levels[2], holders.erasure.size(), layout.nodes);
+    for (const auto& [level, nodes] : holders.at) further(view.levels[level], nodes.size(), layout.nodes);
     whole |= holders.any.size() == layout.nodes;
   }
   const auto global = survey.global.find(snapshot);
@@ -104,7 +102,8 @@ SnapshotView view(const Survey& survey, const Identity& snapshot) {
       return survey.inventory.struck(Strike::kGlobal, names::shard(dir, rank));
     });
   }
-  view.levels[3] = {survey.inventory.struck(Strike::kGlobal, names::manifest(dir)) ? 0 : good, layout.nodes};
+  view.levels[LevelId::global] = {survey.inventory.struck(Strike::kGlobal, names::manifest(dir)) ? 0 : good,
+                                  layout.nodes};
   return view;
 }
 
@@ -132,7 +131,7 @@ std::vector<SnapshotView> view_snapshots(const Survey& survey) {
 
 Recovery plan_recovery(const Survey& survey, const SnapshotView& snapshot) {
   // Only this snapshot, and only layouts of its ranks: those of others cannot be mixed in.
-  Inventory inventory{{}, survey.inventory.layouts, {}, survey.inventory.strikes};
+  Inventory inventory{{}, survey.inventory.layouts, {}, survey.inventory.strikes, survey.inventory.levels};
   const std::size_t ranks = snapshot.layout.node_of_rank.size();
   for (const auto& summaries : survey.inventory.by_head) {
     auto& mine = inventory.by_head.emplace_back();

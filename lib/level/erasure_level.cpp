@@ -182,6 +182,55 @@ Status ErasureLevel::protect(Comm& heads, const NodeContext& node, NodeManifest&
   return agree(heads, committed, "node");
 }
 
+bool ErasureLevel::is_carried_by(const Layout& layout) const { return !layout.groups.empty(); }
+
+bool ErasureLevel::survives(const Layout& layout, const std::vector<bool>& gone, std::uint64_t /*turn*/) const {
+  return is_carried_by(layout) && std::ranges::all_of(layout.groups, [&](const auto& group) {
+           return std::ranges::count_if(group, [&](NodeId node) { return gone[node.value]; }) <= layout.parity;
+         });
+}
+
+std::uint64_t ErasureLevel::extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const {
+  const auto& group = layout.groups[layout.place_in_group(me).group];
+  return own_bytes * layout.parity / (group.size() - layout.parity);
+}
+
+bool ErasureLevel::is_in(const Holding& holding) const { return holding.erasure.has_value(); }
+void ErasureLevel::forget(Holding& holding) const { holding.erasure.reset(); }
+
+std::vector<NamedFile> ErasureLevel::files(const DirName& dir, const Holding& holding) const {
+  std::vector<NamedFile> files;
+  if (!holding.erasure) return files;
+  const LayoutId layout = holding.layout.id();
+  for (const ParityEntry& parity : holding.erasure->parity)
+    files.push_back({names::parity(dir, {parity.column, parity.row, layout}), &holding, holding.node, parity});
+  return files;
+}
+
+// What it promises to survive it survives only with the node's own shards.
+bool ErasureLevel::stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const {
+  const auto parity = names::parse_parity(name);
+  return is_own_shard(name, part, layout) || (parity && parity->layout == part.layout);
+}
+
+Status ErasureLevel::verify(const Store& store, const Identity& snapshot, const NamedFile& file,
+                            const std::function<void()>& between) const {
+  const auto& parity = std::get<ParityEntry>(file.entry);
+  const ParityHeader expected{snapshot, file.holding->layout.id(), parity.column, parity.row,
+                              file.holding->erasure->chunk_bytes};
+  return verify_parity_file(store, file.name, expected, parity, between);
+}
+
+bool ErasureLevel::begins_well(const Store& store, const Identity& snapshot, const NamedFile& file) const {
+  const auto& parity = std::get<ParityEntry>(file.entry);
+  const auto reader = store.open(file.name);
+  Buffer bytes(kParityHeaderBytes);
+  if (!reader || !(*reader)->read(0, bytes)) return false;
+  const auto header = decode_parity_header(bytes);
+  return header && header->identity == snapshot && header->layout == file.holding->layout.id() &&
+         header->column == parity.column && header->row == parity.row;
+}
+
 Result<RestoreOutcome> ErasureLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
   const auto span = node.trace.span("decode", task.snapshot.version.value);
   return decode_deliveries(heads, node, task);
@@ -196,7 +245,7 @@ Status ErasureLevel::discard(const NodeContext& node, NodeManifest& manifest, La
     if (!parity || parity->layout != layout) continue;
     if (auto status = node.local->retire(names::parity(dir, *parity), names::owner_head()); !status) return status;
   }
-  if (Holding* holding = manifest.find(layout)) holding->erasure.reset();
+  if (Holding* holding = manifest.find(layout)) forget(*holding);
   return {};
 }
 

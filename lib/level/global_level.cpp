@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "format/hdf5/hdf5_check.hpp"
 #include "format/hdf5/node_file_check.hpp"
 #include "format/json_file.hpp"
 #include "level/exchange.hpp"
@@ -364,6 +365,23 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
   return outcome;
 }
 
-Status GlobalLevel::discard(const NodeContext& /*node*/, NodeManifest& /*manifest*/, LayoutId /*layout*/) { return {}; }
+Status GlobalLevel::remove(const NodeContext& node, const Identity& snapshot) {
+  return node.global->remove_directory(node.dir(snapshot));
+}
+
+bool GlobalLevel::is_carried_by(const Layout& /*layout*/) const { return true; }
+
+bool GlobalLevel::survives(const Layout& /*layout*/, const std::vector<bool>& /*gone*/, std::uint64_t /*turn*/) const {
+  return true;
+}
+
+std::uint64_t GlobalLevel::extra_bytes(std::uint64_t /*own_bytes*/, const Layout& /*layout*/, NodeId /*me*/) const {
+  return 0;
+}
+
+bool GlobalLevel::looks_whole(const NodeContext& node, const Identity& snapshot,
+                              const NodeManifest* /*manifest*/) const {
+  return begins_as_hdf5(*node.global, names::node_file(node.dir(snapshot), node.me));
+}
 
 }  // namespace cairn

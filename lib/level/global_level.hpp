@@ -11,7 +11,14 @@ namespace cairn {
 
 class GlobalLevel final : public Level {
  public:
-  [[nodiscard]] LevelId id() const override { return LevelId::global; }
+  [[nodiscard]] bool in_node_stores() const override { return false; }
+  // The next snapshot to come there is soon enough.
+  [[nodiscard]] bool is_rebuilt() const override { return false; }
+  [[nodiscard]] bool is_carried_by(const Layout& layout) const override;
+  [[nodiscard]] bool survives(const Layout& layout, const std::vector<bool>& gone, std::uint64_t turn) const override;
+  [[nodiscard]] std::uint64_t extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const override;
+  [[nodiscard]] bool looks_whole(const NodeContext& node, const Identity& snapshot,
+                                 const NodeManifest* manifest) const override;
   // Writes this node's data, which a slow store takes in while its digests are computed: each block when it is in
   // cache.
   void begin(const NodeContext& node, const Identity& snapshot) override;
@@ -21,8 +28,7 @@ class GlobalLevel final : public Level {
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                std::uint64_t turn) override;
   [[nodiscard]] Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node, const RestoreTask& task) override;
-  // Nothing: the node holds nothing of this level.
-  [[nodiscard]] Status discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) override;
+  [[nodiscard]] Status remove(const NodeContext& node, const Identity& snapshot) override;
 
  private:
   [[nodiscard]] Result<NodeFileWriter> take_begun(const NodeContext& node, const Identity& snapshot);

@@ -1,9 +1,7 @@
 #include "level/level.hpp"
 
-#include "level/erasure_level.hpp"
-#include "level/global_level.hpp"
-#include "level/local_level.hpp"
-#include "level/partner_level.hpp"
+#include <algorithm>
+
 #include "level/volume.hpp"
 #include "store/names.hpp"
 
@@ -20,20 +18,27 @@ FileName Delivery::file(const DirName& dir) const {
   return level == LevelId::partner ? names::copy(dir, {owner, rank, layout}) : names::shard(dir, rank);
 }
 
-std::unique_ptr<Level> make_level(LevelId id) {
-  switch (id) {
-    case LevelId::local: return std::make_unique<LocalLevel>();
-    case LevelId::partner: return std::make_unique<PartnerLevel>();
-    case LevelId::erasure: return std::make_unique<ErasureLevel>();
-    case LevelId::global: return std::make_unique<GlobalLevel>();
-  }
-  return nullptr;
+Status Level::verify(const Store& store, const Identity& /*snapshot*/, const NamedFile& file,
+                     const std::function<void()>& between) const {
+  return verify_shard(store, file.name, *file.shard(), between);
 }
 
-Levels make_levels() {
-  Levels levels;
-  for (const LevelId level : kAllLevels) levels[level] = make_level(level);
-  return levels;
+bool Level::begins_well(const Store& store, const Identity& snapshot, const NamedFile& file) const {
+  const auto shard = Shard::open(store, file.name);
+  return shard && shard->header().identity == snapshot && shard->header().rank == file.shard()->rank;
+}
+
+bool Level::looks_whole(const NodeContext& node, const Identity& snapshot, const NodeManifest* manifest) const {
+  if (manifest == nullptr) return false;
+  return std::ranges::all_of(manifest->holdings, [&](const Holding& holding) {
+    return std::ranges::all_of(files(node.dir(snapshot), holding),
+                               [&](const NamedFile& file) { return begins_well(*node.local, snapshot, file); });
+  });
+}
+
+bool is_own_shard(std::string_view name, const HoldingSummary& part, const Layout& layout) {
+  const auto rank = names::parse_shard(name);
+  return rank && rank->value < layout.node_of_rank.size() && layout.node_of_rank[rank->value] == part.node;
 }
 
 std::vector<VolumeFile> shard_files(const DirName& dir, const std::vector<ShardEntry>& shards) {

@@ -1,15 +1,19 @@
-// A Level is one kind of redundancy: how a snapshot is protected by it and how shards come back from it. The four
-// of them are made by make_level(), the only place that tells them apart.
+// A Level is one kind of redundancy: what it survives, which files it has, how a snapshot is protected by it and how
+// shards come back from it. Levels are put together in a table (level/levels), by which all others go: nobody but who
+// makes the table, the configuration and the words that are printed knows which level is which.
 //
-// A level acts on behalf of a node; its calls are collective among all heads, who call them in one order with
-// one plan. Whatever fails on one head, every head returns, with the same answer from protect().
+// A level acts on behalf of a node. Calls with a Comm are collective among all heads, who call them in one order with
+// one plan: whatever fails on one head, every head returns, with the same answer from protect(). All others are local,
+// and const ones are pure but for the files that they read.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +24,7 @@
 #include "base/workers.hpp"
 #include "comm/comm.hpp"
 #include "format/manifest.hpp"
+#include "level/levels.hpp"
 #include "store/store.hpp"
 #include "topology/layout.hpp"
 
@@ -34,6 +39,7 @@ struct NodeContext {
   std::shared_ptr<Store> local;
   std::shared_ptr<Store> global;
   Sealer sealer = {};
+  Levels levels = make_levels();
   std::function<void()> between = [] {};  // run between slices, so that newer snapshots do not wait
   Log log = Log::silent();
   Trace trace;
@@ -110,7 +116,51 @@ struct RestoreOutcome {
 class Level {
  public:
   virtual ~Level() = default;
-  [[nodiscard]] virtual LevelId id() const = 0;
+
+  // What it is.
+
+  // Its files are in node stores, named by the manifests there; else in a store of all nodes.
+  [[nodiscard]] virtual bool in_node_stores() const { return true; }
+  // It is the ranks' own shards: a snapshot is there once all nodes have sealed it. One of a table.
+  [[nodiscard]] virtual bool is_own_shards() const { return false; }
+  // What is lost of it is made again after a restore.
+  [[nodiscard]] virtual bool is_rebuilt() const = 0;
+  // Its files go to other places each time: protect() goes by the number of the promotion.
+  [[nodiscard]] virtual bool takes_turns() const { return false; }
+  // Whether a layout has what it needs.
+  [[nodiscard]] virtual bool is_carried_by(const Layout& layout) const = 0;
+  // Whether it can still give back every shard of a snapshot of `layout` when the stores of the nodes in `gone` are, by
+  // the layout alone.
+  [[nodiscard]] virtual bool survives(const Layout& layout, const std::vector<bool>& gone,
+                                      std::uint64_t turn) const = 0;
+  // Bytes that it takes in a node's store for each snapshot, beside own shards of `own_bytes`.
+  [[nodiscard]] virtual std::uint64_t extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const = 0;
+
+  // What it has in a node store.
+
+  [[nodiscard]] virtual bool is_in(const Holding& /*holding*/) const { return false; }
+  // The number of the promotion by which it was placed; none: it takes no turns, or is not there.
+  [[nodiscard]] virtual std::optional<std::uint64_t> turn_of(const Holding& /*holding*/) const { return {}; }
+  // Takes it out of the holding; its files are discard()'s.
+  virtual void forget(Holding& /*holding*/) const {}
+  // The files that a holding names in a snapshot's directory.
+  [[nodiscard]] virtual std::vector<NamedFile> files(const DirName& /*dir*/, const Holding& /*holding*/) const {
+    return {};
+  }
+  // Whether a store's part of a snapshot is of no use at this level without the file of this name.
+  [[nodiscard]] virtual bool stands_on(std::string_view /*name*/, const HoldingSummary& /*part*/,
+                                       const Layout& /*layout*/) const {
+    return false;
+  }
+  // Is a file what its manifest says? Reads everything. Code::corrupt says what is wrong.
+  [[nodiscard]] virtual Status verify(const Store& store, const Identity& snapshot, const NamedFile& file,
+                                      const std::function<void()>& between) const;
+  // Whether this node's files of it are there and begin as they should: reads no more than their headers. `manifest`:
+  // what this node has of the snapshot; null: nothing.
+  [[nodiscard]] virtual bool looks_whole(const NodeContext& node, const Identity& snapshot,
+                                         const NodeManifest* manifest) const;
+
+  // Protecting, and coming back.
 
   // Starts what can be done for a snapshot while its shards are being digested, and goes on with it, a block's worth at
   // a time. Nothing of it counts before protect(), which does the rest and says what failed. Local.
@@ -129,14 +179,19 @@ class Level {
                                                        const RestoreTask& task) = 0;
 
   // Forgets what this node holds of a snapshot at this level under `layout`, files and notes. Local.
-  [[nodiscard]] virtual Status discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) = 0;
+  [[nodiscard]] virtual Status discard(const NodeContext& /*node*/, NodeManifest& /*manifest*/, LayoutId /*layout*/) {
+    return {};
+  }
+  // The same of a level in a store of all nodes: removes the snapshot there. Local, for head 0.
+  [[nodiscard]] virtual Status remove(const NodeContext& /*node*/, const Identity& /*snapshot*/) { return {}; }
+
+ protected:
+  // Whether a file of it in this node's store begins as it should.
+  [[nodiscard]] virtual bool begins_well(const Store& store, const Identity& snapshot, const NamedFile& file) const;
 };
 
-[[nodiscard]] std::unique_ptr<Level> make_level(LevelId id);
-
-// All of them.
-using Levels = std::map<LevelId, std::unique_ptr<Level>>;
-[[nodiscard]] Levels make_levels();
+// Whether a file of this name is one of a part's own shards.
+[[nodiscard]] bool is_own_shard(std::string_view name, const HoldingSummary& part, const Layout& layout);
 
 // The files of a node's own shards, in rank order.
 struct VolumeFile;

@@ -1,5 +1,7 @@
 #include "level/local_level.hpp"
 
+#include <algorithm>
+
 #include "level/file_transfer.hpp"
 #include "store/names.hpp"
 
@@ -31,6 +33,31 @@ Status LocalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& m
   return agree(heads, mine, "node");
 }
 
+bool LocalLevel::is_carried_by(const Layout& /*layout*/) const { return true; }
+
+bool LocalLevel::survives(const Layout& /*layout*/, const std::vector<bool>& gone, std::uint64_t /*turn*/) const {
+  return std::ranges::find(gone, true) == gone.end();
+}
+
+std::uint64_t LocalLevel::extra_bytes(std::uint64_t /*own_bytes*/, const Layout& /*layout*/, NodeId /*me*/) const {
+  return 0;
+}
+
+bool LocalLevel::is_in(const Holding& holding) const { return holding.own.has_value(); }
+void LocalLevel::forget(Holding& holding) const { holding.own.reset(); }
+
+std::vector<NamedFile> LocalLevel::files(const DirName& dir, const Holding& holding) const {
+  std::vector<NamedFile> files;
+  if (!holding.own) return files;
+  for (const ShardEntry& shard : *holding.own)
+    files.push_back({names::shard(dir, shard.rank), &holding, holding.node, shard});
+  return files;
+}
+
+bool LocalLevel::stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const {
+  return is_own_shard(name, part, layout);
+}
+
 Result<RestoreOutcome> LocalLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
   const auto span = node.trace.span("bring from L1", task.snapshot.version.value);
   return transfer_files(heads, node, task);
@@ -43,7 +70,7 @@ Status LocalLevel::discard(const NodeContext& node, NodeManifest& manifest, Layo
     const auto name = names::shard(node.dir(manifest.identity), shard.rank);
     if (auto status = node.local->retire(name, names::owner_rank(shard.rank)); !status) return status;
   }
-  holding->own.reset();
+  forget(*holding);
   return {};
 }
 

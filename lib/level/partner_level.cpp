@@ -1,5 +1,6 @@
 #include "level/partner_level.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include "level/checked_volume.hpp"
@@ -103,6 +104,47 @@ Status PartnerLevel::protect(Comm& heads, const NodeContext& node, NodeManifest&
   return agree(heads, committed, "node");
 }
 
+bool PartnerLevel::is_carried_by(const Layout& layout) const { return layout.copies > 0; }
+
+bool PartnerLevel::survives(const Layout& layout, const std::vector<bool>& gone, std::uint64_t turn) const {
+  if (!is_carried_by(layout)) return false;
+  for (std::uint32_t node = 0; node < layout.nodes; ++node) {
+    if (!gone[node]) continue;
+    const auto partners = partners_of(layout, NodeId{node}, turn);
+    if (std::ranges::all_of(partners, [&](NodeId partner) { return gone[partner.value]; })) return false;
+  }
+  return true;
+}
+
+std::uint64_t PartnerLevel::extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId /*me*/) const {
+  return own_bytes * layout.copies;
+}
+
+bool PartnerLevel::is_in(const Holding& holding) const { return holding.partner.has_value(); }
+void PartnerLevel::forget(Holding& holding) const { holding.partner.reset(); }
+
+std::optional<std::uint64_t> PartnerLevel::turn_of(const Holding& holding) const {
+  if (!holding.partner) return {};
+  return holding.partner->k;
+}
+
+std::vector<NamedFile> PartnerLevel::files(const DirName& dir, const Holding& holding) const {
+  std::vector<NamedFile> files;
+  if (!holding.partner) return files;
+  const LayoutId layout = holding.layout.id();
+  for (const HeldCopies& held : holding.partner->held) {
+    for (const ShardEntry& shard : held.shards)
+      files.push_back({names::copy(dir, {held.owner, shard.rank, layout}), &holding, held.owner, shard});
+  }
+  return files;
+}
+
+// What it promises to survive it survives only with the node's own shards.
+bool PartnerLevel::stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const {
+  const auto copy = names::parse_copy(name);
+  return is_own_shard(name, part, layout) || (copy && copy->layout == part.layout);
+}
+
 Result<RestoreOutcome> PartnerLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
   const auto span = node.trace.span("bring from L2", task.snapshot.version.value);
   return transfer_files(heads, node, task);
@@ -117,7 +159,7 @@ Status PartnerLevel::discard(const NodeContext& node, NodeManifest& manifest, La
     if (!copy || copy->layout != layout) continue;
     if (auto status = node.local->retire(names::copy(dir, *copy), names::owner_head()); !status) return status;
   }
-  if (Holding* holding = manifest.find(layout)) holding->partner.reset();
+  if (Holding* holding = manifest.find(layout)) forget(*holding);
   return {};
 }
 

@@ -7,15 +7,9 @@
 
 namespace cairn {
 
-LevelSet node_levels() {
-  LevelSet levels;
-  for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure}) levels.add(level);
-  return levels;
-}
-
 void Known::strike(LevelSet levels) {
-  for (const LevelId level : kAllLevels) {
-    if (!levels.has(level) || !complete.has(level)) continue;
+  const LevelSet now_struck = levels & complete;
+  for (const LevelId level : now_struck) {
     complete.remove(level);
     struck.add(level);
   }
@@ -27,7 +21,7 @@ Catalog::Catalog(const NodeContext& node_context, std::shared_ptr<StoreMemory> s
       keeps(kept) {}
 
 Status Catalog::read(const Sealer& sealer) {
-  auto found = read_store(*node.local, node.me, node.log, *memory, sealer);
+  auto found = read_store(*node.local, node.me, node.log, *memory, sealer, node.levels);
   if (!found) return fail(found.error());
   contents = std::move(*found);
   return {};
@@ -36,7 +30,7 @@ Status Catalog::read(const Sealer& sealer) {
 void Catalog::take(Inventory& inventory) {
   const std::map<Identity, Known> before = std::exchange(known, {});
   for (const auto& [id, old] : before) {
-    if (old.complete.has(LevelId::global) || old.struck.has(LevelId::global)) inventory.global.push_back(id);
+    if (is_in_a_shared_store(old)) inventory.global.push_back(id);
   }
   for (const auto& [id, levels] : inventory.levels_reached()) {
     known[id].manifest.identity = id;
@@ -83,7 +77,7 @@ std::vector<KnownSnapshot> Catalog::all_known() const {
 }
 
 std::vector<Version> Catalog::retire_old() {
-  const std::vector<Identity> old = retirable(all_known(), keeps);
+  const std::vector<Identity> old = retirable(all_known(), keeps, node.levels.in_node_stores());
   // A store that removes nothing may have room for the next snapshot, and that may not be kept waiting for these slots.
   std::vector<Version> free = take_free_slots(old);
   for (const Identity& id : old) {
@@ -94,17 +88,19 @@ std::vector<Version> Catalog::retire_old() {
       warn(retired);
       continue;
     }
-    // What is kept in the global store is still known; its node files are not.
+    // What is kept in a store of all nodes is still known; its node files are not.
     Known& one = it->second;
-    if (one.complete.has(LevelId::global) || one.struck.has(LevelId::global)) {
-      one.complete.remove(node_levels());
-      one.struck.remove(node_levels());
+    if (is_in_a_shared_store(one)) {
+      one.complete.remove(node.levels.in_node_stores());
+      one.struck.remove(node.levels.in_node_stores());
       one.manifest.holdings.clear();
     } else {
       known.erase(it);
     }
   }
-  for (const Identity& id : retirable_globally(all_known(), keeps)) retire_globally(id);
+  for (const LevelId level : node.levels.in_shared_stores()) {
+    for (const Identity& id : retirable_at(level, all_known(), keeps)) retire_at(level, id);
+  }
   return free;
 }
 
@@ -116,8 +112,7 @@ std::vector<Version> Catalog::take_free_slots(const std::vector<Identity>& retir
     const auto found = known.find(id);
     bool holds = found != known.end() && !found->second.manifest.holdings.empty();
     if (holds) {
-      LevelSet struck = found->second.struck;
-      struck.remove(LevelId::global);
+      const LevelSet struck = found->second.struck & node.levels.in_node_stores();
       holds = struck.empty() && std::ranges::find(retired, id) == retired.end();
     }
     if (!holds) free.push_back(version);
@@ -126,16 +121,21 @@ std::vector<Version> Catalog::take_free_slots(const std::vector<Identity>& retir
   return free;
 }
 
-void Catalog::retire_globally(const Identity& id) {
+bool Catalog::is_in_a_shared_store(const Known& one) const {
+  const LevelSet shared = node.levels.in_shared_stores();
+  return !(one.complete & shared).empty() || !(one.struck & shared).empty();
+}
+
+void Catalog::retire_at(LevelId level, const Identity& id) {
   if (leads()) {
-    const auto span = node.trace.span("retire from L4", id.version.value);
-    warn(node.global->remove_directory(node.dir(id)));
+    const auto span = node.trace.span("retire from a shared store", id.version.value);
+    warn(node.levels.at(level).remove(node, id));
   }
   Known& one = known.at(id);
-  one.complete.remove(LevelId::global);
-  one.struck.remove(LevelId::global);
+  one.complete.remove(level);
+  one.struck.remove(level);
   std::erase(chain.global, id);
-  if (one.manifest.holdings.empty()) known.erase(id);
+  if (one.manifest.holdings.empty() && !is_in_a_shared_store(one)) known.erase(id);
 }
 
 void Catalog::retire_orphans() {
@@ -158,36 +158,36 @@ void Catalog::retire_damaged(const Known& newer) {
     return dirs;
   };
   for (const DirName& dir : take(contents.unreadable)) warn(retire(dir));
-  if (!leads() || !newer.complete.has(LevelId::global)) return;
+  if (!leads() || (newer.complete & node.levels.in_shared_stores()).empty()) return;
   for (const DirName& dir : take(chain.unreadable)) warn(node.global->remove_directory(dir));
 }
 
-void Catalog::drop_old_layouts(Known& snapshot, const Levels& levels) {
+void Catalog::drop_old_layouts(Known& snapshot) {
   if (snapshot.rebuilt.empty() || snapshot.rebuild_failed) return;
   const std::vector<Holding> holdings = snapshot.manifest.holdings;
   for (const Holding& holding : holdings) {
     const LayoutId layout = holding.layout.id();
     if (layout == node.layout.id()) continue;
-    if (auto status = drop_old(snapshot, layout, levels); !status) return warn(status);
+    if (auto status = drop_old(snapshot, layout); !status) return warn(status);
   }
 }
 
 // A level that today's layout has not, since it is off now, stays, and with it the shards that it needs. The manifest
 // goes first, see retire().
-Status Catalog::drop_old(Known& snapshot, LayoutId layout, const Levels& levels) {
+Status Catalog::drop_old(Known& snapshot, LayoutId layout) {
   NodeManifest& manifest = snapshot.manifest;
   const Holding old = *manifest.find(layout);
   Holding& left = *manifest.find(layout);
-  if (snapshot.today.has(LevelId::partner)) left.partner.reset();
-  if (snapshot.today.has(LevelId::erasure)) left.erasure.reset();
-  const bool nothing_left = !left.partner && !left.erasure;
+  const LevelSet redundancy = node.levels.of_redundancy();
+  const LevelSet renewed = redundancy & snapshot.today;
+  for (const LevelId level : renewed) node.levels.at(level).forget(left);
+  const bool nothing_left = (node.levels.held(left) & redundancy).empty();
   if (left == old && !nothing_left) return {};
   if (nothing_left)
     std::erase_if(manifest.holdings, [&](const Holding& holding) { return holding.layout.id() == layout; });
   if (auto status = keep(manifest); !status) return status;
-  for (const LevelId level : {LevelId::partner, LevelId::erasure}) {
-    if (!snapshot.today.has(level)) continue;
-    if (auto status = levels.at(level)->discard(node, manifest, layout); !status) return status;
+  for (const LevelId level : renewed) {
+    if (auto status = node.levels.at(level).discard(node, manifest, layout); !status) return status;
   }
   if (!nothing_left || !old.own) return {};
   for (const ShardEntry& shard : *old.own) {

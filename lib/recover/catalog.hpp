@@ -24,9 +24,6 @@
 
 namespace cairn {
 
-// Those whose files are in node stores.
-[[nodiscard]] LevelSet node_levels();
-
 // A snapshot with a manifest in this node's store, or none yet (then only others hold it).
 struct Known {
   NodeManifest manifest;
@@ -39,7 +36,7 @@ struct Known {
   bool rebuild_failed = false;        // of one of those
   bool in_flight = false;             // being sealed, or raised to a level
   bool lost = false;                  // a node has lost its part of it, and all heads know
-  std::optional<std::uint64_t> turn;  // L2 placement that it has already
+  std::optional<std::uint64_t> turn;  // placement that it has already, of the level that takes turns
 
   // What is sound of it stays a source, but it is no longer complete at these levels.
   void strike(LevelSet levels);
@@ -57,7 +54,8 @@ struct Catalog {
   [[nodiscard]] Status keep(const NodeManifest& manifest);
   // Its inverse: removes a snapshot from this node's store. One that cannot be read stays.
   [[nodiscard]] Status retire(const DirName& dir);
-  // Retires what is beyond what is to be kept, here and, on head 0, in the global store. Returns whose slots are free.
+  // Retires what is beyond what is to be kept, here and, on head 0, in stores of all nodes. Returns whose slots are
+  // free.
   [[nodiscard]] std::vector<Version> retire_old();
   // A version of this life holds a slot, of each rank, from when it is sealed until it is retired, lost or struck: then
   // nothing newer need wait for it. Returns those that hold none any more, once.
@@ -69,7 +67,7 @@ struct Catalog {
   // wrote, or one with another key, is not ours to judge.
   void retire_damaged(const Known& newer);
   // Redundancy of a restored snapshot by an earlier layout, where all nodes have it by today's.
-  void drop_old_layouts(Known& snapshot, const Levels& levels);
+  void drop_old_layouts(Known& snapshot);
 
   // Ranks whose shards in this node's store are not what they should be, each of which is logged.
   [[nodiscard]] std::vector<Rank> find_damaged(const Identity& snapshot, const std::vector<ShardEntry>& shards) const;
@@ -90,9 +88,10 @@ struct Catalog {
   std::optional<RetrieveState> retrieval;  // while nothing is sealed after the inventory was taken
 
  private:
-  [[nodiscard]] Status drop_old(Known& snapshot, LayoutId layout, const Levels& levels);
+  [[nodiscard]] Status drop_old(Known& snapshot, LayoutId layout);
   [[nodiscard]] std::vector<KnownSnapshot> all_known() const;
-  void retire_globally(const Identity& id);
+  void retire_at(LevelId level, const Identity& id);
+  [[nodiscard]] bool is_in_a_shared_store(const Known& one) const;
   [[nodiscard]] bool leads() const { return node.me.value == 0; }
   void warn(const Status& status) const;
 

@@ -12,7 +12,6 @@
 
 #include "recover/belonging.hpp"
 #include "recover/inventory_codec.hpp"
-#include "recover/named_files.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
@@ -28,17 +27,18 @@ Result<FileSizes> files_in(const Store& store, const DirName& dir) {
   return there;
 }
 
-void strike_missing(const FileSizes& there, const NodeManifest& manifest, NodeId me, std::vector<Strike>& strikes) {
-  for (const NamedFile& file : files_named(manifest)) {
+void strike_missing(const FileSizes& there, const std::vector<NamedFile>& files, NodeId me,
+                    std::vector<Strike>& strikes) {
+  for (const NamedFile& file : files) {
     const auto found = there.find(file.name.path);
     if (found == there.end() || found->second != file.bytes()) strikes.push_back({me.value, file.name.path});
   }
 }
 
-void note_unnamed(const FileSizes& there, const DirName& dir, const NodeManifest& manifest,
+void note_unnamed(const FileSizes& there, const DirName& dir, const std::vector<NamedFile>& files,
                   std::vector<FileName>& unnamed) {
   std::set<std::string> named;
-  for (const NamedFile& file : files_named(manifest)) named.insert(file.name.path);
+  for (const NamedFile& file : files) named.insert(file.name.path);
   for (const auto& [path, bytes] : there) {
     const std::string name = path.substr(dir.path.size() + 1);
     if (!names::parse_copy(name) && !names::parse_parity(name)) continue;
@@ -73,15 +73,16 @@ Result<HoldingList> share_dictionary(Comm& heads, const HoldingList& mine) {
   return decode_holdings(*sent);
 }
 
-Result<std::vector<HoldingList>> share_holdings(Comm& heads, const HoldingList& mine) {
+Result<std::vector<HoldingList>> share_holdings(Comm& heads, const HoldingList& mine, const Levels& levels) {
+  const LevelSet turning = levels.that_take_turns();
   const auto dictionary = share_dictionary(heads, mine);
   if (!dictionary) return fail(dictionary.error());
-  auto gathered = heads.allgather(encode_holdings_by(*dictionary, mine));
+  auto gathered = heads.allgather(encode_holdings_by(*dictionary, mine, turning));
   if (!gathered) return fail(gathered.error());
   std::vector<HoldingList> by_head;
   by_head.reserve(gathered->size());
   for (const Buffer& bytes : *gathered) {
-    auto holdings = decode_holdings_by(*dictionary, bytes);
+    auto holdings = decode_holdings_by(*dictionary, bytes, turning);
     if (!holdings) return fail(holdings.error());
     by_head.push_back(std::move(*holdings));
   }
@@ -138,24 +139,19 @@ Status check_nodes(const Inventory& inventory) {
 // Struck files, by the head whose store has them.
 class StruckFiles {
  public:
-  explicit StruckFiles(const std::set<Strike>& strikes) {
+  StruckFiles(const std::set<Strike>& strikes, const Levels& levels) : levels_(levels) {
     for (const Strike& strike : strikes) by_holder_[strike.holder].push_back(strike.file);
   }
 
   // The levels that a store's part of a snapshot does not count at.
   [[nodiscard]] LevelSet levels(std::uint32_t holder, const HoldingSummary& summary, const Layout& layout) const {
-    LevelSet levels;
+    LevelSet struck;
     for_each(holder, summary.snapshot, [&](std::string_view name) {
-      const auto rank = names::parse_shard(name);
-      if (rank && rank->value < layout.node_of_rank.size() && layout.node_of_rank[rank->value] == summary.node) {
-        for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure}) levels.add(level);
+      for (const LevelId level : levels_.in_node_stores() - struck) {
+        if (levels_.at(level).stands_on(name, summary, layout)) struck.add(level);
       }
-      const auto copy = names::parse_copy(name);
-      if (copy && copy->layout == summary.layout) levels.add(LevelId::partner);
-      const auto parity = names::parse_parity(name);
-      if (parity && parity->layout == summary.layout) levels.add(LevelId::erasure);
     });
-    return levels;
+    return struck;
   }
   [[nodiscard]] bool any_global(const Identity& snapshot) const {
     bool any = false;
@@ -174,6 +170,7 @@ class StruckFiles {
     }
   }
 
+  const Levels& levels_;
   std::map<std::uint32_t, std::vector<std::string_view>> by_holder_;
 };
 
@@ -183,9 +180,7 @@ class NodesSeen {
   explicit NodesSeen(std::uint32_t nodes) : nodes_(nodes) {}
 
   void note(const HoldingSummary& summary, LevelSet struck) {
-    if (summary.own) note(LevelId::local, summary.node, struck);
-    if (summary.partner) note(LevelId::partner, summary.node, struck);
-    if (summary.erasure) note(LevelId::erasure, summary.node, struck);
+    for (const LevelId level : summary.levels) note(level, summary.node, struck);
   }
   [[nodiscard]] LevelsReached reached() const {
     LevelsReached levels;
@@ -230,7 +225,7 @@ std::vector<Identity> Inventory::snapshots() const {
 }
 
 std::map<std::pair<Identity, LayoutId>, LevelsReached> Inventory::levels_reached_by_layout() const {
-  const StruckFiles struck(strikes);
+  const StruckFiles struck(strikes, levels);
   std::map<std::pair<Identity, LayoutId>, NodesSeen> seen;
   for (std::uint32_t head = 0; head < by_head.size(); ++head) {
     for (const HoldingSummary& summary : by_head[head]) {
@@ -245,46 +240,32 @@ std::map<std::pair<Identity, LayoutId>, LevelsReached> Inventory::levels_reached
 }
 
 std::map<Identity, LevelsReached> Inventory::levels_reached() const {
-  const StruckFiles struck(strikes);
+  const StruckFiles struck(strikes, levels);
   std::map<Identity, LevelsReached> reached;
   for (const Identity& snapshot : global) {
-    LevelsReached& levels = reached[snapshot];
-    (struck.any_global(snapshot) ? levels.struck : levels.complete).add(LevelId::global);
+    LevelsReached& there = reached[snapshot];
+    (struck.any_global(snapshot) ? there.struck : there.complete).add(LevelId::global);
   }
-  for (const auto& [key, levels] : levels_reached_by_layout()) {
-    reached[key.first].complete.add(levels.complete);
-    reached[key.first].struck.add(levels.struck);
+  for (const auto& [key, there] : levels_reached_by_layout()) {
+    reached[key.first].complete.add(there.complete);
+    reached[key.first].struck.add(there.struck);
   }
-  for (auto& [snapshot, levels] : reached) {
-    for (const LevelId level : kAllLevels) {
-      if (levels.complete.has(level)) levels.struck.remove(level);
-    }
-  }
+  for (auto& [snapshot, there] : reached) there.struck.remove(there.complete);
   return reached;
-}
-
-HoldingSummary summary_of(const Identity& snapshot, const Holding& holding) {
-  const std::uint64_t turn = holding.partner ? holding.partner->k % std::max(1U, holding.layout.rotation) : 0;
-  return {snapshot,
-          holding.layout.id(),
-          holding.node,
-          holding.own.has_value(),
-          holding.partner.has_value(),
-          holding.erasure.has_value(),
-          static_cast<std::uint32_t>(turn)};
 }
 
 HoldingList StoreContents::summaries() const {
   HoldingList summaries;
   for (const NodeManifest& manifest : manifests) {
-    for (const Holding& holding : manifest.holdings) summaries.push_back(summary_of(manifest.identity, holding));
+    for (const Holding& holding : manifest.holdings) summaries.push_back(levels.summary_of(manifest.identity, holding));
   }
   return summaries;
 }
 
 Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, StoreMemory& memory,
-                                 const Sealer& job_sealer) {
+                                 const Sealer& job_sealer, const Levels& levels) {
   StoreContents contents;
+  contents.levels = levels;
   auto entries = store.list(DirName{});
   if (!entries) return fail(entries.error());
   // One that cannot be read now is written again, with the same id, if others have it.
@@ -303,8 +284,9 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
     if (!there) log.warning("{}", there.error().text());
     auto manifest = there ? manifest_of(store, dir, *there, log, memory, sealer) : fail(there.error());
     if (manifest) {
-      strike_missing(*there, *manifest, me, contents.strikes);
-      note_unnamed(*there, dir, *manifest, contents.unnamed);
+      const std::vector<NamedFile> files = levels.files(*manifest);
+      strike_missing(*there, files, me, contents.strikes);
+      note_unnamed(*there, dir, files, contents.unnamed);
       contents.manifests.push_back(std::move(*manifest));
     } else if (there && !there->contains(names::manifest(dir).path)) {
       contents.orphans.push_back(dir);
@@ -323,9 +305,10 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
 }
 
 Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const Layout& known) {
-  auto by_head = share_holdings(heads, mine.summaries());
+  auto by_head = share_holdings(heads, mine.summaries(), mine.levels);
   if (!by_head) return fail(by_head.error());
   Inventory inventory;
+  inventory.levels = mine.levels;
   inventory.by_head = std::move(*by_head);
   if (auto status = share_layouts(heads, mine, known, inventory); !status) return fail(status.error());
   if (auto status = check_nodes(inventory); !status) return fail(status.error());
@@ -336,6 +319,7 @@ Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const
 Result<Inventory> inventory_of_alike(Comm& heads, const StoreContents& mine, const Layout& known,
                                      const HoldingList& common, const std::vector<bool>& empty) {
   Inventory inventory;
+  inventory.levels = mine.levels;
   inventory.by_head.resize(heads.size());
   for (std::uint32_t head = 0; head < heads.size(); ++head) {
     if (empty[head]) continue;

@@ -27,25 +27,8 @@
 
 namespace cairn {
 
-// One holding of one store, as others need to know it.
-struct HoldingSummary {
-  Identity snapshot;
-  LayoutId layout;
-  NodeId node;  // whose part this is, in that layout
-  bool own = false;
-  bool partner = false;
-  bool erasure = false;
-  std::uint32_t turn = 0;  // L2: which placement, modulo the rotation
-  friend bool operator==(const HoldingSummary&, const HoldingSummary&) = default;
-};
-
-using HoldingList = std::vector<HoldingSummary>;
-
-[[nodiscard]] HoldingSummary summary_of(const Identity& snapshot, const Holding& holding);
-
 // At which levels a snapshot is complete, on all nodes of one layout; and at which it would be, but for files that are
-// struck. A node's own shards belong to L1, and to L2 and L3 as well, which survive the losses that they promise to
-// only with them.
+// struck (Level::stands_on).
 struct LevelsReached {
   LevelSet complete;
   LevelSet struck;
@@ -56,6 +39,7 @@ struct Inventory {
   std::map<LayoutId, Layout> layouts;  // of all summaries
   std::vector<Identity> global;        // complete at L4, by the global store's directory
   std::set<Strike> strikes;            // files named by manifests that are missing or bad
+  Levels levels = make_levels();       // that the job has
 
   [[nodiscard]] bool struck(std::uint32_t holder, const FileName& file) const {
     return strikes.contains({holder, file.path});
@@ -77,14 +61,15 @@ struct StoreContents {
   bool mark_unknown = false;           // there is one, which cannot be read now
   std::vector<Unreadable> unreadable;  // snapshots whose manifest is there and cannot be read
   Version highest_version;
+  Levels levels = make_levels();  // that the job has
 
   [[nodiscard]] HoldingList summaries() const;
 };
 
 // Lists the store, and reads what manifests `memory` does not recall; remembers them. One that cannot be read is
-// logged. `sealer` is the job's, of no chain. Local.
+// logged. `sealer` is the job's, of no chain; `levels` those of the job. Local.
 [[nodiscard]] Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, StoreMemory& memory,
-                                               const Sealer& sealer);
+                                               const Sealer& sealer, const Levels& levels = make_levels());
 
 // Puts everyone's contents together; `known` is a layout that all heads have already. Collective.
 [[nodiscard]] Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const Layout& known);

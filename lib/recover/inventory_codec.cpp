@@ -9,21 +9,13 @@
 namespace cairn {
 namespace {
 
-// A holding's flags; the low three are also those of a summary in full.
-constexpr unsigned kOwn = 1;
-constexpr unsigned kPartner = 2;
-constexpr unsigned kErasure = 4;
+// In a dictionary's list each entry has half a byte: that it is here, and at which of the lowest three levels.
 constexpr unsigned kHere = 8;
+constexpr unsigned kInHalfAByte = kHere - 1;
 
-unsigned flags_of(const HoldingSummary& s) {
-  return (s.own ? kOwn : 0) | (s.partner ? kPartner : 0) | (s.erasure ? kErasure : 0);
-}
-
-void set_flags(HoldingSummary& s, unsigned flags) {
-  s.own = (flags & kOwn) != 0;
-  s.partner = (flags & kPartner) != 0;
-  s.erasure = (flags & kErasure) != 0;
-}
+// Levels as a number: the lowest level is its lowest bit.
+unsigned number_of(LevelSet levels) { return levels.bits() >> 1U; }
+LevelSet levels_of(unsigned number) { return LevelSet::of_bits(static_cast<std::uint8_t>(number << 1U)); }
 
 void put(ByteWriter& out, const HoldingSummary& s) {
   out.put(s.snapshot.incarnation.value);
@@ -31,7 +23,7 @@ void put(ByteWriter& out, const HoldingSummary& s) {
   out.put(s.snapshot.run.value);
   out.put(s.layout.value);
   out.put(s.node.value);
-  out.put(static_cast<std::uint32_t>(flags_of(s) | s.turn << 8U));
+  out.put(static_cast<std::uint32_t>(number_of(s.levels) | s.turn << 8U));
 }
 
 HoldingSummary get(ByteReader& in) {
@@ -41,18 +33,15 @@ HoldingSummary get(ByteReader& in) {
   s.snapshot.run.value = in.get<std::uint64_t>();
   s.layout.value = in.get<std::uint32_t>();
   s.node.value = in.get<std::uint32_t>();
-  const auto flags = in.get<std::uint32_t>();
-  set_flags(s, flags);
-  s.turn = flags >> 8U;
+  const auto levels_and_turn = in.get<std::uint32_t>();
+  s.levels = levels_of(levels_and_turn);
+  s.turn = levels_and_turn >> 8U;
   return s;
 }
 
-// What an entry of the dictionary says of a node that has these parts of it.
-HoldingSummary by_entry(const HoldingSummary& entry, NodeId node, unsigned flags) {
-  HoldingSummary s{entry.snapshot, entry.layout, node};
-  set_flags(s, flags);
-  s.turn = s.partner ? entry.turn : 0;
-  return s;
+// What an entry of the dictionary says of a node that is at these levels of it.
+HoldingSummary by_entry(const HoldingSummary& entry, NodeId node, LevelSet levels, LevelSet turning) {
+  return {entry.snapshot, entry.layout, node, levels, (levels & turning).empty() ? 0 : entry.turn};
 }
 
 // As which node a store stands in most of its holdings.
@@ -81,7 +70,7 @@ Result<HoldingList> decode_holdings(Bytes bytes) {
   return holdings;
 }
 
-Buffer encode_holdings_by(const HoldingList& dictionary, const HoldingList& holdings) {
+Buffer encode_holdings_by(const HoldingList& dictionary, const HoldingList& holdings, LevelSet turning) {
   std::map<std::pair<Identity, LayoutId>, std::size_t> entry_of;
   for (std::size_t i = 0; i < dictionary.size(); ++i) {
     entry_of.try_emplace({dictionary[i].snapshot, dictionary[i].layout}, i);
@@ -94,12 +83,14 @@ Buffer encode_holdings_by(const HoldingList& dictionary, const HoldingList& hold
     const HoldingSummary& s = holdings[position];
     const auto found = entry_of.find({s.snapshot, s.layout});
     const std::size_t entry = found == entry_of.end() ? dictionary.size() : found->second;
-    if (entry < next || entry == dictionary.size() || by_entry(dictionary[entry], node, flags_of(s)) != s) {
+    const unsigned levels = number_of(s.levels);
+    if (entry < next || entry == dictionary.size() || levels > kInHalfAByte ||
+        by_entry(dictionary[entry], node, s.levels, turning) != s) {
       others.put(static_cast<std::uint16_t>(position));
       put(others, s);
       continue;
     }
-    here[entry / 2] |= static_cast<std::uint8_t>((kHere | flags_of(s)) << (entry % 2 * 4));
+    here[entry / 2] |= static_cast<std::uint8_t>((kHere | levels) << (entry % 2 * 4));
     next = entry + 1;
   }
   ByteWriter out;
@@ -109,7 +100,7 @@ Buffer encode_holdings_by(const HoldingList& dictionary, const HoldingList& hold
   return out.take();
 }
 
-Result<HoldingList> decode_holdings_by(const HoldingList& dictionary, Bytes bytes) {
+Result<HoldingList> decode_holdings_by(const HoldingList& dictionary, Bytes bytes, LevelSet turning) {
   ByteReader in(bytes);
   const NodeId node{in.get<std::uint32_t>()};
   const Bytes here = in.get_bytes((dictionary.size() + 1) / 2);
@@ -117,7 +108,8 @@ Result<HoldingList> decode_holdings_by(const HoldingList& dictionary, Bytes byte
   HoldingList holdings;
   for (std::size_t entry = 0; entry < dictionary.size(); ++entry) {
     const unsigned flags = std::to_integer<unsigned>(here[entry / 2]) >> (entry % 2 * 4);
-    if ((flags & kHere) != 0) holdings.push_back(by_entry(dictionary[entry], node, flags));
+    if ((flags & kHere) != 0)
+      holdings.push_back(by_entry(dictionary[entry], node, levels_of(flags & kInHalfAByte), turning));
   }
   while (in.good() && in.remaining() > 0) {
     const auto position = in.get<std::uint16_t>();

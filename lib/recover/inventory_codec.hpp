@@ -23,7 +23,9 @@ namespace cairn {
 [[nodiscard]] Result<HoldingList> decode_holdings(Bytes bytes);
 
 // Inverse pair, by what differs from the dictionary.
-[[nodiscard]] Buffer encode_holdings_by(const HoldingList& dictionary, const HoldingList& holdings);
-[[nodiscard]] Result<HoldingList> decode_holdings_by(const HoldingList& dictionary, Bytes bytes);
+[[nodiscard]] Buffer encode_holdings_by(const HoldingList& dictionary, const HoldingList& holdings,
+                                        LevelSet turning = make_levels().that_take_turns());
+[[nodiscard]] Result<HoldingList> decode_holdings_by(const HoldingList& dictionary, Bytes bytes,
+                                                     LevelSet turning = make_levels().that_take_turns());
 
 }  // namespace cairn

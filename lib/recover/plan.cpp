@@ -14,12 +14,12 @@ namespace {
 
 // Levels worth looking at when the hint is right: nodes that it names and that no store stands for are gone.
 LevelSet hinted_levels(const PlanRequest& request, const SnapshotSources& sources, const std::vector<NodeId>& lost) {
-  if (sources.layout() == nullptr || request.lost_nodes.empty()) return LevelSet::of_bits(0xff);
+  if (sources.layout() == nullptr || request.lost_nodes.empty()) return LevelSet::all();
   const std::set<std::uint32_t> hinted(request.lost_nodes.begin(), request.lost_nodes.end());
   std::vector<NodeId> gone;
   std::ranges::copy_if(lost, std::back_inserter(gone), [&](NodeId node) { return hinted.contains(node.value); });
-  LevelSet levels = levels_that_survive(*sources.layout(), gone, sources.turn());
-  levels.add(LevelId::local);  // survivors' own shards
+  LevelSet levels = request.inventory.levels.that_survive(*sources.layout(), gone, sources.turn());
+  levels.add(request.inventory.levels.of_own_shards());  // survivors' own shards
   return levels;
 }
 
@@ -61,7 +61,7 @@ std::vector<std::uint32_t> find_sources(const PlanRequest& request, SnapshotSour
 std::vector<std::uint32_t> missing_of(SnapshotSources& sources, const Layout& written) {
   std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = 0; rank < written.node_of_rank.size(); ++rank) {
-    if (!sources.find(Rank{rank}, Peer{0}, LevelSet::of_bits(0xff))) missing.push_back(rank);
+    if (!sources.find(Rank{rank}, Peer{0}, LevelSet::all())) missing.push_back(rank);
   }
   return missing;
 }
@@ -92,7 +92,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
       // A hint that proves wrong costs a second look, and nothing else.
       const LevelSet hinted = hinted_levels(request, sources, plan.lost_nodes);
       missing = find_sources(request, sources, hinted, plan);
-      if (!missing.empty()) missing = find_sources(request, sources, LevelSet::of_bits(0xff), plan);
+      if (!missing.empty()) missing = find_sources(request, sources, LevelSet::all(), plan);
       if (missing.empty()) return plan;
     }
     ++tried;
@@ -104,24 +104,6 @@ Result<Plan> make_plan(const PlanRequest& request) {
   if (tried == 0) return fail(Code::not_found, "there is no snapshot");
   return fail(Code::unrecoverable, "no snapshot is whole: " + refusals,
               "bring the lost nodes' stores back, or set [restart] mode = fresh to start anew");
-}
-
-LevelSet levels_that_survive(const Layout& layout, const std::vector<NodeId>& lost, std::uint64_t turn) {
-  std::vector<bool> gone(layout.nodes);
-  for (const NodeId node : lost) gone[node.value] = true;
-  const auto is_gone = [&](NodeId node) { return gone[node.value]; };
-  LevelSet levels;
-  levels.add(LevelId::global);
-  if (lost.empty()) levels.add(LevelId::local);
-  const bool partners_hold = layout.copies > 0 && std::ranges::all_of(lost, [&](NodeId node) {
-                               return !std::ranges::all_of(partners_of(layout, node, turn), is_gone);
-                             });
-  if (partners_hold) levels.add(LevelId::partner);
-  const bool groups_hold = !layout.groups.empty() && std::ranges::all_of(layout.groups, [&](const auto& group) {
-    return std::ranges::count_if(group, is_gone) <= layout.parity;
-  });
-  if (groups_hold) levels.add(LevelId::erasure);
-  return levels;
 }
 
 }  // namespace cairn

@@ -39,8 +39,4 @@ struct Plan {
 // and missing ranks. mismatch: the newest whole one is of another number of ranks.
 [[nodiscard]] Result<Plan> make_plan(const PlanRequest& request);
 
-// Levels, from L1 up, that can still give back every shard of a snapshot of `layout` when the stores of `lost` are
-// gone, by the layout alone. What is not in it need not be tried.
-[[nodiscard]] LevelSet levels_that_survive(const Layout& layout, const std::vector<NodeId>& lost, std::uint64_t turn);
-
 }  // namespace cairn

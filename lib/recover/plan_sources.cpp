@@ -52,12 +52,12 @@ void SnapshotSources::note_holding(const Inventory& inventory, LayoutIndexes& in
   Parts& parts = parts_of(inventory, indexes, summary.layout);
   const NodeId node = summary.node;
   parts.present[node.value] = true;
-  if (summary.own) parts.own.add(node.value, head);
-  if (summary.erasure) {
+  if (summary.levels.has(LevelId::local)) parts.own.add(node.value, head);
+  if (summary.levels.has(LevelId::erasure)) {
     parts.parity.add(node.value, head);
     parts.has_parity = true;
   }
-  if (!summary.partner) return;
+  if (!summary.levels.has(LevelId::partner)) return;
   for (const NodeId owner : parts.index->owners_held_by(node, summary.turn)) parts.copies.add(owner.value, head);
 }
 

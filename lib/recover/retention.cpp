@@ -30,12 +30,10 @@ std::set<Identity> newest_at(const std::vector<KnownSnapshot>& known, LevelId le
 
 }  // namespace
 
-std::vector<Identity> retirable(const std::vector<KnownSnapshot>& known, const KeepCounts& keep) {
+std::vector<Identity> retirable(const std::vector<KnownSnapshot>& known, const KeepCounts& keep, LevelSet levels) {
   std::set<Identity> kept;
   Identity newest{};
-  for (const LevelId level : {LevelId::local, LevelId::partner, LevelId::erasure}) {
-    kept.merge(newest_at(known, level, keep.at[static_cast<int>(level) - 1]));
-  }
+  for (const LevelId level : levels) kept.merge(newest_at(known, level, keep.of(level)));
   for (const KnownSnapshot& snapshot : known) {
     if (!snapshot.complete.empty()) newest = std::max(newest, snapshot.identity);
   }
@@ -47,20 +45,19 @@ std::vector<Identity> retirable(const std::vector<KnownSnapshot>& known, const K
   return gone;
 }
 
-std::vector<Identity> retirable_globally(const std::vector<KnownSnapshot>& known, const KeepCounts& keep) {
-  const auto kept = newest_at(known, LevelId::global, keep.at[3]);
+std::vector<Identity> retirable_at(LevelId level, const std::vector<KnownSnapshot>& known, const KeepCounts& keep) {
+  const auto kept = newest_at(known, level, keep.of(level));
   std::vector<Identity> gone;
   for (const KnownSnapshot& snapshot : known) {
-    const bool there = snapshot.complete.has(LevelId::global) || snapshot.struck.has(LevelId::global);
+    const bool there = snapshot.complete.has(level) || snapshot.struck.has(level);
     if (there && !kept.contains(snapshot.identity)) gone.push_back(snapshot.identity);
   }
   return gone;
 }
 
-std::uint32_t slots_needed(const KeepCounts& keep, LevelSet usable) {
-  std::uint32_t slots = keep.at[0] + 2;
-  if (usable.has(LevelId::partner)) slots += keep.at[1];
-  if (usable.has(LevelId::erasure)) slots += keep.at[2];
+std::uint32_t slots_needed(const KeepCounts& keep, LevelSet levels) {
+  std::uint32_t slots = 2;
+  for (const LevelId level : levels) slots += keep.of(level);
   return slots;
 }
 

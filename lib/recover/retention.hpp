@@ -8,8 +8,10 @@
 
 namespace cairn {
 
+// K of each level: how many snapshots it keeps.
 struct KeepCounts {
-  std::uint32_t at[kLevels] = {2, 1, 1, 1};  // K1 … K4
+  std::uint32_t at[kMostLevels] = {2, 1, 1, 1, 1, 1, 1};  // K1, K2 …
+  [[nodiscard]] std::uint32_t of(LevelId level) const { return at[static_cast<std::size_t>(level) - 1]; }
 };
 
 struct KnownSnapshot {
@@ -19,15 +21,18 @@ struct KnownSnapshot {
   bool in_flight = false;  // a promotion reads it
 };
 
-// Snapshots whose node-store files can go. K4 counts in the global store only. One that is complete nowhere goes once
-// a newer one is complete somewhere. One that is struck at a level does not count there, so that nothing goes because
-// of it; what is sound of the newest such one is kept until enough newer ones are complete at that level.
-[[nodiscard]] std::vector<Identity> retirable(const std::vector<KnownSnapshot>& known, const KeepCounts& keep);
+// Snapshots whose node-store files can go; `levels`: those that have files there. One that is complete nowhere goes
+// once a newer one is complete somewhere. One that is struck at a level does not count there, so that nothing goes
+// because of it; what is sound of the newest such one is kept until enough newer ones are complete at that level.
+[[nodiscard]] std::vector<Identity> retirable(const std::vector<KnownSnapshot>& known, const KeepCounts& keep,
+                                              LevelSet levels);
 
-// The same for the global store.
-[[nodiscard]] std::vector<Identity> retirable_globally(const std::vector<KnownSnapshot>& known, const KeepCounts& keep);
+// The same for the store of a level that all nodes share.
+[[nodiscard]] std::vector<Identity> retirable_at(LevelId level, const std::vector<KnownSnapshot>& known,
+                                                 const KeepCounts& keep);
 
-// Snapshots of one rank that may be in a node store at once: what is kept, one being written, one under way.
-[[nodiscard]] std::uint32_t slots_needed(const KeepCounts& keep, LevelSet usable);
+// Snapshots of one rank that may be in a node store at once: what these levels keep there, one being written, one under
+// way.
+[[nodiscard]] std::uint32_t slots_needed(const KeepCounts& keep, LevelSet levels);
 
 }  // namespace cairn

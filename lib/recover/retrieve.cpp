@@ -119,7 +119,7 @@ Result<std::vector<Strike>> examine_decodes(Comm& heads, const NodeContext& node
 Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, RestoreTask task, LevelId level,
                  std::vector<Strike>& strikes) {
   const bool moves = !std::ranges::all_of(task.deliveries, &Delivery::in_place);
-  auto outcome = make_level(level)->restore(heads, node, task);
+  auto outcome = node.levels.at(level).restore(heads, node, task);
   Status status = outcome ? Status{} : fail(outcome.error());
   if (moves) status = agree(heads, status, "node");  // what stays where it is keeps nobody waiting
   if (!status) return status;
@@ -157,7 +157,7 @@ Status share_arrivals(Comm& heads, const NodeContext& node, const Plan& plan, Re
 
 Status execute(Comm& heads, const NodeContext& node, RetrieveState& state, const Plan& plan,
                std::vector<Strike>& strikes) {
-  for (const LevelId level : kAllLevels) {
+  for (const LevelId level : node.levels.all()) {
     RestoreTask task{plan.snapshot, {}, state.inventory.layouts, manifest_of(state, plan.snapshot)};
     for (const Delivery& delivery : plan.deliveries) {
       if (delivery.level == level && !state.arrived.contains(delivery.rank)) task.deliveries.push_back(delivery);

@@ -74,7 +74,7 @@ void put_numbers(Words& words, const RollAnswer& mine) {
     note_readable(words, manifest.identity);
     words.newest = std::max<std::uint64_t>(words.newest, manifest.identity.incarnation.value);
     for (const Holding& holding : manifest.holdings) {
-      if (holding.partner) words.turns = std::max(words.turns, holding.partner->k + 1);
+      if (const auto turn = mine.contents.levels.turn_of(holding)) words.turns = std::max(words.turns, *turn + 1);
     }
   }
 }

@@ -47,10 +47,12 @@ void CostMeter::snapshot_took(microseconds stopped, microseconds promoting) {
   cost_[index(LevelId::local)].add(stopped - promoting);
 }
 
-void CostMeter::promotion_took(LevelId level, microseconds time) { cost_[index(level)].add(time); }
+void CostMeter::promotion_took(LevelId level, microseconds time) {
+  if (index(level) < cost_.size()) cost_[index(level)].add(time);
+}
 
 void CostMeter::restore_took(LevelId level, microseconds time) {
-  recovery_[index(level)] = at_least_something(time);
+  if (index(level) < recovery_.size()) recovery_[index(level)] = at_least_something(time);
   stopped_ = microseconds{0};
 }
 

@@ -21,11 +21,11 @@ namespace cairn {
 
 struct Application {
   Regions regions = {};
-  Schedule schedule;                            // of the levels that the connection can use
-  std::unique_ptr<AutoLevels> auto_levels;      // null: no level that can be used is `auto`
-  Version last_version;                         // that a snapshot has used
-  std::uint64_t calls = 0;                      // of snapshot(), in the life of the chain
-  std::array<Version, kLevels + 1> meant = {};  // newest version meant for each level
+  Schedule schedule;                                // of the levels that the connection can use
+  std::unique_ptr<AutoLevels> auto_levels;          // null: no level that can be used is `auto`
+  Version last_version;                             // that a snapshot has used
+  std::uint64_t calls = 0;                          // of snapshot(), in the life of the chain
+  std::array<Version, kMostLevels + 1> meant = {};  // newest version meant for each level
   RestoreReport report = {};
   std::string storage_error = {};
   std::optional<Error> undefined = std::nullopt;  // a restore failed: regions hold nothing that should be kept

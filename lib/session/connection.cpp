@@ -99,7 +99,8 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
                      .log = log,
                      .trace = trace,
                      .memory = remembers ? environment.memory : nullptr,
-                     .clock = environment.clock};
+                     .clock = environment.clock,
+                     .levels = environment.levels()};
 }
 
 Status serve(const EngineSetup& setup) {

@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "comm/comm.hpp"
 #include "config/config.hpp"
+#include "level/level.hpp"
 #include "recover/store_memory.hpp"
 #include "session/handover.hpp"
 #include "store/store.hpp"
@@ -48,6 +49,8 @@ struct Environment {
   std::optional<StartedNumbers> started = std::nullopt;
   // An earlier life of this run has taken snapshots: that the first was to start anew is done.
   bool goes_on = false;
+  // Makes the table of levels for each head.
+  std::function<Levels()> levels = make_levels;
 };
 
 }  // namespace cairn

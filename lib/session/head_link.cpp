@@ -128,9 +128,7 @@ void HeadLink::take(ToRank message) {
     if (promotions.size() > kPromotionsKept) promotions.pop_front();
   }
   if (auto* m = std::get_if<Failed>(&message)) {
-    for (const LevelId level : kAllLevels) {
-      if (m->levels.has(level)) failures_[{m->version, level}] = m->error;
-    }
+    for (const LevelId level : m->levels) failures_[{m->version, level}] = m->error;
     while (failures_.size() > kFailuresKept) failures_.erase(failures_.begin());
     // Who could not write its part has been told so by the call that tried.
     if (failed_here_.erase(m->version) == 0) errors.push_back({std::move(m->error), m->version, m->levels});

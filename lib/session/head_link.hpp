@@ -97,7 +97,7 @@ class HeadLink {
   std::uint32_t rings_ = 0;    // when poll_if_rung() looked last
   int looks_ = kLooksPerRing;  // that are left to it
   std::optional<Error> lost_;  // why the head will not answer any more
-  std::array<Version, kLevels + 1> reached_{};
+  std::array<Version, kMostLevels + 1> reached_{};
   std::set<Version> sealed_;       // and not yet retired
   std::set<Version> failed_here_;  // this rank could not write its part; the head's answer is to come
   std::map<std::pair<Version, LevelId>, std::optional<Error>> failures_;

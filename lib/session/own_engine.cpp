@@ -8,6 +8,14 @@
 #include "base/workers.hpp"
 
 namespace cairn {
+namespace {
+
+LayoutWishes::Wish wish_for(const Config::Levels& levels, LevelId level) {
+  if (!levels.wanted().has(level)) return LayoutWishes::Wish::off;
+  return levels.insisted.has(level) ? LayoutWishes::Wish::insisted : LayoutWishes::Wish::where_possible;
+}
+
+}  // namespace
 
 EngineOptions engine_options(const Config& config, const Topology& topology, NodeId node) {
   EngineOptions options;
@@ -16,8 +24,8 @@ EngineOptions engine_options(const Config& config, const Topology& topology, Nod
                     .rotation = config.partner.rotation,
                     .group = config.erasure.group,
                     .parity = config.erasure.parity,
-                    .wanted = config.levels.wanted(),
-                    .insisted = config.levels.insisted};
+                    .for_copies = wish_for(config.levels, LevelId::partner),
+                    .for_parity = wish_for(config.levels, LevelId::erasure)};
   options.keep.at[0] = config.storage.keep_local;
   options.keep.at[1] = config.partner.rotation;
   options.keep.at[3] = config.storage.keep_global;

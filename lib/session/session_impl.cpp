@@ -137,9 +137,8 @@ Status SessionImpl::write(Version version, LevelSet levels) {
     if (!bytes) written = fail(bytes.error());
   }
   if (!written) seal.error = written.error();
-  for (const LevelId level : kAllLevels) {
-    if (level == LevelId::local || levels.has(level)) application_.meant[static_cast<std::size_t>(level)] = version;
-  }
+  application_.meant[static_cast<std::size_t>(LevelId::local)] = version;
+  for (const LevelId level : levels) application_.meant[static_cast<std::size_t>(level)] = version;
   // The head hears of a failure too: the version is abandoned everywhere, and nobody waits for it.
   if (auto status = link().send(seal); !status) return status;
   connection_->warmer.run(connection_->free_slots());
@@ -228,11 +227,11 @@ Status SessionImpl::report_errors() {
 // As safe as was asked, or safer.
 Status SessionImpl::newest_is_safe() const {
   const Version newest = application_.meant[static_cast<std::size_t>(LevelId::local)];
-  for (const LevelId level : kAllLevels) {
+  for (const LevelId level : LevelSet::all()) {
     const auto& failure = link().failure(newest, level);
     if (!failure || application_.meant.at(static_cast<std::size_t>(level)) != newest) continue;
-    const bool safer = std::ranges::any_of(
-        kAllLevels, [&](LevelId higher) { return higher > level && link().reached(higher) >= newest; });
+    bool safer = false;
+    for (const LevelId higher : LevelSet::all()) safer |= higher > level && link().reached(higher) >= newest;
     if (!safer) return fail(*failure);
   }
   return {};

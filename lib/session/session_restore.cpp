@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,7 +29,7 @@ RestoreReport report_of(const Offer& offer) {
   if (offer.fresh) return report;
   report.incarnation = offer.snapshot.incarnation.value;
   report.version = offer.snapshot.version.value;
-  std::ranges::copy(offer.ranks_from, report.ranks_from.begin());
+  std::ranges::copy(offer.ranks_from | std::views::take(kLevels), report.ranks_from.begin());
   report.my_level = offer.level;
   report.my_source = offer.source;
   report.lost_nodes = offer.lost_nodes;
@@ -36,16 +37,16 @@ RestoreReport report_of(const Offer& offer) {
 }
 
 // For a person, of the whole job.
-std::string text_of(const RestoreReport& report) {
-  std::string lost = fmt::format("{}", fmt::join(report.lost_nodes, ", "));
-  if (!lost.empty()) lost += report.lost_nodes.size() == 1 ? " is lost; " : " are lost; ";
+std::string text_of(const Offer& offer) {
+  std::string lost = fmt::format("{}", fmt::join(offer.lost_nodes, ", "));
+  if (!lost.empty()) lost += offer.lost_nodes.size() == 1 ? " is lost; " : " are lost; ";
   std::string from;
-  for (std::size_t i = 0; i < kLevels; ++i) {
-    const std::uint32_t ranks = report.ranks_from[i];
+  for (std::size_t i = 0; i < offer.ranks_from.size(); ++i) {
+    const std::uint32_t ranks = offer.ranks_from[i];
     if (ranks > 0)
       from += fmt::format("{}{} {} from L{}", from.empty() ? "" : ", ", ranks, ranks == 1 ? "rank" : "ranks", i + 1);
   }
-  return fmt::format("{}version {} restored: {}, {:.2f} s", lost, report.version, from, report.seconds);
+  return fmt::format("{}version {} restored: {}, {:.2f} s", lost, offer.snapshot.version.value, from, offer.seconds);
 }
 
 }  // namespace
@@ -146,7 +147,7 @@ void SessionImpl::accept(const Offer& offer) {
   if (offer.fresh) return;
   application_.schedule = Schedule(setting_.config.levels, connection_->life.usable, application_.calls);
   if (connection_->pulse) connection_->pulse.emplace(ranks(), setting_.clock);
-  if (connection_->rank().value == 0) setting_.log.info("{}", text_of(application_.report));
+  if (connection_->rank().value == 0) setting_.log.info("{}", text_of(offer));
 }
 
 }  // namespace cairn

@@ -84,23 +84,24 @@ struct ErasureShape {
 };
 
 struct LayoutWishes {
+  // What comes of what the configuration says of copies or parity where the nodes cannot carry them.
+  enum class Wish { off, where_possible, insisted };
   std::uint32_t copies = 1;
   std::uint32_t rotation = 1;
   std::uint32_t group = 8;
   std::uint32_t parity = 2;
-  LevelSet wanted;       // levels that are on in the configuration
-  LevelSet insisted;     // those of them that the user set himself
+  Wish for_copies = Wish::off;
+  Wish for_parity = Wish::off;
   bool restart = false;  // snapshots exist: what cannot be is degraded, not refused
 };
 
 struct LayoutDecision {
-  Layout layout;
-  LevelSet usable;                 // levels that this topology carries
+  Layout layout;                   // with copies and groups as far as the nodes carry them
   std::vector<std::string> notes;  // one line each, for the log
   std::vector<std::string> warnings;
 };
 
-// Decides partners and groups for a topology. L1 and L4 are always usable, L2 and L3 where they are wanted. A level the
+// Decides partners and groups for a topology, where they are wished for. What the
 // topology cannot carry is switched off with a note when it was left at its default, refused with the key to change
 // when the user set it (on a restart: off, with a warning). Groups are of nearly equal size, at most `group` nodes and
 // at least parity + 1; neighbours in a group are from different failure domains where there are enough. Warns of what

@@ -50,20 +50,17 @@ Obstacle erasure_obstacle(const LayoutWishes& wishes, std::uint32_t nodes) {
       fmt::format("set parity = {} or less, or a larger group", nodes / groups - 1)};
 }
 
-// True: the level can be on. False: it is off, and `decision` says so.
-Result<bool> settle(LevelId level, const Obstacle& obstacle, const LayoutWishes& wishes, LayoutDecision& decision) {
-  if (!wishes.wanted.has(level)) return false;
-  if (obstacle.why.empty()) {
-    decision.usable.add(level);
-    return true;
-  }
-  if (!wishes.insisted.has(level)) {
-    decision.notes.push_back(fmt::format("L{} is off: {}", static_cast<int>(level), obstacle.why));
+// True: it can be on. False: it is off, and `decision` says so, by its name.
+Result<bool> settle(const char* name, LayoutWishes::Wish wish, const Obstacle& obstacle, bool restart,
+                    LayoutDecision& decision) {
+  if (wish == LayoutWishes::Wish::off) return false;
+  if (obstacle.why.empty()) return true;
+  if (wish == LayoutWishes::Wish::where_possible) {
+    decision.notes.push_back(fmt::format("{} is off: {}", name, obstacle.why));
     return false;
   }
-  if (!wishes.restart) return fail(Code::config, obstacle.why, obstacle.remedy);
-  decision.warnings.push_back(
-      fmt::format("L{} is off until the next restart: {}", static_cast<int>(level), obstacle.why));
+  if (!restart) return fail(Code::config, obstacle.why, obstacle.remedy);
+  decision.warnings.push_back(fmt::format("{} is off until the next restart: {}", name, obstacle.why));
   return false;
 }
 
@@ -139,20 +136,20 @@ Result<LayoutDecision> decide_layout(const Topology& topology, const LayoutWishe
   if (auto sane = check_wishes(wishes); !sane) return fail(sane.error());
 
   LayoutDecision decision;
-  decision.usable.add(LevelId::local);
-  decision.usable.add(LevelId::global);
   auto& layout = decision.layout;
   layout.nodes = topology.node_count();
   layout.domain_of_node = topology.domain_of_node;
   for (const auto world : topology.world_of_rank) layout.node_of_rank.push_back(topology.node_of_world[world.value]);
 
-  const auto partner = settle(LevelId::partner, partner_obstacle(wishes, layout.nodes), wishes, decision);
+  const auto partner =
+      settle("L2", wishes.for_copies, partner_obstacle(wishes, layout.nodes), wishes.restart, decision);
   if (!partner) return fail(partner.error());
   if (*partner) {
     layout.copies = wishes.copies;
     layout.rotation = wishes.rotation;
   }
-  const auto erasure = settle(LevelId::erasure, erasure_obstacle(wishes, layout.nodes), wishes, decision);
+  const auto erasure =
+      settle("L3", wishes.for_parity, erasure_obstacle(wishes, layout.nodes), wishes.restart, decision);
   if (!erasure) return fail(erasure.error());
   if (*erasure) {
     layout.groups = make_groups(layout.nodes, wishes.group, wishes.parity, layout.domain_of_node);

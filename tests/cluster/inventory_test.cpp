@@ -11,13 +11,11 @@ namespace {
 HoldingList sample_holdings(std::uint32_t snapshots, std::uint32_t node) {
   HoldingList list;
   for (std::uint32_t version = 1; version <= snapshots; ++version) {
-    list.push_back({{{1}, {version}, {77}},
-                    {5},
-                    {node},
-                    true,
-                    version % 2 == 0,
-                    version % 4 == 0,
-                    version % 2 == 0 ? version / 2 % 3 : 0});
+    HoldingSummary summary{{{1}, {version}, {77}}, {5}, {node}, {LevelId::local}};
+    if (version % 2 == 0) summary.levels.add(LevelId::partner);
+    if (version % 2 == 0) summary.turn = version / 2 % 3;
+    if (version % 4 == 0) summary.levels.add(LevelId::erasure);
+    list.push_back(summary);
   }
   return list;
 }
@@ -41,9 +39,9 @@ TEST(Inventory, a_list_of_holdings_comes_back_exactly_whatever_the_dictionary) {
     HoldingList list = sample_holdings(9, 3);
     list[i].node = {4};
     expect_to_come_back(dictionary, list);
-    list[i] = {dictionary[i].snapshot, {6}, {3}, true, false, false, 0};  // another layout
+    list[i] = {dictionary[i].snapshot, {6}, {3}, {LevelId::local}, 0};  // another layout
     expect_to_come_back(dictionary, list);
-    list[i] = {dictionary[i].snapshot, {5}, {3}, false, true, false, 7};  // another placement
+    list[i] = {dictionary[i].snapshot, {5}, {3}, {LevelId::partner}, 7};  // another placement
     expect_to_come_back(dictionary, list);
     list.insert(list.begin() + static_cast<std::ptrdiff_t>(i), list[i]);
     expect_to_come_back(dictionary, list);
@@ -56,7 +54,7 @@ TEST(Inventory, a_store_that_lost_some_or_stands_for_another_node_costs_no_more_
   const HoldingList dictionary = sample_holdings(50, 2);
   HoldingList some = sample_holdings(50, 6);
   std::erase_if(some, [](const HoldingSummary& s) { return s.snapshot.version.value % 3 == 0; });
-  for (HoldingSummary& s : some) s.erasure = false;
+  for (HoldingSummary& s : some) s.levels.remove(LevelId::erasure);
   expect_to_come_back(dictionary, some);
   EXPECT_EQ(encode_holdings_by(dictionary, some).size(), 4U + 25U);
 }

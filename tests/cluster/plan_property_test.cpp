@@ -127,9 +127,9 @@ class Reading {
         level == LevelId::local ? names::shard(dir_, rank) : names::copy(dir_, {owner, rank, layout.id()});
     for (std::uint32_t head = 0; head < one_.inventory.by_head.size(); ++head) {
       const bool there = any_holding(head, layout, [&](const HoldingSummary& s) {
-        if (level == LevelId::local) return s.own && s.node == owner;
+        if (level == LevelId::local) return s.levels.has(LevelId::local) && s.node == owner;
         const auto owners = owners_held_by(layout, s.node, s.turn);
-        return s.partner && std::ranges::find(owners, owner) != owners.end();
+        return s.levels.has(LevelId::partner) && std::ranges::find(owners, owner) != owners.end();
       });
       if (there && !one_.inventory.struck(head, file)) heads.push_back(head);
     }
@@ -150,7 +150,8 @@ class Reading {
 
   [[nodiscard]] bool has_parity(const Layout& layout, std::uint32_t head, NodeId node, std::uint32_t column,
                                 std::uint32_t row) const {
-    return any_holding(head, layout, [&](const HoldingSummary& s) { return s.erasure && s.node == node; }) &&
+    return any_holding(head, layout,
+                       [&](const HoldingSummary& s) { return s.levels.has(LevelId::erasure) && s.node == node; }) &&
            !one_.inventory.struck(head, names::parity(dir_, {column, row, layout.id()}));
   }
 
@@ -191,9 +192,12 @@ Case random_case(std::uint32_t seed) {
     for (std::uint32_t node = 0; node < layout.nodes; ++node) {
       if (one_in(4)) continue;
       const std::uint32_t head = (node + moved) % heads;
-      one.inventory.by_head[head].push_back({kSnapshot, layout.id(), NodeId{node}, !one_in(6),
-                                             layout.copies > 0 && !one_in(6), !layout.groups.empty() && !one_in(6),
-                                             static_cast<std::uint32_t>(random() % layout.rotation)});
+      LevelSet levels;
+      if (!one_in(6)) levels.add(LevelId::local);
+      if (layout.copies > 0 && !one_in(6)) levels.add(LevelId::partner);
+      if (!layout.groups.empty() && !one_in(6)) levels.add(LevelId::erasure);
+      one.inventory.by_head[head].push_back(
+          {kSnapshot, layout.id(), NodeId{node}, levels, static_cast<std::uint32_t>(random() % layout.rotation)});
     }
     for (std::uint32_t i = random() % 4; i > 0; --i) {
       const Rank rank{static_cast<std::uint32_t>(random() % ranks)};

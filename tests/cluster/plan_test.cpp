@@ -25,7 +25,9 @@ Inventory empty_inventory(const Layout& layout) {
 }
 
 void add(Inventory& inventory, const Layout& layout, std::uint32_t node, const Identity& snapshot, bool partner) {
-  inventory.by_head[node].push_back({snapshot, layout.id(), NodeId{node}, true, partner, false, 0});
+  LevelSet levels{LevelId::local};
+  if (partner) levels.add(LevelId::partner);
+  inventory.by_head[node].push_back({snapshot, layout.id(), NodeId{node}, levels, 0});
 }
 
 Result<Plan> plan(const Inventory& inventory, const Layout& today, std::uint32_t not_before = 0) {

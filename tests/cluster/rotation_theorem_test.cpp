@@ -49,7 +49,7 @@ Inventory stores_after(const Setting& setting, const Layout& layout, std::uint32
     for (std::uint32_t node = 0; node < setting.nodes; ++node) {
       if ((lost >> node & 1U) != 0) continue;
       inventory.by_head[node].push_back(
-          {snapshot, layout.id(), NodeId{node}, true, true, false, (first + i) % setting.rotation});
+          {snapshot, layout.id(), NodeId{node}, {LevelId::local, LevelId::partner}, (first + i) % setting.rotation});
     }
   }
   return inventory;

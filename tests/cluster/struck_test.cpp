@@ -208,16 +208,20 @@ std::vector<std::uint32_t> versions_of(const std::vector<Identity>& snapshots) {
 
 TEST(Struck, snapshots_are_kept_beside_those_that_count) {
   const KeepCounts one{{1, 1, 1, 1}};
+  const LevelSet here = make_levels().in_node_stores();
   const LevelSet l1 = level_set({LevelId::local});
   const LevelSet both = level_set({LevelId::local, LevelId::partner});
-  EXPECT_THAT(versions_of(retirable({known(1, l1), known(2, l1), known(3, {}, l1)}, one)), ElementsAre(1));
-  EXPECT_THAT(versions_of(retirable({known(1, both), known(2, {}, both), known(3, l1)}, one)), ElementsAre());
-  EXPECT_THAT(versions_of(retirable({known(1, both), known(2, {}, both), known(3, both)}, one)), ElementsAre(1, 2));
-  EXPECT_THAT(versions_of(retirable({known(1, {}, l1), known(2, {}, l1), known(3, {}, l1), known(4, {}, l1)}, one)),
-              ElementsAre());
+  EXPECT_THAT(versions_of(retirable({known(1, l1), known(2, l1), known(3, {}, l1)}, one, here)), ElementsAre(1));
+  EXPECT_THAT(versions_of(retirable({known(1, both), known(2, {}, both), known(3, l1)}, one, here)), ElementsAre());
+  EXPECT_THAT(versions_of(retirable({known(1, both), known(2, {}, both), known(3, both)}, one, here)),
+              ElementsAre(1, 2));
+  EXPECT_THAT(
+      versions_of(retirable({known(1, {}, l1), known(2, {}, l1), known(3, {}, l1), known(4, {}, l1)}, one, here)),
+      ElementsAre());
   const LevelSet l4 = level_set({LevelId::global});
-  EXPECT_THAT(versions_of(retirable_globally({known(1, l4), known(2, {}, l4)}, one)), ElementsAre());
-  EXPECT_THAT(versions_of(retirable_globally({known(1, l4), known(2, {}, l4), known(3, l4)}, one)), ElementsAre(1, 2));
+  EXPECT_THAT(versions_of(retirable_at(LevelId::global, {known(1, l4), known(2, {}, l4)}, one)), ElementsAre());
+  EXPECT_THAT(versions_of(retirable_at(LevelId::global, {known(1, l4), known(2, {}, l4), known(3, l4)}, one)),
+              ElementsAre(1, 2));
 }
 
 }  // namespace

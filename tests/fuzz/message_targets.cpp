@@ -182,8 +182,13 @@ std::vector<Buffer> entries_seeds() {
 
 std::vector<Buffer> holdings_seeds() {
   HoldingList list;
-  for (std::uint32_t i = 0; i < 4; ++i)
-    list.push_back({{{3}, {42 + i}, {7}}, {9}, {1}, true, i % 2 == 0, i > 1, i % 2 == 0 ? i : 0});
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    HoldingSummary summary{{{3}, {42 + i}, {7}}, {9}, {1}, {LevelId::local}};
+    if (i % 2 == 0) summary.levels.add(LevelId::partner);
+    if (i % 2 == 0) summary.turn = i;
+    if (i > 1) summary.levels.add(LevelId::erasure);
+    list.push_back(summary);
+  }
   HoldingList other = list;
   other[2].node = {0};
   other.erase(other.begin());

@@ -24,7 +24,8 @@ Inventory inventory_after(const Layout& layout, std::uint32_t snapshots, const s
   for (std::uint32_t node = 0; node < layout.nodes; ++node) {
     if (lost.contains(node)) continue;
     for (std::uint32_t version = 1; version <= snapshots; ++version) {
-      inventory.by_head[node].push_back({{{1}, {version}, {77}}, id, NodeId{node}, true, true, true, 0});
+      inventory.by_head[node].push_back(
+          {{{1}, {version}, {77}}, id, NodeId{node}, {LevelId::local, LevelId::partner, LevelId::erasure}, 0});
     }
   }
   return inventory;

@@ -31,7 +31,8 @@ Topology one_rank_a_node(std::uint32_t nodes) {
 
 EngineOptions options_of(const Search& search) {
   EngineOptions options;
-  options.wishes.wanted = level_set({LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global});
+  options.wishes.for_copies = LayoutWishes::Wish::where_possible;
+  options.wishes.for_parity = LayoutWishes::Wish::where_possible;
   options.level_by_level = !search.topology;
   return options;
 }

@@ -159,9 +159,9 @@ MENDINGS = [
     ]),
     Mending("the end raises the newest snapshot known, which may be of another chain", [
         Edit("lib/engine/promoter.cpp",
-             "  if (!head_.usable.has(LevelId::global) || !catalog_.state) return {};\n"
+             "  if (!head_.usable.has(level) || !catalog_.state) return {};\n"
              "  const auto found = catalog_.known.find(*catalog_.state);",
-             "  if (!head_.usable.has(LevelId::global) || catalog_.known.empty()) return {};\n"
+             "  if (!head_.usable.has(level) || catalog_.known.empty()) return {};\n"
              "  const auto found = std::prev(catalog_.known.end());"),
     ]),
     Mending("a fresh start is refused after its record is written", [
@@ -294,12 +294,11 @@ MENDINGS = [
     ]),
     Mending("parity of an older layout goes when only copies were rebuilt", [
         Edit("lib/recover/catalog.cpp",
-             "  if (snapshot.today.has(LevelId::partner)) left.partner.reset();\n"
-             "  if (snapshot.today.has(LevelId::erasure)) left.erasure.reset();\n",
-             "  left.partner.reset();\n  left.erasure.reset();\n"),
+             "  for (const LevelId level : renewed) node.levels.at(level).forget(left);\n",
+             "  for (const LevelId level : redundancy) node.levels.at(level).forget(left);\n"),
         Edit("lib/recover/catalog.cpp",
-             "    if (!snapshot.today.has(level)) continue;\n",
-             ""),
+             "  for (const LevelId level : renewed) {\n",
+             "  for (const LevelId level : redundancy) {\n"),
     ], seen_by="Migration.keeps_the_old_parity_when_only_copies_are_built"),
     Mending("a version of another number of ranks is refused though it is not whole", [
         Edit("lib/recover/plan.cpp",

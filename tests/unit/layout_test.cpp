@@ -22,16 +22,10 @@ Topology topology_of(std::uint32_t nodes, std::vector<std::uint32_t> domains = {
   return topology;
 }
 
-LevelSet levels(std::initializer_list<LevelId> list) {
-  LevelSet set;
-  for (const auto level : list) set.add(level);
-  return set;
-}
-
-const LevelSet kAll = levels({LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global});
+using Wish = LayoutWishes::Wish;
 
 LayoutWishes wishes(std::uint32_t copies, std::uint32_t rotation, std::uint32_t group, std::uint32_t parity) {
-  return {copies, rotation, group, parity, kAll, {}, false};
+  return {copies, rotation, group, parity, Wish::where_possible, Wish::where_possible, false};
 }
 
 std::vector<std::size_t> sizes_of(const std::vector<std::vector<NodeId>>& groups) {
@@ -45,7 +39,6 @@ std::vector<std::size_t> sizes_of(const std::vector<std::vector<NodeId>>& groups
 TEST(LayoutDecision, carries_everything_on_enough_nodes_without_a_word) {
   const auto decision = decide_layout(topology_of(16), wishes(1, 1, 8, 2));
   ASSERT_TRUE(decision) << decision.error().text();
-  EXPECT_EQ(decision->usable, kAll);
   EXPECT_EQ(decision->layout.copies, 1U);
   EXPECT_EQ(decision->layout.parity, 2U);
   EXPECT_THAT(sizes_of(decision->layout.groups), ElementsAre(8, 8));
@@ -56,7 +49,6 @@ TEST(LayoutDecision, carries_everything_on_enough_nodes_without_a_word) {
 TEST(LayoutDecision, works_on_one_node_with_a_note_for_each_level_left_at_its_default) {
   const auto decision = decide_layout(topology_of(1), wishes(1, 1, 8, 2));
   ASSERT_TRUE(decision) << decision.error().text();
-  EXPECT_EQ(decision->usable, levels({LevelId::local, LevelId::global}));
   EXPECT_EQ(decision->layout.copies, 0U);
   EXPECT_THAT(decision->layout.groups, IsEmpty());
   EXPECT_THAT(decision->notes, ElementsAre("L2 is off: L2 needs at least 2 nodes; there is 1",
@@ -66,10 +58,10 @@ TEST(LayoutDecision, works_on_one_node_with_a_note_for_each_level_left_at_its_de
 
 TEST(LayoutDecision, is_silent_about_levels_that_are_not_wanted) {
   auto wish = wishes(1, 1, 8, 2);
-  wish.wanted = levels({LevelId::local});
+  wish.for_copies = Wish::off;
+  wish.for_parity = Wish::off;
   const auto decision = decide_layout(topology_of(4), wish);
   ASSERT_TRUE(decision) << decision.error().text();
-  EXPECT_EQ(decision->usable, levels({LevelId::local, LevelId::global}));
   EXPECT_THAT(decision->notes, IsEmpty());
   EXPECT_EQ(decision->layout.copies, 0U);
   EXPECT_THAT(decision->layout.groups, IsEmpty());
@@ -77,34 +69,35 @@ TEST(LayoutDecision, is_silent_about_levels_that_are_not_wanted) {
 
 TEST(LayoutDecision, refuses_what_the_user_insists_on_and_says_what_to_change) {
   auto wish = wishes(4, 1, 8, 2);
-  wish.insisted = levels({LevelId::partner});
+  wish.for_copies = Wish::insisted;
   EXPECT_EQ(decide_layout(topology_of(4), wish).error().text(),
             "[partner] copies = 4 needs at least 5 nodes; there are 4 (set copies = 1, or [levels] l2 = off)");
   wish = wishes(2, 2, 8, 2);
-  wish.insisted = levels({LevelId::partner});
+  wish.for_copies = Wish::insisted;
   EXPECT_EQ(
       decide_layout(topology_of(5), wish).error().text(),
       "[partner] copies = 2 and rotation = 2 cannot be placed on 5 nodes: placement 2 of 2 puts copy 2 on its owner "
       "(start on 6 nodes or more, or set copies = 1 and rotation = 1)");
   wish = wishes(1, 1, 8, 7);
-  wish.insisted = levels({LevelId::erasure});
+  wish.for_parity = Wish::insisted;
   EXPECT_EQ(
       decide_layout(topology_of(9), wish).error().text(),
       "[erasure] group = 8, parity = 7: 9 nodes in 2 groups leave only 4 nodes for a group, and it needs at least 8 "
       "(set parity = 3 or less, or a larger group)");
   wish = wishes(1, 1, 8, 2);
-  wish.insisted = levels({LevelId::erasure});
+  wish.for_parity = Wish::insisted;
   EXPECT_EQ(decide_layout(topology_of(2), wish).error().text(),
             "[erasure] parity = 2 needs at least 3 nodes; there are 2 (set parity = 1, or [levels] l3 = off)");
 }
 
 TEST(LayoutDecision, degrades_with_a_warning_on_a_restart) {
   auto wish = wishes(4, 1, 8, 2);
-  wish.insisted = levels({LevelId::partner});
+  wish.for_copies = Wish::insisted;
   wish.restart = true;
   const auto decision = decide_layout(topology_of(4), wish);
   ASSERT_TRUE(decision) << decision.error().text();
-  EXPECT_EQ(decision->usable, levels({LevelId::local, LevelId::erasure, LevelId::global}));
+  EXPECT_EQ(decision->layout.copies, 0U);
+  EXPECT_THAT(sizes_of(decision->layout.groups), ElementsAre(4));
   EXPECT_THAT(
       decision->warnings,
       ElementsAre("L2 is off until the next restart: [partner] copies = 4 needs at least 5 nodes; there are 4"));

@@ -9,7 +9,7 @@ namespace {
 const Error kError{Code::io, "broken", "mend it"};
 
 TEST(Messages, with_a_level_that_there_is_not_are_refused) {
-  for (const int level : {0, 5, 200}) {
+  for (const int level : {0, kMostLevels + 1, 200}) {
     const auto read = decode_to_rank(encode(ToRank(Reached{{42}, static_cast<LevelId>(level)})));
     ASSERT_FALSE(read) << level;
     EXPECT_EQ(read.error().code, Code::communication);

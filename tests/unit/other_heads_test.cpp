@@ -98,7 +98,7 @@ Result<Inventory> inventory_with(const HoldingList& dictionary, const Layout& to
 TEST(Inventory, of_a_node_that_its_layout_has_not_is_refused) {
   Layout other = test::sample_layout();
   other.copies = 2;
-  HoldingSummary summary{test::kManifestIdentity, other.id(), {3}, true};
+  HoldingSummary summary{test::kManifestIdentity, other.id(), {3}, {LevelId::local}};
   EXPECT_TRUE(inventory_with({summary}, other));
   summary.node = {4};
   const auto inventory = inventory_with({summary}, other);
@@ -109,7 +109,7 @@ TEST(Inventory, of_a_node_that_its_layout_has_not_is_refused) {
 TEST(Inventory, with_another_layout_than_was_asked_for_is_refused) {
   Layout other = test::sample_layout();
   other.copies = 2;
-  EXPECT_FALSE(inventory_with({{test::kManifestIdentity, other.id(), {3}, true}}, test::sample_layout()));
+  EXPECT_FALSE(inventory_with({{test::kManifestIdentity, other.id(), {3}, {LevelId::local}}}, test::sample_layout()));
 }
 
 }  // namespace

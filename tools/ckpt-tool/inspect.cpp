@@ -80,8 +80,8 @@ cairn::Result<std::vector<RegionInfo>> regions_of(Inspection& of, Rank rank) {
     for (std::uint32_t holder = 0; holder < of.survey.by_store.size(); ++holder) {
       const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);
       if (manifest == nullptr) continue;
-      for (const NamedFile& file : files_named(*manifest)) {
-        if (file.level != level || file.shard.rank != rank) continue;
+      for (const NamedFile& file : of.survey.inventory.levels.files(*manifest)) {
+        if (file.level != level || file.shard()->rank != rank) continue;
         last = read_shard_regions(of.opened.stores.at(holder), file.name);
         if (last) return last;
       }
@@ -114,9 +114,9 @@ void collect_files(Inspection& of) {
   for (std::uint32_t holder = 0; holder < of.survey.by_store.size(); ++holder) {
     const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);
     if (manifest == nullptr) continue;
-    for (const NamedFile& file : files_named(*manifest)) {
+    for (const NamedFile& file : of.survey.inventory.levels.files(*manifest)) {
       std::vector<Rank> ranks;
-      if (file.level != LevelId::erasure) ranks.push_back(file.shard.rank);
+      if (const auto* shard = file.shard()) ranks.push_back(shard->rank);
       of.files.push_back({file.level, of.opened.stores.path_of(holder, file.name), std::move(ranks), file.bytes()});
     }
   }

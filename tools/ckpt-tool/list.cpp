@@ -35,7 +35,7 @@ std::optional<double> age_of(const OpenStores& opened, const Survey& survey, con
   for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
     const auto* manifest = find_manifest(survey, holder, snapshot);
     if (manifest == nullptr) continue;
-    const auto files = files_named(*manifest);
+    const auto files = survey.inventory.levels.files(*manifest);
     const auto own = std::ranges::find(files, cairn::LevelId::local, &cairn::NamedFile::level);
     if (own != files.end()) take(holder, own->name);
   }

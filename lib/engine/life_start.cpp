@@ -13,7 +13,9 @@ namespace cairn {
 // is written of it yet: a start that is refused must not disturb a job that runs.
 Status Life::start(const RollCall& roll) {
   head_.node.incarnation.value = roll.newest.value + 1;
-  auto chain = share_chain(head_.heads, head_.leads() ? Result<Chain>(catalog_.chain) : Result<Chain>());
+  const Levels& levels = head_.node.levels;
+  auto chain = share_chain(head_.heads, head_.leads() ? Result<Chain>(catalog_.chain) : Result<Chain>(),
+                           levels.in_shared_stores() - levels.in_global_store());
   if (!chain) return fail(chain.error());
   chain->unreadable = std::move(catalog_.chain.unreadable);
   catalog_.chain = std::move(*chain);

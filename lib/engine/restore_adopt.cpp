@@ -95,6 +95,9 @@ LevelSet RestoreDesk::levels_to_rebuild(const Inventory& inventory, const Identi
       for (const LevelId level : summary.levels) ++parts[level];
     }
   }
+  for (const auto& [level, snapshots] : inventory.shared) {
+    if (std::ranges::find(snapshots, snapshot) != snapshots.end()) parts[level] = head_.node.layout.nodes;
+  }
   const std::string prefix = head_.node.dir(snapshot).path + "/";
   const bool struck =
       std::ranges::any_of(inventory.strikes, [&](const Strike& strike) { return strike.file.starts_with(prefix); });

@@ -46,7 +46,7 @@ Status RestoreDesk::offer() {
     if (plan_) {
       const Delivery& delivery = plan_->deliveries[rank.value];
       offer->level = delivery.level;
-      offer->source = describe_source(delivery);
+      offer->source = describe_source(head_.node.levels, delivery);
     }
     head_.tell(rank, *offer);
   }
@@ -71,7 +71,7 @@ void RestoreDesk::log_sources() const {
     const Delivery& delivery = plan_->deliveries[rank.value];
     if (delivery.in_place()) continue;
     head_.node.log.info("node {}: rank {} of version {} from {}", head_.node.me.value, rank.value,
-                        plan_->snapshot.version.value, describe_source(delivery));
+                        plan_->snapshot.version.value, describe_source(head_.node.levels, delivery));
   }
 }
 
@@ -90,7 +90,8 @@ RestoreDesk::Answers RestoreDesk::take_answers() {
     if (!error) continue;
     if (is_of_source(error->code) && plan_) {
       answers.damaged.push_back(rank);
-      answers.strikes.push_back({head_.node.me.value, names::shard(head_.node.dir(plan_->snapshot), rank).path});
+      answers.strikes.push_back(
+          {StoreId::node(head_.node.me.value), names::shard(head_.node.dir(plan_->snapshot), rank).path});
       head_.node.log.warning("rank {}: {}", rank.value, error->text());
     } else {
       answers.complaint = fail(error->in("rank " + std::to_string(rank.value)));

@@ -82,7 +82,7 @@ Result<bool> RestoreDesk::forget_what_is_damaged(const Identity& snapshot) {
   const std::vector<Rank> damaged = catalog_.find_damaged(snapshot, catalog_.retrieval->own_shards());
   std::vector<Strike> strikes;
   for (const Rank rank : damaged)
-    strikes.push_back({head_.node.me.value, names::shard(head_.node.dir(snapshot), rank).path});
+    strikes.push_back({StoreId::node(head_.node.me.value), names::shard(head_.node.dir(snapshot), rank).path});
   return forget_damaged(head_.heads, *catalog_.retrieval, damaged, strikes);
 }
 

@@ -23,7 +23,7 @@ using Moment = std::chrono::steady_clock::time_point;
 // in flux while nodes are absent, and there are stores without it that could be theirs.
 bool is_in_flux(const Survey& survey, const SnapshotView& view) {
   if (view.absent.empty()) return false;
-  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+  for (const StoreId holder : survey.node_stores()) {
     const bool unreadable = std::ranges::any_of(survey.findings, [&](const Finding& finding) {
       return finding.holder == holder && !finding.level && same_snapshot(finding.snapshot, view.identity);
     });
@@ -67,7 +67,7 @@ Finding absence_of(const SnapshotView& view, NodeId node, LevelId own) {
 // Whether a manifest of a node store could not be read, which may be that of an absent node.
 bool has_unreadable_manifest(const SnapshotAudit& audit) {
   return std::ranges::any_of(audit.findings, [](const Finding& finding) {
-    return finding.state == Finding::State::unreadable && !finding.level && finding.holder != Strike::kGlobal;
+    return finding.state == Finding::State::unreadable && !finding.level && finding.holder != StoreId::global();
   });
 }
 
@@ -100,7 +100,7 @@ Finding lack_of_record(const JobStores& stores, const Identity& snapshot) {
   finding.state = Finding::State::missing;
   finding.snapshot = {snapshot.incarnation, {}, snapshot.run};
   finding.file = names::run_record(snapshot.incarnation, snapshot.run);
-  finding.where = stores.path_of(Strike::kGlobal, finding.file);
+  finding.where = stores.path_of(StoreId::global(), finding.file);
   finding.what = fmt::format("is not there; it is the record of the life that took version {}", snapshot.version.value);
   return finding;
 }
@@ -133,9 +133,9 @@ void strike(const SnapshotAudit& audit, Inventory& inventory) {
   for (const Finding& finding : audit.findings) {
     if (finding.state == Finding::State::good || finding.file.path.empty()) continue;
     inventory.strikes.insert({finding.holder, finding.file.path});
-    if (finding.level != LevelId::global) continue;
+    if (!finding.level || !finding.holder.is_shared()) continue;
     const DirName dir = names::snapshot(finding.snapshot.version, finding.snapshot.run);
-    for (const Rank rank : finding.ranks) inventory.strikes.insert({Strike::kGlobal, names::shard(dir, rank).path});
+    for (const Rank rank : finding.ranks) inventory.strikes.insert({finding.holder, names::shard(dir, rank).path});
   }
 }
 

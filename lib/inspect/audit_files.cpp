@@ -15,7 +15,7 @@ namespace cairn {
 namespace {
 
 // A file that is not good may have been retired while it was read: then its manifest is gone, or names it no more.
-bool is_still_named(const JobStores& stores, std::uint32_t holder, const Identity& snapshot, const NamedFile& file) {
+bool is_still_named(const JobStores& stores, StoreId holder, const Identity& snapshot, const NamedFile& file) {
   const DirName dir = names::snapshot(snapshot.version, snapshot.run);
   const auto manifest = read_node_manifest(stores.at(holder), dir, stores.sealer_at(holder));
   if (!manifest) return manifest.error().code != Code::not_found;
@@ -24,21 +24,21 @@ bool is_still_named(const JobStores& stores, std::uint32_t holder, const Identit
   });
 }
 
-Status verify_file(const AuditStep& step, std::uint32_t holder, const NamedFile& file) {
+Status verify_file(const AuditStep& step, StoreId holder, const NamedFile& file) {
   const auto between = [&] { step.progress.piece(kMiB); };
   return step.stores.levels.at(file.level).verify(step.stores.at(holder), step.audit.view.identity, file, between);
 }
 
-Finding good_finding(const JobStores& stores, const Identity& snapshot, std::uint32_t holder, const FileName& file) {
+Finding good_finding(const JobStores& stores, const Identity& snapshot, StoreId holder, const FileName& file) {
   return {Finding::State::good, snapshot, holder, file, {}, {}, 0, stores.path_of(holder, file), {}};
 }
 
-bool is_told(const SnapshotAudit& audit, std::uint32_t holder, const FileName& file) {
+bool is_told(const SnapshotAudit& audit, StoreId holder, const FileName& file) {
   return std::ranges::any_of(audit.findings,
                              [&](const Finding& finding) { return finding.holder == holder && finding.file == file; });
 }
 
-void check_node_file(const AuditStep& step, std::uint32_t holder, const NamedFile& file) {
+void check_node_file(const AuditStep& step, StoreId holder, const NamedFile& file) {
   const Identity& snapshot = step.audit.view.identity;
   step.progress.begin(file.bytes());
   const Status status = verify_file(step, holder, file);
@@ -58,26 +58,26 @@ void check_node_file(const AuditStep& step, std::uint32_t holder, const NamedFil
 // Whether the global store still has the snapshot; one that is retired goes in a single step.
 bool is_still_global(const JobStores& stores, const GlobalManifest& manifest) {
   const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
-  const auto now = read_global_manifest(*stores.global, dir, stores.sealer_at(Strike::kGlobal));
+  const auto now = read_global_manifest(*stores.global, dir, stores.sealer_at(StoreId::global()));
   return now ? *now == manifest : now.error().code != Code::not_found;
 }
 
 void add_global(const AuditStep& step, const GlobalManifest& manifest, const FileName& file, std::vector<Rank> ranks,
                 std::uint64_t bytes, const Status& status) {
   const Identity& snapshot = manifest.identity;
-  Finding finding = status ? good_finding(step.stores, snapshot, Strike::kGlobal, file)
-                           : describe_failure(step.stores, snapshot, Strike::kGlobal, file, status.error());
+  Finding finding = status ? good_finding(step.stores, snapshot, StoreId::global(), file)
+                           : describe_failure(step.stores, snapshot, StoreId::global(), file, status.error());
   if (!status && !is_still_global(step.stores, manifest)) {
     finding.state = Finding::State::retired;
     finding.what = "retired while reading";
   }
-  finding.level = LevelId::global;
+  finding.level = *step.stores.levels.in_global_store().begin();
   finding.ranks = std::move(ranks);
   finding.bytes = bytes;
   step.audit.findings.push_back(std::move(finding));
 }
 
-bool is_good(const SnapshotAudit& audit, std::uint32_t holder, const FileName& file) {
+bool is_good(const SnapshotAudit& audit, StoreId holder, const FileName& file) {
   return std::ranges::any_of(audit.findings, [&](const Finding& finding) {
     return finding.holder == holder && finding.file == file && finding.state == Finding::State::good;
   });
@@ -86,7 +86,7 @@ bool is_good(const SnapshotAudit& audit, std::uint32_t holder, const FileName& f
 // What the owners' manifests say of their shards, where a shard bears it out.
 std::map<Rank, ShardEntry> proven_entries(const AuditStep& step) {
   std::map<Rank, ShardEntry> proven;
-  for (std::uint32_t holder = 0; holder < step.survey.by_store.size(); ++holder) {
+  for (const StoreId holder : step.survey.node_stores()) {
     const NodeManifest* manifest = find_manifest(step.survey, holder, step.audit.view.identity);
     if (manifest == nullptr) continue;
     for (const NamedFile& file : step.stores.levels.files(*manifest)) {
@@ -109,7 +109,7 @@ Status compare_entries(const std::map<Rank, ShardEntry>& proven, const std::vect
   return {};
 }
 
-void mark_damaged(SnapshotAudit& audit, std::uint32_t holder, const FileName& file, const std::string& what) {
+void mark_damaged(SnapshotAudit& audit, StoreId holder, const FileName& file, const std::string& what) {
   for (Finding& finding : audit.findings) {
     if (finding.holder != holder || finding.file != file || finding.state != Finding::State::good) continue;
     finding.state = Finding::State::damaged;
@@ -118,7 +118,7 @@ void mark_damaged(SnapshotAudit& audit, std::uint32_t holder, const FileName& fi
 }
 
 // Copies that are not of the owner's shard, and parity whose tables are not of the members', are of no use.
-void check_holding(const AuditStep& step, std::uint32_t holder, const NodeManifest& manifest, const Holding& holding,
+void check_holding(const AuditStep& step, StoreId holder, const NodeManifest& manifest, const Holding& holding,
                    const std::map<Rank, ShardEntry>& proven) {
   const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
   const LayoutId layout = holding.layout.id();
@@ -148,7 +148,7 @@ void check_holding(const AuditStep& step, std::uint32_t holder, const NodeManife
 }  // namespace
 
 void AuditStep::node_files() const {
-  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+  for (const StoreId holder : survey.node_stores()) {
     const NodeManifest* manifest = find_manifest(survey, holder, audit.view.identity);
     if (manifest == nullptr) continue;
     audit.findings.push_back(
@@ -162,7 +162,7 @@ void AuditStep::node_files() const {
 
 void AuditStep::entries() const {
   const auto proven = proven_entries(*this);
-  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+  for (const StoreId holder : survey.node_stores()) {
     const NodeManifest* manifest = find_manifest(survey, holder, audit.view.identity);
     if (manifest == nullptr) continue;
     for (const Holding& holding : manifest->holdings) check_holding(*this, holder, *manifest, holding, proven);
@@ -172,7 +172,7 @@ void AuditStep::entries() const {
 // HDF5 may abort on metadata that is not what it wrote.
 void AuditStep::node_file(const GlobalManifest& manifest, NodeId node) const {
   const FileName file = names::node_file(names::snapshot(manifest.identity.version, manifest.identity.run), node);
-  if (is_told(audit, Strike::kGlobal, file)) return;
+  if (is_told(audit, StoreId::global(), file)) return;
   const std::vector<Rank> ranks = manifest.layout.ranks_on(node);
   if (!manifest.node_files.empty()) {
     const std::uint64_t bytes = manifest.node_file_bytes[node.value];

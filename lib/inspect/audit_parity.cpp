@@ -16,7 +16,7 @@ namespace cairn {
 namespace {
 
 struct Place {
-  std::uint32_t holder;
+  StoreId holder;
   const Holding* holding;
 };
 
@@ -29,7 +29,7 @@ struct Group {
 };
 
 struct ParityFile {
-  std::uint32_t holder;
+  StoreId holder;
   FileName name;
   std::uint32_t row;
 };
@@ -53,7 +53,7 @@ class ParityCheck {
 
  private:
   [[nodiscard]] std::optional<Place> find_node(const Layout& layout, NodeId node) const {
-    for (std::uint32_t holder = 0; holder < step_.survey.by_store.size(); ++holder) {
+    for (const StoreId holder : step_.survey.node_stores()) {
       const NodeManifest* manifest = find_manifest(step_.survey, holder, step_.audit.view.identity);
       const Holding* holding = manifest != nullptr ? manifest->find(layout.id()) : nullptr;
       if (holding != nullptr && holding->node == node) return Place{holder, holding};
@@ -69,7 +69,7 @@ class ParityCheck {
     return {};
   }
 
-  [[nodiscard]] bool is_good(std::uint32_t holder, const FileName& file) const {
+  [[nodiscard]] bool is_good(StoreId holder, const FileName& file) const {
     return std::ranges::any_of(step_.audit.findings, [&](const Finding& finding) {
       return finding.holder == holder && finding.file == file && finding.state == Finding::State::good;
     });
@@ -78,7 +78,7 @@ class ParityCheck {
   // A member's shards in volume order: its own or, where one of them is not good, copies of all of them in one store.
   [[nodiscard]] std::optional<VolumeReader> volume_of(const Group& group, std::uint32_t member) const {
     const NodeId node = group.members[member];
-    for (std::uint32_t holder = 0; holder < step_.survey.by_store.size(); ++holder) {
+    for (const StoreId holder : step_.survey.node_stores()) {
       for (const bool copies : {false, true}) {
         std::vector<VolumeFile> files;
         for (const ShardEntry& shard : group.tables.members[member]) {
@@ -193,7 +193,7 @@ void AuditStep::parity_data() const { ParityCheck(*this).run(); }
 
 std::uint64_t AuditStep::bytes() const {
   std::uint64_t sum = 0;
-  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+  for (const StoreId holder : survey.node_stores()) {
     const NodeManifest* manifest = find_manifest(survey, holder, audit.view.identity);
     if (manifest == nullptr) continue;
     for (const NamedFile& file : stores.levels.files(*manifest)) {

@@ -52,7 +52,7 @@ class Surveyor {
   }
 
   Result<Survey> run() {
-    for (std::uint32_t holder = 0; holder < stores_.nodes.size(); ++holder) {
+    for (const StoreId holder : survey_.node_stores()) {
       if (auto status = look_into_node_store(holder); !status) return fail(status.error());
     }
     if (stores_.global) {
@@ -62,7 +62,7 @@ class Surveyor {
   }
 
  private:
-  Status look_into_node_store(std::uint32_t holder) {
+  Status look_into_node_store(StoreId holder) {
     const Store& store = stores_.at(holder);
     const auto entries = list_if_there(store, DirName{});
     if (!entries) return fail(entries.error());
@@ -75,7 +75,7 @@ class Surveyor {
     return {};
   }
 
-  void look_at_snapshot(std::uint32_t holder, const DirName& dir, const Identity& by_name) {
+  void look_at_snapshot(StoreId holder, const DirName& dir, const Identity& by_name) {
     const Store& store = stores_.at(holder);
     std::optional<NodeManifest> manifest;
     std::vector<Finding> wrong;
@@ -106,7 +106,7 @@ class Surveyor {
     take_in(holder, std::move(*manifest));
   }
 
-  std::vector<Finding> wrong_files(std::uint32_t holder, const NodeManifest& manifest, const Entries& entries) const {
+  std::vector<Finding> wrong_files(StoreId holder, const NodeManifest& manifest, const Entries& entries) const {
     std::vector<Finding> wrong;
     for (const NamedFile& file : stores_.levels.files(manifest)) {
       const auto error = wrong_length(entries, file.name, file.bytes());
@@ -119,18 +119,18 @@ class Surveyor {
     return wrong;
   }
 
-  void take_in(std::uint32_t holder, NodeManifest manifest) {
+  void take_in(StoreId holder, NodeManifest manifest) {
     for (const Holding& holding : manifest.holdings) {
       const HoldingSummary summary = stores_.levels.summary_of(manifest.identity, holding);
       survey_.inventory.layouts.emplace(summary.layout, holding.layout);
-      survey_.inventory.by_head[holder].push_back(summary);
+      survey_.inventory.by_head[holder.head()].push_back(summary);
     }
-    survey_.by_store[holder].push_back(std::move(manifest));
+    survey_.by_store[holder.head()].push_back(std::move(manifest));
   }
 
   Status look_into_global_store() {
     const Store& global = *stores_.global;
-    sealer_ = stores_.sealer_at(Strike::kGlobal);
+    sealer_ = stores_.sealer_at(StoreId::global());
     const auto chain = read_chain(global, Log::silent(), stores_.sealer);
     if (chain) survey_.fresh_start = chain->fresh_start;
     const auto entries = list_if_there(global, DirName{});
@@ -151,7 +151,7 @@ class Surveyor {
       survey_.runs.push_back(*record);
     else if (record.error().code != Code::not_found) {
       survey_.findings.push_back(
-          describe_failure(stores_, {by_name.incarnation, {}, by_name.run}, Strike::kGlobal, name, record.error()));
+          describe_failure(stores_, {by_name.incarnation, {}, by_name.run}, StoreId::global(), name, record.error()));
     }
   }
 
@@ -162,21 +162,21 @@ class Surveyor {
     if (entries && entries->empty()) return;  // retired
     if (!entries) manifest = fail(entries.error());
     if (!manifest) {
-      survey_.findings.push_back(describe_failure(stores_, by_name, Strike::kGlobal, name, manifest.error()));
+      survey_.findings.push_back(describe_failure(stores_, by_name, StoreId::global(), name, manifest.error()));
       return;
     }
     const Identity& id = manifest->identity;
-    survey_.inventory.global.push_back(id);
+    for (const LevelId level : stores_.levels.in_global_store()) survey_.inventory.shared[level].push_back(id);
     survey_.inventory.layouts.emplace(manifest->layout.id(), manifest->layout);
     for (std::uint32_t node = 0; node < manifest->layout.nodes; ++node) {
       const FileName file = names::node_file(dir, NodeId{node});
       const auto error = wrong_length(*entries, file, manifest->node_file_bytes[node]);
       if (!error) continue;
-      Finding finding = describe_failure(stores_, id, Strike::kGlobal, file, *error);
-      finding.level = LevelId::global;
+      Finding finding = describe_failure(stores_, id, StoreId::global(), file, *error);
+      finding.level = *stores_.levels.in_global_store().begin();
       finding.ranks = manifest->layout.ranks_on(NodeId{node});
       for (const Rank rank : finding.ranks)
-        survey_.inventory.strikes.insert({Strike::kGlobal, names::shard(dir, rank).path});
+        survey_.inventory.strikes.insert({StoreId::global(), names::shard(dir, rank).path});
       survey_.findings.push_back(std::move(finding));
     }
     survey_.global.emplace(id, std::move(*manifest));
@@ -189,15 +189,24 @@ class Surveyor {
 
 }  // namespace
 
-Sealer JobStores::sealer_at(std::uint32_t holder) const { return sealer_of(at(holder), sealer); }
+Sealer JobStores::sealer_at(StoreId holder) const { return sealer_of(at(holder), sealer); }
 
-const Store& JobStores::at(std::uint32_t holder) const { return holder == Strike::kGlobal ? *global : *nodes[holder]; }
+const Store& JobStores::at(StoreId holder) const {
+  if (holder == StoreId::global()) return *global;
+  return holder.is_shared() ? *elsewhere.at(holder) : *nodes[holder.head()];
+}
 
-std::string JobStores::path_of(std::uint32_t holder, const FileName& file) const {
+std::string JobStores::path_of(StoreId holder, const FileName& file) const {
   return at(holder).where() + "/" + file.path;
 }
 
 Result<Survey> take_survey(const JobStores& stores) { return Surveyor(stores).run(); }
+
+std::vector<StoreId> Survey::node_stores() const {
+  std::vector<StoreId> stores;
+  for (std::uint32_t i = 0; i < by_store.size(); ++i) stores.push_back(StoreId::node(i));
+  return stores;
+}
 
 bool has_record(const Survey& survey, const Identity& snapshot) {
   const auto is_of_it = [&](const RunRecord& record) {
@@ -208,12 +217,13 @@ bool has_record(const Survey& survey, const Identity& snapshot) {
          std::ranges::any_of(survey.findings, [&](const Finding& finding) { return finding.file == name; });
 }
 
-const NodeManifest* find_manifest(const Survey& survey, std::uint32_t holder, const Identity& snapshot) {
-  const auto found = std::ranges::find(survey.by_store[holder], snapshot, &NodeManifest::identity);
-  return found == survey.by_store[holder].end() ? nullptr : &*found;
+const NodeManifest* find_manifest(const Survey& survey, StoreId holder, const Identity& snapshot) {
+  const auto& manifests = survey.by_store[holder.head()];
+  const auto found = std::ranges::find(manifests, snapshot, &NodeManifest::identity);
+  return found == manifests.end() ? nullptr : &*found;
 }
 
-Finding describe_failure(const JobStores& stores, const Identity& snapshot, std::uint32_t holder, const FileName& file,
+Finding describe_failure(const JobStores& stores, const Identity& snapshot, StoreId holder, const FileName& file,
                          const Error& error) {
   Finding finding{Finding::State::damaged,      snapshot,    holder, file, {}, {}, 0,
                   stores.path_of(holder, file), error.text()};

@@ -22,16 +22,17 @@
 namespace cairn {
 
 struct JobStores {
-  std::vector<std::shared_ptr<const Store>> nodes;  // in any order; a holder below is a position here
+  std::vector<std::shared_ptr<const Store>> nodes;  // in any order; StoreId::node() is a position here
   std::shared_ptr<const Store> global;              // null: none
   Sealer sealer = {};                               // of the job's chain marks
   Levels levels = make_levels();                    // that the job has
 
-  // The node store or, for Strike::kGlobal, the global one.
-  [[nodiscard]] const Store& at(std::uint32_t holder) const;
+  std::map<StoreId, std::shared_ptr<const Store>> elsewhere = {};  // of levels that have a store of their own
+
+  [[nodiscard]] const Store& at(StoreId holder) const;
   // Of all else there, by its chain mark as it is now.
-  [[nodiscard]] Sealer sealer_at(std::uint32_t holder) const;
-  [[nodiscard]] std::string path_of(std::uint32_t holder, const FileName& file) const;
+  [[nodiscard]] Sealer sealer_at(StoreId holder) const;
+  [[nodiscard]] std::string path_of(StoreId holder, const FileName& file) const;
 };
 
 // What became of one file, or of one node's part, when it was looked at.
@@ -47,7 +48,7 @@ struct Finding {
   };
   State state = State::good;
   Identity snapshot;  // of a run record: that life, and no version
-  std::uint32_t holder = Strike::kGlobal;
+  StoreId holder;
   FileName file;                 // empty: no store stands for a node
   std::optional<LevelId> level;  // none: a manifest or a run record
   std::vector<Rank> ranks;       // whose data it is; empty: of no rank in particular
@@ -63,6 +64,8 @@ struct Survey {
   std::vector<Finding> findings;  // what is not good; every file whose length is wrong is struck from the inventory
   Inventory inventory;
   Incarnation fresh_start;  // of the newest life that started fresh: a restart looks at nothing older
+
+  [[nodiscard]] std::vector<StoreId> node_stores() const;
 };
 
 [[nodiscard]] Result<Survey> take_survey(const JobStores& stores);
@@ -101,10 +104,10 @@ struct Recovery {
 [[nodiscard]] bool has_record(const Survey& survey, const Identity& snapshot);
 
 // The snapshot's manifest in a node store as surveyed; null: it has none.
-[[nodiscard]] const NodeManifest* find_manifest(const Survey& survey, std::uint32_t holder, const Identity& snapshot);
+[[nodiscard]] const NodeManifest* find_manifest(const Survey& survey, StoreId holder, const Identity& snapshot);
 
 // The error of a file that was read, as a finding: missing, of a newer format, or damaged.
-[[nodiscard]] Finding describe_failure(const JobStores& stores, const Identity& snapshot, std::uint32_t holder,
+[[nodiscard]] Finding describe_failure(const JobStores& stores, const Identity& snapshot, StoreId holder,
                                        const FileName& file, const Error& error);
 
 }  // namespace cairn

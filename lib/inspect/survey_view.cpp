@@ -18,7 +18,7 @@ struct Holders {
 Holders holders_of(const Survey& survey, const Identity& snapshot, LayoutId layout) {
   const Levels& levels = survey.inventory.levels;
   Holders holders;
-  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+  for (const StoreId holder : survey.node_stores()) {
     const NodeManifest* manifest = find_manifest(survey, holder, snapshot);
     const Holding* holding = manifest != nullptr ? manifest->find(layout) : nullptr;
     if (holding == nullptr) continue;
@@ -44,7 +44,7 @@ std::uint64_t bytes_of_shards(const Survey& survey, const Identity& snapshot) {
   const auto take = [&](const std::vector<ShardEntry>& shards) {
     for (const ShardEntry& shard : shards) bytes[shard.rank] = shard.bytes;
   };
-  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+  for (const StoreId holder : survey.node_stores()) {
     const NodeManifest* manifest = find_manifest(survey, holder, snapshot);
     if (manifest == nullptr) continue;
     for (const Holding& holding : manifest->holdings) {
@@ -67,7 +67,7 @@ SnapshotView view(const Survey& survey, const Identity& snapshot) {
   SnapshotView view{snapshot, {}, {}, {}, bytes_of_shards(survey, snapshot)};
   std::optional<LayoutId> newest;
   std::set<LayoutId> layouts;
-  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+  for (const StoreId holder : survey.node_stores()) {
     const NodeManifest* manifest = find_manifest(survey, holder, snapshot);
     if (manifest == nullptr) continue;
     for (const Holding& holding : manifest->holdings) {
@@ -99,11 +99,11 @@ SnapshotView view(const Survey& survey, const Identity& snapshot) {
   std::uint32_t good = 0;
   for (std::uint32_t node = 0; node < layout.nodes; ++node) {
     good += std::ranges::none_of(layout.ranks_on(NodeId{node}), [&](Rank rank) {
-      return survey.inventory.struck(Strike::kGlobal, names::shard(dir, rank));
+      return survey.inventory.struck(StoreId::global(), names::shard(dir, rank));
     });
   }
-  view.levels[LevelId::global] = {survey.inventory.struck(Strike::kGlobal, names::manifest(dir)) ? 0 : good,
-                                  layout.nodes};
+  view.levels[*survey.inventory.levels.in_global_store().begin()] = {
+      survey.inventory.struck(StoreId::global(), names::manifest(dir)) ? 0 : good, layout.nodes};
   return view;
 }
 
@@ -112,10 +112,10 @@ Layout layout_by_store(const Survey& survey, const SnapshotView& snapshot) {
   Layout today = snapshot.layout;
   const LayoutId id = snapshot.layout.id();
   std::vector<NodeId> holder_of(today.nodes, NodeId{static_cast<std::uint32_t>(survey.by_store.size())});
-  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+  for (const StoreId holder : survey.node_stores()) {
     const NodeManifest* manifest = find_manifest(survey, holder, snapshot.identity);
     const Holding* holding = manifest != nullptr ? manifest->find(id) : nullptr;
-    if (holding != nullptr) holder_of[holding->node.value] = NodeId{holder};
+    if (holding != nullptr) holder_of[holding->node.value] = NodeId{holder.head()};
   }
   for (NodeId& node : today.node_of_rank) node = holder_of[node.value];
   return today;
@@ -139,7 +139,10 @@ Recovery plan_recovery(const Survey& survey, const SnapshotView& snapshot) {
       return summary.snapshot == snapshot.identity && inventory.layouts.at(summary.layout).node_of_rank.size() == ranks;
     });
   }
-  if (survey.global.contains(snapshot.identity)) inventory.global = {snapshot.identity};
+  for (const auto& [level, snapshots] : survey.inventory.shared) {
+    if (std::ranges::find(snapshots, snapshot.identity) != snapshots.end())
+      inventory.shared[level] = {snapshot.identity};
+  }
   const Layout today = layout_by_store(survey, snapshot);
   auto plan = make_plan({inventory, today, Incarnation{}, {}, {}, {}});
   if (!plan) return {false, {}, plan.error().message};

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "codec/reed_solomon.hpp"
 #include "format/parity_file.hpp"
@@ -17,18 +18,21 @@ namespace {
 constexpr std::uint32_t kFirstStreamTag = 16;
 constexpr std::uint32_t kTags = 32768;
 
+// How a delivery of this level is to be made.
+const DecodedShard& decode_of(const Delivery& delivery) { return std::get<DecodedShard>(delivery.source); }
+
 struct GroupCode {
   const Layout& layout;
   const std::vector<NodeId>& members;
   ErasureShape shape;
 
-  GroupCode(const RestoreTask& task, const Delivery& delivery)
-      : layout(task.layouts.at(delivery.layout)),
-        members(layout.groups[layout.place_in_group(delivery.owner).group]),
+  GroupCode(const RestoreTask& task, const DecodedShard& decode)
+      : layout(task.layouts.at(decode.layout)),
+        members(layout.groups[layout.place_in_group(decode.owner).group]),
         shape{static_cast<std::uint32_t>(members.size()), layout.parity} {}
 
-  [[nodiscard]] std::uint32_t group(const Delivery& delivery) const {
-    return layout.place_in_group(delivery.owner).group;
+  [[nodiscard]] std::uint32_t group(const DecodedShard& decode) const {
+    return layout.place_in_group(decode.owner).group;
   }
 };
 
@@ -43,22 +47,25 @@ struct ParitySource {
 };
 
 ParitySource parity_source(const Delivery& delivery, const GroupCode& code) {
-  const std::uint32_t owner = code.layout.place_in_group(delivery.owner).index;
-  for (std::uint32_t t = 0; t < delivery.chunks.size(); ++t) {
-    for (const Piece& piece : delivery.chunks[t]) {
+  const DecodedShard& decode = decode_of(delivery);
+  const std::uint32_t owner = code.layout.place_in_group(decode.owner).index;
+  for (std::uint32_t t = 0; t < decode.chunks.size(); ++t) {
+    for (const Piece& piece : decode.chunks[t]) {
       if (piece.row < code.shape.data()) continue;
       const std::uint32_t column = code.shape.column_of_chunk(owner, t);
       return {piece.holder, code.shape.parity_holder(column, piece.row - code.shape.data())};
     }
   }
-  return {delivery.holder, owner};
+  return {delivery.to, owner};
 }
 
 // Whose tables a group's deliveries go by: the first one's, which is the same for all of them and on all heads.
 ParitySource tables_source(const RestoreTask& task, const Delivery& delivery) {
-  const GroupCode code(task, delivery);
+  const DecodedShard& decode = decode_of(delivery);
+  const GroupCode code(task, decode);
   for (const Delivery& first : task.deliveries) {
-    if (first.layout == delivery.layout && GroupCode(task, first).group(first) == code.group(delivery))
+    const DecodedShard& other = decode_of(first);
+    if (other.layout == decode.layout && GroupCode(task, other).group(other) == code.group(decode))
       return parity_source(first, code);
   }
   return parity_source(delivery, code);
@@ -94,8 +101,9 @@ Result<GroupTables> decode_tables(Bytes bytes) {
 Result<Tables> share_tables(Comm& heads, const NodeContext& node, const RestoreTask& task) {
   std::map<GroupKey, Peer> wanted;
   for (const Delivery& delivery : task.deliveries) {
-    const GroupCode code(task, delivery);
-    wanted.try_emplace({delivery.layout, code.group(delivery)}, parity_source(delivery, code).holder);
+    const DecodedShard& decode = decode_of(delivery);
+    const GroupCode code(task, decode);
+    wanted.try_emplace({decode.layout, code.group(decode)}, parity_source(delivery, code).holder);
   }
   Tables tables;
   for (const auto& [key, holder] : wanted) {
@@ -158,7 +166,7 @@ struct Span {
 
 std::optional<Span> find_span(const GroupCode& code, const Delivery& delivery, const GroupTables& tables) {
   Span span;
-  span.owner_index = code.layout.place_in_group(delivery.owner).index;
+  span.owner_index = code.layout.place_in_group(decode_of(delivery).owner).index;
   if (span.owner_index >= tables.members.size()) return {};
   for (const ShardEntry& shard : tables.members[span.owner_index]) {
     span.shard = shard;
@@ -177,8 +185,9 @@ class Decoder {
   // Every head has the same tables, so all of them leave out the same deliveries.
   Status add(std::size_t index) {
     const Delivery& delivery = task_.deliveries[index];
-    const GroupCode code(task_, delivery);
-    const auto found = tables_.find({delivery.layout, code.group(delivery)});
+    const DecodedShard& decode = decode_of(delivery);
+    const GroupCode code(task_, decode);
+    const auto found = tables_.find({decode.layout, code.group(decode)});
     const auto span = found == tables_.end() ? std::nullopt : find_span(code, delivery, found->second);
     if (!span) {
       const auto tables = suspect_tables(node_, task_, delivery);
@@ -200,7 +209,7 @@ class Decoder {
         created = fail(writer.error());
       sinks_.emplace_back(index, span->shard, sink);
     }
-    for (std::uint32_t t = 0; t < delivery.chunks.size(); ++t) {
+    for (std::uint32_t t = 0; t < decode.chunks.size(); ++t) {
       const std::uint64_t lo = std::max(span->begin, t * tables.chunk_bytes);
       const std::uint64_t hi = std::min(span->begin + span->shard.bytes, (t + 1) * tables.chunk_bytes);
       if (lo >= hi) continue;
@@ -219,12 +228,12 @@ class Decoder {
     Incoming stream{order_, {}, hi - lo, {}};
     std::vector<std::uint32_t> have;
     Volumes volumes;
-    for (const Piece& piece : delivery.chunks[t]) {
+    for (const Piece& piece : decode_of(delivery).chunks[t]) {
       const Tag tag{kFirstStreamTag + next_tag_++ % (kTags - kFirstStreamTag)};
       const bool mine = piece.holder.value == node_.me.value;
       Incoming::Input input{piece.holder, tag, {}};
       if (mine) {
-        const LocalInput local = local_input(code, piece, column, delivery.layout, tables, in_chunk);
+        const LocalInput local = local_input(code, piece, column, decode_of(delivery).layout, tables, in_chunk);
         if (sink) {
           input = {{}, tag, local.read};
         } else {
@@ -309,7 +318,7 @@ Result<RestoreOutcome> Decoder::run(Comm& heads) {
       bad = bad_inputs(node_, task_, delivery);
       if (bad.empty()) bad = suspect_tables(node_, task_, delivery);
     } else if (volume.bad_file()) {
-      bad.push_back({node_.me.value, volume.bad_file()->path});
+      bad.push_back({StoreId::node(node_.me.value), volume.bad_file()->path});
     }
     outcome.strikes.insert(outcome.strikes.end(), bad.begin(), bad.end());
   };
@@ -350,32 +359,31 @@ Result<RestoreOutcome> decode_deliveries(Comm& heads, const NodeContext& node, c
 
 std::vector<Strike> bad_inputs(const NodeContext& node, const RestoreTask& task, const Delivery& delivery) {
   std::vector<Strike> strikes;
-  const Holding* holding = task.manifest != nullptr ? task.manifest->find(delivery.layout) : nullptr;
+  const LayoutId layout = decode_of(delivery).layout;
+  const Holding* holding = task.manifest != nullptr ? task.manifest->find(layout) : nullptr;
   if (holding == nullptr) return strikes;
   const DirName dir = node.dir(task.snapshot);
   const auto check_shards = [&](const std::vector<ShardEntry>& shards, auto name_of) {
     for (const ShardEntry& shard : shards) {
       const FileName name = name_of(shard);
       if (!verify_shard(*node.local, name, shard, *node.workers, node.between))
-        strikes.push_back({node.me.value, name.path});
+        strikes.push_back({StoreId::node(node.me.value), name.path});
     }
   };
-  const GroupCode code(task, delivery);
   if (holding->own) check_shards(*holding->own, [&](const ShardEntry& shard) { return names::shard(dir, shard.rank); });
   if (holding->partner) {
     for (const HeldCopies& held : holding->partner->held) {
       check_shards(held.shards, [&](const ShardEntry& shard) {
-        return names::copy(dir, {held.owner, shard.rank, delivery.layout});
+        return names::copy(dir, {held.owner, shard.rank, layout});
       });
     }
   }
   if (holding->erasure) {
     for (const ParityEntry& parity : holding->erasure->parity) {
-      const FileName name = names::parity(dir, {parity.column, parity.row, delivery.layout});
-      const ParityHeader expected{task.snapshot, delivery.layout, parity.column, parity.row,
-                                  holding->erasure->chunk_bytes};
+      const FileName name = names::parity(dir, {parity.column, parity.row, layout});
+      const ParityHeader expected{task.snapshot, layout, parity.column, parity.row, holding->erasure->chunk_bytes};
       if (!verify_parity_file(*node.local, name, expected, parity, node.between))
-        strikes.push_back({node.me.value, name.path});
+        strikes.push_back({StoreId::node(node.me.value), name.path});
     }
   }
   return strikes;
@@ -383,12 +391,38 @@ std::vector<Strike> bad_inputs(const NodeContext& node, const RestoreTask& task,
 
 std::vector<Strike> suspect_tables(const NodeContext& node, const RestoreTask& task, const Delivery& delivery) {
   const ParitySource source = tables_source(task, delivery);
-  const ErasureShape shape = GroupCode(task, delivery).shape;
+  const DecodedShard& decode = decode_of(delivery);
+  const ErasureShape shape = GroupCode(task, decode).shape;
   std::vector<Strike> strikes;
   for (std::uint32_t row = 0; row < shape.m; ++row) {
     const std::uint32_t column = shape.column_of_parity(source.member, row);
     strikes.push_back(
-        {source.holder.value, names::parity(node.dir(task.snapshot), {column, row, delivery.layout}).path});
+        {StoreId::node(source.holder), names::parity(node.dir(task.snapshot), {column, row, decode.layout}).path});
+  }
+  return strikes;
+}
+
+Result<std::vector<Strike>> examine_decodes(Comm& heads, const NodeContext& node, const RestoreTask& task,
+                                            const std::vector<std::size_t>& wrong, bool struck) {
+  ByteWriter out;
+  for (const std::size_t i : wrong) out.put(static_cast<std::uint32_t>(i));
+  auto gathered = heads.allgather(out.bytes());
+  if (!gathered) return fail(gathered.error());
+  std::vector<Strike> strikes;
+  std::set<std::uint32_t> all;
+  for (const Buffer& bytes : *gathered) {
+    ByteReader in(bytes);
+    while (in.remaining() >= sizeof(std::uint32_t)) all.insert(in.get<std::uint32_t>());
+  }
+  for (const std::uint32_t i : all) {
+    std::vector<Strike> mine;
+    if (i < task.deliveries.size()) mine = bad_inputs(node, task, task.deliveries[i]);
+    std::uint64_t found = mine.size() + (struck ? 1 : 0);
+    if (auto status = heads.allreduce(std::span(&found, 1), Reduce::sum); !status) return fail(status.error());
+    strikes.insert(strikes.end(), mine.begin(), mine.end());
+    if (found > 0) continue;
+    const auto tables = suspect_tables(node, task, task.deliveries[i]);
+    strikes.insert(strikes.end(), tables.begin(), tables.end());
   }
   return strikes;
 }

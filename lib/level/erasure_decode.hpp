@@ -21,4 +21,10 @@ namespace cairn {
 [[nodiscard]] std::vector<Strike> suspect_tables(const NodeContext& node, const RestoreTask& task,
                                                  const Delivery& delivery);
 
+// Which input of a wrong decode was bad? Everyone checks what he gave. When nobody finds anything, the tables are
+// struck that it went by, so that planning comes to an end. `wrong`: positions of deliveries that have arrived here;
+// `struck`: this node could not read an input that it was to give, which is why. Collective.
+[[nodiscard]] Result<std::vector<Strike>> examine_decodes(Comm& heads, const NodeContext& node, const RestoreTask& task,
+                                                          const std::vector<std::size_t>& wrong, bool struck);
+
 }  // namespace cairn

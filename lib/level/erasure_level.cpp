@@ -7,6 +7,7 @@
 #include "format/parity_file.hpp"
 #include "level/checked_volume.hpp"
 #include "level/erasure_decode.hpp"
+#include "level/erasure_sources.hpp"
 #include "level/exchange.hpp"
 #include "level/volume.hpp"
 #include "store/names.hpp"
@@ -193,6 +194,19 @@ bool ErasureLevel::survives(const Layout& layout, const std::vector<bool>& gone,
 std::uint64_t ErasureLevel::extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const {
   const auto& group = layout.groups[layout.place_in_group(me).group];
   return own_bytes * layout.parity / (group.size() - layout.parity);
+}
+
+std::unique_ptr<SourceFinder> ErasureLevel::sources(const KnownParts& known) const { return find_decodes(known); }
+
+std::string ErasureLevel::describe(const Delivery& /*delivery*/) const { return "decoded"; }
+
+Result<std::vector<Strike>> ErasureLevel::blame(Comm& heads, const NodeContext& node, const RestoreTask& task,
+                                                const std::vector<std::size_t>& wrong, bool struck) const {
+  return examine_decodes(heads, node, task, wrong, struck);
+}
+
+void ErasureLevel::note(KnownParts::Parts& parts, LevelId self, const HoldingSummary& part, Peer holder) const {
+  parts.parity.add(self, part.node, holder);
 }
 
 bool ErasureLevel::is_in(const Holding& holding) const { return holding.erasure.has_value(); }

@@ -25,7 +25,7 @@ Result<std::vector<ShardEntry>> announce(Comm& heads, const NodeContext& node, c
   std::vector<std::unique_ptr<Request>> requests;
   for (std::size_t i = 0; i < task.deliveries.size(); ++i) {
     const Delivery& delivery = task.deliveries[i];
-    const bool holds = delivery.holder.value == node.me.value;
+    const bool holds = delivery.holder()->value == node.me.value;
     const bool needs = delivery.to.value == node.me.value;
     if (holds) {
       entries[i].rank = delivery.rank;
@@ -34,12 +34,12 @@ Result<std::vector<ShardEntry>> announce(Comm& heads, const NodeContext& node, c
       if (entry)
         entries[i] = *entry;
       else
-        outcome.strikes.push_back({node.me.value, delivery.file(node.dir(task.snapshot)).path});
+        outcome.strikes.push_back({StoreId::node(node.me.value), delivery.file(node.dir(task.snapshot))->path});
     }
     if (holds == needs) continue;
     messages[i] = holds ? encode_entries({entries[i]}) : Buffer(kEntryBytes);
     requests.push_back(holds ? heads.isend(delivery.to, kEntries, messages[i])
-                             : heads.irecv(delivery.holder, kEntries, messages[i]));
+                             : heads.irecv(*delivery.holder(), kEntries, messages[i]));
   }
   for (auto& request : requests) {
     if (auto status = heads.wait(*request); !status) return fail(status.error());
@@ -56,13 +56,14 @@ Result<std::vector<ShardEntry>> announce(Comm& heads, const NodeContext& node, c
 }  // namespace
 
 Result<ShardEntry> entry_of(const NodeManifest& manifest, const Delivery& delivery) {
+  const auto* copy = std::get_if<CopiedShard>(&delivery.source);
   for (const Holding& holding : manifest.holdings) {
-    if (delivery.level == LevelId::local && holding.own) {
+    if (copy == nullptr && holding.own) {
       for (const ShardEntry& shard : *holding.own) {
         if (shard.rank == delivery.rank) return shard;
       }
     }
-    if (delivery.level == LevelId::partner && holding.partner && holding.layout.id() == delivery.layout) {
+    if (copy != nullptr && holding.partner && holding.layout.id() == copy->layout) {
       for (const HeldCopies& held : holding.partner->held) {
         for (const ShardEntry& shard : held.shards) {
           if (shard.rank == delivery.rank) return shard;
@@ -71,7 +72,7 @@ Result<ShardEntry> entry_of(const NodeManifest& manifest, const Delivery& delive
     }
   }
   const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
-  return fail(Code::not_found, "no manifest names " + delivery.file(dir).path);
+  return fail(Code::not_found, "no manifest names " + delivery.file(dir)->path);
 }
 
 Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, const RestoreTask& task) {
@@ -88,7 +89,7 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
   for (std::size_t i = 0; i < task.deliveries.size(); ++i) {
     const Delivery& delivery = task.deliveries[i];
     const ShardEntry& entry = (*entries)[i];
-    const bool holds = delivery.holder.value == node.me.value;
+    const bool holds = delivery.holder()->value == node.me.value;
     const bool needs = delivery.to.value == node.me.value;
     if ((!holds && !needs) || entry.bytes == 0) continue;
     if (delivery.in_place()) {
@@ -97,7 +98,7 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
     }
     const FileName home = names::shard(dir, delivery.rank);
     auto reader =
-        std::make_shared<VolumeReader>(*node.local, std::vector<VolumeFile>{{delivery.file(dir), entry.bytes}});
+        std::make_shared<VolumeReader>(*node.local, std::vector<VolumeFile>{{*delivery.file(dir), entry.bytes}});
     const ReadAt read = [reader](std::uint64_t offset, std::uint64_t length, Buffer& scratch) {
       return reader->read(offset, length, scratch);
     };
@@ -109,7 +110,7 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
       auto writer = std::make_shared<VolumeWriter>(*node.local, std::vector<VolumeFile>{{home, entry.bytes}},
                                                    names::owner_rank(delivery.rank), true);
       Incoming::Input input{{}, stream_tag(i), read};
-      if (!holds) input = {delivery.holder, stream_tag(i), {}};
+      if (!holds) input = {delivery.holder(), stream_tag(i), {}};
       incoming.push_back(
           {i,
            {input},
@@ -123,12 +124,13 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
   if (auto status = exchange(heads, outgoing, incoming, node.between); !status) return fail(status.error());
 
   for (std::size_t s = 0; s < sent.size(); ++s) {
-    if (!outgoing[s].status) outcome.strikes.push_back({node.me.value, task.deliveries[sent[s]].file(dir).path});
+    if (!outgoing[s].status)
+      outcome.strikes.push_back({StoreId::node(node.me.value), task.deliveries[sent[s]].file(dir)->path});
   }
   for (std::size_t r = 0; r < received.size(); ++r) {
     const std::size_t i = received[r];
     if (incoming[r].bad_input) {
-      outcome.strikes.push_back({node.me.value, task.deliveries[i].file(dir).path});
+      outcome.strikes.push_back({StoreId::node(node.me.value), task.deliveries[i].file(dir)->path});
       continue;
     }
     const Status written = incoming[r].status.and_then([&] { return writers[r]->commit(); });

@@ -338,7 +338,7 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
   const auto parts = share_parts(heads, task, [&]() -> std::optional<GlobalManifest> {
     auto manifest = read_global_manifest(*node.global, dir, node.sealer);
     if (manifest) return std::move(*manifest);
-    outcome.strikes.push_back({Strike::kGlobal, names::manifest(dir).path});
+    outcome.strikes.push_back({StoreId::global(), names::manifest(dir).path});
     return std::nullopt;
   });
   if (!parts) return fail(parts.error());
@@ -359,11 +359,25 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
       return fail(status.error());
     } else {
       node.log.warning("rank {}: L4: {}", delivery.rank.value, status.error().text());
-      outcome.strikes.push_back({Strike::kGlobal, home.path});
+      outcome.strikes.push_back({StoreId::global(), home.path});
     }
   }
   return outcome;
 }
+
+Result<Level::Extent> GlobalLevel::extent(const NodeContext& node, const Identity& snapshot) const {
+  const auto manifest = read_global_manifest(*node.global, node.dir(snapshot), node.sealer);
+  if (!manifest) return fail(manifest.error());
+  if (manifest->identity != snapshot)
+    return fail(Code::corrupt, node.global->where() + ": a manifest is that of another snapshot");
+  return Extent{static_cast<std::uint32_t>(manifest->shards.size()), manifest->layout.nodes};
+}
+
+std::unique_ptr<SourceFinder> GlobalLevel::sources(const KnownParts& known) const {
+  return find_in_shared_store(known, StoreId::global());
+}
+
+std::string GlobalLevel::describe(const Delivery& /*delivery*/) const { return "global store"; }
 
 Status GlobalLevel::remove(const NodeContext& node, const Identity& snapshot) {
   return node.global->remove_directory(node.dir(snapshot));

@@ -11,7 +11,8 @@ namespace cairn {
 
 class GlobalLevel final : public Level {
  public:
-  [[nodiscard]] bool in_node_stores() const override { return false; }
+  [[nodiscard]] Effort effort() const override { return Effort::shared; }
+  [[nodiscard]] std::optional<StoreId> shared_store() const override { return StoreId::global(); }
   // The next snapshot to come there is soon enough.
   [[nodiscard]] bool is_rebuilt() const override { return false; }
   [[nodiscard]] bool is_carried_by(const Layout& layout) const override;
@@ -28,6 +29,9 @@ class GlobalLevel final : public Level {
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                std::uint64_t turn) override;
   [[nodiscard]] Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node, const RestoreTask& task) override;
+  [[nodiscard]] Result<Extent> extent(const NodeContext& node, const Identity& snapshot) const override;
+  [[nodiscard]] std::unique_ptr<SourceFinder> sources(const KnownParts& known) const override;
+  [[nodiscard]] std::string describe(const Delivery& delivery) const override;
   [[nodiscard]] Status remove(const NodeContext& node, const Identity& snapshot) override;
 
  private:

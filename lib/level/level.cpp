@@ -14,10 +14,6 @@ std::uint64_t NodeContext::own_bytes(const NodeManifest& manifest) const {
   return holding != nullptr && holding->own ? volume_bytes(*holding->own) : 0;
 }
 
-FileName Delivery::file(const DirName& dir) const {
-  return level == LevelId::partner ? names::copy(dir, {owner, rank, layout}) : names::shard(dir, rank);
-}
-
 Status Level::verify(const Store& store, const Identity& /*snapshot*/, const NamedFile& file,
                      const std::function<void()>& between) const {
   return verify_shard(store, file.name, *file.shard(), between);
@@ -34,6 +30,25 @@ bool Level::looks_whole(const NodeContext& node, const Identity& snapshot, const
     return std::ranges::all_of(files(node.dir(snapshot), holding),
                                [&](const NamedFile& file) { return begins_well(*node.local, snapshot, file); });
   });
+}
+
+Result<Level::Extent> Level::extent(const NodeContext& /*node*/, const Identity& /*snapshot*/) const {
+  return fail(Code::invalid_argument, "a level in node stores has nothing in a store of all nodes");
+}
+
+Result<std::vector<Strike>> Level::blame(Comm& /*heads*/, const NodeContext& node, const RestoreTask& task,
+                                         const std::vector<std::size_t>& wrong, bool /*struck*/) const {
+  const DirName dir = node.dir(task.snapshot);
+  std::vector<Strike> strikes;
+  for (const std::size_t i : wrong) {
+    const Delivery& delivery = task.deliveries[i];
+    if (const auto file = delivery.file(dir)) {
+      strikes.push_back({StoreId::node(*delivery.holder()), file->path});
+    } else if (const auto store = shared_store()) {
+      strikes.push_back({*store, names::shard(dir, delivery.rank).path});
+    }
+  }
+  return strikes;
 }
 
 bool is_own_shard(std::string_view name, const HoldingSummary& part, const Layout& layout) {

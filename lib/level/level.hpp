@@ -24,7 +24,11 @@
 #include "base/workers.hpp"
 #include "comm/comm.hpp"
 #include "format/manifest.hpp"
+#include "level/delivery.hpp"
+#include "level/known_parts.hpp"
 #include "level/levels.hpp"
+#include "level/source_finder.hpp"
+#include "level/strike.hpp"
 #include "store/store.hpp"
 #include "topology/layout.hpp"
 
@@ -51,43 +55,6 @@ struct NodeContext {
   }
   // Of this node's own shards in today's layout, as far as the manifest names them.
   [[nodiscard]] std::uint64_t own_bytes(const NodeManifest& manifest) const;
-};
-
-// A file that cannot be used, though a manifest names it: a (store, file).
-struct Strike {
-  static constexpr std::uint32_t kGlobal = ~std::uint32_t{0};
-  std::uint32_t holder = kGlobal;  // head whose store has it, or the global store
-  std::string file;
-  friend auto operator<=>(const Strike&, const Strike&) = default;
-};
-
-// Whether an error of this kind, met where a file is read, is that file's: it is bad, or cannot be had.
-[[nodiscard]] constexpr bool is_of_source(Code code) {
-  return code == Code::io || code == Code::not_found || code == Code::corrupt || code == Code::newer_format ||
-         code == Code::untrusted;
-}
-
-// One input of a decode: a code row of a column, and where it is.
-struct Piece {
-  std::uint32_t row = 0;  // 0 … n−m−1: data, then parity
-  Peer holder;
-  bool copies = false;  // data row read from L2 copies instead of the owner's shards
-};
-
-// How one rank's shard gets to the node that needs it.
-struct Delivery {
-  Rank rank;
-  Peer to;                                 // head of the node where the rank is now
-  LevelId level = LevelId::local;          // whose files it comes from
-  Peer holder;                             // local, partner: the head whose store has the file
-  LayoutId layout;                         // partner, erasure: the layout of the copy, or of the code
-  NodeId owner;                            // partner, erasure: the rank's node in that layout
-  std::vector<std::vector<Piece>> chunks;  // erasure: the inputs for each chunk of the owner's volume
-
-  // The shard is where it is needed already.
-  [[nodiscard]] bool in_place() const { return level == LevelId::local && holder == to; }
-  // local, partner: the file in the holder's store.
-  [[nodiscard]] FileName file(const DirName& dir) const;
 };
 
 // What is known of a group that decodes: chunk size and all members' shards.
@@ -119,8 +86,10 @@ class Level {
 
   // What it is.
 
-  // Its files are in node stores, named by the manifests there; else in a store of all nodes.
-  [[nodiscard]] virtual bool in_node_stores() const { return true; }
+  // The store of all nodes that its files are in; none: they are in node stores, named by the manifests there.
+  [[nodiscard]] virtual std::optional<StoreId> shared_store() const { return {}; }
+  [[nodiscard]] bool in_node_stores() const { return !shared_store(); }
+  [[nodiscard]] virtual Effort effort() const = 0;
   // It is the ranks' own shards: a snapshot is there once all nodes have sealed it. One of a table.
   [[nodiscard]] virtual bool is_own_shards() const { return false; }
   // What is lost of it is made again after a restore.
@@ -143,6 +112,9 @@ class Level {
   [[nodiscard]] virtual std::optional<std::uint64_t> turn_of(const Holding& /*holding*/) const { return {}; }
   // Takes it out of the holding; its files are discard()'s.
   virtual void forget(Holding& /*holding*/) const {}
+  // Files what a part of a snapshot has of it under the nodes whose it is. `self`: the level's own number.
+  virtual void note(KnownParts::Parts& /*parts*/, LevelId /*self*/, const HoldingSummary& /*part*/,
+                    Peer /*holder*/) const {}
   // The files that a holding names in a snapshot's directory.
   [[nodiscard]] virtual std::vector<NamedFile> files(const DirName& /*dir*/, const Holding& /*holding*/) const {
     return {};
@@ -159,6 +131,19 @@ class Level {
   // what this node has of the snapshot; null: nothing.
   [[nodiscard]] virtual bool looks_whole(const NodeContext& node, const Identity& snapshot,
                                          const NodeManifest* manifest) const;
+
+  // What it has in a store of all nodes.
+
+  // Complete snapshots there. Asked of a level whose store is not the global one: what is there is read with the chain.
+  [[nodiscard]] virtual Result<std::vector<Identity>> list(const NodeContext& /*node*/) const {
+    return std::vector<Identity>{};
+  }
+  // Of how many ranks and nodes a snapshot is; an error: it cannot be used.
+  struct Extent {
+    std::uint32_t ranks = 0;
+    std::uint32_t nodes = 0;
+  };
+  [[nodiscard]] virtual Result<Extent> extent(const NodeContext& node, const Identity& snapshot) const;
 
   // Protecting, and coming back.
 
@@ -177,6 +162,16 @@ class Level {
   // The inverse: brings shards to the nodes that need them.
   [[nodiscard]] virtual Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node,
                                                        const RestoreTask& task) = 0;
+
+  // Where shards can come from. Pure.
+  [[nodiscard]] virtual std::unique_ptr<SourceFinder> sources(const KnownParts& known) const = 0;
+  // What is to be struck where deliveries (by their positions in the task) have arrived at this node and are not what
+  // they should be. `struck`: restore() has struck something here already. Collective where it does not tell which
+  // input was bad.
+  [[nodiscard]] virtual Result<std::vector<Strike>> blame(Comm& heads, const NodeContext& node, const RestoreTask& task,
+                                                          const std::vector<std::size_t>& wrong, bool struck) const;
+  // Where a shard comes from, in words.
+  [[nodiscard]] virtual std::string describe(const Delivery& delivery) const = 0;
 
   // Forgets what this node holds of a snapshot at this level under `layout`, files and notes. Local.
   [[nodiscard]] virtual Status discard(const NodeContext& /*node*/, NodeManifest& /*manifest*/, LayoutId /*layout*/) {

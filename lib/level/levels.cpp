@@ -24,6 +24,10 @@ LevelSet Levels::ids_if(const std::function<bool(const Level&)>& wanted) const {
 
 LevelSet Levels::in_node_stores() const { return ids_if(&Level::in_node_stores); }
 
+LevelSet Levels::in_global_store() const {
+  return ids_if([](const Level& level) { return level.shared_store() == StoreId::global(); });
+}
+
 LevelId Levels::of_own_shards() const { return *ids_if(&Level::is_own_shards).begin(); }
 
 LevelSet Levels::of_redundancy() const { return in_node_stores() - LevelSet{of_own_shards()}; }

@@ -34,6 +34,8 @@ class Levels {
   // Those whose files are in node stores, and named by the manifests there; the others' are in stores of all nodes.
   [[nodiscard]] LevelSet in_node_stores() const;
   [[nodiscard]] LevelSet in_shared_stores() const { return all() - in_node_stores(); }
+  // Those of them whose store is the global one, where the records of the chain are.
+  [[nodiscard]] LevelSet in_global_store() const;
   // The level that a snapshot is at once it is sealed: its ranks' own shards.
   [[nodiscard]] LevelId of_own_shards() const;
   // Those in node stores that come on top of it.

@@ -2,10 +2,38 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "level/file_transfer.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
+namespace {
+
+class OwnShardFinder final : public SourceFinder {
+ public:
+  explicit OwnShardFinder(const KnownParts& known) : known_(known) {}
+
+  std::optional<Found> find(Rank rank, Peer to) override {
+    std::optional<Found> best;
+    for (const KnownParts::Parts& parts : known_.parts()) {
+      const auto& node_of_rank = parts.index->layout().node_of_rank;
+      if (rank.value >= node_of_rank.size()) continue;
+      for (const Peer holder : parts.own.of(node_of_rank[rank.value])) {
+        if (!known_.has_shard(StoreId::node(holder), rank)) continue;
+        keep_cheaper(best, {holder == to ? kInPlace : kElsewhere, holder, OwnShard{holder}});
+      }
+    }
+    return best;
+  }
+
+ private:
+  static constexpr int kInPlace = 0;    // before a copy in place, which is 1
+  static constexpr int kElsewhere = 2;  // before a copy elsewhere
+  const KnownParts& known_;
+};
+
+}  // namespace
 
 Result<ShardEntry> digest_own_shard(const NodeContext& node, const Identity& identity, Rank rank,
                                     const std::function<void()>& between) {
@@ -41,6 +69,18 @@ bool LocalLevel::survives(const Layout& /*layout*/, const std::vector<bool>& gon
 
 std::uint64_t LocalLevel::extra_bytes(std::uint64_t /*own_bytes*/, const Layout& /*layout*/, NodeId /*me*/) const {
   return 0;
+}
+
+std::unique_ptr<SourceFinder> LocalLevel::sources(const KnownParts& known) const {
+  return std::make_unique<OwnShardFinder>(known);
+}
+
+std::string LocalLevel::describe(const Delivery& delivery) const {
+  return delivery.in_place() ? "own node's store" : fmt::format("moved from node {}", delivery.holder()->value);
+}
+
+void LocalLevel::note(KnownParts::Parts& parts, LevelId self, const HoldingSummary& part, Peer holder) const {
+  parts.own.add(self, part.node, holder);
 }
 
 bool LocalLevel::is_in(const Holding& holding) const { return holding.own.has_value(); }

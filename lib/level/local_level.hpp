@@ -9,14 +9,18 @@ namespace cairn {
 class LocalLevel final : public Level {
  public:
   [[nodiscard]] bool is_own_shards() const override { return true; }
+  [[nodiscard]] Effort effort() const override { return Effort::file; }
   [[nodiscard]] bool is_rebuilt() const override { return false; }
   [[nodiscard]] bool is_carried_by(const Layout& layout) const override;
   [[nodiscard]] bool survives(const Layout& layout, const std::vector<bool>& gone, std::uint64_t turn) const override;
   [[nodiscard]] std::uint64_t extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const override;
   [[nodiscard]] bool is_in(const Holding& holding) const override;
+  void note(KnownParts::Parts& parts, LevelId self, const HoldingSummary& part, Peer holder) const override;
   void forget(Holding& holding) const override;
   [[nodiscard]] std::vector<NamedFile> files(const DirName& dir, const Holding& holding) const override;
   [[nodiscard]] bool stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const override;
+  [[nodiscard]] std::unique_ptr<SourceFinder> sources(const KnownParts& known) const override;
+  [[nodiscard]] std::string describe(const Delivery& delivery) const override;
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                std::uint64_t turn) override;
   [[nodiscard]] Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node, const RestoreTask& task) override;

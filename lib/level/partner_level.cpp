@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "level/checked_volume.hpp"
 #include "level/exchange.hpp"
 #include "level/file_transfer.hpp"
@@ -89,6 +91,30 @@ Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& mani
   return status;
 }
 
+class CopyFinder final : public SourceFinder {
+ public:
+  explicit CopyFinder(const KnownParts& known) : known_(known) {}
+
+  std::optional<Found> find(Rank rank, Peer to) override {
+    std::optional<Found> best;
+    for (const KnownParts::Parts& parts : known_.parts()) {
+      const auto& node_of_rank = parts.index->layout().node_of_rank;
+      if (rank.value >= node_of_rank.size()) continue;
+      const NodeId owner = node_of_rank[rank.value];
+      for (const Peer holder : parts.copies.of(owner)) {
+        if (!known_.has_copy(StoreId::node(holder), {owner, rank, parts.id})) continue;
+        keep_cheaper(best, {holder == to ? kInPlace : kElsewhere, holder, CopiedShard{holder, parts.id, owner}});
+      }
+    }
+    return best;
+  }
+
+ private:
+  static constexpr int kInPlace = 1;    // before an own shard elsewhere, which is 2
+  static constexpr int kElsewhere = 3;  // after it
+  const KnownParts& known_;
+};
+
 }  // namespace
 
 Status PartnerLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn) {
@@ -118,6 +144,18 @@ bool PartnerLevel::survives(const Layout& layout, const std::vector<bool>& gone,
 
 std::uint64_t PartnerLevel::extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId /*me*/) const {
   return own_bytes * layout.copies;
+}
+
+std::unique_ptr<SourceFinder> PartnerLevel::sources(const KnownParts& known) const {
+  return std::make_unique<CopyFinder>(known);
+}
+
+std::string PartnerLevel::describe(const Delivery& delivery) const {
+  return fmt::format("copy on node {}", delivery.holder()->value);
+}
+
+void PartnerLevel::note(KnownParts::Parts& parts, LevelId self, const HoldingSummary& part, Peer holder) const {
+  for (const NodeId owner : parts.index->owners_held_by(part.node, part.turn)) parts.copies.add(self, owner, holder);
 }
 
 bool PartnerLevel::is_in(const Holding& holding) const { return holding.partner.has_value(); }

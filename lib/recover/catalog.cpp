@@ -30,7 +30,7 @@ Status Catalog::read(const Sealer& sealer) {
 void Catalog::take(Inventory& inventory) {
   const std::map<Identity, Known> before = std::exchange(known, {});
   for (const auto& [id, old] : before) {
-    if (is_in_a_shared_store(old)) inventory.global.push_back(id);
+    for (const LevelId level : shared_levels_of(old)) inventory.shared[level].push_back(id);
   }
   for (const auto& [id, levels] : inventory.levels_reached()) {
     known[id].manifest.identity = id;
@@ -90,7 +90,7 @@ std::vector<Version> Catalog::retire_old() {
     }
     // What is kept in a store of all nodes is still known; its node files are not.
     Known& one = it->second;
-    if (is_in_a_shared_store(one)) {
+    if (!shared_levels_of(one).empty()) {
       one.complete.remove(node.levels.in_node_stores());
       one.struck.remove(node.levels.in_node_stores());
       one.manifest.holdings.clear();
@@ -121,9 +121,10 @@ std::vector<Version> Catalog::take_free_slots(const std::vector<Identity>& retir
   return free;
 }
 
-bool Catalog::is_in_a_shared_store(const Known& one) const {
-  const LevelSet shared = node.levels.in_shared_stores();
-  return !(one.complete & shared).empty() || !(one.struck & shared).empty();
+LevelSet Catalog::shared_levels_of(const Known& one) const {
+  LevelSet levels = one.complete;
+  levels.add(one.struck);
+  return levels & node.levels.in_shared_stores();
 }
 
 void Catalog::retire_at(LevelId level, const Identity& id) {
@@ -134,8 +135,8 @@ void Catalog::retire_at(LevelId level, const Identity& id) {
   Known& one = known.at(id);
   one.complete.remove(level);
   one.struck.remove(level);
-  std::erase(chain.global, id);
-  if (one.manifest.holdings.empty() && !is_in_a_shared_store(one)) known.erase(id);
+  chain.forget(node.levels, level, id);
+  if (one.manifest.holdings.empty() && shared_levels_of(one).empty()) known.erase(id);
 }
 
 void Catalog::retire_orphans() {
@@ -158,7 +159,7 @@ void Catalog::retire_damaged(const Known& newer) {
     return dirs;
   };
   for (const DirName& dir : take(contents.unreadable)) warn(retire(dir));
-  if (!leads() || (newer.complete & node.levels.in_shared_stores()).empty()) return;
+  if (!leads() || (newer.complete & node.levels.in_global_store()).empty()) return;
   for (const DirName& dir : take(chain.unreadable)) warn(node.global->remove_directory(dir));
 }
 

@@ -91,7 +91,7 @@ struct Catalog {
   [[nodiscard]] Status drop_old(Known& snapshot, LayoutId layout);
   [[nodiscard]] std::vector<KnownSnapshot> all_known() const;
   void retire_at(LevelId level, const Identity& id);
-  [[nodiscard]] bool is_in_a_shared_store(const Known& one) const;
+  [[nodiscard]] LevelSet shared_levels_of(const Known& one) const;
   [[nodiscard]] bool leads() const { return node.me.value == 0; }
   void warn(const Status& status) const;
 

@@ -24,6 +24,26 @@ std::set<RunId> get_runs(ByteReader& in) {
   return runs;
 }
 
+void put_snapshots(ByteWriter& out, const std::vector<Identity>& snapshots) {
+  out.put(static_cast<std::uint32_t>(snapshots.size()));
+  for (const Identity& snapshot : snapshots) {
+    out.put(snapshot.incarnation.value);
+    out.put(snapshot.version.value);
+    out.put(snapshot.run.value);
+  }
+}
+
+std::vector<Identity> get_snapshots(ByteReader& in) {
+  std::vector<Identity> snapshots;
+  for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count) {
+    Identity& snapshot = snapshots.emplace_back();
+    snapshot.incarnation.value = in.get<std::uint32_t>();
+    snapshot.version.value = in.get<std::uint32_t>();
+    snapshot.run.value = in.get<std::uint64_t>();
+  }
+  return snapshots;
+}
+
 Buffer encode(const Chain& chain) {
   ByteWriter out;
   out.put(chain.newest.value);
@@ -39,11 +59,10 @@ Buffer encode(const Chain& chain) {
   out.put_text(chain.place);
   put_runs(out, chain.past);
   put_runs(out, chain.present);
-  out.put(static_cast<std::uint32_t>(chain.global.size()));
-  for (const Identity& snapshot : chain.global) {
-    out.put(snapshot.incarnation.value);
-    out.put(snapshot.version.value);
-    out.put(snapshot.run.value);
+  put_snapshots(out, chain.global);
+  for (const auto& [level, snapshots] : chain.elsewhere) {
+    out.put(level);
+    put_snapshots(out, snapshots);
   }
   return out.take();
 }
@@ -58,7 +77,7 @@ bool read_known(const std::string& text, Result<T> (*parse)(const std::string&, 
   return parsed.has_value();
 }
 
-Result<Chain> decode_chain(Bytes bytes) {
+Result<Chain> decode_chain(Bytes bytes, LevelSet levels) {
   ByteReader in(bytes);
   Chain chain;
   chain.newest.value = in.get<std::uint32_t>();
@@ -74,11 +93,12 @@ Result<Chain> decode_chain(Bytes bytes) {
   chain.place = in.get_text();
   chain.past = get_runs(in);
   chain.present = get_runs(in);
-  for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count) {
-    Identity& snapshot = chain.global.emplace_back();
-    snapshot.incarnation.value = in.get<std::uint32_t>();
-    snapshot.version.value = in.get<std::uint32_t>();
-    snapshot.run.value = in.get<std::uint64_t>();
+  chain.global = get_snapshots(in);
+  while (in.good() && in.remaining() > 0) {
+    const auto level = in.get<std::underlying_type_t<LevelId>>();
+    auto snapshots = get_snapshots(in);
+    const bool known = level <= kMostLevels && levels.has(static_cast<LevelId>(level));
+    good = good && known && chain.elsewhere.emplace(static_cast<LevelId>(level), std::move(snapshots)).second;
   }
   if (!in.good() || in.remaining() != 0 || !good)
     return fail(Code::communication, "what head 0 has read of the chain of snapshots is cut short or damaged");
@@ -204,10 +224,20 @@ Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& job_
   return chain;
 }
 
-Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine) {
+SharedSnapshots Chain::shared(const Levels& levels) const {
+  SharedSnapshots all = elsewhere;
+  for (const LevelId level : levels.in_global_store()) all[level] = global;
+  return all;
+}
+
+void Chain::forget(const Levels& levels, LevelId level, const Identity& snapshot) {
+  std::erase(levels.in_global_store().has(level) ? global : elsewhere[level], snapshot);
+}
+
+Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine, LevelSet elsewhere) {
   auto bytes = share(heads, mine.map([](const Chain& chain) { return encode(chain); }), Peer{0}, "node");
   if (!bytes) return fail(bytes.error());
-  return decode_chain(*bytes);
+  return decode_chain(*bytes, elsewhere);
 }
 
 Result<RunRecord> read_run_record(const Store& global, const FileName& name, const Sealer& sealer) {

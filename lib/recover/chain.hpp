@@ -2,6 +2,7 @@
 // a restart may look back to, and whether there is anything to lose.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -11,17 +12,23 @@
 #include "comm/comm.hpp"
 #include "format/manifest.hpp"
 #include "format/measured.hpp"
+#include "level/level.hpp"
 #include "recover/unreadable.hpp"
 #include "store/store.hpp"
 
 namespace cairn {
 
+// Complete snapshots in stores of all nodes, by level.
+using SharedSnapshots = std::map<LevelId, std::vector<Identity>>;
+
 struct Chain {
-  Incarnation newest;             // 0: none
-  Incarnation fresh_start;        // newest life that started fresh; 0: unknown
-  bool finished = false;          // the newest life ended the chain
-  bool has_snapshots = false;     // a life since the newest fresh start took some
-  std::vector<Identity> global;   // complete snapshots in the global store
+  Incarnation newest;            // 0: none
+  Incarnation fresh_start;       // newest life that started fresh; 0: unknown
+  bool finished = false;         // the newest life ended the chain
+  bool has_snapshots = false;    // a life since the newest fresh start took some
+  std::vector<Identity> global;  // complete snapshots in the global store
+  // The same in other stores that all nodes share.
+  SharedSnapshots elsewhere;
   std::set<RunId> past;           // lives before the newest fresh start
   std::set<RunId> present;        // lives since then
   std::optional<ChainMark> mark;  // that the global store has
@@ -32,14 +39,20 @@ struct Chain {
   RunId next;                          // drawn for the life that begins, in case two take the same number
   std::optional<Measured> measured;    // by earlier lives
   std::vector<Unreadable> unreadable;  // records and snapshots in the global store; known to head 0 only
+
+  // By the levels of the job, that of the global store too.
+  [[nodiscard]] SharedSnapshots shared(const Levels& levels) const;
+  // A level has the snapshot no longer.
+  void forget(const Levels& levels, LevelId level, const Identity& snapshot);
 };
 
 // Reads the records and the directory of the global store; `sealer` is the job's, of no chain. What cannot be read is
 // logged; a record of that kind says that there are snapshots, since it may have said so. Local.
 [[nodiscard]] Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& sealer);
 
-// What head 0 has read, told to all; or why the life could not begin there. Collective.
-[[nodiscard]] Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine);
+// What head 0 has read, told to all; or why the life could not begin there. `elsewhere`: levels whose snapshots are in
+// another store than the global one. Collective.
+[[nodiscard]] Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine, LevelSet elsewhere = {});
 
 // A record is refused under the name of another.
 [[nodiscard]] Result<RunRecord> read_run_record(const Store& global, const FileName& name, const Sealer& sealer);

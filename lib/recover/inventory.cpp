@@ -31,7 +31,8 @@ void strike_missing(const FileSizes& there, const std::vector<NamedFile>& files,
                     std::vector<Strike>& strikes) {
   for (const NamedFile& file : files) {
     const auto found = there.find(file.name.path);
-    if (found == there.end() || found->second != file.bytes()) strikes.push_back({me.value, file.name.path});
+    if (found == there.end() || found->second != file.bytes())
+      strikes.push_back({StoreId::node(me.value), file.name.path});
   }
 }
 
@@ -136,34 +137,34 @@ Status check_nodes(const Inventory& inventory) {
   return {};
 }
 
-// Struck files, by the head whose store has them.
+// Struck files, by store.
 class StruckFiles {
  public:
   StruckFiles(const std::set<Strike>& strikes, const Levels& levels) : levels_(levels) {
-    for (const Strike& strike : strikes) by_holder_[strike.holder].push_back(strike.file);
+    for (const Strike& strike : strikes) by_store_[strike.store].push_back(strike.file);
   }
 
   // The levels that a store's part of a snapshot does not count at.
-  [[nodiscard]] LevelSet levels(std::uint32_t holder, const HoldingSummary& summary, const Layout& layout) const {
+  [[nodiscard]] LevelSet levels(StoreId store, const HoldingSummary& summary, const Layout& layout) const {
     LevelSet struck;
-    for_each(holder, summary.snapshot, [&](std::string_view name) {
+    for_each(store, summary.snapshot, [&](std::string_view name) {
       for (const LevelId level : levels_.in_node_stores() - struck) {
         if (levels_.at(level).stands_on(name, summary, layout)) struck.add(level);
       }
     });
     return struck;
   }
-  [[nodiscard]] bool any_global(const Identity& snapshot) const {
+  [[nodiscard]] bool any(StoreId store, const Identity& snapshot) const {
     bool any = false;
-    for_each(Strike::kGlobal, snapshot, [&](std::string_view) { any = true; });
+    for_each(store, snapshot, [&](std::string_view) { any = true; });
     return any;
   }
 
  private:
-  void for_each(std::uint32_t holder, const Identity& snapshot,
+  void for_each(StoreId store, const Identity& snapshot,
                 const std::function<void(std::string_view name)>& visit) const {
-    const auto found = by_holder_.find(holder);
-    if (found == by_holder_.end()) return;
+    const auto found = by_store_.find(store);
+    if (found == by_store_.end()) return;
     const std::string prefix = names::snapshot(snapshot.version, snapshot.run).path + "/";
     for (const std::string_view file : found->second) {
       if (file.starts_with(prefix)) visit(file.substr(prefix.size()));
@@ -171,7 +172,7 @@ class StruckFiles {
   }
 
   const Levels& levels_;
-  std::map<std::uint32_t, std::vector<std::string_view>> by_holder_;
+  std::map<StoreId, std::vector<std::string_view>> by_store_;
 };
 
 // Which nodes' parts of one snapshot were seen, under one layout, by level.
@@ -217,7 +218,8 @@ class NodesSeen {
 }  // namespace
 
 std::vector<Identity> Inventory::snapshots() const {
-  std::set<Identity, std::greater<>> found(global.begin(), global.end());
+  std::set<Identity, std::greater<>> found;
+  for (const auto& [level, there] : shared) found.insert(there.begin(), there.end());
   for (const auto& summaries : by_head) {
     for (const HoldingSummary& summary : summaries) found.insert(summary.snapshot);
   }
@@ -231,7 +233,7 @@ std::map<std::pair<Identity, LayoutId>, LevelsReached> Inventory::levels_reached
     for (const HoldingSummary& summary : by_head[head]) {
       const Layout& layout = layouts.at(summary.layout);
       const auto [nodes, is_new] = seen.try_emplace({summary.snapshot, summary.layout}, layout.nodes);
-      nodes->second.note(summary, struck.levels(head, summary, layout));
+      nodes->second.note(summary, struck.levels(StoreId::node(head), summary, layout));
     }
   }
   std::map<std::pair<Identity, LayoutId>, LevelsReached> reached;
@@ -242,9 +244,12 @@ std::map<std::pair<Identity, LayoutId>, LevelsReached> Inventory::levels_reached
 std::map<Identity, LevelsReached> Inventory::levels_reached() const {
   const StruckFiles struck(strikes, levels);
   std::map<Identity, LevelsReached> reached;
-  for (const Identity& snapshot : global) {
-    LevelsReached& there = reached[snapshot];
-    (struck.any_global(snapshot) ? there.struck : there.complete).add(LevelId::global);
+  for (const auto& [level, snapshots] : shared) {
+    const StoreId store = *levels.at(level).shared_store();
+    for (const Identity& snapshot : snapshots) {
+      LevelsReached& there = reached[snapshot];
+      (struck.any(store, snapshot) ? there.struck : there.complete).add(level);
+    }
   }
   for (const auto& [key, there] : levels_reached_by_layout()) {
     reached[key.first].complete.add(there.complete);
@@ -334,7 +339,7 @@ Result<Inventory> inventory_of_alike(Comm& heads, const StoreContents& mine, con
 Result<bool> share_strikes(Comm& heads, Inventory& inventory, const std::vector<Strike>& mine) {
   ByteWriter out;
   for (const Strike& strike : mine) {
-    out.put(strike.holder);
+    out.put(strike.store.number());
     out.put_text(strike.file);
   }
   auto gathered = heads.allgather(out.bytes());
@@ -344,7 +349,7 @@ Result<bool> share_strikes(Comm& heads, Inventory& inventory, const std::vector<
     ByteReader in(bytes);
     while (in.good() && in.remaining() > 0) {
       Strike strike;
-      strike.holder = in.get<std::uint32_t>();
+      strike.store = StoreId::of_number(in.get<std::uint32_t>());
       strike.file = in.get_text();
       news |= inventory.strikes.insert(std::move(strike)).second;
     }

@@ -22,6 +22,7 @@
 #include "comm/comm.hpp"
 #include "format/manifest.hpp"
 #include "level/level.hpp"
+#include "recover/chain.hpp"
 #include "recover/store_memory.hpp"
 #include "recover/unreadable.hpp"
 
@@ -37,13 +38,11 @@ struct LevelsReached {
 struct Inventory {
   std::vector<HoldingList> by_head;
   std::map<LayoutId, Layout> layouts;  // of all summaries
-  std::vector<Identity> global;        // complete at L4, by the global store's directory
+  SharedSnapshots shared;              // complete in stores of all nodes
   std::set<Strike> strikes;            // files named by manifests that are missing or bad
   Levels levels = make_levels();       // that the job has
 
-  [[nodiscard]] bool struck(std::uint32_t holder, const FileName& file) const {
-    return strikes.contains({holder, file.path});
-  }
+  [[nodiscard]] bool struck(StoreId store, const FileName& file) const { return strikes.contains({store, file.path}); }
   // Newest first, none twice.
   [[nodiscard]] std::vector<Identity> snapshots() const;
   [[nodiscard]] std::map<Identity, LevelsReached> levels_reached() const;

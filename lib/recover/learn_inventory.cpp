@@ -38,7 +38,7 @@ Result<Inventory> learn_inventory(Comm& heads, const InventoryRequest& request) 
   const Layout& today = request.node.layout;
   auto inventory = *empty ? inventory_of_alike(heads, contents, today, *request.roll->common, **empty)
                           : gather_inventory(heads, contents, today);
-  if (inventory) inventory->global = request.chain.global;
+  if (inventory) inventory->shared = request.chain.shared(request.node.levels);
   return inventory;
 }
 

@@ -14,8 +14,9 @@ std::optional<HoldingSummary> newest_at(const Levels& levels, LevelId level, con
     if (summary.snapshot.incarnation < not_before) return;
     if (!newest || newest->snapshot < summary.snapshot) newest = summary;
   };
-  if (!levels.at(level).in_node_stores()) {
-    for (const Identity& snapshot : chain.global) consider({snapshot, {}, {}});
+  const SharedSnapshots shared = chain.shared(levels);
+  if (const auto there = shared.find(level); there != shared.end()) {
+    for (const Identity& snapshot : there->second) consider({snapshot, {}, {}});
   }
   for (const HoldingSummary& summary : common) {
     if (summary.levels.has(level)) consider(summary);

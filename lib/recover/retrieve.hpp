@@ -39,6 +39,6 @@ struct RetrieveState {
                                           const std::vector<Strike>& strikes);
 
 // Where a rank's shard came from, for a person: "L2, copy on node 2".
-[[nodiscard]] std::string describe_source(const Delivery& delivery);
+[[nodiscard]] std::string describe_source(const Levels& levels, const Delivery& delivery);
 
 }  // namespace cairn

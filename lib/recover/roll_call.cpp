@@ -65,10 +65,13 @@ void put_numbers(Words& words, const RollAnswer& mine) {
     words.chain = mine.contents.mark->id.value;
     words.not_chain = ~words.chain;
   }
-  for (const Identity& snapshot : mine.chain.global) {
-    note_readable(words, snapshot);
-    // Its life may have no record any more: a lower number would make what comes next the older one.
-    words.newest = std::max<std::uint64_t>(words.newest, snapshot.incarnation.value);
+  const SharedSnapshots shared = mine.chain.shared(mine.contents.levels);
+  for (const auto& [level, snapshots] : shared) {
+    for (const Identity& snapshot : snapshots) {
+      note_readable(words, snapshot);
+      // Its life may have no record any more: a lower number would make what comes next the older one.
+      words.newest = std::max<std::uint64_t>(words.newest, snapshot.incarnation.value);
+    }
   }
   for (const NodeManifest& manifest : mine.contents.manifests) {
     note_readable(words, manifest.identity);

@@ -61,7 +61,7 @@ void expect_every_single_damage_is_mended(HeadCluster& cluster, const Losses& lo
         ASSERT_FALSE(outcome.error) << outcome.error->text();
         ASSERT_EQ(cluster.wrong_ranks(), std::vector<std::uint32_t>{});
         const bool shard = names::parse_shard(path.substr(path.find('/') + 1)).has_value();
-        ASSERT_TRUE(!shard || outcome.strikes.contains(Strike{node, path}));
+        ASSERT_TRUE(!shard || outcome.strikes.contains(Strike{StoreId::node(node), path}));
       }
     }
   }

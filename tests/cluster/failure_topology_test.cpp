@@ -154,7 +154,8 @@ TEST(RollCall, says_that_stores_differ_when_one_has_more_less_something_struck_o
       if (node.value == one) contents.manifests.pop_back();
     }));
     EXPECT_FALSE(with([&](NodeId node, StoreContents& contents) {
-      if (node.value == one) contents.strikes.push_back({one, "v00000001-000000000000004d/rank000000.shard"});
+      if (node.value == one)
+        contents.strikes.push_back({StoreId::node(one), "v00000001-000000000000004d/rank000000.shard"});
     }));
     EXPECT_FALSE(with([&](NodeId node, StoreContents& contents) {
       if (node.value == one) contents.manifests[1].holdings[0].partner.reset();

@@ -91,7 +91,7 @@ TEST(GlobalLevel, reads_no_file_that_changed_outside_of_its_data) {
     ASSERT_TRUE(outcome.error);
     EXPECT_EQ(outcome.error->code, Code::unrecoverable) << outcome.error->text();
     for (const Rank rank : {Rank{1}, Rank{2}})
-      EXPECT_TRUE(outcome.strikes.contains({Strike::kGlobal, names::shard(cluster.dir(), rank).path}));
+      EXPECT_TRUE(outcome.strikes.contains({StoreId::global(), names::shard(cluster.dir(), rank).path}));
   }
 }
 

@@ -87,29 +87,36 @@ class Reading {
   // Whether a rank's shard can be had from where a plan says.
   [[nodiscard]] bool gives(const Delivery& delivery) {
     if (delivery.level == LevelId::global) return global(delivery.rank);
-    const Layout& layout = one_.inventory.layouts.at(delivery.layout);
-    if (delivery.level != LevelId::erasure) {
-      const auto heads = stores_with(delivery.level, layout, delivery.rank);
-      return std::ranges::find(heads, delivery.holder.value) != heads.end();
+    if (const auto holder = delivery.holder()) {
+      const auto* copy = std::get_if<CopiedShard>(&delivery.source);
+      return std::ranges::any_of(one_.inventory.layouts, [&](const auto& entry) {
+        if (copy != nullptr && copy->layout != entry.first) return false;
+        const auto heads = stores_with(delivery.level, entry.second, delivery.rank);
+        return std::ranges::find(heads, holder->value) != heads.end();
+      });
     }
-    const Layout::Place place = layout.place_in_group(delivery.owner);
+    const auto& decode = std::get<DecodedShard>(delivery.source);
+    const Layout& layout = one_.inventory.layouts.at(decode.layout);
+    const Layout::Place place = layout.place_in_group(decode.owner);
     group_ = place.group;
     const ErasureShape shape{static_cast<std::uint32_t>(layout.groups[group_].size()), layout.parity};
-    for (std::uint32_t t = 0; t < delivery.chunks.size(); ++t) {
+    for (std::uint32_t t = 0; t < decode.chunks.size(); ++t) {
       const std::uint32_t column = shape.column_of_chunk(place.index, t);
       std::set<std::uint32_t> rows;
-      for (const Piece& piece : delivery.chunks[t]) {
+      for (const Piece& piece : decode.chunks[t]) {
         if (holds(layout, column, piece)) rows.insert(piece.row);
       }
       if (rows.size() < shape.data()) return false;
     }
-    return delivery.chunks.size() == shape.data();
+    return decode.chunks.size() == shape.data();
   }
 
   [[nodiscard]] bool global(Rank rank) const {
-    return std::ranges::find(one_.inventory.global, kSnapshot) != one_.inventory.global.end() &&
-           !one_.inventory.struck(Strike::kGlobal, names::manifest(dir_)) &&
-           !one_.inventory.struck(Strike::kGlobal, names::shard(dir_, rank));
+    const auto shared = one_.inventory.shared.find(LevelId::global);
+    const auto there = shared == one_.inventory.shared.end() ? std::vector<Identity>{} : shared->second;
+    return std::ranges::find(there, kSnapshot) != there.end() &&
+           !one_.inventory.struck(StoreId::global(), names::manifest(dir_)) &&
+           !one_.inventory.struck(StoreId::global(), names::shard(dir_, rank));
   }
 
  private:
@@ -131,7 +138,7 @@ class Reading {
         const auto owners = owners_held_by(layout, s.node, s.turn);
         return s.levels.has(LevelId::partner) && std::ranges::find(owners, owner) != owners.end();
       });
-      if (there && !one_.inventory.struck(head, file)) heads.push_back(head);
+      if (there && !one_.inventory.struck(StoreId::node(head), file)) heads.push_back(head);
     }
     return heads;
   }
@@ -152,7 +159,7 @@ class Reading {
                                 std::uint32_t row) const {
     return any_holding(head, layout,
                        [&](const HoldingSummary& s) { return s.levels.has(LevelId::erasure) && s.node == node; }) &&
-           !one_.inventory.struck(head, names::parity(dir_, {column, row, layout.id()}));
+           !one_.inventory.struck(StoreId::node(head), names::parity(dir_, {column, row, layout.id()}));
   }
 
   const Case& one_;
@@ -204,14 +211,15 @@ Case random_case(std::uint32_t seed) {
       const std::uint32_t head = random() % heads;
       const names::Parity parity{static_cast<std::uint32_t>(random() % layout.nodes),
                                  static_cast<std::uint32_t>(random() % layout.parity), layout.id()};
-      one.inventory.strikes.insert({head, names::shard(dir, rank).path});
-      one.inventory.strikes.insert({head, names::copy(dir, {layout.node_of_rank[rank.value], rank, layout.id()}).path});
-      one.inventory.strikes.insert({head, names::parity(dir, parity).path});
+      one.inventory.strikes.insert({StoreId::node(head), names::shard(dir, rank).path});
+      one.inventory.strikes.insert(
+          {StoreId::node(head), names::copy(dir, {layout.node_of_rank[rank.value], rank, layout.id()}).path});
+      one.inventory.strikes.insert({StoreId::node(head), names::parity(dir, parity).path});
     }
   }
-  if (one_in(4)) one.inventory.global.push_back(kSnapshot);
-  if (one_in(3)) one.inventory.strikes.insert({Strike::kGlobal, names::shard(dir, Rank{1}).path});
-  if (one_in(9)) one.inventory.strikes.insert({Strike::kGlobal, names::manifest(dir).path});
+  if (one_in(4)) one.inventory.shared[LevelId::global].push_back(kSnapshot);
+  if (one_in(3)) one.inventory.strikes.insert({StoreId::global(), names::shard(dir, Rank{1}).path});
+  if (one_in(9)) one.inventory.strikes.insert({StoreId::global(), names::manifest(dir).path});
   return one;
 }
 
@@ -223,24 +231,28 @@ void expect_source(const Case& one, Rank rank, const Delivery* delivery) {
     ASSERT_NE(delivery, nullptr);
     const auto& [cost, holder, level] = *file;
     EXPECT_EQ(delivery->level, level);
-    EXPECT_EQ(delivery->holder.value, holder);
-    const FileName name =
-        level == LevelId::local ? names::shard(dir, rank) : names::copy(dir, {delivery->owner, rank, delivery->layout});
-    EXPECT_EQ(delivery->file(dir), name);
+    EXPECT_EQ(delivery->holder()->value, holder);
+    if (level == LevelId::local) {
+      EXPECT_EQ(delivery->file(dir), names::shard(dir, rank));
+    } else {
+      const auto& copy = std::get<CopiedShard>(delivery->source);
+      EXPECT_EQ(delivery->file(dir), names::copy(dir, {copy.owner, rank, copy.layout}));
+    }
     return;
   }
   for (const auto& [id, layout] : one.inventory.layouts) {
     if (!reading.decodes(layout, rank)) continue;
     ASSERT_NE(delivery, nullptr);
     ASSERT_EQ(delivery->level, LevelId::erasure);
-    EXPECT_EQ(delivery->layout, id);
+    const auto& decode = std::get<DecodedShard>(delivery->source);
+    EXPECT_EQ(decode.layout, id);
     const Layout::Place place = layout.place_in_group(layout.node_of_rank[rank.value]);
     const ErasureShape shape{static_cast<std::uint32_t>(layout.groups[place.group].size()), layout.parity};
-    ASSERT_EQ(delivery->chunks.size(), shape.data());
+    ASSERT_EQ(decode.chunks.size(), shape.data());
     for (std::uint32_t t = 0; t < shape.data(); ++t) {
       const std::uint32_t column = shape.column_of_chunk(place.index, t);
       std::set<std::uint32_t> rows;
-      for (const Piece& piece : delivery->chunks[t]) {
+      for (const Piece& piece : decode.chunks[t]) {
         rows.insert(piece.row);
         EXPECT_TRUE(reading.holds(layout, column, piece)) << "row " << piece.row << " of column " << column;
       }

@@ -83,7 +83,7 @@ TEST(Plan, falls_back_to_an_older_snapshot_that_is_whole) {
   ASSERT_TRUE(made) << made.error().text();
   EXPECT_EQ(made->snapshot, snapshot_of(1, 4, 1));
   EXPECT_EQ(made->lost_nodes, std::vector<NodeId>{NodeId{1}});
-  EXPECT_EQ(made->deliveries[2].holder, Peer{2});
+  EXPECT_EQ(made->deliveries[2].holder(), Peer{2});
   EXPECT_EQ(made->deliveries[3].level, LevelId::partner);
 }
 
@@ -126,7 +126,7 @@ TEST(Plan, sources_shards_wherever_their_ranks_have_moved) {
   // Rank 1 has moved to node 1, where its copy lies already.
   EXPECT_EQ(made->deliveries[0].level, LevelId::local);
   EXPECT_EQ(made->deliveries[1].to, Peer{1});
-  EXPECT_EQ(made->deliveries[1].holder, Peer{1});
+  EXPECT_EQ(made->deliveries[1].holder(), Peer{1});
   EXPECT_EQ(made->deliveries[1].level, LevelId::partner);
 }
 

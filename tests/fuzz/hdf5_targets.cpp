@@ -86,7 +86,7 @@ Buffer damaged_file(Bytes input) {
 RestoreTask task_for_all() {
   RestoreTask task{sample().manifest.identity, {}, {}, nullptr};
   for (std::uint32_t rank = 0; rank < kRanks; ++rank)
-    task.deliveries.push_back({{rank}, {0}, LevelId::global, {0}, {}, {}, {}});
+    task.deliveries.push_back({{rank}, {0}, LevelId::global, SharedShard{}});
   return task;
 }
 

@@ -59,8 +59,9 @@ MENDINGS = [
 
     Mending("of a shard that stays where it is only the data are looked at", [
         Edit("lib/recover/retrieve.cpp",
-             "    verify(node, task, arrival, !delivery.in_place() || state.verify_own,",
-             "    if (!delivery.in_place() || state.verify_own) verify(node, task, arrival, true,"),
+             "    const Status good = verify(node, task, arrival, !delivery.in_place() || state.verify_own);\n",
+             "    const Status good = delivery.in_place() && !state.verify_own ? Status{}\n"
+             "                                                                 : verify(node, task, arrival, true);\n"),
     ], seen_by="Struck.version_is_passed_over_for_what_its_ranks_do_not_read"),
     Mending("where one region is asked for another one may be damaged", [
         Edit("lib/session/session_restore.cpp",
@@ -82,8 +83,8 @@ MENDINGS = [
     # What cannot be read.
     Mending("a shard that cannot be read where it was brought to strikes its source", [
         Edit("lib/recover/retrieve.cpp",
-             "  if (const Code code = status.error().code; code == Code::io || code == Code::not_found) {\n",
-             "  if (false) {\n"),
+             "    } else if (good.error().code == Code::io || good.error().code == Code::not_found) {\n",
+             "    } else if (false) {\n"),
     ], seen_by="FailingRead.of_what_was_brought_home_has_it_brought_once_more"),
     Mending("what is of a newer format is not refused", [
         Edit("lib/engine/life_start.cpp",

@@ -77,7 +77,7 @@ cairn::Result<std::vector<RegionInfo>> regions_of(Inspection& of, Rank rank) {
   cairn::Result<std::vector<RegionInfo>> last =
       cairn::fail(cairn::Code::not_found, "neither a shard nor a copy of it was found");
   for (const LevelId level : {LevelId::local, LevelId::partner}) {
-    for (std::uint32_t holder = 0; holder < of.survey.by_store.size(); ++holder) {
+    for (const cairn::StoreId holder : of.survey.node_stores()) {
       const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);
       if (manifest == nullptr) continue;
       for (const NamedFile& file : of.survey.inventory.levels.files(*manifest)) {
@@ -111,7 +111,7 @@ void collect_regions(Inspection& of) {
 }
 
 void collect_files(Inspection& of) {
-  for (std::uint32_t holder = 0; holder < of.survey.by_store.size(); ++holder) {
+  for (const cairn::StoreId holder : of.survey.node_stores()) {
     const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);
     if (manifest == nullptr) continue;
     for (const NamedFile& file : of.survey.inventory.levels.files(*manifest)) {
@@ -126,7 +126,7 @@ void collect_files(Inspection& of) {
   const auto& layout = global->second.layout;
   for (std::uint32_t node = 0; node < layout.nodes; ++node) {
     const auto file = cairn::names::node_file(dir, NodeId{node});
-    of.files.push_back({LevelId::global, of.opened.stores.path_of(cairn::Strike::kGlobal, file),
+    of.files.push_back({LevelId::global, of.opened.stores.path_of(cairn::StoreId::global(), file),
                         layout.ranks_on(NodeId{node}), global->second.node_file_bytes[node]});
   }
 }
@@ -138,7 +138,7 @@ struct Home {
 };
 
 Home home_of(const Inspection& of, NodeId node) {
-  for (std::uint32_t holder = 0; holder < of.survey.by_store.size(); ++holder) {
+  for (const cairn::StoreId holder : of.survey.node_stores()) {
     const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);
     const Holding* holding = manifest != nullptr ? manifest->find(of.snapshot.layout.id()) : nullptr;
     if (holding != nullptr && holding->node == node) return {of.opened.stores.at(holder).where(), holding};

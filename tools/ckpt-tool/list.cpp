@@ -28,11 +28,11 @@ std::optional<double> seconds_since_written(const std::string& path) {
 // Since its first file was written, as far as the files still tell.
 std::optional<double> age_of(const OpenStores& opened, const Survey& survey, const cairn::Identity& snapshot) {
   std::optional<double> age;
-  const auto take = [&](std::uint32_t holder, const cairn::FileName& file) {
+  const auto take = [&](cairn::StoreId holder, const cairn::FileName& file) {
     const auto seconds = seconds_since_written(opened.stores.path_of(holder, file));
     if (seconds) age = std::max(age.value_or(0), *seconds);
   };
-  for (std::uint32_t holder = 0; holder < survey.by_store.size(); ++holder) {
+  for (const cairn::StoreId holder : survey.node_stores()) {
     const auto* manifest = find_manifest(survey, holder, snapshot);
     if (manifest == nullptr) continue;
     const auto files = survey.inventory.levels.files(*manifest);
@@ -40,7 +40,7 @@ std::optional<double> age_of(const OpenStores& opened, const Survey& survey, con
     if (own != files.end()) take(holder, own->name);
   }
   if (survey.global.contains(snapshot)) {
-    take(cairn::Strike::kGlobal, cairn::names::manifest(cairn::names::snapshot(snapshot.version, snapshot.run)));
+    take(cairn::StoreId::global(), cairn::names::manifest(cairn::names::snapshot(snapshot.version, snapshot.run)));
   }
   return age;
 }

@@ -147,7 +147,7 @@ void examine(const JobStores& stores, Survey& survey, Moment until, AuditProgres
   step.node_files();
   step.entries();
   step.parity_data();
-  step.global_files();
+  step.shared_files();
   add_absences(stores, until, audit);
   std::ranges::stable_sort(audit.findings, {}, [](const Finding& f) { return std::tie(f.holder, f.file.path); });
   strike(audit, survey.inventory);

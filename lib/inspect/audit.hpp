@@ -72,12 +72,12 @@ struct AuditStep {
   void node_files() const;    // shards, copies, parity by digest
   void entries() const;       // what manifests say of each other's shards
   void parity_data() const;   // parity against data; after node_files()
-  void global_files() const;  // L4
+  void shared_files() const;  // in stores of all nodes
   // Bytes that the steps will read.
   [[nodiscard]] std::uint64_t bytes() const;
 
  private:
-  void node_file(const GlobalManifest& manifest, NodeId node) const;
+  void shared_files(LevelId level, const SharedSnapshot& snapshot) const;
 };
 
 }  // namespace cairn

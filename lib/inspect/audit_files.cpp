@@ -1,12 +1,9 @@
-// The part of an audit that reads single files: of node stores, and of the global store.
+// The part of an audit that reads single files: of node stores, and of stores of all nodes.
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "format/hdf5/hdf5_check.hpp"
-#include "format/hdf5/hdf5_file.hpp"
-#include "format/hdf5/node_file_check.hpp"
 #include "format/manifest.hpp"
 #include "inspect/audit.hpp"
 #include "store/names.hpp"
@@ -55,26 +52,24 @@ void check_node_file(const AuditStep& step, StoreId holder, const NamedFile& fil
   step.audit.findings.push_back(std::move(finding));
 }
 
-// Whether the global store still has the snapshot; one that is retired goes in a single step.
-bool is_still_global(const JobStores& stores, const GlobalManifest& manifest) {
-  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
-  const auto now = read_global_manifest(*stores.global, dir, stores.sealer_at(StoreId::global()));
-  return now ? *now == manifest : now.error().code != Code::not_found;
+// Whether a store of all nodes still has the snapshot; one that is retired goes in a single step.
+bool is_still_there(const JobStores& stores, LevelId level, const SharedSnapshot& snapshot) {
+  const StoreId store = *stores.levels.at(level).shared_store();
+  const DirName dir = names::snapshot(snapshot.identity().version, snapshot.identity().run);
+  const auto now = stores.levels.at(level).look_at(stores.at(store), dir, stores.sealer_at(store));
+  return now ? (*now)->is_same(snapshot) : now.error().code != Code::not_found;
 }
 
-void add_global(const AuditStep& step, const GlobalManifest& manifest, const FileName& file, std::vector<Rank> ranks,
-                std::uint64_t bytes, const Status& status) {
-  const Identity& snapshot = manifest.identity;
-  Finding finding = status ? good_finding(step.stores, snapshot, StoreId::global(), file)
-                           : describe_failure(step.stores, snapshot, StoreId::global(), file, status.error());
-  if (!status && !is_still_global(step.stores, manifest)) {
+Finding shared_finding(const AuditStep& step, LevelId level, const SharedSnapshot& snapshot, const FileName& file,
+                       const Status& status) {
+  const StoreId store = *step.stores.levels.at(level).shared_store();
+  Finding finding = status ? good_finding(step.stores, snapshot.identity(), store, file)
+                           : describe_failure(step.stores, snapshot.identity(), store, file, status.error());
+  if (!status && !is_still_there(step.stores, level, snapshot)) {
     finding.state = Finding::State::retired;
     finding.what = "retired while reading";
   }
-  finding.level = *step.stores.levels.in_global_store().begin();
-  finding.ranks = std::move(ranks);
-  finding.bytes = bytes;
-  step.audit.findings.push_back(std::move(finding));
+  return finding;
 }
 
 bool is_good(const SnapshotAudit& audit, StoreId holder, const FileName& file) {
@@ -169,41 +164,28 @@ void AuditStep::entries() const {
   }
 }
 
-// HDF5 may abort on metadata that is not what it wrote.
-void AuditStep::node_file(const GlobalManifest& manifest, NodeId node) const {
-  const FileName file = names::node_file(names::snapshot(manifest.identity.version, manifest.identity.run), node);
-  if (is_told(audit, StoreId::global(), file)) return;
-  const std::vector<Rank> ranks = manifest.layout.ranks_on(node);
-  if (!manifest.node_files.empty()) {
-    const std::uint64_t bytes = manifest.node_file_bytes[node.value];
-    const auto whole = check_node_file(*stores.global, file, bytes, manifest.node_files[node.value], {});
-    if (!whole || ranks.empty()) {
-      add_global(*this, manifest, file, ranks, bytes, whole);
-      return;
-    }
-  }
-  for (const Rank rank : ranks) {
-    const ShardEntry& shard = manifest.shards[rank.value];
-    progress.begin(shard.bytes);
-    const Status status = verify_node_shard(*stores.global, file, shard, [&] { progress.piece(kMiB); });
-    progress.end();
-    add_global(*this, manifest, file, {rank}, shard.bytes, status);
-  }
+void AuditStep::shared_files() const {
+  for (const auto& [level, snapshot] : survey.shared_of(audit.view.identity)) shared_files(level, *snapshot);
 }
 
-void AuditStep::global_files() const {
-  const auto found = survey.global.find(audit.view.identity);
-  if (found == survey.global.end()) return;
-  const GlobalManifest& manifest = found->second;
-  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
-  for (std::uint32_t node = 0; node < manifest.layout.nodes; ++node) node_file(manifest, NodeId{node});
-  add_global(*this, manifest, names::manifest(dir), {}, 0, compare_entries(proven_entries(*this), manifest.shards));
-  audit.findings.back().level.reset();
-  const FileName master = names::master_file(dir);
-  const auto whole = manifest.master ? check_file(*stores.global, master, *manifest.master) : Status{};
-  const auto verified = whole.and_then(
-      [&] { return verify_master_file(*stores.global, dir, manifest.identity, manifest.layout.node_of_rank); });
-  add_global(*this, manifest, master, {}, 0, verified);
+void AuditStep::shared_files(LevelId level, const SharedSnapshot& snapshot) const {
+  const StoreId store = *stores.levels.at(level).shared_store();
+  const auto tell = [&, of = level](const FileName& file, const std::vector<Rank>& ranks, std::uint64_t bytes,
+                                    const Status& status) {
+    Finding finding = shared_finding(*this, of, snapshot, file, status);
+    finding.level = of;
+    finding.ranks = ranks;
+    finding.bytes = bytes;
+    audit.findings.push_back(std::move(finding));
+  };
+  snapshot.verify(stores.at(store), {.is_told = [&](const FileName& file) { return is_told(audit, store, file); },
+                                     .begin = [&](std::uint64_t bytes) { progress.begin(bytes); },
+                                     .between = [&] { progress.piece(kMiB); },
+                                     .end = [&] { progress.end(); },
+                                     .tell = tell});
+  const FileName manifest = names::manifest(names::snapshot(snapshot.identity().version, snapshot.identity().run));
+  audit.findings.push_back(
+      shared_finding(*this, level, snapshot, manifest, compare_entries(proven_entries(*this), snapshot.shards())));
 }
 
 }  // namespace cairn

@@ -207,8 +207,8 @@ std::uint64_t AuditStep::bytes() const {
       sum += erasure.chunk_bytes + erasure.chunk_bytes * (n - m) / m;
     }
   }
-  if (const auto found = survey.global.find(audit.view.identity); found != survey.global.end()) {
-    for (const ShardEntry& shard : found->second.shards) sum += shard.bytes;
+  for (const auto& [level, snapshot] : survey.shared_of(audit.view.identity)) {
+    for (const ShardEntry& shard : snapshot->shards()) sum += shard.bytes;
   }
   return sum;
 }

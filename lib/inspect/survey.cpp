@@ -58,6 +58,7 @@ class Surveyor {
     if (stores_.global) {
       if (auto status = look_into_global_store(); !status) return fail(status.error());
     }
+    if (auto status = look_into_other_stores(); !status) return fail(status.error());
     return std::move(survey_);
   }
 
@@ -139,7 +140,8 @@ class Surveyor {
       if (const auto run = names::parse_run_record(entry.name)) look_at_run(FileName{entry.name}, *run);
       const auto parsed = names::parse_snapshot(entry.name);
       if (!parsed || parsed->partial || !entry.directory) continue;
-      look_at_global_snapshot(DirName{entry.name}, identity_of(*parsed));
+      for (const LevelId level : stores_.levels.in_global_store())
+        look_at_shared_snapshot(level, DirName{entry.name}, identity_of(*parsed));
     }
     std::ranges::reverse(survey_.runs);  // names were in order
     return {};
@@ -155,31 +157,48 @@ class Surveyor {
     }
   }
 
-  void look_at_global_snapshot(const DirName& dir, const Identity& by_name) {
-    const FileName name = names::manifest(dir);
-    auto manifest = read_global_manifest(*stores_.global, dir, sealer_);
-    const auto entries = entries_in(*stores_.global, dir);
+  // Stores of all nodes beside the global one.
+  Status look_into_other_stores() {
+    const LevelSet elsewhere = stores_.levels.in_shared_stores() - stores_.levels.in_global_store();
+    for (const LevelId level : elsewhere) {
+      const StoreId id = *stores_.levels.at(level).shared_store();
+      if (!stores_.has(id)) continue;
+      sealer_ = stores_.sealer_at(id);
+      const auto entries = list_if_there(stores_.at(id), DirName{});
+      if (!entries) return fail(entries.error());
+      for (const Entry& entry : *entries) {
+        const auto parsed = names::parse_snapshot(entry.name);
+        if (!parsed || parsed->partial || !entry.directory) continue;
+        look_at_shared_snapshot(level, DirName{entry.name}, identity_of(*parsed));
+      }
+    }
+    return {};
+  }
+
+  void look_at_shared_snapshot(LevelId level, const DirName& dir, const Identity& by_name) {
+    const StoreId where = *stores_.levels.at(level).shared_store();
+    const Store& store = stores_.at(where);
+    auto snapshot = stores_.levels.at(level).look_at(store, dir, sealer_);
+    const auto entries = entries_in(store, dir);
     if (entries && entries->empty()) return;  // retired
-    if (!entries) manifest = fail(entries.error());
-    if (!manifest) {
-      survey_.findings.push_back(describe_failure(stores_, by_name, StoreId::global(), name, manifest.error()));
+    if (!entries) snapshot = fail(entries.error());
+    if (!snapshot) {
+      survey_.findings.push_back(describe_failure(stores_, by_name, where, names::manifest(dir), snapshot.error()));
       return;
     }
-    const Identity& id = manifest->identity;
-    for (const LevelId level : stores_.levels.in_global_store()) survey_.inventory.shared[level].push_back(id);
-    survey_.inventory.layouts.emplace(manifest->layout.id(), manifest->layout);
-    for (std::uint32_t node = 0; node < manifest->layout.nodes; ++node) {
-      const FileName file = names::node_file(dir, NodeId{node});
-      const auto error = wrong_length(*entries, file, manifest->node_file_bytes[node]);
+    const Identity& id = (*snapshot)->identity();
+    survey_.inventory.shared[level].push_back(id);
+    survey_.inventory.layouts.emplace((*snapshot)->layout().id(), (*snapshot)->layout());
+    for (const SharedSnapshot::Part& part : (*snapshot)->parts()) {
+      const auto error = wrong_length(*entries, part.file, part.bytes);
       if (!error) continue;
-      Finding finding = describe_failure(stores_, id, StoreId::global(), file, *error);
-      finding.level = *stores_.levels.in_global_store().begin();
-      finding.ranks = manifest->layout.ranks_on(NodeId{node});
-      for (const Rank rank : finding.ranks)
-        survey_.inventory.strikes.insert({StoreId::global(), names::shard(dir, rank).path});
+      Finding finding = describe_failure(stores_, id, where, part.file, *error);
+      finding.level = level;
+      finding.ranks = part.ranks;
+      for (const Rank rank : finding.ranks) survey_.inventory.strikes.insert({where, names::shard(dir, rank).path});
       survey_.findings.push_back(std::move(finding));
     }
-    survey_.global.emplace(id, std::move(*manifest));
+    survey_.shared[id].emplace(level, std::move(*snapshot));
   }
 
   const JobStores& stores_;
@@ -189,7 +208,15 @@ class Surveyor {
 
 }  // namespace
 
-Sealer JobStores::sealer_at(StoreId holder) const { return sealer_of(at(holder), sealer); }
+Sealer JobStores::sealer_at(StoreId holder) const {
+  const bool has_mark = !holder.is_shared() || holder == StoreId::global();
+  return sealer_of(at(has_mark ? holder : StoreId::global()), sealer);
+}
+
+bool JobStores::has(StoreId holder) const {
+  if (holder == StoreId::global()) return global != nullptr;
+  return holder.is_shared() ? elsewhere.contains(holder) : holder.head() < nodes.size();
+}
 
 const Store& JobStores::at(StoreId holder) const {
   if (holder == StoreId::global()) return *global;
@@ -206,6 +233,12 @@ std::vector<StoreId> Survey::node_stores() const {
   std::vector<StoreId> stores;
   for (std::uint32_t i = 0; i < by_store.size(); ++i) stores.push_back(StoreId::node(i));
   return stores;
+}
+
+const std::map<LevelId, std::shared_ptr<const SharedSnapshot>>& Survey::shared_of(const Identity& snapshot) const {
+  static const std::map<LevelId, std::shared_ptr<const SharedSnapshot>> none;
+  const auto found = shared.find(snapshot);
+  return found == shared.end() ? none : found->second;
 }
 
 bool has_record(const Survey& survey, const Identity& snapshot) {

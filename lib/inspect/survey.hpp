@@ -30,7 +30,9 @@ struct JobStores {
   std::map<StoreId, std::shared_ptr<const Store>> elsewhere = {};  // of levels that have a store of their own
 
   [[nodiscard]] const Store& at(StoreId holder) const;
-  // Of all else there, by its chain mark as it is now.
+  [[nodiscard]] bool has(StoreId holder) const;
+  // Of all else there, by its chain mark as it is now. A store of all nodes beside the global one has
+  // no mark, and goes by that of the global one.
   [[nodiscard]] Sealer sealer_at(StoreId holder) const;
   [[nodiscard]] std::string path_of(StoreId holder, const FileName& file) const;
 };
@@ -59,13 +61,17 @@ struct Finding {
 
 struct Survey {
   std::vector<std::vector<NodeManifest>> by_store;  // as JobStores::nodes
-  std::map<Identity, GlobalManifest> global;
+  // What stores of all nodes have, by level.
+  std::map<Identity, std::map<LevelId, std::shared_ptr<const SharedSnapshot>>> shared;
   std::vector<RunRecord> runs;    // newest first
   std::vector<Finding> findings;  // what is not good; every file whose length is wrong is struck from the inventory
   Inventory inventory;
   Incarnation fresh_start;  // of the newest life that started fresh: a restart looks at nothing older
 
   [[nodiscard]] std::vector<StoreId> node_stores() const;
+  // Of a snapshot that no store of all nodes has: empty.
+  [[nodiscard]] const std::map<LevelId, std::shared_ptr<const SharedSnapshot>>& shared_of(
+      const Identity& snapshot) const;
 };
 
 [[nodiscard]] Result<Survey> take_survey(const JobStores& stores);

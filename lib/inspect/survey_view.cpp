@@ -57,10 +57,22 @@ std::uint64_t bytes_of_shards(const Survey& survey, const Identity& snapshot) {
       }
     }
   }
-  if (const auto it = survey.global.find(snapshot); it != survey.global.end()) take(it->second.shards);
+  for (const auto& [level, there] : survey.shared_of(snapshot)) take(there->shards());
   std::uint64_t sum = 0;
   for (const auto& [rank, size] : bytes) sum += size;
   return sum;
+}
+
+// Of how many nodes a store of all nodes has the part, with nothing bad in it.
+std::uint32_t parts_held(const Survey& survey, StoreId store, const SharedSnapshot& snapshot) {
+  const DirName dir = names::snapshot(snapshot.identity().version, snapshot.identity().run);
+  if (survey.inventory.struck(store, names::manifest(dir))) return 0;
+  std::uint32_t good = 0;
+  for (std::uint32_t node = 0; node < snapshot.layout().nodes; ++node) {
+    good += std::ranges::none_of(snapshot.layout().ranks_on(NodeId{node}),
+                                 [&](Rank rank) { return survey.inventory.struck(store, names::shard(dir, rank)); });
+  }
+  return good;
 }
 
 SnapshotView view(const Survey& survey, const Identity& snapshot) {
@@ -82,28 +94,21 @@ SnapshotView view(const Survey& survey, const Identity& snapshot) {
     for (const auto& [level, nodes] : holders.at) further(view.levels[level], nodes.size(), layout.nodes);
     whole |= holders.any.size() == layout.nodes;
   }
-  const auto global = survey.global.find(snapshot);
+  const auto& shared = survey.shared_of(snapshot);
   if (newest)
     view.layout = survey.inventory.layouts.at(*newest);
-  else if (global != survey.global.end())
-    view.layout = global->second.layout;
+  else if (!shared.empty())
+    view.layout = shared.begin()->second->layout();
   if (newest && !whole) {
     const Holders holders = holders_of(survey, snapshot, *newest);
     for (std::uint32_t node = 0; node < view.layout.nodes; ++node) {
       if (!holders.any.contains(NodeId{node})) view.absent.push_back(NodeId{node});
     }
   }
-  if (global == survey.global.end()) return view;
-  const DirName dir = names::snapshot(snapshot.version, snapshot.run);
-  const Layout& layout = global->second.layout;
-  std::uint32_t good = 0;
-  for (std::uint32_t node = 0; node < layout.nodes; ++node) {
-    good += std::ranges::none_of(layout.ranks_on(NodeId{node}), [&](Rank rank) {
-      return survey.inventory.struck(StoreId::global(), names::shard(dir, rank));
-    });
+  for (const auto& [level, there] : shared) {
+    const StoreId store = *survey.inventory.levels.at(level).shared_store();
+    view.levels[level] = {parts_held(survey, store, *there), there->layout().nodes};
   }
-  view.levels[*survey.inventory.levels.in_global_store().begin()] = {
-      survey.inventory.struck(StoreId::global(), names::manifest(dir)) ? 0 : good, layout.nodes};
   return view;
 }
 

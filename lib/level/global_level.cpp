@@ -7,6 +7,7 @@
 #include "format/hdf5/node_file_check.hpp"
 #include "format/json_file.hpp"
 #include "level/exchange.hpp"
+#include "level/global_snapshot.hpp"
 #include "level/volume.hpp"
 #include "store/names.hpp"
 
@@ -363,6 +364,13 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
     }
   }
   return outcome;
+}
+
+Result<std::shared_ptr<const SharedSnapshot>> GlobalLevel::look_at(const Store& store, const DirName& dir,
+                                                                   const Sealer& sealer) const {
+  auto manifest = read_global_manifest(store, dir, sealer);
+  if (!manifest) return fail(manifest.error());
+  return std::make_shared<const GlobalSnapshot>(std::move(*manifest));
 }
 
 Result<Level::Extent> GlobalLevel::extent(const NodeContext& node, const Identity& snapshot) const {

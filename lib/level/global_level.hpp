@@ -29,6 +29,8 @@ class GlobalLevel final : public Level {
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                std::uint64_t turn) override;
   [[nodiscard]] Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node, const RestoreTask& task) override;
+  [[nodiscard]] Result<std::shared_ptr<const SharedSnapshot>> look_at(const Store& store, const DirName& dir,
+                                                                      const Sealer& sealer) const override;
   [[nodiscard]] Result<Extent> extent(const NodeContext& node, const Identity& snapshot) const override;
   [[nodiscard]] std::unique_ptr<SourceFinder> sources(const KnownParts& known) const override;
   [[nodiscard]] std::string describe(const Delivery& delivery) const override;

@@ -25,7 +25,7 @@ bool Level::begins_well(const Store& store, const Identity& snapshot, const Name
 }
 
 bool Level::looks_whole(const NodeContext& node, const Identity& snapshot, const NodeManifest* manifest) const {
-  if (manifest == nullptr) return false;
+  if (manifest == nullptr || !in_node_stores()) return false;
   return std::ranges::all_of(manifest->holdings, [&](const Holding& holding) {
     return std::ranges::all_of(files(node.dir(snapshot), holding),
                                [&](const NamedFile& file) { return begins_well(*node.local, snapshot, file); });
@@ -34,6 +34,11 @@ bool Level::looks_whole(const NodeContext& node, const Identity& snapshot, const
 
 Result<Level::Extent> Level::extent(const NodeContext& /*node*/, const Identity& /*snapshot*/) const {
   return fail(Code::invalid_argument, "a level in node stores has nothing in a store of all nodes");
+}
+
+Result<std::shared_ptr<const SharedSnapshot>> Level::look_at(const Store& store, const DirName& dir,
+                                                             const Sealer& /*sealer*/) const {
+  return fail(Code::not_found, store.where() + " is no store for " + dir.path + " at this level");
 }
 
 Result<std::vector<Strike>> Level::blame(Comm& /*heads*/, const NodeContext& node, const RestoreTask& task,

@@ -27,6 +27,7 @@
 #include "level/delivery.hpp"
 #include "level/known_parts.hpp"
 #include "level/levels.hpp"
+#include "level/shared_snapshot.hpp"
 #include "level/source_finder.hpp"
 #include "level/strike.hpp"
 #include "store/store.hpp"
@@ -144,6 +145,10 @@ class Level {
     std::uint32_t nodes = 0;
   };
   [[nodiscard]] virtual Result<Extent> extent(const NodeContext& node, const Identity& snapshot) const;
+
+  // What is there of a snapshot, for somebody who looks from outside; `store` is the one that shared_store() names.
+  [[nodiscard]] virtual Result<std::shared_ptr<const SharedSnapshot>> look_at(const Store& store, const DirName& dir,
+                                                                              const Sealer& sealer) const;
 
   // Protecting, and coming back.
 

@@ -149,7 +149,8 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
         .memory = memories[me],
         .leave_mark = leave_mark,
         .started = started,
-        .goes_on = goes_on};
+        .goes_on = goes_on,
+        .levels = levels};
     auto opened = SessionImpl::open(environment);
     if (!opened) {
       {

@@ -15,6 +15,7 @@
 #include <cairn/session_base.hpp>
 
 #include "comm/thread_comm.hpp"
+#include "level/levels.hpp"
 #include "recover/store_memory.hpp"
 #include "session/handover.hpp"
 #include "store/memory/memory_store.hpp"
@@ -95,6 +96,8 @@ class Job {
   FailureTopology failures;
   // Whether runs follow each other in the same processes, whose heads remember what their stores hold.
   bool same_processes = false;
+  // The table of levels of each head.
+  std::function<Levels()> levels = make_levels;
   std::string log_level = "error";
   std::chrono::seconds limit = kClusterLimit;  // for a run
 

@@ -8,6 +8,7 @@
 #include "format/hdf5/hdf5_check.hpp"
 #include "format/hdf5/node_file_check.hpp"
 #include "format/shard.hpp"
+#include "level/global_snapshot.hpp"
 #include "store/names.hpp"
 #include "text.hpp"
 
@@ -55,10 +56,18 @@ cairn::Result<std::vector<RegionInfo>> read_shard_regions(const cairn::Store& st
   return regions;
 }
 
+// The manifest of the HDF5 files; null: no store has them.
+const cairn::GlobalManifest* hdf5_manifest(const Inspection& of) {
+  for (const auto& [level, there] : of.survey.shared_of(of.snapshot.identity)) {
+    if (const auto* snapshot = dynamic_cast<const cairn::GlobalSnapshot*>(there.get())) return &snapshot->manifest();
+  }
+  return nullptr;
+}
+
 // Of the global store, which has the snapshot.
-cairn::Result<std::vector<RegionInfo>> read_global_regions(Inspection& of, Rank rank) {
+cairn::Result<std::vector<RegionInfo>> read_global_regions(Inspection& of, const cairn::GlobalManifest& manifest,
+                                                           Rank rank) {
   const cairn::Identity& id = of.snapshot.identity;
-  const cairn::GlobalManifest& manifest = of.survey.global.at(id);
   const cairn::Store& store = *of.opened.stores.global;
   const NodeId node = manifest.layout.node_of_rank[rank.value];
   const cairn::FileName file = cairn::names::node_file(cairn::names::snapshot(id.version, id.run), node);
@@ -76,18 +85,19 @@ cairn::Result<std::vector<RegionInfo>> read_global_regions(Inspection& of, Rank 
 cairn::Result<std::vector<RegionInfo>> regions_of(Inspection& of, Rank rank) {
   cairn::Result<std::vector<RegionInfo>> last =
       cairn::fail(cairn::Code::not_found, "neither a shard nor a copy of it was found");
-  for (const LevelId level : {LevelId::local, LevelId::partner}) {
+  for (const LevelId level : of.survey.inventory.levels.in_node_stores()) {
     for (const cairn::StoreId holder : of.survey.node_stores()) {
       const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);
       if (manifest == nullptr) continue;
       for (const NamedFile& file : of.survey.inventory.levels.files(*manifest)) {
-        if (file.level != level || file.shard()->rank != rank) continue;
+        if (file.level != level || file.shard() == nullptr || file.shard()->rank != rank) continue;
         last = read_shard_regions(of.opened.stores.at(holder), file.name);
         if (last) return last;
       }
     }
   }
-  return of.survey.global.contains(of.snapshot.identity) ? read_global_regions(of, rank) : last;
+  const cairn::GlobalManifest* manifest = hdf5_manifest(of);
+  return manifest != nullptr ? read_global_regions(of, *manifest, rank) : last;
 }
 
 void collect_regions(Inspection& of) {
@@ -120,14 +130,10 @@ void collect_files(Inspection& of) {
       of.files.push_back({file.level, of.opened.stores.path_of(holder, file.name), std::move(ranks), file.bytes()});
     }
   }
-  const auto global = of.survey.global.find(of.snapshot.identity);
-  if (global == of.survey.global.end()) return;
-  const cairn::DirName dir = cairn::names::snapshot(of.snapshot.identity.version, of.snapshot.identity.run);
-  const auto& layout = global->second.layout;
-  for (std::uint32_t node = 0; node < layout.nodes; ++node) {
-    const auto file = cairn::names::node_file(dir, NodeId{node});
-    of.files.push_back({LevelId::global, of.opened.stores.path_of(cairn::StoreId::global(), file),
-                        layout.ranks_on(NodeId{node}), global->second.node_file_bytes[node]});
+  for (const auto& [level, there] : of.survey.shared_of(of.snapshot.identity)) {
+    const cairn::StoreId store = *of.survey.inventory.levels.at(level).shared_store();
+    for (const auto& part : there->parts())
+      of.files.push_back({level, of.opened.stores.path_of(store, part.file), part.ranks, part.bytes});
   }
 }
 

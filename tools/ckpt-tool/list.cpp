@@ -36,11 +36,12 @@ std::optional<double> age_of(const OpenStores& opened, const Survey& survey, con
     const auto* manifest = find_manifest(survey, holder, snapshot);
     if (manifest == nullptr) continue;
     const auto files = survey.inventory.levels.files(*manifest);
-    const auto own = std::ranges::find(files, cairn::LevelId::local, &cairn::NamedFile::level);
+    const auto own = std::ranges::find(files, survey.inventory.levels.of_own_shards(), &cairn::NamedFile::level);
     if (own != files.end()) take(holder, own->name);
   }
-  if (survey.global.contains(snapshot)) {
-    take(cairn::StoreId::global(), cairn::names::manifest(cairn::names::snapshot(snapshot.version, snapshot.run)));
+  for (const auto& [level, there] : survey.shared_of(snapshot)) {
+    take(*survey.inventory.levels.at(level).shared_store(),
+         cairn::names::manifest(cairn::names::snapshot(snapshot.version, snapshot.run)));
   }
   return age;
 }

@@ -14,19 +14,6 @@ RunId draw_run() {
   return RunId{(static_cast<std::uint64_t>(device()) << 32U) | device()};
 }
 
-// What levels have in stores of all nodes other than the one of the chain.
-Status list_other_stores(const NodeContext& node, Chain& chain) {
-  const LevelSet elsewhere = node.levels.in_shared_stores() - node.levels.in_global_store();
-  for (const LevelId level : elsewhere) {
-    auto snapshots = node.levels.at(level).list(node);
-    if (!snapshots) return fail(snapshots.error());
-    for (const Identity& snapshot : *snapshots)
-      chain.highest_version = std::max(chain.highest_version, snapshot.version);
-    if (!snapshots->empty()) chain.elsewhere[level] = std::move(*snapshots);
-  }
-  return {};
-}
-
 }  // namespace
 
 Engine::Engine(const EngineSetup& setup)
@@ -114,7 +101,7 @@ Status Engine::look_around() {
   if (!chain) return fail(chain.error());
   catalog_.chain = std::move(*chain);
   catalog_.chain.next = draw_run();
-  return list_other_stores(node, catalog_.chain);
+  return list_other_stores(node, life_.sealer(), catalog_.chain);
 }
 
 // A rank that cannot take part (its store does not open, say) must stop all of them, not hang them.

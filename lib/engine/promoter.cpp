@@ -41,7 +41,7 @@ Status Promoter::raise(Known& known, LevelId level) {
       node.trace.span(kPromote[static_cast<std::size_t>(level) - 1], version.value, node.own_bytes(known.manifest));
   const auto start = head_.clock();
   known.due.remove(level);
-  const std::uint64_t turn = known.turn && strategy(level).takes_turns() ? *known.turn : turns_[level]++;
+  const std::uint64_t turn = known.turn && strategy(level).traits().takes_turns ? *known.turn : turns_[level]++;
   NodeManifest before = known.manifest;
   const Status status = protect(known, level, turn);
   if (!status && status.error().code == Code::communication) return status;

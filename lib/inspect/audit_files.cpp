@@ -54,7 +54,7 @@ void check_node_file(const AuditStep& step, StoreId holder, const NamedFile& fil
 
 // Whether a store of all nodes still has the snapshot; one that is retired goes in a single step.
 bool is_still_there(const JobStores& stores, LevelId level, const SharedSnapshot& snapshot) {
-  const StoreId store = *stores.levels.at(level).shared_store();
+  const StoreId store = *stores.levels.at(level).traits().shared_store;
   const DirName dir = names::snapshot(snapshot.identity().version, snapshot.identity().run);
   const auto now = stores.levels.at(level).look_at(stores.at(store), dir, stores.sealer_at(store));
   return now ? (*now)->is_same(snapshot) : now.error().code != Code::not_found;
@@ -62,7 +62,7 @@ bool is_still_there(const JobStores& stores, LevelId level, const SharedSnapshot
 
 Finding shared_finding(const AuditStep& step, LevelId level, const SharedSnapshot& snapshot, const FileName& file,
                        const Status& status) {
-  const StoreId store = *step.stores.levels.at(level).shared_store();
+  const StoreId store = *step.stores.levels.at(level).traits().shared_store;
   Finding finding = status ? good_finding(step.stores, snapshot.identity(), store, file)
                            : describe_failure(step.stores, snapshot.identity(), store, file, status.error());
   if (!status && !is_still_there(step.stores, level, snapshot)) {
@@ -169,7 +169,7 @@ void AuditStep::shared_files() const {
 }
 
 void AuditStep::shared_files(LevelId level, const SharedSnapshot& snapshot) const {
-  const StoreId store = *stores.levels.at(level).shared_store();
+  const StoreId store = *stores.levels.at(level).traits().shared_store;
   const auto tell = [&, of = level](const FileName& file, const std::vector<Rank>& ranks, std::uint64_t bytes,
                                     const Status& status) {
     Finding finding = shared_finding(*this, of, snapshot, file, status);

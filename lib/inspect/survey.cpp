@@ -161,7 +161,7 @@ class Surveyor {
   Status look_into_other_stores() {
     const LevelSet elsewhere = stores_.levels.in_shared_stores() - stores_.levels.in_global_store();
     for (const LevelId level : elsewhere) {
-      const StoreId id = *stores_.levels.at(level).shared_store();
+      const StoreId id = *stores_.levels.at(level).traits().shared_store;
       if (!stores_.has(id)) continue;
       sealer_ = stores_.sealer_at(id);
       const auto entries = list_if_there(stores_.at(id), DirName{});
@@ -176,7 +176,7 @@ class Surveyor {
   }
 
   void look_at_shared_snapshot(LevelId level, const DirName& dir, const Identity& by_name) {
-    const StoreId where = *stores_.levels.at(level).shared_store();
+    const StoreId where = *stores_.levels.at(level).traits().shared_store;
     const Store& store = stores_.at(where);
     auto snapshot = stores_.levels.at(level).look_at(store, dir, sealer_);
     const auto entries = entries_in(store, dir);

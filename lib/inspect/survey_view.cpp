@@ -106,7 +106,7 @@ SnapshotView view(const Survey& survey, const Identity& snapshot) {
     }
   }
   for (const auto& [level, there] : shared) {
-    const StoreId store = *survey.inventory.levels.at(level).shared_store();
+    const StoreId store = *survey.inventory.levels.at(level).traits().shared_store;
     view.levels[level] = {parts_held(survey, store, *there), there->layout().nodes};
   }
   return view;

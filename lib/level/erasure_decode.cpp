@@ -15,9 +15,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::uint32_t kFirstStreamTag = 16;
-constexpr std::uint32_t kTags = 32768;
-
 // How a delivery of this level is to be made.
 const DecodedShard& decode_of(const Delivery& delivery) { return std::get<DecodedShard>(delivery.source); }
 
@@ -229,7 +226,7 @@ class Decoder {
     std::vector<std::uint32_t> have;
     Volumes volumes;
     for (const Piece& piece : decode_of(delivery).chunks[t]) {
-      const Tag tag{kFirstStreamTag + next_tag_++ % (kTags - kFirstStreamTag)};
+      const Tag tag = stream_tag(next_tag_++);
       const bool mine = piece.holder.value == node_.me.value;
       Incoming::Input input{piece.holder, tag, {}};
       if (mine) {

@@ -15,9 +15,6 @@
 namespace cairn {
 namespace {
 
-constexpr Tag kEntries{1};
-constexpr std::uint32_t kFirstStreamTag = 16;
-
 // This node's seat in its group, under today's layout.
 struct Seat {
   const std::vector<NodeId>& members;
@@ -25,9 +22,7 @@ struct Seat {
   ErasureShape shape;
 
   [[nodiscard]] Peer head(std::uint32_t member) const { return Peer{members[member].value}; }
-  [[nodiscard]] Tag tag(std::uint32_t column, std::uint32_t row) const {
-    return Tag{kFirstStreamTag + column * shape.m + row};
-  }
+  [[nodiscard]] Tag tag(std::uint32_t column, std::uint32_t row) const { return stream_tag(column * shape.m + row); }
 };
 
 Seat seat_of(const NodeContext& node) {
@@ -46,7 +41,7 @@ Result<std::vector<std::vector<ShardEntry>>> learn_members(Comm& heads, const No
     to.push_back(seat.head(i));
     from.push_back({seat.head(i), node.layout.ranks_on(seat.members[i]).size() * kEntryBytes});
   }
-  auto messages = exchange_messages(heads, kEntries, encode_entries(own), to, from);
+  auto messages = exchange_messages(heads, kEntriesTag, encode_entries(own), to, from);
   if (!messages) return fail(messages.error());
 
   std::vector<std::vector<ShardEntry>> members(seat.shape.n);
@@ -221,10 +216,9 @@ std::vector<NamedFile> ErasureLevel::files(const DirName& dir, const Holding& ho
   return files;
 }
 
-// What it promises to survive it survives only with the node's own shards.
-bool ErasureLevel::stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const {
+bool ErasureLevel::is_file(std::string_view name, LayoutId layout) const {
   const auto parity = names::parse_parity(name);
-  return is_own_shard(name, part, layout) || (parity && parity->layout == part.layout);
+  return parity && parity->layout == layout;
 }
 
 Status ErasureLevel::verify(const Store& store, const Identity& snapshot, const NamedFile& file,
@@ -248,19 +242,6 @@ bool ErasureLevel::begins_well(const Store& store, const Identity& snapshot, con
 Result<RestoreOutcome> ErasureLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
   const auto span = node.trace.span("decode", task.snapshot.version.value);
   return decode_deliveries(heads, node, task);
-}
-
-Status ErasureLevel::discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) {
-  const DirName dir = node.dir(manifest.identity);
-  auto entries = node.local->list(dir);
-  if (!entries) return fail(entries.error());
-  for (const Entry& entry : *entries) {
-    const auto parity = names::parse_parity(entry.name);
-    if (!parity || parity->layout != layout) continue;
-    if (auto status = node.local->retire(names::parity(dir, *parity), names::owner_head()); !status) return status;
-  }
-  if (Holding* holding = manifest.find(layout)) forget(*holding);
-  return {};
 }
 
 }  // namespace cairn

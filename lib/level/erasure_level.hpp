@@ -9,16 +9,16 @@ namespace cairn {
 
 class ErasureLevel final : public Level {
  public:
-  [[nodiscard]] Effort effort() const override { return Effort::decode; }
-  [[nodiscard]] bool is_rebuilt() const override { return true; }
+  ErasureLevel() : Level({.effort = Effort::decode, .is_rebuilt = true}) {}
+
   [[nodiscard]] bool is_carried_by(const Layout& layout) const override;
   [[nodiscard]] bool survives(const Layout& layout, const std::vector<bool>& gone, std::uint64_t turn) const override;
   [[nodiscard]] std::uint64_t extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const override;
   [[nodiscard]] bool is_in(const Holding& holding) const override;
   void note(KnownParts::Parts& parts, LevelId self, const HoldingSummary& part, Peer holder) const override;
   void forget(Holding& holding) const override;
+  [[nodiscard]] bool is_file(std::string_view name, LayoutId layout) const override;
   [[nodiscard]] std::vector<NamedFile> files(const DirName& dir, const Holding& holding) const override;
-  [[nodiscard]] bool stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const override;
   [[nodiscard]] Status verify(const Store& store, const Identity& snapshot, const NamedFile& file,
                               const std::function<void()>& between) const override;
   [[nodiscard]] std::unique_ptr<SourceFinder> sources(const KnownParts& known) const override;
@@ -28,7 +28,6 @@ class ErasureLevel final : public Level {
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                std::uint64_t turn) override;
   [[nodiscard]] Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node, const RestoreTask& task) override;
-  [[nodiscard]] Status discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) override;
 
  protected:
   [[nodiscard]] bool begins_well(const Store& store, const Identity& snapshot, const NamedFile& file) const override;

@@ -24,6 +24,15 @@ namespace cairn {
 
 inline constexpr std::uint64_t kSliceBytes = kMiB;
 
+// Tags of what levels send: entries of shards first, then streams, by their numbers among those from one member to
+// another.
+inline constexpr Tag kEntriesTag{1};
+[[nodiscard]] constexpr Tag stream_tag(std::uint64_t stream) {
+  constexpr std::uint32_t kFirst = 16;
+  constexpr std::uint32_t kEnd = 32768;  // as MPI has at least
+  return Tag{kFirst + static_cast<std::uint32_t>(stream % (kEnd - kFirst))};
+}
+
 // Gives `length` bytes of a stream from `offset` on: where they lie, when they stay there until the stream ends, or in
 // `scratch`, which it resizes.
 using ReadAt = std::function<Result<Bytes>(std::uint64_t offset, std::uint64_t length, Buffer& scratch)>;

@@ -9,14 +9,6 @@
 namespace cairn {
 namespace {
 
-constexpr Tag kEntries{1};
-constexpr std::uint32_t kFirstStreamTag = 16;
-constexpr std::uint32_t kTags = 32768;
-
-Tag stream_tag(std::size_t delivery) {
-  return Tag{kFirstStreamTag + static_cast<std::uint32_t>(delivery % (kTags - kFirstStreamTag))};
-}
-
 // Tells each destination the size and digest of what it will get. An entry of zero bytes: the holder cannot say.
 Result<std::vector<ShardEntry>> announce(Comm& heads, const NodeContext& node, const RestoreTask& task,
                                          RestoreOutcome& outcome) {
@@ -38,8 +30,8 @@ Result<std::vector<ShardEntry>> announce(Comm& heads, const NodeContext& node, c
     }
     if (holds == needs) continue;
     messages[i] = holds ? encode_entries({entries[i]}) : Buffer(kEntryBytes);
-    requests.push_back(holds ? heads.isend(delivery.to, kEntries, messages[i])
-                             : heads.irecv(*delivery.holder(), kEntries, messages[i]));
+    requests.push_back(holds ? heads.isend(delivery.to, kEntriesTag, messages[i])
+                             : heads.irecv(*delivery.holder(), kEntriesTag, messages[i]));
   }
   for (auto& request : requests) {
     if (auto status = heads.wait(*request); !status) return fail(status.error());

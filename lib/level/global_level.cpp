@@ -373,23 +373,11 @@ Result<std::shared_ptr<const SharedSnapshot>> GlobalLevel::look_at(const Store& 
   return std::make_shared<const GlobalSnapshot>(std::move(*manifest));
 }
 
-Result<Level::Extent> GlobalLevel::extent(const NodeContext& node, const Identity& snapshot) const {
-  const auto manifest = read_global_manifest(*node.global, node.dir(snapshot), node.sealer);
-  if (!manifest) return fail(manifest.error());
-  if (manifest->identity != snapshot)
-    return fail(Code::corrupt, node.global->where() + ": a manifest is that of another snapshot");
-  return Extent{static_cast<std::uint32_t>(manifest->shards.size()), manifest->layout.nodes};
-}
-
 std::unique_ptr<SourceFinder> GlobalLevel::sources(const KnownParts& known) const {
   return find_in_shared_store(known, StoreId::global());
 }
 
 std::string GlobalLevel::describe(const Delivery& /*delivery*/) const { return "global store"; }
-
-Status GlobalLevel::remove(const NodeContext& node, const Identity& snapshot) {
-  return node.global->remove_directory(node.dir(snapshot));
-}
 
 bool GlobalLevel::is_carried_by(const Layout& /*layout*/) const { return true; }
 

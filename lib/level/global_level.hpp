@@ -11,10 +11,9 @@ namespace cairn {
 
 class GlobalLevel final : public Level {
  public:
-  [[nodiscard]] Effort effort() const override { return Effort::shared; }
-  [[nodiscard]] std::optional<StoreId> shared_store() const override { return StoreId::global(); }
-  // The next snapshot to come there is soon enough.
-  [[nodiscard]] bool is_rebuilt() const override { return false; }
+  // Not rebuilt: the next snapshot to come there is soon enough.
+  GlobalLevel() : Level({.effort = Effort::shared, .shared_store = StoreId::global()}) {}
+
   [[nodiscard]] bool is_carried_by(const Layout& layout) const override;
   [[nodiscard]] bool survives(const Layout& layout, const std::vector<bool>& gone, std::uint64_t turn) const override;
   [[nodiscard]] std::uint64_t extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const override;
@@ -29,12 +28,11 @@ class GlobalLevel final : public Level {
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                std::uint64_t turn) override;
   [[nodiscard]] Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node, const RestoreTask& task) override;
+  [[nodiscard]] std::shared_ptr<Store> store(const NodeContext& node) const override { return node.global; }
   [[nodiscard]] Result<std::shared_ptr<const SharedSnapshot>> look_at(const Store& store, const DirName& dir,
                                                                       const Sealer& sealer) const override;
-  [[nodiscard]] Result<Extent> extent(const NodeContext& node, const Identity& snapshot) const override;
   [[nodiscard]] std::unique_ptr<SourceFinder> sources(const KnownParts& known) const override;
   [[nodiscard]] std::string describe(const Delivery& delivery) const override;
-  [[nodiscard]] Status remove(const NodeContext& node, const Identity& snapshot) override;
 
  private:
   [[nodiscard]] Result<NodeFileWriter> take_begun(const NodeContext& node, const Identity& snapshot);

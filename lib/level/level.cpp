@@ -32,10 +32,6 @@ bool Level::looks_whole(const NodeContext& node, const Identity& snapshot, const
   });
 }
 
-Result<Level::Extent> Level::extent(const NodeContext& /*node*/, const Identity& /*snapshot*/) const {
-  return fail(Code::invalid_argument, "a level in node stores has nothing in a store of all nodes");
-}
-
 Result<std::shared_ptr<const SharedSnapshot>> Level::look_at(const Store& store, const DirName& dir,
                                                              const Sealer& /*sealer*/) const {
   return fail(Code::not_found, store.where() + " is no store for " + dir.path + " at this level");
@@ -49,16 +45,32 @@ Result<std::vector<Strike>> Level::blame(Comm& /*heads*/, const NodeContext& nod
     const Delivery& delivery = task.deliveries[i];
     if (const auto file = delivery.file(dir)) {
       strikes.push_back({StoreId::node(*delivery.holder()), file->path});
-    } else if (const auto store = shared_store()) {
+    } else if (const auto store = traits_.shared_store) {
       strikes.push_back({*store, names::shard(dir, delivery.rank).path});
     }
   }
   return strikes;
 }
 
-bool is_own_shard(std::string_view name, const HoldingSummary& part, const Layout& layout) {
+bool Level::stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const {
+  if (!in_node_stores()) return false;
+  if (is_file(name, part.layout)) return true;
   const auto rank = names::parse_shard(name);
   return rank && rank->value < layout.node_of_rank.size() && layout.node_of_rank[rank->value] == part.node;
+}
+
+Status Level::discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) const {
+  if (!in_node_stores()) return {};
+  const DirName dir = node.dir(manifest.identity);
+  auto entries = node.local->list(dir);
+  if (!entries) return fail(entries.error());
+  for (const Entry& entry : *entries) {
+    if (!is_file(entry.name, layout)) continue;
+    if (auto status = node.local->retire(FileName{dir.path + "/" + entry.name}, names::owner_head()); !status)
+      return status;
+  }
+  if (Holding* holding = manifest.find(layout)) forget(*holding);
+  return {};
 }
 
 std::vector<VolumeFile> shard_files(const DirName& dir, const std::vector<ShardEntry>& shards) {

@@ -81,22 +81,27 @@ struct RestoreOutcome {
   std::vector<Strike> strikes;
 };
 
+// What kind of redundancy a level is: the same for every snapshot and every layout.
+struct LevelTraits {
+  // What it takes to get a shard from it.
+  Effort effort = Effort::file;
+  // The store of all nodes that its files are in; none: they are in node stores, named by the manifests there.
+  std::optional<StoreId> shared_store = {};
+  // It is the ranks' own shards: a snapshot is there once all nodes have sealed it. One of a table.
+  bool is_own_shards = false;
+  // What is lost of it is made again after a restore.
+  bool is_rebuilt = false;
+  // Its files go to other places each time: protect() goes by the number of the promotion.
+  bool takes_turns = false;
+};
+
 class Level {
  public:
+  explicit Level(const LevelTraits& traits) : traits_(traits) {}
   virtual ~Level() = default;
 
-  // What it is.
-
-  // The store of all nodes that its files are in; none: they are in node stores, named by the manifests there.
-  [[nodiscard]] virtual std::optional<StoreId> shared_store() const { return {}; }
-  [[nodiscard]] bool in_node_stores() const { return !shared_store(); }
-  [[nodiscard]] virtual Effort effort() const = 0;
-  // It is the ranks' own shards: a snapshot is there once all nodes have sealed it. One of a table.
-  [[nodiscard]] virtual bool is_own_shards() const { return false; }
-  // What is lost of it is made again after a restore.
-  [[nodiscard]] virtual bool is_rebuilt() const = 0;
-  // Its files go to other places each time: protect() goes by the number of the promotion.
-  [[nodiscard]] virtual bool takes_turns() const { return false; }
+  [[nodiscard]] const LevelTraits& traits() const { return traits_; }
+  [[nodiscard]] bool in_node_stores() const { return !traits_.shared_store; }
   // Whether a layout has what it needs.
   [[nodiscard]] virtual bool is_carried_by(const Layout& layout) const = 0;
   // Whether it can still give back every shard of a snapshot of `layout` when the stores of the nodes in `gone` are, by
@@ -120,11 +125,11 @@ class Level {
   [[nodiscard]] virtual std::vector<NamedFile> files(const DirName& /*dir*/, const Holding& /*holding*/) const {
     return {};
   }
-  // Whether a store's part of a snapshot is of no use at this level without the file of this name.
-  [[nodiscard]] virtual bool stands_on(std::string_view /*name*/, const HoldingSummary& /*part*/,
-                                       const Layout& /*layout*/) const {
-    return false;
-  }
+  // Whether a file of this name in a snapshot's directory is one of it, made under this layout.
+  [[nodiscard]] virtual bool is_file(std::string_view /*name*/, LayoutId /*layout*/) const { return false; }
+  // Whether a store's part of a snapshot is of no use at this level without the file of this name: what levels promise
+  // to survive they survive only with the node's own shards.
+  [[nodiscard]] bool stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const;
   // Is a file what its manifest says? Reads everything. Code::corrupt says what is wrong.
   [[nodiscard]] virtual Status verify(const Store& store, const Identity& snapshot, const NamedFile& file,
                                       const std::function<void()>& between) const;
@@ -133,20 +138,11 @@ class Level {
   [[nodiscard]] virtual bool looks_whole(const NodeContext& node, const Identity& snapshot,
                                          const NodeManifest* manifest) const;
 
-  // What it has in a store of all nodes.
+  // What it has in a store of all nodes: a directory for each snapshot, with a manifest.
 
-  // Complete snapshots there. Asked of a level whose store is not the global one: what is there is read with the chain.
-  [[nodiscard]] virtual Result<std::vector<Identity>> list(const NodeContext& /*node*/) const {
-    return std::vector<Identity>{};
-  }
-  // Of how many ranks and nodes a snapshot is; an error: it cannot be used.
-  struct Extent {
-    std::uint32_t ranks = 0;
-    std::uint32_t nodes = 0;
-  };
-  [[nodiscard]] virtual Result<Extent> extent(const NodeContext& node, const Identity& snapshot) const;
-
-  // What is there of a snapshot, for somebody who looks from outside; `store` is the one that shared_store() names.
+  // That store.
+  [[nodiscard]] virtual std::shared_ptr<Store> store(const NodeContext& /*node*/) const { return nullptr; }
+  // What is in a snapshot's directory there. Code::not_found: it has no manifest.
   [[nodiscard]] virtual Result<std::shared_ptr<const SharedSnapshot>> look_at(const Store& store, const DirName& dir,
                                                                               const Sealer& sealer) const;
 
@@ -178,20 +174,17 @@ class Level {
   // Where a shard comes from, in words.
   [[nodiscard]] virtual std::string describe(const Delivery& delivery) const = 0;
 
-  // Forgets what this node holds of a snapshot at this level under `layout`, files and notes. Local.
-  [[nodiscard]] virtual Status discard(const NodeContext& /*node*/, NodeManifest& /*manifest*/, LayoutId /*layout*/) {
-    return {};
-  }
-  // The same of a level in a store of all nodes: removes the snapshot there. Local, for head 0.
-  [[nodiscard]] virtual Status remove(const NodeContext& /*node*/, const Identity& /*snapshot*/) { return {}; }
+  // Forgets what this node holds of a snapshot at this level under `layout`, files and notes: nothing of one in a store
+  // of all nodes. Local.
+  [[nodiscard]] Status discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) const;
 
  protected:
   // Whether a file of it in this node's store begins as it should.
   [[nodiscard]] virtual bool begins_well(const Store& store, const Identity& snapshot, const NamedFile& file) const;
-};
 
-// Whether a file of this name is one of a part's own shards.
-[[nodiscard]] bool is_own_shard(std::string_view name, const HoldingSummary& part, const Layout& layout);
+ private:
+  LevelTraits traits_;
+};
 
 // The files of a node's own shards, in rank order.
 struct VolumeFile;

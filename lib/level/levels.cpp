@@ -25,16 +25,22 @@ LevelSet Levels::ids_if(const std::function<bool(const Level&)>& wanted) const {
 LevelSet Levels::in_node_stores() const { return ids_if(&Level::in_node_stores); }
 
 LevelSet Levels::in_global_store() const {
-  return ids_if([](const Level& level) { return level.shared_store() == StoreId::global(); });
+  return ids_if([](const Level& level) { return level.traits().shared_store == StoreId::global(); });
 }
 
-LevelId Levels::of_own_shards() const { return *ids_if(&Level::is_own_shards).begin(); }
+LevelId Levels::of_own_shards() const {
+  return *ids_if([](const Level& level) { return level.traits().is_own_shards; }).begin();
+}
 
 LevelSet Levels::of_redundancy() const { return in_node_stores() - LevelSet{of_own_shards()}; }
 
-LevelSet Levels::that_take_turns() const { return ids_if(&Level::takes_turns); }
+LevelSet Levels::that_take_turns() const {
+  return ids_if([](const Level& level) { return level.traits().takes_turns; });
+}
 
-LevelSet Levels::that_are_rebuilt() const { return ids_if(&Level::is_rebuilt); }
+LevelSet Levels::that_are_rebuilt() const {
+  return ids_if([](const Level& level) { return level.traits().is_rebuilt; });
+}
 
 LevelId Levels::of_last_state() const { return *in_shared_stores().begin(); }
 

@@ -94,24 +94,9 @@ std::vector<NamedFile> LocalLevel::files(const DirName& dir, const Holding& hold
   return files;
 }
 
-bool LocalLevel::stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const {
-  return is_own_shard(name, part, layout);
-}
-
 Result<RestoreOutcome> LocalLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
   const auto span = node.trace.span("bring from L1", task.snapshot.version.value);
   return transfer_files(heads, node, task);
-}
-
-Status LocalLevel::discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) {
-  Holding* holding = manifest.find(layout);
-  if (holding == nullptr || !holding->own) return {};
-  for (const ShardEntry& shard : *holding->own) {
-    const auto name = names::shard(node.dir(manifest.identity), shard.rank);
-    if (auto status = node.local->retire(name, names::owner_rank(shard.rank)); !status) return status;
-  }
-  forget(*holding);
-  return {};
 }
 
 }  // namespace cairn

@@ -8,9 +8,8 @@ namespace cairn {
 
 class LocalLevel final : public Level {
  public:
-  [[nodiscard]] bool is_own_shards() const override { return true; }
-  [[nodiscard]] Effort effort() const override { return Effort::file; }
-  [[nodiscard]] bool is_rebuilt() const override { return false; }
+  LocalLevel() : Level({.effort = Effort::file, .is_own_shards = true}) {}
+
   [[nodiscard]] bool is_carried_by(const Layout& layout) const override;
   [[nodiscard]] bool survives(const Layout& layout, const std::vector<bool>& gone, std::uint64_t turn) const override;
   [[nodiscard]] std::uint64_t extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const override;
@@ -18,13 +17,11 @@ class LocalLevel final : public Level {
   void note(KnownParts::Parts& parts, LevelId self, const HoldingSummary& part, Peer holder) const override;
   void forget(Holding& holding) const override;
   [[nodiscard]] std::vector<NamedFile> files(const DirName& dir, const Holding& holding) const override;
-  [[nodiscard]] bool stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const override;
   [[nodiscard]] std::unique_ptr<SourceFinder> sources(const KnownParts& known) const override;
   [[nodiscard]] std::string describe(const Delivery& delivery) const override;
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                std::uint64_t turn) override;
   [[nodiscard]] Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node, const RestoreTask& task) override;
-  [[nodiscard]] Status discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) override;
 };
 
 // The part of protecting that needs no other node: checks and digests one rank's shard. Calls `between` after every

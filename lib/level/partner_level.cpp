@@ -14,9 +14,6 @@
 namespace cairn {
 namespace {
 
-constexpr Tag kEntries{1};
-constexpr std::uint32_t kFirstStreamTag = 16;
-
 Peer head_of(NodeId node) { return Peer{node.value}; }
 
 std::vector<VolumeFile> copy_files(const DirName& dir, const HeldCopies& held, LayoutId layout) {
@@ -35,7 +32,7 @@ Result<std::vector<HeldCopies>> learn_entries(Comm& heads, const NodeContext& no
   for (const NodeId partner : partners_of(node.layout, node.me, turn)) to.push_back(head_of(partner));
   const auto owners = owners_held_by(node.layout, node.me, turn);
   for (const NodeId owner : owners) from.push_back({head_of(owner), node.layout.ranks_on(owner).size() * kEntryBytes});
-  auto messages = exchange_messages(heads, kEntries, encode_entries(own), to, from);
+  auto messages = exchange_messages(heads, kEntriesTag, encode_entries(own), to, from);
   if (!messages) return fail(messages.error());
 
   std::vector<HeldCopies> held;
@@ -70,8 +67,8 @@ Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& mani
   std::vector<Outgoing> outgoing;
   const auto volume = std::make_shared<CheckedVolume>(*node.local, dir, *holding.own, node.sealer.has_key());
   for (const NodeId partner : partners_of(node.layout, node.me, turn)) {
-    outgoing.push_back({node.me.value, head_of(partner), Tag{kFirstStreamTag}, volume_bytes(*holding.own),
-                        CheckedVolume::stream(volume, 0)});
+    outgoing.push_back(
+        {node.me.value, head_of(partner), stream_tag(0), volume_bytes(*holding.own), CheckedVolume::stream(volume, 0)});
   }
   std::vector<Incoming> incoming;
   for (const HeldCopies& copies : *held) {
@@ -80,7 +77,7 @@ Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& mani
     writers.push_back(writer);
     incoming.push_back(
         {copies.owner.value,
-         {{head_of(copies.owner), Tag{kFirstStreamTag}, {}}},
+         {{head_of(copies.owner), stream_tag(0), {}}},
          volume_bytes(copies.shards),
          [writer](std::uint64_t, std::span<const Bytes> in) { return writer->write(in.front()); },
          [writer](std::uint64_t offset, std::uint64_t length) { return writer->place(offset, length); }});
@@ -177,28 +174,14 @@ std::vector<NamedFile> PartnerLevel::files(const DirName& dir, const Holding& ho
   return files;
 }
 
-// What it promises to survive it survives only with the node's own shards.
-bool PartnerLevel::stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const {
+bool PartnerLevel::is_file(std::string_view name, LayoutId layout) const {
   const auto copy = names::parse_copy(name);
-  return is_own_shard(name, part, layout) || (copy && copy->layout == part.layout);
+  return copy && copy->layout == layout;
 }
 
 Result<RestoreOutcome> PartnerLevel::restore(Comm& heads, const NodeContext& node, const RestoreTask& task) {
   const auto span = node.trace.span("bring from L2", task.snapshot.version.value);
   return transfer_files(heads, node, task);
-}
-
-Status PartnerLevel::discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) {
-  const DirName dir = node.dir(manifest.identity);
-  auto entries = node.local->list(dir);
-  if (!entries) return fail(entries.error());
-  for (const Entry& entry : *entries) {
-    const auto copy = names::parse_copy(entry.name);
-    if (!copy || copy->layout != layout) continue;
-    if (auto status = node.local->retire(names::copy(dir, *copy), names::owner_head()); !status) return status;
-  }
-  if (Holding* holding = manifest.find(layout)) forget(*holding);
-  return {};
 }
 
 }  // namespace cairn

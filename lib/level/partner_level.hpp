@@ -7,9 +7,8 @@ namespace cairn {
 
 class PartnerLevel final : public Level {
  public:
-  [[nodiscard]] Effort effort() const override { return Effort::file; }
-  [[nodiscard]] bool is_rebuilt() const override { return true; }
-  [[nodiscard]] bool takes_turns() const override { return true; }
+  PartnerLevel() : Level({.effort = Effort::file, .is_rebuilt = true, .takes_turns = true}) {}
+
   [[nodiscard]] bool is_carried_by(const Layout& layout) const override;
   [[nodiscard]] bool survives(const Layout& layout, const std::vector<bool>& gone, std::uint64_t turn) const override;
   [[nodiscard]] std::uint64_t extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const override;
@@ -17,14 +16,13 @@ class PartnerLevel final : public Level {
   [[nodiscard]] std::optional<std::uint64_t> turn_of(const Holding& holding) const override;
   void note(KnownParts::Parts& parts, LevelId self, const HoldingSummary& part, Peer holder) const override;
   void forget(Holding& holding) const override;
+  [[nodiscard]] bool is_file(std::string_view name, LayoutId layout) const override;
   [[nodiscard]] std::vector<NamedFile> files(const DirName& dir, const Holding& holding) const override;
-  [[nodiscard]] bool stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const override;
   [[nodiscard]] std::unique_ptr<SourceFinder> sources(const KnownParts& known) const override;
   [[nodiscard]] std::string describe(const Delivery& delivery) const override;
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                std::uint64_t turn) override;
   [[nodiscard]] Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node, const RestoreTask& task) override;
-  [[nodiscard]] Status discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) override;
 };
 
 }  // namespace cairn

@@ -16,7 +16,7 @@ namespace cairn {
 
 class SharedSnapshot {
  public:
-  // One node's part of it.
+  // One of its files with data.
   struct Part {
     FileName file;
     std::uint64_t bytes = 0;
@@ -37,7 +37,7 @@ class SharedSnapshot {
   [[nodiscard]] virtual const Identity& identity() const = 0;
   [[nodiscard]] virtual const Layout& layout() const = 0;
   [[nodiscard]] virtual const std::vector<ShardEntry>& shards() const = 0;  // by rank
-  [[nodiscard]] virtual std::vector<Part> parts() const = 0;                // by node
+  [[nodiscard]] virtual std::vector<Part> parts() const = 0;
   // Whether it is still what it was when `other` was read.
   [[nodiscard]] virtual bool is_same(const SharedSnapshot& other) const = 0;
   // Reads all its files but the manifest.

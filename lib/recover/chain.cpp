@@ -224,6 +224,29 @@ Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& job_
   return chain;
 }
 
+Status list_other_stores(const NodeContext& node, const Sealer& job_sealer, Chain& chain) {
+  const Sealer sealer = chain.mark ? job_sealer.of_chain(chain.mark->id) : job_sealer;
+  const LevelSet elsewhere = node.levels.in_shared_stores() - node.levels.in_global_store();
+  for (const LevelId level : elsewhere) {
+    const auto store = node.levels.at(level).store(node);
+    auto entries = store->list(DirName{});
+    if (!entries) return fail(entries.error());
+    for (const Entry& entry : *entries) {
+      const auto dir = names::parse_snapshot(entry.name);
+      if (!dir || dir->partial || !entry.directory) continue;
+      chain.highest_version = std::max(chain.highest_version, dir->version);
+      const auto there = node.levels.at(level).look_at(*store, DirName{entry.name}, sealer);
+      if (there) {
+        chain.elsewhere[level].push_back((*there)->identity());
+      } else if (there.error().code != Code::not_found) {
+        node.log.warning("{}: {}", store->where(), there.error().text());
+        chain.has_snapshots = true;
+      }
+    }
+  }
+  return {};
+}
+
 SharedSnapshots Chain::shared(const Levels& levels) const {
   SharedSnapshots all = elsewhere;
   for (const LevelId level : levels.in_global_store()) all[level] = global;

@@ -50,6 +50,10 @@ struct Chain {
 // logged; a record of that kind says that there are snapshots, since it may have said so. Local.
 [[nodiscard]] Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& sealer);
 
+// Adds what levels have in stores of all nodes beside the global one; `sealer` is the job's, of no chain. A snapshot
+// there that cannot be read is logged, and is something to lose. Local.
+[[nodiscard]] Status list_other_stores(const NodeContext& node, const Sealer& sealer, Chain& chain);
+
 // What head 0 has read, told to all; or why the life could not begin there. `elsewhere`: levels whose snapshots are in
 // another store than the global one. Collective.
 [[nodiscard]] Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine, LevelSet elsewhere = {});

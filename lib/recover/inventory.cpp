@@ -245,7 +245,7 @@ std::map<Identity, LevelsReached> Inventory::levels_reached() const {
   const StruckFiles struck(strikes, levels);
   std::map<Identity, LevelsReached> reached;
   for (const auto& [level, snapshots] : shared) {
-    const StoreId store = *levels.at(level).shared_store();
+    const StoreId store = *levels.at(level).traits().shared_store;
     for (const Identity& snapshot : snapshots) {
       LevelsReached& there = reached[snapshot];
       (struck.any(store, snapshot) ? there.struck : there.complete).add(level);

@@ -20,7 +20,7 @@ SnapshotSources::SnapshotSources(const Inventory& inventory, LayoutIndexes& inde
   known_.close();
   for (const auto& [level, snapshots] : inventory.shared) {
     const bool listed = std::ranges::find(snapshots, snapshot) != snapshots.end();
-    if (listed && known_.has_manifest(*levels_.at(level).shared_store())) there_.add(level);
+    if (listed && known_.has_manifest(*levels_.at(level).traits().shared_store)) there_.add(level);
   }
 }
 
@@ -40,7 +40,7 @@ void SnapshotSources::look_at(LevelSet levels) {
   known_.look_at(levels);
   finders_.clear();
   for (const LevelId level : there_)
-    finders_.push_back({level, levels_.at(level).effort(), levels_.at(level).sources(known_)});
+    finders_.push_back({level, levels_.at(level).traits().effort, levels_.at(level).sources(known_)});
 }
 
 std::optional<Delivery> SnapshotSources::find(Rank rank, Peer to, LevelSet levels) {

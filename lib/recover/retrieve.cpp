@@ -20,6 +20,16 @@ const NodeManifest* manifest_of(const RetrieveState& state, const Identity& snap
   return nullptr;
 }
 
+// What a level has of a snapshot in its store of all nodes, which must be of that snapshot.
+Result<std::shared_ptr<const SharedSnapshot>> look_at_shared(const NodeContext& node, const Level& level,
+                                                             const Identity& snapshot) {
+  const auto store = level.store(node);
+  auto there = level.look_at(*store, node.dir(snapshot), node.sealer);
+  if (there && (*there)->identity() != snapshot)
+    return fail(Code::corrupt, store->where() + ": a manifest is that of another snapshot");
+  return there;
+}
+
 // Before a plan takes anything of a level from a store of all nodes: is what is there good, and of as many ranks? Notes
 // in the plan which nodes are lost when only that can tell.
 Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, Plan& plan,
@@ -28,18 +38,19 @@ Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, P
   std::uint32_t nodes = 0;  // 0: not good
   if (heads.rank().value == 0) {
     const Level& strategy = node.levels.at(level);
-    const auto extent = strategy.extent(node, plan.snapshot);
-    if (!extent) {
-      node.log.warning("{}", extent.error().text());
-      strikes.push_back({*strategy.shared_store(), names::manifest(node.dir(plan.snapshot)).path});
-    } else if (extent->ranks != node.layout.node_of_rank.size()) {
+    const auto there = look_at_shared(node, strategy, plan.snapshot);
+    const std::size_t ranks = there ? (*there)->shards().size() : 0;
+    if (!there) {
+      node.log.warning("{}", there.error().text());
+      strikes.push_back({*strategy.traits().shared_store, names::manifest(node.dir(plan.snapshot)).path});
+    } else if (ranks != node.layout.node_of_rank.size()) {
       status = fail(Code::mismatch,
                     fmt::format("version {} was written by {} ranks (0 to {}); this job has {} (0 to {})",
-                                plan.snapshot.version.value, extent->ranks, extent->ranks - 1,
-                                node.layout.node_of_rank.size(), node.layout.node_of_rank.size() - 1),
+                                plan.snapshot.version.value, ranks, ranks - 1, node.layout.node_of_rank.size(),
+                                node.layout.node_of_rank.size() - 1),
                     "start with the same number of compute ranks, or set [restart] mode = fresh");
     } else {
-      nodes = extent->nodes;
+      nodes = (*there)->layout().nodes;
     }
   }
   ByteWriter found;

@@ -27,7 +27,6 @@ constexpr StoreId kSecondStore = StoreId::shared(1);
 
 DirName dir_of(const Identity& snapshot) { return names::snapshot(snapshot.version, snapshot.run); }
 
-// Node by node, so that a file is what a head has written.
 FileName part_file(const DirName& dir, Rank rank) { return names::shard(dir, rank); }
 
 class CopiedSnapshot final : public SharedSnapshot {
@@ -74,11 +73,10 @@ Status copy_file(const Store& from, const FileName& name, Store& to, const std::
 
 class SecondStoreLevel final : public Level {
  public:
-  explicit SecondStoreLevel(std::shared_ptr<MemoryStore> second) : second_(std::move(second)) {}
+  explicit SecondStoreLevel(std::shared_ptr<MemoryStore> second)
+      : Level({.effort = Effort::shared, .shared_store = kSecondStore, .is_rebuilt = true}),
+        second_(std::move(second)) {}
 
-  [[nodiscard]] std::optional<StoreId> shared_store() const override { return kSecondStore; }
-  [[nodiscard]] Effort effort() const override { return Effort::shared; }
-  [[nodiscard]] bool is_rebuilt() const override { return true; }
   [[nodiscard]] bool is_carried_by(const Layout& /*layout*/) const override { return true; }
   [[nodiscard]] bool survives(const Layout& /*layout*/, const std::vector<bool>& /*gone*/,
                               std::uint64_t /*turn*/) const override {
@@ -89,21 +87,7 @@ class SecondStoreLevel final : public Level {
     return 0;
   }
 
-  [[nodiscard]] Result<std::vector<Identity>> list(const NodeContext& node) const override {
-    std::vector<Identity> snapshots;
-    auto entries = second_->list(DirName{});
-    if (!entries) return fail(entries.error());
-    for (const Entry& entry : *entries) {
-      const auto manifest = read_global_manifest(*second_, DirName{entry.name}, node.sealer);
-      if (manifest) snapshots.push_back(manifest->identity);
-    }
-    return snapshots;
-  }
-  [[nodiscard]] Result<Extent> extent(const NodeContext& node, const Identity& snapshot) const override {
-    const auto manifest = read_global_manifest(*second_, node.dir(snapshot), node.sealer);
-    if (!manifest) return fail(manifest.error());
-    return Extent{static_cast<std::uint32_t>(manifest->shards.size()), manifest->layout.nodes};
-  }
+  [[nodiscard]] std::shared_ptr<Store> store(const NodeContext& /*node*/) const override { return second_; }
   [[nodiscard]] Result<std::shared_ptr<const SharedSnapshot>> look_at(const Store& store, const DirName& dir,
                                                                       const Sealer& sealer) const override {
     auto manifest = read_global_manifest(store, dir, sealer);
@@ -144,9 +128,6 @@ class SecondStoreLevel final : public Level {
     return find_in_shared_store(known, kSecondStore);
   }
   [[nodiscard]] std::string describe(const Delivery& /*delivery*/) const override { return "second store"; }
-  [[nodiscard]] Status remove(const NodeContext& node, const Identity& snapshot) override {
-    return second_->remove_directory(node.dir(snapshot));
-  }
 
  private:
   [[nodiscard]] Status write_manifest(const NodeContext& node, const NodeManifest& manifest,

@@ -131,7 +131,7 @@ void collect_files(Inspection& of) {
     }
   }
   for (const auto& [level, there] : of.survey.shared_of(of.snapshot.identity)) {
-    const cairn::StoreId store = *of.survey.inventory.levels.at(level).shared_store();
+    const cairn::StoreId store = *of.survey.inventory.levels.at(level).traits().shared_store;
     for (const auto& part : there->parts())
       of.files.push_back({level, of.opened.stores.path_of(store, part.file), part.ranks, part.bytes});
   }

@@ -40,7 +40,7 @@ std::optional<double> age_of(const OpenStores& opened, const Survey& survey, con
     if (own != files.end()) take(holder, own->name);
   }
   for (const auto& [level, there] : survey.shared_of(snapshot)) {
-    take(*survey.inventory.levels.at(level).shared_store(),
+    take(*survey.inventory.levels.at(level).traits().shared_store,
          cairn::names::manifest(cairn::names::snapshot(snapshot.version, snapshot.run)));
   }
   return age;

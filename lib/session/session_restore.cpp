@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,7 +28,8 @@ RestoreReport report_of(const Offer& offer) {
   if (offer.fresh) return report;
   report.incarnation = offer.snapshot.incarnation.value;
   report.version = offer.snapshot.version.value;
-  std::ranges::copy(offer.ranks_from | std::views::take(kLevels), report.ranks_from.begin());
+  std::copy_n(offer.ranks_from.begin(), std::min(offer.ranks_from.size(), report.ranks_from.size()),
+              report.ranks_from.begin());
   report.my_level = offer.level;
   report.my_source = offer.source;
   report.lost_nodes = offer.lost_nodes;

@@ -295,11 +295,8 @@ MENDINGS = [
     ]),
     Mending("parity of an older layout goes when only copies were rebuilt", [
         Edit("lib/recover/catalog.cpp",
-             "  for (const LevelId level : renewed) node.levels.at(level).forget(left);\n",
-             "  for (const LevelId level : redundancy) node.levels.at(level).forget(left);\n"),
-        Edit("lib/recover/catalog.cpp",
-             "  for (const LevelId level : renewed) {\n",
-             "  for (const LevelId level : redundancy) {\n"),
+             "  const LevelSet renewed = redundancy & snapshot.today;\n",
+             "  const LevelSet renewed = redundancy;\n"),
     ], seen_by="Migration.keeps_the_old_parity_when_only_copies_are_built"),
     Mending("a version of another number of ranks is refused though it is not whole", [
         Edit("lib/recover/plan.cpp",

@@ -187,7 +187,7 @@ void Engine::handle(Rank from, ToHead message) {
     head_.requests.restore_results[from] = std::move(result->error);
   } else if (auto* finalize = std::get_if<FinalizeRequest>(&message)) {
     head_.requests.finalize[from] = *finalize;
-  } else if (auto* measured = std::get_if<Measured>(&message)) {
+  } else if (auto* measured = std::get_if<JobCosts>(&message)) {
     life_.keep_costs(*measured);
   } else if (auto* waits = std::get_if<Waits>(&message)) {
     inquiry_.hear(from, *waits, head_.clock());

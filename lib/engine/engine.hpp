@@ -70,7 +70,8 @@ class Engine {
   [[nodiscard]] Result<bool> step(Heads heads);
   // True while something is under way that others may wait for.
   [[nodiscard]] bool busy() const;
-  // True while snapshots up to `version` are being sealed or promoted. Later ones may wait for who asks.
+  // True while snapshots up to `version` are being sealed or promoted. A caller that waits for this need not wait for
+  // later ones, whose other ranks may be waiting for the caller.
   [[nodiscard]] bool busy_with(Version version) const;
   [[nodiscard]] bool finished() const { return finished_; }
   // Steps until the ranks are finalized; sleeps on the node's bell while there is nothing to do.

@@ -153,7 +153,7 @@ void Life::lose_mark() {
   catalog_.contents.mark.reset();
 }
 
-void Life::keep_costs(const Measured& measured) {
+void Life::keep_costs(const JobCosts& measured) {
   measured_ = measured;
   if (catalog_.chain.costs_unknown || is_undecided()) return;
   const NodeContext& node = head_.node;

@@ -9,8 +9,8 @@
 
 #include "base/error.hpp"
 #include "engine/head.hpp"
+#include "format/job_costs.hpp"
 #include "format/manifest.hpp"
-#include "format/measured.hpp"
 #include "format/sealer.hpp"
 #include "recover/catalog.hpp"
 #include "recover/roll_call.hpp"
@@ -48,7 +48,7 @@ class Life {
   void lose_mark();
 
   // Best effort: a job that loses this measures again.
-  void keep_costs(const Measured& measured);
+  void keep_costs(const JobCosts& measured);
   void keep_costs_of_end();
 
   [[nodiscard]] bool begun() const { return begun_; }
@@ -75,7 +75,7 @@ class Life {
   bool begun_ = false;                // the same, as all heads know it: from now on they write to their stores
   ChainMark mark_;                    // of the chain that this life goes on with or begins
   bool marked_ = false;               // this node's store has it
-  std::optional<Measured> measured_;  // in this life, on the head that was told
+  std::optional<JobCosts> measured_;  // in this life, on the head that was told
   Past past_;                         // as it was known at the start
   bool unreadable_ = false;
 };

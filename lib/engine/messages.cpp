@@ -7,8 +7,8 @@
 namespace cairn {
 namespace {
 
-void fields(auto& io, Measured& m) {
-  for (MeasuredLevel& level : m.levels) io(level.cost), io(level.recovery), io(level.mtbf), io(level.failures);
+void fields(auto& io, JobCosts& m) {
+  for (LevelCosts& level : m.levels) io(level.cost), io(level.recovery), io(level.mtbf), io(level.failures);
   io(m.observed), io(m.life), io(m.ended);
 }
 
@@ -45,7 +45,7 @@ class Put {
     out_.put(static_cast<std::uint8_t>(value.has_value()));
     if (value) (*this)(*value);
   }
-  void operator()(Measured& measured) { fields(*this, measured); }
+  void operator()(JobCosts& measured) { fields(*this, measured); }
   [[nodiscard]] Buffer take() { return out_.take(); }
 
  private:
@@ -95,7 +95,7 @@ class Get {
   void operator()(std::optional<T>& value) {
     if (in_.get<std::uint8_t>() != 0) (*this)(value.emplace());
   }
-  void operator()(Measured& measured) { fields(*this, measured); }
+  void operator()(JobCosts& measured) { fields(*this, measured); }
   // Nothing is missing, nothing left over, and everything something that there is.
   [[nodiscard]] bool whole() const { return in_.good() && in_.remaining() == 0 && known_; }
 

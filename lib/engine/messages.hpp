@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "comm/comm.hpp"
-#include "format/measured.hpp"
+#include "format/job_costs.hpp"
 
 namespace cairn {
 
@@ -64,8 +64,8 @@ struct NotHere {  // to head 0: these ranks of the node are not
 struct Missing {  // for whom the job waits, in words; also to ranks
   std::string text;
 };
-// `Measured` is what the job knows of itself by now, to be kept.
-using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, Measured, Waits, HeadGone,
+// `JobCosts` is what the job knows of itself by now, to be kept.
+using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, JobCosts, Waits, HeadGone,
                             Inquire, Ask, NotHere, Missing>;
 
 // From a head to its ranks.
@@ -75,7 +75,7 @@ struct Opened {
   Version last_version;  // the highest seen; the next snapshot is one more
   LevelSet usable;
   std::uint32_t slots = 0;           // snapshots of one rank that may be in its store at once
-  std::optional<Measured> measured;  // by earlier lives
+  std::optional<JobCosts> measured;  // by earlier lives
   std::optional<Error> error;
 };
 struct Reached {  // a version is safe at a level

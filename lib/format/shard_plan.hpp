@@ -20,16 +20,16 @@ class ShardPlan {
   [[nodiscard]] const ShardHeader& header() const { return header_; }
   [[nodiscard]] Bytes table() const { return table_; }
   // Where a region begins in the data section, and how long it is.
-  struct Place {
+  struct Extent {
     std::uint64_t begin = 0;
     std::uint64_t bytes = 0;
   };
-  [[nodiscard]] const std::vector<Place>& places() const { return places_; }
+  [[nodiscard]] const std::vector<Extent>& places() const { return places_; }
 
  private:
   ShardHeader header_;
   Buffer table_;
-  std::vector<Place> places_;
+  std::vector<Extent> places_;
 };
 
 }  // namespace cairn

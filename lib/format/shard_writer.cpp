@@ -123,7 +123,7 @@ Result<std::uint64_t> write_shard(Store& store, const FileName& name, const Shar
     return out->write_block(block, bytes);
   });
   for (std::size_t i = 0; i < regions.size(); ++i) {
-    const ShardPlan::Place& place = plan.places()[i];
+    const ShardPlan::Extent& place = plan.places()[i];
     if (regions[i].size() != place.bytes) {
       return fail_in_file(
           Code::invalid_argument, name.path,

@@ -15,7 +15,7 @@
 namespace cairn {
 namespace {
 
-struct Place {
+struct NodePart {
   StoreId holder;
   const Holding* holding;
 };
@@ -52,16 +52,17 @@ class ParityCheck {
   }
 
  private:
-  [[nodiscard]] std::optional<Place> find_node(const Layout& layout, NodeId node) const {
+  [[nodiscard]] std::optional<NodePart> find_node(const Layout& layout, NodeId node) const {
     for (const StoreId holder : step_.survey.node_stores()) {
       const NodeManifest* manifest = find_manifest(step_.survey, holder, step_.audit.view.identity);
       const Holding* holding = manifest != nullptr ? manifest->find(layout.id()) : nullptr;
-      if (holding != nullptr && holding->node == node) return Place{holder, holding};
+      if (holding != nullptr && holding->node == node) return NodePart{holder, holding};
     }
     return {};
   }
 
-  [[nodiscard]] std::optional<Place> first_with_parity(const Layout& layout, const std::vector<NodeId>& members) const {
+  [[nodiscard]] std::optional<NodePart> first_with_parity(const Layout& layout,
+                                                          const std::vector<NodeId>& members) const {
     for (const NodeId node : members) {
       const auto place = find_node(layout, node);
       if (place && place->holding->erasure) return place;

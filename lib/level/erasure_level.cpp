@@ -26,7 +26,7 @@ struct Seat {
 };
 
 Seat seat_of(const NodeContext& node) {
-  const Layout::Place place = node.layout.place_in_group(node.me);
+  const Layout::GroupPlace place = node.layout.place_in_group(node.me);
   const auto& members = node.layout.groups[place.group];
   return {members, place.index, {static_cast<std::uint32_t>(members.size()), node.layout.parity}};
 }

@@ -81,7 +81,7 @@ class DecodeFinder final : public SourceFinder {
   [[nodiscard]] std::optional<Chunks> find_decode(std::size_t position, NodeId owner) {
     const Parts& parts = known_.parts()[position];
     const Layout& layout = parts.index->layout();
-    const Layout::Place place = parts.index->place_in_group(owner);
+    const Layout::GroupPlace place = parts.index->place_in_group(owner);
     if (place.group >= layout.groups.size()) return {};
     const auto& members = layout.groups[place.group];
     const ErasureShape shape{static_cast<std::uint32_t>(members.size()), layout.parity};

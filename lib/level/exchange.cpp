@@ -18,22 +18,23 @@ class Sender {
   explicit Sender(Outgoing& stream) : stream_(stream) {}
 
   [[nodiscard]] bool done() const {
-    return offset_ == stream_.bytes && std::ranges::all_of(slots_, [](const Slot& slot) { return !slot.request; });
+    return offset_ == stream_.bytes &&
+           std::ranges::all_of(in_flight_, [](const InFlight& piece) { return !piece.request; });
   }
 
   // Starts and completes what can be; true when anything moved.
   Result<bool> advance(Comm& comm) {
     bool moved = false;
-    for (Slot& slot : slots_) {
-      if (slot.request) {
-        auto finished = slot.request->test();
+    for (InFlight& piece : in_flight_) {
+      if (piece.request) {
+        auto finished = piece.request->test();
         if (!finished) return fail(finished.error());
         if (!*finished) continue;
-        slot.request.reset();
+        piece.request.reset();
         moved = true;
       }
       if (offset_ < stream_.bytes) {
-        start(comm, slot);
+        start(comm, piece);
         moved = true;
       }
     }
@@ -41,14 +42,14 @@ class Sender {
   }
 
  private:
-  struct Slot {
+  struct InFlight {
     Buffer buffer;
     std::unique_ptr<Request> request;
   };
 
-  void start(Comm& comm, Slot& slot) {
+  void start(Comm& comm, InFlight& piece) {
     const std::uint64_t length = slice_length(stream_.bytes, offset_);
-    slot.request = comm.isend(stream_.to, stream_.tag, slice(length, slot.buffer));
+    piece.request = comm.isend(stream_.to, stream_.tag, slice(length, piece.buffer));
     offset_ += length;
   }
 
@@ -63,7 +64,7 @@ class Sender {
   }
 
   Outgoing& stream_;
-  std::array<Slot, kDepth> slots_;
+  std::array<InFlight, kDepth> in_flight_;
   std::uint64_t offset_ = 0;
 };
 
@@ -71,29 +72,29 @@ class Sender {
 class Receiver {
  public:
   Receiver(Comm& comm, Incoming& stream) : stream_(stream) {
-    for (Slot& slot : slots_) start(comm, slot);
+    for (InFlight& piece : in_flight_) start(comm, piece);
   }
 
   [[nodiscard]] bool done() const { return consumed_ == stream_.bytes; }
 
   Result<bool> advance(Comm& comm) {
     if (done()) return false;
-    Slot& slot = slots_[turn_];
-    for (auto& request : slot.requests) {
+    InFlight& piece = in_flight_[turn_];
+    for (auto& request : piece.requests) {
       if (!request) continue;
       auto finished = request->test();
       if (!finished) return fail(finished.error());
       if (!*finished) return false;
       request.reset();
     }
-    consume(slot);
-    start(comm, slot);
-    turn_ = (turn_ + 1) % slots_.size();
+    consume(piece);
+    start(comm, piece);
+    turn_ = (turn_ + 1) % in_flight_.size();
     return true;
   }
 
  private:
-  struct Slot {
+  struct InFlight {
     std::uint64_t offset = 0;
     std::uint64_t length = 0;
     std::vector<Buffer> buffers;
@@ -101,50 +102,50 @@ class Receiver {
     std::vector<std::unique_ptr<Request>> requests;
   };
 
-  void start(Comm& comm, Slot& slot) {
+  void start(Comm& comm, InFlight& piece) {
     if (started_ == stream_.bytes) return;
-    slot.offset = started_;
-    slot.length = slice_length(stream_.bytes, started_);
-    slot.buffers.resize(stream_.inputs.size());
-    slot.views.resize(stream_.inputs.size());
-    slot.requests.resize(stream_.inputs.size());
+    piece.offset = started_;
+    piece.length = slice_length(stream_.bytes, started_);
+    piece.buffers.resize(stream_.inputs.size());
+    piece.views.resize(stream_.inputs.size());
+    piece.requests.resize(stream_.inputs.size());
     for (std::size_t i = 0; i < stream_.inputs.size(); ++i) {
       const Incoming::Input& input = stream_.inputs[i];
       if (!input.from) continue;
-      const MutableBytes target = room(slot, i);
-      slot.views[i] = target;
-      slot.requests[i] = comm.irecv(*input.from, input.tag, target);
+      const MutableBytes target = room(piece, i);
+      piece.views[i] = target;
+      piece.requests[i] = comm.irecv(*input.from, input.tag, target);
     }
-    started_ += slot.length;
+    started_ += piece.length;
   }
 
-  MutableBytes room(Slot& slot, std::size_t input) {
+  MutableBytes room(InFlight& piece, std::size_t input) {
     if (stream_.place && stream_.inputs.size() == 1 && stream_.status) {
-      const MutableBytes place = stream_.place(slot.offset, slot.length);
+      const MutableBytes place = stream_.place(piece.offset, piece.length);
       if (!place.empty()) return place;
     }
-    slot.buffers[input].resize(slot.length);
-    return slot.buffers[input];
+    piece.buffers[input].resize(piece.length);
+    return piece.buffers[input];
   }
 
-  void consume(Slot& slot) {
-    for (std::size_t i = 0; i < slot.views.size(); ++i) {
+  void consume(InFlight& piece) {
+    for (std::size_t i = 0; i < piece.views.size(); ++i) {
       const Incoming::Input& input = stream_.inputs[i];
       if (input.from || !stream_.status) continue;
-      auto bytes = input.read(slot.offset, slot.length, slot.buffers[i]);
+      auto bytes = input.read(piece.offset, piece.length, piece.buffers[i]);
       if (bytes) {
-        slot.views[i] = *bytes;
+        piece.views[i] = *bytes;
       } else {
         stream_.status = fail(bytes.error());
         stream_.bad_input = i;
       }
     }
-    if (stream_.status) stream_.status = stream_.consume(slot.offset, slot.views);
-    consumed_ += slot.length;
+    if (stream_.status) stream_.status = stream_.consume(piece.offset, piece.views);
+    consumed_ += piece.length;
   }
 
   Incoming& stream_;
-  std::array<Slot, kDepth> slots_;
+  std::array<InFlight, kDepth> in_flight_;
   std::size_t turn_ = 0;
   std::uint64_t started_ = 0;
   std::uint64_t consumed_ = 0;

@@ -37,7 +37,7 @@ struct Pattern {
   [[nodiscard]] std::uint64_t snapshots() const;
   // Seconds of work between one snapshot and the next.
   [[nodiscard]] double interval() const;
-  // Each how-manieth snapshot is at this level; 0: none is.
+  // Every n-th snapshot is at this level: n. 0: none is.
   [[nodiscard]] std::uint64_t every(std::size_t level) const;
 };
 

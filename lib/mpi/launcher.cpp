@@ -81,7 +81,7 @@ void Launcher::leave(const CompletionMark& mark_to_leave) const {
 }
 
 void Launcher::leave(const Error& error) const {
-  if (restart_cannot_mend(error.code)) leave(CompletionMark{CompletionMark::Kind::error, error.text()});
+  if (restart_would_fail(error.code)) leave(CompletionMark{CompletionMark::Kind::error, error.text()});
 }
 
 }  // namespace cairn

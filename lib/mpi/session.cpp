@@ -107,7 +107,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   auto opened = SessionImpl::open(environment);
   if (!opened && mpi->world->rank().value == 0) launcher.leave(opened.error());
   // All ranks have such an error, and who ends the job for it must not do so before it is told.
-  if (!opened && restart_cannot_mend(opened.error().code)) (void)mpi->world->barrier();
+  if (!opened && restart_would_fail(opened.error().code)) (void)mpi->world->barrier();
   auto impl = value_or_throw(std::move(opened));
   if (!impl) return nullptr;
   // The application's own duplicate: its errors are handled as its world's are, and its messages never meet Cairn's.

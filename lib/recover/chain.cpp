@@ -86,7 +86,7 @@ Result<Chain> decode_chain(Bytes bytes, LevelSet levels) {
   chain.has_snapshots = in.get<bool>();
   chain.highest_version.value = in.get<std::uint32_t>();
   chain.next.value = in.get<std::uint64_t>();
-  bool good = read_known(in.get_text(), parse_measured, chain.measured);
+  bool good = read_known(in.get_text(), parse_job_costs, chain.measured);
   chain.costs_unknown = in.get<bool>();
   good = read_known(in.get_text(), parse_chain_mark, chain.mark) && good;
   chain.mark_unknown = in.get<bool>();
@@ -151,7 +151,7 @@ Result<Identity> identity_of(const Store& global, const names::SnapshotDir& dir,
 void read_measured(const Store& global, const Log& log, const Sealer& sealer, Chain& chain) {
   const FileName name = names::costs();
   auto text = read_text(global, name, kMostRecordBytes);
-  auto measured = text ? parse_measured(*text, sealer) : Result<Measured>(fail(text.error()));
+  auto measured = text ? parse_job_costs(*text, sealer) : Result<JobCosts>(fail(text.error()));
   if (measured) {
     chain.measured = *measured;
   } else if (measured.error().code != Code::not_found) {

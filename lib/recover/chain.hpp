@@ -10,8 +10,8 @@
 #include "base/ids.hpp"
 #include "base/log.hpp"
 #include "comm/comm.hpp"
+#include "format/job_costs.hpp"
 #include "format/manifest.hpp"
-#include "format/measured.hpp"
 #include "level/level.hpp"
 #include "recover/unreadable.hpp"
 #include "store/store.hpp"
@@ -37,7 +37,7 @@ struct Chain {
   bool costs_unknown = false;     // costs.json is there and cannot be read, or has another seal: it is left alone
   Version highest_version;
   RunId next;                          // drawn for the life that begins, in case two take the same number
-  std::optional<Measured> measured;    // by earlier lives
+  std::optional<JobCosts> measured;    // by earlier lives
   std::vector<Unreadable> unreadable;  // records and snapshots in the global store; known to head 0 only
 
   // By the levels of the job, that of the global store too.

@@ -14,15 +14,15 @@ constexpr std::chrono::seconds kLongestAnswer{1};  // of a process that is to sa
 
 }  // namespace
 
-Muster::Muster(Place place, std::vector<Neighbour> neighbours, std::chrono::milliseconds limit, Log log)
-    : place_(place), neighbours_(std::move(neighbours)), limit_(limit), log_(std::move(log)) {}
+Muster::Muster(Channel channel, std::vector<Neighbour> neighbours, std::chrono::milliseconds limit, Log log)
+    : channel_(channel), neighbours_(std::move(neighbours)), limit_(limit), log_(std::move(log)) {}
 
 void Muster::come() {
   if (std::exchange(come_, true)) return;
   for (const Neighbour& neighbour : neighbours_) {
     MPI_Request request = MPI_REQUEST_NULL;
     // To one that has died it fails, which is no matter.
-    if (MPI_Isend(nullptr, 0, MPI_BYTE, neighbour.number, kTag, place_.words, &request) == MPI_SUCCESS)
+    if (MPI_Isend(nullptr, 0, MPI_BYTE, neighbour.number, kTag, channel_.words, &request) == MPI_SUCCESS)
       MPI_Request_free(&request);
   }
 }
@@ -32,10 +32,10 @@ void Muster::look() {
   if (now < next_look_) return;
   next_look_ = now + kBetweenLooks;
   hear();
-  if (!called_ && ulfm::is_revoked(place_.pool)) called_ = now;
+  if (!called_ && ulfm::is_revoked(channel_.pool)) called_ = now;
   if (!called_ || now - *called_ < limit_) return;
   const auto before_me = [&](const Neighbour& other) {
-    return other.has_come && other.number < place_.me && !is_gone(other.process);
+    return other.has_come && other.number < channel_.me && !is_gone(other.process);
   };
   if (std::ranges::any_of(neighbours_, before_me)) return;
   for (Neighbour& neighbour : neighbours_) {
@@ -47,9 +47,9 @@ void Muster::hear() {
   for (Neighbour& neighbour : neighbours_) {
     if (neighbour.has_come) continue;
     int found = 0;
-    if (MPI_Iprobe(neighbour.number, kTag, place_.words, &found, MPI_STATUS_IGNORE) != MPI_SUCCESS || found == 0)
+    if (MPI_Iprobe(neighbour.number, kTag, channel_.words, &found, MPI_STATUS_IGNORE) != MPI_SUCCESS || found == 0)
       continue;
-    MPI_Recv(nullptr, 0, MPI_BYTE, neighbour.number, kTag, place_.words, MPI_STATUS_IGNORE);
+    MPI_Recv(nullptr, 0, MPI_BYTE, neighbour.number, kTag, channel_.words, MPI_STATUS_IGNORE);
     neighbour.has_come = true;
   }
 }

@@ -19,7 +19,7 @@ namespace cairn {
 
 class Muster {
  public:
-  struct Place {
+  struct Channel {
     MPI_Comm pool = MPI_COMM_NULL;   // is revoked when there is a meeting
     MPI_Comm words = MPI_COMM_NULL;  // the same members; not revoked before all have come
     int me = 0;
@@ -31,7 +31,7 @@ class Muster {
     bool has_come = false;
     std::optional<std::chrono::steady_clock::time_point> ended = std::nullopt;
   };
-  Muster(Place place, std::vector<Neighbour> neighbours, std::chrono::milliseconds limit, Log log);
+  Muster(Channel channel, std::vector<Neighbour> neighbours, std::chrono::milliseconds limit, Log log);
 
   // This process comes, or waits where nothing but the others can keep it: tells its neighbours.
   void come();
@@ -43,7 +43,7 @@ class Muster {
   void hear();
   void end(Neighbour& straggler) const;
 
-  Place place_;
+  Channel channel_;
   std::vector<Neighbour> neighbours_;
   std::chrono::milliseconds limit_;
   Log log_;

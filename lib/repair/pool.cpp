@@ -252,7 +252,7 @@ void Pool::adopt(Proposal proposal) {
   const Roster before = std::exchange(roster_, std::move(proposal.repair.roster));
   const auto number = std::ranges::find(proposal.live, me_) - proposal.live.begin();
   failures_ = failures_of(before, proposal.live);
-  vain_repairs_ = proposal.live.size() == before.size() ? vain_repairs_ + 1 : 0;
+  repairs_without_effect_ = proposal.live.size() == before.size() ? repairs_without_effect_ + 1 : 0;
   me_ = static_cast<std::uint32_t>(number);
   team_ = proposal.team;
   under_way_ |= proposal.under_way;
@@ -284,7 +284,7 @@ void Pool::meet_neighbours(const std::vector<ProcessId>& processes) {
   lifeline_->expect(std::move(workers));
   muster_.reset();
   if (config_.recovery.straggler_limit) {
-    muster_ = std::make_unique<Muster>(Muster::Place{pool_, team_.alarm, static_cast<int>(me_)}, std::move(expected),
+    muster_ = std::make_unique<Muster>(Muster::Channel{pool_, team_.alarm, static_cast<int>(me_)}, std::move(expected),
                                        *config_.recovery.straggler_limit, log_);
   }
   guard_.reset();

@@ -62,7 +62,7 @@ class Pool {
   [[nodiscard]] const FailureTopology& failures() const { return failures_; }
   // Repairs so far, and how many of the last found nobody dead.
   [[nodiscard]] std::uint32_t repairs() const { return repairs_; }
-  [[nodiscard]] std::uint32_t vain_repairs() const { return vain_repairs_; }
+  [[nodiscard]] std::uint32_t repairs_without_effect() const { return repairs_without_effect_; }
   // Repairs in a row since the application has gone on from a newer snapshot than ever before.
   [[nodiscard]] std::uint32_t repairs_without_progress() const { return repairs_without_progress_; }
   // The snapshot that the application of this process has gone on from; told at the next meeting. Local.
@@ -156,11 +156,11 @@ class Pool {
   std::uint32_t restored_ = 0;  // by this process
   std::uint32_t progress_ = 0;  // by anybody, as of the last repair
   std::uint32_t repairs_without_progress_ = 0;
-  std::uint32_t vain_repairs_ = 0;      // in a row, that found nobody dead
-  std::uint32_t failed_growths_ = 0;    // in a row, that no newcomers came of
-  std::set<std::string> closed_hosts_;  // that take no new processes; the same on all members
-  std::string mark_;                    // variable in the environment of all new processes, of this pool alone
-  bool strays_ = false;                 // some may have been started that are in no pool
+  std::uint32_t repairs_without_effect_ = 0;  // in a row, that found nobody dead
+  std::uint32_t failed_growths_ = 0;          // in a row, that no newcomers came of
+  std::set<std::string> closed_hosts_;        // that take no new processes; the same on all members
+  std::string mark_;                          // variable in the environment of all new processes, of this pool alone
+  bool strays_ = false;                       // some may have been started that are in no pool
   bool under_way_ = false;
   bool gives_up_ = false;
 };

@@ -87,8 +87,8 @@ std::vector<NodeId> Pool::wanted(const Proposal& proposal) const {
   return nodes;
 }
 
-// Who has died while he started new processes cannot welcome them, and they wait for him in MPI_Init, some of them
-// busily. They may come late, so they are looked for in every repair after that and in the end.
+// A survivor that dies while it starts new processes leaves them behind: they wait for it in MPI_Init, some of them
+// busily. They may appear late, so every later repair looks for them, and so does the end.
 void Pool::end_strays() const {
   if (!strays_) return;
   std::vector<ProcessId> members{this_process()};

@@ -20,7 +20,7 @@ namespace {
 
 using Role = Member::Role;
 
-constexpr std::uint32_t kMostVainRepairs = 3;
+constexpr std::uint32_t kMostRepairsWithoutEffect = 3;
 // Failures may come in bursts; that so many in a row do is less likely than a cause of their own.
 constexpr std::uint32_t kMostRepairsWithoutProgress = 8;
 
@@ -79,7 +79,7 @@ std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::strin
     pool = at_start(world, Pool::start(world, source));
   }
   std::unique_ptr<Resilient> job(new Resilient(world, std::move(pool), tells));
-  job->end_if_in_vain();
+  job->end_if_repairs_do_not_help();
   return job;
 }
 
@@ -230,14 +230,15 @@ void Resilient::meet() {
   const auto outcome = pool_->meet(done_, under_way_);
   if (!outcome) end_job(outcome.error().text());
   over_ = *outcome == Pool::Outcome::over;
-  if (!over_) end_if_in_vain();
+  if (!over_) end_if_repairs_do_not_help();
 }
 
 // All members of a pool come to the same answer, newcomers too: MPI_Abort does not reach processes that were started
 // later.
-void Resilient::end_if_in_vain() const {
+void Resilient::end_if_repairs_do_not_help() const {
   if (pool_->gives_up()) abort_mpi();
-  if (pool_->vain_repairs() > kMostVainRepairs) end_job("repairs find nobody dead, and do not help: " + last_failure_);
+  if (pool_->repairs_without_effect() > kMostRepairsWithoutEffect)
+    end_job("repairs find nobody dead, and do not help: " + last_failure_);
   if (pool_->repairs_without_progress() > kMostRepairsWithoutProgress) {
     end_job(
         fmt::format("{} repairs in a row without a newer snapshot to go on from: processes die of something that comes "

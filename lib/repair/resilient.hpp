@@ -62,7 +62,7 @@ class Resilient {
   // True if an error is the consequence of a failure; remembers its text.
   bool is_failure(const Exception& error);
   // Where repairs follow each other and bring the job no further.
-  void end_if_in_vain() const;
+  void end_if_repairs_do_not_help() const;
   void tell(const CompletionMark& why) const;
   [[noreturn]] void end_job(const std::string& text) const;
   [[noreturn]] void abort_mpi() const;

@@ -40,7 +40,7 @@ bool came_to_its_end(Session& session, const Application& application, const End
   } catch (const Exception& error) {
     if (error.kind() == ErrorKind::rollback) return false;
     let_rank_0_tell(session, error);
-    end({restart_cannot_mend(error.kind()) ? Kind::error : Kind::failed, error.what()});
+    end({restart_would_surely_fail(error.kind()) ? Kind::error : Kind::failed, error.what()});
   } catch (const std::exception& error) {
     end({Kind::failed, error.what()});
   } catch (...) {

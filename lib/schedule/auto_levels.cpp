@@ -14,7 +14,7 @@ using std::chrono::microseconds;
 
 constexpr std::uint64_t kEnoughFailures = 5;
 // A level is taken to cost so much more than the one below until it has been measured.
-constexpr double kDearer = 4;
+constexpr double kAssumedCostRatio = 4;
 constexpr std::chrono::seconds kQuiet{60};        // between two lines of the log, or until costs have come in
 constexpr std::chrono::seconds kRecordAtMost{1};  // one record in so long
 constexpr int kRecordShare = 20;
@@ -23,26 +23,26 @@ double seconds_of(microseconds time) { return std::chrono::duration<double>(time
 
 microseconds time_of(double seconds) { return microseconds(std::llround(seconds * 1e6)); }
 
-bool same_costs(const Measures& a, const Measures& b) { return a.cost == b.cost && a.recovery == b.recovery; }
+bool same_costs(const RankCosts& a, const RankCosts& b) { return a.cost == b.cost && a.recovery == b.recovery; }
 
 }  // namespace
 
 std::unique_ptr<AutoLevels> AutoLevels::make(const Config& config, LevelSet usable, Incarnation life,
-                                             const std::optional<Measured>& before) {
+                                             const std::optional<JobCosts>& before) {
   const bool some = std::ranges::any_of(kAllLevels, [&](LevelId level) {
     return usable.has(level) && config.levels.of(level).kind == Interval::Kind::automatic;
   });
   if (!some) return nullptr;
-  return std::unique_ptr<AutoLevels>(new AutoLevels(config, usable, life, before.value_or(Measured{})));
+  return std::unique_ptr<AutoLevels>(new AutoLevels(config, usable, life, before.value_or(JobCosts{})));
 }
 
-AutoLevels::AutoLevels(const Config& config, LevelSet usable, Incarnation life, const Measured& before)
+AutoLevels::AutoLevels(const Config& config, LevelSet usable, Incarnation life, const JobCosts& before)
     : schedule_(config.levels, usable),
       meter_(before),
       life_(life),
       after_failure_(before.life.value != 0 && !before.ended),
       observed_(time_of(before.observed)),
-      measures_(meter_.measures()) {
+      costs_(meter_.costs()) {
   for (std::size_t i = 0; i < failures_.size(); ++i) {
     configured_mtbf_[i] = seconds_of(config.failures.mtbf[i]);
     failures_[i] = before.levels[i].failures;
@@ -59,27 +59,27 @@ void AutoLevels::restored(std::optional<LevelId> highest, microseconds time) {
 }
 
 LevelSet AutoLevels::due(const Pulse::Beat& beat) {
-  const bool same = same_costs(measures_, beat.measures);
+  const bool same = same_costs(costs_, beat.costs);
   elapsed_ = beat.elapsed;
-  measures_ = beat.measures;
-  const bool known = measures_.cost[0].count() > 0;
+  costs_ = beat.costs;
+  const bool known = costs_.cost[0].count() > 0;
   // MTBFs of the job's own grow while nothing happens.
   const bool later = observed() - chosen_at_ > chosen_at_ / kRecordShare;
   if (known && (!same || later || !schedule_.pattern())) {
     schedule_.choose(figures());
     chosen_at_ = observed();
   }
-  return schedule_.due(elapsed_ - measures_.stopped);
+  return schedule_.due(elapsed_ - costs_.stopped);
 }
 
-Figures AutoLevels::figures() const {
-  Figures figures;
+ModelInputs AutoLevels::figures() const {
+  ModelInputs figures;
   double below = 0;
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    LevelFigures& level = figures[i];
-    level.assumed = measures_.cost[i].count() == 0;
-    level.cost = level.assumed ? below * kDearer : seconds_of(measures_.cost[i]);
-    level.recovery = measures_.recovery[i].count() == 0 ? level.cost : seconds_of(measures_.recovery[i]);
+    LevelInputs& level = figures[i];
+    level.assumed = costs_.cost[i].count() == 0;
+    level.cost = level.assumed ? below * kAssumedCostRatio : seconds_of(costs_.cost[i]);
+    level.recovery = costs_.recovery[i].count() == 0 ? level.cost : seconds_of(costs_.recovery[i]);
     level.mtbf = mtbf(i);
     below = level.cost;
   }
@@ -101,17 +101,17 @@ std::optional<std::string> AutoLevels::take_news() {
   return "auto: " + *news;
 }
 
-std::optional<Measured> AutoLevels::take_record() {
+std::optional<JobCosts> AutoLevels::take_record() {
   const microseconds pause = std::max<microseconds>(kRecordAtMost, elapsed_ / kRecordShare);
   if (recorded_at_ && observed() < *recorded_at_ + pause) return {};
   recorded_at_ = observed();
   return record();
 }
 
-Measured AutoLevels::record() const {
-  Measured record;
+JobCosts AutoLevels::record() const {
+  JobCosts record;
   for (std::size_t i = 0; i < record.levels.size(); ++i) {
-    record.levels[i] = {seconds_of(measures_.cost[i]), seconds_of(measures_.recovery[i]), mtbf(i), failures_[i]};
+    record.levels[i] = {seconds_of(costs_.cost[i]), seconds_of(costs_.recovery[i]), mtbf(i), failures_[i]};
   }
   record.observed = seconds_of(observed());
   record.life = life_;

@@ -20,7 +20,7 @@
 
 #include "base/ids.hpp"
 #include "config/config.hpp"
-#include "format/measured.hpp"
+#include "format/job_costs.hpp"
 #include "schedule/auto_schedule.hpp"
 #include "schedule/cost_meter.hpp"
 #include "schedule/pulse.hpp"
@@ -31,7 +31,7 @@ class AutoLevels {
  public:
   // nullptr: no level that can be used is auto. `before`: what earlier lives left.
   static std::unique_ptr<AutoLevels> make(const Config& config, LevelSet usable, Incarnation life,
-                                          const std::optional<Measured>& before);
+                                          const std::optional<JobCosts>& before);
 
   // What this rank measures.
   [[nodiscard]] CostMeter& meter() { return meter_; }
@@ -47,13 +47,13 @@ class AutoLevels {
   // that are not known yet.
   [[nodiscard]] std::optional<std::string> take_news();
   // What is known, when it is time to keep it: early, then each time the life has got a twentieth longer.
-  [[nodiscard]] std::optional<Measured> take_record();
+  [[nodiscard]] std::optional<JobCosts> take_record();
   // What is known now.
-  [[nodiscard]] Measured record() const;
+  [[nodiscard]] JobCosts record() const;
 
  private:
-  AutoLevels(const Config& config, LevelSet usable, Incarnation life, const Measured& before);
-  [[nodiscard]] Figures figures() const;
+  AutoLevels(const Config& config, LevelSet usable, Incarnation life, const JobCosts& before);
+  [[nodiscard]] ModelInputs figures() const;
   [[nodiscard]] std::chrono::microseconds observed() const { return observed_ + elapsed_; }
   [[nodiscard]] double mtbf(std::size_t level) const;
 
@@ -67,7 +67,7 @@ class AutoLevels {
   // As agreed on.
   std::chrono::microseconds observed_;    // before elapsed_
   std::chrono::microseconds elapsed_{0};  // since the start or the last restore
-  Measures measures_;
+  RankCosts costs_;
   std::chrono::microseconds chosen_at_{0};  // observed(), when the pattern was chosen
   std::optional<std::chrono::microseconds> recorded_at_;
   std::optional<std::chrono::microseconds> told_at_;

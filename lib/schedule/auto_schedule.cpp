@@ -54,11 +54,11 @@ std::string how_often(const Pattern& pattern, std::size_t i) {
 
 }  // namespace
 
-AutoModel auto_model(const Config::Levels& levels, LevelSet usable, const Figures& figures) {
+AutoModel auto_model(const Config::Levels& levels, LevelSet usable, const ModelInputs& figures) {
   AutoModel model;
   double rate = 0;  // of failures that no level so far answers
   for (const LevelId level : kAllLevels) {
-    const LevelFigures& of = figures[index(level)];
+    const LevelInputs& of = figures[index(level)];
     rate += 1 / of.mtbf;
     if (!usable.has(level) || levels.of(level).kind == Interval::Kind::off) continue;
     if (is_auto(levels, level)) {
@@ -75,7 +75,7 @@ AutoModel auto_model(const Config::Levels& levels, LevelSet usable, const Figure
 
 AutoSchedule::AutoSchedule(const Config::Levels& levels, LevelSet usable) : levels_(levels), usable_(usable) {}
 
-void AutoSchedule::choose(const Figures& figures) {
+void AutoSchedule::choose(const ModelInputs& figures) {
   figures_ = figures;
   model_ = auto_model(levels_, usable_, figures);
   auto pattern = model::optimal_pattern(model_.levels);
@@ -149,7 +149,7 @@ std::string AutoSchedule::text() const {
   std::string mtbfs;
   for (std::size_t i = 0; i < model_.ids.size(); ++i) {
     const LevelId level = model_.ids[i];
-    const LevelFigures& of = figures_[index(level)];
+    const LevelInputs& of = figures_[index(level)];
     // Every snapshot is at L1.
     if (level != LevelId::local) often += fmt::format(", L{} {}", static_cast<int>(level), how_often(*pattern_, i));
     costs += fmt::format("{}{}{}", i == 0 ? "" : ", ", duration_text(of.cost), of.assumed ? " assumed" : "");

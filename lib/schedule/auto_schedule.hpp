@@ -24,13 +24,13 @@
 namespace cairn {
 
 // Of one level; seconds, all above 0.
-struct LevelFigures {
+struct LevelInputs {
   double cost = 0;
   double recovery = 0;
   double mtbf = 0;
   bool assumed = false;  // the cost was not measured yet
 };
-using Figures = std::array<LevelFigures, kLevels>;
+using ModelInputs = std::array<LevelInputs, kLevels>;
 
 struct AutoModel {
   std::vector<LevelId> ids;
@@ -38,14 +38,14 @@ struct AutoModel {
 };
 // The levels set to auto as the model sees them. Where L1 is not one of them, and not due at each call anyway, the
 // lowest bears the cost of the snapshot itself besides its own.
-[[nodiscard]] AutoModel auto_model(const Config::Levels& levels, LevelSet usable, const Figures& figures);
+[[nodiscard]] AutoModel auto_model(const Config::Levels& levels, LevelSet usable, const ModelInputs& figures);
 
 class AutoSchedule {
  public:
   AutoSchedule(const Config::Levels& levels, LevelSet usable);
 
   // Chooses the pattern for these figures.
-  void choose(const Figures& figures);
+  void choose(const ModelInputs& figures);
 
   // text(), when the pattern is the first, or differs noticeably, by more than a fifth, from the one last told.
   [[nodiscard]] std::optional<std::string> take_news();
@@ -70,7 +70,7 @@ class AutoSchedule {
   Config::Levels levels_;
   LevelSet usable_;
   AutoModel model_;
-  Figures figures_;
+  ModelInputs figures_;
   std::optional<model::Pattern> pattern_;
   std::optional<model::Pattern> told_;
   std::chrono::microseconds last_{0};

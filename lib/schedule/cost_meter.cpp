@@ -35,7 +35,7 @@ void MovingAverage::add(microseconds value) {
 
 microseconds MovingAverage::value() const { return microseconds(std::llround(value_)); }
 
-CostMeter::CostMeter(const Measured& before) {
+CostMeter::CostMeter(const JobCosts& before) {
   for (std::size_t i = 0; i < cost_.size(); ++i) {
     cost_[i] = MovingAverage(time_of(before.levels[i].cost));
     recovery_[i] = time_of(before.levels[i].recovery);
@@ -56,10 +56,10 @@ void CostMeter::restore_took(LevelId level, microseconds time) {
   stopped_ = microseconds{0};
 }
 
-Measures CostMeter::measures() const {
-  Measures measures{stopped_, {}, recovery_};
-  for (std::size_t i = 0; i < cost_.size(); ++i) measures.cost[i] = cost_[i].value();
-  return measures;
+RankCosts CostMeter::costs() const {
+  RankCosts costs{stopped_, {}, recovery_};
+  for (std::size_t i = 0; i < cost_.size(); ++i) costs.cost[i] = cost_[i].value();
+  return costs;
 }
 
 }  // namespace cairn

@@ -15,8 +15,8 @@
 #include <cstdint>
 
 #include "base/ids.hpp"
-#include "format/measured.hpp"
-#include "schedule/measures.hpp"
+#include "format/job_costs.hpp"
+#include "schedule/rank_costs.hpp"
 
 namespace cairn {
 
@@ -39,7 +39,7 @@ class MovingAverage {
 class CostMeter {
  public:
   // `before`: of earlier lives.
-  explicit CostMeter(const Measured& before);
+  explicit CostMeter(const JobCosts& before);
 
   // A snapshot stopped the application for `stopped`, of which `promoting` went to raising snapshots to higher levels.
   void snapshot_took(std::chrono::microseconds stopped, std::chrono::microseconds promoting);
@@ -47,7 +47,7 @@ class CostMeter {
   // A restore for which `level` was the highest that was needed. Time counts anew from here.
   void restore_took(LevelId level, std::chrono::microseconds time);
 
-  [[nodiscard]] Measures measures() const;
+  [[nodiscard]] RankCosts costs() const;
 
  private:
   std::chrono::microseconds stopped_{0};

@@ -19,7 +19,7 @@ Result<bool> Pulse::ready() {
   return done;
 }
 
-Result<std::optional<Pulse::Beat>> Pulse::call(bool stop_here, const Measures& mine) {
+Result<std::optional<Pulse::Beat>> Pulse::call(bool stop_here, const RankCosts& mine) {
   std::optional<Beat> agreed;
   ++calls_;
   if (pending_) {
@@ -53,10 +53,10 @@ std::optional<Error> Pulse::somebody_is_elsewhere() const {
   return {};
 }
 
-Result<bool> Pulse::close(Place place) {
+Result<bool> Pulse::close(At place) {
   while (true) {
     if (!pending_) {
-      start(place == Place::restore ? kRestore : kFinalize, false, {});
+      start(place == At::restore ? kRestore : kFinalize, false, {});
       closing_ = true;
     }
     const auto done = ready();
@@ -64,7 +64,7 @@ Result<bool> Pulse::close(Place place) {
     pending_.reset();
     const bool mine = std::exchange(closing_, false);
     if (!mine || values_[kSnapshot] != 0) continue;
-    if (place == Place::finalize && values_[kRestore] != 0) continue;
+    if (place == At::finalize && values_[kRestore] != 0) continue;
     started_ = false;
     calls_ = 0;
     period_ = 1;
@@ -72,7 +72,7 @@ Result<bool> Pulse::close(Place place) {
   }
 }
 
-void Pulse::start(Word place, bool stop_here, const Measures& mine) {
+void Pulse::start(Word place, bool stop_here, const RankCosts& mine) {
   values_ = {};
   values_.at(place) = std::uint64_t{ranks_.rank().value} + 1;
   auto* value = values_.data() + kStop;
@@ -92,9 +92,9 @@ Pulse::Beat Pulse::beat() const {
   Beat beat{};
   beat.stop = *value++ != 0;
   beat.elapsed = get();
-  beat.measures.stopped = get();
-  for (microseconds& cost : beat.measures.cost) cost = get();
-  for (microseconds& recovery : beat.measures.recovery) recovery = get();
+  beat.costs.stopped = get();
+  for (microseconds& cost : beat.costs.cost) cost = get();
+  for (microseconds& recovery : beat.costs.recovery) recovery = get();
   return beat;
 }
 

@@ -15,7 +15,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "comm/comm.hpp"
-#include "schedule/measures.hpp"
+#include "schedule/rank_costs.hpp"
 
 namespace cairn {
 
@@ -27,24 +27,24 @@ class Pulse {
   struct Beat {
     std::chrono::microseconds elapsed;  // the longest of all ranks
     bool stop;                          // some rank was warned
-    Measures measures;                  // each the highest of all ranks
+    RankCosts costs;                    // each the highest of all ranks
   };
   // Whether call() would not wait, as far as is known by now.
   [[nodiscard]] Result<bool> ready();
   // One call of snapshot(): completes a reduction under way, and starts the next when its turn has come. Collective in
   // time. Fails where another rank has called something else meanwhile.
-  [[nodiscard]] Result<std::optional<Beat>> call(bool stop_here, const Measures& mine);
+  [[nodiscard]] Result<std::optional<Beat>> call(bool stop_here, const RankCosts& mine);
 
-  enum class Place { restore, finalize };
+  enum class At { restore, finalize };
   // To be called again and again by a rank that waits in restore or finalize, until it says that all ranks do: from
   // then on calls are counted anew. Ranks that wait in restore leave those in finalize behind. Collective in time.
-  [[nodiscard]] Result<bool> close(Place place);
+  [[nodiscard]] Result<bool> close(At place);
 
  private:
   // What all contribute; the highest of each counts. Of the first three, a rank's own number and one.
   enum Word : std::size_t { kSnapshot, kRestore, kFinalize, kStop, kWords = kStop + 3 + 2 * kLevels };
 
-  void start(Word place, bool stop_here, const Measures& mine);
+  void start(Word place, bool stop_here, const RankCosts& mine);
   [[nodiscard]] Beat beat() const;
   [[nodiscard]] std::optional<Error> somebody_is_elsewhere() const;
 
@@ -65,7 +65,7 @@ class Pulse {
 // A pulse that is closed in the course of a call that waits for something else besides. Without a pulse it is closed.
 class PulseClosing {
  public:
-  PulseClosing(Pulse* pulse, Pulse::Place place) : pulse_(pulse), place_(place) {}
+  PulseClosing(Pulse* pulse, Pulse::At place) : pulse_(pulse), place_(place) {}
 
   // Goes on with it; true once it is closed, or cannot be.
   bool go_on() {
@@ -77,7 +77,7 @@ class PulseClosing {
 
  private:
   Pulse* pulse_;
-  Pulse::Place place_;
+  Pulse::At place_;
 };
 
 }  // namespace cairn

@@ -24,7 +24,7 @@ constexpr std::pair<std::string_view, Kind> kWords[] = {{"opened", Kind::opened}
 
 }  // namespace
 
-bool restart_cannot_mend(Code code) {
+bool restart_would_fail(Code code) {
   switch (code) {
     case Code::invalid_argument:
     case Code::config:
@@ -43,7 +43,7 @@ bool restart_cannot_mend(Code code) {
   return false;
 }
 
-bool restart_cannot_mend(ErrorKind kind) {
+bool restart_would_surely_fail(ErrorKind kind) {
   return kind == ErrorKind::usage || kind == ErrorKind::config || kind == ErrorKind::mismatch ||
          kind == ErrorKind::taken_over;
 }

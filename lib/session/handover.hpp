@@ -48,11 +48,11 @@ struct CompletionMark {
   friend bool operator==(const CompletionMark&, const CompletionMark&) = default;
 };
 
-// Whether an error would meet the next start, too.
-[[nodiscard]] bool restart_cannot_mend(Code code);
-// The same of what a call threw. Not `unrecoverable`, which is also a file that was not found: a session says so
-// itself.
-[[nodiscard]] bool restart_cannot_mend(ErrorKind kind);
+// Whether the next start would fail with the same error.
+[[nodiscard]] bool restart_would_fail(Code code);
+// The same of an exception, whose kind tells less than a Code: `unrecoverable` may be a file that was not found, and
+// does not count here.
+[[nodiscard]] bool restart_would_surely_fail(ErrorKind kind);
 
 // Inverse pair. A line that is not whole, or not there, is Kind::none; anything else that is no mark is corrupt.
 [[nodiscard]] std::string to_line(const CompletionMark& mark);

@@ -68,7 +68,7 @@ Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
     return fail(heard.error());
   if (!ready) return fail(ready.error());
   auto beat = pulse()->call(StopSignal::seen(),
-                            application_.auto_levels ? application_.auto_levels->meter().measures() : Measures{});
+                            application_.auto_levels ? application_.auto_levels->meter().costs() : RankCosts{});
   if (!beat) return fail(beat.error());
   if (!*beat) {
     span.drop();
@@ -97,7 +97,7 @@ Status SessionImpl::report_auto_levels() {
   return record ? link().send(*record) : Status{};
 }
 
-// What heads have raised to higher levels since the last time, in all. Measured by them: this rank may hear of it late.
+// What heads have raised to higher levels since the last time, in all. JobCosts by them: this rank may hear of it late.
 std::chrono::microseconds SessionImpl::hear_promotions() {
   std::chrono::microseconds sum{0};
   for (const Reached& promotion : std::exchange(link().promotions, {})) {
@@ -242,7 +242,7 @@ void SessionImpl::leave_mark(CompletionMark::Kind kind, const std::string& text)
 }
 
 void SessionImpl::leave_mark_of(const Error& error) const {
-  if (restart_cannot_mend(error.code)) leave_mark(CompletionMark::Kind::error, error.text());
+  if (restart_would_fail(error.code)) leave_mark(CompletionMark::Kind::error, error.text());
 }
 
 Status SessionImpl::finalize() {
@@ -258,7 +258,7 @@ Status SessionImpl::finalize() {
                                 .keep_going = application_.stop,
                                 .undefined = application_.undefined.has_value()};
   if (auto status = link().send(request); !status) return status;
-  PulseClosing closing(pulse(), Pulse::Place::finalize);
+  PulseClosing closing(pulse(), Pulse::At::finalize);
   const auto over = [&] {
     // An error may be that a rank is gone, which closes nothing.
     return (closing.go_on() && link().finalized) || (link().finalized && link().finalized->error);

@@ -60,7 +60,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   head.offer.reset();
   head.restore_done.reset();
   if (auto status = head.send(RestoreRequest{}); !status) return fail(status.error());
-  PulseClosing closing(pulse(), Pulse::Place::restore);
+  PulseClosing closing(pulse(), Pulse::At::restore);
   const auto answered = [&] {
     closing.go_on();
     return head.offer || head.restore_done;
@@ -97,7 +97,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
     app.undefined = error;
     leave_mark_of(*app.undefined);
     // All ranks have this error, and who ends the job for it must not do so before it is told.
-    if (all_are_here && restart_cannot_mend(app.undefined->code)) (void)ranks().barrier();
+    if (all_are_here && restart_would_fail(app.undefined->code)) (void)ranks().barrier();
     return fail(*app.undefined);
   }
   // The application has mended what an earlier try complained of.

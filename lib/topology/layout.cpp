@@ -75,13 +75,13 @@ std::vector<Rank> Layout::ranks_on(NodeId node) const {
   return ranks;
 }
 
-Layout::Place Layout::place_in_group(NodeId node) const {
+Layout::GroupPlace Layout::place_in_group(NodeId node) const {
   for (std::uint32_t group = 0; group < groups.size(); ++group) {
     const auto& members = groups[group];
     const auto found = std::find(members.begin(), members.end(), node);
-    if (found != members.end()) return Place{group, static_cast<std::uint32_t>(found - members.begin())};
+    if (found != members.end()) return GroupPlace{group, static_cast<std::uint32_t>(found - members.begin())};
   }
-  return Place{static_cast<std::uint32_t>(groups.size()), 0};
+  return GroupPlace{static_cast<std::uint32_t>(groups.size()), 0};
 }
 
 Status check(const Layout& layout) {

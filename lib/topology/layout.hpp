@@ -29,12 +29,12 @@ struct Layout {
   [[nodiscard]] LayoutId id() const;
   [[nodiscard]] std::vector<Rank> ranks_on(NodeId node) const;
 
-  struct Place {
+  struct GroupPlace {
     std::uint32_t group;
     std::uint32_t index;  // in the group's members
   };
   // A node that is in no group (L3 is off) is in group groups.size().
-  [[nodiscard]] Place place_in_group(NodeId node) const;
+  [[nodiscard]] GroupPlace place_in_group(NodeId node) const;
 };
 
 // Inverse pair; the bytes are little-endian and self-delimiting.

@@ -19,14 +19,14 @@ class LayoutIndex {
   [[nodiscard]] const Layout& layout() const { return *layout_; }
   // As the functions of Layout, for nodes of the layout.
   [[nodiscard]] std::span<const Rank> ranks_on(NodeId node) const { return ranks_.of(node.value); }
-  [[nodiscard]] Layout::Place place_in_group(NodeId node) const { return places_[node.value]; }
+  [[nodiscard]] Layout::GroupPlace place_in_group(NodeId node) const { return places_[node.value]; }
   // owners_held_by(), for one placement of all nodes at once the first time.
   [[nodiscard]] std::span<const NodeId> owners_held_by(NodeId holder, std::uint64_t k);
 
  private:
   const Layout* layout_;
   Grouped<Rank> ranks_;  // by node, ascending
-  std::vector<Layout::Place> places_;
+  std::vector<Layout::GroupPlace> places_;
   std::map<std::uint64_t, Grouped<NodeId>> owners_;  // by placement, by holder
 };
 

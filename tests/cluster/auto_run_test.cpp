@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "format/measured.hpp"
+#include "format/job_costs.hpp"
 #include "model/pattern.hpp"
 #include "store/names.hpp"
 #include "support/hooked_store.hpp"
@@ -85,12 +85,12 @@ class CostlyJob {
   [[nodiscard]] const Schedule& taken() const { return taken_; }
   [[nodiscard]] std::vector<std::uint32_t> steps_restored() const { return restored_; }
   // What the job left in its global store.
-  [[nodiscard]] Measured left() {
+  [[nodiscard]] JobCosts left() {
     const auto text = read_text(job_.global_store(), names::costs());
     EXPECT_TRUE(text) << text.error().text();
-    const auto measured = parse_measured(text.value_or(""));
+    const auto measured = parse_job_costs(text.value_or(""));
     EXPECT_TRUE(measured) << measured.error().text();
-    return measured.value_or(Measured{});
+    return measured.value_or(JobCosts{});
   }
 
  private:
@@ -190,7 +190,7 @@ TEST(AutoRun, comes_to_the_pattern_that_the_model_has_for_what_was_measured) {
   const auto calls = static_cast<std::uint32_t>(1.1 * kBest.work / 10);
   job.live(calls);
   expect_pattern(job.taken(), calls);
-  const Measured left = job.left();
+  const JobCosts left = job.left();
   for (std::size_t i = 0; i < left.levels.size(); ++i) {
     EXPECT_DOUBLE_EQ(left.levels[i].cost, std::chrono::duration<double>(job.cost[i]).count());
   }
@@ -265,7 +265,7 @@ TEST(AutoRun, goes_by_its_own_failures_once_it_has_seen_five) {
   job.job().lose(1);
   job.live_and_die(100);
   for (const std::uint32_t step : job.steps_restored()) EXPECT_GT(step, 0U);
-  const Measured left = job.left();
+  const JobCosts left = job.left();
   EXPECT_EQ(left.levels[0].failures, 4U);
   const auto of_node = left.levels[1].failures + left.levels[2].failures + left.levels[3].failures;
   EXPECT_EQ(of_node, 1U) << "of the highest level that the loss of a node needed";
@@ -279,7 +279,7 @@ TEST(AutoRun, goes_by_its_own_failures_once_it_has_seen_five) {
 TEST(AutoRun, a_life_that_ended_is_no_failure) {
   CostlyJob job(true, kAllAuto + kFailures);
   for (int life = 0; life < 7; ++life) job.live(20);
-  for (const MeasuredLevel& level : job.left().levels) EXPECT_EQ(level.failures, 0U);
+  for (const LevelCosts& level : job.left().levels) EXPECT_EQ(level.failures, 0U);
   EXPECT_NEAR(job.left().observed, 7 * 200, 7 * 20);
 }
 

@@ -11,8 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "format/job_costs.hpp"
 #include "format/manifest.hpp"
-#include "format/measured.hpp"
 #include "store/names.hpp"
 #include "support/powered_job.hpp"
 
@@ -52,7 +52,7 @@ std::string unreadable_in(PoweredJob& cut) {
   const auto entries = global.list({});
   if (!entries) return entries.error().text();
   for (const Entry& entry : *entries) {
-    if (entry.name == names::costs().path && !parse_measured(text_of_file(global, names::costs()))) return entry.name;
+    if (entry.name == names::costs().path && !parse_job_costs(text_of_file(global, names::costs()))) return entry.name;
     const DirName dir{entry.name};
     const auto manifest = read_global_manifest(global, dir, {});
     if (manifest && !check_file(global, names::master_file(dir), *manifest->master)) return entry.name + "'s master";

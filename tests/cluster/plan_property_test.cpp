@@ -58,7 +58,7 @@ class Reading {
   // Whether every column in which the rank's node has a chunk has enough parts left.
   [[nodiscard]] bool decodes(const Layout& layout, Rank rank) {
     const NodeId owner = layout.node_of_rank[rank.value];
-    const Layout::Place place = layout.place_in_group(owner);
+    const Layout::GroupPlace place = layout.place_in_group(owner);
     if (place.group == layout.groups.size()) return false;
     group_ = place.group;
     const auto& members = layout.groups[place.group];
@@ -97,7 +97,7 @@ class Reading {
     }
     const auto& decode = std::get<DecodedShard>(delivery.source);
     const Layout& layout = one_.inventory.layouts.at(decode.layout);
-    const Layout::Place place = layout.place_in_group(decode.owner);
+    const Layout::GroupPlace place = layout.place_in_group(decode.owner);
     group_ = place.group;
     const ErasureShape shape{static_cast<std::uint32_t>(layout.groups[group_].size()), layout.parity};
     for (std::uint32_t t = 0; t < decode.chunks.size(); ++t) {
@@ -246,7 +246,7 @@ void expect_source(const Case& one, Rank rank, const Delivery* delivery) {
     ASSERT_EQ(delivery->level, LevelId::erasure);
     const auto& decode = std::get<DecodedShard>(delivery->source);
     EXPECT_EQ(decode.layout, id);
-    const Layout::Place place = layout.place_in_group(layout.node_of_rank[rank.value]);
+    const Layout::GroupPlace place = layout.place_in_group(layout.node_of_rank[rank.value]);
     const ErasureShape shape{static_cast<std::uint32_t>(layout.groups[place.group].size()), layout.parity};
     ASSERT_EQ(decode.chunks.size(), shape.data());
     for (std::uint32_t t = 0; t < shape.data(); ++t) {

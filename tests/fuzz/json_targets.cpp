@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "format/job_costs.hpp"
 #include "format/layout_json.hpp"
 #include "format/manifest.hpp"
-#include "format/measured.hpp"
 #include "fuzz/target.hpp"
 #include "support/sample_manifest.hpp"
 
@@ -135,7 +135,7 @@ std::vector<Target> json_targets() {
           {"global_manifest", run_as<GlobalManifest, parse_global_manifest>, global_manifests, mutate_json},
           {"run_record", run_as<RunRecord, parse_run_record>, run_records, mutate_json},
           {"chain_mark", run_as<ChainMark, parse_chain_mark>, chain_marks, mutate_json},
-          {"costs", run_as<Measured, parse_measured>, costs, mutate_json},
+          {"costs", run_as<JobCosts, parse_job_costs>, costs, mutate_json},
           {"layout", run_layout, layouts}};
 }
 

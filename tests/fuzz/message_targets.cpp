@@ -141,8 +141,8 @@ std::vector<Buffer> encoded(const std::vector<Message>& messages) {
   return seeds;
 }
 
-Measured sample_measured() {
-  Measured measured{{}, 302400.5, {7}, true};
+JobCosts sample_measured() {
+  JobCosts measured{{}, 302400.5, {7}, true};
   measured.levels[0] = {0.025, 0.5, 43200, 6};
   return measured;
 }

@@ -94,7 +94,7 @@ TEST(Golden, manifests_of_format_2_are_read) {
   global.node_files.clear();  // which came later
   EXPECT_EQ(parse_global_manifest(golden("global-manifest-2.json")).value(), global);
   EXPECT_EQ(parse_run_record(golden("run-record-2.json")).value(), test::sample_run_record());
-  EXPECT_EQ(parse_measured(golden("costs-2.json")).value(), test::sample_measured());
+  EXPECT_EQ(parse_job_costs(golden("costs-2.json")).value(), test::sample_measured());
   EXPECT_EQ(parse_chain_mark(golden("chain-mark-2.json")).value(), test::sample_chain_mark());
 }
 
@@ -134,7 +134,7 @@ TEST(Golden, manifests_of_format_1_are_read) {
   EXPECT_EQ(parse_node_manifest(golden("node-manifest-1.json")).value(), test::sample_node_manifest());
   EXPECT_EQ(parse_global_manifest(golden("global-manifest-1.json")).value(), global);
   EXPECT_EQ(parse_run_record(golden("run-record-1.json")).value(), test::sample_run_record());
-  EXPECT_EQ(parse_measured(golden("costs-1.json")).value(), test::sample_measured());
+  EXPECT_EQ(parse_job_costs(golden("costs-1.json")).value(), test::sample_measured());
 }
 
 }  // namespace

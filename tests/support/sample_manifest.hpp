@@ -1,9 +1,9 @@
 // Manifests with everything in them that a manifest can have.
 #pragma once
 
+#include "format/job_costs.hpp"
 #include "format/json_file.hpp"
 #include "format/manifest.hpp"
-#include "format/measured.hpp"
 #include "format/parity_file.hpp"
 
 namespace cairn::test {
@@ -60,7 +60,7 @@ inline RunRecord sample_run_record() {
 inline ChainMark sample_chain_mark() { return {{0x0011223344556677ULL}, "/scratch/checkpoints/heat"}; }
 
 // L3 has not been measured yet, and no restore has needed L4.
-inline Measured sample_measured() {
+inline JobCosts sample_measured() {
   return {
       {{{0.025, 0.5, 43200, 6}, {0.1, 1.25, 259200, 1}, {0, 0, 864000, 0}, {12, 0, 5184000, 0}}}, 302400.5, {7}, false};
 }

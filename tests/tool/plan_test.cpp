@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "config/config.hpp"
-#include "format/measured.hpp"
+#include "format/job_costs.hpp"
 #include "plot.hpp"
 #include "run_tool.hpp"
 #include "scenario.hpp"
@@ -79,7 +79,7 @@ TEST(Scenario, reads_measured_levels_and_lets_the_command_line_go_before) {
 
 TEST(Scenario, reads_what_a_job_has_measured_of_itself) {
   const TempDirectory scratch("/tmp");
-  Measured measured;
+  JobCosts measured;
   measured.levels = {{{1, 0.5, 1800, 7}, {0, 0, 7200, 0}, {6, 0, 3600, 0}, {0, 0, 86400, 0}}};
   ScenarioOptions options;
   options.measured = scratch.path() + "/costs.json";

@@ -20,20 +20,20 @@ Config all_auto() {
   return config;
 }
 
-Measures measures_of(std::array<microseconds, kLevels> cost) { return {seconds(0), cost, {}}; }
+RankCosts measures_of(std::array<microseconds, kLevels> cost) { return {seconds(0), cost, {}}; }
 
-const Measures kCosts = measures_of({milliseconds(100), milliseconds(400), milliseconds(800), seconds(3)});
+const RankCosts kCosts = measures_of({milliseconds(100), milliseconds(400), milliseconds(800), seconds(3)});
 
 // A life that failed, and what the job had seen by then.
-Measured failed_life(std::array<std::uint64_t, kLevels> failures, double observed) {
-  Measured measured;
+JobCosts failed_life(std::array<std::uint64_t, kLevels> failures, double observed) {
+  JobCosts measured;
   measured.life = {9};
   measured.observed = observed;
   for (std::size_t i = 0; i < failures.size(); ++i) measured.levels[i].failures = failures[i];
   return measured;
 }
 
-std::unique_ptr<AutoLevels> next_life(const std::optional<Measured>& before) {
+std::unique_ptr<AutoLevels> next_life(const std::optional<JobCosts>& before) {
   return AutoLevels::make(all_auto(), kAllUsable, Incarnation{10}, before);
 }
 
@@ -60,22 +60,22 @@ TEST(MovingAverage, goes_on_from_an_earlier_life) {
 }
 
 TEST(CostMeter, tells_what_stops_the_application_from_what_the_head_does_inside) {
-  CostMeter meter{Measured{}};
+  CostMeter meter{JobCosts{}};
   for (int i = 0; i < 3; ++i) meter.snapshot_took(seconds(10), seconds(7));
   for (int i = 0; i < 3; ++i) meter.promotion_took(LevelId::partner, seconds(7));
-  EXPECT_EQ(meter.measures().cost[0], seconds(3));
-  EXPECT_EQ(meter.measures().cost[1], seconds(7));
-  EXPECT_EQ(meter.measures().cost[2], seconds(0)) << "not known";
-  EXPECT_EQ(meter.measures().stopped, seconds(30));
+  EXPECT_EQ(meter.costs().cost[0], seconds(3));
+  EXPECT_EQ(meter.costs().cost[1], seconds(7));
+  EXPECT_EQ(meter.costs().cost[2], seconds(0)) << "not known";
+  EXPECT_EQ(meter.costs().stopped, seconds(30));
   meter.restore_took(LevelId::erasure, seconds(12));
-  EXPECT_EQ(meter.measures().recovery[2], seconds(12));
-  EXPECT_EQ(meter.measures().stopped, seconds(0));
+  EXPECT_EQ(meter.costs().recovery[2], seconds(12));
+  EXPECT_EQ(meter.costs().stopped, seconds(0));
 }
 
 TEST(CostMeter, what_takes_no_time_is_known_all_the_same) {
-  CostMeter meter{Measured{}};
+  CostMeter meter{JobCosts{}};
   meter.snapshot_took(seconds(0), seconds(0));
-  EXPECT_GT(meter.measures().cost[0], seconds(0));
+  EXPECT_GT(meter.costs().cost[0], seconds(0));
 }
 
 TEST(AutoLevels, is_there_only_where_a_level_that_can_be_used_is_auto) {
@@ -88,7 +88,7 @@ TEST(AutoLevels, is_there_only_where_a_level_that_can_be_used_is_auto) {
 
 TEST(AutoLevels, assumes_a_level_that_was_not_measured_to_be_dearer_than_the_one_below) {
   auto levels = next_life({});
-  const Measures first = measures_of({milliseconds(100), {}, {}, {}});
+  const RankCosts first = measures_of({milliseconds(100), {}, {}, {}});
   (void)levels->due({seconds(0), false, first});
   EXPECT_FALSE(levels->take_news()) << "the others are coming in";
   (void)levels->due({seconds(60), false, first});
@@ -96,7 +96,7 @@ TEST(AutoLevels, assumes_a_level_that_was_not_measured_to_be_dearer_than_the_one
   ASSERT_TRUE(news);
   EXPECT_THAT(*news, HasSubstr("cost 100 ms, 400 ms assumed, 1.6 s assumed, 6.4 s assumed"));
   EXPECT_FALSE(levels->take_news()) << "told once";
-  Measures other = first;
+  RankCosts other = first;
   other.cost[0] = seconds(1);
   (void)levels->due({seconds(70), false, other});
   EXPECT_FALSE(levels->take_news()) << "at most one line a minute";
@@ -111,7 +111,7 @@ TEST(AutoLevels, counts_a_life_that_did_not_end_as_a_failure_of_the_level_that_i
   EXPECT_EQ(after_failure->record().levels[2].failures, 1U);
   EXPECT_EQ(after_failure->record().levels[0].failures, 1U);
 
-  Measured ended = failed_life({1, 0, 0, 0}, 500);
+  JobCosts ended = failed_life({1, 0, 0, 0}, 500);
   ended.ended = true;
   auto after_end = next_life(ended);
   after_end->restored(LevelId::erasure, seconds(3));
@@ -157,12 +157,12 @@ TEST(AutoLevels, works_by_the_time_outside_of_snapshots) {
   for (Interval& interval : config.levels.at) interval = {};
   config.levels.at[0].kind = Interval::Kind::automatic;
   auto levels = AutoLevels::make(config, kAllUsable, Incarnation{1}, {});
-  Measures measures = kCosts;
-  (void)levels->due({seconds(0), false, measures});
-  EXPECT_FALSE(levels->due({seconds(93), false, measures}).empty()) << "sqrt(2 x 0.1 s x 12 h)";
-  measures.stopped = seconds(1000);
-  EXPECT_TRUE(levels->due({seconds(1100), false, measures}).empty());
-  EXPECT_FALSE(levels->due({seconds(1187), false, measures}).empty());
+  RankCosts costs = kCosts;
+  (void)levels->due({seconds(0), false, costs});
+  EXPECT_FALSE(levels->due({seconds(93), false, costs}).empty()) << "sqrt(2 x 0.1 s x 12 h)";
+  costs.stopped = seconds(1000);
+  EXPECT_TRUE(levels->due({seconds(1100), false, costs}).empty());
+  EXPECT_FALSE(levels->due({seconds(1187), false, costs}).empty());
 }
 
 TEST(AutoLevels, records_early_and_then_seldom) {
@@ -195,8 +195,8 @@ TEST(AutoLevels, a_next_life_starts_with_what_the_last_one_knew) {
   auto levels = next_life({});
   (void)levels->due({seconds(1000), false, kCosts});
   auto next = next_life(levels->record());
-  EXPECT_EQ(next->meter().measures().cost, kCosts.cost);
-  EXPECT_TRUE(next->due({seconds(1), false, next->meter().measures()}).empty()) << "nothing is left to be measured";
+  EXPECT_EQ(next->meter().costs().cost, kCosts.cost);
+  EXPECT_TRUE(next->due({seconds(1), false, next->meter().costs()}).empty()) << "nothing is left to be measured";
   EXPECT_EQ(next->record().observed, 1001);
 }
 

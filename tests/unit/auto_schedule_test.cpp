@@ -32,7 +32,7 @@ Config::Levels levels_at(Interval l1, Interval l2, Interval l3, Interval l4) {
 
 const Config::Levels kAllAuto = levels_at(kAuto, kAuto, kAuto, kAuto);
 
-Figures figures() {
+ModelInputs figures() {
   return {{{1, 2, kHour, false}, {3, 7, 6 * kHour, false}, {12, 9, 48 * kHour, false}, {90, 95, 480 * kHour, false}}};
 }
 
@@ -124,7 +124,7 @@ TEST(AutoSchedule, with_a_level_the_used_ones_below_it_are_due) {
   AutoSchedule schedule(kAllAuto, kAllUsable);
   schedule.choose(figures());
   const auto interval = microseconds(std::llround(schedule.pattern()->interval() * 1e6) + 1);
-  Figures other = figures();
+  ModelInputs other = figures();
   for (int i = 1; i < 300; ++i) {
     // The pattern changes all the time, so that its levels would come apart.
     other[1].cost = 2 + i % 4;
@@ -143,7 +143,7 @@ TEST(AutoSchedule, with_a_level_the_used_ones_below_it_are_due) {
 }
 
 TEST(AutoSchedule, hardly_asks_for_a_level_that_is_not_worth_it_and_never_for_one_that_is_not_its_own) {
-  Figures dear = figures();
+  ModelInputs dear = figures();
   dear[2].cost = 89;  // hardly cheaper than L4, and seldom needed
   AutoSchedule schedule(levels_at(kAuto, kEvery10, kAuto, kAuto), kAllUsable);
   schedule.choose(dear);
@@ -158,14 +158,14 @@ TEST(AutoSchedule, hardly_asks_for_a_level_that_is_not_worth_it_and_never_for_on
 TEST(AutoSchedule, says_what_it_chose_and_again_when_that_changes_by_more_than_a_fifth) {
   AutoSchedule schedule(kAllAuto, kAllUsable);
   EXPECT_FALSE(schedule.take_news());
-  const auto news_of = [&](const Figures& figures) {
+  const auto news_of = [&](const ModelInputs& figures) {
     schedule.choose(figures);
     return schedule.take_news();
   };
   EXPECT_EQ(news_of(figures()),
             "a snapshot every 85.7 s, L2 every 4th, L3 every 24th, L4 every 216th (cost 1 s, 3 s, 12 s, 90 s; MTBF 60 "
             "min, 6 h, 2 d, 20 d)");
-  Figures other = figures();
+  ModelInputs other = figures();
   other[0].cost = 1.2;
   EXPECT_FALSE(news_of(other)) << "a tenth in the interval";
   other[0].cost = 1.6;

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "format/job_costs.hpp"
 #include "format/json_file.hpp"
-#include "format/measured.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/names.hpp"
 #include "store/posix/posix_store.hpp"
@@ -214,7 +214,7 @@ TEST(SealedJson, a_byte_that_changed_anywhere_is_found) {
   expect_no_byte_can_change(to_json(test::sample_chain_mark()),
                             [](const std::string& text) { return parse_chain_mark(text); });
   expect_no_byte_can_change(to_json(test::sample_measured()),
-                            [](const std::string& text) { return parse_measured(text); });
+                            [](const std::string& text) { return parse_job_costs(text); });
 }
 
 TEST(SealedJson, a_seal_is_asked_for_from_format_2_on) {

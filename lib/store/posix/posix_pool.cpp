@@ -62,7 +62,7 @@ Status check_owner(const std::string& owner) {
 
 }  // namespace
 
-Pool::Pool(Fd directory, std::string path, bool mapped, std::size_t warm_files)
+FilePool::FilePool(Fd directory, std::string path, bool mapped, std::size_t warm_files)
     : directory_(std::move(directory)),
       path_(std::move(path)),
       mapped_(mapped),
@@ -71,15 +71,15 @@ Pool::Pool(Fd directory, std::string path, bool mapped, std::size_t warm_files)
       sequence_(random_start()) {}
 
 // With the process number, because a forked child goes on from its parent's count.
-std::string Pool::next_sequence() { return fmt::format("{:x}{:016x}", ::getpid(), sequence_.fetch_add(1)); }
+std::string FilePool::next_sequence() { return fmt::format("{:x}{:016x}", ::getpid(), sequence_.fetch_add(1)); }
 
-std::string Pool::writing_name(const std::string& owner) {
+std::string FilePool::writing_name(const std::string& owner) {
   return fmt::format("{}.{}-{}.{}{}", owner.empty() ? kNobody : owner, host_, ::getpid(), next_sequence(), kWriting);
 }
 
-Result<Slot> Pool::claim(const std::string& owner, std::uint64_t size_bytes, const std::string& path) {
+Result<PoolFile> FilePool::claim(const std::string& owner, std::uint64_t size_bytes, const std::string& path) {
   if (auto status = check_owner(owner); !status) return fail(status.error());
-  std::optional<Slot> slot;
+  std::optional<PoolFile> slot;
   if (!owner.empty()) slot = claim_warm(owner, size_bytes, path);
   if (slot) return std::move(*slot);
   if (!owner.empty()) slot = claim_free(owner, size_bytes, path);
@@ -101,7 +101,8 @@ Result<Slot> Pool::claim(const std::string& owner, std::uint64_t size_bytes, con
 }
 
 // The way of every snapshot but the first few: a file of just this size that is open and mapped here, and free.
-std::optional<Slot> Pool::claim_warm(const std::string& owner, std::uint64_t size_bytes, const std::string& path) {
+std::optional<PoolFile> FilePool::claim_warm(const std::string& owner, std::uint64_t size_bytes,
+                                             const std::string& path) {
   std::string name;
   auto warm = warm_.take_if([&](const WarmFile& file) {
     if (file.owner != owner || file.mapping->bytes().size() < size_bytes) return false;
@@ -116,20 +117,20 @@ std::optional<Slot> Pool::claim_warm(const std::string& owner, std::uint64_t siz
     return fits;
   });
   if (!warm) return std::nullopt;
-  return Slot{std::move(warm->file), name, owner, path, warm->id, size_bytes, true, true, std::move(warm->mapping)};
+  return PoolFile{std::move(warm->file), name, owner, path, warm->id, size_bytes, true, true, std::move(warm->mapping)};
 }
 
-Result<Slot> Pool::make_new(const std::string& owner, const std::string& path) {
+Result<PoolFile> FilePool::make_new(const std::string& owner, const std::string& path) {
   const std::string name = writing_name(owner);
   auto file = open_file(directory_.get(), name, O_RDWR | O_CREAT | O_EXCL, path);
   if (!file) return fail(file.error());
   const auto status = status_of(file->get(), path);
   if (!status) return fail(status.error());
-  return Slot{std::move(*file), name, owner, path, {status->st_dev, status->st_ino}, 0, false, false, nullptr};
+  return PoolFile{std::move(*file), name, owner, path, {status->st_dev, status->st_ino}, 0, false, false, nullptr};
 }
 
 // The smallest that is large enough, else the largest; of equal ones, one that this process has mapped.
-std::vector<Pool::Candidate> Pool::candidates(const std::string& owner, std::uint64_t size_bytes) const {
+std::vector<FilePool::Candidate> FilePool::candidates(const std::string& owner, std::uint64_t size_bytes) const {
   std::vector<Candidate> found;
   for (const std::string& name : names_in(directory_.get(), path_).value_or(std::vector<std::string>{})) {
     if (!name.starts_with(owner + ".") || !name.ends_with(kFree)) continue;
@@ -145,14 +146,16 @@ std::vector<Pool::Candidate> Pool::candidates(const std::string& owner, std::uin
   return found;
 }
 
-std::optional<Slot> Pool::claim_free(const std::string& owner, std::uint64_t size_bytes, const std::string& path) {
+std::optional<PoolFile> FilePool::claim_free(const std::string& owner, std::uint64_t size_bytes,
+                                             const std::string& path) {
   for (const Candidate& candidate : candidates(owner, size_bytes)) {
     if (auto slot = claim_this(candidate.name, owner, path)) return slot;
   }
   return std::nullopt;
 }
 
-std::optional<Slot> Pool::claim_this(const std::string& name, const std::string& owner, const std::string& path) {
+std::optional<PoolFile> FilePool::claim_this(const std::string& name, const std::string& owner,
+                                             const std::string& path) {
   auto file = open_file(directory_.get(), name, O_RDWR, path_of(name));
   if (!file) return std::nullopt;
   const auto status = status_of(file->get(), path);
@@ -162,10 +165,10 @@ std::optional<Slot> Pool::claim_this(const std::string& name, const std::string&
   const std::string writing = writing_name(owner);
   if (!rename(directory_.get(), name, directory_.get(), writing, path_of(writing))) return std::nullopt;
   if (mapped_) unlock(file->get());
-  return Slot{std::move(*file), writing, owner, path, {status->st_dev, status->st_ino}, 0, true, false, nullptr};
+  return PoolFile{std::move(*file), writing, owner, path, {status->st_dev, status->st_ino}, 0, true, false, nullptr};
 }
 
-Status Pool::map(Slot& slot, std::uint64_t size_bytes) {
+Status FilePool::map(PoolFile& slot, std::uint64_t size_bytes) {
   if (!mapped_ || size_bytes == 0) return {};
   if (auto warm = warm_.take(slot.id)) slot.mapping = std::move(warm->mapping);
   if (slot.mapping && slot.mapping->bytes().size() >= size_bytes) return {};
@@ -175,7 +178,7 @@ Status Pool::map(Slot& slot, std::uint64_t size_bytes) {
   return {};
 }
 
-Status Pool::grow(Slot& slot, std::uint64_t size_bytes) {
+Status FilePool::grow(PoolFile& slot, std::uint64_t size_bytes) {
   if (size_bytes <= slot.size_bytes) return {};
   if (auto status = with_room(size_bytes, [&] { return reserve(slot.file.get(), size_bytes, slot.path); }); !status) {
     return status;
@@ -186,7 +189,7 @@ Status Pool::grow(Slot& slot, std::uint64_t size_bytes) {
   return {};
 }
 
-Result<bool> Pool::warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count) {
+Result<bool> FilePool::warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count) {
   if (!mapped_ || size_bytes == 0) return true;
   if (auto status = check_owner(owner); !status) return fail(status.error());
   const std::string path = path_of(owner);
@@ -200,7 +203,7 @@ Result<bool> Pool::warm_up(const std::string& owner, std::uint64_t size_bytes, s
     if (!fits) other = candidate.name;
   }
   if (cold.empty() && ready >= count) return true;
-  std::optional<Slot> slot;
+  std::optional<PoolFile> slot;
   if (!cold.empty()) slot = claim_this(cold, owner, path);
   if (!slot && ready >= count) return true;  // somebody reads what is cold
   if (!slot && !other.empty()) slot = claim_this(other, owner, path);
@@ -219,7 +222,7 @@ Result<bool> Pool::warm_up(const std::string& owner, std::uint64_t size_bytes, s
   return false;
 }
 
-Error Pool::full(const Error& error, std::uint64_t wanted_bytes) const {
+Error FilePool::full(const Error& error, std::uint64_t wanted_bytes) const {
   Error more = error;
   more.code = Code::no_space;
   if (has_no_free_inodes(directory_.get())) {
@@ -234,14 +237,14 @@ Error Pool::full(const Error& error, std::uint64_t wanted_bytes) const {
   return more;
 }
 
-void Pool::keep_warm(Slot& slot) {
+void FilePool::keep_warm(PoolFile& slot) {
   if (!slot.mapping || slot.owner.empty()) return;
   warm_.put({slot.id, slot.owner, std::move(slot.file), std::move(slot.mapping)});
   slot.file = Fd();
   slot.mapping.reset();
 }
 
-void Pool::give_back(Slot slot) {
+void FilePool::give_back(PoolFile slot) {
   // What fails here leaves a .writing file, which clean() removes once this process is gone.
   if (slot.locked) {
     unlock(slot.file.get());
@@ -256,13 +259,13 @@ void Pool::give_back(Slot slot) {
   }
 }
 
-Status Pool::cut(Slot& slot, std::uint64_t size_bytes) {
+Status FilePool::cut(PoolFile& slot, std::uint64_t size_bytes) {
   if (auto status = grow(slot, size_bytes); !status || slot.size_bytes == size_bytes) return status;
   slot.size_bytes = size_bytes;
   return truncate(slot.file.get(), size_bytes, slot.path);
 }
 
-Status Pool::publish(Slot& slot, int directory, const std::string& file, const std::string& path) {
+Status FilePool::publish(PoolFile& slot, int directory, const std::string& file, const std::string& path) {
   auto renamed = rename_new(directory_.get(), slot.name, directory, file, path);
   if (!renamed) return fail(renamed.error());
   if (!*renamed) {
@@ -280,7 +283,7 @@ Status Pool::publish(Slot& slot, int directory, const std::string& file, const s
   return {};
 }
 
-Status Pool::adopt(int directory, const std::string& file, const std::string& owner, const std::string& path) {
+Status FilePool::adopt(int directory, const std::string& file, const std::string& owner, const std::string& path) {
   if (owner.empty()) return discard(directory, file, path);
   if (auto status = check_owner(owner); !status) return status;
   // By way of a name that nobody else looks for: bytes are overwritten only in a file that is nobody's but ours.
@@ -295,7 +298,7 @@ Status Pool::adopt(int directory, const std::string& file, const std::string& ow
   return fail(id.error());
 }
 
-Result<FileId> Pool::invalidate(const std::string& name, const std::string& path) {
+Result<FileId> FilePool::invalidate(const std::string& name, const std::string& path) {
   const auto file = open_file(directory_.get(), name, O_WRONLY, path);
   if (!file) return fail(file.error());
   const auto status = status_of(file->get(), path);
@@ -306,7 +309,7 @@ Result<FileId> Pool::invalidate(const std::string& name, const std::string& path
   return FileId{status->st_dev, status->st_ino};
 }
 
-Status Pool::discard(int directory, const std::string& name, const std::string& path) {
+Status FilePool::discard(int directory, const std::string& name, const std::string& path) {
   const std::string hidden = next_sequence() + std::string(kRemoved);
   const auto renamed = rename(directory, name, directory_.get(), hidden, path);
   if (!renamed) return renamed.error().code == Code::not_found ? Status{} : renamed;
@@ -317,7 +320,7 @@ Status Pool::discard(int directory, const std::string& name, const std::string& 
                                   : remove_file(directory_.get(), hidden, pages(), path_of(hidden));
 }
 
-Status Pool::discard_free(const std::string& name) {
+Status FilePool::discard_free(const std::string& name) {
   if (!mapped_) return discard(directory_.get(), name, path_of(name));
   // The lock is held until the name is gone, so that nobody claims it in between. Before the lock somebody may have:
   // then the file is being written, or has its final name already.
@@ -332,12 +335,12 @@ Status Pool::discard_free(const std::string& name) {
   return remove_file(directory_.get(), name, Pages::leave, path_of(name));
 }
 
-void Pool::make_room() {
+void FilePool::make_room() {
   (void)reclaim(false);
   (void)remove_free();
 }
 
-Status Pool::remove_free() {
+Status FilePool::remove_free() {
   const auto names = names_in(directory_.get(), path_);
   if (!names) return fail(names.error());
   Status removed;
@@ -348,7 +351,7 @@ Status Pool::remove_free() {
   return removed;
 }
 
-Status Pool::reclaim(bool all_hosts) {
+Status FilePool::reclaim(bool all_hosts) {
   const auto names = names_in(directory_.get(), path_);
   if (!names) return fail(names.error());
   Status reclaimed;
@@ -361,13 +364,13 @@ Status Pool::reclaim(bool all_hosts) {
   return reclaimed;
 }
 
-Status Pool::clean(bool all_hosts) {
+Status FilePool::clean(bool all_hosts) {
   const Status reclaimed = reclaim(all_hosts);
   const Status removed = remove_free();
   return reclaimed ? removed : reclaimed;
 }
 
-Result<std::uint64_t> Pool::free_file_bytes() const {
+Result<std::uint64_t> FilePool::free_file_bytes() const {
   const auto names = names_in(directory_.get(), path_);
   if (!names) return fail(names.error());
   std::uint64_t total = 0;

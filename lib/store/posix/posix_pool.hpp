@@ -32,7 +32,7 @@
 namespace cairn::posix {
 
 // A file that one Writer has for itself.
-struct Slot {
+struct PoolFile {
   Fd file;
   std::string name;   // in recycle/
   std::string owner;  // empty: nobody's, never recycled
@@ -44,21 +44,21 @@ struct Slot {
   std::shared_ptr<Mapping> mapping;  // none where the file system is not mapped
 };
 
-class Pool {
+class FilePool {
  public:
-  Pool(Fd directory, std::string path, bool mapped, std::size_t warm_files);
+  FilePool(Fd directory, std::string path, bool mapped, std::size_t warm_files);
 
   // Whether its directory has been removed.
   [[nodiscard]] bool is_gone() const { return is_removed(directory_.get()); }
 
   // A file with room for `size_bytes`, to become `path`: one that `owner` retired, or a new one.
-  [[nodiscard]] Result<Slot> claim(const std::string& owner, std::uint64_t size_bytes, const std::string& path);
+  [[nodiscard]] Result<PoolFile> claim(const std::string& owner, std::uint64_t size_bytes, const std::string& path);
   // Undoes claim(): a recycled file goes back, a new one goes away.
-  void give_back(Slot slot);
+  void give_back(PoolFile slot);
   // Makes room for `size_bytes` in all, at the cost of all free files when there is no other.
-  [[nodiscard]] Status grow(Slot& slot, std::uint64_t size_bytes);
+  [[nodiscard]] Status grow(PoolFile& slot, std::uint64_t size_bytes);
   // Makes it exactly so long.
-  [[nodiscard]] Status cut(Slot& slot, std::uint64_t size_bytes);
+  [[nodiscard]] Status cut(PoolFile& slot, std::uint64_t size_bytes);
   // Runs `write`; when it finds the store full, of bytes or of inodes, gives back what dead writers left and all free
   // files, and runs it once more.
   template <class Write>
@@ -75,7 +75,7 @@ class Pool {
   // there are fewer than `count` of this size a new one is made, from free space only. True: nothing was left to do.
   [[nodiscard]] Result<bool> warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count);
   // Gives the slot its final name; a directory that is in its place goes. The file stays warm.
-  [[nodiscard]] Status publish(Slot& slot, int directory, const std::string& file, const std::string& path);
+  [[nodiscard]] Status publish(PoolFile& slot, int directory, const std::string& file, const std::string& path);
 
   // Takes in a file of a store's directory, with its first 4 KiB zeroed, for `owner` to have again. Missing is fine.
   [[nodiscard]] Status adopt(int directory, const std::string& file, const std::string& owner, const std::string& path);
@@ -95,17 +95,17 @@ class Pool {
     bool warm;
   };
   [[nodiscard]] std::vector<Candidate> candidates(const std::string& owner, std::uint64_t size_bytes) const;
-  [[nodiscard]] std::optional<Slot> claim_warm(const std::string& owner, std::uint64_t size_bytes,
-                                               const std::string& path);
-  [[nodiscard]] std::optional<Slot> claim_free(const std::string& owner, std::uint64_t size_bytes,
-                                               const std::string& path);
-  [[nodiscard]] std::optional<Slot> claim_this(const std::string& name, const std::string& owner,
-                                               const std::string& path);
-  [[nodiscard]] Result<Slot> make_new(const std::string& owner, const std::string& path);
-  [[nodiscard]] Status map(Slot& slot, std::uint64_t size_bytes);
+  [[nodiscard]] std::optional<PoolFile> claim_warm(const std::string& owner, std::uint64_t size_bytes,
+                                                   const std::string& path);
+  [[nodiscard]] std::optional<PoolFile> claim_free(const std::string& owner, std::uint64_t size_bytes,
+                                                   const std::string& path);
+  [[nodiscard]] std::optional<PoolFile> claim_this(const std::string& name, const std::string& owner,
+                                                   const std::string& path);
+  [[nodiscard]] Result<PoolFile> make_new(const std::string& owner, const std::string& path);
+  [[nodiscard]] Status map(PoolFile& slot, std::uint64_t size_bytes);
   [[nodiscard]] Error full(const Error& error, std::uint64_t wanted_bytes) const;
   [[nodiscard]] Result<FileId> invalidate(const std::string& name, const std::string& path);
-  void keep_warm(Slot& slot);
+  void keep_warm(PoolFile& slot);
   void make_room();
   [[nodiscard]] Status remove_free();
   // Removes a free file, unless somebody writes it.

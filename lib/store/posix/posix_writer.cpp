@@ -25,7 +25,7 @@ Home::Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size
       pool(std::move(recycle), path + "/" + kRecycle, is_tmpfs, warm_mappings),
       reading(warm_mappings) {}
 
-PosixWriter::PosixWriter(std::shared_ptr<Home> home, Place place, Slot slot, std::uint64_t size_bytes)
+PosixWriter::PosixWriter(std::shared_ptr<Home> home, Place place, PoolFile slot, std::uint64_t size_bytes)
     : home_(std::move(home)), place_(std::move(place)), slot_(std::move(slot)), size_bytes_(size_bytes) {}
 
 PosixWriter::~PosixWriter() {

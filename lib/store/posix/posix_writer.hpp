@@ -20,7 +20,7 @@ struct Home {
   std::string path;  // <root>/<job>
   Fd job;
   bool mapped;  // tmpfs: files are written and read through mappings
-  Pool pool;
+  FilePool pool;
   WarmMappings reading;  // of files that were read, for the next reader
 
   // Whether it, or the pool in it, has been removed: nothing can be made in it any more.
@@ -29,7 +29,7 @@ struct Home {
 
 class PosixWriter final : public Writer {
  public:
-  PosixWriter(std::shared_ptr<Home> home, Place place, Slot slot, std::uint64_t size_bytes);
+  PosixWriter(std::shared_ptr<Home> home, Place place, PoolFile slot, std::uint64_t size_bytes);
   ~PosixWriter() override;
   PosixWriter(const PosixWriter&) = delete;
   PosixWriter& operator=(const PosixWriter&) = delete;
@@ -44,7 +44,7 @@ class PosixWriter final : public Writer {
 
   std::shared_ptr<Home> home_;
   Place place_;  // where the file is to be
-  Slot slot_;
+  PoolFile slot_;
   std::uint64_t size_bytes_;
   bool committed_ = false;
 };

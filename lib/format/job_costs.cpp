@@ -1,4 +1,4 @@
-#include "format/measured.hpp"
+#include "format/job_costs.hpp"
 
 #include "format/layout_json.hpp"
 
@@ -15,14 +15,14 @@ double seconds_of(const JsonView& level, const char* key) { return level.has(key
 
 }  // namespace
 
-std::string to_json(const Measured& measured, const Sealer& sealer) {
+std::string to_json(const JobCosts& measured, const Sealer& sealer) {
   Json json{{"kind", kKind}, {"format", sealer.format()}};
   json["incarnation"] = measured.life.value;
   json["ended"] = measured.ended;
   json["observed"] = measured.observed;
   json["levels"] = Json::array();
   for (std::size_t i = 0; i < measured.levels.size(); ++i) {
-    const MeasuredLevel& level = measured.levels[i];
+    const LevelCosts& level = measured.levels[i];
     Json entry{{"level", i + 1}};
     put_known(entry, "cost", level.cost);
     put_known(entry, "recovery", level.recovery);
@@ -33,9 +33,9 @@ std::string to_json(const Measured& measured, const Sealer& sealer) {
   return sealer.seal(json);
 }
 
-Result<Measured> parse_measured(const std::string& text, const Sealer& sealer) {
-  return read_json<Measured>(text, kKind, sealer, [](const JsonView& root) {
-    Measured measured;
+Result<JobCosts> parse_job_costs(const std::string& text, const Sealer& sealer) {
+  return read_json<JobCosts>(text, kKind, sealer, [](const JsonView& root) {
+    JobCosts measured;
     measured.life = {root["incarnation"].number32()};
     measured.ended = root["ended"].boolean();
     measured.observed = root["observed"].real();

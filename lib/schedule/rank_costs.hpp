@@ -8,12 +8,12 @@
 
 namespace cairn {
 
-struct Measures {
+struct RankCosts {
   using Time = std::chrono::microseconds;
   Time stopped{0};                       // inside snapshot(), since the start or the last restore
   std::array<Time, kLevels> cost{};      // of a snapshot at each level; 0: not known
   std::array<Time, kLevels> recovery{};  // of a restore that needed each level; 0: not known
-  friend bool operator==(const Measures&, const Measures&) = default;
+  friend bool operator==(const RankCosts&, const RankCosts&) = default;
 };
 
 }  // namespace cairn

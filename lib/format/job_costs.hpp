@@ -15,24 +15,24 @@
 namespace cairn {
 
 // Seconds; 0: not known.
-struct MeasuredLevel {
+struct LevelCosts {
   double cost = 0;      // a moving average
   double recovery = 0;  // the last one
   double mtbf = 0;      // that the schedule went by
   std::uint64_t failures = 0;
-  friend bool operator==(const MeasuredLevel&, const MeasuredLevel&) = default;
+  friend bool operator==(const LevelCosts&, const LevelCosts&) = default;
 };
 
-struct Measured {
-  std::array<MeasuredLevel, kLevels> levels;
+struct JobCosts {
+  std::array<LevelCosts, kLevels> levels;
   double observed = 0;  // seconds that lives of the job have run, as far as they were noted
   Incarnation life;     // the last that wrote this
   bool ended = false;   // that life came to the end of finalize: what follows was no failure
-  friend bool operator==(const Measured&, const Measured&) = default;
+  friend bool operator==(const JobCosts&, const JobCosts&) = default;
 };
 
 // Inverse pair; errors as of manifests.
-[[nodiscard]] std::string to_json(const Measured& measured, const Sealer& sealer = {});
-[[nodiscard]] Result<Measured> parse_measured(const std::string& text, const Sealer& sealer = {});
+[[nodiscard]] std::string to_json(const JobCosts& measured, const Sealer& sealer = {});
+[[nodiscard]] Result<JobCosts> parse_job_costs(const std::string& text, const Sealer& sealer = {});
 
 }  // namespace cairn

@@ -54,7 +54,7 @@ std::optional<Delivery> SnapshotSources::find(Rank rank, Peer to, LevelSet level
 // Files cost nothing to look at, so the cheapest is taken if any of them is of a level that is worth it.
 std::optional<Delivery> SnapshotSources::find_with(Effort effort, Rank rank, Peer to) {
   std::optional<SourceFinder::Found> best;
-  LevelId from = {};
+  Delivery delivery{.rank = rank, .to = to};
   bool worth_it = false;
   for (const Finder& one : finders_) {
     const bool looked_at = known_.looked_at().has(one.level);
@@ -64,10 +64,11 @@ std::optional<Delivery> SnapshotSources::find_with(Effort effort, Rank rank, Pee
     worth_it |= looked_at;
     if (best && std::tie(best->cost, best->holder) <= std::tie(found->cost, found->holder)) continue;
     best = std::move(found);
-    from = one.level;
+    delivery.level = one.level;
   }
   if (!worth_it) return {};
-  return Delivery{rank, to, from, std::move(best->source)};
+  delivery.source = std::move(best->source);
+  return delivery;
 }
 
 }  // namespace cairn

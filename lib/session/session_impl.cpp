@@ -97,7 +97,7 @@ Status SessionImpl::report_auto_levels() {
   return record ? link().send(*record) : Status{};
 }
 
-// What heads have raised to higher levels since the last time, in all. JobCosts by them: this rank may hear of it late.
+// What heads have raised to higher levels since the last time, in all. Measured by them: this rank may hear of it late.
 std::chrono::microseconds SessionImpl::hear_promotions() {
   std::chrono::microseconds sum{0};
   for (const Reached& promotion : std::exchange(link().promotions, {})) {

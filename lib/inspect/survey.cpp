@@ -41,7 +41,17 @@ std::optional<Error> wrong_length(const Entries& entries, const FileName& file, 
   return Error{Code::corrupt, fmt::format("{} bytes long, should be {}", found->second.size_bytes, bytes), {}};
 }
 
-Identity identity_of(const names::SnapshotDir& dir) { return {{}, dir.version, dir.run}; }
+// Directories of snapshots in a store's listing, but for what is being written, with what their names say of the
+// snapshot.
+std::vector<std::pair<DirName, Identity>> snapshots_in(const std::vector<Entry>& entries) {
+  std::vector<std::pair<DirName, Identity>> snapshots;
+  for (const Entry& entry : entries) {
+    const auto dir = names::parse_snapshot(entry.name);
+    if (dir && !dir->partial && entry.directory)
+      snapshots.emplace_back(DirName{entry.name}, Identity{{}, dir->version, dir->run});
+  }
+  return snapshots;
+}
 
 class Surveyor {
  public:
@@ -68,11 +78,7 @@ class Surveyor {
     const auto entries = list_if_there(store, DirName{});
     if (!entries) return fail(entries.error());
     sealer_ = stores_.sealer_at(holder);
-    for (const Entry& entry : *entries) {
-      const auto parsed = names::parse_snapshot(entry.name);
-      if (!parsed || parsed->partial || !entry.directory) continue;
-      look_at_snapshot(holder, DirName{entry.name}, identity_of(*parsed));
-    }
+    for (const auto& [dir, identity] : snapshots_in(*entries)) look_at_snapshot(holder, dir, identity);
     return {};
   }
 
@@ -138,10 +144,10 @@ class Surveyor {
     if (!entries) return fail(entries.error());
     for (const Entry& entry : *entries) {
       if (const auto run = names::parse_run_record(entry.name)) look_at_run(FileName{entry.name}, *run);
-      const auto parsed = names::parse_snapshot(entry.name);
-      if (!parsed || parsed->partial || !entry.directory) continue;
-      for (const LevelId level : stores_.levels.in_global_store())
-        look_at_shared_snapshot(level, DirName{entry.name}, identity_of(*parsed));
+    }
+    const LevelSet here = stores_.levels.in_global_store();
+    for (const auto& [dir, identity] : snapshots_in(*entries)) {
+      for (const LevelId level : here) look_at_shared_snapshot(level, dir, identity);
     }
     std::ranges::reverse(survey_.runs);  // names were in order
     return {};
@@ -166,11 +172,7 @@ class Surveyor {
       sealer_ = stores_.sealer_at(id);
       const auto entries = list_if_there(stores_.at(id), DirName{});
       if (!entries) return fail(entries.error());
-      for (const Entry& entry : *entries) {
-        const auto parsed = names::parse_snapshot(entry.name);
-        if (!parsed || parsed->partial || !entry.directory) continue;
-        look_at_shared_snapshot(level, DirName{entry.name}, identity_of(*parsed));
-      }
+      for (const auto& [dir, identity] : snapshots_in(*entries)) look_at_shared_snapshot(level, dir, identity);
     }
     return {};
   }

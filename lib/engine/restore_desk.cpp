@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "store/names.hpp"
-
 namespace cairn {
 
 // Ranks ask; the heads bring shards home and offer them; ranks read them and answer; the heads agree.
@@ -90,8 +88,7 @@ RestoreDesk::Answers RestoreDesk::take_answers() {
     if (!error) continue;
     if (is_of_source(error->code) && plan_) {
       answers.damaged.push_back(rank);
-      answers.strikes.push_back(
-          {StoreId::node(head_.node.me.value), names::shard(head_.node.dir(plan_->snapshot), rank).path});
+      answers.strikes.push_back(strike_at_home(head_.node, plan_->snapshot, rank));
       head_.node.log.warning("rank {}: {}", rank.value, error->text());
     } else {
       answers.complaint = fail(error->in("rank " + std::to_string(rank.value)));

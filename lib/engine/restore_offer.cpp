@@ -5,7 +5,6 @@
 
 #include "engine/restore_desk.hpp"
 #include "recover/learn_inventory.hpp"
-#include "store/names.hpp"
 
 namespace cairn {
 
@@ -81,8 +80,7 @@ Result<Plan> RestoreDesk::make_plan_to_offer() {
 Result<bool> RestoreDesk::forget_what_is_damaged(const Identity& snapshot) {
   const std::vector<Rank> damaged = catalog_.find_damaged(snapshot, catalog_.retrieval->own_shards());
   std::vector<Strike> strikes;
-  for (const Rank rank : damaged)
-    strikes.push_back({StoreId::node(head_.node.me.value), names::shard(head_.node.dir(snapshot), rank).path});
+  for (const Rank rank : damaged) strikes.push_back(strike_at_home(head_.node, snapshot, rank));
   return forget_damaged(head_.heads, *catalog_.retrieval, damaged, strikes);
 }
 

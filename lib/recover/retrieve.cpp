@@ -104,7 +104,7 @@ Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, Res
       state.entries[delivery.rank] = arrival.shard;
     } else if (good.error().code == Code::io || good.error().code == Code::not_found) {
       // What cannot be read here says nothing of its source. It is brought once more.
-      strikes.push_back({StoreId::node(node.me.value), names::shard(node.dir(task.snapshot), delivery.rank).path});
+      strikes.push_back(strike_at_home(node, task.snapshot, delivery.rank));
     } else {
       wrong.push_back(arrival.delivery);
     }
@@ -216,6 +216,10 @@ Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector
   if (!news) return fail(news.error());
   if (any && !*news) return fail(Code::unrecoverable, "a shard that was brought home is damaged again and again");
   return any;
+}
+
+Strike strike_at_home(const NodeContext& node, const Identity& snapshot, Rank rank) {
+  return {StoreId::node(node.me.value), names::shard(node.dir(snapshot), rank).path};
 }
 
 std::string describe_source(const Levels& levels, const Delivery& delivery) {

@@ -38,6 +38,9 @@ struct RetrieveState {
 [[nodiscard]] Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector<Rank>& damaged,
                                           const std::vector<Strike>& strikes);
 
+// Strikes a rank's shard as it lies in this node's store, where its rank reads it.
+[[nodiscard]] Strike strike_at_home(const NodeContext& node, const Identity& snapshot, Rank rank);
+
 // Where a rank's shard came from, for a person: "L2, copy on node 2".
 [[nodiscard]] std::string describe_source(const Levels& levels, const Delivery& delivery);
 

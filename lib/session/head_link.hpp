@@ -63,7 +63,7 @@ class HeadLink {
   std::optional<Finalized> finalized;
   // For whom the job waited when that was last asked in the present wait, in words.
   std::optional<std::string> missing;
-  // What went wrong behind the ranks' backs, and was not reported yet: of which version and levels, if of any.
+  // An error of work in the background that was not reported yet; and the version and levels that it is of, if any.
   struct BackgroundError {
     Error error;
     Version version;

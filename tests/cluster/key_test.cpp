@@ -279,6 +279,34 @@ TEST(Key, makes_do_without_a_chain_mark_that_was_damaged) {
   }
 }
 
+// Without the mark it cannot be told from what is damaged, which goes once something newer is safe. With the mark
+// written again it can.
+TEST(Key, keeps_what_another_key_has_sealed_beside_a_chain_mark_that_was_damaged) {
+  const KeyFile key("mark and manifest");
+  const auto damage = [](const std::string&, Buffer& bytes) { bytes[bytes.size() / 2] ^= std::byte{1}; };
+  for (const bool global : {false, true}) {
+    SCOPED_TRACE(global ? "global" : "node 1");
+    Job job({2, 2, 2}, settings("24", key.setting()));
+    take_steps(job, 2);
+    MemoryStore& store = global ? job.global_store() : job.node_store(1);
+    change(store, names::chain_mark().path, damage);
+    change(store, "manifest.json", forge_json);
+    const StoreImage before = image_of(store);
+    job.run_well_and_die([](JobSession& session) {
+      Steps steps(session);
+      EXPECT_EQ(steps.restore(), 2U);
+      steps.advance_by(2);
+      steps.wait_for_all();
+    });
+    const StoreImage after = image_of(store);
+    for (const auto& [path, bytes] : before) {
+      if (!path.ends_with("manifest.json")) continue;
+      if (!global && path.starts_with("v00000002")) continue;  // it came back from copies, and was retired then
+      EXPECT_TRUE(after.contains(path)) << path;
+    }
+  }
+}
+
 // The store, of which everything can be read but the chain mark.
 std::shared_ptr<Store> without_mark(std::shared_ptr<Store> store, Code code) {
   auto hooked = std::make_shared<HookedStore>(std::move(store), [](const HookedStore::Operation&) { return Status{}; });

@@ -42,6 +42,11 @@ MENDINGS = [
              "of\");\n",
              ""),
     ]),
+    Mending("what another key sealed beside a damaged chain mark goes as damaged", [
+        Edit("lib/recover/catalog.cpp",
+             "  return !again && again.error().code == Code::corrupt;",
+             "  return true || again;"),
+    ], seen_by="Key.keeps_what_another_key_has_sealed_beside_a_chain_mark_that_was_damaged"),
     Mending("a read error on a rank's own shard fails the restore", [
         Edit("lib/engine/restore_desk.cpp",
              "    if (is_of_source(error->code) && plan_) {",

@@ -63,11 +63,9 @@ Status Promoter::raise(Known& known, LevelId level) {
 void Promoter::give_up(Known& known, LevelId level, NodeManifest before, const Error& error) {
   const Version version = known.manifest.identity.version;
   if (known.rebuilt.has(level)) {
-    // Part of it is there already, on other nodes or by an earlier layout: that is all there is now.
+    // What was there already, on other nodes or by an earlier layout, is all there is now.
     known.manifest = std::move(before);
     known.rebuild_failed = true;
-    // It may be all that outlives the next loss, so it does not go for something that is not at this level either.
-    known.struck.add(level);
   } else {
     (void)strategy(level).discard(head_.node, known.manifest, head_.node.layout.id());
     (void)catalog_.keep(known.manifest);

@@ -183,13 +183,15 @@ class NodesSeen {
   void note(const HoldingSummary& summary, LevelSet struck) {
     for (const LevelId level : summary.levels) note(level, summary.node, struck);
   }
-  [[nodiscard]] LevelsReached reached() const {
+  // A node's manifest names a level once all nodes have their parts. Where some are lost since, the rest may be what
+  // outlives the next loss: it does not count, and stays as what is struck does.
+  [[nodiscard]] LevelsReached reached(LevelSet redundancy) const {
     LevelsReached levels;
     for (const auto& [level, there] : there_) {
       const auto whole = whole_.find(level);
       if (whole != whole_.end() && whole->second.count == nodes_)
         levels.complete.add(level);
-      else if (there.count == nodes_)
+      else if (there.count == nodes_ || redundancy.has(level))
         levels.struck.add(level);
     }
     return levels;
@@ -237,7 +239,8 @@ std::map<std::pair<Identity, LayoutId>, LevelsReached> Inventory::levels_reached
     }
   }
   std::map<std::pair<Identity, LayoutId>, LevelsReached> reached;
-  for (const auto& [key, nodes] : seen) reached.emplace(key, nodes.reached());
+  const LevelSet redundancy = levels.of_redundancy();
+  for (const auto& [key, nodes] : seen) reached.emplace(key, nodes.reached(redundancy));
   return reached;
 }
 

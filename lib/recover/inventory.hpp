@@ -29,7 +29,7 @@
 namespace cairn {
 
 // At which levels a snapshot is complete, on all nodes of one layout; and at which it would be, but for files that are
-// struck (Level::stands_on).
+// struck (Level::stands_on), or, at a level of redundancy, for nodes that have lost their part.
 struct LevelsReached {
   LevelSet complete;
   LevelSet struck;

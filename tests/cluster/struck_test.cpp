@@ -102,6 +102,35 @@ TEST(Struck, version_that_cannot_be_made_redundant_again_does_not_go_for_one_tha
   expect_restore(job, 3);
 }
 
+// Version 3 is at L2, and version 4 at L3 only; of both one node's part is lost. Version 4 goes on from what L3 brings
+// back, and cannot be made redundant again, nor can what comes after. The next loss takes these, so version 3 must be
+// there still.
+TEST(Struck, version_that_cannot_be_made_redundant_again_does_not_take_one_along_that_has_lost_less) {
+  Job job({2, 2, 2, 2, 2, 2},
+          "[levels]\nl1 = every 1\nl2 = every 3\nl3 = every 2\nl4 = off\n[partner]\ncopies = 2\n"
+          "[erasure]\ngroup = 3\nparity = 1\n[storage]\nkeep_local = 1\n[restart]\nat_end = continue\n");
+  take_steps(job, 4);
+  job.lose(4);
+  job.wrap_node = [](std::uint32_t host, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    return std::make_shared<HookedStore>(std::move(store), [=](const HookedStore::Operation& operation) -> Status {
+      const bool redundant =
+          operation.path.find(".copy") != std::string::npos || operation.path.find("parity") != std::string::npos;
+      if ((host != 0 && host != 4) || !redundant) return {};
+      return fail(Code::io, operation.path + ": cannot be written");
+    });
+  };
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 4U);
+    EXPECT_THAT(thrown_by([&] { steps.advance(); }, [&] { steps.advance(); }, [&] { session.wait(LevelId::erasure); }),
+                HasSubstr("version 6 did not reach L3"));
+  });
+  job.wrap_node = {};
+  job.lose(4);
+  job.lose(5);
+  expect_restore(job, 3);
+}
+
 // What a rank has no need to read is damaged all the same: version 3 is whole for the ranks, but could go nowhere.
 TEST(Struck, version_is_passed_over_for_what_its_ranks_do_not_read) {
   const std::string settings = std::string(kLocalAndGlobal) + "[restart]\nverify = crc\n";

@@ -255,6 +255,16 @@ MENDINGS = [
     ]),
 
     # Stores that are lost, stay full, or are to be given back.
+    Mending("what is left of a version's redundancy where a node has lost its part counts for nothing", [
+        Edit("lib/recover/inventory.cpp",
+             "      else if (there.count == nodes_ || redundancy.has(level))\n",
+             "      else if (there.count == nodes_ || (redundancy.has(level) && nodes_ == 0))\n"),
+    ], seen_by="Struck.version_that_cannot_be_made_redundant_again_does_not_go_for_one_that_is_not"),
+    Mending("a version that could not be rebuilt at a level where it never was displaces one that was", [
+        Edit("lib/engine/promoter.cpp",
+             "    known.rebuild_failed = true;\n",
+             "    known.rebuild_failed = true;\n    known.struck.add(level);\n"),
+    ], seen_by="Struck.version_that_cannot_be_made_redundant_again_does_not_take_one_along_that_has_lost_less"),
     Mending("what a store has lost while the job runs still counts as complete", [
         Edit("lib/engine/seal_desk.cpp",
              "  for (const Version version : losses.versions) vote.note_lost(version);\n",

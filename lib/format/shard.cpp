@@ -69,9 +69,13 @@ Result<Shard> name_it(Error error, const FileName& name) { return fail(error.in_
 Result<Shard> Shard::open(const Store& store, const FileName& name) {
   auto file = store.open(name);
   if (!file) return fail(file.error());
+  return open(std::move(*file), name);
+}
+
+Result<Shard> Shard::open(std::shared_ptr<const Reader> file, const FileName& name) {
   Shard shard;
   shard.name_ = name.path;
-  shard.file_ = std::move(*file);
+  shard.file_ = std::move(file);
   const std::uint64_t size = shard.file_->size_bytes();
   if (size < kShardHeaderBytes) {
     return name_it({Code::corrupt, fmt::format("{} bytes are too short for a shard", size), {}}, name);

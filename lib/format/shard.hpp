@@ -86,10 +86,13 @@ class ShardPlan;
 class Shard {
  public:
   static Result<Shard> open(const Store& store, const FileName& name);
+  // `name` is for messages.
+  static Result<Shard> open(std::shared_ptr<const Reader> file, const FileName& name);
 
   [[nodiscard]] const ShardHeader& header() const { return header_; }
   [[nodiscard]] const std::vector<PlacedRegion>& regions() const { return regions_; }
   [[nodiscard]] const Reader& file() const { return *file_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
   // Position of a region by name, or not_found.
   [[nodiscard]] Result<std::size_t> find(const std::string& name) const;
 
@@ -127,6 +130,8 @@ class Shard {
 [[nodiscard]] Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected,
                                   Workers& workers, const std::function<void()>& between);
 [[nodiscard]] Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected,
+                                  const std::function<void()>& between);
+[[nodiscard]] Status verify_shard(const Shard& shard, const ShardEntry& expected, Workers& workers,
                                   const std::function<void()>& between);
 
 }  // namespace cairn

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "format/shard.hpp"
+#include "store/pending_file.hpp"
 
 namespace cairn {
 
@@ -79,7 +80,8 @@ class ShardOutput {
   struct Parts {
     Bytes header, table, crcs, shas;
   };
-  Status finish(const Parts& parts, bool sync);
+  // Afterwards it is written, and has no name yet.
+  [[nodiscard]] Result<PendingFile> finish(const Parts& parts) &&;
 
  private:
   Status put(std::uint64_t offset, Bytes bytes);

@@ -76,19 +76,22 @@ Result<ShardEntry> digest_shard(Store& store, const FileName& name, const std::f
 Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected, Workers& workers,
                     const std::function<void()>& between) {
   auto shard = Shard::open(store, name);
-  if (!shard) return fail(shard.error());
-  const ShardHeader& header = shard->header();
-  if (auto status = check_entry(header, expected); !status) return fail(status.error().in_file(name.path));
-  auto frame = shard->frame();
+  return shard ? verify_shard(*shard, expected, workers, between) : fail(shard.error());
+}
+
+Status verify_shard(const Shard& shard, const ShardEntry& expected, Workers& workers,
+                    const std::function<void()>& between) {
+  if (auto status = check_entry(shard.header(), expected); !status) return fail(status.error().in_file(shard.name()));
+  auto frame = shard.frame();
   if (!frame) return fail(frame.error());
   // Blocks first: of two errors, the one that says where helps more.
   auto good =
-      walk_blocks(*shard, true, workers, between, [](const ShardBlocks& blocks, std::uint64_t block, Bytes bytes) {
+      walk_blocks(shard, true, workers, between, [](const ShardBlocks& blocks, std::uint64_t block, Bytes bytes) {
         return blocks.check_sha(block, bytes);
-      }).and_then([&] { return check_padding(*shard); });
-  if (!good) return fail(good.error().in_file(name.path));
+      }).and_then([&] { return check_padding(shard); });
+  if (!good) return fail(good.error().in_file(shard.name()));
   if (const Sha256 is = sha256(*frame); is != expected.digest)
-    return fail(wrong_digest(is, expected.digest).in_file(name.path));
+    return fail(wrong_digest(is, expected.digest).in_file(shard.name()));
   return {};
 }
 

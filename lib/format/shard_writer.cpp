@@ -87,7 +87,7 @@ Status ShardOutput::put(std::uint64_t offset, Bytes bytes) {
 // A recycled file holds old bytes: padding is written, never assumed.
 Status ShardOutput::zeros(std::uint64_t from, std::uint64_t to) { return put(from, Bytes(kZeros).first(to - from)); }
 
-Status ShardOutput::finish(const Parts& parts, bool sync) {
+Result<PendingFile> ShardOutput::finish(const Parts& parts) && {
   const std::uint64_t table_end = kShardHeaderBytes + parts.table.size();
   const std::uint64_t crc_end = header_.crc_offset() + parts.crcs.size();
   const std::uint64_t sha_end = header_.sha_offset() + parts.shas.size();
@@ -99,7 +99,9 @@ Status ShardOutput::finish(const Parts& parts, bool sync) {
       .and_then([&] { return put(kShardHeaderBytes, parts.table); })
       .and_then([&] { return zeros(table_end, header_.data_offset); })
       .and_then([&] { return put(0, parts.header); })
-      .and_then([&] { return writer_->commit(header_.file_bytes(), sync); });
+      .map([&] {
+        return PendingFile{std::move(writer_), header_.file_bytes()};
+      });
 }
 
 Result<std::uint64_t> write_shard(Store& store, const FileName& name, const ShardIdentity& who, const ShardPlan& plan,
@@ -134,8 +136,9 @@ Result<std::uint64_t> write_shard(Store& store, const FileName& name, const Shar
   }
   // The digests are the head's to fill in.
   const Buffer shas(header.blocks() * kShaBytes);
-  auto done = out->finish({encode(header), plan.table(), crcs, shas}, false);
-  if (!done) return fail(done.error());
+  auto file = std::move(*out).finish({encode(header), plan.table(), crcs, shas});
+  if (!file) return fail(file.error());
+  if (auto named = file->writer->commit(file->bytes, false); !named) return fail(named.error());
   return header.file_bytes();
 }
 

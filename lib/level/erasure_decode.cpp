@@ -333,8 +333,8 @@ Result<RestoreOutcome> Decoder::run(Comm& heads) {
   }
   for (std::size_t s = 0; s < sinks_.size(); ++s) {
     if (!whole[s] || !sinks_[s].sink->writer) continue;
-    if (auto status = sinks_[s].sink->writer->commit(sinks_[s].shard.bytes, true); !status) return fail(status.error());
-    outcome.arrived.push_back({sinks_[s].shard, sinks_[s].delivery});
+    PendingFile file{std::move(sinks_[s].sink->writer), sinks_[s].shard.bytes};
+    outcome.arrived.push_back({sinks_[s].shard, sinks_[s].delivery, std::move(file)});
   }
   return outcome;
 }

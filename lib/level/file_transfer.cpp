@@ -85,7 +85,7 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
     const bool needs = delivery.to.value == node.me.value;
     if ((!holds && !needs) || entry.bytes == 0) continue;
     if (delivery.in_place()) {
-      outcome.arrived.push_back({entry, i});
+      outcome.arrived.push_back({entry, i, {}});
       continue;
     }
     const FileName home = names::shard(dir, delivery.rank);
@@ -100,7 +100,7 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
     }
     if (needs) {
       auto writer = std::make_shared<VolumeWriter>(*node.local, std::vector<VolumeFile>{{home, entry.bytes}},
-                                                   names::owner_rank(delivery.rank), true);
+                                                   names::owner_rank(delivery.rank));
       Incoming::Input input{{}, stream_tag(i), read};
       if (!holds) input = {delivery.holder(), stream_tag(i), {}};
       incoming.push_back(
@@ -125,9 +125,8 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
       outcome.strikes.push_back({StoreId::node(node.me.value), task.deliveries[i].file(dir)->path});
       continue;
     }
-    const Status written = incoming[r].status.and_then([&] { return writers[r]->commit(); });
-    if (!written) return fail(written.error());
-    outcome.arrived.push_back({(*entries)[i], i});
+    if (!incoming[r].status) return fail(incoming[r].status.error());
+    outcome.arrived.push_back({(*entries)[i], i, std::move(writers[r]->take().front())});
   }
   return outcome;
 }

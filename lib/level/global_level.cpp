@@ -355,7 +355,7 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
     const auto status = checks.check(part).and_then(
         [&] { return restore_shard(*node.global, file, delivery.rank, target, node.between); });
     if (status) {
-      outcome.arrived.push_back({part.shard, i});
+      outcome.arrived.push_back({part.shard, i, std::move(target.file)});
     } else if (!target.status) {
       return fail(status.error());
     } else {

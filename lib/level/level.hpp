@@ -30,6 +30,7 @@
 #include "level/shared_snapshot.hpp"
 #include "level/source_finder.hpp"
 #include "level/strike.hpp"
+#include "store/pending_file.hpp"
 #include "store/store.hpp"
 #include "topology/layout.hpp"
 
@@ -75,9 +76,10 @@ struct RestoreTask {
 struct RestoreOutcome {
   struct Arrival {
     ShardEntry shard;
-    std::size_t delivery;  // position in the task
+    std::size_t delivery;                  // position in the task
+    std::optional<PendingFile> file = {};  // none: it lies under its name already
   };
-  std::vector<Arrival> arrived;  // written under their final names, not verified yet
+  std::vector<Arrival> arrived;  // not verified yet
   std::vector<Strike> strikes;
 };
 

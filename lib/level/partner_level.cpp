@@ -72,8 +72,8 @@ Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& mani
   }
   std::vector<Incoming> incoming;
   for (const HeldCopies& copies : *held) {
-    auto writer = std::make_shared<VolumeWriter>(*node.local, copy_files(dir, copies, node.layout.id()),
-                                                 names::owner_head(), true);
+    auto writer =
+        std::make_shared<VolumeWriter>(*node.local, copy_files(dir, copies, node.layout.id()), names::owner_head());
     writers.push_back(writer);
     incoming.push_back(
         {copies.owner.value,
@@ -122,7 +122,9 @@ Status PartnerLevel::protect(Comm& heads, const NodeContext& node, NodeManifest&
   if (!copied) return copied;
   Status committed;
   for (const auto& writer : writers) {
-    if (committed) committed = writer->commit();
+    for (const PendingFile& copy : writer->take()) {
+      if (committed) committed = copy.commit();
+    }
   }
   return agree(heads, committed, "node");
 }

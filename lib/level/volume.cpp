@@ -79,8 +79,8 @@ Result<const Reader*> VolumeReader::reader_of(std::size_t file) {
   return reader.get();
 }
 
-VolumeWriter::VolumeWriter(Store& store, std::vector<VolumeFile> files, std::string owner, bool sync)
-    : store_(&store), files_(std::move(files)), owner_(std::move(owner)), sync_(sync), writers_(files_.size()) {}
+VolumeWriter::VolumeWriter(Store& store, std::vector<VolumeFile> files, std::string owner)
+    : store_(&store), files_(std::move(files)), owner_(std::move(owner)), writers_(files_.size()) {}
 
 Status VolumeWriter::write(Bytes bytes) {
   while (!bytes.empty()) {
@@ -102,12 +102,11 @@ Status VolumeWriter::write(Bytes bytes) {
   return {};
 }
 
-Status VolumeWriter::commit() {
-  for (std::size_t file = 0; file < files_.size(); ++file) {
-    if (auto status = writers_[file]->commit(files_[file].bytes, sync_); !status) return status;
-    writers_[file].reset();
-  }
-  return {};
+std::vector<PendingFile> VolumeWriter::take() {
+  std::vector<PendingFile> taken;
+  for (std::size_t file = 0; file < files_.size(); ++file)
+    taken.push_back({std::move(writers_[file]), files_[file].bytes});
+  return taken;
 }
 
 MutableBytes VolumeWriter::place(std::uint64_t offset, std::uint64_t length) {

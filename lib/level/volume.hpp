@@ -12,6 +12,7 @@
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "format/shard.hpp"
+#include "store/pending_file.hpp"
 #include "store/store.hpp"
 
 namespace cairn {
@@ -59,15 +60,14 @@ class VolumeReader {
   std::vector<std::unique_ptr<Reader>> readers_;
 };
 
-// The inverse: takes a volume's bytes in order. No file has its name before commit().
+// The inverse: takes a volume's bytes in order. Gives no file its name.
 class VolumeWriter {
  public:
-  // `sync`: files are made durable as they are committed.
-  VolumeWriter(Store& store, std::vector<VolumeFile> files, std::string owner, bool sync);
+  VolumeWriter(Store& store, std::vector<VolumeFile> files, std::string owner);
   // Bytes that lie in their place already are not copied.
   [[nodiscard]] Status write(Bytes bytes);
-  // To be called when every byte is written, and is known to be right.
-  [[nodiscard]] Status commit();
+  // The files, when every byte is written.
+  [[nodiscard]] std::vector<PendingFile> take();
   // Where these bytes of the volume will lie, for the caller to put them there before write(); empty when that is not
   // one run of mapped memory, or not to be had.
   [[nodiscard]] MutableBytes place(std::uint64_t offset, std::uint64_t length);
@@ -78,7 +78,6 @@ class VolumeWriter {
   Store* store_;
   std::vector<VolumeFile> files_;
   std::string owner_;
-  bool sync_;
   std::vector<std::unique_ptr<Writer>> writers_;
   std::size_t file_ = 0;
   std::uint64_t offset_ = 0;  // in the current file

@@ -78,8 +78,13 @@ Status verify(const NodeContext& node, const RestoreTask& task, const RestoreOut
   const auto span = node.trace.span("verify", task.snapshot.version.value, all ? arrival.shard.bytes : 0);
   const Delivery& delivery = task.deliveries[arrival.delivery];
   const FileName home = names::shard(node.dir(task.snapshot), delivery.rank);
-  const auto status = all ? verify_shard(*node.local, home, arrival.shard, *node.workers, node.between)
-                          : check_frame(*node.local, home, arrival.shard);
+  Status status;
+  if (all) {
+    const auto shard = arrival.file ? Shard::open(arrival.file->read_back(), home) : Shard::open(*node.local, home);
+    status = shard ? verify_shard(*shard, arrival.shard, *node.workers, node.between) : fail(shard.error());
+  } else {
+    status = check_frame(*node.local, home, arrival.shard);
+  }
   if (!status) {
     node.log.warning("rank {}: {}: {}", delivery.rank.value, describe_source(node.levels, delivery),
                      status.error().text());
@@ -87,28 +92,36 @@ Status verify(const NodeContext& node, const RestoreTask& task, const RestoreOut
   return status;
 }
 
+// Arrivals that are what they should be get their names. The others are in `unread`, or in `wrong` by their positions
+// in the task: what lies under their names stays. Fails when the store does.
+Status take_in(const NodeContext& node, const RestoreTask& task, const RestoreOutcome& outcome, RetrieveState& state,
+               std::vector<Strike>& unread, std::vector<std::size_t>& wrong) {
+  for (const auto& arrival : outcome.arrived) {
+    const Delivery& delivery = task.deliveries[arrival.delivery];
+    const Status good = verify(node, task, arrival, !delivery.in_place() || state.verify_own);
+    if (good) {
+      if (auto named = arrival.file ? arrival.file->commit() : Status{}; !named) return named;
+      state.entries[delivery.rank] = arrival.shard;
+    } else if (good.error().code == Code::io || good.error().code == Code::not_found) {
+      // What cannot be read here says nothing of its source. It is brought once more.
+      unread.push_back(strike_at_home(node, task.snapshot, delivery.rank));
+    } else {
+      wrong.push_back(arrival.delivery);
+    }
+  }
+  return {};
+}
+
 // Executes one level's part of the plan. What was found bad goes into `strikes`.
 Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, RestoreTask task, LevelId level,
                  std::vector<Strike>& strikes) {
   const bool moves = !std::ranges::all_of(task.deliveries, &Delivery::in_place);
   Level& strategy = node.levels.at(level);
-  auto outcome = strategy.restore(heads, node, task);
-  Status status = outcome ? Status{} : fail(outcome.error());
+  const auto outcome = strategy.restore(heads, node, task);
+  std::vector<std::size_t> wrong;
+  Status status = outcome ? take_in(node, task, *outcome, state, strikes, wrong) : fail(outcome.error());
   if (moves) status = agree(heads, status, "node");  // what stays where it is keeps nobody waiting
   if (!status) return status;
-  std::vector<std::size_t> wrong;
-  for (const auto& arrival : outcome->arrived) {
-    const Delivery& delivery = task.deliveries[arrival.delivery];
-    const Status good = verify(node, task, arrival, !delivery.in_place() || state.verify_own);
-    if (good) {
-      state.entries[delivery.rank] = arrival.shard;
-    } else if (good.error().code == Code::io || good.error().code == Code::not_found) {
-      // What cannot be read here says nothing of its source. It is brought once more.
-      strikes.push_back(strike_at_home(node, task.snapshot, delivery.rank));
-    } else {
-      wrong.push_back(arrival.delivery);
-    }
-  }
   const auto blamed = strategy.blame(heads, node, task, wrong, !outcome->strikes.empty());
   if (!blamed) return fail(blamed.error());
   strikes.insert(strikes.end(), outcome->strikes.begin(), outcome->strikes.end());

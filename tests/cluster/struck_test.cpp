@@ -131,6 +131,38 @@ TEST(Struck, version_that_cannot_be_made_redundant_again_does_not_take_one_along
   expect_restore(job, 3);
 }
 
+// Node 1's manifest cannot be read for once, so its rank's shard is brought from elsewhere; and that is damaged. It
+// does not take the place of the shard that is good.
+TEST(Struck, source_does_not_take_the_place_of_a_good_shard) {
+  for (const char* redundancy : {".copy", "parity."}) {
+    SCOPED_TRACE(redundancy);
+    const bool by_copies = redundancy == std::string(".copy");
+    Job job({2, 2, 2}, std::string("[levels]\nl1 = every 1\nl2 = ") + (by_copies ? "every 1" : "off") +
+                           "\nl3 = " + (by_copies ? "off" : "every 1") +
+                           "\nl4 = off\n[erasure]\ngroup = 3\nparity = 1\n[restart]\nat_end = continue\n");
+    take_steps(job, 1);
+    for (const std::uint32_t node : {0U, 2U}) {
+      for (const auto& [path, bytes] : image_of(job.node_store(node))) {
+        if (path.find(redundancy) == std::string::npos) continue;
+        ASSERT_TRUE(job.node_store(node).corrupt(FileName{path}, bytes.size() / 2)) << path;
+      }
+    }
+    job.wrap_node = [](std::uint32_t host, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+      auto hooked =
+          std::make_shared<HookedStore>(std::move(store), [](const HookedStore::Operation&) { return Status{}; });
+      hooked->on_read = [host](const std::string& path) -> Status {
+        if (host != 1 || !path.ends_with("manifest.json")) return {};
+        return fail(Code::io, path + ": cannot be read now");
+      };
+      return hooked;
+    };
+    EXPECT_THAT(thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); }),
+                HasSubstr("no source for rank 1"));
+    job.wrap_node = {};
+    expect_restore(job, 1);
+  }
+}
+
 // What a rank has no need to read is damaged all the same: version 3 is whole for the ranks, but could go nowhere.
 TEST(Struck, version_is_passed_over_for_what_its_ranks_do_not_read) {
   const std::string settings = std::string(kLocalAndGlobal) + "[restart]\nverify = crc\n";

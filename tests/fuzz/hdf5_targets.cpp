@@ -112,7 +112,10 @@ bool run_node_file(Bytes input) {
   std::size_t right = 0;
   for (const RestoreOutcome::Arrival& arrival : outcome->arrived) {
     const FileName name = names::shard(kDir, arrival.shard.rank);
-    if (!verify_shard(*node.local, name, arrival.shard, {})) continue;
+    must(arrival.file && !node.local->open(name), "nothing has its name before it is verified");
+    const auto shard = Shard::open(arrival.file->read_back(), name);
+    if (!shard || !verify_shard(*shard, arrival.shard, *node.workers, [] {})) continue;
+    must(arrival.file->commit().has_value(), "what is verified gets its name");
     must(test::read_all(*node.local, name) == sample().shards[arrival.shard.rank.value],
          "what is verified is what was written");
     ++right;

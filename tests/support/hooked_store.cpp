@@ -39,6 +39,26 @@ class HookedReader final : public Reader {
   HookedStore::ReadHook on_read_;
 };
 
+class HookedWriter final : public Writer {
+ public:
+  HookedWriter(std::unique_ptr<Writer> writer, std::string path, HookedStore::ReadHook on_read)
+      : writer_(std::move(writer)), path_(std::move(path)), on_read_(std::move(on_read)) {}
+
+  [[nodiscard]] MutableBytes mapping() override { return {}; }
+  [[nodiscard]] Status write(std::uint64_t offset, Bytes bytes) override { return writer_->write(offset, bytes); }
+  [[nodiscard]] Status read(std::uint64_t offset, MutableBytes into) override {
+    return on_read_(path_).and_then([&] { return writer_->read(offset, into); });
+  }
+  [[nodiscard]] Status commit(std::uint64_t size_bytes, bool sync) override {
+    return writer_->commit(size_bytes, sync);
+  }
+
+ private:
+  std::unique_ptr<Writer> writer_;
+  std::string path_;
+  HookedStore::ReadHook on_read_;
+};
+
 }  // namespace
 
 using Kind = HookedStore::Operation::Kind;
@@ -46,7 +66,10 @@ using Kind = HookedStore::Operation::Kind;
 Result<std::unique_ptr<Writer>> HookedStore::create(const FileName& name, std::uint64_t size_bytes,
                                                     const std::string& owner) {
   if (auto status = hook_({Kind::create, name.path, owner}); !status) return fail(status.error());
-  return store_->create(name, size_bytes, owner);
+  if (!on_read) return store_->create(name, size_bytes, owner);
+  return store_->create(name, size_bytes, owner).map([&](std::unique_ptr<Writer> writer) -> std::unique_ptr<Writer> {
+    return std::make_unique<HookedWriter>(std::move(writer), name.path, on_read);
+  });
 }
 
 Result<std::unique_ptr<Reader>> HookedStore::open(const FileName& name) const {

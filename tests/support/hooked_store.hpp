@@ -22,8 +22,8 @@ class HookedStore : public Store {
 
   HookedStore(std::shared_ptr<Store> store, Hook hook) : store_(std::move(store)), hook_(std::move(hook)) {}
 
-  // Asked before a file is opened and before each read of it, and before a directory is listed, but for the store's
-  // own. Files do not show their mappings then.
+  // Asked before a file is opened and before each read of it, also by who writes it, and before a directory is listed,
+  // but for the store's own. Files do not show their mappings then.
   using ReadHook = std::function<Status(const std::string& path)>;
   ReadHook on_read;
 

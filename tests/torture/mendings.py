@@ -53,6 +53,17 @@ MENDINGS = [
              "    if (error->code == Code::corrupt && plan_) {"),
     ]),
 
+    Mending("a shard that is brought home takes its name before it is known to be right", [
+        Edit("lib/recover/retrieve.cpp",
+             "arrival.file ? Shard::open(arrival.file->read_back(), home) : Shard::open(*node.local, home)",
+             "Shard::open(*node.local, home)"),
+        Edit("lib/recover/retrieve.cpp",
+             "    const Status good = verify(",
+             "    if (arrival.file && !arrival.file->commit()) continue;\n    const Status good = verify("),
+        Edit("lib/recover/retrieve.cpp",
+             "      if (auto named = arrival.file ? arrival.file->commit() : Status{}; !named) return named;\n",
+             ""),
+    ], seen_by="Struck.source_does_not_take_the_place_of_a_good_shard"),
     Mending("regions that do not match are told of before damage of the shard that has them", [
         Edit("lib/session/session_restore.cpp",
              "  if (!read && read.error().code != Code::mismatch) return fail(read.error());\n",

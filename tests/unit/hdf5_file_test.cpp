@@ -72,7 +72,7 @@ void write_snapshot(Store& local, Store& global, std::uint32_t ranks) {
 Status rebuild_shard(const Store& global, const FileName& node_file, Rank rank, Store& local, const FileName& shard,
                      const std::function<void()>& between) {
   ShardTarget target{local, shard};
-  return restore_shard(global, node_file, rank, target, between);
+  return restore_shard(global, node_file, rank, target, between).and_then([&] { return target.file.commit(); });
 }
 
 std::string output_of(const std::string& command) {

@@ -41,6 +41,8 @@ TEST(LargeShard, of_more_than_two_gibibytes_survives_the_way_through_hdf5) {
   ShardTarget target{*store, rebuilt};
   const auto restored = restore_shard(*store, node_file, {0}, target, {});
   ASSERT_TRUE(restored) << restored.error().text();
+  const auto named = target.file.commit();
+  ASSERT_TRUE(named) << named.error().text();
   const auto verified = verify_shard(*store, rebuilt, entry, {});
   EXPECT_TRUE(verified) << verified.error().text();
 }

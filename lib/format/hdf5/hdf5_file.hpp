@@ -19,6 +19,7 @@
 #include "format/manifest.hpp"
 #include "format/region.hpp"
 #include "format/shard.hpp"
+#include "store/pending_file.hpp"
 #include "store/store.hpp"
 
 namespace cairn {
@@ -64,13 +65,15 @@ class NodeFileWriter {
 // HDF5 opens the node files that the functions below read: where the manifest has a NodeFileCheck, check_node_file()
 // comes first (format/hdf5/node_file_check).
 
-// Where a shard that is rebuilt goes, and what failed there: all else that fails is the fault of its source.
+// Where a shard that is rebuilt goes, its file, and what failed there: all else that fails is the fault of its source.
 struct ShardTarget {
   Store& local;
   const FileName& shard;
   Status status = {};
+  PendingFile file = {};
 };
-// The inverse for one rank: rebuilds its shard, owned by that rank. Not verified here: the caller checks the digest.
+// The inverse for one rank: rebuilds its shard, owned by that rank. Not verified here: the caller checks the digest,
+// and gives the file its name.
 [[nodiscard]] Status restore_shard(const Store& global, const FileName& node_file, Rank rank, ShardTarget& target,
                                    const std::function<void()>& between);
 

@@ -47,7 +47,10 @@ Status restore_from(const File& file, Rank rank, ShardTarget& target, Pacer& pac
     return target.status = out->write_block(block, bytes);
   });
   if (auto done = rebuild(file, *frame, pacer, data); !done) return done;
-  return target.status = out->finish({frame->header_bytes(), frame->table(), frame->crcs(), frame->shas()}, true);
+  auto shard = std::move(*out).finish({frame->header_bytes(), frame->table(), frame->crcs(), frame->shas()});
+  if (!shard) return target.status = fail(shard.error());
+  target.file = std::move(*shard);
+  return {};
 }
 
 Status verify_in(const File& file, const ShardEntry& expected, Pacer& pacer) {

@@ -92,7 +92,9 @@ Status Life::renew_records() {
     return std::ranges::find(*entries, name.path, &Entry::name) != entries->end();
   };
   const bool has_record = is_there(names::run_record(record_.incarnation, record_.run));
-  const bool needs_mark = !catalog_.chain.mark_unknown && mark_.id.value != 0 && !is_there(names::chain_mark());
+  const auto mark_is_lost = look_at_unread_mark(*entries);
+  if (!mark_is_lost) return fail(mark_is_lost.error());
+  const bool needs_mark = mark_.id.value != 0 && (*mark_is_lost || !is_there(names::chain_mark()));
   if (has_record && !needs_mark) return {};
   // Who took over has made the store anew: its chain is not to have this life.
   if (auto status = check_not_taken_over(*head_.node.global, head_.node.incarnation, head_.node.run); !status)
@@ -102,6 +104,21 @@ Status Life::renew_records() {
   }
   if (has_record) return {};
   return write_run_record(*head_.node.global, record_, head_.node.sealer);
+}
+
+// The global store's mark, if it could not be read when this life began. Whether it is damaged. With a key nothing that
+// is written beside it counts until it can be read.
+Result<bool> Life::look_at_unread_mark(const std::vector<Entry>& entries) {
+  if (!catalog_.chain.mark_unknown) return false;
+  const auto mark = read_chain_mark(*head_.node.global, entries, head_.node.log, sealer_);
+  if (mark && mark_.id.value != 0 && mark->id != mark_.id) {
+    return fail(Code::mismatch, fmt::format("{}: {} is that of other snapshots than this job has in its node stores",
+                                            head_.node.global->where(), names::chain_mark().path));
+  }
+  const Code why = mark ? Code::not_found : mark.error().code;
+  catalog_.chain.mark_unknown = why != Code::not_found && why != Code::corrupt;
+  if (catalog_.chain.mark_unknown && sealer_.has_key()) return fail(mark.error());
+  return why == Code::corrupt;
 }
 
 Status Life::record_parent(RunRecord::Parent parent, const Identity& snapshot) {

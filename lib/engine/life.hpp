@@ -29,6 +29,10 @@ class Life {
   // After this node's store was read once more: what could be read at the start may not be now. Collective.
   [[nodiscard]] Status heed_unreadable_again();
 
+  // Before it goes on from a snapshot: where no store says any more which chain its files are of, a new chain would
+  // disown them, and the next start refuse them as another's. The same on all heads. Local.
+  [[nodiscard]] Status check_chain_is_known() const;
+
   // From now on this node's store is of this life's chain, and may be written to. Local.
   [[nodiscard]] Status mark_store();
   // The same; and the life is recorded. Local.
@@ -62,10 +66,13 @@ class Life {
 
  private:
   [[nodiscard]] Status check_stores_belong(const RollCall& roll);
+  [[nodiscard]] Status learn_chain(const Status& read);
+  [[nodiscard]] Status judge_by_other_stores(const RollCall& roll);
   [[nodiscard]] Status heed_unreadable(const RollCall& roll);
   // Whether something that cannot be read may be what a restart would look at.
   [[nodiscard]] bool matters(const Unreadable& what) const;
   [[nodiscard]] Status write_record();
+  [[nodiscard]] Result<bool> look_at_unread_mark(const std::vector<Entry>& entries);
 
   Head& head_;
   Catalog& catalog_;
@@ -74,6 +81,7 @@ class Life {
   bool recorded_ = false;             // this life is in the global store; on head 0
   bool begun_ = false;                // the same, as all heads know it: from now on they write to their stores
   ChainMark mark_;                    // of the chain that this life goes on with or begins
+  bool chain_is_new_ = false;         // no store has a mark that says of which chain it is
   bool marked_ = false;               // this node's store has it
   std::optional<JobCosts> measured_;  // in this life, on the head that was told
   Past past_;                         // as it was known at the start

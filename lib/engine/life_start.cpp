@@ -13,18 +13,57 @@ namespace cairn {
 // is written of it yet: a start that is refused must not disturb a job that runs.
 Status Life::start(const RollCall& roll) {
   head_.node.incarnation.value = roll.newest.value + 1;
-  const Levels& levels = head_.node.levels;
-  auto chain = share_chain(head_.heads, head_.leads() ? Result<Chain>(catalog_.chain) : Result<Chain>(),
-                           levels.in_shared_stores() - levels.in_global_store());
-  if (!chain) return fail(chain.error());
-  chain->unreadable = std::move(catalog_.chain.unreadable);
-  catalog_.chain = std::move(*chain);
+  if (auto status = learn_chain({}); !status) return status;
   head_.node.run = catalog_.chain.next;
   record_.incarnation = head_.node.incarnation;
   record_.run = catalog_.chain.next;
   head_.node.trace.begin(head_.node.incarnation);
   if (auto status = check_stores_belong(roll); !status) return status;
+  if (auto status = judge_by_other_stores(roll); !status) return status;
   return heed_unreadable(roll);
+}
+
+// What head 0 has read of it, unless that failed.
+Status Life::learn_chain(const Status& read) {
+  const Levels& levels = head_.node.levels;
+  auto chain = share_chain(head_.heads, read ? Result<Chain>(catalog_.chain) : fail(read.error()),
+                           levels.in_shared_stores() - levels.in_global_store());
+  if (!chain) return fail(chain.error());
+  chain->unreadable = std::move(catalog_.chain.unreadable);
+  catalog_.chain = std::move(*chain);
+  return {};
+}
+
+// With a key, nothing in a global store without its mark can be judged; by the chain that node stores are of, it can.
+Status Life::judge_by_other_stores(const RollCall& roll) {
+  if (!sealer_.has_key() || catalog_.chain.mark || roll.chain.value == 0) return {};
+  Status read;
+  const std::vector<Unreadable>& unreadable = catalog_.chain.unreadable;
+  // A foreign mark is refused, or replaced with all that is beside it.
+  if (head_.leads() && !unreadable.empty() && std::ranges::none_of(unreadable, &Unreadable::is_mark)) {
+    head_.node.log.warning("{}: what is there is checked again, by the {} of node stores", head_.node.global->where(),
+                           names::chain_mark().path);
+    auto chain = read_chain(*head_.node.global, head_.node.log, sealer_, mark_.id);
+    if (chain) {
+      chain->next = catalog_.chain.next;
+      catalog_.chain = std::move(*chain);
+    }
+    read = chain ? list_other_stores(head_.node, sealer_, catalog_.chain, mark_.id) : fail(chain.error());
+  }
+  return learn_chain(read);
+}
+
+Status Life::check_chain_is_known() const {
+  if (!is_undecided() || !chain_is_new_ || !unreadable_ || !sealer_.has_key()) return {};
+  const std::string mark = names::chain_mark().path;
+  return fail(
+      Code::corrupt,
+      fmt::format("neither {} nor a node store has a {} that is whole, and with a key the files there cannot be "
+                  "checked without it",
+                  catalog_.chain.place, mark),
+      fmt::format("bring back the {} of the global store or of a node store; [restart] mode = fresh starts anew "
+                  "and leaves these files there",
+                  mark));
 }
 
 // All node stores with snapshots must be of today's global store, or of one that was lost in its place.
@@ -41,6 +80,7 @@ Status Life::check_stores_belong(const RollCall& roll) {
                     catalog_.chain.mark_unknown ? catalog_.chain.place : "a node store", names::chain_mark().path),
         "try again");
   }
+  chain_is_new_ = !known && roll.chain.value == 0;
   head_.node.sealer = sealer_.of_chain(mark_.id);
   if (roll.chain.value == 0 || (known && roll.one_chain && roll.chain == mark_.id)) return {};
   const Status mine = check_belongs(*head_.node.local, catalog_.contents.mark, mark_.id, known, catalog_.chain.place);

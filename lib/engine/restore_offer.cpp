@@ -54,6 +54,7 @@ Result<Offer> RestoreDesk::prepare_offer() {
     return fresh_offer(offer);
   }
   if (!plan) return fail(plan.error());
+  if (auto status = life_.check_chain_is_known(); !status) return fail(status.error());
 
   offer.fresh = false;
   offer.snapshot = plan->snapshot;
@@ -103,12 +104,13 @@ bool RestoreDesk::nothing_was_sealed() const {
 // What cannot be read may be the snapshot that is missing.
 Status RestoreDesk::check_nothing_unreadable() {
   if (!life_.has_unreadable() || catalog_.chain.finished || life_.began_fresh()) return {};
+  if (auto status = life_.check_chain_is_known(); !status) return status;
   Status mine;
   const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
     if (!mine || unreadable.empty()) return;
     mine = fail(Code::unrecoverable,
                 fmt::format("no snapshot of job {} can be read, and there are some: {}: {}", head_.options.job,
-                            store.where(), unreadable.front().error.in(unreadable.front().file.path).message),
+                            store.where(), unreadable.front().error.in_file(unreadable.front().file.path).message),
                 "bring lost nodes' stores back, or set [restart] mode = fresh to start anew");
   };
   look(*head_.node.local, catalog_.contents.unreadable);

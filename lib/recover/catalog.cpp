@@ -6,17 +6,6 @@
 #include "store/names.hpp"
 
 namespace cairn {
-namespace {
-
-// Judged again before it goes: beside a chain mark that was lost, a sealed file could not be told from a damaged one.
-// By the chain that is known since, it may be whole, or not ours.
-template <class Manifest>
-bool is_damaged(const Result<Manifest>& again) {
-  return !again && again.error().code == Code::corrupt;
-}
-
-}  // namespace
-
 void Known::strike(LevelSet levels) {
   const LevelSet now_struck = levels & complete;
   for (const LevelId level : now_struck) {
@@ -169,12 +158,13 @@ void Catalog::retire_damaged(const Known& newer) {
     return dirs;
   };
   for (const DirName& dir : take(contents.unreadable)) {
-    if (is_damaged(read_node_manifest(*node.local, dir, node.sealer))) warn(retire(dir));
+    // Beside a chain mark that was lost, a sealed file could not be told from a damaged one. By the chain that is known
+    // since, it may be whole, or not ours.
+    const auto again = read_node_manifest(*node.local, dir, node.sealer);
+    if (!again && again.error().code == Code::corrupt) warn(retire(dir));
   }
   if (!leads() || (newer.complete & node.levels.in_global_store()).empty()) return;
-  for (const DirName& dir : take(chain.unreadable)) {
-    if (is_damaged(read_global_manifest(*node.global, dir, node.sealer))) warn(node.global->remove_directory(dir));
-  }
+  for (const DirName& dir : take(chain.unreadable)) warn(node.global->remove_directory(dir));
 }
 
 void Catalog::drop_old_layouts(Known& snapshot) {

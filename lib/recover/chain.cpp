@@ -190,7 +190,7 @@ std::vector<Life> read_lives(const Store& global, const std::vector<Entry>& entr
 
 }  // namespace
 
-Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& job_sealer) {
+Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& job_sealer, std::optional<RunId> known) {
   auto entries = global.list(DirName{});
   if (!entries) return fail(entries.error());
   Chain chain;
@@ -199,7 +199,7 @@ Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& job_
     chain.mark = *mark;
   else
     note_unread_mark(mark.error(), chain);
-  const Sealer sealer = sealer_of(mark, job_sealer);
+  const Sealer sealer = !mark && known ? job_sealer.of_chain(*known) : sealer_of(mark, job_sealer);
   chain.place = global.where();
   read_measured(global, log, sealer, chain);
   const std::vector<Life> lives = read_lives(global, *entries, log, sealer, chain);
@@ -224,8 +224,9 @@ Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& job_
   return chain;
 }
 
-Status list_other_stores(const NodeContext& node, const Sealer& job_sealer, Chain& chain) {
-  const Sealer sealer = chain.mark ? job_sealer.of_chain(chain.mark->id) : job_sealer;
+Status list_other_stores(const NodeContext& node, const Sealer& job_sealer, Chain& chain, std::optional<RunId> known) {
+  if (chain.mark) known = chain.mark->id;
+  const Sealer sealer = known ? job_sealer.of_chain(*known) : job_sealer;
   const LevelSet elsewhere = node.levels.in_shared_stores() - node.levels.in_global_store();
   for (const LevelId level : elsewhere) {
     const auto store = node.levels.at(level).store(node);

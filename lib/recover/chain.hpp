@@ -47,12 +47,15 @@ struct Chain {
 };
 
 // Reads the records and the directory of the global store; `sealer` is the job's, of no chain. What cannot be read is
-// logged; a record of that kind says that there are snapshots, since it may have said so. Local.
-[[nodiscard]] Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& sealer);
+// logged; a record of that kind says that there are snapshots, since it may have said so. `known`: of which chain they
+// are where the mark does not say it, because other stores do. Local.
+[[nodiscard]] Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& sealer,
+                                       std::optional<RunId> known = {});
 
-// Adds what levels have in stores of all nodes beside the global one; `sealer` is the job's, of no chain. A snapshot
-// there that cannot be read is logged, and is something to lose. Local.
-[[nodiscard]] Status list_other_stores(const NodeContext& node, const Sealer& sealer, Chain& chain);
+// Adds what levels have in stores of all nodes beside the global one; `sealer` and `known` as above. A snapshot there
+// that cannot be read is logged, and is something to lose. Local.
+[[nodiscard]] Status list_other_stores(const NodeContext& node, const Sealer& sealer, Chain& chain,
+                                       std::optional<RunId> known = {});
 
 // What head 0 has read, told to all; or why the life could not begin there. `elsewhere`: levels whose snapshots are in
 // another store than the global one. Collective.

@@ -79,6 +79,8 @@ void forge_json(const std::string& /*path*/, Buffer& bytes) {
   bytes.assign(bytes_of(text).begin(), bytes_of(text).end());
 }
 
+void flip_a_bit(const std::string& /*path*/, Buffer& bytes) { bytes[bytes.size() / 2] ^= std::byte{1}; }
+
 // Changes data of a shard so that no CRC-32C tells: by its polynomial, bit by bit in the order of the CRC.
 void forge_data(const std::string& path, Buffer& bytes) {
   constexpr std::uint64_t kPolynomial = 0x11EDC6F41;
@@ -268,29 +270,95 @@ TEST(Key, tells_a_file_of_another_job_or_another_chain) {
 
 TEST(Key, makes_do_without_a_chain_mark_that_was_damaged) {
   const KeyFile key("mark");
-  const auto damage = [](const std::string&, Buffer& bytes) { bytes[bytes.size() / 2] ^= std::byte{1}; };
   for (const bool global : {false, true}) {
     Job job({2, 2, 2}, settings("2", key.setting()));
     take_steps(job, 2);
-    change(global ? job.global_store() : job.node_store(1), names::chain_mark().path, damage);
+    change(global ? job.global_store() : job.node_store(1), names::chain_mark().path, flip_a_bit);
     expect_restore(job, 2);
     take_steps(job, 1);
     expect_restore(job, 3);
   }
 }
 
-// Without the mark it cannot be told from what is damaged, which goes once something newer is safe. With the mark
-// written again it can.
+// Only L4 has version 2 of node 1's rank, and the mark beside it is damaged or lost: node 0 knows which chain it is.
+TEST(Key, checks_the_global_store_by_the_chain_mark_of_a_node_where_its_own_is_lost) {
+  const KeyFile key("mark of a node");
+  for (const bool lost : {false, true}) {
+    SCOPED_TRACE(lost ? "lost" : "damaged");
+    Job job({2, 2}, settings("4", key.setting()));
+    take_steps(job, 2);
+    if (lost) {
+      ASSERT_TRUE(job.global_store().remove(names::chain_mark()));
+    } else {
+      change(job.global_store(), names::chain_mark().path, flip_a_bit);
+    }
+    job.lose(1);
+    expect_restore(job, 2);
+    for (const std::uint32_t node : {0U, 1U}) job.lose(node);
+    expect_restore(job, 2);
+  }
+}
+
+// A new chain would disown all that is there, and the start after that would refuse it as another's.
+TEST(Key, refuses_to_start_where_no_chain_mark_is_whole) {
+  const KeyFile key("no mark is whole");
+  for (const bool survivors : {false, true}) {  // who remember their manifests
+    SCOPED_TRACE(survivors);
+    Job job({2, 2}, settings("4", key.setting()));
+    job.same_processes = survivors;
+    take_steps(job, 2);
+    for (const std::uint32_t node : {0U, 1U}) change(job.node_store(node), names::chain_mark().path, flip_a_bit);
+    const StoreImage whole = image_of(job.global_store());
+    change(job.global_store(), names::chain_mark().path, flip_a_bit);
+    EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("has a chain.json that is whole"), HasSubstr("mode = fresh")));
+    put_back(job.global_store(), whole);
+    expect_restore(job, 2);
+  }
+}
+
+// What is written to L4 meanwhile counts only beside a mark that is whole.
+TEST(Key, puts_nothing_into_a_global_store_whose_chain_mark_could_not_be_read_but_beside_a_whole_one) {
+  const KeyFile key("unread and damaged");
+  Job job({2, 2}, settings("4", key.setting()));
+  take_steps(job, 1);
+  change(job.global_store(), names::chain_mark().path, flip_a_bit);
+  std::atomic<bool> fails{true};
+  job.wrap_global = [&](std::shared_ptr<Store> store) {
+    auto hooked =
+        std::make_shared<HookedStore>(std::move(store), [](const HookedStore::Operation&) { return Status{}; });
+    hooked->on_read = [&](const std::string& path) -> Status {
+      if (path != names::chain_mark().path || !fails) return {};
+      return fail(Code::io, path + ": injected");
+    };
+    return hooked;
+  };
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 1U);
+    if (session.rank() == 0) fails = false;
+    steps.advance();
+    steps.wait_for_all();
+  });
+  job.wrap_global = {};
+  for (const std::uint32_t node : {0U, 1U}) job.lose(node);
+  expect_restore(job, 2);
+}
+
+// In the global store that is seen at the start. In a node store it cannot be told from what is damaged, which goes
+// once something newer is safe; with the mark written again it can.
 TEST(Key, keeps_what_another_key_has_sealed_beside_a_chain_mark_that_was_damaged) {
   const KeyFile key("mark and manifest");
-  const auto damage = [](const std::string&, Buffer& bytes) { bytes[bytes.size() / 2] ^= std::byte{1}; };
   for (const bool global : {false, true}) {
     SCOPED_TRACE(global ? "global" : "node 1");
     Job job({2, 2, 2}, settings("24", key.setting()));
     take_steps(job, 2);
     MemoryStore& store = global ? job.global_store() : job.node_store(1);
-    change(store, names::chain_mark().path, damage);
+    change(store, names::chain_mark().path, flip_a_bit);
     change(store, "manifest.json", forge_json);
+    if (global) {
+      EXPECT_THAT(refusal_of(job), HasSubstr("it was sealed with another key"));
+      continue;
+    }
     const StoreImage before = image_of(store);
     job.run_well_and_die([](JobSession& session) {
       Steps steps(session);
@@ -300,8 +368,8 @@ TEST(Key, keeps_what_another_key_has_sealed_beside_a_chain_mark_that_was_damaged
     });
     const StoreImage after = image_of(store);
     for (const auto& [path, bytes] : before) {
-      if (!path.ends_with("manifest.json")) continue;
-      if (!global && path.starts_with("v00000002")) continue;  // it came back from copies, and was retired then
+      // Version 2 came back from copies, and was retired then.
+      if (!path.ends_with("manifest.json") || path.starts_with("v00000002")) continue;
       EXPECT_TRUE(after.contains(path)) << path;
     }
   }
@@ -334,7 +402,15 @@ TEST(Key, goes_on_from_other_stores_where_a_chain_mark_cannot_be_read_and_keeps_
         return global ? without_mark(std::move(of_job), code) : of_job;
       };
       expect_restore(job, 2);
-      take_steps(job, 3);
+      job.run_well_and_die([&](JobSession& session) {
+        Steps steps(session);
+        EXPECT_EQ(steps.restore(), 2U);
+        steps.advance_by(3);
+        // Nobody knows whether what is put beside that mark will count.
+        EXPECT_EQ(thrown_by([&] { session.wait(LevelId::partner); }), "");
+        const std::string said = thrown_by([&] { session.wait(LevelId::global); });
+        EXPECT_THAT(said, global ? HasSubstr("chain.json") : HasSubstr(""));
+      });
       const StoreImage after = image_of(store);
       for (const auto& [path, bytes] : before) {
         if (!global && path.starts_with("v00000002")) continue;  // it came back from copies, and was retired then

@@ -42,10 +42,25 @@ MENDINGS = [
              "of\");\n",
              ""),
     ]),
+    Mending("with a key, a damaged chain mark makes all of the global store as if damaged", [
+        Edit("lib/engine/life_start.cpp",
+             "  if (auto status = judge_by_other_stores(roll); !status) return status;\n",
+             ""),
+    ], seen_by="Key.checks_the_global_store_by_the_chain_mark_of_a_node_where_its_own_is_lost"),
+    Mending("with a key, a new chain takes the place of one whose marks are all lost", [
+        Edit("lib/engine/restore_offer.cpp",
+             "  if (auto status = life_.check_chain_is_known(); !status) return fail(status.error());\n",
+             ""),
+    ], seen_by="Key.refuses_to_start_where_no_chain_mark_is_whole"),
+    Mending("with a key, L4 is told to be safe beside a chain mark that could not be read, and is damaged", [
+        Edit("lib/engine/life.cpp",
+             "  if (!catalog_.chain.mark_unknown) return false;\n",
+             "  if (entries.size() + 1 > 0) return false;\n"),
+    ], seen_by="Key.puts_nothing_into_a_global_store_whose_chain_mark_could_not_be_read_but_beside_a_whole_one"),
     Mending("what another key sealed beside a damaged chain mark goes as damaged", [
         Edit("lib/recover/catalog.cpp",
-             "  return !again && again.error().code == Code::corrupt;",
-             "  return true || again;"),
+             "    if (!again && again.error().code == Code::corrupt) warn(retire(dir));\n",
+             "    if (!again) warn(retire(dir));\n"),
     ], seen_by="Key.keeps_what_another_key_has_sealed_beside_a_chain_mark_that_was_damaged"),
     Mending("a read error on a rank's own shard fails the restore", [
         Edit("lib/engine/restore_desk.cpp",

@@ -118,11 +118,11 @@ Status RestoreDesk::check_nothing_unreadable() {
   return agree(head_.heads, mine, "node");
 }
 
-// No snapshot was found. That is a fresh start only if there is nothing that could be missing.
+// No snapshot was found. That is a fresh start only if there is nothing that could be missing: this life has restored
+// or taken none, and those before it have left none.
 Result<Offer> RestoreDesk::fresh_offer(Offer offer) {
-  const bool something_to_lose =
-      life_.began_fresh() ? life_.has_snapshots() : catalog_.chain.has_snapshots && !catalog_.chain.finished;
-  if (something_to_lose) {
+  const bool left_some = !life_.began_fresh() && catalog_.chain.has_snapshots && !catalog_.chain.finished;
+  if (left_some || life_.has_snapshots()) {
     return fail(Code::unrecoverable,
                 fmt::format("job {} has taken snapshots, and no store holds any of them now", head_.options.job),
                 "bring the lost nodes' stores back, or set [restart] mode = fresh to start anew");

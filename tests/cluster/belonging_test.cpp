@@ -97,6 +97,21 @@ TEST(LostRecords, of_a_life_whose_snapshot_is_at_L4_do_not_hide_what_comes_after
   go(job, 5, 0);
 }
 
+// This life went on from a snapshot that no record told of; then all stores lose their files under it.
+TEST(LostRecords, make_no_fresh_start_of_a_later_restore_that_finds_nothing) {
+  Job job({2, 2}, kContinue);
+  go(job, 0, 2);
+  job.global_store().wipe();
+  job.run_and_die([&](JobSession& session) {
+    EXPECT_EQ(Steps(session).restore(), 2U);
+    if (session.rank() == 0) {
+      job.global_store().wipe();
+      for (const std::uint32_t node : {0U, 1U}) job.node_store(node).wipe();
+    }
+    EXPECT_THAT(thrown_by([&] { session.restore(); }), HasSubstr("no store holds any of them now"));
+  });
+}
+
 TEST(Belonging, a_mark_that_cannot_be_read_for_once_is_not_replaced) {
   Job job({2, 2}, kContinue);
   go(job, 0, 4);

@@ -291,6 +291,11 @@ MENDINGS = [
              "    known.rebuild_failed = true;\n",
              "    known.rebuild_failed = true;\n    known.struck.add(level);\n"),
     ], seen_by="Struck.version_that_cannot_be_made_redundant_again_does_not_take_one_along_that_has_lost_less"),
+    Mending("a later restore that finds nothing is a fresh start, where no record told of what the first went on from", [
+        Edit("lib/engine/restore_offer.cpp",
+             "  if (left_some || life_.has_snapshots()) {\n",
+             "  if (left_some || (life_.began_fresh() && life_.has_snapshots())) {\n"),
+    ], seen_by="LostRecords.make_no_fresh_start_of_a_later_restore_that_finds_nothing"),
     Mending("what a store has lost while the job runs still counts as complete", [
         Edit("lib/engine/seal_desk.cpp",
              "  for (const Version version : losses.versions) vote.note_lost(version);\n",

@@ -216,19 +216,23 @@ std::vector<Rank> Catalog::find_damaged(const Identity& snapshot, const std::vec
 }
 
 Catalog::Losses Catalog::look_for_losses() const {
-  const auto entries = node.local->list(DirName{});
-  if (!entries) return {};  // whoever writes there next will say why
-  const auto is_there = [&](const std::string& name) {
-    return std::ranges::find(*entries, name, &Entry::name) != entries->end();
+  // A store that cannot be listed has lost nothing yet: whoever writes there next will say why.
+  const auto is_there = [&](const DirName& dir, const FileName& file) {
+    const auto entries = node.local->list(dir);
+    const std::string before = dir.path.empty() ? "" : dir.path + "/";
+    return !entries ||
+           std::ranges::any_of(*entries, [&](const Entry& entry) { return before + entry.name == file.path; });
   };
   Losses losses;
   for (const auto& [id, one] : known) {
-    if (one.manifest.holdings.empty() || one.lost || is_there(node.dir(id).path)) continue;
+    const DirName dir = node.dir(id);
+    // The directory may be there again: a promotion that was under way makes it for what it writes.
+    if (one.manifest.holdings.empty() || one.lost || is_there(dir, names::manifest(dir))) continue;
     losses.versions.push_back(id.version);
     node.log.warning("node {}: {} has lost its files of version {}, which counts as complete no longer", node.me.value,
                      node.local->where(), id.version.value);
   }
-  losses.mark = !is_there(names::chain_mark().path);
+  losses.mark = !is_there(DirName{}, names::chain_mark());
   return losses;
 }
 

@@ -301,6 +301,11 @@ MENDINGS = [
              "  for (const Version version : losses.versions) vote.note_lost(version);\n",
              "  (void)vote;\n"),
     ], seen_by="RemovedStore.of_one_version_only_is_no_reason_to_retire_an_older_one"),
+    Mending("a version whose directory was removed is whole as soon as a promotion has made it again", [
+        Edit("lib/recover/catalog.cpp",
+             "is_there(dir, names::manifest(dir))",
+             "is_there(DirName{}, FileName{dir.path})"),
+    ], seen_by="RemovedStore.of_one_version_only_is_no_reason_to_retire_an_older_one"),
     Mending("a node store that was removed is not marked again", [
         Edit("lib/engine/seal_desk.cpp",
              "  if (losses.mark) life_.lose_mark();\n",

@@ -1,120 +1,19 @@
 #include "level/erasure_decode.hpp"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "codec/reed_solomon.hpp"
 #include "format/parity_file.hpp"
+#include "level/erasure_blame.hpp"
+#include "level/erasure_group.hpp"
 #include "level/exchange.hpp"
 #include "level/volume.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
 namespace {
-
-// How a delivery of this level is to be made.
-const DecodedShard& decode_of(const Delivery& delivery) { return std::get<DecodedShard>(delivery.source); }
-
-struct GroupCode {
-  const Layout& layout;
-  const std::vector<NodeId>& members;
-  ErasureShape shape;
-
-  GroupCode(const RestoreTask& task, const DecodedShard& decode)
-      : layout(task.layouts.at(decode.layout)),
-        members(layout.groups[layout.place_in_group(decode.owner).group]),
-        shape{static_cast<std::uint32_t>(members.size()), layout.parity} {}
-
-  [[nodiscard]] std::uint32_t group(const DecodedShard& decode) const {
-    return layout.place_in_group(decode.owner).group;
-  }
-};
-
-using GroupKey = std::pair<LayoutId, std::uint32_t>;
-using Tables = std::map<GroupKey, GroupTables>;
-
-// A parity input of a delivery: there is one in every decode, since the owner's own data is missing. A member that has
-// parity of the group holds the tables of all its members.
-struct ParitySource {
-  Peer holder;
-  std::uint32_t member = 0;  // by index in the group
-};
-
-ParitySource parity_source(const Delivery& delivery, const GroupCode& code) {
-  const DecodedShard& decode = decode_of(delivery);
-  const std::uint32_t owner = code.layout.place_in_group(decode.owner).index;
-  for (std::uint32_t t = 0; t < decode.chunks.size(); ++t) {
-    for (const Piece& piece : decode.chunks[t]) {
-      if (piece.row < code.shape.data()) continue;
-      const std::uint32_t column = code.shape.column_of_chunk(owner, t);
-      return {piece.holder, code.shape.parity_holder(column, piece.row - code.shape.data())};
-    }
-  }
-  return {delivery.to, owner};
-}
-
-// Whose tables a group's deliveries go by: the first one's, which is the same for all of them and on all heads.
-ParitySource tables_source(const RestoreTask& task, const Delivery& delivery) {
-  const DecodedShard& decode = decode_of(delivery);
-  const GroupCode code(task, decode);
-  for (const Delivery& first : task.deliveries) {
-    const DecodedShard& other = decode_of(first);
-    if (other.layout == decode.layout && GroupCode(task, other).group(other) == code.group(decode))
-      return parity_source(first, code);
-  }
-  return parity_source(delivery, code);
-}
-
-Buffer encode(const GroupTables& tables) {
-  ByteWriter out;
-  out.put(tables.chunk_bytes);
-  for (const auto& member : tables.members) {
-    out.put(static_cast<std::uint32_t>(member.size()));
-    out.put(encode_entries(member));
-  }
-  return out.take();
-}
-
-Result<GroupTables> decode_tables(Bytes bytes) {
-  ByteReader in(bytes);
-  GroupTables tables;
-  tables.chunk_bytes = in.get<std::uint64_t>();
-  while (in.good() && in.remaining() > 0) {
-    const auto count = in.get<std::uint32_t>();
-    auto shards = decode_entries(in.get_bytes(count * kEntryBytes));
-    if (!shards) return fail(shards.error());
-    tables.members.push_back(std::move(*shards));
-  }
-  if (!in.good() || tables.chunk_bytes == 0) {
-    return fail(Code::corrupt, "the tables of an erasure group could not be read");
-  }
-  return tables;
-}
-
-// Every head learns the tables of every group that decodes, but for those that cannot be read.
-Result<Tables> share_tables(Comm& heads, const NodeContext& node, const RestoreTask& task) {
-  std::map<GroupKey, Peer> wanted;
-  for (const Delivery& delivery : task.deliveries) {
-    const DecodedShard& decode = decode_of(delivery);
-    const GroupCode code(task, decode);
-    wanted.try_emplace({decode.layout, code.group(decode)}, parity_source(delivery, code).holder);
-  }
-  Tables tables;
-  for (const auto& [key, holder] : wanted) {
-    Buffer mine;
-    const Holding* holding = task.manifest != nullptr ? task.manifest->find(key.first) : nullptr;
-    if (holder.value == node.me.value && holding != nullptr && holding->erasure) {
-      mine = encode({holding->erasure->chunk_bytes, holding->erasure->members});
-    }
-    auto bytes = heads.broadcast(mine, holder);
-    if (!bytes) return fail(bytes.error());
-    if (auto decoded = decode_tables(*bytes)) tables[key] = std::move(*decoded);
-  }
-  return tables;
-}
 
 // The files behind a piece, in this node's store.
 std::vector<VolumeFile> piece_files(const NodeContext& node, const RestoreTask& task, const GroupCode& code,
@@ -352,76 +251,6 @@ Result<RestoreOutcome> decode_deliveries(Comm& heads, const NodeContext& node, c
   auto outcome = decoder.run(heads);
   if (!created) return fail(created.error());
   return outcome;
-}
-
-std::vector<Strike> bad_inputs(const NodeContext& node, const RestoreTask& task, const Delivery& delivery) {
-  std::vector<Strike> strikes;
-  const LayoutId layout = decode_of(delivery).layout;
-  const Holding* holding = task.manifest != nullptr ? task.manifest->find(layout) : nullptr;
-  if (holding == nullptr) return strikes;
-  const DirName dir = node.dir(task.snapshot);
-  const auto check_shards = [&](const std::vector<ShardEntry>& shards, auto name_of) {
-    for (const ShardEntry& shard : shards) {
-      const FileName name = name_of(shard);
-      if (!verify_shard(*node.local, name, shard, *node.workers, node.between))
-        strikes.push_back({StoreId::node(node.me.value), name.path});
-    }
-  };
-  if (holding->own) check_shards(*holding->own, [&](const ShardEntry& shard) { return names::shard(dir, shard.rank); });
-  if (holding->partner) {
-    for (const HeldCopies& held : holding->partner->held) {
-      check_shards(held.shards, [&](const ShardEntry& shard) {
-        return names::copy(dir, {held.owner, shard.rank, layout});
-      });
-    }
-  }
-  if (holding->erasure) {
-    for (const ParityEntry& parity : holding->erasure->parity) {
-      const FileName name = names::parity(dir, {parity.column, parity.row, layout});
-      const ParityHeader expected{task.snapshot, layout, parity.column, parity.row, holding->erasure->chunk_bytes};
-      if (!verify_parity_file(*node.local, name, expected, parity, node.between))
-        strikes.push_back({StoreId::node(node.me.value), name.path});
-    }
-  }
-  return strikes;
-}
-
-std::vector<Strike> suspect_tables(const NodeContext& node, const RestoreTask& task, const Delivery& delivery) {
-  const ParitySource source = tables_source(task, delivery);
-  const DecodedShard& decode = decode_of(delivery);
-  const ErasureShape shape = GroupCode(task, decode).shape;
-  std::vector<Strike> strikes;
-  for (std::uint32_t row = 0; row < shape.m; ++row) {
-    const std::uint32_t column = shape.column_of_parity(source.member, row);
-    strikes.push_back(
-        {StoreId::node(source.holder), names::parity(node.dir(task.snapshot), {column, row, decode.layout}).path});
-  }
-  return strikes;
-}
-
-Result<std::vector<Strike>> examine_decodes(Comm& heads, const NodeContext& node, const RestoreTask& task,
-                                            const std::vector<std::size_t>& wrong, bool struck) {
-  ByteWriter out;
-  for (const std::size_t i : wrong) out.put(static_cast<std::uint32_t>(i));
-  auto gathered = heads.allgather(out.bytes());
-  if (!gathered) return fail(gathered.error());
-  std::vector<Strike> strikes;
-  std::set<std::uint32_t> all;
-  for (const Buffer& bytes : *gathered) {
-    ByteReader in(bytes);
-    while (in.remaining() >= sizeof(std::uint32_t)) all.insert(in.get<std::uint32_t>());
-  }
-  for (const std::uint32_t i : all) {
-    std::vector<Strike> mine;
-    if (i < task.deliveries.size()) mine = bad_inputs(node, task, task.deliveries[i]);
-    std::uint64_t found = mine.size() + (struck ? 1 : 0);
-    if (auto status = heads.allreduce(std::span(&found, 1), Reduce::sum); !status) return fail(status.error());
-    strikes.insert(strikes.end(), mine.begin(), mine.end());
-    if (found > 0) continue;
-    const auto tables = suspect_tables(node, task, task.deliveries[i]);
-    strikes.insert(strikes.end(), tables.begin(), tables.end());
-  }
-  return strikes;
 }
 
 }  // namespace cairn

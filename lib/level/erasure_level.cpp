@@ -6,6 +6,7 @@
 #include "codec/reed_solomon.hpp"
 #include "format/parity_file.hpp"
 #include "level/checked_volume.hpp"
+#include "level/erasure_blame.hpp"
 #include "level/erasure_decode.hpp"
 #include "level/erasure_sources.hpp"
 #include "level/exchange.hpp"

@@ -51,18 +51,14 @@ struct NodeContext {
   Trace trace;
   std::shared_ptr<Workers> workers = std::make_shared<Workers>(0);  // the head's; never null
 
+  // Head 0 writes what the job has once, and speaks for it.
+  [[nodiscard]] bool leads() const { return me.value == 0; }
   [[nodiscard]] DirName dir(const Identity& identity) const;
   [[nodiscard]] std::string name_of(const Identity& identity) const {
     return "version " + std::to_string(identity.version.value);
   }
   // Of this node's own shards in today's layout, as far as the manifest names them.
   [[nodiscard]] std::uint64_t own_bytes(const NodeManifest& manifest) const;
-};
-
-// What is known of a group that decodes: chunk size and all members' shards.
-struct GroupTables {
-  std::uint64_t chunk_bytes = 0;
-  std::vector<std::vector<ShardEntry>> members;
 };
 
 struct RestoreTask {

@@ -73,7 +73,7 @@ Status Ending::run() {
   if (words[kVersion] != ~words[kVersion + 1] || words[kCalls] != ~words[kCalls + 1]) return compare_calls();
   if (words[kUndefined] != 0) return {};
   if (words[kNothingOwn] != 0) {
-    if (head_.leads()) {
+    if (head_.node.leads()) {
       head_.node.log.warning(
           "finalize came without restore() and without a snapshot: the snapshots of earlier runs are left as they are");
     }

@@ -96,7 +96,7 @@ Status Engine::look_around() {
   if (auto status = catalog_.read(life_.sealer()); !status) return status;
   lock_ = std::move(*lock);
   head_.bell = std::move(*bell);
-  if (!head_.leads()) return {};
+  if (!head_.node.leads()) return {};
   auto chain = read_chain(*node.global, node.log, life_.sealer());
   if (!chain) return fail(chain.error());
   catalog_.chain = std::move(*chain);
@@ -128,7 +128,7 @@ Status Engine::choose_layout(const RollCall& roll) {
   // must not be taken for what it is to hold as the other.
   head_.node.layout.arrangement = roll.arrangement;
   if (auto status = check(head_.node.layout); !status) return status;
-  if (!head_.leads()) return {};
+  if (!head_.node.leads()) return {};
   head_.node.log.info("job {}: {}; incarnation {}", head_.options.job, head_.topology.text(),
                       head_.node.incarnation.value);
   head_.node.log.debug("node 0: its head has {} helper threads", head_.node.workers->helpers());

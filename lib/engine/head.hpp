@@ -58,7 +58,6 @@ struct Head {
   std::shared_ptr<Bell> bell = {};  // null until the store is open
   Requests requests = {};
 
-  [[nodiscard]] bool leads() const { return node.me.value == 0; }
   [[nodiscard]] Identity identity(Version version) const { return {node.incarnation, version, node.run}; }
   // Whether the rank in whose process this engine runs has dropped its session.
   [[nodiscard]] bool is_dropped() const;

@@ -18,12 +18,11 @@ namespace {
 Status remove_partial(Store& global, const Chain& chain, RunId run) {
   auto entries = global.list(DirName{});
   if (!entries) return fail(entries.error());
-  for (const Entry& entry : *entries) {
-    const auto dir = names::parse_snapshot(entry.name);
-    if (!dir || !dir->partial || dir->run == run) continue;
-    const auto is_others = [&](const Unreadable& what) { return what.is_others() && what.run == dir->run; };
+  for (const names::SnapshotDir& dir : names::snapshots_in(*entries)) {
+    if (!dir.partial || dir.run == run) continue;
+    const auto is_others = [&](const Unreadable& what) { return what.is_others() && what.run == dir.run; };
     if (std::ranges::any_of(chain.unreadable, is_others)) continue;
-    if (auto status = global.remove_directory(DirName{entry.name}); !status) return status;
+    if (auto status = global.remove_directory(names::directory_of(dir)); !status) return status;
   }
   return {};
 }
@@ -60,7 +59,7 @@ Status Life::mark_store() {
 
 Status Life::begin() {
   if (auto status = mark_store(); !status) return status;
-  return head_.leads() && !recorded_ ? write_record() : Status{};
+  return head_.node.leads() && !recorded_ ? write_record() : Status{};
 }
 
 // Head 0 writes what is known of this life; the first time, this is the moment from which it counts. That is when its
@@ -85,16 +84,13 @@ Status Life::write_record() {
 // Somebody may have removed the global store, or a part of it, since this life began. Without mark and record a version
 // there is of nobody's chain, and with a key it is nothing.
 Status Life::renew_records() {
-  if (!head_.leads() || !recorded_) return {};
+  if (!head_.node.leads() || !recorded_) return {};
   const auto entries = head_.node.global->list(DirName{});
   if (!entries) return fail(entries.error());
-  const auto is_there = [&](const FileName& name) {
-    return std::ranges::find(*entries, name.path, &Entry::name) != entries->end();
-  };
-  const bool has_record = is_there(names::run_record(record_.incarnation, record_.run));
+  const bool has_record = has_entry(*entries, names::run_record(record_.incarnation, record_.run));
   const auto mark_is_lost = look_at_unread_mark(*entries);
   if (!mark_is_lost) return fail(mark_is_lost.error());
-  const bool needs_mark = mark_.id.value != 0 && (*mark_is_lost || !is_there(names::chain_mark()));
+  const bool needs_mark = mark_.id.value != 0 && (*mark_is_lost || !has_entry(*entries, names::chain_mark()));
   if (has_record && !needs_mark) return {};
   // Who took over has made the store anew: its chain is not to have this life.
   if (auto status = check_not_taken_over(*head_.node.global, head_.node.incarnation, head_.node.run); !status)
@@ -132,9 +128,9 @@ Status Life::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
   record_.parent = parent;
   record_.parent_snapshot = snapshot;
   if (parent == RunRecord::Parent::snapshot) record_.snapshots = true;
-  if (mine && head_.leads()) mine = write_record();
+  if (mine && head_.node.leads()) mine = write_record();
   // All heads are here, and none of them writes to the global store before they have agreed.
-  if (mine && head_.leads()) remove_leftovers(*head_.node.global, head_.node.log);
+  if (mine && head_.node.leads()) remove_leftovers(*head_.node.global, head_.node.log);
   const Status status = agree(head_.heads, mine, "node");
   if (!status) record_ = before;
   begun_ |= status.has_value();
@@ -162,7 +158,7 @@ void Life::note_first_snapshot() {
 Status Life::record_end() {
   record_.finished = true;
   if (is_undecided()) record_.parent = RunRecord::Parent::fresh;
-  return agree(head_.heads, head_.leads() ? write_record() : Status{}, "node");
+  return agree(head_.heads, head_.node.leads() ? write_record() : Status{}, "node");
 }
 
 void Life::lose_mark() {

@@ -40,7 +40,7 @@ Status Life::judge_by_other_stores(const RollCall& roll) {
   Status read;
   const std::vector<Unreadable>& unreadable = catalog_.chain.unreadable;
   // A foreign mark is refused, or replaced with all that is beside it.
-  if (head_.leads() && !unreadable.empty() && std::ranges::none_of(unreadable, &Unreadable::is_mark)) {
+  if (head_.node.leads() && !unreadable.empty() && std::ranges::none_of(unreadable, &Unreadable::is_mark)) {
     head_.node.log.warning("{}: what is there is checked again, by the {} of node stores", head_.node.global->where(),
                            names::chain_mark().path);
     auto chain = read_chain(*head_.node.global, head_.node.log, sealer_, mark_.id);

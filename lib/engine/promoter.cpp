@@ -49,7 +49,7 @@ Status Promoter::raise(Known& known, LevelId level) {
     give_up(known, level, std::move(before), status.error());
     return {};
   }
-  if (head_.leads()) {
+  if (head_.node.leads()) {
     node.log.debug("{} is safe at L{}{}", node.name_of(known.manifest.identity), static_cast<int>(level),
                    known.rebuilt.has(level) ? " again" : "");
   }
@@ -71,7 +71,7 @@ void Promoter::give_up(Known& known, LevelId level, NodeManifest before, const E
     (void)catalog_.keep(known.manifest);
   }
   const Error told = error.in(fmt::format("version {} did not reach L{}", version.value, static_cast<int>(level)));
-  head_.log_storage_error(head_.leads(), told);
+  head_.log_storage_error(head_.node.leads(), told);
   LevelSet failed;
   failed.add(level);
   head_.tell_all(Failed{version, failed, told});

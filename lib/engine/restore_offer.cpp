@@ -32,7 +32,7 @@ Status RestoreDesk::take_inventory(const std::optional<RollCall>& roll) {
 Result<Offer> RestoreDesk::prepare_offer() {
   Offer offer;
   if (head_.options.start == EngineOptions::Start::fresh && life_.is_undecided()) {
-    if (head_.leads()) head_.node.log.info("starting fresh, as [restart] mode says");
+    if (head_.node.leads()) head_.node.log.info("starting fresh, as [restart] mode says");
     return offer;
   }
   if (!catalog_.retrieval) {
@@ -131,7 +131,7 @@ Result<Offer> RestoreDesk::fresh_offer(Offer offer) {
     return fail(Code::unrecoverable,
                 fmt::format("[restart] mode = required, and job {} has no snapshot to go on from", head_.options.job));
   }
-  if (head_.leads()) {
+  if (head_.node.leads()) {
     head_.node.log.info("{}", catalog_.chain.finished ? "the last run of this job finished; starting fresh"
                                                       : "no snapshots yet; starting fresh");
   }

@@ -147,7 +147,7 @@ bool SealDesk::goes_on(Version version, Sealing& sealing) {
   if (life_.has_snapshots()) return false;
   sealing.step = Step::record;
   sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
-  call_vote(version, sealing, head_.leads() ? life_.record_first_snapshot() : Status{});
+  call_vote(version, sealing, head_.node.leads() ? life_.record_first_snapshot() : Status{});
   return true;
 }
 
@@ -156,7 +156,7 @@ bool SealDesk::goes_on(Version version, Sealing& sealing) {
 // could not tell it from what is left of one that was whole.
 Status SealDesk::begin_here(const Sealing& sealing) {
   if (sealing.error) return fail(*sealing.error);
-  return head_.leads() ? life_.begin() : Status{};
+  return head_.node.leads() ? life_.begin() : Status{};
 }
 
 // Everything that makes a snapshot safe at L1 on this node, before the others are asked.
@@ -236,7 +236,7 @@ void SealDesk::check_space(const Sealing& sealing) {
   auto free = head_.node.local->free_bytes();
   if (!free) return;
   const std::uint64_t available = *free + own;
-  if (head_.leads()) {
+  if (head_.node.leads()) {
     head_.node.log.info(
         "a snapshot has {:.1f} MiB on node 0; all that is kept will take about {:.1f} MiB of {} ({:.1f} MiB free)",
         static_cast<double>(own) / kMiB, static_cast<double>(needed) / kMiB, head_.node.local->where(),

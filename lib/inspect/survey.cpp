@@ -45,10 +45,8 @@ std::optional<Error> wrong_length(const Entries& entries, const FileName& file, 
 // snapshot.
 std::vector<std::pair<DirName, Identity>> snapshots_in(const std::vector<Entry>& entries) {
   std::vector<std::pair<DirName, Identity>> snapshots;
-  for (const Entry& entry : entries) {
-    const auto dir = names::parse_snapshot(entry.name);
-    if (dir && !dir->partial && entry.directory)
-      snapshots.emplace_back(DirName{entry.name}, Identity{{}, dir->version, dir->run});
+  for (const names::SnapshotDir& dir : names::snapshots_in(entries)) {
+    if (!dir.partial) snapshots.emplace_back(names::directory_of(dir), Identity{{}, dir.version, dir.run});
   }
   return snapshots;
 }

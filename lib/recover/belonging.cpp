@@ -20,8 +20,7 @@ Result<ChainMark> read_mark(const Store& store, const Sealer& sealer) {
 Result<ChainMark> read_chain_mark(const Store& store, const std::vector<Entry>& entries, const Log& log,
                                   const Sealer& sealer) {
   const FileName name = names::chain_mark();
-  if (std::ranges::find(entries, name.path, &Entry::name) == entries.end())
-    return fail(Code::not_found, name.path + ": it is not there");
+  if (!has_entry(entries, name)) return fail(Code::not_found, name.path + ": it is not there");
   auto mark = read_mark(store, sealer);
   if (mark) return mark;
   log.warning("{}: {}: {}", store.where(), name.path, mark.error().text());

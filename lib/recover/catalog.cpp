@@ -127,7 +127,7 @@ LevelSet Catalog::shared_levels_of(const Known& one) const {
 }
 
 void Catalog::retire_at(LevelId level, const Identity& id) {
-  if (leads()) {
+  if (node.leads()) {
     const auto span = node.trace.span("retire from a shared store", id.version.value);
     warn(node.levels.at(level).store(node)->remove_directory(node.dir(id)));
   }
@@ -163,7 +163,7 @@ void Catalog::retire_damaged(const Known& newer) {
     const auto again = read_node_manifest(*node.local, dir, node.sealer);
     if (!again && again.error().code == Code::corrupt) warn(retire(dir));
   }
-  if (!leads() || (newer.complete & node.levels.in_global_store()).empty()) return;
+  if (!node.leads() || (newer.complete & node.levels.in_global_store()).empty()) return;
   for (const DirName& dir : take(chain.unreadable)) warn(node.global->remove_directory(dir));
 }
 
@@ -219,9 +219,7 @@ Catalog::Losses Catalog::look_for_losses() const {
   // A store that cannot be listed has lost nothing yet: whoever writes there next will say why.
   const auto is_there = [&](const DirName& dir, const FileName& file) {
     const auto entries = node.local->list(dir);
-    const std::string before = dir.path.empty() ? "" : dir.path + "/";
-    return !entries ||
-           std::ranges::any_of(*entries, [&](const Entry& entry) { return before + entry.name == file.path; });
+    return !entries || has_entry(*entries, file);
   };
   Losses losses;
   for (const auto& [id, one] : known) {

@@ -92,7 +92,6 @@ struct Catalog {
   [[nodiscard]] std::vector<KnownSnapshot> all_known() const;
   void retire_at(LevelId level, const Identity& id);
   [[nodiscard]] LevelSet shared_levels_of(const Known& one) const;
-  [[nodiscard]] bool leads() const { return node.me.value == 0; }
   void warn(const Status& status) const;
 
   std::set<Version> slots_;

@@ -206,20 +206,18 @@ Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& job_
   follow(chain, lives);
   std::map<RunId, Incarnation> incarnations;
   for (const Life& life : lives) incarnations[life.name.run] = life.name.incarnation;
-  for (const Entry& entry : *entries) {
-    const auto dir = names::parse_snapshot(entry.name);
-    if (!dir || !entry.directory) continue;
-    chain.highest_version = std::max(chain.highest_version, dir->version);
-    if (dir->partial) continue;
-    auto identity = identity_of(global, *dir, incarnations, sealer);
+  for (const names::SnapshotDir& dir : names::snapshots_in(*entries)) {
+    chain.highest_version = std::max(chain.highest_version, dir.version);
+    if (dir.partial) continue;
+    auto identity = identity_of(global, dir, incarnations, sealer);
     if (identity) {
       chain.global.push_back(*identity);
       continue;
     }
     log.warning("{}: {}", global.where(), identity.error().text());
     if (identity.error().code == Code::not_found) continue;
-    const DirName place{entry.name};
-    chain.unreadable.push_back({names::manifest(place), place, dir->version, dir->run, identity.error()});
+    const DirName place = names::directory_of(dir);
+    chain.unreadable.push_back({names::manifest(place), place, dir.version, dir.run, identity.error()});
   }
   return chain;
 }
@@ -232,11 +230,10 @@ Status list_other_stores(const NodeContext& node, const Sealer& job_sealer, Chai
     const auto store = node.levels.at(level).store(node);
     auto entries = store->list(DirName{});
     if (!entries) return fail(entries.error());
-    for (const Entry& entry : *entries) {
-      const auto dir = names::parse_snapshot(entry.name);
-      if (!dir || dir->partial || !entry.directory) continue;
-      chain.highest_version = std::max(chain.highest_version, dir->version);
-      const auto there = node.levels.at(level).look_at(*store, DirName{entry.name}, sealer);
+    for (const names::SnapshotDir& dir : names::snapshots_in(*entries)) {
+      if (dir.partial) continue;
+      chain.highest_version = std::max(chain.highest_version, dir.version);
+      const auto there = node.levels.at(level).look_at(*store, names::directory_of(dir), sealer);
       if (there) {
         chain.elsewhere[level].push_back((*there)->identity());
       } else if (there.error().code != Code::not_found) {

@@ -282,11 +282,9 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
   const Code why = mark ? Code::not_found : mark.error().code;
   contents.mark_unknown = why != Code::not_found && why != Code::corrupt && !is_others(why);
   const Sealer sealer = sealer_of(mark, job_sealer);
-  for (const Entry& entry : *entries) {
-    const auto parsed = names::parse_snapshot(entry.name);
-    if (!parsed || !entry.directory) continue;
-    contents.highest_version = std::max(contents.highest_version, parsed->version);
-    const DirName dir{entry.name};
+  for (const names::SnapshotDir& listed : names::snapshots_in(*entries)) {
+    contents.highest_version = std::max(contents.highest_version, listed.version);
+    const DirName dir = names::directory_of(listed);
     const Result<FileSizes> there = files_in(store, dir);
     // One that cannot be listed is like one whose manifest cannot be read: others may have the snapshot.
     if (!there) log.warning("{}", there.error().text());
@@ -299,7 +297,7 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
     } else if (there && !there->contains(names::manifest(dir).path)) {
       contents.orphans.push_back(dir);
     } else {
-      contents.unreadable.push_back({names::manifest(dir), dir, parsed->version, parsed->run, manifest.error()});
+      contents.unreadable.push_back({names::manifest(dir), dir, listed.version, listed.run, manifest.error()});
     }
   }
   // Of a store without snapshots a mark says nothing, but another's is refused.

@@ -63,9 +63,21 @@ std::optional<SnapshotDir> parse_snapshot(std::string_view name) {
   Scan scan(name);
   scan.text("v").number(dir.version.value).text("-").hex(dir.run.value);
   dir.partial = scan.more();
-  const DirName built = dir.partial ? partial_snapshot(dir.version, dir.run) : snapshot(dir.version, dir.run);
-  if (built.path != name || dir.version.value > kLastNumber) return std::nullopt;
+  if (directory_of(dir).path != name || dir.version.value > kLastNumber) return std::nullopt;
   return dir;
+}
+
+DirName directory_of(const SnapshotDir& dir) {
+  return dir.partial ? partial_snapshot(dir.version, dir.run) : snapshot(dir.version, dir.run);
+}
+
+std::vector<SnapshotDir> snapshots_in(const std::vector<Entry>& entries) {
+  std::vector<SnapshotDir> snapshots;
+  for (const Entry& entry : entries) {
+    const auto dir = parse_snapshot(entry.name);
+    if (dir && entry.directory) snapshots.push_back(*dir);
+  }
+  return snapshots;
 }
 
 FileName shard(const DirName& dir, Rank rank) { return inside(dir, fmt::format("rank{:06}.shard", rank.value)); }

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "store/store.hpp"
@@ -35,6 +36,9 @@ struct SnapshotDir {
 [[nodiscard]] DirName snapshot(Version version, RunId run);
 [[nodiscard]] DirName partial_snapshot(Version version, RunId run);
 [[nodiscard]] std::optional<SnapshotDir> parse_snapshot(std::string_view name);
+[[nodiscard]] DirName directory_of(const SnapshotDir& dir);
+// Those in a listing of a store's top level, in its order, what is being written included.
+[[nodiscard]] std::vector<SnapshotDir> snapshots_in(const std::vector<Entry>& entries);
 
 [[nodiscard]] FileName shard(const DirName& dir, Rank rank);
 [[nodiscard]] std::optional<Rank> parse_shard(std::string_view name);

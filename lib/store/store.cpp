@@ -1,8 +1,15 @@
 #include "store/store.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace cairn {
+
+bool has_entry(const std::vector<Entry>& entries, const FileName& name) {
+  const std::string last = name.path.substr(name.path.find('/') + 1);  // all of it where there is no '/'
+  return std::ranges::find(entries, last, &Entry::name) != entries.end();
+}
 
 Result<Bytes> view(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Buffer& scratch) {
   const Bytes mapping = from.mapping();

@@ -82,6 +82,9 @@ struct Entry {
   bool directory = false;
 };
 
+// Whether a listing of the directory that this file is in has it.
+[[nodiscard]] bool has_entry(const std::vector<Entry>& entries, const FileName& name);
+
 enum class Durability { memory, disk };
 
 class Store {

@@ -156,7 +156,7 @@ MENDINGS = [
     Mending("a record is written before a start is known to be possible", [
         Edit("lib/engine/life_start.cpp",
              "  return heed_unreadable(roll);\n",
-             "  if (auto status = head_.leads() ? write_record() : Status{}; !status) return status;\n"
+             "  if (auto status = head_.node.leads() ? write_record() : Status{}; !status) return status;\n"
              "  return heed_unreadable(roll);\n"),
     ]),
     Mending("a chain mark that cannot be read now is written over", [
@@ -209,8 +209,8 @@ MENDINGS = [
     ]),
     Mending("a chain's first snapshot is told to be safe before its record is written", [
         Edit("lib/engine/seal_desk.cpp",
-             "  call_vote(version, sealing, head_.leads() ? life_.record_first_snapshot() : Status{});\n  return true;",
-             "  if (head_.leads()) (void)life_.record_first_snapshot();\n  life_.note_first_snapshot();\n"
+             "  call_vote(version, sealing, head_.node.leads() ? life_.record_first_snapshot() : Status{});\n  return true;",
+             "  if (head_.node.leads()) (void)life_.record_first_snapshot();\n  life_.note_first_snapshot();\n"
              "  return false;"),
     ]),
     Mending("a node writes its first manifest before the life is recorded", [
@@ -313,8 +313,8 @@ MENDINGS = [
     ], seen_by="RemovedStore.is_marked_again_as_one_of_the_same_chain"),
     Mending("a global store that was lost under way has no record again", [
         Edit("lib/engine/life.cpp",
-             "  if (!head_.leads() || !recorded_) return {};\n",
-             "  if (head_.leads() || !head_.leads()) return {};\n"),
+             "  if (!head_.node.leads() || !recorded_) return {};\n",
+             "  if (head_.node.leads() || !head_.node.leads()) return {};\n"),
     ], seen_by="Key.counts_in_a_global_store_that_was_lost_under_way"),
     Mending("the slot of a retired file that cannot be removed is not given back", [
         Edit("lib/recover/catalog.cpp",

@@ -1,6 +1,6 @@
-// While it lives, this thread gives way to others: woken up, it does not take the core from a thread that computes, but
-// waits for its turn. What it gets in all stays fair. For heads and helpers that share cores with the application.
-// Belongs to the thread that made it.
+// While it lives, this thread gives way to others: when it is woken up, it does not take the core from a thread that
+// computes, but waits for its turn. Its total share of the processor stays fair. For heads and helpers that share cores
+// with the application. Belongs to the thread that made it.
 #pragma once
 
 namespace cairn {

@@ -1,5 +1,5 @@
-// The time that a session and its head measure by: the machine's in an application, a test's own in a test. Which it is
-// says whoever opens the session; different processes may count from different moments.
+// The clock of a session and its head: the machine's in an application, the test's own in a test. The caller chooses it
+// when it opens the session. Different processes may count from different moments.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,10 @@
 
 namespace cairn {
 
-// Since any fixed moment; never goes back. May be called from several threads.
+// The time since some fixed moment; it never goes back. May be called from several threads.
 using Clock = std::function<std::chrono::microseconds()>;
 
-// How long somebody waits for what may never come.
+// How long to wait for something that may never come.
 using WaitLimit = std::optional<std::chrono::milliseconds>;
 inline constexpr WaitLimit kForever = std::nullopt;
 

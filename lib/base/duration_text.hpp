@@ -1,4 +1,4 @@
-// How a time that was measured or computed looks to a person. Pure.
+// A measured or computed time as text for a person. Pure.
 #pragma once
 
 #include <string>

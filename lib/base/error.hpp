@@ -13,12 +13,12 @@
 namespace cairn {
 
 enum class Code {
-  invalid_argument,  // the caller passed something that cannot be
+  invalid_argument,  // the caller passed an impossible value
   config,            // a configuration file or variable is wrong
   not_found,         // a file, key or snapshot is not there
   corrupt,           // bytes are there, but are not what was written
-  newer_format,      // whole, but written by a newer Cairn: to be kept, never to be taken for damaged or absent
-  untrusted,         // whole, but not sealed with this job's key, or with one where none is set: to be kept likewise
+  newer_format,      // whole, but written by a newer Cairn: keep it, never treat it as damaged or absent
+  untrusted,         // whole, but not sealed with this job's key (or sealed, and no key is set): keep it too
   no_space,          // a store is full
   io,                // a store failed otherwise
   unrecoverable,     // no snapshot can be put together from what is left
@@ -34,9 +34,9 @@ struct Error {
   std::string hint;
   bool names_file = false;  // the message says which file it is about
 
-  // The same error, said of a thing that encloses it: "node 3: block 12 …".
+  // The same error, with the thing that encloses it named in front: "node 3: block 12 …".
   [[nodiscard]] Error in(std::string_view thing) const;
-  // The same, said of the file that it is about, unless it names that already: "rank000007.shard: block 12 …".
+  // The same, with the name of its file in front, unless it names that file already: "rank000007.shard: block 12 …".
   [[nodiscard]] Error in_file(std::string_view path) const;
   // One line: message, then the hint in parentheses.
   [[nodiscard]] std::string text() const;
@@ -48,14 +48,14 @@ using Status = Result<void>;
 
 [[nodiscard]] tl::unexpected<Error> fail(Code code, std::string message, std::string hint = {});
 [[nodiscard]] tl::unexpected<Error> fail(Error error);
-// Of a file: what is wrong with it.
+// An error about a file: `what` is wrong with it.
 [[nodiscard]] tl::unexpected<Error> fail_in_file(Code code, std::string_view path, std::string what,
                                                  std::string hint = {});
-// Of `what`, "shard format": it is newer than the newest that can be read.
+// `what` is the thing's name, such as "shard format": it is newer than the newest format that this Cairn can read.
 [[nodiscard]] tl::unexpected<Error> fail_newer_format(std::string_view what, std::uint64_t format,
                                                       std::uint64_t newest);
 [[nodiscard]] std::string_view name(Code code);
-// The code of that number, as messages have it; none: there is none, and the message is not one of ours.
+// The code with this number, as messages carry it. None: no code has this number, so the message is not from Cairn.
 [[nodiscard]] std::optional<Code> code_of(std::uint64_t number);
 
 }  // namespace cairn

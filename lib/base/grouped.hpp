@@ -1,6 +1,6 @@
-// Things filed under the numbers 0 … n−1, such as the ranks of each node: in one run of memory for all of them, since
-// with thousands of nodes a vector each costs more than what is in it. First all are added, then it is closed, then
-// read. A value. Not thread-safe until it is closed.
+// Items grouped under the numbers 0 … n−1, such as the ranks of each node. All of them lie in one run of memory,
+// because with thousands of nodes one vector per node costs more than its contents. First add all items, then close(),
+// then read. A value. Not thread-safe until it is closed.
 #pragma once
 
 #include <cstddef>

@@ -28,17 +28,17 @@ using Peer = Id<struct PeerTag>;
 using Version = Id<struct VersionTag>;
 // Which life of the job wrote something: 1, 2, 3 …
 using Incarnation = Id<struct IncarnationTag>;
-// Random, drawn once an incarnation: tells two lives apart that took the same number.
+// Random, drawn once per incarnation: distinguishes two lives that took the same number.
 using RunId = Id<struct RunIdTag, std::uint64_t>;
 // A digest of everything in a Layout: equal ids, equal layouts.
 using LayoutId = Id<struct LayoutIdTag, std::uint32_t>;
 
-// Levels that the configuration, the cost model and the files of a job know.
+// The number of levels that the configuration, the cost model and the files of a job know.
 inline constexpr int kLevels = 4;
 // The highest number that a level may have: a set is one byte in messages.
 inline constexpr int kMostLevels = 7;
 
-// A set of levels, one bit each; goes through them from the lowest up.
+// A set of levels, one bit each. Iterates from the lowest to the highest.
 class LevelSet {
  public:
   constexpr LevelSet() = default;

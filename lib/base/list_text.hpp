@@ -1,4 +1,4 @@
-// Lists for a person, who is told of the first few only. Pure.
+// Lists as text for a person: only the first few items are named. Pure.
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@ enum class LogLevel { error, warning, info, debug, off };
 
 class Log {
  public:
-  // Writes to stderr what is at least as grave as `level`.
+  // Writes lines of `level` and of more severe levels to stderr.
   explicit Log(LogLevel level = LogLevel::info);
   // Says nothing: for tests and for ranks whose lines another rank writes.
   static Log silent() { return Log(LogLevel::off); }

@@ -20,7 +20,7 @@ struct FreeMac {
   void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
 };
 
-// As of a digest: no memory is all that can go wrong.
+// As with a digest (see sha256.cpp), lack of memory is the only possible failure.
 void must(bool done) {
   if (!done) throw std::bad_alloc();
 }
@@ -33,7 +33,7 @@ Result<SecretKey> SecretKey::from(Buffer bytes) {
   if (is.size() < kLeastBytes || is.size() > kMostBytes) {
     return fail(Code::config, fmt::format("{} bytes long, should be {} to {}", is.size(), kLeastBytes, kMostBytes));
   }
-  // A file that was never written, as a crash may leave it.
+  // A crash may leave a file of this length that was never written.
   if (std::ranges::all_of(is, [&](std::byte byte) { return byte == is.front(); })) {
     return fail(Code::config, "all its bytes are the same, should be random ones");
   }

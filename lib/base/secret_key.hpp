@@ -1,5 +1,5 @@
 // A secret key, and the codes that only its holders can make: HMAC-SHA-256 (RFC 2104) by OpenSSL. Its bytes are wiped
-// when it goes, and nothing here says them: no message, no text, no encoding. Thread-safe. Local.
+// when it is destroyed, and nothing here reveals them: no message, no text, no encoding. Thread-safe. Local.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace cairn {
 
 class SecretKey {
  public:
-  // Fewer bytes can be guessed; more are no key but some other file.
+  // A shorter key can be guessed. A longer file is not a key, but some other file.
   static constexpr std::size_t kLeastBytes = 32;
   static constexpr std::size_t kMostBytes = 4096;
 
-  // Takes the bytes, also those that are refused: Code::config says what is wrong with them.
+  // Takes the bytes, also if it refuses them. Code::config says what is wrong with them.
   static Result<SecretKey> from(Buffer bytes);
   SecretKey(SecretKey&&) noexcept = default;
   SecretKey& operator=(SecretKey&&) = delete;
@@ -33,7 +33,7 @@ class SecretKey {
   Buffer bytes_;
 };
 
-// Takes as long for any two: how long a comparison takes must not say how much of a forged code is right.
+// Takes the same time for any two codes: the time of a comparison must not show how much of a forged code is right.
 [[nodiscard]] bool same_code(const Sha256& a, const Sha256& b);
 
 }  // namespace cairn

@@ -27,7 +27,7 @@ class Sha256Stream {
   Sha256Stream& operator=(Sha256Stream&&) noexcept;
 
   void update(Bytes bytes);
-  // The digest of all bytes so far; the stream starts over.
+  // The digest of all bytes so far. Then the stream starts anew.
   [[nodiscard]] Sha256 finish();
 
  private:

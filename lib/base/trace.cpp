@@ -23,9 +23,9 @@ using nlohmann::ordered_json;
 constexpr std::size_t kEventsKept = 4096;
 constexpr std::chrono::seconds kLongestKept{2};
 constexpr std::string_view kEnding = ".json";
-// Perfetto wants thread ids that differ between processes too.
+// Perfetto needs thread ids that differ between processes, too.
 constexpr std::uint64_t kThreadsOfProcess = 100;
-// Heads are numbered after all ranks there can be.
+// Heads are numbered after the ranks: in a job of up to a million ranks, no two processes share a number.
 constexpr std::uint32_t kFirstHead = 1'000'001;
 
 struct Event {
@@ -97,7 +97,7 @@ class Trace::File {
     text_ += ",\n" + metadata("process_name", {{"name", process_.name}});
     const auto labels = fmt::format("{}, incarnation {}", process_.host, incarnation.value);
     text_ += ",\n" + metadata("process_labels", {{"labels", labels}});
-    // An instant: where a restart shows.
+    // An instant event: it makes a restart visible.
     text_ += fmt::format(
         ",\n"
         R"({{"name":"incarnation {}","cat":"cairn","ph":"i","s":"p","pid":{},"tid":{},"ts":0}})",
@@ -212,7 +212,8 @@ class Trace::File {
   std::string path_;
   TraceProcess process_;
   Log log_;
-  // The same moment by both clocks. Spans go by the steady one: the steps of a clock daemon must not bend them.
+  // The same moment on both clocks. Spans use the steady one: corrections by a clock daemon must not change their
+  // length.
   SteadyTime start_;
   std::int64_t started_at_;
   std::ofstream out_;
@@ -258,7 +259,7 @@ void Trace::Span::record() noexcept {
   try {
     file->record({name_, start_, Clock::now(), version_, bytes_, 0, beside_});
   } catch (const std::exception&) {
-    // No memory for an event: it is left out, and the work that it measured goes on.
+    // No memory for an event: it is left out, and the work that it measured continues.
     return;
   }
 }

@@ -1,13 +1,13 @@
 // A trace of one process: where its time went, as Chrome trace events that Perfetto shows. A value that is passed
-// along, like Log; copies write to one file. A Span is one piece of work, from its making to its end.
+// along, like Log; copies write to one file. A Span is one piece of work, from its construction to its end.
 //
-// The file gets its name when the life of the job is known, and has one event a line; its first one says who and when.
-// Times count from the making of the Trace, whose time of day is in that first event, for ckpt-tool to put the files of
-// a job together. Events are gathered in memory and written many at a time, so a crash loses the last seconds of them;
-// such a file lacks the closing bracket, which readers allow. A file that cannot be written is one warning and the end
-// of the trace, never an error of the job.
+// The file gets its name when the life of the job is known. It has one event a line; the first one says which process
+// it is, and when it started. Times count from the construction of the Trace. The first event has the time of day of
+// that moment, so that ckpt-tool can merge the files of a job. Events are gathered in memory and written many at a
+// time, so a crash loses the last seconds of them; such a file lacks the closing bracket, which readers allow. If a
+// file cannot be written, there is one warning and the trace ends; the job does not fail.
 //
-// Thread-safe. Local. Off, a span costs the test of a pointer; on, less than a microsecond.
+// Thread-safe. Local. A span costs one pointer test while tracing is off, and less than a microsecond while it is on.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ namespace cairn {
 
 inline constexpr int kTraceFormat = 1;
 
-// Who is traced, and what tells its file from the others'.
+// Which process is traced, and the parts that make its file's name unique.
 struct TraceProcess {
   std::uint32_t pid = 0;  // a number of its own among the job's processes
   std::string name;       // for a person: "rank 3"
@@ -47,7 +47,7 @@ class Trace {
   // An empty path: off. Nothing is written before begin().
   Trace(const std::string& path, TraceProcess process, Log log);
 
-  // The life of the job is known: opens the file. Only the first call counts.
+  // Opens the file; called when the life of the job is known. Only the first call counts.
   void begin(Incarnation incarnation) const;
   // What the calling thread is to be called.
   void name_thread(std::string name) const;
@@ -55,7 +55,7 @@ class Trace {
   // Work of this thread, until the Span ends. Spans of a thread lie inside each other. `name`: a literal; version and
   // bytes are shown unless 0.
   [[nodiscard]] Span span(const char* name, std::uint64_t version = 0, std::uint64_t bytes = 0) const;
-  // Something under way beside the thread's work: may overlap anything, and may end on another thread.
+  // Something that runs beside the thread's own work: it may overlap other spans, and may end on another thread.
   [[nodiscard]] Span span_beside(const char* name, std::uint64_t version = 0) const;
 
   // Writes what has been gathered.
@@ -66,7 +66,7 @@ class Trace {
   std::shared_ptr<File> file_;
 };
 
-// Must end before the last copy of its Trace goes.
+// Must end before the last copy of its Trace is destroyed.
 class [[nodiscard]] Trace::Span {
  public:
   Span() = default;  // of a trace that is off
@@ -76,14 +76,14 @@ class [[nodiscard]] Trace::Span {
   Span& operator=(const Span&) = delete;
   ~Span() { end(); }
 
-  // What is known only on the way.
+  // For values that are known only after the span has begun.
   void set_bytes(std::uint64_t bytes) { bytes_ = bytes; }
   void set_version(Version version) { version_ = version.value; }
-  // Now, not when it goes.
+  // Ends the span now, not at its destruction.
   void end() noexcept {
     if (file_ != nullptr) record();
   }
-  // Not worth showing.
+  // Leaves the span out of the trace.
   void drop() { file_ = nullptr; }
 
  private:

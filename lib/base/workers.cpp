@@ -71,7 +71,7 @@ Workers::Call* Workers::newest_with_work() {
   return found == calls_.rend() ? nullptr : *found;
 }
 
-// The call outlives the piece: its owner returns only when all pieces are counted, under the lock.
+// The Call outlives the piece: its owner returns only after it has counted all pieces as done, under the lock.
 void Workers::run_piece(std::unique_lock<std::mutex>& lock, Call& call) {
   const std::size_t piece = call.next++;
   lock.unlock();

@@ -33,7 +33,7 @@ std::uint32_t copy_crc32c(MutableBytes to, Bytes from, std::uint32_t before) {
   for (std::size_t at = 0; at < from.size(); at += kPieceBytes) {
     const std::size_t count = std::min(from.size() - at, kPieceBytes);
     std::memcpy(to.data() + at, from.data() + at, count);
-    // Of the copy, since that is what the checksum must vouch for when the source is shared memory.
+    // The checksum is computed from the copy, because another process may change a source in shared memory meanwhile.
     state = raw_crc(to.subspan(at, count), state);
   }
   return ~state;

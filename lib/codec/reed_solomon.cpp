@@ -39,10 +39,10 @@ void Combination::apply(std::span<const Bytes> inputs, MutableBytes out) const {
 
 Result<ReedSolomon> ReedSolomon::create(std::uint32_t data, std::uint32_t parity) {
   if (data < 1 || data > 255 || parity > 255 - data) {
-    return fail(
-        Code::invalid_argument,
-        "an erasure code of " + std::to_string(data) + " data and " + std::to_string(parity) + " parity rows cannot be",
-        "at least 1 data row and at most 255 rows in all");
+    return fail(Code::invalid_argument,
+                "an erasure code of " + std::to_string(data) + " data and " + std::to_string(parity) +
+                    " parity rows is impossible",
+                "at least 1 data row and at most 255 rows in all");
   }
   ReedSolomon code;
   code.data_ = data;
@@ -63,19 +63,19 @@ Combination ReedSolomon::encode_row(std::uint32_t p) const {
 Result<Combination> ReedSolomon::decode_row(std::uint32_t wanted, const std::vector<std::uint32_t>& have) const {
   const std::uint32_t rows = data_ + parity_;
   if (wanted >= rows) {
-    return fail(Code::invalid_argument, "row " + std::to_string(wanted) + " of an erasure code of " +
-                                            std::to_string(rows) + " rows is asked for");
+    return fail(Code::invalid_argument, "row " + std::to_string(wanted) + " is asked for, but the erasure code has " +
+                                            std::to_string(rows) + " rows");
   }
   std::vector<bool> seen(rows);
   for (const std::uint32_t row : have) {
     if (row >= rows || seen[row]) {
-      return fail(Code::invalid_argument, "row " + std::to_string(row) + " cannot be decoded from",
+      return fail(Code::invalid_argument, "cannot decode from row " + std::to_string(row),
                   "rows are distinct and below " + std::to_string(rows));
     }
     seen[row] = true;
   }
   if (have.size() != data_) {
-    return fail(Code::invalid_argument, std::to_string(have.size()) + " rows cannot be decoded from",
+    return fail(Code::invalid_argument, "cannot decode from " + std::to_string(have.size()) + " rows",
                 "it takes exactly " + std::to_string(data_));
   }
 

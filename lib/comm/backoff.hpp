@@ -1,6 +1,6 @@
-// How long to sleep between two looks at something that nobody announces: short at first, doubling up to
-// `cap`, and up to `idle_cap` after about a second in which nothing happened. Counts its own sleeps and
-// asks no clock. Belongs to one thread. Local.
+// How long to sleep between two checks of something that sends no notification: short at first, doubling up to `cap`,
+// and up to `idle_cap` after about a second in which nothing happened. Counts its own sleeps and asks no clock. Belongs
+// to one thread. Local.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ class Backoff {
   using Duration = std::chrono::microseconds;
 
   struct Limits {
-    unsigned yields = 0;  // turns that only give the processor away, before the first sleep
+    unsigned yields = 0;  // turns that only yield the processor, before the first sleep
     Duration first{20};
     Duration cap{1'000};
     Duration idle_cap{10'000};
@@ -22,7 +22,7 @@ class Backoff {
   Backoff() = default;
   explicit Backoff(const Limits& limits) : limits_(limits), next_(limits.first) {}
 
-  // Sleeps for what next() says; gives the processor away when that is nothing.
+  // Sleeps for the time that next() returns; yields the processor if that is 0.
   void sleep_a_little();
   // Something happened: the next sleep is short again.
   void reset();

@@ -1,11 +1,11 @@
-// A Comm joins the members of one communicator: point-to-point messages, a few collectives, and splitting.
-// It is the port over which everything in Cairn communicates; mpi/ has it over MPI, ThreadComm among threads
-// of one process for tests. A function of Cairn is collective if and only if its first parameter is a Comm&.
+// A Comm joins the members of one communicator: point-to-point messages, a few collectives, and splitting. Everything
+// in Cairn communicates through this port. mpi/ implements it over MPI; ThreadComm implements it among threads of one
+// process, for tests. A function of Cairn is collective if and only if its first parameter is a Comm&.
 //
-// Messages between two members with one tag arrive in the order sent. A buffer given to isend or irecv is
-// the caller's and must stay until the request is done. What a member sends to itself waits for nobody. Collectives
-// (all from allreduce on) must be called by every member in the same order. A call that finds a peer dead returns
-// Code::communication.
+// Messages between two members with one tag arrive in the order sent. A buffer given to isend or irecv belongs to the
+// caller and must stay until the request is done. A send to oneself completes without a receive. Collectives
+// (iallreduce, allreduce, allgather, broadcast, barrier, split) must be called by every member in the same order. A
+// call that finds a peer dead returns Code::communication.
 //
 // Blocking calls sleep while they wait, and run the function set by on_wait() meanwhile.
 // One thread at a time per Comm, except that the MPI one takes several under MPI_THREAD_MULTIPLE.
@@ -31,7 +31,7 @@ using Tag = Id<struct MessageTag>;  // 0 … 32767
 class Request {
  public:
   virtual ~Request() = default;
-  // True once it is done; then false never again.
+  // True once it is done, and always afterwards.
   [[nodiscard]] virtual Result<bool> test() = 0;
 };
 
@@ -53,7 +53,8 @@ class Comm {
   [[nodiscard]] virtual std::unique_ptr<Request> isend(Peer to, Tag tag, Bytes message) = 0;
   // `into` must hold the message; a longer one is an error.
   [[nodiscard]] virtual std::unique_ptr<Request> irecv(Peer from, Tag tag, MutableBytes into) = 0;
-  // The next message of `tag` from anyone that has arrived and was not received, if any.
+  // The next message with `tag`, from any member, that has arrived and was not received yet; none: there is no such
+  // message.
   [[nodiscard]] virtual Result<std::optional<Envelope>> probe(Tag tag) = 0;
 
   // Reduces element by element; the result replaces `values` on every member. Non-blocking.
@@ -63,10 +64,11 @@ class Comm {
   // `root`'s bytes, of any length; what others pass is ignored.
   [[nodiscard]] virtual Result<Buffer> broadcast(Bytes mine, Peer root) = 0;
   [[nodiscard]] virtual Status barrier() = 0;
-  // Members of equal color form a new Comm, ordered by key, then by rank here. No color: none.
+  // Members with the same color form a new Comm, ordered by key, then by rank here. A member without a color gets no
+  // Comm.
   [[nodiscard]] virtual Result<std::unique_ptr<Comm>> split(std::optional<std::uint32_t> color, std::uint32_t key) = 0;
 
-  // Sets what blocking calls on this Comm run while they wait. It says whether it got anything done.
+  // Sets the function that blocking calls on this Comm run while they wait. It returns whether it made progress.
   virtual void on_wait(std::function<bool()> work) = 0;
   // Runs that function once, or sleeps for a moment that grows while nothing happens (reset by `progress`).
   virtual void idle(bool progress) = 0;
@@ -79,9 +81,9 @@ class Comm {
   [[nodiscard]] Status allreduce(std::span<std::uint64_t> values, Reduce how);
 };
 
-// Every member leaves with the same answer: success where all succeeded; where some failed, its own error
-// for one that failed, and for the others the error of the lowest-ranked that did, said of that member, called `member`
-// and its number. Collective.
+// Success on all members if all succeeded, else an error on all of them: a member that failed gets its own error; each
+// other member gets the error of the lowest-ranked one that failed, with that one named in front, by `member` and its
+// number: "node 3: …". Collective.
 [[nodiscard]] Status agree(Comm& comm, const Status& mine, std::string_view member = "member");
 
 }  // namespace cairn

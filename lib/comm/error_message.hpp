@@ -1,4 +1,4 @@
-// An Error as a message, for those who share one. Inverse pair; an unreadable message is an error that says so. Pure.
+// An Error as a message to other members. Inverse pair; an unreadable message becomes an error that says so. Pure.
 #pragma once
 
 #include "base/bytes.hpp"

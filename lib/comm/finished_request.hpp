@@ -1,5 +1,4 @@
-// Requests that are over before they begin, and the checks of arguments that end in one. For
-// implementations of Comm.
+// Requests that are done from the start, and the checks of arguments that lead to one. For implementations of Comm.
 #pragma once
 
 #include <memory>

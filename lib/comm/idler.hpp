@@ -17,8 +17,8 @@ class Idler {
  public:
   explicit Idler(const Backoff::Limits& limits = {}) : backoff_(limits) {}
 
-  // Sets the function, or none. After this returns the one set before is no longer running, unless it is
-  // the caller. It must not throw.
+  // Sets the function, or none. After this returns, the earlier function is no longer running, unless that function
+  // makes this call. It must not throw.
   void set_work(std::function<bool()> work);
   // Runs the function once; a wait inside that function does not run it again. Then the time to sleep, or
   // none if there was progress here or in the function.

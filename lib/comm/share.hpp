@@ -1,4 +1,4 @@
-// One member's result, told to all: what one alone finds out or does for the others, in a single broadcast.
+// Sends one member's result to all members in a single broadcast: for what one member finds out or does for the others.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace cairn {
 
-// Every member leaves with `root`'s bytes, or with its error, said of that member, as agree() does; what others pass is
+// Every member gets `root`'s bytes, or `root`'s error with its name in front, as in agree(). What other members pass is
 // ignored. Collective.
 [[nodiscard]] Result<Buffer> share(Comm& comm, const Result<Buffer>& mine, Peer root, std::string_view member);
 

@@ -41,8 +41,8 @@ std::uint64_t combine(std::uint64_t a, std::uint64_t b, Reduce how) {
   return a;
 }
 
-// A bell announces what is waited for, so a long sleep costs no time; a short one would, with thousands of
-// members on a few cores.
+// A bell ends the sleep when the awaited thing happens, so long sleeps cause no delay. Short ones would waste time,
+// with thousands of members on a few cores.
 Backoff::Limits limits_for(std::uint32_t members) {
   Backoff::Limits limits;
   limits.first = std::max(limits.first, Backoff::Duration{members} * 5);
@@ -202,8 +202,8 @@ std::unique_ptr<Request> ThreadComm::iallreduce(std::span<std::uint64_t> values,
     }
     if (all.values.size() != values.size() || all.how != how) {
       return fail(Code::invalid_argument,
-                  fmt::format("member {} reduces {} values where others reduce {}, or otherwise", rank_.value,
-                              values.size(), all.values.size()));
+                  fmt::format("member {} reduces {} values where others reduce {}, or uses another operation",
+                              rank_.value, values.size(), all.values.size()));
     }
     for (std::size_t i = 0; i < values.size(); ++i) all.values[i] = combine(all.values[i], values[i], how);
     return {};
@@ -267,7 +267,7 @@ Result<std::unique_ptr<Comm>> ThreadComm::split(std::optional<std::uint32_t> col
 void ThreadComm::idle(bool progress) {
   const auto sleep = idler_.turn(progress);
   if (!sleep) return;
-  // What rang since the last look is not slept through: it may be what the caller waits for.
+  // A ring since the last check ends the sleep at once: it may be what the caller waits for.
   std::uint64_t heard = heard_;
   if (group_->member(rank_).bell.wait(heard, *sleep)) idler_.reset();
   heard_ = heard;

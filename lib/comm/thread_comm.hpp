@@ -19,7 +19,7 @@ struct ThreadGroup;
 struct Traffic {
   std::uint64_t messages = 0;          // sent point to point
   std::uint64_t message_bytes = 0;     // in them
-  std::uint64_t received = 0;          // point to point, by having been sent here
+  std::uint64_t received = 0;          // point to point: sent to this member
   std::uint64_t received_bytes = 0;    // in them
   std::uint64_t collectives = 0;       // entered
   std::uint64_t collective_bytes = 0;  // that the member gave to them
@@ -32,12 +32,13 @@ class ThreadWorld {
   explicit ThreadWorld(std::uint32_t members);
 
   [[nodiscard]] std::uint32_t size() const;
-  // The world communicator of one member. Asked for once for each.
+  // The world communicator of one member. To be called once per member.
   [[nodiscard]] std::unique_ptr<Comm> member(Peer peer) const;
 
   // From now on every operation of every member fails with Code::communication; those that wait return.
   void kill() const;
-  // The same for that member; operations of others fail where they need it, naming it by its rank there.
+  // The same for one member. Operations of other members fail if they need it; the error names it by its rank in that
+  // Comm.
   void kill(Peer peer) const;
 
   [[nodiscard]] Traffic traffic(Peer peer) const;

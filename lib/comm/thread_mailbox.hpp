@@ -28,8 +28,8 @@ class ThreadMailbox {
   using TransferPtr = std::shared_ptr<Transfer>;
   static constexpr std::size_t kLargestCopied = 64 * kKiB;
 
-  // Hands over a message: to the oldest receive posted for it, else to those waiting to be received.
-  // Finishes `send` when the sender's buffer is no longer needed: at once where it is the receiver itself.
+  // Delivers a message to the oldest receive posted for it, or else adds it to the waiting messages. Finishes `send`
+  // when the sender's buffer is no longer needed: at once if a member sends to itself.
   void deliver(Peer source, Tag tag, Bytes message, const TransferPtr& send, bool to_self);
   // Asks for the next message from `source`; `receive` is finished once it is in `into`. True if that
   // finished a send of `source`.
@@ -39,7 +39,7 @@ class ThreadMailbox {
 
   // Takes back a receive that may not be finished; its buffer is not touched after this.
   void withdraw_receive(Peer source, Tag tag, const Transfer* receive);
-  // The buffer of an unfinished send goes away: its message is copied first, or dropped if not `keep`.
+  // The buffer of an unfinished send is about to be freed: copies its message if `keep`, else drops it.
   void release_send(Tag tag, const Transfer* send, bool keep);
 
  private:

@@ -12,7 +12,8 @@ Result<bool> outcome(const Transfer& transfer) {
   return true;
 }
 
-// Asks for the deaths first: what was finished before them counts as finished.
+// `reachable` was determined before the transfer is tested, so a transfer that was finished before a death counts as
+// finished.
 Result<bool> test_transfer(const Transfer& transfer, const Status& reachable, const char* what, Tag tag) {
   if (transfer.finished()) return outcome(transfer);
   if (reachable) return false;
@@ -23,7 +24,7 @@ Result<bool> test_transfer(const Transfer& transfer, const Status& reachable, co
 
 ThreadSend::~ThreadSend() {
   if (transfer_->finished()) return;
-  // The receiver will find a copy, as if the send had been waited for; the dead send nothing more.
+  // The receiver will find a copy, as if somebody had waited for the send. A dead member sends nothing more.
   const bool keep = group_->reachable(self_, to_).has_value();
   group_->mailboxes[to_.value].release_send(tag_, transfer_.get(), keep);
 }

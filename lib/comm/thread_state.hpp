@@ -15,11 +15,12 @@
 
 namespace cairn {
 
-// Rung whenever something happened that its member may wait for.
+// Rings whenever something happens that its member may wait for.
 class ThreadBell {
  public:
   void ring();
-  // Sleeps until a ring that is not counted in `heard`, at most so long; true, and counted, if there is one.
+  // Sleeps until there is a ring that `heard` does not count, or for `at_most`. Returns whether there was one, and then
+  // counts it in `heard`.
   [[nodiscard]] bool wait(std::uint64_t& heard, std::chrono::microseconds at_most);
 
  private:
@@ -57,8 +58,8 @@ struct ThreadPlace {
 
 enum class CollectiveKind { allreduce, allgather, broadcast, barrier, split };
 
-// One collective call of all members of a group. Guarded by the group's mutex until `done` is set, and
-// unchanging afterwards.
+// One collective call of all members of a group. Guarded by the group's mutex until `done` is set, and constant
+// afterwards.
 struct ThreadCollective {
   CollectiveKind kind{};
   std::uint32_t arrived = 0;

@@ -21,18 +21,18 @@ class CheckedShard {
   ~CheckedShard();
 
   [[nodiscard]] const Shard& shard() const;
-  // Checks all that is not data: rank, length and digest against `expected`, and padding. Returns the frame, see
+  // Checks everything except the data: rank, length and digest against `expected`, and padding. Returns the frame, see
   // Shard::frame().
   [[nodiscard]] Result<Buffer> check_frame(const ShardEntry& expected) const;
 
-  // The block of a file that is not mapped which one run of reads has got to.
+  // For a file that is not mapped: the block that one run of reads has reached.
   struct InHand {
     std::uint64_t block = std::numeric_limits<std::uint64_t>::max();
     Buffer bytes;
   };
-  // Bytes of the file, after the CRC of every block that they touch was found right: in the mapping or in `scratch`.
-  // A mapped block is checked once; another each time it is read from the store, which is once in a run from front to
-  // back.
+  // Bytes of the file, after the CRC of every block that they touch was found right: in the mapping or in `scratch`. A
+  // mapped block is checked once. A block that is not mapped is checked each time it is read from the store, which is
+  // once in a run from front to back.
   [[nodiscard]] Result<Bytes> read(std::uint64_t offset, std::uint64_t length, Buffer& scratch, InHand& hand);
 
  private:

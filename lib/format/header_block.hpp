@@ -6,7 +6,7 @@
 //   16    …         fields of that kind, then zeros
 //   4092  u32       CRC-32C of bytes 0 … 4091
 //
-// These places never change, in any format, so that every reader can tell "newer" from "damaged". Pure.
+// These places never change, in any format, so that every reader can distinguish "newer" from "damaged". Pure.
 #pragma once
 
 #include <string_view>
@@ -26,7 +26,7 @@ struct HeaderKind {
   std::uint32_t format;    // the newest that this library reads
 };
 
-// A writer that has put the fixed fields; the caller puts its own and seals.
+// Returns a writer that has put the fixed fields; the caller puts its own fields and calls seal_header().
 [[nodiscard]] ByteWriter begin_header(const HeaderKind& kind);
 [[nodiscard]] Buffer seal_header(ByteWriter fields);
 

@@ -12,7 +12,7 @@
 namespace cairn {
 namespace {
 
-// Bytes in which a file of ours says its format.
+// The format stands within these first bytes of a file.
 constexpr std::size_t kBeginning = 64;
 
 }  // namespace

@@ -112,7 +112,7 @@ Status detail::check_kind(const JsonView& root, std::string_view kind, const Sea
   }
   if (format.good() && number > kNewestFormat)
     return fail_newer_format(fmt::format("{} format", kind), number, kNewestFormat);
-  // The seal is right, so this is what decides whether it has a code, and must have one.
+  // The digest is right, so the format can be trusted: it says whether the file has a code of a key.
   if (format.good() && is_keyed(number) != sealer.has_key())
     format.complain(fmt::format("is {}, should be {}", number, sealer.format()));
   if (format.good() && number == 0) format.complain("is 0, should be 1 or more");

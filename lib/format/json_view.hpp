@@ -1,6 +1,5 @@
-// A checked reader of JSON. Every access gives a value of the type asked for, and a default when it is not
-// there; the first thing that was wrong is remembered, with its place ("holdings[0].node"), and asked for once
-// at the end. Pure.
+// A checked reader of JSON. Every access returns a value of the requested type, or a default if it is not there. The
+// first error is kept, with its place ("holdings[0].node"); the caller checks for it once, at the end. Pure.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +54,8 @@ namespace detail {
 [[nodiscard]] Status check_kind(const JsonView& root, std::string_view kind, const Sealer& sealer, bool sealed);
 }
 
-// Checks the seal of `text`, parses it, checks that it is of `kind` (which also names it in errors) and of a format
-// that this Cairn reads, and has `read` turn it into a T. From format 2 on a file has a seal.
+// Checks the seal of `text` and parses it. Checks that it is of `kind`, which also names it in errors, and of a format
+// that this Cairn reads. Then `read` turns it into a T. From format 2 on, a file has a seal.
 template <class T, class Read>
 Result<T> read_json(const std::string& text, std::string_view kind, const Sealer& sealer, Read read) {
   const auto sealed = sealer.check(text);

@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-// More ranks or nodes than any machine has; a bound on what a damaged file can make us allocate.
+// More ranks or nodes than any machine has; limits the memory that a damaged file can make Cairn allocate.
 constexpr std::uint64_t kMostRanks = 1U << 24U;
 
 // [node, count] for every run of consecutive ranks on one node.
@@ -43,14 +43,15 @@ std::vector<std::vector<NodeId>> groups_of(const JsonView& from, std::uint32_t n
   for (std::size_t g = 0; g < from.size() && from.good(); ++g) {
     const JsonView group = from.at(g);
     if (group.size() <= parity || parity == 0) {
-      group.complain(
-          fmt::format("has {} nodes for {} parity nodes, should have more, and parity", group.size(), parity));
+      group.complain(fmt::format(
+          "has {} nodes and {} parity rows, should have more nodes than parity rows and at least 1 parity row",
+          group.size(), parity));
     }
     groups.emplace_back();
     for (std::size_t i = 0; i < group.size() && group.good(); ++i) {
       const std::uint32_t node = group.at(i).below(nodes);
       if (!group.good()) break;
-      if (seen[node]) group.at(i).complain(fmt::format("is node {} once more", node));
+      if (seen[node]) group.at(i).complain(fmt::format("repeats node {}", node));
       seen[node] = true;
       groups.back().push_back({node});
       ++members;
@@ -106,7 +107,7 @@ Layout layout_of(const JsonView& from) {
   if (const std::string real = names::hex(layout.id()); stored != real) {
     id.complain(fmt::format("is \"{}\", should be \"{}\" for this layout", stored, real));
   }
-  if (const auto possible = check(layout); !possible) from.complain("cannot be: " + possible.error().message);
+  if (const auto possible = check(layout); !possible) from.complain("is impossible: " + possible.error().message);
   return layout;
 }
 

@@ -9,7 +9,7 @@
 
 namespace cairn {
 
-// Ordered, so that a file is read by people from what it is to what it holds.
+// Keys keep their order, so that a person reads first what a file is, and then what it contains.
 using Json = nlohmann::ordered_json;
 
 [[nodiscard]] Json json_of(const Layout& layout);
@@ -17,9 +17,9 @@ using Json = nlohmann::ordered_json;
 // Adds incarnation, version and run.
 void put_identity(Json& to, const Identity& identity);
 
-// The inverses. What is wrong is said to the view; the value is then of no use.
+// The inverses. An error is reported to the view; then the value must not be used.
 [[nodiscard]] Layout layout_of(const JsonView& from);
-// Ranks are below layout's, none twice.
+// Every rank is one of the layout's, and none appears twice.
 [[nodiscard]] std::vector<ShardEntry> shards_of(const JsonView& from, const Layout& layout);
 [[nodiscard]] Identity identity_of(const JsonView& from);
 [[nodiscard]] RunId run_of(const JsonView& from);

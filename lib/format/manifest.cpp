@@ -42,7 +42,7 @@ PartnerHolding partner_of(const JsonView& from, const Layout& layout, NodeId nod
     const JsonView copies = held.at(i);
     const NodeId owner{copies["owner"].below(layout.nodes)};
     if (owner == node) copies["owner"].complain("is this node itself");
-    if (!owners.insert(owner).second) copies["owner"].complain(fmt::format("is node {} once more", owner.value));
+    if (!owners.insert(owner).second) copies["owner"].complain(fmt::format("repeats node {}", owner.value));
     partner.held.push_back({owner, shards_of(copies["shards"], layout)});
   }
   return partner;
@@ -54,8 +54,8 @@ ParityEntry parity_of(const JsonView& from, std::size_t nodes, std::uint32_t row
   entry.row = from["row"].below(rows);
   entry.bytes = from["bytes"].number();
   if (from.good() && (entry.bytes < kParityHeaderBytes || entry.bytes - kParityHeaderBytes != chunk_bytes)) {
-    from["bytes"].complain(
-        fmt::format("is {}, should be {} and {} bytes of chunk", entry.bytes, kParityHeaderBytes, chunk_bytes));
+    from["bytes"].complain(fmt::format("is {}, should be {} bytes of header and {} bytes of chunk", entry.bytes,
+                                       kParityHeaderBytes, chunk_bytes));
   }
   entry.digest = digest_of(from["sha256"]);
   return entry;
@@ -77,7 +77,7 @@ ErasureHolding erasure_of(const JsonView& from, const Layout& layout, NodeId nod
   for (std::size_t i = 0; i < parity.size() && parity.good(); ++i) {
     erasure.parity.push_back(parity_of(parity.at(i), group.size(), layout.parity, erasure.chunk_bytes));
     const auto& entry = erasure.parity.back();
-    if (!places.emplace(entry.column, entry.row).second) parity.at(i).complain("names a column and row once more");
+    if (!places.emplace(entry.column, entry.row).second) parity.at(i).complain("repeats a column and row");
   }
   return erasure;
 }
@@ -93,7 +93,7 @@ Holding holding_of(const JsonView& from) {
   return holding;
 }
 
-// `parse` of the text of the directory's manifest, which must say that it is of that directory.
+// Calls `parse` on the text of the directory's manifest; refuses a manifest of another directory.
 template <class Manifest>
 Result<Manifest> read_manifest(const Store& store, const DirName& dir, const Sealer& sealer,
                                Result<Manifest> (*parse)(const std::string&, const Sealer&)) {

@@ -1,7 +1,6 @@
-// A manifest says what one store holds of one snapshot: identity, files with sizes and digests, and the
-// layouts they were placed by. It is JSON, written new, synced and renamed into place after the files it
-// names; a file that no manifest names does not count. FORMAT.md lists the keys.
-// Local: no call communicates.
+// A manifest says what one store holds of one snapshot: identity, files with sizes and digests, and the layouts by
+// which they were placed. It is JSON, written new, synced and renamed into place after the files it names; a file that
+// no manifest names does not count. FORMAT.md lists the keys. Local: no call communicates.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +32,7 @@ struct PartnerHolding {
   friend bool operator==(const PartnerHolding&, const PartnerHolding&) = default;
 };
 
-// L3: parity kept here, and the shards of every member of the group, since a lost node takes its own
-// manifest with it.
+// L3: parity kept here, and the entries of every group member's shards, because a lost node's manifest is lost too.
 struct ParityEntry {
   std::uint32_t column = 0;
   std::uint32_t row = 0;
@@ -77,11 +75,11 @@ struct FileDigest {
   friend bool operator==(const FileDigest&, const FileDigest&) = default;
 };
 
-// What is known of a node file beyond its length: the digest of its bytes outside the data, and where in it the table
-// is that says where the data lies.
+// What the manifest says about a node file in addition to its length: the digest of its bytes outside the data, and the
+// place of the table that says where the data lies.
 struct NodeFileCheck {
   std::uint64_t table = 0;   // offset
-  std::uint64_t places = 0;  // that it has
+  std::uint64_t places = 0;  // the number of places in the table
   Sha256 digest;
   friend bool operator==(const NodeFileCheck&, const NodeFileCheck&) = default;
 };
@@ -93,8 +91,8 @@ struct GlobalManifest {
   Layout layout;
   std::vector<ShardEntry> shards;              // by rank
   std::vector<std::uint64_t> node_file_bytes;  // by node
-  std::optional<FileDigest> master = {};       // of checkpoint.h5; none: written by a Cairn that noted none
-  std::vector<NodeFileCheck> node_files = {};  // by node; empty: written by a Cairn that noted none
+  std::optional<FileDigest> master = {};       // of checkpoint.h5; none: an older Cairn wrote no such digest
+  std::vector<NodeFileCheck> node_files = {};  // by node; empty: an older Cairn wrote no such checks
   friend bool operator==(const GlobalManifest&, const GlobalManifest&) = default;
 };
 
@@ -109,17 +107,17 @@ struct RunRecord {
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
 
-// Which chain of snapshots a store belongs to: made in a global store, and kept there and in every node store that has
-// snapshots of it.
+// Which chain of snapshots a store belongs to. The mark is made in a global store, and kept there and in every node
+// store that has snapshots of the chain.
 struct ChainMark {
   RunId id;
   std::string global;  // where that global store was, for messages
   friend bool operator==(const ChainMark&, const ChainMark&) = default;
 };
 
-// Inverse pairs. Bytes that are not those that were written, a missing key and a value out of range are Code::corrupt
-// and named; a newer format is Code::newer_format, a file with another seal than the job's is Code::untrusted. Whoever
-// reads or writes a store of a job that may have a key says the job's sealer.
+// Inverse pairs. Changed bytes, a missing key and a value out of range are Code::corrupt, and the message names them. A
+// newer format is Code::newer_format; a file with another seal than the job's is Code::untrusted. If the job may have a
+// key, the caller must pass the job's sealer.
 [[nodiscard]] std::string to_json(const NodeManifest& manifest, const Sealer& sealer = {});
 [[nodiscard]] Result<NodeManifest> parse_node_manifest(const std::string& text, const Sealer& sealer = {});
 [[nodiscard]] std::string to_json(const GlobalManifest& manifest, const Sealer& sealer = {});
@@ -129,7 +127,7 @@ struct ChainMark {
 [[nodiscard]] std::string to_json(const ChainMark& mark, const Sealer& sealer = {});
 [[nodiscard]] Result<ChainMark> parse_chain_mark(const std::string& text, const Sealer& sealer = {});
 
-// Of a file as it is; and whether it is still that: Code::corrupt says what differs.
+// The digest of a file; and whether a file still has that digest: Code::corrupt says what differs.
 [[nodiscard]] Result<FileDigest> digest_file(const Store& store, const FileName& name);
 [[nodiscard]] Status check_file(const Store& store, const FileName& name, const FileDigest& expected);
 

@@ -26,8 +26,8 @@ struct ParityHeader {
 [[nodiscard]] Buffer encode(const ParityHeader& header);
 [[nodiscard]] Result<ParityHeader> decode_parity_header(Bytes bytes);
 
-// Is this the parity that a manifest names? Reads everything: length and digest against `entry`, and the header, which
-// says of which snapshot, layout, column and row it is. Code::corrupt says what is wrong. Calls `between` after every
+// Is this the parity that a manifest names? Reads everything: compares length and digest with `entry`, and the header
+// (snapshot, layout, column and row) with `expected`. Code::corrupt says what is wrong. Calls `between` after every
 // MiB.
 [[nodiscard]] Status verify_parity_file(const Store& store, const FileName& name, const ParityHeader& expected,
                                         const ParityEntry& entry, const std::function<void()>& between);

@@ -30,7 +30,7 @@ std::uint32_t bytes_of_element(ElementType type) {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// Dimensions of zero are left out, so that an empty region cannot hide absurd ones.
+// Dimensions of zero are left out, so that an empty region cannot hide impossible other dimensions.
 bool fits(const std::vector<std::uint64_t>& shape, std::uint64_t element_bytes) {
   std::uint64_t bytes = element_bytes;
   for (const std::uint64_t length : shape) {
@@ -52,7 +52,7 @@ Status check_name(const RegionInfo& region) {
     return refuse(region, fmt::format("a name of {} bytes is too long", name.size()), "names are 1 to 255 bytes long");
   }
   if (name == "." || std::ranges::any_of(name, [](char c) { return c == '/' || is_control(c); })) {
-    return refuse(region, "this cannot be a name", "names have no '/' and no control characters and are not \".\"");
+    return refuse(region, "this is not a valid name", "names have no '/' and no control characters and are not \".\"");
   }
   return {};
 }
@@ -65,7 +65,7 @@ Status check_type(const RegionInfo& region) {
   if (region.type == ElementType::opaque) {
     if (region.element_bytes == 0) return refuse(region, "elements of 0 bytes", "an element has at least one byte");
     if (region.type_name.size() > kLongestName || std::ranges::any_of(region.type_name, is_control)) {
-      return refuse(region, "the type's name cannot be", "at most 255 bytes, no control characters");
+      return refuse(region, "the type's name is not valid", "at most 255 bytes, no control characters");
     }
     return {};
   }

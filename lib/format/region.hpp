@@ -1,5 +1,5 @@
-// What is known of one protected variable: its name, element type and shape, and where it lies in a larger
-// array when it is a part of one. Plain data.
+// The description of one protected variable: its name, element type and shape, and where it lies in a larger array when
+// it is a part of one. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct RegionInfo {
   std::uint32_t element_bytes = 1;
   std::string type_name;                     // of opaque types; empty otherwise
   std::vector<std::uint64_t> shape;          // slowest dimension first; empty: a scalar
-  std::vector<std::uint64_t> global_shape;   // of the array it is a part of; empty: none
+  std::vector<std::uint64_t> global_shape;   // of the array that it is a part of; empty: none
   std::vector<std::uint64_t> global_offset;  // where its first element lies there; as long as global_shape
 
   [[nodiscard]] std::uint64_t elements() const;

@@ -16,11 +16,11 @@ constexpr std::string_view kEndOfObject = "\n}";
 constexpr std::string_view kBeforeCode = ",\n \"hmac-sha256\": \"";
 constexpr std::string_view kAfterCode = "\"";
 constexpr std::size_t kCodeBytes = kBeforeCode.size() + kDigestDigits + kAfterCode.size();
-// Codes of other things that the same key may make one day are not codes of files.
+// Separates codes of files from codes of other things that may be made with the same key.
 constexpr std::string_view kCodeOfFile = "cairn file";
 constexpr std::string_view kCodeOfKey = "cairn key";
 
-// The text that the code is of, and the code's digits; no digits: it has none.
+// The text that the code covers, and the code's digits; no digits: the text has no code.
 std::pair<std::string_view, std::string_view> split_off_code(std::string_view text) {
   if (text.size() < kCodeBytes + kSealBytes) return {};
   text.remove_suffix(kSealBytes);
@@ -47,7 +47,7 @@ std::string Sealer::seal(const nlohmann::ordered_json& json) const {
 
 Result<bool> Sealer::check(std::string_view text) const {
   const Seal seal = seal_of(text);
-  if (seal == Seal::broken) return fail(Code::corrupt, "not the bytes that its sha256 is of");
+  if (seal == Seal::broken) return fail(Code::corrupt, "its bytes do not match its sha256");
   const std::uint64_t format = format_said(text).value_or(0);
   if (seal == Seal::none && format != 1) return false;
   if (format > kNewestFormat) return fail_newer_format("format", format, kNewestFormat);
@@ -58,12 +58,13 @@ Result<bool> Sealer::check(std::string_view text) const {
   }
   if (code.empty()) {
     return fail(Code::untrusted, "it is not sealed with a key, and [integrity] key_file is set",
-                "if it is from before the key was set, go on without the key until the job has ended");
+                "if it was written before the key was set, run without the key until the job has ended");
   }
   if (chain_unknown_) {
-    return fail(*chain_unknown_, *chain_unknown_ == Code::corrupt
-                                     ? "no chain.json beside it says which chain of snapshots it is of"
-                                     : "chain.json beside it, which says of which chain it is, cannot be read");
+    return fail(*chain_unknown_,
+                *chain_unknown_ == Code::corrupt
+                    ? "chain.json beside it, which says to which chain of snapshots it belongs, is missing or damaged"
+                    : "chain.json beside it, which says to which chain of snapshots it belongs, cannot be read");
   }
   const auto is = Sha256::from_hex(code);
   if (is && same_code(*is, code_of(sealed_text))) return true;
@@ -71,7 +72,7 @@ Result<bool> Sealer::check(std::string_view text) const {
               "set [integrity] key_file and [job] name to what they were when it was written");
 }
 
-// Neither job nor chain has a zero byte in it, so nothing runs together.
+// Neither job nor chain contains a zero byte, so the zeros separate the parts without ambiguity.
 Sha256 Sealer::code_of(std::string_view text) const {
   const Bytes zero = bytes_of(std::string_view("\0", 1));
   return key_->code_of({bytes_of(kCodeOfFile), zero, bytes_of(job_), zero, bytes_of(chain_), zero, bytes_of(text)});

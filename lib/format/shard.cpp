@@ -25,7 +25,8 @@ Result<std::vector<Part>> parts_in_order(const Shard& shard, std::span<const Sha
   const auto& regions = shard.regions();
   for (const auto& target : targets) {
     if (target.region >= regions.size()) {
-      return fail(Code::invalid_argument, fmt::format("region {} of {} is asked for", target.region, regions.size()));
+      return fail(Code::invalid_argument,
+                  fmt::format("region {} is asked for, but the shard has {} regions", target.region, regions.size()));
     }
     const PlacedRegion& region = regions[target.region];
     if (target.into.size() != region.info.size_bytes()) {

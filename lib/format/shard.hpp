@@ -1,7 +1,7 @@
-// A shard is one rank's part of a snapshot: a file in Cairn's container format. FORMAT.md says where each
-// byte lies. It is written in one pass by the rank, with a CRC-32C per block; its head then fills in a
-// SHA-256 per block and takes the shard's digest, which goes into manifests. A shard is valid under its
-// final name only with a good header; the header is written last.
+// A shard is one rank's part of a snapshot: a file in Cairn's container format. FORMAT.md says where each byte lies. It
+// is written in one pass by the rank, with a CRC-32C per block; its head then fills in a SHA-256 per block and takes
+// the shard's digest, which goes into manifests. Under its final name a shard is valid only if its header is good; the
+// header is written last.
 //
 // A parser trusts nothing: every length is checked before use, and each error names what is wrong.
 // Local: no call communicates.
@@ -49,7 +49,7 @@ struct ShardHeader {
   friend bool operator==(const ShardHeader&, const ShardHeader&) = default;
 };
 
-// Inverse pair: the 4 KiB header.
+// The 4 KiB header. Inverse pair.
 [[nodiscard]] Buffer encode(const ShardHeader& header);
 [[nodiscard]] Result<ShardHeader> decode_shard_header(Bytes bytes);
 
@@ -61,7 +61,7 @@ struct PlacedRegion {
 [[nodiscard]] Buffer encode(const std::vector<PlacedRegion>& table);
 [[nodiscard]] Result<std::vector<PlacedRegion>> decode_region_table(Bytes bytes, const ShardHeader& header);
 
-// What manifests know of a shard.
+// What manifests say about a shard.
 struct ShardEntry {
   Rank rank;
   std::uint64_t bytes = 0;  // of the file
@@ -76,8 +76,8 @@ struct ShardIdentity {
   std::uint32_t ranks = 0;
 };
 
-// Writes a shard in one pass and gives it its name; not synced. `regions` are the bytes of those that `plan` was made
-// of, in order. Returns the file's size.
+// Writes a shard in one pass and gives it its name; not synced. `regions` are the bytes of the plan's regions, in the
+// same order. Returns the file's size.
 class ShardPlan;
 [[nodiscard]] Result<std::uint64_t> write_shard(Store& store, const FileName& name, const ShardIdentity& who,
                                                 const ShardPlan& plan, std::span<const Bytes> regions);
@@ -103,8 +103,8 @@ class Shard {
   // Copies regions out, checking the CRC of every block they touch; with `sha`, also its SHA-256.
   [[nodiscard]] Status read(std::span<const Target> targets, bool sha) const;
 
-  // Header, table, CRC table and SHA table, as the digest covers them; what a shard is rebuilt from together
-  // with its regions' bytes.
+  // Header, table, CRC table and SHA table: the bytes that the digest covers. Together with its regions' bytes, they
+  // are enough to rebuild the shard.
   [[nodiscard]] Result<Buffer> frame() const;
 
  private:
@@ -125,8 +125,8 @@ class Shard {
 // By this thread alone: `between` comes after every block but the last.
 [[nodiscard]] Result<ShardEntry> digest_shard(Store& store, const FileName& name, const std::function<void()>& between);
 
-// The inverse question: are these the bytes that were digested? Reads everything: padding, every block's CRC and
-// SHA-256, and the digest against `expected`. Code::corrupt says where.
+// The inverse: are these the bytes that were digested? Reads everything: padding, every block's CRC and SHA-256, and
+// the digest against `expected`. Code::corrupt says where.
 [[nodiscard]] Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected,
                                   Workers& workers, const std::function<void()>& between);
 [[nodiscard]] Status verify_shard(const Store& store, const FileName& name, const ShardEntry& expected,

@@ -11,7 +11,8 @@ class ShardBlocks {
 
   // Reads the CRC table and, with `sha`, the SHA table; needed before any check.
   Status load_tables(bool sha);
-  // A block's bytes: in the file's mapping, or in `scratch`. Threads may call it side by side, each with its own.
+  // A block's bytes: in the file's mapping, or in `scratch`. Several threads may call it at once, each with its own
+  // `scratch`.
   [[nodiscard]] Result<Bytes> bytes(std::uint64_t block, Buffer& scratch) const;
   [[nodiscard]] Status check_crc(std::uint64_t block, std::uint32_t is) const;
   [[nodiscard]] Status check_sha(std::uint64_t block, Bytes bytes) const;
@@ -23,7 +24,7 @@ class ShardBlocks {
   Buffer shas_;
 };
 
-// Whether a shard is the one that a manifest names, by its header.
+// Whether the header says that this is the shard that a manifest names.
 [[nodiscard]] Status check_entry(const ShardHeader& header, const ShardEntry& expected);
 // Whether there are zeros behind the tables and the data.
 [[nodiscard]] Status check_padding(const Shard& shard);

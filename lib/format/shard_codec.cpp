@@ -101,8 +101,9 @@ Result<ShardHeader> decode_shard_header(Bytes bytes) {
   }
   if (header.table_bytes > kMostBytes || header.data_bytes > kMostBytes ||
       header.table_bytes / kLeastEntryBytes < header.regions) {
-    return fail(Code::corrupt, fmt::format("shard header: {} regions, {} bytes of table and {} bytes of data cannot be",
-                                           header.regions, header.table_bytes, header.data_bytes));
+    return fail(Code::corrupt,
+                fmt::format("shard header: {} regions with {} bytes of table and {} bytes of data are impossible",
+                            header.regions, header.table_bytes, header.data_bytes));
   }
   const std::uint64_t data_offset = round_up(kShardHeaderBytes + header.table_bytes, kShardAlignment);
   if (header.data_offset != data_offset) {

@@ -65,11 +65,11 @@ class DataSection {
   Buffer buffer_;
   Done done_;
   std::uint64_t position_ = 0;
-  std::uint64_t summed_ = 0;  // up to where the present block's checksum goes
+  std::uint64_t summed_ = 0;  // the current block's checksum covers the bytes up to here
   std::uint32_t crc_ = 0;
 };
 
-// A shard's file being put together: the data section in any way, then the rest, the header last.
+// A shard's file while it is written: the data section in any order, then the rest, the header last.
 class ShardOutput {
  public:
   static Result<ShardOutput> create(Store& store, const FileName& name, const ShardHeader& header);
@@ -80,7 +80,7 @@ class ShardOutput {
   struct Parts {
     Bytes header, table, crcs, shas;
   };
-  // Afterwards it is written, and has no name yet.
+  // Afterwards the file is complete, but has no name yet.
   [[nodiscard]] Result<PendingFile> finish(const Parts& parts) &&;
 
  private:

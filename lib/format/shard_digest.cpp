@@ -12,7 +12,7 @@ namespace cairn {
 namespace {
 
 // Calls `visit` for every block whose CRC is right, on the helpers too, and `between` after each that this thread did.
-// Of several errors, the one that comes first in the file.
+// Of several errors, returns the one that comes first in the file.
 template <class Visit>
 Status walk_blocks(const Shard& shard, bool sha, Workers& workers, const std::function<void()>& between, Visit visit) {
   ShardBlocks blocks(shard.file(), shard.header());
@@ -84,7 +84,7 @@ Status verify_shard(const Shard& shard, const ShardEntry& expected, Workers& wor
   if (auto status = check_entry(shard.header(), expected); !status) return fail(status.error().in_file(shard.name()));
   auto frame = shard.frame();
   if (!frame) return fail(frame.error());
-  // Blocks first: of two errors, the one that says where helps more.
+  // Blocks first: if there are two errors, the one that says where the damage is helps more.
   auto good =
       walk_blocks(shard, true, workers, between, [](const ShardBlocks& blocks, std::uint64_t block, Bytes bytes) {
         return blocks.check_sha(block, bytes);

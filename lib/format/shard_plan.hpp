@@ -13,7 +13,7 @@ namespace cairn {
 
 class ShardPlan {
  public:
-  // Refuses regions that no shard can hold, and names that come twice.
+  // Refuses regions that no shard can hold, and repeated names.
   static Result<ShardPlan> make(std::span<const RegionInfo> regions);
 
   // All but the identity.

@@ -12,7 +12,7 @@ namespace cairn {
 namespace {
 
 constexpr std::array<std::byte, kShardAlignment> kZeros{};
-// What is copied, and then summed, before the next: both stay in the cache of a core meanwhile.
+// Copied and then summed before the next piece, so that source and copy stay in the cache of a core.
 constexpr std::uint64_t kPieceBytes = 16 * kKiB;
 static_assert(kBlockBytes % kPieceBytes == 0);
 
@@ -38,7 +38,7 @@ Status DataSection::put(Bytes bytes) {
     position_ += count;
     bytes = bytes.subspan(count);
     if (position_ < piece_end) return {};
-    // Of the copy, since that is what the checksum must vouch for.
+    // The checksum is computed from the copy, because the copy is what is stored.
     crc_ = crc32c(block.subspan(summed_ - block_begin, piece_end - summed_), crc_);
     summed_ = piece_end;
     if (piece_end < block_end) continue;
@@ -72,7 +72,7 @@ MutableBytes ShardOutput::mapped_data() {
 }
 
 Status ShardOutput::write_block(std::uint64_t block, Bytes bytes) {
-  // In a mapped file the bytes are where they belong already.
+  // In a mapped file the bytes are in their place already.
   if (!mapping_.empty()) return {};
   return put(header_.data_offset + block * kBlockBytes, bytes);
 }
@@ -134,7 +134,7 @@ Result<std::uint64_t> write_shard(Store& store, const FileName& name, const Shar
     auto done = data.zeros_to(place.begin).and_then([&] { return data.put(regions[i]); });
     if (!done) return fail(done.error());
   }
-  // The digests are the head's to fill in.
+  // The head fills in the digests later.
   const Buffer shas(header.blocks() * kShaBytes);
   auto file = std::move(*out).finish({encode(header), plan.table(), crcs, shas});
   if (!file) return fail(file.error());

@@ -37,7 +37,7 @@ struct DecodedShard {
   std::vector<std::vector<Piece>> chunks;  // the inputs for each chunk of the owner's volume
 };
 
-// What a store has that all nodes share, under the rank's number.
+// A shard in a store that all nodes share, under the rank's number.
 struct SharedShard {};
 
 using Source = std::variant<OwnShard, CopiedShard, DecodedShard, SharedShard>;
@@ -45,14 +45,14 @@ using Source = std::variant<OwnShard, CopiedShard, DecodedShard, SharedShard>;
 struct Delivery {
   Rank rank;
   Peer to;             // head of the node where the rank is now
-  LevelId level = {};  // whose files it comes from
+  LevelId level = {};  // the level whose files it comes from
   Source source = {};
 
   // The head whose store has the file; none: it comes from more than one, or from a store that all nodes share.
   [[nodiscard]] std::optional<Peer> holder() const;
   // That file.
   [[nodiscard]] std::optional<FileName> file(const DirName& dir) const;
-  // The shard is where it is needed already.
+  // Whether the shard is already where it is needed.
   [[nodiscard]] bool in_place() const;
 };
 

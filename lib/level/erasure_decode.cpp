@@ -38,7 +38,7 @@ struct Sink {
   std::unique_ptr<Writer> writer;  // null: could not be made, and what arrives is dropped
   std::uint64_t bytes = 0;
 
-  // Straight to where it belongs, if the store maps.
+  // Decodes straight into the mapped file, if the store maps.
   [[nodiscard]] Status decode(const Combination& row, std::span<const Bytes> inputs, std::uint64_t at) const {
     if (!writer) return {};
     const std::uint64_t length = inputs.front().size();
@@ -148,7 +148,7 @@ class Decoder {
 
     auto rs = ReedSolomon::create(code.shape.data(), code.shape.m);
     if (!rs) return fail(rs.error());
-    // Sources send whatever happens here, so a failure is carried by the stream.
+    // The sources send whatever happens here, so the stream must carry the failure to its end.
     auto row = rs->decode_row(code.shape.data_row(span.owner_index, column), have);
     const std::uint64_t at = lo - span.begin;
     stream.consume = [sink, at, code_row = std::move(row)](std::uint64_t offset, std::span<const Bytes> in) -> Status {
@@ -207,7 +207,7 @@ Result<RestoreOutcome> Decoder::run(Comm& heads) {
   if (auto status = exchange(heads, outgoing_, incoming_, node_.between); !status) return fail(status.error());
   RestoreOutcome outcome;
   outcome.strikes = std::move(strikes_);
-  // A file that is missing or of another length may be so by wrong tables only.
+  // Wrong tables can make a good file look missing or of another length, so the files are checked first.
   const auto strike = [&](const Delivery& delivery, const VolumeReader& volume, const Error& error) {
     std::vector<Strike> bad;
     if (error.code == Code::corrupt || error.code == Code::not_found) {

@@ -42,10 +42,11 @@ struct ParitySource {
   std::uint32_t member = 0;  // by index in the group
 };
 
-// Whose tables a group's deliveries go by: the first one's, which is the same for all of them and on all heads.
+// The node whose tables are used for all deliveries of a group: the parity source of the group's first delivery, which
+// is the same on all heads.
 [[nodiscard]] ParitySource tables_source(const RestoreTask& task, const Delivery& delivery);
 
-// Every head learns the tables of every group that decodes, but for those that cannot be read. Collective.
+// Every head learns the tables of every group that decodes, except tables that cannot be read. Collective.
 [[nodiscard]] Result<Tables> share_tables(Comm& heads, const NodeContext& node, const RestoreTask& task);
 
 }  // namespace cairn

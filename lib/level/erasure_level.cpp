@@ -71,7 +71,7 @@ class ParityWriter {
       if (auto status = writer_->write(0, head); !status) return status;
       digest_.update(head);
     }
-    // Computed where it belongs, if the store maps.
+    // Computed straight into the mapped file, if the store maps.
     const MutableBytes mapping = writer_->mapping();
     const std::uint64_t length = inputs.front().size();
     if (mapping.empty()) buffer_.resize(length);
@@ -116,7 +116,7 @@ std::vector<Outgoing> chunks_to_send(const NodeContext& node, const Seat& seat, 
 
 using Writers = std::vector<std::shared_ptr<ParityWriter>>;
 
-// What is encoded is in `writers` afterwards, and has no names yet.
+// Afterwards `writers` has the encoded files, which have no names yet.
 Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest, Writers& writers) {
   const Seat seat = seat_of(node);
   Holding& holding = *manifest.find(node.layout.id());
@@ -167,8 +167,8 @@ std::uint64_t chunk_bytes(std::uint64_t longest_bytes, const ErasureShape& shape
 
 Status ErasureLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
   const auto span = node.trace.span("encode", manifest.identity.version.value, node.own_bytes(manifest));
-  // Parity that is there already, of a snapshot being protected again, is replaced only when all inputs are known to be
-  // right: it may be what one of them is to be mended from.
+  // If a snapshot is protected again, its old parity is replaced only when all inputs are known to be right: a bad
+  // input may have to be rebuilt from that old parity.
   Writers writers;
   const Status encoded = agree(heads, encode_group(heads, node, manifest, writers), "node");
   if (!encoded) return encoded;

@@ -17,7 +17,7 @@ struct Volume {
   bool copies = false;
 };
 
-// What holds for a node is found out once for all its ranks.
+// What is found out about a node is kept for all its ranks.
 class DecodeFinder final : public SourceFinder {
  public:
   explicit DecodeFinder(const KnownParts& known) : known_(known), found_(known.parts().size()) {}
@@ -37,7 +37,7 @@ class DecodeFinder final : public SourceFinder {
   }
 
  private:
-  // Of one layout, as far as it was asked for.
+  // The results for one layout, as far as they were needed.
   struct FoundOut {
     std::map<NodeId, std::optional<Volume>> volumes;
     std::map<NodeId, std::optional<Chunks>> decodes;

@@ -162,7 +162,7 @@ std::vector<Stream*> in_order(std::vector<Stream>& streams) {
   return order;
 }
 
-// Drops finished streams from the front of the window's list and says whether any was.
+// Drops finished streams from the front of the window's list. Returns whether there were any.
 template <class Worker>
 bool drop_finished(std::vector<std::unique_ptr<Worker>>& active) {
   return std::erase_if(active, [](const auto& worker) { return worker->done(); }) > 0;

@@ -1,13 +1,13 @@
-// Moves many byte streams between nodes at once, slice by slice, in bounded memory. Every level moves its
-// data through here: a copy is a stream with one input, an encoded or decoded chunk one with several aligned
-// inputs that are combined as they arrive.
+// Moves many byte streams between nodes at once, slice by slice, in bounded memory. Every level moves its data through
+// here: a copy is a stream with one input; an encoded or decoded chunk is a stream with several aligned inputs, which
+// are combined as they arrive.
 //
-// Streams have a place in one order that all members know. Each member keeps only the first few unfinished ones
-// under way; since all go by the same order, the first unfinished one is always under way everywhere, and
-// nothing waits in a circle.
+// Streams have a place in one order that all members know. Each member works only on its first few unfinished streams.
+// As all members use the same order, the first unfinished stream is always active on all its members, so there is no
+// deadlock.
 //
-// A stream that fails at one end is carried to its end all the same, with zeros or discarded, so that no peer hangs;
-// its Status tells, and the caller agrees on the outcome.
+// A stream that fails on one side still runs to its end, so that no peer hangs: the sender sends zeros, the receiver
+// discards the bytes. Its Status has the error, and the callers agree on the outcome.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ inline constexpr Tag kEntriesTag{1};
   return Tag{kFirst + static_cast<std::uint32_t>(stream % (kEnd - kFirst))};
 }
 
-// Gives `length` bytes of a stream from `offset` on: where they lie, when they stay there until the stream ends, or in
-// `scratch`, which it resizes.
+// Returns `length` bytes of a stream from `offset` on: in their place, if they stay there until the stream ends, or
+// else in `scratch`, which it resizes.
 using ReadAt = std::function<Result<Bytes>(std::uint64_t offset, std::uint64_t length, Buffer& scratch)>;
 
 struct Outgoing {
@@ -63,8 +63,8 @@ struct Incoming {
   std::optional<std::size_t> bad_input = {};  // filled in: the local input that could not be read, if that is why
 };
 
-// Runs all streams to their end; calls `between` now and then. Collective among those that the streams name. Fails
-// only when a peer cannot be reached; what else went wrong is in the streams.
+// Runs all streams to their end; calls `between` now and then. Collective among those that the streams name. Fails only
+// if a peer cannot be reached; all other errors are in the streams.
 [[nodiscard]] Status exchange(Comm& comm, std::vector<Outgoing>& outgoing, std::vector<Incoming>& incoming,
                               const std::function<void()>& between);
 

@@ -9,7 +9,8 @@
 namespace cairn {
 namespace {
 
-// Tells each destination the size and digest of what it will get. An entry of zero bytes: the holder cannot say.
+// Tells each destination the size and digest of the file that it will get. An entry of zero bytes: the holder does not
+// know them.
 Result<std::vector<ShardEntry>> announce(Comm& heads, const NodeContext& node, const RestoreTask& task,
                                          RestoreOutcome& outcome) {
   std::vector<ShardEntry> entries(task.deliveries.size());

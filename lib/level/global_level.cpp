@@ -84,7 +84,7 @@ Result<NodeReport> decode_report(Bytes bytes, NodeId node) {
 
 DirName partial_dir(const Identity& snapshot) { return names::partial_snapshot(snapshot.version, snapshot.run); }
 
-// What the others are told of this node's file, which is finished.
+// Finishes this node's file, and returns what head 0 must know about it.
 Result<NodeReport> finish_own_file(const NodeContext& node, const NodeManifest& manifest, NodeFileWriter& writer) {
   const std::vector<ShardEntry>& own = *manifest.find(node.layout.id())->own;
   NodeReport report{{}, own, {}, {}};
@@ -100,8 +100,8 @@ Result<NodeReport> finish_own_file(const NodeContext& node, const NodeManifest& 
   return report;
 }
 
-// Whether a directory that a commit finds in its place has all of the snapshot. There is one only after a commit whose
-// vote was lost, or when the one that is there could not be used; so it is worth reading.
+// Whether a directory that a commit finds under its final name has all of the snapshot. Such a directory exists only
+// after a commit whose vote was lost, or if it could not be used; that is rare, so it is read in full.
 bool is_whole(const NodeContext& node, const DirName& dir, const GlobalManifest& wanted) {
   const auto there = read_global_manifest(*node.global, dir, node.sealer);
   if (!there || there->identity != wanted.identity || there->shards != wanted.shards) return false;
@@ -122,7 +122,7 @@ bool is_whole(const NodeContext& node, const DirName& dir, const GlobalManifest&
 Status commit(const NodeContext& node, const NodeManifest& manifest, const DirName& partial,
               const std::vector<Buffer>& reports) {
   GlobalManifest global{manifest.identity, manifest.safe_point, node.layout, {}, {}};
-  global.layout.arrangement = 0;  // no store's part is in it
+  global.layout.arrangement = 0;  // it numbers the places of node stores, which do not matter here
   global.shards.resize(node.layout.node_of_rank.size());
   std::vector<RankRegions> ranks(global.shards.size());
   for (std::uint32_t i = 0; i < reports.size(); ++i) {
@@ -146,7 +146,7 @@ Status commit(const NodeContext& node, const NodeManifest& manifest, const DirNa
     return status;
   if (auto status = check_not_taken_over(*node.global, node.incarnation, node.run); !status) return status;
   const DirName dir = node.dir(manifest.identity);
-  // At no moment is there less than there was.
+  // A good directory is never removed: it is kept, and the new one is dropped.
   if (is_whole(node, dir, global)) return node.global->remove_directory(partial);
   if (auto status = node.global->remove_directory(dir); !status) return status;
   return node.global->rename_directory(partial, dir);
@@ -176,11 +176,11 @@ Result<std::vector<Buffer>> gather_reports(Comm& heads, const NodeReport& mine) 
   return reports;
 }
 
-// Where in the global store a rank's shard is, what it should be, and what is known of the file.
+// Where a rank's shard is in the global store, its entry, and the check of its node file.
 struct Part {
   NodeId node;
   ShardEntry shard;
-  bool has_check = false;  // else a Cairn wrote it that noted none
+  bool has_check = false;  // else an older Cairn wrote it, without a check
   WrittenFile file = {};
 };
 constexpr std::size_t kPartBytes = sizeof(std::uint32_t) + kEntryBytes + sizeof(bool) + kFileBytes;
@@ -254,7 +254,7 @@ Result<std::vector<Part>> share_parts(Comm& heads, const RestoreTask& task,
   return decode_parts(encode_parts(manifest, mine));
 }
 
-// Before HDF5 opens a file; each only once.
+// Checks each node file once, before HDF5 opens it.
 class NodeFileChecks {
  public:
   NodeFileChecks(const NodeContext& node, const DirName& dir) : node_(node), dir_(dir) {}
@@ -283,7 +283,7 @@ Status check_not_taken_over(const Store& global, Incarnation incarnation, RunId 
     const auto record = names::parse_run_record(entry.name);
     if (!record || std::tie(record->incarnation, record->run) <= std::tie(incarnation, run)) continue;
     return fail(Code::taken_over, "another run took over: " + global.where() + " has " + entry.name,
-                "run one job of a name at a time, or give this one another [job] name");
+                "run only one job of this name at a time, or give this one another [job] name");
   }
   return {};
 }
@@ -307,7 +307,7 @@ void GlobalLevel::abandon(const NodeContext& node, const Identity& snapshot) {
   (void)node.global->remove_directory(partial_dir(snapshot));
 }
 
-// What begin() made, which is called now if it was not then: a snapshot can become due later.
+// What begin() made. Calls it now if it was not called: a snapshot can become due for this level later.
 Result<NodeFileWriter> GlobalLevel::take_begun(const NodeContext& node, const Identity& snapshot) {
   if (!begun_.contains(snapshot)) begin(node, snapshot);
   const auto begun = begun_.extract(snapshot);

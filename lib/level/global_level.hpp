@@ -11,7 +11,7 @@ namespace cairn {
 
 class GlobalLevel final : public Level {
  public:
-  // Not rebuilt: the next snapshot to come there is soon enough.
+  // Not rebuilt after a restore: the next snapshot at this level comes soon enough.
   GlobalLevel() : Level({.effort = Effort::shared, .shared_store = StoreId::global()}) {}
 
   [[nodiscard]] bool is_carried_by(const Layout& layout) const override;
@@ -19,7 +19,7 @@ class GlobalLevel final : public Level {
   [[nodiscard]] std::uint64_t extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const override;
   [[nodiscard]] bool looks_whole(const NodeContext& node, const Identity& snapshot,
                                  const NodeManifest* manifest) const override;
-  // Writes this node's data, which a slow store takes in while its digests are computed: each block when it is in
+  // Write this node's data while its digests are computed, because the store may be slow: each block while it is in the
   // cache.
   void begin(const NodeContext& node, const Identity& snapshot) override;
   void go_on(const Identity& snapshot) override;

@@ -29,7 +29,7 @@ bool GlobalSnapshot::is_same(const SharedSnapshot& other) const {
   return same != nullptr && same->manifest_ == manifest_;
 }
 
-// HDF5 may abort on metadata that is not what it wrote.
+// HDF5 may abort if metadata is damaged, so the file is checked first.
 void GlobalSnapshot::verify_node_file(const Store& store, const Part& part, NodeId node, const Reading& reading) const {
   if (reading.is_told(part.file)) return;
   if (!manifest_.node_files.empty()) {

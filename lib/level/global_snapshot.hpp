@@ -1,4 +1,4 @@
-// A snapshot at L4, for somebody who looks from outside.
+// A snapshot at L4, for tools that inspect a job's stores.
 #pragma once
 
 #include "format/manifest.hpp"

@@ -1,5 +1,5 @@
-// One holding of one store, as others need to know it: whose part of which snapshot it is, and at which levels. Made
-// by Levels::summary_of(). A value.
+// A summary of one holding of one store for the other heads: which node's part of which snapshot it is, and at which
+// levels. Made by Levels::summary_of(). A value.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,8 @@
-// What is known of one snapshot, from which levels find the sources of its shards: which stores have what under which
-// layout, and which files are struck. Everything is indexed by node, so that asking for every rank costs time about
+// What is known about one snapshot: which stores have what under which layout, and which files are struck. Levels use
+// it to find the sources of shards. Everything is indexed by node, so that a search for every rank takes time about
 // linear in ranks and holdings.
 //
-// First all holdings are noted, then it is closed, then read. Refers to layouts, which must outlive it. Pure, one
-// thread.
+// First note() all holdings, then close(), then read. Refers to layouts, which must outlive it. Pure, one thread.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +23,10 @@ namespace cairn {
 
 class KnownParts {
  public:
-  // Stores that have one kind of thing, by the node whose it is; ascending.
+  // The stores that have one kind of file, by the node that the files belong to; ascending.
   struct Stores {
     Grouped<Peer> of_node;
-    LevelSet by;  // levels that it belongs to
+    LevelSet by;  // the levels that the files belong to
     void add(LevelId level, NodeId node, Peer head) {
       of_node.add(node.value, head);
       by.add(level);
@@ -38,7 +37,7 @@ class KnownParts {
   struct Parts {
     LayoutId id;
     LayoutIndex* index = nullptr;
-    std::vector<bool> present;  // by node: some store stands for it
+    std::vector<bool> present;  // by node: whether some store has this node's part
     Stores own;                 // the node's own shards
     Stores copies;              // copies of the node's shards
     Stores parity;              // the node's parity
@@ -47,7 +46,7 @@ class KnownParts {
   KnownParts(const Levels& levels, const Identity& snapshot, const std::set<Strike>& strikes);
   void note(Peer head, const HoldingSummary& summary, LayoutIndex& index);
   void close();
-  // What is worth looking at: what is not in it is no input of a decode either.
+  // The levels to search. Files of other levels are not used as inputs of a decode either.
   void look_at(LevelSet levels) { looked_at_ = levels; }
 
   // In the order in which holdings name layouts, the newest first; and by id.
@@ -75,7 +74,7 @@ class KnownParts {
   std::map<LayoutId, std::size_t> positions_;
   std::uint64_t turn_ = 0;
   LevelSet looked_at_ = LevelSet::all();
-  // Struck.
+  // The struck files.
   std::set<std::pair<StoreId, Rank>> shards_;
   std::set<std::pair<StoreId, names::Copy>> copies_;
   std::set<std::pair<StoreId, names::Parity>> parity_;

@@ -1,10 +1,10 @@
 // A Level is one kind of redundancy: what it survives, which files it has, how a snapshot is protected by it and how
-// shards come back from it. Levels are put together in a table (level/levels), by which all others go: nobody but who
-// makes the table, the configuration and the words that are printed knows which level is which.
+// shards come back from it. Levels are put together in a table (level/levels), and all other code uses the table. Only
+// the code that makes the table, the configuration and the printed texts know which level is which.
 //
-// A level acts on behalf of a node. Calls with a Comm are collective among all heads, who call them in one order with
-// one plan: whatever fails on one head, every head returns, with the same answer from protect(). All others are local,
-// and const ones are pure but for the files that they read.
+// A level acts on behalf of a node. Calls with a Comm are collective among all heads, which make them in the same order
+// and with the same plan. Whatever fails on one head, the call returns on every head, protect() with the same answer.
+// All other calls are local, and const ones are pure except for the files that they read.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct NodeContext {
   std::shared_ptr<Store> global;
   Sealer sealer = {};
   Levels levels = make_levels();
-  std::function<void()> between = [] {};  // run between slices, so that newer snapshots do not wait
+  std::function<void()> between = [] {};  // run between slices, so that newer snapshots need not wait
   Log log = Log::silent();
   Trace trace;
   std::shared_ptr<Workers> workers = std::make_shared<Workers>(0);  // the head's; never null
@@ -57,7 +57,7 @@ struct NodeContext {
   [[nodiscard]] std::string name_of(const Identity& identity) const {
     return "version " + std::to_string(identity.version.value);
   }
-  // Of this node's own shards in today's layout, as far as the manifest names them.
+  // The size of this node's own shards in today's layout, as far as the manifest names them.
   [[nodiscard]] std::uint64_t own_bytes(const NodeManifest& manifest) const;
 };
 
@@ -68,12 +68,12 @@ struct RestoreTask {
   const NodeManifest* manifest = nullptr;  // what this node holds of the snapshot; null: nothing
 };
 
-// What came of deliveries to this node, and files found bad on this node.
+// The results of deliveries to this node, and the files found bad on this node.
 struct RestoreOutcome {
   struct Arrival {
     ShardEntry shard;
     std::size_t delivery;                  // position in the task
-    std::optional<PendingFile> file = {};  // none: it lies under its name already
+    std::optional<PendingFile> file = {};  // none: the file already has its name
   };
   std::vector<Arrival> arrived;  // not verified yet
   std::vector<Strike> strikes;
@@ -83,13 +83,14 @@ struct RestoreOutcome {
 struct LevelTraits {
   // What it takes to get a shard from it.
   Effort effort = Effort::file;
-  // The store of all nodes that its files are in; none: they are in node stores, named by the manifests there.
+  // The store shared by all nodes that has its files; none: they are in node stores, named by the manifests there.
   std::optional<StoreId> shared_store = {};
-  // It is the ranks' own shards: a snapshot is there once all nodes have sealed it. One of a table.
+  // This level is the ranks' own shards: a snapshot is complete here once all nodes have sealed it. A table has exactly
+  // one such level.
   bool is_own_shards = false;
-  // What is lost of it is made again after a restore.
+  // Lost files of this level are made again after a restore.
   bool is_rebuilt = false;
-  // Its files go to other places each time: protect() goes by the number of the promotion.
+  // Its files go to other nodes each time: protect() chooses them by the number of the promotion.
   bool takes_turns = false;
 };
 
@@ -102,8 +103,8 @@ class Level {
   [[nodiscard]] bool in_node_stores() const { return !traits_.shared_store; }
   // Whether a layout has what it needs.
   [[nodiscard]] virtual bool is_carried_by(const Layout& layout) const = 0;
-  // Whether it can still give back every shard of a snapshot of `layout` when the stores of the nodes in `gone` are, by
-  // the layout alone.
+  // Whether it can still give back every shard of a snapshot of `layout` after the stores of the nodes in `gone` are
+  // lost, judged by the layout alone.
   [[nodiscard]] virtual bool survives(const Layout& layout, const std::vector<bool>& gone,
                                       std::uint64_t turn) const = 0;
   // Bytes that it takes in a node's store for each snapshot, beside own shards of `own_bytes`.
@@ -112,11 +113,12 @@ class Level {
   // What it has in a node store.
 
   [[nodiscard]] virtual bool is_in(const Holding& /*holding*/) const { return false; }
-  // The number of the promotion by which it was placed; none: it takes no turns, or is not there.
+  // The number of the promotion that placed it; none: the level takes no turns, or is not in the holding.
   [[nodiscard]] virtual std::optional<std::uint64_t> turn_of(const Holding& /*holding*/) const { return {}; }
-  // Takes it out of the holding; its files are discard()'s.
+  // Removes the level from the holding; discard() removes its files.
   virtual void forget(Holding& /*holding*/) const {}
-  // Files what a part of a snapshot has of it under the nodes whose it is. `self`: the level's own number.
+  // Adds to `parts` what a part of a snapshot has at this level, under the nodes that it belongs to. `self`: the
+  // level's own number.
   virtual void note(KnownParts::Parts& /*parts*/, LevelId /*self*/, const HoldingSummary& /*part*/,
                     Peer /*holder*/) const {}
   // The files that a holding names in a snapshot's directory.
@@ -125,8 +127,8 @@ class Level {
   }
   // Whether a file of this name in a snapshot's directory is one of it, made under this layout.
   [[nodiscard]] virtual bool is_file(std::string_view /*name*/, LayoutId /*layout*/) const { return false; }
-  // Whether a store's part of a snapshot is of no use at this level without the file of this name: what levels promise
-  // to survive they survive only with the node's own shards.
+  // Whether a store's part of a snapshot does not count at this level without the file of this name. Own shards are
+  // such files too: a level survives what it promises only together with the node's own shards.
   [[nodiscard]] bool stands_on(std::string_view name, const HoldingSummary& part, const Layout& layout) const;
   // Is a file what its manifest says? Reads everything. Code::corrupt says what is wrong.
   [[nodiscard]] virtual Status verify(const Store& store, const Identity& snapshot, const NamedFile& file,
@@ -136,7 +138,7 @@ class Level {
   [[nodiscard]] virtual bool looks_whole(const NodeContext& node, const Identity& snapshot,
                                          const NodeManifest* manifest) const;
 
-  // What it has in a store of all nodes: a directory for each snapshot, with a manifest.
+  // What it has in a store that all nodes share: a directory for each snapshot, with a manifest.
 
   // That store.
   [[nodiscard]] virtual std::shared_ptr<Store> store(const NodeContext& /*node*/) const { return nullptr; }
@@ -147,7 +149,7 @@ class Level {
   // Protecting, and coming back.
 
   // Starts what can be done for a snapshot while its shards are being digested, and goes on with it, a block's worth at
-  // a time. Nothing of it counts before protect(), which does the rest and says what failed. Local.
+  // a time. Nothing of it counts before protect(), which does the rest and reports what failed. Local.
   virtual void begin(const NodeContext& /*node*/, const Identity& /*snapshot*/) {}
   virtual void go_on(const Identity& /*snapshot*/) {}
   // Drops what was begun: the snapshot is abandoned, by all nodes. Local.
@@ -164,16 +166,16 @@ class Level {
 
   // Where shards can come from. Pure.
   [[nodiscard]] virtual std::unique_ptr<SourceFinder> sources(const KnownParts& known) const = 0;
-  // What is to be struck where deliveries (by their positions in the task) have arrived at this node and are not what
-  // they should be. `struck`: restore() has struck something here already. Collective where it does not tell which
-  // input was bad.
+  // Which files to strike after the deliveries `wrong` (positions in the task) have arrived at this node and are not
+  // what they should be. `struck`: restore() has struck something here already. Collective if a wrong delivery does not
+  // show which input was bad.
   [[nodiscard]] virtual Result<std::vector<Strike>> blame(Comm& heads, const NodeContext& node, const RestoreTask& task,
                                                           const std::vector<std::size_t>& wrong, bool struck) const;
   // Where a shard comes from, in words.
   [[nodiscard]] virtual std::string describe(const Delivery& delivery) const = 0;
 
-  // Forgets what this node holds of a snapshot at this level under `layout`, files and notes: nothing of one in a store
-  // of all nodes. Local.
+  // Removes what this node holds of a snapshot at this level under `layout`: files, and their entries in the manifest.
+  // Does nothing for a level in a store that all nodes share. Local.
   [[nodiscard]] Status discard(const NodeContext& node, NodeManifest& manifest, LayoutId layout) const;
 
  protected:

@@ -1,7 +1,9 @@
-// The table of levels that a job has: what each is called, and what can be asked of all of them. The product's four
-// are made by make_levels(), the only place that tells them apart; who goes by a table works with any other as well.
+// The table of levels that a job has: what each is called, and what can be asked of all of them. The product's four are
+// made by make_levels(), the only place that distinguishes them. Code that uses a table works with any other table as
+// well.
 //
-// A value that shares its levels, which keep what was begun: one table a node. One thread.
+// A value; copies share the levels, and those keep what begin() has started, so every node needs its own table. One
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -38,24 +40,24 @@ class Levels {
   [[nodiscard]] LevelSet in_global_store() const;
   // The level that a snapshot is at once it is sealed: its ranks' own shards.
   [[nodiscard]] LevelId of_own_shards() const;
-  // Those in node stores that come on top of it.
+  // The levels in node stores that come in addition to it.
   [[nodiscard]] LevelSet of_redundancy() const;
-  // Those whose files go to other places each time.
+  // Those whose files go to other nodes each time.
   [[nodiscard]] LevelSet that_take_turns() const;
-  // Those of which what is lost is made again after a restore.
+  // Those whose lost files are made again after a restore.
   [[nodiscard]] LevelSet that_are_rebuilt() const;
   // The level to which the job's last state goes.
   [[nodiscard]] LevelId of_last_state() const;
   // Those that today's layout carries.
   [[nodiscard]] LevelSet carried_by(const Layout& layout) const;
-  // Those that can still give back every shard of a snapshot of `layout` when the stores of `lost` are gone, by the
-  // layout alone. What is not in it need not be tried.
+  // Those that can still give back every shard of a snapshot of `layout` after the stores of `lost` are gone, judged by
+  // the layout alone. Other levels need not be tried.
   [[nodiscard]] LevelSet that_survive(const Layout& layout, const std::vector<NodeId>& lost, std::uint64_t turn) const;
 
-  // What a holding has something of.
+  // The levels that a holding has something of.
   [[nodiscard]] LevelSet held(const Holding& holding) const;
   [[nodiscard]] HoldingSummary summary_of(const Identity& snapshot, const Holding& holding) const;
-  // The number of the promotion by which it was placed; none: of no level that takes turns.
+  // The number of the promotion that placed the holding; none: it has no level that takes turns.
   [[nodiscard]] std::optional<std::uint64_t> turn_of(const Holding& holding) const;
   // The files that a manifest names, each once, though several holdings may name it; by name.
   [[nodiscard]] std::vector<NamedFile> files(const NodeManifest& manifest) const;

@@ -1,5 +1,5 @@
-// L1: every node keeps its own ranks' shards. Protecting is checking and digesting what the ranks wrote; a restore
-// moves a shard only when its rank has moved to another node.
+// L1: every node keeps its own ranks' shards. To protect means to check and digest what the ranks wrote. A restore
+// moves a shard only if its rank has moved to another node.
 #pragma once
 
 #include "level/level.hpp"

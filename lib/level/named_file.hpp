@@ -14,7 +14,7 @@ namespace cairn {
 
 struct NamedFile {
   FileName name;
-  const Holding* holding = nullptr;             // that names it
+  const Holding* holding = nullptr;             // the holding that names it
   NodeId node;                                  // whose shard or copy; for parity, who keeps it
   std::variant<ShardEntry, ParityEntry> entry;  // as the manifest has it
   LevelId level = {};                           // whose file it is; filled in by Levels

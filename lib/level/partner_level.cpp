@@ -56,7 +56,7 @@ Status first_failure(const std::vector<Outgoing>& outgoing, const std::vector<In
 
 using Writers = std::vector<std::shared_ptr<VolumeWriter>>;
 
-// What arrives is in `writers` afterwards, and has no names yet.
+// Afterwards `writers` has the files that arrived, which have no names yet.
 Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn,
                         Writers& writers) {
   Holding& holding = *manifest.find(node.layout.id());
@@ -116,7 +116,7 @@ class CopyFinder final : public SourceFinder {
 
 Status PartnerLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn) {
   const auto span = node.trace.span("send", manifest.identity.version.value, node.own_bytes(manifest));
-  // A copy that is there already, of a snapshot being protected again, is replaced only when all is known to be right.
+  // If a snapshot is protected again, its old copies are replaced only when all new ones are known to be right.
   Writers writers;
   const Status copied = agree(heads, copy_to_partners(heads, node, manifest, turn, writers), "node");
   if (!copied) return copied;

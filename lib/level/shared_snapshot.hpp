@@ -1,5 +1,5 @@
-// What a store of all nodes has of one snapshot, as its level reads it for somebody who looks from outside: whose
-// shards, in which files, and whether those are what was written. Local: no call communicates.
+// What a store that all nodes share has of one snapshot. Its level reads it for tools that inspect a job's stores:
+// whose shards it has, in which files, and whether those are what was written. Local: no call communicates.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +23,9 @@ class SharedSnapshot {
     std::vector<Rank> ranks;  // whose data is in the file
     friend bool operator==(const Part&, const Part&) = default;
   };
-  // Who reads its files, and hears what became of each.
+  // Callbacks of the reader of its files: what to skip, the progress, and the result for each file.
   struct Reading {
-    std::function<bool(const FileName& file)> is_told;  // what is known already is not read
+    std::function<bool(const FileName& file)> is_told;  // true: the result is known already, and the file is not read
     std::function<void(std::uint64_t bytes)> begin;     // so many bytes are to be read
     std::function<void()> between;                      // after every MiB
     std::function<void()> end;
@@ -38,7 +38,7 @@ class SharedSnapshot {
   [[nodiscard]] virtual const Layout& layout() const = 0;
   [[nodiscard]] virtual const std::vector<ShardEntry>& shards() const = 0;  // by rank
   [[nodiscard]] virtual std::vector<Part> parts() const = 0;
-  // Whether it is still what it was when `other` was read.
+  // Whether it is still the same as when `other` was read.
   [[nodiscard]] virtual bool is_same(const SharedSnapshot& other) const = 0;
   // Reads all its files but the manifest.
   virtual void verify(const Store& store, const Reading& reading) const = 0;

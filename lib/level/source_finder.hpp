@@ -1,5 +1,5 @@
-// Finds the sources of one snapshot's shards that one level has: made by Level::sources(). Refers to what is known,
-// which must outlive it. Pure, one thread: what was found out is kept.
+// Finds the sources that one level has for the shards of one snapshot. Made by Level::sources(). Refers to a
+// KnownParts, which must outlive it. Pure, but for one thread only: it caches what it has found.
 #pragma once
 
 #include <memory>

@@ -10,8 +10,8 @@
 
 namespace cairn {
 
-// A store: a node's, by the number of its head, or one that all nodes share. The first of those is the global store,
-// where the records of the job are; a level may have another.
+// A store: a node's, by the number of its head, or one that all nodes share. The first shared store is the global
+// store, which has the job's records; a level may use another one.
 class StoreId {
  public:
   constexpr StoreId() = default;
@@ -41,7 +41,7 @@ struct Strike {
   friend auto operator<=>(const Strike&, const Strike&) = default;
 };
 
-// Whether an error of this kind, met where a file is read, is that file's: it is bad, or cannot be had.
+// Whether an error with this code, found while a file is read, is the fault of that file: it is bad, or cannot be read.
 [[nodiscard]] constexpr bool is_of_source(Code code) {
   return code == Code::io || code == Code::not_found || code == Code::corrupt || code == Code::newer_format ||
          code == Code::untrusted;

@@ -113,7 +113,7 @@ MutableBytes VolumeWriter::place(std::uint64_t offset, std::uint64_t length) {
   std::size_t file = 0;
   for (; file < files_.size() && offset >= files_[file].bytes; ++file) offset -= files_[file].bytes;
   if (file == files_.size() || length > files_[file].bytes - offset) return {};
-  auto writer = writer_of(file);  // one that cannot be made is write()'s to report
+  auto writer = writer_of(file);  // if it cannot be made, write() reports that
   if (!writer || (*writer)->mapping().empty()) return {};
   return (*writer)->mapping().subspan(offset, length);
 }

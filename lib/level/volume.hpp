@@ -60,7 +60,7 @@ class VolumeReader {
   std::vector<std::unique_ptr<Reader>> readers_;
 };
 
-// The inverse: takes a volume's bytes in order. Gives no file its name.
+// The inverse: takes a volume's bytes in order. The files have no names yet.
 class VolumeWriter {
  public:
   VolumeWriter(Store& store, std::vector<VolumeFile> files, std::string owner);
@@ -68,8 +68,8 @@ class VolumeWriter {
   [[nodiscard]] Status write(Bytes bytes);
   // The files, when every byte is written.
   [[nodiscard]] std::vector<PendingFile> take();
-  // Where these bytes of the volume will lie, for the caller to put them there before write(); empty when that is not
-  // one run of mapped memory, or not to be had.
+  // Where these bytes of the volume will lie, so that the caller can put them there before write(). Empty if they would
+  // not lie in one run of mapped memory, or if the file cannot be created.
   [[nodiscard]] MutableBytes place(std::uint64_t offset, std::uint64_t length);
 
  private:

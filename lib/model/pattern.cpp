@@ -10,15 +10,15 @@
 namespace cairn::model {
 namespace {
 
-// The product of three ratios must fit a count.
+// The product of three ratios must fit into a count.
 constexpr double kMostRatio = 1e6;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 // What a pattern costs, before its length is chosen.
 struct Sums {
-  double checkpoints = 0;  // Σ N_i C_i: seconds a pattern
-  double rework = 0;       // Σ λ_i / N_i: twice this share of a pattern is lost a second
-  double recovery = 0;     // Σ λ_i R_i: seconds a second
+  double checkpoints = 0;  // Σ N_i C_i: seconds per pattern
+  double rework = 0;       // Σ λ_i / N_i: twice this share of a pattern is lost per second
+  double recovery = 0;     // Σ λ_i R_i: seconds per second
   [[nodiscard]] double best_overhead() const { return std::sqrt(2 * checkpoints * rework) + recovery; }
 };
 
@@ -86,8 +86,8 @@ std::optional<Ratios> neighbour(Ratios ratios, std::size_t number) {
   return ratios;
 }
 
-// The search begins beside the optimum. Where ratios are in the millions the next one is as good, but for rounding, and
-// it would wander among them.
+// The search begins next to the optimum. If ratios are in the millions, their neighbours differ only by rounding, and
+// without a limit the search would wander among them.
 constexpr int kMostRounds = 1000;
 
 std::vector<std::uint64_t> best_counts(std::span<const LevelModel> levels, const std::vector<std::size_t>& used) {
@@ -161,7 +161,7 @@ Result<Pattern> pattern_with(std::span<const LevelModel> levels, const std::vect
   }
   if (!all_needed(levels, indices))
     return fail(Code::invalid_argument, "the levels do not fit the failures",
-                "the highest must survive them all, and each some that the one below does not");
+                "the highest must survive all of them, and each level some that the level below does not");
   if (indices.empty()) return no_snapshots(levels.size());
   return stretched(levels, best_counts(levels, indices));
 }

@@ -1,6 +1,6 @@
-// How often to checkpoint at each of several levels, from what each costs and from how often the failures come that
-// need it: the optimal pattern of Benoit, Cavelan, Le Fèvre, Robert, Sun, "Towards Optimal Multi-level Checkpointing",
-// IEEE TC 2016, DOI 10.1109/TC.2016.2643660. Pure; thread-safe; seconds throughout.
+// How often to checkpoint at each of several levels, computed from the cost of each level and from the rate of the
+// failures that need it: the optimal pattern of Benoit, Cavelan, Le Fèvre, Robert, Sun, "Towards Optimal Multi-level
+// Checkpointing", IEEE TC 2016, DOI 10.1109/TC.2016.2643660. Pure; thread-safe; seconds throughout.
 //
 // Levels go from the cheapest, index 0, to the one that survives most. A failure "of level i" is one after which level
 // i is the lowest that can still be restored. A snapshot at level i is one at all used levels below it too, as in
@@ -25,51 +25,51 @@ struct LevelModel {
   double rate = 0;      // λ: failures of this level a second, 1/MTBF; 0: there are none
 };
 
-// Equally spaced snapshots that repeat after `work` seconds of work. The counts are multiples of each other: of the
-// counts[0] snapshots of a pattern, each counts[0]/counts[i]-th is also at level i.
+// Equally spaced snapshots that repeat after `work` seconds of work. The counts are multiples of each other: with n =
+// counts[0] / counts[i], every n-th of the counts[0] snapshots of a pattern is also at level i.
 struct Pattern {
-  double work = std::numeric_limits<double>::infinity();  // W; infinite: there is nothing to fear, take no snapshot
+  double work = std::numeric_limits<double>::infinity();  // W; infinite: there are no failures, take no snapshot
   std::vector<std::uint64_t>
       counts;  // N: snapshots at each level in W; 0: the level is left out; the highest used has 1
 
   [[nodiscard]] bool uses(std::size_t level) const { return counts[level] > 0; }
-  // Snapshots, of whatever level, in W.
+  // The number of snapshots in W, of all levels.
   [[nodiscard]] std::uint64_t snapshots() const;
   // Seconds of work between one snapshot and the next.
   [[nodiscard]] double interval() const;
-  // Every n-th snapshot is at this level: n. 0: none is.
+  // n, if every n-th snapshot is at this level; 0: none is.
   [[nodiscard]] std::uint64_t every(std::size_t level) const;
 };
 
 // The pattern of least expected overhead. In real numbers, with k the highest level,
 //   N_i = sqrt(C_k λ_i / (λ_k C_i)),   W = sqrt(2 Σ N_i C_i / Σ (λ_i / N_i)).
-// Counts are then made whole multiples of each other by looking at all neighbours, and W follows from them. Levels that
-// are not worth their cost are left out; their failures fall to the next used one above. The highest level with
-// failures is always used, unless one above it costs less.
+// The counts are then rounded to whole multiples of each other by a search among neighbours, and W follows from them.
+// Levels that are not worth their cost are left out; the next used level above answers their failures. The highest
+// level with failures is always used, unless one above it costs less.
 //
-// For one level this is W = sqrt(2 C / λ), the interval of Young (1974) and, to first order, of Daly (2006). And as
-// W / N_i = sqrt(2 C_i / λ_i), the pattern is, but for rounding, each level at its own Young/Daly interval.
+// For one level this is W = sqrt(2 C / λ), the interval of Young (1974) and, to first order, of Daly (2006). As W / N_i
+// = sqrt(2 C_i / λ_i), each level has its own Young/Daly interval, except for rounding.
 //
-// invalid_argument: no level or more than kLevels, or a number that cannot be.
+// invalid_argument: no level, more than kLevels, or an impossible number.
 [[nodiscard]] Result<Pattern> optimal_pattern(std::span<const LevelModel> levels);
 
-// The best pattern with snapshots at the levels of `used`, and at no others. invalid_argument also if a failure could
-// come that no used level survives.
+// The best pattern with snapshots at the levels of `used`, and at no others. invalid_argument also if a failure is
+// possible that no used level survives.
 [[nodiscard]] Result<Pattern> pattern_with(std::span<const LevelModel> levels, const std::vector<bool>& used);
 
-// The expected overhead as a share of the work, to first order in λ: it knows of no failures during checkpoints,
-// recoveries and work done again, and so is too low where those are many (see simulation.hpp).
+// The expected overhead as a share of the work, to first order in λ: it ignores failures during checkpoints, recoveries
+// and work done again, and so is too low if there are many of those (see simulation.hpp).
 struct Prediction {
   double checkpoints = 0;
-  double rework = 0;  // work done again; infinite if a failure could come that no used level survives
+  double rework = 0;  // work done again; infinite if a failure is possible that no used level survives
   double recovery = 0;
   [[nodiscard]] double total() const { return checkpoints + rework + recovery; }
 };
 
-// `speedup`: how many times faster than it was done lost work is done again.
+// `speedup`: how many times faster lost work is done again than the first time.
 [[nodiscard]] Prediction predict(std::span<const LevelModel> levels, const Pattern& pattern, double speedup = 1);
 
-// A finding in words of the first level that has a number that cannot be.
+// Says which level is the first one with an impossible number, and which number that is.
 [[nodiscard]] Status check(std::span<const LevelModel> levels);
 
 }  // namespace cairn::model

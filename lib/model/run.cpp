@@ -56,7 +56,7 @@ Run::Failure Run::pass(double seconds, double& account) {
 }
 
 Run::Failure Run::take_snapshot() {
-  // Not here, but on the way: survivors of a failure go on from where they were.
+  // The job may be past this slot, on the way to the next one: survivors of a failure go on from where they were.
   if (slot_ == 0 || done_ > position_of(slot_)) return std::nullopt;
   std::size_t first = 0;
   for (std::size_t i = 0; i < experiment_.levels.size(); ++i) {

@@ -33,7 +33,7 @@ class Run {
     std::size_t level;
   };
 
-  // Lets time go by, up to the next failure, and books it.
+  // Lets `seconds` pass, or the time up to the next failure if that is shorter, and adds the time to `account`.
   Failure pass(double seconds, double& account);
   [[nodiscard]] Failure work_to_next_slot();
   // Takes the levels due at this slot that are above the highest stored here.
@@ -53,7 +53,7 @@ class Run {
   std::array<std::uint64_t, kLevels> every_{};
   RunOutcome outcome_;
   double next_failure_ = 0;
-  double done_ = 0;                                             // seconds of work that last
+  double done_ = 0;                                             // seconds of work that count
   std::uint64_t slot_ = 0;                                      // snapshots passed up to done_
   std::array<std::optional<std::uint64_t>, kLevels> stored_{};  // by level, the slot of the newest snapshot
 };

@@ -1,24 +1,25 @@
-// Plays a job through, failures and all, many times over: what a pattern of snapshots really costs, also where failures
-// are so frequent that the formulas of pattern.hpp no longer hold. The model follows Bondarenko, Lyakhov,
-// Yakobovskiy 2019, DOI 10.14529/cmse190205. Pure and seeded: the same numbers come out whatever the number of threads.
+// Simulates a job with its failures many times: what a pattern of snapshots really costs, also if failures are so
+// frequent that the formulas of pattern.hpp no longer hold. The model follows Bondarenko, Lyakhov, Yakobovskiy 2019,
+// DOI 10.14529/cmse190205. Pure and seeded: the same numbers come out whatever the number of threads.
 //
-// The rules, with the choices where that paper leaves one:
+// The rules, including our choices where the paper leaves one open:
 // - Failures of each level come at exponentially distributed times of the clock: during work, checkpoints, recoveries,
 //   and work done again. A failure of level j destroys what is stored below level j.
-// - The schedule counts work that lasts: a snapshot is due after each Pattern::interval() of it, wherever a failure
-//   came. There is none at the end of the job, since then it is done.
-// - A snapshot at level i is first taken at each used level below, and is good at each as soon as its cost is paid. A
-//   failure meanwhile leaves the levels that were complete, and the others are taken when the job is back there.
+// - The schedule counts work that is not lost: a snapshot is due after each Pattern::interval() of it, whenever
+//   failures happen. There is none at the end of the job, since then it is done.
+// - A snapshot at level i is first taken at each used level below, and counts at each of them as soon as its cost is
+//   paid. After a failure in between, the complete levels remain, and the others are taken when the job reaches that
+//   point again.
 // - Recovery is from the newest snapshot left at level j or above, and costs R of the lowest level that holds it. A
 //   failure during a recovery starts another one. With nothing left, the job starts over, for R of level j.
 // - Coordinated: all processes return to that snapshot.
 // - Asynchronous: the survivors keep their state and wait, while `helpers` do the failed processes' work since that
-//   snapshot again, as many times faster. That is for failures during work: after one during a checkpoint or a recovery
-//   all return, as when coordinated.
+//   snapshot again, as many times faster. This applies to failures during work: after a failure during a checkpoint or
+//   a recovery all return, as in the coordinated protocol.
 //
-// That last exception is inferred: of three readings it is the one that comes nearest to the published table, within
-// 2 % of each mean (bondarenko2019.hpp). If failures during recovery were asynchronous too, overheads would come out up
-// to 6 % below the table; if also those during checkpoints, up to 13 %.
+// That last exception is inferred: of three readings of the paper it gives the results nearest to the published table,
+// within 2 % of each mean (bondarenko2019.hpp). If failures during recovery were asynchronous too, overheads would come
+// out up to 6 % below the table; if also those during checkpoints, up to 13 %.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +64,7 @@ struct Simulated {
 
 inline constexpr double kPatience = 20;
 
-// invalid_argument: as check() and, of the pattern, counts that are not multiples of each other.
+// invalid_argument: as in check(), and if the counts of the pattern are not multiples of each other.
 [[nodiscard]] Result<Simulated> simulate(const Experiment& experiment, const SimulationOptions& options);
 
 }  // namespace cairn::model

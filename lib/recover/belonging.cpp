@@ -36,7 +36,7 @@ Status write_chain_mark(Store& store, const ChainMark& mark, const Sealer& seale
 Sealer sealer_of(const Result<ChainMark>& mark, const Sealer& sealer) {
   if (mark) return sealer.of_chain(mark->id);
   const Code why = mark.error().code;
-  // What is beside a foreign mark is told to be foreign by its own code.
+  // Beside a foreign mark, the code of each file shows that it is foreign too.
   if (why == Code::untrusted) return sealer;
   return sealer.of_unknown_chain(why == Code::not_found ? Code::corrupt : why);
 }
@@ -54,7 +54,7 @@ Status check_belongs(const Store& node_store, const std::optional<ChainMark>& ma
       Code::mismatch,
       fmt::format("{} has snapshots that belong to {}, and this job's global store is {}", node_store.where(), own,
                   global),
-      fmt::format("give one of the jobs another [job] name or [storage] local; if this is to go on from them, copy "
+      fmt::format("give one of the jobs another [job] name or [storage] local; to continue from those snapshots, copy "
                   "{}/{} into {}",
                   node_store.where(), names::chain_mark().path, global));
 }

@@ -77,7 +77,8 @@ std::vector<KnownSnapshot> Catalog::all_known() const {
 
 std::vector<Version> Catalog::retire_old() {
   const std::vector<Identity> old = retirable(all_known(), keeps, node.levels.in_node_stores());
-  // A store that removes nothing may have room for the next snapshot, and that may not be kept waiting for these slots.
+  // The slots are freed even if the removal below fails: the store may still have room, and the next snapshot must not
+  // wait for these slots.
   std::vector<Version> free = take_free_slots(old);
   for (const Identity& id : old) {
     const auto span = node.trace.span("retire", id.version.value);
@@ -87,7 +88,7 @@ std::vector<Version> Catalog::retire_old() {
       warn(retired);
       continue;
     }
-    // What is kept in a store of all nodes is still known; its node files are not.
+    // A snapshot that a shared store keeps stays known, but without its files in node stores.
     Known& one = it->second;
     if (!shared_levels_of(one).empty()) {
       one.complete.remove(node.levels.in_node_stores());
@@ -103,7 +104,7 @@ std::vector<Version> Catalog::retire_old() {
   return free;
 }
 
-// One that is struck may stay for long beside as many as are to be kept.
+// A struck snapshot holds no slot: it may stay for a long time in addition to those that are to be kept.
 std::vector<Version> Catalog::take_free_slots(const std::vector<Identity>& retired) {
   std::vector<Version> free;
   std::erase_if(slots_, [&](Version version) {
@@ -158,8 +159,8 @@ void Catalog::retire_damaged(const Known& newer) {
     return dirs;
   };
   for (const DirName& dir : take(contents.unreadable)) {
-    // Beside a chain mark that was lost, a sealed file could not be told from a damaged one. By the chain that is known
-    // since, it may be whole, or not ours.
+    // While the chain mark was lost, a sealed file looked damaged. Now the chain is known, so the file may turn out to
+    // be whole, or not ours.
     const auto again = read_node_manifest(*node.local, dir, node.sealer);
     if (!again && again.error().code == Code::corrupt) warn(retire(dir));
   }
@@ -177,8 +178,8 @@ void Catalog::drop_old_layouts(Known& snapshot) {
   }
 }
 
-// A level that today's layout has not, since it is off now, stays, and with it the shards that it needs. The manifest
-// goes first, see retire().
+// If a level is off in today's layout, its old files stay, and so do the shards that it needs. The manifest changes
+// first, see retire().
 Status Catalog::drop_old(Known& snapshot, LayoutId layout) {
   NodeManifest& manifest = snapshot.manifest;
   const Holding old = *manifest.find(layout);
@@ -216,7 +217,7 @@ std::vector<Rank> Catalog::find_damaged(const Identity& snapshot, const std::vec
 }
 
 Catalog::Losses Catalog::look_for_losses() const {
-  // A store that cannot be listed has lost nothing yet: whoever writes there next will say why.
+  // A store that cannot be listed does not count as a loss: the next write there will report the error.
   const auto is_there = [&](const DirName& dir, const FileName& file) {
     const auto entries = node.local->list(dir);
     return !entries || has_entry(*entries, file);
@@ -224,11 +225,11 @@ Catalog::Losses Catalog::look_for_losses() const {
   Losses losses;
   for (const auto& [id, one] : known) {
     const DirName dir = node.dir(id);
-    // The directory may be there again: a promotion that was under way makes it for what it writes.
+    // Looks for the manifest, not for the directory: a promotion under way makes the directory again for its files.
     if (one.manifest.holdings.empty() || one.lost || is_there(dir, names::manifest(dir))) continue;
     losses.versions.push_back(id.version);
-    node.log.warning("node {}: {} has lost its files of version {}, which counts as complete no longer", node.me.value,
-                     node.local->where(), id.version.value);
+    node.log.warning("node {}: {} has lost its files of version {}; that version no longer counts as complete",
+                     node.me.value, node.local->where(), id.version.value);
   }
   losses.mark = !is_there(DirName{}, names::chain_mark());
   return losses;

@@ -1,8 +1,9 @@
-// The catalog: what a head knows of every snapshot, what lies in its stores besides, and what is kept of both. The
-// heads' catalogs agree on which snapshots there are and where each is complete; manifests are each node's own.
+// The catalog: what a head knows about every snapshot, what else lies in its stores, and which of it to keep. The
+// heads' catalogs agree on which snapshots exist and at which levels each is complete; the manifests are each node's
+// own.
 //
 // Snapshots are removed here and nowhere else: manifest first, so that a crash in between leaves nothing that counts.
-// Only a vote of all heads that went well is a reason to.
+// Only a successful vote of all heads is a reason to remove one.
 //
 // One thread, the head's. Local: no call communicates.
 #pragma once
@@ -28,17 +29,17 @@ namespace cairn {
 struct Known {
   NodeManifest manifest;
   LevelSet complete;
-  LevelSet struck;                    // it would be complete there but for files that were found bad
-  LevelSet today;                     // of those complete, by today's layout alone; once restored
-  LevelSet due;                       // promotions to come
-  LevelSet asked;                     // all that were to come when it was sealed in this life
-  LevelSet rebuilt;                   // those of them that rebuild what was lost
-  bool rebuild_failed = false;        // of one of those
+  LevelSet struck;                    // it would be complete there, but files were found bad
+  LevelSet today;                     // of the complete ones, those by today's layout alone; for a restored snapshot
+  LevelSet due;                       // promotions that are still to come
+  LevelSet asked;                     // all promotions that were due when it was sealed in this life
+  LevelSet rebuilt;                   // of a restored snapshot: the promotions that rebuild what was lost
+  bool rebuild_failed = false;        // one of `rebuilt` failed
   bool in_flight = false;             // being sealed, or raised to a level
   bool lost = false;                  // a node has lost its part of it, and all heads know
-  std::optional<std::uint64_t> turn;  // placement that it has already, of the level that takes turns
+  std::optional<std::uint64_t> turn;  // its placement at the level that takes turns, if it has one already
 
-  // What is sound of it stays a source, but it is no longer complete at these levels.
+  // Its good files stay sources, but it is no longer complete at these levels.
   void strike(LevelSet levels);
 };
 
@@ -47,31 +48,33 @@ struct Catalog {
 
   // Looks into this node's store. `sealer` is the job's, of no chain.
   [[nodiscard]] Status read(const Sealer& sealer);
-  // Begins anew with what all heads have learned that there is; what is known of the global store stays.
+  // Starts again from an inventory, which is the same on all heads. What is known about the global store stays.
   void take(Inventory& inventory);
 
   // Writes a manifest of this node's store, and remembers it.
   [[nodiscard]] Status keep(const NodeManifest& manifest);
-  // Its inverse: removes a snapshot from this node's store. One that cannot be read stays.
+  // The inverse: removes a snapshot from this node's store. A snapshot whose manifest is there but cannot be read
+  // stays.
   [[nodiscard]] Status retire(const DirName& dir);
-  // Retires what is beyond what is to be kept, here and, on head 0, in stores of all nodes. Returns whose slots are
-  // free.
+  // Retires the snapshots beyond the number to keep: in this node's store and, on head 0, in shared stores. Returns the
+  // versions whose slots are free.
   [[nodiscard]] std::vector<Version> retire_old();
-  // A version of this life holds a slot, of each rank, from when it is sealed until it is retired, lost or struck: then
-  // nothing newer need wait for it. Returns those that hold none any more, once.
+  // A version of this life holds one slot of each rank from the time it is sealed until it is retired, lost or struck;
+  // after that no newer snapshot waits for it. take_free_slots() returns each version that no longer holds a slot,
+  // once.
   void hold_slot(Version version) { slots_.insert(version); }
   [[nodiscard]] std::vector<Version> take_free_slots(const std::vector<Identity>& retired = {});
-  // Directories that no manifest stands for: snapshots that an earlier life never completed.
+  // Retires directories without a manifest: snapshots that an earlier life never completed.
   void retire_orphans();
-  // Snapshots that are there and are damaged, once one that is newer is complete at all its levels. What a newer Cairn
-  // wrote, or one with another key, is not ours to judge.
+  // Retires damaged snapshots, once a newer one is complete at all its levels. Keeps what a newer Cairn wrote, or what
+  // has another key: that is not ours to judge (recover/unreadable).
   void retire_damaged(const Known& newer);
-  // Redundancy of a restored snapshot by an earlier layout, where all nodes have it by today's.
+  // Drops the redundancy that a restored snapshot has by an earlier layout, if all nodes have it by today's.
   void drop_old_layouts(Known& snapshot);
 
   // Ranks whose shards in this node's store are not what they should be, each of which is logged.
   [[nodiscard]] std::vector<Rank> find_damaged(const Identity& snapshot, const std::vector<ShardEntry>& shards) const;
-  // Versions that this node's store had, and has no longer; also whether it has lost its mark.
+  // The versions that this node's store had and has lost, and whether it has lost its mark.
   struct Losses {
     std::vector<Version> versions;
     bool mark = false;
@@ -84,8 +87,8 @@ struct Catalog {
   StoreContents contents;  // of this node's store, as it was read last
   Chain chain;             // what the global store says
   std::map<Identity, Known> known;
-  std::optional<Identity> state;           // the job's: the snapshot sealed or restored last
-  std::optional<RetrieveState> retrieval;  // while nothing is sealed after the inventory was taken
+  std::optional<Identity> state;           // the job's state: the snapshot that was sealed or restored last
+  std::optional<RetrieveState> retrieval;  // until the first snapshot is sealed after the inventory was taken
 
  private:
   [[nodiscard]] Status drop_old(Known& snapshot, LayoutId layout);

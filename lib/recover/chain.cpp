@@ -67,7 +67,7 @@ Buffer encode(const Chain& chain) {
   return out.take();
 }
 
-// What is empty was not known; what is there is read, or all of it refused.
+// An empty text means that the value was not known. False: the text cannot be read, and the whole message is refused.
 template <class T>
 bool read_known(const std::string& text, Result<T> (*parse)(const std::string&, const Sealer&),
                 std::optional<T>& into) {
@@ -101,7 +101,7 @@ Result<Chain> decode_chain(Bytes bytes, LevelSet levels) {
     good = good && known && chain.elsewhere.emplace(static_cast<LevelId>(level), std::move(snapshots)).second;
   }
   if (!in.good() || in.remaining() != 0 || !good)
-    return fail(Code::communication, "what head 0 has read of the chain of snapshots is cut short or damaged");
+    return fail(Code::communication, "head 0's message about the chain of snapshots is cut short or damaged");
   return chain;
 }
 
@@ -111,8 +111,8 @@ struct Life {
   std::optional<RunRecord> record;
 };
 
-// By incarnation, oldest first. A life that never decided what it went on from changed nothing. Of one whose record
-// cannot be read the worst is taken: that there is something to lose.
+// `lives`: by incarnation, oldest first. A life that never decided which snapshot it goes on from changed nothing. If a
+// record cannot be read, the worst is assumed: that there are snapshots to lose.
 void follow(Chain& chain, const std::vector<Life>& lives) {
   for (const auto& [name, record] : lives) {
     if (!record) {
@@ -140,14 +140,14 @@ Result<Identity> identity_of(const Store& global, const names::SnapshotDir& dir,
   if (life != lives.end() && !sealer.has_key() && says_known_format(global, names::manifest(place)))
     return Identity{life->second, dir.version, dir.run};
   auto manifest = read_global_manifest(global, place, sealer);
-  // Its removal was begun: it is known, so that it goes on.
+  // Its removal was begun: it is kept in the list, so that the removal goes on.
   if (!manifest && manifest.error().code == Code::not_found && life != lives.end())
     return Identity{life->second, dir.version, dir.run};
   if (!manifest) return fail(manifest.error());
   return manifest->identity;
 }
 
-// Not there, or damaged: the job measures again, and keeps that.
+// If the file is missing or damaged, the job measures again and writes a new one.
 void read_measured(const Store& global, const Log& log, const Sealer& sealer, Chain& chain) {
   const FileName name = names::costs();
   auto text = read_text(global, name, kMostRecordBytes);
@@ -160,7 +160,7 @@ void read_measured(const Store& global, const Log& log, const Sealer& sealer, Ch
   }
 }
 
-// A damaged one is written again, as one that was never there is written.
+// A damaged mark is written again, like a missing one.
 void note_unread_mark(const Error& error, Chain& chain) {
   if (is_others(error.code))
     chain.unreadable.push_back(unreadable_mark(error));

@@ -1,5 +1,5 @@
-// The chain: the lives of a job, each recorded in the global store with the snapshot it went on from. It says where
-// a restart may look back to, and whether there is anything to lose.
+// The chain: the lives of a job, each recorded in the global store with the snapshot it went on from. It says how far
+// back a restart may look, and whether there are snapshots to lose.
 #pragma once
 
 #include <map>
@@ -31,8 +31,8 @@ struct Chain {
   SharedSnapshots elsewhere;
   std::set<RunId> past;           // lives before the newest fresh start
   std::set<RunId> present;        // lives since then
-  std::optional<ChainMark> mark;  // that the global store has
-  bool mark_unknown = false;      // it has one that cannot be read: it is left alone
+  std::optional<ChainMark> mark;  // the mark in the global store
+  bool mark_unknown = false;      // there is a mark that cannot be read: it is left alone
   std::string place;              // where the global store is
   bool costs_unknown = false;     // costs.json is there and cannot be read, or has another seal: it is left alone
   Version highest_version;
@@ -40,25 +40,25 @@ struct Chain {
   std::optional<JobCosts> measured;    // by earlier lives
   std::vector<Unreadable> unreadable;  // records and snapshots in the global store; known to head 0 only
 
-  // By the levels of the job, that of the global store too.
+  // Snapshots by the job's levels, including the level in the global store.
   [[nodiscard]] SharedSnapshots shared(const Levels& levels) const;
-  // A level has the snapshot no longer.
+  // Removes the snapshot from the list of the level.
   void forget(const Levels& levels, LevelId level, const Identity& snapshot);
 };
 
 // Reads the records and the directory of the global store; `sealer` is the job's, of no chain. What cannot be read is
-// logged; a record of that kind says that there are snapshots, since it may have said so. `known`: of which chain they
-// are where the mark does not say it, because other stores do. Local.
+// logged. An unreadable record counts as if it said that there are snapshots. `known`: the chain's id from other
+// stores, used if the mark does not say it. Local.
 [[nodiscard]] Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& sealer,
                                        std::optional<RunId> known = {});
 
-// Adds what levels have in stores of all nodes beside the global one; `sealer` and `known` as above. A snapshot there
-// that cannot be read is logged, and is something to lose. Local.
+// Adds what levels have in shared stores other than the global one; `sealer` and `known` as above. A snapshot there
+// that cannot be read is logged, and counts as a snapshot that could be lost. Local.
 [[nodiscard]] Status list_other_stores(const NodeContext& node, const Sealer& sealer, Chain& chain,
                                        std::optional<RunId> known = {});
 
-// What head 0 has read, told to all; or why the life could not begin there. `elsewhere`: levels whose snapshots are in
-// another store than the global one. Collective.
+// Gives all heads what head 0 has read, or the error that it met. `elsewhere`: levels whose snapshots are in another
+// store than the global one. Collective.
 [[nodiscard]] Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine, LevelSet elsewhere = {});
 
 // A record is refused under the name of another.

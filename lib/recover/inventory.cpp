@@ -47,7 +47,7 @@ void note_unnamed(const FileSizes& there, const DirName& dir, const std::vector<
   }
 }
 
-// The manifest of a directory, as it is remembered or else read; not_found: there is none.
+// The manifest of a directory, from memory or else from the store; not_found: there is none.
 Result<NodeManifest> manifest_of(const Store& store, const DirName& dir, const FileSizes& there, const Log& log,
                                  StoreMemory& memory, const Sealer& sealer) {
   const auto file = there.find(names::manifest(dir).path);
@@ -97,7 +97,7 @@ Buffer encoded_layout(const StoreContents& contents, LayoutId id) {
   return {};
 }
 
-// Layouts that some head has not: each is sent by the first that has it.
+// Shares the layouts that some head does not have: the first head that has one sends it.
 Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known, Inventory& inventory) {
   LayoutId last = known.id();  // nearly always the same for all
   inventory.layouts.emplace(last, known);
@@ -114,13 +114,14 @@ Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known
     if (!sent) return fail(sent.error());
     auto layout = decode_layout(*sent);
     if (!layout) return fail(layout.error());
-    if (layout->id() != id) return fail(Code::communication, "a head has told of another layout than it was asked for");
+    if (layout->id() != id)
+      return fail(Code::communication, "a head sent another layout than the one it was asked for");
     inventory.layouts.emplace(id, std::move(*layout));
   }
   return {};
 }
 
-// What heads say of their holdings is of nodes that the layouts have.
+// Checks that the holdings of all heads name only nodes that their layouts have.
 Status check_nodes(const Inventory& inventory) {
   const Layout* layout = nullptr;
   LayoutId last;
@@ -183,8 +184,8 @@ class NodesSeen {
   void note(const HoldingSummary& summary, LevelSet struck) {
     for (const LevelId level : summary.levels) note(level, summary.node, struck);
   }
-  // A node's manifest names a level once all nodes have their parts. Where some are lost since, the rest may be what
-  // outlives the next loss: it does not count, and stays as what is struck does.
+  // A node's manifest names a level once all nodes have their parts. If some parts were lost later, the other parts may
+  // still be needed after the next loss: the level does not count as complete, but the parts stay, like struck ones.
   [[nodiscard]] LevelsReached reached(LevelSet redundancy) const {
     LevelsReached levels;
     for (const auto& [level, there] : there_) {
@@ -214,7 +215,7 @@ class NodesSeen {
 
   std::uint32_t nodes_;
   std::map<LevelId, Seen> there_;
-  std::map<LevelId, Seen> whole_;  // with nothing struck
+  std::map<LevelId, Seen> whole_;  // parts without struck files
 };
 
 }  // namespace
@@ -276,7 +277,7 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
   contents.levels = levels;
   auto entries = store.list(DirName{});
   if (!entries) return fail(entries.error());
-  // One that cannot be read now is written again, with the same id, if others have it.
+  // A mark that cannot be read now is written again, with the same id, if other stores have it.
   const auto mark = read_chain_mark(store, *entries, log, job_sealer);
   if (mark) contents.mark = *mark;
   const Code why = mark ? Code::not_found : mark.error().code;
@@ -286,7 +287,7 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
     contents.highest_version = std::max(contents.highest_version, listed.version);
     const DirName dir = names::directory_of(listed);
     const Result<FileSizes> there = files_in(store, dir);
-    // One that cannot be listed is like one whose manifest cannot be read: others may have the snapshot.
+    // A directory that cannot be listed is treated like an unreadable manifest: other stores may have the snapshot.
     if (!there) log.warning("{}", there.error().text());
     auto manifest = there ? manifest_of(store, dir, *there, log, memory, sealer) : fail(there.error());
     if (manifest) {
@@ -300,12 +301,12 @@ Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, 
       contents.unreadable.push_back({names::manifest(dir), dir, listed.version, listed.run, manifest.error()});
     }
   }
-  // Of a store without snapshots a mark says nothing, but another's is refused.
+  // In a store without snapshots the mark has no meaning; but a mark that is not ours to judge is still refused below.
   if (contents.manifests.empty() && contents.unreadable.empty()) {
     contents.mark.reset();
     contents.mark_unknown = false;
   }
-  if (!mark && is_others(why))  // the rest may follow from it
+  if (!mark && is_others(why))  // it comes first, because it may be the cause of the others
     contents.unreadable.insert(contents.unreadable.begin(), unreadable_mark(mark.error()));
   return contents;
 }

@@ -1,10 +1,11 @@
-// The inventory: what every store that a live process can open still holds. Each head reads the manifests of its
-// own store; a compact summary goes round once.
+// The inventory: what every store that a live process can open still holds. Each head reads the manifests of its own
+// store; then the heads exchange compact summaries once.
 //
-// What it takes, with S snapshots kept: each head gives 8 bytes to a reduction and 4 + S/2 to an allgather, 64 in all
-// for up to 100 snapshots (inventory_codec says how); one head broadcasts 28·S. A holding that the longest list has
-// not, because a store is damaged, stale or another node's, adds 30 bytes for the head that has it. A layout other than
-// today's is broadcast once. Strikes are gathered last: none, no bytes; else each by its file's name.
+// What it costs, with S snapshots kept: each head gives 8 bytes to a reduction and 4 + S/2 to an allgather, 64 in all
+// for up to 100 snapshots (inventory_codec says how); one head broadcasts 28·S. A holding that is not in the longest
+// list, because a store is damaged, stale or another node's, adds 30 bytes for the head that has it. A layout other
+// than today's is broadcast once. Strikes are gathered last, each as its file's name; without strikes this takes no
+// bytes.
 //
 // None of this is needed where the roll call (recover/roll_call) has found that all stores hold the same.
 #pragma once
@@ -28,8 +29,8 @@
 
 namespace cairn {
 
-// At which levels a snapshot is complete, on all nodes of one layout; and at which it would be, but for files that are
-// struck (Level::stands_on), or, at a level of redundancy, for nodes that have lost their part.
+// At which levels a snapshot is complete, on all nodes of one layout; and at which it would be complete, if files were
+// not struck (Level::stands_on) or, at a level of redundancy, if nodes had not lost their part.
 struct LevelsReached {
   LevelSet complete;
   LevelSet struck;
@@ -65,20 +66,20 @@ struct StoreContents {
   [[nodiscard]] HoldingList summaries() const;
 };
 
-// Lists the store, and reads what manifests `memory` does not recall; remembers them. One that cannot be read is
+// Lists the store, and reads and remembers those manifests that `memory` does not have. One that cannot be read is
 // logged. `sealer` is the job's, of no chain; `levels` those of the job. Local.
 [[nodiscard]] Result<StoreContents> read_store(const Store& store, NodeId me, const Log& log, StoreMemory& memory,
                                                const Sealer& sealer, const Levels& levels = make_levels());
 
-// Puts everyone's contents together; `known` is a layout that all heads have already. Collective.
+// Puts the contents of all heads' stores together; `known` is a layout that all heads have already. Collective.
 [[nodiscard]] Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const Layout& known);
 
-// The same where nothing but this is left to learn: every store holds `common`, each as its own node, or is one of
-// `empty`, and nothing is struck. Communicates only to share layouts that some head has not. Collective.
+// The same if the contents are known already: every store holds `common`, each as its own node, or is one of `empty`,
+// and nothing is struck. Communicates only to share layouts that some head does not have. Collective.
 [[nodiscard]] Result<Inventory> inventory_of_alike(Comm& heads, const StoreContents& mine, const Layout& known,
                                                    const HoldingList& common, const std::vector<bool>& empty);
 
-// Makes what each found bad known to all. Returns whether anyone found anything new. Collective.
+// Tells all heads which files each head found bad. Returns whether there was anything new. Collective.
 [[nodiscard]] Result<bool> share_strikes(Comm& heads, Inventory& inventory, const std::vector<Strike>& mine);
 
 }  // namespace cairn

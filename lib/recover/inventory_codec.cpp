@@ -39,12 +39,12 @@ HoldingSummary get(ByteReader& in) {
   return s;
 }
 
-// What an entry of the dictionary says of a node that is at these levels of it.
+// The holding that an entry of the dictionary describes for a node that has these levels of it.
 HoldingSummary by_entry(const HoldingSummary& entry, NodeId node, LevelSet levels, LevelSet turning) {
   return {entry.snapshot, entry.layout, node, levels, (levels & turning).empty() ? 0 : entry.turn};
 }
 
-// As which node a store stands in most of its holdings.
+// The node that most of a store's holdings belong to.
 NodeId usual_node(const HoldingList& holdings) {
   std::map<NodeId, std::size_t> count;
   for (const HoldingSummary& s : holdings) ++count[s.node];
@@ -78,7 +78,7 @@ Buffer encode_holdings_by(const HoldingList& dictionary, const HoldingList& hold
   const NodeId node = usual_node(holdings);
   std::vector<std::uint8_t> here((dictionary.size() + 1) / 2);
   ByteWriter others;
-  std::size_t next = 0;  // entries are taken in their order, so that the list comes back in its own
+  std::size_t next = 0;  // entries are used in the dictionary's order, so that the list keeps its own order
   for (std::size_t position = 0; position < holdings.size(); ++position) {
     const HoldingSummary& s = holdings[position];
     const auto found = entry_of.find({s.snapshot, s.layout});

@@ -1,13 +1,13 @@
 // How heads tell each other what their stores hold, in few bytes. Nearly all stores hold the same snapshots, each under
-// the same layout and in the same placement; so one head's list is the dictionary, sent to all, and a head says only
-// how its own differs:
+// the same layout and in the same placement; so one head's list is the dictionary, which is sent to all heads, and each
+// head sends only how its own list differs:
 //
-//   4 bytes         as which node the store stands in what follows
+//   4 bytes         the node that the store's holdings below belong to
 //   ½ byte          for each entry of the dictionary: is it here, with own shards, copies, parity
-//   30 bytes        for each holding that the dictionary has not, or that stands for another node
+//   30 bytes        for each holding that is not in the dictionary, or that belongs to another node
 //
-// That is 4 + S/2 bytes a node for S snapshots kept, up to 120 of them within 64 bytes. Lists come back exactly, in
-// their order, whatever the dictionary; a bad one only costs bytes. Pure.
+// That is 4 + S/2 bytes a node for S snapshots kept, up to 120 of them within 64 bytes. Decoding gives exactly the same
+// lists, in the same order, with any dictionary; a bad dictionary only costs bytes. Pure.
 #pragma once
 
 #include <vector>

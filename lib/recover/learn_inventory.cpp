@@ -16,7 +16,7 @@ std::vector<bool> named_lost(const FailureTopology& failures, std::uint32_t head
   return lost;
 }
 
-// The stores that hold nothing, where they can be known without an inventory.
+// The stores that hold nothing, if they can be known without an inventory.
 Result<std::optional<std::vector<bool>>> find_empty(Comm& heads, const InventoryRequest& request) {
   const std::optional<RollCall>& roll = request.roll;
   if (!roll || !roll->common) return std::nullopt;

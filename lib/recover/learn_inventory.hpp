@@ -1,7 +1,7 @@
-// How heads come to know the inventory: by the roll call alone where the failure topology says which stores are gone
-// and the others hold the same; by trying level after level where it may not be asked; and by gathering what each holds
-// where neither is enough. All ways end with the same inventory, so the plan is the same; they differ in what they
-// cost.
+// How heads come to know the inventory: by the roll call alone, if the failure topology says which stores are gone and
+// the others hold the same; by trying level after level, if the failure topology must not be used; and by gathering
+// what each store holds, if neither is enough. All ways lead to the same inventory and so to the same plan; they differ
+// in cost.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ namespace cairn {
 struct InventoryRequest {
   const NodeContext& node;
   const StoreContents& contents;
-  const std::optional<RollCall>& roll;  // none: what it said is out of date
+  const std::optional<RollCall>& roll;  // none: its answer is out of date
   const FailureTopology& failures;
   const Chain& chain;
   Incarnation not_before;       // of the newest fresh start

@@ -13,7 +13,7 @@ void warn(const Log& log, const Status& status) {
 
 void remove_leftovers(Store& local, const StoreContents& contents, const Log& log) {
   remove_leftovers(local, log);
-  // They are as good as any for the next copies and parity to be written.
+  // They are retired, not removed: the next copies and parity can reuse them.
   for (const FileName& name : contents.unnamed) warn(log, local.retire(name, names::owner_head()));
 }
 

@@ -1,5 +1,5 @@
-// What processes that were killed have left in a store, and nobody will ever use: removed at the start of the next
-// life, since a chain may go on for months. Local.
+// Removes files that killed processes have left in a store and that nobody will ever use. Done at the start of the next
+// life, because a chain may go on for months. Local.
 #pragma once
 
 #include "base/log.hpp"
@@ -13,8 +13,8 @@ namespace cairn {
 // cannot be removed is logged.
 void remove_leftovers(Store& local, const StoreContents& contents, const Log& log);
 
-// In the global store: files that were being written or removed. For the life that has taken over, before any of its
-// own processes writes there.
+// In the global store: files that were being written or removed. To be called by the life that has taken over, before
+// any of its own processes writes there.
 void remove_leftovers(Store& global, const Log& log);
 
 }  // namespace cairn

@@ -6,7 +6,7 @@
 namespace cairn {
 namespace {
 
-// What a level is tried with: its newest snapshot.
+// The snapshot with which a level is tried: its newest one.
 std::optional<HoldingSummary> newest_at(const Levels& levels, LevelId level, const HoldingList& common,
                                         const Chain& chain, Incarnation not_before) {
   std::optional<HoldingSummary> newest;
@@ -24,7 +24,7 @@ std::optional<HoldingSummary> newest_at(const Levels& levels, LevelId level, con
   return newest;
 }
 
-// Whether this node's part of a level is there, and its own shards, without which no level in node stores is of use.
+// Whether this node has its part of a level, and its own shards: without them no level in node stores counts.
 class PartCheck {
  public:
   PartCheck(const NodeContext& node, const StoreContents& mine) : node_(node), mine_(mine) {}
@@ -50,10 +50,10 @@ class PartCheck {
 
   const NodeContext& node_;
   const StoreContents& mine_;
-  std::map<Identity, bool> own_;  // looked at once, whatever levels need it
+  std::map<Identity, bool> own_;  // checked once for all levels that need it
 };
 
-// One bit a head, of each of two questions.
+// The answers to two questions, one bit per head each.
 struct Votes {
   std::vector<bool> whole;
   std::vector<bool> empty;
@@ -76,8 +76,8 @@ Result<Votes> vote(Comm& heads, bool whole, bool empty) {
   return votes;
 }
 
-// Whether a level gives everything back when the stores that hold nothing are gone. By today's layout: another is not
-// known to all heads.
+// Whether a level can give back every shard although the stores in `empty` hold nothing. Judged by today's layout, the
+// only one that all heads know.
 bool gives_all(const NodeContext& node, const HoldingSummary& snapshot, LevelId level, const std::vector<bool>& empty) {
   return node.levels.at(level).survives(node.layout, empty, snapshot.turn);
 }

@@ -1,6 +1,7 @@
-// Finding a level to restart from as libraries do that know nothing of the failure: from L1 up, every head looks at
-// what a level needs of it, file by file, and all agree with one reduction a level, until a level can give everything
-// back. This is [restart] use_failure_topology = off; the failure topology spares all of it.
+// Finds a level to restart from without knowledge of the failure, as other libraries do. From L1 up, every head checks
+// the files that a level needs from it, and all heads agree by one reduction per level, until a level can give
+// everything back. Used with [restart] use_failure_topology = off; with the failure topology, none of this work is
+// needed.
 #pragma once
 
 #include <optional>
@@ -14,10 +15,10 @@
 
 namespace cairn {
 
-// Looks at the newest snapshot of each level in `common`, which is what all stores hold that hold anything, or of the
-// chain's for L4; none of a life before `not_before`. The stores that hold nothing, by head, once a level is whole.
-// None: no level is, or a file is missing or not what it should be; then only an inventory can tell. Reads of each file
-// no more than its header. The same on all heads; an error is the loss of one. Collective.
+// Tries the newest snapshot of each level, but none of a life before `not_before`: from `common`, which is what every
+// store holds that is not empty, or for L4 from the chain. As soon as a level is whole, returns which stores hold
+// nothing, by head. None: no level is whole, or a file is missing or wrong; then only an inventory can help. Reads only
+// the header of each file. The result is the same on all heads; an error means that a head was lost. Collective.
 [[nodiscard]] Result<std::optional<std::vector<bool>>> try_levels(Comm& heads, const NodeContext& node,
                                                                   const StoreContents& mine, const HoldingList& common,
                                                                   const Chain& chain, Incarnation not_before);

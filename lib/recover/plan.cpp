@@ -12,7 +12,7 @@
 namespace cairn {
 namespace {
 
-// Levels worth looking at when the hint is right: nodes that it names and that no store stands for are gone.
+// The levels to search if the hint is right: the nodes that it names, and whose part no store has, are gone.
 LevelSet hinted_levels(const PlanRequest& request, const SnapshotSources& sources, const std::vector<NodeId>& lost) {
   if (sources.layout() == nullptr || request.lost_nodes.empty()) return LevelSet::all();
   const std::set<std::uint32_t> hinted(request.lost_nodes.begin(), request.lost_nodes.end());
@@ -57,7 +57,7 @@ std::vector<std::uint32_t> find_sources(const PlanRequest& request, SnapshotSour
   return missing;
 }
 
-// Of a snapshot of another number of ranks: those that it cannot be restored for either, by those that wrote it.
+// For a snapshot of another number of ranks: those of its own ranks whose shards have no source.
 std::vector<std::uint32_t> missing_of(SnapshotSources& sources, const Layout& written) {
   std::vector<std::uint32_t> missing;
   for (std::uint32_t rank = 0; rank < written.node_of_rank.size(); ++rank) {

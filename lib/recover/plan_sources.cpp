@@ -34,7 +34,7 @@ std::vector<NodeId> SnapshotSources::lost_nodes() const {
   return lost;
 }
 
-// What finders have found out goes by what is worth looking at.
+// Finders cache results for one set of levels, so another set needs new finders.
 void SnapshotSources::look_at(LevelSet levels) {
   if (levels == known_.looked_at() && !finders_.empty()) return;
   known_.look_at(levels);
@@ -51,7 +51,8 @@ std::optional<Delivery> SnapshotSources::find(Rank rank, Peer to, LevelSet level
   return {};
 }
 
-// Files cost nothing to look at, so the cheapest is taken if any of them is of a level that is worth it.
+// Finding files costs nothing, so all levels with files are asked. The cheapest file is taken if at least one found
+// file is of a level to search.
 std::optional<Delivery> SnapshotSources::find_with(Effort effort, Rank rank, Peer to) {
   std::optional<SourceFinder::Found> best;
   Delivery delivery{.rank = rank, .to = to};

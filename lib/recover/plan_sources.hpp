@@ -1,7 +1,7 @@
 // Where the shards of one snapshot can come from, by an inventory: what the levels find (level/source_finder), the
 // cheapest first. Asking for every rank costs time about linear in ranks and holdings.
 //
-// Refers to inventory and indexes, which must outlive it. Pure, one thread: what was found out is kept.
+// Refers to inventory and indexes, which must outlive it. Pure, but for one thread only: it caches what it has found.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace cairn {
 
-// The layouts of an inventory turned around, each when it is first needed; for all snapshots.
+// The indexes of an inventory's layouts, each made when it is first needed; for all snapshots.
 using LayoutIndexes = std::map<LayoutId, LayoutIndex>;
 
 class SnapshotSources {
@@ -28,11 +28,11 @@ class SnapshotSources {
     return known_.parts().empty() ? nullptr : &known_.parts().front().index->layout();
   }
   [[nodiscard]] std::uint64_t turn() const { return known_.turn(); }
-  // Nodes of that layout that no store stands for.
+  // Nodes of that layout whose part no store has.
   [[nodiscard]] std::vector<NodeId> lost_nodes() const;
 
   // The cheapest source of a rank's shard: a file in the store `to`, one elsewhere, a decode, a store of all nodes.
-  // `levels`: what is worth looking at; what is not in it is no input of a decode either.
+  // `levels`: the levels to search; files of other levels are not used as inputs of a decode either.
   [[nodiscard]] std::optional<Delivery> find(Rank rank, Peer to, LevelSet levels);
 
  private:

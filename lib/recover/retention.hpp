@@ -1,4 +1,4 @@
-// Which snapshots are kept: while, for some level i, a snapshot is among the newest K_i complete at level i. Pure.
+// Which snapshots are kept: those that are, for some level i, among the newest K_i complete at level i. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@ struct KeepCounts {
 struct KnownSnapshot {
   Identity identity;
   LevelSet complete;
-  LevelSet struck = {};    // it would be complete there but for files that were found bad
+  LevelSet struck = {};    // it would be complete there, but files were found bad
   bool in_flight = false;  // a promotion reads it
 };
 
-// Snapshots whose node-store files can go; `levels`: those that have files there. One that is complete nowhere goes
-// once a newer one is complete somewhere. One that is struck at a level does not count there, so that nothing goes
-// because of it; what is sound of the newest such one is kept until enough newer ones are complete at that level.
+// Snapshots whose node-store files can go; `levels`: those that have files there. A snapshot that is complete nowhere
+// can go once a newer one is complete somewhere. A snapshot that is struck at a level does not count there, so no other
+// snapshot goes because of it. The good files of the newest struck one are kept until enough newer ones are complete at
+// that level.
 [[nodiscard]] std::vector<Identity> retirable(const std::vector<KnownSnapshot>& known, const KeepCounts& keep,
                                               LevelSet levels);
 
@@ -31,8 +32,8 @@ struct KnownSnapshot {
 [[nodiscard]] std::vector<Identity> retirable_at(LevelId level, const std::vector<KnownSnapshot>& known,
                                                  const KeepCounts& keep);
 
-// Snapshots of one rank that may be in a node store at once: what these levels keep there, one being written, one under
-// way.
+// The number of snapshots of one rank that may be in a node store at once: those that these levels keep there, one
+// being written, and one under way.
 [[nodiscard]] std::uint32_t slots_needed(const KeepCounts& keep, LevelSet levels);
 
 }  // namespace cairn

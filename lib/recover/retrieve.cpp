@@ -30,8 +30,8 @@ Result<std::shared_ptr<const SharedSnapshot>> look_at_shared(const NodeContext& 
   return there;
 }
 
-// Before a plan takes anything of a level from a store of all nodes: is what is there good, and of as many ranks? Notes
-// in the plan which nodes are lost when only that can tell.
+// Called before a plan takes anything of a level from a shared store: is the snapshot there good, and of the same
+// number of ranks? If every shard comes from there, notes in the plan that all its nodes are lost.
 Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, Plan& plan,
                           std::vector<Strike>& strikes) {
   Status status;
@@ -65,7 +65,8 @@ Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, P
   return nodes > 0;
 }
 
-// What no rank looks at while it reads its data; the file could not be copied or decoded from, were it damaged there.
+// Checks the parts of a file that no rank checks while it reads its data: if they were damaged, the file could not be
+// copied or used for a decode.
 Status check_frame(const Store& store, const FileName& name, const ShardEntry& expected) {
   const auto shard = CheckedShard::open(store, name);
   if (!shard) return fail(shard.error());
@@ -73,7 +74,8 @@ Status check_frame(const Store& store, const FileName& name, const ShardEntry& e
   return frame ? Status{} : fail(frame.error());
 }
 
-// Reads an arrival back, all of it or what its rank will not, and compares it with its digest.
+// Reads an arrival back, either all of it or only the parts that its rank will not check, and compares it with its
+// digest.
 Status verify(const NodeContext& node, const RestoreTask& task, const RestoreOutcome::Arrival& arrival, bool all) {
   const auto span = node.trace.span("verify", task.snapshot.version.value, all ? arrival.shard.bytes : 0);
   const Delivery& delivery = task.deliveries[arrival.delivery];
@@ -103,7 +105,7 @@ Status take_in(const NodeContext& node, const RestoreTask& task, const RestoreOu
       if (auto named = arrival.file ? arrival.file->commit() : Status{}; !named) return named;
       state.entries[delivery.rank] = arrival.shard;
     } else if (good.error().code == Code::io || good.error().code == Code::not_found) {
-      // What cannot be read here says nothing of its source. It is brought once more.
+      // A file that cannot be read here says nothing about its source. It is brought again.
       unread.push_back(strike_at_home(node, task.snapshot, delivery.rank));
     } else {
       wrong.push_back(arrival.delivery);
@@ -120,7 +122,7 @@ Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, Res
   const auto outcome = strategy.restore(heads, node, task);
   std::vector<std::size_t> wrong;
   Status status = outcome ? take_in(node, task, *outcome, state, strikes, wrong) : fail(outcome.error());
-  if (moves) status = agree(heads, status, "node");  // what stays where it is keeps nobody waiting
+  if (moves) status = agree(heads, status, "node");  // if nothing moves, no head has to wait for others
   if (!status) return status;
   const auto blamed = strategy.blame(heads, node, task, wrong, !outcome->strikes.empty());
   if (!blamed) return fail(blamed.error());
@@ -129,7 +131,7 @@ Status run_level(Comm& heads, const NodeContext& node, RetrieveState& state, Res
   return {};
 }
 
-// Ranks that arrived, everywhere. Heads tell each other only what did not, which is nothing as a rule.
+// Tells all heads which ranks' shards arrived. Heads send only those that did not arrive, usually none.
 Status share_arrivals(Comm& heads, const NodeContext& node, const Plan& plan, RetrieveState& state) {
   ByteWriter out;
   for (const Delivery& delivery : plan.deliveries) {
@@ -198,7 +200,8 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
     if (state.arrived.size() == plan->deliveries.size()) return plan;
     if (!*news)
       return fail(Code::unrecoverable,
-                  fmt::format("version {} could not be brought together", plan->snapshot.version.value));
+                  fmt::format("version {} could not be restored: not all of its shards reached their nodes",
+                              plan->snapshot.version.value));
   }
 }
 
@@ -227,7 +230,8 @@ Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector
   }
   auto news = share_strikes(heads, state.inventory, strikes);
   if (!news) return fail(news.error());
-  if (any && !*news) return fail(Code::unrecoverable, "a shard that was brought home is damaged again and again");
+  if (any && !*news)
+    return fail(Code::unrecoverable, "a shard that was restored to its node's store is damaged again and again");
   return any;
 }
 

@@ -1,5 +1,5 @@
-// Brings the newest whole snapshot home: plans, has the levels execute the plan, verifies what arrived, strikes off
-// what is bad, and plans again until every rank's shard is in the store of its node. Collective among heads.
+// Brings the newest whole snapshot home: plans, lets the levels execute the plan, verifies what arrived, strikes what
+// is bad, and plans again until every rank's shard is in the store of its node. Collective among heads.
 #pragma once
 
 #include <map>
@@ -33,8 +33,8 @@ struct RetrieveState {
 // Errors are those of make_plan(), or of a store that cannot take the shards; the same on all heads.
 [[nodiscard]] Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state);
 
-// After ranks found shards damaged that had been brought home: strikes them and forgets their arrival, on all heads
-// alike. Returns whether there were any. Collective.
+// Called after ranks found damage in shards that had been brought home: strikes them and forgets their arrival, in the
+// same way on all heads. Returns whether there were any. Collective.
 [[nodiscard]] Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector<Rank>& damaged,
                                           const std::vector<Strike>& strikes);
 

@@ -16,15 +16,16 @@ namespace {
 constexpr std::size_t kMostHoldings = 16;
 constexpr std::size_t kListWords = kMostHoldings * 28 / sizeof(std::uint64_t);  // as encode_holdings() writes them
 
-// All are reduced to the highest. What must be equal is given with its complement: the highest of both is equal to
-// the lowest of both only if all gave the same, or zeros, which is how a head says nothing.
+// All words are reduced to their maximum. A word that must be equal on all heads is sent with its complement: the two
+// maxima are complements of each other only if all heads that sent a value sent the same one. A head without a value
+// sends zeros.
 struct Words {
   std::uint64_t failed = 0;
   std::uint64_t newest = 0;
   std::uint64_t highest_version = 0;
   std::uint64_t turns = 0;
-  std::uint64_t unlike = 0;  // this store cannot be told by a list that is also true of others
-  std::uint64_t untold = 0;  // it holds nothing and is not said to be lost, or the other way round
+  std::uint64_t unlike = 0;  // this store's holdings cannot be described by a list that also fits other stores
+  std::uint64_t untold = 0;  // it holds nothing but is not named as lost, or it is named as lost but holds something
   std::uint64_t unreadable = 0;
   std::uint64_t newest_readable = 0;
   std::uint64_t chain = 0;
@@ -35,7 +36,8 @@ struct Words {
   std::uint64_t digest = 0;
   std::uint64_t not_digest = 0;
   std::uint64_t mark_unknown = 0;
-  // One and the highest arrangement of today's shape in which this store is the node that it is now; and another one.
+  // 1 + the highest arrangement of today's shape in which this store is the same node as now; and 1 + the highest one
+  // in which it is another node.
   std::uint64_t same_place = 0;
   std::uint64_t other_place = 0;
   std::array<std::uint64_t, kListWords> list{};
@@ -44,7 +46,7 @@ constexpr std::size_t kWords = sizeof(Words) / sizeof(std::uint64_t);
 
 std::uint64_t digest_of(Bytes bytes) { return ByteReader(sha256(bytes).bytes).get<std::uint64_t>(); }
 
-// Whether a store holds everything as node `me` of layouts with one node a head.
+// Whether everything in a store belongs to node `me`, in layouts with one node per head.
 bool stands_for(const StoreContents& contents, NodeId me, std::uint32_t heads) {
   return std::ranges::all_of(contents.manifests, [&](const NodeManifest& manifest) {
     return std::ranges::all_of(
@@ -69,7 +71,8 @@ void put_numbers(Words& words, const RollAnswer& mine) {
   for (const auto& [level, snapshots] : shared) {
     for (const Identity& snapshot : snapshots) {
       note_readable(words, snapshot);
-      // Its life may have no record any more: a lower number would make what comes next the older one.
+      // Its life may no longer have a record: with a lower number, the next snapshot would count as older than this
+      // one.
       words.newest = std::max<std::uint64_t>(words.newest, snapshot.incarnation.value);
     }
   }
@@ -118,14 +121,14 @@ void put_holdings(Words& words, const RollAnswer& mine, HoldingList holdings, No
   std::memcpy(words.list.data(), list.data(), list.size());
 }
 
-// What no head says: the store's list would be longer than there is room for, or a number than it can be.
+// Words that no head sends: a list that is longer than its room, or a number above its maximum.
 bool cannot_be(const Words& words) {
   return words.holdings > kMostHoldings || std::max({words.newest, words.highest_version, words.newest_readable,
                                                      words.same_place, words.other_place}) > names::kLastNumber;
 }
 
 Result<RollCall> read(const Words& words) {
-  if (cannot_be(words)) return fail(Code::communication, "heads have answered the roll call with what cannot be");
+  if (cannot_be(words)) return fail(Code::communication, "the heads' answers to the roll call have impossible numbers");
   RollCall roll;
   roll.newest.value = static_cast<std::uint32_t>(words.newest);
   roll.highest_version.value = static_cast<std::uint32_t>(words.highest_version);

@@ -1,10 +1,10 @@
-// The roll call: one reduction of fixed size with which heads begin a life. It says whether all of them can, which
-// numbers are used up, and, nearly always, what all stores hold: after most failures every store that is left holds the
-// same snapshots, each store as its own node, and the failure topology says which stores are gone. Then every head
-// knows the whole inventory, those whose stores are new included, and nothing more needs to be said.
+// The roll call: one reduction of fixed size with which heads begin a life. It says whether all of them can begin,
+// which numbers are used up, and, nearly always, what all stores hold: after most failures every store that is left
+// holds the same snapshots, each store as its own node, and the failure topology says which stores are gone. Then every
+// head knows the whole inventory, those whose stores are new included, and nothing more needs to be said.
 //
-// 568 bytes, whatever the number of nodes and snapshots. Where stores differ, hold too much for it, or are not those
-// that the topology says, only that is known afterwards, and the inventory is gathered (recover/inventory).
+// 592 bytes for any number of nodes and snapshots. If stores differ, hold too much for it, or are not those that the
+// failure topology names, then only this is known afterwards, and the inventory must be gathered (recover/inventory).
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ struct RollCall {
   Version highest_version;
   std::uint64_t turns = 0;    // 1 + the highest placement
   bool any_holdings = false;  // some store holds something
-  // What all stores hold that hold anything, nothing struck, head i's as node i; none: they differ.
+  // What every store holds that is not empty, head i's store as node i, with nothing struck; none: the stores differ.
   std::optional<HoldingList> common;
-  bool unreadable = false;        // some store has what cannot be read
-  RunId chain;                    // that stores with snapshots belong to, the highest id; 0: none says
-  bool one_chain = true;          // they all say the same, as far as they say anything
-  bool mark_unknown = false;      // some store may belong to another, and cannot say so now
-  Version newest_readable;        // the highest version with a manifest that can be
-  std::uint32_t arrangement = 0;  // of today's shape (topology/layout), in which no store was another node than it is
-  // The stores that hold nothing are those that the failure topology says are lost, and all heads were told the same.
+  bool unreadable = false;        // some store has files that cannot be read
+  RunId chain;                    // the chain of the stores with snapshots, the highest id; 0: no store says one
+  bool one_chain = true;          // all stores that say a chain say the same one
+  bool mark_unknown = false;      // some store may belong to another chain: its mark cannot be read now
+  Version newest_readable;        // the highest version with a readable manifest
+  std::uint32_t arrangement = 0;  // of today's shape (topology/layout): one in which no store was another node than now
+  // The empty stores are exactly those that the failure topology names as lost, and all heads were told the same.
   bool as_told = false;
 };
 
-// What one head has to say.
+// What one head contributes.
 struct RollAnswer {
   Status status;
   const StoreContents& contents;

@@ -1,8 +1,8 @@
-// Snapshots and records that are there and cannot be read. That they are there counts: a start that took them for
-// nothing would begin anew, and retire them. A newer Cairn's, and those that are not sealed as this job's files are
-// (format/sealer), are refused, or left alone where a fresh start was asked for; damaged ones stay until something
-// newer is safe. Such a chain mark is refused in the same way, but a fresh start takes its place: the store is of the
-// new chain then. Pure.
+// Snapshots and records that are there and cannot be read. They must not be ignored: a start that ignored them would
+// begin anew, and retire them. A newer Cairn's, and those that are not sealed as this job's files are (format/sealer),
+// are refused, or left alone where a fresh start was asked for; damaged ones stay until something newer is safe. An
+// unreadable chain mark is refused in the same way, but a fresh start replaces it: then the store belongs to the new
+// chain. Pure.
 #pragma once
 
 #include <set>
@@ -15,7 +15,8 @@
 
 namespace cairn {
 
-// Whether a file with such an error is not ours to judge.
+// Whether a file with such an error is "not ours to judge": it may be whole, but this job cannot read it, so it must
+// neither count as damaged nor be removed.
 [[nodiscard]] constexpr bool is_others(Code code) { return code == Code::newer_format || code == Code::untrusted; }
 
 struct Unreadable {
@@ -30,10 +31,11 @@ struct Unreadable {
   [[nodiscard]] bool is_mark() const { return run.value == 0; }
 };
 
-// What tells whether something unreadable is of the past: lives before the newest fresh start, and the newest version
-// that can be read, since numbers only grow. But a version that can be read may not be whole, and the job go back to
-// one that is older: what is not ours to judge of a life since then is never of the past. Where no record of a fresh
-// start is left, a life without a record may be since then.
+// Decides whether something unreadable is of the past and no longer matters. It is, if its life came before the newest
+// fresh start, or if its version is below the newest readable one, because numbers only grow. Exception: a readable
+// version may not be whole, and the job may go back to an older one. So a file that is not ours to judge, of a life
+// since the newest fresh start, is never of the past. If no record of a fresh start is left, any life without a record
+// counts as such a life.
 struct Past {
   std::set<RunId> lives;
   std::set<RunId> lives_since;
@@ -47,10 +49,10 @@ struct Past {
   }
 };
 
-// A store's chain mark, as such.
+// A store's chain mark as something unreadable.
 [[nodiscard]] Unreadable unreadable_mark(const Error& error);
 
-// Why no start may go on beside a file that is not ours to judge, and what to do.
+// The error that refuses a start because of a file that is not ours to judge, with what to do.
 [[nodiscard]] Error refusal_of(const Store& store, const Unreadable& what);
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// Where node stores are when nobody says where: in memory, in a directory of the user's own.
+// Where node stores are by default: in memory, in a directory of the user's own.
 #pragma once
 
 #include <string>

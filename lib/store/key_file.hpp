@@ -9,8 +9,8 @@
 
 namespace cairn {
 
-// Code::config, and what would be right, if it is not there, is no regular file (also a link to one), belongs to
-// another user, is open to others, or has no key in it.
+// Code::config, with what it should be, if the file is missing, is not a regular file (a link to one is refused too),
+// belongs to another user, is open to others, or does not contain a key.
 [[nodiscard]] Result<SecretKey> read_key_file(const std::string& path);
 
 }  // namespace cairn

@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t kRunDigits = 16;
 constexpr std::size_t kLayoutDigits = 8;
 
-// Reads a name from left to right; turns bad at the first thing that is not as asked for, and stays bad.
-// Every parser then builds the name again and compares, so that one thing has one name only.
+// Reads a name from left to right; turns bad at the first part that is not as expected, and stays bad. Every parser
+// then builds the name again and compares, so that one thing has only one name.
 class Scan {
  public:
   explicit Scan(std::string_view name) : rest_(name) {}

@@ -8,8 +8,8 @@
 //     manifest.json                           renamed into place last
 //   v00000042-<run id>.partial/               global store only: being written
 //   run-00000003-<run id>.json                global store only: one an incarnation
-//   chain.json                              whose snapshots these are: which global store's
-//   costs.json                              global store only: what the job has measured of itself
+//   chain.json                              which global store these snapshots belong to
+//   costs.json                              global store only: what the job has measured about itself
 #pragma once
 
 #include <optional>
@@ -22,8 +22,8 @@
 
 namespace cairn::names {
 
-// A version or incarnation beyond this has never been given: what is called so is no file of ours, and the number after
-// it must be there to take.
+// Cairn never gives a version or incarnation above this, so a name with a higher one is not a file of Cairn, and the
+// next number always fits its type.
 inline constexpr std::uint32_t kLastNumber = 4'000'000'000;
 
 struct SnapshotDir {
@@ -75,7 +75,7 @@ struct RunRecordName {
 [[nodiscard]] FileName costs();
 [[nodiscard]] FileName chain_mark();
 
-// Who a retired file belongs to: a rank gets its own warm files back.
+// The owner of a retired file: a rank gets its own warm files back.
 [[nodiscard]] std::string owner_rank(Rank rank);
 [[nodiscard]] std::string owner_head();
 

@@ -1,6 +1,6 @@
-// A file that is written and has no name yet: it is read back, and then named, or dropped without a trace. What has its
-// name already stays until then, so nothing that may be good is given up for what may be bad. Local; reading back is
-// thread-safe, the rest is for one thread.
+// A file that is written and has no name yet. It is read back first, and then either gets its name or is dropped
+// without a trace. Until then an older file keeps that name, so a good file is never given up for one that may be bad.
+// Local; reading back is thread-safe, the rest is for one thread.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ struct PendingFile {
   std::unique_ptr<Writer> writer;
   std::uint64_t bytes = 0;
 
-  // What was written, for as long as this lives and is not committed.
+  // A reader of what was written; valid while this file lives and is not committed.
   [[nodiscard]] std::unique_ptr<Reader> read_back() const;
-  // Durable, under its name.
+  // Makes the file durable and gives it its name.
   [[nodiscard]] Status commit() const { return writer->commit(bytes, true); }
 };
 

@@ -35,14 +35,15 @@ struct DirName {
 class Writer {
  public:
   virtual ~Writer() = default;
-  // The file's bytes mapped into memory, `size_bytes` of create() long, where the store can; else empty.
+  // The file's bytes mapped into memory, as long as the `size_bytes` of create(), if the store can map; else empty.
   [[nodiscard]] virtual MutableBytes mapping() = 0;
   // Anywhere within or beyond the size announced; the file grows when needed.
   [[nodiscard]] virtual Status write(std::uint64_t offset, Bytes bytes) = 0;
   // Reads back what was written.
   [[nodiscard]] virtual Status read(std::uint64_t offset, MutableBytes into) = 0;
-  // Cuts the file to `size_bytes` and gives it its final name. What had that name goes, also if it was a directory. If
-  // `sync`, the file is durable before it has the name, and with the name all others in its directory are.
+  // Cuts the file to `size_bytes` and gives it its final name. Whatever had that name before is removed, also a
+  // directory. With `sync`, the file is durable before it has the name; then its name and all other names in its
+  // directory are durable too.
   [[nodiscard]] virtual Status commit(std::uint64_t size_bytes, bool sync) = 0;
 };
 
@@ -52,7 +53,7 @@ class Reader {
  public:
   virtual ~Reader() = default;
   [[nodiscard]] virtual std::uint64_t size_bytes() const = 0;
-  // Exactly into.size() bytes; fewer there is Code::corrupt.
+  // Reads exactly into.size() bytes; Code::corrupt if there are fewer.
   [[nodiscard]] virtual Status read(std::uint64_t offset, MutableBytes into) const = 0;
   // The whole file mapped read-only, where the store can do so safely; else empty.
   [[nodiscard]] virtual Bytes mapping() const = 0;
@@ -95,15 +96,15 @@ class Store {
   // there is one (empty owner: a new file). Makes the directory of `name` when it is missing.
   [[nodiscard]] virtual Result<std::unique_ptr<Writer>> create(const FileName& name, std::uint64_t size_bytes,
                                                                const std::string& owner) = 0;
-  // Makes retired files of `owner` ready for create(), one a call, until there are `count` of this size that can be
-  // overwritten at the speed of memory; takes no space that others may want. True: nothing was left to do, or such a
-  // store has nothing to prepare.
+  // Prepares files for create() by `owner`, one per call, until there are `count` of this size that can be overwritten
+  // at the speed of memory. Uses free space only. True: nothing was left to do, or a store of this kind needs no
+  // preparation.
   [[nodiscard]] virtual Result<bool> warm_up(const std::string& /*owner*/, std::uint64_t /*size_bytes*/,
                                              std::uint32_t /*count*/) {
     return true;
   }
   [[nodiscard]] virtual Result<std::unique_ptr<Reader>> open(const FileName& name) const = 0;
-  // Overwrites bytes inside a committed file. Not atomic: for places that readers do not trust yet.
+  // Overwrites bytes inside a committed file. Not atomic: only for bytes that no reader trusts yet.
   [[nodiscard]] virtual Status patch(const FileName& name, std::uint64_t offset, Bytes bytes) = 0;
   // Makes a file's bytes durable, but not its name.
   [[nodiscard]] virtual Status sync(const FileName& name) = 0;
@@ -119,10 +120,10 @@ class Store {
   [[nodiscard]] virtual Status remove_directory(const DirName& name) = 0;
   // Atomic; syncs the parent.
   [[nodiscard]] virtual Status rename_directory(const DirName& from, const DirName& to) = 0;
-  // Whose half-written files may be removed. Whether a process of another host lives, nobody here can tell: that is for
-  // whoever knows that none does.
+  // Whose half-written files may be removed. A store cannot tell whether a process of another host lives:
+  // `of_all_hosts` is only for a caller that knows that no such process does.
   enum class Writers { of_this_host, of_all_hosts };
-  // Removes what dead writers left, and what was being removed by somebody who died. The recycle pool stays.
+  // Removes what dead writers left, and what a dead process had begun to remove. The recycle pool stays.
   [[nodiscard]] virtual Status reclaim(Writers /*whose*/) { return {}; }
   // Empties the recycle pool and removes what dead writers left.
   [[nodiscard]] virtual Status clean() = 0;
@@ -133,7 +134,7 @@ class Store {
 
   // Bytes that new files can take, the recycle pool included.
   [[nodiscard]] virtual Result<std::uint64_t> free_bytes() const = 0;
-  // Whether what is here outlives the node's power.
+  // Whether the files here survive a loss of the node's power.
   [[nodiscard]] virtual Durability durability() const = 0;
   // Where this is, for messages.
   [[nodiscard]] virtual std::string where() const = 0;
@@ -143,7 +144,7 @@ class Store {
 [[nodiscard]] Result<Bytes> view(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Buffer& scratch);
 
 // The whole of a small file, and its inverse: written new, synced, renamed into place. A file that is longer than
-// `most_bytes` is Code::corrupt, and no memory is taken for it.
+// `most_bytes` is Code::corrupt, and no memory is allocated for it.
 inline constexpr std::uint64_t kSmallFileBytes = 64 * kKiB;
 [[nodiscard]] Result<std::string> read_text(const Store& store, const FileName& name,
                                             std::uint64_t most_bytes = kSmallFileBytes);

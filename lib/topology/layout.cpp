@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::uint32_t kLastArrangement = 1U << 31U;  // far above what restarts can come to
+constexpr std::uint32_t kLastArrangement = 1U << 31U;  // far above any possible number of restarts
 
 bool contains(const std::vector<NodeId>& nodes, NodeId node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
@@ -101,7 +101,8 @@ std::vector<NodeId> partners_of(const Layout& layout, NodeId owner, std::uint64_
   }
   if (layout.domain_of_node.empty()) return partners;
 
-  // `partners` is always what is taken, moved or not: a moved copy keeps clear of those still to come.
+  // `partners` always lists all places that are taken, moved or not: a moved copy must not take the place of a later
+  // one.
   for (auto& partner : partners) {
     if (layout.domain_of_node[partner.value] != layout.domain_of_node[owner.value]) continue;
     partner = next_outside(layout, owner, partner, partners).value_or(partner);

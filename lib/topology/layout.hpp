@@ -1,6 +1,6 @@
-// A Layout says who holds what when a snapshot is protected: ranks on nodes, partners, groups. It is stored
-// with the snapshot, since a restore goes by the layout of then and never by today's. A store is one node of a layout,
-// and never another: where nodes have changed places, the same shape is another layout, by its arrangement. Pure data
+// A Layout says who holds what when a snapshot is protected: ranks on nodes, partners, groups. It is stored with the
+// snapshot, because a restore uses the snapshot's own layout and never today's. Within one layout a store is always the
+// same node: if nodes have changed places, a new `arrangement` number makes the same shape another layout. Pure data
 // and pure functions of it.
 #pragma once
 
@@ -41,8 +41,8 @@ struct Layout {
 [[nodiscard]] Buffer encode(const Layout& layout);
 [[nodiscard]] Result<Layout> decode_layout(Bytes bytes);
 
-// Whether copies can be placed and groups encoded as a layout from outside says, whose lists fit its nodes: those who
-// go by a layout do not look again. Code::corrupt says what cannot be.
+// Whether copies can be placed and groups encoded by a layout that came from a file or a message, and whose lists fit
+// its nodes. Users of a layout do not check again. Code::corrupt says what is impossible.
 [[nodiscard]] Status check(const Layout& layout);
 
 // Nodes that hold a copy of `owner`'s shards, copies 1 … `copies` in order, for the k-th promotion to L2:
@@ -84,7 +84,7 @@ struct ErasureShape {
 };
 
 struct LayoutWishes {
-  // What comes of what the configuration says of copies or parity where the nodes cannot carry them.
+  // What the configuration wants of copies or parity: nothing; as much as the nodes can carry; or exactly what it says.
   enum class Wish { off, where_possible, insisted };
   std::uint32_t copies = 1;
   std::uint32_t rotation = 1;
@@ -92,21 +92,21 @@ struct LayoutWishes {
   std::uint32_t parity = 2;
   Wish for_copies = Wish::off;
   Wish for_parity = Wish::off;
-  bool restart = false;  // snapshots exist: what cannot be is degraded, not refused
+  bool restart = false;  // snapshots exist: what the nodes cannot carry is switched off, not refused
 };
 
 struct LayoutDecision {
-  Layout layout;                   // with copies and groups as far as the nodes carry them
+  Layout layout;                   // with the copies and groups that the nodes can carry
   std::vector<std::string> notes;  // one line each, for the log
   std::vector<std::string> warnings;
 };
 
-// Decides partners and groups for a topology, where they are wished for. What the
-// topology cannot carry is switched off with a note when it was left at its default, refused with the key to change
-// when the user set it (on a restart: off, with a warning). Groups are of nearly equal size, at most `group` nodes and
-// at least parity + 1; neighbours in a group are from different failure domains where there are enough. Warns of what
-// survives less than its settings suggest: with copies > 1 and rotation > 1 fewer than DF^SD + SD + 1 nodes; too few
-// nodes outside a domain.
+// Decides partners and groups for a topology, if they are wanted. If the topology cannot carry a level that was left at
+// its default, the level is switched off with a note. If the user set it, the start is refused with the key to change;
+// on a restart the level is switched off with a warning instead. Groups are of nearly equal size, at most `group` nodes
+// and at least parity + 1; neighbours in a group are from different failure domains where there are enough. Warns if a
+// level survives less than its settings suggest: fewer than DF^SD + SD + 1 nodes with copies > 1 and rotation > 1, or
+// too few nodes outside a domain.
 [[nodiscard]] Result<LayoutDecision> decide_layout(const Topology& topology, const LayoutWishes& wishes);
 
 }  // namespace cairn

@@ -22,7 +22,7 @@ void put_runs(ByteWriter& out, const std::vector<std::uint32_t>& values) {
   for (const std::uint32_t value : values) {
     if (!runs.empty()) {
       auto& run = runs.back();
-      if (run.count == 1) run.step = value - run.first;  // modulo 2^32, so a step back is a step
+      if (run.count == 1) run.step = value - run.first;  // modulo 2^32, so a step may go back
       if (value == static_cast<std::uint32_t>(run.first + run.step * run.count)) {
         ++run.count;
         continue;
@@ -170,7 +170,7 @@ Result<Layout> decode_layout(Bytes bytes) {
     return fail(Code::corrupt, fmt::format("layout: {} bytes follow its end", in.remaining()));
   }
   if (auto possible = check(layout); !possible) return fail(possible.error().in("layout"));
-  // One layout, one encoding: its id is a digest of these bytes.
+  // A layout must have exactly one encoding, because its id is a digest of these bytes.
   if (!std::ranges::equal(encode(layout), bytes)) {
     return fail(Code::corrupt, "layout: it is not as encode() makes it");
   }

@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-// Why a level cannot be on these nodes, and what would put it right.
+// Why a level is impossible on these nodes, and how to change that.
 struct Obstacle {
   std::string why;
   std::string remedy;
@@ -50,7 +50,8 @@ Obstacle erasure_obstacle(const LayoutWishes& wishes, std::uint32_t nodes) {
       fmt::format("set parity = {} or less, or a larger group", nodes / groups - 1)};
 }
 
-// True: it can be on. False: it is off, and `decision` says so, by its name.
+// True: the level can be on. False: it is off, and `decision` has a note or warning with its name, unless it was not
+// wanted.
 Result<bool> settle(const char* name, LayoutWishes::Wish wish, const Obstacle& obstacle, bool restart,
                     LayoutDecision& decision) {
   if (wish == LayoutWishes::Wish::off) return false;
@@ -64,8 +65,8 @@ Result<bool> settle(const char* name, LayoutWishes::Wish wish, const Obstacle& o
   return false;
 }
 
-// With one copy or one placement the theorem promises `copies` losses, and distinct holders give them on any number
-// of nodes; only where it would promise more is there something to warn of.
+// With one copy or one placement the theorem promises that `copies` losses are survived; distinct holders ensure that
+// on any number of nodes. Only if the theorem would promise more is there something to warn of.
 void remark_on_theorem(LayoutDecision& decision) {
   const auto& layout = decision.layout;
   if (layout.copies < 2 || layout.rotation < 2) return;
@@ -79,8 +80,8 @@ void remark_on_theorem(LayoutDecision& decision) {
   const auto bound = sufficient_nodes(layout.copies, layout.rotation);
   if (layout.nodes > bound) return;
   decision.warnings.push_back(fmt::format(
-      "L2: only the loss of any {} nodes is sure to be survived; with [partner] copies = {} and rotation = {} "
-      "more than {} nodes are needed for any {}, and there are {}",
+      "L2: only the loss of any {} nodes is certain to be survived; [partner] copies = {} and rotation = {} need "
+      "more than {} nodes to survive the loss of any {}, and there are {}",
       layout.copies, layout.copies, layout.rotation, bound, (layout.copies - 1) * layout.rotation + 1, layout.nodes));
 }
 

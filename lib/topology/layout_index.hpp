@@ -1,5 +1,5 @@
-// A layout turned around: what its own functions find by searching is looked up here. For work on all ranks or all
-// nodes at once; building it costs time linear in them. The layout must outlive it. Pure, one thread.
+// An index of a layout: what the layout's own functions search for is looked up here. For work on all ranks or all
+// nodes at once; building it takes time linear in them. The layout must outlive it. Pure, one thread.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class LayoutIndex {
   explicit LayoutIndex(const Layout& layout);
 
   [[nodiscard]] const Layout& layout() const { return *layout_; }
-  // As the functions of Layout, for nodes of the layout.
+  // The same as the functions of Layout; `node` must be in the layout.
   [[nodiscard]] std::span<const Rank> ranks_on(NodeId node) const { return ranks_.of(node.value); }
   [[nodiscard]] Layout::GroupPlace place_in_group(NodeId node) const { return places_[node.value]; }
-  // owners_held_by(), for one placement of all nodes at once the first time.
+  // The same as owners_held_by(). The first call for a placement computes it for all nodes at once.
   [[nodiscard]] std::span<const NodeId> owners_held_by(NodeId holder, std::uint64_t k);
 
  private:

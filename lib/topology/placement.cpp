@@ -16,7 +16,7 @@ std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
   return result;
 }
 
-// Nodes domain by domain, those with most of these nodes first.
+// Nodes sorted by domain; the domains with most of these nodes come first.
 std::vector<NodeId> sorted_by_domain(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& domain_of_node) {
   std::map<std::uint32_t, std::size_t> size;
   for (const auto node : nodes) ++size[domain_of_node[node.value]];

@@ -80,7 +80,7 @@ Status check_room_for_heads(const std::vector<Node>& nodes, const std::vector<st
   return {};
 }
 
-// Fills in who is where, once nodes have their world ranks and heads.
+// Fills in the numbers of ranks and nodes, once nodes have their world ranks and heads.
 void number_ranks(Topology& topology) {
   topology.node_of_world.resize(topology.host_of_world.size());
   for (std::uint32_t i = 0; i < topology.node_count(); ++i) {
@@ -162,7 +162,8 @@ std::uint32_t threads_of_head(const Topology& topology, NodeId node, std::uint32
   const auto is_here = [&](Peer world) { return topology.host_of_world[world.value] == host; };
   const auto ranks = static_cast<std::uint32_t>(std::ranges::count_if(topology.world_of_rank, is_here));
   const auto heads = static_cast<std::uint32_t>(std::ranges::count_if(topology.nodes, is_here, &Node::head));
-  // Heads work at the same time, after the same snapshot. An inline head uses its rank's processor besides.
+  // Heads share the free processors, because they work at the same time, after the same snapshot. An inline head also
+  // has its rank's processor.
   const std::uint32_t free = processors > ranks ? processors - ranks : 0;
   return std::clamp(free / heads + (topology.runs_inline(node) ? 1 : 0), 1U, kMost);
 }

@@ -1,5 +1,5 @@
-// Which world rank is on which node, and what it becomes there. Pure: the same input gives the same
-// answer on every rank, so no one has to be told.
+// Which world rank is on which node, and what it becomes there. Pure: the same input gives the same answer on every
+// rank, so no communication is needed.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Node {
 struct Topology {
   HeadMode mode = HeadMode::rank;
   std::vector<Node> nodes;
-  std::vector<std::string> host_of_world;     // also where nodes are simulated
+  std::vector<std::string> host_of_world;     // also if nodes are simulated
   std::vector<NodeId> node_of_world;          // world rank → node
   std::vector<Peer> world_of_rank;            // application rank → world rank
   std::vector<std::uint32_t> domain_of_node;  // failure domain of each node; empty when none are known
@@ -44,7 +44,7 @@ struct Topology {
 [[nodiscard]] Result<Topology> make_topology(const std::vector<std::string>& host_of_world,
                                              const std::vector<std::uint32_t>& node_sizes, HeadMode mode);
 
-// Where one world rank is and what it does there, when a job that was repaired says so itself.
+// Where one world rank is and what it does there. For a repaired job, whose ranks say this themselves.
 struct Seat {
   std::string host;
   std::string node;
@@ -52,11 +52,12 @@ struct Seat {
 };
 
 // The same from seats, one a world rank: nodes are numbered by their lowest world rank. In mode `rank` the head of a
-// node is who sits there as head; where nobody does, its lowest rank acts for the node inline.
+// node is the process whose seat is marked as head; if there is none, the node's lowest rank does the head's work
+// inline.
 [[nodiscard]] Topology make_topology(const std::vector<Seat>& seats, HeadMode mode);
 
-// Threads for a node's head, itself included: its share of the processors that the application ranks of its host leave
-// free, of which `processors` may be used. 1 to 8.
+// The number of threads for a node's head, itself included: 1 to 8. It is the head's share of the processors that the
+// application ranks of its host leave free, out of the `processors` that may be used there.
 [[nodiscard]] std::uint32_t threads_of_head(const Topology& topology, NodeId node, std::uint32_t processors);
 
 // Reads "host domain" lines (# starts a comment) and fills domain_of_node; a node that is not named is an error.

@@ -141,7 +141,7 @@ std::vector<Buffer> inventory_seeds() {
 std::vector<Buffer> roll_call_seeds() {
   ByteWriter out;
   out.put(std::uint8_t{0x81});
-  put_piece(out, Buffer(568));
+  put_piece(out, Buffer(592));
   return {Buffer{std::byte{0x80}}, out.take()};
 }
 

@@ -107,8 +107,8 @@ TEST(LayoutDecision, warns_where_the_theorem_would_promise_more_than_the_nodes_c
   const auto at_bound = decide_layout(topology_of(6), wishes(2, 2, 8, 2));
   ASSERT_TRUE(at_bound) << at_bound.error().text();
   EXPECT_THAT(at_bound->warnings,
-              ElementsAre("L2: only the loss of any 2 nodes is sure to be survived; with [partner] copies = 2 and "
-                          "rotation = 2 more than 6 nodes are needed for any 3, and there are 6"));
+              ElementsAre("L2: only the loss of any 2 nodes is certain to be survived; [partner] copies = 2 and "
+                          "rotation = 2 need more than 6 nodes to survive the loss of any 3, and there are 6"));
   EXPECT_THAT(decide_layout(topology_of(7), wishes(2, 2, 8, 2))->warnings, IsEmpty());
   EXPECT_THAT(decide_layout(topology_of(2), wishes(1, 1, 2, 1))->warnings, IsEmpty());
   EXPECT_THAT(decide_layout(topology_of(3), wishes(2, 1, 3, 1))->warnings, IsEmpty());

@@ -68,7 +68,7 @@ TEST(NodeManifest, with_a_layout_that_cannot_be_is_damaged) {
   const auto with_layout = [](const std::function<void(Layout&)>& change) {
     return changed_complaint([&](NodeManifest& manifest) { change(manifest.holdings[1].layout); });
   };
-  const std::string place = "node manifest: holdings[1].layout cannot be: ";
+  const std::string place = "node manifest: holdings[1].layout is impossible: ";
   EXPECT_EQ(with_layout([](Layout& layout) { layout.rotation = 4'000'000'000; }),
             place + "copies = 2, rotation = 4000000000; should be 0 to 8 and 1 to 8");
   EXPECT_EQ(with_layout([](Layout& layout) { layout.copies = 3, layout.rotation = 2; }),
@@ -78,7 +78,7 @@ TEST(NodeManifest, with_a_layout_that_cannot_be_is_damaged) {
               holding.layout.nodes = 0;
               manifest.holdings = {holding};
             }),
-            "node manifest: holdings[0].layout cannot be: 0 nodes, should be 1 or more");
+            "node manifest: holdings[0].layout is impossible: 0 nodes, should be 1 or more");
 }
 
 TEST(NodeManifest, finds_a_holding_by_its_layout) {
@@ -150,11 +150,12 @@ TEST(NodeManifest, layouts_that_cannot_be_are_refused) {
   EXPECT_EQ(changed_complaint([](auto& m) {
               m.holdings[0].layout.groups[1] = {{1}, {2}};
             }),
-            "node manifest: holdings[0].layout.groups[1][1] is node 2 once more");
+            "node manifest: holdings[0].layout.groups[1][1] repeats node 2");
   EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].layout.groups.pop_back(); }),
             "node manifest: holdings[0].layout.groups name 2 nodes, should name all 4");
   EXPECT_EQ(changed_complaint([](auto& m) { m.holdings[0].layout.parity = 2; }),
-            "node manifest: holdings[0].layout.groups[0] has 2 nodes for 2 parity nodes, should have more, and parity");
+            "node manifest: holdings[0].layout.groups[0] has 2 nodes and 2 parity rows, should have more nodes than "
+            "parity rows and at least 1 parity row");
 }
 
 TEST(NodeManifest, numbers_outside_the_layout_are_refused) {

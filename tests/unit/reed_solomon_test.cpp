@@ -87,8 +87,8 @@ TEST(ReedSolomon, refuses_rows_that_cannot_be_decoded_from) {
   ASSERT_TRUE(code);
   EXPECT_EQ(code->decode_row(0, {1, 2}).error().code, Code::invalid_argument);
   EXPECT_EQ(code->decode_row(0, {1, 2, 3, 4}).error().code, Code::invalid_argument);
-  EXPECT_EQ(code->decode_row(0, {1, 2, 2}).error().message, "row 2 cannot be decoded from");
-  EXPECT_EQ(code->decode_row(0, {1, 2, 5}).error().message, "row 5 cannot be decoded from");
+  EXPECT_EQ(code->decode_row(0, {1, 2, 2}).error().message, "cannot decode from row 2");
+  EXPECT_EQ(code->decode_row(0, {1, 2, 5}).error().message, "cannot decode from row 5");
   EXPECT_EQ(code->decode_row(5, {1, 2, 3}).error().code, Code::invalid_argument);
 }
 

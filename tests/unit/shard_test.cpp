@@ -303,8 +303,8 @@ TEST(Region, check_names_what_is_wrong) {
   };
   EXPECT_EQ(refused([](auto& r) { r.name = ""; }), "a region has no name");
   EXPECT_NE(refused([](auto& r) { r.name = std::string(256, 'x'); }), "");
-  EXPECT_EQ(refused([](auto& r) { r.name = "a/b"; }), "region \"a/b\": this cannot be a name");
-  EXPECT_EQ(refused([](auto& r) { r.name = "."; }), "region \".\": this cannot be a name");
+  EXPECT_EQ(refused([](auto& r) { r.name = "a/b"; }), "region \"a/b\": this is not a valid name");
+  EXPECT_EQ(refused([](auto& r) { r.name = "."; }), "region \".\": this is not a valid name");
   EXPECT_NE(refused([](auto& r) { r.name = "a\n"; }), "");
   EXPECT_EQ(refused([](auto& r) { r.element_bytes = 4; }), "region \"plate\": elements of 4 bytes are not float64");
   EXPECT_NE(refused([](auto& r) { r.type = static_cast<ElementType>(11); }), "");

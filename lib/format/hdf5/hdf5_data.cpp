@@ -29,7 +29,7 @@ hid_t number_type(ElementType type) {
 
 std::string frame_path(Rank rank) { return fmt::format("/{}/{}", kCairnGroup, group_of(rank)); }
 
-// Names may hold any UTF-8.
+// Names may contain any UTF-8.
 Handle link_properties() {
   Handle properties(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_char_encoding(properties.get(), H5T_CSET_UTF8);

@@ -1,5 +1,5 @@
-// What Cairn's HDF5 files are made of: datasets that are contiguous and allocated early, so that their bytes lie
-// at one place that can be written and read without HDF5, and the attributes that say whose they are. Local.
+// What Cairn's HDF5 files are made of: datasets that are contiguous and allocated early, so that their bytes lie at one
+// place that can be written and read without HDF5, and the attributes that say which snapshot they belong to. Local.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ inline constexpr std::string_view kArraysGroup = "arrays";
 // Makes a dataset and returns where in the file its bytes go (0 when there are none).
 [[nodiscard]] Result<std::uint64_t> create_dataset(const File& file, const std::string& path, const Handle& type,
                                                    const std::vector<std::uint64_t>& shape);
-// Where the bytes of a dataset are that has this type and shape; anything else is Code::corrupt.
+// Where the bytes of a dataset are. Code::corrupt if it does not have this type and shape.
 [[nodiscard]] Result<std::uint64_t> find_dataset(const File& file, const std::string& path, const RegionInfo& info);
 
 // A rank's frame: one-dimensional, one opaque byte an element.
@@ -42,12 +42,12 @@ inline constexpr std::string_view kArraysGroup = "arrays";
 // Where a node file's data lies, `places` pairs of offset and length: the table of format/hdf5/node_file_check.
 [[nodiscard]] Result<std::uint64_t> create_places(const File& file, std::uint64_t places);
 
-// The attributes of /cairn. Returns the group.
+// Writes the attributes of the group /cairn, which must exist.
 [[nodiscard]] Status write_attributes(const File& file, const Identity& identity, std::uint64_t safe_point);
-// Copies them from another file.
+// Copies these attributes from another file.
 [[nodiscard]] Status copy_attributes(const File& from, const File& to);
 
-// What making or finding a dataset counts for, next to its bytes.
+// The work of creating or finding a dataset, counted in bytes, in addition to its own bytes.
 inline constexpr std::uint64_t kDatasetWork = 16 * kKiB;
 
 // Calls `between` every few MiB of work.

@@ -4,8 +4,8 @@
 // links per rank and, where a region has one type and one trailing shape on all the ranks that have it, a
 // virtual dataset under /arrays that concatenates dimension 0 in rank order.
 //
-// HDF5 reads and writes through a Store (a virtual file driver of our own), so files land, fail and sync like
-// every other file here. Local: no call communicates. One thread at a time.
+// HDF5 reads and writes through a Store (a virtual file driver of our own), so these files are written, fail and sync
+// like every other file here. Local: no call communicates. One thread at a time.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ struct WrittenFile {
   NodeFileCheck check;
 };
 
-// A node file being written bit by bit, so that the store takes it in while its shards are being digested: first all
+// A node file that is written in steps, so that the store receives it while its shards are being digested: first all
 // regions, then, when the digests are filled in, the frames. Every block of the shards is checked as it is read.
 // Dropped before finish(), it leaves nothing behind.
 class NodeFileWriter {
@@ -45,7 +45,7 @@ class NodeFileWriter {
   // Writes about `bytes` more of the regions, in their order; false: all of them are written.
   [[nodiscard]] Result<bool> advance(std::uint64_t bytes);
   // Writes what is left, the frames as they are now, and syncs; calls `between` every few MiB. Nothing may be called
-  // after it. `expected`: what the manifest says of the shards, in their order; none: their digests are not compared.
+  // after it. `expected`: the manifest's entries of the shards, in their order; empty: the digests are not compared.
   [[nodiscard]] Result<WrittenFile> finish(std::span<const ShardEntry> expected, const std::function<void()>& between);
 
  private:
@@ -57,7 +57,7 @@ class NodeFileWriter {
   std::unique_ptr<State> state_;
 };
 
-// All of it at once.
+// Writes a whole node file in one call.
 [[nodiscard]] Result<WrittenFile> write_node_file(Store& global, const FileName& name, const Store& local,
                                                   const std::vector<FileName>& shards,
                                                   const std::function<void()>& between);
@@ -65,7 +65,8 @@ class NodeFileWriter {
 // HDF5 opens the node files that the functions below read: where the manifest has a NodeFileCheck, check_node_file()
 // comes first (format/hdf5/node_file_check).
 
-// Where a shard that is rebuilt goes, its file, and what failed there: all else that fails is the fault of its source.
+// The target of a shard that is rebuilt: its store, its name, its file, and what failed there. Every other failure is
+// the fault of the source.
 struct ShardTarget {
   Store& local;
   const FileName& shard;

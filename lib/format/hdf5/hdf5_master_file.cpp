@@ -20,7 +20,7 @@ struct Part {
   const RegionInfo* info;
 };
 
-// Relative: node files lie beside the master, wherever the directory is or will be.
+// A relative name: node files lie beside the master file, and their directory may be renamed.
 std::string file_beside(const DirName& dir, NodeId node) {
   const std::string path = names::node_file(dir, node).path;
   return path.substr(path.rfind('/') + 1);
@@ -114,7 +114,7 @@ Status write_arrays(const File& file, const std::vector<RankRegions>& ranks, con
   return {};
 }
 
-// The node files are there already, and know whose snapshot it is.
+// Copied from a node file: the node files exist already, and have the identity of the snapshot.
 Status write_identity(const Store& global, const File& file, const std::vector<RankRegions>& ranks,
                       const DirName& dir) {
   if (ranks.empty()) return {};

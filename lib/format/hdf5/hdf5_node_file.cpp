@@ -23,7 +23,7 @@ Result<ShardFrame> frame_of(const File& file, Rank rank) {
   return frame;
 }
 
-// Produces the data section that the regions in the file stand for.
+// Rebuilds a shard's data section from the regions in the file.
 Status rebuild(const File& file, const ShardFrame& frame, Pacer& pacer, DataSection& data) {
   for (const auto& region : frame.regions) {
     auto offset = hdf5::find_dataset(file, hdf5::path_of(frame.header.rank, region.info), region.info);
@@ -77,7 +77,7 @@ Status verify_in(const File& file, const ShardEntry& expected, Pacer& pacer) {
   return {};
 }
 
-// What is found in a file's contents is said of it here.
+// Puts the file's name in front of an error about its contents.
 Status named(const Status& status, const FileName& name) {
   return status ? status : fail(status.error().in_file(name.path));
 }

@@ -33,7 +33,7 @@ Result<std::vector<CheckedShard>> open_all(const Store& local, const std::vector
   return shards;
 }
 
-// About what the file will take; the store is told to reserve it, and the end is cut.
+// An estimate of the file's size: the store reserves it, and the file is cut to its real size at the end.
 std::uint64_t expected_bytes(const std::vector<CheckedShard>& shards) {
   constexpr std::uint64_t kDatasetBytes = 1 * kKiB;
   return std::accumulate(shards.begin(), shards.end(), kMiB, [](std::uint64_t sum, const CheckedShard& shard) {
@@ -47,7 +47,7 @@ std::uint64_t expected_bytes(const std::vector<CheckedShard>& shards) {
 struct NodeFileWriter::State {
   File file;
   std::vector<CheckedShard> shards;
-  std::vector<std::uint64_t> frames = {};   // where each is to lie; as many as shards were entered
+  std::vector<std::uint64_t> frames = {};   // the place of each frame in the file; one for each shard that was entered
   std::vector<Stretch> data = {};           // of all regions and frames
   std::size_t region = 0;                   // of the shard entered last
   std::optional<std::uint64_t> place = {};  // in the file, of that region; none: its dataset is not made yet
@@ -158,7 +158,7 @@ Result<WrittenFile> NodeFileWriter::finish(std::span<const ShardEntry> expected,
   return close(between);
 }
 
-// The table of places is the last thing that HDF5 is asked for; then its bytes are final.
+// The table of places is the last object that HDF5 creates; after that, HDF5's own bytes are final.
 Result<WrittenFile> NodeFileWriter::close(const std::function<void()>& between) {
   File& file = state_->file;
   const Buffer table = encode_places(std::move(state_->data));

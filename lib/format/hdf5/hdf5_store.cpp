@@ -4,7 +4,7 @@
 #include <cstring>
 #include <optional>
 
-// Since HDF5 1.13 what a driver is made of is declared apart from what an application uses.
+// Since HDF5 1.13 the declarations for drivers are in a header of their own.
 #if __has_include(<H5FDdevelop.h>)
 #include <H5FDdevelop.h>
 #endif
@@ -30,7 +30,7 @@ StoreFile& self(H5FD_t* file) { return *reinterpret_cast<StoreFile*>(file); }
 const StoreFile& self(const H5FD_t* file) { return *reinterpret_cast<const StoreFile*>(file); }
 
 Status write_bytes(StoreFile& file, std::uint64_t offset, Bytes bytes) {
-  // After a failure the file is lost, and the store is left alone.
+  // After a failure the file is lost, so the store is no longer used.
   if (file.failure) return fail(*file.failure);
   if (auto done = file.writer->write(offset, bytes); !done) {
     file.failure = done.error();
@@ -41,7 +41,7 @@ Status write_bytes(StoreFile& file, std::uint64_t offset, Bytes bytes) {
 }
 
 Status read_bytes(const StoreFile& file, std::uint64_t offset, MutableBytes into) {
-  // HDF5 reads metadata in guessed lengths; beyond the end there are zeros.
+  // HDF5 guesses the length when it reads metadata; bytes beyond the end are zeros.
   const std::uint64_t there = offset < file.written ? file.written - offset : 0;
   const MutableBytes part = into.first(std::min<std::uint64_t>(into.size(), there));
   std::ranges::fill(into.subspan(part.size()), std::byte{});
@@ -83,14 +83,14 @@ herr_t read_file(H5FD_t* file, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t 
   return done ? 0 : -1;
 }
 
-// Never fails towards HDF5: a file that cannot be flushed cannot be closed, and would be flushed again into a
-// store that is gone when the process ends. The failure is kept and ends every File call that follows.
+// Never reports a failure to HDF5: HDF5 could then not close the file, and would flush it again at the end of the
+// process, when the store no longer exists. The failure is kept, and every later File call returns it.
 herr_t write_file(H5FD_t* file, H5FD_mem_t /*type*/, hid_t /*transfer*/, haddr_t at, size_t size, const void* from) {
   (void)write_bytes(self(file), at, {static_cast<const std::byte*>(from), size});
   return 0;
 }
 
-// HDF5 1.14's class says which version it is and has a number of its own; 1.10's has neither.
+// In HDF5 1.14 the class of a driver has a version and a number; in 1.10 it has neither.
 template <class Class>
 void set_version(Class& driver) {
   if constexpr (requires { driver.version; }) driver.version = 1;
@@ -115,7 +115,7 @@ H5FD_class_t make_driver() {
   return driver;
 }
 
-// The innermost entry of HDF5's error stack says what went wrong; the others, on whose behalf.
+// The innermost entry of HDF5's error stack says what went wrong; the other entries only say in which calls.
 herr_t take_innermost(unsigned /*n*/, const H5E_error2_t* entry, void* into) {
   auto& text = *static_cast<std::string*>(into);
   if (text.empty() && entry->desc != nullptr) text = entry->desc;
@@ -136,12 +136,12 @@ File::File(File&&) noexcept = default;
 
 File::~File() {
   if (!state_) return;
-  // Without finish() the bytes are of no use: what HDF5 still holds back goes nowhere.
+  // Without finish() the file is abandoned: what HDF5 still has in its buffers is not written.
   if (state_->writer && !state_->failure) state_->failure = Error{Code::io, "abandoned", {}};
   file_.reset();
   if (state_->opened == 0) return;
-  // HDF5 1.10 does not let go of a file in which it met damaged metadata, and keeps a pointer to the state until
-  // the process ends: then so do we, but not the store's file.
+  // If HDF5 1.10 finds damaged metadata in a file, it never closes the file, and keeps a pointer to the state until the
+  // process ends. Then the state is kept too, but the store's file is closed.
   state_->written = 0;
   state_->reader.reset();
   state_->writer.reset();
@@ -198,7 +198,8 @@ tl::unexpected<Error> File::error(std::string_view doing) const {
   std::string why;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &why);
   H5Eclear2(H5E_DEFAULT);
-  // A file that is read and makes no sense is damaged; one that is written is the store's or HDF5's trouble.
+  // A failure in a file that is read means that the file is damaged. A failure in a file that is written comes from the
+  // store or from HDF5.
   const Code code = state_->reader ? Code::corrupt : Code::io;
   return fail_in_file(code, state_->name,
                       fmt::format("{} failed: {}", doing, why.empty() ? "HDF5 does not say why" : why));
@@ -207,7 +208,7 @@ tl::unexpected<Error> File::error(std::string_view doing) const {
 Result<std::uint64_t> File::close() {
   if (!file_.reset()) return error("closing it");
   if (state_->failure) return fail(*state_->failure);
-  // Space that was allocated last and not written yet is part of the file all the same.
+  // Space that was allocated at the end belongs to the file, also if it was not written yet.
   const std::uint64_t size = std::max(state_->allocated, state_->written);
   if (state_->written < size) {
     const std::byte zero{};

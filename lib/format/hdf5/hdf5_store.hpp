@@ -1,8 +1,8 @@
-// HDF5 over a Store: a virtual file driver of our own, so that an HDF5 file is created, filled, synced and named
-// like every other file here, and a full store is Code::no_space. With it the little RAII that HDF5 needs.
+// HDF5 over a Store: a virtual file driver of our own, so that an HDF5 file is created, filled, synced and named like
+// every other file here, and a full store is Code::no_space. Also the RAII types that HDF5 needs.
 //
-// Nothing outlives a File: the driver is registered for each one and given back with it, so an application that
-// uses (or closes) the same HDF5 library is left alone. Local; a File belongs to one thread.
+// Nothing outlives a File: the driver is registered for each File and unregistered with it, so an application that uses
+// (or closes) the same HDF5 library is not disturbed. Local; a File belongs to one thread.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class Quiet {
   void* data_ = nullptr;
 };
 
-// An HDF5 id, closed when it goes; negative: none.
+// An HDF5 id, closed by the destructor; negative: none.
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
@@ -67,14 +67,14 @@ class File {
   ~File();
 
   [[nodiscard]] hid_t id() const { return file_.get(); }
-  // Bytes at a place in the file that a contiguous dataset has.
+  // Writes or reads bytes at the place of a contiguous dataset in the file.
   [[nodiscard]] Status write(std::uint64_t offset, Bytes bytes);
   [[nodiscard]] Status read(std::uint64_t offset, MutableBytes into) const;
-  // Of a file that is read.
+  // The reader of a file that was opened for reading.
   [[nodiscard]] const Reader& reader() const;
   // Why the last HDF5 call failed: the store's own error where that was the cause, else what HDF5 says.
   [[nodiscard]] tl::unexpected<Error> error(std::string_view doing) const;
-  // Has HDF5 write what it holds back; returns the file's size. After it there is only read_back() and finish().
+  // Makes HDF5 write its buffers; returns the file's size. After it, only read_back() and finish() may be called.
   [[nodiscard]] Result<std::uint64_t> close();
   // What was written.
   [[nodiscard]] Status read_back(std::uint64_t offset, MutableBytes into) const;

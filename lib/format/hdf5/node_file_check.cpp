@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kPieceBytes = kMiB;
 
-// What reading a short stretch costs, next to its bytes.
+// The work of reading a short stretch, counted in bytes, in addition to its own bytes.
 constexpr std::uint64_t kStretchWork = 4 * kKiB;
 
 class OutsideDigest {
@@ -87,8 +87,9 @@ Result<Sha256> digest_outside(std::uint64_t file_bytes, Bytes table, const ReadB
     const auto offset = in.get<std::uint64_t>();
     const auto bytes = in.get<std::uint64_t>();
     if (offset < at || offset > file_bytes || bytes > file_bytes - offset) {
-      return fail(Code::corrupt, fmt::format("its table of places has {} bytes of data at {}, after {} and within {}",
-                                             bytes, offset, at, file_bytes));
+      return fail(Code::corrupt,
+                  fmt::format("its table of places has {} bytes of data at {}, should be after {} and within {}", bytes,
+                              offset, at, file_bytes));
     }
     if (auto taken = digest.take({at, offset - at}); !taken) return fail(taken.error());
     at = offset + bytes;

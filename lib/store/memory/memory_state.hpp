@@ -27,7 +27,7 @@ struct MemoryBell {
   std::uint32_t rings[2] = {0, 0};
 };
 
-// The methods ask for `mutex` to be held.
+// The caller of a method must hold `mutex`.
 struct MemoryState {
   std::uint64_t capacity_bytes = 0;
   std::string where;

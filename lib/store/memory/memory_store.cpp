@@ -70,7 +70,7 @@ class SharedBell final : public Bell {
   }
   void wait(Who who, std::uint32_t seen, std::chrono::microseconds limit) override {
     std::unique_lock guard(bell().mutex);
-    // By the system clock: g++ 12's thread sanitizer does not know of pthread_cond_clockwait.
+    // Waits by the system clock, because g++ 12's thread sanitizer does not know pthread_cond_clockwait.
     bell().rung.wait_until(guard, std::chrono::system_clock::now() + limit, [&] { return count(who) != seen; });
   }
 

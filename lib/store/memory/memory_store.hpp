@@ -1,6 +1,6 @@
-// A Store in the memory of this process: for tests, and for clusters of threads. What is not committed vanishes
-// with its Writer. All who share the object share the store, as the processes of a node do; the lock is one
-// among them.
+// A Store in the memory of this process: for tests, and for clusters of threads. An uncommitted file vanishes with its
+// Writer. All users of one object share the store, as the processes of a node do, and only one of them can hold its
+// lock.
 //
 // Tests can lose it all (wipe), damage a file, and bound its size.
 #pragma once
@@ -18,13 +18,13 @@ class MemoryStore final : public Store {
  public:
   static constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
 
-  // A full store answers Code::no_space; retired files are given up for new ones first. `where` is for messages.
+  // A full store returns Code::no_space, after it has given up all retired files. `where` is for messages.
   explicit MemoryStore(std::uint64_t capacity_bytes = kUnbounded, std::string where = "memory");
   ~MemoryStore() override;
 
   // Loses everything, like a node that goes down: what is being written cannot be committed any more.
   void wipe();
-  // Flips one bit of a committed file. Not visible in a Reader's mapping that is in use elsewhere.
+  // Flips one bit of a committed file in place: open Readers see it, also in their mappings.
   [[nodiscard]] Status corrupt(const FileName& name, std::uint64_t offset);
   // Cuts a committed file.
   [[nodiscard]] Status truncate(const FileName& name, std::uint64_t size_bytes);

@@ -45,7 +45,7 @@ Result<Counters> map_counters(const Fd& file, const std::string& path) {
 
 std::string path_of(const JobPlace& place) { return place.root + "/" + place.job + "/" + kBell; }
 
-// The bell that others use now, if it is another one than `known` and is ready.
+// The bell that is now in the store's directory, if it is not `known` and is ready.
 std::optional<Counters> find_other(const JobPlace& place, const FileId& known) {
   const std::string path = path_of(place);
   const auto there = status_at(AT_FDCWD, path);
@@ -72,7 +72,8 @@ class FutexBell final : public Bell {
     ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   }
 
-  // Asked at every call of snapshot(), due or not: a look at memory. Whoever rings or waits finds another file.
+  // Called in every snapshot(), due or not, so it only reads memory. It does not look for another bell file: ring() and
+  // wait() do that.
   [[nodiscard]] std::uint32_t rings(Who who) const override {
     const std::lock_guard guard(mutex_);
     return now_.total(who);
@@ -94,7 +95,7 @@ class FutexBell final : public Bell {
   }
 
  private:
-  // The file in use, and what is to be added to its counters: rings in files before it.
+  // The file in use, and the rings in earlier files, which are added to its counters.
   struct Now {
     Counters counters;
     std::array<std::uint32_t, 2> earlier;

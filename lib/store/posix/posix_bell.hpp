@@ -1,9 +1,10 @@
-// The bell of a PosixStore: two counters in a mapped file, and the kernel's futex on each, so that a waiting
-// process sleeps and is woken across process borders at the price of one system call.
+// The bell of a PosixStore: two counters in a mapped file, and the kernel's futex on each, so that one process can wake
+// another, sleeping one at the cost of one system call.
 //
-// When somebody removes the store under a running job, those who opened the bell before have another file than those
-// who open it later. So each looks, whenever it rings or waits, whether its file is still the one in the
-// store's directory, and goes over to that one if it is not; which counts as a ring, as one may have been missed.
+// If somebody removes the store while a job runs, processes that opened the bell earlier have another file than those
+// that open it later. So each process checks, whenever it rings or waits, whether its file is still the one in the
+// store's directory. If it is not, the process switches to that one, and counts this as a ring, because it may have
+// missed one.
 #pragma once
 
 #include <memory>

@@ -58,8 +58,8 @@ bool is_still_named(int directory, const std::string& name, int file) {
 Status remove_file(int directory, const std::string& name, Pages pages, const std::string& path) {
   Fd file;
   if (pages == Pages::release) {
-    // Emptied only when nobody reads it: a reader's mapping would lose its pages. The lock is kept until the
-    // name is gone, so that a reader that comes now sees that it is too late.
+    // Emptied only if nobody reads it: a reader's mapping would lose its pages. The lock is held until the name is
+    // gone, so that a reader that opens the file now sees that it is removed.
     auto opened = open_file(directory, name, O_RDWR, path);
     if (opened) file = std::move(*opened);
     const auto status = file.valid() ? status_at(directory, name) : std::nullopt;

@@ -25,11 +25,12 @@ Status answer_of(int answer, std::string_view doing, const std::string& path) {
   return {};
 }
 
-// Before it is written to.
+// Checks a file before it is written to.
 Status check_writable(const struct stat& status, const std::string& path) {
   if (auto ours = check_user(status, path, Code::io, "remove it"); !ours) return ours;
   if (!has_other_names(status)) return {};
-  return fail_in_file(Code::io, path, "has another name as well, by which other files may lie there",
+  return fail_in_file(Code::io, path,
+                      "has another name (a hard link), so that writing to it may overwrite another file",
                       "remove the hard link");
 }
 
@@ -71,7 +72,7 @@ Error missing_is_a_fault(Error error) {
 
 Result<Fd> open_file(int directory, const std::string& name, int flags, const std::string& path) {
   constexpr mode_t kOwnerOnly = 0600;
-  // O_NONBLOCK: a pipe that somebody put here must not make us wait for its other end.
+  // O_NONBLOCK: if somebody put a pipe here, open() must not wait for its other end.
   const int all_flags = flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   Fd file(uninterrupted([&] { return ::openat(directory, name.c_str(), all_flags, kOwnerOnly); }));
   if (!file.valid()) return fail(system_error(errno, "open", path));
@@ -163,7 +164,7 @@ Status reserve(int file, std::uint64_t size_bytes, const std::string& path) {
 
   const auto length = static_cast<std::uint64_t>(status->st_size);
   const auto allocated = static_cast<std::uint64_t>(status->st_blocks) * kStatBlock;
-  // Asking the kernel to look at every page of a file that has them all takes milliseconds.
+  // If a file has all its pages already, reserving it again takes milliseconds, because the kernel looks at each page.
   if (length >= size_bytes && allocated >= length) return {};
   if (size_bytes == 0) return {};
 

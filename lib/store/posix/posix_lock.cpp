@@ -27,7 +27,7 @@ class FileLock final : public Lock {
   std::shared_ptr<HeldLock> held_;
 };
 
-// "process 4711", as far as the file says.
+// "process 4711", if the file says which.
 std::string holder(int file) {
   std::array<char, 32> text{};
   const ssize_t length = uninterrupted([&] { return ::pread(file, text.data(), text.size(), 0); });
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Lock>> take_lock(const Home& home, std::chrono::milliseco
 
 Status move_lock(const Home& home, HeldLock& held) {
   const std::lock_guard guard(held.mutex);
-  // Where only recycle/ was removed, it is the same lock.
+  // If only recycle/ was removed, the lock file is still the same.
   if (!held.file.valid() || is_still_named(home.job.get(), kLock, held.file.get())) return {};
   auto file = lock_file(home, std::chrono::milliseconds(0));
   if (!file) return fail(file.error());

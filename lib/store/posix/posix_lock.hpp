@@ -10,7 +10,7 @@
 
 namespace cairn::posix {
 
-// The lock file that a store holds; none: it does not. Shared by the store and its Lock.
+// The lock file, while the store holds the lock; else no file. Shared by the store and its Lock.
 struct HeldLock {
   std::mutex mutex;
   Fd file;

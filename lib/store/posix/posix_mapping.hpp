@@ -16,7 +16,7 @@
 
 namespace cairn::posix {
 
-// Which file, whatever its name. A file that is open or mapped keeps its number from being given to another.
+// Identifies a file independently of its name. While a file is open or mapped, no other file can get its inode number.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
@@ -41,15 +41,15 @@ class Mapping {
   MutableBytes bytes_;
 };
 
-// The mappings of files that were read, kept for the next reader, by file: a recycled file is the same one under
-// another name. At most `limit`; the one unused for longest goes first. Thread-safe.
+// The mappings of files that were read, kept for the next reader. The key is the file, not its name, because a recycled
+// file is the same file under another name. At most `limit`; the least recently used one is dropped first. Thread-safe.
 class WarmMappings {
  public:
   explicit WarmMappings(std::size_t limit) : limit_(limit) {}
 
-  // Replaces what there is of the file.
+  // Replaces an earlier mapping of the file.
   void put(FileId id, std::shared_ptr<Mapping> mapping);
-  // Shares it with the caller; nothing when there is none of so many bytes.
+  // Shares the mapping with the caller; nothing if there is none of at least `size_bytes`.
   [[nodiscard]] std::shared_ptr<Mapping> share(FileId id, std::uint64_t size_bytes);
 
  private:

@@ -32,7 +32,7 @@ Status check_job(const std::string& job) {
               fmt::format("'{}' cannot be a job's name: should be one path component, without '.' in front", job));
 }
 
-// The root is the user's word and may be a symbolic link; what lies below it may not.
+// The user chose the root, so it may be a symbolic link; nothing below it may be one.
 Fd open_root(const std::string& root) {
   return Fd(uninterrupted([&] { return ::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
 }
@@ -69,8 +69,8 @@ Result<Fd> open_private(int above, const std::string& name, const std::string& p
                       fmt::format("look at what is in it, then chmod 700 {}", path));
 }
 
-// What is below the default root leads through no link, and through nothing that is not the user's alone: anybody may
-// make directories beside it.
+// A path below the default root must not lead through a link, or through a directory that others can use: anybody may
+// make directories beside the default root.
 Result<Fd> open_default_root(const fs::path& below) {
   const fs::path root = default_node_root();
   const std::string memory = root.parent_path();
@@ -86,7 +86,7 @@ Result<Fd> open_default_root(const fs::path& below) {
   return opened;
 }
 
-// The directories that have to be made for this one to be there, itself included.
+// The directories that must be made to get this one, itself included.
 std::vector<fs::path> missing_directories(const fs::path& root) {
   std::vector<fs::path> missing;
   std::error_code error;
@@ -94,8 +94,8 @@ std::vector<fs::path> missing_directories(const fs::path& root) {
   return missing;
 }
 
-// A new directory's name is durable when the one above it is synced. Where that may be passed through and written to
-// but not read, nobody can.
+// A new directory's name is durable once the directory above it is synced. If that one may be entered and written to,
+// but not read, this is impossible and is left out.
 Status sync_above(const fs::path& directory) {
   const std::string above = directory.has_parent_path() ? directory.parent_path() : ".";
   const Fd opened = open_root(above);
@@ -103,7 +103,7 @@ Status sync_above(const fs::path& directory) {
   return errno == EACCES ? Status{} : fail(system_error(errno, "open the directory", above));
 }
 
-// Any other is used as it is, and made where it is missing.
+// Any other root is used as it is, and made if it is missing.
 Result<Fd> open_other_root(const std::string& root) {
   const std::vector<fs::path> missing = missing_directories(root);
   std::error_code error;
@@ -120,7 +120,7 @@ Result<Fd> open_other_root(const std::string& root) {
   return opened;
 }
 
-// Where in the default root it is, as plain steps; nothing: it is elsewhere.
+// The path relative to the default root, as plain components; nothing: it is not below the default root.
 std::optional<fs::path> place_in_default_root(const std::string& root) {
   const fs::path own = default_node_root();
   const fs::path normal = fs::path(root + "/").lexically_normal().parent_path();

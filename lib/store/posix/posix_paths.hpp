@@ -15,7 +15,7 @@ inline constexpr const char* kRecycle = "recycle";
 inline constexpr const char* kLock = "lock";
 inline constexpr const char* kBell = "bell";
 
-// Whether it can be one component of a name: not empty, not hidden, without '/' and NUL.
+// Whether this can be one component of a name: not empty, not hidden, without '/' and NUL.
 [[nodiscard]] bool is_plain(std::string_view component);
 // Whether a name at the top of a store is the store's own.
 [[nodiscard]] bool is_reserved(std::string_view component);
@@ -24,7 +24,8 @@ inline constexpr const char* kBell = "bell";
 // belongs to another user, or that others may write to, is refused. The default root, and what is below it, must be
 // the user's alone; any other root is used as it is.
 [[nodiscard]] Result<Fd> open_job(const std::string& root, const std::string& job);
-// Opens the directory of the store's retired files in a job's, made where it is missing; refused as the job's is.
+// Opens the store's directory of retired files in the job's directory; makes it if it is missing. Refused for the same
+// reasons as the job's directory.
 [[nodiscard]] Result<Fd> open_recycle(int job, const std::string& path);
 // Opens <root>/<job> if it is there and is the user's alone.
 [[nodiscard]] Result<Fd> open_own_job(const std::string& root, const std::string& job);

@@ -30,7 +30,7 @@ std::uint64_t random_start() {
   return (static_cast<std::uint64_t>(device()) << 32U) | device();
 }
 
-// Eight digits that tell this host's writers from those of others that share a global store (FNV-1a).
+// Eight digits that distinguish this host's writers from those of other hosts that share a global store (FNV-1a).
 std::string host_digits() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
@@ -70,7 +70,7 @@ FilePool::FilePool(Fd directory, std::string path, bool mapped, std::size_t warm
       host_(host_digits()),
       sequence_(random_start()) {}
 
-// With the process number, because a forked child goes on from its parent's count.
+// Includes the process number, because a forked child continues its parent's count.
 std::string FilePool::next_sequence() { return fmt::format("{:x}{:016x}", ::getpid(), sequence_.fetch_add(1)); }
 
 std::string FilePool::writing_name(const std::string& owner) {
@@ -84,7 +84,7 @@ Result<PoolFile> FilePool::claim(const std::string& owner, std::uint64_t size_by
   if (slot) return std::move(*slot);
   if (!owner.empty()) slot = claim_free(owner, size_bytes, path);
   if (!slot) {
-    // A file needs an inode, too: what is free gives back its own.
+    // A file also needs an inode: removing free files gives theirs back.
     const auto made = with_room(size_bytes, [&]() -> Status {
       auto one = make_new(owner, path);
       if (!one) return fail(one.error());
@@ -100,14 +100,15 @@ Result<PoolFile> FilePool::claim(const std::string& owner, std::uint64_t size_by
   return fail(prepared.error());
 }
 
-// The way of every snapshot but the first few: a file of just this size that is open and mapped here, and free.
+// Used by every snapshot except the first few: finds a free file of exactly this size that is open and mapped in this
+// process.
 std::optional<PoolFile> FilePool::claim_warm(const std::string& owner, std::uint64_t size_bytes,
                                              const std::string& path) {
   std::string name;
   auto warm = warm_.take_if([&](const WarmFile& file) {
     if (file.owner != owner || file.mapping->bytes().size() < size_bytes) return false;
     if (!try_lock_exclusive(file.file.get())) return false;  // somebody still reads it
-    // Looked at under the lock only: until then others may have had it, and left it shorter or with holes.
+    // Checked only under the lock: before, another process may have used the file, and left it shorter or with holes.
     name = free_name(owner, file.id);
     const auto status = status_of(file.file.get(), path);
     const bool fits = is_still_named(directory_.get(), name, file.file.get()) && status && !has_other_names(*status) &&
@@ -205,14 +206,14 @@ Result<bool> FilePool::warm_up(const std::string& owner, std::uint64_t size_byte
   if (cold.empty() && ready >= count) return true;
   std::optional<PoolFile> slot;
   if (!cold.empty()) slot = claim_this(cold, owner, path);
-  if (!slot && ready >= count) return true;  // somebody reads what is cold
+  if (!slot && ready >= count) return true;  // the cold one is being read
   if (!slot && !other.empty()) slot = claim_this(other, owner, path);
   if (!slot) {
     auto made = make_new(owner, path);
     if (!made) return fail(made.error());
     slot = std::move(*made);
   }
-  // Not with_room(): what others have retired is theirs as long as nobody needs it now.
+  // Not with_room(): warming up is no reason to remove the retired files of other owners.
   Status done = reserve(slot->file.get(), size_bytes, path);
   if (done) done = cut(*slot, size_bytes);
   if (done) done = map(*slot, size_bytes);
@@ -245,7 +246,7 @@ void FilePool::keep_warm(PoolFile& slot) {
 }
 
 void FilePool::give_back(PoolFile slot) {
-  // What fails here leaves a .writing file, which clean() removes once this process is gone.
+  // A failure here leaves a .writing file, which clean() removes after this process has ended.
   if (slot.locked) {
     unlock(slot.file.get());
     keep_warm(slot);
@@ -275,7 +276,7 @@ Status FilePool::publish(PoolFile& slot, int directory, const std::string& file,
       if (auto gone = discard(directory, file, path); !gone) return gone;
     }
     if (auto over = rename(directory_.get(), slot.name, directory, file, path); !over) return over;
-    // A file that is gone would take memory for as long as it is kept.
+    // A replaced file would take memory for as long as it is kept warm.
     if (replaced) (void)warm_.take({replaced->st_dev, replaced->st_ino});
   }
   if (std::exchange(slot.locked, false)) unlock(slot.file.get());
@@ -286,7 +287,8 @@ Status FilePool::publish(PoolFile& slot, int directory, const std::string& file,
 Status FilePool::adopt(int directory, const std::string& file, const std::string& owner, const std::string& path) {
   if (owner.empty()) return discard(directory, file, path);
   if (auto status = check_owner(owner); !status) return status;
-  // By way of a name that nobody else looks for: bytes are overwritten only in a file that is nobody's but ours.
+  // First renamed to a name that nobody else looks for, because bytes may be overwritten only in a file that nobody
+  // else can get.
   const std::string hidden = writing_name(owner);
   const auto taken = rename(directory, file, directory_.get(), hidden, path);
   if (!taken) return taken.error().code == Code::not_found ? Status{} : taken;
@@ -322,11 +324,11 @@ Status FilePool::discard(int directory, const std::string& name, const std::stri
 
 Status FilePool::discard_free(const std::string& name) {
   if (!mapped_) return discard(directory_.get(), name, path_of(name));
-  // The lock is held until the name is gone, so that nobody claims it in between. Before the lock somebody may have:
-  // then the file is being written, or has its final name already.
+  // The lock is held until the name is gone, so that nobody claims the file in between. Before the lock somebody may
+  // have claimed it: then the file is being written, or has its final name already.
   const auto file = open_file(directory_.get(), name, O_RDWR, path_of(name));
   if (!file && file.error().code == Code::not_found) return {};
-  if (!file) return discard(directory_.get(), name, path_of(name));  // no file that anybody could claim
+  if (!file) return discard(directory_.get(), name, path_of(name));  // not a file that anybody could claim
   if (!try_lock_exclusive(file->get()) || !is_still_named(directory_.get(), name, file->get())) return {};
   const auto status = status_of(file->get(), path_of(name));
   if (!status) return fail(status.error());

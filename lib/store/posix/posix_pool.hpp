@@ -1,20 +1,20 @@
 // The recycle pool of a PosixStore: the directory recycle/ with
 //
-//   <owner>.<inode>.free                     retired by `owner`, at full length; anybody may remove it, or being
-//                                            written by who holds it locked
+//   <owner>.<inode>.free                     retired by `owner`, at full length; anybody may remove it, unless it is
+//                                            being written by a process that holds it locked
 //   <owner>.<host>-<pid>.<seq>.writing       being written by that process; removed when the process is dead
 //   <seq>.removed                            a file or directory on its way out
 //
-// Every step from one state to the next is one rename, so two processes never get the same file, and a crash
-// leaves a file in one of these states. <seq> starts at a random number in every store that is opened; a free file is
-// named by its inode, so that who has it open still finds it without a search.
+// Every step from one state to the next is one rename, so two processes never get the same file, and a crash leaves a
+// file in one of these states. <seq> starts at a random number in every store that is opened; a free file is named by
+// its inode, so that a process that still has it open finds it without a search.
 //
 // On tmpfs (`mapped`) a reader holds a shared flock on its file, and a file is claimed or emptied only under an
-// exclusive one: a mapping being read never loses its pages. Whoever has got the lock looks at the name again, since
-// the file may have been claimed and committed by another between open and lock. A file that is warm in the process
-// that claims it keeps name and lock until it gets its final name, which saves a snapshot one rename of two.
+// exclusive one: a mapping being read never loses its pages. A process that has got the lock checks the name again,
+// because another process may have claimed and committed the file between open and lock. A file that is warm in the
+// process that claims it keeps name and lock until it gets its final name, which saves a snapshot one rename of two.
 //
-// A file that has another name as well, anywhere, is never written over, invalidated or emptied: only its name goes.
+// A file that has a second name anywhere is never overwritten, invalidated or emptied: only its name here is removed.
 #pragma once
 
 #include <atomic>
@@ -35,12 +35,12 @@ namespace cairn::posix {
 struct PoolFile {
   Fd file;
   std::string name;   // in recycle/
-  std::string owner;  // empty: nobody's, never recycled
+  std::string owner;  // empty: has no owner, is never recycled
   std::string path;   // the final one, for messages
   FileId id;
   std::uint64_t size_bytes = 0;  // of the file, all of it reserved
   bool recycled = false;
-  bool locked = false;               // and still named as a free file
+  bool locked = false;               // it still has the name of a free file
   std::shared_ptr<Mapping> mapping;  // none where the file system is not mapped
 };
 
@@ -53,14 +53,14 @@ class FilePool {
 
   // A file with room for `size_bytes`, to become `path`: one that `owner` retired, or a new one.
   [[nodiscard]] Result<PoolFile> claim(const std::string& owner, std::uint64_t size_bytes, const std::string& path);
-  // Undoes claim(): a recycled file goes back, a new one goes away.
+  // Undoes claim(): a recycled file goes back to the pool, a new one is removed.
   void give_back(PoolFile slot);
-  // Makes room for `size_bytes` in all, at the cost of all free files when there is no other.
+  // Makes room for `size_bytes` in all in the slot's file; removes all free files if there is no other space.
   [[nodiscard]] Status grow(PoolFile& slot, std::uint64_t size_bytes);
-  // Makes it exactly so long.
+  // Makes the file exactly `size_bytes` long.
   [[nodiscard]] Status cut(PoolFile& slot, std::uint64_t size_bytes);
-  // Runs `write`; when it finds the store full, of bytes or of inodes, gives back what dead writers left and all free
-  // files, and runs it once more.
+  // Runs `write`. If the store is full (no bytes or no inodes left), removes what dead writers left and all free files,
+  // and runs it a second time.
   template <class Write>
   [[nodiscard]] Status with_room(std::uint64_t wanted_bytes, Write write) {
     Status done = write();
@@ -74,18 +74,19 @@ class FilePool {
   // Makes free files of `owner` ready to be written at the speed of memory, one a call: a cold one is mapped, and when
   // there are fewer than `count` of this size a new one is made, from free space only. True: nothing was left to do.
   [[nodiscard]] Result<bool> warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count);
-  // Gives the slot its final name; a directory that is in its place goes. The file stays warm.
+  // Gives the slot its final name, and removes a directory that has this name. The file stays warm.
   [[nodiscard]] Status publish(PoolFile& slot, int directory, const std::string& file, const std::string& path);
 
-  // Takes in a file of a store's directory, with its first 4 KiB zeroed, for `owner` to have again. Missing is fine.
+  // Moves a file from a store's directory into the pool, with its first 4 KiB zeroed, for `owner` to reuse. Missing is
+  // fine.
   [[nodiscard]] Status adopt(int directory, const std::string& file, const std::string& owner, const std::string& path);
-  // Takes a file or directory out of sight in one step, then removes it. Missing is fine.
+  // Hides a file or directory by one rename, then removes it. Missing is fine.
   [[nodiscard]] Status discard(int directory, const std::string& name, const std::string& path);
-  // Removes what is on its way out, or left by dead writers: of this host, or of any other as well.
+  // Removes what is being removed (.removed), and what dead writers left: writers of this host, or also of all others.
   [[nodiscard]] Status reclaim(bool all_hosts);
-  // The same, and what is free.
+  // The same, and removes the free files.
   [[nodiscard]] Status clean(bool all_hosts);
-  // What the free files take.
+  // The space that the free files take.
   [[nodiscard]] Result<std::uint64_t> free_file_bytes() const;
 
  private:

@@ -58,8 +58,9 @@ class PosixStore::Parts {
   const std::string path;
   const std::shared_ptr<posix::HeldLock> held = std::make_shared<posix::HeldLock>();
 
-  // Where the store is now. Every call asks for it once, and first: if the directory has been removed since, it is made
-  // again, empty, and the lock taken there too. Processes that share the store come to the same directory by its name.
+  // Where the store is now. Every call asks for it first, and once: if the directory was removed in the meantime, it is
+  // made again, empty, and the lock is taken there too. Processes that share the store find the same directory by its
+  // name.
   [[nodiscard]] Result<std::shared_ptr<posix::Home>> home() {
     const std::lock_guard guard(mutex_);
     if (place.root.empty() || !home_->is_gone()) return home_;
@@ -95,7 +96,7 @@ Result<std::shared_ptr<const Store>> PosixStore::open_existing(const std::string
   const std::string path = root + "/" + job;
   const auto mapped = is_tmpfs(*directory, path);
   if (!mapped) return fail(mapped.error());
-  // No recycle pool: what a const Store can be asked for does not touch it, but for free_bytes().
+  // No recycle pool is made: of the const functions of a Store, only free_bytes() uses it.
   auto recycle = posix::open_directory(directory->get(), posix::kRecycle, path + "/" + posix::kRecycle);
   auto home = std::make_shared<posix::Home>(path, std::move(*directory), recycle ? std::move(*recycle) : posix::Fd(),
                                             *mapped, 0);
@@ -175,7 +176,7 @@ Result<std::vector<Entry>> PosixStore::list(const DirName& directory) const {
   for (const std::string& name : *names) {
     if (!posix::is_plain(name) || (top && posix::is_reserved(name))) continue;
     const auto status = posix::status_at(opened->get(), name);
-    if (!status) continue;  // gone since
+    if (!status) continue;  // removed in the meantime
     if (S_ISDIR(status->st_mode)) {
       entries.push_back({name, 0, true});
     } else if (S_ISREG(status->st_mode)) {
@@ -191,7 +192,7 @@ Status PosixStore::retire(const FileName& name, const std::string& owner) {
   const auto place = locate(**home, name);
   if (!place) return is_missing(place.error()) ? Status{} : fail(place.error());
   const auto status = posix::status_at(place->directory.get(), place->file);
-  // A file with other names is not overwritten: they may be somebody's backup.
+  // A file with other names is not overwritten: one of them may be somebody's backup.
   if (status && (S_ISDIR(status->st_mode) || posix::has_other_names(*status))) {
     return (*home)->pool.discard(place->directory.get(), place->file, place->path);
   }

@@ -5,19 +5,19 @@
 //   lock                        flock of the job that uses the store; holds its process number
 //   bell                        the counters of bell()
 //
-// The job's directory has mode 0700, must belong to the user, and nothing below the root is reached through a
-// symbolic link. A file that has other names (hard links) is never overwritten, and goes by its name alone. Of the
-// default root (store/default_root) the same is asked, and that others may not even look into it; any other root is
-// used as it is. On tmpfs, files are written and read through mappings, and mappings stay warm for the next file of the
-// same owner; elsewhere by pwrite and pread. Space is reserved by create(), so a full store is an error there and never
-// a signal later.
+// The job's directory has mode 0700, must belong to the user, and nothing below the root is reached through a symbolic
+// link. A file that has other names (hard links) is never overwritten; only its name here is removed. The default root
+// (store/default_root) must also belong to the user, and others may not even look into it; any other root is used as it
+// is. On tmpfs, files are written and read through mappings, and mappings stay warm for the next file of the same
+// owner; elsewhere by pwrite and pread. Space is reserved by create(), so a full store is an error there and never a
+// signal later.
 //
 // When somebody removes the job's directory, or recycle/ in it, while the store is in use, the next call makes them
-// again, empty, and takes the lock there too; what was being written fails with Code::io. A bell that was
-// opened before goes over to one that is opened later.
+// again, empty, and takes the lock there too; what was being written fails with Code::io. A bell that was opened before
+// switches to the new file.
 //
-// A retired file may be overwritten. On tmpfs that waits until its readers have closed it; its first 4 KiB are
-// zeroed at once, here as there. So a reader verifies checksums of what it has read, not before it reads.
+// A retired file may be overwritten, on tmpfs only after its readers have closed it. Its first 4 KiB are zeroed at once
+// on every file system. So a reader verifies checksums after it has read, not before.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@
 namespace cairn {
 
 struct PosixOptions {
-  // Files that one store keeps warm in this process, and as many mappings for reading.
+  // How many files one store keeps warm in this process; it keeps as many mappings for reading.
   std::size_t warm_mappings = 64;
   // How long lock() waits: the kernel releases a dying job's lock a little late.
   std::chrono::milliseconds lock_patience{10'000};

@@ -1,6 +1,6 @@
 // Files that this process has written and will write again: each open, and mapped with its pages touched, so that the
-// next snapshot finds memory where it would find page faults, and need not search the pool. At most `limit`; the one
-// unused for longest goes first. Thread-safe.
+// next snapshot has no page faults and need not search the pool. At most `limit`; the least recently used one is
+// dropped first. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ class WarmFiles {
   void put(WarmFile file);
   // Hands the file over to the caller alone; nothing when there is none.
   [[nodiscard]] std::optional<WarmFile> take(FileId id);
-  // The one unused for longest that `fits`, which is called under a mutex and may claim it.
+  // The least recently used file for which `fits` is true. `fits` is called under a mutex and may claim the file.
   [[nodiscard]] std::optional<WarmFile> take_if(const std::function<bool(const WarmFile&)>& fits);
   [[nodiscard]] bool has(FileId id) const;
 

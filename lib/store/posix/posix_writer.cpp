@@ -51,7 +51,7 @@ Status PosixWriter::write(std::uint64_t offset, Bytes bytes) {
   }
   auto written = home_->pool.with_room(offset + bytes.size(),
                                        [&] { return write_all(slot_.file.get(), offset, bytes, place_.path); });
-  // What a write makes longer is not reserved, and is cut by commit().
+  // A write may make the file longer. That part is not reserved, and commit() cuts the file to its size.
   if (written) slot_.size_bytes = std::max(slot_.size_bytes, offset + bytes.size());
   if (written && !home_->mapped && bytes.size() >= kWorthWriting)
     start_writeback(slot_.file.get(), offset, bytes.size());
@@ -78,8 +78,9 @@ Status PosixWriter::commit(std::uint64_t size_bytes, bool sync) {
 }
 
 Result<std::unique_ptr<Reader>> PosixReader::open(const std::shared_ptr<Home>& home, const FileName& name) {
-  // Another turn only when the file was replaced, retired or removed between open and lock, or somebody holds the lock
-  // for the moment in which he looks whether the file is free: he may lose the processor just then.
+  // Tries again only if the file was replaced, retired or removed between open and lock, or if another process holds
+  // the lock for a moment to check whether the file is free. That process may lose the processor just then, so this
+  // needs patience.
   constexpr std::chrono::seconds kPatience{10};
   constexpr std::chrono::microseconds kPause{50};
   const auto until = std::chrono::steady_clock::now() + kPatience;
@@ -97,7 +98,7 @@ Result<std::unique_ptr<Reader>> PosixReader::open(const std::shared_ptr<Home>& h
     if (!home->mapped) return std::make_unique<PosixReader>(home, std::move(*file), place->path, size_bytes, nullptr);
 
     if (!is_still_named(place->directory.get(), place->file, file->get())) continue;
-    // A recycled file is the same one under another name: whoever read it before has it mapped still.
+    // A recycled file is the same file under another name: a process that read it before still has it mapped.
     auto mapping = home->reading.share({status->st_dev, status->st_ino}, size_bytes);
     if (!mapping) {
       auto fresh = Mapping::map(file->get(), size_bytes, Mapping::Access::read, place->path);
@@ -120,9 +121,9 @@ PosixReader::PosixReader(std::shared_ptr<Home> home, Fd file, std::string path, 
 
 PosixReader::~PosixReader() {
   if (!mapping_) return;
-  // One that was removed meanwhile would take memory for as long as its mapping is kept.
+  // A file that was removed in the meantime would take memory for as long as its mapping is kept.
   const auto status = status_of(file_.get(), path_);
-  unlock(file_.get());  // which a mapping would hold on to
+  unlock(file_.get());  // a mapping would keep the lock
   if (status && status->st_nlink > 0) home_->reading.put({status->st_dev, status->st_ino}, std::move(mapping_));
 }
 

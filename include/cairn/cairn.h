@@ -27,13 +27,14 @@
  *     if (cairn_recover(session) != CAIRN_OK) MPI_Abort(...);
  *   }
  *
- * A loop that ends by what MPI calls bring (a residual), and makes no Cairn call, would never end after a failure: what
- * they bring is void then. It looks at cairn_failed as well:
+ * A loop that makes no Cairn call, and ends by a result of MPI calls (a residual), might never end after a failure,
+ * since those results are void then. It has to test cairn_failed as well:
  *
  *   while (residual > limit && !cairn_failed(session)) { ...; MPI_Allreduce(..., &residual, ..., comm); }
  *
- * Or an error handler that the application sets on cairn_comm leaves it by longjmp, to where cairn_recover is called. A
- * handler that prints and calls exit ends the whole job, in words, and so does any exit or _exit before cairn_finalize.
+ * Or the application sets an error handler on cairn_comm that leaves the loop by longjmp, to where cairn_recover is
+ * called. A handler that prints and calls exit ends the whole job, with a message, and so does any exit or _exit before
+ * cairn_finalize.
  */
 #ifndef CAIRN_CAIRN_H
 #define CAIRN_CAIRN_H
@@ -65,8 +66,8 @@ enum {
   CAIRN_ERR_COMMUNICATION = -8  /* a peer cannot be reached */
 };
 
-/* How cairn_init or cairn_recover returned: at the start of the job; after a failure, in a process that computed
- * before; after a failure, in one that takes the place of a dead one. */
+/* How cairn_init or cairn_recover returned. CAIRN_FRESH: at the start of the job. After a failure, CAIRN_SURVIVOR: in a
+ * process that computed before; CAIRN_REPLACEMENT: in one that takes the place of a dead one. */
 enum { CAIRN_FRESH = 0, CAIRN_SURVIVOR = 1, CAIRN_REPLACEMENT = 2 };
 
 /* Element types. CAIRN_BYTE is for untyped data. */
@@ -102,7 +103,7 @@ typedef struct {
  * NULL, on all ranks alike. */
 int cairn_init(MPI_Comm world, const char* config, cairn_session** session);
 
-/* Local. Protects count elements at data, which stay the caller's and must outlive the session or be unprotected.
+/* Local. Protects count elements at data. The caller owns them; they must outlive the session, or be unprotected.
  * Protecting a name again replaces it. */
 int cairn_protect(cairn_session* session, const char* name, void* data, cairn_type type, size_t count);
 /* The same for an array of the given shape, slowest dimension first; dims 0 is a scalar. */
@@ -114,18 +115,18 @@ int cairn_protect_opaque(cairn_session* session, const char* name, void* data, c
                          size_t element_bytes, size_t count);
 int cairn_unprotect(cairn_session* session, const char* name);
 
-/* Collective. Takes a snapshot if one is due; *version (may be NULL) gets its number, or 0. A snapshot that fails for
- * storage (a full disk, say) is logged once, and the job goes on: cairn_wait and cairn_finalize return
+/* Collective. Takes a snapshot if one is due; *version (may be NULL) gets its number, or 0. A snapshot that fails
+ * because of storage (a full disk, say) is logged once, and the job goes on: cairn_wait and cairn_finalize return
  * CAIRN_ERR_STORAGE if the newest snapshot is not as safe as asked. With [job] on_storage_error = throw this call
- * returns it, or the next one. cairn_storage_error has the text. */
+ * returns CAIRN_ERR_STORAGE, or the next one. cairn_storage_error has the text. */
 int cairn_snapshot(cairn_session* session, uint32_t* version);
 /* Collective. Takes a snapshot now and has it raised to level, CAIRN_L1 ... CAIRN_L4. */
 int cairn_snapshot_to(cairn_session* session, int level, uint32_t* version);
 /* Waits until the newest snapshot meant for level is safe there, or has failed (an error). */
 int cairn_wait(cairn_session* session, int level);
 
-/* Local. What the last snapshot that failed for storage failed of, as this rank knows; "": none in this session, or no
- * session. Valid until the next call with this session. */
+/* Local. Why the last snapshot that failed because of storage failed, as this rank knows; "": none did in this session,
+ * or there is no session. Valid until the next call with this session. */
 const char* cairn_storage_error(const cairn_session* session);
 
 /* Collective. Copies the newest snapshot that can be put together into the protected regions; CAIRN_OK also on a fresh
@@ -136,33 +137,33 @@ int cairn_restore_region(cairn_session* session, const char* name);
 /* Local. What the last restore did. */
 int cairn_restore_info(const cairn_session* session, cairn_restore_status* status);
 
-/* Local. The application ranks' communicator; the session's, valid until cairn_finalize. */
+/* Local. The application ranks' communicator. The session owns it; it is valid until cairn_finalize. */
 int cairn_comm(const cairn_session* session, MPI_Comm* comm);
-/* Local. To be called by each member for every communicator that it has made of cairn_comm (MPI_Cart_create, split, dup
- * ...), before it waits on it: where the job repairs itself, a failure then ends every wait on it as well. Without that
- * a rank may wait there for ever for one that lives and has gone back. comm stays the caller's; MPI_COMM_NULL is no
- * matter. */
+/* Local. Each member calls it for every communicator that it has made from cairn_comm (MPI_Cart_create, split, dup
+ * ...), before it waits on that communicator. Where the job repairs itself, a failure then ends every wait on it as
+ * well; otherwise a rank may wait there for ever for another that is alive and has gone back. The caller still owns and
+ * frees comm. MPI_COMM_NULL is ignored. */
 int cairn_watch(cairn_session* session, MPI_Comm comm);
-/* Local. 1 on all ranks alike once a batch system's warning (SIGUSR1) came; changes in snapshot calls only. */
+/* Local. 1 once a batch system's warning (SIGUSR1) has come; changes in the same snapshot call on all ranks. */
 int cairn_should_stop(const cairn_session* session);
 
-/* Local, and quick. 1 once a process is known here to have died: the next Cairn call returns CAIRN_ROLLBACK. For loops
- * that make no Cairn call. */
+/* Local, and quick. 1 once this process knows that another one has died: the next Cairn call returns CAIRN_ROLLBACK.
+ * For loops that make no Cairn call. */
 int cairn_failed(const cairn_session* session);
 
-/* Collective among the survivors. After CAIRN_ROLLBACK, of whatever call: repairs the job and renews the session, whose
- * regions are forgotten. Communicators and requests made of the old cairn_comm are void. */
+/* Collective among the survivors. After any call returned CAIRN_ROLLBACK: repairs the job and renews the session, which
+ * forgets its regions. Communicators and requests made from the old cairn_comm are void. */
 int cairn_recover(cairn_session* session);
 /* Local. CAIRN_FRESH, CAIRN_SURVIVOR or CAIRN_REPLACEMENT. */
 int cairn_state(const cairn_session* session);
 
-/* Collective. Drains background work, ends as [restart] at_end says, frees the session and sets it to NULL, whatever is
- * returned but CAIRN_ROLLBACK: then the session is still there, to be recovered. After a restore that failed all
- * snapshots stay as they are, for a start that can do better. */
+/* Collective. Waits for background work, ends as [restart] at_end says, frees the session and sets it to NULL, also
+ * when it returns an error. Only after CAIRN_ROLLBACK the session is still there, for cairn_recover. After a restore
+ * that failed all snapshots stay as they are, so that a later start can use them. */
 int cairn_finalize(cairn_session** session);
-/* Local. Ends the session of this rank without the above: what is not safe yet is lost. Where the job repairs itself
- * ([recovery] mode = spares or respawn) this ends the job: it returns once the other ranks know, which they learn in
- * their next Cairn call, or MPI call on cairn_comm. */
+/* Local. Ends the session of this rank without cairn_finalize: what is not safe yet is lost. Where the job repairs
+ * itself ([recovery] mode = spares or respawn) this ends the job: it returns once the other ranks know, which they
+ * learn in their next Cairn call, or MPI call on cairn_comm. */
 void cairn_abandon(cairn_session** session);
 
 /* Local. The version of the library that the program is linked with, as CAIRN_VERSION is that of this header. */

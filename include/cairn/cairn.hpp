@@ -27,8 +27,8 @@
 
 namespace cairn {
 
-// How the application is entered: at the start of the job; after a failure, in a process that was an application rank
-// before; after a failure, in one that takes a dead rank's place.
+// How the application is entered. fresh: at the start of the job. After a failure, survivor: in a process that was an
+// application rank before; replacement: in one that takes a dead rank's place.
 enum class State { fresh, survivor, replacement };
 
 class Session final : public SessionBase {
@@ -42,18 +42,18 @@ class Session final : public SessionBase {
   Session& operator=(Session&&) noexcept;
   ~Session() override;
 
-  // The application ranks' communicator; the session's, valid until it is destroyed.
+  // The application ranks' communicator. The session owns it; it is valid until the session is destroyed.
   [[nodiscard]] MPI_Comm comm() const;
 
-  // Local. To be called by each member for every communicator that it has made of comm() (MPI_Cart_create, split, dup
-  // …), before it waits on it: where the job repairs itself, a failure then ends every wait on it as well. Without that
-  // a rank may wait there for ever for one that lives and has gone back. It stays the caller's, to be freed as ever.
-  // MPI_COMM_NULL is no matter.
+  // Local. Each member calls it for every communicator that it has made from comm() (MPI_Cart_create, split, dup …),
+  // before it waits on that communicator. Where the job repairs itself, a failure then ends every wait on it as well;
+  // otherwise a rank may wait there for ever for another that is alive and has gone back. The caller still owns and
+  // frees the communicator. MPI_COMM_NULL is ignored.
   void watch(MPI_Comm comm);
 
-  // Local, and quick. Whether a process is known here to have died, so that the job goes back: the next Cairn call says
-  // so. Where MPI's errors do not leave the application (an error handler of its own), loops that make no Cairn call
-  // look here.
+  // Local, and quick. Whether this process knows that another one has died, so that the job goes back: the next Cairn
+  // call says so. For loops that make no Cairn call, where MPI's errors do not end them (the application has an error
+  // handler of its own).
   [[nodiscard]] bool failed() const;
 
   // How run() entered the application this time, and which processes had died before it did.
@@ -73,13 +73,13 @@ class Session final : public SessionBase {
 
 // Collective over `world`. Serves the heads, calls `application` on the application ranks, and finalizes the
 // session when it returns. An exception that leaves `application` ends the whole job with its text, since
-// the other ranks would wait for ever. What opening or finalizing finds wrong is thrown.
+// the other ranks would wait for ever. Throws the errors of opening and finalizing.
 //
 // With [recovery] mode = spares or respawn, `application` is the point to go back to when a process dies: survivors
 // leave it by an Exception of kind `rollback`, thrown by Cairn's calls and by MPI calls on session.comm(), and all
-// enter it again with a new session, protect their regions anew, and restore(). Let that exception pass. Communicators
-// derived from session.comm() end with it: session.watch() them, and make them anew. Message requests are void after
-// it.
+// enter it again with a new session, protect their regions anew, and restore(). Do not catch that exception.
+// Communicators derived from session.comm() cannot be used after it: call session.watch() for each, and make them anew.
+// Message requests are void too.
 void run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application);
 
 }  // namespace cairn

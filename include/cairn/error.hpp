@@ -15,7 +15,7 @@ enum class ErrorKind {
   mismatch,       // ranks or regions differ from those of the snapshot
   taken_over,     // another run uses the same stores
   communication,  // a peer cannot be reached
-  rollback,       // a process died, and the job goes back to its last snapshot: let it pass, cairn::run catches it
+  rollback,       // a process died, and the job goes back to its last snapshot: do not catch it, cairn::run does
 };
 
 class Exception : public std::runtime_error {

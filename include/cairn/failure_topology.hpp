@@ -1,5 +1,5 @@
-// What a failure took, as the MPI recovery layer or an operator knows it. A hint: it spares waiting for and
-// planning on stores that are gone; what is read is verified all the same, and a wrong hint costs time only.
+// What a failure took, as the MPI recovery layer or an operator knows it. It is a hint: a restore then does not wait
+// for stores that are gone, nor plan with them. All that is read is still verified, and a wrong hint costs only time.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace cairn {
 
-// All numbers are those of the life that failed, and count from 0; in any order, the same on all ranks. A number
-// that names nothing is no error.
+// All numbers are those of the life that failed, and count from 0. The order does not matter; all ranks pass the same.
+// Numbers of ranks or nodes that do not exist are ignored.
 struct FailureTopology {
-  // Application ranks, as Session::rank() said: heads have no number here. Restores do without them; an application may
-  // want to know.
+  // Application ranks, as Session::rank() said: heads have no number here. Restores do not use them; they are for the
+  // application.
   std::vector<std::uint32_t> dead_ranks;
-  // Nodes whose store is lost. A node has the number of its lowest rank of the world, among the nodes: the one that has
-  // world rank 0 is node 0, the next is that of the lowest world rank which is not on node 0, and so on.
+  // Nodes whose store is lost. Nodes are numbered in the order of their lowest world rank: node 0 has world rank 0,
+  // node 1 has the lowest world rank that is not on node 0, and so on.
   std::vector<std::uint32_t> lost_nodes;
 };
 

@@ -10,10 +10,10 @@
 // different regions. All calls come from one thread. Errors throw cairn::Exception; an error of
 // background work is thrown by the next call, and does not undo what that call did.
 //
-// A snapshot that fails for storage (a full disk, say) is no exception: snapshot() does not throw it, whether its own
-// write failed or something in the background. The log has it once, storage_error() keeps it, and the job goes on with
-// the last good snapshot. wait() and finalize() throw it, if the newest snapshot is not as safe as asked. With
-// [job] on_storage_error = throw, it is thrown like any other error.
+// When a snapshot fails because of storage (a full disk, say), snapshot() does not throw, whether its own write failed
+// or work in the background. The log reports it once, storage_error() keeps the text, and the job goes on with the last
+// good snapshot. wait() and finalize() throw it if the newest snapshot is not as safe as asked. With [job]
+// on_storage_error = throw, it is thrown like any other error.
 #pragma once
 
 #include <array>
@@ -51,8 +51,8 @@ struct RestoreReport {
   double seconds = 0;
 };
 
-// Where a region lies in a larger array that spans ranks: extents and offset of its first element, in
-// elements, slowest dimension first. Kept as metadata.
+// Where a region lies in a larger array that spans ranks: the extents of that array and the offset of the region's
+// first element, in elements, slowest dimension first. Kept as metadata.
 struct GlobalPlace {
   std::vector<std::uint64_t> shape;
   std::vector<std::uint64_t> offset;
@@ -91,7 +91,7 @@ concept Resizable = requires(C& c, std::size_t n) {
 struct RegionAccess {
   Element element = Element::opaque;
   std::uint32_t element_bytes = 1;
-  std::string type_name;             // of opaque elements
+  std::string type_name;             // for opaque elements
   std::vector<std::uint64_t> shape;  // fixed part; a resizable region's first extent is filled in
   std::optional<GlobalPlace> place;
   std::function<std::size_t()> elements;    // empty: as the shape says
@@ -107,9 +107,9 @@ class SessionBase {
  public:
   SessionBase(SessionBase&&) noexcept;
   SessionBase& operator=(SessionBase&&) noexcept;
-  // Without finalize() first: abandons what is not safe yet, waits for nobody. What was safe stays. With [head] mode =
-  // thread or inline a node's first rank is its head: what is being raised is done first, and all other ranks get an
-  // error from then on.
+  // Without finalize() first, what is not safe yet is lost, what was safe stays, and nobody is waited for. With [head]
+  // mode = thread or inline a node's first rank is also its head: it first finishes the promotion under way, and all
+  // other ranks get an error from then on.
   virtual ~SessionBase();
 
   // Protects a contiguous resizable container (std::vector, std::string …) of Storable
@@ -139,20 +139,20 @@ class SessionBase {
     protect_access(name, std::move(access));
   }
 
-  // Protects the elements that a span shows, in place: as many come back as it has now. They stay the caller's; the
-  // span itself is not kept.
+  // Protects the elements that a span refers to, in place; restore() brings back as many as it has now. The caller owns
+  // them; the span itself is not kept.
   template <Storable T, std::size_t extent>
   void protect(const std::string& name, std::span<T, extent> elements) {
     protect(name, elements.data(), elements.size());
   }
 
-  // Protects `count` elements at `data`, which stay the caller's.
+  // Protects `count` elements at `data`. The caller owns them.
   template <Storable T>
   void protect(const std::string& name, T* data, std::size_t count) {
     protect(name, data, std::vector<std::uint64_t>{count});
   }
 
-  // Protects an array of the given shape, slowest dimension first, at `data`, which stays the caller's.
+  // Protects an array of the given shape, slowest dimension first, at `data`. The caller owns it.
   template <Storable T>
   void protect(const std::string& name, T* data, std::vector<std::uint64_t> shape,
                std::optional<GlobalPlace> place = {}) {
@@ -170,37 +170,38 @@ class SessionBase {
   // Forgets a region. An unknown name is an error.
   void unprotect(const std::string& name);
 
-  // Collective. Copies the newest snapshot that can be put together into the protected regions. Says "not restored"
-  // only when there is nothing to restore, or a fresh start was asked for; throws `unrecoverable` when
-  // snapshots exist and none is whole, naming versions and missing ranks, and `mismatch`, with what
-  // differs, when ranks or regions are others. After an error region contents are undefined and snapshot() refuses.
+  // Collective. Copies the newest snapshot that can be put together into the protected regions. Reports "not restored"
+  // only when there is nothing to restore, or a fresh start was asked for. Throws `unrecoverable` when snapshots exist
+  // but none is whole, and names versions and missing ranks; throws `mismatch` when ranks or regions differ, and names
+  // what differs. After an error the regions' contents are undefined and snapshot() refuses.
   RestoreReport restore();
   // Collective. The same for one region by name (the same name on all ranks); others stay as they are.
   RestoreReport restore(const std::string& name);
   [[nodiscard]] const RestoreReport& last_restore() const;
 
   // Collective in time, without communication: takes a snapshot if one is due. Returns its version, or nothing. A
-  // version that fails for storage has used its number all the same, on all ranks. Returns after the copy into the
-  // node's store; the rest happens in the background.
+  // version that fails because of storage uses up its number on all ranks. Returns after the copy into the node's
+  // store; the rest happens in the background.
   std::optional<std::uint32_t> snapshot();
   // Takes a snapshot now and has it raised to `level`, due or not.
   std::uint32_t snapshot(LevelId level);
 
-  // Waits until the newest snapshot that was meant for `level` is safe there (or failed: throws). Without one: at once.
+  // Waits until the newest snapshot that was meant for `level` is safe there; throws if it failed. Returns at once if
+  // there is none.
   void wait(LevelId level);
   // The newest version safe at `level`, as this rank knows; 0: none.
   [[nodiscard]] std::uint32_t safe_version(LevelId level);
 
-  // What the last snapshot that failed for storage failed of, as this rank knows; empty: none in this session.
+  // Why the last snapshot that failed because of storage failed, as this rank knows; empty: none did in this session.
   [[nodiscard]] std::string storage_error() const;
 
-  // True on all ranks alike, after a snapshot() call, once a batch system's warning (SIGUSR1 to any rank) came:
-  // at most 66 calls later, and mostly at the next but one where a step takes a tenth of a second or more.
+  // True once a batch system's warning has come (SIGUSR1 to any rank). Changes in snapshot() only, at the same call on
+  // all ranks: at most 66 calls after the signal, mostly 2 where a step takes a tenth of a second or more.
   [[nodiscard]] bool should_stop() const;
 
-  // Collective. Drains background work, then ends as [restart] at_end says; throws what was not reported yet, and the
-  // failure of the newest snapshot. After a restore that failed, or where neither a restore nor a snapshot was made,
-  // all snapshots stay as they are, for a start that can do better.
+  // Collective. Waits for background work, then ends as [restart] at_end says; throws errors that were not reported
+  // yet, and the failure of the newest snapshot. After a restore that failed, or where neither a restore nor a snapshot
+  // was made, all snapshots stay as they are, so that a later start can use them.
   void finalize();
 
   [[nodiscard]] std::uint32_t rank() const;  // application rank

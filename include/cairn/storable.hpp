@@ -1,8 +1,8 @@
 // Which types can be protected as they lie in memory. A snapshot keeps a region's bytes and puts them back in another
-// process, where an address leads nowhere: pointers, references, views and iterators are refused when the program is
-// compiled, and so are containers and arrays of them.
+// process, where an address is meaningless. So pointers, references, views and iterators are refused when the program
+// is compiled, and so are containers and arrays of them.
 //
-// What a struct of one's own holds the language cannot see. One that holds pointers can be marked, and is refused too:
+// C++ cannot tell what a struct of your own holds. Mark a struct that holds pointers, and it is refused too:
 //
 //   template <> struct cairn::holds_addresses<Node> : std::true_type {};
 #pragma once
@@ -19,7 +19,7 @@
 
 namespace cairn {
 
-// Whether objects of this type hold addresses. To be specialised for structs of one's own; those known here are true.
+// Whether objects of this type hold addresses. Specialise it for structs of your own; the types named here are true.
 template <class T>
 struct holds_addresses
     : std::bool_constant<std::is_pointer_v<T> || std::is_member_pointer_v<T> || std::is_null_pointer_v<T> ||

@@ -300,8 +300,9 @@ contains
     code = c_unprotect(session%handle, c_text(name))
   end subroutine
 
-  ! Collective. Takes a snapshot if one is due; `version` gets its number, or 0. One that fails for storage is logged, and
-  ! the job goes on: cairn_wait and cairn_finalize give CAIRN_ERR_STORAGE if the newest snapshot is not as safe as asked.
+  ! Collective. Takes a snapshot if one is due; `version` gets its number, or 0. One that fails because of storage is
+  ! logged, and the job goes on: cairn_wait and cairn_finalize give CAIRN_ERR_STORAGE if the newest snapshot is not as
+  ! safe as asked.
   subroutine cairn_snapshot(session, code, version)
     type(cairn_session), intent(in) :: session
     integer, intent(out) :: code
@@ -329,7 +330,7 @@ contains
     code = c_wait(session%handle, int(level, c_int))
   end subroutine
 
-  ! What the last snapshot that failed for storage failed of, as this rank knows; empty: none in this session.
+  ! Why the last snapshot that failed because of storage failed, as this rank knows; empty: none did in this session.
   function cairn_storage_error(session) result(text)
     type(cairn_session), intent(in) :: session
     character(:), allocatable :: text
@@ -356,7 +357,8 @@ contains
     code = c_restore_info(session%handle, status)
   end subroutine
 
-  ! The application ranks' communicator; the session's, valid until cairn_finalize. MPI_COMM_NULL without a session.
+  ! The application ranks' communicator. The session owns it; it is valid until cairn_finalize. MPI_COMM_NULL without a
+  ! session.
   function cairn_comm(session) result(comm)
     type(cairn_session), intent(in) :: session
     type(MPI_Comm) :: comm
@@ -364,8 +366,8 @@ contains
     code = c_comm(session%handle, comm%MPI_VAL)
   end function
 
-  ! To be called by each member for every communicator that it has made of cairn_comm, before it waits on it: where the job
-  ! repairs itself, a failure then ends every wait on it as well.
+  ! Each member calls it for every communicator that it has made from cairn_comm, before it waits on that communicator.
+  ! Where the job repairs itself, a failure then ends every wait on it as well.
   subroutine cairn_watch(session, comm, code)
     type(cairn_session), intent(in) :: session
     type(MPI_Comm), intent(in) :: comm
@@ -378,8 +380,8 @@ contains
     cairn_should_stop = c_should_stop(session%handle) /= 0
   end function
 
-  ! Whether a process is known here to have died: the next Cairn call returns CAIRN_ROLLBACK. For loops that make no Cairn
-  ! call.
+  ! Whether this process knows that another one has died: the next Cairn call returns CAIRN_ROLLBACK. For loops that
+  ! make no Cairn call.
   logical function cairn_failed(session)
     type(cairn_session), intent(in) :: session
     cairn_failed = c_failed(session%handle) /= 0
@@ -399,16 +401,16 @@ contains
     cairn_state = c_state(session%handle)
   end function
 
-  ! Collective. Drains background work, ends as [restart] at_end says, and ends the session whatever the code but
-  ! CAIRN_ROLLBACK: then it is still there, to be recovered.
+  ! Collective. Waits for background work, ends as [restart] at_end says, and ends the session, also when the code is an
+  ! error. Only after CAIRN_ROLLBACK the session is still there, for cairn_recover.
   subroutine cairn_finalize(session, code)
     type(cairn_session), intent(inout) :: session
     integer, intent(out) :: code
     code = c_finalize(session%handle)
   end subroutine
 
-  ! Ends the session of this rank without the above: what is not safe yet is lost. Where the job repairs itself, the job
-  ! ends; see cairn.h.
+  ! Ends the session of this rank without cairn_finalize: what is not safe yet is lost. Where the job repairs itself,
+  ! the job ends; see cairn.h.
   subroutine cairn_abandon(session)
     type(cairn_session), intent(inout) :: session
     call c_abandon(session%handle)

@@ -81,7 +81,7 @@ std::uint32_t bytes_of(cairn_type type) {
 bool is_level(int level) { return level >= CAIRN_L1 && level <= CAIRN_L4; }
 
 int wrong_level(int level) {
-  return fail(CAIRN_ERR_USAGE, "level " + std::to_string(level) + " is none of CAIRN_L1 to CAIRN_L4");
+  return fail(CAIRN_ERR_USAGE, "level " + std::to_string(level) + " is not one of CAIRN_L1 to CAIRN_L4");
 }
 
 int protect(cairn_session* session, const char* name, void* data, cairn_type type, std::vector<std::uint64_t> shape) {
@@ -247,11 +247,11 @@ int cairn_finalize(cairn_session** session) {
       return CAIRN_OK;
     });
   }
-  if (!owned->session) return fail(CAIRN_ERR_USAGE, "cairn_finalize: cairn_recover comes first");
+  if (!owned->session) return fail(CAIRN_ERR_USAGE, "cairn_finalize: call cairn_recover first");
   return guarded([&] {
     if (!owned->job->complete(std::move(owned->session))) {
       *session = owned.release();
-      return fail(CAIRN_ROLLBACK, "a process died before all had come to the end");
+      return fail(CAIRN_ROLLBACK, "a process died before all ranks had finished");
     }
     (void)owned->job->enter();  // tells what went wrong
     return static_cast<int>(CAIRN_OK);

@@ -1,4 +1,5 @@
-// What the Fortran module needs beyond the C API: communicators as Fortran has them, and its own mistakes.
+// What the Fortran module needs beyond the C API: Fortran communicators, and errors that only Fortran programs can
+// make.
 #include <string>
 
 #include <cairn/cairn.h>
@@ -20,10 +21,10 @@ int cairn_comm_fortran(const cairn_session* session, MPI_Fint* comm) {
 
 int cairn_watch_fortran(cairn_session* session, MPI_Fint comm) { return cairn_watch(session, MPI_Comm_f2c(comm)); }
 
-// Its bytes lie apart, and the session keeps one address.
+// The bytes of such a section are not contiguous, and the session keeps one address.
 int cairn_refuse_section_fortran(const char* name) {
   return cairn::bind::fail(CAIRN_ERR_USAGE, "region \"" + std::string(name) +
-                                                "\" is an array section whose elements lie apart (protect the whole "
+                                                "\" is an array section that is not contiguous (protect the whole "
                                                 "array, or a contiguous part)");
 }
 

@@ -21,7 +21,7 @@ struct Setting {
 using Settings = std::map<const ConfigKey*, Setting>;
 
 // Hands a text to inih line by line, so that its lines can be counted: inih itself does not tell the handler
-// where it is. The first mistake is kept; the rest of the text is read to no effect.
+// where it is. The first mistake is kept; what follows it has no effect.
 class IniText {
  public:
   IniText(std::string_view text, std::string file, Config& config)
@@ -160,7 +160,7 @@ Status check_erasure(const Config& config, const Settings& settings) {
                                         set->second.place, parity, parity + 1));
 }
 
-// With a key nothing is restored that its digest was not compared with, own shards included.
+// With a key, everything that is restored must first be compared with its digest, a rank's own shard too.
 Status check_integrity(const Config& config, const Settings& settings) {
   const auto set = settings.find(find_key("restart", "verify"));
   const bool weaker = set != settings.end() && config.restart.verify == Config::Restart::Verify::crc;

@@ -1,5 +1,5 @@
 // The configuration: one plain struct per section of the INI file, immutable after load. Every key has a
-// default that works; every mistake is answered with file, line, key and what would be right.
+// default that works; every mistake is answered with file, line, key and what to write instead.
 // Environment variables CAIRN_<SECTION>_<KEY> override the file; other CAIRN_… variables, which a module may set for
 // purposes of its own, are not read. Local and pure but for read_config_source().
 #pragma once
@@ -35,7 +35,7 @@ struct Interval {
 struct Config {
   struct Job {
     std::string name = "job";
-    // What a call of snapshot() does when a snapshot fails for storage, in its own write or in the background.
+    // What snapshot() does when a snapshot fails because of storage, in its own write or in the background.
     enum class OnStorageError { continue_, throw_ } on_storage_error = OnStorageError::continue_;
   } job;
   struct Storage {
@@ -56,7 +56,7 @@ struct Config {
   struct Head {
     HeadMode mode = HeadMode::rank;
     std::uint32_t threads = 0;                     // of a node's head, itself included; 0: auto
-    std::chrono::milliseconds wait_limit{600000};  // back-pressure beyond this is an error
+    std::chrono::milliseconds wait_limit{600000};  // a longer wait for a free slot is an error
   } head;
   struct Partner {
     std::uint32_t copies = 1;
@@ -97,7 +97,7 @@ struct Config {
     LogLevel level = LogLevel::info;
     std::string trace;  // base of the names of trace files; empty: none
   } log;
-  // For the log: variables that are no keys, but look much like one.
+  // For the log: variables that are not keys, but look much like one.
   std::vector<std::string> warnings;
 };
 

@@ -21,7 +21,7 @@ Mistake set_level(Config& config, LevelId level, Text value) {
   Interval& interval = config.levels.at[static_cast<int>(level) - 1];
   auto mistake = values::interval(value, interval);
   config.levels.insisted.add(level);
-  // Whether it can be carried is a part of what is left to Cairn.
+  // With auto, Cairn also decides whether the nodes can carry the level.
   if (interval.kind == Interval::Kind::automatic) config.levels.insisted.remove(level);
   return mistake;
 }
@@ -126,7 +126,7 @@ std::string upper_case(Text word) {
   return upper;
 }
 
-// What the variables of a section begin with: "CAIRN_LEVELS_".
+// The beginning of the names of a section's variables: "CAIRN_LEVELS_".
 std::string variables_of(Text section) { return "CAIRN_" + upper_case(section) + "_"; }
 
 // Levenshtein's distance: insertions, deletions and substitutions of one character.

@@ -29,7 +29,7 @@ struct ConfigKey {
 // Whether a variable begins as those of a section do: CAIRN_LEVELS_…
 [[nodiscard]] bool names_section(std::string_view variable);
 
-// The known name that takes the fewest edits to get to; a key of the same name in another section is near.
+// The known name that the fewest edits lead to; a key of the same name in another section counts as near.
 [[nodiscard]] const ConfigKey& nearest_key(std::string_view section, std::string_view key);
 [[nodiscard]] std::string_view nearest_section(std::string_view section);
 [[nodiscard]] std::string nearest_variable(std::string_view variable);

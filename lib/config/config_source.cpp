@@ -9,7 +9,7 @@
 
 #include "config/config.hpp"
 
-// POSIX has it, and no header but unistd.h declares it; that one would bring in file I/O.
+// POSIX has it, but only unistd.h declares it, and that header would bring in file I/O.
 extern "C" char** environ;
 
 namespace cairn {
@@ -22,7 +22,7 @@ Result<std::string> read_text(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   std::string text;
   std::array<char, 4096> block{};
-  // A directory can be opened; that it is none shows at the first read.
+  // A directory can be opened too; the first read shows that it is not a file.
   while (in.is_open() && (in.read(block.data(), block.size()) || in.gcount() > 0)) {
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
   }

@@ -49,7 +49,7 @@ Error uneven_calls(const std::vector<Buffer>& all) {
 
 // What all ranks want, and whether they have made the same snapshot calls.
 Status Ending::run() {
-  // The highest of all nodes. Of numbers that must be equal everywhere, the complement too: then the lowest is known.
+  // The highest of all nodes. A number that must be equal everywhere has its complement too, which gives the lowest.
   enum { kKeepGoing, kAbandoned, kUndefined, kNothingOwn, kVersion, kCalls = kVersion + 2, kWords = kCalls + 2 };
   std::array<std::uint64_t, kWords> words{};
   const auto raise = [&](std::size_t word, std::uint64_t value) { words.at(word) = std::max(words.at(word), value); };
@@ -84,8 +84,8 @@ Status Ending::run() {
   return status;
 }
 
-// Ranks have not made the same snapshot calls: those since the first call that one of them left out are made of two
-// safe points, and nobody can say which.
+// Ranks have not made the same snapshot calls. Snapshots since the first call that one of them left out mix two safe
+// points, and it is not known which snapshots those are.
 Status Ending::compare_calls() {
   ByteWriter mine;
   for (const auto& [rank, request] : head_.requests.finalize) {
@@ -98,7 +98,7 @@ Status Ending::compare_calls() {
   return fail(uneven_calls(*all).in("snapshots are left as they are"));
 }
 
-// It neither restored nor took a snapshot. What earlier lives have left is then not this one's to end.
+// This life neither restored nor took a snapshot. So it must not end the chain that earlier lives have left.
 bool Ending::has_nothing_of_its_own() const {
   if (!life_.is_undecided()) return false;
   if (head_.options.start == EngineOptions::Start::fresh || catalog_.chain.finished) return false;

@@ -1,6 +1,6 @@
-// The end of a session, once all ranks of all nodes have called finalize: whether they mean the same, and what becomes
-// of the chain. A finished chain leaves its newest snapshot at L4 and empty node stores; nothing is removed before that
-// is safe, and nothing at all where a restore failed or a session was dropped. Collective among heads.
+// The end of a session, once all ranks of all nodes have called finalize: checks that they agree, and ends the chain. A
+// finished chain leaves its newest snapshot at L4 and empty node stores; nothing is removed before that is safe, and
+// nothing at all where a restore failed or a session was dropped. Collective among heads.
 #pragma once
 
 #include "base/error.hpp"
@@ -16,7 +16,7 @@ class Ending {
   Ending(Head& head, Catalog& catalog, Life& life, Promoter& promoter)
       : head_(head), catalog_(catalog), life_(life), promoter_(promoter) {}
 
-  // What all ranks want, and whether they have made the same snapshot calls; then does it.
+  // Finds out what all ranks want and whether they have made the same snapshot calls; then does it.
   [[nodiscard]] Status run();
 
  private:

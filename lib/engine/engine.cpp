@@ -32,11 +32,11 @@ Result<bool> Engine::step(Heads heads) {
   const bool quiet = seals_.nothing_is_left() && promoter_.idle();
   if (worked && !*worked && quiet) worked = restores_.answer();
   if (worked && !*worked && quiet) worked = finish();
-  // The rank in whose process this engine runs is gone, and does not wait for those who compute. What is being raised
-  // is done first: the other heads wait for this one's part.
+  // The rank in whose process this engine runs has dropped its session, and does not wait for ranks that compute. What
+  // is being raised is finished first: the other heads wait for this one's part.
   if (worked && !*worked && promoter_.idle() && head_.is_dropped()) leave();
   inquiry_.look(head_.clock());
-  // A tick in between may have broken down.
+  // A tick() in between may have failed.
   if (worked && broken_) return fail(*broken_);
   if (!worked) break_down(worked.error());
   return worked;
@@ -71,11 +71,11 @@ Result<bool> Engine::finish() {
 
 void Engine::leave() {
   if (std::exchange(finished_, true) || broken_) return;
-  const HeadGone gone{fmt::format("a rank of node {}, which is its head besides, dropped its session without finalize",
+  const HeadGone gone{fmt::format("a rank of node {}, which is also its head, dropped its session without finalize",
                                   head_.node.me.value)};
   const Buffer message = encode(ToHead(gone));
   for (const Node& node : head_.topology.nodes) {
-    // So short that it is on its way at once. Where all leave, nobody takes it.
+    // The message is so short that MPI sends it at once. Where all leave, nobody receives it.
     if (node.head != head_.control.rank()) (void)head_.control.isend(node.head, kToHead, message);
   }
   head_.tell_all(Trouble{is_gone(gone)});
@@ -122,7 +122,7 @@ void Engine::break_silence() {
 
 Inquiry::Ways Engine::ways() {
   const auto to_head = [this](NodeId node, const ToHead& message) {
-    // A head that is gone is noticed where it matters.
+    // The loss of a head is noticed elsewhere, by the next message or vote that is waited for.
     (void)head_.control.send(head_.topology.nodes[node.value].head, kToHead, encode(message));
   };
   const auto to_rank = [this](Rank rank, const ToRank& message) {

@@ -2,11 +2,12 @@
 // agrees with the other heads, promotes snapshots to higher levels, retires old ones, and brings them back. A
 // dedicated head rank, a progress thread or a blocking call may run it; the code is the same.
 //
-// Its parts are a Head (what they share), the Catalog of what is known and kept, the Life, and those who do the work:
-// SealDesk, Promoter, RestoreDesk, and at last the Ending. The engine hears messages and gives each its turn.
+// Its parts are a Head (what they share), the Catalog of what is known and kept, the Life, and the parts that do the
+// work: SealDesk, Promoter, RestoreDesk, and at the end the Ending. The engine receives messages and gives each part
+// its turn.
 //
 // It is driven by step(), which does one piece of work and says whether there was any. While a promotion waits or
-// moves data, newer snapshots are still sealed. Nothing is retired but after a successful vote of all heads.
+// moves data, newer snapshots are still sealed. Nothing is retired before a successful vote of all heads.
 //
 // One thread. open() and the work inside step() are collective among heads, who all see the same snapshots in the
 // same order. An error of a snapshot is sent to the node's ranks; only the loss of a peer ends the engine.
@@ -64,8 +65,9 @@ class Engine {
   ~Engine();
 
   // Does one piece of work, if there is any; false: nothing to do now. An error is final. Raising a snapshot is work in
-  // which heads wait for each other. Those that compute besides leave what a restore has given them to raise until all
-  // of them have voted on a version, or that none is left: each waits in a call then, and goes on until all is raised.
+  // which heads wait for each other. Heads that also compute do not raise what a restore has left to rebuild until all
+  // heads have voted on a version, or that none is left: then each of them is waiting in a call, and goes on until all
+  // is raised.
   enum class Heads { serve, compute };
   [[nodiscard]] Result<bool> step(Heads heads);
   // True while something is under way that others may wait for.
@@ -77,7 +79,7 @@ class Engine {
   // Steps until the ranks are finalized; sleeps on the node's bell while there is nothing to do.
   [[nodiscard]] Status serve();
   // Tells the other heads and the ranks of this node that nobody acts for the node any more, which ends their engines.
-  // For a rank that is a head besides, and drops its session. Local.
+  // For a rank that is also a head, and drops its session. Local.
   void leave();
 
  private:

@@ -84,7 +84,7 @@ Status Engine::hear_hellos() {
   return {};
 }
 
-// What this head finds in its own store; for all heads, head 0 looks at the global one.
+// Reads what is in this head's own store; head 0 also reads the global one, for all heads.
 Status Engine::look_around() {
   const NodeContext& node = head_.node;
   const auto span = node.trace.span("list stores");
@@ -104,14 +104,14 @@ Status Engine::look_around() {
   return list_other_stores(node, life_.sealer(), catalog_.chain);
 }
 
-// A rank that cannot take part (its store does not open, say) must stop all of them, not hang them.
+// If one rank cannot take part (its store does not open, say), all must fail, not hang.
 Result<RollCall> Engine::take_stock(const EngineSetup& setup) {
   if (auto heard = hear_hellos(); !heard) return fail(heard.error());
   const std::optional<Error>& unable = head_.requests.hello_error ? head_.requests.hello_error : setup.unable;
   const Status mine = unable ? fail(*unable) : look_around();
   const auto span = head_.node.trace.span("call roll");
   LayoutWishes wishes = head_.options.wishes;
-  wishes.restart = true;  // which changes no layout, only what is said of it
+  wishes.restart = true;  // a level that cannot be carried is a warning, not an error; the layout is the same
   const auto today = decide_layout(head_.topology, wishes);
   return call_roll(head_.heads, {mine, catalog_.contents, catalog_.chain, setup.failures.lost_nodes,
                                  today ? &today->layout : nullptr});
@@ -124,8 +124,8 @@ Status Engine::choose_layout(const RollCall& roll) {
   if (!decision) return fail(decision.error());
   head_.node.layout = std::move(decision->layout);
   head_.usable = head_.node.levels.carried_by(head_.node.layout);
-  // Where a store was another node of this shape, the shape is another layout from now on: what it holds as the one
-  // must not be taken for what it is to hold as the other.
+  // A store may have been another node of a layout of the same shape. Then the arrangement makes this a different
+  // layout: what the store holds as that node must not be taken for what it has to hold as this one.
   head_.node.layout.arrangement = roll.arrangement;
   if (auto status = check(head_.node.layout); !status) return status;
   if (!head_.node.leads()) return {};

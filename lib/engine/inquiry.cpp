@@ -53,7 +53,7 @@ void Inquiry::hear(const Missing& missing) {
 void Inquiry::look(Time now) {
   if (asked_ && (not_here().empty() || now - *asked_ >= kForRanks)) answer();
   if (question_ && (answers_.size() == topology_.node_count() || now - begun_ >= kForHeads)) conclude(now);
-  // The heads before this one have had their time.
+  // Neither head 0 nor any head between it and this one has reported in its time.
   if (forwarded_ && now - forwarded_at_ >= kForHeadZero + std::chrono::seconds(me_.value)) {
     question_ = std::exchange(forwarded_, std::nullopt);
     answers_.clear();

@@ -1,10 +1,10 @@
-// For whom ranks wait. A rank that has waited for long in a Cairn call says so to its head, and head 0 then asks all
-// heads, and they their ranks, who is in such a call by now: those who do not answer are the ones that the others wait
-// for. One line of the log names them, and the ranks that wait are told, for their errors. A program that has one rank
-// in a loop, or in a call of its own, so learns which.
+// Finds out which ranks the others wait for. A rank that has waited long in a Cairn call tells its head. Head 0 then
+// asks all heads, and they ask their ranks, who is in such a call by now: the others wait for those that do not answer.
+// One line of the log names them, and the waiting ranks are told, for their errors. So the user of a program with one
+// rank in a loop, or in another call, learns which rank it is.
 //
-// All of that happens once a minute at most, and costs two messages a head. Where a head is a rank that computes, it
-// answers nothing; that is an answer too.
+// All of that happens at most once a minute, and costs two messages for each head. A head that is a rank and is
+// computing does not answer; that shows that it is not in a Cairn call.
 //
 // One thread, local: sends, and does not wait.
 #pragma once
@@ -29,14 +29,14 @@ class Inquiry {
  public:
   static constexpr std::chrono::seconds kForRanks{1};     // that a head gives its ranks to answer
   static constexpr std::chrono::seconds kForHeads{3};     // that head 0 gives the heads
-  static constexpr std::chrono::seconds kForHeadZero{6};  // that a head gives head 0, before it speaks itself
+  static constexpr std::chrono::seconds kForHeadZero{6};  // that a head gives head 0, before it reports by itself
   static constexpr std::chrono::seconds kBetweenTwo{60};
 
-  // What an inquiry acts through; all of it stays usable as long as the inquiry.
+  // How an inquiry sends and logs. It must stay usable as long as the inquiry.
   struct Ways {
     std::function<void(NodeId, const ToHead&)> to_head;  // of another node
     std::function<void(Rank, const ToRank&)> to_rank;    // of this node
-    std::function<std::string()> heads_do;               // what heads are busy with; empty: nothing
+    std::function<std::string()> heads_do;               // what this head is busy with; empty: nothing
     std::function<void(const std::string&)> log;
   };
   Inquiry(const Topology& topology, NodeId me, Ways ways) : topology_(topology), me_(me), ways_(std::move(ways)) {}
@@ -47,7 +47,7 @@ class Inquiry {
   void hear(const Ask& ask, Time now);
   void hear(NodeId from, const NotHere& answer);
   void hear(const Missing& missing);
-  // Does what its time has come for.
+  // Does what is due at this time.
   void look(Time now);
 
  private:

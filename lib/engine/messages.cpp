@@ -96,7 +96,7 @@ class Get {
     if (in_.get<std::uint8_t>() != 0) (*this)(value.emplace());
   }
   void operator()(JobCosts& measured) { fields(*this, measured); }
-  // Nothing is missing, nothing left over, and everything something that there is.
+  // Nothing is missing, nothing is left over, and every value is a possible one.
   [[nodiscard]] bool whole() const { return in_.good() && in_.remaining() == 0 && known_; }
 
  private:

@@ -21,7 +21,7 @@ inline constexpr Tag kToHead{1};
 inline constexpr Tag kToRank{2};
 
 // From a rank to its head.
-struct Hello {  // the rank is there; or why it cannot take part
+struct Hello {  // the rank is ready; or why it cannot take part
   std::optional<Error> error;
 };
 struct Seal {  // a shard is written; or why not
@@ -43,7 +43,7 @@ struct FinalizeRequest {
   bool abandoned = false;  // the session was dropped
   bool undefined = false;  // a restore has failed
 };
-struct Waits {  // the rank is in this call, since long, or was asked
+struct Waits {  // the rank is in this call: for a long time, or because it was asked
   std::string call;
   std::uint32_t seconds = 0;
   bool asked = false;
@@ -64,7 +64,7 @@ struct NotHere {  // to head 0: these ranks of the node are not
 struct Missing {  // for whom the job waits, in words; also to ranks
   std::string text;
 };
-// `JobCosts` is what the job knows of itself by now, to be kept.
+// `JobCosts`: what the job has measured so far, to be kept.
 using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, JobCosts, Waits, HeadGone,
                             Inquire, Ask, NotHere, Missing>;
 
@@ -81,7 +81,7 @@ struct Opened {
 struct Reached {  // a version is safe at a level
   Version version;
   LevelId level = LevelId::local;
-  std::chrono::microseconds took{0};  // that the head worked on raising it there; 0: not known
+  std::chrono::microseconds took{0};  // the head's time for raising it there; 0: not known
 };
 struct Failed {  // a version will not be safe at these levels
   Version version;
@@ -114,7 +114,7 @@ struct Heard {};  // the head knows that the rank waits
 using ToRank =
     std::variant<Opened, Reached, Failed, Retired, Offer, RestoreDone, Finalized, Trouble, Heard, Ask, Missing>;
 
-// Whether a snapshot that fails so leaves the job as it was: a store, here or elsewhere, and not a call that is wrong.
+// Whether the code says that a store failed, here or elsewhere, and not that a call was wrong: then the job can go on.
 [[nodiscard]] bool fails_for_storage(Code code);
 
 // Inverse pairs.

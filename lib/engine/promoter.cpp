@@ -53,7 +53,7 @@ Status Promoter::raise(Known& known, LevelId level) {
     node.log.debug("{} is safe at L{}{}", node.name_of(known.manifest.identity), static_cast<int>(level),
                    known.rebuilt.has(level) ? " again" : "");
   }
-  // What is rebuilt may be there already but for a part: how long that takes says nothing of the next time.
+  // Most of what is rebuilt may be there already, so that time does not predict the next promotion.
   const bool first_time = !known.rebuilt.has(level);
   head_.tell_all(Reached{version, level, first_time ? head_.clock() - start : std::chrono::microseconds{0}});
   retire_old();
@@ -96,8 +96,8 @@ Status Promoter::protect(Known& known, LevelId level, std::uint64_t turn) {
   return looked ? status : looked;
 }
 
-// Were shards that were to be read the reason? What stands on them does not count from now on. Fails only when a peer
-// is lost.
+// Checks whether damaged shards caused the error. If so, nothing that was made from them counts from now on. Fails only
+// when a peer is lost.
 Status Promoter::look_for_damage(Known& known, const Error& error) {
   std::uint64_t bad = 0;
   const Holding* holding = known.manifest.find(head_.node.layout.id());

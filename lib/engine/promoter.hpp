@@ -1,5 +1,5 @@
-// The promoter raises snapshots to higher levels, and makes again what a restore has found lost: one level of one
-// snapshot at a time, cheapest level first, snapshots in order, so that every head does the same.
+// The promoter raises snapshots to higher levels, and rebuilds what a restore has found lost: one level of one snapshot
+// at a time, cheapest level first, snapshots in order, so that every head does the same.
 //
 // One thread. Collective among heads, who all have the same queue.
 #pragma once
@@ -26,8 +26,8 @@ class Promoter {
 
   // Queues what is due of a snapshot, if anything is.
   void add(Known& known);
-  // Raises the first one to one more level; false: there is none. Fails only when a peer is lost; what goes wrong with
-  // the snapshot is told to the ranks.
+  // Raises the first snapshot in the queue to one more level; false: the queue is empty. Fails only when a peer is
+  // lost; the ranks are told of any other error.
   [[nodiscard]] Result<bool> raise_next();
   // Raises the job's state to the level of the last one, where the chain ends or is left.
   [[nodiscard]] Status raise_state();

@@ -31,7 +31,7 @@ std::string text_of(LevelSet levels) {
 }  // namespace
 
 // The snapshot is the job's state now: note what this node holds of it, and rebuild what was lost. Newer ones that were
-// passed over are not, whatever is there of them: nothing is given up for them.
+// passed over never will be, whatever is left of them, so nothing is retired in their favour.
 Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
   const Inventory& inventory = catalog_.retrieval->inventory;
   Known& known = catalog_.known[plan.snapshot];
@@ -63,7 +63,7 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
   return life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot);
 }
 
-// That this node has its ranks' shards, under today's layout.
+// Notes that this node has its ranks' shards, under today's layout.
 Status RestoreDesk::note_own_shards(Known& known, std::uint64_t safe_point) {
   const NodeManifest before = known.manifest;
   Holding* holding = known.manifest.find(head_.node.layout.id());
@@ -85,7 +85,8 @@ Result<std::uint64_t> RestoreDesk::read_safe_point(const Plan& plan) const {
   return shard->header().safe_point;
 }
 
-// Redundancy of which some node lost its part, or, when shards had to be brought home, where they are not whole today.
+// Levels of redundancy of which some node has lost its part; when shards had to be moved, also those that no node has
+// under today's layout.
 LevelSet RestoreDesk::levels_to_rebuild(const Inventory& inventory, const Identity& snapshot, bool moved) const {
   const LayoutId layout = head_.node.layout.id();
   std::map<LevelId, std::size_t> parts;

@@ -52,7 +52,7 @@ Status RestoreDesk::offer() {
   return {};
 }
 
-// Ranks that wait for the end go on waiting for it.
+// Ranks that wait in finalize keep waiting.
 void RestoreDesk::refuse(const Error& error) {
   seals_.reopen();
   promoter_.free_slots();
@@ -62,7 +62,7 @@ void RestoreDesk::refuse(const Error& error) {
   head_.bell->ring(Bell::Who::ranks);
 }
 
-// Every rank whose shard did not lie in its own node's store, named by the node that needs it.
+// Names every rank of this node whose shard did not lie in the node's own store.
 void RestoreDesk::log_sources() const {
   if (!plan_) return;
   for (const Rank rank : head_.ranks) {
@@ -78,7 +78,7 @@ RestoreDesk::Answers RestoreDesk::take_answers() {
   auto results = std::exchange(head_.requests.restore_results, {});
   Answers answers;
   if (plan_) {
-    // Read while a shard that cannot be read may still be replaced.
+    // Read now: if the shard cannot be read, another source can still replace it.
     auto safe_point = read_safe_point(*plan_);
     std::optional<Error>& result = results[head_.ranks.empty() ? Rank{} : head_.ranks.front()];
     if (!safe_point && !result) result = safe_point.error();
@@ -102,7 +102,7 @@ Status RestoreDesk::conclude() {
   const Answers answers = take_answers();
   Status status;
   if (plan_) {
-    // Before anybody's complaint: of a snapshot that is not whole it says nothing.
+    // Before complaints of ranks: they mean nothing if the snapshot turns out not to be whole.
     auto again = forget_damaged(head_.heads, *catalog_.retrieval, answers.damaged, answers.strikes);
     if (again && *again) {
       plan_.reset();

@@ -1,6 +1,6 @@
 // The restore desk: ranks ask, the heads bring shards home and offer them, ranks read them and answer, the heads agree.
-// What is found bad on the way is struck, and the heads plan again, until a snapshot is read by all ranks, or none is
-// left. What was lost of it is then made again in the background.
+// What is found damaged on the way is struck, and the heads plan again, until all ranks have read a snapshot, or none
+// is left. Its lost parts are then rebuilt in the background.
 //
 // One thread. Collective among heads, once nothing is being sealed or raised any more.
 #pragma once
@@ -52,7 +52,7 @@ class RestoreDesk {
     std::uint64_t safe_point = 0;
     std::vector<Rank> damaged;
     std::vector<Strike> strikes;
-    Status complaint;  // of a rank, about something else than its shard
+    Status complaint;  // of a rank, about something other than its shard
   };
 
   // restore_desk.cpp

@@ -13,7 +13,7 @@ Status RestoreDesk::take_inventory(const std::optional<RollCall>& roll) {
   const auto span = head_.node.trace.span("inventory");
   const bool first = life_.is_undecided();
   const bool begins_fresh = first && (catalog_.chain.finished || head_.options.start == EngineOptions::Start::fresh);
-  // A life that began fresh never goes back behind that, however often it restores.
+  // A life that began fresh never goes back to snapshots from before it, however often it restores.
   const bool fresh = begins_fresh || life_.began_fresh();
   const Incarnation not_before = fresh ? head_.node.incarnation : catalog_.chain.fresh_start;
   auto inventory = learn_inventory(head_.heads, {head_.node, catalog_.contents, roll, failures_, catalog_.chain,
@@ -49,7 +49,7 @@ Result<Offer> RestoreDesk::prepare_offer() {
     if (auto status = check_nothing_unreadable(); !status) return fail(status.error());
     if (regions_touched_) {
       return fail(Code::unrecoverable, "a snapshot was found damaged while ranks read it, and there is no other",
-                  "start again: regions hold parts of it, which are no fresh start");
+                  "start again: the regions hold parts of it, so the job cannot start fresh from here");
     }
     return fresh_offer(offer);
   }
@@ -65,8 +65,8 @@ Result<Offer> RestoreDesk::prepare_offer() {
   return offer;
 }
 
-// Where nothing was sealed, what is there of a snapshot counts for nothing if it is not whole. That must be known
-// before ranks read it: after that, a fresh start finds parts of it in their regions.
+// Where no snapshot was ever sealed, one that is not whole does not count. That must be known before ranks read it:
+// after that, their regions hold parts of it, and a fresh start is no longer possible.
 Result<Plan> RestoreDesk::make_plan_to_offer() {
   while (true) {
     auto plan = retrieve(head_.heads, head_.node, *catalog_.retrieval);
@@ -101,7 +101,7 @@ bool RestoreDesk::nothing_was_sealed() const {
   });
 }
 
-// What cannot be read may be the snapshot that is missing.
+// A file that cannot be read may belong to the missing snapshot.
 Status RestoreDesk::check_nothing_unreadable() {
   if (!life_.has_unreadable() || catalog_.chain.finished || life_.began_fresh()) return {};
   if (auto status = life_.check_chain_is_known(); !status) return status;

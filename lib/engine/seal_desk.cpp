@@ -86,7 +86,7 @@ void SealDesk::call_vote(Version version, Sealing& sealing, const Status& mine) 
   sealing.voting = head_.votes.iallreduce(sealing.vote.words(), Reduce::max);
 }
 
-// Somebody may have removed the store, or a part of it, since the last vote. What was there counts no more, on any
+// Somebody may have removed the store, or a part of it, since the last vote. What was there no longer counts, on any
 // node; and the store is marked again when it takes the next snapshot.
 void SealDesk::note_losses(Vote& vote) {
   const Catalog::Losses losses = catalog_.look_for_losses();
@@ -152,8 +152,8 @@ bool SealDesk::goes_on(Version version, Sealing& sealing) {
 }
 
 // The first snapshot of a life that has restored nothing: before any node writes a manifest, head 0 has recorded the
-// life. Else a death in between would leave a part of a snapshot that no life is known to have begun, and a restart
-// could not tell it from what is left of one that was whole.
+// life. Otherwise a death in between would leave a part of a snapshot of a life that is not recorded, and a restart
+// could not tell it from the rest of a snapshot that was once whole.
 Status SealDesk::begin_here(const Sealing& sealing) {
   if (sealing.error) return fail(*sealing.error);
   return head_.node.leads() ? life_.begin() : Status{};
@@ -222,7 +222,7 @@ void SealDesk::abandon(Version version, const Sealing& sealing, const Error& obj
   promoter_.free_slots();
 }
 
-// What a full set of kept snapshots will take, told at the first one.
+// Logs at the first snapshot what a full set of kept snapshots will take.
 void SealDesk::check_space(const Sealing& sealing) {
   if (space_checked_) return;
   space_checked_ = true;
@@ -243,7 +243,7 @@ void SealDesk::check_space(const Sealing& sealing) {
         static_cast<double>(available) / kMiB);
   }
   if (needed <= available) return;
-  // No failure yet, and no call's: what does not fit then is told when it does not.
+  // Only a warning, since no call has failed: a snapshot that really does not fit fails by itself.
   head_.node.log.warning(
       "node {}: {} has {} bytes free; the snapshots to be kept will take about {} (give it more room, put [storage] "
       "local elsewhere, or keep fewer: [storage] keep_local, [partner] copies)",

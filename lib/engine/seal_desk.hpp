@@ -32,9 +32,9 @@ class SealDesk {
   // Starts the next vote and concludes those that are done; false: there was nothing to do.
   [[nodiscard]] Result<bool> advance();
 
-  // On all nodes: nothing that was sealed is under way, and nothing comes before the ranks have had their answer.
+  // On all nodes: no vote is under way, and no new version comes before the ranks have had their answer.
   [[nodiscard]] bool nothing_is_left() const { return sealing_.empty() && closed_; }
-  // Why those who wait cannot have what they wait for: some wait for a restore, others for the end. Told once.
+  // Set when some ranks wait for a restore and others for the end, so that neither can begin. Returned once.
   [[nodiscard]] std::optional<Error> take_different_calls() { return std::exchange(different_calls_, {}); }
   // Ranks have had their answer, and go on.
   void reopen() { closed_ = all_voted_ = false; }

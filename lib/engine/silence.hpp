@@ -1,6 +1,7 @@
 // Notices that no rank of a node has made a collective Cairn call since the session was opened. Heads take no part in
 // the application's communication: a program that waits for them, in a collective on MPI_COMM_WORLD, hangs without a
-// word. One line then says what to look for. Every such call rings the head's bell. One thread, local.
+// message. One line of the log then says what to look for. Every collective Cairn call rings the head's bell. One
+// thread, local.
 #pragma once
 
 #include <chrono>

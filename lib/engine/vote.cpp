@@ -12,7 +12,8 @@ namespace {
 constexpr const char* kSameCalls = "every application rank must make the same snapshot calls, at the same safe points";
 constexpr unsigned kCodeShift = 32;
 
-// What another node met: a store's failure stays there, and an error of the calls is one of the whole job.
+// The code that other nodes report: a store's failure is another node's, while an error of the calls concerns the whole
+// job.
 Code as_seen_elsewhere(Code code) { return fails_for_storage(code) ? Code::failed_elsewhere : code; }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // What heads reduce to decide on a version: whether every node has sealed it, for the same levels and at the same safe
-// point. A head whose ranks all wait for a restore, or for the end, votes that it has no version and that none comes;
-// when all heads do, nothing is under way any more. Either says, too, of which earlier versions a store has lost its
-// part. Pure.
+// point. A head whose ranks all wait for a restore, or for the end, votes that it has no version and that none will
+// come; when all heads do so, nothing is under way any more. Both kinds of vote also name earlier versions of which a
+// store has lost its part. Pure.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ class Vote {
  public:
   // One node's part of a version.
   [[nodiscard]] static Vote on(Version version, LevelSet levels, std::uint64_t safe_point);
-  // No version, after `highest`, the highest number that a rank of this node has used. What its ranks wait for instead.
+  // No version comes from this node. `highest`: the highest number that one of its ranks has used; `waiting`: what its
+  // ranks wait for.
   struct Waiting {
     bool for_restore = false;
     bool for_end = false;
@@ -27,14 +28,14 @@ class Vote {
   [[nodiscard]] static Vote on_nothing(NodeId node, Version highest, Waiting waiting);
   // This node could not seal its part.
   void fail(NodeId node, Code code);
-  // This node's store has no longer what it had of an earlier version. There is room for a few; of two that share a
-  // place the older waits for the next vote.
+  // This node's store has lost its part of an earlier version. There is room for a few; if two share a place, the older
+  // waits for the next vote.
   void note_lost(Version version);
 
-  // To be reduced to the highest, word by word.
+  // Reduce these by maximum, word by word.
   [[nodiscard]] std::span<std::uint64_t> words() { return words_; }
 
-  // What follows is said of the reduced vote. Whether no head had a version.
+  // From here on: of the reduced vote. Whether no head had a version.
   [[nodiscard]] bool nothing_is_left() const;
   // Why ranks cannot have what they wait for, where some have called restore and others finalize.
   [[nodiscard]] std::optional<Error> different_calls() const;
@@ -46,8 +47,8 @@ class Vote {
   [[nodiscard]] bool has_lost(Version version) const;
 
  private:
-  // What must be equal everywhere has its complement beside it: the highest of both belong to one value only if all
-  // gave the same one. A head without a version gives zeros.
+  // A value that must be equal everywhere has its complement beside it: the two maxima are complements only if all
+  // heads gave the same value. A head without a version gives zeros.
   enum Word : std::size_t {
     kFailed,
     kSealing,

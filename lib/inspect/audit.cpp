@@ -19,8 +19,8 @@ bool same_snapshot(const Identity& a, const Identity& b) { return a.version == b
 
 using Moment = std::chrono::steady_clock::time_point;
 
-// A job that is at work seals and retires node by node, so one store may be a moment ahead of another: a snapshot is
-// in flux while nodes are absent, and there are stores without it that could be theirs.
+// A running job seals and retires node by node, so one store may be a moment ahead of another. A snapshot is in flux
+// while nodes are absent and there are stores without it, which could belong to those nodes.
 bool is_in_flux(const Survey& survey, const SnapshotView& view) {
   if (view.absent.empty()) return false;
   for (const StoreId holder : survey.node_stores()) {
@@ -32,12 +32,12 @@ bool is_in_flux(const Survey& survey, const SnapshotView& view) {
   return false;
 }
 
-// Of a life that has just begun, a node may be ahead of the record.
+// When a life has just begun, a node may have its snapshot before the record is there.
 bool lacks_record(const JobStores& stores, const Survey& survey, const Identity& snapshot) {
   return stores.global && !has_record(survey, snapshot);
 }
 
-// Looks until none of the snapshots that `matters` is in flux, but not beyond `until`.
+// Looks again until no snapshot for which `matters` is true is in flux, but not after `until`.
 template <class Matters>
 Result<Survey> survey_settled(const JobStores& stores, Moment until, Matters matters) {
   while (true) {
@@ -60,7 +60,7 @@ Finding absence_of(const SnapshotView& view, NodeId node, LevelId own) {
   finding.ranks = view.layout.ranks_on(node);
   finding.where = "node " + std::to_string(node.value);
   finding.what =
-      "no store that was looked into holds its part of version " + std::to_string(view.identity.version.value);
+      "none of the stores that were read has its part of version " + std::to_string(view.identity.version.value);
   return finding;
 }
 
@@ -71,7 +71,8 @@ bool has_unreadable_manifest(const SnapshotAudit& audit) {
   });
 }
 
-// Nodes that no store stands for: missing if a later look still misses them, else the snapshot was in flux.
+// Nodes that no store stands for: missing if a later look does not find them either; otherwise the snapshot was in
+// flux.
 void add_absences(const JobStores& stores, Moment until, SnapshotAudit& audit) {
   if (audit.view.absent.empty()) return;
   const Identity& id = audit.view.identity;
@@ -83,7 +84,7 @@ void add_absences(const JobStores& stores, Moment until, SnapshotAudit& audit) {
     Finding finding = absence_of(audit.view, node, stores.levels.of_own_shards());
     if (unreadable) {
       finding.state = Finding::State::unreadable;
-      finding.what = "its part may be where a manifest cannot be read";
+      finding.what = "its part may be in a store whose manifest cannot be read";
     }
     const bool still = same != views.end() && std::ranges::find(same->absent, node) != same->absent.end();
     if (!still) {
@@ -94,7 +95,7 @@ void add_absences(const JobStores& stores, Moment until, SnapshotAudit& audit) {
   }
 }
 
-// Without its record a life is not in the chain: a restart may take the snapshot for that of another.
+// Without its record a life is not in the chain: a restart may take its snapshot for one of another life.
 Finding lack_of_record(const JobStores& stores, const Identity& snapshot) {
   Finding finding;
   finding.state = Finding::State::missing;
@@ -105,7 +106,7 @@ Finding lack_of_record(const JobStores& stores, const Identity& snapshot) {
   return finding;
 }
 
-// Records, and manifests that tell of no snapshot that is known otherwise.
+// Records, and manifests of snapshots that nothing else names.
 void add_others(const JobStores& stores, const Survey& survey, const AuditOptions& options, Audit& audit) {
   const auto is_of_these = [&](const Identity& life) {
     return std::ranges::any_of(audit.snapshots,

@@ -1,7 +1,7 @@
 // Reads everything that a job's stores hold and says of each file whether it is what was written: shards and copies
-// block by block, parity by its digest and against the data it was computed from, files of the global store. Then what
-// a restart could make of what is good. Nothing is written or locked, so a running job is not disturbed; what the
-// job retires meanwhile is told apart from damage.
+// block by block, parity by its digest and against the data it was computed from, files of the global store. Then works
+// out what a restart could restore from the good files. Nothing is written or locked, so a running job is not
+// disturbed; files that the job retires meanwhile are not reported as damage.
 //
 // Local: no call communicates.
 #pragma once
@@ -22,21 +22,21 @@ struct AuditOptions {
   std::optional<Version> version;  // only this one
   // Bytes read so far and in all; called every few MiB.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
-  // How long to wait for manifests that are about to appear or to go, when a job seems to be at work.
+  // How long to wait for manifests that are about to appear or to be removed, when a job seems to be running.
   std::chrono::milliseconds patience{2000};
 };
 
 struct SnapshotAudit {
   SnapshotView view;
   std::vector<Finding> findings;   // good ones too; by holder and file
-  std::vector<std::string> notes;  // what could not be looked at, and why
+  std::vector<std::string> notes;  // what could not be checked, and why
   Recovery recovery;               // without the files that are not good
   [[nodiscard]] std::size_t count(Finding::State state) const;
 };
 
 struct Audit {
   std::vector<SnapshotAudit> snapshots;  // newest first
-  std::vector<Finding> others;           // manifests and run records of no snapshot that is known otherwise
+  std::vector<Finding> others;           // manifests and run records of snapshots that nothing else names
   Incarnation fresh_start;
   std::uint64_t bytes_read = 0;
   [[nodiscard]] std::size_t count(Finding::State state) const;

@@ -11,7 +11,7 @@
 namespace cairn {
 namespace {
 
-// A file that is not good may have been retired while it was read: then its manifest is gone, or names it no more.
+// A file that is not good may have been retired while it was read: then its manifest is gone, or no longer names it.
 bool is_still_named(const JobStores& stores, StoreId holder, const Identity& snapshot, const NamedFile& file) {
   const DirName dir = names::snapshot(snapshot.version, snapshot.run);
   const auto manifest = read_node_manifest(stores.at(holder), dir, stores.sealer_at(holder));
@@ -52,7 +52,7 @@ void check_node_file(const AuditStep& step, StoreId holder, const NamedFile& fil
   step.audit.findings.push_back(std::move(finding));
 }
 
-// Whether a store of all nodes still has the snapshot; one that is retired goes in a single step.
+// Whether a store of all nodes still has the snapshot. Retiring one there is a single step.
 bool is_still_there(const JobStores& stores, LevelId level, const SharedSnapshot& snapshot) {
   const StoreId store = *stores.levels.at(level).traits().shared_store;
   const DirName dir = names::snapshot(snapshot.identity().version, snapshot.identity().run);
@@ -78,7 +78,7 @@ bool is_good(const SnapshotAudit& audit, StoreId holder, const FileName& file) {
   });
 }
 
-// What the owners' manifests say of their shards, where a shard bears it out.
+// What the owners' manifests say of their shards, where the shard was found good.
 std::map<Rank, ShardEntry> proven_entries(const AuditStep& step) {
   std::map<Rank, ShardEntry> proven;
   for (const StoreId holder : step.survey.node_stores()) {
@@ -92,7 +92,7 @@ std::map<Rank, ShardEntry> proven_entries(const AuditStep& step) {
   return proven;
 }
 
-// The first of `shards` that is not as its owner has it.
+// Fails with the first of `shards` that differs from its owner's entry.
 Status compare_entries(const std::map<Rank, ShardEntry>& proven, const std::vector<ShardEntry>& shards) {
   for (const ShardEntry& shard : shards) {
     const auto own = proven.find(shard.rank);
@@ -112,7 +112,7 @@ void mark_damaged(SnapshotAudit& audit, StoreId holder, const FileName& file, co
   }
 }
 
-// Copies that are not of the owner's shard, and parity whose tables are not of the members', are of no use.
+// Copies that were not made from the owner's shard are useless, and so is parity whose tables differ from the members'.
 void check_holding(const AuditStep& step, StoreId holder, const NodeManifest& manifest, const Holding& holding,
                    const std::map<Rank, ShardEntry>& proven) {
   const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);

@@ -1,5 +1,5 @@
-// The part of an audit that computes parity anew from the data it protects: a digest only tells that a parity file
-// is what was written, not that it was right.
+// The part of an audit that computes parity anew from the data it protects: a digest only shows that a parity file is
+// what was written, not that it was right.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -123,7 +123,7 @@ class ParityCheck {
     step_.progress.begin((parity.size() + volumes.size()) * group.tables.chunk_bytes);
     const Status compared = compare(group, column, volumes, parity);
     step_.progress.end();
-    // What was good a moment ago and cannot be read now has been retired.
+    // A file that was good a moment ago and cannot be read now has been retired.
     if (!compared)
       step_.audit.notes.push_back(
           fmt::format("parity of column {} was not compared: {}", column, compared.error().text()));
@@ -200,7 +200,7 @@ std::uint64_t AuditStep::bytes() const {
     for (const NamedFile& file : stores.levels.files(*manifest)) {
       if (survey.inventory.struck(holder, file.name)) continue;
       sum += file.bytes();
-      // Once more for the comparison, with its share of the column's data.
+      // Counted once more for the comparison, with its share of the column's data.
       if (file.shard() != nullptr) continue;
       const ErasureHolding& erasure = *file.holding->erasure;
       const auto n = erasure.members.size();

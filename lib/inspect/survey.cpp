@@ -92,7 +92,7 @@ class Surveyor {
         survey_.findings.push_back(describe_failure(stores_, by_name, holder, names::manifest(dir), read.error()));
         return;
       }
-      // Found wanting twice under one manifest: the files are wrong, and not on their way.
+      // If files are wrong twice under the same manifest, they are damaged, and not just being written.
       const bool same = manifest && *manifest == *read;
       manifest = std::move(*read);
       if (same) break;
@@ -268,7 +268,7 @@ Finding describe_failure(const JobStores& stores, const Identity& snapshot, Stor
   if (error.code != Code::corrupt) finding.state = Finding::State::unreadable;
   if (error.code == Code::newer_format) finding.state = Finding::State::newer;
   if (error.code == Code::untrusted) finding.state = Finding::State::untrusted;
-  // The place is told once.
+  // Names the place only once.
   for (const std::string& prefix : {finding.where + ": ", file.path + ": "}) {
     if (finding.what.starts_with(prefix)) finding.what.erase(0, prefix.size());
   }

@@ -1,6 +1,7 @@
-// The stores of a job seen from outside, by somebody who takes no part in it: which snapshots are there, at which
-// levels, and what a restart could make of them. Reads manifests and lengths of files, no data; so it is quick, and a
-// running job is not disturbed. Nothing is written or locked, and what vanishes meanwhile was retired.
+// The stores of a job seen from outside, by a program that takes no part in the job: which snapshots are there, at
+// which levels, and what a restart could restore. Reads manifests and lengths of files, no data, so it is quick.
+// Nothing is written or locked, so a running job is not disturbed, and files that disappear meanwhile have been
+// retired.
 //
 // Local: no call communicates.
 #pragma once
@@ -31,8 +32,8 @@ struct JobStores {
 
   [[nodiscard]] const Store& at(StoreId holder) const;
   [[nodiscard]] bool has(StoreId holder) const;
-  // Of all else there, by its chain mark as it is now. A store of all nodes beside the global one has
-  // no mark, and goes by that of the global one.
+  // For everything else in that store, by its chain mark as it is now. A store of all nodes other than the global one
+  // has no mark; the mark of the global one counts for it.
   [[nodiscard]] Sealer sealer_at(StoreId holder) const;
   [[nodiscard]] std::string path_of(StoreId holder, const FileName& file) const;
 };
@@ -45,11 +46,11 @@ struct Finding {
     missing,     // a manifest names it, and it is not there
     retired,     // its snapshot went away meanwhile: nothing is wrong
     newer,       // of a format that this Cairn does not read
-    untrusted,   // not sealed with the key that is given, or with one where none is
-    unreadable,  // reading it failed, so that nobody can tell
+    untrusted,   // not sealed with the given key, or sealed with a key and none is given
+    unreadable,  // reading it failed, so it is not known whether it is good
   };
   State state = State::good;
-  Identity snapshot;  // of a run record: that life, and no version
+  Identity snapshot;  // of a run record: its life, without a version
   StoreId holder;
   FileName file;                 // empty: no store stands for a node
   std::optional<LevelId> level;  // none: a manifest or a run record
@@ -98,7 +99,7 @@ struct SnapshotView {
 // Newest first.
 [[nodiscard]] std::vector<SnapshotView> view_snapshots(const Survey& survey);
 
-// Where every rank's shard would come from, were this snapshot restored.
+// Where every rank's shard would come from if this snapshot were restored.
 struct Recovery {
   bool possible = false;
   std::vector<Delivery> sources;  // by rank
@@ -112,7 +113,7 @@ struct Recovery {
 // The snapshot's manifest in a node store as surveyed; null: it has none.
 [[nodiscard]] const NodeManifest* find_manifest(const Survey& survey, StoreId holder, const Identity& snapshot);
 
-// The error of a file that was read, as a finding: missing, of a newer format, or damaged.
+// Turns the error of reading a file into a finding: missing, damaged, of a newer format, untrusted or unreadable.
 [[nodiscard]] Finding describe_failure(const JobStores& stores, const Identity& snapshot, StoreId holder,
                                        const FileName& file, const Error& error);
 

@@ -1,4 +1,4 @@
-// What a survey comes to, snapshot by snapshot.
+// What a survey has found, snapshot by snapshot.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -63,7 +63,7 @@ std::uint64_t bytes_of_shards(const Survey& survey, const Identity& snapshot) {
   return sum;
 }
 
-// Of how many nodes a store of all nodes has the part, with nothing bad in it.
+// For how many nodes a store of all nodes has the part, with nothing damaged in it.
 std::uint32_t parts_held(const Survey& survey, StoreId store, const SharedSnapshot& snapshot) {
   const DirName dir = names::snapshot(snapshot.identity().version, snapshot.identity().run);
   if (survey.inventory.struck(store, names::manifest(dir))) return 0;

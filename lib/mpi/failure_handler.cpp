@@ -16,7 +16,7 @@ FailureHandler*& current() {
   return handler;
 }
 
-// MPI_Waitall and its like only say that some of their requests have failed.
+// MPI_Waitall and similar calls only say that some of their requests have failed.
 bool tells_of_failure(MPI_Comm comm, int code) {
   int error_class = MPI_SUCCESS;
   MPI_Error_class(code, &error_class);
@@ -53,7 +53,7 @@ void FailureHandler::handle(MPI_Comm comm, int code) const {
     return;
   }
   lifeline_->cut();
-  // One of the application's own: others may wait on it for this rank, which leaves.
+  // A communicator that the application made: others may wait on it for this rank, which is about to leave.
   if (comm != comm_) lifeline_->adopt(comm);
   if (throws_ && std::uncaught_exceptions() == 0) {
     throw Exception(ErrorKind::rollback, "a process has died; going back to the last snapshot");

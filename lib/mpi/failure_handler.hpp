@@ -1,11 +1,11 @@
-// The error handler of the application's communicator in a job that repairs itself. A failure cuts the lifeline, and
-// revokes the communicator that it was met on, so
-// that nobody waits for this rank and no message under way touches memory that is about to go, and leaves the
-// application by an exception out of the MPI call (destructors run), or by the call's return code. Other errors go to
-// the handler that the communicator had before.
+// The error handler of the application's communicator in a job that repairs itself. On a failure it cuts the lifeline
+// and revokes the communicator of the failed call, so that nobody waits for this rank, and no message under way touches
+// memory that is about to be freed. The application then leaves by an exception out of the MPI call (destructors run),
+// or learns it from the call's return code. Other errors go to the handler that the communicator had before.
 //
 // MPI tells a handler nothing but the communicator and hands it on to communicators that are derived from it, so
-// there is one at a time in a process. While an exception is under way it only lets codes return.
+// there is one at a time in a process. While another exception is under way it does not throw, and the call returns its
+// code.
 #pragma once
 
 #include <mpi.h>

@@ -65,14 +65,14 @@ Result<Launcher> Launcher::share(Comm& world) {
   if (!started) return fail(started.error());
   launcher.started = *started;
   launcher.goes_on = in.get<bool>();
-  if (!in.good()) return fail(Code::communication, "what world rank 0 told of ckpt-run was cut short");
+  if (!in.good()) return fail(Code::communication, "the facts of ckpt-run that world rank 0 sent were cut short");
   return launcher;
 }
 
 void Launcher::leave(const CompletionMark& mark_to_leave) const {
   if (mark.empty()) return;
   using Kind = CompletionMark::Kind;
-  // An error that ends the job may come to ranks as exceptions besides: the error says more.
+  // The error that ends the job may also reach ranks as exceptions. They must not replace its mark, which says more.
   if (mark_to_leave.kind == Kind::failed) {
     const auto before = read_mark(mark);
     if (before && before->kind != Kind::none && before->kind != Kind::opened) return;

@@ -1,5 +1,5 @@
-// What this job knows of ckpt-run, if that started it: where to leave the completion mark, what was started, whether an
-// earlier life took snapshots, and what the life before lost. A value; empty in a job that was started by other means.
+// What ckpt-run has told this job, if it started it: where to leave the completion mark, what was started, whether an
+// earlier life took snapshots, and what the life before lost. A value; empty in a job that was started in another way.
 #pragma once
 
 #include <optional>
@@ -24,9 +24,10 @@ struct Launcher {
   // The same of rank 0, told to all: a process that was spawned later may have another environment. Collective.
   [[nodiscard]] static Result<Launcher> share(Comm& world);
 
-  // Without a mark, or with `opened`, the job counts as failed. `failed` does not replace another end. Local.
+  // Without a mark, or with `opened`, the job counts as failed. `failed` does not replace another end that was already
+  // left. Local.
   void leave(const CompletionMark& mark_to_leave) const;
-  // The same with an error, if a restart cannot mend it.
+  // The same with an error, if a restart would fail in the same way.
   void leave(const Error& error) const;
 };
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::chrono::milliseconds kBetweenLooks{1};
 constexpr std::chrono::seconds kBetweenLooksForExpected{1};  // much longer than MPI takes to tell of a death
 
-// Goes with a communicator of the application, which may outlive the lifeline.
+// Attached to a communicator of the application, which may outlive the lifeline.
 struct Adoption {
   std::weak_ptr<Lifeline> lifeline;
   MPI_Request keeper = MPI_REQUEST_NULL;  // never started: it only keeps MPI from ending the communicator

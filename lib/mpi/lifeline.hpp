@@ -1,7 +1,7 @@
 // What all communicators of a session share in a job that survives failures. Whoever learns of a failure cuts the
 // lifeline, which revokes them all: every call on them then fails, on every member, so that nobody waits for the
 // dead or for those who have left to repair the job. MPI does not announce failures to a process that only probes or
-// sleeps, so whoever waits calls watch().
+// sleeps, so a process that waits must call watch().
 //
 // One thread. Local: nothing waits.
 #pragma once
@@ -23,21 +23,21 @@ class Lifeline : public std::enable_shared_from_this<Lifeline> {
   // caller's; a spare has no world.
   Lifeline(MPI_Comm pool, MPI_Comm world) : pool_(pool), world_(world) {}
 
-  // A communicator that is to be revoked with the others, until it is removed. It must never be freed: after a failure
-  // messages and news of the revocation may still be on their way, and would meet the next communicator that MPI gives
-  // the same number, which ends the process.
+  // A communicator to revoke with the others, until it is removed. It must never be freed: after a failure messages and
+  // the revocation may still be on their way. They would then reach the next communicator to which MPI gives the same
+  // number, and that ends the process.
   void add(MPI_Comm comm);
   void remove(MPI_Comm comm);
-  // The same for one that the application has made, which may free it: MPI then gives its number to another one, unless
-  // the lifeline is cut by then. Null, and one that is adopted already, are no matter.
+  // The same for a communicator that the application has made, and may free: MPI then gives its number to another one,
+  // unless the lifeline is cut by then. MPI_COMM_NULL and one that is already adopted are ignored.
   void adopt(MPI_Comm comm);
 
-  // Processes of this host that matter. MPI is not told of one that exits: /proc shows that it is gone.
+  // Processes of this host whose death matters. MPI is not told of one that exits, but /proc shows that it is gone.
   void expect(std::vector<ProcessId> processes) { expected_ = std::move(processes); }
-  // Whether one of them has been gone for a while; looks now and then.
+  // Whether one of them has been gone at two looks in a row, a second apart.
   [[nodiscard]] bool misses_one();
 
-  // Looks, at most once a millisecond, whether a process has died or somebody has cut; cuts then.
+  // Checks, at most once a millisecond, whether a process has died or another one has cut its lifeline; if so, cuts.
   void watch();
   void cut();
   [[nodiscard]] bool is_cut() const { return cut_; }

@@ -14,7 +14,7 @@ namespace {
 
 using Kind = MpiRequest::Kind;
 
-// A message often comes within microseconds: some turns before the first sleep only give the core away.
+// A message often comes within microseconds: before the first sleep some turns only yield the core.
 constexpr Backoff::Limits kLimits{.yields = 32};
 
 MPI_Op operator_of(Reduce how) {
@@ -121,7 +121,8 @@ Result<std::optional<Envelope>> MpiComm::probe(Tag tag) {
   int found = 0;
   MPI_Status status{};
   int code = MPI_SUCCESS;
-  // Open MPI looks at what it has, and takes in what has arrived only then: the second look finds it.
+  // A probe of Open MPI first looks at the messages that it has, and only then receives new ones: a second probe finds
+  // those.
   for (int look = 0; look < 2 && found == 0 && code == MPI_SUCCESS; ++look) {
     code = MPI_Iprobe(MPI_ANY_SOURCE, static_cast<int>(tag.value), comm_, &found, &status);
   }
@@ -223,7 +224,7 @@ Result<Buffer> MpiComm::broadcast(Bytes mine, Peer root) {
 
 Result<std::unique_ptr<Comm>> MpiComm::split(std::optional<std::uint32_t> color, std::uint32_t key) {
   if (auto status = barrier(); !status) return fail(status.error().in("split"));
-  // A member with impossible arguments takes part all the same, so that the others do not wait for ever.
+  // A member with impossible arguments still takes part, so that the others do not wait for ever.
   const bool possible = color.value_or(0) <= INT_MAX && key <= INT_MAX;
   MPI_Comm part = MPI_COMM_NULL;
   const int mpi_color = color && possible ? static_cast<int>(*color) : MPI_UNDEFINED;

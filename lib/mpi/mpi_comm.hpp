@@ -2,12 +2,12 @@
 // the application's, and frees it at the end unless MPI is finalized by then. Errors of MPI on it are
 // returned, not fatal, whatever the application's error handler.
 //
-// A message that is longer than its buffer is an error, but for one that a member sends to itself: Open MPI 4.1
-// cuts that off without a word.
+// A message that is longer than its buffer is an error, except one that a member sends to itself: Open MPI 4.1 cuts
+// that off and reports nothing.
 //
-// Collectives are started non-blocking and polled with sleeps between, so a head that waits burns no core.
-// With a lifeline, waits and probes look for failures, and after one all calls fail with Code::communication.
-// Thread-safe under MPI_THREAD_MULTIPLE (but with a lifeline not); otherwise one thread at a time per process.
+// Collectives are started non-blocking and polled with sleeps between, so a head that waits uses almost no processor
+// time. With a lifeline, waits and probes look for failures, and after one all calls fail with Code::communication.
+// Thread-safe under MPI_THREAD_MULTIPLE, but not with a lifeline; otherwise one thread at a time per process.
 #pragma once
 
 #include <mpi.h>

@@ -85,7 +85,7 @@ bool MpiRequest::settle() {
   if (request_ == MPI_REQUEST_NULL || !mpi_is_running()) return true;
   if (operation_.kind == Kind::receive) MPI_Cancel(&request_);
   const bool over = linger();
-  // MPI forbids to free a collective's request: one that never ends is left to it.
+  // MPI forbids freeing a collective's request: one that never ends is left to MPI.
   if (request_ != MPI_REQUEST_NULL && operation_.kind != Kind::collective) MPI_Request_free(&request_);
   request_ = MPI_REQUEST_NULL;
   return over;

@@ -12,7 +12,7 @@
 
 namespace cairn {
 
-// The text of an MPI error code, said of what was being done, as Code::communication.
+// The text of an MPI error code, after what was being done, as Code::communication.
 [[nodiscard]] Error mpi_error(int code, const std::string& doing);
 
 // A point-to-point operation or a collective that was started. One that is destroyed unfinished: a receive
@@ -48,7 +48,7 @@ class MpiRequest final : public Request {
   Status outcome_;  // once over
 };
 
-// A reduction. MPI works on a copy of the values, which it keeps should it never finish.
+// A reduction. MPI works on a copy of the values; if it never finishes, the copy is never freed.
 class MpiReduction final : public Request {
  public:
   // Starts it. Collective.

@@ -41,7 +41,7 @@ std::optional<ProcStat> read_stat(const std::string& who) {
   return stat;
 }
 
-// As it was started; what it changed since is not seen.
+// Sees the environment that the process was started with; later changes are not visible.
 bool has_variable(const std::string& who, const std::string& variable) {
   std::ifstream file("/proc/" + who + "/environ", std::ios::binary);
   std::string entry;
@@ -98,7 +98,7 @@ void show_stack_when_asked() {
   struct sigaction present {};
   if (sigaction(SIGQUIT, nullptr, &present) != 0 || present.sa_handler != SIG_DFL) return;
   std::array<void*, 1> frame{};
-  backtrace(frame.data(), 1);  // loads what it needs, which no signal handler should
+  backtrace(frame.data(), 1);  // loads its library now, since a signal handler must not
   struct sigaction ours {};
   ours.sa_handler = &cairn_show_stack;
   sigemptyset(&ours.sa_mask);

@@ -1,6 +1,6 @@
-// This host, and its processes as /proc shows them: who this is, whether another one is stopped, and ending it for
-// good. A process is named by its number and the time of its start, so a number that was given again is not taken for
-// the one that had it before. Local.
+// This host, and its processes as /proc shows them: which one this is, whether another one is stopped, and how to kill
+// it. A process is named by its number and the time of its start, so a new process with an old number is not mistaken
+// for the old one. Local.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct ProcessId {
 [[nodiscard]] bool is_stopped(const ProcessId& process);
 [[nodiscard]] bool is_gone(const ProcessId& process);
 void kill_process(const ProcessId& process);
-// Lets this process, when another one asks for it, write to stderr where its main thread is, and end by SIGKILL; unless
-// the application handles SIGQUIT itself.
+// When another process asks for it, this process will write to stderr where its main thread is, and end by SIGKILL.
+// Does nothing if the application handles SIGQUIT itself.
 void show_stack_when_asked();
 // Asks another process for that. It may not answer.
 void ask_for_stack(const ProcessId& process);
-// Kills the children of `parent` that were started with `variable` ("NAME=value") in their environment, but for those
-// in `keep`. Their own children may have it too; these are not looked at.
+// Kills the children of `parent` that were started with `variable` ("NAME=value") in their environment, except those in
+// `keep`. Their own children may have the variable too; those are left alone.
 void kill_children_but(const std::vector<ProcessId>& keep, std::int32_t parent, const std::string& variable);
 
 }  // namespace cairn

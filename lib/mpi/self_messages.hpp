@@ -1,7 +1,7 @@
 // What a member of a communicator sends to itself. MPI may complete such a send only once it is received, as MPICH does
-// in a communicator of one member, and Open MPI where the message is long; but the thread that is to receive it may be
-// the very one that sends, or one that is not started yet. So a copy is sent, which is kept until MPI has done with it.
-// Owned by its MpiComm. Local. Thread-safe where MPI is.
+// in a communicator of one member, and Open MPI for a long message. But the thread that has to receive it may be the
+// one that sends, or may not have started yet. So a copy is sent, and kept until MPI no longer needs it. Owned by its
+// MpiComm. Local. Thread-safe where MPI is.
 #pragma once
 
 #include <mpi.h>
@@ -17,12 +17,12 @@ namespace cairn {
 class SelfMessages {
  public:
   SelfMessages() = default;
-  // What nobody has received, and nobody will, is left to MPI.
+  // Messages that nobody will receive any more are left to MPI.
   ~SelfMessages();
   SelfMessages(const SelfMessages&) = delete;
   SelfMessages& operator=(const SelfMessages&) = delete;
 
-  // Does not wait for anybody. MPI's code.
+  // Does not wait. Returns MPI's code.
   [[nodiscard]] int send(MPI_Comm comm, int me, int tag, Bytes message);
 
  private:

@@ -32,7 +32,7 @@ Result<std::shared_ptr<Store>> open_local(const Config& config, const Topology& 
   return PosixStore::open(root, config.job.name);
 }
 
-// A session of some of the ranks only need not have what ckpt-run was asked for.
+// A session of only some of the ranks need not have the numbers that ckpt-run was asked for.
 bool has_all_ranks(MPI_Comm world) {
   int ranks = 0;
   int all = 0;
@@ -84,7 +84,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   auto mpi = std::make_unique<Mpi>();
   mpi->world = value_or_throw(MpiComm::duplicate(opening.world, MpiComm::kLargestTransfer, opening.lifeline));
   const auto launcher = opening.launcher ? *opening.launcher : value_or_throw(Launcher::share(*mpi->world));
-  // Who opens the session may know more than ckpt-run did when it started the job.
+  // The caller may know more about the failure than ckpt-run did when it started the job.
   const bool told = !opening.failures.dead_ranks.empty() || !opening.failures.lost_nodes.empty();
   const auto start = std::chrono::steady_clock::now();
   Environment environment{
@@ -106,7 +106,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
       .goes_on = launcher.goes_on};
   auto opened = SessionImpl::open(environment);
   if (!opened && mpi->world->rank().value == 0) launcher.leave(opened.error());
-  // All ranks have such an error, and who ends the job for it must not do so before it is told.
+  // All ranks have such an error. None of them may end the job for it before the mark is written.
   if (!opened && restart_would_fail(opened.error().code)) (void)mpi->world->barrier();
   auto impl = value_or_throw(std::move(opened));
   if (!impl) return nullptr;

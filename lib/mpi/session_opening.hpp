@@ -19,7 +19,7 @@ struct Session::Opening {
   FailureTopology failures;
   MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;  // of the application's communicator; null: as `world` has it
   // In a job that repairs itself:
-  std::optional<Launcher> launcher;  // else as rank 0 of the world knows it
+  std::optional<Launcher> launcher;  // otherwise what rank 0 of the world knows
   std::optional<RepairedWorld> repaired;
   std::shared_ptr<Lifeline> lifeline;
   std::shared_ptr<StoreMemory> memory;  // of this process's node, beyond the session

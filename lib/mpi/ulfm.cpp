@@ -28,7 +28,7 @@ bool turned_on() {
   return on != 0;
 }
 
-// A failure that is new to an agreement is told beside its result, which is the same for all.
+// An agreement also reports failures that are new to it by its code; its result is still valid, and the same for all.
 Result<int> outcome(int code, int word) {
   if (code != MPI_SUCCESS && !is_failure(code)) return fail(mpi_error(code, "MPIX_Comm_agree"));
   return word;

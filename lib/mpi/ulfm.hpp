@@ -1,8 +1,8 @@
 // What Cairn needs of ULFM, MPI's fault tolerance (Open MPI 5): learning that a process has died, telling all members
-// of a communicator, and going on without the dead. CMake picks ulfm.cpp, or ulfm_absent.cpp where MPI has none: then
-// usable() says so, nothing ever fails, and shrink() is an error.
+// of a communicator, and going on without the dead. CMake picks ulfm.cpp, or ulfm_absent.cpp where MPI has no ULFM:
+// then usable() says so, no failure is ever seen, and shrink() is an error.
 //
-// Nothing here waits but shrink() and agree(), which are collective among the live members.
+// Only shrink() and agree() wait; they are collective among the live members.
 #pragma once
 
 #include <mpi.h>
@@ -21,11 +21,11 @@ namespace cairn::ulfm {
 
 // True if an MPI error code says that a process has died or that a communicator was revoked.
 [[nodiscard]] bool is_failure(int code);
-// Whether a member is known here to have died. A peer's death is known some milliseconds after it.
+// Whether this process knows that a member has died. It learns of a death some milliseconds later.
 [[nodiscard]] bool has_failed(MPI_Comm comm);
 // Which members those are, by rank.
 [[nodiscard]] std::vector<std::uint32_t> failed_members(MPI_Comm comm);
-// Whether some member has revoked it, which all learn of.
+// Whether some member has revoked it; all members learn that.
 [[nodiscard]] bool is_revoked(MPI_Comm comm);
 // From now on every call on `comm` fails, on every member, also those that wait in one.
 void revoke(MPI_Comm comm);
@@ -34,8 +34,8 @@ void revoke(MPI_Comm comm);
 [[nodiscard]] Result<MPI_Comm> shrink(MPI_Comm comm);
 // The bitwise and of the live members' words, the same on all of them; works on a revoked communicator.
 [[nodiscard]] Result<int> agree(MPI_Comm comm, int word);
-// The same, asleep most of the time, for when some may be long in coming. Calls `meanwhile` again and again, which ends
-// the wait by an error, or by the word that others are known to have agreed on.
+// The same, but sleeps most of the time, for members that may come late. Calls `meanwhile` again and again; that can
+// end the wait by an error, or by the word that others are known to have agreed on.
 [[nodiscard]] Result<int> agree(MPI_Comm comm, int word, const std::function<Result<std::optional<int>>()>& meanwhile);
 
 }  // namespace cairn::ulfm

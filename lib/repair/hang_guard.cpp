@@ -13,13 +13,13 @@ HangGuard::HangGuard(std::vector<ProcessId> others, std::chrono::milliseconds ti
 }
 
 void HangGuard::guard(const std::stop_token& stop) {
-  // Several looks a timeout: a process that was let go on in between has not hung.
+  // Looks several times in each timeout: a process that has run in between has not hung.
   const auto between = std::max(timeout_ / 8, std::chrono::milliseconds(1));
   std::unique_lock lock(mutex_);
   auto last_look = std::chrono::steady_clock::now();
   while (!stopping_.wait_for(lock, stop, between, [&] { return stop.stop_requested(); })) {
     const auto now = std::chrono::steady_clock::now();
-    // This process may have been stopped itself, and cannot tell then how long the others were.
+    // This process may have been stopped itself; then it does not know how long the others were.
     const bool missed = now - last_look > timeout_ / 2;
     last_look = now;
     for (Other& other : others_) {

@@ -1,7 +1,7 @@
 // On which host new processes are started in the place of dead ones ([recovery] mode = respawn). Pure.
 //
-// Always by a live process of that very host: mpirun of Open MPI 5.0 brings processes of one host into touch with
-// others that they have started on another host once, and then no more.
+// They are always started by a live process of that same host: mpirun of Open MPI 5.0 connects processes of one host
+// with processes that they have started on another host only once.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct Survivors {
   const std::vector<std::string>& host_of;  // by node
 };
 
-// Hosts that mpirun can start no process of this job on any more, although the host lives: its daemon forgets a set of
-// processes that were started together when the last of them on its host has died, and then cannot introduce new
-// processes to those of the set that live elsewhere.
+// Hosts that are alive, but on which mpirun can no longer start processes of this job. Its daemon on a host forgets a
+// set of processes that were started together when the last of them on that host has died. New processes there then
+// cannot connect to those of the set that live on other hosts.
 [[nodiscard]] std::set<std::string> forgetful_hosts(const Survivors& survivors);
 
 struct Landing {
@@ -33,8 +33,8 @@ struct Landing {
   friend bool operator==(const Landing&, const Landing&) = default;
 };
 
-// Where new processes for a node go: to its host; if that is closed, or nobody lives there, to a host on which only
-// spares wait; else to the one with the fewest processes. Nothing if all hosts are closed.
+// Where new processes for a node go: to its host; if that is closed, or no process lives there, to a host that has only
+// spares; otherwise to the one with the fewest processes. Nothing if all hosts are closed.
 [[nodiscard]] std::optional<Landing> landing_for(NodeId node, const Survivors& survivors,
                                                  const std::set<std::string>& closed);
 

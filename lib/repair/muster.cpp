@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kTag = 2;
 constexpr std::chrono::milliseconds kBetweenLooks{50};
-constexpr std::chrono::seconds kLongestAnswer{1};  // of a process that is to say where it is, and to end
+constexpr std::chrono::seconds kLongestAnswer{1};  // for a process to print where it is, and to end
 
 }  // namespace
 
@@ -21,7 +21,7 @@ void Muster::come() {
   if (std::exchange(come_, true)) return;
   for (const Neighbour& neighbour : neighbours_) {
     MPI_Request request = MPI_REQUEST_NULL;
-    // To one that has died it fails, which is no matter.
+    // It may fail: a neighbour that has died need not know.
     if (MPI_Isend(nullptr, 0, MPI_BYTE, neighbour.number, kTag, channel_.words, &request) == MPI_SUCCESS)
       MPI_Request_free(&request);
   }

@@ -1,6 +1,6 @@
-// Who of this host has come to a meeting of the pool. Those that live and do not come within the limit are ended, so
-// that they are replaced like any that died, and say where they were ([recovery] straggler_limit): a rank may wait
-// inside MPI for another one that has come already, on a communicator that nobody has revoked.
+// Which processes of this host have come to a meeting of the pool. One that is alive and does not come within the limit
+// is ended, so that it is replaced like a dead one, and prints where it was ([recovery] straggler_limit): a rank may
+// wait inside MPI for another that has already come, on a communicator that nobody has revoked.
 //
 // One thread. Local: nothing waits.
 #pragma once
@@ -33,9 +33,10 @@ class Muster {
   };
   Muster(Channel channel, std::vector<Neighbour> neighbours, std::chrono::milliseconds limit, Log log);
 
-  // This process comes, or waits where nothing but the others can keep it: tells its neighbours.
+  // This process has come, or waits where only the others can delay it: tells its neighbours.
   void come();
-  // To be called again and again after that. Of those that have come one ends who has not, when it is time.
+  // Call it again and again after come(). When it is time, one of the processes that have come ends those that have
+  // not.
   void look();
 
  private:

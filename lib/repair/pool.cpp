@@ -35,7 +35,7 @@ struct Presence {
   ProcessId process;
 };
 
-// Every process as if it computed: who is on which node.
+// Which process is on which node, as if every one computed.
 Result<Topology> everyone(Comm& world, const Config& config) {
   auto hosts = share_hosts(world, host_name());
   if (!hosts) return fail(hosts.error());
@@ -109,7 +109,7 @@ bool Pool::all_ranks(bool succeeded) {
   return word && *word == 1;
 }
 
-// The death of another spare is nothing to stop the job for.
+// The death of another spare must not stop the job.
 bool Pool::a_worker_has_died() const {
   if (!ulfm::has_failed(pool_)) return false;
   const auto failed = ulfm::failed_members(pool_);
@@ -118,7 +118,7 @@ bool Pool::a_worker_has_died() const {
 
 void Pool::wait_as_spare() {
   while (!ulfm::is_revoked(pool_) && !a_worker_has_died() && !lifeline_->misses_one()) {
-    // MPI takes in news only while it is asked for something.
+    // MPI learns of failures only inside a call.
     int found = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, pool_, &found, MPI_STATUS_IGNORE);
     std::this_thread::sleep_for(kSpareNap);
@@ -138,9 +138,9 @@ Result<Pool::Outcome> Pool::meet(bool done, bool under_way) {
   return Outcome::repaired;
 }
 
-// Some may still compute: this may take as long as it takes. Where processes die meanwhile, the agreement of Open MPI
-// 5.0 does not always reach everyone (seen of the last member, in 6 of 125 losses of several nodes); those whom it
-// reached raise the alarm. It has some time left then: MPI may crash over agreements that are given up.
+// No limit here, since some may still compute. When processes die meanwhile, the agreement of Open MPI 5.0 does not
+// always reach all members (the last one missed it in 6 of 125 losses of several nodes). Those that it reached raise
+// the alarm. The agreement then gets some more time, since MPI may crash after one that is given up.
 Result<bool> Pool::is_over(bool done) const {
   using Clock = std::chrono::steady_clock;
   constexpr int kRepair = 1;
@@ -159,8 +159,8 @@ Result<bool> Pool::is_over(bool done) const {
   return *word != kRepair;
 }
 
-// mpirun tells MPI of deaths. Should it miss one, the meeting would wait for the dead for ever: what /proc knows of
-// this host's processes shows it.
+// mpirun tells MPI of deaths. If it misses one, the meeting would wait for the dead process for ever. So this looks in
+// /proc for the processes of this host.
 Status Pool::look_for_unknown_deaths(UnknownDeaths& unknown) const {
   const auto now = std::chrono::steady_clock::now();
   if (now < unknown.next_look) return {};
@@ -203,7 +203,7 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
   if (failed_growths_ > kMostFailedGrowths) return fail(status.error());
   watchdog.step("to agree on a new world");
   if (status && proposal.repair.unfilled.empty()) status = make_team(pool_, proposal.repair.roster, proposal.team);
-  // Who has failed here must not leave others waiting in there.
+  // If this process has failed here, the others must not wait for it in the calls above.
   if (!status) ulfm::revoke(pool_);
   const auto word = ulfm::agree(pool_, status ? 1 : 0);
   if (word && *word == 1) {

@@ -1,9 +1,9 @@
 // The live processes of a job that repairs itself, and who does what: application ranks, heads, spares. After a failure
 // all of them meet, and go on with a new pool in which spares have taken over the work of the dead.
 //
-// How all come to the meeting: whoever learns of a failure, or comes to the end, revokes the pool's communicator, which
-// all watch. Every repair begins there and ends in an agreement, so either all survivors have the new pool or none
-// has, and they try again without those who died meanwhile.
+// How all come to the meeting: a process that learns of a failure, or comes to the end, revokes the pool's
+// communicator, which all watch. Every repair begins there and ends in an agreement: either all survivors have the new
+// pool, or none has and they try again without those that died meanwhile.
 //
 // Its communicators are never freed (see Lifeline::add).
 //
@@ -42,7 +42,7 @@ class Pool {
  public:
   // Collective over `world`: the pool at the start of the job.
   static Result<std::unique_ptr<Pool>> start(MPI_Comm world, const ConfigSource& source);
-  // Collective over the newcomers, in the middle of a repair that has started them: its end.
+  // Collective over the newcomers that a repair has started: completes that repair.
   static Result<std::unique_ptr<Pool>> join(MPI_Comm newcomers);
   ~Pool() = default;
   Pool(const Pool&) = delete;
@@ -53,21 +53,21 @@ class Pool {
   // "process 4711 (rank 2 on node n3)"
   [[nodiscard]] std::string my_name() const;
   [[nodiscard]] const Launcher& launcher() const { return launcher_; }
-  // Application ranks in order, then heads; null for a spare. Its seats tell who is where.
+  // Application ranks in order, then heads; null for a spare. seats() says where each is.
   [[nodiscard]] MPI_Comm world() const { return team_.world; }
   [[nodiscard]] std::vector<Seat> seats() const;
   // To be shared by all communicators that are made of world().
   [[nodiscard]] const std::shared_ptr<Lifeline>& lifeline() const { return lifeline_; }
   // What the last repair found dead.
   [[nodiscard]] const FailureTopology& failures() const { return failures_; }
-  // Repairs so far, and how many of the last found nobody dead.
+  // Repairs so far, and how many in a row up to now found nobody dead.
   [[nodiscard]] std::uint32_t repairs() const { return repairs_; }
   [[nodiscard]] std::uint32_t repairs_without_effect() const { return repairs_without_effect_; }
   // Repairs in a row since the application has gone on from a newer snapshot than ever before.
   [[nodiscard]] std::uint32_t repairs_without_progress() const { return repairs_without_progress_; }
-  // The snapshot that the application of this process has gone on from; told at the next meeting. Local.
+  // Notes the snapshot that the application of this process has gone on from, for the next meeting. Local.
   void went_on_from(std::uint32_t version) { restored_ = std::max(restored_, version); }
-  // What this process says at the next meeting: that the job is to end. Local.
+  // At the next meeting this process will say that the job has to end. Local.
   void give_up() { gives_up_ = true; }
   // Whether anybody has said so; known after a meeting, to all alike.
   [[nodiscard]] bool gives_up() const { return gives_up_; }
@@ -76,7 +76,7 @@ class Pool {
   // Whether a survivor has said that the application is under way; known after a meeting.
   [[nodiscard]] bool under_way() const { return under_way_; }
 
-  // Collective among application ranks, once they are through with a session, by success or failure, and again when all
+  // Collective among application ranks, once they are done with a session, by success or failure, and again when all
   // succeeded: whether all did.
   [[nodiscard]] bool all_ranks(bool succeeded);
   // Sleeps until there is a meeting.
@@ -84,8 +84,8 @@ class Pool {
 
   enum class Outcome { over, repaired };
   // Collective among the live; to be called once the lifeline is cut, or by a head that has served to the end. Over: an
-  // application rank says that the job is `done`, which all of them know then.
-  // `under_way`: see above. Fails when the dead cannot be replaced.
+  // application rank says that the job is `done`; by then all of them know that. `under_way`: see above. Fails when the
+  // dead cannot be replaced.
   [[nodiscard]] Result<Outcome> meet(bool done, bool under_way);
 
  private:
@@ -100,7 +100,7 @@ class Pool {
     std::chrono::steady_clock::time_point next_look;
     std::map<std::uint32_t, std::chrono::steady_clock::time_point> since;
   };
-  // What a repair would come to; the same on all members of the new pool.
+  // The result that a repair would have; the same on all members of the new pool.
   struct Proposal {
     std::vector<std::uint32_t> live;  // by their numbers in the roster
     std::vector<ProcessId> processes;
@@ -157,10 +157,10 @@ class Pool {
   std::uint32_t progress_ = 0;  // by anybody, as of the last repair
   std::uint32_t repairs_without_progress_ = 0;
   std::uint32_t repairs_without_effect_ = 0;  // in a row, that found nobody dead
-  std::uint32_t failed_growths_ = 0;          // in a row, that no newcomers came of
+  std::uint32_t failed_growths_ = 0;          // in a row, from which no newcomers came
   std::set<std::string> closed_hosts_;        // that take no new processes; the same on all members
   std::string mark_;                          // variable in the environment of all new processes, of this pool alone
-  bool strays_ = false;                       // some may have been started that are in no pool
+  bool strays_ = false;                       // there may be new processes that are in no pool
   bool under_way_ = false;
   bool gives_up_ = false;
 };

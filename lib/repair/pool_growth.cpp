@@ -1,4 +1,4 @@
-// How a pool takes in new processes in the place of the dead, and what these are told.
+// How a pool takes in new processes in the place of the dead, and what it tells them.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -17,7 +17,7 @@ constexpr std::chrono::minutes kLongestWelcome{10};
 
 }  // namespace
 
-// New processes come as spares, for the dead of one host after another; who does what is then decided as ever.
+// New processes join as spares, for the dead of one host after another; their work is then assigned as in any repair.
 Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal) {
   for (auto nodes = wanted(proposal); !nodes.empty(); nodes = wanted(proposal)) {
     watchdog.step("to start new processes");
@@ -31,7 +31,7 @@ Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& propos
   return {};
 }
 
-// For those nodes that are on one host with the first. False if no host takes new processes.
+// For those nodes that are on the same host as the first. False if no host takes new processes.
 Result<bool> Pool::start_for(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& live) {
   std::vector<std::string> host_of;
   for (const Seat& node : nodes_) host_of.push_back(node.host);
@@ -63,9 +63,9 @@ Result<bool> Pool::start_for(std::vector<NodeId> nodes, const std::vector<std::u
   return false;
 }
 
-// The nodes that new processes are to come to. In mode `respawn` one for each that died, but for newcomers that an
-// earlier try has left: spares wait. (They keep mpirun, which ends a job once all processes that it started itself have
-// died.)
+// The nodes for which new processes are needed. In mode `respawn` one for each process that died, less the newcomers
+// that an earlier try has left as spares. The configured spares stay spares: they keep mpirun from ending the job once
+// all other processes that it started itself have died.
 std::vector<NodeId> Pool::wanted(const Proposal& proposal) const {
   using Mode = Config::Recovery::Mode;
   std::vector<NodeId> nodes;
@@ -88,7 +88,7 @@ std::vector<NodeId> Pool::wanted(const Proposal& proposal) const {
 }
 
 // A survivor that dies while it starts new processes leaves them behind: they wait for it in MPI_Init, some of them
-// busily. They may appear late, so every later repair looks for them, and so does the end.
+// busily. They may appear late, so every later repair looks for them, and so does the end of the job.
 void Pool::end_strays() const {
   if (!strays_) return;
   std::vector<ProcessId> members{this_process()};
@@ -101,7 +101,7 @@ void Pool::end_strays() const {
 }
 
 Result<std::unique_ptr<Pool>> Pool::join(MPI_Comm newcomers) {
-  // What is not known yet cannot be configured: the longest that a repair should take.
+  // A fixed limit, since a newcomer does not know the configuration yet: longer than a repair should take.
   auto welcoming = std::make_unique<Watchdog>(newcomers, kLongestWelcome, "to join the job");
   int number = 0;
   int count = 0;

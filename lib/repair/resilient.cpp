@@ -21,7 +21,7 @@ namespace {
 using Role = Member::Role;
 
 constexpr std::uint32_t kMostRepairsWithoutEffect = 3;
-// Failures may come in bursts; that so many in a row do is less likely than a cause of their own.
+// Failures may come in bursts; but so many in a row are more likely to have a common cause.
 constexpr std::uint32_t kMostRepairsWithoutProgress = 8;
 
 // A process that writes to a dead peer's socket, or starts others in vain, should get an error, not die as well.
@@ -47,15 +47,15 @@ Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells)
   MPI_Comm_get_errhandler(world_, &errhandler_);
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   if (pool_->config().recovery.straggler_limit) show_stack_when_asked();
-  // Spares, too, which have no session: launchers hand the signal to every process.
+  // Also for spares, which have no session: launchers send the signal to every process.
   if (pool_->config().restart.stop_signal) StopSignal::watch();
   current() = this;
   static const int registered = std::atexit(&Resilient::on_exit);
   (void)registered;
 }
 
-// A process that dies before there is a pool cannot be replaced, and who learns of it must not leave the others
-// waiting: the job ends, to be started again.
+// A process that dies before there is a pool cannot be replaced. A process that learns of it must not let the others
+// wait: it ends the job, which ckpt-run can then start again.
 template <class T>
 T at_start(MPI_Comm world, Result<T> result) {
   if (result || result.error().code != Code::communication) return value_or_throw(std::move(result));
@@ -83,7 +83,8 @@ std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::strin
   return job;
 }
 
-// Open MPI 5.0 tells nobody of a process that exits. Not of a child of this one, which has inherited the handler.
+// Open MPI 5.0 tells nobody of a process that exits. A forked child of this process inherits the handler, and must not
+// use it.
 void Resilient::on_exit() {
   Resilient* const job = std::exchange(current(), nullptr);
   if (job == nullptr || job->over_ || this_process() != job->process_) return;
@@ -109,13 +110,13 @@ void Resilient::end_job(const std::string& text) const {
 
 void Resilient::abort_mpi() const {
   current() = nullptr;
-  // Where MPI is no more, the others see that this process is gone.
+  // If MPI is no longer running, the others see that this process is gone.
   if (mpi_is_running()) MPI_Abort(world_, EXIT_FAILURE);
   std::_Exit(EXIT_FAILURE);
 }
 
-// MPI_Abort ends those that were started with this process. The others would take them for dead, and start new ones:
-// they have to hear of it at a meeting.
+// MPI_Abort ends those that were started with this process. Processes that were started later would take those for
+// dead, and start new ones: they have to be told at a meeting.
 void Resilient::give_up(const CompletionMark& why) {
   tell(why);
   int is_main = 0;
@@ -157,13 +158,13 @@ std::unique_ptr<Session> Resilient::open() {
   opening.world = pool_->world();
   opening.failures = pool_->failures();
   opening.launcher = pool_->launcher();
-  if (pool_->repairs() > 0) {  // all of that is of the life's beginning
+  if (pool_->repairs() > 0) {  // these facts are those of the start of the life
     opening.launcher->failures = {};
     opening.launcher->started.reset();
   }
   opening.errhandler = errhandler_;
   opening.repaired = RepairedWorld{pool_->config(), pool_->seats()};
-  // The application has begun already: what it wants now is to go on, whatever the job was started for.
+  // The application has begun already: it now has to go on, even if the job was started with mode = fresh or required.
   if (pool_->under_way()) opening.repaired->config.restart.mode = Config::Restart::Mode::automatic;
   opening.lifeline = pool_->lifeline();
   opening.memory = memory_;
@@ -189,7 +190,7 @@ bool Resilient::complete(std::unique_ptr<Session> session) {
   }
   done_ = true;
   finalize(*session);
-  // The spares are called to the last meeting once nobody needs the session any more.
+  // Nobody needs the session any more: the spares can be called to the last meeting.
   (void)pool_->all_ranks(true);
   session.reset();
   pool_->lifeline()->cut();
@@ -197,7 +198,7 @@ bool Resilient::complete(std::unique_ptr<Session> session) {
   return over_;
 }
 
-// All work is done and told: a failure now costs the last snapshot its way to L4, not the job.
+// All work is done: because of a failure now the last snapshot may not reach L4, but the job has succeeded.
 void Resilient::finalize(Session& session) {
   try {
     session.finalize();
@@ -233,15 +234,15 @@ void Resilient::meet() {
   if (!over_) end_if_repairs_do_not_help();
 }
 
-// All members of a pool come to the same answer, newcomers too: MPI_Abort does not reach processes that were started
-// later.
+// All members of a pool decide alike, newcomers too: MPI_Abort does not reach processes that were started at another
+// time.
 void Resilient::end_if_repairs_do_not_help() const {
   if (pool_->gives_up()) abort_mpi();
   if (pool_->repairs_without_effect() > kMostRepairsWithoutEffect)
-    end_job("repairs find nobody dead, and do not help: " + last_failure_);
+    end_job("repairs do not help, and find no dead process: " + last_failure_);
   if (pool_->repairs_without_progress() > kMostRepairsWithoutProgress) {
     end_job(
-        fmt::format("{} repairs in a row without a newer snapshot to go on from: processes die of something that comes "
+        fmt::format("{} repairs in a row without a newer snapshot to go on from: processes die again and "
                     "again",
                     pool_->repairs_without_progress()));
   }

@@ -7,11 +7,11 @@
 //     job.roll_back(std::move(session));     or a process has died
 //   }
 //
-// enter() serves where this process is a head and sleeps where it is a spare, through any number of failures, until it
-// is to compute or the job is over. All survivors then enter together.
+// In a head enter() serves, in a spare it sleeps, through any number of failures, until this process has to compute or
+// the job is over. After a repair all survivors enter together.
 //
-// One thread. Every call but the destructor is collective among the live processes of the job. Errors are thrown, on
-// all alike; what cannot be told to all alike ends the job.
+// One thread. Every call but the destructor is collective among the live processes of the job. Errors are thrown, the
+// same on all; an error that not all can have ends the job.
 #pragma once
 
 #include <mpi.h>
@@ -42,8 +42,8 @@ class Resilient {
 
   // The next session of this process as an application rank; null when the job is over.
   [[nodiscard]] std::unique_ptr<Session> enter();
-  // The application is through. Finalizes the session and ends the job, if that is so on all ranks; otherwise everyone
-  // goes back. Returns whether the job is over.
+  // The application has finished. If it has on all ranks, finalizes the session and ends the job; otherwise all go
+  // back. Returns whether the job is over.
   bool complete(std::unique_ptr<Session> session);
   void roll_back(std::unique_ptr<Session> session);
   // The application fails, and the job with it: ends all its processes, with the reason. Local, but waits for the
@@ -56,12 +56,12 @@ class Resilient {
   Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells);
   [[nodiscard]] std::unique_ptr<Session> open();
   void finalize(Session& session);
-  // How far it came.
+  // Notes how far the application came.
   void remember(Session& session);
   void meet();
   // True if an error is the consequence of a failure; remembers its text.
   bool is_failure(const Exception& error);
-  // Where repairs follow each other and bring the job no further.
+  // Ends the job if repair follows repair without progress.
   void end_if_repairs_do_not_help() const;
   void tell(const CompletionMark& why) const;
   [[noreturn]] void end_job(const std::string& text) const;

@@ -44,8 +44,8 @@ CommandLine this_command_line() {
   return line;
 }
 
-// Asked before mpirun is: that of Open MPI 5.0, when it cannot run the program, kills who asked for it as well, and
-// tells nobody.
+// Checked before mpirun is asked: if mpirun of Open MPI 5.0 cannot run the program, it also kills the process that
+// asked, and tells nobody.
 bool can_run(const std::string& program) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -54,7 +54,7 @@ bool can_run(const std::string& program) {
   return !error && fs::is_regular_file(status) && (status.permissions() & kAnybody) != fs::perms::none;
 }
 
-// What became of a start, as the starter knows it.
+// The result of a start, as the starter knows it.
 struct Started {
   MPI_Comm bridge = MPI_COMM_NULL;  // with the newcomers
   int code = MPI_SUCCESS;
@@ -103,7 +103,7 @@ class Join {
     return all_;
   }
 
-  // Nobody is to wait at either end for what will not come.
+  // No process may wait, at either end, for a step that will not come.
   void give_up() {
     for (MPI_Comm comm : {mine_, bridge_, between_, all_}) {
       if (comm != MPI_COMM_NULL) ulfm::revoke(comm);
@@ -141,7 +141,7 @@ Result<MPI_Comm> grow(MPI_Comm live, const Start& what) {
     code = MPI_ERR_OTHER;
     join.give_up();
   }
-  // A death on the way may be known to some only. That mpirun refuses, the starter says and no other.
+  // Only some may know of a death on the way. Only the starter says whether mpirun has refused.
   const auto word = ulfm::agree(live, (code == MPI_SUCCESS ? kWell : 0) | (started.refused ? 0 : kNotRefused));
   if (word && (*word & kNotRefused) == 0) return MPI_COMM_NULL;
   if (!word || (*word & kWell) == 0) {
@@ -168,7 +168,7 @@ bool is_newcomer() {
 }
 
 Welcome join(MPI_Comm newcomers) {
-  // One more death, which is repaired like any. Only that by a signal is told to the others.
+  // Ends by a signal, since MPI reports only such deaths to the others, which then repair this one like any.
   const auto leave = [] { std::raise(SIGKILL); };
   // What this process starts itself is no newcomer.
   unsetenv(kPoolVariable);

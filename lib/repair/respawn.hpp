@@ -1,7 +1,7 @@
 // New processes of this program in the place of dead ones ([recovery] mode = respawn).
 //
-// One survivor starts them, since a start over all survivors hangs when another one dies meanwhile. What goes wrong at
-// one end ends at the other too: survivors agree after every step and revoke what was made, newcomers end when anything
+// One survivor starts them, since a start over all survivors hangs when another one dies meanwhile. A failure at one
+// end must reach the other: survivors agree after every step and revoke what was made; newcomers end when anything
 // fails before they are told who they are.
 #pragma once
 
@@ -21,18 +21,19 @@ inline constexpr const char* kPoolVariable = "CAIRNPOOL";
 
 struct Start {
   std::uint32_t starter = 0;  // the survivor that starts them, on its host
-  std::string host;           // that one; empty: mpirun knows only one
+  std::string host;           // its name; empty: mpirun knows only one host
   std::size_t count = 0;
   std::string variable;  // "NAME=value" in their environment, where MPI can (Open MPI)
 };
 
 // Collective over `live`. Returns a communicator of its members, then the newcomers; null if mpirun refuses to start
 // any there, after which `live` is as it was. All members get the same answer. On failure `live` may be revoked, and
-// what was started may wait in MPI_Init for ever: whoever died had to welcome it. One host at a time: mpirun of Open
-// MPI 5.0 crashes when it is to start several kinds at once.
+// started processes may wait in MPI_Init for ever for a process that has died. One host at a time: mpirun of Open MPI
+// 5.0 crashes when it has to start several kinds at once.
 [[nodiscard]] Result<MPI_Comm> grow(MPI_Comm live, const Start& what);
 
-// Collective over such a communicator, with join(): tells the newcomers, from its first member.
+// Collective over such a communicator, with join() at the other end: sends `news` from its first member to the
+// newcomers.
 [[nodiscard]] Status tell(MPI_Comm grown, Bytes news);
 
 // Whether this process was started by grow(), and not by an application that spawns others, or by hand.

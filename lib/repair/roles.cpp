@@ -85,7 +85,7 @@ class Repairer {
     const auto cost = [&](std::size_t i) {
       const NodeId node = roster_[i].node;
       if (neighbour != neighbours_.end() && neighbour->second == node) return std::pair(0, std::size_t{0});
-      // A host of spares that has more of them can take neighbours and a head as well.
+      // A node with more spares can also take other ranks of the lost node, and a head.
       if (count(Role::rank, node) == 0) return std::pair(1, roster_.size() - count(Role::spare, node));
       return std::pair(2, std::size_t{0});
     };

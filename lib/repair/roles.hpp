@@ -1,6 +1,6 @@
 // Who does what in a job that repairs itself: every live process is an application rank, the head of a node, or a
 // spare, and everyone holds the same roster of them. When processes die, spares take over their work by a fixed rule,
-// so that all survivors come to the same new roster without a word.
+// so that all survivors find the same new roster without messages.
 //
 // Nodes are numbered here as the job was started, for life: a process never leaves its node. (A session numbers the
 // nodes that it uses anew.) Pure.
@@ -37,10 +37,10 @@ struct Repair {
 };
 
 // Gives the work of the dead to spares. `live`: who lives, as numbers in `before`, ascending. An application rank goes
-// to a spare of its own node, and there to the last, so that newcomers are used before those that wait; else to a spare
-// of a node that got a neighbour of it, of a node without application ranks, of any. A head that would be left alone on
-// its node takes a rank itself, so that its store stays in reach. A node without a head gets one if it has a spare more
-// (mode `rank`).
+// to a spare of its own node, and there to the last one, so that newcomers are used before spares that have waited.
+// Otherwise it goes to a spare of a node that got another rank of its node; else of a node without application ranks;
+// else of any. But if a node would be left with its head only, the head first takes one of the node's ranks itself, so
+// that its store can still be reached. A node without a head gets one if it has another spare (mode `rank`).
 [[nodiscard]] Repair repair(const Roster& before, const std::vector<std::uint32_t>& live, HeadMode mode);
 
 // The members of the session's world, as numbers in the roster: application ranks in order, then heads.

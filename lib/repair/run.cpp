@@ -24,8 +24,8 @@ void end_job(MPI_Comm world, const CompletionMark& why) {
   MPI_Abort(world, EXIT_FAILURE);
 }
 
-// All application ranks have such an error, from restore(): one of them tells it. Rank 0 ends the job when it has; the
-// others, which must not end it before, do so only if rank 0 does not.
+// All application ranks have the same such error (mismatch, unrecoverable), from restore(). Rank 0 reports it and then
+// ends the job. The others must not end the job before that; they do so only if rank 0 does not.
 void let_rank_0_tell(const Session& session, const Exception& error) {
   constexpr std::chrono::seconds kLongEnough{5};
   if (session.rank() == 0) return;
@@ -50,11 +50,11 @@ bool came_to_its_end(Session& session, const Application& application, const End
 }
 
 void run_once(MPI_Comm world, const std::string& config, const Application& application) {
-  // What all ranks see alike is thrown on all alike, and the caller decides.
+  // An error that all ranks have is thrown on all of them, and the caller decides.
   const auto session = Session::open(world, config);
   if (!session) return;
   came_to_its_end(*session, application, [&](const CompletionMark& why) { end_job(world, why); });
-  // Nobody waits for anybody after this, whatever it throws.
+  // After this no rank waits for another, even if it throws.
   session->finalize();
 }
 

@@ -33,8 +33,8 @@ void Watchdog::guard() {
     if (called_off_ || std::chrono::steady_clock::now() < deadline_) continue;
     std::fprintf(stderr, "cairn: error: a repair is stuck: %s took longer than %lld ms ([recovery] limit)\n",
                  step_.c_str(), static_cast<long long>(limit_.count()));
-    // The thread that is stuck inside MPI will not do it. Should MPI not be able to from here, this process ends at
-    // least.
+    // The thread that is stuck inside MPI cannot do it. If MPI cannot end the job from here either, at least this
+    // process ends.
     std::thread([comm = comm_] { MPI_Abort(comm, EXIT_FAILURE); }).detach();
     std::this_thread::sleep_for(std::chrono::seconds(2));
     std::raise(SIGKILL);

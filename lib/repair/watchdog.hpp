@@ -1,5 +1,5 @@
 // Ends the job when a step of a repair takes too long: some waits inside MPI have no limit of their own. The message
-// says which step it was; ckpt-run then starts the job again. Destroying the watchdog in time calls it off.
+// says which step it was; ckpt-run then starts the job again. Destroying the watchdog in time cancels it.
 #pragma once
 
 #include <mpi.h>

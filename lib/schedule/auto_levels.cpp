@@ -13,7 +13,7 @@ namespace {
 using std::chrono::microseconds;
 
 constexpr std::uint64_t kEnoughFailures = 5;
-// A level is taken to cost so much more than the one below until it has been measured.
+// Until a level has been measured, it is assumed to cost this many times the level below.
 constexpr double kAssumedCostRatio = 4;
 constexpr std::chrono::seconds kQuiet{60};        // between two lines of the log, or until costs have come in
 constexpr std::chrono::seconds kRecordAtMost{1};  // one record in so long
@@ -63,7 +63,7 @@ LevelSet AutoLevels::due(const Pulse::Beat& beat) {
   elapsed_ = beat.elapsed;
   costs_ = beat.costs;
   const bool known = costs_.cost[0].count() > 0;
-  // MTBFs of the job's own grow while nothing happens.
+  // The job's own MTBFs grow while there are no failures.
   const bool later = observed() - chosen_at_ > chosen_at_ / kRecordShare;
   if (known && (!same || later || !schedule_.pattern())) {
     schedule_.choose(figures());

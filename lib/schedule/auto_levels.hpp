@@ -1,13 +1,13 @@
 // The levels that are set to `auto`, for one session: measures what they cost, keeps count of the failures that needed
 // them, agrees on both through the Pulse, and says what is due (schedule/auto_schedule).
 //
-// All that decides is the same on all ranks: it is what they agreed on in a beat, or what their heads told all of
-// them. What is known goes to the job's global store now and then and at the end, and is where the next life begins.
+// All ranks decide from the same data: what they agreed on in a beat, or what their heads told all of them. From time
+// to time and at the end, what is known is kept in the job's global store; the next life begins with it.
 //
-// MTBFs are [failures] mtbf. Once the job has seen five failures or more, those of the levels that have seen some are
-// its own: the time observed over their number. A life that did not come to the end of finalize failed, and the
-// highest level that the following restore needed is the failure's. Lives that end before their first agreement on time
-// leave no trace: a job that cannot start is not one that fails often.
+// MTBFs are [failures] mtbf at first. Once the job has seen five failures, a level that a failure has needed gets an
+// MTBF of its own: the observed time divided by the number of those failures. A life that did not complete finalize
+// counts as a failure of the highest level that the next restore needed. Lives that end before their first agreement on
+// time are not counted: a job that cannot start is not one that fails often.
 //
 // One thread.
 #pragma once
@@ -37,16 +37,16 @@ class AutoLevels {
   [[nodiscard]] CostMeter& meter() { return meter_; }
 
   // A restore took `time` on this rank; `highest`: the highest level that some rank needed, nothing if the start is
-  // fresh. After one that was not, elapsed time counts from 0 again.
+  // fresh. After a restore of a snapshot, elapsed time counts from 0 again.
   void restored(std::optional<LevelId> highest, std::chrono::microseconds time);
 
   // On all ranks alike: what is due after this beat.
   [[nodiscard]] LevelSet due(const Pulse::Beat& beat);
 
-  // A line for the log when there is a new choice, once, and at most one a minute. The first waits as long for costs
-  // that are not known yet.
+  // A line for the log when there is a new choice: once for each, and at most one a minute. While costs are not known
+  // yet, the first line waits up to a minute for them.
   [[nodiscard]] std::optional<std::string> take_news();
-  // What is known, when it is time to keep it: early, then each time the life has got a twentieth longer.
+  // What is known, when it is time to keep it: early, then each time the life has become a twentieth longer.
   [[nodiscard]] std::optional<JobCosts> take_record();
   // What is known now.
   [[nodiscard]] JobCosts record() const;

@@ -26,8 +26,8 @@ double interval_at(const Pattern& pattern, std::size_t i) {
   return pattern.interval() * static_cast<double>(pattern.every(i));
 }
 
-// In the time between two snapshots, or two at some level. One more or less in between is what rounding does when a
-// cost wavers a little.
+// Compares the time between two snapshots, and between two at each level. A count that differs by one does not matter:
+// rounding causes it when a cost varies a little.
 bool noticeable(const Pattern& before, const Pattern& now) {
   if (far_apart(before.interval(), now.interval())) return true;
   for (std::size_t i = 0; i < now.counts.size(); ++i) {
@@ -56,7 +56,7 @@ std::string how_often(const Pattern& pattern, std::size_t i) {
 
 AutoModel auto_model(const Config::Levels& levels, LevelSet usable, const ModelInputs& figures) {
   AutoModel model;
-  double rate = 0;  // of failures that no level so far answers
+  double rate = 0;  // of failures that no level so far handles
   for (const LevelId level : kAllLevels) {
     const LevelInputs& of = figures[index(level)];
     rate += 1 / of.mtbf;
@@ -120,7 +120,7 @@ LevelSet AutoSchedule::next_in_pattern() {
   return due;
 }
 
-// What the first one cost is agreed on a call or two later.
+// The ranks agree on what the first snapshot cost one or two calls later; until then only L1 is due.
 LevelSet AutoSchedule::first_look() {
   LevelSet due;
   due.add(LevelId::local);

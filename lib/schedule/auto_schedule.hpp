@@ -1,11 +1,11 @@
 // Says when the levels set to `auto` are due: by the optimal pattern (model/pattern.hpp) for what they cost and for how
-// often failures need them. Pure: who asks brings figures and times that all ranks agreed on, and gets the same answer
-// everywhere.
+// often failures need them. Pure: the caller passes figures and times that all ranks agreed on, so the answer is the
+// same everywhere.
 //
-// Levels with a rule of their own (every N, a time) keep it. They answer the failures that they survive, so the
-// pattern is made for the others only. Failures of a level that is off fall to the next one above.
+// Levels with a rule of their own (every N, a time) keep it. They handle the failures that they survive, so the pattern
+// is made for the other levels only. Failures of a level that is off fall to the next one above.
 //
-// While nothing is known a snapshot is due at once, at all auto levels: it measures them, and shows early whether
+// While nothing is known, the first call takes a snapshot at all auto levels: it measures them, and shows early whether
 // they work. A level that is not worth its cost is left out, but tried again with the first, second, fourth, eighth …
 // snapshot at the next used level above, so that one bad measurement does not decide for ever.
 #pragma once
@@ -36,8 +36,8 @@ struct AutoModel {
   std::vector<LevelId> ids;
   std::vector<model::LevelModel> levels;
 };
-// The levels set to auto as the model sees them. Where L1 is not one of them, and not due at each call anyway, the
-// lowest bears the cost of the snapshot itself besides its own.
+// The levels set to auto as the model sees them. Where L1 is not one of them, and not due at each call anyway, the cost
+// of the snapshot itself is added to that of the lowest.
 [[nodiscard]] AutoModel auto_model(const Config::Levels& levels, LevelSet usable, const ModelInputs& figures);
 
 class AutoSchedule {
@@ -47,13 +47,13 @@ class AutoSchedule {
   // Chooses the pattern for these figures.
   void choose(const ModelInputs& figures);
 
-  // text(), when the pattern is the first, or differs noticeably, by more than a fifth, from the one last told.
+  // text(), when the pattern is the first, or differs noticeably, by more than a fifth, from the one reported last.
   [[nodiscard]] std::optional<std::string> take_news();
-  // Whether some of its levels has no measured cost yet.
+  // Whether the cost of some level has not been measured yet.
   [[nodiscard]] bool assumes() const;
 
-  // What is due after so much work since the start or restart(): the pattern's next snapshot, whose pace is kept though
-  // calls come late. With a level all used ones below it are due.
+  // What is due after this much work since the start or restart(): the pattern's next snapshot. Late calls do not shift
+  // the ones after them. When a level is due, all used levels below it are due too.
   [[nodiscard]] LevelSet due(std::chrono::microseconds worked);
 
   // Work counts from 0 again, as after a restore.

@@ -1,12 +1,12 @@
 // What snapshots and restores cost, as one rank sees it. Times are handed in, so no clock is read here.
 //
 // The cost of L1 is what the application sees of a snapshot: from the call to its return, waits for a free slot
-// included. The cost of a level above is the time that a node's head works on raising one snapshot there, whoever
-// the head is. With [head] mode = inline it stands in the application's way for exactly that long. Otherwise the
-// application goes on meanwhile and is slowed down: by how much, nobody can see from inside, but not by more, as long
-// as the head takes no more than its time. So the full time is counted: what the model expects to lose is then
-// an upper bound, the head's work is so small a share of all time that promotions never pile up, and where the
-// slow-down is a share s of that time, intervals are 1/sqrt(s) times the best, where the overhead is flat.
+// included. The cost of a higher level is the time that a node's head works on raising one snapshot there, in every
+// head mode. With [head] mode = inline the application stops for exactly that time. Otherwise the application goes on
+// meanwhile, slowed down. How much cannot be measured from inside, but it is not more than that time. So the full time
+// is counted. Then the loss that the model expects is an upper bound, and the head's work is so small a share of all
+// time that promotions never pile up. If the real slow-down is a share s of that time, the intervals are 1/sqrt(s)
+// times the best ones, and near the best the overhead changes little.
 //
 // One thread.
 #pragma once
@@ -20,8 +20,8 @@
 
 namespace cairn {
 
-// A mean in which the last few values count most. The first value of a life is taken from cold memory, and counts
-// only while there is nothing better.
+// A mean in which the last few values count most. The first value of a life is measured with cold memory, and counts
+// only while there is no other.
 class MovingAverage {
  public:
   MovingAverage() = default;

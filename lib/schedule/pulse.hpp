@@ -1,9 +1,9 @@
 // The ranks' agreement on time, on the stop signal and on what snapshots cost: a small non-blocking reduction, started
-// every P calls of snapshot() and waited for one call later, so that the wait is seldom and short. All ranks get the
-// same answer at the same call. P follows from what was agreed before.
+// every P calls of snapshot() and waited for one call later, so that the wait is rare and short. All ranks get the same
+// answer at the same call. P follows from what was agreed before.
 //
-// A rank that waits in restore or finalize takes part too, so that one that has left out a snapshot does not leave the
-// others waiting in theirs: they get an error.
+// A rank that waits in restore or finalize takes part too. So if it has left out a snapshot, the others do not wait for
+// it in theirs for ever: they get an error.
 #pragma once
 
 #include <array>
@@ -37,11 +37,13 @@ class Pulse {
 
   enum class At { restore, finalize };
   // To be called again and again by a rank that waits in restore or finalize, until it says that all ranks do: from
-  // then on calls are counted anew. Ranks that wait in restore leave those in finalize behind. Collective in time.
+  // then on calls are counted anew. If some wait in restore and others in finalize, those in restore go on and those in
+  // finalize keep waiting. Collective in time.
   [[nodiscard]] Result<bool> close(At place);
 
  private:
-  // What all contribute; the highest of each counts. Of the first three, a rank's own number and one.
+  // What each rank contributes; the highest of each word counts. In one of the first three it puts its own number plus
+  // one.
   enum Word : std::size_t { kSnapshot, kRestore, kFinalize, kStop, kWords = kStop + 3 + 2 * kLevels };
 
   void start(Word place, bool stop_here, const RankCosts& mine);
@@ -62,7 +64,7 @@ class Pulse {
   std::chrono::microseconds last_{0};
 };
 
-// A pulse that is closed in the course of a call that waits for something else besides. Without a pulse it is closed.
+// Closes a pulse during a call that also waits for something else. Without a pulse there is nothing to close.
 class PulseClosing {
  public:
   PulseClosing(Pulse* pulse, Pulse::At place) : pulse_(pulse), place_(place) {}

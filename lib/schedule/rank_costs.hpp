@@ -1,4 +1,4 @@
-// What a rank has measured of its snapshots, as the ranks tell it to each other: of each number the highest counts.
+// What a rank has measured about its snapshots. The ranks exchange it, and the highest of each number counts.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // Says when a level is due. Levels counted in calls of snapshot() are decided by each rank for itself: the same
 // call number gives the same answer everywhere. Levels in time are decided from an elapsed time that all ranks
-// agreed on; whoever asks brings it, so no clock is read here. Pure.
+// agreed on; the caller passes it, so no clock is read here. Pure.
 //
 // A level that is off, or that the topology cannot carry, is never due. When a level above L1 is due a snapshot is
 // taken, whether L1 is due or not: it is where every promotion starts from.
@@ -50,7 +50,7 @@ class Schedule {
 // How often the ranks agree on the time: after how many calls of snapshot() the next reduction starts. `calls` took
 // `elapsed` under the present period; all three must be the same on all ranks. Aims at a reduction each
 // 100 ms; the period at most doubles at once, within 1 … 64. Steps may become long after many short ones, and a stop
-// signal must not wait for a thousand of them; a reduction each 64 calls is not dear even where a call takes 100 µs.
+// signal must not wait for a thousand of them; a reduction each 64 calls is cheap even where a call takes 100 µs.
 struct PulsePeriod {
   static constexpr std::uint64_t kLeast = 1;
   static constexpr std::uint64_t kMost = 64;

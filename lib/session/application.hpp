@@ -1,6 +1,6 @@
-// The application as its session knows it: what it protects, how far it has come, and what it was told. Whatever else
-// is renewed by a repair of the running job, this may stay: nothing in it refers to a communicator, a store or a head,
-// which are the Connection's. A plain value of one thread. Local.
+// The application as its session knows it: what it protects, how far it has come, and what it was told. It may outlive
+// a repair of the running job: nothing in it refers to a communicator, a store or a head, which belong to the
+// Connection. A plain value of one thread. Local.
 #pragma once
 
 #include <array>

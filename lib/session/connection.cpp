@@ -28,7 +28,7 @@ Result<Stores> open_stores(const Environment& environment, const Config& config,
   auto global = environment.open_global(config);
   if (!global) return fail(global.error());
   stores.global = std::move(*global);
-  // Each head reads the key for itself: it is in no message, and in no process that needs none.
+  // Each head reads the key by itself: it is never sent, and other processes never have it.
   auto sealer = make_sealer(config.integrity.key_file, config.job.name);
   if (!sealer) return fail(sealer.error().in("[integrity] key_file"));
   stores.sealer = std::move(*sealer);
@@ -46,7 +46,7 @@ Status compare_keys(Comm& world, const Config& config, const Membership& members
     if (!first) return fail(first.error());
     if (*first != mine.bytes()) {
       same = fail(Code::config,
-                  fmt::format("[integrity] key_file = {}: node {} has another key there than node 0",
+                  fmt::format("[integrity] key_file = {}: the key of node {} is not that of node 0",
                               config.integrity.key_file, membership.node.value),
                   "give all nodes the same file");
     }
@@ -58,8 +58,8 @@ Status compare_keys(Comm& world, const Config& config, const Membership& members
 Result<Stores> stores_of_world(const Environment& environment, const Config& config, const Membership& membership) {
   auto stores = open_stores(environment, config, membership);
   const Status mine = stores ? Status{} : fail(stores.error());
-  // Before the ranks agree that the stores are there: nobody has opened the session by then, so that no rank's mark of
-  // this session is replaced, and every mark of an earlier one is.
+  // The mark is left before the ranks agree that the stores are there. No rank has opened the session by then, so this
+  // replaces marks of earlier sessions and never one of this session.
   if (environment.leave_mark && environment.world.rank().value == 0)
     environment.leave_mark({mine ? CompletionMark::Kind::opened : CompletionMark::Kind::none, {}});
   if (auto status = agree(environment.world, mine, "world rank"); !status) return fail(status.error());
@@ -68,7 +68,7 @@ Result<Stores> stores_of_world(const Environment& environment, const Config& con
   return stores;
 }
 
-// Who this process is in a trace; a rank may act for its node besides.
+// Who this process is in a trace; a rank may also act for its node.
 Trace open_trace(const Environment& environment, const Config& config, const Membership& membership, const Log& log) {
   TraceProcess process = TraceProcess::of_head(membership.node, environment.host);
   if (membership.computes()) {
@@ -109,7 +109,8 @@ Status serve(const EngineSetup& setup) {
   return (*engine)->serve();
 }
 
-// What is due at a time, or as the model says, and a signal to stop: all ranks have to know of it at the same call.
+// Needed where a level is due by time or by the model, and for the stop signal: all ranks have to know of it at the
+// same call.
 bool agrees_on_time(const Config& config, LevelSet usable) {
   return config.restart.stop_signal || std::ranges::any_of(kAllLevels, [&](LevelId level) {
            const Interval::Kind kind = config.levels.of(level).kind;

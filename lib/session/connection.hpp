@@ -1,6 +1,6 @@
 // An application rank's connection to its job as it stands: its place in it, its node's store, the line to its head,
-// and the engine where this process is the head. Made whole, of a head that has answered; ends with the communicators.
-// A repair of the running job makes another one, and what it is to outlive is the Application's.
+// and the engine where this process is the head. It is made once the head has answered, and ends with the
+// communicators. A repair of the running job makes another one; what has to outlive it is in the Application.
 //
 // Belongs to one thread; the engine may have one of its own.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace cairn {
 
-// In the order in which each refers to those before it.
+// Members are in an order in which each refers only to those before it.
 struct Connection {
   std::unique_ptr<const Membership> membership;
   Trace trace;
@@ -37,9 +37,9 @@ struct Connection {
   SlotWarmer warmer;
   std::optional<Pulse> pulse;  // none: nothing has to be agreed on in time
 
-  // `place`: of a process that computes; `greeting`: with the head that it has there.
+  // `place`: of a process that computes; `greeting`: what its head there has answered.
   Connection(std::unique_ptr<const Membership> place, Trace traced, std::shared_ptr<Store> store, Greeting greeting);
-  // Waits for the engine's thread. A head that sleeps is woken, and sees for itself that its rank has gone: after a
+  // Waits for the engine's thread. Wakes a sleeping head, which then sees by itself that its rank has gone: after a
   // failure no message would reach it.
   ~Connection();
 
@@ -52,7 +52,7 @@ struct Connection {
 
 // Takes this process's place in the job: agrees on who is where, makes the communicators, opens the stores, and speaks
 // with the head. A dedicated head serves its node inside this call, to the end, and gets nothing. Collective over the
-// environment's world: every step is taken by all, or by none, and what was begun is given back if one fails.
+// environment's world: all take a step or none does, and if one fails, what was opened is closed again.
 [[nodiscard]] Result<std::unique_ptr<Connection>> connect(const Environment& environment, const Config& config,
                                                           const Log& log);
 

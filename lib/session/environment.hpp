@@ -28,7 +28,7 @@ struct RepairedWorld {
   std::vector<Seat> seats;  // by world rank
 };
 
-// Told on rank 0 that the session was opened, and how the job ends, or will end: for whoever started it.
+// Called on rank 0 when the session was opened, and with how the job ends or will end: for whoever started the job.
 using LeaveMark = std::function<void(const CompletionMark&)>;
 
 struct Environment {
@@ -41,13 +41,13 @@ struct Environment {
   bool threads_may_communicate = false;
   FailureTopology failures;
   Clock clock;
-  // What this process remembers of its node's store, to be given to the next session too; null: nothing.
+  // What this process remembers of its node's store; the next session gets it too. Null: nothing.
   std::shared_ptr<StoreMemory> memory;
   LeaveMark leave_mark = {};  // empty: nobody asks
   std::optional<RepairedWorld> repaired = std::nullopt;
-  // What was started for this session, which must have just that; none: it is not known.
+  // What was started for this session, which must have exactly that; none: it is not known.
   std::optional<StartedNumbers> started = std::nullopt;
-  // An earlier life of this run has taken snapshots: that the first was to start anew is done.
+  // An earlier life of this run has taken snapshots: mode = fresh was for the first life, and no longer applies.
   bool goes_on = false;
   // Makes the table of levels for each head.
   std::function<Levels()> levels = make_levels;

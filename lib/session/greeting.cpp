@@ -7,7 +7,7 @@
 namespace cairn {
 namespace {
 
-// A head that computes hears nothing meanwhile, and one rank of its node says so for all.
+// A head that computes hears no messages meanwhile. One rank of its node logs that for all.
 void report_silent_head(HeadLink& link, const Membership& membership, const Log& log) {
   const NodeId node = membership.node;
   const std::vector<Rank>& ranks = membership.here().ranks;
@@ -25,7 +25,7 @@ Result<Greeting> greet_head(const Membership& membership, Store& local, std::opt
                             const Trace& trace, const Clock& clock) {
   const auto span = trace.span("open");
   const Peer head = membership.here().head;
-  // What this rank alone cannot do is said in its first word. From then on it leaves with all, or stays with all.
+  // The first message says what this rank alone cannot do. From then on all ranks leave, or all stay.
   auto bell = local.bell();
   Hello first;
   if (!bell) first.error = bell.error();

@@ -1,4 +1,4 @@
-// The first words of a rank with its head, and what comes of them.
+// The first messages between a rank and its head, and their result.
 #pragma once
 
 #include <memory>
@@ -20,10 +20,11 @@ namespace cairn {
 struct Greeting {
   OwnEngine engine;
   std::unique_ptr<HeadLink> link;
-  Opened life;  // of no error
+  Opened life;  // without an error
 };
 
-// `own`: what this process is to be the head with, if it is one. Collective in time: all ranks have the same error.
+// `own`: for a process that is a head itself, the setup of its engine. Collective in time: all ranks have the same
+// error.
 [[nodiscard]] Result<Greeting> greet_head(const Membership& membership, Store& local, std::optional<EngineSetup> own,
                                           const Log& log, const Trace& trace, const Clock& clock);
 

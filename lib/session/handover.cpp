@@ -62,7 +62,7 @@ Result<CompletionMark> parse_mark(std::string_view text) {
   const auto line = text.substr(0, end);
   const auto space = std::min(line.find(' '), line.size());
   const auto* const word = std::ranges::find(kWords, line.substr(0, space), &std::pair<std::string_view, Kind>::first);
-  if (word == std::end(kWords)) return fail(Code::corrupt, fmt::format("\"{}\" is no completion mark", line));
+  if (word == std::end(kWords)) return fail(Code::corrupt, fmt::format("\"{}\" is not a completion mark", line));
   return CompletionMark{word->second, std::string(line.substr(std::min(space + 1, line.size())))};
 }
 

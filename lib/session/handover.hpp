@@ -1,10 +1,10 @@
 // What ckpt-run and the job that it starts tell each other. ckpt-run to the job, in the environment of every rank:
 // where the completion mark is to go, what it has started, whether there is something to go on from, and what the
-// failure took that ended the life before. The job to ckpt-run:
-// the completion mark, the only proof of how the job ended, since a launcher's exit code is none after a failure.
+// failure took that ended the life before. The job to ckpt-run: the completion mark, the only proof of how the job
+// ended, since after a failure a launcher's exit code proves nothing.
 //
-// The mark is a file that ckpt-run makes, empty, before each start, so that no file system remembers it as missing.
-// It holds one line, a word and a text, and means something only once that line is whole. Local.
+// Before each start ckpt-run makes the mark as an empty file, so that no file system has cached it as missing. The job
+// writes one line into it, a word and a text; it counts only once that line is whole. Local.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@ inline constexpr const char* kDeadRanksVariable = "CKPT_RUN_DEAD_RANKS";  // app
 inline constexpr const char* kLostNodesVariable = "CKPT_RUN_LOST_NODES";  // as numbered in the life that failed
 inline constexpr const char* kStartedVariable = "CKPT_RUN_STARTED";       // application ranks, heads, nodes: "8,2,2"
 inline constexpr const char* kGoesOnVariable = "CKPT_RUN_GOES_ON";        // "1": an earlier life took snapshots
-inline constexpr const char* kJobVariable = "CKPT_RUN_JOB";               // by which ckpt-run knows its processes
+inline constexpr const char* kJobVariable = "CKPT_RUN_JOB";               // how ckpt-run finds its processes
 
-// How many of each ckpt-run has started, and so asks the job to have.
+// How many of each ckpt-run has started; the job must have as many.
 struct StartedNumbers {
   std::uint32_t ranks = 0;  // application ranks
-  std::uint32_t heads = 0;  // that are ranks of their own
+  std::uint32_t heads = 0;  // those that are dedicated ranks
   std::uint32_t nodes = 0;
   friend bool operator==(const StartedNumbers&, const StartedNumbers&) = default;
 };
@@ -37,7 +37,7 @@ struct StartedNumbers {
 struct CompletionMark {
   enum class Kind {
     none,      // the job said nothing: it failed before it could open a session
-    opened,    // a session was opened, which replaces what an earlier one of this life has left: the job failed
+    opened,    // a session was opened (this replaces an earlier mark), and no end was reported since: the job failed
     finished,  // finalize succeeded
     stopped,   // the same after a stop signal: the next start goes on
     error,     // a restart would fail in the same way; `text` says what is wrong
@@ -50,11 +50,11 @@ struct CompletionMark {
 
 // Whether the next start would fail with the same error.
 [[nodiscard]] bool restart_would_fail(Code code);
-// The same of an exception, whose kind tells less than a Code: `unrecoverable` may be a file that was not found, and
-// does not count here.
+// The same for an exception, whose kind says less than a Code: `unrecoverable` may also mean that a file was not found,
+// so it does not count here.
 [[nodiscard]] bool restart_would_surely_fail(ErrorKind kind);
 
-// Inverse pair. A line that is not whole, or not there, is Kind::none; anything else that is no mark is corrupt.
+// Inverse pair. A line that is not whole, or not there, is Kind::none; anything else that is not a mark is corrupt.
 [[nodiscard]] std::string to_line(const CompletionMark& mark);
 [[nodiscard]] Result<CompletionMark> parse_mark(std::string_view text);
 
@@ -63,11 +63,11 @@ struct CompletionMark {
 [[nodiscard]] Status write_mark(const std::string& path, const CompletionMark& mark);
 [[nodiscard]] Result<CompletionMark> read_mark(const std::string& path);
 
-// Inverse pair: "1,3", and nothing for none. `variable` is named by the error.
+// Inverse pair: "1,3", and nothing for none. The error names `variable`.
 [[nodiscard]] std::string numbers_text(const std::vector<std::uint32_t>& numbers);
 [[nodiscard]] Result<std::vector<std::uint32_t>> parse_numbers(std::string_view variable, std::string_view text);
 
-// Inverse pair: "8,2,2"; nothing: ckpt-run did not start the job.
+// Inverse pair: "8,2,2"; empty: ckpt-run did not start the job.
 [[nodiscard]] std::string started_text(const StartedNumbers& started);
 [[nodiscard]] Result<std::optional<StartedNumbers>> parse_started(std::string_view text);
 

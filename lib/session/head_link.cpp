@@ -67,7 +67,7 @@ Result<bool> HeadLink::wait_until(const std::function<bool()>& done, const Wait&
   }
 }
 
-// The head's work is this rank's where the engine lives in this thread.
+// Where the engine lives in this thread, waiting does the head's work.
 Status HeadLink::rest(const Wait& wait, std::uint32_t rings) {
   if (drive_) {
     auto worked = drive_();
@@ -81,10 +81,10 @@ Status HeadLink::rest(const Wait& wait, std::uint32_t rings) {
   return {};
 }
 
-// The head, once, of a wait that has become long; and when it asks.
+// Tells the head that this rank waits: once when the wait has become long, and whenever the head asks.
 Status HeadLink::tell_of(const Wait& wait, std::chrono::microseconds waited) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited);
-  // In time for the error of a wait that ends sooner.
+  // A wait with a short limit tells earlier, so that its error can name who is missing.
   const std::chrono::microseconds patience =
       wait.limit ? std::min<std::chrono::microseconds>(kPatience, *wait.limit / 2) : kPatience;
   const bool long_now = told_ == Told::nobody && waited >= patience;
@@ -130,7 +130,7 @@ void HeadLink::take(ToRank message) {
   if (auto* m = std::get_if<Failed>(&message)) {
     for (const LevelId level : m->levels) failures_[{m->version, level}] = m->error;
     while (failures_.size() > kFailuresKept) failures_.erase(failures_.begin());
-    // Who could not write its part has been told so by the call that tried.
+    // If this rank could not write its part, snapshot() has already reported that.
     if (failed_here_.erase(m->version) == 0) errors.push_back({std::move(m->error), m->version, m->levels});
   }
 }

@@ -1,5 +1,5 @@
-// An application rank's line to the head of its node: sends what the rank has to say, and keeps what the head has
-// said until somebody asks. Where this process runs the engine itself, waiting runs it. One thread.
+// An application rank's line to the head of its node: sends the rank's messages, and keeps what the head has said until
+// it is asked for. Where this process runs the engine itself, waiting runs it. One thread.
 #pragma once
 
 #include <array>
@@ -22,25 +22,25 @@ namespace cairn {
 
 class HeadLink {
  public:
-  // `drive`: runs the engine once, when it lives in this thread; empty otherwise. The bell may come later.
+  // `drive`: runs one step of the engine, when that lives in this thread; empty otherwise. The bell may be set later.
   using Drive = std::function<Result<bool>()>;
   HeadLink(Comm& control, Peer head, Drive drive, Clock clock);
 
   void use_bell(std::shared_ptr<Bell> bell) { bell_ = std::move(bell); }
-  // Told, once in a wait, how long this rank has waited for a head that does not answer.
+  // `told` is called once in a wait when the head does not answer, with how long this rank has waited.
   void on_silent_head(std::function<void(const std::string& call, std::chrono::seconds)> told) {
     head_is_silent_ = std::move(told);
   }
 
   [[nodiscard]] Status send(const ToHead& message);
-  // Ends a sleeping head's nap, without a message.
+  // Wakes a sleeping head, without a message.
   void wake_head();
   // Takes in what has arrived, without waiting.
   [[nodiscard]] Status poll();
   // The same, if the head has rung since it was last asked: looking for messages takes longer than writing a small
   // shard.
   [[nodiscard]] Status poll_if_rung();
-  // What the head does not bring about it does not ring for either: `nobody`.
+  // The head rings only for what it does itself; a wait for anything else is woken by `nobody`.
   enum class WokenBy { head, nobody };
   struct Wait {
     std::string call;  // where the rank is, for a person
@@ -61,16 +61,16 @@ class HeadLink {
   std::optional<Offer> offer;
   std::optional<RestoreDone> restore_done;
   std::optional<Finalized> finalized;
-  // For whom the job waited when that was last asked in the present wait, in words.
+  // For whom the job waits, as text, as of the last inquiry in the present wait.
   std::optional<std::string> missing;
-  // An error of work in the background that was not reported yet; and the version and levels that it is of, if any.
+  // An error of background work that was not reported yet, with its version and levels, if it has any.
   struct BackgroundError {
     Error error;
     Version version;
     LevelSet levels;
   };
   std::deque<BackgroundError> errors;
-  // Promotions whose time the head took, until somebody asks; the last ones.
+  // Promotions that the head has timed, kept until they are asked for; only the last few.
   std::deque<Reached> promotions;
 
  private:
@@ -95,11 +95,11 @@ class HeadLink {
   bool heard_ = false;         // the head has answered
   bool asked_ = false;         // whether this rank waits
   std::uint32_t rings_ = 0;    // when poll_if_rung() looked last
-  int looks_ = kLooksPerRing;  // that are left to it
+  int looks_ = kLooksPerRing;  // looks left until the next ring
   std::optional<Error> lost_;  // why the head will not answer any more
   std::array<Version, kMostLevels + 1> reached_{};
   std::set<Version> sealed_;       // and not yet retired
-  std::set<Version> failed_here_;  // this rank could not write its part; the head's answer is to come
+  std::set<Version> failed_here_;  // this rank could not write its part; the head has not answered yet
   std::map<std::pair<Version, LevelId>, std::optional<Error>> failures_;
 };
 

@@ -18,7 +18,8 @@ Result<std::unique_ptr<const Membership>> join_world(Comm& world, Topology topol
     status = fail(made.error());
     return nullptr;
   };
-  // Application ranks keep the world's order. Nodes are numbered by their lowest rank, so that of heads must be said.
+  // Application ranks keep the world's order. Nodes are numbered by their lowest rank, so the order of heads has to be
+  // given.
   auto control = split(true, 0);
   auto ranks = split(computes, 0);
   auto heads = split(acts_for_node, node.value);

@@ -1,5 +1,5 @@
 // What this process is in the job as it stands: where it is, what it does there, and the communicators that it has for
-// that. A value that everything else of a session refers to; a repair of the job makes another one.
+// that. Everything else of a session refers to it; a repair of the job makes another one.
 #pragma once
 
 #include <memory>

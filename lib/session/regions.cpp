@@ -113,7 +113,7 @@ Status Regions::make_plan() {
     region.planned_elements = region.access.elements();
     if (info.elements() == region.planned_elements) continue;
     return fail(Code::invalid_argument,
-                fmt::format("region \"{}\" has {} elements, which is no whole number of rows of {}", region.name,
+                fmt::format("region \"{}\" has {} elements, which is not a whole number of rows of {}", region.name,
                             region.planned_elements, row_elements(region.access)));
   }
   auto plan = ShardPlan::make(infos);
@@ -149,7 +149,7 @@ bool Regions::fits(const Region& region, const RegionInfo& stored) {
          std::equal(now.shape.begin() + 1, now.shape.end(), stored.shape.begin() + 1);
 }
 
-// Whatever is the same on both sides is not worth reading.
+// The error lists differences only.
 Status Regions::check_against(const Shard& shard, const std::string& only) const {
   const auto asked = [&](const std::string& name) { return only.empty() || name == only; };
   std::vector<std::string> unknown;

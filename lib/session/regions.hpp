@@ -25,7 +25,7 @@ class Regions {
   [[nodiscard]] Status unprotect(const std::string& name);
 
   // The regions as they are now, for writing; valid until the next call here. The plan is made anew only when the
-  // extent of a region has changed, or what is protected.
+  // extent of a region or the set of regions has changed.
   struct Capture {
     const ShardPlan& plan;
     std::span<const Bytes> regions;
@@ -48,7 +48,7 @@ class Regions {
 
   [[nodiscard]] Status make_plan();
 
-  std::list<Region> regions_;  // so that one of many is forgotten without a look at the others
+  std::list<Region> regions_;  // a list, so that one of many is removed in constant time
   std::unordered_map<std::string, std::list<Region>::iterator> by_name_;
   std::optional<ShardPlan> plan_;
   std::vector<Bytes> captured_;

@@ -28,7 +28,7 @@ ErrorKind kind_of(Code code) {
 
 namespace {
 
-// The value, or an Exception. Where the job repairs itself, a lost peer is no error but the way back.
+// The value, or an Exception. Where the job repairs itself, the loss of a peer becomes a rollback.
 template <class T>
 T answer(const SessionImpl& session, Result<T> result) {
   if (!result && result.error().code == Code::communication && session.recoverable())

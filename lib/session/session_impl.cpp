@@ -89,7 +89,7 @@ Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
   return due;
 }
 
-// Application rank 0 tells the log, and its head, who keeps it for the next life.
+// Application rank 0 writes the log, and tells its head, which keeps the record for the next life.
 Status SessionImpl::report_auto_levels() {
   if (connection_->rank().value != 0) return {};
   if (const auto news = application_.auto_levels->take_news()) setting_.log.info("{}", *news);
@@ -97,7 +97,8 @@ Status SessionImpl::report_auto_levels() {
   return record ? link().send(*record) : Status{};
 }
 
-// What heads have raised to higher levels since the last time, in all. Measured by them: this rank may hear of it late.
+// The time that heads have spent on raising snapshots since the last call. The heads measure it, since this rank may
+// hear late.
 std::chrono::microseconds SessionImpl::hear_promotions() {
   std::chrono::microseconds sum{0};
   for (const Reached& promotion : std::exchange(link().promotions, {})) {
@@ -107,8 +108,8 @@ std::chrono::microseconds SessionImpl::hear_promotions() {
   return sum;
 }
 
-// Back-pressure: a slot that is still needed is not overwritten. A rank that waits in vain has used up the version's
-// number all the same, as the others have, which may have got their slots.
+// Back-pressure: a slot that is still needed is not overwritten. A rank whose wait ends without a slot has still used
+// up the version's number, as the other ranks have, which may have got theirs.
 Status SessionImpl::wait_for_slot() {
   if (link().outstanding() < connection_->life.slots) return {};
   const auto span = connection_->trace.span("wait for slot");
@@ -139,7 +140,7 @@ Status SessionImpl::write(Version version, LevelSet levels) {
   if (!written) seal.error = written.error();
   application_.meant[static_cast<std::size_t>(LevelId::local)] = version;
   for (const LevelId level : levels) application_.meant[static_cast<std::size_t>(level)] = version;
-  // The head hears of a failure too: the version is abandoned everywhere, and nobody waits for it.
+  // The head is told of a failure too: then the version is abandoned everywhere, and nobody waits for it.
   if (auto status = link().send(seal); !status) return status;
   connection_->warmer.run(connection_->free_slots());
   // The other heads wait for this one, whatever became of the shard.
@@ -166,8 +167,9 @@ Result<std::uint64_t> SessionImpl::write_shard_of(Version version) {
   return bytes;
 }
 
-// [head] mode = inline: this rank is its node's head, and does the head's work now, until the version is as safe as it
-// is to be. Other ranks of the node may have sealed the next one already, which waits for this rank's part.
+// [head] mode = inline: this rank is its node's head, and does the head's work now, until the version is safe at all
+// its levels. It does not wait for later versions, which other ranks may already have begun: they need this rank's
+// part.
 Status SessionImpl::run_head(Version version) {
   if (!connection_->engine.in_calls) return {};
   const auto span = connection_->trace.span("run head", version.value);
@@ -201,7 +203,7 @@ Result<Version> SessionImpl::safe_version(LevelId level) {
   return link().reached(level);
 }
 
-// Whether the job goes on without being told by an exception: the log has it, and wait() and finalize() know.
+// Whether the job goes on after this error without an exception: the log has it, and wait() and finalize() report it.
 bool SessionImpl::goes_on_after(const Error& error) {
   if (!fails_for_storage(error.code)) return false;
   application_.storage_error = error.text();
@@ -224,7 +226,7 @@ Status SessionImpl::report_errors() {
   return fail(*told);
 }
 
-// As safe as was asked, or safer.
+// Whether the newest snapshot is at the levels that it was meant for, or at higher ones.
 Status SessionImpl::newest_is_safe() const {
   const Version newest = application_.meant[static_cast<std::size_t>(LevelId::local)];
   for (const LevelId level : LevelSet::all()) {
@@ -251,7 +253,7 @@ Status SessionImpl::finalize() {
   if (application_.auto_levels && connection_->rank().value == 0) {
     if (auto status = link().send(application_.auto_levels->record()); !status) return status;
   }
-  // The end of the chain empties the node's store: nothing is to be made ready in it after that.
+  // The end of the chain empties the node's store: no slot may be made ready in it after that.
   connection_->warmer.pause();
   const FinalizeRequest request{.version = application_.last_version,
                                 .calls = application_.calls,
@@ -260,7 +262,7 @@ Status SessionImpl::finalize() {
   if (auto status = link().send(request); !status) return status;
   PulseClosing closing(pulse(), Pulse::At::finalize);
   const auto over = [&] {
-    // An error may be that a rank is gone, which closes nothing.
+    // If the error is that a rank is gone, the pulse never closes.
     return (closing.go_on() && link().finalized) || (link().finalized && link().finalized->error);
   };
   auto heard = link().wait_until(over, {"finalize()"});
@@ -283,7 +285,7 @@ Status SessionImpl::finalize() {
     leave_mark(Kind::failed, application_.undefined->text());
     return report_errors();
   }
-  // What else went wrong on the way is told, and was mended: the chain has ended as it should.
+  // Other errors on the way are reported, but did not prevent the end: the chain has ended as it should.
   Status status = report_errors();
   if (status && setting_.config.job.on_storage_error == Config::Job::OnStorageError::continue_)
     status = newest_is_safe();

@@ -1,6 +1,6 @@
-// The session behind the façade: one application rank's calls, with errors as values. Three parts, by how long they
-// live: the setting never changes; the Application goes on for as long as the session does; the Connection ends with
-// the communicators. session_open.cpp makes the parts, session_restore.cpp brings a snapshot back.
+// The session behind the façade: one application rank's calls, with errors as values. It has three parts, by lifetime:
+// the Setting never changes; the Application lives as long as the session; the Connection ends with the communicators.
+// session_open.cpp makes the parts, session_restore.cpp brings a snapshot back.
 //
 // Belongs to one thread. Every call but protect, unprotect and the queries is collective in time over the
 // application ranks; none is a collective operation on the snapshot path.
@@ -61,7 +61,7 @@ class SessionImpl {
     Config config;
     Log log;
     Clock clock;
-    LeaveMark leave_mark;      // on application rank 0, where somebody asks
+    LeaveMark leave_mark;      // on application rank 0, if anybody wants the mark
     bool recoverable = false;  // the job repairs itself
   };
   SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection);
@@ -91,7 +91,7 @@ class SessionImpl {
 
   const Setting setting_;
   Application application_;
-  std::unique_ptr<Connection> connection_;  // goes first: the head hears that before anything else is given back
+  std::unique_ptr<Connection> connection_;  // destroyed before the others, so that the head hears of it first
   bool finalized_ = false;
 };
 

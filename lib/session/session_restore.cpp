@@ -87,7 +87,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   // Ranks may have used different numbers, if one of them left out a snapshot.
   app.last_version = std::max(app.last_version, head.restore_done->last_version);
   const std::optional<Error>& error = head.restore_done->error;
-  const bool all_are_here = !error || error->code != Code::invalid_argument;  // else some are in finalize
+  const bool all_are_here = !error || error->code != Code::invalid_argument;  // otherwise some are in finalize
   const auto closed = [&] { return closing.go_on(); };
   if (all_are_here) {
     auto done = head.wait_until(closed, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody});
@@ -96,11 +96,11 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   if (error) {
     app.undefined = error;
     leave_mark_of(*app.undefined);
-    // All ranks have this error, and who ends the job for it must not do so before it is told.
+    // All ranks have this error. None of them may end the job for it before the mark is written.
     if (all_are_here && restart_would_fail(app.undefined->code)) (void)ranks().barrier();
     return fail(*app.undefined);
   }
-  // The application has mended what an earlier try complained of.
+  // The application has corrected what an earlier try reported.
   if (app.undefined) leave_mark(CompletionMark::Kind::opened);
   app.undefined.reset();
   app.restored = true;
@@ -120,7 +120,7 @@ void SessionImpl::warm_up_slots() {
   connection_->warmer.run(connection_->free_slots());
 }
 
-// Returns the number of snapshot() calls that the job has made at the safe point that it is at then.
+// Returns how many snapshot() calls the job has made at the safe point that this takes it to.
 Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::string& only) {
   if (offer.fresh) return application_.calls;
   auto span = connection_->trace.span("read", offer.snapshot.version.value);
@@ -133,8 +133,8 @@ Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::str
     return fail(Code::corrupt, name.path + " is of another snapshot or rank");
   const Status read = application_.regions.restore(*shard, only);
   if (!read && read.error().code != Code::mismatch) return fail(read.error());
-  // The job goes on from all of the snapshot, whatever is read of it. One that is damaged cannot be had, and need not
-  // match: another one may.
+  // The job goes on from the whole snapshot, even if only a part is read here. So check all of it. If it is damaged,
+  // the mismatch does not matter: another snapshot may match.
   if (!read || !only.empty()) {
     if (auto whole = check_blocks(*shard); !whole) return fail(whole.error().in_file(name.path));
   }

@@ -68,7 +68,7 @@ Result<Config> share_config(const Environment& environment) {
   auto config = config_of_world(environment);
   if (!config) return config;
   if (!environment.repaired && config->recovery.mode != Config::Recovery::Mode::restart) {
-    return fail(Code::config, "[recovery] mode: a session that is opened by itself cannot be repaired",
+    return fail(Code::config, "[recovery] mode: a session from Session::open() cannot be repaired",
                 "use cairn::run or cairn_init, or set mode = restart");
   }
   if (environment.world.rank().value == 0) {

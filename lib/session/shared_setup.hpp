@@ -1,5 +1,5 @@
-// What all ranks must have alike before they can open a session: the configuration, and who is where. What is read, is
-// read once and sent to the others, so that every rank has the same, or the same error.
+// What must be the same on all ranks before they can open a session: the configuration, and who is where. It is read
+// once and sent to the others, so that every rank has the same, or the same error.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ void SlotWarmer::run(std::uint32_t slots) {
   if (ready_ || thread_.joinable()) return;
   const auto warm_up = [this, slots](const std::stop_token& stop) {
     const Background background;
-    // At least one each time, however soon it has to pause.
+    // At least one slot each time, even if it has to pause at once.
     do {
       const auto ready = store_->warm_up(owner_, bytes_, slots);
       ready_ = !ready || *ready;

@@ -1,6 +1,6 @@
 // Makes a rank's slots ready to be written at the speed of memory, one after the other, beside the application: the
-// first write to fresh memory takes several times as long as later ones. It stands still while a snapshot is written,
-// which would fight with it for the same memory and gets the slot that was made ready last.
+// first write to fresh memory takes several times as long as later ones. It pauses while a snapshot is written: both
+// would compete for memory, and the snapshot gets the slot that was made ready last.
 //
 // Belongs to one thread; has a thread of its own while there is something to do.
 #pragma once

@@ -132,7 +132,7 @@ TEST(Placement, refuses_what_cannot_be_and_says_why) {
   };
   EXPECT_EQ(error_of(2, "", {"a", "b", "c"}), "2 application ranks cannot be on 3 hosts (name fewer hosts)");
   EXPECT_THAT(error_of(4, "[topology]\nnode_size = 3,2", {"a"}), HasSubstr("have 3 application ranks in all, not 4"));
-  EXPECT_THAT(error_of(4, "[topology]\nnode_size = 1", {"a"}), HasSubstr("a node has a head besides"));
+  EXPECT_THAT(error_of(4, "[topology]\nnode_size = 1", {"a"}), HasSubstr("each node also has a head"));
 }
 
 // A command line as one would type it.

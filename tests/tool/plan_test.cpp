@@ -72,7 +72,7 @@ TEST(Scenario, reads_measured_levels_and_lets_the_command_line_go_before) {
   EXPECT_THAT(scenario.levels[1].recovery, DoubleEq(6));
   EXPECT_THAT(scenario.levels[1].rate, DoubleEq(1.0 / 36000));
   std::ofstream(options.measured) << R"({"levels": [{"cost": "a lot"}]})";
-  EXPECT_THAT(error_of(options), HasSubstr("costs.json: level 1: cost is no number"));
+  EXPECT_THAT(error_of(options), HasSubstr("costs.json: level 1: cost is not a number"));
   std::ofstream(options.measured) << "[]";
   EXPECT_THAT(error_of(options), HasSubstr("has no list of levels"));
 }

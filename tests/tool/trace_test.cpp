@@ -90,7 +90,7 @@ TEST_F(CkptToolTrace, refuses_files_that_are_not_of_cairn) {
     std::ofstream(odd) << text;
     const Outcome outcome = run_tool("trace " + odd);
     EXPECT_EQ(outcome.code, 2) << text;
-    EXPECT_THAT(outcome.err, HasSubstr(odd + ": is no trace of a process of Cairn")) << text;
+    EXPECT_THAT(outcome.err, HasSubstr(odd + ": is not the trace of a Cairn process")) << text;
   }
   std::ofstream(odd) << "[\n{\"name\":\"cairn_trace\",\"args\":{\"format\":9,\"start_ns\":1}}\n]\n";
   EXPECT_THAT(run_tool("trace " + odd).err, HasSubstr("format 9 is newer than 1"));
@@ -121,7 +121,7 @@ TEST_F(CkptToolTrace, names_the_line_that_is_damaged) {
   std::ofstream(damaged) << text;
   const Outcome outcome = run_tool("trace " + path);
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, ContainsRegex("heat.i0001.rank000003.json:[0-9]+: is no trace event"));
+  EXPECT_THAT(outcome.err, ContainsRegex("heat.i0001.rank000003.json:[0-9]+: is not a trace event"));
 }
 
 TEST_F(CkptToolTrace, says_what_is_not_there_and_overwrites_no_input) {

@@ -98,7 +98,7 @@ void Ranks::meet_once() const {
   }
 }
 
-// Who has waited long naps long: the second meeting is a short one, and so its naps.
+// A rank that has waited long sleeps long between looks. The second meeting is short, and so are its sleeps.
 void Ranks::meet() const {
   meet_once();
   meet_once();
@@ -151,7 +151,7 @@ void Records::add(const Figure& figure) const {
 }
 
 Buffers::Buffers(std::uint64_t bytes) : source_(bytes), target_(bytes) {
-  // Not all alike, so that nothing can be done in fewer bytes.
+  // Different values, so that nothing can be compressed.
   std::uint64_t state = 0x9e3779b97f4a7c15;
   for (std::size_t at = 0; at + sizeof(state) <= source_.size(); at += sizeof(state)) {
     state = state * 6364136223846793005 + 1442695040888963407;

@@ -1,9 +1,9 @@
-// What the benchmark programs share: how they start, how their ranks wait for each other, the limits that the machine
-// sets, and the records they leave. A record is one line of JSON for one figure, with all its repetitions; table.py
-// makes the table of them.
+// What the benchmark programs share: how they start, how their ranks wait for each other, the limits of the machine,
+// and the records that they write. A record is one line of JSON for one figure, with all its repetitions; table.py
+// makes the table from them.
 //
-// Every repetition is timed on each rank by itself; a figure is the slowest rank's time of each repetition. What takes
-// a Ranks& is collective over those ranks.
+// Each rank times every repetition by itself; a figure is the slowest rank's time of each repetition. A function that
+// takes a Ranks& is collective over those ranks.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,20 @@ using Values = std::vector<double>;
 // What every program is told.
 struct Setting {
   std::string records;            // file to append to
-  std::vector<std::string> tags;  // name=value, put into every record: what the ranks cannot know
+  std::vector<std::string> tags;  // name=value, for every record: facts that the ranks cannot know
   bool threads = false;           // MPI_THREAD_MULTIPLE
 };
 void add_options(CLI::App& app, Setting& setting);
 
-// Parses, starts MPI, runs `body` on every rank, ends MPI. What `body` throws ends the whole job with its text. Returns
-// the exit code.
+// Parses, starts MPI, runs `body` on every rank, ends MPI. An exception from `body` ends the whole job with its text.
+// Returns the exit code.
 int run(int argc, char** argv, CLI::App& app, const Setting& setting, const std::function<void()>& body);
 
 [[nodiscard]] double now();  // seconds of a steady clock
 void sleep_for(double seconds);
 [[nodiscard]] double median(Values values);  // 0 of none
 
-// From when to when a rank did something; by default, that it did not.
+// When a rank began and ended something; by default, it did nothing.
 struct Span {
   double start = std::numeric_limits<double>::infinity();
   double end = -std::numeric_limits<double>::infinity();
@@ -55,7 +55,7 @@ class Ranks {
   [[nodiscard]] std::size_t rank() const { return rank_; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // Returns when all are here, at nearly the same time. Whoever waits sleeps: a rank that polled would take a core from
+  // Returns when all are here, at nearly the same time. Ranks that wait sleep: one that polls would take a core from
   // what is measured.
   void meet() const;
   // Elementwise, on all ranks: the longest of the ranks' times, and from the first start to the last end.
@@ -116,7 +116,7 @@ enum class Who { one, all };
 // The same for one memory copy of source to target.
 [[nodiscard]] Span time_copy(const Ranks& ranks, Buffers& buffers, Who who);
 
-// Files as plain writers write them, in pieces of 8 MiB. Throws what fails.
+// Files as plain writers write them, in pieces of 8 MiB. Throws on errors.
 enum class Write { fresh, fresh_synced, over };
 void write_file(const std::string& path, cairn::Bytes bytes, Write how);
 void remove_file(const std::string& path);

@@ -1,5 +1,5 @@
-// bench-idle: the processor time that heads take while nothing happens: after a snapshot, the application sleeps. From
-// the kernel's account of each thread of the processes that head a node.
+// bench-idle: the processor time that heads take while nothing happens: after a snapshot, the application sleeps. It is
+// read from the kernel's statistics of each thread of the processes that run a head.
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace {
 
 constexpr double kNanosecond = 1e-9;
-// Until heads that have just worked sleep as long as they ever do.
+// After this time, heads that have just worked sleep for their longest interval.
 constexpr double kSettleSeconds = 1.0;
 
 struct Options {
@@ -38,7 +38,8 @@ double processor_seconds(long process) {
   return total;
 }
 
-// The processes of the ranks that do not compute; in the modes without such ranks, of all, whose own part sleeps.
+// The processes of ranks that do not compute; in the modes without such ranks all processes, since the application
+// sleeps.
 std::vector<long> head_processes(const std::vector<long>& world, const std::vector<long>& application) {
   std::vector<long> heads;
   std::ranges::copy_if(world, std::back_inserter(heads),

@@ -1,6 +1,5 @@
-// bench-limits: what this machine can do at most, with as many processes as the job has application ranks. Nothing of
-// this goes through Cairn but its calls of ISA-L and OpenSSL. All rates are bytes of all processes together in a
-// second.
+// bench-limits: what this machine can do at most, with as many processes as the job has application ranks. Of Cairn it
+// uses only the calls of ISA-L and OpenSSL. All rates are bytes per second of all processes together.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -145,7 +144,7 @@ class Meter {
   std::string node_file_;
   std::string global_file_;
   std::array<cairn::Combination, 2> code_ = code();
-  volatile std::uint32_t sink_ = 0;  // keeps results that nobody needs
+  volatile std::uint32_t sink_ = 0;  // keeps the compiler from removing the work
 };
 
 }  // namespace

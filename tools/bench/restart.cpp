@@ -1,6 +1,6 @@
 // bench-restart: what it costs to come back. Its first life leaves snapshots in the stores and is then abandoned, as a
 // job that is killed leaves them; every later life is timed from Session::open to the return of restore(), after
-// MPI_Init, and checks that it has the bytes of the first. What is lost in between is the script's doing.
+// MPI_Init, and checks that it has the bytes of the first. In between, the script removes stores.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -46,18 +46,18 @@ void check(const Options& options, const cairn::Session& session, cairn::Bytes r
   bench::Buffers expected(options.bytes);
   expected.change(session.rank() * 1000 + std::uint64_t{kSnapshotsLeft});
   if (!std::ranges::equal(expected.source(), restored))
-    throw std::runtime_error("restored bytes are not those that were left");
+    throw std::runtime_error("the restored bytes are not those of the first life");
 }
 
-// How many ranks came from the level that the case is about: none means that the script lost the wrong stores.
+// Checks that some rank came from the level that this case measures. If none did, the script removed the wrong stores.
 void check_level(const Options& options, const cairn::RestoreReport& report) {
-  if (!report.restored) throw std::runtime_error("there was nothing to restore");
+  if (!report.restored) throw std::runtime_error("there was no snapshot to restore");
   if (options.expect_level == 0 || report.ranks_from[options.expect_level - 1] > 0) return;
   throw std::runtime_error("no rank came back from L" + std::to_string(options.expect_level));
 }
 
-// One core copying the bytes of all application ranks. Rank 0 has a turn for every rank of the world, which may be more
-// than those.
+// One core copying the bytes of all application ranks. Rank 0 takes one turn for every rank of the world, which may
+// have more ranks than that.
 bench::Values time_copies(const bench::Ranks& world, const Options& options, std::size_t application_ranks) {
   const double turns = static_cast<double>(world.size()) / static_cast<double>(application_ranks);
   bench::Buffers buffers(world.rank() == 0 ? options.bytes : cairn::kKiB);

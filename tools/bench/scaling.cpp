@@ -1,10 +1,10 @@
 // What Cairn communicates as a job grows, counted, and how long the planner takes for a large one. Appends one JSON
 // record a figure to a file:  bench-scaling [FILE [MOST_RANKS [MOST_NODES]]]  (default: standard output, 256, 256)
 //
-// The last, of which each is one thread, is for what a plan costs with and without the failure topology.
-// Jobs are threads of this process, so the counts hold on any machine; only the planner's seconds do not. Ranks that
-// wait for their heads look every half millisecond, so two cores carry 512 of them in minutes, and not many more; plans
-// of up to 1024 nodes take some minutes, of more only as long as one has patience.
+// MOST_NODES, each one thread, is for what a plan costs with and without the failure topology. Jobs are threads of this
+// process, so the counts hold on any machine; only the planner's seconds do not. Ranks that wait for their heads look
+// every half millisecond, so two cores can run 512 of them in some minutes, but not many more. Plans of up to 1024
+// nodes take some minutes; larger ones take very long.
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -77,7 +77,7 @@ void count_jobs(Records& records, std::uint32_t most_ranks) {
   }
 }
 
-// Files of the global store take the longest: fewer sizes.
+// Files of the global store take the longest, so fewer sizes are measured.
 void count_global(Records& records, std::uint32_t most_ranks) {
   for (std::uint32_t ranks = 16; ranks <= std::min(most_ranks, 256U); ranks *= 4) {
     records.both("snapshot to L4", shape_of(ranks), count_snapshot(shape_of(ranks), LevelId::global));
@@ -102,7 +102,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Five times each in turn, so that all meet the same machine; only counted where the threads are too many to be timed.
+// Each five times, in turns, so that all run under the same conditions; where there are too many threads for timing,
+// only counts.
 void count_plans(Records& records, std::uint32_t most_nodes) {
   struct Way {
     const char* name;

@@ -4,9 +4,8 @@
 //   visible         the call of snapshot() alone, waiting for a free slot included, with all earlier work done
 //   until safe      from entering snapshot() to the return of wait(level)
 //   at an interval  visible again, without any wait(): a snapshot every 1.2 × until safe
-//   back to back    many snapshots without a pause, until the last is safe: the time of each, and how much of it
-//   snapshot()
-//                   waited for a free slot
+//   back to back    many snapshots without a pause, until the last is safe: the time of each, and how long
+//                   snapshot() waited in it for a free slot
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -23,7 +22,7 @@ namespace {
 constexpr double kIntervalOfSafe = 1.2;
 constexpr double kShortestInterval = 0.002;
 constexpr int kFirst = 5;
-// More than a rank has slots: kept ones, copies, codes, and two under way.
+// More than a rank has slots: for kept snapshots, copies, codes, and two under way.
 constexpr int kWarmUp = 8;
 
 struct Options {
@@ -188,7 +187,7 @@ class Meter {
 
 void measure(const Options& options) {
   const auto session = cairn::Session::open(MPI_COMM_WORLD, options.config);
-  // What it leaves in its stores is for the script to remove: the session is abandoned, not finalized.
+  // The session is abandoned, not finalized; the script removes what it leaves in its stores.
   if (session) Meter(options, *session).measure();
 }
 

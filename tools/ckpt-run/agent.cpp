@@ -12,7 +12,8 @@ namespace {
 
 constexpr int kNoRanks = 3;  // not a code that ssh or srun ends with by itself
 
-// Files of processes whose environment has the job's mark. Neither the shell nor grep has it.
+// Finds the /proc files of processes whose environment names the job. The environments of this shell and of grep do
+// not.
 std::string grep_environments(const std::string& flags, const std::string& job) {
   return fmt::format("grep -{}zxsF '{}={}' /proc/[0-9]*/environ", flags, cairn::kJobVariable, job);
 }
@@ -36,7 +37,7 @@ std::vector<std::string> on_host(const Agent& agent, const std::string& host, co
 
 std::string segment_key(const std::string& file_name) {
   if (!file_name.starts_with("vader_segment.") && !file_name.starts_with("sm_segment.")) return {};
-  // The host may have dots: from the end.
+  // Searches from the end, since the host may have dots.
   const auto rank = file_name.rfind('.');
   const auto job = file_name.rfind('.', rank - 1);
   if (rank == std::string::npos || job == std::string::npos) return {};

@@ -1,5 +1,5 @@
-// The agent runs a command on another host, as ssh does; and what is asked of other hosts through it: whether they
-// answer, whether ranks of the job still live there, and to remove what is left of it. Pure.
+// The agent runs a command on another host, as ssh does. Here are also the commands for it: they ask whether a host
+// answers and whether it still has ranks of the job, and remove what is left of the job. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,28 @@ struct Agent {
   bool shell = true;  // the command goes to a shell there; if not, it is executed as it is
 };
 
-// The user's; in a Slurm job, where hosts may not let ssh in, srun; else ssh. `job`: what Slurm is to call it.
+// The user's choice; else srun in a Slurm job, where hosts may refuse ssh; else ssh. `job`: its name for Slurm.
 [[nodiscard]] Agent choose_agent(const Options& options, const Facts& facts, const std::string& job);
 
 [[nodiscard]] std::vector<std::string> on_host(const Agent& agent, const std::string& host, const std::string& command);
 
-// Shared memory of Open MPI is named after user and job: vader_segment.<host>.<user>.<job>.<rank>. "<user>.<job>" of
-// all that is known of this life.
+// Shared memory of Open MPI is named after user and job: vader_segment.<host>.<user>.<job>.<rank>. These are the
+// "<user>.<job>" of all segments of this life that are known.
 using SegmentKeys = std::set<std::string>;
 
-// The key in the name of such a file; empty: it is none.
+// The key in the name of such a file; empty: the file is not one.
 [[nodiscard]] std::string segment_key(const std::string& file_name);
 
-// In the environment of every rank, one of them, with its number. Tasks of Slurm's own have SLURM_PROCID in any case,
-// but so has what srun, as the helper of another launcher, has started: a daemon.
+// Every rank has one of these in its environment, with its number. Tasks that srun launches always have SLURM_PROCID.
+// But a daemon that srun starts for another launcher has it too, so it counts only if the launcher is Slurm.
 [[nodiscard]] std::vector<std::string> rank_variables(LauncherKind kind);
 
 // Shell commands. `job`: the value of CKPT_RUN_JOB, which all ranks have in their environment.
 [[nodiscard]] std::string answer_command();
-// Code 0: there are ranks, 3: none. A launcher's daemon, which may have the job in its environment too, is none.
+// Code 0: there are ranks, 3: there are none. A launcher's daemon does not count, though its environment may name the
+// job.
 [[nodiscard]] std::string find_ranks_command(const std::string& job, LauncherKind kind);
-// Whether one of the hosts that gave these codes has ranks, or none of them was heard: the agent is wrong then.
+// Whether one of the hosts that gave these codes has ranks, or none of them answered: then the agent does not work.
 [[nodiscard]] bool may_have_ranks(const std::vector<int>& codes);
 [[nodiscard]] std::string count_ranks_command(const std::string& job,
                                               std::uint32_t count);  // code 0: so many of Open MPI

@@ -15,7 +15,7 @@ using Words = std::vector<std::string>;
 
 void append(Words& to, const Words& words) { to.insert(to.end(), words.begin(), words.end()); }
 
-// What the user has said already is left as it is.
+// Options that the user has given are not changed.
 bool says(const Options& options, std::initializer_list<std::string_view> names) {
   return std::ranges::any_of(options.mpi_options, [&](const std::string& word) {
     return std::ranges::find(names, std::string_view(word)) != names.end();
@@ -60,8 +60,8 @@ Words ulfm_options(const Options& options, const Config& config, const Placement
   return words;
 }
 
-// A host whose link is cut says nothing any more, and its ranks are waited for: the launcher asks its daemons, and ends
-// the job 20 s after the last answer. By itself it would wait for 8 minutes.
+// A host that has lost its network link no longer answers, and the launcher waits for its ranks. With these settings it
+// asks its daemons, and ends the job 20 s after the last answer. By default it would wait for 8 minutes.
 Words watch_daemons(const Facts& facts) {
   Words words;
   const auto set = [&](const char* name, const char* value) {
@@ -81,8 +81,8 @@ Words open_mpi_options(const Options& options, const Config& config, const Facts
   // Heads and spares may come on top of what a batch system has counted, hence the modifier. By slot, since nodes are
   // runs of ranks.
   if (!says(options, {"--map-by", "-map-by"})) append(words, {"--map-by", "slot:OVERSUBSCRIBE"});
-  // A rank that is bound to one core would share it with its node's head, or with that head's helper threads: of two
-  // ranks on a host Open MPI binds each to a core, of more to larger parts.
+  // A rank that is bound to one core would share it with its node's head, or with that head's helper threads. Open MPI
+  // binds the ranks of a job to cores if there are at most two, and to larger parts if there are more.
   const bool unbound = crowded || config.head.mode != cairn::HeadMode::rank || placement.world() <= 2;
   if (unbound && !says(options, {"--bind-to", "-bind-to"})) append(words, {"--bind-to", "none"});
   // Ranks that wait leave the processor to those that work.
@@ -125,7 +125,7 @@ Command launch_command(const Options& options, const Config& config, const Facts
       break;
     case LauncherKind::hydra:
       if (names_hosts(options, facts)) append(command.argv, {"-hosts", hosts_with_ranks(placement)});
-      // Called as rsh is: ssh would be given options of its own.
+      // Called as rsh: for ssh the launcher would add options of its own.
       if (!options.agent.empty()) {
         append(command.argv, {"-launcher", "rsh", "-launcher-exec", options.agent.front()});
         if (options.agent.size() > 1) {
@@ -142,7 +142,7 @@ Command launch_command(const Options& options, const Config& config, const Facts
       break;
   }
   append(command.argv, options.mpi_options);
-  // By this name an allocation is given back that srun has left: the last one counts, whatever the user says.
+  // Allocations that srun has left are found by this name. The last option counts, so the user cannot change it.
   const auto job = environment.find(cairn::kJobVariable);
   if (facts.kind == LauncherKind::slurm && job != environment.end())
     append(command.argv, {"--job-name=" + job->second});

@@ -1,5 +1,5 @@
 // The launcher's command line for one life of the job: from options, facts and placement, with the flags that a user
-// would have to know otherwise. Pure.
+// would otherwise have to know. Pure.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ struct Command {
   std::string host_list;  // Slurm: a host for each rank, one a line; to be put into a file that SLURM_HOSTFILE names
 };
 
-// Whether the job mends itself, with ULFM. An error names what is missing when it should and cannot.
+// Whether the job repairs itself, with ULFM. An error if it should and cannot; it names what is missing.
 [[nodiscard]] cairn::Result<bool> mends_itself(const cairn::Config& config, const Facts& facts);
 
 // `environment`: CKPT_RUN_… and CAIRN_… variables, to reach every rank.

@@ -78,7 +78,7 @@ Result<std::vector<std::string>> hosts_of_file(const char* path) {
               "name them: --hosts a,b");
 }
 
-// Only the first line says whose a launcher is: that of Hydra lists others further down, which it can use.
+// Only the first line says which launcher this is: further down, Hydra lists other launchers that it can use.
 std::optional<LauncherKind> kind_of(std::string_view version) {
   const auto line = version.substr(0, version.find('\n'));
   const auto has = [&](std::string_view words) { return line.find(words) != std::string_view::npos; };
@@ -108,7 +108,7 @@ Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info
     return facts;
   }
   return fail(Code::not_found, fmt::format("the launcher calls itself \"{}\"", version.substr(0, version.find('\n'))),
-              "known are the mpirun of Open MPI, MPICH and Intel MPI, and srun");
+              "use the mpirun of Open MPI, MPICH or Intel MPI, or srun");
 }
 
 bool may_be_of_a_kill(LauncherKind kind, int code) {

@@ -1,5 +1,5 @@
-// What is true of this machine and its MPI, as far as a launch depends on it. Reading them is pure; asking for them
-// runs the launcher's own programs, each for a few seconds at most.
+// Facts about this machine and its MPI that a launch depends on. read_launcher() is pure; learn_facts() runs the
+// launcher's own programs, each for a few seconds at most.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,12 @@ struct Facts {
 // From `mpirun --version` (or srun's) and, with Open MPI, `ompi_info --parsable`.
 [[nodiscard]] cairn::Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info);
 
-// Whether a launcher's exit code may come from a rank that somebody or the kernel has killed, by SIGKILL or SIGTERM: it
-// is 128 + the signal's number, or, of Hydra, that number alone.
+// Whether a launcher's exit code may mean that a user or the kernel has killed a rank, by SIGKILL or SIGTERM: it is 128
+// + the signal's number, or, with Hydra, that number alone.
 [[nodiscard]] bool may_be_of_a_kill(LauncherKind kind, int code);
-// Whether it may be the launcher's own failure, and say nothing of the ranks: of Hydra 255, which it has for a program
-// that it cannot start, too, and for an assertion of its own that fails when a rank dies while it is being started.
+// Whether the code may mean a failure of the launcher itself, and say nothing about the ranks. That is 255 of Hydra: it
+// means that Hydra cannot start the program, or that one of its assertions failed because a rank died while it was
+// being started.
 [[nodiscard]] bool may_be_its_own(LauncherKind kind, int code);
 
 // A program that came with the launcher: beside it, where it was named by a path.
@@ -44,10 +45,10 @@ struct Facts {
 // Whether two names may be of one host: equal, or one is the other without its domain.
 [[nodiscard]] bool same_host(std::string_view a, std::string_view b);
 
-// What the launcher calls this host: Slurm leaves its domain out.
+// The launcher's name for this host: Slurm leaves out the domain.
 [[nodiscard]] std::string name_of_this_host(const Facts& facts);
 
-// An error when there is no such launcher, or it is none that is known.
+// An error if there is no such launcher, or it is not one that ckpt-run knows.
 [[nodiscard]] cairn::Result<Facts> learn_facts(const Options& options);
 
 }  // namespace ckpt_run

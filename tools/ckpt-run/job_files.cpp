@@ -39,7 +39,7 @@ constexpr std::string_view kMark = ".mark";
 constexpr std::string_view kHosts = ".hosts";
 constexpr std::size_t kDigits = 8;
 
-// What begins the name of every run in this place; empty: nobody can tell which it is.
+// The beginning of the name of every run on this host in this PID namespace; empty: the namespace is not known.
 std::string place_of_runs(const std::string& host) {
   std::error_code error;
   std::string space;  // "pid:[4026531836]"
@@ -48,7 +48,7 @@ std::string place_of_runs(const std::string& host) {
   return space.empty() ? std::string() : fmt::format("{}-{}-", host, space);
 }
 
-// The process that a file of a run in this place belongs to; none: it is no such file.
+// The process that a file of such a run belongs to; none: it is not such a file.
 std::optional<pid_t> owner_of(std::string_view file, const std::string& place) {
   const std::string begin = fmt::format("{}{}", kPrefix, place);
   if (place.empty() || !file.starts_with(begin)) return {};
@@ -69,7 +69,7 @@ bool is_own_file(const fs::path& path) {
 
 bool is_dead(pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
 
-// A run that was killed has nobody else to remove its files.
+// A run that was killed could not remove its files.
 void remove_files_of_the_killed(const fs::path& global, const std::string& place) {
   std::error_code ignored;
   std::vector<fs::path> left;
@@ -108,7 +108,7 @@ Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, co
   return files;
 }
 
-// With what a rank that was killed while it left a mark has left beside it.
+// Also removes the unfinished mark of a rank that was killed while it wrote one.
 JobFiles::~JobFiles() {
   std::error_code ignored;
   const std::string mark = fs::path(mark_path_).filename();

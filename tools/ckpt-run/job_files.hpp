@@ -14,15 +14,15 @@
 
 namespace ckpt_run {
 
-// What a run of ckpt-run is called, told apart from every other that may use the same hosts or stores:
-// <host>-<PID namespace>-<pid>-<8 hex digits>. A process is known by its number only in its own namespace.
+// The name of a run of ckpt-run, different from every other run that may use the same hosts or stores: <host>-<PID
+// namespace>-<pid>-<8 hex digits>. A process is known by its number only in its own namespace.
 [[nodiscard]] std::string name_of_run(const std::string& host);
 
-// The files of one run of ckpt-run, below the global store's root; they go with it.
+// The files of one run of ckpt-run, below the global store's root. They are removed when it ends.
 class JobFiles {
  public:
-  // `name`: of this run, as name_of_run() says. Files of earlier ones go that ran in this place, as this user, and were
-  // killed; those of which anything else may be true stay.
+  // `name`: of this run, from name_of_run(). Removes files of earlier runs that ran on this host, in this PID
+  // namespace, as this user, and are known to be dead. All other files stay.
   [[nodiscard]] static cairn::Result<std::unique_ptr<JobFiles>> make(const cairn::Config& config,
                                                                      const std::string& host, const std::string& name);
   ~JobFiles();

@@ -30,7 +30,7 @@ constexpr const char* kExamples =
     "  ckpt-run -n 96 --hosts a,b,c --spare-hosts d -- ./simulate --config simulate.ini\n"
     "  ckpt-run -n 8 --mpi-options \"--mca btl self,tcp\" --config heat.ini -- ./simulate";
 
-// As of a shell, but for quotes, which no launcher's option needs.
+// Splits words as a shell does, but without quotes, which no launcher's option needs.
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream in(text);
   return {std::istream_iterator<std::string>(in), {}};
@@ -58,7 +58,7 @@ std::string host_option_among(const std::vector<std::string>& mpi_options) {
   return {};
 }
 
-// What is wrong in spite of every option's being well-formed; empty: nothing.
+// What is wrong though every option is well-formed; empty: nothing.
 std::string mistake_in(const Options& options) {
   if (options.application.empty()) return "no application: ckpt-run -n 8 -- app arguments";
   if (options.application[0].starts_with('-')) return options.application[0] + ": no such option";
@@ -106,20 +106,20 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->type_name("N")
       ->required()
       ->check(CLI::Range(1U, 1U << 24U));
-  app.add_option("--hosts", options.hosts, "Where they run; the batch system's hosts, or this one, when left out")
+  app.add_option("--hosts", options.hosts, "Hosts to run on; when left out, those of the batch job, or this one")
       ->type_name("A,B,…")
       ->delimiter(',');
   app.add_option("--spare-hosts", options.spare_hosts,
-                 "Hosts that take the place of lost ones; where the job mends itself, its spare ranks wait there (in\n"
+                 "Hosts that take the place of lost ones; where the job repairs itself, spare ranks wait there (in\n"
                  "mode = respawn at least one on each, which starts new processes there)")
       ->type_name("A,B,…")
       ->delimiter(',');
-  app.add_flag("--shrink-hosts", options.shrink_hosts, "Without a spare host: go on with those that are left");
+  app.add_flag("--shrink-hosts", options.shrink_hosts, "If no spare host is left, go on with fewer hosts");
   app.add_option("--spares", options.spares, "Spare ranks, instead of [recovery] spares")->type_name("K");
-  app.add_option("--max-restarts", options.max_restarts, "Give up after so many")
+  app.add_option("--max-restarts", options.max_restarts, "Give up after this many restarts")
       ->type_name("M")
       ->capture_default_str();
-  app.add_option("--config", options.config, "The job's INI file; the .ini among its arguments when left out")
+  app.add_option("--config", options.config, "The job's INI file; when left out, the .ini file among its arguments")
       ->type_name("FILE");
   app.add_option("--launcher", options.launcher, "mpirun, mpiexec or srun")
       ->type_name("PROGRAM")
@@ -129,12 +129,12 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const auto add_time = [&](const char* name, std::string& time, const char* help) {
     app.add_option(name, time, help)->type_name("TIME")->capture_default_str()->check(CLI::Validator(check_time, ""));
   };
-  add_time("--agent-limit", agent_limit, "A host that takes longer to answer is lost");
+  add_time("--agent-limit", agent_limit, "A host that takes longer to answer counts as lost");
   add_time("--start-limit", start_limit, "A launcher that has started no rank after this time has failed");
-  add_time("--grace", grace, "What is to end gets SIGTERM, and after this time SIGKILL");
-  add_time("--linger", linger, "How long a job that mends itself may go on after it has finished");
+  add_time("--grace", grace, "Time from SIGTERM to SIGKILL when the job is ended");
+  add_time("--linger", linger, "How long a job that repairs itself may go on after it has finished");
 
-  // What follows "--" is the application's, whatever it looks like.
+  // Everything after "--" belongs to the application, even if it looks like an option.
   const char* const* const end = argv + argc;
   const char* const* const split = std::find(argv, end, std::string_view("--"));
   try {

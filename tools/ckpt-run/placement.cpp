@@ -26,13 +26,13 @@ std::vector<std::uint32_t> split_evenly(std::uint32_t total, std::size_t parts) 
   return sizes;
 }
 
-// Application ranks of each simulated node; `head`: the ranks of a node that its head takes.
+// Application ranks of each simulated node; `head`: how many ranks of a node its head takes, 0 or 1.
 Result<std::vector<std::uint32_t>> simulated_nodes(std::uint32_t ranks, const Config& config, std::uint32_t head) {
   const auto& sizes = config.topology.node_size;
   const auto refuse = [&](const std::string& why) {
     return fail(Code::config, fmt::format("[topology] node_size = {}: {}", fmt::join(sizes, ","), why));
   };
-  if (std::ranges::min(sizes) <= head) return refuse("no room for application ranks: a node has a head besides");
+  if (std::ranges::min(sizes) <= head) return refuse("no room for application ranks: each node also has a head");
   if (sizes.size() == 1) {
     const std::uint32_t of_a_node = sizes[0] - head;
     std::vector<std::uint32_t> nodes(ranks / of_a_node, of_a_node);

@@ -1,7 +1,7 @@
 // Which ranks go where: N application ranks, a head for each node where heads are ranks, and spares at the end. Pure.
 //
-// Nodes are the hosts, numbered as they are listed, or simulated ones ([topology] node_size), which are spread over the
-// hosts in whole. Ranks are numbered host by host, so that a node is a run of world ranks and its head the last of it.
+// Nodes are the hosts, numbered as they are listed, or simulated ones ([topology] node_size), each of which is on one
+// host. Ranks are numbered host by host, so that a node is a run of world ranks and its head is the last of them.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ struct Placement {
   [[nodiscard]] std::string text() const;
 };
 
-// `spares`: none, as many as [recovery] spares says. `spare_hosts`: where spare ranks go, evenly; the last host when
-// there are none. In mode `respawn` each spare host gets one at least: new processes are started on a host by a process
-// that lives there. In mode `restart` there are none.
+// `spares`: nullopt means as many as [recovery] spares says. `spare_hosts`: where spare ranks go, evenly; the last host
+// when there are none. In mode `respawn` each spare host gets one at least: new processes are started on a host by a
+// process that lives there. In mode `restart` there are none.
 [[nodiscard]] cairn::Result<Placement> place(std::uint32_t ranks, std::optional<std::uint32_t> spares,
                                              const cairn::Config& config, const std::vector<std::string>& hosts,
                                              const std::vector<std::string>& spare_hosts);

@@ -79,7 +79,8 @@ int code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 
 
 void kill_session(pid_t pid) { (void)::kill(-pid, SIGKILL); }
 
-// A descriptor of this process's stdin, for a child that must not move where a file stands for the next one.
+// A descriptor of this process's stdin for a child. A file is opened again, so that the child does not move its offset
+// for the next one.
 int own_input(int nothing) {
   struct stat status {};
   if (::fstat(STDIN_FILENO, &status) != 0) return nothing;
@@ -91,7 +92,7 @@ int own_input(int nothing) {
   return file;
 }
 
-// In the child, between fork and exec: only calls that are safe there. What goes wrong is told through `report`.
+// In the child, between fork and exec: only calls that are safe there. Errors go through `report`.
 [[noreturn]] void become(char* const* argv, char* const* environment, const StartOptions& options, pid_t parent,
                          int report) {
   ::setsid();

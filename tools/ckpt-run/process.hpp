@@ -31,21 +31,21 @@ struct StartOptions {
   bool input = false;                                   // it reads what ckpt-run was given to read
 };
 
-// Starts a program, found by PATH, in a session of its own, so that a terminal's Ctrl-C does not reach it; its stdin is
-// empty, or this process's own: a file from where that stood, so that each life reads it from there, a pipe as it
-// comes, and never a terminal, which is for who is in the foreground. It gets SIGTERM when ckpt-run dies. An error when
-// it cannot be executed.
+// Starts a program, found by PATH, in a session of its own, so that a terminal's Ctrl-C does not reach it. Its stdin is
+// empty, or this process's own if that is a file or a pipe: each life reads a file from the same place, and a pipe from
+// where the last one stopped. It is never a terminal, since only foreground processes may read one. The program gets
+// SIGTERM when ckpt-run dies. An error if it cannot be executed.
 [[nodiscard]] cairn::Result<pid_t> start(const std::vector<std::string>& argv, const StartOptions& options = {});
 
-// The ending of a child, if it has ended; it is a zombie no more.
+// How a child ended, if it has; also removes the zombie.
 [[nodiscard]] std::optional<int> reap(pid_t pid);
 
 // Its stdout, and how it ended; killed after `limit` (code 137).
 [[nodiscard]] cairn::Result<Ending> run_for_output(const std::vector<std::string>& argv,
                                                    std::chrono::milliseconds limit);
 
-// Runs all, some at a time, silently; each is killed after `limit`. Exit codes, in order. `hurry` asks to end early:
-// what has no code then counts as killed.
+// Runs all, some at a time, silently; each is killed after `limit`. Exit codes, in order. When `hurry` returns true,
+// this ends early: commands without a code then count as killed.
 [[nodiscard]] std::vector<int> run_all(const std::vector<std::vector<std::string>>& commands,
                                        std::chrono::milliseconds limit, const std::function<bool()>& hurry);
 

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = cairn::CompletionMark::Kind;
 
-// A life may be struck before its first snapshot; that so many in a row are is less likely than a cause of their own.
+// A life may be killed before its first snapshot; but so many in a row are more likely to have a common cause.
 constexpr std::uint32_t kMostBarren = 4;
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -44,17 +44,17 @@ Step RestartLoop::give_up(const std::string& why) const {
       kGaveUp};
 }
 
-// Whether a life that opened no session may owe that to a process that was killed; any other end is the job's own.
-// Where the job mends itself a launcher's code does not show it, nor where that may be the launcher's own failure: then
-// once is an accident, and twice is not.
+// Whether a life opened no session because a process may have been killed; any other reason lies in the job itself. The
+// launcher's code does not show that where the job repairs itself, or where the launcher itself may have failed: then
+// one such life is taken for an accident, a second one is not.
 bool RestartLoop::may_be_struck(const LifeEnd& end) {
   if (end.killed || end.ended_here) return true;
   const bool shows_nothing = config_.recovery.mode != cairn::Config::Recovery::Mode::restart || end.launcher_failed;
   return shows_nothing && ++unopened_ < 2;
 }
 
-// Whether there is a newer snapshot than before to go on from. A life that has restored one says what those before it
-// came to, and not yet what itself did: its own snapshots count once a later life can go on from them.
+// Whether there is a newer snapshot than before to go on from. The snapshot that a life has restored shows how far the
+// lives before it came. Its own snapshots count once a later life can go on from them.
 bool RestartLoop::has_come_further(const LifeEnd& end) {
   if (!end.restored) return end.snapshots.value_or(true);
   const auto place = [](const cairn::Identity& snapshot) { return std::pair(snapshot.incarnation, snapshot.version); };
@@ -76,10 +76,10 @@ std::optional<std::string> RestartLoop::why_in_vain(const LifeEnd& end) {
     return fmt::format("it failed twice in the same way without a snapshot between: {}", end.mark.text);
   last_failure_ = end.mark.text;
   if (++barren_ < kMostBarren) return {};
-  return fmt::format("{} lives in a row ended without a newer snapshot, the last thus: {}", barren_, words_of(end));
+  return fmt::format("{} lives in a row ended without a newer snapshot; the last one: {}", barren_, words_of(end));
 }
 
-// Gives the lost hosts' places to spare ones, so that all other ranks stay where their stores are.
+// Gives the lost hosts' places to spare hosts, so that all other ranks stay where their stores are.
 std::optional<std::string> RestartLoop::replace(const std::vector<std::string>& lost) {
   std::erase_if(spare_hosts_, [&](const std::string& host) { return contains(lost, host); });
   std::vector<std::string> homeless;
@@ -113,8 +113,8 @@ cairn::FailureTopology RestartLoop::topology_of(const std::vector<std::string>& 
   return failures;
 }
 
-// What comes after the mark is the application's own: its results may be wrong, or were not written. After failures
-// that a job has mended itself, the code tells of those.
+// An error code after the mark is the application's: its results may be wrong, or not written. But where a job repairs
+// itself, the code may come from failures that it has repaired.
 Step RestartLoop::finished(const LifeEnd& end) const {
   const bool mended = config_.recovery.mode != cairn::Config::Recovery::Mode::restart;
   const int code = end.ended_here || mended ? kFinished : end.code;

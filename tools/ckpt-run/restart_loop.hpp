@@ -1,5 +1,5 @@
-// Decides after each life of a job whether there is to be another, on which hosts, and what it is told. It starts
-// nothing and asks nobody: what happened is told to it, which is how it is tested.
+// Decides after each life of a job whether there will be another, on which hosts, and what it is told. It starts
+// nothing and asks nothing: the caller tells it what happened, so it can be tested without processes.
 //
 //   a life ended ─▶ finished or stopped?                      done, with the code that came after it
 //                   an error that a restart cannot mend?      give up, with its words
@@ -75,7 +75,7 @@ class RestartLoop {
   std::vector<std::string> spare_hosts_;
   Placement placement_;  // of the life under way
   std::uint32_t restarts_ = 0;
-  std::uint32_t barren_ = 0;                 // lives in a row that came no further and lost no host
+  std::uint32_t barren_ = 0;                 // lives in a row without progress that lost no host
   std::optional<cairn::Identity> restored_;  // the newest snapshot that a life went on from
   std::uint32_t unopened_ = 0;               // lives that opened no session, for no reason that is known
   bool goes_on_ = false;                     // a life of this job took snapshots

@@ -142,7 +142,7 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
   return result;
 }
 
-// What has become of a life that is over.
+// Finds out how a life ended.
 void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::RunRecord>>& before) {
   result.how = fmt::format("{} {} code {}", std::filesystem::path(options_.launcher).filename().string(),
                            result.ended_here ? "was ended, with" : "ended with", result.code);
@@ -152,7 +152,7 @@ void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::Ru
   result.interrupted = signals_.interrupted();
   if (result.mark.kind == Kind::finished || result.interrupted) return;
   result.opened = result.mark.kind != Kind::none;
-  // A life that mends itself has several sessions, and so records.
+  // A life that repairs itself has several sessions, and so several records.
   if (auto after = files_.records(); before && after) {
     std::erase_if(*after, [&](const cairn::RunRecord& record) {
       return !before->empty() && record.incarnation <= before->front().incarnation;
@@ -165,7 +165,7 @@ void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::Ru
   result.interrupted = signals_.interrupted();
 }
 
-// To the launcher's end, its own or not.
+// Watches until the launcher has ended, by itself or not.
 LifeEnd Supervisor::watch(pid_t launcher) {
   LifeEnd result;
   Watch watch;
@@ -177,12 +177,12 @@ LifeEnd Supervisor::watch(pid_t launcher) {
       return result;
     }
     result.ended_here = event == Signals::Event::interrupt;
-    // Launchers hand it to all ranks.
+    // Launchers send it to all ranks.
     if (event == Signals::Event::warning) (void)::kill(launcher, SIGUSR1);
     const auto now = Clock::now();
     if (!result.ended_here && now < watch.next_look) continue;
     learn_segments();
-    // Often while segments are not known, which a job that dies young would leave behind.
+    // Looks often while segments are not known yet: a job that dies early would leave them behind.
     watch.next_look =
         now + (segments_.empty() && now - watch.start < kYouth ? std::chrono::milliseconds(kTick) : kLook);
     result.ended_here |= over_in_vain(watch);
@@ -192,9 +192,9 @@ LifeEnd Supervisor::watch(pid_t launcher) {
   }
 }
 
-// Whether the launcher will not end by itself, or takes too long for it. Open MPI 4 is left hanging without ranks when
-// one was killed while it started; Open MPI 5 stays, or ranks stay in MPI_Finalize, where failures were mended on the
-// way.
+// Whether the launcher will not end by itself, or takes too long for it. mpirun of Open MPI 4 hangs without ranks when
+// one was killed while it started. With Open MPI 5, mpirun may not end, or ranks may not leave MPI_Finalize, after
+// failures that were repaired.
 bool Supervisor::over_in_vain(Watch& watch) {
   const auto now = Clock::now();
   const auto kind = files_.mark().kind;
@@ -213,8 +213,8 @@ bool Supervisor::over_in_vain(Watch& watch) {
   return now - *watch.alone_since > patience_.last_breath;
 }
 
-// Where the job mends itself, the death of a rank does not end the launcher, and the others wait for it in MPI_Init for
-// ever: until a session is opened nobody can replace it.
+// Where the job repairs itself, the death of a rank does not end the launcher. If that happens before a session is
+// opened, the rank cannot be replaced, and the others wait for it in MPI_Init for ever.
 bool Supervisor::lacks_ranks(Watch& watch) {
   const auto now = Clock::now();
   std::set<std::string> here;
@@ -259,8 +259,8 @@ bool Supervisor::ranks_are_left(Watch& watch) {
   return found;
 }
 
-// Below ckpt-run there are a launcher's own processes too; of what a daemon of the batch system has started here, as
-// Slurm's tasks are, there may be.
+// The launcher's own processes are below ckpt-run too. Ranks may also have been started by a daemon of the batch
+// system, as Slurm's tasks are.
 std::vector<pid_t> Supervisor::ranks_here() const {
   std::vector<pid_t> ranks;
   const auto ours = descendants();
@@ -278,7 +278,7 @@ std::vector<pid_t> Supervisor::started_by_others() const {
   return pids;
 }
 
-// Ends the launcher, with all that it has started here, and says how it ended. A second interrupt makes it short.
+// Ends the launcher, with all that it has started here, and says how it ended. A second interrupt ends the wait.
 int Supervisor::end(pid_t launcher) {
   (void)::kill(launcher, SIGTERM);
   const auto deadline = Clock::now() + options_.grace;
@@ -315,7 +315,7 @@ void Supervisor::sweep(pid_t launcher) {
     left = all_left();
   }
   remove_segments(segments_);
-  // After an interrupt as well: what is left there would be in the next job's way. Another one ends that, too.
+  // After an interrupt as well: what is left there would disturb the next job. Another interrupt ends this, too.
   signals_.take_pending();
   (void)run_all(on_hosts(remote_hosts(), clean_command(name_, segments_)), options_.agent_limit,
                 [this] { return signals_.is_pending(); });
@@ -345,7 +345,7 @@ std::vector<std::string> Supervisor::remote_hosts() const {
   return hosts;
 }
 
-// Where no other host answers at all, the agent is wrong rather than every host lost: then none is.
+// If none of several other hosts answers, the agent is probably wrong, and no host counts as lost.
 std::vector<std::string> Supervisor::hosts_without_answer() {
   const auto hosts = remote_hosts();
   const auto codes = ask_hosts(hosts, answer_command());

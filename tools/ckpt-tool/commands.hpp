@@ -33,7 +33,7 @@ struct SimulateOptions {
   std::vector<std::uint32_t> helpers{2, 5};
   cairn::model::SimulationOptions simulation;
   std::string plot;   // SVG file; empty: none
-  std::string paper;  // instead of all that but `simulation`: whose published table
+  std::string paper;  // whose published table to compare with; then of the rest only `simulation` counts
 };
 
 [[nodiscard]] cairn::Result<ExitCode> list(const Request& request);
@@ -49,7 +49,7 @@ struct TraceRequest {
 };
 [[nodiscard]] cairn::Result<ExitCode> trace(const TraceRequest& request);
 
-// What several commands say alike.
+// What several commands print in the same way.
 using Json = nlohmann::ordered_json;
 void put_identity(Json& to, const cairn::Identity& identity);
 [[nodiscard]] std::string identity_text(const cairn::Identity& identity);
@@ -58,7 +58,7 @@ void put_identity(Json& to, const cairn::Identity& identity);
 [[nodiscard]] Json levels_json(const cairn::SnapshotView& snapshot);
 [[nodiscard]] Json numbers(const std::vector<cairn::Rank>& ranks);
 [[nodiscard]] std::string_view state_text(cairn::Finding::State state);
-// Whether nobody can tell whether such a file is good.
+// Whether it is not known if such a file is good.
 [[nodiscard]] bool is_unknown(cairn::Finding::State state);
 // "node 3: … " or "<path> (rank 3, L2): …"
 [[nodiscard]] std::string finding_text(const cairn::Finding& finding);

@@ -32,7 +32,7 @@ struct Located {
   std::uint64_t bytes;
 };
 
-// Ranks with the same regions; or with none that can be read, and why.
+// Ranks with the same regions, or whose regions cannot be read, and why.
 struct RegionGroup {
   std::vector<RegionInfo> regions;
   std::string why_not;

@@ -25,7 +25,7 @@ std::optional<double> seconds_since_written(const std::string& path) {
   return std::max(0.0, std::chrono::duration<double>(now - written).count());
 }
 
-// Since its first file was written, as far as the files still tell.
+// Time since its first file was written, as far as the files still show.
 std::optional<double> age_of(const OpenStores& opened, const Survey& survey, const cairn::Identity& snapshot) {
   std::optional<double> age;
   const auto take = [&](cairn::StoreId holder, const cairn::FileName& file) {
@@ -135,7 +135,7 @@ cairn::Result<ExitCode> list(const Request& request) {
     const bool superseded = view.identity.incarnation < survey->fresh_start;
     snapshots.push_back({std::move(view), age, recoverable, superseded});
   }
-  // Files that are missing show in the levels; what cannot be read at all must be said.
+  // Files that are missing show in the levels; what cannot be read at all has to be reported.
   std::vector<std::string> problems;
   ExitCode code = kGood;
   for (const Finding& finding : survey->findings) {

@@ -39,7 +39,7 @@ constexpr const char* kPlanExamples =
     "  ckpt-tool plan --measured checkpoints/heat/costs.json      (of a job with levels on auto)\n"
     "  ckpt-tool plan --measured my.json      ({\"levels\": [{\"cost\": 1, \"recovery\": 0.5, \"mtbf\": 43200}, …]})";
 
-constexpr const char* kSimulateAbout = "Play jobs with failures through, and compare ways to protect them";
+constexpr const char* kSimulateAbout = "Simulate jobs with failures, and compare ways to protect them";
 constexpr const char* kSimulateExamples =
     "Failures strike at any time, also during checkpoints and recoveries; one that needs level j destroys what is\n"
     "stored below it. The schedule counts work that lasts. With helpers, survivors of a failure during work keep "
@@ -50,9 +50,9 @@ constexpr const char* kSimulateExamples =
     "  ckpt-tool simulate --paper bondarenko2019";
 
 void add_target(CLI::App& command, Request& request) {
-  command.add_option("--config", request.target.config, "The job's INI file: says where the stores are")
+  command.add_option("--config", request.target.config, "The job's INI file, which says where the stores are")
       ->type_name("FILE");
-  command.add_option("--local", request.target.locals, "Where node stores are, as [storage] local; may be given again")
+  command.add_option("--local", request.target.locals, "Where node stores are, as [storage] local; may be repeated")
       ->type_name("DIR")
       ->take_all()
       ->allow_extra_args(false);
@@ -74,12 +74,12 @@ void add_scenario(CLI::App& command, ckpt_tool::ScenarioOptions& options) {
     return command.add_option(name, value, help)->type_name(type)->delimiter(',');
   };
   add_list("--cost", options.costs, "TIME,…", "Seconds that the application loses to each level at a snapshot");
-  add_list("--recovery", options.recoveries, "TIME,…", "From a failure to running again; as --cost when left out");
-  add_list("--mtbf", options.mtbfs, "TIME,…", "Mean time between failures that need each level; or never");
-  command.add_option("--node-mtbf", options.node_mtbf, "Instead of --mtbf: of one node")->type_name("TIME");
-  command.add_option("--nodes", options.nodes, "… of so many")->type_name("N");
-  add_list("--shares", options.shares, "X,…", "… of whose failures these shares need each level");
-  add_list("--levels", options.numbers, "N,…", "Which levels they are, of 1 to 4; from L1 up when left out");
+  add_list("--recovery", options.recoveries, "TIME,…", "From a failure until work goes on; as --cost when left out");
+  add_list("--mtbf", options.mtbfs, "TIME,…", "Mean time between failures that need each level, or never");
+  command.add_option("--node-mtbf", options.node_mtbf, "Instead of --mtbf: the MTBF of one node")->type_name("TIME");
+  command.add_option("--nodes", options.nodes, "With --node-mtbf: the number of nodes")->type_name("N");
+  add_list("--shares", options.shares, "X,…", "With --node-mtbf: which share of the failures needs each level");
+  add_list("--levels", options.numbers, "N,…", "Which levels (1 to 4) the lists are for; when left out, from L1 up");
   command.add_option("--measured", options.measured, "JSON file with costs, recoveries and MTBFs")->type_name("FILE");
 }
 
@@ -87,13 +87,13 @@ void add_simulation(CLI::App& command, ckpt_tool::SimulateOptions& options) {
   command.add_option("--work", options.work, "How long a job takes without failures and checkpoints")
       ->type_name("TIME")
       ->capture_default_str();
-  command.add_option("--helpers", options.helpers, "Of asynchronous recovery; one row each")
+  command.add_option("--helpers", options.helpers, "Numbers of helpers for asynchronous recovery; one row each")
       ->type_name("N,…")
       ->delimiter(',')
       ->capture_default_str();
-  command.add_option("--runs", options.simulation.runs, "Jobs to play through")->type_name("N")->capture_default_str();
-  command.add_option("--seed", options.simulation.seed, "Of the failures")->type_name("N")->capture_default_str();
-  command.add_option("--threads", options.simulation.threads, "0: all; changes no number")
+  command.add_option("--runs", options.simulation.runs, "Jobs to simulate")->type_name("N")->capture_default_str();
+  command.add_option("--seed", options.simulation.seed, "Seed of the failures")->type_name("N")->capture_default_str();
+  command.add_option("--threads", options.simulation.threads, "0: all processors; the results are the same")
       ->type_name("N")
       ->capture_default_str();
   command.add_option("--plot", options.plot, "Draw overhead against MTBF")->type_name("FILE.svg");
@@ -127,7 +127,7 @@ int run(int argc, char** argv) {
   CLI::App* trace = app.add_subcommand("trace", "Puts the traces of a job's processes together, for ui.perfetto.dev");
   trace->add_option("FILE", traces.inputs, "Trace files, or what [log] trace was set to: then all of its files")
       ->required();
-  trace->add_option("-o,--output", traces.output, "Where the whole goes; only a table is printed when left out")
+  trace->add_option("-o,--output", traces.output, "File for the combined trace; when left out, only a table is printed")
       ->type_name("FILE");
   trace->footer("Example:\n  ckpt-tool trace heat.json -o all.json");
 

@@ -49,7 +49,7 @@ std::chrono::milliseconds rounded(double seconds, int digits) {
 }
 
 // Every level is a multiple of the shortest, so that they fall on the same snapshots. Two digits are enough: the
-// overhead is flat around its least. One that is due more seldom than the configuration can say is off.
+// overhead is flat around its least. A level that is due more rarely than the configuration can express is off.
 std::string ini_text(const Scenario& scenario, const Pattern& pattern) {
   std::string text = "[levels]\n";
   const auto interval = pattern.snapshots() > 0 ? rounded(pattern.interval(), 2) : std::chrono::milliseconds{0};
@@ -101,7 +101,7 @@ cairn::Result<ExitCode> plan(const ScenarioOptions& options) {
              percent_text(expected.total()), percent_text(expected.checkpoints), percent_text(expected.rework),
              percent_text(expected.recovery));
   if (expected.total() > kFrequent)
-    fmt::print("failures are frequent here, and this is too low: ckpt-tool simulate says by how much\n");
+    fmt::print("failures are frequent here, so this is too low: ckpt-tool simulate says by how much\n");
   fmt::print("\n{}\nfor the INI file:\n\n{}", *sensitivity, ini_text(*scenario, *pattern));
   return kGood;
 }

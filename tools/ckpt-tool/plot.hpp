@@ -16,7 +16,7 @@ struct Series {
 struct Plot {
   std::string title;
   std::vector<Series> series;
-  double most = 1;  // the highest overhead drawn; what is above is cut off
+  double most = 1;  // the highest overhead drawn; higher ones are cut off
 };
 
 // The horizontal axis is logarithmic and spans the points of all series.

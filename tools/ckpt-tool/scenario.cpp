@@ -22,7 +22,7 @@ using cairn::model::LevelModel;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// What is known of one level so far, as times.
+// What is known about one level so far, as times.
 struct Times {
   double number = std::nan("");  // of the level, where a file says it
   double cost = std::nan("");
@@ -44,14 +44,14 @@ Result<std::vector<Times>> read_measured(const std::string& file) {
         {"level", &level.number}, {"cost", &level.cost}, {"recovery", &level.recovery}, {"mtbf", &level.mtbf}};
     for (const auto& [name, value] : fields) {
       if (!entry.is_object() || (entry.contains(name) && !entry[name].is_number()))
-        return fail(Code::corrupt, fmt::format("{}: level {}: {} is no number", file, levels.size(), name), form);
+        return fail(Code::corrupt, fmt::format("{}: level {}: {} is not a number", file, levels.size(), name), form);
       if (entry.contains(name)) *value = entry[name].get<double>();
     }
   }
   return levels;
 }
 
-// Drops the levels that a job has not measured. Those of its failures are left to the next one above, if there is one.
+// Drops the levels that a job has not measured. Their failures are left to the next level above, if there is one.
 std::vector<Times> measured_only(const std::vector<Times>& levels) {
   std::vector<Times> out;
   double rate = 0;  // of failures of levels dropped
@@ -67,7 +67,7 @@ std::vector<Times> measured_only(const std::vector<Times>& levels) {
   return out;
 }
 
-// Which levels a file says that these are; empty: it does not.
+// Which levels the file's entries are for; empty: it does not say.
 std::vector<unsigned> numbers_in(const std::vector<Times>& levels) {
   std::vector<unsigned> numbers;
   for (const Times& level : levels) {

@@ -1,4 +1,4 @@
-// What `plan` and `simulate` are told of a machine: what each level costs, and how often it is needed.
+// What `plan` and `simulate` know about a machine: what each level costs, and how often it is needed.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct ScenarioOptions {
   std::string node_mtbf;                // instead of mtbfs, with the next two
   std::uint32_t nodes = 0;
   std::vector<double> shares;  // of the failures, by level; sum 1
-  // JSON file: {"levels": [{"cost": 1, "recovery": 0.5, "mtbf": 1800}, …]}, in seconds. Entries may say which "level"
-  // they are; one that does and has no cost was not measured, and its failures count for the next one above. Such is a
-  // job's costs.json.
+  // JSON file: {"levels": [{"cost": 1, "recovery": 0.5, "mtbf": 1800}, …]}, in seconds. Entries may name their "level";
+  // one that does and has no cost was not measured, and its failures count for the next level above. A job's costs.json
+  // has this form.
   std::string measured;
   std::vector<unsigned> numbers;  // which of L1 … L4 they are; empty: from L1 up
 };
@@ -31,7 +31,7 @@ struct Scenario {
   std::vector<cairn::model::LevelModel> levels;
 };
 
-// What the command line says goes before what the file says. invalid_argument, not_found, corrupt.
+// The command line overrides the file. Errors: invalid_argument, not_found, corrupt.
 [[nodiscard]] cairn::Result<Scenario> read_scenario(const ScenarioOptions& options);
 
 // Seconds; never is infinite.

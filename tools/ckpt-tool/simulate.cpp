@@ -1,4 +1,4 @@
-// ckpt-tool simulate: plays jobs with failures through, and compares ways to protect them.
+// ckpt-tool simulate: simulates jobs with failures, and compares ways to protect them.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -93,7 +93,7 @@ std::string comparison_table(const std::vector<Comparison>& all) {
   return table_text(rows);
 }
 
-// All strategies, at one length of the MTBFs after another: by factor, then as strategies() has them.
+// All strategies, for each factor of the MTBFs: by factor, then in the order of strategies().
 struct Sweep {
   std::vector<double> mtbfs;
   std::vector<std::vector<Comparison>> at;
@@ -104,7 +104,7 @@ Result<Sweep> sweep_mtbf(const Scenario& scenario, const SimulateOptions& option
   constexpr int kPerDecade = 4;
   constexpr int kFirst = -2 * kPerDecade;
   constexpr int kLast = kPerDecade;
-  // A job is so many patterns long: its end does not count, and it takes no longer to play than it must.
+  // A job is this many patterns long: enough that its end does not matter, and not longer than needed.
   constexpr double kFewest = 20;
   constexpr double kMost = 200;
   auto simulation = options.simulation;
@@ -114,7 +114,7 @@ Result<Sweep> sweep_mtbf(const Scenario& scenario, const SimulateOptions& option
     const Scenario other = with_mtbf(scenario, std::pow(10, static_cast<double>(step) / kPerDecade));
     const auto best = cairn::model::optimal_pattern(other.levels);
     if (!best) return fail(best.error());
-    // Then a job does little but protect itself, and takes for ever to play.
+    // Then a job does little but checkpoint, and the simulation would take for ever.
     if (predict(other.levels, *best).total() > 1 && step < 0) continue;
     sweep.mtbfs.push_back(overall_mtbf(other));
     auto& row = sweep.at.emplace_back();
@@ -182,7 +182,7 @@ Result<ExitCode> simulate(const SimulateOptions& options) {
   fmt::print("{}\n", comparison_table(all));
   for (std::size_t i = 0; i <= best; ++i)
     fmt::print("{}: {} of work\n", all[i].strategy.name, pattern_text(*scenario, all[i].pattern));
-  fmt::print("helpers: survivors keep their state, and so many times faster the lost work is done again\n\n");
+  fmt::print("helpers: survivors keep their state, and the lost work is done again that many times faster\n\n");
 
   const auto sweep = sweep_mtbf(*scenario, options, *work);
   if (!sweep) return fail(sweep.error());

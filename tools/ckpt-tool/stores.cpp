@@ -91,7 +91,7 @@ Result<std::string> only_job(const std::vector<std::string>& roots, const std::s
               fmt::format("say which, for instance --job {}", *jobs.begin()));
 }
 
-// A store that is not there, or goes away meanwhile, is none; one that cannot be read is an error.
+// A store that does not exist, or is removed meanwhile, is skipped; one that cannot be read is an error.
 Status open_if_there(const std::string& root, const std::string& job, std::set<fs::path>& seen,
                      std::shared_ptr<const cairn::Store>& into) {
   auto store = cairn::PosixStore::open_existing(root, job);
@@ -99,7 +99,7 @@ Status open_if_there(const std::string& root, const std::string& job, std::set<f
   if (!store) {
     auto error = store.error();
     // Its hint is for the job that writes there.
-    error.hint = "ckpt-tool must run as the job's user, or as one who may read everything";
+    error.hint = "run ckpt-tool as the job's user, or as a user who may read everything";
     return fail(std::move(error));
   }
   std::error_code error;
@@ -115,7 +115,7 @@ std::string OpenStores::places_text() const { return fmt::format("{}", fmt::join
 Result<OpenStores> open_stores(Target target) {
   if (auto status = fill_in_from_config(target); !status) return fail(status.error());
   if (target.locals.empty() && target.global.empty()) {
-    return fail(Code::invalid_argument, "nowhere to look",
+    return fail(Code::invalid_argument, "no stores are named",
                 "give --config FILE, or --local DIR and --global DIR; see ckpt-tool --help");
   }
   OpenStores opened;

@@ -20,11 +20,11 @@ struct Target {
 struct OpenStores {
   std::string job;
   cairn::JobStores stores;
-  std::vector<std::string> places;  // where was looked, for messages
+  std::vector<std::string> places;  // the places that were searched, for messages
   [[nodiscard]] std::string places_text() const;
 };
 
-// not_found: there is no store of the job. What the command line says goes before what the file says.
+// not_found: there is no store of the job. The command line overrides the file.
 [[nodiscard]] cairn::Result<OpenStores> open_stores(Target target);
 
 }  // namespace ckpt_tool

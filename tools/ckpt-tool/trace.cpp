@@ -41,7 +41,7 @@ std::vector<std::string> files_of(const std::string& path) {
   for (const auto& entry : fs::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename();
     if (!name.starts_with(begin.filename().string()) || !name.ends_with(".json")) continue;
-    // "0002.rank000003.json": other files may begin alike.
+    // "0002.rank000003.json": other files may begin in the same way.
     const std::string rest = name.substr(begin.filename().string().size());
     const auto dot = rest.find_first_not_of("0123456789");
     if (dot == 0 || !(rest.substr(dot).starts_with(".rank") || rest.substr(dot).starts_with(".node"))) continue;
@@ -88,7 +88,7 @@ Result<Source> open_source(const std::string& file) {
   const bool array = line == "[";
   std::getline(in, line);
   const Json head = event_in(line);
-  const auto no_trace = fail(Code::corrupt, fmt::format("{}: is no trace of a process of Cairn", file),
+  const auto no_trace = fail(Code::corrupt, fmt::format("{}: is not the trace of a Cairn process", file),
                              "give the files that [log] trace made, not one that ckpt-tool put together");
   const bool named = head.is_object() && head.contains("name") && head["name"] == "cairn_trace";
   if (!array || !named || !head.contains("args")) return no_trace;
@@ -112,7 +112,7 @@ bool is_event(const Json& event) {
   return event["ph"] != "X" || has_number("dur");
 }
 
-// Runs `take` on every event of a file. The last line of a process that died may be half an event: left out.
+// Runs `take` on every event of a file. The last line of a process that died may be half an event, which is left out.
 Status for_each_event(const Source& source, const std::function<void(Json&&)>& take) {
   std::ifstream in(source.file, std::ios::binary);
   std::string line;
@@ -124,7 +124,7 @@ Status for_each_event(const Source& source, const std::function<void(Json&&)>& t
     if (is_event(event)) {
       take(std::move(event));
     } else if (!last) {
-      return fail(Code::corrupt, fmt::format("{}:{}: is no trace event", source.file, number));
+      return fail(Code::corrupt, fmt::format("{}:{}: is not a trace event", source.file, number));
     }
   }
   return {};
@@ -153,7 +153,7 @@ class Table {
     const std::string phase = event["ph"];
     if (phase == "X") spans_[event["name"]].add(event["dur"].get<double>() / kMicrosInSecond, event);
     if (phase != "b" && phase != "e") return;
-    // Both ends of what ran beside other work have the same id in their file.
+    // A span that overlaps others has two events, with the same id in their file.
     const auto key = std::pair(event["pid"].dump(), event.value("id2", Json()).dump());
     if (phase == "b") {
       begun_[key] = event["ts"];
@@ -234,7 +234,7 @@ Result<ExitCode> trace(const TraceRequest& request) {
   Merged merged(request.output);
   Table table;
   for (const Source& source : sources) {
-    // Not below zero, and perhaps beyond what is signed: a file may say anything.
+    // Unsigned, and possibly too large for a signed number: a file may contain anything.
     const auto later_ns = static_cast<std::uint64_t>(source.start_ns) - static_cast<std::uint64_t>(start);
     const double later = static_cast<double>(later_ns) / kNanosInMicro;
     table.next_file();

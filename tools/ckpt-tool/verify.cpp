@@ -211,7 +211,7 @@ cairn::Result<ExitCode> verify(const Request& request) {
       fmt::print("{}: {}\n", state_text(finding.state), finding_text(finding));
     fmt::print("{}\n", summary_text(*audit));
   }
-  // Where something cannot be read, or not by this version, nothing is known for sure.
+  // If something cannot be read, or not by this version, it is not known whether all is good.
   if (count_unknown(*audit) > 0) return kUnusable;
   return audit->count(Finding::State::damaged) + audit->count(Finding::State::missing) > 0 ? kDamage : kGood;
 }

@@ -68,7 +68,7 @@ void Promoter::give_up(Known& known, LevelId level, NodeManifest before, const E
     known.rebuild_failed = true;
   } else {
     (void)strategy(level).discard(head_.node, known.manifest, head_.node.layout.id());
-    (void)catalog_.keep(known.manifest);
+    (void)catalog_.write(known.manifest);
   }
   const Error told = error.in(fmt::format("version {} did not reach L{}", version.value, static_cast<int>(level)));
   head_.log_storage_error(head_.node.leads(), told);
@@ -84,7 +84,7 @@ Status Promoter::protect(Known& known, LevelId level, std::uint64_t turn) {
   const bool in_manifest = strategy(level).in_node_stores();
   if (!in_manifest) status = agree(head_.heads, life_.renew_records(), "node");
   if (status) status = strategy(level).protect(head_.heads, head_.node, known.manifest, turn);
-  if (status && in_manifest) status = agree(head_.heads, catalog_.keep(known.manifest), "node");
+  if (status && in_manifest) status = agree(head_.heads, catalog_.write(known.manifest), "node");
   if (status) {
     known.complete.add(level);
     known.struck.remove(level);

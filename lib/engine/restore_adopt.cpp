@@ -75,7 +75,7 @@ Status RestoreDesk::note_own_shards(Known& known, std::uint64_t safe_point) {
   holding->own = catalog_.retrieval->own_shards();
   if (!head_.ranks.empty()) known.manifest.safe_point = safe_point;
   // A store without any room still gives back what it has.
-  return known.manifest == before ? Status{} : catalog_.keep(known.manifest);
+  return known.manifest == before ? Status{} : catalog_.write(known.manifest);
 }
 
 Result<std::uint64_t> RestoreDesk::read_safe_point(const Plan& plan) const {

@@ -185,7 +185,7 @@ Status SealDesk::seal_here(Version version, Sealing& sealing) {
     own.push_back(*entry);
   }
   known.manifest.holdings.push_back({head_.node.layout, head_.node.me, std::move(own), {}, {}});
-  auto status = catalog_.keep(known.manifest);
+  auto status = catalog_.write(known.manifest);
   catalog_.known[known.manifest.identity] = std::move(known);
   return status;
 }

@@ -19,7 +19,7 @@ Json json_of(const PartnerHolding& partner) {
   for (const auto& copies : partner.held) {
     held.push_back(Json{{"owner", copies.owner.value}, {"shards", cairn::json_of(copies.shards)}});
   }
-  return Json{{"k", partner.k}, {"held", std::move(held)}};
+  return Json{{"k", partner.turn}, {"held", std::move(held)}};
 }
 
 Json json_of(const ErasureHolding& erasure) {
@@ -35,7 +35,7 @@ Json json_of(const ErasureHolding& erasure) {
 
 PartnerHolding partner_of(const JsonView& from, const Layout& layout, NodeId node) {
   PartnerHolding partner;
-  partner.k = from["k"].number();
+  partner.turn = from["k"].number();
   const JsonView held = from["held"];
   std::set<NodeId> owners;
   for (std::size_t i = 0; i < held.size() && held.good(); ++i) {

@@ -27,7 +27,7 @@ struct HeldCopies {
 };
 
 struct PartnerHolding {
-  std::uint64_t k = 0;  // number of this promotion to L2: chooses the placement
+  std::uint64_t turn = 0;  // number of this promotion to L2, which chooses the placement
   std::vector<HeldCopies> held;
   friend bool operator==(const PartnerHolding&, const PartnerHolding&) = default;
 };

@@ -162,7 +162,7 @@ void PartnerLevel::forget(Holding& holding) const { holding.partner.reset(); }
 
 std::optional<std::uint64_t> PartnerLevel::turn_of(const Holding& holding) const {
   if (!holding.partner) return {};
-  return holding.partner->k;
+  return holding.partner->turn;
 }
 
 std::vector<NamedFile> PartnerLevel::files(const DirName& dir, const Holding& holding) const {

@@ -37,7 +37,7 @@ class StoreId {
 
 struct Strike {
   StoreId store;
-  std::string file;
+  std::string file;  // in a shared store, where a rank's shard is a part of another file: as the shard would be called
   friend auto operator<=>(const Strike&, const Strike&) = default;
 };
 

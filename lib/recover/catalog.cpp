@@ -40,7 +40,7 @@ void Catalog::take(Inventory& inventory) {
   for (const NodeManifest& manifest : contents.manifests) known[manifest.identity].manifest = manifest;
 }
 
-Status Catalog::keep(const NodeManifest& manifest) {
+Status Catalog::write(const NodeManifest& manifest) {
   const DirName dir = node.dir(manifest.identity);
   memory->forget(*node.local, dir);
   const auto bytes = write_manifest(*node.local, manifest, node.sealer);
@@ -191,7 +191,7 @@ Status Catalog::drop_old(Known& snapshot, LayoutId layout) {
   if (left == old && !nothing_left) return {};
   if (nothing_left)
     std::erase_if(manifest.holdings, [&](const Holding& holding) { return holding.layout.id() == layout; });
-  if (auto status = keep(manifest); !status) return status;
+  if (auto status = write(manifest); !status) return status;
   for (const LevelId level : renewed) {
     if (auto status = node.levels.at(level).discard(node, manifest, layout); !status) return status;
   }

@@ -52,7 +52,7 @@ struct Catalog {
   void take(Inventory& inventory);
 
   // Writes a manifest of this node's store, and remembers it.
-  [[nodiscard]] Status keep(const NodeManifest& manifest);
+  [[nodiscard]] Status write(const NodeManifest& manifest);
   // The inverse: removes a snapshot from this node's store. A snapshot whose manifest is there but cannot be read
   // stays.
   [[nodiscard]] Status retire(const DirName& dir);

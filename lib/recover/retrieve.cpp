@@ -160,6 +160,14 @@ Status execute(Comm& heads, const NodeContext& node, RetrieveState& state, const
   return {};
 }
 
+// A strike in a shared store names a shard, which is a part of a node's file there.
+std::string text_of(const Strike& strike) {
+  const std::size_t slash = strike.file.find('/');
+  const auto rank = names::parse_shard(std::string_view(strike.file).substr(slash + 1));
+  if (!strike.store.is_shared() || !rank) return strike.file;
+  return fmt::format("rank {} of {} in a shared store", rank->value, strike.file.substr(0, slash));
+}
+
 // Levels that the plan goes by and whose store all nodes share.
 LevelSet shared_levels(const Plan& plan, const Levels& levels) {
   LevelSet used;
@@ -194,7 +202,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
       if (auto status = execute(heads, node, state, *plan, strikes); !status) return fail(status.error());
       if (auto status = share_arrivals(heads, node, *plan, state); !status) return fail(status.error());
     }
-    for (const Strike& strike : strikes) node.log.warning("{} cannot be used", strike.file);
+    for (const Strike& strike : strikes) node.log.warning("{} cannot be used", text_of(strike));
     auto news = share_strikes(heads, state.inventory, strikes);
     if (!news) return fail(news.error());
     if (state.arrived.size() == plan->deliveries.size()) return plan;

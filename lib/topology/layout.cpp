@@ -93,10 +93,10 @@ Status check(const Layout& layout) {
   return check_partners(layout).and_then([&] { return check_groups(layout); });
 }
 
-std::vector<NodeId> partners_of(const Layout& layout, NodeId owner, std::uint64_t k) {
+std::vector<NodeId> partners_of(const Layout& layout, NodeId owner, std::uint64_t turn) {
   std::vector<NodeId> partners;
   for (std::uint32_t j = 1; j <= layout.copies; ++j) {
-    const auto at = owner.value + partner_shift(layout.copies, layout.rotation, k, j);
+    const auto at = owner.value + partner_shift(layout.copies, layout.rotation, turn, j);
     partners.push_back(NodeId{static_cast<std::uint32_t>(at % layout.nodes)});
   }
   if (layout.domain_of_node.empty()) return partners;
@@ -110,18 +110,18 @@ std::vector<NodeId> partners_of(const Layout& layout, NodeId owner, std::uint64_
   return partners;
 }
 
-std::vector<NodeId> owners_held_by(const Layout& layout, NodeId holder, std::uint64_t k) {
+std::vector<NodeId> owners_held_by(const Layout& layout, NodeId holder, std::uint64_t turn) {
   std::vector<NodeId> owners;
   if (layout.domain_of_node.empty()) {
     for (std::uint32_t j = 1; j <= layout.copies; ++j) {
-      const auto back = partner_shift(layout.copies, layout.rotation, k, j) % layout.nodes;
+      const auto back = partner_shift(layout.copies, layout.rotation, turn, j) % layout.nodes;
       owners.push_back(NodeId{static_cast<std::uint32_t>((holder.value + layout.nodes - back) % layout.nodes)});
     }
     std::sort(owners.begin(), owners.end());
     return owners;
   }
   for (std::uint32_t i = 0; i < layout.nodes; ++i) {
-    if (contains(partners_of(layout, NodeId{i}, k), holder)) owners.push_back(NodeId{i});
+    if (contains(partners_of(layout, NodeId{i}, turn), holder)) owners.push_back(NodeId{i});
   }
   return owners;
 }

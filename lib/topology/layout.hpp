@@ -45,13 +45,13 @@ struct Layout {
 // its nodes. Users of a layout do not check again. Code::corrupt says what is impossible.
 [[nodiscard]] Status check(const Layout& layout);
 
-// Nodes that hold a copy of `owner`'s shards, copies 1 … `copies` in order, for the k-th promotion to L2:
-// (i + j·DF^(k mod SD) + k mod SD) mod N with DF = copies, SD = rotation, j = 1 … copies (Bondarenko, Yakobovskiy 2014,
-// DOI 10.14529/cmse140302); DF = SD = 1 is the ring i → i+1. Where failure domains are known, a copy in its
-// owner's domain moves on to the next node outside that holds none yet.
-[[nodiscard]] std::vector<NodeId> partners_of(const Layout& layout, NodeId owner, std::uint64_t k);
+// Nodes that hold a copy of `owner`'s shards, copies 1 … `copies` in order. `turn` is the number of the promotion to
+// L2, from 0 and without end, k in the formula: (i + j·DF^(k mod SD) + k mod SD) mod N with DF = copies, SD = rotation,
+// j = 1 … copies (Bondarenko, Yakobovskiy 2014, DOI 10.14529/cmse140302); DF = SD = 1 is the ring i → i+1. Where
+// failure domains are known, a copy in its owner's domain moves on to the next node outside that holds none yet.
+[[nodiscard]] std::vector<NodeId> partners_of(const Layout& layout, NodeId owner, std::uint64_t turn);
 // The inverse: nodes whose shards `holder` keeps, ascending.
-[[nodiscard]] std::vector<NodeId> owners_held_by(const Layout& layout, NodeId holder, std::uint64_t k);
+[[nodiscard]] std::vector<NodeId> owners_held_by(const Layout& layout, NodeId holder, std::uint64_t turn);
 
 // L3: column c of a group of n has its parity row p on member (c + p) mod n, p < m, and a chunk from each
 // of the other n − m members: data row d is on member (c + m + d) mod n. Member i's volume is cut into

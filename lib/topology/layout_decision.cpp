@@ -89,8 +89,8 @@ void remark_on_partner_domains(LayoutDecision& decision) {
   const auto& layout = decision.layout;
   if (layout.copies == 0 || layout.domain_of_node.empty()) return;
   for (std::uint32_t owner = 0; owner < layout.nodes; ++owner) {
-    for (std::uint32_t k = 0; k < layout.rotation; ++k) {
-      for (const auto partner : partners_of(layout, NodeId{owner}, k)) {
+    for (std::uint32_t turn = 0; turn < layout.rotation; ++turn) {
+      for (const auto partner : partners_of(layout, NodeId{owner}, turn)) {
         if (layout.domain_of_node[partner.value] != layout.domain_of_node[owner]) continue;
         decision.warnings.push_back(
             fmt::format("L2: node {} has a copy on node {} of its own failure domain: too few nodes are outside it",

@@ -18,13 +18,13 @@ LayoutIndex::LayoutIndex(const Layout& layout)
   }
 }
 
-std::span<const NodeId> LayoutIndex::owners_held_by(NodeId holder, std::uint64_t k) {
-  auto [it, is_new] = owners_.try_emplace(k % std::max(1U, layout_->rotation));
+std::span<const NodeId> LayoutIndex::owners_held_by(NodeId holder, std::uint64_t turn) {
+  auto [it, is_new] = owners_.try_emplace(turn % std::max(1U, layout_->rotation));
   auto& by_holder = it->second;
   if (is_new) {
     by_holder.reserve(std::size_t{layout_->nodes} * layout_->copies);
     for (std::uint32_t owner = 0; owner < layout_->nodes; ++owner) {
-      for (const NodeId partner : partners_of(*layout_, NodeId{owner}, k)) {
+      for (const NodeId partner : partners_of(*layout_, NodeId{owner}, turn)) {
         by_holder.add(partner.value, NodeId{owner});
       }
     }

@@ -21,7 +21,7 @@ class LayoutIndex {
   [[nodiscard]] std::span<const Rank> ranks_on(NodeId node) const { return ranks_.of(node.value); }
   [[nodiscard]] Layout::GroupPlace place_in_group(NodeId node) const { return places_[node.value]; }
   // The same as owners_held_by(). The first call for a placement computes it for all nodes at once.
-  [[nodiscard]] std::span<const NodeId> owners_held_by(NodeId holder, std::uint64_t k);
+  [[nodiscard]] std::span<const NodeId> owners_held_by(NodeId holder, std::uint64_t turn);
 
  private:
   const Layout* layout_;

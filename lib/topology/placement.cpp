@@ -40,9 +40,9 @@ std::vector<NodeId> spread(const std::vector<NodeId>& sorted) {
 
 }  // namespace
 
-std::uint64_t partner_shift(std::uint32_t copies, std::uint32_t rotation, std::uint64_t k, std::uint32_t j) {
-  const auto turn = k % rotation;
-  return j * power(copies, turn) + turn;
+std::uint64_t partner_shift(std::uint32_t copies, std::uint32_t rotation, std::uint64_t turn, std::uint32_t j) {
+  const auto place = turn % rotation;
+  return j * power(copies, place) + place;
 }
 
 std::uint64_t sufficient_nodes(std::uint32_t copies, std::uint32_t rotation) {
@@ -50,14 +50,15 @@ std::uint64_t sufficient_nodes(std::uint32_t copies, std::uint32_t rotation) {
 }
 
 std::string placement_obstacle(std::uint32_t copies, std::uint32_t rotation, std::uint32_t nodes) {
-  for (std::uint32_t k = 0; k < rotation; ++k) {
+  for (std::uint32_t place = 0; place < rotation; ++place) {
     std::map<std::uint64_t, std::uint32_t> copy_at;  // distance behind the owner → copy
     for (std::uint32_t j = 1; j <= copies; ++j) {
-      const auto distance = partner_shift(copies, rotation, k, j) % nodes;
-      if (distance == 0) return fmt::format("placement {} of {} puts copy {} on its owner", k + 1, rotation, j);
+      const auto distance = partner_shift(copies, rotation, place, j) % nodes;
+      if (distance == 0) return fmt::format("placement {} of {} puts copy {} on its owner", place + 1, rotation, j);
       const auto [other, is_free] = copy_at.try_emplace(distance, j);
       if (!is_free) {
-        return fmt::format("placement {} of {} puts copies {} and {} on one node", k + 1, rotation, other->second, j);
+        return fmt::format("placement {} of {} puts copies {} and {} on one node", place + 1, rotation, other->second,
+                           j);
       }
     }
   }

@@ -14,8 +14,9 @@ inline constexpr std::uint32_t kMaxCopies = 8;
 inline constexpr std::uint32_t kMaxRotation = 8;
 inline constexpr std::uint32_t kMaxGroup = 255;  // elements of GF(2^8) less one
 
-// The distance from the owner to copy j = 1 … `copies` in the k-th placement: j·DF^(k mod SD) + k mod SD.
-[[nodiscard]] std::uint64_t partner_shift(std::uint32_t copies, std::uint32_t rotation, std::uint64_t k,
+// The distance from the owner to copy j = 1 … `copies` in a turn, with DF = copies, SD = rotation:
+// j·DF^(turn mod SD) + turn mod SD (see partners_of in topology/layout).
+[[nodiscard]] std::uint64_t partner_shift(std::uint32_t copies, std::uint32_t rotation, std::uint64_t turn,
                                           std::uint32_t j);
 
 // DF^SD + SD: with this many nodes or more, every placement is possible; with more, the theorem of Bondarenko and

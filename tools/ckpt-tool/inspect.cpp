@@ -156,7 +156,7 @@ Home home_of(const Inspection& of, NodeId node) {
 std::optional<std::uint64_t> turn_of(const Inspection& of) {
   for (std::uint32_t node = 0; node < of.snapshot.layout.nodes; ++node) {
     const Home home = home_of(of, NodeId{node});
-    if (home.holding != nullptr && home.holding->partner) return home.holding->partner->k;
+    if (home.holding != nullptr && home.holding->partner) return home.holding->partner->turn;
   }
   return {};
 }

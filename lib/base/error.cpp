@@ -34,25 +34,6 @@ tl::unexpected<Error> fail_newer_format(std::string_view what, std::uint64_t for
               "use the Cairn that wrote it, or a newer one");
 }
 
-std::string_view name(Code code) {
-  switch (code) {
-    case Code::invalid_argument: return "invalid argument";
-    case Code::config: return "config";
-    case Code::not_found: return "not found";
-    case Code::corrupt: return "corrupt";
-    case Code::newer_format: return "newer format";
-    case Code::untrusted: return "untrusted";
-    case Code::no_space: return "no space";
-    case Code::io: return "I/O";
-    case Code::unrecoverable: return "unrecoverable";
-    case Code::mismatch: return "mismatch";
-    case Code::taken_over: return "taken over";
-    case Code::communication: return "communication";
-    case Code::failed_elsewhere: return "failed elsewhere";
-  }
-  return "unknown";
-}
-
 std::optional<Code> code_of(std::uint64_t number) {
   if (number > static_cast<std::uint64_t>(Code::failed_elsewhere)) return {};
   return static_cast<Code>(number);

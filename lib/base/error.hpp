@@ -54,7 +54,6 @@ using Status = Result<void>;
 // `what` is the thing's name, such as "shard format": it is newer than the newest format that this Cairn can read.
 [[nodiscard]] tl::unexpected<Error> fail_newer_format(std::string_view what, std::uint64_t format,
                                                       std::uint64_t newest);
-[[nodiscard]] std::string_view name(Code code);
 // The code with this number, as messages carry it. None: no code has this number, so the message is not from Cairn.
 [[nodiscard]] std::optional<Code> code_of(std::uint64_t number);
 

@@ -17,7 +17,6 @@ class Combination {
  public:
   // out = Σ coefficient_i · inputs_i; all of the same length.
   void apply(std::span<const Bytes> inputs, MutableBytes out) const;
-  [[nodiscard]] std::size_t inputs() const { return inputs_; }
 
  private:
   friend class ReedSolomon;

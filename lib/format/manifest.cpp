@@ -103,9 +103,8 @@ Result<Manifest> read_manifest(const Store& store, const DirName& dir, const Sea
   auto manifest = parse(*text, sealer);
   if (!manifest) return fail(manifest.error().in_file(name.path));
   const Identity& is = manifest->identity;
-  if (names::snapshot(is.version, is.run) != dir) {
-    return fail_in_file(Code::corrupt, name.path,
-                        fmt::format("it is the manifest of {}", names::snapshot(is.version, is.run).path));
+  if (names::snapshot(is) != dir) {
+    return fail_in_file(Code::corrupt, name.path, fmt::format("it is the manifest of {}", names::snapshot(is).path));
   }
   return manifest;
 }
@@ -157,7 +156,7 @@ Result<NodeManifest> parse_node_manifest(const std::string& text, const Sealer& 
 }
 
 Result<std::uint64_t> write_manifest(Store& store, const NodeManifest& manifest, const Sealer& sealer) {
-  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
+  const DirName dir = names::snapshot(manifest.identity);
   const std::string text = to_json(manifest, sealer);
   if (auto status = write_json_text(store, names::manifest(dir), text, kMostManifestBytes); !status)
     return fail(status.error());

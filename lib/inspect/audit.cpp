@@ -135,7 +135,7 @@ void strike(const SnapshotAudit& audit, Inventory& inventory) {
     if (finding.state == Finding::State::good || finding.file.path.empty()) continue;
     inventory.strikes.insert({finding.holder, finding.file.path});
     if (!finding.level || !finding.holder.is_shared()) continue;
-    const DirName dir = names::snapshot(finding.snapshot.version, finding.snapshot.run);
+    const DirName dir = names::snapshot(finding.snapshot);
     for (const Rank rank : finding.ranks) inventory.strikes.insert({finding.holder, names::shard(dir, rank).path});
   }
 }

@@ -13,7 +13,7 @@ namespace {
 
 // A file that is not good may have been retired while it was read: then its manifest is gone, or no longer names it.
 bool is_still_named(const JobStores& stores, StoreId holder, const Identity& snapshot, const NamedFile& file) {
-  const DirName dir = names::snapshot(snapshot.version, snapshot.run);
+  const DirName dir = names::snapshot(snapshot);
   const auto manifest = read_node_manifest(stores.at(holder), dir, stores.sealer_at(holder));
   if (!manifest) return manifest.error().code != Code::not_found;
   return std::ranges::any_of(stores.levels.files(*manifest), [&](const NamedFile& now) {
@@ -55,7 +55,7 @@ void check_node_file(const AuditStep& step, StoreId holder, const NamedFile& fil
 // Whether a store of all nodes still has the snapshot. Retiring one there is a single step.
 bool is_still_there(const JobStores& stores, LevelId level, const SharedSnapshot& snapshot) {
   const StoreId store = *stores.levels.at(level).traits().shared_store;
-  const DirName dir = names::snapshot(snapshot.identity().version, snapshot.identity().run);
+  const DirName dir = names::snapshot(snapshot.identity());
   const auto now = stores.levels.at(level).look_at(stores.at(store), dir, stores.sealer_at(store));
   return now ? (*now)->is_same(snapshot) : now.error().code != Code::not_found;
 }
@@ -115,7 +115,7 @@ void mark_damaged(SnapshotAudit& audit, StoreId holder, const FileName& file, co
 // Copies that were not made from the owner's shard are useless, and so is parity whose tables differ from the members'.
 void check_holding(const AuditStep& step, StoreId holder, const NodeManifest& manifest, const Holding& holding,
                    const std::map<Rank, ShardEntry>& proven) {
-  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
+  const DirName dir = names::snapshot(manifest.identity);
   const LayoutId layout = holding.layout.id();
   if (holding.partner) {
     for (const HeldCopies& held : holding.partner->held) {
@@ -147,8 +147,7 @@ void AuditStep::node_files() const {
     const NodeManifest* manifest = find_manifest(survey, holder, audit.view.identity);
     if (manifest == nullptr) continue;
     audit.findings.push_back(
-        good_finding(stores, manifest->identity, holder,
-                     names::manifest(names::snapshot(manifest->identity.version, manifest->identity.run))));
+        good_finding(stores, manifest->identity, holder, names::manifest(names::snapshot(manifest->identity))));
     for (const NamedFile& file : stores.levels.files(*manifest)) {
       if (!is_told(audit, holder, file.name)) check_node_file(*this, holder, file);
     }
@@ -183,7 +182,7 @@ void AuditStep::shared_files(LevelId level, const SharedSnapshot& snapshot) cons
                                      .between = [&] { progress.piece(kMiB); },
                                      .end = [&] { progress.end(); },
                                      .tell = tell});
-  const FileName manifest = names::manifest(names::snapshot(snapshot.identity().version, snapshot.identity().run));
+  const FileName manifest = names::manifest(names::snapshot(snapshot.identity()));
   audit.findings.push_back(
       shared_finding(*this, level, snapshot, manifest, compare_entries(proven_entries(*this), snapshot.shards())));
 }

@@ -36,8 +36,7 @@ struct ParityFile {
 
 class ParityCheck {
  public:
-  explicit ParityCheck(const AuditStep& step)
-      : step_(step), dir_(names::snapshot(step.audit.view.identity.version, step.audit.view.identity.run)) {}
+  explicit ParityCheck(const AuditStep& step) : step_(step), dir_(names::snapshot(step.audit.view.identity)) {}
 
   void run() {
     for (const auto& [id, layout] : step_.survey.inventory.layouts) {
@@ -172,8 +171,8 @@ class ParityCheck {
 
   void tell(const ParityFile& file, std::uint64_t offset) {
     const auto& id = step_.audit.view.identity;
-    const auto manifest = read_node_manifest(step_.stores.at(file.holder), names::snapshot(id.version, id.run),
-                                             step_.stores.sealer_at(file.holder));
+    const auto manifest =
+        read_node_manifest(step_.stores.at(file.holder), names::snapshot(id), step_.stores.sealer_at(file.holder));
     const bool retired = !manifest && manifest.error().code == Code::not_found;
     for (Finding& finding : step_.audit.findings) {
       if (finding.holder != file.holder || finding.file != file.name) continue;

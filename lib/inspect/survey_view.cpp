@@ -65,7 +65,7 @@ std::uint64_t bytes_of_shards(const Survey& survey, const Identity& snapshot) {
 
 // For how many nodes a store of all nodes has the part, with nothing damaged in it.
 std::uint32_t parts_held(const Survey& survey, StoreId store, const SharedSnapshot& snapshot) {
-  const DirName dir = names::snapshot(snapshot.identity().version, snapshot.identity().run);
+  const DirName dir = names::snapshot(snapshot.identity());
   if (survey.inventory.struck(store, names::manifest(dir))) return 0;
   std::uint32_t good = 0;
   for (std::uint32_t node = 0; node < snapshot.layout().nodes; ++node) {

@@ -64,7 +64,7 @@ Result<ShardEntry> entry_of(const NodeManifest& manifest, const Delivery& delive
       }
     }
   }
-  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
+  const DirName dir = names::snapshot(manifest.identity);
   return fail(Code::not_found, "no manifest names " + delivery.file(dir)->path);
 }
 

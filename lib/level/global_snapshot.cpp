@@ -8,9 +8,7 @@
 namespace cairn {
 namespace {
 
-DirName dir_of(const GlobalManifest& manifest) {
-  return names::snapshot(manifest.identity.version, manifest.identity.run);
-}
+DirName dir_of(const GlobalManifest& manifest) { return names::snapshot(manifest.identity); }
 
 }  // namespace
 

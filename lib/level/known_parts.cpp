@@ -12,7 +12,7 @@ KnownParts::KnownParts(const Levels& levels, const Identity& snapshot, const std
 }
 
 void KnownParts::note_strikes(const std::set<Strike>& strikes) {
-  const DirName dir = names::snapshot(snapshot_.version, snapshot_.run);
+  const DirName dir = names::snapshot(snapshot_);
   const std::string prefix = dir.path + "/";
   for (const Strike& strike : strikes) {
     if (!strike.file.starts_with(prefix)) continue;

@@ -7,7 +7,7 @@
 
 namespace cairn {
 
-DirName NodeContext::dir(const Identity& identity) const { return names::snapshot(identity.version, identity.run); }
+DirName NodeContext::dir(const Identity& identity) const { return names::snapshot(identity); }
 
 std::uint64_t NodeContext::own_bytes(const NodeManifest& manifest) const {
   const Holding* holding = manifest.find(layout.id());

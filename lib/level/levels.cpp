@@ -71,7 +71,7 @@ std::optional<std::uint64_t> Levels::turn_of(const Holding& holding) const {
 }
 
 std::vector<NamedFile> Levels::files(const NodeManifest& manifest) const {
-  const DirName dir = names::snapshot(manifest.identity.version, manifest.identity.run);
+  const DirName dir = names::snapshot(manifest.identity);
   std::map<std::string, NamedFile> files;
   for (const Holding& holding : manifest.holdings) {
     for (const auto& [id, level] : levels_) {

@@ -135,7 +135,7 @@ void follow(Chain& chain, const std::vector<Life>& lives) {
 
 Result<Identity> identity_of(const Store& global, const names::SnapshotDir& dir,
                              const std::map<RunId, Incarnation>& lives, const Sealer& sealer) {
-  const DirName place = names::snapshot(dir.version, dir.run);
+  const DirName place = names::directory_of(dir);
   const auto life = lives.find(dir.run);
   if (life != lives.end() && !sealer.has_key() && says_known_format(global, names::manifest(place)))
     return Identity{life->second, dir.version, dir.run};

@@ -166,7 +166,7 @@ class StruckFiles {
                 const std::function<void(std::string_view name)>& visit) const {
     const auto found = by_store_.find(store);
     if (found == by_store_.end()) return;
-    const std::string prefix = names::snapshot(snapshot.version, snapshot.run).path + "/";
+    const std::string prefix = names::snapshot(snapshot).path + "/";
     for (const std::string_view file : found->second) {
       if (file.starts_with(prefix)) visit(file.substr(prefix.size()));
     }

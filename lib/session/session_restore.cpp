@@ -124,7 +124,7 @@ void SessionImpl::warm_up_slots() {
 Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::string& only) {
   if (offer.fresh) return application_.calls;
   auto span = connection_->trace.span("read", offer.snapshot.version.value);
-  const FileName name = names::shard(names::snapshot(offer.snapshot.version, offer.snapshot.run), connection_->rank());
+  const FileName name = names::shard(names::snapshot(offer.snapshot), connection_->rank());
   auto shard = Shard::open(*connection_->local, name);
   if (!shard) return fail(shard.error());
   const ShardHeader& header = shard->header();

@@ -34,6 +34,7 @@ struct SnapshotDir {
 };
 
 [[nodiscard]] DirName snapshot(Version version, RunId run);
+[[nodiscard]] inline DirName snapshot(const Identity& id) { return snapshot(id.version, id.run); }
 [[nodiscard]] DirName partial_snapshot(Version version, RunId run);
 [[nodiscard]] std::optional<SnapshotDir> parse_snapshot(std::string_view name);
 [[nodiscard]] DirName directory_of(const SnapshotDir& dir);

@@ -86,8 +86,6 @@ struct Entry {
 // Whether a listing of the directory that this file is in has it.
 [[nodiscard]] bool has_entry(const std::vector<Entry>& entries, const FileName& name);
 
-enum class Durability { memory, disk };
-
 class Store {
  public:
   virtual ~Store() = default;
@@ -134,8 +132,6 @@ class Store {
 
   // Bytes that new files can take, the recycle pool included.
   [[nodiscard]] virtual Result<std::uint64_t> free_bytes() const = 0;
-  // Whether the files here survive a loss of the node's power.
-  [[nodiscard]] virtual Durability durability() const = 0;
   // Where this is, for messages.
   [[nodiscard]] virtual std::string where() const = 0;
 };

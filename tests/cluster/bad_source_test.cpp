@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/code_name.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/read_fault.hpp"

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "store/names.hpp"
+#include "support/code_name.hpp"
 #include "support/powered_job.hpp"
 #include "support/read_fault.hpp"
 

@@ -25,7 +25,7 @@ using ::testing::IsEmpty;
 constexpr LevelId kFifth{5};
 constexpr StoreId kSecondStore = StoreId::shared(1);
 
-DirName dir_of(const Identity& snapshot) { return names::snapshot(snapshot.version, snapshot.run); }
+DirName dir_of(const Identity& snapshot) { return names::snapshot(snapshot); }
 
 FileName part_file(const DirName& dir, Rank rank) { return names::shard(dir, rank); }
 

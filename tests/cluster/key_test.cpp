@@ -14,6 +14,7 @@
 
 #include "format/shard.hpp"
 #include "store/names.hpp"
+#include "support/code_name.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/key_file.hpp"

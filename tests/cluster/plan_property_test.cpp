@@ -25,7 +25,7 @@ struct Case {
 // Looks through all holdings for each question, and remembers nothing.
 class Reading {
  public:
-  explicit Reading(const Case& one) : one_(one), dir_(names::snapshot(kSnapshot.version, kSnapshot.run)) {}
+  explicit Reading(const Case& one) : one_(one), dir_(names::snapshot(kSnapshot)) {}
 
   // Cost, store, level: a file in the right store is cheaper than one elsewhere, a shard than a copy.
   using File = std::tuple<int, std::uint32_t, LevelId>;
@@ -190,7 +190,7 @@ Case random_case(std::uint32_t seed) {
   Case one{{}, random_layout(random, ranks)};
   const std::uint32_t heads = one.today.nodes;
   one.inventory.by_head.resize(heads);
-  const DirName dir = names::snapshot(kSnapshot.version, kSnapshot.run);
+  const DirName dir = names::snapshot(kSnapshot);
   const std::uint32_t layouts = 1 + random() % 2;
   for (std::uint32_t l = 0; l < layouts; ++l) {
     const Layout layout = random_layout(random, ranks);
@@ -226,7 +226,7 @@ Case random_case(std::uint32_t seed) {
 // The source of one rank, or that there is none.
 void expect_source(const Case& one, Rank rank, const Delivery* delivery) {
   Reading reading(one);
-  const DirName dir = names::snapshot(kSnapshot.version, kSnapshot.run);
+  const DirName dir = names::snapshot(kSnapshot);
   if (const auto file = reading.cheapest_file(rank)) {
     ASSERT_NE(delivery, nullptr);
     const auto& [cost, holder, level] = *file;
@@ -338,7 +338,7 @@ TEST(PlanProperty, a_right_hint_changes_no_file_and_saves_or_loses_nothing) {
     const auto hinted = make_plan({inventory, layout, Incarnation{}, {lost.begin(), lost.end()}, {}, {}});
     ASSERT_EQ(plan.has_value(), hinted.has_value());
     if (!plan) continue;
-    const DirName dir = names::snapshot(plan->snapshot.version, plan->snapshot.run);
+    const DirName dir = names::snapshot(plan->snapshot);
     for (std::size_t rank = 0; rank < plan->deliveries.size(); ++rank) {
       // Where L2 cannot have survived as a whole the hint leaves it out: then a decode may stand for a copy.
       const Delivery& with = hinted->deliveries[rank];

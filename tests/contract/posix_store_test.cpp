@@ -395,11 +395,15 @@ TEST(PosixStore, that_is_removed_gives_its_memory_back) {
   }
 }
 
-TEST(PosixStore, durability_is_memory_on_tmpfs_and_disk_elsewhere) {
+TEST(PosixStore, maps_files_on_tmpfs_and_nowhere_else) {
   const test::TempDirectory memory("/dev/shm");
   const test::TempDirectory disk("/var/tmp");
-  EXPECT_EQ(open_store(memory.path())->durability(), Durability::memory);
-  EXPECT_EQ(open_store(disk.path())->durability(), Durability::disk);
+  for (const bool is_memory : {true, false}) {
+    const auto store = open_store((is_memory ? memory : disk).path());
+    const auto writer = store->create(FileName{"file"}, 5000, "");
+    ASSERT_TRUE(writer) << writer.error().text();
+    EXPECT_EQ((*writer)->mapping().size(), is_memory ? 5000U : 0U);
+  }
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ TEST_P(StoreContract, a_mapping_is_the_announced_size_and_is_the_file) {
   auto writer = store().create(kShard, bytes.size(), "rank0");
   ASSERT_TRUE(writer);
   const MutableBytes mapped = (*writer)->mapping();
-  EXPECT_EQ(mapped.size(), store().durability() == Durability::memory ? bytes.size() : 0U);
+  EXPECT_TRUE(mapped.empty() || mapped.size() == bytes.size()) << mapped.size();
   ASSERT_TRUE((*writer)->write(0, bytes));
   if (!mapped.empty()) mapped[17] = std::byte{1};
   ASSERT_TRUE((*writer)->commit(bytes.size(), false));

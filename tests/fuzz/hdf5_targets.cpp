@@ -11,6 +11,7 @@
 #include "support/counting_store.hpp"
 #include "support/sample_shard.hpp"
 #include "support/scripted_comm.hpp"
+#include "support/write_node_file.hpp"
 
 namespace cairn::fuzz {
 namespace {
@@ -40,7 +41,7 @@ struct Sample {
       manifest.layout.node_of_rank.push_back({0});
       shards.push_back(test::read_all(local, names.back()));
     }
-    const WrittenFile written = write_node_file(global, kNodeFile, local, names, {}).value();
+    const WrittenFile written = test::write_node_file(global, kNodeFile, local, names, {}).value();
     manifest.node_file_bytes = {written.bytes};
     manifest.node_files = {written.check};
     file = test::read_all(global, kNodeFile);

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include <cstdio>
 #include <string>
 
 #include "contract/comm_contract.hpp"
 #include "mpi/mpi_comm.hpp"
+#include "support/mpi_end_on_failure.hpp"
 
 namespace cairn::test {
 namespace {
@@ -98,15 +98,6 @@ TEST(MpiComm, frees_its_communicator) {
     ASSERT_TRUE(comm.has_value()) << i << ": " << comm.error().text();
   }
 }
-
-// A rank that stops inside a collective would leave the others waiting: it ends the job instead.
-class EndTheJobOnFatalFailure : public testing::EmptyTestEventListener {
-  void OnTestPartResult(const testing::TestPartResult& result) override {
-    if (!result.fatally_failed()) return;
-    std::fprintf(stderr, "%s:%d: %s\n", result.file_name(), result.line_number(), result.message());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-};
 
 }  // namespace
 }  // namespace cairn::test

@@ -15,6 +15,7 @@
 #include <cairn/cairn.hpp>
 
 #include "support/job.hpp"
+#include "support/mpi_end_on_failure.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
@@ -125,15 +126,6 @@ void survive_lost_nodes(const std::string& mode) {
 TEST(UnevenNodes, survive_losses_with_head_ranks) { survive_lost_nodes("rank"); }
 TEST(UnevenNodes, survive_losses_with_inline_heads) { survive_lost_nodes("inline"); }
 TEST(UnevenNodes, survive_losses_with_head_threads) { survive_lost_nodes("thread"); }
-
-// A rank that stops inside a collective would leave the others waiting: it ends the job instead.
-class EndTheJobOnFatalFailure : public testing::EmptyTestEventListener {
-  void OnTestPartResult(const testing::TestPartResult& result) override {
-    if (!result.fatally_failed()) return;
-    std::fprintf(stderr, "%s:%d: %s\n", result.file_name(), result.line_number(), result.message());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-};
 
 }  // namespace
 }  // namespace cairn::test

@@ -49,7 +49,6 @@ class ForgetfulStore final : public Store {
   Result<std::unique_ptr<Lock>> lock() override { return store_->lock(); }
   Result<std::unique_ptr<Bell>> bell() override { return store_->bell(); }
   Result<std::uint64_t> free_bytes() const override { return store_->free_bytes(); }
-  Durability durability() const override { return Durability::disk; }
   std::string where() const override { return store_->where(); }
 
  private:

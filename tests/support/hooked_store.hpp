@@ -47,7 +47,6 @@ class HookedStore : public Store {
   Result<std::unique_ptr<Lock>> lock() override { return store_->lock(); }
   Result<std::unique_ptr<Bell>> bell() override;
   Result<std::uint64_t> free_bytes() const override { return store_->free_bytes(); }
-  Durability durability() const override { return store_->durability(); }
   std::string where() const override { return store_->where(); }
 
  private:

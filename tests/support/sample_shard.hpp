@@ -65,7 +65,7 @@ inline ShardIdentity sample_identity(Rank rank, std::uint32_t ranks = 16) {
   return {kSampleIdentity, kSampleSafePoint, rank, ranks};
 }
 
-inline DirName sample_dir() { return names::snapshot(kSampleIdentity.version, kSampleIdentity.run); }
+inline DirName sample_dir() { return names::snapshot(kSampleIdentity); }
 
 inline Buffer read_all(const Store& store, const FileName& name) {
   auto file = store.open(name);

@@ -39,7 +39,6 @@ class WatchedStore final : public Store {
     return store_->list(directory);
   }
   Result<std::uint64_t> free_bytes() const override { return store_->free_bytes(); }
-  Durability durability() const override { return store_->durability(); }
   std::string where() const override { return store_->where(); }
 
   DirName unlisted;  // listing this directory fails

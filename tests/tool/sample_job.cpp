@@ -31,7 +31,7 @@ void write_rank(Store& store, const Identity& identity, Rank rank) {
       {{"plate", ElementType::float64, 8, "", {kRows, 4}, {}, {}}, std::as_bytes(std::span(plate))},
       {{"step", ElementType::int32, 4, "", {}, {}, {}}, std::as_bytes(std::span(&step, 1))}};
   const ShardIdentity who{identity, identity.version.value, rank, kNodes * kRanksPerNode};
-  const auto name = names::shard(names::snapshot(identity.version, identity.run), rank);
+  const auto name = names::shard(names::snapshot(identity), rank);
   ASSERT_TRUE(write_shard(store, name, who, regions));
 }
 

@@ -12,6 +12,7 @@
 #include "support/faulty_store.hpp"
 #include "support/sample_shard.hpp"
 #include "support/temp_directory.hpp"
+#include "support/write_node_file.hpp"
 
 // HDF5 1.10 does not free all it has of a file in which it met damaged metadata (h5dump leaves the same behind).
 extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
@@ -61,7 +62,7 @@ void write_snapshot(Store& local, Store& global, std::uint32_t ranks) {
       for (const auto& region : regions.all()) rank.regions.push_back(region.info);
       all.push_back(std::move(rank));
     }
-    const auto written = write_node_file(global, names::node_file(kDir, {node}), local, shards, {});
+    const auto written = test::write_node_file(global, names::node_file(kDir, {node}), local, shards, {});
     ASSERT_TRUE(written) << written.error().text();
     EXPECT_EQ(written->bytes, test::read_all(global, names::node_file(kDir, {node})).size());
   }
@@ -121,7 +122,7 @@ TEST(Hdf5NodeFile, calls_between_while_it_works) {
   const auto entry = digest_shard(local, name, {});
   int calls = 0;
   const auto count = [&] { ++calls; };
-  ASSERT_TRUE(write_node_file(global, names::node_file(kDir, {0}), local, {name}, count));
+  ASSERT_TRUE(test::write_node_file(global, names::node_file(kDir, {0}), local, {name}, count));
   EXPECT_GE(calls, 4);
   calls = 0;
   EXPECT_TRUE(rebuild_shard(global, names::node_file(kDir, {0}), {0}, local, name, count));
@@ -182,7 +183,7 @@ TEST(Hdf5NodeFile, any_damaged_byte_is_found_by_the_check_or_is_data) {
   MemoryStore global;
   const auto entries = write_shards(local, 1);
   const FileName name = names::node_file(kDir, {0});
-  const auto written = write_node_file(global, name, local, {names::shard(kDir, {0})}, {});
+  const auto written = test::write_node_file(global, name, local, {names::shard(kDir, {0})}, {});
   ASSERT_TRUE(written);
   const auto check = [&] { return check_node_file(global, name, written->bytes, written->check, {}); };
   ASSERT_TRUE(check()) << check().error().text();
@@ -206,7 +207,7 @@ TEST(Hdf5NodeFile, of_another_length_or_with_another_table_is_named) {
   MemoryStore global;
   write_shards(local, 1);
   const FileName name = names::node_file(kDir, {0});
-  const WrittenFile written = write_node_file(global, name, local, {names::shard(kDir, {0})}, {}).value();
+  const WrittenFile written = test::write_node_file(global, name, local, {names::shard(kDir, {0})}, {}).value();
   const auto told = [&](std::uint64_t bytes, NodeFileCheck check) {
     const Status status = check_node_file(global, name, bytes, check, {});
     return status ? "" : status.error().text();
@@ -250,7 +251,7 @@ TEST(Hdf5NodeFile, a_full_store_is_an_error_that_leaves_nothing_behind) {
   for (const std::uint64_t capacity : {kMiB, kMiB + 20 * kKiB, 2 * kMiB}) {
     MemoryStore global(capacity);
     const FileName name = names::node_file(kDir, {0});
-    const auto written = write_node_file(global, name, local, shards, {});
+    const auto written = test::write_node_file(global, name, local, shards, {});
     if (capacity == 2 * kMiB) {
       EXPECT_TRUE(written);
     } else {
@@ -275,7 +276,7 @@ TEST(Hdf5NodeFile, a_failure_at_any_operation_of_the_store_is_reported_and_leave
     plan->fail_once_at(n);
     plan->inject_code(Code::no_space);
     test::FaultyStore global(memory, plan);
-    const auto written = write_node_file(global, name, local, shards, {});
+    const auto written = test::write_node_file(global, name, local, shards, {});
     failed = plan->has_failed();
     ASSERT_EQ(written.has_value(), !failed) << n;
     ASSERT_EQ(memory->open(name).has_value(), !failed) << n;
@@ -294,7 +295,7 @@ TEST(Hdf5NodeFile, shards_of_two_snapshots_are_not_put_into_one_file) {
   other.identity.version = {43};
   ASSERT_TRUE(write_shard(local, names::shard(kDir, {1}), other, regions_of({1}).all()));
   const std::vector<FileName> shards{names::shard(kDir, {0}), names::shard(kDir, {1})};
-  EXPECT_EQ(write_node_file(global, names::node_file(kDir, {0}), local, shards, {}).error().code,
+  EXPECT_EQ(test::write_node_file(global, names::node_file(kDir, {0}), local, shards, {}).error().code,
             Code::invalid_argument);
 }
 
@@ -308,7 +309,7 @@ TEST(Hdf5NodeFile, ten_thousand_regions_come_back) {
   const FileName name = names::shard(kDir, {0});
   ASSERT_TRUE(write_shard(local, name, test::sample_identity({0}), regions.all()));
   const auto entry = digest_shard(local, name, {});
-  ASSERT_TRUE(write_node_file(global, names::node_file(kDir, {0}), local, {name}, {}));
+  ASSERT_TRUE(test::write_node_file(global, names::node_file(kDir, {0}), local, {name}, {}));
   MemoryStore other;
   ASSERT_TRUE(rebuild_shard(global, names::node_file(kDir, {0}), {0}, other, name, {}));
   EXPECT_TRUE(verify_shard(other, name, *entry, {}));

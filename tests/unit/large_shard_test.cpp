@@ -8,6 +8,7 @@
 #include "store/names.hpp"
 #include "store/posix/posix_store.hpp"
 #include "support/temp_directory.hpp"
+#include "support/write_node_file.hpp"
 #include "support/write_shard.hpp"
 
 namespace cairn {
@@ -34,7 +35,7 @@ TEST(LargeShard, of_more_than_two_gibibytes_survives_the_way_through_hdf5) {
   }
   entry = digest_shard(*store, shard, {}).value();
   EXPECT_GT(entry.bytes, size);
-  const auto written = write_node_file(*store, node_file, *store, {shard}, {});
+  const auto written = test::write_node_file(*store, node_file, *store, {shard}, {});
   ASSERT_TRUE(written) << written.error().text();
   // Rebuilt over its own old bytes.
   ASSERT_TRUE(store->retire(shard, names::owner_rank({0})));

@@ -70,7 +70,7 @@ cairn::Result<std::vector<RegionInfo>> read_global_regions(Inspection& of, const
   const cairn::Identity& id = of.snapshot.identity;
   const cairn::Store& store = *of.opened.stores.global;
   const NodeId node = manifest.layout.node_of_rank[rank.value];
-  const cairn::FileName file = cairn::names::node_file(cairn::names::snapshot(id.version, id.run), node);
+  const cairn::FileName file = cairn::names::node_file(cairn::names::snapshot(id), node);
   if (!manifest.node_files.empty() && !of.node_files.contains(node)) {
     of.node_files.emplace(node, cairn::check_node_file(store, file, manifest.node_file_bytes[node.value],
                                                        manifest.node_files[node.value], {}));

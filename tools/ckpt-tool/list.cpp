@@ -41,7 +41,7 @@ std::optional<double> age_of(const OpenStores& opened, const Survey& survey, con
   }
   for (const auto& [level, there] : survey.shared_of(snapshot)) {
     take(*survey.inventory.levels.at(level).traits().shared_store,
-         cairn::names::manifest(cairn::names::snapshot(snapshot.version, snapshot.run)));
+         cairn::names::manifest(cairn::names::snapshot(snapshot)));
   }
   return age;
 }

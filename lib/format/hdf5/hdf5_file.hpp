@@ -57,11 +57,6 @@ class NodeFileWriter {
   std::unique_ptr<State> state_;
 };
 
-// Writes a whole node file in one call.
-[[nodiscard]] Result<WrittenFile> write_node_file(Store& global, const FileName& name, const Store& local,
-                                                  const std::vector<FileName>& shards,
-                                                  const std::function<void()>& between);
-
 // HDF5 opens the node files that the functions below read: where the manifest has a NodeFileCheck, check_node_file()
 // comes first (format/hdf5/node_file_check).
 

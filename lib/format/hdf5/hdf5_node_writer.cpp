@@ -180,10 +180,4 @@ Result<WrittenFile> NodeFileWriter::close(const std::function<void()>& between) 
   return written;
 }
 
-Result<WrittenFile> write_node_file(Store& global, const FileName& name, const Store& local,
-                                    const std::vector<FileName>& shards, const std::function<void()>& between) {
-  auto writer = NodeFileWriter::begin(global, name, local, shards);
-  return writer ? writer->finish({}, between) : fail(writer.error());
-}
-
 }  // namespace cairn

@@ -43,7 +43,6 @@ class MemoryStore final : public Store {
   Result<std::unique_ptr<Lock>> lock() override;
   Result<std::unique_ptr<Bell>> bell() override;
   Result<std::uint64_t> free_bytes() const override;
-  Durability durability() const override { return Durability::memory; }
   std::string where() const override;
 
  private:

@@ -273,8 +273,6 @@ Result<std::uint64_t> PosixStore::free_bytes() const {
   return (*home)->pool.free_file_bytes().map([&](std::uint64_t pooled) { return *free + pooled; });
 }
 
-Durability PosixStore::durability() const { return parts_->mapped() ? Durability::memory : Durability::disk; }
-
 std::string PosixStore::where() const { return parts_->path; }
 
 }  // namespace cairn

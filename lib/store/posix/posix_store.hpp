@@ -61,7 +61,6 @@ class PosixStore final : public Store {
   Result<std::unique_ptr<Lock>> lock() override;
   Result<std::unique_ptr<Bell>> bell() override;
   Result<std::uint64_t> free_bytes() const override;
-  Durability durability() const override;
   std::string where() const override;
 
  private:

@@ -356,7 +356,7 @@ TEST_P(CkptToolVerify, names_a_manifest_that_contradicts_the_owner_of_a_shard) {
 
 TEST_P(CkptToolVerify, names_a_node_whose_manifest_is_gone) {
   fs::remove(job.node(3, 42) + "/manifest.json");
-  expect_damage(job, {"missing: node 3 (ranks 6-7): no store"});
+  expect_damage(job, {"missing: node 3 (ranks 6-7): none of the stores"});
 }
 
 TEST_P(CkptToolVerify, names_damaged_files_of_the_global_store) {

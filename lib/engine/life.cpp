@@ -102,8 +102,8 @@ Status Life::renew_records() {
   return write_run_record(*head_.node.global, record_, head_.node.sealer);
 }
 
-// The global store's mark, if it could not be read when this life began. Whether it is damaged. With a key nothing that
-// is written beside it counts until it can be read.
+// Reads the global store's mark again if it could not be read when this life began, and says whether it is damaged.
+// Until the mark can be read, what a job with a key writes beside it does not count.
 Result<bool> Life::look_at_unread_mark(const std::vector<Entry>& entries) {
   if (!catalog_.chain.mark_unknown) return false;
   const auto mark = read_chain_mark(*head_.node.global, entries, head_.node.log, sealer_);

@@ -81,7 +81,6 @@ class Life {
   bool recorded_ = false;             // this life is in the global store; on head 0
   bool begun_ = false;                // the same, as all heads know it: from now on they write to their stores
   ChainMark mark_;                    // of the chain that this life goes on with or begins
-  bool chain_is_new_ = false;         // no store has a mark that says of which chain it is
   bool marked_ = false;               // this node's store has it
   std::optional<JobCosts> measured_;  // in this life, on the head that was told
   Past past_;                         // as it was known at the start

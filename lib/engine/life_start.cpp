@@ -23,26 +23,28 @@ Status Life::start(const RollCall& roll) {
   return heed_unreadable(roll);
 }
 
-// What head 0 has read of it, unless that failed.
+// All heads learn what head 0 has read of the chain, or why it could not.
 Status Life::learn_chain(const Status& read) {
   const Levels& levels = head_.node.levels;
-  auto chain = share_chain(head_.heads, read ? Result<Chain>(catalog_.chain) : fail(read.error()),
-                           levels.in_shared_stores() - levels.in_global_store());
+  Result<Chain> mine;  // that of other heads is not looked at
+  if (head_.node.leads()) mine = read.map([&] { return catalog_.chain; });
+  auto chain = share_chain(head_.heads, mine, levels.in_shared_stores() - levels.in_global_store());
   if (!chain) return fail(chain.error());
   chain->unreadable = std::move(catalog_.chain.unreadable);
   catalog_.chain = std::move(*chain);
   return {};
 }
 
-// With a key, nothing in a global store without its mark can be judged; by the chain that node stores are of, it can.
+// With a key, the files of a global store cannot be checked without its mark. If node stores say which chain they are
+// of, the files are read again and checked by that chain.
 Status Life::judge_by_other_stores(const RollCall& roll) {
   if (!sealer_.has_key() || catalog_.chain.mark || roll.chain.value == 0) return {};
   Status read;
   const std::vector<Unreadable>& unreadable = catalog_.chain.unreadable;
   // A foreign mark is refused, or replaced with all that is beside it.
   if (head_.node.leads() && !unreadable.empty() && std::ranges::none_of(unreadable, &Unreadable::is_mark)) {
-    head_.node.log.warning("{}: what is there is checked again, by the {} of node stores", head_.node.global->where(),
-                           names::chain_mark().path);
+    head_.node.log.warning("{}: {} is lost or cannot be read; the files there are checked by that of node stores",
+                           head_.node.global->where(), names::chain_mark().path);
     auto chain = read_chain(*head_.node.global, head_.node.log, sealer_, mark_.id);
     if (chain) {
       chain->next = catalog_.chain.next;
@@ -54,7 +56,8 @@ Status Life::judge_by_other_stores(const RollCall& roll) {
 }
 
 Status Life::check_chain_is_known() const {
-  if (!is_undecided() || !chain_is_new_ || !unreadable_ || !sealer_.has_key()) return {};
+  const bool chain_is_new = mark_.id == head_.node.run;  // no store said which chain its files are of
+  if (!is_undecided() || !chain_is_new || !unreadable_ || !sealer_.has_key()) return {};
   const std::string mark = names::chain_mark().path;
   return fail(
       Code::corrupt,
@@ -80,7 +83,6 @@ Status Life::check_stores_belong(const RollCall& roll) {
                     catalog_.chain.mark_unknown ? catalog_.chain.place : "a node store", names::chain_mark().path),
         "try again");
   }
-  chain_is_new_ = !known && roll.chain.value == 0;
   head_.node.sealer = sealer_.of_chain(mark_.id);
   if (roll.chain.value == 0 || (known && roll.one_chain && roll.chain == mark_.id)) return {};
   const Status mine = check_belongs(*head_.node.local, catalog_.contents.mark, mark_.id, known, catalog_.chain.place);

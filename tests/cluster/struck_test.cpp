@@ -1,5 +1,7 @@
 // What has a file that was found bad is a source for the rest of it, and no more: it is not raised to another level,
 // nothing is given up for it, and it is not where a job goes on from.
+#include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,18 @@ FileName find_file(const MemoryStore& store, std::uint32_t version, const std::s
 void flip_shard(Job& job, std::uint32_t node, std::uint32_t version, Rank rank) {
   const FileName shard = find_file(job.node_store(node), version, names::shard({}, rank).path);
   ASSERT_TRUE(job.node_store(node).corrupt(shard, 3 * kShardHeaderBytes));
+}
+
+// The stores of these hosts take no file with one of these parts in its name.
+void refuse_writes(Job& job, const std::set<std::uint32_t>& hosts, const std::vector<std::string>& parts) {
+  job.wrap_node = [=](std::uint32_t host, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    if (!hosts.contains(host)) return store;
+    return std::make_shared<HookedStore>(std::move(store), [=](const HookedStore::Operation& operation) -> Status {
+      const auto has = [&](const std::string& part) { return operation.path.find(part) != std::string::npos; };
+      if (std::ranges::none_of(parts, has)) return {};
+      return fail(Code::io, operation.path + ": cannot be written");
+    });
+  };
 }
 
 constexpr const char* kLocalAndGlobal = "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = every 2\n";
@@ -84,12 +98,7 @@ TEST(Struck, version_that_cannot_be_made_redundant_again_does_not_go_for_one_tha
           "[storage]\nkeep_local = 1\n");
   take_steps(job, 3);
   job.lose(2);
-  job.wrap_node = [](std::uint32_t host, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
-    return std::make_shared<HookedStore>(std::move(store), [=](const HookedStore::Operation& operation) -> Status {
-      if (host != 2 || operation.path.find("parity") == std::string::npos) return {};
-      return fail(Code::io, operation.path + ": cannot be written");
-    });
-  };
+  refuse_writes(job, {2}, {"parity"});
   job.run_well_and_die([](JobSession& session) {
     Steps steps(session);
     EXPECT_EQ(steps.restore(), 3U);
@@ -111,14 +120,7 @@ TEST(Struck, version_that_cannot_be_made_redundant_again_does_not_take_one_along
           "[erasure]\ngroup = 3\nparity = 1\n[storage]\nkeep_local = 1\n[restart]\nat_end = continue\n");
   take_steps(job, 4);
   job.lose(4);
-  job.wrap_node = [](std::uint32_t host, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
-    return std::make_shared<HookedStore>(std::move(store), [=](const HookedStore::Operation& operation) -> Status {
-      const bool redundant =
-          operation.path.find(".copy") != std::string::npos || operation.path.find("parity") != std::string::npos;
-      if ((host != 0 && host != 4) || !redundant) return {};
-      return fail(Code::io, operation.path + ": cannot be written");
-    });
-  };
+  refuse_writes(job, {0, 4}, {"parity", ".copy"});
   job.run_well_and_die([](JobSession& session) {
     Steps steps(session);
     EXPECT_EQ(steps.restore(), 4U);

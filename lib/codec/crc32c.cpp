@@ -5,6 +5,8 @@
 
 #include <isa-l/crc.h>
 
+#include "codec/vector_registers.hpp"
+
 namespace cairn {
 namespace {
 
@@ -21,6 +23,7 @@ std::uint32_t raw_crc(Bytes bytes, std::uint32_t state) {
     state = crc32_iscsi(from, static_cast<int>(count), state);
     bytes = bytes.subspan(count);
   }
+  clear_upper_halves();
   return state;
 }
 

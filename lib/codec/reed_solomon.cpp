@@ -6,6 +6,7 @@
 #include <isa-l/erasure_code.h>
 
 #include "base/error.hpp"
+#include "codec/vector_registers.hpp"
 
 namespace cairn {
 namespace {
@@ -35,6 +36,7 @@ void Combination::apply(std::span<const Bytes> inputs, MutableBytes out) const {
                    from.data(), &to);
     at += count;
   }
+  clear_upper_halves();
 }
 
 Result<ReedSolomon> ReedSolomon::create(std::uint32_t data, std::uint32_t parity) {

@@ -160,14 +160,29 @@ Status check_erasure(const Config& config, const Settings& settings) {
                                         set->second.place, parity, parity + 1));
 }
 
-// With a key, everything that is restored must first be compared with its digest, a rank's own shard too.
-Status check_integrity(const Config& config, const Settings& settings) {
+// With a key, everything that is restored must first be compared with its SHA-256, a rank's own shard too.
+Status check_verify(const Config& config, const Settings& settings) {
   const auto set = settings.find(find_key("restart", "verify"));
   const bool weaker = set != settings.end() && config.restart.verify == Config::Restart::Verify::crc;
   if (config.integrity.key_file.empty() || !weaker) return {};
   return fail(Code::config,
               fmt::format("{}: [integrity] key_file is set, and needs SHA-256; write verify = sha256, or leave it out",
                           set->second.place));
+}
+
+// What is to be compared with its SHA-256 must have one.
+Status settle_digest(Config& config, const Settings& settings) {
+  using Digest = Config::Integrity::Digest;
+  const bool keyed = !config.integrity.key_file.empty();
+  if (!keyed && config.restart.verify == Config::Restart::Verify::crc) return {};
+  const auto set = settings.find(find_key("integrity", "digest"));
+  if (set != settings.end() && config.integrity.digest == Digest::crc32c) {
+    return fail(Code::config,
+                fmt::format("{}: {} is set, and needs SHA-256; write digest = sha256, or leave it out",
+                            set->second.place, keyed ? "[integrity] key_file" : "[restart] verify = sha256"));
+  }
+  config.integrity.digest = Digest::sha256;
+  return {};
 }
 
 Status check_recovery(const Config& config) {
@@ -203,7 +218,8 @@ Result<Config> parse_config(const std::string& text, const std::string& file,
   auto settings = ini.take_settings();
   if (auto applied = apply_environment(environment, config, settings); !applied) return fail(applied.error());
   if (auto checked = check_erasure(config, settings); !checked) return fail(checked.error());
-  if (auto checked = check_integrity(config, settings); !checked) return fail(checked.error());
+  if (auto checked = check_verify(config, settings); !checked) return fail(checked.error());
+  if (auto settled = settle_digest(config, settings); !settled) return fail(settled.error());
   if (auto checked = check_recovery(config); !checked) return fail(checked.error());
   return config;
 }

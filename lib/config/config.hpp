@@ -80,6 +80,9 @@ struct Config {
   } restart;
   struct Integrity {
     std::string key_file;  // empty: files are not sealed with a key
+    // What every block of a snapshot has in node stores; L4 always has SHA-256. It is sha256 wherever something needs
+    // it.
+    enum class Digest { crc32c, sha256 } digest = Digest::crc32c;
   } integrity;
   struct Recovery {
     enum class Mode { restart, respawn, spares } mode = Mode::restart;

@@ -58,6 +58,12 @@ Mistake set_verify(Config& config, Text value) {
   return values::word(value, kWords, config.restart.verify);
 }
 
+Mistake set_digest(Config& config, Text value) {
+  using Digest = Config::Integrity::Digest;
+  constexpr std::pair<Text, Digest> kWords[] = {{"crc32c", Digest::crc32c}, {"sha256", Digest::sha256}};
+  return values::word(value, kWords, config.integrity.digest);
+}
+
 Mistake set_recovery_mode(Config& config, Text value) {
   using Mode = Config::Recovery::Mode;
   constexpr std::pair<Text, Mode> kWords[] = {
@@ -107,6 +113,7 @@ constexpr ConfigKey kKeys[] = {
      [](Config& c, Text v) { return values::on_off(v, c.restart.use_failure_topology); }},
     {"restart", "verify", set_verify},
     {"restart", "stop_signal", [](Config& c, Text v) { return values::on_off(v, c.restart.stop_signal); }},
+    {"integrity", "digest", set_digest},
     {"integrity", "key_file", [](Config& c, Text v) { return c.integrity.key_file = v, Mistake(); }},
     {"recovery", "mode", set_recovery_mode},
     {"recovery", "spares", [](Config& c, Text v) { return values::number(v, 0, kMostSpares, c.recovery.spares); }},

@@ -169,18 +169,9 @@ Status SealDesk::seal_here(Version version, Sealing& sealing) {
   known.manifest.identity = head_.identity(version);
   known.in_flight = true;
   known.manifest.safe_point = sealing.safe_point;
-  // Only when nothing else is being written there; with a key not before there are digests to check by.
-  std::function<void()> between;
-  const LevelSet due = sealing.levels & head_.usable;
-  if (!due.empty() && promoter_.idle() && !head_.node.sealer.has_key()) {
-    for (const LevelId level : due) head_.node.levels.at(level).begin(head_.node, known.manifest.identity);
-    between = [&] {
-      for (const LevelId level : due) head_.node.levels.at(level).go_on(known.manifest.identity);
-    };
-  }
   std::vector<ShardEntry> own;
   for (const Rank rank : head_.ranks) {
-    auto entry = digest_own_shard(head_.node, known.manifest.identity, rank, between);
+    auto entry = digest_own_shard(head_.node, known.manifest.identity, rank, {});
     if (!entry) return fail(entry.error());
     own.push_back(*entry);
   }
@@ -215,7 +206,6 @@ void SealDesk::abandon(Version version, const Sealing& sealing, const Error& obj
   const Error error = sealing.error.value_or(objection).in(fmt::format("version {} is abandoned", version.value));
   head_.log_storage_error(sealing.vote.failed_node() == head_.node.me, error);
   catalog_.known.erase(id);
-  for (const LevelId level : head_.node.levels.all()) head_.node.levels.at(level).abandon(head_.node, id);
   if (auto status = catalog_.retire(head_.node.dir(id)); !status) head_.node.log.warning("{}", status.error().text());
   head_.tell_all(Failed{version, head_.node.levels.all(), error});
   head_.tell_all(Retired{version});

@@ -38,6 +38,9 @@ CheckedShard::~CheckedShard() = default;
 Result<CheckedShard> CheckedShard::open(const Store& store, const FileName& name, bool sha) {
   auto shard = Shard::open(store, name);
   if (!shard) return fail(shard.error());
+  if (sha && shard->header().digest != BlockDigest::sha256) {
+    return fail_in_file(Code::corrupt, name.path, "its blocks have no SHA-256, and the job has a key");
+  }
   auto state = std::make_unique<State>(std::move(*shard), name.path, sha);
   if (auto loaded = state->blocks.load_tables(sha); !loaded) return fail(loaded.error().in_file(name.path));
   return CheckedShard(std::move(state));

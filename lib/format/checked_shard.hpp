@@ -13,8 +13,8 @@ namespace cairn {
 
 class CheckedShard {
  public:
-  // Checks header and region table. With `sha`, blocks are checked by their SHA-256 as well, which the head must have
-  // filled in; check_frame() says whether those are the right ones.
+  // Checks header and region table. With `sha`, blocks are checked by their SHA-256 as well, which they must have and
+  // the head must have filled in; check_frame() says whether those are the right ones.
   static Result<CheckedShard> open(const Store& store, const FileName& name, bool sha = false);
   CheckedShard(CheckedShard&&) noexcept;
   CheckedShard& operator=(CheckedShard&&) noexcept;

@@ -44,7 +44,7 @@ void read_node_files(const JsonView& from, GlobalManifest& manifest) {
 }  // namespace
 
 std::string to_json(const GlobalManifest& manifest, const Sealer& sealer) {
-  Json json{{"kind", kGlobalKind}, {"format", sealer.format()}};
+  Json json{{"kind", kGlobalKind}, {"format", sealer.format(kManifestFormats)}};
   put_identity(json, manifest.identity);
   json["safe_point"] = manifest.safe_point;
   json["layout"] = json_of(manifest.layout);
@@ -83,7 +83,7 @@ Result<GlobalManifest> parse_global_manifest(const std::string& text, const Seal
 }
 
 std::string to_json(const RunRecord& record, const Sealer& sealer) {
-  Json json{{"kind", kRunKind}, {"format", sealer.format()}};
+  Json json{{"kind", kRunKind}, {"format", sealer.format(kRecordFormats)}};
   json["incarnation"] = record.incarnation.value;
   json["run"] = names::hex(record.run);
   json["parent"] = json_of_parent(record);
@@ -105,7 +105,7 @@ Result<RunRecord> parse_run_record(const std::string& text, const Sealer& sealer
 }
 
 std::string to_json(const ChainMark& mark, const Sealer& sealer) {
-  Json json{{"kind", kMarkKind}, {"format", sealer.format()}};
+  Json json{{"kind", kMarkKind}, {"format", sealer.format(kRecordFormats)}};
   json["id"] = names::hex(mark.id);
   json["global"] = mark.global;
   return sealer.seal(json);

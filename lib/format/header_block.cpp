@@ -8,10 +8,10 @@
 
 namespace cairn {
 
-ByteWriter begin_header(const HeaderKind& kind) {
+ByteWriter begin_header(const HeaderKind& kind, std::uint32_t format) {
   ByteWriter out;
   out.put(bytes_of(kind.magic));
-  out.put(kind.format);
+  out.put(format);
   out.put(kByteOrderMark);
   return out;
 }
@@ -22,7 +22,7 @@ Buffer seal_header(ByteWriter fields) {
   return fields.take();
 }
 
-Result<ByteReader> open_header(Bytes bytes, const HeaderKind& kind) {
+Result<OpenedHeader> open_header(Bytes bytes, const HeaderKind& kind) {
   if (bytes.size() != kHeaderBlockBytes) {
     return fail(Code::corrupt,
                 fmt::format("a {} header is {} bytes long, not {}", kind.name, kHeaderBlockBytes, bytes.size()));
@@ -48,7 +48,7 @@ Result<ByteReader> open_header(Bytes bytes, const HeaderKind& kind) {
   }
   if (format > kind.format) return fail_newer_format(fmt::format("{} format", kind.name), format, kind.format);
   if (format == 0) return fail(Code::corrupt, fmt::format("{} format is 0, should be 1 or more", kind.name));
-  return reader;
+  return OpenedHeader{format, reader};
 }
 
 }  // namespace cairn

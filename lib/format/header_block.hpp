@@ -27,10 +27,14 @@ struct HeaderKind {
 };
 
 // Returns a writer that has put the fixed fields; the caller puts its own fields and calls seal_header().
-[[nodiscard]] ByteWriter begin_header(const HeaderKind& kind);
+[[nodiscard]] ByteWriter begin_header(const HeaderKind& kind, std::uint32_t format);
 [[nodiscard]] Buffer seal_header(ByteWriter fields);
 
+struct OpenedHeader {
+  std::uint32_t format = 0;
+  ByteReader fields;
+};
 // Checks magic, byte order, CRC and format, and returns a reader of the fields of that kind.
-[[nodiscard]] Result<ByteReader> open_header(Bytes bytes, const HeaderKind& kind);
+[[nodiscard]] Result<OpenedHeader> open_header(Bytes bytes, const HeaderKind& kind);
 
 }  // namespace cairn

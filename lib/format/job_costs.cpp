@@ -16,7 +16,7 @@ double seconds_of(const JsonView& level, const char* key) { return level.has(key
 }  // namespace
 
 std::string to_json(const JobCosts& measured, const Sealer& sealer) {
-  Json json{{"kind", kKind}, {"format", sealer.format()}};
+  Json json{{"kind", kKind}, {"format", sealer.format(kRecordFormats)}};
   json["incarnation"] = measured.life.value;
   json["ended"] = measured.ended;
   json["observed"] = measured.observed;

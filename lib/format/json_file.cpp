@@ -44,7 +44,7 @@ bool says_known_format(const Store& store, const FileName& name) {
   std::string text(std::min<std::uint64_t>(kBeginning, (*reader)->size_bytes()), '\0');
   if (!(*reader)->read(0, std::as_writable_bytes(std::span(text)))) return false;
   const std::uint64_t format = format_said(text).value_or(0);
-  return format > 0 && format <= kPlainFormat;
+  return format > 0 && format <= kNewestFormat && !is_keyed(format);
 }
 
 Status write_json_text(Store& store, const FileName& name, const std::string& text, std::uint64_t most_bytes) {

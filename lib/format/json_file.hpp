@@ -2,7 +2,7 @@
 //
 // The last 82 bytes of a sealed file are the key "sha256" with the digest of all bytes before them, so that a changed
 // byte is found in the text itself, before it is parsed. If there is a seal, it is checked whatever format the file
-// says: format 6 is a newer format if the seal is right, and a flipped bit if it is not. In files of jobs with a key,
+// says: format 8 is a newer format if the seal is right, and a flipped bit if it is not. In files of jobs with a key,
 // the code made with that key stands before the digest (format/sealer).
 #pragma once
 
@@ -18,15 +18,12 @@
 
 namespace cairn {
 
-// The formats that are written: without a key, and with one. kArranged is added if nodes have changed places
-// (topology/layout).
-inline constexpr std::uint64_t kPlainFormat = 2;
-inline constexpr std::uint64_t kKeyedFormat = 3;
-inline constexpr std::uint64_t kArranged = 2;
-inline constexpr std::uint64_t kNewestFormat = kKeyedFormat + kArranged;
-[[nodiscard]] constexpr bool is_keyed(std::uint64_t format) {
-  return format == kKeyedFormat || format == kKeyedFormat + kArranged;
-}
+// The formats that are written, each without a key and with one: of manifests, and of all other files. In between, 4
+// and 5 were those of manifests whose nodes had changed places (topology/layout).
+inline constexpr Formats kRecordFormats{2, 3};
+inline constexpr Formats kManifestFormats{6, 7};
+inline constexpr std::uint64_t kNewestFormat = kManifestFormats.keyed;
+[[nodiscard]] constexpr bool is_keyed(std::uint64_t format) { return format > 1 && format % 2 == 1; }
 
 // The largest size of a manifest. The longest is the global one: at most 150 bytes a rank for its shard, 30 a rank for
 // its place in the layout (when no two neighbours share a node), and 250 a node: 360 MiB for 2^21 ranks on 10,000

@@ -114,7 +114,8 @@ Status detail::check_kind(const JsonView& root, std::string_view kind, const Sea
     return fail_newer_format(fmt::format("{} format", kind), number, kNewestFormat);
   // The digest is right, so the format can be trusted: it says whether the file has a code of a key.
   if (format.good() && is_keyed(number) != sealer.has_key())
-    format.complain(fmt::format("is {}, should be {}", number, sealer.format()));
+    format.complain(
+        fmt::format("is {}, should be that of a file {} a key", number, sealer.has_key() ? "with" : "without"));
   if (format.good() && number == 0) format.complain("is 0, should be 1 or more");
   const std::string is = root["kind"].text();
   if (root.good() && is != kind) root["kind"].complain(fmt::format("is \"{}\", should be \"{}\"", is, kind));

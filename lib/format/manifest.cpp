@@ -53,9 +53,11 @@ ParityEntry parity_of(const JsonView& from, std::size_t nodes, std::uint32_t row
   entry.column = from["column"].below(nodes);
   entry.row = from["row"].below(rows);
   entry.bytes = from["bytes"].number();
-  if (from.good() && (entry.bytes < kParityHeaderBytes || entry.bytes - kParityHeaderBytes != chunk_bytes)) {
-    from["bytes"].complain(fmt::format("is {}, should be {} bytes of header and {} bytes of chunk", entry.bytes,
-                                       kParityHeaderBytes, chunk_bytes));
+  const ParityHeader with_crcs{.chunk_bytes = chunk_bytes, .digest = BlockDigest::crc32c};
+  const ParityHeader whole{.chunk_bytes = chunk_bytes, .digest = BlockDigest::sha256};
+  if (from.good() && entry.bytes != with_crcs.file_bytes() && entry.bytes != whole.file_bytes()) {
+    from["bytes"].complain(fmt::format("is {}, should be {} or, without CRCs, {} for {} bytes of parity", entry.bytes,
+                                       with_crcs.file_bytes(), whole.file_bytes(), chunk_bytes));
   }
   entry.digest = digest_of(from["sha256"]);
   return entry;
@@ -122,9 +124,7 @@ const Holding* NodeManifest::find(LayoutId layout) const {
 }
 
 std::string to_json(const NodeManifest& manifest, const Sealer& sealer) {
-  const bool arranged =
-      std::ranges::any_of(manifest.holdings, [](const Holding& it) { return it.layout.arrangement != 0; });
-  Json json{{"kind", kNodeKind}, {"format", sealer.format() + (arranged ? kArranged : 0)}};
+  Json json{{"kind", kNodeKind}, {"format", sealer.format(kManifestFormats)}};
   put_identity(json, manifest.identity);
   json["safe_point"] = manifest.safe_point;
   Json holdings = Json::array();

@@ -36,8 +36,8 @@ struct PartnerHolding {
 struct ParityEntry {
   std::uint32_t column = 0;
   std::uint32_t row = 0;
-  std::uint64_t bytes = 0;  // of the file, its header included
-  Sha256 digest;            // of the whole file
+  std::uint64_t bytes = 0;  // of the file
+  Sha256 digest;            // of header and CRCs; of the whole file, if it has no CRCs
   friend bool operator==(const ParityEntry&, const ParityEntry&) = default;
 };
 

@@ -4,18 +4,74 @@
 
 #include <fmt/format.h>
 
+#include "codec/crc32c.hpp"
 #include "format/header_block.hpp"
 
 namespace cairn {
 namespace {
 
-constexpr HeaderKind kParityKind{"CAIRNPAR", "parity file", 1};
+constexpr std::uint32_t kWithoutCrcs = 1;  // formats
+constexpr std::uint32_t kWithCrcs = 2;
+constexpr HeaderKind kParityKind{"CAIRNPAR", "parity file", kWithCrcs};
 static_assert(kParityHeaderBytes == kHeaderBlockBytes);
+constexpr std::uint64_t kMostChunkBytes = 1ULL << 60U;  // keeps every sum of lengths far from overflow
+
+Status check_digest(const Sha256& is, const ParityEntry& entry) {
+  if (is == entry.digest) return {};
+  return fail(Code::corrupt, fmt::format("SHA-256 is {}, the manifest says {}", is.hex(), entry.digest.hex()));
+}
+
+// Hands the file's bytes from `begin` to `end` to `take`, a MiB at a time.
+Status walk(const Reader& file, std::uint64_t begin, std::uint64_t end, const std::function<void()>& between,
+            const std::function<Status(Bytes)>& take) {
+  Buffer buffer(kMiB);
+  for (std::uint64_t at = begin; at < end; at += buffer.size()) {
+    const MutableBytes slice = MutableBytes(buffer).first(std::min<std::uint64_t>(buffer.size(), end - at));
+    if (auto read = file.read(at, slice); !read) return read;
+    if (auto taken = take(slice); !taken) return taken;
+    if (between) between();
+  }
+  return {};
+}
+
+Status check_whole(const Reader& file, const ParityEntry& entry, const std::function<void()>& between) {
+  Sha256Stream digest;
+  auto read = walk(file, 0, entry.bytes, between, [&](Bytes slice) {
+    digest.update(slice);
+    return Status{};
+  });
+  return read ? check_digest(digest.finish(), entry) : read;
+}
+
+Status check_blocks(const Reader& file, const ParityHeader& header, Bytes first, const ParityEntry& entry,
+                    const std::function<void()>& between) {
+  Buffer crcs(header.crc_bytes());
+  if (auto read = file.read(header.crc_offset(), crcs); !read) return read;
+  if (auto good = check_digest(frame_digest(first, crcs), entry); !good) return good;
+  ByteReader table(crcs);
+  std::uint64_t block = 0;
+  return walk(file, kParityHeaderBytes, header.crc_offset(), between, [&](Bytes slice) -> Status {
+    const auto should = table.get<std::uint32_t>();
+    if (const std::uint32_t is = crc32c(slice); is != should) {
+      return fail(Code::corrupt, fmt::format("block {} of {}: CRC-32C is {:08x}, should be {:08x}", block,
+                                             header.blocks(), is, should));
+    }
+    ++block;
+    return {};
+  });
+}
 
 }  // namespace
 
+Sha256 frame_digest(Bytes header, Bytes crcs) {
+  Sha256Stream digest;
+  digest.update(header);
+  digest.update(crcs);
+  return digest.finish();
+}
+
 Buffer encode(const ParityHeader& header) {
-  ByteWriter out = begin_header(kParityKind);
+  ByteWriter out = begin_header(kParityKind, header.digest == BlockDigest::crc32c ? kWithCrcs : kWithoutCrcs);
   out.put(header.identity.incarnation.value);
   out.put(header.identity.version.value);
   out.put(header.identity.run.value);
@@ -28,17 +84,22 @@ Buffer encode(const ParityHeader& header) {
 }
 
 Result<ParityHeader> decode_parity_header(Bytes bytes) {
-  auto reader = open_header(bytes, kParityKind);
-  if (!reader) return fail(reader.error());
+  auto opened = open_header(bytes, kParityKind);
+  if (!opened) return fail(opened.error());
+  ByteReader& reader = opened->fields;
   ParityHeader header;
-  header.identity.incarnation = {reader->get<std::uint32_t>()};
-  header.identity.version = {reader->get<std::uint32_t>()};
-  header.identity.run = {reader->get<std::uint64_t>()};
-  header.layout = {reader->get<std::uint32_t>()};
-  header.column = reader->get<std::uint32_t>();
-  header.row = reader->get<std::uint32_t>();
-  reader->get<std::uint32_t>();
-  header.chunk_bytes = reader->get<std::uint64_t>();
+  header.identity.incarnation = {reader.get<std::uint32_t>()};
+  header.identity.version = {reader.get<std::uint32_t>()};
+  header.identity.run = {reader.get<std::uint64_t>()};
+  header.layout = {reader.get<std::uint32_t>()};
+  header.column = reader.get<std::uint32_t>();
+  header.row = reader.get<std::uint32_t>();
+  reader.get<std::uint32_t>();
+  header.chunk_bytes = reader.get<std::uint64_t>();
+  header.digest = opened->format == kWithCrcs ? BlockDigest::crc32c : BlockDigest::sha256;
+  if (header.chunk_bytes > kMostChunkBytes)
+    return fail(Code::corrupt,
+                fmt::format("parity file header: {} bytes of parity are impossible", header.chunk_bytes));
   return header;
 }
 
@@ -49,28 +110,23 @@ Status verify_parity_file(const Store& store, const FileName& name, const Parity
   if ((*file)->size_bytes() != entry.bytes) {
     return fail(Code::corrupt, fmt::format("{} bytes long, should be {}", (*file)->size_bytes(), entry.bytes));
   }
-  Buffer buffer(kMiB);
-  Sha256Stream digest;
-  for (std::uint64_t at = 0; at < entry.bytes; at += buffer.size()) {
-    const MutableBytes slice = MutableBytes(buffer).first(std::min<std::uint64_t>(buffer.size(), entry.bytes - at));
-    if (auto read = (*file)->read(at, slice); !read) return read;
-    digest.update(slice);
-    if (between) between();
-  }
   Buffer first(kParityHeaderBytes);
   if (auto read = (*file)->read(0, first); !read) return read;
   const auto header = decode_parity_header(first);
   if (!header) return fail(header.error());
-  if (*header != expected) {
+  ParityHeader wanted = expected;
+  wanted.digest = header->digest;  // either will do
+  if (*header != wanted) {
     return fail(Code::corrupt,
                 fmt::format("it is row {} of column {} of version {}, should be row {} of column {} of version {}",
                             header->row, header->column, header->identity.version.value, expected.row, expected.column,
                             expected.identity.version.value));
   }
-  if (const Sha256 is = digest.finish(); is != entry.digest) {
-    return fail(Code::corrupt, fmt::format("SHA-256 is {}, the manifest says {}", is.hex(), entry.digest.hex()));
+  if (header->file_bytes() != entry.bytes) {
+    return fail(Code::corrupt, fmt::format("{} bytes long, should be {}", entry.bytes, header->file_bytes()));
   }
-  return {};
+  if (header->digest == BlockDigest::sha256) return check_whole(**file, entry, between);
+  return check_blocks(**file, *header, first, entry, between);
 }
 
 }  // namespace cairn

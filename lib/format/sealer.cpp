@@ -32,7 +32,7 @@ std::pair<std::string_view, std::string_view> split_off_code(std::string_view te
 
 }  // namespace
 
-std::uint64_t Sealer::format() const { return has_key() ? kKeyedFormat : kPlainFormat; }
+std::uint64_t Sealer::format(const Formats& formats) const { return has_key() ? formats.keyed : formats.plain; }
 
 std::string Sealer::seal(const nlohmann::ordered_json& json) const {
   std::string text = json.dump(kIndent);

@@ -24,6 +24,12 @@
 
 namespace cairn {
 
+// The formats of a kind of file, without a key and with one (format/json_file).
+struct Formats {
+  std::uint64_t plain;
+  std::uint64_t keyed;
+};
+
 class Sealer {
  public:
   // Without a key.
@@ -37,8 +43,8 @@ class Sealer {
   [[nodiscard]] Sealer of_unknown_chain(Code why) const;
 
   [[nodiscard]] bool has_key() const { return key_ != nullptr; }
-  // The format of the files that it seals.
-  [[nodiscard]] std::uint64_t format() const;
+  // Which of the two formats of a kind of file is that of the files that it seals.
+  [[nodiscard]] std::uint64_t format(const Formats& formats) const;
   // The object as text that ends with its seal. `json` has at least one key, and no key of a seal.
   [[nodiscard]] std::string seal(const nlohmann::ordered_json& json) const;
   // Whether a file was sealed by this sealer, as far as its text shows it before it is parsed. A file with the right

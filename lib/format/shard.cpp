@@ -136,7 +136,10 @@ Result<Buffer> Shard::frame() const {
   const std::uint64_t crc_at = kShardHeaderBytes + header_.table_bytes;
   auto read = file_->read(0, all.first(crc_at))
                   .and_then([&] { return file_->read(header_.crc_offset(), all.subspan(crc_at, crc_bytes)); })
-                  .and_then([&] { return file_->read(header_.sha_offset(), all.subspan(crc_at + crc_bytes)); });
+                  .and_then([&] {
+                    const MutableBytes shas = all.subspan(crc_at + crc_bytes);
+                    return shas.empty() ? Status() : file_->read(header_.sha_offset(), shas);
+                  });
   if (!read) return fail(read.error());
   return frame;
 }

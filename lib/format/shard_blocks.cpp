@@ -20,10 +20,10 @@ Status check_zeros(const Reader& file, std::uint64_t from, std::uint64_t to) {
 
 Status ShardBlocks::load_tables(bool sha) {
   crcs_.resize(header_.blocks() * kCrcBytes);
-  if (sha) shas_.resize(header_.blocks() * kShaBytes);
-  return file_.read(header_.crc_offset(), crcs_).and_then([&] {
-    return sha ? file_.read(header_.sha_offset(), shas_) : Status();
-  });
+  if (sha) shas_.resize(header_.sha_bytes());
+  return file_.read(header_.crc_offset(), crcs_)
+      .and_then([&] { return check_crc_table(header_, crcs_); })
+      .and_then([&] { return shas_.empty() ? Status() : file_.read(header_.sha_offset(), shas_); });
 }
 
 Result<Bytes> ShardBlocks::bytes(std::uint64_t block, Buffer& scratch) const {
@@ -37,8 +37,8 @@ Status ShardBlocks::check_crc(std::uint64_t block, std::uint32_t is) const {
 }
 
 Status ShardBlocks::check_sha(std::uint64_t block, Bytes bytes) const {
-  Sha256 should;
-  std::memcpy(should.bytes.data(), shas_.data() + block * kShaBytes, kShaBytes);
+  if (shas_.empty()) return {};
+  const Sha256 should = sha_at(shas_, block);
   if (const Sha256 is = sha256(bytes); is != should) return fail(wrong_sha(header_, block, is, should));
   return {};
 }
@@ -61,8 +61,7 @@ Status check_padding(const Shard& shard) {
       .and_then([&] { return check_zeros(file, header.data_offset + header.data_bytes, header.crc_offset()); })
       .and_then(
           [&] { return check_zeros(file, header.crc_offset() + header.blocks() * kCrcBytes, header.sha_offset()); })
-      .and_then(
-          [&] { return check_zeros(file, header.sha_offset() + header.blocks() * kShaBytes, header.file_bytes()); });
+      .and_then([&] { return check_zeros(file, header.sha_offset() + header.sha_bytes(), header.file_bytes()); });
 }
 
 }  // namespace cairn

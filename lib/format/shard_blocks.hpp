@@ -9,12 +9,13 @@ class ShardBlocks {
  public:
   ShardBlocks(const Reader& file, const ShardHeader& header) : file_(file), header_(header) {}
 
-  // Reads the CRC table and, with `sha`, the SHA table; needed before any check.
+  // Reads the CRC table and, with `sha`, the SHA table, if there is one; needed before any check.
   Status load_tables(bool sha);
   // A block's bytes: in the file's mapping, or in `scratch`. Several threads may call it at once, each with its own
   // `scratch`.
   [[nodiscard]] Result<Bytes> bytes(std::uint64_t block, Buffer& scratch) const;
   [[nodiscard]] Status check_crc(std::uint64_t block, std::uint32_t is) const;
+  // Only if the SHA table was read.
   [[nodiscard]] Status check_sha(std::uint64_t block, Bytes bytes) const;
 
  private:

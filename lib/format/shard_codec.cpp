@@ -13,9 +13,10 @@ namespace cairn {
 namespace {
 
 constexpr HeaderKind kShardKind{"CAIRNSHD", "shard", kShardFormat};
+constexpr std::uint32_t kWithShas = 1;  // formats
+constexpr std::uint32_t kWithoutShas = 2;
 static_assert(kShardHeaderBytes == kHeaderBlockBytes);
 
-constexpr std::size_t kKeyedDigestBytes = 32;      // zeros today
 constexpr std::uint64_t kLeastEntryBytes = 37;     // of a scalar without a name
 constexpr std::uint64_t kMostBytes = 1ULL << 60U;  // keeps every sum of lengths far from overflow
 constexpr std::uint32_t kMostDimensions = 32;
@@ -63,7 +64,7 @@ Result<Entry> get_entry(ByteReader& in, std::size_t index) {
 }  // namespace
 
 Buffer encode(const ShardHeader& header) {
-  ByteWriter out = begin_header(kShardKind);
+  ByteWriter out = begin_header(kShardKind, header.digest == BlockDigest::sha256 ? kWithShas : kWithoutShas);
   out.put(header.identity.incarnation.value);
   out.put(header.identity.version.value);
   out.put(header.identity.run.value);
@@ -75,25 +76,28 @@ Buffer encode(const ShardHeader& header) {
   out.put(header.table_bytes);
   out.put(header.data_offset);
   out.put(header.data_bytes);
-  out.pad_to(out.size() + kKeyedDigestBytes);
+  if (header.digest == BlockDigest::crc32c) out.put(header.crcs_crc);
   return seal_header(std::move(out));
 }
 
 Result<ShardHeader> decode_shard_header(Bytes bytes) {
-  auto in = open_header(bytes, kShardKind);
-  if (!in) return fail(in.error());
+  auto opened = open_header(bytes, kShardKind);
+  if (!opened) return fail(opened.error());
+  ByteReader& in = opened->fields;
   ShardHeader header;
-  header.identity.incarnation = {in->get<std::uint32_t>()};
-  header.identity.version = {in->get<std::uint32_t>()};
-  header.identity.run = {in->get<std::uint64_t>()};
-  header.safe_point = in->get<std::uint64_t>();
-  header.rank = {in->get<std::uint32_t>()};
-  header.ranks = in->get<std::uint32_t>();
-  header.regions = in->get<std::uint32_t>();
-  header.table_crc = in->get<std::uint32_t>();
-  header.table_bytes = in->get<std::uint64_t>();
-  header.data_offset = in->get<std::uint64_t>();
-  header.data_bytes = in->get<std::uint64_t>();
+  header.digest = opened->format == kWithShas ? BlockDigest::sha256 : BlockDigest::crc32c;
+  header.identity.incarnation = {in.get<std::uint32_t>()};
+  header.identity.version = {in.get<std::uint32_t>()};
+  header.identity.run = {in.get<std::uint64_t>()};
+  header.safe_point = in.get<std::uint64_t>();
+  header.rank = {in.get<std::uint32_t>()};
+  header.ranks = in.get<std::uint32_t>();
+  header.regions = in.get<std::uint32_t>();
+  header.table_crc = in.get<std::uint32_t>();
+  header.table_bytes = in.get<std::uint64_t>();
+  header.data_offset = in.get<std::uint64_t>();
+  header.data_bytes = in.get<std::uint64_t>();
+  if (header.digest == BlockDigest::crc32c) header.crcs_crc = in.get<std::uint32_t>();
 
   if (header.rank.value >= header.ranks) {
     return fail(Code::corrupt,
@@ -180,6 +184,13 @@ Result<std::vector<PlacedRegion>> decode_region_table(Bytes bytes, const ShardHe
 
 std::uint64_t block_length(const ShardHeader& header, std::uint64_t block) {
   return std::min(kBlockBytes, header.data_bytes - block * kBlockBytes);
+}
+
+Status check_crc_table(const ShardHeader& header, Bytes crcs) {
+  if (header.digest != BlockDigest::crc32c) return {};
+  const std::uint32_t is = crc32c(crcs);
+  if (is == header.crcs_crc) return {};
+  return fail(Code::corrupt, fmt::format("CRC table: CRC-32C is {:08x}, should be {:08x}", is, header.crcs_crc));
 }
 
 Error wrong_crc(const ShardHeader& header, std::uint64_t block, std::uint32_t is, std::uint32_t should) {

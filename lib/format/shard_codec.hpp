@@ -20,12 +20,17 @@ void put_entry(ByteWriter& out, const RegionInfo& info, std::uint64_t offset);
 
 [[nodiscard]] std::uint64_t block_length(const ShardHeader& header, std::uint64_t block);
 
+// Whether this is the CRC table that the header speaks of, as far as it says that.
+[[nodiscard]] Status check_crc_table(const ShardHeader& header, Bytes crcs);
 // "block 12 of 64: CRC-32C is 9f1c22b0, should be 04aa71d3"
 [[nodiscard]] Error wrong_crc(const ShardHeader& header, std::uint64_t block, std::uint32_t is, std::uint32_t should);
 [[nodiscard]] Error wrong_sha(const ShardHeader& header, std::uint64_t block, const Sha256& is, const Sha256& should);
 [[nodiscard]] Error wrong_digest(const Sha256& is, const Sha256& should);
 
-// Header, region table, CRC table and SHA table end to end: what the digest covers.
+// A block's entry in a table of SHA-256s end to end.
+[[nodiscard]] Sha256 sha_at(Bytes shas, std::uint64_t block);
+
+// Header, region table, CRC table and, if there is one, SHA table end to end: what the digest covers.
 struct ShardFrame {
   Buffer bytes;
   ShardHeader header;
@@ -33,7 +38,7 @@ struct ShardFrame {
 
   static Result<ShardFrame> parse(Buffer bytes);
   static std::uint64_t length(const ShardHeader& header) {
-    return kShardHeaderBytes + header.table_bytes + header.blocks() * (kCrcBytes + kShaBytes);
+    return kShardHeaderBytes + header.table_bytes + header.blocks() * kCrcBytes + header.sha_bytes();
   }
 
   [[nodiscard]] Bytes header_bytes() const { return Bytes(bytes).first(kShardHeaderBytes); }
@@ -41,7 +46,6 @@ struct ShardFrame {
   [[nodiscard]] Bytes crcs() const { return after_table().first(header.blocks() * kCrcBytes); }
   [[nodiscard]] Bytes shas() const { return after_table().subspan(header.blocks() * kCrcBytes); }
   [[nodiscard]] std::uint32_t crc(std::uint64_t block) const;
-  [[nodiscard]] Sha256 sha(std::uint64_t block) const;
 
  private:
   [[nodiscard]] Bytes after_table() const { return Bytes(bytes).subspan(kShardHeaderBytes + header.table_bytes); }

@@ -45,26 +45,39 @@ Status check_blocks(const Shard& shard) {
       shard, false, alone, [] {}, [](const ShardBlocks&, std::uint64_t, Bytes) { return Status{}; });
 }
 
+Result<Buffer> sha_of_blocks(const Shard& shard, Workers& workers, const std::function<void()>& between) {
+  Buffer shas(shard.header().blocks() * kShaBytes);
+  const auto digest = [&](const ShardBlocks&, std::uint64_t block, Bytes bytes) -> Status {
+    std::ranges::copy(sha256(bytes).bytes, shas.begin() + static_cast<std::ptrdiff_t>(block * kShaBytes));
+    return {};
+  };
+  auto walked = walk_blocks(shard, false, workers, between, digest);
+  if (!walked) return fail(walked.error().in_file(shard.name()));
+  return shas;
+}
+
 Result<ShardEntry> digest_shard(Store& store, const FileName& name, Workers& workers,
                                 const std::function<void()>& between) {
   auto shard = Shard::open(store, name);
   if (!shard) return fail(shard.error());
   auto frame = shard->frame();
   if (!frame) return fail(frame.error());
+  // What is read here becomes the digest, for ever: a bit that was read wrong once would make a good shard a bad one.
+  if (auto good = ShardFrame::parse(*frame); !good) return fail(good.error().in_file(name.path));
 
   const ShardHeader& header = shard->header();
-  Buffer shas(header.blocks() * kShaBytes);
-  const auto digest = [&](const ShardBlocks&, std::uint64_t block, Bytes bytes) -> Status {
-    std::ranges::copy(sha256(bytes).bytes, shas.begin() + static_cast<std::ptrdiff_t>(block * kShaBytes));
-    return {};
-  };
-  auto walked = walk_blocks(*shard, false, workers, between, digest);
-  if (!walked) return fail(walked.error().in_file(name.path));
-  if (!shas.empty()) {
-    if (auto patched = store.patch(name, header.sha_offset(), shas); !patched) return fail(patched.error());
+  if (header.digest == BlockDigest::sha256) {
+    if (const auto again = shard->frame(); !again || *again != *frame) {
+      return fail_in_file(Code::io, name.path, "its CRC table was read differently a second time");
+    }
+    const auto shas = sha_of_blocks(*shard, workers, between);
+    if (!shas) return fail(shas.error());
+    if (!shas->empty()) {
+      if (auto patched = store.patch(name, header.sha_offset(), *shas); !patched) return fail(patched.error());
+    }
+    std::ranges::copy(*shas, frame->end() - static_cast<std::ptrdiff_t>(shas->size()));
   }
   if (auto synced = store.sync(name); !synced) return fail(synced.error());
-  std::ranges::copy(shas, frame->end() - static_cast<std::ptrdiff_t>(shas.size()));
   return ShardEntry{header.rank, header.file_bytes(), sha256(*frame)};
 }
 

@@ -21,6 +21,7 @@ Result<ShardFrame> ShardFrame::parse(Buffer bytes) {
   auto regions = decode_region_table(frame.table(), *header);
   if (!regions) return fail(regions.error());
   frame.regions = std::move(*regions);
+  if (auto good = check_crc_table(*header, frame.crcs()); !good) return fail(good.error());
   return frame;
 }
 
@@ -28,9 +29,9 @@ std::uint32_t ShardFrame::crc(std::uint64_t block) const {
   return ByteReader(crcs().subspan(block * kCrcBytes)).get<std::uint32_t>();
 }
 
-Sha256 ShardFrame::sha(std::uint64_t block) const {
+Sha256 sha_at(Bytes shas, std::uint64_t block) {
   Sha256 digest;
-  const Bytes from = shas().subspan(block * kShaBytes, kShaBytes);
+  const Bytes from = shas.subspan(block * kShaBytes, kShaBytes);
   std::memcpy(digest.bytes.data(), from.data(), kShaBytes);
   return digest;
 }

@@ -31,10 +31,11 @@ Status check_regions(std::span<const RegionInfo> regions) {
 
 }  // namespace
 
-Result<ShardPlan> ShardPlan::make(std::span<const RegionInfo> regions) {
+Result<ShardPlan> ShardPlan::make(std::span<const RegionInfo> regions, BlockDigest digest) {
   if (auto good = check_regions(regions); !good) return fail(good.error());
   ShardPlan plan;
   ShardHeader& header = plan.header_;
+  header.digest = digest;
   header.regions = static_cast<std::uint32_t>(regions.size());
   for (const RegionInfo& region : regions) {
     header.table_bytes += entry_bytes(region);

@@ -134,8 +134,9 @@ Result<std::uint64_t> write_shard(Store& store, const FileName& name, const Shar
     auto done = data.zeros_to(place.begin).and_then([&] { return data.put(regions[i]); });
     if (!done) return fail(done.error());
   }
+  header.crcs_crc = header.digest == BlockDigest::crc32c ? crc32c(crcs) : 0;
   // The head fills in the digests later.
-  const Buffer shas(header.blocks() * kShaBytes);
+  const Buffer shas(header.sha_bytes());
   auto file = std::move(*out).finish({encode(header), plan.table(), crcs, shas});
   if (!file) return fail(file.error());
   if (auto named = file->writer->commit(file->bytes, false); !named) return fail(named.error());

@@ -15,14 +15,26 @@
 namespace cairn {
 namespace {
 
+// The length that a parity file must have in this node's store, if it is the one that the manifest names.
+std::uint64_t parity_bytes(const RestoreTask& task, const ParityHeader& wanted) {
+  const Holding* holding = task.manifest != nullptr ? task.manifest->find(wanted.layout) : nullptr;
+  if (holding != nullptr && holding->erasure) {
+    for (const ParityEntry& parity : holding->erasure->parity) {
+      const bool named = parity.column == wanted.column && parity.row == wanted.row;
+      if (named && parity.bytes == wanted.file_bytes()) return parity.bytes;
+    }
+  }
+  return wanted.crc_offset();
+}
+
 // The files behind a piece, in this node's store.
 std::vector<VolumeFile> piece_files(const NodeContext& node, const RestoreTask& task, const GroupCode& code,
                                     const Piece& piece, std::uint32_t column, LayoutId layout,
                                     const GroupTables& tables) {
   const DirName dir = node.dir(task.snapshot);
   if (piece.row >= code.shape.data()) {
-    return {
-        {names::parity(dir, {column, piece.row - code.shape.data(), layout}), kParityHeaderBytes + tables.chunk_bytes}};
+    const ParityHeader wanted{task.snapshot, layout, column, piece.row - code.shape.data(), tables.chunk_bytes};
+    return {{names::parity(dir, {column, wanted.row, layout}), parity_bytes(task, wanted)}};
   }
   const std::uint32_t member = code.shape.data_holder(column, piece.row);
   if (!piece.copies) return shard_files(dir, tables.members[member]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "codec/crc32c.hpp"
 #include "codec/reed_solomon.hpp"
 #include "format/parity_file.hpp"
 #include "level/checked_volume.hpp"
@@ -56,6 +57,8 @@ Result<std::vector<std::vector<ShardEntry>>> learn_members(Comm& heads, const No
   return members;
 }
 
+static_assert(kSliceBytes == kBlockBytes, "each slice of parity is a block with a CRC");
+
 // A parity file while it is being computed.
 class ParityWriter {
  public:
@@ -64,12 +67,12 @@ class ParityWriter {
 
   Status consume(std::uint64_t offset, std::span<const Bytes> inputs) {
     if (!writer_) {
-      auto created = store_->create(name_, file_bytes(), names::owner_head());
+      auto created = store_->create(name_, header_.file_bytes(), names::owner_head());
       if (!created) return fail(created.error());
       writer_ = std::move(*created);
-      const Buffer head = encode(header_);
-      if (auto status = writer_->write(0, head); !status) return status;
-      digest_.update(head);
+      head_ = encode(header_);
+      if (auto status = writer_->write(0, head_); !status) return status;
+      whole_.update(head_);
     }
     // Computed straight into the mapped file, if the store maps.
     const MutableBytes mapping = writer_->mapping();
@@ -78,17 +81,26 @@ class ParityWriter {
     const MutableBytes slice =
         mapping.empty() ? MutableBytes(buffer_).first(length) : mapping.subspan(kParityHeaderBytes + offset, length);
     code_.apply(inputs, slice);
-    digest_.update(slice);
+    if (header_.digest == BlockDigest::sha256)
+      whole_.update(slice);
+    else
+      crcs_.put(crc32c(slice));
     if (mapping.empty()) {
       if (auto status = writer_->write(kParityHeaderBytes + offset, slice); !status) return status;
     }
     return {};
   }
+  // Writes what follows the parity. Returns what the manifest says of the file.
+  Result<ParityEntry> finish() {
+    ParityEntry entry{header_.column, header_.row, header_.file_bytes(), {}};
+    const Bytes crcs = crcs_.bytes();
+    entry.digest = header_.digest == BlockDigest::sha256 ? whole_.finish() : frame_digest(head_, crcs);
+    if (!writer_ || crcs.empty()) return entry;
+    if (auto status = writer_->write(header_.crc_offset(), crcs); !status) return fail(status.error());
+    return entry;
+  }
   // Gives it its name.
-  Status commit() { return writer_ ? writer_->commit(file_bytes(), true) : Status{}; }
-
-  [[nodiscard]] std::uint64_t file_bytes() const { return kParityHeaderBytes + header_.chunk_bytes; }
-  [[nodiscard]] ParityEntry entry() { return {header_.column, header_.row, file_bytes(), digest_.finish()}; }
+  Status commit() { return writer_ ? writer_->commit(header_.file_bytes(), true) : Status{}; }
 
  private:
   Store* store_;
@@ -96,7 +108,9 @@ class ParityWriter {
   ParityHeader header_;
   Combination code_;
   Buffer buffer_;
-  Sha256Stream digest_;
+  Buffer head_;
+  ByteWriter crcs_;
+  Sha256Stream whole_;  // where the digest is of the whole file
   std::unique_ptr<Writer> writer_;
 };
 
@@ -112,6 +126,17 @@ std::vector<Outgoing> chunks_to_send(const NodeContext& node, const Seat& seat, 
     }
   }
   return outgoing;
+}
+
+// What a parity file is to have. A CRC can be forged. A file that is made again gets what it had, so that it fits the
+// manifest that names it until there is a new one.
+BlockDigest digest_of(const NodeContext& node, const Holding& holding, const ParityHeader& header) {
+  if (node.sealer.has_key()) return BlockDigest::sha256;
+  if (!holding.erasure) return BlockDigest::crc32c;
+  const auto is_whole = [&](const ParityEntry& had) {
+    return had.column == header.column && had.row == header.row && had.bytes == kParityHeaderBytes + header.chunk_bytes;
+  };
+  return std::ranges::any_of(holding.erasure->parity, is_whole) ? BlockDigest::sha256 : BlockDigest::crc32c;
 }
 
 using Writers = std::vector<std::shared_ptr<ParityWriter>>;
@@ -133,7 +158,8 @@ Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest
   std::vector<Incoming> incoming;
   for (std::uint32_t row = 0; row < seat.shape.m; ++row) {
     const std::uint32_t column = seat.shape.column_of_parity(seat.index, row);
-    const ParityHeader header{manifest.identity, node.layout.id(), column, row, chunk};
+    ParityHeader header{manifest.identity, node.layout.id(), column, row, chunk};
+    header.digest = digest_of(node, holding, header);
     auto writer = std::make_shared<ParityWriter>(*node.local, names::parity(dir, {column, row, header.layout}), header,
                                                  code->encode_row(row));
     Incoming stream{column * seat.shape.m + row, {}, chunk, [writer](std::uint64_t offset, std::span<const Bytes> in) {
@@ -153,7 +179,9 @@ Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest
   ErasureHolding erasure{chunk, std::move(*members), {}};
   for (std::size_t i = 0; i < incoming.size(); ++i) {
     if (!incoming[i].status) return incoming[i].status;
-    erasure.parity.push_back(writers[i]->entry());
+    auto entry = writers[i]->finish();
+    if (!entry) return fail(entry.error());
+    erasure.parity.push_back(*entry);
   }
   holding.erasure = std::move(erasure);
   return {};

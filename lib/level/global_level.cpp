@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "format/hdf5/hdf5_check.hpp"
+#include "format/hdf5/hdf5_file.hpp"
 #include "format/hdf5/node_file_check.hpp"
 #include "format/json_file.hpp"
 #include "level/exchange.hpp"
@@ -84,17 +85,21 @@ Result<NodeReport> decode_report(Bytes bytes, NodeId node) {
 
 DirName partial_dir(const Identity& snapshot) { return names::partial_snapshot(snapshot.version, snapshot.run); }
 
-// Finishes this node's file, and returns what head 0 must know about it.
-Result<NodeReport> finish_own_file(const NodeContext& node, const NodeManifest& manifest, NodeFileWriter& writer) {
+// Writes this node's file, and returns what head 0 must know about it.
+Result<NodeReport> write_own_file(const NodeContext& node, const NodeManifest& manifest) {
   const std::vector<ShardEntry>& own = *manifest.find(node.layout.id())->own;
   NodeReport report{{}, own, {}, {}};
+  std::vector<FileName> shards;
   for (const VolumeFile& file : shard_files(node.dir(manifest.identity), own)) {
     auto shard = Shard::open(*node.local, file.name);
     if (!shard) return fail(shard.error());
     report.headers.push_back(shard->header());
     report.tables.push_back(shard->regions());
+    shards.push_back(file.name);
   }
-  auto file = writer.finish(own, node.between);
+  const FileName name = names::node_file(partial_dir(manifest.identity), node.me);
+  auto file = NodeFileWriter::begin(*node.global, name, *node.local, shards, node.sealer.has_key())
+                  .and_then([&](NodeFileWriter writer) { return writer.finish(own, *node.workers, node.between); });
   if (!file) return fail(file.error());
   report.file = *file;
   return report;
@@ -288,38 +293,10 @@ Status check_not_taken_over(const Store& global, Incarnation incarnation, RunId 
   return {};
 }
 
-void GlobalLevel::begin(const NodeContext& node, const Identity& snapshot) {
-  std::vector<FileName> shards;
-  for (const Rank rank : node.layout.ranks_on(node.me)) shards.push_back(names::shard(node.dir(snapshot), rank));
-  const FileName file = names::node_file(partial_dir(snapshot), node.me);
-  begun_.insert_or_assign(snapshot,
-                          NodeFileWriter::begin(*node.global, file, *node.local, shards, node.sealer.has_key()));
-}
-
-void GlobalLevel::go_on(const Identity& snapshot) {
-  const auto found = begun_.find(snapshot);
-  if (found == begun_.end() || !found->second) return;
-  if (auto more = found->second->advance(kBlockBytes); !more) found->second = fail(more.error());
-}
-
-void GlobalLevel::abandon(const NodeContext& node, const Identity& snapshot) {
-  if (begun_.erase(snapshot) == 0 || node.me.value != 0) return;
-  (void)node.global->remove_directory(partial_dir(snapshot));
-}
-
-// What begin() made. Calls it now if it was not called: a snapshot can become due for this level later.
-Result<NodeFileWriter> GlobalLevel::take_begun(const NodeContext& node, const Identity& snapshot) {
-  if (!begun_.contains(snapshot)) begin(node, snapshot);
-  const auto begun = begun_.extract(snapshot);
-  return std::move(begun.mapped());
-}
-
 Status GlobalLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
   const auto span = node.trace.span("flush", manifest.identity.version.value, node.own_bytes(manifest));
   const DirName partial = partial_dir(manifest.identity);
-  auto mine = take_begun(node, manifest.identity).and_then([&](NodeFileWriter writer) {
-    return finish_own_file(node, manifest, writer);
-  });
+  auto mine = write_own_file(node, manifest);
   Status status = agree(heads, mine ? Status{} : fail(mine.error()), "node");
   if (status) {
     auto reports = gather_reports(heads, *mine);

@@ -2,9 +2,6 @@
 // written into a directory that is renamed into place at the end.
 #pragma once
 
-#include <map>
-
-#include "format/hdf5/hdf5_file.hpp"
 #include "level/level.hpp"
 
 namespace cairn {
@@ -19,11 +16,6 @@ class GlobalLevel final : public Level {
   [[nodiscard]] std::uint64_t extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const override;
   [[nodiscard]] bool looks_whole(const NodeContext& node, const Identity& snapshot,
                                  const NodeManifest* manifest) const override;
-  // Write this node's data while its digests are computed, because the store may be slow: each block while it is in the
-  // cache.
-  void begin(const NodeContext& node, const Identity& snapshot) override;
-  void go_on(const Identity& snapshot) override;
-  void abandon(const NodeContext& node, const Identity& snapshot) override;
   // Refuses with Code::taken_over when a newer incarnation uses the global store.
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                std::uint64_t turn) override;
@@ -33,11 +25,6 @@ class GlobalLevel final : public Level {
                                                                       const Sealer& sealer) const override;
   [[nodiscard]] std::unique_ptr<SourceFinder> sources(const KnownParts& known) const override;
   [[nodiscard]] std::string describe(const Delivery& delivery) const override;
-
- private:
-  [[nodiscard]] Result<NodeFileWriter> take_begun(const NodeContext& node, const Identity& snapshot);
-
-  std::map<Identity, Result<NodeFileWriter>> begun_;
 };
 
 // Whether `incarnation` with `run` is still the newest life of the job that the global store knows.

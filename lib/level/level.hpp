@@ -148,13 +148,6 @@ class Level {
 
   // Protecting, and coming back.
 
-  // Starts what can be done for a snapshot while its shards are being digested, and goes on with it, a block's worth at
-  // a time. Nothing of it counts before protect(), which does the rest and reports what failed. Local.
-  virtual void begin(const NodeContext& /*node*/, const Identity& /*snapshot*/) {}
-  virtual void go_on(const Identity& /*snapshot*/) {}
-  // Drops what was begun: the snapshot is abandoned, by all nodes. Local.
-  virtual void abandon(const NodeContext& /*node*/, const Identity& /*snapshot*/) {}
-
   // Raises the snapshot that `manifest` describes, with its `own` shards under today's layout, to this level, and
   // notes in `manifest` what this node now holds. `turn`: the number of this promotion to the level.
   [[nodiscard]] virtual Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,

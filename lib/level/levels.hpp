@@ -2,8 +2,7 @@
 // made by make_levels(), the only place that distinguishes them. Code that uses a table works with any other table as
 // well.
 //
-// A value; copies share the levels, and those keep what begin() has started, so every node needs its own table. One
-// thread.
+// A value; copies share the levels. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// L1: every node keeps its own ranks' shards. To protect means to check and digest what the ranks wrote. A restore
-// moves a shard only if its rank has moved to another node.
+// L1: every node keeps its own ranks' shards. To protect means to digest what the ranks wrote. A restore moves a
+// shard only if its rank has moved to another node.
 #pragma once
 
 #include "level/level.hpp"
@@ -24,8 +24,8 @@ class LocalLevel final : public Level {
   [[nodiscard]] Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node, const RestoreTask& task) override;
 };
 
-// The part of protecting that needs no other node: checks and digests one rank's shard. Calls `between` after every
-// block.
+// The part of protecting that needs no other node: digests one rank's shard. Where its blocks have a SHA-256, calls
+// `between` after every block.
 [[nodiscard]] Result<ShardEntry> digest_own_shard(const NodeContext& node, const Identity& identity, Rank rank,
                                                   const std::function<void()>& between);
 

@@ -20,7 +20,7 @@
 namespace cairn {
 
 struct Application {
-  Regions regions = {};
+  Regions regions;
   Schedule schedule;                                // of the levels that the connection can use
   std::unique_ptr<AutoLevels> auto_levels;          // null: no level that can be used is `auto`
   Version last_version;                             // that a snapshot has used

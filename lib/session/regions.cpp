@@ -116,7 +116,7 @@ Status Regions::make_plan() {
                 fmt::format("region \"{}\" has {} elements, which is not a whole number of rows of {}", region.name,
                             region.planned_elements, row_elements(region.access)));
   }
-  auto plan = ShardPlan::make(infos);
+  auto plan = ShardPlan::make(infos, digest_);
   if (!plan) return fail(plan.error());
   plan_ = std::move(*plan);
   return {};

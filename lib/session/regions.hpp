@@ -20,6 +20,9 @@ namespace cairn {
 
 class Regions {
  public:
+  // `digest`: what the blocks of its shards are to have.
+  explicit Regions(BlockDigest digest) : digest_(digest) {}
+
   // Inverse pair. Protecting a name again replaces the region.
   [[nodiscard]] Status protect(const std::string& name, detail::RegionAccess access);
   [[nodiscard]] Status unprotect(const std::string& name);
@@ -48,6 +51,7 @@ class Regions {
 
   [[nodiscard]] Status make_plan();
 
+  BlockDigest digest_;
   std::list<Region> regions_;  // a list, so that one of many is removed in constant time
   std::unordered_map<std::string, std::list<Region>::iterator> by_name_;
   std::optional<ShardPlan> plan_;

@@ -4,6 +4,13 @@
 #include "session/shared_setup.hpp"
 
 namespace cairn {
+namespace {
+
+BlockDigest digest_of(const Config& config) {
+  return config.integrity.digest == Config::Integrity::Digest::sha256 ? BlockDigest::sha256 : BlockDigest::crc32c;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& environment) {
   auto config = share_config(environment);
@@ -13,7 +20,8 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
   if (!connection) return fail(connection.error());
   if (!*connection) return nullptr;
   const Opened& life = (*connection)->life;
-  Application application{.schedule = Schedule(config->levels, life.usable),
+  Application application{.regions = Regions(digest_of(*config)),
+                          .schedule = Schedule(config->levels, life.usable),
                           .auto_levels = AutoLevels::make(*config, life.usable, life.incarnation, life.measured),
                           .last_version = life.last_version};
   Setting setting{.config = std::move(*config),

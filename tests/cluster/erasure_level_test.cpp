@@ -1,7 +1,12 @@
 // L3 under every loss: each subset of nodes of groups of every size and parity.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "format/manifest.hpp"
+#include "format/parity_file.hpp"
+#include "store/memory/memory_store.hpp"
 #include "support/head_cluster.hpp"
+#include "support/sample_shard.hpp"
 #include "topology/placement.hpp"
 
 namespace cairn::test {
@@ -69,6 +74,51 @@ TEST(ErasureLevel, decodes_volumes_of_very_different_sizes_longer_than_a_slice) 
   HeadCluster cluster(layout, [](std::uint32_t rank) { return rank == 2 ? 120'000 : rank * 5; });
   cluster.protect(level_set({LevelId::erasure}));
   expect_all_that_can_survive(cluster);
+}
+
+FileName parity_name(const DirName& dir, const Holding& holding, const ParityEntry& entry) {
+  return names::parity(dir, {entry.column, entry.row, holding.layout.id()});
+}
+
+// Makes a node's parity what a Cairn wrote that knew no CRCs there.
+void make_older(MemoryStore& store, const DirName& dir) {
+  NodeManifest manifest = read_node_manifest(store, dir, {}).value();
+  for (Holding& holding : manifest.holdings) {
+    for (ParityEntry& entry : holding.erasure->parity) {
+      const FileName name = parity_name(dir, holding, entry);
+      Buffer file = read_all(store, name);
+      ParityHeader header = decode_parity_header(Bytes(file).first(kParityHeaderBytes)).value();
+      header.digest = BlockDigest::sha256;
+      file.resize(header.file_bytes());
+      std::ranges::copy(encode(header), file.begin());
+      ASSERT_TRUE(write_text(store, name, std::string(text_of(file))));
+      entry.bytes = file.size();
+      entry.digest = sha256(file);
+    }
+  }
+  ASSERT_TRUE(write_manifest(store, manifest, {}));
+}
+
+// A job may die between the files and the manifest, so the files must fit the manifest that is there.
+TEST(ErasureLevel, that_is_made_again_leaves_parity_of_an_older_Cairn_as_its_manifest_says) {
+  HeadCluster cluster = erasure_cluster(3, 3, 1);
+  for (std::uint32_t node = 0; node < 3; ++node) make_older(cluster.store(node), cluster.dir());
+  EXPECT_THAT(cluster.protect_again(LevelId::erasure), testing::Each(""));
+  for (std::uint32_t node = 0; node < 3; ++node) {
+    const NodeManifest manifest = read_node_manifest(cluster.store(node), cluster.dir(), {}).value();
+    const Holding& holding = manifest.holdings.front();
+    for (const ParityEntry& entry : holding.erasure->parity) {
+      const ParityHeader expected{manifest.identity, holding.layout.id(), entry.column, entry.row,
+                                  holding.erasure->chunk_bytes};
+      const auto good =
+          verify_parity_file(cluster.store(node), parity_name(cluster.dir(), holding, entry), expected, entry, {});
+      EXPECT_TRUE(good) << good.error().text();
+    }
+  }
+  cluster.lose({1});
+  const auto outcome = cluster.restore();
+  ASSERT_FALSE(outcome.error) << outcome.error->text();
+  EXPECT_EQ(cluster.wrong_ranks(), std::vector<std::uint32_t>{});
 }
 
 }  // namespace

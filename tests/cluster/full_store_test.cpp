@@ -54,7 +54,7 @@ void overfill(JobSession& session, std::uint32_t more) {
     ballast.resize(kBallast);
     EXPECT_THAT(thrown_by([&] { steps.advance(); }),
                 AllOf(HasSubstr("version 2"), HasSubstr("the tight store"), HasSubstr("rank000002.shard"),
-                      HasSubstr("1028096 bytes were wanted")));
+                      HasSubstr("1024000 bytes were wanted")));
     ballast.clear();
   } else {
     // Whether the call itself, or the next one, hears of it is a matter of time.

@@ -171,17 +171,16 @@ bool run_shard(Bytes bytes) {
 // The beginning of the header, and the parity.
 bool run_parity_file(Bytes input) {
   const Bytes beginning = input.first(std::min<std::size_t>(input.size(), 64));
-  Buffer file = block_of(beginning);
-  const auto header = decode_parity_header(file);
+  auto header = decode_parity_header(block_of(beginning));
   if (!header) return false;
   const Bytes parity = input.subspan(beginning.size());
-  file.insert(file.end(), parity.begin(), parity.end());
+  header->chunk_bytes = parity.size();
+  const test::SampleParity file = test::parity_file(*header, parity);
   MemoryStore store;
-  must(write_text(store, kFile, std::string(text_of(file))).has_value(), "a file is written");
-  const ParityEntry entry{header->column, header->row, file.size(), sha256(file)};
-  must(verify_parity_file(store, kFile, *header, entry, {}).has_value(), "parity with its digest is verified");
-  must(store.corrupt(kFile, damage_by(input, file.size()).offset).has_value(), "a file can be damaged");
-  must(!verify_parity_file(store, kFile, *header, entry, {}), "damaged parity is not verified");
+  must(write_text(store, kFile, std::string(text_of(file.bytes))).has_value(), "a file is written");
+  must(verify_parity_file(store, kFile, *header, file.entry, {}).has_value(), "parity with its digest is verified");
+  must(store.corrupt(kFile, damage_by(input, file.bytes.size()).offset).has_value(), "a file can be damaged");
+  must(!verify_parity_file(store, kFile, *header, file.entry, {}), "damaged parity is not verified");
   return true;
 }
 

@@ -40,23 +40,18 @@ void expect_golden(const std::string& name, std::string_view today) {
                 << differs << "; today's are in " << place;
 }
 
-ShardEntry write_sample(MemoryStore& store) {
+ShardEntry write_sample(MemoryStore& store, BlockDigest digest) {
   const test::SampleRegions regions(kRank, 3);
-  EXPECT_TRUE(write_shard(store, kShard, test::sample_identity(kRank), regions.all()));
+  EXPECT_TRUE(write_shard(store, kShard, test::sample_identity(kRank), regions.all(), digest));
   return digest_shard(store, kShard, {}).value();
 }
 
-TEST(Golden, a_shard_is_written_as_format_1_says) {
+void expect_golden_shard(const std::string& name, BlockDigest digest, const std::string& digest_text) {
   MemoryStore store;
-  write_sample(store);
-  expect_golden("shard-1.shard", text_of(test::read_all(store, kShard)));
-}
-
-TEST(Golden, a_shard_of_format_1_is_read) {
-  MemoryStore store;
-  const ShardEntry entry = write_sample(store);
-  ASSERT_TRUE(write_text(store, kShard, golden("shard-1.shard")));
-  EXPECT_EQ(entry.digest.hex(), "f60745b38f061448427e0b0cb80036688f2fbd776959809a06ff41db67992658");
+  const ShardEntry entry = write_sample(store, digest);
+  expect_golden(name, text_of(test::read_all(store, kShard)));
+  ASSERT_TRUE(write_text(store, kShard, golden(name)));
+  EXPECT_EQ(entry.digest.hex(), digest_text);
   const auto verified = verify_shard(store, kShard, entry, {});
   ASSERT_TRUE(verified) << verified.error().text();
   const auto shard = Shard::open(store, kShard).value();
@@ -71,17 +66,41 @@ TEST(Golden, a_shard_of_format_1_is_read) {
   }
 }
 
-TEST(Golden, a_parity_file_is_written_and_read_as_format_1_says) {
-  const Buffer today = test::sample_parity_file();
-  expect_golden("parity-1.bin", text_of(today));
-  const std::string kept = golden("parity-1.bin");
-  ASSERT_GE(kept.size(), kParityHeaderBytes);
-  EXPECT_EQ(decode_parity_header(bytes_of(kept).first(kParityHeaderBytes)).value(), test::sample_parity_header());
+TEST(Golden, a_shard_whose_blocks_have_a_sha256_is_written_and_read_as_format_1_says) {
+  expect_golden_shard("shard-1.shard", BlockDigest::sha256,
+                      "f60745b38f061448427e0b0cb80036688f2fbd776959809a06ff41db67992658");
 }
 
-TEST(Golden, manifests_are_written_as_format_2_says) {
-  expect_golden("node-manifest-2.json", to_json(test::sample_node_manifest()));
-  expect_golden("global-manifest-2-node-files.json", to_json(test::sample_global_manifest()));
+TEST(Golden, a_shard_whose_blocks_have_none_is_written_and_read_as_format_2_says) {
+  expect_golden_shard("shard-2.shard", BlockDigest::crc32c,
+                      "13a8c95f479b80341e362620c4a436bd52c3dd35479b5728e3384600842678ca");
+}
+
+void expect_golden_parity(const std::string& name, BlockDigest digest) {
+  const test::SampleParity today = test::sample_parity(digest);
+  expect_golden(name, text_of(today.bytes));
+  MemoryStore store;
+  ASSERT_TRUE(write_text(store, kShard, golden(name)));
+  const auto verified = verify_parity_file(store, kShard, test::sample_parity_header(), today.entry, {});
+  EXPECT_TRUE(verified) << verified.error().text();
+}
+
+TEST(Golden, a_parity_file_without_crcs_is_written_and_read_as_format_1_says) {
+  expect_golden_parity("parity-1.bin", BlockDigest::sha256);
+}
+
+TEST(Golden, a_parity_file_with_crcs_is_written_and_read_as_format_2_says) {
+  expect_golden_parity("parity-2.bin", BlockDigest::crc32c);
+}
+
+TEST(Golden, manifests_are_written_and_read_as_format_6_says) {
+  expect_golden("node-manifest-6.json", to_json(test::sample_node_manifest()));
+  expect_golden("global-manifest-6.json", to_json(test::sample_global_manifest()));
+  EXPECT_EQ(parse_node_manifest(golden("node-manifest-6.json")).value(), test::sample_node_manifest());
+  EXPECT_EQ(parse_global_manifest(golden("global-manifest-6.json")).value(), test::sample_global_manifest());
+}
+
+TEST(Golden, records_are_written_as_format_2_says) {
   expect_golden("run-record-2.json", to_json(test::sample_run_record()));
   expect_golden("costs-2.json", to_json(test::sample_measured()));
   expect_golden("chain-mark-2.json", to_json(test::sample_chain_mark()));
@@ -105,25 +124,24 @@ Sealer golden_sealer() {
   return Sealer(std::make_shared<const SecretKey>(SecretKey::from(std::move(bytes)).value()), "heat");
 }
 
-TEST(Golden, files_that_are_sealed_with_a_key_are_written_and_read_as_format_3_says) {
+TEST(Golden, files_that_are_sealed_with_a_key_are_written_and_read_as_formats_3_and_7_say) {
   const Sealer of_marks = golden_sealer();
   const Sealer sealer = of_marks.of_chain(test::sample_chain_mark().id);
-  expect_golden("node-manifest-3.json", to_json(test::sample_node_manifest(), sealer));
+  expect_golden("node-manifest-7.json", to_json(test::sample_node_manifest(), sealer));
   expect_golden("run-record-3.json", to_json(test::sample_run_record(), sealer));
   expect_golden("chain-mark-3.json", to_json(test::sample_chain_mark(), of_marks));
-  EXPECT_EQ(parse_node_manifest(golden("node-manifest-3.json"), sealer).value(), test::sample_node_manifest());
+  for (const char* name : {"node-manifest-3.json", "node-manifest-7.json"})
+    EXPECT_EQ(parse_node_manifest(golden(name), sealer).value(), test::sample_node_manifest());
   EXPECT_EQ(parse_run_record(golden("run-record-3.json"), sealer).value(), test::sample_run_record());
   EXPECT_EQ(parse_chain_mark(golden("chain-mark-3.json"), of_marks).value(), test::sample_chain_mark());
 }
 
 // Of nodes that have changed places, without a key and with one.
-TEST(Golden, manifests_with_an_arrangement_are_written_and_read_as_formats_4_and_5_say) {
+TEST(Golden, manifests_with_an_arrangement_of_formats_4_and_5_are_read) {
   NodeManifest manifest = test::sample_node_manifest();
   manifest.holdings.front().layout.arrangement = 3;
-  expect_golden("node-manifest-4.json", to_json(manifest));
   EXPECT_EQ(parse_node_manifest(golden("node-manifest-4.json")).value(), manifest);
   const Sealer sealer = golden_sealer().of_chain(test::sample_chain_mark().id);
-  expect_golden("node-manifest-5.json", to_json(manifest, sealer));
   EXPECT_EQ(parse_node_manifest(golden("node-manifest-5.json"), sealer).value(), manifest);
 }
 

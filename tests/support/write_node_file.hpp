@@ -10,8 +10,9 @@ namespace cairn::test {
 
 inline Result<WrittenFile> write_node_file(Store& global, const FileName& name, const Store& local,
                                            const std::vector<FileName>& shards, const std::function<void()>& between) {
+  Workers alone(0);
   auto writer = NodeFileWriter::begin(global, name, local, shards);
-  return writer ? writer->finish({}, between) : fail(writer.error());
+  return writer ? writer->finish({}, alone, between) : fail(writer.error());
 }
 
 }  // namespace cairn::test

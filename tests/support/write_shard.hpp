@@ -13,15 +13,16 @@ struct RegionData {
   Bytes bytes;  // info.size_bytes() long; the caller's
 };
 
-inline Result<ShardPlan> plan_shard(const std::vector<RegionData>& regions) {
+inline Result<ShardPlan> plan_shard(const std::vector<RegionData>& regions, BlockDigest digest = BlockDigest::sha256) {
   std::vector<RegionInfo> infos;
   for (const RegionData& region : regions) infos.push_back(region.info);
-  return ShardPlan::make(infos);
+  return ShardPlan::make(infos, digest);
 }
 
 inline Result<std::uint64_t> write_shard(Store& store, const FileName& name, const ShardIdentity& who,
-                                         const std::vector<RegionData>& regions) {
-  const auto plan = plan_shard(regions);
+                                         const std::vector<RegionData>& regions,
+                                         BlockDigest digest = BlockDigest::sha256) {
+  const auto plan = plan_shard(regions, digest);
   if (!plan) return fail(plan.error().in(name.path));
   std::vector<Bytes> bytes;
   for (const RegionData& region : regions) bytes.push_back(region.bytes);

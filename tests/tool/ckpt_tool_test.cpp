@@ -1,4 +1,5 @@
 // Runs the program on stores as a job would have left them, and on damaged ones.
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,8 +11,9 @@
 
 #include <cairn/version.hpp>
 
-#include "base/sha256.hpp"
+#include "codec/crc32c.hpp"
 #include "format/manifest.hpp"
+#include "format/parity_file.hpp"
 #include "run_tool.hpp"
 #include "sample_job.hpp"
 #include "store/names.hpp"
@@ -276,15 +278,21 @@ TEST_P(CkptToolVerify, names_a_damaged_parity_file) {
   flip_middle_byte(job.parity(2, 1, 42));
   flip_byte(job.parity(1, 0, 42), 30);
   fs::remove(job.parity(0, 0, 42));
-  expect_damage(job, {job.parity(2, 1, 42) + " (L3): SHA-256 is", job.parity(1, 0, 42) + " (L3): parity file header",
-                      "missing: " + job.parity(0, 0, 42)});
+  expect_damage(job, {job.parity(2, 1, 42) + " (L3): block 0 of 1: CRC-32C is",
+                      job.parity(1, 0, 42) + " (L3): parity file header", "missing: " + job.parity(0, 0, 42)});
 }
 
 TEST_P(CkptToolVerify, finds_parity_that_was_wrong_from_the_start) {
   const std::string file = job.parity(2, 1, 42);
-  const std::string before = sha256(bytes_of(read_whole(file))).hex();
-  flip_byte(file, 4096 + 100);
-  rewrite_json(job.node(2, 42) + "/manifest.json", before, sha256(bytes_of(read_whole(file))).hex());
+  std::string text = read_whole(file);
+  const std::size_t crc_at = text.size() - 4;
+  const auto digest = [&] { return frame_digest(bytes_of(text).first(4096), bytes_of(text).subspan(crc_at)).hex(); };
+  const std::string before = digest();
+  text[4096 + 100] = static_cast<char>(text[4096 + 100] ^ 1);
+  const std::uint32_t crc = crc32c(bytes_of(text).subspan(4096, crc_at - 4096));
+  std::memcpy(text.data() + crc_at, &crc, sizeof(crc));
+  std::ofstream(file, std::ios::binary) << text;
+  rewrite_json(job.node(2, 42) + "/manifest.json", before, digest());
   expect_damage(job, {file + " (L3): byte 4196 is not what the group's shards give", "1 damaged"});
 }
 
@@ -321,7 +329,7 @@ void seal_with_key(const SampleJob& job, const KeyFile& key) {
     change_json(entry.path(), [&](const std::string& text) {
       auto file = nlohmann::ordered_json::parse(text);
       file.erase("sha256");
-      file["format"] = sealer.format();
+      file["format"] = file["format"].get<std::uint64_t>() + 1;
       return sealer.seal(file);
     });
   }
@@ -410,11 +418,11 @@ TEST_P(CkptToolVerify, names_the_ranks_that_nothing_gives_back) {
 }
 
 TEST_P(CkptToolVerify, refuses_what_a_newer_version_wrote) {
-  rewrite_json(job.node(0, 42) + "/manifest.json", "\"format\": 2", "\"format\": 9");
+  rewrite_json(job.node(0, 42) + "/manifest.json", "\"format\": 6", "\"format\": 9");
   for (const char* command : {"verify", "list", "inspect"}) {
     const Outcome outcome = run_on(job, command);
     EXPECT_EQ(outcome.code, 2) << command;
-    EXPECT_THAT(outcome.out + outcome.err, AllOf(HasSubstr("format 9 is newer than 5"), HasSubstr(job.node(0, 42))));
+    EXPECT_THAT(outcome.out + outcome.err, AllOf(HasSubstr("format 9 is newer than 7"), HasSubstr(job.node(0, 42))));
   }
 }
 

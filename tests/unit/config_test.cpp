@@ -294,6 +294,26 @@ TEST(Config, a_key_asks_for_sha256) {
       "or leave it out");
 }
 
+TEST(Config, has_sha256_of_blocks_where_it_is_asked_for_or_needed) {
+  using Digest = Config::Integrity::Digest;
+  const auto digest_in = [](const std::string& text) {
+    return parse_config(text, "heat.ini", {}).value().integrity.digest;
+  };
+  EXPECT_EQ(digest_in(""), Digest::crc32c);
+  EXPECT_EQ(digest_in("[integrity]\ndigest = sha256"), Digest::sha256);
+  EXPECT_EQ(digest_in("[restart]\nverify = sha256"), Digest::sha256);
+  EXPECT_EQ(digest_in("[integrity]\nkey_file = key"), Digest::sha256);
+  EXPECT_EQ(error_of("[integrity]\ndigest = md5"),
+            "heat.ini:2: [integrity] digest = md5: not one of its values; write crc32c or sha256");
+  EXPECT_EQ(
+      error_of("[integrity]\ndigest = crc32c\n[restart]\nverify = sha256"),
+      "heat.ini:2: [integrity] digest = crc32c: [restart] verify = sha256 is set, and needs SHA-256; write digest = "
+      "sha256, or leave it out");
+  EXPECT_EQ(error_of("[integrity]\ndigest = crc32c\nkey_file = key"),
+            "heat.ini:2: [integrity] digest = crc32c: [integrity] key_file is set, and needs SHA-256; write digest = "
+            "sha256, or leave it out");
+}
+
 TEST(Config, recovery_inside_a_running_job_says_what_it_needs) {
   const auto config = parse_config(
       "[recovery]\nmode = spares\nspares = 3\nwhen_spent = respawn\nhang_timeout = 5s\nstraggler_limit = 90s\n"

@@ -37,13 +37,15 @@ SampleRegions regions_of(Rank rank) {
   return regions;
 }
 
-// Two ranks a node; their shards, digested, in `local`.
-std::vector<ShardEntry> write_shards(Store& local, std::uint32_t ranks) {
+// Two ranks a node; their shards, digested, in `local`. Of shards with a SHA-256 of their blocks and of shards without
+// one, this kind comes first, and they take turns.
+std::vector<ShardEntry> write_shards(Store& local, std::uint32_t ranks, BlockDigest digest = BlockDigest::crc32c) {
   std::vector<ShardEntry> entries;
   for (std::uint32_t r = 0; r < ranks; ++r) {
     const SampleRegions regions = regions_of({r});
     const FileName name = names::shard(kDir, {r});
-    EXPECT_TRUE(write_shard(local, name, test::sample_identity({r}), regions.all()));
+    EXPECT_TRUE(write_shard(local, name, test::sample_identity({r}), regions.all(), digest));
+    digest = digest == BlockDigest::crc32c ? BlockDigest::sha256 : BlockDigest::crc32c;
     auto entry = digest_shard(local, name, {});
     EXPECT_TRUE(entry);
     entries.push_back(entry.value_or(ShardEntry{}));
@@ -178,10 +180,14 @@ TEST(Hdf5NodeFile, no_damaged_byte_gives_another_shard) {
 }
 
 // HDF5 opens nothing that the check refuses; what the check lets pass is data, with digests of its own.
-TEST(Hdf5NodeFile, any_damaged_byte_is_found_by_the_check_or_is_data) {
+class DamagedNodeFile : public testing::TestWithParam<BlockDigest> {};
+INSTANTIATE_TEST_SUITE_P(, DamagedNodeFile, testing::Values(BlockDigest::crc32c, BlockDigest::sha256),
+                         [](const auto& tried) { return tried.param == BlockDigest::crc32c ? "crc32c" : "sha256"; });
+
+TEST_P(DamagedNodeFile, is_found_by_the_check_or_is_data) {
   MemoryStore local;
   MemoryStore global;
-  const auto entries = write_shards(local, 1);
+  const auto entries = write_shards(local, 1, GetParam());
   const FileName name = names::node_file(kDir, {0});
   const auto written = test::write_node_file(global, name, local, {names::shard(kDir, {0})}, {});
   ASSERT_TRUE(written);

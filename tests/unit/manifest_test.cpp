@@ -101,12 +101,12 @@ TEST(NodeManifest, ranks_are_written_as_runs_and_numbers_as_hex) {
 
 TEST(NodeManifest, a_newer_format_and_another_kind_say_so) {
   std::string newer = to_json(test::sample_node_manifest());
-  newer.replace(newer.find("\"format\": 2"), 11, "\"format\": 6");
+  newer.replace(newer.find("\"format\": 6"), 11, "\"format\": 8");
   newer = test::sealed_again(newer);
   EXPECT_EQ(parse_node_manifest(newer).error().code, Code::newer_format);
   EXPECT_EQ(parse_node_manifest(newer).error().message,
-            "node manifest: format 6 is newer than 5, which this Cairn reads");
-  EXPECT_EQ(node_complaint("\"format\": 2", "\"format\": 0"), "node manifest: format is 0, should be 1 or more");
+            "node manifest: format 8 is newer than 7, which this Cairn reads");
+  EXPECT_EQ(node_complaint("\"format\": 6", "\"format\": 0"), "node manifest: format is 0, should be 1 or more");
   EXPECT_EQ(node_complaint("node manifest", "global manifest"),
             "node manifest: kind is \"global manifest\", should be \"node manifest\"");
 }

@@ -42,7 +42,7 @@ TEST(ParityHeader, a_newer_format_and_another_byte_order_say_so) {
   std::memcpy(newer.data() + 4092, &crc, 4);
   EXPECT_EQ(decode_parity_header(newer).error().code, Code::newer_format);
   EXPECT_EQ(decode_parity_header(newer).error().message,
-            "parity file format 9 is newer than 1, which this Cairn reads");
+            "parity file format 9 is newer than 2, which this Cairn reads");
   Buffer swapped = encode(kHeader);
   std::swap(swapped[12], swapped[15]);
   std::swap(swapped[13], swapped[14]);
@@ -57,10 +57,8 @@ struct StoredParity {
   ParityHeader header = test::sample_parity_header();
   ParityEntry entry;
 
-  StoredParity() {
-    const Buffer bytes = test::sample_parity_file();
-    entry = {header.column, header.row, bytes.size(), sha256(bytes)};
-    EXPECT_TRUE(write_text(store, name, std::string(text_of(bytes))));
+  explicit StoredParity(const test::SampleParity& file = test::sample_parity()) : entry(file.entry) {
+    EXPECT_TRUE(write_text(store, name, std::string(text_of(file.bytes))));
   }
   [[nodiscard]] std::string verdict() const {
     const Status status = verify_parity_file(store, name, header, entry, {});
@@ -69,20 +67,32 @@ struct StoredParity {
 };
 
 TEST(ParityFile, is_good_as_it_was_written_and_bad_with_any_byte_changed) {
-  StoredParity parity;
-  EXPECT_EQ(parity.verdict(), "good");
-  for (std::uint64_t offset = 0; offset < parity.entry.bytes; offset += 31) {
-    ASSERT_TRUE(parity.store.corrupt(parity.name, offset));
-    ASSERT_NE(parity.verdict(), "good") << "byte " << offset;
-    ASSERT_TRUE(parity.store.corrupt(parity.name, offset));
+  for (const BlockDigest digest : {BlockDigest::crc32c, BlockDigest::sha256}) {
+    StoredParity parity(test::sample_parity(digest));
+    EXPECT_EQ(parity.verdict(), "good");
+    for (std::uint64_t offset = 0; offset < parity.entry.bytes; ++offset) {
+      ASSERT_TRUE(parity.store.corrupt(parity.name, offset));
+      ASSERT_NE(parity.verdict(), "good") << "byte " << offset;
+      ASSERT_TRUE(parity.store.corrupt(parity.name, offset));
+    }
+    EXPECT_EQ(parity.verdict(), "good") << "corrupt() twice mends";
   }
-  EXPECT_EQ(parity.verdict(), "good") << "corrupt() twice mends";
+}
+
+TEST(ParityFile, names_its_bad_block) {
+  ParityHeader header = test::sample_parity_header();
+  header.chunk_bytes = 2 * kMiB + 64;
+  StoredParity parity(test::parity_file(header, Buffer(header.chunk_bytes, std::byte{7})));
+  parity.header = header;
+  EXPECT_EQ(parity.verdict(), "good");
+  ASSERT_TRUE(parity.store.corrupt(parity.name, kParityHeaderBytes + kMiB));
+  EXPECT_NE(parity.verdict().find("block 1 of 3: CRC-32C is"), std::string::npos) << parity.verdict();
 }
 
 TEST(ParityFile, of_another_length_place_or_digest_is_refused_with_both) {
   StoredParity longer;
   ++longer.entry.bytes;
-  EXPECT_EQ(longer.verdict(), "4192 bytes long, should be 4193");
+  EXPECT_EQ(longer.verdict(), "4196 bytes long, should be 4197");
   StoredParity moved;
   moved.header.column = 5;
   EXPECT_EQ(moved.verdict(), "it is row 1 of column 2 of version 42, should be row 1 of column 5 of version 42");

@@ -33,7 +33,7 @@ std::vector<int> captured(Regions& regions) {
 
 TEST(ProtectedRegions, keep_their_order_when_one_is_forgotten_or_replaced) {
   std::vector<int> numbers{0, 1, 2, 3, 4, 5};
-  Regions regions;
+  Regions regions(BlockDigest::crc32c);
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(regions.protect(std::to_string(i), access_to(numbers[i])));
   ASSERT_TRUE(regions.unprotect("1"));
   EXPECT_THAT(captured(regions), ElementsAre(0, 2, 3));
@@ -49,7 +49,7 @@ TEST(ProtectedRegions, keep_their_order_when_one_is_forgotten_or_replaced) {
 TEST(ProtectedRegions, many_are_forgotten_one_by_one_without_a_look_at_the_others) {
   constexpr int kRegions = 200'000;
   int number = 7;
-  Regions regions;
+  Regions regions(BlockDigest::crc32c);
   for (int i = 0; i < kRegions; ++i) ASSERT_TRUE(regions.protect(std::to_string(i), access_to(number)));
   for (int i = 0; i < kRegions; ++i) ASSERT_TRUE(regions.unprotect(std::to_string(i)));
   EXPECT_TRUE(captured(regions).empty());

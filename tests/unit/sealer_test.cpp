@@ -55,8 +55,8 @@ TEST(SealerWithKey, reads_what_it_has_sealed_and_old_readers_see_a_whole_file_of
   const std::string text = to_json(kRecord, sealer);
   EXPECT_EQ(parse_run_record(text, sealer).value(), kRecord);
   EXPECT_EQ(seal_of(text), Seal::whole);
-  EXPECT_EQ(format_said(text), kKeyedFormat);
-  EXPECT_EQ(format_said(to_json(kRecord)), kPlainFormat);
+  EXPECT_EQ(format_said(text), kRecordFormats.keyed);
+  EXPECT_EQ(format_said(to_json(kRecord)), kRecordFormats.plain);
 }
 
 TEST(SealerWithKey, finds_any_byte_that_changed_and_tells_damage_from_forgery) {
@@ -129,7 +129,7 @@ TEST(SealerWithoutKey, refuses_what_is_sealed_with_one_and_says_so) {
 TEST(Sealer, says_a_newer_format_whatever_the_key) {
   for (const Sealer& sealer : {Sealer(), sealer_with("k")}) {
     std::string newer = to_json(kRecord, sealer);
-    newer = forged(changed(newer, fmt::format("\"format\": {}", sealer.format()),
+    newer = forged(changed(newer, fmt::format("\"format\": {}", sealer.format(kRecordFormats)),
                            fmt::format("\"format\": {}", kNewestFormat + 1)));
     EXPECT_EQ(refusal(newer, sealer), Code::newer_format);
   }

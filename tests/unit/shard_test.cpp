@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "codec/crc32c.hpp"
@@ -233,6 +234,56 @@ TEST(Shard, names_its_first_damaged_block_whoever_finds_it) {
   }
 }
 
+// Of a shard whose blocks have a CRC-32C and no more.
+TEST(ShardWithoutShas, gives_back_what_was_written_and_is_shorter) {
+  MemoryStore store;
+  const SampleRegions regions = large_regions();
+  const std::uint64_t with = write(store, regions);
+  ASSERT_TRUE(write_shard(store, kName, test::sample_identity(kRank), regions.all(), BlockDigest::crc32c));
+  for (const bool sha : {false, true}) expect_reads_back(store, regions, sha);
+  const auto entry = digest_shard(store, kName, {});
+  ASSERT_TRUE(entry) << entry.error().text();
+  EXPECT_EQ(entry->bytes, with - kShardAlignment);
+  EXPECT_EQ(entry->bytes, test::read_all(store, kName).size());
+  EXPECT_TRUE(verify_shard(store, kName, *entry, {}));
+  const ShardHeader header = Shard::open(store, kName)->header();
+  EXPECT_EQ(decode_shard_header(encode(header)).value(), header);
+}
+
+TEST(ShardWithoutShas, names_its_damage_by_read_and_by_verify) {
+  MemoryStore store;
+  ASSERT_TRUE(write_shard(store, kName, test::sample_identity(kRank), large_regions().all(), BlockDigest::crc32c));
+  const ShardEntry entry = digest_shard(store, kName, {}).value();
+  for (std::uint64_t at = 0; at < entry.bytes; at += at < 5 * kKiB ? 1 : 1009) {
+    ASSERT_TRUE(store.corrupt(kName, at));
+    EXPECT_EQ(verify_shard(store, kName, entry, {}).error().code, Code::corrupt) << at;
+    ASSERT_TRUE(store.corrupt(kName, at));
+  }
+  const std::uint64_t data_offset = Shard::open(store, kName)->header().data_offset;
+  ASSERT_TRUE(store.corrupt(kName, data_offset + 2 * kMiB + 5));
+  EXPECT_THAT(verify_shard(store, kName, entry, {}).error().text(), testing::HasSubstr("block 2 of 4: CRC-32C is"));
+}
+
+TEST(ShardWithoutShas, gets_no_digest_of_a_table_that_was_read_wrong) {
+  MemoryStore store;
+  ASSERT_TRUE(write_shard(store, kName, test::sample_identity(kRank), large_regions().all(), BlockDigest::crc32c));
+  const ShardHeader header = Shard::open(store, kName)->header();
+  for (const std::uint64_t at : {std::uint64_t{70}, kShardHeaderBytes + 3, header.crc_offset() + 6}) {
+    ASSERT_TRUE(store.corrupt(kName, at));
+    EXPECT_EQ(digest_shard(store, kName, {}).error().code, Code::corrupt) << at;
+    ASSERT_TRUE(store.corrupt(kName, at));
+  }
+  EXPECT_TRUE(digest_shard(store, kName, {}));
+}
+
+TEST(ShardWithoutShas, has_a_digest_of_its_own_and_no_data_is_read_for_it) {
+  MemoryStore store;
+  ASSERT_TRUE(write_shard(store, kName, test::sample_identity(kRank), large_regions().all(), BlockDigest::crc32c));
+  int pieces = 0;
+  ASSERT_TRUE(digest_shard(store, kName, [&] { ++pieces; }));
+  EXPECT_EQ(pieces, 0);
+}
+
 TEST(Shard, a_truncated_or_retired_file_is_refused_by_name) {
   MemoryStore store;
   const std::uint64_t size = write(store, SampleRegions(kRank, 3));
@@ -251,11 +302,11 @@ TEST(Shard, a_newer_format_says_so) {
   write(store, SampleRegions(kRank, 3));
   Buffer header = test::read_all(store, kName);
   header.resize(4096);
-  header[8] = std::byte{2};
+  header[8] = std::byte{3};
   const std::uint32_t crc = crc32c(Bytes(header).first(4092));
   std::memcpy(header.data() + 4092, &crc, 4);
   EXPECT_EQ(decode_shard_header(header).error().code, Code::newer_format);
-  EXPECT_EQ(decode_shard_header(header).error().message, "shard format 2 is newer than 1, which this Cairn reads");
+  EXPECT_EQ(decode_shard_header(header).error().message, "shard format 3 is newer than 2, which this Cairn reads");
 }
 
 TEST(Shard, writing_refuses_what_it_could_not_read_back) {

@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "format/shard_codec.hpp"
+
 namespace cairn::hdf5 {
 namespace {
 
 constexpr std::uint64_t kPieceBytes = 4 * kMiB;
 constexpr const char* kFrameTag = "cairn shard frame";
+constexpr const char* kShaTag = "SHA-256 of a block";
 
 hid_t number_type(ElementType type) {
   switch (type) {
@@ -27,6 +30,7 @@ hid_t number_type(ElementType type) {
   return -1;
 }
 
+std::string shas_path(Rank rank) { return fmt::format("/{}/{}.sha256", kCairnGroup, group_of(rank)); }
 std::string frame_path(Rank rank) { return fmt::format("/{}/{}", kCairnGroup, group_of(rank)); }
 
 // Names may contain any UTF-8.
@@ -65,6 +69,16 @@ Result<Found> find_bytes(const File& file, const std::string& path) {
   }
   found.offset = offset;
   return found;
+}
+
+Result<Buffer> read_opaque(const File& file, const std::string& path, const Handle& type) {
+  auto found = find_bytes(file, path);
+  if (!found) return fail(found.error());
+  const Handle is(H5Dget_type(found->dataset.get()), H5Tclose);
+  if (H5Tequal(is.get(), type.get()) <= 0) return fail(Code::corrupt, path + " is not what Cairn writes there");
+  Buffer bytes(found->bytes);
+  if (auto read = file.read(found->offset, bytes); !read) return fail(read.error());
+  return bytes;
 }
 
 bool same_shape(hid_t dataset, const std::vector<std::uint64_t>& shape) {
@@ -161,16 +175,21 @@ Result<std::uint64_t> create_places(const File& file, std::uint64_t places) {
 }
 
 Result<Buffer> read_frame(const File& file, Rank rank) {
-  const std::string path = frame_path(rank);
-  auto found = find_bytes(file, path);
-  if (!found) return fail(found.error());
-  const Handle type(H5Dget_type(found->dataset.get()), H5Tclose);
-  if (H5Tequal(type.get(), opaque_type(1, kFrameTag).get()) <= 0) {
-    return fail(Code::corrupt, path + " is not a shard's frame");
+  return read_opaque(file, frame_path(rank), opaque_type(1, kFrameTag));
+}
+
+Result<std::uint64_t> create_shas(const File& file, Rank rank, std::uint64_t blocks) {
+  return create_dataset(file, shas_path(rank), opaque_type(kShaBytes, kShaTag), {blocks});
+}
+
+Result<Buffer> read_shas(const File& file, Rank rank, std::uint64_t blocks) {
+  if (blocks == 0) return Buffer{};
+  auto shas = read_opaque(file, shas_path(rank), opaque_type(kShaBytes, kShaTag));
+  if (shas && shas->size() != blocks * kShaBytes) {
+    return fail(Code::corrupt, fmt::format("{} has {} bytes, should have {} of {} blocks", shas_path(rank),
+                                           shas->size(), blocks * kShaBytes, blocks));
   }
-  Buffer frame(found->bytes);
-  if (auto read = file.read(found->offset, frame); !read) return fail(read.error());
-  return frame;
+  return shas;
 }
 
 Status write_attributes(const File& file, const Identity& identity, std::uint64_t safe_point) {

@@ -38,6 +38,9 @@ inline constexpr std::string_view kArraysGroup = "arrays";
 // A rank's frame: one-dimensional, one opaque byte an element.
 [[nodiscard]] Result<std::uint64_t> create_frame(const File& file, Rank rank, std::uint64_t bytes);
 [[nodiscard]] Result<Buffer> read_frame(const File& file, Rank rank);
+// The SHA-256 of each block of a rank's data section, where its frame has none.
+[[nodiscard]] Result<std::uint64_t> create_shas(const File& file, Rank rank, std::uint64_t blocks);
+[[nodiscard]] Result<Buffer> read_shas(const File& file, Rank rank, std::uint64_t blocks);
 
 // Where a node file's data lies, `places` pairs of offset and length: the table of format/hdf5/node_file_check.
 [[nodiscard]] Result<std::uint64_t> create_places(const File& file, std::uint64_t places);

@@ -1,6 +1,7 @@
 // L4 on disk: HDF5 that h5dump, h5py and ParaView read. One file a node holds its ranks' regions, named and
 // typed (/rank000007/plate), each rank's shard frame (header, tables, digests) beside them as an opaque dataset
-// (/cairn/rank000007), so that the shard rebuilt from the file is byte-identical. A master links them: external
+// (/cairn/rank000007), so that the shard rebuilt from the file is byte-identical; where the frame has no SHA-256 of the
+// blocks, they are beside it (/cairn/rank000007.sha256). A master links them: external
 // links per rank and, where a region has one type and one trailing shape on all the ranks that have it, a
 // virtual dataset under /arrays that concatenates dimension 0 in rank order.
 //
@@ -30,9 +31,9 @@ struct WrittenFile {
   NodeFileCheck check;
 };
 
-// A node file that is written in steps, so that the store receives it while its shards are being digested: first all
-// regions, then, when the digests are filled in, the frames. Every block of the shards is checked as it is read.
-// Dropped before finish(), it leaves nothing behind.
+// Writes a node file: regions, frames and, of shards that have none, the SHA-256 of their blocks, which are computed
+// while the store receives the regions. Every block of the shards is checked as it is read. Dropped before finish(), it
+// leaves nothing behind.
 class NodeFileWriter {
  public:
   // For these shards of `local`. `global` must outlive it. `sha`: as CheckedShard::open().
@@ -42,15 +43,18 @@ class NodeFileWriter {
   NodeFileWriter& operator=(NodeFileWriter&&) noexcept;
   ~NodeFileWriter();
 
-  // Writes about `bytes` more of the regions, in their order; false: all of them are written.
-  [[nodiscard]] Result<bool> advance(std::uint64_t bytes);
-  // Writes what is left, the frames as they are now, and syncs; calls `between` every few MiB. Nothing may be called
-  // after it. `expected`: the manifest's entries of the shards, in their order; empty: the digests are not compared.
-  [[nodiscard]] Result<WrittenFile> finish(std::span<const ShardEntry> expected, const std::function<void()>& between);
+  // Writes the file, syncs it, and gives it its name; `workers` help, `between` is called every few MiB. Nothing may be
+  // called after it. `expected`: the manifest's entries of the shards, in their order; empty: the digests are not
+  // compared.
+  [[nodiscard]] Result<WrittenFile> finish(std::span<const ShardEntry> expected, Workers& workers,
+                                           const std::function<void()>& between);
 
  private:
   struct State;
   explicit NodeFileWriter(std::unique_ptr<State> state);
+  [[nodiscard]] Result<bool> advance(std::uint64_t bytes);
+  [[nodiscard]] Status write_regions(Workers& workers, const std::function<void()>& between);
+  [[nodiscard]] Status write_frames(std::span<const ShardEntry> expected);
   [[nodiscard]] Status enter_shard();
   [[nodiscard]] Status enter_region();
   [[nodiscard]] Result<WrittenFile> close(const std::function<void()>& between);
@@ -81,8 +85,8 @@ struct RankRegions {
 // Writes the master file over node files in the same directory, synced.
 [[nodiscard]] Status write_master_file(Store& global, const DirName& dir, const std::vector<RankRegions>& ranks);
 
-// Checks every rank's regions and frame in a node file against `expected` without writing a shard: each block's
-// CRC-32C and SHA-256, and the digest.
+// Checks a rank's regions and frame in a node file against `expected` without writing a shard: each block's CRC-32C and
+// SHA-256, and the digest.
 [[nodiscard]] Status verify_node_shard(const Store& global, const FileName& node_file, const ShardEntry& expected,
                                        const std::function<void()>& between);
 

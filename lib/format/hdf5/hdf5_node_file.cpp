@@ -23,6 +23,13 @@ Result<ShardFrame> frame_of(const File& file, Rank rank) {
   return frame;
 }
 
+// The SHA-256 of its blocks: in the frame, or beside it.
+Result<Buffer> shas_of(const File& file, const ShardFrame& frame) {
+  if (frame.header.digest != BlockDigest::sha256)
+    return hdf5::read_shas(file, frame.header.rank, frame.header.blocks());
+  return Buffer(frame.shas().begin(), frame.shas().end());
+}
+
 // Rebuilds a shard's data section from the regions in the file.
 Status rebuild(const File& file, const ShardFrame& frame, Pacer& pacer, DataSection& data) {
   for (const auto& region : frame.regions) {
@@ -61,11 +68,12 @@ Status verify_in(const File& file, const ShardEntry& expected, Pacer& pacer) {
     return fail(Code::corrupt, fmt::format("rank {}: a shard of {} bytes, should be {}", expected.rank.value,
                                            header.file_bytes(), expected.bytes));
   }
+  const auto shas = shas_of(file, *frame);
+  if (!shas) return fail(shas.error().in(fmt::format("rank {}", expected.rank.value)));
   DataSection data(header.data_bytes, {}, [&](std::uint64_t block, Bytes bytes, std::uint32_t crc) -> Status {
     if (crc != frame->crc(block)) return fail(wrong_crc(header, block, crc, frame->crc(block)));
-    if (const Sha256 is = sha256(bytes); is != frame->sha(block)) {
-      return fail(wrong_sha(header, block, is, frame->sha(block)));
-    }
+    const Sha256 should = sha_at(*shas, block);
+    if (const Sha256 is = sha256(bytes); is != should) return fail(wrong_sha(header, block, is, should));
     return {};
   });
   auto rebuilt = rebuild(file, *frame, pacer, data);

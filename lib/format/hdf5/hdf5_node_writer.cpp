@@ -38,7 +38,8 @@ std::uint64_t expected_bytes(const std::vector<CheckedShard>& shards) {
   constexpr std::uint64_t kDatasetBytes = 1 * kKiB;
   return std::accumulate(shards.begin(), shards.end(), kMiB, [](std::uint64_t sum, const CheckedShard& shard) {
     const ShardHeader& header = shard.shard().header();
-    return sum + header.file_bytes() + header.regions * kDatasetBytes;
+    const std::uint64_t shas = header.blocks() * kShaBytes + kDatasetBytes;
+    return sum + header.file_bytes() + header.regions * kDatasetBytes + shas;
   });
 }
 
@@ -48,6 +49,8 @@ struct NodeFileWriter::State {
   File file;
   std::vector<CheckedShard> shards;
   std::vector<std::uint64_t> frames = {};   // the place of each frame in the file; one for each shard that was entered
+  std::vector<std::uint64_t> shas = {};     // the place of the SHA-256 of its blocks; 0: it has none beside its frame
+  std::vector<Buffer> digests = {};         // what is written there
   std::vector<Stretch> data = {};           // of all regions and frames
   std::size_t region = 0;                   // of the shard entered last
   std::optional<std::uint64_t> place = {};  // in the file, of that region; none: its dataset is not made yet
@@ -93,6 +96,13 @@ Status NodeFileWriter::enter_shard() {
   if (!frame) return fail(frame.error());
   auto group = hdf5::create_group(state.file, "/" + hdf5::group_of(header.rank));
   if (!group) return fail(group.error());
+  if (header.digest != BlockDigest::sha256) {
+    auto shas = hdf5::create_shas(state.file, header.rank, header.blocks());
+    if (!shas) return fail(shas.error());
+    state.shas.push_back(*shas);
+  } else {
+    state.shas.push_back(0);
+  }
   state.frames.push_back(*frame);
   state.data.push_back({*frame, frame_bytes});
   state.region = 0;
@@ -112,6 +122,7 @@ Status NodeFileWriter::enter_region() {
   return {};
 }
 
+// Writes about `bytes` more of the regions, in their order; false: all of them are written.
 Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
   const hdf5::Quiet quiet;
   State& state = *state_;
@@ -142,19 +153,47 @@ Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
   return true;
 }
 
-Result<WrittenFile> NodeFileWriter::finish(std::span<const ShardEntry> expected, const std::function<void()>& between) {
-  for (Result<bool> more = true; *more;) {
-    more = advance(kStepBytes);
-    if (!more) return fail(more.error());
+// The blocks' digests are computed by all helpers, and in between this thread writes, so that processors and disk work
+// side by side.
+Status NodeFileWriter::write_regions(Workers& workers, const std::function<void()>& between) {
+  Result<bool> more = true;
+  const auto step = [&](std::uint64_t bytes) {
+    if (more && *more) more = advance(bytes);
     if (between) between();
+  };
+  for (CheckedShard& shard : state_->shards) {
+    if (shard.shard().header().digest == BlockDigest::sha256) {
+      state_->digests.emplace_back();
+      continue;
+    }
+    auto shas = sha_of_blocks(shard.shard(), workers, [&] { step(kBlockBytes); });
+    if (!more) return fail(more.error());
+    if (!shas) return fail(shas.error());
+    state_->digests.push_back(std::move(*shas));
   }
+  while (more && *more) step(kStepBytes);
+  return more ? Status{} : fail(more.error());
+}
+
+Status NodeFileWriter::write_frames(std::span<const ShardEntry> expected) {
   const hdf5::Quiet quiet;
-  for (std::size_t i = 0; i < state_->shards.size(); ++i) {
-    const CheckedShard& shard = state_->shards[i];
+  State& state = *state_;
+  for (std::size_t i = 0; i < state.shards.size(); ++i) {
+    const CheckedShard& shard = state.shards[i];
     auto frame = expected.empty() ? shard.shard().frame() : shard.check_frame(expected[i]);
     if (!frame) return fail(frame.error());
-    if (auto written = state_->file.write(state_->frames[i], *frame); !written) return fail(written.error());
+    if (auto written = state.file.write(state.frames[i], *frame); !written) return written;
+    if (state.digests[i].empty()) continue;
+    if (auto written = state.file.write(state.shas[i], state.digests[i]); !written) return written;
   }
+  return {};
+}
+
+Result<WrittenFile> NodeFileWriter::finish(std::span<const ShardEntry> expected, Workers& workers,
+                                           const std::function<void()>& between) {
+  auto written = write_regions(workers, between).and_then([&] { return write_frames(expected); });
+  if (!written) return fail(written.error());
+  const hdf5::Quiet quiet;
   return close(between);
 }
 

@@ -17,8 +17,9 @@ FIGURES = {
                "node store, new file, all ranks", "node store, overwrite, all ranks",
                "global store, new file, synced, all ranks"],
     "headline": [*(f"L{level} visible" for level in (1, 2, 3, 4)), *(f"L{level} until safe" for level in (1, 2, 3)),
-                 "L4 until synced", "L1 visible, first five snapshots", "restart from L1",
-                 "restart from L3, 2 of 4 nodes lost"],
+                 "L4 until synced", "L4 until safe", "L1 visible, first five snapshots", "restart from L1",
+                 "restart from L2, a node lost", "restart from L3, 2 of 4 nodes lost",
+                 "restart from L4, all nodes lost"],
     "idle": ["an idle head, the busiest"],
 }  # fmt: skip
 
@@ -38,6 +39,9 @@ def main():
     missing += [f"{name} in the table" for names in FIGURES.values() for name in names if name not in run.stdout]
     if not any(figure["group"] == "slow-down" and figure["values"] for figure in document["figures"]):
         missing.append("slow-down")
+    missing += [f"processor time of {figure['figure']}" for figure in document["figures"]
+                if figure["group"] == "headline" and figure["figure"].endswith("until safe")
+                and not figure.get("cpu_median")]  # fmt: skip
     if missing:
         sys.exit("bench_smoke: not there: " + "; ".join(missing) + "\n" + run.stdout)
 

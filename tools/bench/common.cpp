@@ -6,12 +6,12 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -110,6 +110,12 @@ Values Ranks::slowest(Values mine) const {
   return mine;
 }
 
+Values Ranks::slowest(const std::vector<Span>& mine) const {
+  Values seconds;
+  for (const Span& span : mine) seconds.push_back(span.end - span.start);
+  return slowest(std::move(seconds));
+}
+
 Values Ranks::together(const std::vector<Span>& mine) const {
   Values starts, ends;
   for (const Span& span : mine) {
@@ -138,6 +144,8 @@ void Records::add(const Figure& figure) const {
     record["ratio_of"] = figure.as_rate ? "rate" : "time";
     if (!figure.limit_values.empty()) record["limit_values"] = figure.limit_values;
   }
+  if (!figure.cpu.empty()) record["cpu_values"] = figure.cpu;
+  if (!figure.limit_cpu.empty()) record["limit_cpu_values"] = figure.limit_cpu;
   if (figure.series) record["series"] = true;
   for (const auto& [name, value] : figure.facts) record[name] = value;
   for (const std::string& tag : setting_.tags) {
@@ -150,25 +158,11 @@ void Records::add(const Figure& figure) const {
   if (!out) throw std::runtime_error(setting_.records + ": cannot be written");
 }
 
-Buffers::Buffers(std::uint64_t bytes) : source_(bytes), target_(bytes) {
-  // Different values, so that nothing can be compressed.
-  std::uint64_t state = 0x9e3779b97f4a7c15;
-  for (std::size_t at = 0; at + sizeof(state) <= source_.size(); at += sizeof(state)) {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    std::memcpy(source_.data() + at, &state, sizeof(state));
-  }
-  std::ranges::copy(source_, target_.begin());
-}
-
-void Buffers::change(std::uint64_t to) {
-  constexpr std::size_t kPlaces = 8;
-  for (std::size_t place = 0; place < kPlaces && source_.size() >= sizeof(to); ++place) {
-    std::memcpy(source_.data() + (source_.size() - sizeof(to)) * place / (kPlaces - 1), &to, sizeof(to));
-  }
-}
-
 Span time_step(const Ranks& ranks, Who who, const std::function<void()>& step) {
-  const std::size_t turns = who == Who::all ? 1 : ranks.rank() == 0 ? ranks.size() : 0;
+  return time_turns(ranks, who == Who::all ? 1 : ranks.rank() == 0 ? ranks.size() : 0, step);
+}
+
+Span time_turns(const Ranks& ranks, std::size_t turns, const std::function<void()>& step) {
   Span span;
   ranks.meet();
   if (turns > 0) span.start = now();
@@ -176,11 +170,6 @@ Span time_step(const Ranks& ranks, Who who, const std::function<void()>& step) {
   if (turns > 0) span.end = now();
   ranks.meet();
   return span;
-}
-
-Span time_copy(const Ranks& ranks, Buffers& buffers, Who who) {
-  return time_step(ranks, who,
-                   [&] { std::memcpy(buffers.target().data(), buffers.source().data(), buffers.source().size()); });
 }
 
 void write_file(const std::string& path, cairn::Bytes bytes, Write how) {

@@ -1,4 +1,4 @@
-// What the benchmark programs share: how they start, how their ranks wait for each other, the limits of the machine,
+// What the benchmark programs share: how they start, how their ranks wait for each other and time something together,
 // and the records that they write. A record is one line of JSON for one figure, with all its repetitions; table.py
 // makes the table from them.
 //
@@ -58,8 +58,10 @@ class Ranks {
   // Returns when all are here, at nearly the same time. Ranks that wait sleep: one that polls would take a core from
   // what is measured.
   void meet() const;
-  // Elementwise, on all ranks: the longest of the ranks' times, and from the first start to the last end.
+  // Elementwise, on all ranks: the longest of the ranks' times, and from the first start to the last end. What is
+  // divided by a limit is taken from the ranks as the limit is.
   [[nodiscard]] Values slowest(Values mine) const;
+  [[nodiscard]] Values slowest(const std::vector<Span>& mine) const;
   [[nodiscard]] Values together(const std::vector<Span>& mine) const;
   [[nodiscard]] double from_first(double value) const;
 
@@ -76,9 +78,11 @@ struct Figure {
   std::string group = {};
   std::string name = {};
   Values values = {};
-  std::string unit = "s";  // or "bytes/s", "cores"
+  std::string unit = "s";  // or "bytes/s", "cores", "%"
   std::string limit = {};
   Values limit_values = {};  // measured between the values, in the same unit
+  Values cpu = {};           // processor seconds of all processes, of each value; none: not measured
+  Values limit_cpu = {};     // the same of the limit's values
   bool as_rate = false;
   bool series = false;                       // the values are one after another in time, not repetitions
   std::map<std::string, double> facts = {};  // interval_s, bytes_per_rank …
@@ -95,26 +99,12 @@ class Records {
   bool writes_;
 };
 
-// Memory that a rank copies from and to, touched before anything is timed.
-class Buffers {
- public:
-  explicit Buffers(std::uint64_t bytes);
-  [[nodiscard]] cairn::MutableBytes source() { return source_; }
-  [[nodiscard]] cairn::MutableBytes target() { return target_; }
-  // Changes a few values, so that no two snapshots are alike.
-  void change(std::uint64_t to);
-
- private:
-  cairn::Buffer source_;
-  cairn::Buffer target_;
-};
-
 // Who copies: rank 0 all that the ranks have together, while the others sleep, or every rank its own at once.
 enum class Who { one, all };
 // Does `step` as many times as there are ranks on rank 0, or once on every rank.
 [[nodiscard]] Span time_step(const Ranks& ranks, Who who, const std::function<void()>& step);
-// The same for one memory copy of source to target.
-[[nodiscard]] Span time_copy(const Ranks& ranks, Buffers& buffers, Who who);
+// Does `step` as many times as this rank says, which may be none, at the same time as the other ranks.
+[[nodiscard]] Span time_turns(const Ranks& ranks, std::size_t turns, const std::function<void()>& step);
 
 // Files as plain writers write them, in pieces of 8 MiB. Throws on errors.
 enum class Write { fresh, fresh_synced, over };

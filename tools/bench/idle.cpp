@@ -1,21 +1,19 @@
 // bench-idle: the processor time that heads take while nothing happens: after a snapshot, the application sleeps. It is
-// read from the kernel's statistics of each thread of the processes that run a head.
-#include <unistd.h>
-
+// what all threads of a process that runs a head take.
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <stdexcept>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <cairn/cairn.hpp>
 
 #include "common.hpp"
+#include "memory.hpp"
+#include "processor.hpp"
 
 namespace {
 
-constexpr double kNanosecond = 1e-9;
 // After this time, heads that have just worked sleep for their longest interval.
 constexpr double kSettleSeconds = 1.0;
 
@@ -26,18 +24,6 @@ struct Options {
   int repetitions = 1;
 };
 
-// Processor seconds of all threads of a process so far.
-double processor_seconds(long process) {
-  double total = 0;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
-    std::ifstream account(task.path() / "schedstat");
-    double on_processor = 0;
-    if (!(account >> on_processor)) throw std::runtime_error(task.path().string() + "/schedstat: cannot be read");
-    total += on_processor * kNanosecond;
-  }
-  return total;
-}
-
 // The processes of ranks that do not compute; in the modes without such ranks all processes, since the application
 // sleeps.
 std::vector<long> head_processes(const std::vector<long>& world, const std::vector<long>& application) {
@@ -47,20 +33,12 @@ std::vector<long> head_processes(const std::vector<long>& world, const std::vect
   return heads.empty() ? application : heads;
 }
 
-std::vector<long> processes_of(MPI_Comm comm) {
-  const bench::Ranks ranks(comm);
-  std::vector<long> all(ranks.size());
-  const long mine = getpid();
-  MPI_Allgather(&mine, 1, MPI_LONG, all.data(), 1, MPI_LONG, comm);
-  return all;
-}
-
 void measure(const Options& options) {
-  const auto world = processes_of(MPI_COMM_WORLD);
+  const auto world = bench::processes_of(MPI_COMM_WORLD);
   const auto session = cairn::Session::open(MPI_COMM_WORLD, options.config);
   if (!session) return;
   const bench::Ranks ranks(session->comm());
-  const auto heads = head_processes(world, processes_of(session->comm()));
+  const auto heads = head_processes(world, bench::processes_of(session->comm()));
   bench::Buffers buffers(cairn::kMiB);
   session->protect("state", buffers.source().data(), buffers.source().size());
   session->restore();
@@ -72,12 +50,13 @@ void measure(const Options& options) {
   for (int i = 0; i < options.repetitions; ++i) {
     ranks.meet();
     std::vector<double> before;
-    std::ranges::transform(heads, std::back_inserter(before), processor_seconds);
+    std::ranges::transform(heads, std::back_inserter(before), bench::processor_seconds);
     const double start = bench::now();
     bench::sleep_for(options.seconds);
     const double passed = bench::now() - start;
     double worst = 0;
-    for (std::size_t h = 0; h < heads.size(); ++h) worst = std::max(worst, processor_seconds(heads[h]) - before[h]);
+    for (std::size_t h = 0; h < heads.size(); ++h)
+      worst = std::max(worst, bench::processor_seconds(heads[h]) - before[h]);
     shares.push_back(worst / passed);
   }
   const bench::Records records(options.setting, ranks.rank() == 0);

@@ -1,5 +1,6 @@
 // bench-limits: what this machine can do at most, with as many processes as the job has application ranks. Of Cairn it
 // uses only the calls of ISA-L and OpenSSL. All rates are bytes per second of all processes together.
+// Nothing is displaced from the caches in between: what other figures are divided by is measured beside them.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "codec/crc32c.hpp"
 #include "codec/reed_solomon.hpp"
 #include "common.hpp"
+#include "memory.hpp"
 #include "store/posix/posix_file.hpp"
 #include "store/posix/posix_mapping.hpp"
 

@@ -1,6 +1,7 @@
 // bench-restart: what it costs to come back. Its first life leaves snapshots in the stores and is then abandoned, as a
 // job that is killed leaves them; every later life is timed from Session::open to the return of restore(), after
-// MPI_Init, and checks that it has the bytes of the first. In between, the script removes stores.
+// MPI_Init, and checks that it has the bytes of the first. In between, the script removes stores. What it is divided by
+// is a copy of the same bytes by as many ranks as the application has, all at once. Caches are displaced before both.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,7 @@
 #include <cairn/cairn.hpp>
 
 #include "common.hpp"
+#include "memory.hpp"
 
 namespace {
 
@@ -22,7 +24,8 @@ struct Options {
   std::string figure = "restart";
   std::string group = "restart";
   std::uint64_t bytes = 64 * cairn::kMiB;
-  int leave_level = 0;  // 0: come back
+  std::size_t ranks = 1;  // of the application
+  int leave_level = 0;    // 0: come back
   int expect_level = 0;
   std::vector<std::uint32_t> told;
 };
@@ -35,7 +38,7 @@ void leave(const Options& options) {
   session->restore();
   const auto level = static_cast<cairn::LevelId>(options.leave_level);
   for (int i = 1; i <= kSnapshotsLeft; ++i) {
-    buffers.change(session->rank() * 1000 + static_cast<std::uint64_t>(i));
+    buffers.rewrite(session->rank() * 1000 + static_cast<std::uint64_t>(i));
     session->snapshot(level);
     session->wait(level);
   }
@@ -44,7 +47,7 @@ void leave(const Options& options) {
 // The same bytes as those that leave() had last.
 void check(const Options& options, const cairn::Session& session, cairn::Bytes restored) {
   bench::Buffers expected(options.bytes);
-  expected.change(session.rank() * 1000 + std::uint64_t{kSnapshotsLeft});
+  expected.rewrite(session.rank() * 1000 + std::uint64_t{kSnapshotsLeft});
   if (!std::ranges::equal(expected.source(), restored))
     throw std::runtime_error("the restored bytes are not those of the first life");
 }
@@ -56,23 +59,29 @@ void check_level(const Options& options, const cairn::RestoreReport& report) {
   throw std::runtime_error("no rank came back from L" + std::to_string(options.expect_level));
 }
 
-// One core copying the bytes of all application ranks. Rank 0 takes one turn for every rank of the world, which may
-// have more ranks than that.
-bench::Values time_copies(const bench::Ranks& world, const Options& options, std::size_t application_ranks) {
-  const double turns = static_cast<double>(world.size()) / static_cast<double>(application_ranks);
-  bench::Buffers buffers(world.rank() == 0 ? options.bytes : cairn::kKiB);
-  std::vector<bench::Span> copies;
-  for (int i = 0; i < kCopies; ++i) copies.push_back(bench::time_copy(world, buffers, bench::Who::one));
-  return {bench::median(world.together(copies)) / turns};
+// As many ranks as the application has, copying their bytes at once. Which ranks of the world will be heads is not
+// known yet, and does not matter: the others sleep.
+bench::Values time_copies(const bench::Ranks& world, const Options& options, bench::Caches& caches) {
+  const bool copies = world.rank() < options.ranks;
+  bench::Buffers buffers(copies ? options.bytes : cairn::kKiB);
+  std::vector<bench::Span> spans;
+  for (int i = 0; i < kCopies; ++i) {
+    buffers.rewrite(static_cast<std::uint64_t>(i));
+    caches.displace();
+    spans.push_back(bench::time_turns(world, copies ? 1 : 0, [&] { buffers.copy(); }));
+  }
+  return {bench::median(world.slowest(spans))};
 }
 
-void come_back(const Options& options, std::size_t application_ranks) {
+void come_back(const Options& options) {
   const bench::Ranks world(MPI_COMM_WORLD);
-  const auto copy = time_copies(world, options, application_ranks);
+  bench::Caches caches;
+  const auto copy = time_copies(world, options, caches);
   cairn::Buffer state(options.bytes);
   cairn::FailureTopology failures;
   failures.lost_nodes = options.told;
 
+  caches.displace();
   world.meet();
   const double start = bench::now();
   const auto session = cairn::Session::open(MPI_COMM_WORLD, options.config, failures);
@@ -91,7 +100,7 @@ void come_back(const Options& options, std::size_t application_ranks) {
     records.add({.group = options.group,
                  .name = options.figure + part,
                  .values = {value},
-                 .limit = "copy, 1 core",
+                 .limit = "copy, all ranks",
                  .limit_values = copy,
                  .facts = {{"bytes_per_rank", static_cast<double>(options.bytes)},
                            {"ranks", static_cast<double>(ranks.size())}}});
@@ -105,14 +114,13 @@ void come_back(const Options& options, std::size_t application_ranks) {
 
 int main(int argc, char** argv) {
   Options options;
-  std::size_t ranks = 1;
   CLI::App app{"Leaves snapshots, or times coming back to them.", "bench-restart"};
   bench::add_options(app, options.setting);
   app.add_option("--config", options.config, "Cairn's INI file")->required();
   app.add_option("--group", options.group, "Group of the records");
   app.add_option("--figure", options.figure, "Name of the figure");
   app.add_option("--bytes", options.bytes, "Bytes of each rank")->check(CLI::Range(1024UL, 1UL << 40));
-  app.add_option("--ranks", ranks, "Application ranks of the job")->required();
+  app.add_option("--ranks", options.ranks, "Application ranks of the job")->required();
   app.add_option("--leave", options.leave_level, "Leave snapshots at this level")->check(CLI::Range(1, 4));
   app.add_option("--expect", options.expect_level, "The level that some rank must come back from")
       ->check(CLI::Range(1, 4));
@@ -121,6 +129,6 @@ int main(int argc, char** argv) {
     if (options.leave_level > 0)
       leave(options);
     else
-      come_back(options, ranks);
+      come_back(options);
   });
 }

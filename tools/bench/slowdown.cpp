@@ -40,7 +40,7 @@ class Meter {
 
   void measure() {
     run_steps(1);
-    const double step = ranks_.slowest({run_steps(1)})[0];
+    const double step = ranks_.slowest(bench::Values{run_steps(1)})[0];
     const int steps = static_cast<int>(ranks_.from_first(std::ceil(options_.segment_seconds / step)));
     for (const int level : options_.levels) measure_level(static_cast<cairn::LevelId>(level), steps);
   }

@@ -18,26 +18,20 @@ import statistics
 import subprocess
 from pathlib import Path
 
-# What the headline case is to reach: (at most or at least, of the ratio or of the value itself).
-GOALS = {
-    **{f"L{level} visible": ("<=", 1.0, "ratio") for level in (1, 2, 3, 4)},
-    **{f"L{level} visible, at an interval": ("<=", 1.0, "ratio") for level in (1, 2, 3, 4)},
-    "L2 until safe": ("<=", 6.0, "ratio"),
-    "L3 until safe": ("<=", 9.0, "ratio"),
-    "L4 until synced": (">=", 0.8, "ratio"),
-    "restart from L1": ("<=", 2.5, "ratio"),
-    "restart from L3, 2 of 4 nodes lost": ("<=", 10.0, "ratio"),
-    "an idle head, the busiest": ("<=", 0.01, "value"),
-}
-SMALL_GOAL = ("<=", 50e-6, "value")  # L1 visible of 1 KiB
+from goals import OTHERS, set_goal, set_others
 
-# A shorter limit is timed too badly to be divided by.
-LEAST_LIMIT_S = 50e-6
+# A shorter limit is too short to be divided by: much of it is how long ranks take to start at the same time.
+LEAST_LIMIT_S = 200e-6
 
+# Put together where a figure was measured several times.
+LISTS = ("values", "limit_values", "cpu_values", "limit_cpu_values")
 # How a figure is told apart: all but what was measured.
-MEASURED = ("values", "limit_values", "interval_s")
+MEASURED = (*LISTS, "interval_s", "copy_s", "steps_per_interval")
+# Worked out here.
+DERIVED = ("median", "min", "max", "ratio", "limit_median", "cpu_median", "cpu_ratio", "goal", "goal_of", "goal_met",
+           "best_other", "others", "behind")  # fmt: skip
 # Shown in a place of their own, not as facts of the case.
-SHOWN = {"group", "figure", "unit", "limit", "ratio_of", "series", "goal", *MEASURED}
+SHOWN = {"group", "figure", "unit", "limit", "ratio_of", "series", "snapshots", *MEASURED, *DERIVED}
 
 
 def read(path):
@@ -46,9 +40,9 @@ def read(path):
     for line in Path(path).read_text().splitlines():
         record = json.loads(line)
         identity = json.dumps({k: v for k, v in record.items() if k not in MEASURED}, sort_keys=True)
-        known = figures.setdefault(identity, {**record, "values": [], "limit_values": []})
-        known["values"] += record["values"]
-        known["limit_values"] += record.get("limit_values", [])
+        known = figures.setdefault(identity, {**record, **{name: [] for name in LISTS}})
+        for name in LISTS:
+            known[name] += record.get(name, [])
     return list(figures.values())
 
 
@@ -71,7 +65,7 @@ def summarize(record, records):
     limit = limit_of(record, records) if record.get("limit") else []
     if limit:
         record["limit_median"] = statistics.median(limit)
-        if record["unit"] == "s" and record["limit_median"] < LEAST_LIMIT_S:
+        if record["unit"] == "s" and min(limit) < LEAST_LIMIT_S:
             return
         above, below = record["median"], record["limit_median"]
         # Of values in seconds a rate is the inverse.
@@ -80,15 +74,12 @@ def summarize(record, records):
         record["ratio"] = above / below if below else None
 
 
-def set_goal(record, size):
-    if "goal" in record or record["group"] not in ("headline", "idle"):
+def summarize_cpu(record):
+    if not record["cpu_values"]:
         return
-    goal = GOALS.get(record["figure"])
-    if record["group"] == "headline" and record.get("bytes_per_rank") != size:
-        goal = SMALL_GOAL if record["figure"] == "L1 visible" else None
-    if goal:
-        sign, bound, record["goal_of"] = goal
-        record["goal"] = f"{sign} {text(bound, record['unit'] if record['goal_of'] == 'value' else '')}"
+    record["cpu_median"] = statistics.median(record["cpu_values"])
+    if record["limit_cpu_values"] and "ratio" in record:
+        record["cpu_ratio"] = record["cpu_median"] / statistics.median(record["limit_cpu_values"])
 
 
 def scaled(value, steps):
@@ -124,39 +115,64 @@ def case_of(record):
     """The facts that figures of one part of the table have in common."""
     parts = []
     for key, value in sorted(record.items()):
-        if key in SHOWN or key in ("median", "min", "max", "ratio", "limit_median", "goal_of"):
+        if key in SHOWN:
             continue
         if key == "bytes_per_rank":
             parts.append(f"{size_text(value)} a rank")
+        elif key == "region_bytes":
+            parts.append(f"{size_text(value)} a region")
         elif key == "head":
             parts.append(f"head mode {value}")
-        elif key in ("nodes", "ranks"):
-            parts.append(f"{value:g} {key}")
+        elif key in ("nodes", "ranks", "cores", "regions"):
+            parts.append(f"{value:g} {key if value != 1 else key[:-1]}")
         else:
             parts.append(f"{key} {value:g}" if isinstance(value, (int, float)) else f"{key} {value}")
     return ", ".join(parts)
 
 
 def row(record):
+    """The cells of a figure's row, by their columns."""
     values, unit = record["values"], record["unit"]
-    name = record["figure"]
+    cells = {"figure": record["figure"], "n": str(len(values))}
     if record.get("interval_s"):
-        name += f" (every {text(record['interval_s'], 's')})"
+        cells["figure"] += f" (every {text(record['interval_s'], 's')})"
     if not values:
-        return [name, "0", "", "", "", "", ""]
+        return cells
     if record.get("series"):
-        return [name, str(len(values)), " ".join(text(v, unit) for v in values), "", "", "", ""]
-    spread = f"{text(record['min'], unit)} – {text(record['max'], unit)}" if len(values) > 1 else ""
-    ratio = f"{record['ratio']:.2f}" if record.get("ratio") is not None else ""
-    against = ""
+        return {**cells, "series": " ".join(text(v, unit) for v in values)}
+    cells["median"] = text(record["median"], unit)
+    if len(values) > 1:
+        cells["min – max"] = f"{text(record['min'], unit)} – {text(record['max'], unit)}"
+    if record.get("ratio") is not None:
+        cells["ratio"] = f"{record['ratio']:.2f}"
     if record.get("limit"):
-        against = record["limit"] + (f", {text(record['limit_median'], unit)}" if "limit_median" in record else "")
+        cells["to"] = record["limit"] + (f", {text(record['limit_median'], unit)}" if "limit_median" in record else "")
         if record.get("ratio_of") == "rate":
-            against += " (rates)"
-    return [name, str(len(values)), text(record["median"], unit), spread, ratio, against, str(record.get("goal", ""))]
+            cells["to"] += " (rates)"
+    if "cpu_median" in record:
+        cells["cpu"] = text(record["cpu_median"], "s")
+        cells["cpu ratio"] = f"{record['cpu_ratio']:.2f}" if "cpu_ratio" in record else ""
+    cells["goal"] = str(record.get("goal", ""))
+    cells[""] = {True: "met", False: "missed"}.get(record.get("goal_met"), "")
+    cells["best other"] = record.get("best_other", "")
+    if record.get("behind"):
+        cells["behind"] = "behind " + ", ".join(record["behind"])
+    return cells
 
 
-HEADINGS = ["figure", "n", "median", "min – max", "ratio", "to", "goal"]
+COLUMNS = ["figure", "n", "median", "min – max", "ratio", "to", "cpu", "cpu ratio", "goal", "", "best other", "behind"]
+TO_THE_LEFT = {"figure", "to", "goal", "", "best other", "behind"}
+
+
+def part_of_table(rows):
+    """Lines with the columns that are not empty. A series takes the place of the columns from the median on."""
+    used = [c for c in COLUMNS if c in ("figure", "n", "median") or any(row.get(c) for row in rows)]
+    widths = {c: max(len(c), *(len(row.get(c, "")) for row in rows)) for c in used}
+    headings = {c: "" if c == "behind" else c for c in used}
+    for row in [headings, *rows]:
+        columns = used[:2] if "series" in row else used
+        cells = [f"{row.get(c, ''):{'<' if c in TO_THE_LEFT else '>'}{widths[c]}}" for c in columns]
+        yield ("  " + "  ".join([*cells, row.get("series", "")])).rstrip()
 
 
 def table(records):
@@ -165,11 +181,13 @@ def table(records):
         parts.setdefault((record["group"], case_of(record)), []).append(row(record))
     for (group, case), rows in parts.items():
         yield f"\n{group}: {case}" if case else f"\n{group}"
-        # A series takes the place of several columns.
-        widths = [max(len(r[i]) for r in [HEADINGS, *[r for r in rows if any(r[3:]) or i != 2]]) for i in range(7)]
-        for cells in [HEADINGS, *rows]:
-            aligned = [f"{c:<{w}}" if i in (0, 5, 6) else f"{c:>{w}}" for i, (c, w) in enumerate(zip(cells, widths))]
-            yield ("  " + "  ".join(aligned)).rstrip()
+        yield from part_of_table(rows)
+    if any("cpu_median" in record for record in records):
+        yield ("\ncpu: processor time of all processes, ranks and heads, for one snapshot until it is safe; ranks that "
+               "wait for that poll")  # fmt: skip
+    if any("best_other" in record for record in records):
+        yield (f"best other: medians of {OTHERS['measured']}: {OTHERS['where']}; "
+               f"ratios to a copy by 4 ranks, {text(OTHERS['copy_s'], 's')}")  # fmt: skip
 
 
 def first_line(*command):
@@ -203,12 +221,14 @@ def main():
     records = read(arguments.records)
     for record in records:
         summarize(record, records)
-        set_goal(record, arguments.size)
+        summarize_cpu(record)
+        set_goal(record, arguments.size, text)
+        set_others(record, arguments.size, text)
     facts = machine()
     print("{cpu}, {cores} cores, Linux {kernel}, {mpi}, {date}".format(**facts))
     print("\n".join(table(records)))
     if arguments.json:
-        document = json.dumps({"machine": facts, "figures": records}, indent=1, ensure_ascii=False)
+        document = json.dumps({"machine": facts, "others": OTHERS, "figures": records}, indent=1, ensure_ascii=False)
         Path(arguments.json).write_text(document + "\n")
 
 

@@ -59,7 +59,8 @@ prepare() {
   if [[ -z $bin ]]; then
     mkdir -p "$top/build"
     bin=$top/build/bin
-    if ! build_into "$top/build" bench-{limits,snapshot,restart,idle,slowdown,scaling} >"$top/build/bench-build.log" 2>&1; then
+    if ! build_into "$top/build" bench-{limits,snapshot,restart,regions,open,idle,slowdown,scaling} \
+      >"$top/build/bench-build.log" 2>&1; then
       tail -n 40 "$top/build/bench-build.log" >&2
       die "the build failed; all of it is in build/bench-build.log"
     fi
@@ -109,11 +110,12 @@ sys.exit(1 if status else 0)
 PYTHON
 }
 
-# choose NODES [MODE]: simulated nodes of one application rank each, and who heads them. Sets what job() and ini() use.
+# choose NODES [MODE [RANKS]]: simulated nodes, who heads them, and the application ranks of each. Sets what job() and
+# write_ini() use.
 choose() {
   nodes=$1 mode=${2:-rank}
-  node_size=1 more=()
-  if [[ $mode == rank ]]; then node_size=2; fi
+  node_size=${3:-1} more=()
+  if [[ $mode == rank ]]; then node_size=$((node_size + 1)); fi
   if [[ $mode == thread ]]; then more=(--threads); fi
 }
 
@@ -210,11 +212,49 @@ idle() {
   job bench-idle --seconds "$1" --repetitions "$2"
 }
 
-# slow_down LEVELS REPETITIONS SECONDS
+# opening REPETITIONS: of new jobs.
+opening() {
+  local i
+  say "opening a session: $nodes nodes of $node_size ranks, head mode $mode"
+  for ((i = 0; i < $1; ++i)); do
+    write_ini 1,2,3,4
+    job bench-open || return
+  done
+}
+
+# regions SNAPSHOTS RESTARTS
+regions() {
+  local i
+  say "10,000 regions of 1 KiB"
+  write_ini 1
+  job bench-regions --figure "10,000 regions of 1 KiB" --leave "$1" || return
+  for ((i = 0; i < $2; ++i)); do
+    job bench-regions --figure "10,000 regions of 1 KiB" || return
+  done
+}
+
+# slow_down FIGURE LEVELS REPETITIONS SNAPSHOTS: a snapshot each half second.
 slow_down() {
-  say "an application's slow-down, L$1"
-  write_ini "$1"
-  job bench-slowdown --levels "$1" --bytes "$size" --repetitions "$2" --segment "$3"
+  say "an application's slow-down: $1, L$2"
+  write_ini "$2"
+  job bench-slowdown --tag "cores=$(processors)" --figure "$1" --levels "$2" --bytes "$size" --repetitions "$3" \
+    --snapshots "$4" --interval 0.5
+}
+
+free_mib() { awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo; }
+
+# slow_down_node WHAT RANKS REPETITIONS SNAPSHOTS: an application of that many ranks on one node, and the node's head.
+slow_down_node() {
+  local what=$1 ranks=$2
+  shift 2
+  ((ranks > 0)) || return 0
+  # Cells, the next cells, coefficients, the copy's target, slots.
+  if (($(free_mib) < 16 * ranks * (size / mib))); then
+    say "left out for want of memory: heat on a $what node, $ranks ranks of $size bytes"
+    return 0
+  fi
+  choose 1 rank "$ranks"
+  slow_down "heat on a $what node" 1 "$@"
 }
 
 scaling() {
@@ -231,19 +271,29 @@ headline() {
   measure restarts headline "restart from L2, a node lost" 2 "$2" 1
   measure restarts headline "restart from L3, 2 of 4 nodes lost" 3 "$2" 0 2
   measure restarts headline "restart from L4, all nodes lost" 4 "$2" 0 1 2 3
+  measure regions $((3 * $1)) "$2"
+  for mode in inline rank; do
+    choose 4 "$mode" 2
+    measure opening "$2"
+  done
 }
 
-free_mib() { awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo; }
+# slow_downs REPETITIONS SNAPSHOTS: with an application rank on each core, and on half of the cores.
+slow_downs() {
+  measure slow_down_node full "$(processors)" "$@"
+  measure slow_down_node half-full $(($(processors) / 2)) "$@"
+}
 
 everything() {
   local bytes nodes_now
   for bytes in 1024 $mib "$size"; do measure limits "$bytes" 7; done
   measure limits $((4 * size)) 3
-  headline 11 7
+  headline 9 5
+  choose 4
   measure restarts restart "restart from L3, 2 of 4 nodes lost, told so" 3 5 0 2 -- --told 0,2
 
-  measure snapshots sizes 1,2,3,4 1024 31
-  measure snapshots sizes 1,2,3,4 $mib 31
+  measure snapshots sizes 1,2,3,4 1024 21
+  measure snapshots sizes 1,2,3,4 $mib 21
   # Slots, copies, code, and the application's own.
   if (($(free_mib) > 192 * (size / mib))); then
     measure snapshots sizes 1,2,3,4 $((4 * size)) 3 --no-streams
@@ -262,8 +312,9 @@ everything() {
     choose 4 $mode
     measure idle 3 3
   done
+  slow_downs 3 8
   choose 4
-  measure slow_down 1,2,3,4 3 1
+  measure slow_down "heat on 4 nodes" 1,3 1 6
   measure scaling
 }
 
@@ -273,8 +324,9 @@ say "node stores in $local, the global store in ${here#"$top"/}; Open MPI copies
 if [[ $quick == yes ]]; then
   measure limits "$size" 3
   headline 3 3
+  choose 4
   measure idle 2 1
-  measure slow_down 3 1 0.5
+  slow_downs 1 5
 else
   everything
 fi

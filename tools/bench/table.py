@@ -21,7 +21,7 @@ from pathlib import Path
 from goals import OTHERS, set_goal, set_others
 
 # A shorter limit is too short to be divided by: much of it is how long ranks take to start at the same time.
-LEAST_LIMIT_S = 200e-6
+LEAST_LIMIT_S = 50e-6
 
 # Put together where a figure was measured several times.
 LISTS = ("values", "limit_values", "cpu_values", "limit_cpu_values")

@@ -119,8 +119,11 @@ class Player {
       const test::StoreImage image = cluster_.image(place);
       for (const auto& [name, bytes] : image) {
         if (name.find('/') != std::string::npos) snapshots.insert(name.substr(0, name.find('/')));
-        // What a life that only a newer Cairn can read was writing is not ours to remove.
-        if (name.find(".part") != std::string::npos && !circumstances_.others) return name + " was left behind";
+        // What a life that only a newer Cairn can read was writing is not ours to remove; and a life that asked for
+        // nothing and took no snapshot has not begun, and touches nothing.
+        const bool begun = took_snapshots_ || life.start != Life::Start::unasked;
+        if (name.find(".part") != std::string::npos && !circumstances_.others && begun)
+          return name + " was left behind";
       }
       const auto is_begun = [&](const std::string& dir) { return !image.contains(dir + "/manifest.json"); };
       const auto begun = std::ranges::find_if(snapshots, is_begun);

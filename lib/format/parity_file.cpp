@@ -6,6 +6,7 @@
 
 #include "codec/crc32c.hpp"
 #include "format/header_block.hpp"
+#include "format/shard_codec.hpp"
 
 namespace cairn {
 namespace {
@@ -53,8 +54,7 @@ Status check_blocks(const Reader& file, const ParityHeader& header, Bytes first,
   return walk(file, kParityHeaderBytes, header.crc_offset(), between, [&](Bytes slice) -> Status {
     const auto should = table.get<std::uint32_t>();
     if (const std::uint32_t is = crc32c(slice); is != should) {
-      return fail(Code::corrupt, fmt::format("block {} of {}: CRC-32C is {:08x}, should be {:08x}", block,
-                                             header.blocks(), is, should));
+      return fail(wrong_crc(header.blocks(), block, is, should));
     }
     ++block;
     return {};

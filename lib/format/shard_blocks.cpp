@@ -32,7 +32,7 @@ Result<Bytes> ShardBlocks::bytes(std::uint64_t block, Buffer& scratch) const {
 
 Status ShardBlocks::check_crc(std::uint64_t block, std::uint32_t is) const {
   const auto should = ByteReader(Bytes(crcs_).subspan(block * kCrcBytes)).get<std::uint32_t>();
-  if (is != should) return fail(wrong_crc(header_, block, is, should));
+  if (is != should) return fail(wrong_crc(header_.blocks(), block, is, should));
   return {};
 }
 

@@ -15,7 +15,7 @@ class ShardBlocks {
   // `scratch`.
   [[nodiscard]] Result<Bytes> bytes(std::uint64_t block, Buffer& scratch) const;
   [[nodiscard]] Status check_crc(std::uint64_t block, std::uint32_t is) const;
-  // Only if the SHA table was read.
+  // Where no SHA table was read there is nothing to compare.
   [[nodiscard]] Status check_sha(std::uint64_t block, Bytes bytes) const;
 
  private:

@@ -193,10 +193,9 @@ Status check_crc_table(const ShardHeader& header, Bytes crcs) {
   return fail(Code::corrupt, fmt::format("CRC table: CRC-32C is {:08x}, should be {:08x}", is, header.crcs_crc));
 }
 
-Error wrong_crc(const ShardHeader& header, std::uint64_t block, std::uint32_t is, std::uint32_t should) {
-  return {Code::corrupt,
-          fmt::format("block {} of {}: CRC-32C is {:08x}, should be {:08x}", block, header.blocks(), is, should),
-          {}};
+Error wrong_crc(std::uint64_t blocks, std::uint64_t block, std::uint32_t is, std::uint32_t should) {
+  return {
+      Code::corrupt, fmt::format("block {} of {}: CRC-32C is {:08x}, should be {:08x}", block, blocks, is, should), {}};
 }
 
 Error wrong_sha(const ShardHeader& header, std::uint64_t block, const Sha256& is, const Sha256& should) {

@@ -23,7 +23,7 @@ void put_entry(ByteWriter& out, const RegionInfo& info, std::uint64_t offset);
 // Whether this is the CRC table that the header speaks of, as far as it says that.
 [[nodiscard]] Status check_crc_table(const ShardHeader& header, Bytes crcs);
 // "block 12 of 64: CRC-32C is 9f1c22b0, should be 04aa71d3"
-[[nodiscard]] Error wrong_crc(const ShardHeader& header, std::uint64_t block, std::uint32_t is, std::uint32_t should);
+[[nodiscard]] Error wrong_crc(std::uint64_t blocks, std::uint64_t block, std::uint32_t is, std::uint32_t should);
 [[nodiscard]] Error wrong_sha(const ShardHeader& header, std::uint64_t block, const Sha256& is, const Sha256& should);
 [[nodiscard]] Error wrong_digest(const Sha256& is, const Sha256& should);
 

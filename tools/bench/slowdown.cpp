@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <cairn/cairn.hpp>
 
+#include "codec/vector_registers.hpp"
 #include "common.hpp"
 #include "exchange.hpp"
 #include "memory.hpp"
@@ -35,15 +36,6 @@ struct Options {
   double interval = 0.5;
   std::vector<int> levels;
 };
-
-// Code of the x86 may leave the upper halves of vector registers in use. Older instructions, as a compiler makes them
-// by default, then take several times as long. Steps that are to be free of snapshots must not have that from an
-// earlier one.
-void forget_vector_registers() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx") != 0) asm volatile("vzeroupper" ::: "memory");
-#endif
-}
 
 class Meter {
  public:
@@ -80,11 +72,12 @@ class Meter {
       session_.snapshot(level);
       session_.wait(level);
     }
-    forget_vector_registers();
+    // Steps that are to be free of snapshots must not be slow because of an earlier one, should it leave these in use.
+    cairn::clear_upper_halves();
     steps_ = steps_of_interval();
     Times times;
     for (int i = 0; i < options_.repetitions; ++i) {
-      forget_vector_registers();
+      cairn::clear_upper_halves();
       times.without.push_back(run_steps(steps_ * options_.snapshots));
       for (int copy = 0; copy < kCopies; ++copy) times.copies.push_back(time_copy());
       times.with.push_back(run_with_snapshots(level));

@@ -71,7 +71,7 @@ Status verify_in(const File& file, const ShardEntry& expected, Pacer& pacer) {
   const auto shas = shas_of(file, *frame);
   if (!shas) return fail(shas.error().in(fmt::format("rank {}", expected.rank.value)));
   DataSection data(header.data_bytes, {}, [&](std::uint64_t block, Bytes bytes, std::uint32_t crc) -> Status {
-    if (crc != frame->crc(block)) return fail(wrong_crc(header, block, crc, frame->crc(block)));
+    if (crc != frame->crc(block)) return fail(wrong_crc(header.blocks(), block, crc, frame->crc(block)));
     const Sha256 should = sha_at(*shas, block);
     if (const Sha256 is = sha256(bytes); is != should) return fail(wrong_sha(header, block, is, should));
     return {};

@@ -225,7 +225,7 @@ opening() {
 # regions SNAPSHOTS RESTARTS
 regions() {
   local i
-  say "10,000 regions of 1 KiB"
+  say "10,000 regions of 1 KiB: one rank and its head"
   write_ini 1
   job bench-regions --figure "10,000 regions of 1 KiB" --leave "$1" || return
   for ((i = 0; i < $2; ++i)); do
@@ -271,6 +271,7 @@ headline() {
   measure restarts headline "restart from L2, a node lost" 2 "$2" 1
   measure restarts headline "restart from L3, 2 of 4 nodes lost" 3 "$2" 0 2
   measure restarts headline "restart from L4, all nodes lost" 4 "$2" 0 1 2 3
+  choose 1
   measure regions $((3 * $1)) "$2"
   for mode in inline rank; do
     choose 4 "$mode" 2

@@ -11,7 +11,7 @@ void ThreadMailbox::hand_over(Peer source, Tag tag, Bytes message, const Receive
   if (message.size() > receive.into.size()) {
     receive.transfer->error = message_too_long(source, tag, message.size(), receive.into.size()).value();
   } else {
-    std::ranges::copy(message, receive.into.begin());
+    copy_bytes(message, receive.into);
   }
   receive.transfer->finish();
 }

@@ -80,7 +80,8 @@ Status RestoreDesk::note_own_shards(Known& known, std::uint64_t safe_point) {
 
 Result<std::uint64_t> RestoreDesk::read_safe_point(const Plan& plan) const {
   if (head_.ranks.empty()) return 0;
-  const auto shard = Shard::open(*head_.node.local, names::shard(head_.node.dir(plan.snapshot), head_.ranks.front()));
+  const FileName name = names::shard(head_.node.dir(plan.snapshot), head_.ranks.front());
+  const auto shard = ShardFile::open(*head_.node.local, name);
   if (!shard) return fail(shard.error());
   return shard->header().safe_point;
 }

@@ -11,11 +11,12 @@
 namespace cairn {
 
 struct CheckedShard::State {
-  State(Shard opened, std::string file, bool by_sha) : shard(std::move(opened)), name(std::move(file)), sha(by_sha) {
+  State(ShardFile opened, std::string file, bool by_sha)
+      : shard(std::move(opened)), name(std::move(file)), sha(by_sha) {
     whole.resize(shard.header().blocks());
   }
 
-  Shard shard;
+  ShardFile shard;
   std::string name;
   bool sha;
   ShardBlocks blocks{shard.file(), shard.header()};
@@ -36,8 +37,9 @@ CheckedShard& CheckedShard::operator=(CheckedShard&&) noexcept = default;
 CheckedShard::~CheckedShard() = default;
 
 Result<CheckedShard> CheckedShard::open(const Store& store, const FileName& name, bool sha) {
-  auto shard = Shard::open(store, name);
+  auto shard = ShardFile::open(store, name);
   if (!shard) return fail(shard.error());
+  if (auto table = shard->table(); !table) return fail(table.error());
   if (sha && shard->header().digest != BlockDigest::sha256) {
     return fail_in_file(Code::corrupt, name.path, "its blocks have no SHA-256, and the job has a key");
   }
@@ -46,7 +48,7 @@ Result<CheckedShard> CheckedShard::open(const Store& store, const FileName& name
   return CheckedShard(std::move(state));
 }
 
-const Shard& CheckedShard::shard() const { return state_->shard; }
+const ShardFile& CheckedShard::shard() const { return state_->shard; }
 
 Result<Buffer> CheckedShard::check_frame(const ShardEntry& expected) const {
   auto frame = state_->shard.frame();
@@ -91,7 +93,7 @@ Status CheckedShard::take(std::uint64_t offset, MutableBytes into, InHand& hand)
       if (auto status = take_in_hand(block, hand); !status) return status;
       const std::uint64_t from = offset - state_->data_begin() - block * kBlockBytes;
       length = std::min(length, hand.bytes.size() - from);
-      std::ranges::copy(Bytes(hand.bytes).subspan(from, length), into.begin());
+      copy_bytes(Bytes(hand.bytes).subspan(from, length), into);
     } else {
       if (offset < state_->data_begin()) length = std::min(length, state_->data_begin() - offset);
       if (auto status = state_->shard.file().read(offset, into.first(length)); !status) return status;

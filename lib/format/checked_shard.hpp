@@ -13,14 +13,14 @@ namespace cairn {
 
 class CheckedShard {
  public:
-  // Checks header and region table. With `sha`, blocks are checked by their SHA-256 as well, which they must have and
-  // the head must have filled in; check_frame() says whether those are the right ones.
+  // Checks the header and the CRC of the region table. With `sha`, blocks are checked by their SHA-256 as well, which
+  // they must have and the head must have filled in; check_frame() says whether those are the right ones.
   static Result<CheckedShard> open(const Store& store, const FileName& name, bool sha = false);
   CheckedShard(CheckedShard&&) noexcept;
   CheckedShard& operator=(CheckedShard&&) noexcept;
   ~CheckedShard();
 
-  [[nodiscard]] const Shard& shard() const;
+  [[nodiscard]] const ShardFile& shard() const;
   // Checks everything except the data: rank, length and digest against `expected`, and padding. Returns the frame, see
   // Shard::frame().
   [[nodiscard]] Result<Buffer> check_frame(const ShardEntry& expected) const;

@@ -54,7 +54,7 @@ Status check_entry(const ShardHeader& header, const ShardEntry& expected) {
   return {};
 }
 
-Status check_padding(const Shard& shard) {
+Status check_padding(const ShardFile& shard) {
   const ShardHeader& header = shard.header();
   const Reader& file = shard.file();
   return check_zeros(file, kShardHeaderBytes + header.table_bytes, header.data_offset)

@@ -28,6 +28,6 @@ class ShardBlocks {
 // Whether the header says that this is the shard that a manifest names.
 [[nodiscard]] Status check_entry(const ShardHeader& header, const ShardEntry& expected);
 // Whether there are zeros behind the tables and the data.
-[[nodiscard]] Status check_padding(const Shard& shard);
+[[nodiscard]] Status check_padding(const ShardFile& shard);
 
 }  // namespace cairn

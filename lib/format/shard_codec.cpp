@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -143,17 +142,21 @@ Buffer encode(const std::vector<PlacedRegion>& table) {
   return out.take();
 }
 
-Result<std::vector<PlacedRegion>> decode_region_table(Bytes bytes, const ShardHeader& header) {
-  if (bytes.size() != header.table_bytes) {
+Status check_region_table(const ShardHeader& header, Bytes table) {
+  if (table.size() != header.table_bytes) {
     return fail(Code::corrupt,
-                fmt::format("region table: {} bytes long, should be {}", bytes.size(), header.table_bytes));
+                fmt::format("region table: {} bytes long, should be {}", table.size(), header.table_bytes));
   }
-  if (const std::uint32_t is = crc32c(bytes); is != header.table_crc) {
-    return fail(Code::corrupt, fmt::format("region table: CRC-32C is {:08x}, should be {:08x}", is, header.table_crc));
-  }
+  const std::uint32_t is = crc32c(table);
+  if (is == header.table_crc) return {};
+  return fail(Code::corrupt, fmt::format("region table: CRC-32C is {:08x}, should be {:08x}", is, header.table_crc));
+}
+
+Result<RegionTable> decode_region_table(Bytes bytes, const ShardHeader& header) {
+  if (auto good = check_region_table(header, bytes); !good) return fail(good.error());
   ByteReader in(bytes);
-  std::vector<PlacedRegion> table;
-  table.reserve(header.regions);  // no more than the table has room for: the header is checked for that
+  RegionTable table{{}, NameIndex(header.regions)};
+  table.regions.reserve(header.regions);  // no more than the table has room for: the header is checked for that
   std::uint64_t end = header.data_offset;
   const std::uint64_t section_end = header.data_offset + header.data_bytes;
   for (std::size_t i = 0; i < header.regions; ++i) {
@@ -164,7 +167,10 @@ Result<std::vector<PlacedRegion>> decode_region_table(Bytes bytes, const ShardHe
       return bad_table(i, fmt::format("{} bytes at {} are not in order within the data section", entry->bytes, offset));
     }
     end = offset + entry->bytes;
-    table.push_back(std::move(entry->region));
+    table.regions.push_back(std::move(entry->region));
+    const auto name_at = [&](std::uint32_t region) -> std::string_view { return table.regions[region].info.name; };
+    if (!table.by_name.add(static_cast<std::uint32_t>(i), name_at))
+      return bad_table(i, fmt::format("a second one named \"{}\"", name_at(static_cast<std::uint32_t>(i))));
   }
   if (in.remaining() != 0) {
     return fail(Code::corrupt, fmt::format("region table: {} bytes too many at its end", in.remaining()));
@@ -172,12 +178,6 @@ Result<std::vector<PlacedRegion>> decode_region_table(Bytes bytes, const ShardHe
   if (end != section_end) {
     return fail(Code::corrupt,
                 fmt::format("region table: the last region ends at {}, should end at {}", end, section_end));
-  }
-  std::unordered_set<std::string_view> names(table.size() * 2);
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (!names.insert(table[i].info.name).second) {
-      return bad_table(i, fmt::format("a second one named \"{}\"", table[i].info.name));
-    }
   }
   return table;
 }

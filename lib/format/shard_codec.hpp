@@ -20,6 +20,8 @@ void put_entry(ByteWriter& out, const RegionInfo& info, std::uint64_t offset);
 
 [[nodiscard]] std::uint64_t block_length(const ShardHeader& header, std::uint64_t block);
 
+// Whether this is the region table that the header speaks of.
+[[nodiscard]] Status check_region_table(const ShardHeader& header, Bytes table);
 // Whether this is the CRC table that the header speaks of, as far as it says that.
 [[nodiscard]] Status check_crc_table(const ShardHeader& header, Bytes crcs);
 // "block 12 of 64: CRC-32C is 9f1c22b0, should be 04aa71d3"

@@ -14,7 +14,8 @@ namespace {
 // Calls `visit` for every block whose CRC is right, on the helpers too, and `between` after each that this thread did.
 // Of several errors, returns the one that comes first in the file.
 template <class Visit>
-Status walk_blocks(const Shard& shard, bool sha, Workers& workers, const std::function<void()>& between, Visit visit) {
+Status walk_blocks(const ShardFile& shard, bool sha, Workers& workers, const std::function<void()>& between,
+                   Visit visit) {
   ShardBlocks blocks(shard.file(), shard.header());
   if (auto loaded = blocks.load_tables(sha); !loaded) return loaded;
   std::mutex mutex;
@@ -38,26 +39,25 @@ Status walk_blocks(const Shard& shard, bool sha, Workers& workers, const std::fu
 }
 
 // What is read of a frame becomes the digest, for ever: a bit that was read wrong once would make a good shard a bad
-// one. The regions were parsed when the shard was opened.
+// one.
 Status check_read(Bytes frame, const ShardHeader& opened) {
   const auto header = decode_shard_header(frame.first(kShardHeaderBytes));
   if (!header) return fail(header.error());
+  if (*header != opened) return fail(Code::corrupt, "its header was read differently a second time");
   const Bytes table = frame.subspan(kShardHeaderBytes, opened.table_bytes);
-  if (*header != opened || crc32c(table) != opened.table_crc) {
-    return fail(Code::corrupt, "its header or region table was read differently a second time");
-  }
+  if (auto good = check_region_table(opened, table); !good) return good;
   return check_crc_table(opened, frame.subspan(kShardHeaderBytes + opened.table_bytes, opened.blocks() * kCrcBytes));
 }
 
 }  // namespace
 
-Status check_blocks(const Shard& shard) {
+Status check_blocks(const ShardFile& shard) {
   Workers alone(0);
   return walk_blocks(
       shard, false, alone, [] {}, [](const ShardBlocks&, std::uint64_t, Bytes) { return Status{}; });
 }
 
-Result<Buffer> sha_of_blocks(const Shard& shard, Workers& workers, const std::function<void()>& between) {
+Result<Buffer> sha_of_blocks(const ShardFile& shard, Workers& workers, const std::function<void()>& between) {
   Buffer shas(shard.header().blocks() * kShaBytes);
   const auto digest = [&](const ShardBlocks&, std::uint64_t block, Bytes bytes) -> Status {
     std::ranges::copy(sha256(bytes).bytes, shas.begin() + static_cast<std::ptrdiff_t>(block * kShaBytes));
@@ -70,7 +70,7 @@ Result<Buffer> sha_of_blocks(const Shard& shard, Workers& workers, const std::fu
 
 Result<ShardEntry> digest_shard(Store& store, const FileName& name, Workers& workers,
                                 const std::function<void()>& between) {
-  auto shard = Shard::open(store, name);
+  auto shard = ShardFile::open(store, name);
   if (!shard) return fail(shard.error());
   auto frame = shard->frame();
   if (!frame) return fail(frame.error());
@@ -85,7 +85,7 @@ Result<ShardEntry> digest_shard(Store& store, const FileName& name, Workers& wor
     if (!shas->empty()) {
       if (auto patched = store.patch(name, header.sha_offset(), *shas); !patched) return fail(patched.error());
     }
-    std::ranges::copy(*shas, frame->end() - static_cast<std::ptrdiff_t>(shas->size()));
+    copy_bytes(*shas, MutableBytes(*frame).last(shas->size()));
   }
   if (auto synced = store.sync(name); !synced) return fail(synced.error());
   return ShardEntry{header.rank, header.file_bytes(), sha256(*frame)};

@@ -18,9 +18,9 @@ Result<ShardFrame> ShardFrame::parse(Buffer bytes) {
     return fail(Code::corrupt,
                 fmt::format("a shard's frame is {} bytes long, should be {}", frame.bytes.size(), length(*header)));
   }
-  auto regions = decode_region_table(frame.table(), *header);
-  if (!regions) return fail(regions.error());
-  frame.regions = std::move(*regions);
+  auto table = decode_region_table(frame.table(), *header);
+  if (!table) return fail(table.error());
+  frame.regions = std::move(table->regions);
   if (auto good = check_crc_table(*header, frame.crcs()); !good) return fail(good.error());
   return frame;
 }

@@ -14,7 +14,7 @@ namespace cairn {
 class ShardPlan {
  public:
   // Refuses regions that no shard can hold, and repeated names. `digest`: what its blocks are to have.
-  static Result<ShardPlan> make(std::span<const RegionInfo> regions, BlockDigest digest);
+  static Result<ShardPlan> make(std::span<const RegionInfo* const> regions, BlockDigest digest);
 
   // All but the identity.
   [[nodiscard]] const ShardHeader& header() const { return header_; }

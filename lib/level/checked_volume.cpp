@@ -32,7 +32,7 @@ Result<Bytes> CheckedVolume::read(std::uint64_t offset, std::uint64_t length, Bu
     const std::uint64_t count = std::min<std::uint64_t>(into.size(), map_.end_of(file) - offset);
     const auto bytes = read_file(file, offset - map_.start_of(file), count, piece, hand);
     if (!bytes) return bytes;
-    std::ranges::copy(*bytes, into.begin());
+    copy_bytes(*bytes, into);
     into = into.subspan(count);
     offset += count;
   }

@@ -78,7 +78,7 @@ Result<NodeReport> decode_report(Bytes bytes, NodeId node) {
       return fail(Code::communication, "node " + std::to_string(node.value) + " reported regions that cannot be read");
     }
     report.headers.push_back(header);
-    report.tables.push_back(std::move(*table));
+    report.tables.push_back(std::move(table->regions));
   }
   return report;
 }

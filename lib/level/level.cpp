@@ -20,7 +20,7 @@ Status Level::verify(const Store& store, const Identity& /*snapshot*/, const Nam
 }
 
 bool Level::begins_well(const Store& store, const Identity& snapshot, const NamedFile& file) const {
-  const auto shard = Shard::open(store, file.name);
+  const auto shard = ShardFile::open(store, file.name);
   return shard && shard->header().identity == snapshot && shard->header().rank == file.shard()->rank;
 }
 

@@ -1,6 +1,8 @@
 #include "session/regions.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,13 +27,6 @@ ElementType element_type(Element element) {
     case Element::float64: return ElementType::float64;
   }
   return ElementType::opaque;
-}
-
-// Elements in one step of a container's first dimension.
-std::uint64_t row_elements(const detail::RegionAccess& access) {
-  std::uint64_t elements = 1;
-  for (const std::uint64_t extent : access.shape) elements *= extent;
-  return elements;
 }
 
 // "plate float64[100]"
@@ -60,15 +55,60 @@ Error null_pointer(const RegionInfo& region) {
 
 }  // namespace
 
+// A scalar or an array has the shape it was protected with; a container the extent it has now.
+Regions::Region Regions::region_of(const std::string& name, detail::RegionAccess access) {
+  Region region;
+  RegionInfo& info = region.info;
+  info.name = name;
+  info.type = element_type(access.element);
+  info.element_bytes = access.element_bytes;
+  info.type_name = std::move(access.type_name);
+  info.shape = std::move(access.shape);
+  if (access.place) {
+    info.global_shape = std::move(access.place->shape);
+    info.global_offset = std::move(access.place->offset);
+  }
+  region.elements = std::move(access.elements);
+  region.resize = std::move(access.resize);
+  region.data = std::move(access.data);
+  if (region.resize) {
+    info.shape.insert(info.shape.begin(), 0);
+    region.look();
+  }
+  return region;
+}
+
+std::uint64_t Regions::Region::row_elements() const {
+  return std::accumulate(info.shape.begin() + 1, info.shape.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+void Regions::Region::look() {
+  if (resize) info.shape.front() = elements() / std::max<std::uint64_t>(1, row_elements());
+}
+
+bool Regions::Region::has_changed() const { return resize && elements() != planned_elements; }
+
+bool Regions::Region::fits(const RegionInfo& stored) const {
+  if (info.type != stored.type || info.element_bytes != stored.element_bytes || info.type_name != stored.type_name)
+    return false;
+  if (!resize) return info.shape == stored.shape;
+  return stored.shape.size() == info.shape.size() &&
+         std::equal(info.shape.begin() + 1, info.shape.end(), stored.shape.begin() + 1);
+}
+
 Status Regions::protect(const std::string& name, detail::RegionAccess access) {
-  Region region{name, std::move(access)};
-  if (auto status = check(describe(region)); !status) return status;
+  Region region = region_of(name, std::move(access));
+  if (auto status = check(region.info); !status) return status;
   plan_.reset();
-  const auto known = by_name_.find(name);
-  if (known == by_name_.end())
-    by_name_.emplace(name, regions_.insert(regions_.end(), std::move(region)));
-  else
-    *known->second = std::move(region);
+  const auto added = regions_.insert(regions_.end(), std::move(region));
+  const auto [known, is_new] = by_name_.try_emplace(added->info.name, added);
+  if (is_new) return {};
+  // It takes the place of the other, in the order too.
+  const auto other = known->second;
+  by_name_.erase(known);
+  by_name_.emplace(added->info.name, added);
+  regions_.splice(other, regions_, added);
+  regions_.erase(other);
   return {};
 }
 
@@ -76,92 +116,66 @@ Status Regions::unprotect(const std::string& name) {
   const auto known = by_name_.find(name);
   if (known != by_name_.end()) {
     plan_.reset();
-    regions_.erase(known->second);
+    const auto region = known->second;
     by_name_.erase(known);
+    regions_.erase(region);
     return {};
   }
   std::vector<std::string> all;
-  for (const Region& region : regions_) all.push_back(text_of(describe(region)));
+  for (Region& region : regions_) {
+    region.look();
+    all.push_back(text_of(region.info));
+  }
   return fail(Code::invalid_argument,
               fmt::format("no region is named \"{}\"; protected are: {}", name, list_text(all)));
 }
 
-// A scalar or an array has the shape it was protected with; a container the extent it has now.
-RegionInfo Regions::describe(const Region& region) {
-  const detail::RegionAccess& access = region.access;
-  RegionInfo info;
-  info.name = region.name;
-  info.type = element_type(access.element);
-  info.element_bytes = access.element_bytes;
-  info.type_name = access.type_name;
-  info.shape = access.shape;
-  if (access.resize)
-    info.shape.insert(info.shape.begin(), access.elements() / std::max<std::uint64_t>(1, row_elements(access)));
-  if (access.place) {
-    info.global_shape = access.place->shape;
-    info.global_offset = access.place->offset;
-  }
-  return info;
-}
-
-Status Regions::make_plan() {
-  std::vector<RegionInfo> infos;
+Result<const ShardPlan*> Regions::plan() {
+  if (plan_ && std::ranges::none_of(regions_, &Region::has_changed)) return &*plan_;
+  plan_.reset();
+  std::vector<const RegionInfo*> infos;
   infos.reserve(regions_.size());
   for (Region& region : regions_) {
-    RegionInfo& info = infos.emplace_back(describe(region));
-    if (!region.access.resize) continue;
-    region.planned_elements = region.access.elements();
-    if (info.elements() == region.planned_elements) continue;
+    region.look();
+    infos.push_back(&region.info);
+    if (!region.resize) continue;
+    region.planned_elements = region.elements();
+    if (region.planned_elements == region.info.elements()) continue;
     return fail(Code::invalid_argument,
-                fmt::format("region \"{}\" has {} elements, which is not a whole number of rows of {}", region.name,
-                            region.planned_elements, row_elements(region.access)));
+                fmt::format("region \"{}\" has {} elements, which is not a whole number of rows of {}",
+                            region.info.name, region.planned_elements, region.row_elements()));
   }
-  auto plan = ShardPlan::make(infos, digest_);
-  if (!plan) return fail(plan.error());
-  plan_ = std::move(*plan);
-  return {};
+  auto made = ShardPlan::make(infos, digest_);
+  if (!made) return fail(made.error());
+  return &plan_.emplace(std::move(*made));
 }
 
 Result<Regions::Capture> Regions::capture() {
-  const auto has_changed = [](const Region& region) {
-    return region.access.resize && region.access.elements() != region.planned_elements;
-  };
-  if (!plan_ || std::ranges::any_of(regions_, has_changed)) {
-    plan_.reset();
-    if (auto status = make_plan(); !status) return fail(status.error());
-  }
+  const auto now = plan();
+  if (!now) return fail(now.error());
   captured_.clear();
   for (const Region& region : regions_) {
-    const std::uint64_t bytes = plan_->places()[captured_.size()].bytes;
-    const auto* data = static_cast<const std::byte*>(region.access.data());
-    if (data == nullptr && bytes > 0) return fail(null_pointer(describe(region)));
+    const std::uint64_t bytes = (*now)->places()[captured_.size()].bytes;
+    const auto* data = static_cast<const std::byte*>(region.data());
+    if (data == nullptr && bytes > 0) return fail(null_pointer(region.info));
     captured_.emplace_back(data, bytes);
   }
-  return Capture{*plan_, captured_};
-}
-
-bool Regions::fits(const Region& region, const RegionInfo& stored) {
-  const RegionInfo now = describe(region);
-  if (now.type != stored.type || now.element_bytes != stored.element_bytes || now.type_name != stored.type_name)
-    return false;
-  if (!region.access.resize) return now.shape == stored.shape;
-  return stored.shape.size() == now.shape.size() &&
-         std::equal(now.shape.begin() + 1, now.shape.end(), stored.shape.begin() + 1);
+  return Capture{**now, captured_};
 }
 
 // The error lists differences only.
-Status Regions::check_against(const Shard& shard, const std::string& only) const {
+Status Regions::check_against(const Shard& shard, const std::string& only) {
   const auto asked = [&](const std::string& name) { return only.empty() || name == only; };
   std::vector<std::string> unknown;
   std::vector<std::string> changed;
-  for (const Region& region : regions_) {
-    if (!asked(region.name)) continue;
-    const auto found = shard.find(region.name);
-    const std::string here = text_of(describe(region));
+  for (Region& region : regions_) {
+    if (!asked(region.info.name)) continue;
+    region.look();
+    const auto found = shard.find(region.info.name);
     if (!found)
-      unknown.push_back(here);
-    else if (const RegionInfo& stored = shard.regions()[*found].info; !fits(region, stored))
-      changed.push_back(fmt::format("{} (in the snapshot {})", here, stored.type_text()));
+      unknown.push_back(text_of(region.info));
+    else if (const RegionInfo& stored = shard.regions()[*found].info; !region.fits(stored))
+      changed.push_back(fmt::format("{} (in the snapshot {})", text_of(region.info), stored.type_text()));
   }
   std::vector<std::string> unprotected;
   for (const PlacedRegion& region : shard.regions()) {
@@ -177,19 +191,50 @@ Status Regions::check_against(const Shard& shard, const std::string& only) const
               "protect the same names with the same types and shapes as when it was taken");
 }
 
-Status Regions::restore(const Shard& shard, const std::string& only) const {
-  if (auto status = check_against(shard, only); !status) return status;
+// If the regions would be written now with the very table that the shard has, each of them lies where the plan says:
+// many regions then need no parsing and no looking up. False: they would not, and nothing was touched.
+Result<bool> Regions::restore_as_planned(const ShardFile& shard) {
+  const auto now = plan();
+  if (!now) return false;
+  const ShardHeader& planned = (*now)->header();
+  if (planned.table_crc != shard.header().table_crc || planned.table_bytes != shard.header().table_bytes) return false;
+  const auto table = shard.table();
+  if (!table) return fail(table.error());
+  if (!std::ranges::equal(*table, (*now)->table())) return false;
+  std::vector<ShardFile::Part> parts;
+  parts.reserve(regions_.size());
+  auto place = (*now)->places().begin();
+  for (const Region& region : regions_) {
+    const auto& [begin, bytes] = *place++;
+    if (bytes == 0) continue;
+    auto* data = static_cast<std::byte*>(region.data());
+    if (data == nullptr) return fail(null_pointer(region.info));
+    parts.push_back({begin, MutableBytes(data, bytes)});
+  }
+  if (auto read = shard.read_parts(parts); !read) return fail(read.error());
+  return true;
+}
+
+Status Regions::restore(const ShardFile& file, const std::string& only) {
+  if (only.empty()) {
+    const auto done = restore_as_planned(file);
+    if (!done) return fail(done.error());
+    if (*done) return {};
+  }
+  const auto shard = Shard::of(file);
+  if (!shard) return fail(shard.error());
+  if (auto status = check_against(*shard, only); !status) return status;
   std::vector<Shard::Target> targets;
   for (const Region& region : regions_) {
-    if (!only.empty() && region.name != only) continue;
-    const std::size_t position = *shard.find(region.name);
-    const RegionInfo& stored = shard.regions()[position].info;
-    if (region.access.resize) region.access.resize(stored.shape.front() * row_elements(region.access));
-    auto* data = static_cast<std::byte*>(region.access.data());
+    if (!only.empty() && region.info.name != only) continue;
+    const std::size_t position = *shard->find(region.info.name);
+    const RegionInfo& stored = shard->regions()[position].info;
+    if (region.resize) region.resize(stored.shape.front() * region.row_elements());
+    auto* data = static_cast<std::byte*>(region.data());
     if (data == nullptr && stored.size_bytes() > 0) return fail(null_pointer(stored));
     targets.push_back({position, MutableBytes(data, stored.size_bytes())});
   }
-  return shard.read(targets, false);
+  return shard->read(targets);
 }
 
 }  // namespace cairn

@@ -2,10 +2,12 @@
 // memory; this holds the way to it. Local.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -27,8 +29,11 @@ class Regions {
   [[nodiscard]] Status protect(const std::string& name, detail::RegionAccess access);
   [[nodiscard]] Status unprotect(const std::string& name);
 
-  // The regions as they are now, for writing; valid until the next call here. The plan is made anew only when the
-  // extent of a region or the set of regions has changed.
+  // What a shard of the regions as they are now would look like; valid until the next call here. Made anew only when
+  // the extent of a region or the set of regions has changed.
+  [[nodiscard]] Result<const ShardPlan*> plan();
+
+  // The regions as they are now, for writing; valid until the next call here.
   struct Capture {
     const ShardPlan& plan;
     std::span<const Bytes> regions;
@@ -37,23 +42,29 @@ class Regions {
 
   // The inverse: gives every region (or the one named) the extent it has in the shard and copies its bytes back.
   // Refuses names and types that do not match, naming what differs, before it touches anything.
-  [[nodiscard]] Status restore(const Shard& shard, const std::string& only) const;
+  [[nodiscard]] Status restore(const ShardFile& shard, const std::string& only);
 
  private:
   struct Region {
-    std::string name;
-    detail::RegionAccess access;
-    std::size_t planned_elements = 0;  // of a container
-  };
-  [[nodiscard]] static RegionInfo describe(const Region& region);
-  [[nodiscard]] static bool fits(const Region& region, const RegionInfo& stored);
-  [[nodiscard]] Status check_against(const Shard& shard, const std::string& only) const;
+    RegionInfo info;  // a container's first extent: when it was last looked at
+    std::function<std::size_t()> elements;
+    std::function<void(std::size_t)> resize;  // empty: no container
+    std::function<void*()> data;
+    std::uint64_t planned_elements = 0;  // of a container: those that the plan has
 
-  [[nodiscard]] Status make_plan();
+    [[nodiscard]] std::uint64_t row_elements() const;  // in one step of a container's first dimension
+    void look();                                       // at a container's extent
+    [[nodiscard]] bool has_changed() const;            // since the plan was made
+    [[nodiscard]] bool fits(const RegionInfo& stored) const;
+  };
+  [[nodiscard]] static Region region_of(const std::string& name, detail::RegionAccess access);
+
+  [[nodiscard]] Result<bool> restore_as_planned(const ShardFile& shard);
+  [[nodiscard]] Status check_against(const Shard& shard, const std::string& only);
 
   BlockDigest digest_;
   std::list<Region> regions_;  // a list, so that one of many is removed in constant time
-  std::unordered_map<std::string, std::list<Region>::iterator> by_name_;
+  std::unordered_map<std::string_view, std::list<Region>::iterator> by_name_;  // the names are those in the list
   std::optional<ShardPlan> plan_;
   std::vector<Bytes> captured_;
 };

@@ -114,9 +114,9 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
 
 // As soon as regions are known, so that the first snapshots find their slots ready.
 void SessionImpl::warm_up_slots() {
-  const auto regions = application_.regions.capture();
-  if (!regions) return;  // snapshot() says why
-  connection_->warmer.want(regions->plan.header().file_bytes());
+  const auto plan = application_.regions.plan();
+  if (!plan) return;  // snapshot() says why
+  connection_->warmer.want((*plan)->header().file_bytes());
   connection_->warmer.run(connection_->free_slots());
 }
 
@@ -125,7 +125,7 @@ Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::str
   if (offer.fresh) return application_.calls;
   auto span = connection_->trace.span("read", offer.snapshot.version.value);
   const FileName name = names::shard(names::snapshot(offer.snapshot), connection_->rank());
-  auto shard = Shard::open(*connection_->local, name);
+  auto shard = ShardFile::open(*connection_->local, name);
   if (!shard) return fail(shard.error());
   const ShardHeader& header = shard->header();
   span.set_bytes(header.data_bytes);

@@ -71,9 +71,9 @@ bool run_region_table(Bytes input) {
   if (!decode_shard_header(encode(header))) return false;
   const auto table = decode_region_table(bytes, header);
   if (!table) return false;
-  must(std::ranges::equal(encode(*table), bytes), "a region table that is written again is the same");
+  must(std::ranges::equal(encode(table->regions), bytes), "a region table that is written again is the same");
   std::uint64_t end = header.data_offset;
-  for (const PlacedRegion& region : *table) {
+  for (const PlacedRegion& region : table->regions) {
     must(check(region.info).has_value(), "a region of a shard is one that could be written");
     must(region.offset >= end, "regions do not overlap");
     end = region.offset + region.info.size_bytes();
@@ -129,7 +129,7 @@ Buffer shard_file(const ShardInput& input, const ShardHeader& header) {
   return file;
 }
 
-Status read_regions(const Shard& shard, bool sha) {
+Status read_regions(const Shard& shard) {
   std::vector<Buffer> bytes;
   std::vector<Shard::Target> into;
   for (const PlacedRegion& region : shard.regions()) bytes.emplace_back(region.info.size_bytes());
@@ -137,7 +137,7 @@ Status read_regions(const Shard& shard, bool sha) {
     must(shard.find(shard.regions()[i].info.name).value() == i, "a region is found by its name");
     into.push_back({i, bytes[i]});
   }
-  return shard.read(into, sha);
+  return shard.read(into);
 }
 
 void check_whole(MemoryStore& store, Bytes input) {
@@ -145,7 +145,7 @@ void check_whole(MemoryStore& store, Bytes input) {
   must(entry.has_value(), "a shard whose blocks have their checksums is digested");
   must(verify_shard(store, kFile, *entry, {}).has_value(), "a shard that was digested is verified");
   const Shard shard = Shard::open(store, kFile).value();
-  must(read_regions(shard, true).has_value(), "a shard that was digested is read");
+  must(read_regions(shard).has_value(), "a shard that was digested is read");
   const auto frame = ShardFrame::parse(shard.frame().value());
   must(frame && frame->header == shard.header(), "the frame of a shard is read");
   const std::uint64_t size = shard.file().size_bytes();
@@ -162,7 +162,7 @@ bool run_shard(Bytes bytes) {
   const auto shard = Shard::open(store, kFile);
   if (!shard) return false;
   const bool fits = (input.unfit & ShardInput::kCrcs) == 0;
-  const Status read = read_regions(*shard, false);
+  const Status read = read_regions(*shard);
   must(read || !fits, "a shard whose blocks have their checksums is read");
   if (fits) check_whole(store, bytes);
   return read.has_value();

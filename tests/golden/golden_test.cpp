@@ -60,7 +60,7 @@ void expect_golden_shard(const std::string& name, BlockDigest digest, const std:
   for (std::size_t i = 0; i < regions.all().size(); ++i) {
     Buffer into(regions.all()[i].bytes.size());
     const Shard::Target target{i, into};
-    ASSERT_TRUE(shard.read({&target, 1}, true));
+    ASSERT_TRUE(shard.read({&target, 1}));
     EXPECT_TRUE(std::ranges::equal(into, regions.all()[i].bytes));
     EXPECT_EQ(shard.regions()[i].info, regions.all()[i].info);
   }

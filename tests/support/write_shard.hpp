@@ -14,8 +14,8 @@ struct RegionData {
 };
 
 inline Result<ShardPlan> plan_shard(const std::vector<RegionData>& regions, BlockDigest digest = BlockDigest::sha256) {
-  std::vector<RegionInfo> infos;
-  for (const RegionData& region : regions) infos.push_back(region.info);
+  std::vector<const RegionInfo*> infos;
+  for (const RegionData& region : regions) infos.push_back(&region.info);
   return ShardPlan::make(infos, digest);
 }
 

@@ -28,16 +28,6 @@ TEST(Crc32c, of_two_parts_is_that_of_the_whole) {
   }
 }
 
-TEST(Crc32c, copying_gives_the_same_checksum_and_the_same_bytes) {
-  for (const std::size_t count : {0U, 1U, 63U, 16384U, 16385U, 100000U, 1048576U}) {
-    const Buffer from = random_bytes(count);
-    Buffer to(count);
-    EXPECT_EQ(copy_crc32c(to, from), crc32c(from)) << count;
-    EXPECT_EQ(to, from) << count;
-    EXPECT_EQ(copy_crc32c(to, from, 0x1234U), crc32c(from, 0x1234U)) << count;
-  }
-}
-
 TEST(Crc32c, every_flipped_bit_changes_it) {
   Buffer bytes = random_bytes(64);
   const std::uint32_t right = crc32c(bytes);

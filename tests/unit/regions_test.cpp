@@ -1,12 +1,17 @@
 #include "session/regions.hpp"
 
 #include <cstddef>
+#include <map>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "store/memory/memory_store.hpp"
+#include "support/sample_shard.hpp"
 
 namespace cairn {
 namespace {
@@ -53,6 +58,107 @@ TEST(ProtectedRegions, many_are_forgotten_one_by_one_without_a_look_at_the_other
   for (int i = 0; i < kRegions; ++i) ASSERT_TRUE(regions.protect(std::to_string(i), access_to(number)));
   for (int i = 0; i < kRegions; ++i) ASSERT_TRUE(regions.unprotect(std::to_string(i)));
   EXPECT_TRUE(captured(regions).empty());
+}
+
+detail::RegionAccess access_to(std::vector<int>& numbers) {
+  detail::RegionAccess access;
+  access.element = Element::int32;
+  access.element_bytes = sizeof(int);
+  access.elements = [&numbers] { return numbers.size(); };
+  access.resize = [&numbers](std::size_t count) { numbers.resize(count); };
+  access.data = [&numbers]() -> void* { return numbers.data(); };
+  return access;
+}
+
+// An error names regions as they are now; what is written next is as they are now too.
+TEST(ProtectedRegions, that_have_grown_are_written_whole_whatever_was_asked_for_before) {
+  std::vector<int> numbers(3);
+  Regions regions(BlockDigest::crc32c);
+  ASSERT_TRUE(regions.protect("numbers", access_to(numbers)));
+  ASSERT_EQ(regions.capture()->regions.front().size(), 3 * sizeof(int));
+  numbers.resize(5);
+  EXPECT_NE(regions.unprotect("letters").error().message.find("numbers int32[5]"), std::string::npos);
+  EXPECT_EQ(regions.capture()->regions.front().size(), 5 * sizeof(int));
+}
+
+// Regions that begin and end anywhere in the pieces and blocks that a shard is read by.
+class RestoredRegions : public testing::Test {
+ protected:
+  using Values = std::map<std::string, std::vector<int>>;
+
+  RestoredRegions() {
+    const std::vector<std::size_t> lengths{1, 0, 100, 20'000, 300'000, 3, 16'384, 700'000, 5};
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      std::vector<int>& values = stored[std::to_string(i)];
+      values.resize(lengths[i]);
+      std::iota(values.begin(), values.end(), static_cast<int>(i) * 1'000'000);
+    }
+    Values written = stored;
+    Regions regions(BlockDigest::crc32c);
+    for (auto& [name, values] : written) EXPECT_TRUE(regions.protect(name, access_to(values)));
+    const auto capture = regions.capture();
+    EXPECT_TRUE(capture && write_shard(store, kName, test::sample_identity({3}), capture->plan, capture->regions));
+  }
+
+  Status restore(Regions& regions, const std::string& only = {}) const {
+    return regions.restore(ShardFile::open(store, kName).value(), only);
+  }
+
+  const FileName kName{"v00000001-0000000000000001/rank000003.shard"};
+  Values stored;
+  MemoryStore store;
+};
+
+TEST_F(RestoredRegions, are_as_they_were_in_any_order_and_of_any_length_before) {
+  for (const bool backwards : {false, true}) {
+    for (const bool as_long : {false, true}) {
+      Values values;
+      for (const auto& [name, was] : stored) values[name].assign(as_long ? was.size() : 0, -1);
+      Regions regions(BlockDigest::crc32c);
+      std::vector<std::string> names;
+      for (const auto& [name, was] : stored) names.insert(backwards ? names.begin() : names.end(), name);
+      for (const std::string& name : names) ASSERT_TRUE(regions.protect(name, access_to(values[name])));
+      const Status restored = restore(regions);
+      ASSERT_TRUE(restored) << restored.error().text();
+      EXPECT_EQ(values, stored) << backwards << as_long;
+    }
+  }
+}
+
+TEST_F(RestoredRegions, are_left_alone_but_for_the_one_that_is_asked_for) {
+  Values values;
+  Regions regions(BlockDigest::crc32c);
+  for (const auto& [name, was] : stored) {
+    values[name].assign(was.size(), -1);
+    ASSERT_TRUE(regions.protect(name, access_to(values[name])));
+  }
+  ASSERT_TRUE(restore(regions, "3"));
+  for (const auto& [name, was] : stored)
+    EXPECT_EQ(values[name], name == "3" ? was : std::vector<int>(was.size(), -1)) << name;
+}
+
+TEST_F(RestoredRegions, are_refused_where_a_byte_is_damaged) {
+  const ShardHeader header = ShardFile::open(store, kName)->header();
+  const std::uint64_t in_table = kShardHeaderBytes + header.table_bytes / 2;
+  for (const std::uint64_t at : {in_table, header.data_offset, header.data_offset + header.data_bytes - 1}) {
+    ASSERT_TRUE(store.corrupt(kName, at));
+    for (const bool as_long : {false, true}) {
+      Values values;
+      Regions regions(BlockDigest::crc32c);
+      for (const auto& [name, was] : stored) {
+        values[name].assign(as_long ? was.size() : 0, -1);
+        ASSERT_TRUE(regions.protect(name, access_to(values[name])));
+      }
+      const Status restored = restore(regions);
+      ASSERT_FALSE(restored) << at;
+      EXPECT_EQ(restored.error().code, Code::corrupt) << restored.error().text();
+    }
+    ASSERT_TRUE(store.corrupt(kName, at));  // turns it back
+  }
+  Regions regions(BlockDigest::crc32c);
+  Values values = stored;
+  for (auto& [name, now] : values) ASSERT_TRUE(regions.protect(name, access_to(now)));
+  EXPECT_TRUE(restore(regions));
 }
 
 }  // namespace

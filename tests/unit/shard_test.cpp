@@ -36,7 +36,7 @@ std::uint64_t write(Store& store, const SampleRegions& regions) {
   return size.value_or(0);
 }
 
-void expect_reads_back(const Store& store, const SampleRegions& regions, bool sha) {
+void expect_reads_back(const Store& store, const SampleRegions& regions) {
   const auto shard = Shard::open(store, kName);
   ASSERT_TRUE(shard) << shard.error().text();
   ASSERT_EQ(shard->regions().size(), regions.all().size());
@@ -49,7 +49,7 @@ void expect_reads_back(const Store& store, const SampleRegions& regions, bool sh
     copies.emplace_back(regions.all()[i].bytes.size());
     targets.push_back({i, copies.back()});
   }
-  const auto read = shard->read(targets, sha);
+  const auto read = shard->read(targets);
   ASSERT_TRUE(read) << read.error().text();
   for (const auto& target : targets) {
     EXPECT_TRUE(std::ranges::equal(target.into, regions.all()[target.region].bytes)) << target.region;
@@ -60,9 +60,9 @@ TEST(Shard, gives_back_what_was_written) {
   MemoryStore store;
   for (const SampleRegions& regions : {SampleRegions(kRank, 10), large_regions(), SampleRegions()}) {
     EXPECT_EQ(write(store, regions), test::plan_shard(regions.all())->header().file_bytes());
-    expect_reads_back(store, regions, false);
+    expect_reads_back(store, regions);
     ASSERT_TRUE(digest_shard(store, kName, {}));
-    expect_reads_back(store, regions, true);
+    expect_reads_back(store, regions);
   }
 }
 
@@ -81,7 +81,7 @@ TEST(Shard, is_the_same_file_in_a_mapped_store_and_over_a_recycled_file) {
     ASSERT_TRUE((*store)->retire(kName, names::owner_rank(kRank)));
     write(**store, large_regions());
     EXPECT_EQ(test::read_all(**store, kName), test::read_all(memory, kName)) << place;
-    expect_reads_back(**store, large_regions(), false);
+    expect_reads_back(**store, large_regions());
   }
 }
 
@@ -108,7 +108,7 @@ TEST(Shard, one_region_is_found_by_name_and_read_alone) {
   EXPECT_EQ(*index, 3U);
   Buffer into(900'000);
   const Shard::Target target{*index, into};
-  ASSERT_TRUE(shard->read({&target, 1}, false));
+  ASSERT_TRUE(shard->read({&target, 1}));
   EXPECT_TRUE(std::ranges::equal(into, regions.all()[3].bytes));
   EXPECT_EQ(shard->find("missing").error().message, kName.path + ": no region \"missing\"");
 }
@@ -121,11 +121,11 @@ TEST(Shard, targets_of_another_size_or_asked_for_twice_are_refused) {
   Buffer four(4);
   Buffer five(5);
   const std::vector<Shard::Target> wrong{{1, five}};
-  EXPECT_EQ(shard->read(wrong, false).error().code, Code::mismatch);
+  EXPECT_EQ(shard->read(wrong).error().code, Code::mismatch);
   const std::vector<Shard::Target> beyond{{5, four}};
-  EXPECT_EQ(shard->read(beyond, false).error().code, Code::invalid_argument);
+  EXPECT_EQ(shard->read(beyond).error().code, Code::invalid_argument);
   const std::vector<Shard::Target> twice{{1, four}, {1, four}};
-  EXPECT_EQ(shard->read(twice, false).error().code, Code::invalid_argument);
+  EXPECT_EQ(shard->read(twice).error().code, Code::invalid_argument);
 }
 
 TEST(Shard, a_damaged_block_is_named_by_read_and_by_digest) {
@@ -138,7 +138,7 @@ TEST(Shard, a_damaged_block_is_named_by_read_and_by_digest) {
   ASSERT_TRUE(shard);
   Buffer into(2'400'000);
   const Shard::Target target{1, into};
-  const auto read = shard->read({&target, 1}, false);
+  const auto read = shard->read({&target, 1});
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::corrupt);
   EXPECT_TRUE(read.error().message.starts_with(kName.path + ": block 2 of 4: CRC-32C is ")) << read.error().message;
@@ -148,14 +148,15 @@ TEST(Shard, a_damaged_block_is_named_by_read_and_by_digest) {
   // A region in other blocks is whole.
   Buffer tiny(4);
   const Shard::Target other{0, tiny};
-  EXPECT_TRUE(shard->read({&other, 1}, false));
+  EXPECT_TRUE(shard->read({&other, 1}));
 }
 
 TEST(Shard, sha_finds_what_the_crc_was_made_to_fit) {
   MemoryStore store;
   const SampleRegions regions(kRank, 10);
   write(store, regions);
-  ASSERT_TRUE(digest_shard(store, kName, {}));
+  const auto entry = digest_shard(store, kName, {});
+  ASSERT_TRUE(entry);
   const ShardHeader header = Shard::open(store, kName)->header();
   const std::byte changed[1] = {std::byte{0x55}};
   ASSERT_TRUE(store.patch(kName, header.data_offset, changed));
@@ -165,10 +166,11 @@ TEST(Shard, sha_finds_what_the_crc_was_made_to_fit) {
   const auto shard = Shard::open(store, kName);
   Buffer into(regions.all()[0].bytes.size());
   const Shard::Target target{0, into};
-  EXPECT_TRUE(shard->read({&target, 1}, false));
-  const auto read = shard->read({&target, 1}, true);
-  ASSERT_FALSE(read);
-  EXPECT_TRUE(read.error().message.starts_with(kName.path + ": block 0 of 1: SHA-256 is ")) << read.error().message;
+  EXPECT_TRUE(shard->read({&target, 1}));
+  const auto verified = verify_shard(store, kName, *entry, {});
+  ASSERT_FALSE(verified);
+  EXPECT_TRUE(verified.error().message.starts_with(kName.path + ": block 0 of 1: SHA-256 is "))
+      << verified.error().message;
 }
 
 TEST(Shard, verify_finds_every_flipped_byte_of_the_file) {
@@ -240,7 +242,7 @@ TEST(ShardWithoutShas, gives_back_what_was_written_and_is_shorter) {
   const SampleRegions regions = large_regions();
   const std::uint64_t with = write(store, regions);
   ASSERT_TRUE(write_shard(store, kName, test::sample_identity(kRank), regions.all(), BlockDigest::crc32c));
-  for (const bool sha : {false, true}) expect_reads_back(store, regions, sha);
+  expect_reads_back(store, regions);
   const auto entry = digest_shard(store, kName, {});
   ASSERT_TRUE(entry) << entry.error().text();
   EXPECT_EQ(entry->bytes, with - kShardAlignment);
@@ -336,7 +338,7 @@ TEST(Shard, a_hundred_thousand_regions_are_written_and_read_one_by_one) {
     regions.add({"region " + std::to_string(i), ElementType::int32, 4, "", {3}, {}, {}}, static_cast<unsigned>(i));
   }
   write(store, regions);
-  expect_reads_back(store, regions, false);
+  expect_reads_back(store, regions);
   const auto shard = Shard::open(store, kName);
   for (int i = 0; i < 100'000; ++i) {
     ASSERT_EQ(shard->find("region " + std::to_string(i)).value(), static_cast<std::size_t>(i));

@@ -61,14 +61,6 @@ TEST_F(VectorRegisters, are_clear_after_a_checksum) {
   EXPECT_NE(crc, 0U);
 }
 
-TEST_F(VectorRegisters, are_clear_after_a_copy_with_its_checksum) {
-  Buffer copy(bytes.size());
-  const std::uint32_t crc = copy_crc32c(copy, bytes);
-  const bool dirty = something_is_in_an_upper_half();
-  EXPECT_FALSE(dirty);
-  EXPECT_NE(crc, 0U);
-}
-
 TEST_F(VectorRegisters, are_clear_after_parity) {
   const auto code = ReedSolomon::create(2, 1);
   ASSERT_TRUE(code);

@@ -52,13 +52,14 @@ struct NodeFileWriter::State {
   std::vector<std::uint64_t> shas = {};     // the place of the SHA-256 of its blocks; 0: it has none beside its frame
   std::vector<Buffer> digests = {};         // what is written there
   std::vector<Stretch> data = {};           // of all regions and frames
-  std::size_t region = 0;                   // of the shard entered last
+  std::vector<PlacedRegion> regions = {};   // of the shard entered last
+  std::size_t region = 0;                   // the one under way
   std::optional<std::uint64_t> place = {};  // in the file, of that region; none: its dataset is not made yet
   std::uint64_t done_bytes = 0;             // of that region
   Buffer piece = {};
   CheckedShard::InHand hand = {};  // of that shard
 
-  [[nodiscard]] const Shard& shard() const { return shards[frames.size() - 1].shard(); }
+  [[nodiscard]] const ShardFile& shard() const { return shards[frames.size() - 1].shard(); }
   // The next bytes of the region, checked.
   [[nodiscard]] Result<Bytes> next_piece(const PlacedRegion& of, std::uint64_t count) {
     return shards[frames.size() - 1].read(of.offset + done_bytes, count, piece, hand);
@@ -90,7 +91,9 @@ Result<NodeFileWriter> NodeFileWriter::begin(Store& global, const FileName& name
 
 Status NodeFileWriter::enter_shard() {
   State& state = *state_;
-  const ShardHeader& header = state.shards[state.frames.size()].shard().header();
+  const auto shard = Shard::of(state.shards[state.frames.size()].shard());
+  if (!shard) return fail(shard.error());
+  const ShardHeader& header = shard->header();
   const std::uint64_t frame_bytes = ShardFrame::length(header);
   auto frame = hdf5::create_frame(state.file, header.rank, frame_bytes);
   if (!frame) return fail(frame.error());
@@ -104,6 +107,7 @@ Status NodeFileWriter::enter_shard() {
     state.shas.push_back(0);
   }
   state.frames.push_back(*frame);
+  state.regions = shard->regions();
   state.data.push_back({*frame, frame_bytes});
   state.region = 0;
   state.hand = {};
@@ -112,7 +116,7 @@ Status NodeFileWriter::enter_shard() {
 
 Status NodeFileWriter::enter_region() {
   State& state = *state_;
-  const RegionInfo& info = state.shard().regions()[state.region].info;
+  const RegionInfo& info = state.regions[state.region].info;
   auto place = hdf5::create_dataset(state.file, hdf5::path_of(state.shard().header().rank, info),
                                     hdf5::element_type(info), info.shape);
   if (!place) return fail(place.error());
@@ -127,7 +131,7 @@ Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
   const hdf5::Quiet quiet;
   State& state = *state_;
   for (std::uint64_t did = 0; did < bytes;) {
-    const bool between_shards = state.frames.empty() || state.region == state.shard().regions().size();
+    const bool between_shards = state.frames.empty() || state.region == state.regions.size();
     if (between_shards && state.frames.size() == state.shards.size()) return false;
     Status status;
     if (between_shards) {
@@ -136,7 +140,7 @@ Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
       status = enter_region();
       did += hdf5::kDatasetWork;
     } else {
-      const PlacedRegion& region = state.shard().regions()[state.region];
+      const PlacedRegion& region = state.regions[state.region];
       const std::uint64_t count = std::min(region.info.size_bytes() - state.done_bytes, bytes - did);
       status = state.next_piece(region, count).and_then([&](Bytes piece) {
         return state.file.write(*state.place + state.done_bytes, piece);

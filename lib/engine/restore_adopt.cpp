@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,8 +39,8 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
   for (auto passed = catalog_.known.upper_bound(plan.snapshot); passed != catalog_.known.end(); ++passed) {
     passed->second.strike(LevelSet::all());
   }
+  if (!std::ranges::all_of(plan.deliveries, &Delivery::in_place)) moved_ = plan.snapshot;
   if (auto status = agree(head_.heads, note_own_shards(known, safe_point), "node"); !status) return status;
-  catalog_.state = plan.snapshot;
   const LevelId own = head_.node.levels.of_own_shards();
   known.complete.add(own);
   known.struck.remove(own);
@@ -49,7 +50,13 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
   std::erase_if(catalog_.contents.unreadable,
                 [&](const Unreadable& what) { return what.dir == head_.node.dir(plan.snapshot); });
 
-  const bool moved = !std::ranges::all_of(plan.deliveries, &Delivery::in_place);
+  // Before anything is rebuilt: that takes the place of what there was by an earlier layout, and of older snapshots. A
+  // restore that fails here has failed for the application, and leaves all of it.
+  if (plan.snapshot.incarnation != head_.node.incarnation) {
+    if (auto status = life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot); !status) return status;
+  }
+  catalog_.state = plan.snapshot;
+  const bool moved = std::exchange(moved_, std::nullopt) == plan.snapshot;
   known.due = levels_to_rebuild(inventory, plan.snapshot, moved);
   known.rebuilt = known.due;
   const auto reached = inventory.levels_reached_by_layout();
@@ -59,8 +66,7 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
     head_.node.log.debug("{} is to be rebuilt at {}", head_.node.name_of(plan.snapshot), text_of(known.due));
   known.turn = turn_of(inventory, plan.snapshot, head_.node.layout.id());
   promoter_.add(known);
-  if (plan.snapshot.incarnation == head_.node.incarnation) return {};
-  return life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot);
+  return {};
 }
 
 // Notes that this node has its ranks' shards, under today's layout.

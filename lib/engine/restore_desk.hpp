@@ -79,6 +79,9 @@ class RestoreDesk {
   std::optional<Plan> plan_;  // whose shards ranks are offered
   bool fresh_offered_ = false;
   bool regions_touched_ = false;  // ranks were offered a snapshot in this restore
+  // Its shards were moved, and its redundancy is not rebuilt yet: if the restore fails in between, the next one finds
+  // them in place, and has to rebuild all the same.
+  std::optional<Identity> moved_;
 };
 
 }  // namespace cairn

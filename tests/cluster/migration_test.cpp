@@ -1,6 +1,11 @@
 // A job that comes back in another shape, another life, or as another program.
+#include <atomic>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -139,6 +144,41 @@ TEST(Migration, cut_short_loses_nothing_that_was_protected) {
       expect_restore(job, 2);
     }
   }
+}
+
+// A job of one node comes back on four, and cannot record at first that it does so.
+void move_and_fail_to_record(Job& job, const std::function<void(JobSession&)>& then) {
+  take_steps(job, 2);
+  job.configure(settings("2"));
+  job.reshape({2, 2, 2, 2});
+  std::atomic<bool> failed{false};
+  job.wrap_global = [&](std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    return std::make_shared<HookedStore>(std::move(store), [&](const HookedStore::Operation& operation) -> Status {
+      if (!names::parse_run_record(operation.path) || failed.exchange(true)) return {};
+      return fail(Code::io, operation.path + ": no record today");
+    });
+  };
+  job.run([&](JobSession& session) {
+    EXPECT_NE(thrown_by([&] { Steps(session).restore(); }).find("no record today"), std::string::npos);
+    then(session);
+  });
+  job.wrap_global = {};
+}
+
+// The application was told that its restore failed. So what was moved takes the place of nothing.
+TEST(Migration, that_could_not_be_recorded_removes_nothing) {
+  Job job({5}, settings(""));
+  move_and_fail_to_record(job, [](JobSession&) {});
+  job.reshape({5});
+  expect_restore(job, 2);
+}
+
+TEST(Migration, that_is_recorded_at_the_second_try_rebuilds_redundancy) {
+  Job job({5}, settings(""));
+  move_and_fail_to_record(job, [](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
+  job.lose_global_snapshots();
+  job.lose(0);
+  expect_restore(job, 2);
 }
 
 // What cannot be built in the new shape is an error that is told, and what there was in the old one stays.

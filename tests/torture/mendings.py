@@ -343,6 +343,18 @@ MENDINGS = [
              "  head_.node.layout.arrangement = roll.arrangement;\n",
              ""),
     ]),
+    Mending("a restore that fails, since it cannot be recorded, drops what there was by an earlier layout", [
+        Edit("lib/engine/restore_adopt.cpp",
+             "    if (auto status = life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot); !status) return status;\n",
+             "    if (auto status = life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot); !status)\n"
+             "      unrecorded = status;\n"),
+        Edit("lib/engine/restore_adopt.cpp",
+             "  const LevelId own = head_.node.levels.of_own_shards();\n",
+             "  const LevelId own = head_.node.levels.of_own_shards();\n  Status unrecorded;\n"),
+        Edit("lib/engine/restore_adopt.cpp",
+             "  promoter_.add(known);\n  return {};\n",
+             "  promoter_.add(known);\n  return unrecorded;\n"),
+    ], seen_by="Migration.that_could_not_be_recorded_removes_nothing"),
     Mending("parity of an older layout goes when only copies were rebuilt", [
         Edit("lib/recover/catalog.cpp",
              "  const LevelSet renewed = redundancy & snapshot.today;\n",

@@ -11,8 +11,7 @@
 namespace cairn {
 namespace {
 
-// Read and then summed before the next piece, so that it stays in the cache of a core. Through a mapping it would take
-// longer: each page of it has to be entered first.
+// Read and then summed before the next piece, so that it stays in the cache of a core.
 constexpr std::uint64_t kPieceBytes = 64 * kKiB;
 static_assert(kBlockBytes % kPieceBytes == 0);
 

@@ -112,12 +112,14 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   return app.report;
 }
 
-// As soon as regions are known, so that the first snapshots find their slots ready.
+// As soon as regions are known, so that the first snapshots find their slots ready; but not while other ranks of the
+// node may still be reading what they restore.
 void SessionImpl::warm_up_slots() {
+  constexpr std::chrono::milliseconds kDelay{500};
   const auto plan = application_.regions.plan();
   if (!plan) return;  // snapshot() says why
   connection_->warmer.want((*plan)->header().file_bytes());
-  connection_->warmer.run(connection_->free_slots());
+  connection_->warmer.run(connection_->free_slots(), kDelay);
 }
 
 // Returns how many snapshot() calls the job has made at the safe point that this takes it to.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,8 +25,8 @@ class SlotWarmer {
   void want(std::uint64_t bytes);
   // A shard of this size has been written: slots of another size are worth making when it has come twice.
   void wrote(std::uint64_t bytes);
-  // Goes on until `slots` slots are ready that hold nothing.
-  void run(std::uint32_t slots);
+  // Goes on until `slots` slots are ready that hold nothing; begins after `delay`, unless it has to pause before.
+  void run(std::uint32_t slots, std::chrono::milliseconds delay = {});
   // Returns when the slot under way is ready.
   void pause();
 

@@ -232,6 +232,8 @@ std::string Model::judge_error(const std::string& error) const {
   if (version > 0 && !now_.anew) return fmt::format("version {} was promised, but: {}", version, error);
   if (now_.required || !now_.shaky.empty()) return {};
   if (now_.anew) return "a fresh start was asked for, but: " + error;
+  // With the records it is lost which life a damaged snapshot is of, and whether that was before the chain was ended.
+  if (global_was_lost_ && has(error, "can be read, and there are some")) return {};
   if (must_be_fresh_) return "the chain was ended, but the next start failed: " + error;
   return {};
 }

@@ -64,8 +64,13 @@ void Model::global_is_hurt(bool lost) {
 void Model::begin_life(Circumstances circumstances) {
   now_ = std::move(circumstances);
   taken_now_.clear();
-  // Numbers that no store has seen begin again.
-  std::erase_if(taken_, [&](const auto& takings) { return !safe_.contains(takings.first); });
+  // Numbers that no store has seen begin again. A store that is away now may still have seen them, and the states that
+  // had them come back with it.
+  std::erase_if(taken_, [&](const auto& takings) {
+    if (safe_.contains(takings.first)) return false;
+    for (const Taken& taken : takings.second) told_.erase(taken.stamp);
+    return true;
+  });
   hurt_now_.clear();
   robbed_now_.clear();
   for (Promise& promise : promises_) {

@@ -185,6 +185,11 @@ class Scenarios:
             job = self.start_supervised(moment)
             expect_sum(job, limit_s=90)
 
+    def a_death_while_a_communicator_is_made_is_a_failure_like_any_other(self):
+        job = self.start(spares=1, program=[self.trouble, "duplicates"])
+        expect_sum(job)
+        expect(job, job.says("repair 1: 1 process died, with ranks 1"), "nobody died")
+
     def a_crash_that_comes_again_at_the_same_step_ends_the_job(self):
         for mode in ["spares", "respawn"]:
             job = self.start_supervised("crash", mode=mode, spares=12 if mode == "spares" else 1)

@@ -76,7 +76,25 @@ void leave_later(const std::string& trouble, const cairn::Session& session, std:
   throw std::runtime_error("it is of no use");
 }
 
-void get_into_trouble(const std::string& trouble, const cairn::Session& session, std::int64_t step) {
+// Of the three processes that compute first. It is older than all that recovery has, and Open MPI gave it a lower
+// number.
+MPI_Comm communicator_of_ranks(int rank_in_world) {
+  MPI_Comm ranks = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank_in_world < 3 ? 0 : 1, rank_in_world, &ranks);
+  MPI_Comm_set_errhandler(ranks, MPI_ERRORS_RETURN);
+  return ranks;
+}
+
+// Rank 1 dies while the others make a communicator with it.
+void duplicate(cairn::Session& session, MPI_Comm oldest) {
+  session.watch(oldest);
+  if (session.rank() == 1) std::raise(SIGKILL);
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Comm_dup(oldest, &made);
+}
+
+void get_into_trouble(const std::string& trouble, cairn::Session& session, MPI_Comm oldest, std::int64_t step) {
+  if (trouble == "duplicates" && step == 20 && session.state() == cairn::State::fresh) duplicate(session, oldest);
   if (trouble.ends_with("-exits") || trouble.ends_with("-throws")) leave_later(trouble, session, step);
   if (session.rank() != 1) return;
   if (trouble == "exit" && step == 20) std::exit(3);
@@ -115,7 +133,7 @@ void say_where(std::int64_t step) {
   std::fflush(stdout);
 }
 
-void compute(cairn::Session& session, const Options& options) {
+void compute(cairn::Session& session, const Options& options, MPI_Comm oldest) {
   std::int64_t step = 0;
   std::int64_t value = 0;
   session.protect("step", step);
@@ -129,7 +147,7 @@ void compute(cairn::Session& session, const Options& options) {
   while (step < options.steps && !session.should_stop()) {
     pass_news(session, options.trouble == "ring" ? to_0 : session.comm(), to_0);
     if (session.rank() == 0 && std::exchange(enters, false)) say_where(step);
-    get_into_trouble(options.trouble, session, step);
+    get_into_trouble(options.trouble, session, oldest, step);
     ++step;
     value += step * (session.rank() + 1);
     session.snapshot();
@@ -172,7 +190,8 @@ int main(int argc, char** argv) {
       std::this_thread::sleep_for(std::chrono::milliseconds(15));
       std::raise(SIGKILL);
     }).detach();
-  cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); });
+  const MPI_Comm oldest = options.trouble == "duplicates" ? communicator_of_ranks(rank) : MPI_COMM_NULL;
+  cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options, oldest); });
   if (parent != MPI_COMM_NULL && options.trouble == "spawn") {
     MPI_Barrier(parent);
     MPI_Comm_disconnect(&parent);

@@ -50,8 +50,9 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
   std::erase_if(catalog_.contents.unreadable,
                 [&](const Unreadable& what) { return what.dir == head_.node.dir(plan.snapshot); });
 
-  // Before anything is rebuilt: that takes the place of what there was by an earlier layout, and of older snapshots. A
-  // restore that fails here has failed for the application, and leaves all of it.
+  // Recorded before anything is rebuilt, because what is rebuilt replaces the files of an earlier layout, and older
+  // snapshots may then go. If the record cannot be written, the restore has failed for the application, and all of that
+  // must stay.
   if (plan.snapshot.incarnation != head_.node.incarnation) {
     if (auto status = life_.record_parent(RunRecord::Parent::snapshot, plan.snapshot); !status) return status;
   }

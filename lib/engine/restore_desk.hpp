@@ -79,8 +79,8 @@ class RestoreDesk {
   std::optional<Plan> plan_;  // whose shards ranks are offered
   bool fresh_offered_ = false;
   bool regions_touched_ = false;  // ranks were offered a snapshot in this restore
-  // Its shards were moved, and its redundancy is not rebuilt yet: if the restore fails in between, the next one finds
-  // them in place, and has to rebuild all the same.
+  // A snapshot whose shards were moved, and whose redundancy is not rebuilt yet. If the restore fails in between, the
+  // next one finds the shards in place, and has to rebuild the redundancy all the same.
   std::optional<Identity> moved_;
 };
 

@@ -1,7 +1,6 @@
 #include "format/checked_shard.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,13 +10,11 @@
 namespace cairn {
 
 struct CheckedShard::State {
-  State(ShardFile opened, std::string file, bool by_sha)
-      : shard(std::move(opened)), name(std::move(file)), sha(by_sha) {
+  State(ShardFile opened, bool by_sha) : shard(std::move(opened)), sha(by_sha) {
     whole.resize(shard.header().blocks());
   }
 
   ShardFile shard;
-  std::string name;
   bool sha;
   ShardBlocks blocks{shard.file(), shard.header()};
   std::vector<bool> whole;  // blocks of the mapping that were checked
@@ -43,7 +40,7 @@ Result<CheckedShard> CheckedShard::open(const Store& store, const FileName& name
   if (sha && shard->header().digest != BlockDigest::sha256) {
     return fail_in_file(Code::corrupt, name.path, "its blocks have no SHA-256, and the job has a key");
   }
-  auto state = std::make_unique<State>(std::move(*shard), name.path, sha);
+  auto state = std::make_unique<State>(std::move(*shard), sha);
   if (auto loaded = state->blocks.load_tables(sha); !loaded) return fail(loaded.error().in_file(name.path));
   return CheckedShard(std::move(state));
 }
@@ -56,18 +53,18 @@ Result<Buffer> CheckedShard::check_frame(const ShardEntry& expected) const {
   Status good = check_entry(state_->shard.header(), expected);
   if (const Sha256 is = sha256(*frame); good && is != expected.digest) good = fail(wrong_digest(is, expected.digest));
   if (good) good = check_padding(state_->shard);
-  if (!good) return fail(good.error().in_file(state_->name));
+  if (!good) return fail(good.error().in_file(state_->shard.name()));
   return frame;
 }
 
 Result<Bytes> CheckedShard::read(std::uint64_t offset, std::uint64_t length, Buffer& scratch, InHand& hand) {
   const Bytes mapping = state_->shard.file().mapping();
   if (!mapping.empty()) {
-    if (auto status = check_mapped(offset, length); !status) return fail(status.error().in_file(state_->name));
+    if (auto status = check_mapped(offset, length); !status) return fail(status.error().in_file(state_->shard.name()));
     return mapping.subspan(offset, length);
   }
   scratch.resize(length);
-  if (auto status = take(offset, scratch, hand); !status) return fail(status.error().in_file(state_->name));
+  if (auto status = take(offset, scratch, hand); !status) return fail(status.error().in_file(state_->shard.name()));
   return scratch;
 }
 

@@ -14,7 +14,6 @@ namespace cairn {
 
 class NameIndex {
  public:
-  NameIndex() = default;
   // For up to `names` of them.
   explicit NameIndex(std::size_t names) : slots_(std::bit_ceil(2 * names + 1), kEmpty) {}
 
@@ -30,7 +29,6 @@ class NameIndex {
   // The inverse.
   template <class NameAt>
   [[nodiscard]] std::optional<std::uint32_t> find(std::string_view name, NameAt name_at) const {
-    if (slots_.empty()) return {};
     const std::uint32_t position = slots_[slot_of(name, name_at)];
     if (position == kEmpty) return {};
     return position;

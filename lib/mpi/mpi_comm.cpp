@@ -213,7 +213,7 @@ Result<Buffer> MpiComm::broadcast(Bytes mine, Peer root) {
   if (auto status = finish(code, request, "broadcast of a size"); !status) return fail(status.error());
 
   Buffer message(size_bytes);
-  if (root == rank_) std::ranges::copy(mine, message.begin());
+  if (root == rank_) copy_bytes(mine, message);
   for (std::uint64_t done = 0; done < size_bytes; done += largest_transfer_) {
     const auto count = static_cast<int>(std::min<std::uint64_t>(size_bytes - done, largest_transfer_));
     code = MPI_Ibcast(message.data() + done, count, MPI_BYTE, from, comm_, &request);

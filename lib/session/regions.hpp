@@ -46,14 +46,14 @@ class Regions {
 
  private:
   struct Region {
-    RegionInfo info;  // a container's first extent: when it was last looked at
+    RegionInfo info;  // of a container, shape[0] is what look() found last
     std::function<std::size_t()> elements;
     std::function<void(std::size_t)> resize;  // empty: no container
     std::function<void*()> data;
     std::uint64_t planned_elements = 0;  // of a container: those that the plan has
 
     [[nodiscard]] std::uint64_t row_elements() const;  // in one step of a container's first dimension
-    void look();                                       // at a container's extent
+    void look();                                       // takes a container's extent into `info`
     [[nodiscard]] bool has_changed() const;            // since the plan was made
     [[nodiscard]] bool fits(const RegionInfo& stored) const;
   };

@@ -64,8 +64,8 @@ void Model::global_is_hurt(bool lost) {
 void Model::begin_life(Circumstances circumstances) {
   now_ = std::move(circumstances);
   taken_now_.clear();
-  // Numbers that no store has seen begin again. A store that is away now may still have seen them, and the states that
-  // had them come back with it.
+  // Numbers that no store has seen are given again. A store that is away now may still hold such a version; when the
+  // store comes back, so may that state.
   std::erase_if(taken_, [&](const auto& takings) {
     if (safe_.contains(takings.first)) return false;
     for (const Taken& taken : takings.second) told_.erase(taken.stamp);
@@ -237,7 +237,8 @@ std::string Model::judge_error(const std::string& error) const {
   if (version > 0 && !now_.anew) return fmt::format("version {} was promised, but: {}", version, error);
   if (now_.required || !now_.shaky.empty()) return {};
   if (now_.anew) return "a fresh start was asked for, but: " + error;
-  // With the records it is lost which life a damaged snapshot is of, and whether that was before the chain was ended.
+  // Once the records are lost, nobody can tell which life a damaged snapshot is of, and whether that life came before
+  // the end of the chain.
   if (global_was_lost_ && has(error, "can be read, and there are some")) return {};
   if (must_be_fresh_) return "the chain was ended, but the next start failed: " + error;
   return {};

@@ -102,7 +102,7 @@ class Meter {
     std::uint32_t crc = 0;
     for (std::size_t at = 0; at < from.size(); at += kPiece) {
       const std::size_t count = std::min(kPiece, from.size() - at);
-      std::memcpy(to.data() + at, from.data() + at, count);
+      cairn::copy_bytes(from.subspan(at, count), to.subspan(at, count));
       crc = cairn::crc32c(to.subspan(at, count), crc);
     }
     sink_ = sink_ + crc;

@@ -48,18 +48,17 @@ std::uint64_t expected_bytes(const std::vector<CheckedShard>& shards) {
 struct NodeFileWriter::State {
   File file;
   std::vector<CheckedShard> shards;
-  std::vector<std::uint64_t> frames = {};   // the place of each frame in the file; one for each shard that was entered
+  std::vector<std::uint64_t> frames = {};   // the place of each frame in the file; one for each shard entered
   std::vector<std::uint64_t> shas = {};     // the place of the SHA-256 of its blocks; 0: it has none beside its frame
   std::vector<Buffer> digests = {};         // what is written there
   std::vector<Stretch> data = {};           // of all regions and frames
-  std::vector<PlacedRegion> regions = {};   // of the shard entered last
-  std::size_t region = 0;                   // the one under way
+  std::optional<Shard> entered = {};        // the last of them
+  std::size_t region = 0;                   // of that shard: the one under way
   std::optional<std::uint64_t> place = {};  // in the file, of that region; none: its dataset is not made yet
   std::uint64_t done_bytes = 0;             // of that region
   Buffer piece = {};
   CheckedShard::InHand hand = {};  // of that shard
 
-  [[nodiscard]] const ShardFile& shard() const { return shards[frames.size() - 1].shard(); }
   // The next bytes of the region, checked.
   [[nodiscard]] Result<Bytes> next_piece(const PlacedRegion& of, std::uint64_t count) {
     return shards[frames.size() - 1].read(of.offset + done_bytes, count, piece, hand);
@@ -91,9 +90,10 @@ Result<NodeFileWriter> NodeFileWriter::begin(Store& global, const FileName& name
 
 Status NodeFileWriter::enter_shard() {
   State& state = *state_;
-  const auto shard = Shard::of(state.shards[state.frames.size()].shard());
+  auto shard = Shard::of(state.shards[state.frames.size()].shard());
   if (!shard) return fail(shard.error());
-  const ShardHeader& header = shard->header();
+  state.entered = std::move(*shard);
+  const ShardHeader& header = state.entered->header();
   const std::uint64_t frame_bytes = ShardFrame::length(header);
   auto frame = hdf5::create_frame(state.file, header.rank, frame_bytes);
   if (!frame) return fail(frame.error());
@@ -107,7 +107,6 @@ Status NodeFileWriter::enter_shard() {
     state.shas.push_back(0);
   }
   state.frames.push_back(*frame);
-  state.regions = shard->regions();
   state.data.push_back({*frame, frame_bytes});
   state.region = 0;
   state.hand = {};
@@ -116,8 +115,8 @@ Status NodeFileWriter::enter_shard() {
 
 Status NodeFileWriter::enter_region() {
   State& state = *state_;
-  const RegionInfo& info = state.regions[state.region].info;
-  auto place = hdf5::create_dataset(state.file, hdf5::path_of(state.shard().header().rank, info),
+  const RegionInfo& info = state.entered->regions()[state.region].info;
+  auto place = hdf5::create_dataset(state.file, hdf5::path_of(state.entered->header().rank, info),
                                     hdf5::element_type(info), info.shape);
   if (!place) return fail(place.error());
   if (info.size_bytes() > 0) state.data.push_back({*place, info.size_bytes()});
@@ -131,7 +130,7 @@ Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
   const hdf5::Quiet quiet;
   State& state = *state_;
   for (std::uint64_t did = 0; did < bytes;) {
-    const bool between_shards = state.frames.empty() || state.region == state.regions.size();
+    const bool between_shards = !state.entered || state.region == state.entered->regions().size();
     if (between_shards && state.frames.size() == state.shards.size()) return false;
     Status status;
     if (between_shards) {
@@ -140,7 +139,7 @@ Result<bool> NodeFileWriter::advance(std::uint64_t bytes) {
       status = enter_region();
       did += hdf5::kDatasetWork;
     } else {
-      const PlacedRegion& region = state.regions[state.region];
+      const PlacedRegion& region = state.entered->regions()[state.region];
       const std::uint64_t count = std::min(region.info.size_bytes() - state.done_bytes, bytes - did);
       status = state.next_piece(region, count).and_then([&](Bytes piece) {
         return state.file.write(*state.place + state.done_bytes, piece);

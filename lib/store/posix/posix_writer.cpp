@@ -131,7 +131,7 @@ Status PosixReader::read(std::uint64_t offset, MutableBytes into) const {
     return fail_in_file(Code::corrupt, path_,
                         fmt::format("has {} bytes; {} at {} were wanted", size_bytes_, into.size(), offset));
   }
-  // Not through the mapping, which takes longer for what is read once: each page of it has to be entered first.
+  // Not through the mapping, which takes longer for what is read once: the kernel has to map each page first.
   return read_exactly(file_.get(), offset, into, path_);
 }
 

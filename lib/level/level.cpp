@@ -21,7 +21,7 @@ Status Level::verify(const Store& store, const Identity& /*snapshot*/, const Nam
 
 bool Level::begins_well(const Store& store, const Identity& snapshot, const NamedFile& file) const {
   const auto shard = ShardFile::open(store, file.name);
-  return shard && shard->header().identity == snapshot && shard->header().rank == file.shard()->rank;
+  return shard && shard->header().identity == snapshot && shard->header().rank == file.shard()->rank && shard->table();
 }
 
 bool Level::looks_whole(const NodeContext& node, const Identity& snapshot, const NodeManifest* manifest) const {

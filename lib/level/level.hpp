@@ -133,8 +133,8 @@ class Level {
   // Is a file what its manifest says? Reads everything. Code::corrupt says what is wrong.
   [[nodiscard]] virtual Status verify(const Store& store, const Identity& snapshot, const NamedFile& file,
                                       const std::function<void()>& between) const;
-  // Whether this node's files of it are there and begin as they should: reads no more than their headers. `manifest`:
-  // what this node has of the snapshot; null: nothing.
+  // Whether this node's files of it are there and begin as they should: reads no more than headers and region
+  // tables. `manifest`: what this node has of the snapshot; null: nothing.
   [[nodiscard]] virtual bool looks_whole(const NodeContext& node, const Identity& snapshot,
                                          const NodeManifest* manifest) const;
 

@@ -2,6 +2,7 @@
 // The judge says what must come back; not less, and nothing else.
 #include <gtest/gtest.h>
 
+#include "format/shard_header.hpp"
 #include "support/head_cluster.hpp"
 #include "topology/placement.hpp"
 
@@ -92,6 +93,19 @@ TEST(MixedLevels, come_back_the_same_when_every_level_is_tried_in_turn) {
     cluster.protect(levels);
     cluster.level_by_level = true;
     expect_all_that_can_survive(cluster);
+  }
+}
+
+// So it is passed over where every level is tried in turn.
+TEST(MixedLevels, with_a_damaged_header_or_region_table_does_not_look_whole) {
+  HeadCluster cluster = mixed_cluster({1, 2, 1, 1}, 1, 4, 1);
+  cluster.protect(level_set(kPartnerAndErasure));
+  const FileName shard = names::shard(cluster.dir(), Rank{2});
+  for (const std::uint64_t at : {std::uint64_t{100}, kShardHeaderBytes + 3}) {
+    cluster.put_back();
+    EXPECT_TRUE(cluster.looks_whole(LevelId::local, 1));
+    ASSERT_TRUE(cluster.store(1).corrupt(shard, at));
+    EXPECT_FALSE(cluster.looks_whole(LevelId::local, 1)) << "byte " << at;
   }
 }
 

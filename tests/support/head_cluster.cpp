@@ -151,6 +151,11 @@ std::vector<std::string> HeadCluster::protect_again(LevelId level) {
   return told;
 }
 
+bool HeadCluster::looks_whole(LevelId level, std::uint32_t node) const {
+  const auto manifest = read_node_manifest(*stores_.at(node), dir(), {});
+  return make_level(level)->looks_whole(context(node, layout_), kSampleIdentity, manifest ? &*manifest : nullptr);
+}
+
 void HeadCluster::put_back() {
   for (std::uint32_t node = 0; node < layout_.nodes; ++node) test::put_back(*stores_[node], images_[node]);
   test::put_back(*global_, global_image_);

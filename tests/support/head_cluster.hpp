@@ -34,6 +34,9 @@ class HeadCluster {
   // What that sees instead of the global store.
   std::shared_ptr<Store> global_seen;
 
+  // What a node's manifest and a glance at its files say.
+  [[nodiscard]] bool looks_whole(LevelId level, std::uint32_t node) const;
+
   // Stores as protect() left them.
   void put_back();
   void lose(const Losses& nodes);

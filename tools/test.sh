@@ -16,8 +16,8 @@
 #   tidy       clang-tidy over lib/, tools/ and examples/
 #   fuzz       some minutes of fuzzing, with the sanitizers' build: the same inputs each time
 #
-# Each step's output goes to build/test-logs/ and is shown where it matters. Ends with ctest's summary and
-# a line that names the steps that failed.
+# Each step's output goes to build/test-logs/ and is shown where it matters. Ends with ctest's summary, the last words of
+# steps that failed, and a line that names them.
 set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -114,6 +114,12 @@ for step in "${chosen[@]}"; do
     beside=$!
   fi
   run_step "$step" || failed+=("$step")
+done
+# Where only the end of the output is kept, it has to say why.
+for step in "${failed[@]}"; do
+  [[ $step == ctest || ! -f $logs/$step.log ]] && continue
+  say "the end of ${logs#"$top"/}/$step.log:"
+  tail -n 30 "$logs/$step.log" | cut -c1-300
 done
 if [[ ${#failed[@]} -gt 0 ]]; then
   die "failed: ${failed[*]} (${SECONDS} s)"

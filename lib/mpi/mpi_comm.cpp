@@ -1,6 +1,7 @@
 #include "mpi/mpi_comm.hpp"
 
 #include <algorithm>
+#include <array>
 #include <thread>
 #include <utility>
 
@@ -27,6 +28,21 @@ MPI_Op operator_of(Reduce how) {
   }
   return MPI_OP_NULL;
 }
+
+// What a collective sends first: the length of a message, and as much of it as fits. Most are no longer, and so take
+// one round of all members, not two.
+template <std::size_t kBytes>
+struct Beginning {
+  std::uint64_t size_bytes = 0;
+  std::array<std::byte, kBytes> bytes{};
+
+  Beginning() = default;
+  explicit Beginning(Bytes message) : size_bytes(message.size()) { copy_bytes(message.first(count()), bytes); }
+  [[nodiscard]] std::size_t count() const { return std::min<std::size_t>(size_bytes, kBytes); }
+  [[nodiscard]] Bytes front() const { return Bytes(bytes).first(count()); }
+};
+using BroadcastBeginning = Beginning<504>;
+using GatherBeginning = Beginning<24>;  // each member gets those of all: a few words, or a host's name
 
 std::unique_ptr<Request> started(int code, MPI_Request request, const MpiRequest::Operation& operation) {
   if (code == MPI_SUCCESS) return std::make_unique<MpiRequest>(request, operation);
@@ -157,15 +173,6 @@ Status MpiComm::barrier() {
   return finish(code, request, "barrier");
 }
 
-Result<std::vector<std::uint64_t>> MpiComm::gather_sizes(std::size_t mine) {
-  const std::uint64_t size_bytes = mine;
-  std::vector<std::uint64_t> sizes(size_);
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int code = MPI_Iallgather(&size_bytes, 1, MPI_UINT64_T, sizes.data(), 1, MPI_UINT64_T, comm_, &request);
-  if (auto status = finish(code, request, "allgather of sizes"); !status) return fail(status.error());
-  return sizes;
-}
-
 Status MpiComm::gather_round(Bytes mine, const std::vector<int>& counts, std::vector<Buffer>& all) {
   std::vector<int> offsets(size_);
   int total = 0;
@@ -186,16 +193,26 @@ Status MpiComm::gather_round(Bytes mine, const std::vector<int>& counts, std::ve
 }
 
 Result<std::vector<Buffer>> MpiComm::allgather(Bytes mine) {
-  const auto sizes = gather_sizes(mine.size());
-  if (!sizes) return fail(sizes.error());
-  const std::uint64_t longest = *std::ranges::max_element(*sizes);
+  const GatherBeginning beginning(mine);
+  std::vector<GatherBeginning> beginnings(size_);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = MPI_Iallgather(&beginning, sizeof(beginning), MPI_BYTE, beginnings.data(), sizeof(beginning),
+                                  MPI_BYTE, comm_, &request);
+  if (auto status = finish(code, request, "allgather of lengths"); !status) return fail(status.error());
+
+  std::vector<Buffer> all(size_);
+  std::uint64_t longest = 0;
+  for (std::uint32_t i = 0; i < size_; ++i) {
+    all[i].reserve(beginnings[i].size_bytes);
+    all[i].assign(beginnings[i].front().begin(), beginnings[i].front().end());
+    longest = std::max(longest, beginnings[i].size_bytes);
+  }
   // MPI counts and offsets are ints: a round carries so much of each member that their sum is one.
   const std::uint64_t step = std::max<std::uint64_t>(largest_transfer_ / size_, 1);
-  std::vector<Buffer> all(size_);
   std::vector<int> counts(size_);
-  for (std::uint64_t done = 0; done < longest; done += step) {
-    std::ranges::transform(*sizes, counts.begin(), [&](std::uint64_t size_bytes) {
-      return static_cast<int>(std::min(size_bytes - std::min(size_bytes, done), step));
+  for (std::uint64_t done = beginning.bytes.size(); done < longest; done += step) {
+    std::ranges::transform(beginnings, counts.begin(), [&](const GatherBeginning& member) {
+      return static_cast<int>(std::min(member.size_bytes - std::min(member.size_bytes, done), step));
     });
     const std::size_t from = std::min<std::size_t>(done, mine.size());
     const auto status = gather_round(mine.subspan(from, static_cast<std::size_t>(counts[rank_.value])), counts, all);
@@ -206,16 +223,16 @@ Result<std::vector<Buffer>> MpiComm::allgather(Bytes mine) {
 
 Result<Buffer> MpiComm::broadcast(Bytes mine, Peer root) {
   if (auto status = check_peer(root, size_); !status) return fail(status.error());
-  std::uint64_t size_bytes = mine.size();
+  BroadcastBeginning beginning(root == rank_ ? mine : Bytes{});
   MPI_Request request = MPI_REQUEST_NULL;
   const int from = static_cast<int>(root.value);
-  int code = MPI_Ibcast(&size_bytes, 1, MPI_UINT64_T, from, comm_, &request);
-  if (auto status = finish(code, request, "broadcast of a size"); !status) return fail(status.error());
+  int code = MPI_Ibcast(&beginning, sizeof(beginning), MPI_BYTE, from, comm_, &request);
+  if (auto status = finish(code, request, "broadcast of a length"); !status) return fail(status.error());
 
-  Buffer message(size_bytes);
-  if (root == rank_) copy_bytes(mine, message);
-  for (std::uint64_t done = 0; done < size_bytes; done += largest_transfer_) {
-    const auto count = static_cast<int>(std::min<std::uint64_t>(size_bytes - done, largest_transfer_));
+  Buffer message(beginning.size_bytes);
+  copy_bytes(root == rank_ ? mine : beginning.front(), message);
+  for (std::uint64_t done = beginning.count(); done < message.size(); done += largest_transfer_) {
+    const auto count = static_cast<int>(std::min<std::uint64_t>(message.size() - done, largest_transfer_));
     code = MPI_Ibcast(message.data() + done, count, MPI_BYTE, from, comm_, &request);
     if (auto status = finish(code, request, "broadcast"); !status) return fail(status.error());
   }

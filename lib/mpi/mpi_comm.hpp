@@ -27,8 +27,8 @@ class MpiComm final : public Comm {
  public:
   static constexpr std::size_t kLargestTransfer = INT_MAX;
 
-  // Collective over `comm`, blocking. No single transfer is longer than `largest_transfer` bytes: a longer
-  // message is an error, a longer collective goes in rounds (tests make it small).
+  // Collective over `comm`, blocking. No single transfer is longer than `largest_transfer` bytes, but for the
+  // first 512 of a collective: a longer message is an error, a longer collective goes in rounds (tests make it small).
   [[nodiscard]] static Result<std::unique_ptr<MpiComm>> duplicate(MPI_Comm comm,
                                                                   std::size_t largest_transfer = kLargestTransfer,
                                                                   std::shared_ptr<Lifeline> lifeline = {});
@@ -64,7 +64,6 @@ class MpiComm final : public Comm {
 
   // Waits for a collective that was started with that outcome.
   Status finish(int started, MPI_Request request, const char* what);
-  Result<std::vector<std::uint64_t>> gather_sizes(std::size_t mine);
   // One round of allgather: each member's next bytes, `counts` of them, appended to `all`.
   Status gather_round(Bytes mine, const std::vector<int>& counts, std::vector<Buffer>& all);
 

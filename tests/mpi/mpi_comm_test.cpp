@@ -45,18 +45,26 @@ Buffer counted_bytes(std::size_t size_bytes, std::size_t seed) {
   return bytes;
 }
 
+// Those that are no longer than a collective's first bytes, by one more, and much longer.
 TEST(MpiComm, collectives_longer_than_the_largest_transfer_go_in_rounds) {
   for (const std::size_t largest : {std::size_t{1}, std::size_t{10}, std::size_t{64}}) {
     const auto comm = MpiComm::duplicate(MPI_COMM_WORLD, largest);
     ASSERT_TRUE(comm.has_value());
-    const auto length = [](std::size_t rank) { return rank * 37 + 20; };
     const std::size_t me = (*comm)->rank().value;
-    const auto all = (*comm)->allgather(counted_bytes(length(me), me));
-    ASSERT_TRUE(all.has_value()) << all.error().text();
-    for (std::size_t i = 0; i < all->size(); ++i) EXPECT_EQ((*all)[i], counted_bytes(length(i), i)) << largest;
-    const auto message = (*comm)->broadcast(counted_bytes(333, me), Peer{0});
-    ASSERT_TRUE(message.has_value()) << message.error().text();
-    EXPECT_EQ(*message, counted_bytes(333, 0)) << largest;
+    const std::uint32_t last = (*comm)->size() - 1;
+    for (const std::size_t more : {0, 20, 24, 25, 100}) {
+      const auto length = [more](std::size_t rank) { return rank * 37 + more; };
+      const auto all = (*comm)->allgather(counted_bytes(length(me), me));
+      ASSERT_TRUE(all.has_value()) << all.error().text();
+      ASSERT_EQ(all->size(), (*comm)->size());
+      for (std::size_t i = 0; i < all->size(); ++i) EXPECT_EQ((*all)[i], counted_bytes(length(i), i)) << largest;
+    }
+    for (const std::size_t length : {0, 333, 504, 505, 1000}) {
+      // What others pass is not looked at.
+      const auto message = (*comm)->broadcast(counted_bytes(me == last ? length : 3, me), Peer{last});
+      ASSERT_TRUE(message.has_value()) << message.error().text();
+      EXPECT_EQ(*message, counted_bytes(length, last)) << largest;
+    }
   }
 }
 

@@ -99,6 +99,7 @@ Buffer encoded_layout(const StoreContents& contents, LayoutId id) {
 
 // Shares the layouts that some head does not have: the first head that has one sends it.
 Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known, Inventory& inventory) {
+  if (std::ranges::all_of(inventory.by_head, &HoldingList::empty)) return {};
   LayoutId last = known.id();  // nearly always the same for all
   inventory.layouts.emplace(last, known);
   std::map<LayoutId, Peer> wanted;

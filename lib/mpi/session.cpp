@@ -61,10 +61,11 @@ Session::Session(std::unique_ptr<SessionImpl> impl, std::unique_ptr<Mpi> mpi)
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() {
+  if (mpi_) mpi_->handler.reset();
+  close();
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (!mpi_ || mpi_->ranks == MPI_COMM_NULL || finalized != 0) return;
-  mpi_->handler.reset();
   if (mpi_->lifeline) {
     mpi_->lifeline->remove(mpi_->ranks);
   } else {

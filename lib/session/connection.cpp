@@ -54,16 +54,18 @@ Status compare_keys(Comm& world, const Config& config, const Membership& members
   return agree(world, same, "world rank");
 }
 
-// The stores of all ranks, or the same error for all.
-Result<Stores> stores_of_world(const Environment& environment, const Config& config, const Membership& membership) {
-  auto stores = open_stores(environment, config, membership);
+// The stores of all ranks, or the same error for all: also for those that have joined the world where another could
+// not.
+Result<Stores> stores_of_world(const Environment& environment, const Config& config,
+                               const Result<std::unique_ptr<const Membership>>& joined) {
+  auto stores = joined.and_then([&](const auto& membership) { return open_stores(environment, config, *membership); });
   const Status mine = stores ? Status{} : fail(stores.error());
   // The mark is left before the ranks agree that the stores are there. No rank has opened the session by then, so this
   // replaces marks of earlier sessions and never one of this session.
   if (environment.leave_mark && environment.world.rank().value == 0)
     environment.leave_mark({mine ? CompletionMark::Kind::opened : CompletionMark::Kind::none, {}});
   if (auto status = agree(environment.world, mine, "world rank"); !status) return fail(status.error());
-  if (auto status = compare_keys(environment.world, config, membership, stores->sealer); !status)
+  if (auto status = compare_keys(environment.world, config, **joined, stores->sealer); !status)
     return fail(status.error());
   return stores;
 }
@@ -87,7 +89,7 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
                                         const Trace& trace) {
   if (!membership.acts_for_node()) return {};
   const bool remembers = config.restart.use_failure_topology;
-  return EngineSetup{.control = *membership.control,
+  return EngineSetup{.control = membership.control,
                      .heads = *membership.heads,
                      .votes = *membership.votes,
                      .topology = membership.topology,
@@ -126,11 +128,10 @@ Result<std::unique_ptr<Connection>> connect(const Environment& environment, cons
   // Heads, too: launchers hand the signal to every rank, and it would kill one that does not watch for it.
   if (config.restart.stop_signal) StopSignal::watch();
   auto membership = join_world(environment.world, std::move(*topology));
-  if (!membership) return fail(membership.error());
+  auto stores = stores_of_world(environment, config, membership);
+  if (!stores) return fail(stores.error());
   const Membership& me = **membership;
   const Trace trace = open_trace(environment, config, me, log);
-  auto stores = stores_of_world(environment, config, me);
-  if (!stores) return fail(stores.error());
   auto setup = engine_setup(environment, config, me, *stores, log, trace);
   if (!me.computes()) {
     if (auto status = serve(*setup); !status) return fail(status.error());

@@ -29,12 +29,11 @@ Result<Greeting> greet_head(const Membership& membership, Store& local, std::opt
   auto bell = local.bell();
   Hello first;
   if (!bell) first.error = bell.error();
-  if (auto status = membership.control->send(head, kToHead, encode(ToHead(first))); !status)
-    return fail(status.error());
+  if (auto status = membership.control.send(head, kToHead, encode(ToHead(first))); !status) return fail(status.error());
   OwnEngine engine = own ? start_engine(*std::move(own)) : OwnEngine{};
   HeadLink::Drive drive;
   if (engine.in_calls) drive = [raw = engine.in_calls.get()] { return raw->step(Engine::Heads::compute); };
-  auto link = std::make_unique<HeadLink>(*membership.control, head, std::move(drive), clock);
+  auto link = std::make_unique<HeadLink>(membership.control, head, std::move(drive), clock);
   report_silent_head(*link, membership, log);
   auto heard = link->wait_until([&] { return link->opened.has_value(); }, {"open()"});
   if (!heard) return fail(heard.error());

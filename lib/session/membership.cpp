@@ -1,36 +1,51 @@
 #include "session/membership.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
 namespace cairn {
+namespace {
+
+constexpr std::uint32_t kRanks = 0;
+constexpr std::uint32_t kHeads = 1;
+
+// Puts this process's part of the world where it is wanted; `color`: none if it is in no part.
+Status split(Comm& world, std::optional<std::uint32_t> color, std::uint32_t key, std::unique_ptr<Comm>& part) {
+  auto made = world.split(color, key);
+  if (!made) return fail(made.error());
+  part = std::move(*made);
+  return {};
+}
+
+std::optional<std::uint32_t> color_if(bool member, std::uint32_t color) {
+  return member ? std::optional(color) : std::nullopt;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<const Membership>> join_world(Comm& world, Topology topology) {
   const Peer me = world.rank();
   const NodeId node = topology.node_of_world[me.value];
   const bool acts_for_node = topology.nodes[node.value].head == me;
   const bool computes = !topology.is_dedicated_head(me);
-  Status status;
-  const auto split = [&](bool member, std::uint32_t key) -> std::unique_ptr<Comm> {
-    if (!status) return nullptr;
-    auto made = world.split(member ? std::optional<std::uint32_t>(0) : std::nullopt, key);
-    if (made) return std::move(*made);
-    status = fail(made.error());
-    return nullptr;
-  };
+  auto joined = std::make_unique<Membership>(Membership{
+      .topology = std::move(topology), .node = node, .control = world, .ranks = {}, .heads = {}, .votes = {}});
   // Application ranks keep the world's order. Nodes are numbered by their lowest rank, so the order of heads has to be
-  // given.
-  auto control = split(true, 0);
-  auto ranks = split(computes, 0);
-  auto heads = split(acts_for_node, node.value);
-  auto votes = split(acts_for_node, node.value);
-  if (status = agree(world, status, "world rank"); !status) return fail(status.error());
-  return std::make_unique<const Membership>(Membership{.topology = std::move(topology),
-                                                       .node = node,
-                                                       .control = std::move(control),
-                                                       .ranks = std::move(ranks),
-                                                       .heads = std::move(heads),
-                                                       .votes = std::move(votes)});
+  // given. A split takes several rounds of all members: where no process both computes and acts for its node, one makes
+  // both parts.
+  Status made;
+  if (std::ranges::all_of(joined->topology.nodes, &Node::dedicated_head)) {
+    made = computes ? split(world, kRanks, 0, joined->ranks) : split(world, kHeads, node.value, joined->heads);
+  } else {
+    made = split(world, color_if(computes, kRanks), 0, joined->ranks).and_then([&] {
+      return split(world, color_if(acts_for_node, kHeads), node.value, joined->heads);
+    });
+  }
+  if (made && acts_for_node) made = split(*joined->heads, kHeads, 0, joined->votes);
+  if (!made) return fail(made.error());
+  return joined;
 }
 
 }  // namespace cairn

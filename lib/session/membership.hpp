@@ -13,10 +13,10 @@ namespace cairn {
 struct Membership {
   Topology topology;
   NodeId node;
-  std::unique_ptr<Comm> control;  // ranks and heads, by world rank
-  std::unique_ptr<Comm> ranks;    // the application ranks; null: this process is a head and does nothing else
-  std::unique_ptr<Comm> heads;    // member i is the head of node i; null: another process acts for this one's node
-  std::unique_ptr<Comm> votes;    // the same members
+  Comm& control;                // ranks and heads, by world rank: the world itself
+  std::unique_ptr<Comm> ranks;  // the application ranks; null: this process is a head and does nothing else
+  std::unique_ptr<Comm> heads;  // member i is the head of node i; null: another process acts for this one's node
+  std::unique_ptr<Comm> votes;  // the same members
 
   [[nodiscard]] bool computes() const { return ranks != nullptr; }
   [[nodiscard]] bool acts_for_node() const { return heads != nullptr; }
@@ -25,7 +25,8 @@ struct Membership {
   [[nodiscard]] Rank rank() const { return Rank{ranks->rank().value}; }
 };
 
-// Collective over the world, whose ranks the topology names.
+// Collective over the world, whose ranks the topology names, and which must outlive what is returned. Only heads know
+// of an error among heads: the world has to agree on the outcome.
 [[nodiscard]] Result<std::unique_ptr<const Membership>> join_world(Comm& world, Topology topology);
 
 }  // namespace cairn

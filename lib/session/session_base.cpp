@@ -42,6 +42,7 @@ SessionBase::SessionBase(std::unique_ptr<SessionImpl> impl) : impl_(std::move(im
 SessionBase::SessionBase(SessionBase&&) noexcept = default;
 SessionBase& SessionBase::operator=(SessionBase&&) noexcept = default;
 SessionBase::~SessionBase() = default;
+void SessionBase::close() { impl_.reset(); }
 
 void SessionBase::protect_access(const std::string& name, detail::RegionAccess access) {
   answer(*impl_, impl_->protect(name, std::move(access)));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -22,6 +23,7 @@ using Json = nlohmann::ordered_json;
 using Kind = Mishap::Kind;
 
 constexpr std::uint32_t kNewerFormat = 9;
+constexpr std::string_view kMark = "chain.json";
 
 bool is_global(Kind kind) { return kind >= Kind::lose_global; }
 Place place_of(const Mishap& mishap) { return is_global(mishap.kind) ? Place() : mishap.host; }
@@ -167,11 +169,12 @@ void Mishaps::damage(const Mishap& mishap) {
     } else {
       hurt(mishap);
     }
-    if (file->first == "chain.json") {
+    const bool left = harm(mishap.kind, mishap.pick / paths.size(), file->second);
+    if (file->first == kMark) {
       model_.mark_is_hurt();
-      without_mark_.insert(place_of(mishap));
+      without_mark_[place_of(mishap)] = left ? file->second : Buffer();
     }
-    if (!harm(mishap.kind, mishap.pick / paths.size(), file->second)) image.erase(file);
+    if (!left) image.erase(file);
   }
   cluster_.put_back(place_of(mishap), image);
 }
@@ -187,15 +190,20 @@ std::string Mishaps::end_of_others(const Circumstances& life, bool began_fresh, 
     const auto file = image.find(others.path);
     const bool as_it_was = file != image.end() && file->second == others.is;
     // Without its mark nothing that a store has can be told from what is damaged.
-    const bool may_go = !could_be_read || (began_fresh && others.path == "chain.json") ||
-                        without_mark_.contains(place_of(others.mishap));
+    const bool may_go =
+        !could_be_read || (began_fresh && others.path == kMark) || without_mark_.contains(place_of(others.mishap));
     if (!as_it_was && !may_go) wrong = others.path + " is newer or has another key, and was not left as it is";
     if (!as_it_was || took_snapshots) hurt(others.mishap);
     if (!as_it_was) continue;
     file->second = others.was;
     cluster_.put_back(place_of(others.mishap), image);
   }
-  without_mark_.clear();
+  // A life that was refused gives its store no other.
+  std::erase_if(without_mark_, [this](const auto& damaged) {
+    const StoreImage image = cluster_.image(damaged.first);
+    const auto mark = image.find(std::string(kMark));
+    return mark != image.end() && mark->second != damaged.second;
+  });
   return wrong;
 }
 

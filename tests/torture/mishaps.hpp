@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,7 +43,7 @@ class Mishaps {
   std::map<std::uint32_t, test::StoreImage> swapped_;  // by host
   std::vector<Others> others_;
   std::vector<std::uint32_t> lost_;
-  std::set<Place> without_mark_;  // since the last life, a mark was damaged
+  std::map<Place, Buffer> without_mark_;  // stores whose mark was damaged, and what is left of it
 };
 
 }  // namespace cairn::torture

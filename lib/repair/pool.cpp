@@ -181,7 +181,7 @@ Status Pool::look_for_unknown_deaths(UnknownDeaths& unknown) const {
 }
 
 Status Pool::rebuild(bool under_way) {
-  Watchdog watchdog(pool_, config_.recovery.limit, "to shrink the pool");
+  Watchdog watchdog(pool_, config_.recovery.limit, "to shrink the pool", [this] { end_newcomers(); });
   while (true) {
     watchdog.step("to shrink the pool");
     auto live = ulfm::shrink(pool_);

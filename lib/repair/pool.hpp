@@ -135,6 +135,7 @@ class Pool {
   [[nodiscard]] std::vector<NodeId> wanted(const Proposal& proposal) const;
   [[nodiscard]] Result<bool> start_for(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& live);
   void end_strays() const;
+  void end_newcomers() const;  // of a growth that is stuck
   [[nodiscard]] Buffer news() const;
   [[nodiscard]] Status take_news(ByteReader& news, std::uint32_t from_last);
 

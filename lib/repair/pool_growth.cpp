@@ -100,6 +100,16 @@ void Pool::end_strays() const {
   kill_children_but(members, parent_process(), mark_);
 }
 
+// One of them may have died before it came to Cairn's code. Then this process waits for it inside MPI, as the others of
+// them do, and they would keep mpirun from ending.
+void Pool::end_newcomers() const {
+  std::vector<ProcessId> members{this_process()};
+  for (const auto& neighbour : neighbours_) {
+    if (neighbour) members.push_back(*neighbour);
+  }
+  kill_children_but(members, parent_process(), mark_);
+}
+
 Result<std::unique_ptr<Pool>> Pool::join(MPI_Comm newcomers) {
   // A fixed limit, since a newcomer does not know the configuration yet: longer than a repair should take.
   auto welcoming = std::make_unique<Watchdog>(newcomers, kLongestWelcome, "to join the job");

@@ -3,13 +3,17 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace cairn {
 
-Watchdog::Watchdog(MPI_Comm comm, std::chrono::milliseconds limit, const std::string& step)
-    : comm_(comm), limit_(limit), step_(step), deadline_(std::chrono::steady_clock::now() + limit), thread_([this] {
-        guard();
-      }) {}
+Watchdog::Watchdog(MPI_Comm comm, std::chrono::milliseconds limit, const std::string& step, std::function<void()> first)
+    : comm_(comm),
+      limit_(limit),
+      first_(std::move(first)),
+      step_(step),
+      deadline_(std::chrono::steady_clock::now() + limit),
+      thread_([this] { guard(); }) {}
 
 Watchdog::~Watchdog() {
   {
@@ -33,6 +37,7 @@ void Watchdog::guard() {
     if (called_off_ || std::chrono::steady_clock::now() < deadline_) continue;
     std::fprintf(stderr, "cairn: error: a repair is stuck: %s took longer than %lld ms ([recovery] limit)\n",
                  step_.c_str(), static_cast<long long>(limit_.count()));
+    if (first_) first_();
     // The thread that is stuck inside MPI cannot do it. If MPI cannot end the job from here either, at least this
     // process ends.
     std::thread([comm = comm_] { MPI_Abort(comm, EXIT_FAILURE); }).detach();

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -14,8 +15,8 @@ namespace cairn {
 
 class Watchdog {
  public:
-  // `comm`: whose job is ended.
-  Watchdog(MPI_Comm comm, std::chrono::milliseconds limit, const std::string& step);
+  // `comm`: whose job is ended. `first`: run before that, on another thread than the one that is stuck.
+  Watchdog(MPI_Comm comm, std::chrono::milliseconds limit, const std::string& step, std::function<void()> first = {});
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -28,6 +29,7 @@ class Watchdog {
 
   MPI_Comm comm_;
   std::chrono::milliseconds limit_;
+  std::function<void()> first_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string step_;

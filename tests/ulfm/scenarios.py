@@ -190,6 +190,17 @@ class Scenarios:
         expect_sum(job)
         expect(job, job.says("repair 1: 1 process died, with ranks 1"), "nobody died")
 
+    def a_new_process_that_dies_before_it_joins_ends_the_job_and_all_others(self):
+        job = self.start(mode="respawn", spares=0, more="limit = 5s", program=[self.trouble, "newcomer-dies"])
+        kill(job, ["rank 0", "rank 1", "rank 2"])
+        words = "to start new processes took longer than 5000 ms"
+        job.wait_for("the end of the repair", lambda: job.says(words), 40)
+        try:
+            job.process.wait(15)
+        except subprocess.TimeoutExpired:
+            raise jobs.Failed("mpirun stays, for the other new processes") from None
+        job.close()
+
     def a_crash_that_comes_again_at_the_same_step_ends_the_job(self):
         for mode in ["spares", "respawn"]:
             job = self.start_supervised("crash", mode=mode, spares=12 if mode == "spares" else 1)

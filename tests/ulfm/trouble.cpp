@@ -180,6 +180,8 @@ int main(int argc, char** argv) {
   const char* const text = std::getenv("OMPI_COMM_WORLD_RANK");
   const int rank = text == nullptr ? 0 : std::atoi(text);
   if (options.trouble == "dies-before-init" && rank == 1 && is_first_time()) std::raise(SIGKILL);
+  const bool is_newcomer = std::getenv("CAIRNPOOL") != nullptr;
+  if (options.trouble == "newcomer-dies" && is_newcomer && rank == 1) std::raise(SIGKILL);
   MPI_Init(&argc, &argv);
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm_get_parent(&parent);

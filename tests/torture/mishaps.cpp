@@ -189,9 +189,10 @@ std::string Mishaps::end_of_others(const Circumstances& life, bool began_fresh, 
     StoreImage image = cluster_.image(place_of(others.mishap));
     const auto file = image.find(others.path);
     const bool as_it_was = file != image.end() && file->second == others.is;
-    // Without its mark nothing that a store has can be told from what is damaged.
-    const bool may_go =
-        !could_be_read || (began_fresh && others.path == kMark) || without_mark_.contains(place_of(others.mishap));
+    // Without its mark nothing that a store has can be told from what is damaged; and a directory that is being written
+    // or removed is no snapshot, whatever is in it.
+    const bool may_go = !could_be_read || others.path.find(".partial/") != std::string::npos ||
+                        (began_fresh && others.path == kMark) || without_mark_.contains(place_of(others.mishap));
     if (!as_it_was && !may_go) wrong = others.path + " is newer or has another key, and was not left as it is";
     if (!as_it_was || took_snapshots) hurt(others.mishap);
     if (!as_it_was) continue;

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -23,14 +22,18 @@ using Json = nlohmann::ordered_json;
 using Kind = Mishap::Kind;
 
 constexpr std::uint32_t kNewerFormat = 9;
-constexpr std::string_view kMark = "chain.json";
 
 bool is_global(Kind kind) { return kind >= Kind::lose_global; }
 Place place_of(const Mishap& mishap) { return is_global(mishap.kind) ? Place() : mishap.host; }
 
+bool is_mark(const std::string& path) { return path == names::chain_mark().path; }
+
+// Of the directory that it is in.
+auto snapshot_of(const std::string& path) { return names::parse_snapshot(path.substr(0, path.find('/'))); }
+
 // Whose file it is, by its name; none: it is of all.
 std::optional<std::uint32_t> version_of(const std::string& path) {
-  const auto dir = names::parse_snapshot(path.substr(0, path.find('/')));
+  const auto dir = snapshot_of(path);
   return dir ? std::optional(dir->version.value) : std::nullopt;
 }
 
@@ -170,7 +173,7 @@ void Mishaps::damage(const Mishap& mishap) {
       hurt(mishap);
     }
     const bool left = harm(mishap.kind, mishap.pick / paths.size(), file->second);
-    if (file->first == kMark) {
+    if (is_mark(file->first)) {
       model_.mark_is_hurt();
       without_mark_[place_of(mishap)] = left ? file->second : Buffer();
     }
@@ -189,10 +192,12 @@ std::string Mishaps::end_of_others(const Circumstances& life, bool began_fresh, 
     StoreImage image = cluster_.image(place_of(others.mishap));
     const auto file = image.find(others.path);
     const bool as_it_was = file != image.end() && file->second == others.is;
+    const auto dir = snapshot_of(others.path);
+    const bool is_partial = dir && dir->partial;
     // Without its mark nothing that a store has can be told from what is damaged; and a directory that is being written
     // or removed is no snapshot, whatever is in it.
-    const bool may_go = !could_be_read || others.path.find(".partial/") != std::string::npos ||
-                        (began_fresh && others.path == kMark) || without_mark_.contains(place_of(others.mishap));
+    const bool may_go = !could_be_read || is_partial || (began_fresh && is_mark(others.path)) ||
+                        without_mark_.contains(place_of(others.mishap));
     if (!as_it_was && !may_go) wrong = others.path + " is newer or has another key, and was not left as it is";
     if (!as_it_was || took_snapshots) hurt(others.mishap);
     if (!as_it_was) continue;
@@ -202,7 +207,7 @@ std::string Mishaps::end_of_others(const Circumstances& life, bool began_fresh, 
   // A life that was refused gives its store no other.
   std::erase_if(without_mark_, [this](const auto& damaged) {
     const StoreImage image = cluster_.image(damaged.first);
-    const auto mark = image.find(std::string(kMark));
+    const auto mark = image.find(names::chain_mark().path);
     return mark != image.end() && mark->second != damaged.second;
   });
   return wrong;

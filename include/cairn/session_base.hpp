@@ -213,7 +213,8 @@ class SessionBase {
  protected:
   explicit SessionBase(std::unique_ptr<SessionImpl> impl);
   [[nodiscard]] SessionImpl& impl() { return *impl_; }
-  // Lets go of the job, as the destructor does. For a class that has what the session speaks through.
+  // Lets go of the job, as the destructor does. A class that owns the session's communicators calls this before it
+  // frees them.
   void close();
 
  private:

@@ -34,6 +34,15 @@ Result<int> outcome(int code, int word) {
   return word;
 }
 
+// Open MPI makes communicators one after another, the one whose parent has the lowest number first. If a member dies
+// meanwhile, Open MPI 5.0 keeps that number, and whatever is made later from a parent with a higher one waits for ever
+// (ompi_comm_cid_lowest_id in ompi/communicator/comm_cid.c). MPI_COMM_SELF has the lowest number that there is but for
+// MPI_COMM_WORLD's, so making one from it does not wait, and clears what was kept.
+void let_communicators_be_made_again() {
+  MPI_Comm mine = MPI_COMM_NULL;
+  if (MPI_Comm_dup(MPI_COMM_SELF, &mine) == MPI_SUCCESS) MPI_Comm_free(&mine);
+}
+
 }  // namespace
 
 Status usable() {
@@ -79,19 +88,6 @@ bool is_revoked(MPI_Comm comm) {
 }
 
 void revoke(MPI_Comm comm) { MPIX_Comm_revoke(comm); }
-
-namespace {
-
-// Open MPI makes communicators one after another, the one whose parent has the lowest number first. If a member dies
-// meanwhile, Open MPI 5.0 keeps that number, and whatever is made later from a parent with a higher one waits for ever
-// (ompi_comm_cid_lowest_id in ompi/communicator/comm_cid.c). MPI_COMM_SELF has the lowest number that there is but for
-// MPI_COMM_WORLD's, so making one from it does not wait, and clears what was kept.
-void let_communicators_be_made_again() {
-  MPI_Comm mine = MPI_COMM_NULL;
-  if (MPI_Comm_dup(MPI_COMM_SELF, &mine) == MPI_SUCCESS) MPI_Comm_free(&mine);
-}
-
-}  // namespace
 
 Result<MPI_Comm> shrink(MPI_Comm comm) {
   let_communicators_be_made_again();

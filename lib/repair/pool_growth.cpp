@@ -90,14 +90,9 @@ std::vector<NodeId> Pool::wanted(const Proposal& proposal) const {
 // A survivor that dies while it starts new processes leaves them behind: they wait for it in MPI_Init, some of them
 // busily. They may appear late, so every later repair looks for them, and so does the end of the job.
 void Pool::end_strays() const {
-  if (!strays_) return;
-  std::vector<ProcessId> members{this_process()};
-  for (std::uint32_t i = 0; i < neighbours_.size(); ++i) {
-    if (!neighbours_[i]) continue;
-    if (i < me_) return;  // one of a host is enough
-    members.push_back(*neighbours_[i]);
-  }
-  kill_children_but(members, parent_process(), mark_);
+  const auto first = std::ranges::find_if(neighbours_, [](const auto& neighbour) { return neighbour.has_value(); });
+  if (first - neighbours_.begin() < me_) return;  // one of a host is enough
+  if (strays_) end_newcomers();
 }
 
 // One of them may have died before it came to Cairn's code. Then this process waits for it inside MPI, as the others of

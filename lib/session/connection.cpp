@@ -54,8 +54,8 @@ Status compare_keys(Comm& world, const Config& config, const Membership& members
   return agree(world, same, "world rank");
 }
 
-// The stores of all ranks, or the same error for all: also for those that have joined the world where another could
-// not.
+// The stores of all ranks, or the same error for all. A rank that could not join the world comes here too, since the
+// others wait for it.
 Result<Stores> stores_of_world(const Environment& environment, const Config& config,
                                const Result<std::unique_ptr<const Membership>>& joined) {
   auto stores = joined.and_then([&](const auto& membership) { return open_stores(environment, config, *membership); });

@@ -330,9 +330,9 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
     const FileName home = names::shard(dir, delivery.rank);
     ShardTarget target{*node.local, home};
     const auto status = checks.check(part).and_then(
-        [&] { return restore_shard(*node.global, file, delivery.rank, target, node.between); });
+        [&] { return restore_shard(*node.global, file, part.shard, target, node.between); });
     if (status) {
-      outcome.arrived.push_back({part.shard, i, std::move(target.file)});
+      outcome.arrived.push_back({part.shard, i, std::move(target.file), target.compared});
     } else if (!target.status) {
       return fail(status.error());
     } else {

@@ -74,8 +74,9 @@ struct RestoreOutcome {
     ShardEntry shard;
     std::size_t delivery;                  // position in the task
     std::optional<PendingFile> file = {};  // none: the file already has its name
+    bool compared = false;                 // as it was written: it need not be read back
   };
-  std::vector<Arrival> arrived;  // not verified yet
+  std::vector<Arrival> arrived;
   std::vector<Strike> strikes;
 };
 

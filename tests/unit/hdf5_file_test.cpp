@@ -72,10 +72,10 @@ void write_snapshot(Store& local, Store& global, std::uint32_t ranks) {
   ASSERT_TRUE(master) << master.error().text();
 }
 
-Status rebuild_shard(const Store& global, const FileName& node_file, Rank rank, Store& local, const FileName& shard,
-                     const std::function<void()>& between) {
+Status rebuild_shard(const Store& global, const FileName& node_file, const ShardEntry& expected, Store& local,
+                     const FileName& shard, const std::function<void()>& between) {
   ShardTarget target{local, shard};
-  return restore_shard(global, node_file, rank, target, between).and_then([&] { return target.file.commit(); });
+  return restore_shard(global, node_file, expected, target, between).and_then([&] { return target.file.commit(); });
 }
 
 std::string output_of(const std::string& command) {
@@ -106,7 +106,7 @@ TEST(Hdf5NodeFile, rebuilds_every_shard_byte_for_byte) {
   MemoryStore other;
   for (const auto& entry : entries) {
     const FileName name = names::shard(kDir, entry.rank);
-    const auto restored = rebuild_shard(global, names::node_file(kDir, {0}), entry.rank, other, name, {});
+    const auto restored = rebuild_shard(global, names::node_file(kDir, {0}), entry, other, name, {});
     ASSERT_TRUE(restored) << restored.error().text();
     EXPECT_TRUE(verify_shard(other, name, entry, {}));
     EXPECT_EQ(test::read_all(other, name), test::read_all(local, name));
@@ -127,7 +127,7 @@ TEST(Hdf5NodeFile, calls_between_while_it_works) {
   ASSERT_TRUE(test::write_node_file(global, names::node_file(kDir, {0}), local, {name}, count));
   EXPECT_GE(calls, 4);
   calls = 0;
-  EXPECT_TRUE(rebuild_shard(global, names::node_file(kDir, {0}), {0}, local, name, count));
+  EXPECT_TRUE(rebuild_shard(global, names::node_file(kDir, {0}), *entry, local, name, count));
   EXPECT_GE(calls, 4);
   calls = 0;
   EXPECT_TRUE(verify_node_shard(global, names::node_file(kDir, {0}), *entry, count));
@@ -155,7 +155,7 @@ TEST(Hdf5NodeFile, verify_finds_damage_in_regions_and_in_frames) {
       << damaged.error().message;
   ASSERT_TRUE(global.corrupt(name, place_of(bytes_of("CAIRNSHD")) + 50));
   EXPECT_FALSE(verify_node_shard(global, name, entries[0], {}));
-  EXPECT_FALSE(rebuild_shard(global, name, {0}, local, names::shard(kDir, {0}), {}));
+  EXPECT_FALSE(rebuild_shard(global, name, entries[0], local, names::shard(kDir, {0}), {}));
 }
 
 TEST(Hdf5NodeFile, no_damaged_byte_gives_another_shard) {
@@ -170,9 +170,7 @@ TEST(Hdf5NodeFile, no_damaged_byte_gives_another_shard) {
     ASSERT_TRUE(global.corrupt(name, at));
     MemoryStore other;
     const FileName shard = names::shard(kDir, {0});
-    const bool restored =
-        rebuild_shard(global, name, {0}, other, shard, {}) && verify_shard(other, shard, entries[0], {});
-    if (restored) {
+    if (rebuild_shard(global, name, entries[0], other, shard, {})) {
       EXPECT_EQ(test::read_all(other, shard), right) << at;
     }
     ASSERT_TRUE(global.corrupt(name, at));
@@ -232,17 +230,19 @@ TEST(Hdf5NodeFile, of_another_length_or_with_another_table_is_named) {
 TEST(Hdf5NodeFile, a_missing_rank_a_missing_file_and_a_cut_file_are_named) {
   MemoryStore local;
   MemoryStore global;
-  write_shards(local, 1);
+  auto entry = write_shards(local, 1)[0];
   write_snapshot(local, global, 1);
   const FileName name = names::node_file(kDir, {0});
   const FileName shard = names::shard(kDir, {5});
-  const auto missing = rebuild_shard(global, name, {5}, local, shard, {});
+  entry.rank = {5};
+  const auto missing = rebuild_shard(global, name, entry, local, shard, {});
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().message.find("node0000.h5: opening /cairn/rank000005 failed"), std::string::npos)
       << missing.error().message;
-  EXPECT_EQ(rebuild_shard(global, names::node_file(kDir, {9}), {5}, local, shard, {}).error().code, Code::not_found);
+  EXPECT_EQ(rebuild_shard(global, names::node_file(kDir, {9}), entry, local, shard, {}).error().code, Code::not_found);
   ASSERT_TRUE(global.truncate(name, test::read_all(global, name).size() / 2));
-  const auto cut = rebuild_shard(global, name, {0}, local, shard, {});
+  entry.rank = {0};
+  const auto cut = rebuild_shard(global, name, entry, local, shard, {});
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().code, Code::corrupt);
   EXPECT_NE(cut.error().message.find("node0000.h5: opening it as HDF5 failed"), std::string::npos)
@@ -317,7 +317,7 @@ TEST(Hdf5NodeFile, ten_thousand_regions_come_back) {
   const auto entry = digest_shard(local, name, {});
   ASSERT_TRUE(test::write_node_file(global, names::node_file(kDir, {0}), local, {name}, {}));
   MemoryStore other;
-  ASSERT_TRUE(rebuild_shard(global, names::node_file(kDir, {0}), {0}, other, name, {}));
+  ASSERT_TRUE(rebuild_shard(global, names::node_file(kDir, {0}), *entry, other, name, {}));
   EXPECT_TRUE(verify_shard(other, name, *entry, {}));
 }
 

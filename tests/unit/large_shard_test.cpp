@@ -40,7 +40,7 @@ TEST(LargeShard, of_more_than_two_gibibytes_survives_the_way_through_hdf5) {
   // Rebuilt over its own old bytes.
   ASSERT_TRUE(store->retire(shard, names::owner_rank({0})));
   ShardTarget target{*store, rebuilt};
-  const auto restored = restore_shard(*store, node_file, {0}, target, {});
+  const auto restored = restore_shard(*store, node_file, entry, target, {});
   ASSERT_TRUE(restored) << restored.error().text();
   const auto named = target.file.commit();
   ASSERT_TRUE(named) << named.error().text();

@@ -71,11 +71,12 @@ struct ShardTarget {
   const FileName& shard;
   Status status = {};
   PendingFile file = {};
+  bool compared = false;  // the SHA-256 of every block too, or it has none: nothing is left to verify
 };
-// The inverse for one rank: rebuilds its shard, owned by that rank. Not verified here: the caller checks the digest,
-// and gives the file its name.
-[[nodiscard]] Status restore_shard(const Store& global, const FileName& node_file, Rank rank, ShardTarget& target,
-                                   const std::function<void()>& between);
+// The inverse for one rank: rebuilds its shard, owned by that rank. What is written is compared with `expected` and
+// with the CRC-32C of each block on the way. The caller gives the file its name.
+[[nodiscard]] Status restore_shard(const Store& global, const FileName& node_file, const ShardEntry& expected,
+                                   ShardTarget& target, const std::function<void()>& between);
 
 struct RankRegions {
   Rank rank;

@@ -45,44 +45,56 @@ Status rebuild(const File& file, const ShardFrame& frame, Pacer& pacer, DataSect
   return {};
 }
 
-Status restore_from(const File& file, Rank rank, ShardTarget& target, Pacer& pacer) {
-  auto frame = frame_of(file, rank);
+// What the manifest says of a shard, and what its frame in the file says.
+Status check_frame(const ShardFrame& frame, const ShardEntry& expected) {
+  if (frame.header.file_bytes() != expected.bytes) {
+    return fail(Code::corrupt,
+                fmt::format("a shard of {} bytes, should be {}", frame.header.file_bytes(), expected.bytes));
+  }
+  const Sha256 is = sha256(frame.bytes);
+  return is == expected.digest ? Status{} : fail(wrong_digest(is, expected.digest));
+}
+
+Status check_crc(const ShardFrame& frame, std::uint64_t block, std::uint32_t is) {
+  const std::uint32_t should = frame.crc(block);
+  return is == should ? Status{} : fail(wrong_crc(frame.header.blocks(), block, is, should));
+}
+
+Status restore_from(const File& file, const ShardEntry& expected, ShardTarget& target, Pacer& pacer) {
+  auto frame = frame_of(file, expected.rank);
   if (!frame) return fail(frame.error());
-  auto out = ShardOutput::create(target.local, target.shard, frame->header);
+  if (auto good = check_frame(*frame, expected); !good) return good;
+  const ShardHeader& header = frame->header;
+  auto out = ShardOutput::create(target.local, target.shard, header);
   if (!out) return target.status = fail(out.error());
-  DataSection data(frame->header.data_bytes, out->mapped_data(), [&](std::uint64_t block, Bytes bytes, std::uint32_t) {
+  DataSection data(header.data_bytes, out->mapped_data(), [&](std::uint64_t block, Bytes bytes, std::uint32_t crc) {
+    if (auto good = check_crc(*frame, block, crc); !good) return good;
     return target.status = out->write_block(block, bytes);
   });
   if (auto done = rebuild(file, *frame, pacer, data); !done) return done;
   auto shard = std::move(*out).finish({frame->header_bytes(), frame->table(), frame->crcs(), frame->shas()});
   if (!shard) return target.status = fail(shard.error());
   target.file = std::move(*shard);
+  target.compared = header.digest == BlockDigest::crc32c;
   return {};
 }
 
 Status verify_in(const File& file, const ShardEntry& expected, Pacer& pacer) {
   auto frame = frame_of(file, expected.rank);
   if (!frame) return fail(frame.error());
-  const ShardHeader& header = frame->header;
-  if (header.file_bytes() != expected.bytes) {
-    return fail(Code::corrupt, fmt::format("rank {}: a shard of {} bytes, should be {}", expected.rank.value,
-                                           header.file_bytes(), expected.bytes));
-  }
+  const std::string what = fmt::format("rank {}", expected.rank.value);
+  if (auto good = check_frame(*frame, expected); !good) return fail(good.error().in(what));
   const auto shas = shas_of(file, *frame);
-  if (!shas) return fail(shas.error().in(fmt::format("rank {}", expected.rank.value)));
+  if (!shas) return fail(shas.error().in(what));
+  const ShardHeader& header = frame->header;
   DataSection data(header.data_bytes, {}, [&](std::uint64_t block, Bytes bytes, std::uint32_t crc) -> Status {
-    if (crc != frame->crc(block)) return fail(wrong_crc(header.blocks(), block, crc, frame->crc(block)));
+    if (auto good = check_crc(*frame, block, crc); !good) return good;
     const Sha256 should = sha_at(*shas, block);
     if (const Sha256 is = sha256(bytes); is != should) return fail(wrong_sha(header, block, is, should));
     return {};
   });
-  auto rebuilt = rebuild(file, *frame, pacer, data);
-  const std::string rank = fmt::format("rank {}", expected.rank.value);
-  if (!rebuilt) return fail(rebuilt.error().in(rank));
-  if (const Sha256 is = sha256(frame->bytes); is != expected.digest) {
-    return fail(wrong_digest(is, expected.digest).in(rank));
-  }
-  return {};
+  const auto rebuilt = rebuild(file, *frame, pacer, data);
+  return rebuilt ? rebuilt : fail(rebuilt.error().in(what));
 }
 
 // Puts the file's name in front of an error about its contents.
@@ -92,13 +104,13 @@ Status named(const Status& status, const FileName& name) {
 
 }  // namespace
 
-Status restore_shard(const Store& global, const FileName& node_file, Rank rank, ShardTarget& target,
+Status restore_shard(const Store& global, const FileName& node_file, const ShardEntry& expected, ShardTarget& target,
                      const std::function<void()>& between) {
   const hdf5::Quiet quiet;
   auto file = File::open(global, node_file);
   if (!file) return fail(file.error());
   Pacer pacer(between);
-  const Status restored = restore_from(*file, rank, target, pacer);
+  const Status restored = restore_from(*file, expected, target, pacer);
   return target.status ? named(restored, node_file) : restored;
 }
 

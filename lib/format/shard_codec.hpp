@@ -78,7 +78,9 @@ class DataSection {
 // A shard's file while it is written: the data section in any order, then the rest, the header last.
 class ShardOutput {
  public:
-  static Result<ShardOutput> create(Store& store, const FileName& name, const ShardHeader& header);
+  // `owner`: as Store::create().
+  static Result<ShardOutput> create(Store& store, const FileName& name, const ShardHeader& header,
+                                    const std::string& owner);
 
   // The data section of the mapped file; empty when the store does not map.
   [[nodiscard]] MutableBytes mapped_data();

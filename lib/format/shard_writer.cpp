@@ -56,8 +56,9 @@ Status DataSection::zeros_to(std::uint64_t position) {
   return {};
 }
 
-Result<ShardOutput> ShardOutput::create(Store& store, const FileName& name, const ShardHeader& header) {
-  auto writer = store.create(name, header.file_bytes(), names::owner_rank(header.rank));
+Result<ShardOutput> ShardOutput::create(Store& store, const FileName& name, const ShardHeader& header,
+                                        const std::string& owner) {
+  auto writer = store.create(name, header.file_bytes(), owner);
   if (!writer) return fail(writer.error());
   ShardOutput out;
   out.header_ = header;
@@ -115,7 +116,7 @@ Result<std::uint64_t> write_shard(Store& store, const FileName& name, const Shar
     return fail_in_file(Code::invalid_argument, name.path,
                         fmt::format("{} regions are given, {} are planned", regions.size(), header.regions));
   }
-  auto out = ShardOutput::create(store, name, header);
+  auto out = ShardOutput::create(store, name, header, names::owner_rank(header.rank));
   if (!out) return fail(out.error());
   Buffer crcs;
   crcs.reserve(header.blocks() * kCrcBytes);

@@ -91,7 +91,8 @@ class Store {
   virtual ~Store() = default;
 
   // Opens `name` for writing, with room for `size_bytes` reserved, reusing a file retired by `owner` where
-  // there is one (empty owner: a new file). Makes the directory of `name` when it is missing.
+  // there is one. Empty owner: a new file, which a store that maps may neither reserve nor map, since it takes less
+  // time to write it by calls. Makes the directory of `name` when it is missing.
   [[nodiscard]] virtual Result<std::unique_ptr<Writer>> create(const FileName& name, std::uint64_t size_bytes,
                                                                const std::string& owner) = 0;
   // Prepares files for create() by `owner`, one per call, until there are `count` of this size that can be overwritten

@@ -395,15 +395,34 @@ TEST(PosixStore, that_is_removed_gives_its_memory_back) {
   }
 }
 
-TEST(PosixStore, maps_files_on_tmpfs_and_nowhere_else) {
+TEST(PosixStore, maps_files_on_tmpfs_that_are_to_be_overwritten_and_no_others) {
   const test::TempDirectory memory("/dev/shm");
   const test::TempDirectory disk("/var/tmp");
   for (const bool is_memory : {true, false}) {
-    const auto store = open_store((is_memory ? memory : disk).path());
-    const auto writer = store->create(FileName{"file"}, 5000, "");
-    ASSERT_TRUE(writer) << writer.error().text();
-    EXPECT_EQ((*writer)->mapping().size(), is_memory ? 5000U : 0U);
+    for (const std::string owner : {"rank0", ""}) {
+      const auto store = open_store((is_memory ? memory : disk).path());
+      const auto writer = store->create(FileName{"file"}, 5000, owner);
+      ASSERT_TRUE(writer) << writer.error().text();
+      EXPECT_EQ((*writer)->mapping().size(), is_memory && !owner.empty() ? 5000U : 0U);
+    }
   }
+}
+
+TEST(PosixStore, a_new_file_without_an_owner_that_finds_the_store_full_is_an_error_and_leaves_nothing) {
+  const test::SmallTmpfs tmpfs("size=2m");
+  ASSERT_TRUE(tmpfs.mounted());
+  const auto store = open_store(tmpfs.path());
+  auto writer = store->create(kShard, 4 * kMiB, "");
+  ASSERT_TRUE(writer);
+  EXPECT_TRUE((*writer)->write(0, Buffer(kMiB)));
+  const auto full = (*writer)->write(kMiB, Buffer(3 * kMiB));
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, Code::no_space);
+  EXPECT_THAT(full.error().message, HasSubstr("v1/rank0"));
+  EXPECT_EQ((*writer)->commit(4 * kMiB, false).error().code, Code::no_space);
+  writer->reset();
+  EXPECT_TRUE(store->list(DirName{"v1"})->empty());
+  EXPECT_TRUE(pool_of(tmpfs.path()).empty());
 }
 
 }  // namespace

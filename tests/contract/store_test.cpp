@@ -275,6 +275,7 @@ TEST_P(StoreContract, a_retired_file_is_no_other_owner_s) {
   for (const std::string owner : {"rank1", "rank", ""}) {
     auto writer = store().create(FileName{"v2/rank1"}, 64 * kKiB, owner);
     ASSERT_TRUE(writer);
+    ASSERT_TRUE((*writer)->write(64 * kKiB - 1, Buffer(1)));
     Buffer bytes(64 * kKiB);
     ASSERT_TRUE((*writer)->read(0, bytes));
     EXPECT_EQ(bytes, Buffer(64 * kKiB)) << owner;

@@ -65,7 +65,7 @@ Status restore_from(const File& file, const ShardEntry& expected, ShardTarget& t
   if (!frame) return fail(frame.error());
   if (auto good = check_frame(*frame, expected); !good) return good;
   const ShardHeader& header = frame->header;
-  auto out = ShardOutput::create(target.local, target.shard, header);
+  auto out = ShardOutput::create(target.local, target.shard, header, {});  // new: what a rank had here is lost
   if (!out) return target.status = fail(out.error());
   DataSection data(header.data_bytes, out->mapped_data(), [&](std::uint64_t block, Bytes bytes, std::uint32_t crc) {
     if (auto good = check_crc(*frame, block, crc); !good) return good;

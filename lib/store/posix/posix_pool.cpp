@@ -92,6 +92,9 @@ Result<PoolFile> FilePool::claim(const std::string& owner, std::uint64_t size_by
       return {};
     });
     if (!made) return fail(made.error());
+    // On tmpfs, to reserve and map a new file takes as long as to copy into it, since each page is filled with zeros
+    // first. That pays if it is to be overwritten later.
+    if (mapped_ && owner.empty()) return std::move(*slot);
   }
   Status prepared = grow(*slot, size_bytes);
   if (prepared) prepared = map(*slot, size_bytes);

@@ -1,0 +1,18 @@
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "tap/hear.hpp"
+
+namespace cairn::tap {
+
+void* next_of(const char* name) {
+  if (void* const found = ::dlsym(RTLD_NEXT, name)) return found;
+  std::fprintf(stderr,
+               "cairn: error: there is no %s behind Cairn's own: link the application with a shared MPI library\n",
+               name);
+  std::abort();
+}
+
+}  // namespace cairn::tap

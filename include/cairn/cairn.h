@@ -139,10 +139,11 @@ int cairn_restore_info(const cairn_session* session, cairn_restore_status* statu
 
 /* Local. The application ranks' communicator. The session owns it; it is valid until cairn_finalize. */
 int cairn_comm(const cairn_session* session, MPI_Comm* comm);
-/* Local. Each member calls it for every communicator that it has made from cairn_comm (MPI_Cart_create, split, dup
- * ...), before it waits on that communicator. Where the job repairs itself, a failure then ends every wait on it as
- * well; otherwise a rank may wait there for ever for another that is alive and has gone back. The caller still owns and
- * frees comm. MPI_COMM_NULL is ignored. */
+/* Local. For a communicator that is not made of that of cairn_comm, by each member before it waits there. Where the job
+ * repairs itself, a failure then ends every wait on it as well; otherwise a rank may wait there for ever for another
+ * that is alive and has gone back. Communicators made of cairn_comm's (MPI_Comm_dup, split, Cart_create ...), and of
+ * those, are watched from the start, but with [job] tap = off. The caller still owns and frees comm. MPI_COMM_NULL is
+ * ignored. */
 int cairn_watch(cairn_session* session, MPI_Comm comm);
 /* Local. 1 once a batch system's warning (SIGUSR1) has come; changes in the same snapshot call on all ranks. */
 int cairn_should_stop(const cairn_session* session);

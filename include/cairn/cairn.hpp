@@ -45,10 +45,11 @@ class Session final : public SessionBase {
   // The application ranks' communicator. The session owns it; it is valid until the session is destroyed.
   [[nodiscard]] MPI_Comm comm() const;
 
-  // Local. Each member calls it for every communicator that it has made from comm() (MPI_Cart_create, split, dup …),
-  // before it waits on that communicator. Where the job repairs itself, a failure then ends every wait on it as well;
-  // otherwise a rank may wait there for ever for another that is alive and has gone back. The caller still owns and
-  // frees the communicator. MPI_COMM_NULL is ignored.
+  // Local. For a communicator that is not made of comm(), by each member before it waits there. Where the job repairs
+  // itself, a failure then ends every wait on it as well; otherwise a rank may wait there for ever for another that is
+  // alive and has gone back. Communicators made of comm() (MPI_Comm_dup, split, Cart_create …), and of those, are
+  // watched from the start, but with [job] tap = off. The caller still owns and frees the communicator. MPI_COMM_NULL
+  // is ignored.
   void watch(MPI_Comm comm);
 
   // Local, and quick. Whether this process knows that another one has died, so that the job goes back: the next Cairn
@@ -78,7 +79,7 @@ class Session final : public SessionBase {
 // With [recovery] mode = spares or respawn, `application` is the point to go back to when a process dies: survivors
 // leave it by an Exception of kind `rollback`, thrown by Cairn's calls and by MPI calls on session.comm(), and all
 // enter it again with a new session, protect their regions anew, and restore(). Do not catch that exception.
-// Communicators derived from session.comm() cannot be used after it: call session.watch() for each, and make them anew.
+// Communicators derived from session.comm() cannot be used after it: make them anew.
 // Message requests are void too.
 void run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application);
 

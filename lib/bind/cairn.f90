@@ -366,8 +366,8 @@ contains
     code = c_comm(session%handle, comm%MPI_VAL)
   end function
 
-  ! Each member calls it for every communicator that it has made from cairn_comm, before it waits on that communicator.
-  ! Where the job repairs itself, a failure then ends every wait on it as well.
+  ! For a communicator that is not made of cairn_comm's, by each member before it waits there: where the job repairs
+  ! itself, a failure then ends every wait on it as well.
   subroutine cairn_watch(session, comm, code)
     type(cairn_session), intent(in) :: session
     type(MPI_Comm), intent(in) :: comm

@@ -37,6 +37,7 @@ struct Config {
     std::string name = "job";
     // What snapshot() does when a snapshot fails because of storage, in its own write or in the background.
     enum class OnStorageError { continue_, throw_ } on_storage_error = OnStorageError::continue_;
+    bool tap = true;  // hears what the application says to MPI
   } job;
   struct Storage {
     std::string local = default_node_root();

@@ -89,6 +89,7 @@ Mistake set_limit_or_off(Text value, WaitLimit& limit) {
 constexpr ConfigKey kKeys[] = {
     {"job", "name", [](Config& c, Text v) { return values::job_name(v, c.job.name); }},
     {"job", "on_storage_error", set_on_storage_error},
+    {"job", "tap", [](Config& c, Text v) { return values::on_off(v, c.job.tap); }},
     {"storage", "local", [](Config& c, Text v) { return values::path(with_user_number(v), c.storage.local); }},
     {"storage", "global", [](Config& c, Text v) { return values::path(v, c.storage.global); }},
     {"storage", "keep_local", [](Config& c, Text v) { return values::number(v, 1, kMostKept, c.storage.keep_local); }},

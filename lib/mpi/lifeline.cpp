@@ -27,14 +27,25 @@ int on_free(MPI_Comm comm, int /*key*/, void* value, void* /*extra*/) {
 }  // namespace
 
 void Lifeline::add(MPI_Comm comm) {
-  comms_.push_back(comm);
+  {
+    const std::scoped_lock lock(mutex_);
+    comms_.push_back(comm);
+  }
   if (cut_) ulfm::revoke(comm);
 }
 
-void Lifeline::remove(MPI_Comm comm) { std::erase(comms_, comm); }
+void Lifeline::remove(MPI_Comm comm) {
+  const std::scoped_lock lock(mutex_);
+  std::erase(comms_, comm);
+}
+
+bool Lifeline::has(MPI_Comm comm) {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::find(comms_, comm) != comms_.end();
+}
 
 void Lifeline::adopt(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL || std::ranges::find(comms_, comm) != comms_.end()) return;
+  if (comm == MPI_COMM_NULL || has(comm)) return;
   auto adoption = std::make_unique<Adoption>();
   adoption->lifeline = weak_from_this();
   int key = MPI_KEYVAL_INVALID;
@@ -63,11 +74,16 @@ bool Lifeline::misses_one() {
 }
 
 void Lifeline::cut() {
-  if (cut_) return;
-  cut_ = true;
+  if (cut_.exchange(true)) return;
+  // What is added from here on is revoked by who adds it. Without the lock: MPI may call an error handler, which comes
+  // here again.
+  const auto comms = [this] {
+    const std::scoped_lock lock(mutex_);
+    return comms_;
+  }();
   ulfm::revoke(pool_);
   if (world_ != MPI_COMM_NULL) ulfm::revoke(world_);
-  for (MPI_Comm comm : comms_) ulfm::revoke(comm);
+  for (MPI_Comm comm : comms) ulfm::revoke(comm);
 }
 
 }  // namespace cairn

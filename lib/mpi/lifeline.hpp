@@ -3,13 +3,16 @@
 // dead or for those who have left to repair the job. MPI does not announce failures to a process that only probes or
 // sleeps, so a process that waits must call watch().
 //
-// One thread. Local: nothing waits.
+// One thread, but for add(), remove() and adopt(), since any thread of the application may make communicators. Local:
+// nothing waits.
 #pragma once
 
 #include <mpi.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -45,14 +48,17 @@ class Lifeline : public std::enable_shared_from_this<Lifeline> {
  private:
   using Clock = std::chrono::steady_clock;
 
+  [[nodiscard]] bool has(MPI_Comm comm);
+
   MPI_Comm pool_;
   MPI_Comm world_;
+  std::mutex mutex_;  // of comms_
   std::vector<MPI_Comm> comms_;
   std::vector<ProcessId> expected_;
   Clock::time_point next_look_{};
   Clock::time_point next_look_for_expected_{};
   bool missed_one_ = false;  // the last time
-  bool cut_ = false;
+  std::atomic<bool> cut_ = false;
 };
 
 }  // namespace cairn

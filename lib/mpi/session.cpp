@@ -14,6 +14,7 @@
 #include "session/session_impl.hpp"
 #include "session/storage_places.hpp"
 #include "store/posix/posix_store.hpp"
+#include "tap/family.hpp"
 
 namespace cairn {
 namespace {
@@ -52,6 +53,7 @@ struct Session::Mpi {
   MPI_Comm ranks = MPI_COMM_NULL;  // the session's
   std::shared_ptr<Lifeline> lifeline;
   std::unique_ptr<FailureHandler> handler;
+  std::unique_ptr<tap::Family> family;  // what the application makes from `ranks`
   State state = State::fresh;
   FailureTopology failures;
 };
@@ -61,7 +63,10 @@ Session::Session(std::unique_ptr<SessionImpl> impl, std::unique_ptr<Mpi> mpi)
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() {
-  if (mpi_) mpi_->handler.reset();
+  if (mpi_) {
+    mpi_->family.reset();
+    mpi_->handler.reset();
+  }
   close();
   int finalized = 0;
   MPI_Finalized(&finalized);
@@ -123,6 +128,9 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
     mpi->lifeline = opening.lifeline;
     mpi->lifeline->add(mpi->ranks);
     mpi->handler = std::make_unique<FailureHandler>(mpi->ranks, mpi->lifeline, opening.throws);
+    if (impl->hears_mpi())
+      mpi->family = std::make_unique<tap::Family>(mpi->ranks,
+                                                  [lifeline = mpi->lifeline](MPI_Comm made) { lifeline->adopt(made); });
   }
   return std::unique_ptr<Session>(new Session(std::move(impl), std::move(mpi)));
 }

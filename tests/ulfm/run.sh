@@ -6,8 +6,9 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck disable=SC2016 # expanded in the root
 "$here/make-root.sh" run bash -euc '
-  cmake -S /cairn -B "$BUILD_TREE" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_BUILD_TESTS=OFF
-  cmake --build "$BUILD_TREE" -j "$(nproc)" --target heat swing ckpt-run trouble residual
+  cmake -S /cairn -B "$BUILD_TREE" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_BUILD_TESTS=OFF \
+    -DCMAKE_Fortran_COMPILER=/usr/bin/gfortran
+  cmake --build "$BUILD_TREE" -j "$(nproc)" --target heat swing ckpt-run trouble derived derived_fortran residual
   heat=$BUILD_TREE/bin/heat swing=$BUILD_TREE/bin/swing
   cd /cairn/tests/ulfm
   export PYTHONDONTWRITEBYTECODE=1

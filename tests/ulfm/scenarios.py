@@ -19,6 +19,7 @@ import job as jobs
 
 STEPS = 300
 PAUSE_MS = 4
+UNHEARD = "[job]\ntap = off"  # Cairn knows no communicator that the application makes
 
 
 class Scenarios:
@@ -30,6 +31,7 @@ class Scenarios:
         self.heat = heat
         self.swing = swing
         self.trouble = str(Path(heat).with_name("trouble"))
+        self.derived = str(Path(heat).with_name("derived"))
         self.residual = str(Path(heat).with_name("residual"))
         self.directory = directory
         self.reference = jobs.reference_plate(heat, directory / "reference", STEPS)
@@ -154,19 +156,30 @@ class Scenarios:
 
     # A survivor may crash inside MPI's agreement, seen in 2 of 24 failures under load; a spare more then takes over.
     def survivors_come_back_that_wait_for_each_other_where_a_failure_was_met(self):
-        job = self.start(spares=4, program=[self.trouble, "ring"])
+        job = self.start(spares=4, program=[self.trouble, "ring"], more=UNHEARD)
         lose(job, ["rank 2"])
         lose(job, ["rank 2"])
         expect_sum(job)
 
     def survivors_come_back_that_wait_for_each_other_on_a_watched_communicator(self):
-        job = self.start(spares=4, program=[self.trouble, "watched"])
+        job = self.start(spares=4, program=[self.trouble, "watched"], more=UNHEARD)
         lose(job, ["rank 2"])
         lose(job, ["rank 2"])
         expect_sum(job)
 
+    def survivors_come_back_that_wait_on_any_communicator_they_have_made_in_any_way(self):
+        in_c, in_fortran = self.derived, self.derived + "_fortran"
+        for program, mode, deaths in [(in_c, "spares", 28), (in_c, "respawn", 28), (in_fortran, "respawn", 17)]:
+            spares = deaths if mode == "spares" else 0
+            job = self.start(mode=mode, ranks=4, spares=spares, program=[program, "all"])
+            job.finish(90)
+            lives = 1 + sum("derived: waits by" in line for line in job.lines)
+            expect(job, lives == deaths + 1 and job.plate.exists(), "it did not come to its end")
+            expect(job, int(job.plate.read_text()) == lives, "not each of its lives left a snapshot")
+            job.close()
+
     def a_survivor_that_does_not_come_to_the_repair_is_ended_and_replaced(self):
-        job = self.start(spares=5, program=[self.trouble, "straggler"], more="straggler_limit = 2s")
+        job = self.start(spares=5, program=[self.trouble, "straggler"], more="straggler_limit = 2s\n" + UNHEARD)
         job.wait_for("some steps", lambda: job.says("has taken some steps"))
         # A rank that the failure meets in a Cairn call comes by itself: then once more.
         for _ in range(3):

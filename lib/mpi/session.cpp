@@ -1,7 +1,10 @@
 // The public Session: SessionImpl over MPI communicators and POSIX stores.
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
+#include <fmt/format.h>
 #include <cairn/cairn.hpp>
 
 #include "mpi/failure_handler.hpp"
@@ -15,6 +18,7 @@
 #include "session/storage_places.hpp"
 #include "store/posix/posix_store.hpp"
 #include "tap/family.hpp"
+#include "tap/world_guard.hpp"
 
 namespace cairn {
 namespace {
@@ -33,13 +37,24 @@ Result<std::shared_ptr<Store>> open_local(const Config& config, const Topology& 
   return PosixStore::open(root, config.job.name);
 }
 
-// A session of only some of the ranks need not have the numbers that ckpt-run was asked for.
-bool has_all_ranks(MPI_Comm world) {
+int size_of(MPI_Comm comm) {
   int ranks = 0;
-  int all = 0;
-  MPI_Comm_size(world, &ranks);
-  MPI_Comm_size(MPI_COMM_WORLD, &all);
-  return ranks == all;
+  MPI_Comm_size(comm, &ranks);
+  return ranks;
+}
+
+// A session of only some of the ranks need not have the numbers that ckpt-run was asked for.
+bool has_all_ranks(MPI_Comm world) { return size_of(world) == size_of(MPI_COMM_WORLD); }
+
+// An error that all ranks are about to make, and would make again in the job's next life.
+void refuse_collective(const Launcher& launcher, std::uint32_t rank, const char* call) {
+  const std::string text = fmt::format(
+      "rank {} calls {} on MPI_COMM_WORLD, in which heads and spares take no part, so that it would wait for ever: use "
+      "session.comm(), in C and Fortran that of cairn_comm",
+      rank, call);
+  std::fprintf(stderr, "cairn: error: %s\n", text.c_str());
+  launcher.leave({CompletionMark::Kind::error, text});
+  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
 Result<std::shared_ptr<Store>> open_global(const Config& config) {
@@ -53,7 +68,8 @@ struct Session::Mpi {
   MPI_Comm ranks = MPI_COMM_NULL;  // the session's
   std::shared_ptr<Lifeline> lifeline;
   std::unique_ptr<FailureHandler> handler;
-  std::unique_ptr<tap::Family> family;  // what the application makes from `ranks`
+  std::unique_ptr<tap::Family> family;     // what the application makes from `ranks`
+  std::unique_ptr<tap::WorldGuard> guard;  // where not all ranks compute
   State state = State::fresh;
   FailureTopology failures;
 };
@@ -64,6 +80,7 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() {
   if (mpi_) {
+    mpi_->guard.reset();
     mpi_->family.reset();
     mpi_->handler.reset();
   }
@@ -131,6 +148,12 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
     if (impl->hears_mpi())
       mpi->family = std::make_unique<tap::Family>(mpi->ranks,
                                                   [lifeline = mpi->lifeline](MPI_Comm made) { lifeline->adopt(made); });
+  }
+  const bool all_compute = impl->ranks().size() == mpi->world->size();
+  if (impl->hears_mpi() && (!all_compute || (opening.lifeline && !has_all_ranks(mpi->ranks)))) {
+    mpi->guard = std::make_unique<tap::WorldGuard>([impl = impl.get(), launcher](const char* call) {
+      if (!impl->is_finalized()) refuse_collective(launcher, impl->ranks().rank().value, call);
+    });
   }
   return std::unique_ptr<Session>(new Session(std::move(impl), std::move(mpi)));
 }

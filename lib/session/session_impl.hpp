@@ -51,6 +51,7 @@ class SessionImpl {
   [[nodiscard]] Comm& ranks() { return *connection_->membership->ranks; }
   [[nodiscard]] Incarnation incarnation() const { return connection_->life.incarnation; }
   [[nodiscard]] double waited_seconds() const { return application_.waited_seconds; }
+  [[nodiscard]] bool is_finalized() const { return finalized_; }
   [[nodiscard]] bool hears_mpi() const { return setting_.config.job.tap; }
   [[nodiscard]] bool recoverable() const { return setting_.recoverable; }
   // Whether the application has restored or taken a snapshot.

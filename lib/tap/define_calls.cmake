@@ -14,6 +14,9 @@ function(cairn_define_calls table output)
     # The last word of each parameter is its name.
     string(REGEX REPLACE "[A-Za-z_* ]+[* ]([a-z_]+)" "\\1" names "${parameters}")
     string(REPLACE "," ", " names "${names}")
+    if(parameters MATCHES "MPI_Comm comm(,|$)")
+      set(names "{\"MPI_${call}\", comm}, ${names}")
+    endif()
     foreach(prefix MPI_ PMPI_)
       string(APPEND text
         "\n[[gnu::weak]] int ${prefix}${call}(${parameters}) {\n"

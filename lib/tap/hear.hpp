@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tap/family.hpp"
+#include "tap/world_guard.hpp"
 
 namespace cairn::tap {
 
@@ -32,11 +33,14 @@ class Call {
  public:
   // The application may leave a call by a jump, without its end.
   static void none_lasts() { depth() = 0; }
+  [[nodiscard]] static bool lasts() { return depth() > 0; }
   Call() : outermost_(depth()++ == 0) {}
   ~Call() { --depth(); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
-  // Made by the application, and somebody wants to know.
+  // Made by the application.
+  [[nodiscard]] bool is_outermost() const { return outermost_; }
+  // And somebody wants to know.
   [[nodiscard]] bool is_heard() const { return outermost_ && anybody_listens(); }
 
  private:
@@ -47,8 +51,21 @@ class Call {
   bool outermost_;
 };
 
+// Which call it is, and on what communicator.
+struct Site {
+  const char* name;
+  MPI_Comm comm;
+};
+
+template <class... Arguments>
+int collective(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  if (call.is_outermost()) check_collective(site.name, site.comm);
+  return next(arguments...);
+}
+
 template <class... Rest>
-int makes(int (*next)(MPI_Comm, Rest...), MPI_Comm parent, Rest... rest) {
+int makes_of_some(int (*next)(MPI_Comm, Rest...), const Site& /*site*/, MPI_Comm parent, Rest... rest) {
   const Call call;
   const int code = next(parent, rest...);
   const MPI_Comm* const comm = std::get<sizeof...(rest) - 1>(std::tuple(rest...));
@@ -57,8 +74,15 @@ int makes(int (*next)(MPI_Comm, Rest...), MPI_Comm parent, Rest... rest) {
 }
 
 template <class... Rest>
-int begins_to_make(int (*next)(MPI_Comm, Rest...), MPI_Comm parent, Rest... rest) {
+int makes(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
+  if (!Call::lasts()) check_collective(site.name, site.comm);
+  return makes_of_some(next, site, parent, rest...);
+}
+
+template <class... Rest>
+int begins_to_make(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
   const Call call;
+  if (call.is_outermost()) check_collective(site.name, site.comm);
   const int code = next(parent, rest...);
   // Its handle is known at once, by Open MPI and by MPICH: their Fortran layers need that too.
   const auto arguments = std::tuple(rest...);

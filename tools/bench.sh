@@ -222,6 +222,13 @@ opening() {
   done
 }
 
+# hearing REPETITIONS
+hearing() {
+  say "calls of MPI that Cairn hears"
+  write_ini 1
+  job bench-tap --repetitions "$1"
+}
+
 # regions SNAPSHOTS RESTARTS
 regions() {
   local i
@@ -273,6 +280,7 @@ headline() {
   measure restarts headline "restart from L4, all nodes lost" 4 "$2" 0 1 2 3
   choose 1
   measure regions $((3 * $1)) "$2"
+  measure hearing "$1"
   for mode in inline rank; do
     choose 4 "$mode" 2
     measure opening "$2"

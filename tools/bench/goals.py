@@ -24,12 +24,14 @@ GOALS = {
     "10,000 regions of 1 KiB: L1 visible": ("<=", 7e-3, "value"),
     "10,000 regions of 1 KiB: restore from L1": ("<=", 1.8e-3, "value"),
     "an idle head, the busiest": ("<=", 0.01, "value"),
+    "MPI_Wait of nothing, heard": ("<=", 50e-9, "excess"),
+    "MPI_Barrier of one rank, heard": ("<=", 50e-9, "excess"),
     "heat on a full node, snapshots at L1": ("<=", 2.0, "excess"),
     "heat on a half-full node, snapshots at L1": ("<=", 2.0, "excess"),
 }
 SMALL = 1024
 SMALL_GOAL = ("<=", 50e-6, "value")  # L1 visible of 1 KiB
-GROUPS = ("headline", "opening", "regions", "idle", "slow-down")
+GROUPS = ("headline", "opening", "regions", "idle", "slow-down", "tap")
 OTHERS = json.loads((Path(__file__).parent / "others.json").read_text())
 
 
@@ -64,7 +66,8 @@ def set_goal(record, size, text):
         return
     sign, bound, what = goal
     unit = {"value": record["unit"], "cpu": "s"}.get(what, "")
-    words = {"cpu": f"{sign} {text(bound, unit)} cpu", "excess": f"{sign} the copies + {bound:g} %"}
+    more = f"the copies + {bound:g} %" if record["unit"] == "%" else f"unheard + {text(bound, record['unit'])}"
+    words = {"cpu": f"{sign} {text(bound, unit)} cpu", "excess": f"{sign} {more}"}
     record.update(goal=words.get(what, f"{sign} {text(bound, unit)}"), goal_of=what)
     reached = part_of(record, what)
     if reached is not None:

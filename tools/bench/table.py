@@ -94,7 +94,7 @@ def text(value, unit):
     if value is None:
         return ""
     if unit == "s":
-        return scaled(value, [(1, "s"), (1e-3, "ms"), (1e-6, "µs")])
+        return scaled(value, [(1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
     if unit == "bytes/s":
         return scaled(value, [(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")])
     if unit == "cores":

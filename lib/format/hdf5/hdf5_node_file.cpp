@@ -3,6 +3,7 @@
 #include "codec/crc32c.hpp"
 #include "format/hdf5/hdf5_data.hpp"
 #include "format/hdf5/hdf5_file.hpp"
+#include "format/shard_blocks.hpp"
 #include "format/shard_codec.hpp"
 
 namespace cairn {
@@ -11,15 +12,17 @@ namespace {
 using hdf5::File;
 using hdf5::Pacer;
 
-Result<ShardFrame> frame_of(const File& file, Rank rank) {
-  auto bytes = hdf5::read_frame(file, rank);
+// A shard's frame, if it is the one that the manifest speaks of.
+Result<ShardFrame> frame_of(const File& file, const ShardEntry& expected) {
+  auto bytes = hdf5::read_frame(file, expected.rank);
   if (!bytes) return fail(bytes.error());
   auto frame = ShardFrame::parse(std::move(*bytes));
-  const std::string what = fmt::format("the frame of rank {}", rank.value);
-  if (!frame) return fail(frame.error().in(what));
-  if (frame->header.rank != rank) {
-    return fail(Code::corrupt, fmt::format("{} is rank {}'s", what, frame->header.rank.value));
+  Status good = frame ? check_entry(frame->header, expected) : fail(frame.error());
+  if (good) {
+    const Sha256 is = sha256(frame->bytes);
+    if (is != expected.digest) good = fail(wrong_digest(is, expected.digest));
   }
+  if (!good) return fail(good.error().in(fmt::format("the frame of rank {}", expected.rank.value)));
   return frame;
 }
 
@@ -45,25 +48,14 @@ Status rebuild(const File& file, const ShardFrame& frame, Pacer& pacer, DataSect
   return {};
 }
 
-// What the manifest says of a shard, and what its frame in the file says.
-Status check_frame(const ShardFrame& frame, const ShardEntry& expected) {
-  if (frame.header.file_bytes() != expected.bytes) {
-    return fail(Code::corrupt,
-                fmt::format("a shard of {} bytes, should be {}", frame.header.file_bytes(), expected.bytes));
-  }
-  const Sha256 is = sha256(frame.bytes);
-  return is == expected.digest ? Status{} : fail(wrong_digest(is, expected.digest));
-}
-
 Status check_crc(const ShardFrame& frame, std::uint64_t block, std::uint32_t is) {
   const std::uint32_t should = frame.crc(block);
   return is == should ? Status{} : fail(wrong_crc(frame.header.blocks(), block, is, should));
 }
 
 Status restore_from(const File& file, const ShardEntry& expected, ShardTarget& target, Pacer& pacer) {
-  auto frame = frame_of(file, expected.rank);
+  auto frame = frame_of(file, expected);
   if (!frame) return fail(frame.error());
-  if (auto good = check_frame(*frame, expected); !good) return good;
   const ShardHeader& header = frame->header;
   auto out = ShardOutput::create(target.local, target.shard, header, {});  // new: what a rank had here is lost
   if (!out) return target.status = fail(out.error());
@@ -80,10 +72,9 @@ Status restore_from(const File& file, const ShardEntry& expected, ShardTarget& t
 }
 
 Status verify_in(const File& file, const ShardEntry& expected, Pacer& pacer) {
-  auto frame = frame_of(file, expected.rank);
+  auto frame = frame_of(file, expected);
   if (!frame) return fail(frame.error());
   const std::string what = fmt::format("rank {}", expected.rank.value);
-  if (auto good = check_frame(*frame, expected); !good) return fail(good.error().in(what));
   const auto shas = shas_of(file, *frame);
   if (!shas) return fail(shas.error().in(what));
   const ShardHeader& header = frame->header;

@@ -1,5 +1,6 @@
 #include "mpi/launcher.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -82,6 +83,16 @@ void Launcher::leave(const CompletionMark& mark_to_leave) const {
 
 void Launcher::leave(const Error& error) const {
   if (restart_would_fail(error.code)) leave(CompletionMark{CompletionMark::Kind::error, error.text()});
+}
+
+void Launcher::tell(const CompletionMark& why) const {
+  std::fprintf(stderr, "cairn: error: %s\n", why.text.c_str());
+  leave(why);
+}
+
+void Launcher::end_job(MPI_Comm world, const CompletionMark& why) const {
+  tell(why);
+  MPI_Abort(world, EXIT_FAILURE);
 }
 
 }  // namespace cairn

@@ -2,6 +2,8 @@
 // earlier life took snapshots, and what the life before lost. A value; empty in a job that was started in another way.
 #pragma once
 
+#include <mpi.h>
+
 #include <optional>
 #include <string>
 
@@ -29,6 +31,10 @@ struct Launcher {
   void leave(const CompletionMark& mark_to_leave) const;
   // The same with an error, if a restart would fail in the same way.
   void leave(const Error& error) const;
+  // Says on the terminal why the job fails, and leaves that. Local.
+  void tell(const CompletionMark& why) const;
+  // The same, and ends the job: the other ranks wait for this one, and would for ever. Local.
+  void end_job(MPI_Comm world, const CompletionMark& why) const;
 };
 
 }  // namespace cairn

@@ -1,7 +1,5 @@
 // The public Session: SessionImpl over MPI communicators and POSIX stores.
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,9 +50,7 @@ void refuse_collective(const Launcher& launcher, std::uint32_t rank, const char*
       "rank {} calls {} on MPI_COMM_WORLD, in which heads and spares take no part, so that it would wait for ever: use "
       "session.comm(), in C and Fortran that of cairn_comm",
       rank, call);
-  std::fprintf(stderr, "cairn: error: %s\n", text.c_str());
-  launcher.leave({CompletionMark::Kind::error, text});
-  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  launcher.end_job(MPI_COMM_WORLD, {CompletionMark::Kind::error, text});
 }
 
 Result<std::shared_ptr<Store>> open_global(const Config& config) {

@@ -60,9 +60,7 @@ template <class T>
 T at_start(MPI_Comm world, Result<T> result) {
   if (result || result.error().code != Code::communication) return value_or_throw(std::move(result));
   const std::string text = "a process has died while the job started: " + result.error().text();
-  std::fprintf(stderr, "cairn: error: %s\n", text.c_str());
-  if (const auto launcher = Launcher::from_environment()) launcher->leave({CompletionMark::Kind::failed, text});
-  MPI_Abort(world, EXIT_FAILURE);
+  Launcher::from_environment().value_or(Launcher{}).end_job(world, {CompletionMark::Kind::failed, text});
   std::_Exit(EXIT_FAILURE);
 }
 
@@ -98,13 +96,8 @@ Resilient::~Resilient() {
   MPI_Errhandler_free(&errhandler_);
 }
 
-void Resilient::tell(const CompletionMark& why) const {
-  std::fprintf(stderr, "cairn: error: %s\n", why.text.c_str());
-  pool_->launcher().leave(why);
-}
-
 void Resilient::end_job(const std::string& text) const {
-  tell({CompletionMark::Kind::failed, text});
+  pool_->launcher().tell({CompletionMark::Kind::failed, text});
   abort_mpi();
 }
 
@@ -118,7 +111,7 @@ void Resilient::abort_mpi() const {
 // MPI_Abort ends those that were started with this process. Processes that were started later would take those for
 // dead, and start new ones: they have to be told at a meeting.
 void Resilient::give_up(const CompletionMark& why) {
-  tell(why);
+  pool_->launcher().tell(why);
   int is_main = 0;
   if (mpi_is_running()) MPI_Is_thread_main(&is_main);
   if (is_main == 0 || pool_->is_of_one_start()) abort_mpi();

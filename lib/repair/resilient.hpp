@@ -63,7 +63,6 @@ class Resilient {
   bool is_failure(const Exception& error);
   // Ends the job if repair follows repair without progress.
   void end_if_repairs_do_not_help() const;
-  void tell(const CompletionMark& why) const;
   [[noreturn]] void end_job(const std::string& text) const;
   [[noreturn]] void abort_mpi() const;
   static void on_exit();

@@ -1,6 +1,4 @@
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -16,13 +14,6 @@ namespace {
 using Application = std::function<void(Session&)>;
 using EndJob = std::function<void(const CompletionMark&)>;
 using Kind = CompletionMark::Kind;
-
-// The other ranks wait for this one and would wait for ever: the whole job ends, with the reason.
-void end_job(MPI_Comm world, const CompletionMark& why) {
-  std::fprintf(stderr, "cairn: error: %s\n", why.text.c_str());
-  if (const auto launcher = Launcher::from_environment()) launcher->leave(why);
-  MPI_Abort(world, EXIT_FAILURE);
-}
 
 // All application ranks have the same such error (mismatch, unrecoverable), from restore(). Rank 0 reports it and then
 // ends the job. The others must not end the job before that; they do so only if rank 0 does not.
@@ -53,7 +44,9 @@ void run_once(MPI_Comm world, const std::string& config, const Application& appl
   // An error that all ranks have is thrown on all of them, and the caller decides.
   const auto session = Session::open(world, config);
   if (!session) return;
-  came_to_its_end(*session, application, [&](const CompletionMark& why) { end_job(world, why); });
+  came_to_its_end(*session, application, [&](const CompletionMark& why) {
+    Launcher::from_environment().value_or(Launcher{}).end_job(world, why);
+  });
   // After this no rank waits for another, even if it throws.
   session->finalize();
 }

@@ -113,9 +113,5 @@ TEST(MpiComm, frees_its_communicator) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   MPI_Init(&argc, &argv);
-  testing::UnitTest::GetInstance()->listeners().Append(new cairn::test::EndTheJobOnFatalFailure);
-  int failed = RUN_ALL_TESTS();
-  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return failed;
+  return cairn::test::run_tests_and_finalize();
 }

@@ -135,10 +135,5 @@ int main(int argc, char** argv) {
   const bool multiple = argc > 1 && std::string(argv[1]) == "multiple";
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
-  testing::UnitTest::GetInstance()->listeners().Append(new cairn::test::EndTheJobOnFatalFailure);
-  int failed = RUN_ALL_TESTS();
-  if (multiple && provided != MPI_THREAD_MULTIPLE) failed = 1;
-  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return failed;
+  return cairn::test::run_tests_and_finalize(!multiple || provided == MPI_THREAD_MULTIPLE);
 }

@@ -238,9 +238,5 @@ TEST_F(TapOfMpi, goes_on_hearing_after_a_call_was_left_by_an_exception) {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   MPI_Init(&argc, &argv);
-  testing::UnitTest::GetInstance()->listeners().Append(new cairn::test::EndTheJobOnFatalFailure);
-  int failed = RUN_ALL_TESTS();
-  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return failed;
+  return cairn::test::run_tests_and_finalize();
 }

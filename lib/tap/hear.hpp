@@ -33,7 +33,6 @@ class Call {
  public:
   // The application may leave a call by a jump, without its end.
   static void none_lasts() { depth() = 0; }
-  [[nodiscard]] static bool lasts() { return depth() > 0; }
   Call() : outermost_(depth()++ == 0) {}
   ~Call() { --depth(); }
   Call(const Call&) = delete;
@@ -64,19 +63,28 @@ int collective(int (*next)(Arguments...), const Site& site, Arguments... argumen
   return next(arguments...);
 }
 
+// The call has ended with this code; the last of its arguments says where the new communicator is.
 template <class... Rest>
-int makes_of_some(int (*next)(MPI_Comm, Rest...), const Site& /*site*/, MPI_Comm parent, Rest... rest) {
-  const Call call;
-  const int code = next(parent, rest...);
+void tell_of_made(const Call& call, int code, MPI_Comm parent, const Rest&... rest) {
   const MPI_Comm* const comm = std::get<sizeof...(rest) - 1>(std::tuple(rest...));
   if (call.is_heard() && code == MPI_SUCCESS && *comm != MPI_COMM_NULL) made(parent, *comm);
-  return code;
 }
 
 template <class... Rest>
 int makes(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
-  if (!Call::lasts()) check_collective(site.name, site.comm);
-  return makes_of_some(next, site, parent, rest...);
+  const Call call;
+  if (call.is_outermost()) check_collective(site.name, site.comm);
+  const int code = next(parent, rest...);
+  tell_of_made(call, code, parent, rest...);
+  return code;
+}
+
+template <class... Rest>
+int makes_of_some(int (*next)(MPI_Comm, Rest...), const Site& /*site*/, MPI_Comm parent, Rest... rest) {
+  const Call call;
+  const int code = next(parent, rest...);
+  tell_of_made(call, code, parent, rest...);
+  return code;
 }
 
 template <class... Rest>

@@ -6,7 +6,7 @@
 namespace cairn::tap {
 namespace {
 
-// The one of this process: a session has all ranks of MPI_COMM_WORLD that another one could guard.
+// The newest of this process. One is enough: whichever session it belongs to, the call would wait.
 std::atomic<const WorldGuard*>& current() {
   static std::atomic<const WorldGuard*> guard = nullptr;
   return guard;

@@ -13,6 +13,8 @@
 namespace cairn {
 namespace {
 
+constexpr std::uint32_t kMostRoundsWithoutNews = 3;
+
 const NodeManifest* manifest_of(const RetrieveState& state, const Identity& snapshot) {
   for (const NodeManifest& manifest : state.manifests) {
     if (manifest.identity == snapshot) return &manifest;
@@ -176,6 +178,14 @@ LevelSet shared_levels(const Plan& plan, const Levels& levels) {
   return used & levels.in_shared_stores();
 }
 
+// Whether to plan again after a round that did not bring everything. `news`: it struck a file that was not struck
+// before, so the next plan differs; that ends when all files are struck. Without news the plan stays the same: what was
+// brought home could not be read there, in the place of a file that is struck already. The source may be whole, and the
+// store may do better, so a few rounds more are tried. The same on all heads.
+bool is_worth_another_round(RetrieveState& state, bool news) {
+  return news || state.rounds_without_news++ < kMostRoundsWithoutNews;
+}
+
 }  // namespace
 
 Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state) {
@@ -207,7 +217,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
     auto news = share_strikes(heads, state.inventory, strikes);
     if (!news) return fail(news.error());
     if (state.arrived.size() == plan->deliveries.size()) return plan;
-    if (!*news)
+    if (!is_worth_another_round(state, *news))
       return fail(Code::unrecoverable,
                   fmt::format("version {} could not be restored: not all of its shards reached their nodes",
                               plan->snapshot.version.value));
@@ -239,7 +249,7 @@ Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector
   }
   auto news = share_strikes(heads, state.inventory, strikes);
   if (!news) return fail(news.error());
-  if (any && !*news)
+  if (any && !is_worth_another_round(state, *news))
     return fail(Code::unrecoverable, "a shard that was restored to its node's store is damaged again and again");
   return any;
 }

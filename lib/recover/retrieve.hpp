@@ -2,6 +2,7 @@
 // is bad, and plans again until every rank's shard is in the store of its node. Collective among heads.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,7 +26,8 @@ struct RetrieveState {
   std::vector<std::uint32_t> lost_nodes;  // a hint, see FailureTopology
   std::map<Rank, Delivery> arrived;       // of the snapshot below; the same on all heads
   Identity snapshot;
-  std::map<Rank, ShardEntry> entries;  // of ranks of this node that have arrived
+  std::map<Rank, ShardEntry> entries;     // of ranks of this node that have arrived
+  std::uint32_t rounds_without_news = 0;  // that left something to bring and struck nothing new; the same on all heads
 
   [[nodiscard]] std::vector<ShardEntry> own_shards() const;
 };

@@ -1,21 +1,28 @@
 // Reads that fail, once or for as long as the job lives, of each kind of file and in each kind of work: what can be had
 // otherwise is, errors name the file, nothing is deleted that is still needed, and the job goes on.
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "format/shard.hpp"
 #include "store/names.hpp"
 #include "support/code_name.hpp"
+#include "support/hooked_store.hpp"
 #include "support/powered_job.hpp"
 #include "support/read_fault.hpp"
+#include "support/store_image.hpp"
 
 // HDF5 forgets some bytes of its own when a read fails under it. The leak sanitizer asks for this by name.
 extern "C" const char* __lsan_default_suppressions();
@@ -180,31 +187,93 @@ TEST(FailingRead, while_what_was_lost_is_made_again_deletes_nothing) {
   });
 }
 
-// The only source is the global store, and each read of what came from it, by heads and ranks, fails once.
+// All shards in the store of node 1.
+void damage_shards(Job& job) {
+  for (const auto& [path, bytes] : image_of(job.node_store(1))) {
+    if (!path.ends_with(".shard")) continue;
+    ASSERT_TRUE(job.node_store(1).corrupt(FileName{path}, 3 * kShardHeaderBytes));
+  }
+}
+
+constexpr const char* kLocalAndGlobal =
+    "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = every 1\n[restart]\nat_end = continue\n";
+
+// The only source is the global store, and each read of what came from it, by heads and ranks, fails once. What was at
+// home is lost; or it is damaged, and found so first, by its rank or by the head: then the failed read is no news.
 TEST(FailingRead, of_what_was_brought_home_has_it_brought_once_more) {
-  Job job({2, 2}, "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = every 1\n[restart]\nat_end = continue\n");
-  job.log_level = "off";
-  Told told;
-  take_steps(job, told);
-  for (std::uint32_t node = 0; node < job.nodes(); ++node) job.lose(node);
-  const Job::Image image = job.image();
-  ReadFault fault;
-  fault.watch(job);
-  ReadFault::Plan plan{.part = ".shard"};
-  do {
-    SCOPED_TRACE(plan.at);
-    job.put_back(image);
-    fault.set(plan);
-    fault.arm();
-    job.run_well_and_die([&](JobSession& session) {
-      TellingSteps steps(session, told);
-      EXPECT_TRUE(steps.restore());
-      EXPECT_EQ(steps.step(), 2U);
-    });
-    fault.disarm();
-    ++plan.at;
-  } while (fault.struck() && !HasFailure());
-  EXPECT_GT(plan.at, 4U);
+  for (const std::string home : {"lost", "verify = crc", "verify = sha256"}) {
+    SCOPED_TRACE(home);
+    Job job({2, 2}, kLocalAndGlobal + (home == "lost" ? "" : home + "\n"));
+    job.log_level = "off";
+    Told told;
+    take_steps(job, told);
+    if (home == "lost") {
+      for (std::uint32_t node = 0; node < job.nodes(); ++node) job.lose(node);
+    } else {
+      damage_shards(job);
+    }
+    const Job::Image image = job.image();
+    ReadFault fault;
+    fault.watch(job);
+    ReadFault::Plan plan{.part = ".shard"};
+    do {
+      SCOPED_TRACE(plan.at);
+      job.put_back(image);
+      fault.set(plan);
+      fault.arm();
+      job.run_well_and_die([&](JobSession& session) {
+        TellingSteps steps(session, told);
+        EXPECT_TRUE(steps.restore());
+        EXPECT_EQ(steps.step(), 2U);
+      });
+      fault.disarm();
+      ++plan.at;
+    } while (fault.struck() && !HasFailure());
+    EXPECT_GT(plan.at, 4U);
+  }
+}
+
+// From the n-th read on, node 1 can read none of its shards, for every n: an answer must come. What is at L4 stays as
+// good as it was, for an application that asks again.
+TEST(FailingRead, of_all_that_is_brought_home_is_refused_in_the_end) {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  for (const std::string verify : {"verify = crc\n", "verify = sha256\n"}) {
+    SCOPED_TRACE(verify);
+    Job job({2, 2}, kLocalAndGlobal + verify);
+    job.log_level = "off";
+    Told told;
+    take_steps(job, told);
+    damage_shards(job);
+    const Job::Image image = job.image();
+    std::atomic<std::int64_t> good_reads = kAll;
+    job.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+      auto hooked = std::make_shared<HookedStore>(std::move(store), [](const auto& /*operation*/) { return Status{}; });
+      hooked->on_read = [&good_reads, node](const std::string& path) -> Status {
+        if (node != 1 || !path.ends_with(".shard") || good_reads-- > 0) return {};
+        return fail(Code::io, path + ": injected");
+      };
+      return hooked;
+    };
+    std::int64_t n = 0;
+    for (bool refused = true; refused; ++n) {
+      SCOPED_TRACE(n);
+      job.put_back(image);
+      good_reads = n;
+      job.run_well_and_die([&](JobSession& session) {
+        TellingSteps steps(session, told);
+        const std::string said = thrown_by([&] { EXPECT_TRUE(steps.restore()); });
+        if (session.rank() == 0) refused = !said.empty();
+        if (said.empty()) return;
+        EXPECT_THAT(said, testing::AnyOf(testing::HasSubstr("not all of its shards reached their nodes"),
+                                         testing::HasSubstr("is damaged again and again")));
+        good_reads = kAll;
+        EXPECT_TRUE(steps.restore());
+        EXPECT_EQ(steps.step(), 2U);
+      });
+      ASSERT_FALSE(HasFailure());
+    }
+    EXPECT_GT(n, 4);
+  }
 }
 
 TEST(FailingRead, of_what_was_measured_leaves_it_as_it_is) {

@@ -31,6 +31,11 @@ MENDINGS = [
              "    complete.remove(level);\n    struck.add(level);\n  }",
              "  }"),
     ]),
+    Mending("a restore gives up when what it brought in the place of a damaged shard cannot be read once", [
+        Edit("lib/recover/retrieve.cpp",
+             "  return news || state.rounds_without_news++ < kMostRoundsWithoutNews;\n",
+             "  return news || state.rounds_without_news > kMostRoundsWithoutNews;\n"),
+    ], seen_by="FailingRead.of_what_was_brought_home_has_it_brought_once_more"),
     Mending("damaged blocks are copied, encoded and flushed", [
         Edit("lib/format/checked_shard.cpp",
              "return blocks.check_crc(block, crc32c(bytes)).and_then([&] {",

@@ -132,6 +132,16 @@ std::optional<RunRecordName> parse_run_record(std::string_view name) {
 }
 
 FileName chain_mark() { return FileName{"chain.json"}; }
+DirName calls() { return DirName{"calls"}; }
+FileName calls(Rank rank) { return inside(calls(), fmt::format("rank{:06}.calls", rank.value)); }
+
+std::optional<Rank> parse_calls(std::string_view name) {
+  Rank rank;
+  const bool good = Scan(name).text("rank").number(rank.value).text(".calls").at_end();
+  if (!good || calls(rank).path != calls().path + "/" + std::string(name)) return std::nullopt;
+  return rank;
+}
+
 FileName costs() { return FileName{"costs.json"}; }
 
 std::string owner_rank(Rank rank) { return fmt::format("rank{:06}", rank.value); }

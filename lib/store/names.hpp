@@ -73,6 +73,11 @@ struct RunRecordName {
 };
 [[nodiscard]] std::optional<RunRecordName> parse_run_record(std::string_view name);
 
+// What running ranks say to MPI.
+[[nodiscard]] DirName calls();
+[[nodiscard]] FileName calls(Rank rank);
+[[nodiscard]] std::optional<Rank> parse_calls(std::string_view name);
+
 [[nodiscard]] FileName costs();
 [[nodiscard]] FileName chain_mark();
 

@@ -71,6 +71,14 @@ class Bell {
   virtual void wait(Who who, std::uint32_t seen, std::chrono::microseconds limit) = 0;
 };
 
+// A file that this process writes while others read it.
+class SharedFile {
+ public:
+  virtual ~SharedFile() = default;
+  // Mapped; zero at first. They stay while this lives, whatever happens to the file's name.
+  [[nodiscard]] virtual MutableBytes bytes() = 0;
+};
+
 // Held while it lives.
 class Lock {
  public:
@@ -130,6 +138,12 @@ class Store {
   // Refuses (Code::taken_over) when another process holds it; the kernel releases it when that one dies.
   [[nodiscard]] virtual Result<std::unique_ptr<Lock>> lock() = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<Bell>> bell() = 0;
+  // A new file of this length, which has its name at once; whatever had it before is removed. A crash leaves it as it
+  // is. Takes free space only. Null: a store of this kind cannot map.
+  [[nodiscard]] virtual Result<std::unique_ptr<SharedFile>> share(const FileName& /*name*/,
+                                                                  std::uint64_t /*size_bytes*/) {
+    return nullptr;
+  }
 
   // Bytes that new files can take, the recycle pool included.
   [[nodiscard]] virtual Result<std::uint64_t> free_bytes() const = 0;

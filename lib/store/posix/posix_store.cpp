@@ -13,6 +13,7 @@
 #include "store/posix/posix_bell.hpp"
 #include "store/posix/posix_lock.hpp"
 #include "store/posix/posix_paths.hpp"
+#include "store/posix/posix_shared.hpp"
 #include "store/posix/posix_writer.hpp"
 
 namespace cairn {
@@ -263,6 +264,14 @@ Result<std::unique_ptr<Bell>> PosixStore::bell() {
   });
   if (!opened) return fail(opened.error());
   return bell;
+}
+
+Result<std::unique_ptr<SharedFile>> PosixStore::share(const FileName& name, std::uint64_t size_bytes) {
+  const auto home = parts_->home();
+  if (!home) return fail(home.error());
+  const auto place = posix::locate((*home)->job.get(), (*home)->path, name, posix::Missing::make);
+  if (!place) return fail(posix::missing_is_a_fault(place.error()));
+  return posix::make_shared_file(*place, size_bytes);
 }
 
 Result<std::uint64_t> PosixStore::free_bytes() const {

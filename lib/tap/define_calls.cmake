@@ -1,8 +1,18 @@
 # cairn_define_calls(TABLE OUTPUT): writes a source file that defines MPI_X and PMPI_X of each call in the table.
+
+# Appends to the variable `site` what a parameter of this name says of the call, if there is one.
+macro(cairn_add_to_site parameter field value)
+  if(parameters MATCHES "(^|[ ,*])${parameter}(,|$)")
+    string(APPEND site ", .${field} = ${value}")
+  endif()
+endmacro()
+
 function(cairn_define_calls table output)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
   # A tool whose definitions were linked with the application comes first, so these are weak.
-  set(text "// Made from lib/tap/calls.txt by define_calls.cmake.\n#include \"tap/hear.hpp\"\n\nextern \"C\" {\n")
+  set(text "// Made from lib/tap/calls.txt by define_calls.cmake.\n#include \"tap/acts.hpp\"\n\nextern \"C\" {\n")
+  set(all_names "")
+  set(number 0)
   file(STRINGS ${table} lines REGEX "^[^#]")
   foreach(line IN LISTS lines)
     if(NOT line MATCHES "^([a-z_]+) ([A-Z][A-Za-z_]+)\\(([A-Za-z_*, ]+)\\)$")
@@ -14,17 +24,30 @@ function(cairn_define_calls table output)
     # The last word of each parameter is its name.
     string(REGEX REPLACE "[A-Za-z_* ]+[* ]([a-z_]+)" "\\1" names "${parameters}")
     string(REPLACE "," ", " names "${names}")
-    if(parameters MATCHES "MPI_Comm comm(,|$)")
-      set(names "{\"MPI_${call}\", comm}, ${names}")
+    set(site ".name = \"MPI_${call}\", .number = ${number}")
+    cairn_add_to_site("MPI_Comm comm" comm comm)
+    cairn_add_to_site(peer peer peer)
+    cairn_add_to_site(root peer root)
+    cairn_add_to_site(tag tag tag)
+    cairn_add_to_site(source source source)
+    cairn_add_to_site(source_tag source_tag source_tag)
+    cairn_add_to_site(count count count)
+    cairn_add_to_site(type type type)
+    if(parameters MATCHES "own_count")
+      string(APPEND site ", .count = cairn::tap::is_in_place(from, to) ? 0 : own_count, .type = own_type")
     endif()
     foreach(prefix MPI_ PMPI_)
       string(APPEND text
         "\n[[gnu::weak]] int ${prefix}${call}(${parameters}) {\n"
         "  static const auto next = cairn::tap::next<int (*)(${parameters})>(\"${prefix}${call}\");\n"
-        "  return cairn::tap::${act}(next, ${names});\n"
+        "  return cairn::tap::${act}(next, {${site}}, ${names});\n"
         "}\n")
     endforeach()
+    string(APPEND all_names "\n    \"MPI_${call}\",")
+    math(EXPR number "${number} + 1")
   endforeach()
-  string(APPEND text "\n}  // extern \"C\"\n\nvoid cairn::tap::link_calls() {}\n")
+  string(APPEND text "\n}  // extern \"C\"\n\nnamespace cairn::tap {\n\nvoid link_calls() {}\n\n"
+    "std::span<const char* const> call_names() {\n  static constexpr const char* names[] = {${all_names}\n  };\n"
+    "  return names;\n}\n\n}  // namespace cairn::tap\n")
   file(CONFIGURE OUTPUT ${output} CONTENT "${text}" @ONLY)
 endfunction()

@@ -1,9 +1,14 @@
 #include "tap/family.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "tap/hear.hpp"
 
@@ -13,35 +18,50 @@ namespace {
 // All families of this process. MPI gives the handle of a communicator that has ended to another one.
 class Registry {
  public:
-  struct Begun {
-    Family* family;
-    MPI_Comm comm;
-  };
-
-  void add(Family* family, MPI_Comm comm) {
+  void add(MPI_Comm comm, std::unique_ptr<Member> member) {
     const std::scoped_lock lock(mutex_);
-    family_of_[comm] = family;
-    members_ = family_of_.size();
+    auto& place = member_of_[comm];
+    if (place) tell_of_end(*place);
+    place = std::move(member);
+    for (Observer* const observer : observers_)
+      observer->joined({place->id, 0, static_cast<std::uint32_t>(place->ranks.size()), 0});
+    change();
   }
   void remove(MPI_Comm comm) {
     const std::scoped_lock lock(mutex_);
-    family_of_.erase(comm);
-    members_ = family_of_.size();
+    const auto found = member_of_.find(comm);
+    if (found == member_of_.end()) return;
+    tell_of_end(*found->second);
+    member_of_.erase(found);
+    change();
   }
   void remove(const Family* family) {
     const std::scoped_lock lock(mutex_);
-    std::erase_if(family_of_, [&](const auto& member) { return member.second == family; });
-    std::erase_if(begun_, [&](const auto& begun) { return begun.second.family == family; });
-    members_ = family_of_.size();
-    under_way_ = begun_.size();
+    std::erase_if(begun_, [&](const auto& begun) {
+      const auto parent = member_of_.find(begun.second.parent);
+      return parent == member_of_.end() || parent->second->family == family;
+    });
+    std::erase_if(member_of_, [&](const auto& member) { return member.second->family == family; });
+    change();
   }
-  [[nodiscard]] Family* of(MPI_Comm comm) {
-    if (members_ == 0) return nullptr;
+  // Every call of the application asks, so each thread remembers what it has found until something changes.
+  [[nodiscard]] Member* find(MPI_Comm comm) {
+    struct Found {
+      MPI_Comm comm = MPI_COMM_NULL;
+      std::uint64_t change = 0;
+      Member* member = nullptr;
+    };
+    constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;  // Knuth's multiplier for hashing
+    thread_local std::array<Found, 16> remembered;
+    const std::uint64_t now = changes_.load(std::memory_order_acquire);
+    Found& found = remembered[(std::hash<MPI_Comm>()(comm) * kGolden) >> 60U];
+    static_assert(remembered.size() == 16);
+    if (found.comm == comm && found.change == now) return found.member;
     const std::scoped_lock lock(mutex_);
-    const auto found = family_of_.find(comm);
-    return found == family_of_.end() ? nullptr : found->second;
+    const auto there = member_of_.find(comm);
+    found = {comm, changes_, there == member_of_.end() ? nullptr : there->second.get()};
+    return found.member;
   }
-  [[nodiscard]] bool is_empty() const { return members_ == 0; }
 
   void begin(MPI_Request request, const Begun& begun) {
     const std::scoped_lock lock(mutex_);
@@ -51,7 +71,7 @@ class Registry {
   [[nodiscard]] Begun take(MPI_Request request) {
     const std::scoped_lock lock(mutex_);
     const auto found = begun_.find(request);
-    if (found == begun_.end()) return {nullptr, MPI_COMM_NULL};
+    if (found == begun_.end()) return {};
     const Begun begun = found->second;
     begun_.erase(found);
     under_way_ = begun_.size();
@@ -59,13 +79,32 @@ class Registry {
   }
   [[nodiscard]] bool any_begun() const { return under_way_ > 0; }
 
+  void add(Observer& observer) {
+    const std::scoped_lock lock(mutex_);
+    observers_.push_back(&observer);
+  }
+  void remove(const Observer& observer) {
+    const std::scoped_lock lock(mutex_);
+    std::erase(observers_, &observer);
+  }
+  [[nodiscard]] std::span<Observer* const> observers() const { return observers_; }
+
  private:
+  void tell_of_end(const Member& member) const {
+    for (Observer* const observer : observers_) observer->left(member.id);
+  }
+  void change() {
+    members() = member_of_.size();
+    under_way_ = begun_.size();
+    changes_.fetch_add(1, std::memory_order_release);
+  }
+
   std::mutex mutex_;
-  std::unordered_map<MPI_Comm, Family*> family_of_;
+  std::unordered_map<MPI_Comm, std::unique_ptr<Member>> member_of_;
   std::unordered_map<MPI_Request, Begun> begun_;
-  // Their sizes, for who need not look closer.
-  std::atomic<std::size_t> members_ = 0;
-  std::atomic<std::size_t> under_way_ = 0;
+  std::vector<Observer*> observers_;
+  std::atomic<std::size_t> under_way_ = 0;  // in `begun_`, for who need not look closer
+  std::atomic<std::uint64_t> changes_ = 1;
 };
 
 // Never destroyed: static objects of the application may end communicators when the process does.
@@ -74,41 +113,60 @@ Registry& registry() {
   return one;
 }
 
-void join(Family* family, MPI_Comm comm) {
-  if (family == nullptr) {
-    registry().remove(comm);  // the handle may have been that of one that ended unheard
-    return;
-  }
-  registry().add(family, comm);
-  family->made(comm);
+void join(Family& family, MPI_Comm comm, const Birth& birth) {
+  auto member = std::make_unique<Member>();
+  member->family = &family;
+  describe(*member, family.root(), comm, birth);
+  registry().add(comm, std::move(member));
 }
 
 }  // namespace
 
-Family::Family(MPI_Comm root, std::function<void(MPI_Comm)> on_made) : on_made_(std::move(on_made)) {
+Family::Family(MPI_Comm root, std::function<void(MPI_Comm)> on_made) : root_(root), on_made_(std::move(on_made)) {
   link_calls();
   Call::none_lasts();
-  registry().add(this, root);
+  join(*this, root, {});
 }
 Family::~Family() { registry().remove(this); }
 
-bool Family::has(MPI_Comm comm) const { return registry().of(comm) == this; }
+bool Family::has(MPI_Comm comm) const {
+  const Member* const member = registry().find(comm);
+  return member != nullptr && member->family == this;
+}
 
-bool anybody_listens() { return !registry().is_empty(); }
+Member* member_of(MPI_Comm comm) { return anybody_listens() ? registry().find(comm) : nullptr; }
 
-void made(MPI_Comm parent, MPI_Comm comm) { join(registry().of(parent), comm); }
+Birth next_child_of(MPI_Comm parent) {
+  Member* const member = member_of(parent);
+  return member == nullptr ? Birth{} : Birth{member->id, member->children.fetch_add(1) + 1};
+}
+
+void made(MPI_Comm parent, MPI_Comm comm, const Birth& birth) {
+  const Member* const of = registry().find(parent);
+  if (of == nullptr) {
+    registry().remove(comm);  // the handle may have been that of one that ended unheard
+    return;
+  }
+  join(*of->family, comm, birth);
+  of->family->made(comm);
+}
 
 void ended(MPI_Comm comm) { registry().remove(comm); }
 
-void begun(MPI_Comm parent, MPI_Comm comm, MPI_Request request) {
-  if (Family* const family = registry().of(parent)) registry().begin(request, {family, comm});
+void begun(MPI_Request request, const Begun& begun) {
+  if (registry().find(begun.parent) != nullptr) registry().begin(request, begun);
 }
 
 bool any_begun() { return registry().any_begun(); }
 
 void completed(MPI_Request request) {
-  const auto begun = registry().take(request);
-  if (begun.family != nullptr) join(begun.family, begun.comm);
+  const Begun begun = registry().take(request);
+  if (begun.comm != MPI_COMM_NULL) made(begun.parent, begun.comm, begun.birth);
 }
+
+Listening::Listening(Observer& observer) : observer_(observer) { registry().add(observer); }
+Listening::~Listening() { registry().remove(observer_); }
+
+std::span<Observer* const> observers() { return registry().observers(); }
 
 }  // namespace cairn::tap

@@ -8,7 +8,13 @@
 
 #include <mpi.h>
 
+#include <atomic>
+#include <cstddef>
 #include <functional>
+#include <span>
+
+#include "tap/member.hpp"
+#include "tap/observer.hpp"
 
 namespace cairn::tap {
 
@@ -22,25 +28,55 @@ class Family {
   Family& operator=(const Family&) = delete;
 
   [[nodiscard]] bool has(MPI_Comm comm) const;
+  [[nodiscard]] MPI_Comm root() const { return root_; }
   void made(MPI_Comm comm) { on_made_(comm); }
 
  private:
+  MPI_Comm root_;
   std::function<void(MPI_Comm)> on_made_;
 };
 
 // What the wrappers say to the families of this process.
 
+// How many communicators they have.
+[[nodiscard]] inline std::atomic<std::size_t>& members() {
+  static constinit std::atomic<std::size_t> count = 0;
+  return count;
+}
 // Whether there are any.
-[[nodiscard]] bool anybody_listens();
+[[nodiscard]] inline bool anybody_listens() { return members().load(std::memory_order_relaxed) > 0; }
+// What is known of a communicator; nothing if it is in no family. Stays while the communicator does.
+[[nodiscard]] Member* member_of(MPI_Comm comm);
+// The application makes a communicator from this one, which all of its ranks take part in.
+[[nodiscard]] Birth next_child_of(MPI_Comm parent);
+
 // The application has made `comm` from `parent`.
-void made(MPI_Comm parent, MPI_Comm comm);
+void made(MPI_Comm parent, MPI_Comm comm, const Birth& birth);
 void ended(MPI_Comm comm);
 
-// The application has begun to make `comm` from `parent`; it is there when `request` is complete.
-void begun(MPI_Comm parent, MPI_Comm comm, MPI_Request request);
+// A communicator that the application has begun to make; it is there when the request is complete.
+struct Begun {
+  MPI_Comm parent = MPI_COMM_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  Birth birth;
+};
+void begun(MPI_Request request, const Begun& begun);
 // Whether any are under way.
 [[nodiscard]] bool any_begun();
 // A request that may be one of those is complete.
 void completed(MPI_Request request);
+
+// An observer hears of all families while this lives.
+class Listening {
+ public:
+  explicit Listening(Observer& observer);
+  ~Listening();
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  Observer& observer_;
+};
+[[nodiscard]] std::span<Observer* const> observers();
 
 }  // namespace cairn::tap

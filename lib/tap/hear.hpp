@@ -1,5 +1,5 @@
-// What the tap does around the MPI calls that it hears (calls.txt): the room defines these calls for the whole process,
-// in front of MPI's own.
+// Calls of MPI that the tap hears (calls.txt): the room defines these calls for the whole process, in front of MPI's
+// own. What is done around each is in acts.hpp.
 //
 // PMPI_X is defined as well as MPI_X, since Fortran's calls come as PMPI_X (Open MPI), and so do those of other tools
 // that hear calls. Each then calls the next definition of its own name: another tool's, or MPI's. What is called
@@ -8,12 +8,11 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <cstring>
 #include <span>
-#include <tuple>
-#include <vector>
 
 #include "tap/family.hpp"
-#include "tap/world_guard.hpp"
 
 namespace cairn::tap {
 
@@ -27,6 +26,9 @@ template <class Function>
 
 // Does nothing, but whoever calls it has all these definitions linked.
 void link_calls();
+
+// "MPI_Send", by its number.
+[[nodiscard]] std::span<const char* const> call_names();
 
 // A call of this thread while it lasts.
 class Call {
@@ -50,97 +52,30 @@ class Call {
   bool outermost_;
 };
 
-// Which call it is, and on what communicator.
+// Which call it is, and what its arguments say, where it has such.
 struct Site {
   const char* name;
-  MPI_Comm comm;
+  std::uint16_t number;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int peer = MPI_PROC_NULL;  // or root, of `comm`
+  int tag = MPI_ANY_TAG;
+  int source = MPI_PROC_NULL;  // where a message comes from while another goes to `peer`
+  int source_tag = MPI_ANY_TAG;
+  int count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
-template <class... Arguments>
-int collective(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  const Call call;
-  if (call.is_outermost()) check_collective(site.name, site.comm);
-  return next(arguments...);
+// Whether MPI takes what a rank gives from where it puts what the rank gets.
+[[nodiscard]] inline bool is_in_place(const void* from, const void* to) {
+  return from == MPI_IN_PLACE || to == MPI_IN_PLACE;
 }
 
-// The call has ended with this code; the last of its arguments says where the new communicator is.
-template <class... Rest>
-void tell_of_made(const Call& call, int code, MPI_Comm parent, const Rest&... rest) {
-  const MPI_Comm* const comm = std::get<sizeof...(rest) - 1>(std::tuple(rest...));
-  if (call.is_heard() && code == MPI_SUCCESS && *comm != MPI_COMM_NULL) made(parent, *comm);
-}
-
-template <class... Rest>
-int makes(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
-  const Call call;
-  if (call.is_outermost()) check_collective(site.name, site.comm);
-  const int code = next(parent, rest...);
-  tell_of_made(call, code, parent, rest...);
-  return code;
-}
-
-template <class... Rest>
-int makes_of_some(int (*next)(MPI_Comm, Rest...), const Site& /*site*/, MPI_Comm parent, Rest... rest) {
-  const Call call;
-  const int code = next(parent, rest...);
-  tell_of_made(call, code, parent, rest...);
-  return code;
-}
-
-template <class... Rest>
-int begins_to_make(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
-  const Call call;
-  if (call.is_outermost()) check_collective(site.name, site.comm);
-  const int code = next(parent, rest...);
-  // Its handle is known at once, by Open MPI and by MPICH: their Fortran layers need that too.
-  const auto arguments = std::tuple(rest...);
-  const MPI_Comm* const comm = std::get<sizeof...(rest) - 2>(arguments);
-  const MPI_Request* const request = std::get<sizeof...(rest) - 1>(arguments);
-  if (call.is_heard() && code == MPI_SUCCESS) begun(parent, *comm, *request);
-  return code;
-}
-
-inline int ends(int (*next)(MPI_Comm*), MPI_Comm* comm) {
-  const Call call;
-  const MPI_Comm ending = *comm;
-  const int code = next(comm);
-  if (anybody_listens() && code == MPI_SUCCESS) ended(ending);
-  return code;
-}
-
-// Requests before a call: those that are null after it have become complete.
-class Requests {
- public:
-  explicit Requests(std::span<const MPI_Request> requests) : now_(requests) {
-    if (any_begun()) before_.assign(requests.begin(), requests.end());
-  }
-  void tell_of_completed() const {
-    for (std::size_t i = 0; i < before_.size(); ++i) {
-      if (before_[i] != MPI_REQUEST_NULL && now_[i] == MPI_REQUEST_NULL) completed(before_[i]);
-    }
-  }
-
- private:
-  std::span<const MPI_Request> now_;
-  std::vector<MPI_Request> before_;  // only while one may be told of
-};
-
-template <class... Rest>
-int completes_some(int (*next)(int, MPI_Request*, Rest...), int count, MPI_Request* requests, Rest... rest) {
-  const Call call;
-  const Requests all({requests, static_cast<std::size_t>(count > 0 ? count : 0)});
-  const int code = next(count, requests, rest...);
-  if (call.is_heard()) all.tell_of_completed();
-  return code;
-}
-
-template <class... Rest>
-int completes_one(int (*next)(MPI_Request*, Rest...), MPI_Request* request, Rest... rest) {
-  const Call call;
-  const Requests one({request, 1});
-  const int code = next(request, rest...);
-  if (call.is_heard()) one.tell_of_completed();
-  return code;
+// MPI's handle of a request, as a number.
+[[nodiscard]] inline std::uint64_t number_of(MPI_Request request) {
+  std::uint64_t number = 0;
+  static_assert(sizeof(request) <= sizeof(number));
+  std::memcpy(&number, &request, sizeof(request));
+  return number;
 }
 
 }  // namespace cairn::tap

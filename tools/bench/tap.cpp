@@ -1,5 +1,6 @@
 // bench-tap: what it costs an application that Cairn hears its calls: calls that do next to nothing, with a session
 // open, through the tap and without it. Ranks do so at the same time.
+#include <array>
 #include <functional>
 #include <string>
 
@@ -26,45 +27,81 @@ Function behind(const char* name) {
 }
 
 // Seconds of one call.
-double time_of(const std::function<void()>& million_calls) {
+double time_of(int calls, const std::function<void()>& all_calls) {
   const double start = bench::now();
-  million_calls();
-  return (bench::now() - start) / kCalls;
+  all_calls();
+  return (bench::now() - start) / calls;
 }
 
-template <class Wait, class Barrier>
-bench::Values time_calls(Wait wait, Barrier barrier) {
-  const double waiting = time_of([&] {
+// The calls that are timed, as the application has them or as MPI has them.
+struct Calls {
+  decltype(&MPI_Wait) wait;
+  decltype(&MPI_Barrier) barrier;
+  decltype(&MPI_Iprobe) iprobe;
+  decltype(&MPI_Isend) isend;
+  decltype(&MPI_Irecv) irecv;
+  decltype(&MPI_Waitall) waitall;
+};
+
+Calls heard_calls() { return {MPI_Wait, MPI_Barrier, MPI_Iprobe, MPI_Isend, MPI_Irecv, MPI_Waitall}; }
+
+Calls unheard_calls() {
+  return {behind<decltype(&MPI_Wait)>("MPI_Wait"),     behind<decltype(&MPI_Barrier)>("MPI_Barrier"),
+          behind<decltype(&MPI_Iprobe)>("MPI_Iprobe"), behind<decltype(&MPI_Isend)>("MPI_Isend"),
+          behind<decltype(&MPI_Irecv)>("MPI_Irecv"),   behind<decltype(&MPI_Waitall)>("MPI_Waitall")};
+}
+
+constexpr std::array kNames{"MPI_Wait of nothing, heard", "MPI_Barrier of one rank, heard", "MPI_Iprobe, heard",
+                            "MPI_Irecv, Isend and Waitall of a rank with itself, a call, heard"};
+
+// `self`: of this rank alone, made from the session's, so that what is timed waits for nobody.
+std::array<double, kNames.size()> time_calls(const Calls& call, MPI_Comm self) {
+  const double waiting = time_of(kCalls, [&] {
     for (int i = 0; i < kCalls; ++i) {
       MPI_Request none = MPI_REQUEST_NULL;
-      wait(&none, MPI_STATUS_IGNORE);
+      call.wait(&none, MPI_STATUS_IGNORE);
     }
   });
-  const double meeting = time_of([&] {
-    for (int i = 0; i < kCalls; ++i) barrier(MPI_COMM_SELF);
+  const double meeting = time_of(kCalls, [&] {
+    for (int i = 0; i < kCalls; ++i) call.barrier(self);
   });
-  return {waiting, meeting};
+  const double asking = time_of(kCalls, [&] {
+    int flag = 0;
+    for (int i = 0; i < kCalls; ++i) call.iprobe(MPI_ANY_SOURCE, 1, self, &flag, MPI_STATUS_IGNORE);
+  });
+  const double exchanging = time_of(kCalls, [&] {
+    double out = 1;
+    double in = 0;
+    std::array<MPI_Request, 2> requests{};
+    for (int i = 0; i < kCalls / 3; ++i) {
+      call.irecv(&in, 1, MPI_DOUBLE, 0, 7, self, &requests[0]);
+      call.isend(&out, 1, MPI_DOUBLE, 0, 7, self, &requests[1]);
+      call.waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+    }
+  });
+  return {waiting, meeting, asking, exchanging};
 }
 
 void measure(const Options& options) {
   const auto session = cairn::Session::open(MPI_COMM_WORLD, options.config);
   if (!session) return;
-  bench::Values heard[2];
-  bench::Values unheard[2];
+  MPI_Comm self = MPI_COMM_NULL;
+  MPI_Comm_split(session->comm(), static_cast<int>(session->rank()), 0, &self);
+  std::array<bench::Values, kNames.size()> heard;
+  std::array<bench::Values, kNames.size()> unheard;
   for (std::size_t i = 0; i < options.repetitions; ++i) {
-    const auto with = time_calls(&MPI_Wait, &MPI_Barrier);
-    const auto without =
-        time_calls(behind<decltype(&MPI_Wait)>("MPI_Wait"), behind<decltype(&MPI_Barrier)>("MPI_Barrier"));
-    for (std::size_t call = 0; call < 2; ++call) {
+    const auto with = time_calls(heard_calls(), self);
+    const auto without = time_calls(unheard_calls(), self);
+    for (std::size_t call = 0; call < kNames.size(); ++call) {
       heard[call].push_back(with[call]);
       unheard[call].push_back(without[call]);
     }
   }
+  MPI_Comm_free(&self);
   const bench::Records records(options.setting, session->rank() == 0);
-  const char* const names[] = {"MPI_Wait of nothing, heard", "MPI_Barrier of one rank, heard"};
-  for (std::size_t call = 0; call < 2; ++call) {
+  for (std::size_t call = 0; call < kNames.size(); ++call) {
     records.add({.group = "tap",
-                 .name = names[call],
+                 .name = kNames[call],
                  .values = heard[call],
                  .limit = "the same call, unheard",
                  .limit_values = unheard[call]});

@@ -1,0 +1,87 @@
+// What a rank says to MPI, as it says it: a file of fixed length in its node's store, which the rank writes through a
+// mapping, and which others may read at any moment, also while the rank hangs and after it was killed. Plain data in
+// the byte order of the machine; the file is for the node that it is on, or for copies of it on a machine of the same
+// kind.
+//
+// Nothing is locked: a record that changes while it is read may come out mixed. What stands still, as in a job that
+// hangs, is read right; who reads twice knows what stood still.
+//
+// Times are nanoseconds of the host's monotonic clock, as coarse as it may be (milliseconds). Ranks are those of the
+// session's communicator.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace cairn {
+
+inline constexpr std::uint32_t kCallFileFormat = 1;
+inline constexpr std::array<char, 8> kCallFileMagic{'C', 'R', 'N', 'C', 'A', 'L', 'L', 'S'};
+
+inline constexpr std::int32_t kAnyPeer = -1;  // MPI_ANY_SOURCE
+inline constexpr std::int32_t kNoPeer = -2;   // MPI_PROC_NULL, or a call without one
+inline constexpr std::int32_t kAnyTag = -1;   // MPI_ANY_TAG
+
+// What a call is for.
+enum class CallKind : std::uint16_t {
+  none,        // an empty place
+  send,        // to `peer`
+  receive,     // from `peer`, which may be kAnyPeer
+  probe,       // waits for a message as a receive does, and leaves it
+  collective,  // the `number`-th on `comm` of this rank, from 1; `peer`: the root, where there is one
+  wait_all,    // until all requests are complete that have this call as their waiter
+  wait_any,    // until one of them is
+  test,        // asks after requests, and does not wait; `number`: how many times in a row in vain
+  other,       // waits for nobody
+};
+
+struct CallRecord {
+  std::int64_t began = 0;
+  std::int64_t ended = 0;     // 0: it lasts
+  std::uint64_t comm = 0;     // a number that all its members have for it; 0: none
+  std::uint64_t number = 0;   // see CallKind
+  std::uint64_t bytes = 0;    // of the message, or that the rank gives to a collective
+  std::uint64_t request = 0;  // of a pending one; 0: none
+  std::int32_t peer = kNoPeer;
+  std::int32_t tag = kAnyTag;
+  std::uint16_t call = 0;  // where its name is in CallFile::names
+  CallKind kind = CallKind::none;
+  std::uint16_t waiter = 0;  // of a pending request: 1 + the place in `lasting` of the call that waits for it; 0: none
+  std::uint16_t active = 0;  // of a pending request: 0 only for a persistent one that has not been started
+};
+static_assert(sizeof(CallRecord) == 64);
+
+// A communicator of this rank, and how many collectives it has begun there.
+struct CommRecord {
+  std::uint64_t id = 0;  // 0: an empty place
+  std::uint64_t collectives = 0;
+  std::uint32_t size = 0;
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(CommRecord) == 24);
+
+struct CallFile {
+  static constexpr std::size_t kNames = 256;
+  static constexpr std::size_t kComms = 256;
+  static constexpr std::size_t kThreads = 32;
+  static constexpr std::size_t kPending = 1024;
+  static constexpr std::size_t kPast = 4096;
+
+  std::array<char, 8> magic{};
+  std::uint32_t format = 0;
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 0;
+  std::int32_t process = 0;        // its number on `host`
+  std::int64_t opened_at = 0;      // nanoseconds since 1970
+  std::int64_t opened = 0;         // the same moment, on the clock of the records
+  std::uint64_t calls = 0;         // ended so far; the newest is in past[(calls - 1) % kPast]
+  std::uint64_t not_recorded = 0;  // requests and communicators for which there was no place
+  std::array<char, 64> host{};
+  std::array<std::array<char, 32>, kNames> names{};  // each ends with a zero
+  std::array<CommRecord, kComms> comms{};
+  std::array<CallRecord, kThreads> lasting{};  // by thread; `ended` is 0 and the kind not none while one lasts
+  std::array<CallRecord, kPending> pending{};  // requests, in no order
+  std::array<CallRecord, kPast> past{};
+};
+
+}  // namespace cairn

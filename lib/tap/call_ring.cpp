@@ -1,0 +1,223 @@
+#include "tap/call_ring.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "store/names.hpp"
+
+namespace cairn::tap {
+namespace {
+
+// A request or a communicator is in one of the places that follow the one that its number says.
+constexpr std::size_t kWindow = 16;
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;  // Knuth's multiplier for hashing
+
+// The place among `all` of what `is_it` says, in the window for `number`.
+template <class All, class IsIt>
+auto* find_in(All& all, std::uint64_t number, IsIt is_it) {
+  const std::size_t first = (number * kGolden) >> 32U;
+  for (std::size_t i = 0; i < kWindow; ++i) {
+    auto& place = all[(first + i) % all.size()];
+    if (is_it(place)) return &place;
+  }
+  return static_cast<typename All::value_type*>(nullptr);
+}
+
+// A thread's place among those that may be in a call; it goes to another thread when this one ends. Of more threads
+// than there are places, some have none.
+class ThreadPlace {
+ public:
+  ThreadPlace() {
+    std::uint32_t now = taken().load();
+    while (now != ~std::uint32_t{0}) {
+      const auto place = static_cast<std::uint32_t>(std::countr_one(now));
+      if (!taken().compare_exchange_weak(now, now | (1U << place))) continue;
+      place_ = place;
+      return;
+    }
+  }
+  ~ThreadPlace() {
+    if (place_) taken().fetch_and(~(1U << *place_));
+  }
+  ThreadPlace(const ThreadPlace&) = delete;
+  ThreadPlace& operator=(const ThreadPlace&) = delete;
+
+  [[nodiscard]] static std::optional<std::uint32_t> mine() {
+    thread_local const ThreadPlace place;
+    return place.place_;
+  }
+
+ private:
+  static_assert(CallFile::kThreads == 32);
+  static std::atomic<std::uint32_t>& taken() {
+    static std::atomic<std::uint32_t> places = 0;
+    return places;
+  }
+  std::optional<std::uint32_t> place_;
+};
+
+template <std::size_t Length>
+void put_text(std::array<char, Length>& to, std::string_view text) {
+  std::ranges::copy(text.substr(0, Length - 1), to.begin());
+}
+
+template <class Clock>
+std::int64_t nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CallRing>> CallRing::open(std::shared_ptr<Store> store, const Caller& caller,
+                                                 std::span<const char* const> names) {
+  const FileName name = names::calls(caller.rank);
+  auto file = store->share(name, sizeof(CallFile));
+  if (!file) return fail(file.error());
+  if (!*file) return nullptr;
+  auto ring = std::unique_ptr<CallRing>(new CallRing(std::move(store), name, std::move(*file), caller.threads));
+  ring->enter(caller, names);
+  return ring;
+}
+
+CallRing::CallRing(std::shared_ptr<Store> store, FileName name, std::unique_ptr<SharedFile> file, bool threads)
+    : store_(std::move(store)),
+      name_(std::move(name)),
+      shared_(std::move(file)),
+      file_(*reinterpret_cast<CallFile*>(shared_->bytes().data())),
+      threads_(threads) {}
+
+CallRing::~CallRing() {
+  const std::int64_t opened = file_.opened;
+  const bool ours = opened_in_store() == opened;
+  shared_.reset();  // before the store takes its bytes away
+  if (ours) (void)store_->remove(name_);
+}
+
+// When the file that has the name now was opened: who has come in this one's place may have made another.
+std::optional<std::int64_t> CallRing::opened_in_store() const {
+  const auto reader = store_->open(name_);
+  std::int64_t opened = 0;
+  if (!reader || !(*reader)->read(offsetof(CallFile, opened), std::as_writable_bytes(std::span(&opened, 1))))
+    return std::nullopt;
+  return opened;
+}
+
+// The magic comes last: a reader takes no file that is not whole.
+void CallRing::enter(const Caller& caller, std::span<const char* const> names) {
+  file_.format = kCallFileFormat;
+  file_.rank = caller.rank.value;
+  file_.ranks = caller.ranks;
+  file_.process = caller.process;
+  file_.opened_at = nanoseconds<std::chrono::system_clock>();
+  file_.opened = nanoseconds<std::chrono::steady_clock>();
+  put_text(file_.host, caller.host);
+  for (std::size_t i = 0; i < std::min(names.size(), file_.names.size()); ++i) put_text(file_.names[i], names[i]);
+  std::atomic_thread_fence(std::memory_order_release);
+  file_.magic = kCallFileMagic;
+}
+
+std::unique_lock<std::mutex> CallRing::lock() {
+  return threads_ ? std::unique_lock(mutex_) : std::unique_lock(mutex_, std::defer_lock);
+}
+
+void CallRing::began(const CallRecord& call) {
+  if (const auto place = ThreadPlace::mine()) file_.lasting[*place] = call;
+  if (call.kind != CallKind::collective) return;
+  const auto guard = lock();
+  if (CommRecord* const comm = find_comm(call.comm)) comm->collectives = std::max(comm->collectives, call.number);
+}
+
+void CallRing::ended(const CallRecord& call) {
+  const std::uint64_t number = std::atomic_ref(file_.calls).fetch_add(1, std::memory_order_relaxed);
+  file_.past[number % CallFile::kPast] = call;
+  if (const auto place = ThreadPlace::mine()) file_.lasting[*place].kind = CallKind::none;
+}
+
+// Who asks again and again would leave nothing else to be read: the same question in a row is one record.
+void CallRing::asked_in_vain(const CallRecord& call) {
+  const std::uint64_t calls = std::atomic_ref(file_.calls).load(std::memory_order_relaxed);
+  CallRecord& newest = file_.past[(calls + CallFile::kPast - 1) % CallFile::kPast];
+  const bool again = newest.kind == CallKind::test && newest.call == call.call && newest.request == call.request &&
+                     newest.comm == call.comm && newest.peer == call.peer && newest.tag == call.tag;
+  if (again) {
+    newest.ended = call.ended;
+    ++newest.number;
+    if (const auto place = ThreadPlace::mine()) file_.lasting[*place].kind = CallKind::none;
+    return;
+  }
+  CallRecord first = call;
+  first.kind = CallKind::test;
+  first.number = 1;
+  ended(first);
+}
+
+CallRecord* CallRing::find(std::uint64_t number, std::uint64_t request) {
+  const std::uint64_t* const place = find_in(requests_, number, [=](std::uint64_t there) { return there == request; });
+  return place == nullptr ? nullptr : &file_.pending[static_cast<std::size_t>(place - requests_.data())];
+}
+
+CommRecord* CallRing::find_comm(std::uint64_t id) {
+  return find_in(file_.comms, id, [=](const CommRecord& place) { return place.id == id; });
+}
+
+void CallRing::posted(const CallRecord& request) {
+  const auto guard = lock();
+  CallRecord* place = find(request.request);
+  if (place == nullptr) place = find(request.request, 0);
+  if (place == nullptr) {
+    ++file_.not_recorded;
+    return;
+  }
+  *place = request;
+  requests_[static_cast<std::size_t>(place - file_.pending.data())] = request.request;
+}
+
+void CallRing::started(std::uint64_t request) {
+  const auto guard = lock();
+  if (CallRecord* const place = find(request)) place->active = 1;
+}
+
+void CallRing::awaited(std::uint64_t request) {
+  const auto by = ThreadPlace::mine();
+  const auto guard = lock();
+  CallRecord* const place = find(request);
+  if (place != nullptr && by) place->waiter = static_cast<std::uint16_t>(*by + 1);
+}
+
+void CallRing::still_pending(std::uint64_t request) {
+  const auto guard = lock();
+  if (CallRecord* const place = find(request)) place->waiter = 0;
+}
+
+void CallRing::completed(std::uint64_t request, bool persists) {
+  const auto guard = lock();
+  CallRecord* const place = find(request);
+  if (place == nullptr) return;
+  place->waiter = 0;
+  place->active = 0;
+  if (persists) return;
+  place->kind = CallKind::none;
+  requests_[static_cast<std::size_t>(place - file_.pending.data())] = 0;
+}
+
+void CallRing::joined(const CommRecord& comm) {
+  const auto guard = lock();
+  CommRecord* const place = find_in(file_.comms, comm.id, [](const CommRecord& free) { return free.id == 0; });
+  if (place == nullptr) {
+    ++file_.not_recorded;
+    return;
+  }
+  *place = comm;
+}
+
+void CallRing::left(std::uint64_t comm) {
+  const auto guard = lock();
+  if (CommRecord* const place = find_comm(comm)) *place = {};
+}
+
+}  // namespace cairn::tap

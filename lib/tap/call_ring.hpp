@@ -1,0 +1,70 @@
+// The observer that writes down what the application says to MPI, where others can read it while a rank hangs, and
+// after it was killed: a CallFile in the node's store (format/call_record.hpp).
+//
+// The file is removed with the ring.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "format/call_record.hpp"
+#include "store/store.hpp"
+#include "tap/observer.hpp"
+
+namespace cairn::tap {
+
+// Whose calls they are.
+struct Caller {
+  Rank rank;
+  std::uint32_t ranks = 0;
+  std::int32_t process = 0;
+  std::string host = {};
+  bool threads = false;  // may call at the same time
+};
+
+class CallRing final : public Observer {
+ public:
+  // Null: the store is of a kind that has no such files.
+  static Result<std::unique_ptr<CallRing>> open(std::shared_ptr<Store> store, const Caller& caller,
+                                                std::span<const char* const> names);
+  ~CallRing() override;
+  CallRing(const CallRing&) = delete;
+  CallRing& operator=(const CallRing&) = delete;
+
+  void began(const CallRecord& call) override;
+  void ended(const CallRecord& call) override;
+  void asked_in_vain(const CallRecord& call) override;
+  void posted(const CallRecord& request) override;
+  void started(std::uint64_t request) override;
+  void awaited(std::uint64_t request) override;
+  void still_pending(std::uint64_t request) override;
+  void completed(std::uint64_t request, bool persists) override;
+  void joined(const CommRecord& comm) override;
+  void left(std::uint64_t comm) override;
+
+ private:
+  CallRing(std::shared_ptr<Store> store, FileName name, std::unique_ptr<SharedFile> file, bool threads);
+  [[nodiscard]] std::optional<std::int64_t> opened_in_store() const;
+  void enter(const Caller& caller, std::span<const char* const> names);
+  [[nodiscard]] std::unique_lock<std::mutex> lock();
+  // Where it is; nothing if it is not there. For request 0, a free place in the window of `number`.
+  [[nodiscard]] CallRecord* find(std::uint64_t number, std::uint64_t request);
+  [[nodiscard]] CallRecord* find(std::uint64_t request) { return find(request, request); }
+  [[nodiscard]] CommRecord* find_comm(std::uint64_t id);
+
+  std::shared_ptr<Store> store_;
+  FileName name_;
+  std::unique_ptr<SharedFile> shared_;
+  CallFile& file_;
+  std::array<std::uint64_t, CallFile::kPending> requests_{};  // whose place it is in `pending`, or 0: quick to search
+  bool threads_;
+  std::mutex mutex_;  // of requests and communicators, where threads call at the same time
+};
+
+}  // namespace cairn::tap

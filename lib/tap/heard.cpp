@@ -1,0 +1,133 @@
+#include "tap/heard.hpp"
+
+#include <ctime>
+#include <vector>
+
+namespace cairn::tap {
+namespace {
+
+// Coarse, since a precise clock would take longer than many a call.
+std::int64_t now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+std::uint64_t bytes_of(const Site& site) {
+  if (site.count <= 0 || site.type == MPI_DATATYPE_NULL) return 0;
+  int bytes = 0;
+  MPI_Type_size(site.type, &bytes);
+  return bytes > 0 ? static_cast<std::uint64_t>(bytes) * static_cast<std::uint64_t>(site.count) : 0;
+}
+
+// The requests of this thread's outermost call, before it. Kept, so that a call need not allocate.
+std::vector<MPI_Request>& requests_before() {
+  thread_local std::vector<MPI_Request> requests;
+  return requests;
+}
+
+}  // namespace
+
+void Heard::begin(CallKind kind, const Site& site, MPI_Request about) {
+  if (site.comm != MPI_COMM_NULL) {
+    Member* const member = member_of(site.comm);
+    if (member == nullptr) return;
+    record_.comm = member->id;
+    record_.peer = member->rank_of(site.peer);
+    if (kind == CallKind::collective) record_.number = ++member->collectives;
+  }
+  record_.tag = site.tag == MPI_ANY_TAG ? kAnyTag : site.tag;
+  record_.bytes = bytes_of(site);
+  if (about != MPI_REQUEST_NULL) record_.request = number_of(about);
+  record_.call = site.number;
+  record_.kind = kind;
+  record_.began = now();
+  told_ = observers();
+  for (Observer* const observer : told_) observer->began(record_);
+}
+
+void Heard::end() {
+  if (record_.ended == 0) record_.ended = now();
+  for (Observer* const observer : told_) in_vain_ ? observer->asked_in_vain(record_) : observer->ended(record_);
+}
+
+void Heard::posts(CallKind kind, MPI_Request request, bool active) {
+  if (!lasts() || request == MPI_REQUEST_NULL) return;
+  record_.ended = record_.began;  // it did not wait, and the clock takes its time too
+  record_.request = number_of(request);
+  if (active) record_.kind = kind;  // what it was for, now that nobody takes it for a call that waits
+  CallRecord pending = record_;
+  pending.ended = 0;
+  pending.kind = kind;
+  pending.active = active ? 1 : 0;
+  for (Observer* const observer : told_) observer->posted(pending);
+}
+
+void Heard::starts(std::span<const MPI_Request> requests) const {
+  for (const MPI_Request request : requests) {
+    for (Observer* const observer : told_) observer->started(number_of(request));
+  }
+}
+
+Exchange::Exchange(const Call& call, const Site& site) : heard_(call, CallKind::wait_all, site) {
+  if (!heard_.lasts() || site.comm == MPI_COMM_NULL) return;
+  CallRecord sent = heard_.record();
+  sent.kind = CallKind::send;
+  sent.request = request(CallKind::send);
+  sent.active = 1;
+  CallRecord received = sent;
+  received.kind = CallKind::receive;
+  received.request = request(CallKind::receive);
+  received.peer = member_of(site.comm)->rank_of(site.source);
+  received.tag = site.source_tag == MPI_ANY_TAG ? kAnyTag : site.source_tag;
+  received.bytes = 0;
+  for (Observer* const observer : heard_.told()) {
+    for (const CallRecord& pending : {sent, received}) {
+      observer->posted(pending);
+      observer->awaited(pending.request);
+    }
+  }
+}
+
+Exchange::~Exchange() {
+  for (Observer* const observer : heard_.told()) {
+    observer->completed(request(CallKind::send), false);
+    observer->completed(request(CallKind::receive), false);
+  }
+}
+
+// Numbers that no request has: this object is where no request can be.
+std::uint64_t Exchange::request(CallKind kind) const {
+  return reinterpret_cast<std::uintptr_t>(this) + (kind == CallKind::send ? 0 : 1);
+}
+
+Requests::Requests(const Call& call, const Heard& heard, Act act, std::span<const MPI_Request> requests)
+    : told_(heard.told()) {
+  if (told_.empty() && !(call.is_heard() && any_begun())) return;
+  now_ = requests;
+  requests_before().assign(requests.begin(), requests.end());
+  if (act != Act::waits) return;
+  for (const MPI_Request request : requests) {
+    if (request == MPI_REQUEST_NULL) continue;
+    for (Observer* const observer : told_) observer->awaited(number_of(request));
+  }
+}
+
+std::span<const MPI_Request> Requests::before() const {
+  return std::span<const MPI_Request>(requests_before()).first(now_.size());
+}
+
+void Requests::tell(std::size_t i, bool complete) const {
+  const MPI_Request request = before()[i];
+  const bool gone = now_[i] == MPI_REQUEST_NULL;
+  if (gone && any_begun()) completed(request);
+  for (Observer* const observer : told_) {
+    if (complete) {
+      observer->completed(number_of(request), !gone);
+    } else {
+      observer->still_pending(number_of(request));
+    }
+  }
+}
+
+}  // namespace cairn::tap

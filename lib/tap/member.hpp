@@ -1,0 +1,38 @@
+// What the tap knows of a communicator in a family: a number that all of its ranks have for it, without a word between
+// them, and which ranks of the session its ranks are.
+//
+// Ranks make communicators of the same parent in the same order, so the parent's number and the how-many-th child it is
+// name all that were made at once; who is in it tells those apart.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace cairn::tap {
+
+class Family;
+
+struct Member {
+  Family* family = nullptr;
+  std::uint64_t id = 0;
+  std::vector<std::int32_t> ranks;          // of those that a rank speaks of as its peers: in the session, by rank here
+  std::atomic<std::uint64_t> children = 0;  // made so far
+  std::atomic<std::uint64_t> collectives = 0;  // begun so far
+
+  // The session's rank, kAnyPeer or kNoPeer.
+  [[nodiscard]] std::int32_t rank_of(int peer) const;
+};
+
+// Of the parent and the child: what tells children apart, see above.
+struct Birth {
+  std::uint64_t parent = 0;
+  std::uint64_t number = 0;
+};
+
+// Fills in `id` and `ranks`. `root` is the session's communicator. Local calls of MPI only.
+void describe(Member& member, MPI_Comm root, MPI_Comm comm, const Birth& birth);
+
+}  // namespace cairn::tap

@@ -1,0 +1,381 @@
+// What observers hear of the application's calls: with whom, how much, and what is still pending.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "store/names.hpp"
+#include "store/posix/posix_store.hpp"
+#include "support/mpi_end_on_failure.hpp"
+#include "support/temp_directory.hpp"
+#include "tap/call_ring.hpp"
+#include "tap/family.hpp"
+#include "tap/hear.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+std::string text_of(const CallRecord& call) {
+  const char* const kinds[] = {"none",     "send",     "receive", "probe", "collective",
+                               "wait_all", "wait_any", "test",    "other"};
+  return fmt::format("{} {} {}/{}:{}", tap::call_names()[call.call], kinds[static_cast<int>(call.kind)], call.peer,
+                     call.tag, call.bytes);
+}
+
+// Writes down what it hears, a line each.
+class Notes final : public tap::Observer {
+ public:
+  void began(const CallRecord& call) override {
+    last = call;
+    lines.push_back("begins " + text_of(call));
+  }
+  void ended(const CallRecord& /*call*/) override { lines.emplace_back("ends"); }
+  void asked_in_vain(const CallRecord& /*call*/) override { lines.emplace_back("ends in vain"); }
+  void posted(const CallRecord& request) override {
+    lines.push_back(fmt::format("posts {}{}", text_of(request), request.active != 0 ? "" : ", not active"));
+  }
+  void started(std::uint64_t /*request*/) override { lines.emplace_back("starts"); }
+  void awaited(std::uint64_t /*request*/) override { lines.emplace_back("awaits"); }
+  void still_pending(std::uint64_t /*request*/) override { lines.emplace_back("pending"); }
+  void completed(std::uint64_t /*request*/, bool persists) override {
+    lines.emplace_back(persists ? "completes, persists" : "completes");
+  }
+  void joined(const CommRecord& comm) override { comms.push_back(comm); }
+  void left(std::uint64_t comm) override { gone.push_back(comm); }
+
+  std::vector<std::string> take() { return std::exchange(lines, {}); }
+
+  std::vector<std::string> lines;
+  std::vector<CommRecord> comms;
+  std::vector<std::uint64_t> gone;
+  CallRecord last;
+};
+
+class HeardCalls : public testing::Test {
+ protected:
+  void SetUp() override {
+    // The session's ranks are those of the world in reverse.
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank_in(MPI_COMM_WORLD), &root_);
+    listening_ = std::make_unique<tap::Listening>(notes_);
+    family_ = std::make_unique<tap::Family>(root_, [](MPI_Comm) {});
+    me_ = rank_in(root_);
+    next_ = (me_ + 1) % 4;
+    before_ = (me_ + 3) % 4;
+  }
+  void TearDown() override {
+    family_.reset();
+    listening_.reset();
+    MPI_Comm_free(&root_);
+  }
+  std::vector<std::string> heard() { return notes_.take(); }
+
+  MPI_Comm root_ = MPI_COMM_NULL;
+  Notes notes_;
+  std::unique_ptr<tap::Listening> listening_;
+  std::unique_ptr<tap::Family> family_;
+  int me_ = 0;
+  int next_ = 0;
+  int before_ = 0;
+  double out_ = 1;
+  double in_ = 0;
+};
+
+TEST_F(HeardCalls, name_who_sends_to_whom) {
+  if (me_ == 0) {
+    MPI_Send(&out_, 1, MPI_DOUBLE, 1, 7, root_);
+    EXPECT_THAT(heard(), ElementsAre("begins MPI_Send send 1/7:8", "ends"));
+  } else if (me_ == 1) {
+    MPI_Recv(&in_, 1, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, root_, MPI_STATUS_IGNORE);
+    EXPECT_THAT(heard(), ElementsAre("begins MPI_Recv receive -1/-1:8", "ends"));
+  }
+  MPI_Sendrecv(&out_, 1, MPI_DOUBLE, next_, 3, &in_, 1, MPI_DOUBLE, before_, 3, root_, MPI_STATUS_IGNORE);
+  EXPECT_EQ(notes_.lines.at(0), fmt::format("begins MPI_Sendrecv wait_all {}/3:8", next_));
+  EXPECT_THAT(heard(), ElementsAre(testing::_, fmt::format("posts MPI_Sendrecv send {}/3:8", next_), "awaits",
+                                   fmt::format("posts MPI_Sendrecv receive {}/3:0", before_), "awaits", "completes",
+                                   "completes", "ends"));
+  MPI_Send(&out_, 1, MPI_DOUBLE, MPI_PROC_NULL, 7, root_);
+  EXPECT_THAT(heard(), ElementsAre("begins MPI_Send send -2/7:8", "ends"));
+}
+
+TEST_F(HeardCalls, speak_of_ranks_as_the_session_does) {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(root_, me_ / 2, -me_, &half);  // of two: the session's 1 and 0, and 3 and 2
+  heard();
+  const int partner = me_ ^ 1;
+  MPI_Sendrecv(&out_, 1, MPI_DOUBLE, 1 - rank_in(half), 0, &in_, 1, MPI_DOUBLE, 1 - rank_in(half), 0, half,
+               MPI_STATUS_IGNORE);
+  EXPECT_EQ(notes_.lines.at(0), fmt::format("begins MPI_Sendrecv wait_all {}/0:8", partner));
+  MPI_Comm_free(&half);
+  EXPECT_THAT(notes_.gone, ElementsAre(notes_.comms.at(1).id));
+}
+
+TEST_F(HeardCalls, tell_of_requests_from_their_begin_to_their_end) {
+  std::array<MPI_Request, 2> requests{};
+  MPI_Irecv(&in_, 1, MPI_DOUBLE, before_, 5, root_, &requests[0]);
+  MPI_Isend(&out_, 1, MPI_DOUBLE, next_, 5, root_, &requests[1]);
+  EXPECT_THAT(heard(), ElementsAre(fmt::format("begins MPI_Irecv other {}/5:8", before_),
+                                   fmt::format("posts MPI_Irecv receive {}/5:8", before_), "ends",
+                                   fmt::format("begins MPI_Isend other {}/5:8", next_),
+                                   fmt::format("posts MPI_Isend send {}/5:8", next_), "ends"));
+  MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+  EXPECT_THAT(heard(),
+              ElementsAre("begins MPI_Waitall wait_all -2/-1:0", "awaits", "awaits", "completes", "completes", "ends"));
+}
+
+TEST_F(HeardCalls, tell_which_of_some_requests_are_complete) {
+  std::array<MPI_Request, 2> requests{};
+  MPI_Irecv(&in_, 1, MPI_DOUBLE, MPI_PROC_NULL, 5, root_, &requests[0]);
+  MPI_Irecv(&in_, 1, MPI_DOUBLE, before_, 6, root_, &requests[1]);
+  heard();
+  int index = -1;
+  MPI_Waitany(2, requests.data(), &index, MPI_STATUS_IGNORE);
+  EXPECT_EQ(index, 0);
+  EXPECT_THAT(heard(),
+              ElementsAre("begins MPI_Waitany wait_any -2/-1:0", "awaits", "awaits", "completes", "pending", "ends"));
+  int flag = 1;
+  MPI_Test(&requests[1], &flag, MPI_STATUS_IGNORE);
+  EXPECT_EQ(flag, 0);
+  EXPECT_THAT(heard(), ElementsAre("begins MPI_Test test -2/-1:0", "pending", "ends in vain"));
+  MPI_Iprobe(before_, 99, root_, &flag, MPI_STATUS_IGNORE);
+  EXPECT_THAT(heard(), ElementsAre(fmt::format("begins MPI_Iprobe probe {}/99:0", before_), "ends in vain"));
+  MPI_Barrier(root_);  // nobody has sent before this
+  MPI_Send(&out_, 1, MPI_DOUBLE, next_, 6, root_);
+  heard();
+  int done = 0;
+  std::array<int, 2> indices{};
+  MPI_Waitsome(2, requests.data(), &done, indices.data(), MPI_STATUSES_IGNORE);
+  EXPECT_THAT(heard(), ElementsAre("begins MPI_Waitsome wait_any -2/-1:0", "awaits", "completes", "ends"));
+}
+
+TEST_F(HeardCalls, tell_of_requests_that_are_started_again) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Recv_init(&in_, 1, MPI_DOUBLE, before_, 5, root_, &request);
+  EXPECT_THAT(heard(),
+              ElementsAre(testing::_, fmt::format("posts MPI_Recv_init receive {}/5:8, not active", before_), "ends"));
+  for (int i = 0; i < 2; ++i) {
+    MPI_Start(&request);
+    MPI_Send(&out_, 1, MPI_DOUBLE, next_, 5, root_);
+    heard();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    EXPECT_THAT(heard(), ElementsAre("begins MPI_Wait wait_all -2/-1:0", "awaits", "completes, persists", "ends"));
+  }
+  MPI_Request_free(&request);
+  EXPECT_THAT(heard(), ElementsAre("begins MPI_Request_free other -2/-1:0", "completes", "ends"));
+}
+
+TEST_F(HeardCalls, count_collectives_of_each_communicator) {
+  MPI_Comm other = MPI_COMM_NULL;
+  MPI_Comm_dup(root_, &other);
+  EXPECT_EQ(notes_.last.number, 1U);
+  MPI_Barrier(root_);
+  EXPECT_EQ(notes_.last.number, 2U);
+  MPI_Bcast(&in_, 1, MPI_DOUBLE, 2, other);
+  EXPECT_EQ(text_of(notes_.last), "MPI_Bcast collective 2/-1:8");
+  EXPECT_EQ(notes_.last.number, 1U);
+  MPI_Request request = MPI_REQUEST_NULL;
+  heard();
+  MPI_Ibarrier(other, &request);
+  EXPECT_THAT(heard(),
+              ElementsAre("begins MPI_Ibarrier collective -2/-1:0", "posts MPI_Ibarrier collective -2/-1:0", "ends"));
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Comm_free(&other);
+}
+
+// The standard says that the type means nothing there, so nobody may look at it.
+TEST_F(HeardCalls, do_not_look_at_what_is_given_in_place) {
+  std::array<double, 4> all{};
+  MPI_Allgather(MPI_IN_PLACE, 77, MPI_DATATYPE_NULL, all.data(), 1, MPI_DOUBLE, root_);
+  EXPECT_EQ(text_of(notes_.last), "MPI_Allgather collective -2/-1:0");
+  MPI_Reduce(&out_, &in_, 1, MPI_DOUBLE, MPI_SUM, 3, root_);
+  EXPECT_EQ(text_of(notes_.last), "MPI_Reduce collective 3/-1:8");
+}
+
+TEST_F(HeardCalls, give_all_ranks_of_a_communicator_one_number_for_it) {
+  MPI_Comm twin = MPI_COMM_NULL;
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm bridge = MPI_COMM_NULL;
+  MPI_Comm_dup(root_, &twin);
+  MPI_Comm_split(root_, me_ % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, root_, 1 - me_ % 2, 5, &bridge);
+  ASSERT_EQ(notes_.comms.size(), 4U);
+  for (const std::size_t i : {0U, 1U, 2U, 3U}) {
+    std::array<std::uint64_t, 4> all{};
+    MPI_Allgather(&notes_.comms[i].id, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    EXPECT_EQ(all[0], all[2]);
+    EXPECT_EQ(all[1], all[3]);
+    EXPECT_EQ(all[0] == all[1], i != 2) << "only the halves differ";
+    for (std::size_t other = 0; other < i; ++other) EXPECT_NE(notes_.comms[i].id, notes_.comms[other].id);
+  }
+  // A rank there is one of the other half.
+  const int opposite = me_ ^ 1;
+  heard();
+  MPI_Sendrecv(&out_, 1, MPI_DOUBLE, me_ / 2, 0, &in_, 1, MPI_DOUBLE, me_ / 2, 0, bridge, MPI_STATUS_IGNORE);
+  EXPECT_EQ(notes_.lines.at(0), fmt::format("begins MPI_Sendrecv wait_all {}/0:8", opposite));
+  for (MPI_Comm* const comm : {&bridge, &half, &twin}) MPI_Comm_free(comm);
+}
+
+TEST_F(HeardCalls, are_only_those_of_the_family) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Send(&out_, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_SELF);
+  EXPECT_THAT(heard(), IsEmpty());
+}
+
+// What the ring has written, as another process reads it.
+class Ring : public testing::Test {
+ protected:
+  void SetUp() override {
+    store_ = PosixStore::open(place_.path(), "job").value();
+    auto ring = tap::CallRing::open(store_, {.rank = Rank{3}, .ranks = 4, .process = 77, .host = "here"}, names_);
+    ASSERT_TRUE(ring) << ring.error().text();
+    ring_ = std::move(*ring);
+  }
+  [[nodiscard]] std::unique_ptr<CallFile> read() const {
+    auto file = std::make_unique<CallFile>();
+    const auto reader = store_->open(names::calls(Rank{3}));
+    EXPECT_TRUE(reader);
+    EXPECT_TRUE((*reader)->read(0, {reinterpret_cast<std::byte*>(file.get()), sizeof(CallFile)}));
+    return file;
+  }
+  void call(const CallRecord& call) {
+    ring_->began(call);
+    ring_->ended(call);
+  }
+  static CallRecord record(CallKind kind, std::uint64_t number = 0, std::uint64_t request = 0) {
+    CallRecord record;
+    record.kind = kind;
+    record.began = 5;
+    record.comm = 11;
+    record.number = number;
+    record.request = request;
+    return record;
+  }
+  [[nodiscard]] static std::size_t in_use(const auto& records) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(records, [](const CallRecord& record) { return record.kind != CallKind::none; }));
+  }
+
+  TempDirectory place_{"/dev/shm"};
+  std::shared_ptr<Store> store_;
+  std::array<const char*, 2> names_{"MPI_Send", "MPI_Recv"};
+  std::unique_ptr<tap::CallRing> ring_;
+};
+
+TEST_F(Ring, says_whose_it_is) {
+  const auto file = read();
+  EXPECT_EQ(file->magic, kCallFileMagic);
+  EXPECT_EQ(file->format, kCallFileFormat);
+  EXPECT_EQ(file->rank, 3U);
+  EXPECT_EQ(file->ranks, 4U);
+  EXPECT_EQ(file->process, 77);
+  EXPECT_STREQ(file->host.data(), "here");
+  EXPECT_STREQ(file->names[1].data(), "MPI_Recv");
+}
+
+TEST_F(Ring, shows_a_call_while_it_lasts_and_the_last_4096_when_they_have_ended) {
+  ring_->began(record(CallKind::send, 1));
+  EXPECT_EQ(in_use(read()->lasting), 1U);
+  ring_->ended(record(CallKind::send, 1));
+  for (std::uint64_t i = 2; i <= 5000; ++i) call(record(CallKind::send, i));
+  const auto file = read();
+  EXPECT_EQ(in_use(file->lasting), 0U);
+  EXPECT_EQ(file->calls, 5000U);
+  EXPECT_EQ(file->past[(5000 - 1) % CallFile::kPast].number, 5000U);
+  EXPECT_EQ(file->past[5000 % CallFile::kPast].number, 5000U - CallFile::kPast + 1);
+}
+
+TEST_F(Ring, has_one_place_for_a_question_that_is_asked_again_and_again) {
+  call(record(CallKind::send));
+  for (int i = 0; i < 10'000; ++i) {
+    ring_->began(record(CallKind::test, 0, 42));
+    ring_->asked_in_vain(record(CallKind::test, 0, 42));
+  }
+  const auto file = read();
+  EXPECT_EQ(file->calls, 2U);
+  EXPECT_EQ(file->past[1].kind, CallKind::test);
+  EXPECT_EQ(file->past[1].number, 10'000U);
+  EXPECT_EQ(in_use(file->lasting), 0U);
+}
+
+TEST_F(Ring, keeps_requests_until_they_are_complete) {
+  ring_->posted(record(CallKind::receive, 0, 42));
+  ring_->posted(record(CallKind::send, 0, 43));
+  ring_->awaited(42);
+  auto file = read();
+  EXPECT_EQ(in_use(file->pending), 2U);
+  EXPECT_EQ(std::ranges::count_if(file->pending, [](const CallRecord& one) { return one.waiter != 0; }), 1);
+  ring_->still_pending(42);
+  ring_->completed(43, true);
+  file = read();
+  EXPECT_EQ(in_use(file->pending), 2U);
+  EXPECT_EQ(std::ranges::count_if(file->pending, [](const CallRecord& one) { return one.waiter != 0; }), 0);
+  for (const std::uint64_t request : {42, 43, 44}) ring_->completed(request, false);
+  EXPECT_EQ(in_use(read()->pending), 0U);
+}
+
+TEST_F(Ring, counts_what_it_has_no_place_for) {
+  for (std::uint64_t i = 1; i <= 3000; ++i) ring_->posted(record(CallKind::send, 0, i * 64));
+  for (std::uint64_t i = 1; i <= 1000; ++i) ring_->joined({i * 64, 0, 4, 0});
+  const auto file = read();
+  const auto comms = std::ranges::count_if(file->comms, [](const CommRecord& comm) { return comm.id != 0; });
+  EXPECT_EQ(in_use(file->pending) + static_cast<std::size_t>(comms) + file->not_recorded, 4000U);
+  EXPECT_GT(in_use(file->pending), CallFile::kPending / 2);
+  for (std::uint64_t i = 1; i <= 3000; ++i) ring_->completed(i * 64, false);
+  EXPECT_EQ(in_use(read()->pending), 0U);
+}
+
+TEST_F(Ring, counts_collectives_of_a_communicator_while_it_is_there) {
+  ring_->joined({11, 0, 4, 0});
+  call(record(CallKind::collective, 6));
+  EXPECT_EQ(std::ranges::count_if(read()->comms, [](const CommRecord& comm) { return comm.collectives == 6; }), 1);
+  ring_->left(11);
+  EXPECT_EQ(std::ranges::count_if(read()->comms, [](const CommRecord& comm) { return comm.id != 0; }), 0);
+}
+
+TEST_F(Ring, has_a_place_for_each_of_many_threads_one_after_another) {
+  for (int i = 0; i < 100; ++i) {
+    std::thread([this] { ring_->began(record(CallKind::receive)); }).join();
+  }
+  EXPECT_EQ(in_use(read()->lasting), 1U);
+  std::thread([this] { call(record(CallKind::send)); }).join();
+  EXPECT_EQ(in_use(read()->lasting), 0U);
+}
+
+TEST_F(Ring, takes_its_file_away_and_takes_the_place_of_an_old_one) {
+  call(record(CallKind::send));
+  auto other = tap::CallRing::open(store_, {.rank = Rank{3}, .ranks = 4, .process = 78}, names_);
+  ASSERT_TRUE(other);
+  call(record(CallKind::send));  // the old one still has its bytes
+  EXPECT_EQ(read()->process, 78);
+  EXPECT_EQ(read()->calls, 0U);
+  ring_.reset();
+  EXPECT_EQ(read()->process, 78);
+  other->reset();
+  EXPECT_FALSE(store_->open(names::calls(Rank{3})));
+}
+
+}  // namespace
+}  // namespace cairn::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  MPI_Init(&argc, &argv);
+  return cairn::test::run_tests_and_finalize();
+}

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mpi/ulfm.hpp"
+#include "tap/hear.hpp"
 
 namespace cairn {
 namespace {
@@ -46,6 +47,7 @@ bool Lifeline::has(MPI_Comm comm) {
 
 void Lifeline::adopt(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL || has(comm)) return;
+  const tap::Unheard own;
   auto adoption = std::make_unique<Adoption>();
   adoption->lifeline = weak_from_this();
   int key = MPI_KEYVAL_INVALID;

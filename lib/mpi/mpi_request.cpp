@@ -11,6 +11,7 @@
 
 #include "comm/backoff.hpp"
 #include "comm/finished_request.hpp"
+#include "tap/hear.hpp"
 
 namespace cairn {
 
@@ -56,6 +57,7 @@ Error MpiRequest::error_of(int code, const MPI_Status& status) const {
 Result<bool> MpiRequest::test() {
   if (!outcome_) return fail(outcome_.error());
   if (request_ == MPI_REQUEST_NULL) return true;
+  const tap::Unheard own;
   int done = 0;
   MPI_Status status{};
   const int code = MPI_Test(&request_, &done, &status);
@@ -70,6 +72,7 @@ bool MpiRequest::linger() {
   constexpr std::chrono::seconds kLimit{5};
   Backoff backoff;
   Backoff::Duration slept{0};
+  const tap::Unheard own;
   for (;;) {
     int done = 0;
     const int code = MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
@@ -85,6 +88,7 @@ bool MpiRequest::settle() {
   if (request_ == MPI_REQUEST_NULL || !mpi_is_running()) return true;
   if (operation_.kind == Kind::receive) MPI_Cancel(&request_);
   const bool over = linger();
+  const tap::Unheard own;
   // MPI forbids freeing a collective's request: one that never ends is left to MPI.
   if (request_ != MPI_REQUEST_NULL && operation_.kind != Kind::collective) MPI_Request_free(&request_);
   request_ = MPI_REQUEST_NULL;

@@ -1,5 +1,6 @@
 // The public Session: SessionImpl over MPI communicators and POSIX stores.
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,7 +16,9 @@
 #include "session/session_impl.hpp"
 #include "session/storage_places.hpp"
 #include "store/posix/posix_store.hpp"
+#include "tap/call_ring.hpp"
 #include "tap/family.hpp"
+#include "tap/hear.hpp"
 #include "tap/world_guard.hpp"
 
 namespace cairn {
@@ -53,6 +56,20 @@ void refuse_collective(const Launcher& launcher, std::uint32_t rank, const char*
   launcher.end_job(MPI_COMM_WORLD, {CompletionMark::Kind::error, text});
 }
 
+// Without it the job goes on: nobody needs it but who looks for the reason of a hang.
+std::unique_ptr<tap::CallRing> open_ring(SessionImpl& session) {
+  auto ring = tap::CallRing::open(session.local_store(),
+                                  {.rank = Rank{session.ranks().rank().value},
+                                   .ranks = session.ranks().size(),
+                                   .process = this_process().number,
+                                   .host = host_name(),
+                                   .threads = threads_may_communicate()},
+                                  tap::call_names());
+  if (ring) return std::move(*ring);
+  session.log().warning("what this rank says to MPI is not written down: {}", ring.error().text());
+  return nullptr;
+}
+
 Result<std::shared_ptr<Store>> open_global(const Config& config) {
   return PosixStore::open(absolute_place(config.storage.global), config.job.name);
 }
@@ -64,6 +81,8 @@ struct Session::Mpi {
   MPI_Comm ranks = MPI_COMM_NULL;  // the session's
   std::shared_ptr<Lifeline> lifeline;
   std::unique_ptr<FailureHandler> handler;
+  std::unique_ptr<tap::CallRing> ring;  // what the application says to MPI, if that is written down
+  std::optional<tap::Listening> ring_listens;
   std::unique_ptr<tap::Family> family;     // what the application makes from `ranks`
   std::unique_ptr<tap::WorldGuard> guard;  // where not all ranks compute
   State state = State::fresh;
@@ -78,6 +97,8 @@ Session::~Session() {
   if (mpi_) {
     mpi_->guard.reset();
     mpi_->family.reset();
+    mpi_->ring_listens.reset();
+    mpi_->ring.reset();
     mpi_->handler.reset();
   }
   close();
@@ -141,9 +162,13 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
     mpi->lifeline = opening.lifeline;
     mpi->lifeline->add(mpi->ranks);
     mpi->handler = std::make_unique<FailureHandler>(mpi->ranks, mpi->lifeline, opening.throws);
-    if (impl->hears_mpi())
-      mpi->family = std::make_unique<tap::Family>(mpi->ranks,
-                                                  [lifeline = mpi->lifeline](MPI_Comm made) { lifeline->adopt(made); });
+  }
+  if (impl->hears_mpi()) {
+    mpi->ring = open_ring(*impl);
+    if (mpi->ring) mpi->ring_listens.emplace(*mpi->ring);
+    mpi->family = std::make_unique<tap::Family>(mpi->ranks, [lifeline = mpi->lifeline](MPI_Comm made) {
+      if (lifeline) lifeline->adopt(made);
+    });
   }
   const bool all_compute = impl->ranks().size() == mpi->world->size();
   if (impl->hears_mpi() && (!all_compute || (opening.lifeline && !has_all_ranks(mpi->ranks)))) {

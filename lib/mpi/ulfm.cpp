@@ -7,6 +7,7 @@
 
 #include "comm/backoff.hpp"
 #include "mpi/mpi_request.hpp"
+#include "tap/hear.hpp"
 
 namespace cairn::ulfm {
 namespace {
@@ -105,6 +106,7 @@ Result<int> agree(MPI_Comm comm, int word) {
 
 Result<int> agree(MPI_Comm comm, int word, const std::function<Result<std::optional<int>>()>& meanwhile) {
   auto agreed = std::make_unique<int>(word);
+  const tap::Unheard own;
   MPI_Request request = MPI_REQUEST_NULL;
   int code = MPIX_Comm_iagree(comm, agreed.get(), &request);
   int done = code == MPI_SUCCESS ? 0 : 1;

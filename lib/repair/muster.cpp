@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mpi/ulfm.hpp"
+#include "tap/hear.hpp"
 
 namespace cairn {
 namespace {
@@ -19,6 +20,7 @@ Muster::Muster(Channel channel, std::vector<Neighbour> neighbours, std::chrono::
 
 void Muster::come() {
   if (std::exchange(come_, true)) return;
+  const tap::Unheard own;
   for (const Neighbour& neighbour : neighbours_) {
     MPI_Request request = MPI_REQUEST_NULL;
     // It may fail: a neighbour that has died need not know.

@@ -52,6 +52,8 @@ class SessionImpl {
   [[nodiscard]] Incarnation incarnation() const { return connection_->life.incarnation; }
   [[nodiscard]] double waited_seconds() const { return application_.waited_seconds; }
   [[nodiscard]] bool is_finalized() const { return finalized_; }
+  [[nodiscard]] const std::shared_ptr<Store>& local_store() const { return connection_->local; }
+  [[nodiscard]] const Log& log() const { return setting_.log; }
   [[nodiscard]] bool hears_mpi() const { return setting_.config.job.tap; }
   [[nodiscard]] bool recoverable() const { return setting_.recoverable; }
   // Whether the application has restored or taken a snapshot.

@@ -52,6 +52,16 @@ class Call {
   bool outermost_;
 };
 
+// While it lives, what this thread calls is Cairn's own. Calls on Cairn's communicators pass anyway; those that name no
+// communicator would be taken for the application's.
+class Unheard {
+ public:
+  Unheard() = default;
+
+ private:
+  Call call_;
+};
+
 // Which call it is, and what its arguments say, where it has such.
 struct Site {
   const char* name;

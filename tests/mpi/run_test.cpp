@@ -10,10 +10,14 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include <cairn/cairn.hpp>
 
+#include "format/call_record.hpp"
+#include "store/names.hpp"
 #include "support/job.hpp"
 #include "support/mpi_end_on_failure.hpp"
 #include "support/steps.hpp"
@@ -22,6 +26,7 @@ namespace cairn::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 int world_rank() {
   int rank = 0;
@@ -61,6 +66,15 @@ class MpiJob {
   void run(const std::function<void(Session&)>& application) {
     cairn::run(MPI_COMM_WORLD, directory_ + "/cairn.ini", application);
     MPI_Barrier(MPI_COMM_WORLD);
+  }
+  // Where what this rank says to MPI is written down, if it is.
+  [[nodiscard]] std::vector<std::string> call_files(Rank rank) const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ + "/local")) {
+      if (entry.path().filename() == std::filesystem::path(names::calls(rank).path).filename())
+        found.push_back(entry.path());
+    }
+    return found;
   }
   // Goes on from step `from`, and takes `count` more.
   void go(std::uint32_t from, std::uint32_t count) {
@@ -122,6 +136,37 @@ void survive_lost_nodes(const std::string& mode) {
   for (int node = 0; node < 3; ++node) job.lose_node(node);
   job.go(8, 1);
 }
+
+std::unique_ptr<CallFile> read_calls(const std::string& path) {
+  auto file = std::make_unique<CallFile>();
+  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(file.get()), sizeof(CallFile));
+  return file;
+}
+
+// The application's calls, and none that Cairn makes meanwhile.
+void write_calls_down(const std::string& mode) {
+  MpiJob job(std::string(kUneven) + "[head]\nmode = " + mode + "\n");
+  job.run([&](Session& session) {
+    Steps steps(session);
+    steps.advance_by(4);
+    MPI_Barrier(session.comm());
+    steps.wait_for_all();
+    const auto files = job.call_files(Rank{session.rank()});
+    ASSERT_EQ(files.size(), 1U);
+    const auto file = read_calls(files.front());
+    EXPECT_EQ(file->rank, session.rank());
+    EXPECT_EQ(file->ranks, session.size());
+    ASSERT_EQ(file->calls, 1U);
+    EXPECT_STREQ(file->names.at(file->past[0].call).data(), "MPI_Barrier");
+  });
+  EXPECT_THAT(job.call_files(Rank{0}), IsEmpty());
+}
+
+TEST(UnevenNodes, write_down_what_the_application_says_to_MPI) {
+  write_calls_down("rank");
+  write_calls_down("inline");
+}
+TEST(UnevenNodes, write_down_what_the_application_says_to_MPI_with_head_threads) { write_calls_down("thread"); }
 
 TEST(UnevenNodes, survive_losses_with_head_ranks) { survive_lost_nodes("rank"); }
 TEST(UnevenNodes, survive_losses_with_inline_heads) { survive_lost_nodes("inline"); }

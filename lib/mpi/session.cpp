@@ -66,7 +66,7 @@ std::unique_ptr<tap::CallRing> open_ring(SessionImpl& session) {
                                    .threads = threads_may_communicate()},
                                   tap::call_names());
   if (ring) return std::move(*ring);
-  session.log().warning("what this rank says to MPI is not written down: {}", ring.error().text());
+  session.log().warning("ckpt-tool hang will not see this rank: {}", ring.error().text());
   return nullptr;
 }
 

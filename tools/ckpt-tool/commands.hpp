@@ -49,6 +49,16 @@ struct TraceRequest {
 };
 [[nodiscard]] cairn::Result<ExitCode> trace(const TraceRequest& request);
 
+struct HangRequest {
+  Target target;
+  bool json = false;
+  bool stacks = false;          // of the culprits on this host
+  std::string after = "10s";    // a rank may wait for another for so long
+  std::optional<double> watch;  // seconds between looks; none: one look
+};
+// kGood: healthy, kDamage: it hangs or may do so, kUnusable: also when all processes are gone.
+[[nodiscard]] cairn::Result<ExitCode> hang(const HangRequest& request);
+
 // What several commands print in the same way.
 using Json = nlohmann::ordered_json;
 void put_identity(Json& to, const cairn::Identity& identity);

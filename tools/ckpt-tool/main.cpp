@@ -10,12 +10,13 @@
 
 namespace {
 
+using ckpt_tool::HangRequest;
 using ckpt_tool::Request;
+using ckpt_tool::Target;
 
 constexpr const char* kAbout =
-    "Shows and checks the snapshots of a Cairn job, and says how often to take them. Changes no store: it may look at "
-    "a\n"
-    "running job.\n"
+    "Shows and checks the snapshots of a Cairn job, says how often to take them, and why a job hangs.\n"
+    "Changes no store: it may look at a running job.\n"
     "Exit codes: 0 all good, 1 something is damaged or missing, 2 wrong arguments, nothing found, a newer format, "
     "another key, or a file that cannot be read.";
 
@@ -25,6 +26,7 @@ constexpr const char* kExamples =
     "  ckpt-tool inspect --config heat.ini --version 42\n"
     "  ckpt-tool verify --local /dev/shm/cairn-1000 --global ./checkpoints --job heat\n"
     "  ckpt-tool verify --local from-node0 --local from-node1     (stores copied to one place)\n"
+    "  ckpt-tool hang --config heat.ini\n"
     "  ckpt-tool plan --cost 1s,6s,8s,90s --mtbf 12h,3d,10d,60d";
 
 constexpr const char* kPlanAbout =
@@ -49,20 +51,51 @@ constexpr const char* kSimulateExamples =
     "  ckpt-tool simulate --cost 1s,6s,8s,90s --mtbf 12h,3d,10d,60d --work 3d --plot overhead.svg\n"
     "  ckpt-tool simulate --paper bondarenko2019";
 
-void add_target(CLI::App& command, Request& request) {
-  command.add_option("--config", request.target.config, "The job's INI file, which says where the stores are")
+constexpr const char* kHangAbout = "Whether a running job hangs, and which ranks are to blame";
+constexpr const char* kHangExamples =
+    "Reads, twice, what the ranks of a running job say to MPI, as they keep it in their node's store, and looks at "
+    "the\n"
+    "processes of this host. The job does not notice. For ranks of other nodes, give their stores with --local too.\n"
+    "Exit codes: 0 healthy, 1 it hangs, or ranks have waited longer than --after for one that computes,\n"
+    "2 nothing found, all processes gone, a newer format, or a file that cannot be read.\n"
+    "Examples:\n"
+    "  ckpt-tool hang --config heat.ini\n"
+    "  ckpt-tool hang --local /dev/shm/cairn-1000 --job heat --stacks\n"
+    "  ckpt-tool hang --config heat.ini --watch 60 --after 5min --json      (one line of JSON a minute)";
+
+void add_target(CLI::App& command, Target& target) {
+  command.add_option("--config", target.config, "The job's INI file, which says where the stores are")
       ->type_name("FILE");
-  command.add_option("--local", request.target.locals, "Where node stores are, as [storage] local; may be repeated")
+  command.add_option("--local", target.locals, "Where node stores are, as [storage] local; may be repeated")
       ->type_name("DIR")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--global", request.target.global, "Where the global store is, as [storage] global")
-      ->type_name("DIR");
-  command.add_option("--job", request.target.job, "The job's name; may be left out when there is only one")
-      ->type_name("NAME");
-  command.add_option("--key-file", request.target.key_file, "The job's key, as [integrity] key_file")
-      ->type_name("FILE");
+  command.add_option("--global", target.global, "Where the global store is, as [storage] global")->type_name("DIR");
+  command.add_option("--job", target.job, "The job's name; may be left out when there is only one")->type_name("NAME");
+  command.add_option("--key-file", target.key_file, "The job's key, as [integrity] key_file")->type_name("FILE");
+}
+
+void add_target(CLI::App& command, Request& request) {
+  add_target(command, request.target);
   command.add_flag("--json", request.json, "Print JSON");
+}
+
+CLI::App* add_hang(CLI::App& app, HangRequest& request) {
+  CLI::App* const command = app.add_subcommand("hang", kHangAbout);
+  add_target(*command, request.target);
+  command->add_flag("--json", request.json, "Print JSON");
+  command->add_option("--after", request.after, "How long a rank may wait for another before that is called a hang")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command
+      ->add_option("--watch", request.watch, "Look again and again, every so many seconds (10), until the job is gone")
+      ->type_name("SECONDS")
+      ->expected(0, 1)
+      ->default_str("10")
+      ->check(CLI::Range(0.1, 1e6));
+  command->add_flag("--stacks", request.stacks, "Show with gdb where the culprits on this host are");
+  command->footer(kHangExamples);
+  return command;
 }
 
 void add_version(CLI::App& command, Request& request, const char* help) {
@@ -101,6 +134,18 @@ void add_simulation(CLI::App& command, ckpt_tool::SimulateOptions& options) {
       ->check(CLI::IsMember({"bondarenko2019"}));
 }
 
+CLI::App* add_trace(CLI::App& app, ckpt_tool::TraceRequest& request) {
+  CLI::App* const command =
+      app.add_subcommand("trace", "Puts the traces of a job's processes together, for ui.perfetto.dev");
+  command->add_option("FILE", request.inputs, "Trace files, or what [log] trace was set to: then all of its files")
+      ->required();
+  command
+      ->add_option("-o,--output", request.output, "File for the combined trace; when left out, only a table is printed")
+      ->type_name("FILE");
+  command->footer("Example:\n  ckpt-tool trace heat.json -o all.json");
+  return command;
+}
+
 int run(int argc, char** argv) {
   CLI::App app(kAbout, "ckpt-tool");
   app.set_version_flag("--version", "ckpt-tool " CAIRN_VERSION_TEXT, "Print the version and end");
@@ -123,13 +168,11 @@ int run(int argc, char** argv) {
   verify->add_flag("--quiet", request.quiet, "Print only what is not good, and the summary");
   verify->footer("Example:\n  ckpt-tool verify --config heat.ini --quiet");
 
+  HangRequest hanging;
+  CLI::App* hang = add_hang(app, hanging);
+
   ckpt_tool::TraceRequest traces;
-  CLI::App* trace = app.add_subcommand("trace", "Puts the traces of a job's processes together, for ui.perfetto.dev");
-  trace->add_option("FILE", traces.inputs, "Trace files, or what [log] trace was set to: then all of its files")
-      ->required();
-  trace->add_option("-o,--output", traces.output, "File for the combined trace; when left out, only a table is printed")
-      ->type_name("FILE");
-  trace->footer("Example:\n  ckpt-tool trace heat.json -o all.json");
+  CLI::App* trace = add_trace(app, traces);
 
   ckpt_tool::SimulateOptions options;
   CLI::App* plan = app.add_subcommand("plan", kPlanAbout);
@@ -151,6 +194,7 @@ int run(int argc, char** argv) {
   }
   const auto code = list->parsed()       ? ckpt_tool::list(request)
                     : inspect->parsed()  ? ckpt_tool::inspect(request)
+                    : hang->parsed()     ? ckpt_tool::hang(hanging)
                     : trace->parsed()    ? ckpt_tool::trace(traces)
                     : plan->parsed()     ? ckpt_tool::plan(options.scenario)
                     : simulate->parsed() ? ckpt_tool::simulate(options)

@@ -70,7 +70,9 @@ bool looks_like_a_job(const fs::path& directory) {
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
-    if (name == "recycle" || cairn::names::parse_snapshot(name) || cairn::names::parse_run_record(name)) return true;
+    if (name == "recycle" || name == cairn::names::calls().path || cairn::names::parse_snapshot(name) ||
+        cairn::names::parse_run_record(name))
+      return true;
   }
   return false;
 }

@@ -1,0 +1,86 @@
+#include "format/call_file.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "store/names.hpp"
+
+namespace cairn {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<CallFile>);
+static_assert(offsetof(CallFile, format) == sizeof(kCallFileMagic));
+
+// A file that claims more is damaged, and no memory is allocated for its claim.
+constexpr std::uint32_t kMostRanks = 10'000'000;
+constexpr std::size_t kHead = offsetof(CallFile, rank);
+
+bool is_text(std::span<const char> field) {
+  const auto end = std::ranges::find(field, '\0');
+  if (end == field.end()) return false;
+  return std::all_of(field.begin(), end, [](unsigned char c) { return c > ' ' && c < 0x7f; });
+}
+
+bool is_sound(const CallRecord& record, std::uint32_t ranks) {
+  return record.kind <= CallKind::other && record.call < CallFile::kNames && record.waiter <= CallFile::kThreads &&
+         record.peer >= kNoPeer && record.peer < static_cast<std::int32_t>(ranks);
+}
+
+// What is wrong with it; empty: nothing.
+std::string fault_of(const CallFile& file) {
+  if (file.ranks == 0 || file.ranks > kMostRanks) return fmt::format("a job of {} ranks", file.ranks);
+  if (file.rank >= file.ranks) return fmt::format("of rank {}, in a job of {}", file.rank, file.ranks);
+  if (file.process <= 0) return fmt::format("of process {}", file.process);
+  if (!is_text(file.host)) return "the name of its host is not text";
+  for (std::size_t i = 0; i < file.names.size(); ++i)
+    if (!is_text(file.names[i])) return fmt::format("name {} is not text", i);
+  const auto check = [&](std::span<const CallRecord> records, std::string_view where) -> std::string {
+    const auto bad = std::ranges::find_if(records, [&](const CallRecord& r) { return !is_sound(r, file.ranks); });
+    if (bad == records.end()) return "";
+    return fmt::format("{} call {} has a number out of range", where, bad - records.begin());
+  };
+  if (auto fault = check(file.lasting, "lasting"); !fault.empty()) return fault;
+  if (auto fault = check(file.pending, "pending"); !fault.empty()) return fault;
+  return check(file.past, "past");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CallFile>> read_call_file(const Store& store, const FileName& name) {
+  const auto reader = store.open(name);
+  if (!reader) return fail(reader.error().in_file(name.path));
+  const std::uint64_t size = (*reader)->size_bytes();
+  if (size < kHead) return fail_in_file(Code::corrupt, name.path, fmt::format("{} bytes long, too short", size));
+
+  auto file = std::make_unique<CallFile>();
+  const auto into =
+      std::as_writable_bytes(std::span(file.get(), 1)).first(std::min<std::uint64_t>(size, sizeof(*file)));
+  if (auto status = (*reader)->read(0, into); !status) return fail(status.error().in_file(name.path));
+
+  if (file->magic != kCallFileMagic) return fail_in_file(Code::corrupt, name.path, "it is no file of a rank's calls");
+  // Before the length, which may be another one in another format.
+  if (file->format > kCallFileFormat)
+    return fail(fail_newer_format("format of calls", file->format, kCallFileFormat).value().in_file(name.path));
+  if (file->format == 0) return fail_in_file(Code::corrupt, name.path, "its format is 0");
+  if (size != sizeof(*file)) {
+    return fail_in_file(Code::corrupt, name.path, fmt::format("{} bytes long, should be {}", size, sizeof(CallFile)));
+  }
+  if (auto fault = fault_of(*file); !fault.empty()) return fail_in_file(Code::corrupt, name.path, std::move(fault));
+  if (names::calls(Rank{file->rank}) != name)
+    return fail_in_file(Code::corrupt, name.path, fmt::format("it is rank {}'s", file->rank));
+  return file;
+}
+
+std::string name_of(const CallFile& file, const CallRecord& record) {
+  const std::string name(file.names[record.call].data());
+  return name.empty() ? "an MPI call" : name;
+}
+
+std::string host_of(const CallFile& file) { return file.host.data(); }
+
+}  // namespace cairn

@@ -1,0 +1,20 @@
+// Reads what a rank says to MPI (format/call_record) from its node's store. The rank may write while this reads.
+#pragma once
+
+#include <memory>
+
+#include "base/error.hpp"
+#include "format/call_record.hpp"
+#include "store/store.hpp"
+
+namespace cairn {
+
+// What comes back is safe to use: every name ends, every index, kind and rank is in range. Errors: not_found,
+// newer_format, corrupt, io.
+[[nodiscard]] Result<std::unique_ptr<CallFile>> read_call_file(const Store& store, const FileName& name);
+
+// As characters; the name of a call that has none is "an MPI call".
+[[nodiscard]] std::string name_of(const CallFile& file, const CallRecord& record);
+[[nodiscard]] std::string host_of(const CallFile& file);
+
+}  // namespace cairn

@@ -1,0 +1,226 @@
+#include "inspect/hang_waits.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "inspect/hang_words.hpp"
+#include "inspect/message_match.hpp"
+
+namespace cairn {
+namespace {
+
+// A root that is not known, as of MPI_ROOT between two groups, fits every other one.
+bool differ(const Entered& one, const Entered& other) {
+  return one.name != other.name || (one.root >= 0 && other.root >= 0 && one.root != other.root);
+}
+
+std::string entered_text(const Entered& entered) {
+  return entered.root < 0 ? entered.name : fmt::format("{} with root {}", entered.name, entered.root);
+}
+
+}  // namespace
+
+WaitFinder::WaitFinder(const CallsByRank& ranks, const RankSet& halted) : ranks_(ranks), halted_(halted) {
+  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+    if (ranks[rank] == nullptr) unseen_.push_back(rank);
+    if (ranks[rank] == nullptr) continue;
+    for (const auto& [id, comm] : ranks[rank]->comms) members_[id].push_back(rank);
+  }
+  found_.graph.waits.resize(ranks.size());
+  found_.in_transfer.resize(ranks.size());
+}
+
+Waits WaitFinder::find() {
+  for (const RankCalls* calls : ranks_)
+    if (calls != nullptr) find_of(*calls);
+  return std::move(found_);
+}
+
+void WaitFinder::find_of(const RankCalls& calls) {
+  auto& waits = found_.graph.waits[calls.rank.value];
+  bool transfer = false;
+  const auto take = [&](Wait wait) {
+    if (!wait.needs.empty()) waits.push_back(std::move(wait));
+    // A thread that waits for nobody is enough for the rank to wait for nobody.
+    else
+      transfer = true;
+  };
+  for (const LastingCall& lasting : calls.lasting) take(wait_of(calls, lasting));
+  if (calls.polls) {
+    if (Wait wait = wait_of_poll(calls); !wait.needs.empty()) waits.push_back(std::move(wait));
+  }
+  if (!transfer) return;
+  waits.clear();
+  found_.in_transfer[calls.rank.value] = std::ranges::any_of(
+      calls.lasting, [](const LastingCall& lasting) { return lasting.call.kind != CallKind::other; });
+}
+
+Wait WaitFinder::wait_of(const RankCalls& calls, const LastingCall& lasting) {
+  Wait wait;
+  wait.any = lasting.call.kind == CallKind::wait_any;
+  add_needs(calls, lasting.call, wait);
+  for (const Call& request : lasting.requests) {
+    const std::size_t before = wait.needs.size();
+    add_needs(calls, request, wait);
+    if (wait.any && wait.needs.size() == before) return {};  // this one goes on, and one is enough
+  }
+  return wait;
+}
+
+Wait WaitFinder::wait_of_poll(const RankCalls& calls) {
+  Wait wait;
+  wait.any = calls.newest->name.find("estall") == std::string::npos;  // all but MPI_Testall
+  for (const Call& request : calls.polled) {
+    const std::size_t before = wait.needs.size();
+    add_needs(calls, request, wait);
+    if (wait.any && wait.needs.size() == before) return {};
+  }
+  return wait;
+}
+
+void WaitFinder::add_needs(const RankCalls& calls, const Call& call, Wait& to) {
+  const bool receives = call.kind == CallKind::receive || call.kind == CallKind::probe;
+  if (receives && call.peer == kAnyPeer) {
+    const auto answered = [&](const RankCalls* other) {
+      return other != nullptr && other != &calls && is_answered_by(*other, call, calls.rank);
+    };
+    if (std::ranges::none_of(ranks_, answered)) to.needs.push_back(any_need(call.comm));
+  } else if (receives || call.kind == CallKind::send) {
+    if (call.peer < 0) return;
+    auto need = receives ? receive_need(calls, call) : send_need(calls, call);
+    if (need) to.needs.push_back(add(std::move(*need)));
+  } else if (call.kind == CallKind::collective) {
+    for (const std::size_t need : collective_needs({call.comm, call.number, {call.name, call.peer}}))
+      to.needs.push_back(need);
+  }
+}
+
+bool WaitFinder::is_answered_by(const RankCalls& other, const Call& call, Rank of) const {
+  return !halted_[other.rank.value] && is_answered(other, call, of);
+}
+
+std::optional<Need> WaitFinder::receive_need(const RankCalls& calls, const Call& call) const {
+  const auto peer = static_cast<std::uint32_t>(call.peer);
+  const RankCalls* other = ranks_[peer];
+  if (other == nullptr) return Need{{peer}, false, false, "has to send the message"};
+  if (is_answered_by(*other, call, calls.rank)) return {};
+  return Need{{peer}, false, false, why_not_sent(*other, call, calls)};
+}
+
+std::optional<Need> WaitFinder::send_need(const RankCalls& calls, const Call& call) const {
+  const auto peer = static_cast<std::uint32_t>(call.peer);
+  const RankCalls* other = ranks_[peer];
+  if (other == nullptr) return Need{{peer}, false, false, "has to receive the message"};
+  if (is_answered_by(*other, call, calls.rank)) return {};
+  return Need{{peer}, false, false, why_not_received(*other, call, calls.rank)};
+}
+
+std::size_t WaitFinder::any_need(std::uint64_t comm) {
+  if (const auto known = any_needs_.find(comm); known != any_needs_.end()) return known->second;
+  Need need{{}, true, false, "may send a message"};
+  const auto members = members_.find(comm);
+  const RankCalls* one = members == members_.end() ? nullptr : ranks_[members->second.front()];
+  if (one == nullptr) {
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) need.ranks.push_back(rank);
+  } else {
+    need.ranks = members->second;
+    if (one->comms.at(comm).size > need.ranks.size())
+      need.ranks.insert(need.ranks.end(), unseen_.begin(), unseen_.end());
+  }
+  return any_needs_[comm] = add(std::move(need));
+}
+
+const WaitFinder::Needs& WaitFinder::collective_needs(const Side& side) {
+  if (const auto known = collective_needs_.find(side); known != collective_needs_.end()) return known->second;
+  Needs needs;
+  add_missing(side, needs);
+  add_halted(side, needs);
+  if (needs.empty()) add_unseen(side, needs);
+  add_mismatches(side, needs);
+  return collective_needs_[side] = std::move(needs);
+}
+
+void WaitFinder::add_missing(const Side& side, Needs& needs) {
+  Need need{{}, false, false, ""};
+  for (const std::uint32_t rank : members_[side.comm])
+    if (ranks_[rank]->comms.at(side.comm).collectives < side.number) need.ranks.push_back(rank);
+  if (need.ranks.empty()) return;
+  need.why = fmt::format("{} not begun {}, the {} collective on {}", need.ranks.size() == 1 ? "has" : "have",
+                         entered_text(side.entered), ordinal_text(side.number), comm_text(side.comm));
+  needs.push_back(add(std::move(need)));
+}
+
+// Members that have begun it, and are in it for ever.
+void WaitFinder::add_halted(const Side& side, Needs& needs) {
+  Need need{{}, false, false, ""};
+  const auto is_it = [&](const Call& call) {
+    return call.kind == CallKind::collective && call.comm == side.comm && call.number == side.number;
+  };
+  for (const std::uint32_t rank : members_[side.comm]) {
+    if (!halted_[rank]) continue;
+    const RankCalls& calls = *ranks_[rank];
+    if (std::ranges::any_of(calls.lasting, is_it, &LastingCall::call) || std::ranges::any_of(calls.pending, is_it))
+      need.ranks.push_back(rank);
+  }
+  if (need.ranks.empty()) return;
+  need.why = fmt::format("{} begun {}, and {} not go on", need.ranks.size() == 1 ? "has" : "have",
+                         entered_text(side.entered), need.ranks.size() == 1 ? "does" : "do");
+  needs.push_back(add(std::move(need)));
+}
+
+// Members that have no file. Only when no other one is missing: nothing is known of them.
+void WaitFinder::add_unseen(const Side& side, Needs& needs) {
+  const auto& members = members_[side.comm];
+  if (members.empty() || unseen_.empty()) return;
+  const std::uint32_t size = ranks_[members.front()]->comms.at(side.comm).size;
+  if (size <= members.size()) return;
+  const bool all = size - members.size() >= unseen_.size();
+  needs.push_back(add({unseen_, !all, false,
+                       fmt::format("may not have begun {}, the {} collective on {}", entered_text(side.entered),
+                                   ordinal_text(side.number), comm_text(side.comm))}));
+}
+
+std::map<Entered, std::vector<std::uint32_t>> WaitFinder::sides_of(const Side& side) const {
+  std::map<Entered, std::vector<std::uint32_t>> sides;
+  const auto members = members_.find(side.comm);
+  if (members == members_.end()) return sides;
+  for (const std::uint32_t rank : members->second) {
+    const auto entered = ranks_[rank]->collectives.find({side.comm, side.number});
+    if (entered != ranks_[rank]->collectives.end()) sides[entered->second].push_back(rank);
+  }
+  return sides;
+}
+
+// Those who entered as most did, or with the lowest rank when it is a draw, will not be met by the others.
+void WaitFinder::add_mismatches(const Side& side, Needs& needs) {
+  const auto sides = sides_of(side);
+  if (sides.size() < 2) return;
+  const auto most = std::ranges::max_element(sides, [](const auto& a, const auto& b) {
+    if (a.second.size() != b.second.size()) return a.second.size() < b.second.size();
+    return a.second.front() > b.second.front();
+  });
+  if (differ(side.entered, most->first)) {
+    // So that it is told even if those who entered as most did have left it.
+    if (!collective_needs_.contains({side.comm, side.number, most->first}))
+      (void)collective_needs({side.comm, side.number, most->first});
+    return;
+  }
+  for (const auto& [entered, ranks] : sides) {
+    if (!differ(entered, most->first)) continue;
+    const std::size_t need = add({ranks, false, true,
+                                  fmt::format("{} entered the {} collective on {} as {} instead of {}",
+                                              ranks.size() == 1 ? "has" : "have", ordinal_text(side.number),
+                                              comm_text(side.comm), entered_text(entered), entered_text(most->first))});
+    needs.push_back(need);
+    if (told_.insert({side.comm, side.number, entered}).second)
+      found_.mismatches.push_back({most->first, entered, ranks, need});
+  }
+}
+
+std::size_t WaitFinder::add(Need need) {
+  found_.graph.needs.push_back(std::move(need));
+  return found_.graph.needs.size() - 1;
+}
+
+}  // namespace cairn

@@ -1,0 +1,79 @@
+// What the calls of all ranks wait for. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "inspect/rank_calls.hpp"
+#include "inspect/wait_graph.hpp"
+
+namespace cairn {
+
+// Ranks that have entered the same collective with another call, or another root, than most.
+struct Mismatch {
+  Entered most;
+  Entered others;
+  std::vector<std::uint32_t> ranks;  // the others
+  std::size_t need = 0;              // that those who entered as most did have because of them
+};
+
+struct Waits {
+  WaitGraph graph;
+  std::vector<Mismatch> mismatches;
+  // Of ranks that are in a collective which all have entered, or in a send and a receive that fit: it is up to MPI.
+  RankSet in_transfer;
+};
+
+// By rank; null: nothing is known of it, or it is in no call any more.
+using CallsByRank = std::vector<const RankCalls*>;
+
+class WaitFinder {
+ public:
+  // `halted`: those that are stopped or dead, and take no further part in what they are in.
+  WaitFinder(const CallsByRank& ranks, const RankSet& halted);
+  [[nodiscard]] Waits find();
+
+ private:
+  // A collective as some ranks have entered it.
+  struct Side {
+    std::uint64_t comm = 0;
+    std::uint64_t number = 0;
+    Entered entered;
+    friend auto operator<=>(const Side&, const Side&) = default;
+  };
+  using Needs = std::vector<std::size_t>;
+
+  void find_of(const RankCalls& calls);
+  [[nodiscard]] Wait wait_of(const RankCalls& calls, const LastingCall& lasting);
+  [[nodiscard]] Wait wait_of_poll(const RankCalls& calls);
+  void add_needs(const RankCalls& calls, const Call& call, Wait& to);
+  [[nodiscard]] std::optional<Need> receive_need(const RankCalls& calls, const Call& call) const;
+  [[nodiscard]] std::optional<Need> send_need(const RankCalls& calls, const Call& call) const;
+  [[nodiscard]] std::size_t any_need(std::uint64_t comm);
+  [[nodiscard]] const Needs& collective_needs(const Side& side);
+  void add_missing(const Side& side, Needs& needs);
+  void add_halted(const Side& side, Needs& needs);
+  void add_unseen(const Side& side, Needs& needs);
+  void add_mismatches(const Side& side, Needs& needs);
+  [[nodiscard]] std::map<Entered, std::vector<std::uint32_t>> sides_of(const Side& side) const;
+  std::size_t add(Need need);
+
+  [[nodiscard]] bool is_answered_by(const RankCalls& other, const Call& call, Rank of) const;
+
+  const CallsByRank& ranks_;
+  const RankSet& halted_;
+  std::map<std::uint64_t, std::vector<std::uint32_t>> members_;  // that are seen, by communicator
+  std::vector<std::uint32_t> unseen_;
+  std::map<std::uint64_t, std::size_t> any_needs_;
+  std::map<Side, Needs> collective_needs_;
+  std::set<std::tuple<std::uint64_t, std::uint64_t, Entered>> told_;
+  Waits found_;
+};
+
+}  // namespace cairn

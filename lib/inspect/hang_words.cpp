@@ -1,0 +1,150 @@
+#include "inspect/hang_words.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cairn {
+namespace {
+
+constexpr std::size_t kRunsShown = 8;
+constexpr std::size_t kStepsShown = 8;
+
+std::string_view ending(std::uint64_t number) {
+  if (number % 100 >= 11 && number % 100 <= 13) return "th";
+  switch (number % 10) {
+    case 1: return "st";
+    case 2: return "nd";
+    case 3: return "rd";
+    default: return "th";
+  }
+}
+
+std::string message_text(const Call& call) {
+  std::string text = fmt::format("{}, {} bytes", tag_text(call.tag), call.bytes);
+  return call.comm == 0 ? text : text + ", " + comm_text(call.comm);
+}
+
+std::string where_text(const RankReport& rank) {
+  return rank.host.empty() ? "" : fmt::format(" (process {} on {})", rank.process, rank.host);
+}
+
+std::string computing_text(const RankReport& one, const ProcessFacts& process, bool several, double seconds) {
+  const std::string last = one.newest ? fmt::format(", the last call was {}", one.newest->name) : "";
+  if (process.used_processor != false) {
+    return fmt::format("{} since {}{}{}", several ? "compute" : "computes", seconds_text(seconds),
+                       process.used_processor ? ", using processor time" : "", last);
+  }
+  const bool disk = process.state == ProcessFacts::State::waits_for_disk;
+  return fmt::format("{} outside MPI since {}, without using processor time{}{}", several ? "are" : "is",
+                     seconds_text(seconds), disk ? ", in a wait for storage" : "", last);
+}
+
+}  // namespace
+
+std::string ordinal_text(std::uint64_t number) { return fmt::format("{}{}", number, ending(number)); }
+
+std::string comm_text(std::uint64_t comm) {
+  constexpr std::uint64_t kShown = 0xffffff;
+  return fmt::format("communicator {:06x}", comm & kShown);
+}
+
+std::string peer_text(std::int32_t peer) { return peer < 0 ? "any rank" : fmt::format("rank {}", peer); }
+
+std::string tag_text(std::int32_t tag) { return tag == kAnyTag ? "any tag" : fmt::format("tag {}", tag); }
+
+std::string call_text(const Call& call) {
+  switch (call.kind) {
+    case CallKind::send: return fmt::format("{} to {} ({})", call.name, peer_text(call.peer), message_text(call));
+    case CallKind::receive:
+    case CallKind::probe: return fmt::format("{} from {} ({})", call.name, peer_text(call.peer), message_text(call));
+    case CallKind::collective:
+      return fmt::format("{}{} (the {} collective on {})", call.name,
+                         call.peer >= 0 ? fmt::format(" with root {}", call.peer) : "", ordinal_text(call.number),
+                         comm_text(call.comm));
+    default: return call.name;
+  }
+}
+
+std::string call_text(const LastingCall& lasting) {
+  const std::size_t count = lasting.requests.size();
+  if (count == 0) return call_text(lasting.call);
+  return fmt::format("{} for {}{}", call_text(lasting.call), call_text(lasting.requests.front()),
+                     count == 1 ? "" : fmt::format(" and {} more", count - 1));
+}
+
+std::string seconds_text(double seconds) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 60 * kMinute;
+  if (seconds < 1) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 2 * kMinute) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 2 * kHour) return fmt::format("{:.0f} min", seconds / kMinute);
+  return fmt::format("{:.1f} h", seconds / kHour);
+}
+
+std::string rank_list_text(const std::vector<std::uint32_t>& ranks) {
+  std::vector<std::uint32_t> sorted = ranks;
+  std::ranges::sort(sorted);
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  std::string text;
+  std::size_t runs = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++runs) {
+    if (runs == kRunsShown) return fmt::format("ranks {} and {} more", text, sorted.size() - i);
+    std::size_t end = i + 1;
+    while (end < sorted.size() && sorted[end] == sorted[end - 1] + 1) ++end;
+    if (!text.empty()) text += ", ";
+    text += end - i == 1 ? fmt::format("{}", sorted[i]) : fmt::format("{}-{}", sorted[i], sorted[end - 1]);
+    i = end;
+  }
+  return fmt::format("{} {}", sorted.size() == 1 ? "rank" : "ranks", text);
+}
+
+std::vector<std::uint32_t> numbers_of(const std::vector<Rank>& ranks) {
+  std::vector<std::uint32_t> numbers(ranks.size());
+  std::ranges::transform(ranks, numbers.begin(), &Rank::value);
+  return numbers;
+}
+
+std::string blame_text(const std::vector<std::uint32_t>& ranks, const RankReport& one, const ProcessFacts& process,
+                       double seconds) {
+  const bool several = ranks.size() > 1;
+  const std::string_view be = several ? "are" : "is";
+  const std::string where = several ? "" : where_text(one);
+  const std::string who = rank_list_text(ranks) + where;
+  switch (one.doing) {
+    case Doing::stopped:
+      return fmt::format("{} {} stopped, by a signal or a debugger{}", who, be,
+                         several ? "" : fmt::format("; kill -CONT {} lets it go on", one.process));
+    case Doing::dead:
+      return fmt::format("{} {} dead: {}", who, be, several ? "their processes are gone" : "its process is gone");
+    case Doing::left: return who + (several ? " have left: they have ended MPI" : " has left: it has ended MPI");
+    case Doing::unseen:
+      return who + (several ? " were not seen: they are on nodes whose stores were not read, or out of MPI"
+                            : " was not seen: it is on a node whose store was not read, or out of MPI");
+    case Doing::polls:
+      return fmt::format("{} {} again and again whether a message is there, in vain since {} ({})", who,
+                         several ? "ask" : "asks", seconds_text(seconds), one.newest ? one.newest->name : "");
+    case Doing::in_call: return fmt::format("{} {} {} since {}", who, be, one.brief, seconds_text(seconds));
+    case Doing::computes: break;
+  }
+  return who + " " + computing_text(one, process, several, seconds);
+}
+
+std::string cycle_text(const std::vector<Step>& steps) {
+  std::string circle;
+  for (std::size_t i = 0; i < std::min(steps.size(), kStepsShown); ++i) circle += fmt::format("{} -> ", steps[i].rank);
+  if (steps.size() > kStepsShown) circle += fmt::format("{} more -> ", steps.size() - kStepsShown);
+  return fmt::format("ranks wait for each other in a circle: {}{}", circle, steps.front().rank);
+}
+
+std::vector<std::string> cycle_reasons(const std::vector<Step>& steps, const HangReport& report) {
+  std::vector<std::string> reasons;
+  for (std::size_t i = 0; i < std::min(steps.size(), kStepsShown); ++i) {
+    const std::uint32_t next = steps[(i + 1) % steps.size()].rank;
+    reasons.push_back(fmt::format("rank {} is {}; {} {}", steps[i].rank, report.ranks[steps[i].rank].what,
+                                  rank_list_text({next}), report.needs[steps[i].need].why));
+  }
+  return reasons;
+}
+
+}  // namespace cairn

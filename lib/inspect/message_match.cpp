@@ -1,0 +1,111 @@
+#include "inspect/message_match.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "inspect/hang_words.hpp"
+
+namespace cairn {
+namespace {
+
+bool takes_peer(const Call& call, Rank peer) {
+  return call.peer == kAnyPeer || call.peer == static_cast<std::int32_t>(peer.value);
+}
+
+bool is_receive(const Call& call) { return call.kind == CallKind::receive || call.kind == CallKind::probe; }
+
+// Sends, or receives, that are not complete as far as is known. A request may be complete before the application asks.
+std::vector<const Call*> under_way(const RankCalls& calls, bool sends) {
+  std::vector<const Call*> found;
+  const auto take = [&](const Call& call) {
+    if (sends ? call.kind == CallKind::send : is_receive(call)) found.push_back(&call);
+  };
+  for (const LastingCall& lasting : calls.lasting) take(lasting.call);
+  for (const Call& request : calls.pending) take(request);
+  return found;
+}
+
+// Those that are not complete for sure: their call lasts for nothing else.
+std::vector<const Call*> surely_under_way(const RankCalls& calls, bool sends) {
+  std::vector<const Call*> found;
+  for (const LastingCall& lasting : calls.lasting) {
+    if (lasting.requests.empty()) found.push_back(&lasting.call);
+    if (lasting.requests.size() == 1 && lasting.call.kind != CallKind::send && !is_receive(lasting.call))
+      found.push_back(&lasting.requests.front());
+  }
+  std::erase_if(found, [&](const Call* call) { return sends ? call->kind != CallKind::send : !is_receive(*call); });
+  return found;
+}
+
+std::string instead_text(const Call& theirs, const Call& ours, std::string_view verb) {
+  if (theirs.comm != ours.comm)
+    return fmt::format("{} with {} on {} instead of {}", verb, tag_text(theirs.tag), comm_text(theirs.comm),
+                       comm_text(ours.comm));
+  return fmt::format("{} with {} instead of {}", verb, tag_text(theirs.tag), tag_text(ours.tag));
+}
+
+std::uint64_t count_of(const std::map<MessageKind, MessageCount>& in, const Call& call, std::int32_t peer) {
+  std::uint64_t count = 0;
+  for (const auto& [kind, messages] : in) {
+    const bool tag = call.tag == kAnyTag || kind.tag == kAnyTag || kind.tag == call.tag;
+    if (kind.comm == call.comm && kind.peer == peer && tag) count += messages.count;
+  }
+  return count;
+}
+
+// The tag of the last message that it sent to `peer` on `comm`.
+std::optional<std::int32_t> last_tag(const RankCalls& sender, std::uint64_t comm, std::int32_t peer) {
+  const MessageCount* last = nullptr;
+  std::optional<std::int32_t> tag;
+  for (const auto& [kind, messages] : sender.sent) {
+    if (kind.comm != comm || kind.peer != peer || (last != nullptr && last->last >= messages.last)) continue;
+    last = &messages;
+    tag = kind.tag;
+  }
+  return tag;
+}
+
+}  // namespace
+
+bool fits(const Call& receive, Rank receiver, const Call& send, Rank sender) {
+  return receive.comm == send.comm && takes_peer(receive, sender) && takes_peer(send, receiver) &&
+         (receive.tag == kAnyTag || receive.tag == send.tag);
+}
+
+bool is_answered(const RankCalls& calls, const Call& call, Rank of) {
+  const bool receive = is_receive(call);
+  return std::ranges::any_of(surely_under_way(calls, receive), [&](const Call* other) {
+    return receive ? fits(call, of, *other, calls.rank) : fits(*other, calls.rank, call, of);
+  });
+}
+
+std::string why_not_sent(const RankCalls& sender, const Call& receive, const RankCalls& receiver) {
+  const auto me = static_cast<std::int32_t>(receiver.rank.value);
+  const auto it = static_cast<std::int32_t>(sender.rank.value);
+  for (const Call* send : under_way(sender, true)) {
+    if (send->peer == me && !fits(receive, receiver.rank, *send, sender.rank))
+      return instead_text(*send, receive, "sends");
+  }
+  const std::uint64_t sent = count_of(sender.sent, receive, me);
+  const std::uint64_t received = count_of(receiver.received, receive, it);
+  const bool forgot = sender.forgot || receiver.forgot;
+  if (sent > 0 && count_of(receiver.received, receive, kAnyPeer) > 0 && (sent > received || forgot)) {
+    return fmt::format("has sent such a message: an earlier receive of rank {} from any source may have taken it", me);
+  }
+  if (const auto tag = last_tag(sender, receive.comm, me); sent == 0 && tag)
+    return fmt::format("has not sent such a message: the last one that it sent to rank {} had tag {}", me, *tag);
+  return fmt::format("has not sent {} message with {}", sent == 0 ? "a" : "another", tag_text(receive.tag));
+}
+
+std::string why_not_received(const RankCalls& receiver, const Call& send, Rank sender) {
+  for (const Call* receive : under_way(receiver, false)) {
+    if (takes_peer(*receive, sender) && receive->peer != kAnyPeer && !fits(*receive, receiver.rank, send, sender))
+      return instead_text(*receive, send, "receives");
+  }
+  return fmt::format("does not receive the message with {}", tag_text(send.tag));
+}
+
+}  // namespace cairn

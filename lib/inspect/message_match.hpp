@@ -1,0 +1,21 @@
+// Whether a message that one rank waits for fits what the other one does, and what is to be said when it does not.
+// Pure.
+#pragma once
+
+#include <string>
+
+#include "inspect/rank_calls.hpp"
+
+namespace cairn {
+
+// Whether the receive of rank `receiver` and the send of rank `sender` are of one message.
+[[nodiscard]] bool fits(const Call& receive, Rank receiver, const Call& send, Rank sender);
+// Whether `calls` is in a call, not complete for sure, that is the other side of `call` of rank `of`.
+[[nodiscard]] bool is_answered(const RankCalls& calls, const Call& call, Rank of);
+
+// Said of the rank that a receive, or a send, waits for: "has not sent such a message", "sends with tag 8 instead of
+// 7".
+[[nodiscard]] std::string why_not_sent(const RankCalls& sender, const Call& receive, const RankCalls& receiver);
+[[nodiscard]] std::string why_not_received(const RankCalls& receiver, const Call& send, Rank sender);
+
+}  // namespace cairn

@@ -1,0 +1,142 @@
+#include "inspect/rank_calls.hpp"
+
+#include <algorithm>
+
+#include "format/call_file.hpp"
+
+namespace cairn {
+namespace {
+
+// A rank may be so many collectives ahead of another on one communicator, and a mismatch is still seen.
+constexpr std::uint64_t kCollectivesKept = 64;
+
+bool is_vain_test(const CallRecord& record) { return record.kind == CallKind::test && record.number > 0; }
+
+Call call_of(const CallFile& file, const CallRecord& r) {
+  return {name_of(file, r), r.kind, r.began, r.ended, r.comm, r.number, r.bytes, r.request, r.peer, r.tag};
+}
+
+// How many of the newest `wanted` calls the file still has.
+std::uint64_t kept(const CallFile& file, std::uint64_t wanted) {
+  return std::min({wanted, file.calls, std::uint64_t{CallFile::kPast}});
+}
+
+// 0: the newest one. Below kept().
+const CallRecord& past_call(const CallFile& file, std::uint64_t back) {
+  return file.past[(file.calls - 1 - back) % CallFile::kPast];
+}
+
+bool lasts(const CallRecord& record) { return record.kind != CallKind::none && record.ended == 0; }
+
+bool has_begun_another(const CallFile& file, const Moment& before) {
+  for (std::size_t i = 0; i < file.lasting.size(); ++i) {
+    const CallRecord& record = file.lasting[i];
+    if (lasts(record) && record.kind != CallKind::test && record.began != before.began[i]) return true;
+  }
+  return false;
+}
+
+bool has_progressed(const CallFile& file, const Moment& before) {
+  if (file.opened_at != before.opened_at || file.calls < before.calls || has_begun_another(file, before)) return true;
+  for (std::uint64_t back = 0; back < kept(file, file.calls - before.calls); ++back)
+    if (!is_vain_test(past_call(file, back))) return true;
+  return false;
+}
+
+void put_lasting(const CallFile& file, RankCalls& into) {
+  for (std::size_t slot = 0; slot < file.lasting.size(); ++slot) {
+    const CallRecord& record = file.lasting[slot];
+    if (!lasts(record) || record.kind == CallKind::test) continue;
+    LastingCall lasting{call_of(file, record), {}};
+    for (const CallRecord& request : file.pending) {
+      if (request.kind != CallKind::none && request.active != 0 && request.waiter == slot + 1)
+        lasting.requests.push_back(call_of(file, request));
+    }
+    into.lasting.push_back(std::move(lasting));
+  }
+}
+
+// Whose requests are still marked by a test: its thread is in no other call. A test of one request may also name it,
+// and one that asks for a message as a probe does has its sender.
+void put_polled(const CallFile& file, RankCalls& into) {
+  const Call& test = *into.newest;
+  for (std::uint64_t back = 0; back < kept(file, CallFile::kPast) && is_vain_test(past_call(file, back)); ++back)
+    into.polls_since = past_call(file, back).began;
+  for (const CallRecord& request : file.pending) {
+    if (request.kind == CallKind::none || request.active == 0) continue;
+    const bool named = test.request != 0 && request.request == test.request;
+    const bool marked = request.waiter != 0 && (!lasts(file.lasting[request.waiter - std::size_t{1}]) ||
+                                                file.lasting[request.waiter - std::size_t{1}].kind == CallKind::test);
+    if (named || marked) into.polled.push_back(call_of(file, request));
+  }
+  if (into.polled.empty() && test.peer != kNoPeer) {
+    into.polled.push_back(test);
+    into.polled.back().kind = CallKind::probe;
+  }
+}
+
+void count(std::map<MessageKind, MessageCount>& in, const CallRecord& record) {
+  MessageCount& entry = in[{record.comm, record.peer, record.tag}];
+  ++entry.count;
+  entry.last = std::max(entry.last, record.ended);
+}
+
+void put_collective(const CallFile& file, const CallRecord& record, RankCalls& into) {
+  const auto comm = into.comms.find(record.comm);
+  if (comm == into.comms.end() || record.number + kCollectivesKept <= comm->second.collectives) return;
+  into.collectives.try_emplace({record.comm, record.number}, Entered{name_of(file, record), record.peer});
+}
+
+void put_past(const CallFile& file, RankCalls& into) {
+  for (std::uint64_t back = 0; back < kept(file, CallFile::kPast); ++back) {
+    const CallRecord& record = past_call(file, back);
+    if (record.kind == CallKind::send) count(into.sent, record);
+    if (record.kind == CallKind::receive) count(into.received, record);
+    if (record.kind == CallKind::collective) put_collective(file, record, into);
+  }
+  for (const CallRecord& record : file.lasting)
+    if (lasts(record) && record.kind == CallKind::collective) put_collective(file, record, into);
+  for (const CallRecord& record : file.pending)
+    if (record.active != 0 && record.kind == CallKind::collective) put_collective(file, record, into);
+}
+
+}  // namespace
+
+Moment moment_of(const CallFile& file) {
+  Moment moment{file.opened_at, file.calls, 0, {}};
+  if (file.calls > 0 && is_vain_test(past_call(file, 0))) moment.vain = past_call(file, 0).number;
+  std::ranges::transform(file.lasting, moment.began.begin(), &CallRecord::began);
+  return moment;
+}
+
+RankCalls condense(const CallFile& file, const std::optional<Moment>& before) {
+  RankCalls calls;
+  calls.rank = Rank{file.rank};
+  calls.ranks = file.ranks;
+  calls.process = file.process;
+  calls.host = host_of(file);
+  calls.opened_at = file.opened_at;
+  calls.opened = file.opened;
+  calls.calls = file.calls;
+  calls.not_recorded = file.not_recorded;
+  calls.forgot = file.calls > CallFile::kPast;
+  for (const CommRecord& comm : file.comms)
+    if (comm.id != 0) calls.comms[comm.id] = comm;
+  put_lasting(file, calls);
+  for (const CallRecord& request : file.pending)
+    if (request.kind != CallKind::none && request.active != 0) calls.pending.push_back(call_of(file, request));
+  put_past(file, calls);
+  if (file.calls == 0) {
+    calls.progressed = before && has_progressed(file, *before);
+    return calls;
+  }
+  const CallRecord& newest = past_call(file, 0);
+  calls.newest = call_of(file, newest);
+  calls.progressed = before && has_progressed(file, *before);
+  const bool asked_again = !before || file.calls != before->calls || newest.number > before->vain;
+  calls.polls = !calls.progressed && calls.lasting.empty() && is_vain_test(newest) && asked_again;
+  if (calls.polls) put_polled(file, calls);
+  return calls;
+}
+
+}  // namespace cairn

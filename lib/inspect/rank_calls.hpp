@@ -1,0 +1,99 @@
+// What a rank's file of calls (format/call_record) says about it, brought into a form that is small and easy to ask: of
+// thousands of ranks, the files themselves would not fit into memory twice. Pure.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "format/call_record.hpp"
+
+namespace cairn {
+
+// A record of the file with its name as text.
+struct Call {
+  std::string name;
+  CallKind kind = CallKind::none;
+  std::int64_t began = 0;
+  std::int64_t ended = 0;
+  std::uint64_t comm = 0;
+  std::uint64_t number = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t request = 0;
+  std::int32_t peer = kNoPeer;
+  std::int32_t tag = kAnyTag;
+};
+
+// A call that a thread is in, and the requests that it waits for.
+struct LastingCall {
+  Call call;
+  std::vector<Call> requests;
+};
+
+// Messages of one kind: those that a rank has sent to `peer`, or received from it.
+struct MessageKind {
+  std::uint64_t comm = 0;
+  std::int32_t peer = kNoPeer;
+  std::int32_t tag = kAnyTag;
+  friend auto operator<=>(const MessageKind&, const MessageKind&) = default;
+};
+struct MessageCount {
+  std::uint64_t count = 0;
+  std::int64_t last = 0;  // when the last one ended
+};
+
+// As which call, and with which root, a rank has entered a collective.
+struct Entered {
+  std::string name;
+  std::int32_t root = kNoPeer;
+  friend auto operator<=>(const Entered&, const Entered&) = default;
+};
+
+// What is kept of an earlier reading, to see what has moved since.
+struct Moment {
+  std::int64_t opened_at = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t vain = 0;  // how often the newest call, a test, was in vain
+  std::array<std::int64_t, CallFile::kThreads> began{};
+};
+[[nodiscard]] Moment moment_of(const CallFile& file);
+
+struct RankCalls {
+  Rank rank;
+  std::uint32_t ranks = 0;  // of the job
+  std::int32_t process = 0;
+  std::string host;
+  std::int64_t opened_at = 0;
+  std::int64_t opened = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t not_recorded = 0;
+  bool forgot = false;  // it has made more calls than its file keeps
+
+  std::map<std::uint64_t, CommRecord> comms;
+  std::vector<LastingCall> lasting;  // tests excluded, which do not last
+  std::vector<Call> pending;         // requests that were started
+  std::optional<Call> newest;        // of those that ended
+
+  // Since the earlier reading: it began or ended calls other than tests in vain.
+  bool progressed = false;
+  // Since then it did nothing but ask in vain, for these; not known for which: empty.
+  bool polls = false;
+  std::int64_t polls_since = 0;
+  std::vector<Call> polled;
+
+  // Of the calls that the file still has.
+  std::map<MessageKind, MessageCount> sent;
+  std::map<MessageKind, MessageCount> received;                            // peer kAnyPeer: taken from any source
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Entered> collectives;  // by communicator and number
+};
+
+// None: there is no earlier reading, and nothing counts as progress.
+[[nodiscard]] RankCalls condense(const CallFile& file, const std::optional<Moment>& before);
+
+}  // namespace cairn

@@ -1,0 +1,132 @@
+#include "support/sample_calls.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <span>
+
+#include <gtest/gtest.h>
+
+#include "store/names.hpp"
+
+namespace cairn::test {
+namespace {
+
+std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
+
+Said message(const std::string& name, CallKind kind, std::int32_t peer, std::int32_t tag) {
+  Said said{name, {}};
+  said.record.kind = kind;
+  said.record.comm = kWorld;
+  said.record.peer = peer;
+  said.record.tag = tag;
+  said.record.bytes = 4096;
+  return said;
+}
+
+}  // namespace
+
+Said send(std::int32_t to, std::int32_t tag, const std::string& name) { return message(name, CallKind::send, to, tag); }
+Said receive(std::int32_t from, std::int32_t tag, const std::string& name) {
+  return message(name, CallKind::receive, from, tag);
+}
+Said probe(std::int32_t from, std::int32_t tag) { return message("MPI_Probe", CallKind::probe, from, tag); }
+
+Said collective(const std::string& name, std::int32_t root, std::uint64_t after) {
+  Said said = message(name, CallKind::collective, root, kAnyTag);
+  said.record.number = kBegun + after;
+  return said;
+}
+
+SampleCalls::SampleCalls(std::uint32_t ranks, const std::string& host)
+    : now_(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count()) {
+  const auto today = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    auto file = std::make_unique<CallFile>();
+    file->magic = kCallFileMagic;
+    file->format = kCallFileFormat;
+    file->rank = rank;
+    file->ranks = ranks;
+    file->process = 4000 + static_cast<std::int32_t>(rank);
+    file->opened = now_ - nanoseconds(100);
+    file->opened_at = today - nanoseconds(100);
+    std::strncpy(file->host.data(), host.c_str(), file->host.size() - 1);
+    file->comms[3] = {kWorld, kBegun, ranks, 0};
+    files_.push_back(std::move(file));
+    did(rank, collective("MPI_Barrier", kNoPeer, 0), 60);
+  }
+}
+
+std::uint16_t SampleCalls::name(std::uint32_t rank, const std::string& name) {
+  auto& names = of(rank).names;
+  const auto place = std::ranges::find_if(names, [&](const auto& n) { return n[0] == 0 || name == n.data(); });
+  std::strncpy(place->data(), name.c_str(), place->size() - 1);
+  return static_cast<std::uint16_t>(place - names.begin());
+}
+
+CallRecord SampleCalls::record(std::uint32_t rank, const Said& said) {
+  CallRecord record = said.record;
+  record.call = name(rank, said.name);
+  CommRecord& world = of(rank).comms[3];
+  if (record.kind == CallKind::collective) world.collectives = std::max(world.collectives, record.number);
+  return record;
+}
+
+void SampleCalls::lasts(std::uint32_t rank, const Said& said, double seconds) {
+  CallRecord record = this->record(rank, said);
+  record.began = now_ - nanoseconds(seconds);
+  of(rank).lasting[0] = record;
+}
+
+void SampleCalls::waits(std::uint32_t rank, const std::string& name, CallKind kind, const std::vector<Said>& requests,
+                        double seconds) {
+  Said said{name, {}};
+  said.record.kind = kind;
+  lasts(rank, said, seconds);
+  for (const Said& request : requests) begins(rank, request, 1);
+}
+
+void SampleCalls::begins(std::uint32_t rank, const Said& said, std::uint16_t waiter) {
+  auto& pending = of(rank).pending;
+  const auto place = std::ranges::find(pending, CallKind::none, &CallRecord::kind);
+  *place = record(rank, said);
+  place->began = now_ - nanoseconds(55);
+  place->request = static_cast<std::uint64_t>(place - pending.begin()) + 1;
+  place->waiter = waiter;
+  place->active = 1;
+}
+
+void SampleCalls::did(std::uint32_t rank, const Said& said, double seconds_ago) {
+  CallRecord record = this->record(rank, said);
+  record.ended = now_ - nanoseconds(seconds_ago);
+  record.began = record.ended - nanoseconds(0.001);
+  of(rank).past[of(rank).calls++ % CallFile::kPast] = record;
+}
+
+void SampleCalls::all_last(const Said& said, const std::vector<std::uint32_t>& except, double seconds) {
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank)
+    if (std::ranges::find(except, rank) == except.end()) lasts(rank, said, seconds);
+}
+
+HangReport SampleCalls::examine(double after) const {
+  std::vector<RankReading> readings;
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+    if (!files_[rank]) continue;
+    RankReading reading{condense(*files_[rank], moment_of(*files_[rank])), {}, now_};
+    if (const auto known = facts.find(rank); known != facts.end()) reading.process = known->second;
+    readings.push_back(std::move(reading));
+  }
+  return cairn::examine(std::move(readings), {}, after);
+}
+
+void SampleCalls::write(Store& store) const {
+  for (const auto& file : files_) {
+    if (!file) continue;
+    auto writer = store.create(names::calls(Rank{file->rank}), sizeof(CallFile), "");
+    ASSERT_TRUE(writer) << writer.error().text();
+    ASSERT_TRUE((*writer)->write(0, std::as_bytes(std::span(file.get(), 1))));
+    ASSERT_TRUE((*writer)->commit(sizeof(CallFile), false));
+  }
+}
+
+}  // namespace cairn::test

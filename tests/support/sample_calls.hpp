@@ -1,0 +1,64 @@
+// The files of calls that the ranks of a job keep (format/call_record), as they are when it hangs in one way or
+// another. Every rank is in the communicator kWorld, has ended kBegun collectives on it, the last one a minute ago, and
+// computes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "format/call_record.hpp"
+#include "inspect/hang.hpp"
+#include "store/store.hpp"
+
+namespace cairn::test {
+
+inline constexpr std::uint64_t kWorld = 0x51aa003f2a1c;
+inline constexpr std::uint64_t kBegun = 811;
+inline constexpr double kLong = 42;  // seconds that calls last
+
+struct Said {
+  std::string name;
+  CallRecord record;
+};
+[[nodiscard]] Said send(std::int32_t to, std::int32_t tag, const std::string& name = "MPI_Ssend");
+[[nodiscard]] Said receive(std::int32_t from, std::int32_t tag, const std::string& name = "MPI_Recv");
+[[nodiscard]] Said probe(std::int32_t from, std::int32_t tag);
+// The next collective after those that all have ended, or a further one.
+[[nodiscard]] Said collective(const std::string& name, std::int32_t root = kNoPeer, std::uint64_t after = 1);
+
+class SampleCalls {
+ public:
+  explicit SampleCalls(std::uint32_t ranks, const std::string& host = "node17");
+
+  [[nodiscard]] std::uint32_t ranks() const { return static_cast<std::uint32_t>(files_.size()); }
+  [[nodiscard]] CallFile& of(std::uint32_t rank) { return *files_.at(rank); }
+  // Its clock is the monotonic one of this machine, so that ckpt-tool tells the same times.
+  [[nodiscard]] std::int64_t now() const { return now_; }
+
+  void lasts(std::uint32_t rank, const Said& said, double seconds = kLong);
+  // In `name` for these requests, which it has begun.
+  void waits(std::uint32_t rank, const std::string& name, CallKind kind, const std::vector<Said>& requests,
+             double seconds = kLong);
+  void begins(std::uint32_t rank, const Said& said, std::uint16_t waiter = 0);  // a request
+  void did(std::uint32_t rank, const Said& said, double seconds_ago = 50);
+  // All ranks but `except` are in it.
+  void all_last(const Said& said, const std::vector<std::uint32_t>& except = {}, double seconds = kLong);
+  void lose(std::uint32_t rank) { files_.at(rank).reset(); }  // its file
+
+  std::map<std::uint32_t, ProcessFacts> facts;
+  // As both readings found it.
+  [[nodiscard]] HangReport examine(double after = 10) const;
+  // Its files in a store.
+  void write(Store& store) const;
+
+ private:
+  std::uint16_t name(std::uint32_t rank, const std::string& name);
+  CallRecord record(std::uint32_t rank, const Said& said);
+
+  std::int64_t now_;
+  std::vector<std::unique_ptr<CallFile>> files_;
+};
+
+}  // namespace cairn::test

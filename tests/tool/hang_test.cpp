@@ -1,0 +1,262 @@
+// Runs ckpt-tool hang on the files that a job's ranks keep, and on this process as one of the ranks.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "run_tool.hpp"
+#include "sample_job.hpp"
+#include "store/posix/posix_store.hpp"
+#include "support/sample_calls.hpp"
+#include "support/temp_directory.hpp"
+
+namespace cairn::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string this_host() {
+  std::array<char, 64> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+class CkptToolHang : public testing::Test {
+ protected:
+  // As the store of a node below `place`.
+  void write(const SampleCalls& job, const std::string& place = "local") const {
+    auto store = PosixStore::open(root.path() + "/" + place, "heat");
+    ASSERT_TRUE(store) << store.error().text();
+    job.write(**store);
+  }
+  std::string file(std::uint32_t rank, const std::string& place = "local") const {
+    return root.path() + "/" + place + "/heat/calls/rank00000" + std::to_string(rank) + ".calls";
+  }
+  Outcome run(const std::string& more = "") const { return run_tool("hang --local " + root.path() + "/local" + more); }
+
+  TempDirectory root{"/tmp"};
+};
+
+// A process that sleeps, and ends with the test.
+class Child {
+ public:
+  Child() : process_(::fork()) {
+    if (process_ != 0) return;
+    ::pause();
+    ::_exit(0);
+  }
+  ~Child() { end(); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  [[nodiscard]] pid_t process() const { return process_; }
+  void signal(int number) const { ::kill(process_, number); }
+  void end() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    process_ = 0;
+  }
+
+ private:
+  pid_t process_;
+};
+
+// All ranks are in a collective but rank 3, which has this process.
+SampleCalls job_with(const Child& child) {
+  SampleCalls job(4, this_host());
+  job.all_last(collective("MPI_Allreduce"), {3});
+  for (std::uint32_t rank = 0; rank < 3; ++rank) job.of(rank).process = ::getpid();
+  job.of(3).process = child.process();
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    // These processes have just started, and a file is younger than its process.
+    job.of(rank).opened = job.now();
+  }
+  return job;
+}
+
+TEST_F(CkptToolHang, puts_the_verdict_and_the_culprit_before_the_ranks) {
+  SampleCalls job(32);
+  job.all_last(collective("MPI_Allreduce"), {3});
+  job.lasts(3, receive(7, 12));
+  write(job);
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("job heat hangs: 32 of 32 ranks wait for ranks 3, 7, the longest for 4"));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("3 -> 7 -> 3"), HasSubstr("rank 7 has not sent a message with tag 12"),
+                                 HasSubstr("  ranks 0-2, 4-31: in MPI_Allreduce (the 812th collective on communicator "
+                                           "3f2a1c) for 4")));
+  EXPECT_THAT(outcome.out, HasSubstr(" s, wait for rank 3\n"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("  rank 3: in MPI_Recv from rank 7 (tag 12, 4096 bytes, communicator 3f2a1c) for"));
+}
+
+TEST_F(CkptToolHang, gives_the_same_to_scripts) {
+  SampleCalls job(4);
+  job.all_last(collective("MPI_Reduce", 0), {3});
+  job.lasts(3, receive(0, 12));
+  write(job);
+  const Outcome outcome = run(" --json");
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  const json shown = json::parse(outcome.out);
+  EXPECT_EQ(shown["job"], "heat");
+  EXPECT_EQ(shown["verdict"], "hangs");
+  EXPECT_EQ(shown["culprits"][0]["ranks"], json({0, 3}));
+  EXPECT_EQ(shown["culprits"][0]["waiting"], json({0, 1, 2, 3}));
+  EXPECT_EQ(shown["culprits"][0]["certain"], true);
+  const json& rank = shown["ranks"][3];
+  EXPECT_EQ(rank["state"], "in call");
+  EXPECT_EQ(rank["calls"][0]["call"], "MPI_Recv");
+  EXPECT_EQ(rank["calls"][0]["peer"], 0);
+  EXPECT_EQ(rank["calls"][0]["tag"], 12);
+  EXPECT_EQ(rank["calls"][0]["bytes"], 4096);
+  EXPECT_NEAR(rank["seconds"], kLong, 20);
+  EXPECT_EQ(shown["waits"][std::size_t{rank["waits"][0]}]["for"], json::array({0}));
+  EXPECT_EQ(shown["ranks"][0]["calls"][0]["root"], 0);
+  EXPECT_EQ(shown["ranks"][0]["calls"][0]["number"], 812);
+}
+
+TEST_F(CkptToolHang, calls_a_job_that_computes_healthy) {
+  write(SampleCalls(4));
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("job heat healthy: all ranks compute outside MPI"),
+                                 HasSubstr("  ranks 0-3: computing for ")));
+}
+
+TEST_F(CkptToolHang, waits_as_long_as_it_is_told_before_it_calls_that_a_hang) {
+  SampleCalls job(4);
+  job.all_last(receive(3, 1), {3});
+  job.lasts(3, receive(0, 1));
+  write(job);
+  EXPECT_EQ(run().code, 1);
+  EXPECT_EQ(run(" --after 10min").code, 0);
+  EXPECT_EQ(run(" --after soon").code, 2);
+}
+
+TEST_F(CkptToolHang, sees_a_process_of_this_host_that_is_stopped_or_dead) {
+  Child child;
+  write(job_with(child));
+  EXPECT_THAT(run().out, HasSubstr("without using processor time, the last call was MPI_Barrier"));
+  child.signal(SIGSTOP);
+  const Outcome stopped = run();
+  EXPECT_EQ(stopped.code, 1);
+  EXPECT_THAT(stopped.out,
+              AllOf(HasSubstr("is stopped, by a signal or a debugger; kill -CONT " + std::to_string(child.process())),
+                    HasSubstr("ranks 0-2 wait for it")));
+  child.end();
+  const Outcome dead = run();
+  EXPECT_EQ(dead.code, 1);
+  EXPECT_THAT(dead.out, HasSubstr("is dead: its process is gone"));
+}
+
+TEST_F(CkptToolHang, takes_no_younger_process_with_the_same_number_for_the_rank) {
+  const Child child;
+  SampleCalls job = job_with(child);
+  job.of(3).opened -= 1'000'000'000'000;
+  write(job);
+  EXPECT_THAT(run().out, HasSubstr("is dead: its process is gone"));
+}
+
+TEST_F(CkptToolHang, says_that_a_job_is_over_when_all_its_processes_are_gone) {
+  Child child;
+  SampleCalls job = job_with(child);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) job.of(rank).process = child.process();
+  write(job);
+  child.end();
+  for (const char* more : {"", " --watch 1"}) {
+    const Outcome outcome = run(more);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.out, AllOf(HasSubstr("job heat over"), HasSubstr("has not begun MPI_Allreduce")));
+  }
+}
+
+TEST_F(CkptToolHang, looks_again_until_the_job_is_gone) {
+  SampleCalls job(4);
+  job.all_last(receive(3, 1), {3});
+  job.lasts(3, receive(0, 1));
+  write(job);
+  const pid_t remover = ::fork();
+  if (remover == 0) {
+    ::usleep(1'500'000);
+    std::error_code ignored;
+    fs::remove_all(root.path() + "/local/heat/calls", ignored);
+    ::_exit(0);
+  }
+  const Outcome outcome = run(" --watch 0.2 --json");
+  ::waitpid(remover, nullptr, 0);
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_GT(std::ranges::count(outcome.out, '\n'), 1) << outcome.out;
+  EXPECT_EQ(json::parse(outcome.out.substr(0, outcome.out.find('\n')))["verdict"], "hangs");
+}
+
+TEST_F(CkptToolHang, says_which_ranks_it_has_not_seen_and_takes_their_stores_too) {
+  SampleCalls here(4);
+  here.all_last(collective("MPI_Barrier"), {3});
+  SampleCalls there = SampleCalls(4);
+  for (const std::uint32_t rank : {2U, 3U}) here.lose(rank);
+  there.all_last(collective("MPI_Barrier"), {3});
+  for (const std::uint32_t rank : {0U, 1U}) there.lose(rank);
+  write(here);
+  write(there, "from-node1");
+  const Outcome half = run();
+  EXPECT_EQ(half.code, 1);
+  EXPECT_THAT(half.out, AllOf(HasSubstr("ranks 2-3 were not seen"), HasSubstr("--local DIR"), HasSubstr("may hang")));
+  const Outcome whole = run(" --local " + root.path() + "/from-node1");
+  EXPECT_THAT(whole.out, AllOf(HasSubstr("3 of 4 ranks wait for rank 3"), Not(HasSubstr("not seen"))));
+}
+
+TEST_F(CkptToolHang, names_a_file_that_is_damaged_or_newer_and_goes_on_with_the_others) {
+  write(SampleCalls(4));
+  flip_byte(file(2), 0);
+  const Outcome damaged = run();
+  EXPECT_EQ(damaged.code, 2);
+  EXPECT_THAT(damaged.err, AllOf(HasSubstr("rank000002.calls"), HasSubstr("no file of a rank's calls")));
+  EXPECT_THAT(damaged.out, HasSubstr("ranks 0-1, 3: computing"));
+  flip_byte(file(2), 0);
+  const auto set_format = [&](std::uint32_t rank, char format) {
+    std::fstream out(file(rank), std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(offsetof(CallFile, format));
+    out.put(format);
+  };
+  for (std::uint32_t rank = 0; rank < 4; ++rank) set_format(rank, 9);
+  const Outcome newer = run();
+  EXPECT_EQ(newer.code, 2);
+  EXPECT_THAT(newer.err, AllOf(HasSubstr("rank000003.calls"), HasSubstr("format of calls 9 is newer than 1")));
+}
+
+TEST_F(CkptToolHang, says_in_one_line_that_nothing_is_there) {
+  fs::create_directories(root.path() + "/local/heat/calls");
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("no rank of job heat has a file of its calls in " + root.path() + "/local"));
+  EXPECT_EQ(run_tool("hang").code, 2);
+  EXPECT_EQ(run_tool("hang --local /nowhere").code, 2);
+  EXPECT_THAT(run_tool("hang --help").out, AllOf(HasSubstr("Examples"), HasSubstr("--after")));
+}
+
+TEST_F(CkptToolHang, is_short_about_thousands_of_ranks) {
+  SampleCalls job(2000);
+  for (std::uint32_t rank = 0; rank < 1999; ++rank) job.lasts(rank, receive(static_cast<std::int32_t>(rank) + 1, 1));
+  job.lasts(1999, receive(0, 1));
+  write(job);
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("0 -> 1 -> 2"), HasSubstr("  ranks 0-1999: in MPI_Recv for "),
+                                 HasSubstr("wait for others")));
+  EXPECT_LT(outcome.out.size(), 4000U) << outcome.out;
+}
+
+}  // namespace
+}  // namespace cairn::test

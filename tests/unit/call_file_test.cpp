@@ -1,0 +1,132 @@
+// Files of calls that are sound, of another format, damaged or foreign.
+#include <cstring>
+#include <random>
+#include <span>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "format/call_file.hpp"
+#include "store/memory/memory_store.hpp"
+#include "store/names.hpp"
+#include "support/sample_calls.hpp"
+
+namespace cairn::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const FileName kName = names::calls(Rank{2});
+
+class CallFileOnDisk : public testing::Test {
+ protected:
+  CallFileOnDisk() {
+    job.all_last(collective("MPI_Allreduce"), {1, 2});
+    job.lasts(1, send(0, 7));
+    job.waits(2, "MPI_Waitall", CallKind::wait_all, {receive(0, 3, "MPI_Irecv"), send(1, 3, "MPI_Isend")});
+    bytes.resize(sizeof(CallFile));
+    std::memcpy(bytes.data(), &job.of(2), bytes.size());
+  }
+
+  Result<std::unique_ptr<CallFile>> read_back() {
+    MemoryStore store;
+    auto writer = store.create(kName, bytes.size(), "");
+    EXPECT_TRUE((*writer)->write(0, bytes));
+    EXPECT_TRUE((*writer)->commit(bytes.size(), false));
+    return read_call_file(store, kName);
+  }
+  void put(std::size_t offset, std::uint32_t value) { std::memcpy(bytes.data() + offset, &value, sizeof(value)); }
+  void expect_corrupt(const std::string& why) {
+    const auto file = read_back();
+    ASSERT_FALSE(file) << why;
+    EXPECT_EQ(file.error().code, Code::corrupt);
+    EXPECT_THAT(file.error().message, AllOf(HasSubstr("calls/rank000002.calls"), HasSubstr(why)));
+  }
+
+  SampleCalls job{4};
+  Buffer bytes;
+};
+
+TEST_F(CallFileOnDisk, comes_back_as_it_was_written) {
+  const auto file = read_back();
+  ASSERT_TRUE(file) << file.error().text();
+  EXPECT_EQ(std::memcmp(file->get(), &job.of(2), sizeof(CallFile)), 0);
+  EXPECT_EQ(name_of(**file, (*file)->lasting[0]), "MPI_Waitall");
+  EXPECT_EQ(host_of(**file), "node17");
+}
+
+TEST_F(CallFileOnDisk, of_a_newer_format_is_called_newer_whatever_its_length) {
+  put(offsetof(CallFile, format), 2);
+  for (const std::size_t length : {sizeof(CallFile) + 4096, sizeof(CallFile), std::size_t{64}}) {
+    bytes.resize(length);
+    const auto file = read_back();
+    ASSERT_FALSE(file);
+    EXPECT_EQ(file.error().code, Code::newer_format);
+    EXPECT_THAT(file.error().message, HasSubstr("calls/rank000002.calls"));
+  }
+}
+
+TEST_F(CallFileOnDisk, that_is_short_or_long_or_foreign_is_damaged) {
+  const Buffer good = bytes;
+  bytes.resize(sizeof(CallFile) - 1);
+  expect_corrupt("bytes long, should be");
+  bytes.resize(3);
+  expect_corrupt("too short");
+  bytes.assign(sizeof(CallFile), std::byte{'x'});
+  expect_corrupt("no file of a rank's calls");
+  bytes = good;
+  bytes.resize(sizeof(CallFile) + 1);
+  expect_corrupt("bytes long, should be");
+}
+
+TEST_F(CallFileOnDisk, with_a_number_out_of_range_is_damaged) {
+  const Buffer good = bytes;
+  const auto check = [&](std::size_t offset, std::uint32_t value, const std::string& why) {
+    bytes = good;
+    put(offset, value);
+    expect_corrupt(why);
+  };
+  check(offsetof(CallFile, format), 0, "format is 0");
+  check(offsetof(CallFile, rank), 3, "it is rank 3's");
+  check(offsetof(CallFile, rank), 4, "of rank 4, in a job of 4");
+  check(offsetof(CallFile, ranks), 0x7fffffff, "a job of 2147483647 ranks");
+  check(offsetof(CallFile, process), 0, "of process 0");
+  check(offsetof(CallFile, host), 0x0a0a0a0a, "host is not text");
+  check(offsetof(CallFile, names), 0x0a0a0a0a, "name 0 is not text");
+  const std::size_t call = offsetof(CallFile, pending) + sizeof(CallRecord);
+  check(call + offsetof(CallRecord, peer), 4, "pending call 1 has a number out of range");
+  check(call + offsetof(CallRecord, peer), 0xfffffff0, "pending call 1");
+  check(call + offsetof(CallRecord, call), 256, "pending call 1");
+  check(call + offsetof(CallRecord, waiter), 33, "pending call 1");
+  check(offsetof(CallFile, lasting) + offsetof(CallRecord, kind), 9, "lasting call 0");
+  check(sizeof(CallFile) - sizeof(CallRecord) + offsetof(CallRecord, kind), 77, "past call 4095");
+}
+
+// Whatever a damaged file says that is taken as sound, something can be said about it.
+TEST_F(CallFileOnDisk, with_flipped_bytes_is_damaged_or_told_of) {
+  std::mt19937 random(17);
+  const Buffer good = bytes;
+  std::size_t taken = 0;
+  for (int round = 0; round < 3000; ++round) {
+    bytes = good;
+    // Most of the file is empty places; half of the flips are in what comes before those.
+    for (int flips = 0; flips < 1 + round % 3; ++flips) {
+      const std::size_t among = random() % 2 == 0 ? bytes.size() : offsetof(CallFile, pending) + 256;
+      bytes[random() % among] ^= static_cast<std::byte>(1U << random() % 8);
+    }
+    const auto file = read_back();
+    if (!file) continue;
+    ++taken;
+    std::vector<RankReading> readings;
+    for (const std::uint32_t rank : {0U, 1U, 3U})
+      readings.push_back({condense(job.of(rank), moment_of(job.of(rank))), {}, job.now()});
+    readings.push_back({condense(**file, moment_of(job.of(2))), {}, job.now()});
+    EXPECT_FALSE(examine(std::move(readings), {}, 10).summary.empty());
+  }
+  EXPECT_GT(taken, 100U);
+  EXPECT_LT(taken, 2900U);
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -1,0 +1,119 @@
+#include "hang_process.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace ckpt_tool {
+namespace {
+
+constexpr double kNanoseconds = 1e-9;
+
+// Fields are separated by blanks, and the second, the program's name in parentheses, may have blanks itself.
+std::optional<std::string> read_stat(std::int32_t process) {
+  std::ifstream in(fmt::format("/proc/{}/stat", process));
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos) return {};
+  return text.substr(name_end + 1);
+}
+
+double seconds_since_boot() {
+  std::ifstream in("/proc/uptime");
+  double seconds = 0;
+  in >> seconds;
+  return seconds;
+}
+
+}  // namespace
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "";
+  return name.data();
+}
+
+std::int64_t monotonic_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+std::optional<ProcessSample> look_at_process(std::int32_t process) {
+  const auto stat = read_stat(process);
+  if (!stat) return {};
+  std::istringstream in(*stat);
+  ProcessSample sample;
+  std::string skipped;
+  std::uint64_t user = 0;
+  std::uint64_t system = 0;
+  std::uint64_t started = 0;
+  in >> sample.state;  // field 3
+  for (int field = 4; field < 14; ++field) in >> skipped;
+  in >> user >> system;  // 14 and 15
+  for (int field = 16; field < 22; ++field) in >> skipped;
+  in >> started;  // 22: ticks after boot
+  if (!in) return {};
+  sample.ticks = user + system;
+  sample.started_before_now =
+      seconds_since_boot() - static_cast<double>(started) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return sample;
+}
+
+cairn::ProcessFacts facts_of(const std::optional<ProcessSample>& first, const std::optional<ProcessSample>& second,
+                             std::int64_t opened, std::int64_t now) {
+  using State = cairn::ProcessFacts::State;
+  constexpr double kSlack = 2;             // seconds: clocks of different grain are compared
+  constexpr std::uint64_t kTicksUsed = 2;  // less has a thread that only looks around now and then
+  cairn::ProcessFacts facts;
+  const double opened_before_now = static_cast<double>(now - opened) * kNanoseconds;
+  if (!second || second->state == 'Z' || second->state == 'X' || opened_before_now < -kSlack ||
+      second->started_before_now + kSlack < opened_before_now) {
+    facts.state = State::dead;
+    return facts;
+  }
+  switch (second->state) {
+    case 'T':
+    case 't': facts.state = State::stopped; break;
+    case 'D': facts.state = State::waits_for_disk; break;
+    case 'R': facts.state = State::runs; break;
+    default: facts.state = State::sleeps;
+  }
+  if (first) facts.used_processor = second->ticks >= first->ticks + kTicksUsed;
+  return facts;
+}
+
+bool has_gdb() {
+  const char* const path = std::getenv("PATH");
+  std::istringstream directories(path == nullptr ? "" : path);
+  for (std::string directory; std::getline(directories, directory, ':');)
+    if (::access((directory + "/gdb").c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+std::string stack_of(std::int32_t process) {
+  // It stops the process while it looks, so it must end.
+  const std::string command = fmt::format("timeout 10 gdb -p {} -batch -nx -ex bt 2>/dev/null </dev/null", process);
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
+  if (!pipe) return "";
+  std::string text;
+  std::array<char, 4096> block{};
+  for (std::size_t count = 0; (count = std::fread(block.data(), 1, block.size(), pipe.get())) > 0;)
+    text.append(block.data(), count);
+  std::istringstream lines(text);
+  std::string frames;
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with('#')) frames += "    " + line + "\n";
+  return frames;
+}
+
+}  // namespace ckpt_tool

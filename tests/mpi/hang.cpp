@@ -1,0 +1,162 @@
+// A job that hangs, in the way that its second argument names, on the communicator of its session, or that only looks
+// as if it did: for hang.py, which asks ckpt-tool what it says of each, and ends it.
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <mpi.h>
+
+#include <cairn/cairn.hpp>
+
+namespace {
+
+struct Job {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  int last = 0;
+};
+
+void send(const Job& job, int to, int tag) { MPI_Send(&tag, 1, MPI_INT, to, tag, job.comm); }
+void send_and_wait(const Job& job, int to, int tag) { MPI_Ssend(&tag, 1, MPI_INT, to, tag, job.comm); }
+void receive(const Job& job, int from, int tag) {
+  int got = 0;
+  MPI_Recv(&got, 1, MPI_INT, from, tag, job.comm, MPI_STATUS_IGNORE);
+}
+void sum(const Job& job) {
+  int mine = 1;
+  int all = 0;
+  MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.comm);
+}
+
+// Outside MPI, and for ever.
+void compute(const Job& /*job*/) {
+  std::atomic<bool> done = false;
+  while (!done) {
+  }
+}
+
+void exchange(const Job& job) {
+  for (;;) {
+    int mine = job.rank;
+    int got = 0;
+    MPI_Sendrecv(&mine, 1, MPI_INT, job.rank == job.last ? 0 : job.rank + 1, 1, &got, 1, MPI_INT,
+                 job.rank == 0 ? job.last : job.rank - 1, 1, job.comm, MPI_STATUS_IGNORE);
+    sum(job);
+  }
+}
+
+// Rank 2 does not send what rank 1 waits for.
+void miss_a_message(const Job& job) {
+  if (job.rank == 1) receive(job, 2, 7);
+  sum(job);
+}
+
+void miss_a_receive(const Job& job) {
+  if (job.rank == 1) send_and_wait(job, 0, 7);
+  sum(job);
+}
+
+void swap_tags(const Job& job) {
+  if (job.rank == 0) receive(job, 1, 7);
+  if (job.rank == 1) send_and_wait(job, 0, 8);
+  sum(job);
+}
+
+// Both have sent when they wait: a message this short needs no receive.
+void swap_tags_of_sent_messages(const Job& job) {
+  if (job.rank < 2) {
+    send(job, 1 - job.rank, 8);
+    receive(job, 1 - job.rank, 7);
+  }
+  sum(job);
+}
+
+// The last rank is in another collective, on another communicator.
+void leave_a_collective_out(const Job& job) {
+  MPI_Comm other = MPI_COMM_NULL;
+  MPI_Comm_dup(job.comm, &other);
+  if (job.rank == job.last) MPI_Barrier(other);
+  sum(job);
+}
+
+void differ_in_the_root(const Job& job) {
+  int mine = 1;
+  int all = 0;
+  MPI_Reduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.rank == job.last ? job.last : 0, job.comm);
+  sum(job);
+}
+
+void send_in_a_circle(const Job& job) { send_and_wait(job, job.rank == job.last ? 0 : job.rank + 1, 5); }
+
+void loop(const Job& job) {
+  if (job.rank == job.last) compute(job);
+  receive(job, job.last, 7);
+}
+
+// Rank 0 means its first receive for the message of rank 1, which comes later.
+void steal_a_message(const Job& job) {
+  if (job.rank == 2) send(job, 0, 7);
+  if (job.rank == 1) {
+    receive(job, 0, 9);
+    send(job, 0, 7);
+  }
+  if (job.rank == 0) {
+    receive(job, MPI_ANY_SOURCE, 7);
+    send(job, 1, 9);
+    receive(job, 2, 7);
+  }
+  sum(job);
+}
+
+// Rank 0 has begun the receive of the next round too, and waits for that one.
+void wait_for_the_wrong_request(const Job& job) {
+  if (job.rank == 1) send(job, 0, 1);
+  if (job.rank == 0) {
+    int this_round = 0;
+    int next_round = 0;
+    MPI_Request one = MPI_REQUEST_NULL;
+    MPI_Request other = MPI_REQUEST_NULL;
+    MPI_Irecv(&this_round, 1, MPI_INT, 1, 1, job.comm, &one);
+    MPI_Irecv(&next_round, 1, MPI_INT, 2, 2, job.comm, &other);
+    MPI_Wait(&other, MPI_STATUS_IGNORE);
+  }
+  sum(job);
+}
+
+const std::map<std::string, void (*)(const Job&)> kKinds{
+    {"compute", compute},
+    {"exchange", exchange},
+    {"missed_message", miss_a_message},
+    {"missed_receive", miss_a_receive},
+    {"swapped_tags", swap_tags},
+    {"swapped_tags_of_sent_messages", swap_tags_of_sent_messages},
+    {"left_out_collective", leave_a_collective_out},
+    {"other_root", differ_in_the_root},
+    {"circle_of_sends", send_in_a_circle},
+    {"loop", loop},
+    {"stolen_message", steal_a_message},
+    {"wrong_request", wait_for_the_wrong_request},
+};
+
+void play(cairn::Session& session, const std::string& kind) {
+  Job job{session.comm()};
+  MPI_Comm_rank(job.comm, &job.rank);
+  MPI_Comm_size(job.comm, &job.last);
+  --job.last;
+  kKinds.at(kind)(job);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  if (argc != 3 || !kKinds.contains(argv[2])) return 2;
+  {
+    const std::unique_ptr<cairn::Session> session = cairn::Session::open(MPI_COMM_WORLD, argv[1]);
+    if (session) play(*session, argv[2]);
+  }
+  MPI_Finalize();
+  return 0;
+}

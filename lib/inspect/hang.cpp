@@ -121,10 +121,17 @@ void judge(bool over, const Judged& judged, double after, HangReport& report) {
                                              : Verdict::suspect;
 }
 
+bool is_told_of(Rank rank, const HangReport& report) {
+  return std::ranges::any_of(report.culprits, [=](const Culprit& culprit) {
+    return std::ranges::count(culprit.ranks, rank) + std::ranges::count(culprit.waiting, rank) > 0;
+  });
+}
+
 // Ranks that wait for MPI alone.
 void note_what_lasts(double after, HangReport& report) {
   std::vector<std::uint32_t> ranks;
   for (const RankReport& rank : report.ranks) {
+    if (is_told_of(rank.rank, report)) continue;
     if (rank.doing == Doing::in_call && rank.needs.empty() && !rank.progressed && rank.seconds >= after)
       ranks.push_back(rank.rank.value);
   }
@@ -157,7 +164,7 @@ std::string summary_text(const HangReport& report, double after) {
     seconds = std::max(seconds, culprit.seconds);
   }
   const Culprit& first = report.culprits.front();
-  if (waiting.empty()) return fmt::format("{}: {}", verb, first.what);
+  if (waiting.empty() || first.ranks.empty()) return fmt::format("{}: {}", verb, first.what);
   const std::string whom = report.culprits.size() > 1 ? "others" : rank_list_text(numbers_of(first.ranks));
   return fmt::format("{}: {} of {} ranks wait for {}, the longest for {}", verb, waiting.size(), report.ranks.size(),
                      whom, seconds_text(seconds));

@@ -16,21 +16,13 @@ constexpr std::size_t kMostCycles = 8;
 
 bool is_halted(Doing doing) { return doing == Doing::stopped || doing == Doing::dead || doing == Doing::left; }
 
-// It makes no call any more that another rank could wait for.
-bool is_ending(const RankReport& rank) {
-  return std::ranges::any_of(rank.lasting, [](const LastingCall& lasting) {
-    return lasting.call.kind == CallKind::other && lasting.call.name == "MPI_Finalize";
-  });
-}
-
 // The ranks of the job that wait, and those that do not, for one reason or another.
 class Blame {
  public:
   Blame(const std::map<std::uint32_t, RankReading>& readings, HangReport& report)
       : readings_(readings), report_(report), count_(report.ranks.size()), free_(count_), halted_(count_) {
     CallsByRank calls(count_);
-    for (std::uint32_t rank = 0; rank < count_; ++rank)
-      halted_[rank] = is_halted(report.ranks[rank].doing) || is_ending(report.ranks[rank]);
+    for (std::uint32_t rank = 0; rank < count_; ++rank) halted_[rank] = is_halted(report.ranks[rank].doing);
     for (const auto& [rank, reading] : readings) calls[rank] = &reading.calls;
     waits_ = WaitFinder(calls, halted_).find();
     for (std::uint32_t rank = 0; rank < count_; ++rank) {
@@ -50,6 +42,7 @@ class Blame {
     blame_halted();
     blame_cycles();
     if (!goes_on_) blame_those_who_may_go_on();
+    blame_open_sessions();
     note_the_rest();
     return std::move(judged_);
   }
@@ -186,6 +179,21 @@ class Blame {
     for (std::uint32_t rank = 0; rank < count_; ++rank)
       if (free_[rank]) ranks.push_back(rank);
     blame(ranks, RankSet(count_, true), false);
+  }
+
+  // Heads and spares keep no files of calls, but MPI ends for them too.
+  void blame_open_sessions() {
+    Culprit all;
+    for (const RankReport& rank : report_.ranks) {
+      const bool ends = rank.doing == Doing::in_call && rank.lasting.front().call.name == "MPI_Finalize";
+      if (!ends || !rank.needs.empty()) return;
+      all.waiting.push_back(rank.rank);
+      all.seconds = std::max(all.seconds, rank.seconds);
+    }
+    all.what =
+        "all ranks are in MPI_Finalize and have not closed their sessions: heads and spares, if the job has such, "
+        "serve until then, and do not come there";
+    judged_.culprits.push_back(std::move(all));
   }
 
   void note_the_rest() {

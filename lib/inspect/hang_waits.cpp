@@ -19,6 +19,14 @@ std::string entered_text(const Entered& entered) {
   return entered.root < 0 ? entered.name : fmt::format("{} with root {}", entered.name, entered.root);
 }
 
+bool is_finalize(const Call& call) { return call.kind == CallKind::other && call.name == "MPI_Finalize"; }
+
+// Or has ended, and its process is still there.
+bool is_ending(const RankCalls& calls) {
+  return std::ranges::any_of(calls.lasting, is_finalize, &LastingCall::call) ||
+         (calls.newest && is_finalize(*calls.newest));
+}
+
 }  // namespace
 
 WaitFinder::WaitFinder(const CallsByRank& ranks, const RankSet& halted) : ranks_(ranks), halted_(halted) {
@@ -93,6 +101,33 @@ void WaitFinder::add_needs(const RankCalls& calls, const Call& call, Wait& to) {
   } else if (call.kind == CallKind::collective) {
     for (const std::size_t need : collective_needs({call.comm, call.number, {call.name, call.peer}}))
       to.needs.push_back(need);
+  } else if (is_finalize(call)) {
+    if (!finalize_needs_) add_finalize_needs();
+    to.needs.insert(to.needs.end(), finalize_needs_->begin(), finalize_needs_->end());
+  }
+}
+
+// MPI ends for all ranks at once. One that has left is there, too: it has closed its session before.
+void WaitFinder::add_finalize_needs() {
+  finalize_needs_.emplace();
+  Need missing{{}, false, false, ""};
+  Need halted{{}, false, false, ""};
+  Need unseen{{}, false, false, "may not have begun MPI_Finalize"};
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (ranks_[rank] == nullptr) {
+      if (!halted_[rank]) unseen.ranks.push_back(rank);
+    } else if (!is_ending(*ranks_[rank])) {
+      missing.ranks.push_back(rank);
+    } else if (halted_[rank]) {
+      halted.ranks.push_back(rank);
+    }
+  }
+  missing.why = missing.ranks.size() == 1 ? "has not begun MPI_Finalize" : "have not begun MPI_Finalize";
+  halted.why = halted.ranks.size() == 1 ? "has begun MPI_Finalize, and does not go on"
+                                        : "have begun MPI_Finalize, and do not go on";
+  const bool known = !missing.ranks.empty() || !halted.ranks.empty();
+  for (Need* const need : {&missing, &halted, &unseen}) {
+    if (!need->ranks.empty() && (need != &unseen || !known)) finalize_needs_->push_back(add(std::move(*need)));
   }
 }
 

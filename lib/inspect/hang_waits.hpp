@@ -57,6 +57,7 @@ class WaitFinder {
   [[nodiscard]] std::optional<Need> send_need(const RankCalls& calls, const Call& call) const;
   [[nodiscard]] std::size_t any_need(std::uint64_t comm);
   [[nodiscard]] const Needs& collective_needs(const Side& side);
+  void add_finalize_needs();
   void add_missing(const Side& side, Needs& needs);
   void add_halted(const Side& side, Needs& needs);
   void add_unseen(const Side& side, Needs& needs);
@@ -72,6 +73,7 @@ class WaitFinder {
   std::vector<std::uint32_t> unseen_;
   std::map<std::uint64_t, std::size_t> any_needs_;
   std::map<Side, Needs> collective_needs_;
+  std::optional<Needs> finalize_needs_;
   std::set<std::tuple<std::uint64_t, std::uint64_t, Entered>> told_;
   Waits found_;
 };

@@ -141,8 +141,9 @@ std::vector<std::string> cycle_reasons(const std::vector<Step>& steps, const Han
   std::vector<std::string> reasons;
   for (std::size_t i = 0; i < std::min(steps.size(), kStepsShown); ++i) {
     const std::uint32_t next = steps[(i + 1) % steps.size()].rank;
+    const Need& need = report.needs[steps[i].need];
     reasons.push_back(fmt::format("rank {} is {}; {} {}", steps[i].rank, report.ranks[steps[i].rank].what,
-                                  rank_list_text({next}), report.needs[steps[i].need].why));
+                                  rank_list_text(need.any ? std::vector{next} : need.ranks), need.why));
   }
   return reasons;
 }

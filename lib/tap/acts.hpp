@@ -250,6 +250,13 @@ int begins_to_make(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm pa
   return code;
 }
 
+// Whoever still has a session then waits there for all others.
+inline int ends_mpi(int (*next)(), const Site& site) {
+  const Call call;
+  const Heard heard(call, CallKind::other, site);
+  return next();
+}
+
 inline int ends(int (*next)(MPI_Comm*), const Site& /*site*/, MPI_Comm* comm) {
   const Call call;
   const MPI_Comm ending = *comm;

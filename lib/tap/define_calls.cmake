@@ -23,7 +23,10 @@ function(cairn_define_calls table output)
     set(parameters ${CMAKE_MATCH_3})
     # The last word of each parameter is its name.
     string(REGEX REPLACE "[A-Za-z_* ]+[* ]([a-z_]+)" "\\1" names "${parameters}")
-    string(REPLACE "," ", " names "${names}")
+    string(REPLACE "," ", " names ", ${names}")
+    if(parameters STREQUAL void)
+      set(names "")
+    endif()
     set(site ".name = \"MPI_${call}\", .number = ${number}")
     cairn_add_to_site("MPI_Comm comm" comm comm)
     cairn_add_to_site(peer peer peer)
@@ -40,7 +43,7 @@ function(cairn_define_calls table output)
       string(APPEND text
         "\n[[gnu::weak]] int ${prefix}${call}(${parameters}) {\n"
         "  static const auto next = cairn::tap::next<int (*)(${parameters})>(\"${prefix}${call}\");\n"
-        "  return cairn::tap::${act}(next, {${site}}, ${names});\n"
+        "  return cairn::tap::${act}(next, {${site}}${names});\n"
         "}\n")
     endforeach()
     string(APPEND all_names "\n    \"MPI_${call}\",")

@@ -125,6 +125,20 @@ void wait_for_the_wrong_request(const Job& job) {
   sum(job);
 }
 
+// Sessions are open still, and rank 2 does not come.
+void miss_the_end(const Job& job) {
+  if (job.rank == 2) compute(job);
+  MPI_Finalize();
+}
+
+// Rank 2 waits for one who is there.
+void end_too_early(const Job& job) {
+  if (job.rank == 2) receive(job, 0, 7);
+  MPI_Finalize();
+}
+
+void end_with_open_sessions(const Job& /*job*/) { MPI_Finalize(); }
+
 const std::map<std::string, void (*)(const Job&)> kKinds{
     {"compute", compute},
     {"exchange", exchange},
@@ -138,6 +152,9 @@ const std::map<std::string, void (*)(const Job&)> kKinds{
     {"loop", loop},
     {"stolen_message", steal_a_message},
     {"wrong_request", wait_for_the_wrong_request},
+    {"missed_end", miss_the_end},
+    {"early_end", end_too_early},
+    {"open_end", end_with_open_sessions},
 };
 
 void play(cairn::Session& session, const std::string& kind) {

@@ -38,6 +38,12 @@ std::string text_of(const Culprit& culprit) {
   return text;
 }
 
+Said finalize() {
+  Said end{"MPI_Finalize", {}};
+  end.record.kind = CallKind::other;
+  return end;
+}
+
 class Hang : public testing::TestWithParam<std::uint32_t> {
  protected:
   Hang() : job(GetParam()), last(GetParam() - 1) {}
@@ -110,6 +116,7 @@ TEST_P(Hang, by_a_collective_with_different_roots) {
   EXPECT_EQ(report.verdict, Verdict::hangs);
   EXPECT_THAT(report.culprits, SizeIs(1));
   EXPECT_EQ(first(report).ranks, ranks({last}));
+  EXPECT_THAT(report.notes, IsEmpty()) << "the culprit is told of already";
   EXPECT_THAT(text_of(first(report)), HasSubstr("has entered the 812th collective on communicator 3f2a1c as MPI_Reduce "
                                                 "with root 1 instead of MPI_Reduce with root 0"));
 }
@@ -331,14 +338,48 @@ TEST_P(Hang, is_none_while_another_thread_of_the_rank_goes_on) {
 }
 
 TEST_P(Hang, by_a_rank_that_ends_while_others_wait_for_it) {
-  Said end{"MPI_Finalize", {}};
-  end.record.kind = CallKind::other;
   job.all_last(receive(2, 7), {2});
-  job.lasts(2, end);
+  job.lasts(2, finalize());
   const HangReport report = job.examine();
   EXPECT_EQ(report.verdict, Verdict::hangs);
-  EXPECT_EQ(first(report).ranks, ranks({2}));
-  EXPECT_THAT(first(report).what, HasSubstr("is in MPI_Finalize since 42 s, and has not sent a message with tag 7"));
+  EXPECT_EQ(first(report).ranks, ranks({0, 2}));
+  EXPECT_THAT(first(report).waiting, SizeIs(GetParam()));
+  EXPECT_THAT(text_of(first(report)),
+              AllOf(HasSubstr("rank 2 has not sent a message with tag 7"),
+                    HasSubstr(GetParam() == 4 ? "rank 2 is in MPI_Finalize; ranks 0-1, 3 have not begun MPI_Finalize"
+                                              : "rank 2 is in MPI_Finalize; ranks 0-1, 3-31 have not begun")));
+}
+
+TEST_P(Hang, by_a_rank_for_which_others_wait_at_the_end) {
+  job.all_last(finalize(), {2});
+  job.facts[2] = kComputes;
+  EXPECT_EQ(job.examine().verdict, Verdict::suspect);
+  EXPECT_EQ(first(job.examine()).ranks, ranks({2}));
+  EXPECT_THAT(first(job.examine()).waiting, SizeIs(last));
+  EXPECT_THAT(first(job.examine()).what, AllOf(HasSubstr("rank 2 (process 4002 on node17) computes since"),
+                                               HasSubstr(", and has not begun MPI_Finalize")));
+  job.lasts(2, finalize());
+  job.facts[2] = kStopped;
+  EXPECT_EQ(job.examine().verdict, Verdict::hangs);
+  EXPECT_THAT(first(job.examine()).what, HasSubstr(", and has begun MPI_Finalize, and does not go on"));
+}
+
+TEST_P(Hang, at_the_end_of_all_ranks_is_suspected_of_open_sessions) {
+  job.all_last(finalize());
+  const HangReport report = job.examine();
+  EXPECT_EQ(report.verdict, Verdict::suspect);
+  EXPECT_THAT(report.summary, HasSubstr("may hang: all ranks are in MPI_Finalize and have not closed their sessions"));
+  EXPECT_THAT(first(report).ranks, IsEmpty());
+  EXPECT_THAT(first(report).waiting, SizeIs(GetParam()));
+  EXPECT_THAT(report.notes, IsEmpty());
+  EXPECT_EQ(job.examine(43).verdict, Verdict::healthy);
+}
+
+TEST_P(Hang, by_ranks_at_the_end_is_suspected_of_those_that_were_not_seen) {
+  job.all_last(finalize(), {2});
+  job.lose(2);
+  EXPECT_EQ(job.examine().verdict, Verdict::suspect);
+  EXPECT_THAT(first(job.examine()).what, HasSubstr(", and may not have begun MPI_Finalize"));
 }
 
 TEST_P(Hang, names_the_one_for_whom_most_wait_first) {

@@ -100,7 +100,7 @@ std::string culprit_text(const cairn::Culprit& culprit) {
   std::string text = fmt::format("  {}\n", culprit.what);
   for (const std::string& reason : culprit.reasons) text += fmt::format("    {}\n", reason);
   const bool itself = std::ranges::includes(culprit.ranks, culprit.waiting);
-  if (itself) return text;
+  if (itself || culprit.ranks.empty()) return text;
   const auto waiting = cairn::numbers_of(culprit.waiting);
   return text + fmt::format("    {} {} for {}, the longest for {}\n", cairn::rank_list_text(waiting),
                             waiting.size() == 1 ? "waits" : "wait", culprit.ranks.size() == 1 ? "it" : "them",

@@ -31,6 +31,12 @@ bool is_sound(const CallRecord& record, std::uint32_t ranks) {
          record.peer >= kNoPeer && record.peer < static_cast<std::int32_t>(ranks);
 }
 
+bool is_sound(const MessageRecord& messages, std::uint32_t ranks) {
+  const bool kind =
+      messages.kind == CallKind::none || messages.kind == CallKind::send || messages.kind == CallKind::receive;
+  return kind && messages.peer >= kNoPeer && messages.peer < static_cast<std::int32_t>(ranks);
+}
+
 // What is wrong with it; empty: nothing.
 std::string fault_of(const CallFile& file) {
   if (file.ranks == 0 || file.ranks > kMostRanks) return fmt::format("a job of {} ranks", file.ranks);
@@ -46,6 +52,8 @@ std::string fault_of(const CallFile& file) {
   };
   if (auto fault = check(file.lasting, "lasting"); !fault.empty()) return fault;
   if (auto fault = check(file.pending, "pending"); !fault.empty()) return fault;
+  const bool counts = std::ranges::all_of(file.messages, [&](const auto& m) { return is_sound(m, file.ranks); });
+  if (!counts) return "a count of messages has a number out of range";
   return check(file.past, "past");
 }
 

@@ -37,9 +37,10 @@ enum class CallKind : std::uint16_t {
 
 struct CallRecord {
   std::int64_t began = 0;
-  std::int64_t ended = 0;     // 0: it lasts
-  std::uint64_t comm = 0;     // a number that all its members have for it; 0: none
-  std::uint64_t number = 0;   // see CallKind
+  std::int64_t ended = 0;  // 0: it lasts
+  std::uint64_t comm = 0;  // a number that all its members have for it; 0: none
+  std::uint64_t number =
+      0;  // see CallKind; of a message that is under way: the how-many-th of MessageRecord, 0: unknown
   std::uint64_t bytes = 0;    // of the message, or that the rank gives to a collective
   std::uint64_t request = 0;  // of a pending one; 0: none
   std::int32_t peer = kNoPeer;
@@ -60,12 +61,24 @@ struct CommRecord {
 };
 static_assert(sizeof(CommRecord) == 24);
 
+// How many messages of one kind a rank has begun to send to a peer, or to receive from it.
+struct MessageRecord {
+  std::uint64_t comm = 0;
+  std::uint64_t count = 0;
+  std::int32_t peer = kNoPeer;
+  std::int32_t tag = kAnyTag;
+  CallKind kind = CallKind::none;  // send or receive; none: an empty place
+  std::uint16_t reserved[3] = {};
+};
+static_assert(sizeof(MessageRecord) == 32);
+
 struct CallFile {
   static constexpr std::size_t kNames = 256;
   static constexpr std::size_t kComms = 256;
   static constexpr std::size_t kThreads = 32;
   static constexpr std::size_t kPending = 1024;
   static constexpr std::size_t kPast = 4096;
+  static constexpr std::size_t kMessages = 1024;
 
   std::array<char, 8> magic{};
   std::uint32_t format = 0;
@@ -82,6 +95,7 @@ struct CallFile {
   std::array<CallRecord, kThreads> lasting{};  // by thread; `ended` is 0 and the kind not none while one lasts
   std::array<CallRecord, kPending> pending{};  // requests, in no order
   std::array<CallRecord, kPast> past{};
+  std::array<MessageRecord, kMessages> messages{};  // in no order; kinds beyond these are not counted
 };
 
 }  // namespace cairn

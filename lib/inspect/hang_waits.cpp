@@ -135,11 +135,18 @@ bool WaitFinder::is_answered_by(const RankCalls& other, const Call& call, Rank o
   return !halted_[other.rank.value] && is_answered(other, call, of);
 }
 
+// A request may be complete though its rank is still in a call for another one. What has not ended goes on while its
+// rank is in some call.
+bool WaitFinder::is_met_by(const RankCalls& other, const Call& call, const RankCalls& of) const {
+  const bool moves = !halted_[other.rank.value] && !other.lasting.empty();
+  return is_answered_by(other, call, of.rank) || is_done(other, call, of, moves);
+}
+
 std::optional<Need> WaitFinder::receive_need(const RankCalls& calls, const Call& call) const {
   const auto peer = static_cast<std::uint32_t>(call.peer);
   const RankCalls* other = ranks_[peer];
   if (other == nullptr) return Need{{peer}, false, false, "has to send the message"};
-  if (is_answered_by(*other, call, calls.rank)) return {};
+  if (is_met_by(*other, call, calls)) return {};
   return Need{{peer}, false, false, why_not_sent(*other, call, calls)};
 }
 
@@ -147,7 +154,7 @@ std::optional<Need> WaitFinder::send_need(const RankCalls& calls, const Call& ca
   const auto peer = static_cast<std::uint32_t>(call.peer);
   const RankCalls* other = ranks_[peer];
   if (other == nullptr) return Need{{peer}, false, false, "has to receive the message"};
-  if (is_answered_by(*other, call, calls.rank)) return {};
+  if (is_met_by(*other, call, calls)) return {};
   return Need{{peer}, false, false, why_not_received(*other, call, calls.rank)};
 }
 

@@ -66,6 +66,7 @@ class WaitFinder {
   std::size_t add(Need need);
 
   [[nodiscard]] bool is_answered_by(const RankCalls& other, const Call& call, Rank of) const;
+  [[nodiscard]] bool is_met_by(const RankCalls& other, const Call& call, const RankCalls& of) const;
 
   const CallsByRank& ranks_;
   const RankSet& halted_;

@@ -82,10 +82,30 @@ bool is_answered(const RankCalls& calls, const Call& call, Rank of) {
   });
 }
 
+bool is_done(const RankCalls& calls, const Call& call, const RankCalls& of, bool moves) {
+  const bool receive = is_receive(call);
+  const auto takes_any = [&](const auto& received) {
+    const MessageKind& kind = received.first;
+    return kind.comm == call.comm && (kind.peer == kAnyPeer || kind.tag == kAnyTag);
+  };
+  if (call.number == 0 || (receive && std::ranges::any_of(of.receives, takes_any))) return false;
+  const MessageKind kind{call.comm, static_cast<std::int32_t>(of.rank.value), call.tag};
+  const auto& all = receive ? calls.sends : calls.receives;
+  const auto found = all.find(kind);
+  if (found == all.end() || found->second < call.number) return false;
+  if (moves) return true;
+  const auto open = std::ranges::count_if(under_way(calls, receive), [&](const Call* other) {
+    return MessageKind{other->comm, other->peer, other->tag} == kind;
+  });
+  return found->second >= call.number + static_cast<std::uint64_t>(open);
+}
+
 std::string why_not_sent(const RankCalls& sender, const Call& receive, const RankCalls& receiver) {
   const auto me = static_cast<std::int32_t>(receiver.rank.value);
   const auto it = static_cast<std::int32_t>(sender.rank.value);
   for (const Call* send : under_way(sender, true)) {
+    if (fits(receive, receiver.rank, *send, sender.rank))
+      return fmt::format("has begun {}, and does not go on with it", send->name);
     if (send->peer == me && !fits(receive, receiver.rank, *send, sender.rank))
       return instead_text(*send, receive, "sends");
   }

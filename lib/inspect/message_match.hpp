@@ -13,6 +13,10 @@ namespace cairn {
 // Whether `calls` is in a call, not complete for sure, that is the other side of `call` of rank `of`.
 [[nodiscard]] bool is_answered(const RankCalls& calls, const Call& call, Rank of);
 
+// Whether the other side of `call` of rank `of` is over, by the counts of messages; with `moves`, also if it is begun.
+// A receive from any source, or with any tag, hides what has come: it is then not over, as far as is known.
+[[nodiscard]] bool is_done(const RankCalls& calls, const Call& call, const RankCalls& of, bool moves);
+
 // Said of the rank that a receive, or a send, waits for: "has not sent such a message", "sends with tag 8 instead of
 // 7".
 [[nodiscard]] std::string why_not_sent(const RankCalls& sender, const Call& receive, const RankCalls& receiver);

@@ -72,6 +72,7 @@ void put_polled(const CallFile& file, RankCalls& into) {
   if (into.polled.empty() && test.peer != kNoPeer) {
     into.polled.push_back(test);
     into.polled.back().kind = CallKind::probe;
+    into.polled.back().number = 0;  // how often it was in vain
   }
 }
 
@@ -126,6 +127,11 @@ RankCalls condense(const CallFile& file, const std::optional<Moment>& before) {
   for (const CallRecord& request : file.pending)
     if (request.kind != CallKind::none && request.active != 0) calls.pending.push_back(call_of(file, request));
   put_past(file, calls);
+  for (const MessageRecord& messages : file.messages) {
+    const MessageKind kind{messages.comm, messages.peer, messages.tag};
+    if (messages.kind == CallKind::send) calls.sends[kind] = messages.count;
+    if (messages.kind == CallKind::receive) calls.receives[kind] = messages.count;
+  }
   if (file.calls == 0) {
     calls.progressed = before && has_progressed(file, *before);
     return calls;

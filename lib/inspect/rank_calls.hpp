@@ -87,6 +87,10 @@ struct RankCalls {
   std::int64_t polls_since = 0;
   std::vector<Call> polled;
 
+  // Messages begun since the communicator is there.
+  std::map<MessageKind, std::uint64_t> sends;
+  std::map<MessageKind, std::uint64_t> receives;
+
   // Of the calls that the file still has.
   std::map<MessageKind, MessageCount> sent;
   std::map<MessageKind, MessageCount> received;                            // peer kAnyPeer: taken from any source

@@ -126,7 +126,12 @@ std::unique_lock<std::mutex> CallRing::lock() {
 }
 
 void CallRing::began(const CallRecord& call) {
-  if (const auto place = ThreadPlace::mine()) file_.lasting[*place] = call;
+  CallRecord lasting = call;
+  if (call.kind == CallKind::send || call.kind == CallKind::receive) {
+    const auto guard = lock();
+    lasting.number = count(call);
+  }
+  if (const auto place = ThreadPlace::mine()) file_.lasting[*place] = lasting;
   if (call.kind != CallKind::collective) return;
   const auto guard = lock();
   if (CommRecord* const comm = find_comm(call.comm)) comm->collectives = std::max(comm->collectives, call.number);
@@ -165,6 +170,24 @@ CommRecord* CallRing::find_comm(std::uint64_t id) {
   return find_in(file_.comms, id, [=](const CommRecord& place) { return place.id == id; });
 }
 
+std::uint64_t CallRing::count(const CallRecord& message) {
+  if (message.kind == CallKind::collective || message.peer == kNoPeer) return message.number;
+  const std::uint64_t peer = static_cast<std::uint32_t>(message.peer);
+  const std::uint64_t tag = static_cast<std::uint32_t>(message.tag);
+  const std::uint64_t kind = message.comm ^ (peer << 32U | tag) * kGolden ^ static_cast<std::uint64_t>(message.kind);
+  const auto is_it = [&](const MessageRecord& there) {
+    return there.comm == message.comm && there.peer == message.peer && there.tag == message.tag &&
+           there.kind == message.kind;
+  };
+  MessageRecord* place = find_in(file_.messages, kind, is_it);
+  if (place == nullptr) {
+    place = find_in(file_.messages, kind, [](const MessageRecord& free) { return free.kind == CallKind::none; });
+    if (place == nullptr) return 0;
+    *place = {message.comm, 0, message.peer, message.tag, message.kind, {}};
+  }
+  return ++place->count;
+}
+
 void CallRing::posted(const CallRecord& request) {
   const auto guard = lock();
   CallRecord* place = find(request.request);
@@ -174,12 +197,16 @@ void CallRing::posted(const CallRecord& request) {
     return;
   }
   *place = request;
+  if (request.active != 0) place->number = count(request);
   requests_[static_cast<std::size_t>(place - file_.pending.data())] = request.request;
 }
 
 void CallRing::started(std::uint64_t request) {
   const auto guard = lock();
-  if (CallRecord* const place = find(request)) place->active = 1;
+  CallRecord* const place = find(request);
+  if (place == nullptr) return;
+  place->number = count(*place);
+  place->active = 1;
 }
 
 void CallRing::awaited(std::uint64_t request) {
@@ -218,6 +245,8 @@ void CallRing::joined(const CommRecord& comm) {
 void CallRing::left(std::uint64_t comm) {
   const auto guard = lock();
   if (CommRecord* const place = find_comm(comm)) *place = {};
+  for (MessageRecord& messages : file_.messages)
+    if (messages.comm == comm) messages = {};
 }
 
 }  // namespace cairn::tap

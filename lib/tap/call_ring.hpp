@@ -57,6 +57,8 @@ class CallRing final : public Observer {
   [[nodiscard]] CallRecord* find(std::uint64_t number, std::uint64_t request);
   [[nodiscard]] CallRecord* find(std::uint64_t request) { return find(request, request); }
   [[nodiscard]] CommRecord* find_comm(std::uint64_t id);
+  // Of a message that begins: the how-many-th of its kind; 0: there is no place to count it.
+  [[nodiscard]] std::uint64_t count(const CallRecord& message);
 
   std::shared_ptr<Store> store_;
   FileName name_;
@@ -64,7 +66,7 @@ class CallRing final : public Observer {
   CallFile& file_;
   std::array<std::uint64_t, CallFile::kPending> requests_{};  // whose place it is in `pending`, or 0: quick to search
   bool threads_;
-  std::mutex mutex_;  // of requests and communicators, where threads call at the same time
+  std::mutex mutex_;  // of requests, communicators and messages, where threads call at the same time
 };
 
 }  // namespace cairn::tap

@@ -30,6 +30,25 @@ void sum(const Job& job) {
   MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.comm);
 }
 
+// With both neighbours in a circle, by one call or by several.
+void pass_on(const Job& job, bool in_one_call) {
+  const int right = job.rank == job.last ? 0 : job.rank + 1;
+  const int left = job.rank == 0 ? job.last : job.rank - 1;
+  int mine = job.rank;
+  int got = 0;
+  if (in_one_call) {
+    MPI_Sendrecv(&mine, 1, MPI_INT, right, 1, &got, 1, MPI_INT, left, 1, job.comm, MPI_STATUS_IGNORE);
+    return;
+  }
+  int got_too = 0;
+  MPI_Request requests[4];
+  MPI_Irecv(&got, 1, MPI_INT, left, 1, job.comm, &requests[0]);
+  MPI_Irecv(&got_too, 1, MPI_INT, right, 2, job.comm, &requests[1]);
+  MPI_Isend(&mine, 1, MPI_INT, right, 1, job.comm, &requests[2]);
+  MPI_Isend(&mine, 1, MPI_INT, left, 2, job.comm, &requests[3]);
+  MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+}
+
 // Outside MPI, and for ever.
 void compute(const Job& /*job*/) {
   std::atomic<bool> done = false;
@@ -39,13 +58,22 @@ void compute(const Job& /*job*/) {
 
 void exchange(const Job& job) {
   for (;;) {
-    int mine = job.rank;
-    int got = 0;
-    MPI_Sendrecv(&mine, 1, MPI_INT, job.rank == job.last ? 0 : job.rank + 1, 1, &got, 1, MPI_INT,
-                 job.rank == 0 ? job.last : job.rank - 1, 1, job.comm, MPI_STATUS_IGNORE);
+    pass_on(job, true);
     sum(job);
   }
 }
+
+// Rank 2 computes longer than the others, some rounds later than its file keeps calls. Its neighbours have exchanged
+// all that they can with theirs, who have gone on.
+void come_late(const Job& job, bool in_one_call) {
+  constexpr int kRounds = 2000;
+  for (int i = 0; i < kRounds; ++i) pass_on(job, in_one_call);
+  if (job.rank == 2) compute(job);
+  pass_on(job, in_one_call);
+  sum(job);
+}
+void come_late_to_a_call(const Job& job) { come_late(job, true); }
+void come_late_to_requests(const Job& job) { come_late(job, false); }
 
 // Rank 2 does not send what rank 1 waits for.
 void miss_a_message(const Job& job) {
@@ -152,6 +180,8 @@ const std::map<std::string, void (*)(const Job&)> kKinds{
     {"loop", loop},
     {"stolen_message", steal_a_message},
     {"wrong_request", wait_for_the_wrong_request},
+    {"late_call", come_late_to_a_call},
+    {"late_requests", come_late_to_requests},
     {"missed_end", miss_the_end},
     {"early_end", end_too_early},
     {"open_end", end_with_open_sessions},

@@ -289,6 +289,35 @@ TEST_F(Ring, says_whose_it_is) {
   EXPECT_STREQ(file->names[1].data(), "MPI_Recv");
 }
 
+TEST_F(Ring, counts_the_messages_of_each_kind_while_their_communicator_is_there) {
+  const auto message = [](CallKind kind, std::int32_t peer, std::int32_t tag, std::uint64_t request = 0) {
+    CallRecord one = record(kind, 0, request);
+    one.peer = peer;
+    one.tag = tag;
+    one.active = 1;
+    return one;
+  };
+  for (int i = 0; i < 5000; ++i) call(message(CallKind::send, 1, 7));
+  call(message(CallKind::send, kNoPeer, 7));  // to MPI_PROC_NULL
+  ring_->posted(message(CallKind::send, 1, 7, 21));
+  ring_->began(message(CallKind::receive, 1, 7));
+  CallRecord persistent = message(CallKind::receive, 1, 7, 22);
+  persistent.active = 0;
+  ring_->posted(persistent);
+  ring_->started(22);
+  const auto file = read();
+  std::vector<std::pair<CallKind, std::uint64_t>> counts;
+  for (const MessageRecord& messages : file->messages)
+    if (messages.kind != CallKind::none) counts.emplace_back(messages.kind, messages.count);
+  EXPECT_THAT(counts, testing::UnorderedElementsAre(std::pair(CallKind::send, 5001), std::pair(CallKind::receive, 2)));
+  EXPECT_TRUE(
+      std::ranges::any_of(file->pending, [](const CallRecord& r) { return r.request == 21 && r.number == 5001; }));
+  EXPECT_TRUE(std::ranges::any_of(file->pending, [](const CallRecord& r) { return r.request == 22 && r.number == 2; }));
+  EXPECT_TRUE(std::ranges::any_of(file->lasting, [](const CallRecord& r) { return r.number == 1; }));
+  ring_->left(11);
+  EXPECT_TRUE(std::ranges::all_of(read()->messages, [](const auto& m) { return m.kind == CallKind::none; }));
+}
+
 TEST_F(Ring, shows_a_call_while_it_lasts_and_the_last_4096_when_they_have_ended) {
   ring_->began(record(CallKind::send, 1));
   EXPECT_EQ(in_use(read()->lasting), 1U);

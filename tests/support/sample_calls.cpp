@@ -103,6 +103,13 @@ void SampleCalls::did(std::uint32_t rank, const Said& said, double seconds_ago) 
   of(rank).past[of(rank).calls++ % CallFile::kPast] = record;
 }
 
+void SampleCalls::counts(std::uint32_t rank, const Said& said, std::uint64_t count) {
+  auto& messages = of(rank).messages;
+  const CallRecord& one = said.record;
+  *std::ranges::find(messages, CallKind::none, &MessageRecord::kind) = {one.comm, count,    one.peer,
+                                                                        one.tag,  one.kind, {}};
+}
+
 void SampleCalls::all_last(const Said& said, const std::vector<std::uint32_t>& except, double seconds) {
   for (std::uint32_t rank = 0; rank < ranks(); ++rank)
     if (std::ranges::find(except, rank) == except.end()) lasts(rank, said, seconds);

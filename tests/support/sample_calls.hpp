@@ -43,6 +43,8 @@ class SampleCalls {
              double seconds = kLong);
   void begins(std::uint32_t rank, const Said& said, std::uint16_t waiter = 0);  // a request
   void did(std::uint32_t rank, const Said& said, double seconds_ago = 50);
+  // It has begun so many messages like this one.
+  void counts(std::uint32_t rank, const Said& said, std::uint64_t count);
   // All ranks but `except` are in it.
   void all_last(const Said& said, const std::vector<std::uint32_t>& except = {}, double seconds = kLong);
   void lose(std::uint32_t rank) { files_.at(rank).reset(); }  // its file

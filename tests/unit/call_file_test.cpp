@@ -100,7 +100,9 @@ TEST_F(CallFileOnDisk, with_a_number_out_of_range_is_damaged) {
   check(call + offsetof(CallRecord, call), 256, "pending call 1");
   check(call + offsetof(CallRecord, waiter), 33, "pending call 1");
   check(offsetof(CallFile, lasting) + offsetof(CallRecord, kind), 9, "lasting call 0");
-  check(sizeof(CallFile) - sizeof(CallRecord) + offsetof(CallRecord, kind), 77, "past call 4095");
+  check(offsetof(CallFile, messages) - sizeof(CallRecord) + offsetof(CallRecord, kind), 77, "past call 4095");
+  check(offsetof(CallFile, messages) + offsetof(MessageRecord, kind), 4, "count of messages");
+  check(offsetof(CallFile, messages) + offsetof(MessageRecord, peer), 4, "count of messages");
 }
 
 // Whatever a damaged file says that is taken as sound, something can be said about it.

@@ -182,6 +182,57 @@ TEST_P(Hang, by_a_rank_in_an_endless_loop) {
   EXPECT_EQ(job.examine(43).verdict, Verdict::healthy) << "it may be a long phase of computing";
 }
 
+// Rank 1 exchanges its fifth messages with ranks 0 and 2, of which rank 0 has done so, and rank 2 computes.
+void exchange(SampleCalls& job, std::uint64_t received_from_1) {
+  Said from_0 = receive(0, 7, "MPI_Irecv");
+  Said from_2 = receive(2, 7, "MPI_Irecv");
+  Said to_0 = send(0, 7, "MPI_Isend");
+  for (Said* const message : {&from_0, &from_2, &to_0}) {
+    message->record.number = 5;
+    job.counts(1, *message, 5);
+  }
+  job.all_last(collective("MPI_Allreduce"), {1, 2});
+  job.waits(1, "MPI_Waitall", CallKind::wait_all, {from_0, from_2, to_0});
+  job.counts(0, send(1, 7), 5);
+  job.counts(0, receive(1, 7), received_from_1);
+  job.counts(2, send(1, 7), 4);
+  job.facts[2] = kComputes;
+}
+
+TEST_P(Hang, is_not_laid_on_messages_that_have_come) {
+  exchange(job, 5);
+  const HangReport report = job.examine();
+  EXPECT_EQ(report.verdict, Verdict::suspect) << text_of(first(report));
+  EXPECT_THAT(report.culprits, SizeIs(1));
+  EXPECT_EQ(first(report).ranks, ranks({2}));
+  EXPECT_THAT(first(report).waiting, SizeIs(last));
+}
+
+TEST_P(Hang, is_laid_on_messages_that_have_not_come) {
+  exchange(job, 4);
+  EXPECT_EQ(job.examine().verdict, Verdict::hangs);
+  EXPECT_EQ(first(job.examine()).ranks, ranks({0, 1}));
+}
+
+TEST_P(Hang, is_laid_on_messages_of_which_a_wildcard_may_have_taken_some) {
+  exchange(job, 5);
+  job.counts(1, receive(kAnyPeer, 7), 1);
+  EXPECT_EQ(job.examine().verdict, Verdict::hangs);
+}
+
+TEST_P(Hang, is_laid_on_a_message_that_was_begun_by_one_who_does_not_go_on_with_it) {
+  Said message = receive(2, 7);
+  message.record.number = 1;
+  job.lasts(1, message);
+  job.begins(2, send(1, 7, "MPI_Isend"));
+  job.counts(2, send(1, 7), 1);
+  EXPECT_EQ(job.examine().verdict, Verdict::suspect);
+  EXPECT_EQ(first(job.examine()).ranks, ranks({2}));
+  EXPECT_THAT(first(job.examine()).what, HasSubstr("has begun MPI_Isend, and does not go on with it"));
+  job.waits(2, "MPI_Waitall", CallKind::wait_all, {receive(3, 1, "MPI_Irecv")});
+  EXPECT_EQ(job.examine().ranks[1].needs, std::vector<std::size_t>{}) << "MPI goes on with it";
+}
+
 TEST_P(Hang, by_a_dead_rank) {
   job.all_last(collective("MPI_Barrier"), {3});
   job.facts[3] = kDead;

@@ -218,7 +218,9 @@ def compute(programs, ranks):
 
     def missing_in(said):
         brief = [rank["rank"] for rank in said["ranks"] if rank.get("seconds", 0) < 1]
-        return healthy.missing_in(said) + [f"ranks {brief} have just begun"] * bool(brief)
+        idle = [rank["rank"] for rank in said["ranks"] if rank["what"] != "computing"]
+        return (healthy.missing_in(said) + [f"ranks {brief} have just begun"] * bool(brief) +
+                [f"ranks {idle} do not compute"] * bool(idle))  # fmt: skip
 
     with Job(programs, "compute", ranks) as job:
         job.expect(missing_in, times=2)

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "hang_process.hpp"
 #include "run_tool.hpp"
 #include "sample_job.hpp"
 #include "store/posix/posix_store.hpp"
@@ -159,6 +160,16 @@ TEST_F(CkptToolHang, sees_a_process_of_this_host_that_is_stopped_or_dead) {
   const Outcome dead = run();
   EXPECT_EQ(dead.code, 1);
   EXPECT_THAT(dead.out, HasSubstr("is dead: its process is gone"));
+}
+
+// On a host with more ranks than processors.
+TEST(ProcessFactsOnThisHost, say_of_no_process_that_is_ready_to_run_that_it_does_not_compute) {
+  using ckpt_tool::facts_of;
+  const auto looked = [](char state, std::uint64_t ticks) { return ckpt_tool::ProcessSample{state, ticks, 100}; };
+  EXPECT_EQ(facts_of(looked('R', 7), looked('R', 7), 0, 0).used_processor, std::nullopt);
+  EXPECT_EQ(facts_of(looked('R', 7), looked('R', 9), 0, 0).used_processor, true);
+  EXPECT_EQ(facts_of(looked('S', 7), looked('S', 9), 0, 0).used_processor, true);
+  EXPECT_EQ(facts_of(looked('S', 7), looked('S', 8), 0, 0).used_processor, false);
 }
 
 TEST_F(CkptToolHang, takes_no_younger_process_with_the_same_number_for_the_rank) {

@@ -88,7 +88,11 @@ cairn::ProcessFacts facts_of(const std::optional<ProcessSample>& first, const st
     case 'R': facts.state = State::runs; break;
     default: facts.state = State::sleeps;
   }
-  if (first) facts.used_processor = second->ticks >= first->ticks + kTicksUsed;
+  if (!first) return facts;
+  const bool used = second->ticks >= first->ticks + kTicksUsed;
+  // One that is ready to run computes, though others of its host may leave it no processor for a while.
+  const bool is_ready = first->state == 'R' || second->state == 'R';
+  if (used || !is_ready) facts.used_processor = used;
   return facts;
 }
 

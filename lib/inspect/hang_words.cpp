@@ -20,9 +20,16 @@ std::string_view ending(std::uint64_t number) {
   }
 }
 
+// How much a receive of MPI_Sendrecv takes is not known.
 std::string message_text(const Call& call) {
-  std::string text = fmt::format("{}, {} bytes", tag_text(call.tag), call.bytes);
+  std::string text = tag_text(call.tag);
+  if (call.bytes > 0) text += fmt::format(", {} bytes", call.bytes);
   return call.comm == 0 ? text : text + ", " + comm_text(call.comm);
+}
+
+std::string to_or_from_text(const Call& call) {
+  return fmt::format("{} {} ({})", call.kind == CallKind::send ? "to" : "from", peer_text(call.peer),
+                     message_text(call));
 }
 
 std::string where_text(const RankReport& rank) {
@@ -55,9 +62,9 @@ std::string tag_text(std::int32_t tag) { return tag == kAnyTag ? "any tag" : fmt
 
 std::string call_text(const Call& call) {
   switch (call.kind) {
-    case CallKind::send: return fmt::format("{} to {} ({})", call.name, peer_text(call.peer), message_text(call));
+    case CallKind::send:
     case CallKind::receive:
-    case CallKind::probe: return fmt::format("{} from {} ({})", call.name, peer_text(call.peer), message_text(call));
+    case CallKind::probe: return call.name + " " + to_or_from_text(call);
     case CallKind::collective:
       return fmt::format("{}{} (the {} collective on {})", call.name,
                          call.peer >= 0 ? fmt::format(" with root {}", call.peer) : "", ordinal_text(call.number),
@@ -69,7 +76,11 @@ std::string call_text(const Call& call) {
 std::string call_text(const LastingCall& lasting) {
   const std::size_t count = lasting.requests.size();
   if (count == 0) return call_text(lasting.call);
-  return fmt::format("{} for {}{}", call_text(lasting.call), call_text(lasting.requests.front()),
+  // MPI_Sendrecv has no requests: these are its own two messages.
+  const Call& first = lasting.requests.front();
+  if (count == 2 && first.name == lasting.call.name)
+    return fmt::format("{} and {}", call_text(first), to_or_from_text(lasting.requests.back()));
+  return fmt::format("{} for {}{}", call_text(lasting.call), call_text(first),
                      count == 1 ? "" : fmt::format(" and {} more", count - 1));
 }
 

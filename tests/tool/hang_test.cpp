@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hang_process.hpp"
+#include "hang_text.hpp"
 #include "run_tool.hpp"
 #include "sample_job.hpp"
 #include "store/posix/posix_store.hpp"
@@ -126,6 +127,28 @@ TEST_F(CkptToolHang, gives_the_same_to_scripts) {
   EXPECT_EQ(shown["waits"][std::size_t{rank["waits"][0]}]["for"], json::array({0}));
   EXPECT_EQ(shown["ranks"][0]["calls"][0]["root"], 0);
   EXPECT_EQ(shown["ranks"][0]["calls"][0]["number"], 812);
+}
+
+TEST_F(CkptToolHang, says_of_which_rank_it_gives_the_reason) {
+  SampleCalls job(4);
+  job.waits(0, "MPI_Waitall", CallKind::wait_all, {receive(1, 12, "MPI_Irecv"), receive(3, 13, "MPI_Irecv")});
+  write(job);
+  EXPECT_THAT(run().out, HasSubstr("waits for rank 1, which has not sent a message with tag 12, and for rank 3\n"));
+}
+
+TEST(HangText, is_short_about_ranks_that_go_on) {
+  HangReport report;
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    RankReport one;
+    one.rank = Rank{rank};
+    one.doing = Doing::in_call;
+    one.progressed = true;
+    one.seconds = 0.01 * rank;
+    one.what = "in MPI_Recv from rank " + std::to_string(rank);
+    one.brief = "in MPI_Recv";
+    report.ranks.push_back(one);
+  }
+  EXPECT_THAT(ckpt_tool::hang_text("heat", report), HasSubstr("  ranks 0-3: going on, now in MPI_Recv\n"));
 }
 
 TEST_F(CkptToolHang, calls_a_job_that_computes_healthy) {

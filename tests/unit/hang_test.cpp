@@ -208,6 +208,15 @@ TEST_P(Hang, is_not_laid_on_messages_that_have_come) {
   EXPECT_THAT(first(report).waiting, SizeIs(last));
 }
 
+TEST_P(Hang, of_a_rank_that_sends_and_receives_at_once_is_told_with_both_messages) {
+  Said from_2 = receive(2, 8, "MPI_Sendrecv");
+  from_2.record.bytes = 0;
+  job.waits(0, "MPI_Sendrecv", CallKind::wait_all, {from_2, send(1, 7, "MPI_Sendrecv")});
+  EXPECT_EQ(job.examine().ranks[0].what,
+            "in MPI_Sendrecv from rank 2 (tag 8, communicator 3f2a1c) and to rank 1 (tag 7, 4096 bytes, communicator "
+            "3f2a1c)");
+}
+
 TEST_P(Hang, is_laid_on_messages_that_have_not_come) {
   exchange(job, 4);
   EXPECT_EQ(job.examine().verdict, Verdict::hangs);

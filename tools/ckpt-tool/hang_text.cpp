@@ -66,19 +66,27 @@ std::string waits_text(const HangReport& report, const RankReport& rank) {
   if (any && all.size() > 1) return "any of " + ranks;
   const bool collective = !rank.lasting.empty() && rank.lasting.front().call.kind == cairn::CallKind::collective;
   const Need& need = report.needs[rank.needs.front()];
-  return collective && !need.never ? ranks : fmt::format("{}, which {}", ranks, need.why);
+  if (collective && !need.never) return ranks;
+  for (const std::uint32_t one : need.ranks) all.erase(one);
+  const std::string others = all.empty() ? "" : ", and for " + cairn::rank_list_text({all.begin(), all.end()});
+  return fmt::format("{}, which {}{}", cairn::rank_list_text(need.ranks), need.why, others);
 }
 
 std::vector<Line> lines_of(const HangReport& report, bool brief) {
   std::map<std::pair<std::string, std::string>, Line> alike;
   for (const RankReport& rank : report.ranks) {
-    const std::string what = (brief ? rank.brief : rank.what) + (rank.progressed ? ", and goes on" : "");
-    const std::string waits = !brief ? waits_text(report, rank) : rank.needs.empty() ? "" : "others";
-    const auto [there, added] = alike.try_emplace({what, waits}, Line{what, waits, {}, rank.seconds, rank.seconds});
+    // What a rank that goes on waits for just now is no news, nor since when.
+    const bool is_short = brief || rank.progressed;
+    const std::string what = rank.progressed ? "going on, now " + rank.brief : is_short ? rank.brief : rank.what;
+    const std::string waits = !is_short                               ? waits_text(report, rank)
+                              : rank.needs.empty() || rank.progressed ? ""
+                                                                      : "others";
+    const double seconds = rank.progressed ? 0 : rank.seconds;
+    const auto [there, added] = alike.try_emplace({what, waits}, Line{what, waits, {}, seconds, seconds});
     Line& line = there->second;
     line.ranks.push_back(rank.rank.value);
-    line.shortest = std::min(line.shortest, rank.seconds);
-    line.longest = std::max(line.longest, rank.seconds);
+    line.shortest = std::min(line.shortest, seconds);
+    line.longest = std::max(line.longest, seconds);
   }
   std::vector<Line> lines;
   for (auto& [key, line] : alike) lines.push_back(std::move(line));

@@ -271,6 +271,10 @@ TEST_F(CkptToolHang, names_a_file_that_is_damaged_or_newer_and_goes_on_with_the_
 }
 
 TEST_F(CkptToolHang, says_in_one_line_that_nothing_is_there) {
+  fs::create_directories(root.path() + "/local");
+  const Outcome nothing = run(" --job heat");  // as of a job that has just been started
+  EXPECT_EQ(nothing.code, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("no files of job heat in " + root.path() + "/local"));
   fs::create_directories(root.path() + "/local/heat/calls");
   const Outcome outcome = run();
   EXPECT_EQ(outcome.code, 2);

@@ -147,7 +147,7 @@ Result<OpenStores> open_stores(Target target) {
       return fail(status.error());
   }
   if (!opened.stores.nodes.empty() || opened.stores.global) return opened;
-  return fail(Code::not_found, fmt::format("no snapshots of job {} in {}", target.job, opened.places_text()));
+  return fail(Code::not_found, fmt::format("no files of job {} in {}", target.job, opened.places_text()));
 }
 
 }  // namespace ckpt_tool

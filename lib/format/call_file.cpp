@@ -16,8 +16,8 @@ namespace {
 static_assert(std::is_trivially_copyable_v<CallFile>);
 static_assert(offsetof(CallFile, format) == sizeof(kCallFileMagic));
 
-// A file that claims more is damaged, and no memory is allocated for its claim.
-constexpr std::uint32_t kMostRanks = 10'000'000;
+// A file that claims more is damaged. Who reads files takes some hundred bytes for each rank of the job.
+constexpr std::uint32_t kMostRanks = 1U << 21U;
 constexpr std::size_t kHead = offsetof(CallFile, rank);
 
 bool is_text(std::span<const char> field) {

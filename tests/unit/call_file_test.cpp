@@ -91,6 +91,7 @@ TEST_F(CallFileOnDisk, with_a_number_out_of_range_is_damaged) {
   check(offsetof(CallFile, rank), 3, "it is rank 3's");
   check(offsetof(CallFile, rank), 4, "of rank 4, in a job of 4");
   check(offsetof(CallFile, ranks), 0x7fffffff, "a job of 2147483647 ranks");
+  check(offsetof(CallFile, ranks), 2'097'153, "a job of 2097153 ranks");
   check(offsetof(CallFile, process), 0, "of process 0");
   check(offsetof(CallFile, host), 0x0a0a0a0a, "host is not text");
   check(offsetof(CallFile, names), 0x0a0a0a0a, "name 0 is not text");
@@ -103,6 +104,35 @@ TEST_F(CallFileOnDisk, with_a_number_out_of_range_is_damaged) {
   check(offsetof(CallFile, messages) - sizeof(CallRecord) + offsetof(CallRecord, kind), 77, "past call 4095");
   check(offsetof(CallFile, messages) + offsetof(MessageRecord, kind), 4, "count of messages");
   check(offsetof(CallFile, messages) + offsetof(MessageRecord, peer), 4, "count of messages");
+}
+
+// No communicator need have as many ranks as the job, nor fewer: it may have been made with another program's.
+TEST_F(CallFileOnDisk, of_a_communicator_of_any_size_is_told_of) {
+  for (const std::uint32_t size : {0U, 1U, 5U, 0xffffffffU}) {
+    for (const bool all_seen : {true, false}) {
+      put(offsetof(CallFile, comms) + 3 * sizeof(CommRecord) + offsetof(CommRecord, size), size);
+      const auto file = read_back();
+      ASSERT_TRUE(file) << file.error().text();
+      std::vector<RankReading> readings;
+      for (const std::uint32_t rank : {0U, 3U})
+        if (all_seen || rank == 3) readings.push_back({condense(job.of(rank), moment_of(job.of(rank))), {}, job.now()});
+      readings.push_back({condense(**file, moment_of(job.of(2))), {}, job.now()});
+      EXPECT_EQ(examine(std::move(readings), {}, 10).ranks.size(), 4U);
+    }
+  }
+}
+
+// The newest file says how many ranks the job has; what older ones of another size wait for is not looked up.
+TEST_F(CallFileOnDisk, of_a_job_of_more_ranks_names_no_rank_that_is_not_there) {
+  SampleCalls larger(9);
+  larger.lasts(1, receive(8, 1));
+  larger.of(1).opened_at -= 1'000'000'000;
+  std::vector<RankReading> readings;
+  readings.push_back({condense(larger.of(1), moment_of(larger.of(1))), {}, job.now()});
+  readings.push_back({condense(job.of(3), moment_of(job.of(3))), {}, job.now()});
+  const HangReport report = examine(std::move(readings), {}, 10);
+  EXPECT_EQ(report.ranks.size(), 4U);
+  EXPECT_EQ(report.ranks[1].doing, Doing::unseen);
 }
 
 // Whatever a damaged file says that is taken as sound, something can be said about it.

@@ -42,7 +42,6 @@ class Blame {
     blame_halted();
     blame_cycles();
     if (!goes_on_) blame_those_who_may_go_on();
-    blame_open_sessions();
     note_the_rest();
     return std::move(judged_);
   }
@@ -179,21 +178,6 @@ class Blame {
     for (std::uint32_t rank = 0; rank < count_; ++rank)
       if (free_[rank]) ranks.push_back(rank);
     blame(ranks, RankSet(count_, true), false);
-  }
-
-  // Heads and spares keep no files of calls, but MPI ends for them too.
-  void blame_open_sessions() {
-    Culprit all;
-    for (const RankReport& rank : report_.ranks) {
-      const bool ends = rank.doing == Doing::in_call && rank.lasting.front().call.name == "MPI_Finalize";
-      if (!ends || !rank.needs.empty()) return;
-      all.waiting.push_back(rank.rank);
-      all.seconds = std::max(all.seconds, rank.seconds);
-    }
-    all.what =
-        "all ranks are in MPI_Finalize and have not closed their sessions: heads and spares, if the job has such, "
-        "serve until then, and do not come there";
-    judged_.culprits.push_back(std::move(all));
   }
 
   void note_the_rest() {

@@ -9,6 +9,7 @@
 #include "mpi/failure_handler.hpp"
 #include "mpi/launcher.hpp"
 #include "mpi/mpi_comm.hpp"
+#include "mpi/mpi_end.hpp"
 #include "mpi/mpi_request.hpp"
 #include "mpi/process.hpp"
 #include "mpi/session_opening.hpp"
@@ -70,6 +71,16 @@ std::unique_ptr<tap::CallRing> open_ring(SessionImpl& session) {
   return nullptr;
 }
 
+// Heads would serve on, and the application wait in MPI_Finalize for them, for ever.
+void end_unfinished(SessionImpl& session) {
+  if (session.is_finalized()) return;
+  session.log().error(
+      "rank {} called MPI_Finalize before it had finalized its session, which is abandoned: what is not safe yet is "
+      "lost. Finalize the session first",
+      session.ranks().rank().value);
+  session.abandon();
+}
+
 Result<std::shared_ptr<Store>> open_global(const Config& config) {
   return PosixStore::open(absolute_place(config.storage.global), config.job.name);
 }
@@ -85,6 +96,7 @@ struct Session::Mpi {
   std::optional<tap::Listening> ring_listens;
   std::unique_ptr<tap::Family> family;     // what the application makes from `ranks`
   std::unique_ptr<tap::WorldGuard> guard;  // where not all ranks compute
+  std::unique_ptr<MpiEnd> end;
   State state = State::fresh;
   FailureTopology failures;
 };
@@ -95,6 +107,7 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() {
   if (mpi_) {
+    mpi_->end.reset();
     mpi_->guard.reset();
     mpi_->family.reset();
     mpi_->ring_listens.reset();
@@ -176,6 +189,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
       if (!impl->is_finalized()) refuse_collective(launcher, impl->ranks().rank().value, call);
     });
   }
+  mpi->end = std::make_unique<MpiEnd>([impl = impl.get()] { end_unfinished(*impl); });
   return std::unique_ptr<Session>(new Session(std::move(impl), std::move(mpi)));
 }
 

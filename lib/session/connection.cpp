@@ -166,6 +166,7 @@ void Connection::leave(Version last_version, std::uint64_t calls) {
     return;
   }
   (void)link->send(FinalizeRequest{.version = last_version, .calls = calls, .keep_going = true, .abandoned = true});
+  if (engine.thread.joinable()) engine.thread.join();
 }
 
 }  // namespace cairn

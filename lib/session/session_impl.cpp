@@ -15,8 +15,12 @@ namespace cairn {
 SessionImpl::SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection)
     : setting_(std::move(setting)), application_(std::move(application)), connection_(std::move(connection)) {}
 
-SessionImpl::~SessionImpl() {
-  if (!finalized_) connection_->leave(application_.last_version, application_.calls);
+SessionImpl::~SessionImpl() { abandon(); }
+
+void SessionImpl::abandon() {
+  if (finalized_) return;
+  finalized_ = true;
+  connection_->leave(application_.last_version, application_.calls);
 }
 
 Status SessionImpl::usable_now(const char* call) const {

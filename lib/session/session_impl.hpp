@@ -43,6 +43,8 @@ class SessionImpl {
   [[nodiscard]] Status wait(LevelId level);
   [[nodiscard]] Result<Version> safe_version(LevelId level);
   [[nodiscard]] Status finalize();
+  // Ends the session of this rank as it is, without the others: what is not safe yet is lost. Local.
+  void abandon();
 
   // The text of the last error of a snapshot that failed for storage, in this session; empty: none.
   [[nodiscard]] const std::string& storage_error() const { return application_.storage_error; }

@@ -165,8 +165,6 @@ void end_too_early(const Job& job) {
   MPI_Finalize();
 }
 
-void end_with_open_sessions(const Job& /*job*/) { MPI_Finalize(); }
-
 const std::map<std::string, void (*)(const Job&)> kKinds{
     {"compute", compute},
     {"exchange", exchange},
@@ -184,7 +182,6 @@ const std::map<std::string, void (*)(const Job&)> kKinds{
     {"late_requests", come_late_to_requests},
     {"missed_end", miss_the_end},
     {"early_end", end_too_early},
-    {"open_end", end_with_open_sessions},
 };
 
 void play(cairn::Session& session, const std::string& kind) {

@@ -2,8 +2,8 @@
 //
 //   world CASE
 //
-// allreduce, grid: such a call. finalized: one after the session has been finalized. The configuration comes from the
-// environment.
+// allreduce, grid: such a call. finalized: one after the session has been finalized. unfinished: none, but the session
+// outlives MPI. The configuration comes from the environment.
 #include <cstdio>
 #include <string>
 
@@ -43,17 +43,21 @@ void compute(cairn::Session& session, const std::string& what) {
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  MPI_Init(&argc, &argv);
-  if (const auto session = cairn::Session::open(MPI_COMM_WORLD, "")) {
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  auto session = cairn::Session::open(MPI_COMM_WORLD, "");
+  if (session) {
     compute(*session, what);
-    session->finalize();
+    if (what != "unfinished") session->finalize();
     if (what == "finalized") MPI_Barrier(MPI_COMM_WORLD);
   } else if (what == "finalized") {
     MPI_Barrier(MPI_COMM_WORLD);
   }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == 0) std::printf("world: came to its end\n");
+  if (what != "unfinished") session.reset();
   MPI_Finalize();
+  session.reset();
+  if (rank == 0) std::printf("world: came to its end\n");
   return 0;
 }

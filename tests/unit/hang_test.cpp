@@ -424,17 +424,6 @@ TEST_P(Hang, by_a_rank_for_which_others_wait_at_the_end) {
   EXPECT_THAT(first(job.examine()).what, HasSubstr(", and has begun MPI_Finalize, and does not go on"));
 }
 
-TEST_P(Hang, at_the_end_of_all_ranks_is_suspected_of_open_sessions) {
-  job.all_last(finalize());
-  const HangReport report = job.examine();
-  EXPECT_EQ(report.verdict, Verdict::suspect);
-  EXPECT_THAT(report.summary, HasSubstr("may hang: all ranks are in MPI_Finalize and have not closed their sessions"));
-  EXPECT_THAT(first(report).ranks, IsEmpty());
-  EXPECT_THAT(first(report).waiting, SizeIs(GetParam()));
-  EXPECT_THAT(report.notes, IsEmpty());
-  EXPECT_EQ(job.examine(43).verdict, Verdict::healthy);
-}
-
 TEST_P(Hang, by_ranks_at_the_end_is_suspected_of_those_that_were_not_seen) {
   job.all_last(finalize(), {2});
   job.lose(2);

@@ -32,6 +32,7 @@ Status Life::learn_chain(const Status& read) {
   if (!chain) return fail(chain.error());
   chain->unreadable = std::move(catalog_.chain.unreadable);
   catalog_.chain = std::move(*chain);
+  if (head_.options.after_end) catalog_.chain.finished = false;
   return {};
 }
 

@@ -10,9 +10,20 @@
 namespace cairn {
 namespace {
 
+using Kind = CompletionMark::Kind;
+
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
+}
+
+// The error that ends the job may also reach ranks as exceptions. They must not replace its mark, which says more.
+void leave_at(const std::string& path, const CompletionMark& mark) {
+  if (mark.kind == Kind::failed) {
+    const auto before = read_mark(path);
+    if (before && before->kind != Kind::none && before->kind != Kind::opened) return;
+  }
+  (void)write_mark(path, mark);
 }
 
 void put_numbers(ByteWriter& out, const std::vector<std::uint32_t>& numbers) {
@@ -27,6 +38,7 @@ Buffer encode(const Launcher& launcher) {
   put_numbers(out, launcher.failures.lost_nodes);
   out.put_text(launcher.started ? started_text(*launcher.started) : std::string());
   out.put(launcher.goes_on);
+  out.put_text(launcher.ended);
   return out.take();
 }
 
@@ -49,7 +61,8 @@ Result<Launcher> Launcher::from_environment() {
   return Launcher{variable(kMarkVariable),
                   {std::move(*dead_ranks), std::move(*lost_nodes)},
                   *started,
-                  variable(kGoesOnVariable) == "1"};
+                  variable(kGoesOnVariable) == "1",
+                  variable(kEndedVariable)};
 }
 
 Result<Launcher> Launcher::share(Comm& world) {
@@ -66,19 +79,27 @@ Result<Launcher> Launcher::share(Comm& world) {
   if (!started) return fail(started.error());
   launcher.started = *started;
   launcher.goes_on = in.get<bool>();
+  launcher.ended = in.get_text();
   if (!in.good()) return fail(Code::communication, "the facts of ckpt-run that world rank 0 sent were cut short");
   return launcher;
 }
 
+bool Launcher::has_ended(const Config& session) const { return ended.find(session_name(session)) != std::string::npos; }
+
 void Launcher::leave(const CompletionMark& mark_to_leave) const {
+  if (!mark.empty()) leave_at(mark, mark_to_leave);
+}
+
+void Launcher::leave(const Config& session, const CompletionMark& mark_to_leave) const {
   if (mark.empty()) return;
-  using Kind = CompletionMark::Kind;
-  // The error that ends the job may also reach ranks as exceptions. They must not replace its mark, which says more.
-  if (mark_to_leave.kind == Kind::failed) {
-    const auto before = read_mark(mark);
-    if (before && before->kind != Kind::none && before->kind != Kind::opened) return;
+  const std::string path = mark_of_session(mark, session_name(session));
+  if (mark_to_leave.kind == Kind::none) {
+    if (read_mark(path).value_or(CompletionMark{}) == CompletionMark{Kind::opened, {}})
+      (void)write_mark(mark, {Kind::opened, {}});
+  } else if (mark_to_leave == CompletionMark{Kind::opened, {}}) {
+    (void)write_mark(mark, {});
   }
-  (void)write_mark(mark, mark_to_leave);
+  leave_at(path, mark_to_leave);
 }
 
 void Launcher::leave(const Error& error) const {

@@ -16,19 +16,24 @@
 namespace cairn {
 
 struct Launcher {
-  std::string mark;  // path; empty: none is wanted
+  std::string mark;  // path of the launch's own; empty: no marks are wanted
   FailureTopology failures;
   std::optional<StartedNumbers> started;
   bool goes_on = false;
+  std::string ended;  // names of sessions that have finished in an earlier life
 
+  [[nodiscard]] bool has_ended(const Config& session) const;
   // As this process's environment says. Local.
   [[nodiscard]] static Result<Launcher> from_environment();
   // The same of rank 0, told to all: a process that was spawned later may have another environment. Collective.
   [[nodiscard]] static Result<Launcher> share(Comm& world);
 
   // Without a mark, or with `opened`, the job counts as failed. `failed` does not replace another end that was already
-  // left. Local.
+  // left. What is left here is the launch's own mark, of processes without a session. Local.
   void leave(const CompletionMark& mark_to_leave) const;
+  // The same with the mark of a session. Opening one clears the launch's own mark, which is of an earlier try. `none`
+  // is for a session that could not be opened after all: then the launch's own mark says that one was opened. Local.
+  void leave(const Config& session, const CompletionMark& mark_to_leave) const;
   // The same with an error, if a restart would fail in the same way.
   void leave(const Error& error) const;
   // Says on the terminal why the job fails, and leaves that. Local.

@@ -153,10 +153,11 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
             return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
           },
       .memory = opening.memory,
-      .leave_mark = [launcher](const CompletionMark& mark) { launcher.leave(mark); },
+      .leave_mark = [launcher](const Config& config, const CompletionMark& mark) { launcher.leave(config, mark); },
       .repaired = opening.repaired,
       .started = opening.repaired || has_all_ranks(opening.world) ? launcher.started : std::nullopt,
-      .goes_on = launcher.goes_on};
+      .goes_on = launcher.goes_on,
+      .has_ended = [launcher](const Config& config) { return launcher.has_ended(config); }};
   auto opened = SessionImpl::open(environment);
   if (!opened && mpi->world->rank().value == 0) launcher.leave(opened.error());
   // All ranks have such an error. None of them may end the job for it before the mark is written.

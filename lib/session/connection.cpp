@@ -54,6 +54,11 @@ Status compare_keys(Comm& world, const Config& config, const Membership& members
   return agree(world, same, "world rank");
 }
 
+// Says whether the session was opened, or could not be after all.
+void leave_mark(const Environment& environment, const Config& config, CompletionMark::Kind kind) {
+  if (environment.leave_mark && environment.world.rank().value == 0) environment.leave_mark(config, {kind, {}});
+}
+
 // The stores of all ranks, or the same error for all. A rank that could not join the world comes here too, since the
 // others wait for it.
 Result<Stores> stores_of_world(const Environment& environment, const Config& config,
@@ -62,8 +67,7 @@ Result<Stores> stores_of_world(const Environment& environment, const Config& con
   const Status mine = stores ? Status{} : fail(stores.error());
   // The mark is left before the ranks agree that the stores are there. No rank has opened the session by then, so this
   // replaces marks of earlier sessions and never one of this session.
-  if (environment.leave_mark && environment.world.rank().value == 0)
-    environment.leave_mark({mine ? CompletionMark::Kind::opened : CompletionMark::Kind::none, {}});
+  leave_mark(environment, config, mine ? CompletionMark::Kind::opened : CompletionMark::Kind::none);
   if (auto status = agree(environment.world, mine, "world rank"); !status) return fail(status.error());
   if (auto status = compare_keys(environment.world, config, **joined, stores->sealer); !status)
     return fail(status.error());
@@ -89,11 +93,13 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
                                         const Trace& trace) {
   if (!membership.acts_for_node()) return {};
   const bool remembers = config.restart.use_failure_topology;
+  EngineOptions options = engine_options(config, membership.topology, membership.node);
+  options.after_end = environment.has_ended && environment.has_ended(config);
   return EngineSetup{.control = membership.control,
                      .heads = *membership.heads,
                      .votes = *membership.votes,
                      .topology = membership.topology,
-                     .options = engine_options(config, membership.topology, membership.node),
+                     .options = std::move(options),
                      .local = stores.local,
                      .global = stores.global,
                      .sealer = stores.sealer,
@@ -103,12 +109,6 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
                      .memory = remembers ? environment.memory : nullptr,
                      .clock = environment.clock,
                      .levels = environment.levels()};
-}
-
-Status serve(const EngineSetup& setup) {
-  auto engine = Engine::open(setup);
-  if (!engine) return fail(engine.error());
-  return (*engine)->serve();
 }
 
 // Needed where a level is due by time or by the model, and for the stop signal: all ranks have to know of it at the
@@ -128,17 +128,23 @@ Result<std::unique_ptr<Connection>> connect(const Environment& environment, cons
   // Heads, too: launchers hand the signal to every rank, and it would kill one that does not watch for it.
   if (config.restart.stop_signal) StopSignal::watch();
   auto membership = join_world(environment.world, std::move(*topology));
+  const auto not_opened = [&](const Error& error) {
+    leave_mark(environment, config, CompletionMark::Kind::none);
+    return fail(error);
+  };
   auto stores = stores_of_world(environment, config, membership);
-  if (!stores) return fail(stores.error());
+  if (!stores) return not_opened(stores.error());
   const Membership& me = **membership;
   const Trace trace = open_trace(environment, config, me, log);
   auto setup = engine_setup(environment, config, me, *stores, log, trace);
   if (!me.computes()) {
-    if (auto status = serve(*setup); !status) return fail(status.error());
+    auto engine = Engine::open(*setup);
+    if (!engine) return not_opened(engine.error());
+    if (auto status = (*engine)->serve(); !status) return fail(status.error());
     return nullptr;
   }
   auto greeting = greet_head(me, *stores->local, std::move(setup), log, trace, environment.clock);
-  if (!greeting) return fail(greeting.error());
+  if (!greeting) return not_opened(greeting.error());
   auto connection =
       std::make_unique<Connection>(std::move(*membership), trace, std::move(stores->local), std::move(*greeting));
   if (agrees_on_time(config, connection->life.usable)) connection->pulse.emplace(*me.ranks, environment.clock);

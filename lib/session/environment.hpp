@@ -29,7 +29,8 @@ struct RepairedWorld {
 };
 
 // Called on rank 0 when the session was opened, and with how the job ends or will end: for whoever started the job.
-using LeaveMark = std::function<void(const CompletionMark&)>;
+// `config`: the session's, which tells it from other sessions of the same launch.
+using LeaveMark = std::function<void(const Config& config, const CompletionMark& mark)>;
 
 struct Environment {
   Comm& world;  // the caller's; must outlive the session
@@ -49,6 +50,9 @@ struct Environment {
   std::optional<StartedNumbers> started = std::nullopt;
   // An earlier life of this run has taken snapshots: mode = fresh was for the first life, and no longer applies.
   bool goes_on = false;
+  // Whether an earlier life of this run has finished this job: where another session of the run makes it start again,
+  // it goes on from its last snapshot, and not from the beginning. Empty: it has not.
+  std::function<bool(const Config& config)> has_ended = {};
   // Makes the table of levels for each head.
   std::function<Levels()> levels = make_levels;
 };

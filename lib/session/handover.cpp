@@ -1,16 +1,19 @@
 #include "session/handover.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "base/bytes.hpp"
+#include "codec/crc32c.hpp"
 
 namespace cairn {
 namespace {
@@ -48,37 +51,48 @@ bool restart_would_surely_fail(ErrorKind kind) {
          kind == ErrorKind::taken_over;
 }
 
-std::string to_line(const CompletionMark& mark) {
+std::string to_text(const CompletionMark& mark) {
+  std::string text;
   const auto* const word = std::ranges::find(kWords, mark.kind, &std::pair<std::string_view, Kind>::second);
-  if (word == std::end(kWords)) return {};
-  std::string text = mark.text;
-  std::ranges::replace(text, '\n', ' ');
-  return fmt::format("{}{}{}\n", word->first, text.empty() ? "" : " ", text);
+  if (word != std::end(kWords)) {
+    const std::string more = mark.run.value == 0 ? mark.text : fmt::format("{:016x}", mark.run.value);
+    text = fmt::format("{}{}{}", word->first, more.empty() ? "" : " ", more);
+    std::ranges::replace(text, '\n', ' ');
+    text.resize(std::min(text.size(), kMarkBytes - 1));
+    text += '\n';
+  }
+  text.resize(kMarkBytes, ' ');
+  return text;
 }
 
 Result<CompletionMark> parse_mark(std::string_view text) {
-  const auto end = text.find('\n');
+  const auto end = text.substr(0, kMarkBytes).find('\n');
   if (end == std::string_view::npos) return CompletionMark{};
   const auto line = text.substr(0, end);
   const auto space = std::min(line.find(' '), line.size());
   const auto* const word = std::ranges::find(kWords, line.substr(0, space), &std::pair<std::string_view, Kind>::first);
   if (word == std::end(kWords)) return fail(Code::corrupt, fmt::format("\"{}\" is not a completion mark", line));
-  return CompletionMark{word->second, std::string(line.substr(std::min(space + 1, line.size())))};
+  CompletionMark mark{word->second, std::string(line.substr(std::min(space + 1, line.size())))};
+  if (mark.kind != Kind::opened) return mark;
+  (void)std::from_chars(mark.text.data(), mark.text.data() + mark.text.size(), mark.run.value, 16);
+  mark.text.clear();
+  return mark;
 }
 
-// Several ranks may leave a mark while the job is being killed: each writes a file of its own.
+// One write of the whole, so that a reader, or a second rank that writes, meets no mixture.
 Status write_mark(const std::string& path, const CompletionMark& mark) {
-  const std::string next = fmt::format("{}.{:08x}", path, std::random_device{}());
-  std::ofstream out(next, std::ios::binary | std::ios::trunc);
-  out << to_line(mark) << std::flush;
-  const bool written = out.good();
-  out.close();
-  std::error_code error;
-  if (written) std::filesystem::rename(next, path, error);
-  if (written && !error) return {};
-  std::error_code ignored;
-  std::filesystem::remove(next, ignored);
-  return fail(Code::io, path + ": the completion mark cannot be written");
+  const auto failed = [&] {
+    return fail(Code::io, fmt::format("{}: the completion mark cannot be written: {}", path,
+                                      std::generic_category().message(errno)));
+  };
+  errno = 0;
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  if (!file.is_open()) file.open(path, std::ios::binary | std::ios::out);
+  if (!file.is_open()) return failed();
+  file << to_text(mark) << std::flush;
+  if (!file.good()) return failed();
+  file.close();
+  return file.good() ? Status{} : failed();
 }
 
 Result<CompletionMark> read_mark(const std::string& path) {
@@ -88,6 +102,45 @@ Result<CompletionMark> read_mark(const std::string& path) {
   auto mark = parse_mark(text);
   if (!mark) return fail(mark.error().in(path));
   return mark;
+}
+
+std::string session_name(const Config& config) {
+  return fmt::format("{:08x}", crc32c(bytes_of(config.job.name + '\0' + config.storage.global)));
+}
+
+std::string mark_of_session(const std::string& launch, const std::string& session) { return launch + "." + session; }
+
+std::string session_of_mark(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+Marks read_marks(const std::string& launch) {
+  namespace fs = std::filesystem;
+  Marks marks{read_mark(launch).value_or(CompletionMark{}), {}};
+  const std::string prefix = fs::path(launch).filename().string() + ".";
+  std::error_code error;
+  for (fs::directory_iterator it(fs::path(launch).parent_path(), error), end; !error && it != end;
+       it.increment(error)) {
+    if (!it->path().filename().string().starts_with(prefix)) continue;
+    auto mark = read_mark(it->path().string()).value_or(CompletionMark{});
+    if (mark.kind != Kind::none) marks.sessions.emplace(it->path().string(), std::move(mark));
+  }
+  return marks;
+}
+
+CompletionMark summary_of(const Marks& marks) {
+  std::vector<CompletionMark> sessions;
+  for (const auto& [path, mark] : marks.sessions) sessions.push_back(mark);
+  const auto find = [&](Kind kind) -> const CompletionMark* {
+    const auto found = std::ranges::find(sessions, kind, &CompletionMark::kind);
+    return found == sessions.end() ? nullptr : &*found;
+  };
+  if (marks.launch.kind == Kind::error) return marks.launch;
+  if (const auto* error = find(Kind::error)) return *error;
+  if (const auto* failed = find(Kind::failed)) return *failed;
+  const auto* const open = find(Kind::opened);
+  if (marks.launch.kind != Kind::none && (open != nullptr || sessions.empty())) return marks.launch;
+  if (open != nullptr) return *open;
+  if (const auto* stopped = find(Kind::stopped)) return *stopped;
+  return sessions.empty() ? CompletionMark{} : sessions.front();
 }
 
 std::string numbers_text(const std::vector<std::uint32_t>& numbers) {

@@ -1,13 +1,19 @@
 // What ckpt-run and the job that it starts tell each other. ckpt-run to the job, in the environment of every rank:
 // where the completion mark is to go, what it has started, whether there is something to go on from, and what the
-// failure took that ended the life before. The job to ckpt-run: the completion mark, the only proof of how the job
-// ended, since after a failure a launcher's exit code proves nothing.
+// failure took that ended the life before. The job to ckpt-run: completion marks, the only proof of how the job ended,
+// since after a failure a launcher's exit code proves nothing.
 //
-// Before each start ckpt-run makes the mark as an empty file, so that no file system has cached it as missing. The job
-// writes one line into it, a word and a text; it counts only once that line is whole. Local.
+// A job may have several sessions at once, each on a part of its ranks. Each session has a mark of its own, named after
+// its job and global store. One more, the launch's own, takes errors of those who have no session yet or any more.
+//
+// A mark is a file of kMarkBytes: one line, a word and a text, and spaces. It counts only if that line is whole.
+// ckpt-run writes the marks that it knows of before each start, and ranks overwrite them in place. So a full file
+// system cannot stop the end from being told, and no file system has cached the files as missing. Local.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +22,8 @@
 #include <cairn/error.hpp>
 
 #include "base/error.hpp"
+#include "base/ids.hpp"
+#include "config/config.hpp"
 
 namespace cairn {
 
@@ -24,6 +32,7 @@ inline constexpr const char* kDeadRanksVariable = "CKPT_RUN_DEAD_RANKS";  // app
 inline constexpr const char* kLostNodesVariable = "CKPT_RUN_LOST_NODES";  // as numbered in the life that failed
 inline constexpr const char* kStartedVariable = "CKPT_RUN_STARTED";       // application ranks, heads, nodes: "8,2,2"
 inline constexpr const char* kGoesOnVariable = "CKPT_RUN_GOES_ON";        // "1": an earlier life took snapshots
+inline constexpr const char* kEndedVariable = "CKPT_RUN_ENDED";           // "1f2e3d4c,…": sessions that have finished
 inline constexpr const char* kJobVariable = "CKPT_RUN_JOB";               // how ckpt-run finds its processes
 
 // How many of each ckpt-run has started; the job must have as many.
@@ -45,6 +54,7 @@ struct CompletionMark {
   };
   Kind kind = Kind::none;
   std::string text;
+  RunId run = {};  // with `opened`: the session's, once it is known; else 0
   friend bool operator==(const CompletionMark&, const CompletionMark&) = default;
 };
 
@@ -54,14 +64,33 @@ struct CompletionMark {
 // so it does not count here.
 [[nodiscard]] bool restart_would_surely_fail(ErrorKind kind);
 
-// Inverse pair. A line that is not whole, or not there, is Kind::none; anything else that is not a mark is corrupt.
-[[nodiscard]] std::string to_line(const CompletionMark& mark);
+// Inverse pair. What to_text() makes is kMarkBytes long; a longer text is cut. A line that is not whole, or not there,
+// is Kind::none; anything else that is not a mark is corrupt.
+inline constexpr std::size_t kMarkBytes = 4096;
+[[nodiscard]] std::string to_text(const CompletionMark& mark);
 [[nodiscard]] Result<CompletionMark> parse_mark(std::string_view text);
 
-// The same with the file; one that is not there is Code::not_found. A writer that is killed leaves the mark that was
-// there before, whole, and perhaps a file beside it whose name begins with the mark's.
+// The same with the file; one that is not there is Code::not_found. An existing file is overwritten in place, in one
+// write. Errors name the path and the system's reason.
 [[nodiscard]] Status write_mark(const std::string& path, const CompletionMark& mark);
 [[nodiscard]] Result<CompletionMark> read_mark(const std::string& path);
+
+// 8 hex digits, the same for every session of this job name with this global store.
+[[nodiscard]] std::string session_name(const Config& config);
+// The path of a session's mark, where `launch` is that of the launch's own: <launch>.<session name>. Inverse pair.
+[[nodiscard]] std::string mark_of_session(const std::string& launch, const std::string& session);
+[[nodiscard]] std::string session_of_mark(const std::string& path);
+
+// All marks of a launch.
+struct Marks {
+  CompletionMark launch;                           // of those without a session
+  std::map<std::string, CompletionMark> sessions;  // by path; those that say nothing are left out
+};
+// Marks that cannot be read say nothing.
+[[nodiscard]] Marks read_marks(const std::string& launch);
+// How the job as a whole ended, or that it has not: an error comes first, and it has finished only if each session that
+// was opened has. What the launch's own mark says of a failure counts until then.
+[[nodiscard]] CompletionMark summary_of(const Marks& marks);
 
 // Inverse pair: "1,3", and nothing for none. The error names `variable`.
 [[nodiscard]] std::string numbers_text(const std::vector<std::uint32_t>& numbers);

@@ -244,7 +244,9 @@ Status SessionImpl::newest_is_safe() const {
 }
 
 void SessionImpl::leave_mark(CompletionMark::Kind kind, const std::string& text) const {
-  if (setting_.leave_mark) setting_.leave_mark({kind, text});
+  if (!setting_.leave_mark) return;
+  const bool opened = kind == CompletionMark::Kind::opened;
+  setting_.leave_mark(setting_.config, {kind, text, opened ? connection_->life.run : RunId{}});
 }
 
 void SessionImpl::leave_mark_of(const Error& error) const {

@@ -29,8 +29,10 @@ Result<std::unique_ptr<SessionImpl>> SessionImpl::open(const Environment& enviro
                   .clock = environment.clock,
                   .leave_mark = (*connection)->rank().value == 0 ? environment.leave_mark : LeaveMark{},
                   .recoverable = environment.repaired.has_value()};
-  return std::unique_ptr<SessionImpl>(
+  std::unique_ptr<SessionImpl> session(
       new SessionImpl(std::move(setting), std::move(application), std::move(*connection)));
+  session->leave_mark(CompletionMark::Kind::opened);  // again, now that the life has a name
+  return session;
 }
 
 }  // namespace cairn

@@ -36,7 +36,7 @@ class LeftAlone : public testing::TestWithParam<const char*> {
       session.wait(LevelId::local);
     });
     before = job.image();
-    job.leave_mark = [this](const CompletionMark& mark) {
+    job.leave_mark = [this](const Config& /*config*/, const CompletionMark& mark) {
       const std::scoped_lock lock(mutex_);
       last_mark = mark;
     };

@@ -17,13 +17,14 @@ using testing::HasSubstr;
 using testing::SizeIs;
 using Kind = CompletionMark::Kind;
 
-// Keeps all marks that its job leaves.
+// Keeps the kinds of marks that its job leaves, each once until another follows.
 class Marks {
  public:
   explicit Marks(Job& job) {
-    job.leave_mark = [this](const CompletionMark& mark) {
+    job.leave_mark = [this](const Config& /*config*/, const CompletionMark& mark) {
       const std::scoped_lock lock(mutex_);
-      kinds_.push_back(mark.kind);
+      // A session that is open is told twice.
+      if (kinds_.empty() || kinds_.back() != mark.kind) kinds_.push_back(mark.kind);
     };
   }
   [[nodiscard]] std::vector<Kind> kinds() {

@@ -59,7 +59,7 @@ bool run_domains(Bytes input) {
 bool run_mark(Bytes input) {
   const auto mark = parse_mark(text_of(input));
   if (!mark) return false;
-  must(parse_mark(to_line(*mark)).value() == *mark, "a mark that is written again is the same");
+  must(parse_mark(to_text(*mark)).value() == *mark, "a mark that is written again is the same");
   return mark->kind != CompletionMark::Kind::none;
 }
 
@@ -130,7 +130,9 @@ std::vector<Buffer> config_seeds() {
 }
 
 std::vector<Buffer> domains_seeds() { return texts({"a rack1\nb rack2 # two\n\n# none\nc rack1\n"}); }
-std::vector<Buffer> mark_seeds() { return texts({"opened\n", "finished\n", "stopped\n", "error no such key\n"}); }
+std::vector<Buffer> mark_seeds() {
+  return texts({"opened\n", "opened 0123456789abcdef\n", "finished\n", "stopped\n", "error no such key\n"});
+}
 std::vector<Buffer> numbers_seeds() { return texts({"8,2,2", "1", "", "4294967295,0"}); }
 
 std::vector<Buffer> names_seeds() {

@@ -150,6 +150,7 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
         .leave_mark = leave_mark,
         .started = started,
         .goes_on = goes_on,
+        .has_ended = [this](const Config&) { return has_ended; },
         .levels = levels};
     auto opened = SessionImpl::open(environment);
     if (!opened) {

@@ -17,6 +17,7 @@
 #include "comm/thread_comm.hpp"
 #include "level/levels.hpp"
 #include "recover/store_memory.hpp"
+#include "session/environment.hpp"
 #include "session/handover.hpp"
 #include "store/memory/memory_store.hpp"
 #include "support/faulty_comm.hpp"
@@ -86,7 +87,8 @@ class Job {
   // What ckpt-run would say, and be told.
   std::optional<StartedNumbers> started;
   bool goes_on = false;
-  std::function<void(const CompletionMark&)> leave_mark;
+  bool has_ended = false;
+  LeaveMark leave_mark;
   // Whether MPI gives a world rank MPI_THREAD_MULTIPLE; empty: all of them.
   std::function<bool(std::uint32_t world_rank)> threads_may_communicate;
   // What a world rank's clock shows; empty: 0 for ever.

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "job_files.hpp"
@@ -56,6 +57,37 @@ TEST(JobFiles, of_a_killed_run_go_when_another_begins_in_its_place_and_all_other
   ASSERT_TRUE(files) << files.error().text();
   for (const fs::path& file : go) EXPECT_FALSE(fs::exists(file)) << file;
   for (const fs::path& file : stay) EXPECT_TRUE(fs::exists(file)) << file;
+}
+
+TEST(JobFiles, have_their_full_length_before_a_life_starts_and_say_nothing) {
+  const cairn::test::TempDirectory directory("/tmp");
+  cairn::Config config;
+  config.storage.global = directory.path() + "/global";
+  const auto files = JobFiles::make(config, "here", "test").value();
+  const std::string session = cairn::mark_of_session(files->mark_path(), cairn::session_name(config));
+  ASSERT_TRUE(cairn::write_mark(session, {cairn::CompletionMark::Kind::finished, {}}));
+  ASSERT_TRUE(cairn::write_mark(files->mark_path() + ".00000000", {cairn::CompletionMark::Kind::opened, {}}));
+  // Somebody may have removed the directory since the last life.
+  for (const bool removed : {false, true}) {
+    if (removed) fs::remove_all(config.storage.global);
+    ASSERT_TRUE(files->clear_marks());
+    EXPECT_EQ(cairn::summary_of(files->marks()).kind, cairn::CompletionMark::Kind::none);
+    for (const std::string& path : {files->mark_path(), session})
+      EXPECT_EQ(fs::file_size(path), cairn::kMarkBytes) << path;
+  }
+}
+
+TEST(JobFiles, that_cannot_be_written_are_named_with_the_reason) {
+  const cairn::test::TempDirectory directory("/tmp");
+  cairn::Config config;
+  config.storage.global = directory.path() + "/global";
+  const auto files = JobFiles::make(config, "here", "test").value();
+  fs::remove_all(config.storage.global);
+  std::ofstream(config.storage.global) << "a file\n";
+  const auto status = files->clear_marks();
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().text(),
+              testing::AllOf(testing::HasSubstr(config.storage.global), testing::HasSubstr("Not a directory")));
 }
 
 }  // namespace

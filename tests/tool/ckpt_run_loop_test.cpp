@@ -28,6 +28,7 @@ class Loop {
     first_ = loop_.first();
   }
   Step after(const LifeEnd& end) { return loop_.after(end); }
+  [[nodiscard]] Step not_started(const cairn::Error& error) const { return loop_.not_started(error); }
   [[nodiscard]] const Step& first() const { return first_; }
 
  private:
@@ -94,6 +95,18 @@ TEST(RestartLoop, gives_up_at_once_on_an_error_that_a_restart_cannot_mend) {
   EXPECT_FALSE(step.life);
   EXPECT_EQ(step.code, kGaveUp);
   EXPECT_THAT(step.text, HasSubstr("gave up: no snapshot can be put together"));
+}
+
+// Before anything ran the command cannot be used; afterwards there is something to keep.
+TEST(RestartLoop, says_that_snapshots_are_kept_when_a_later_life_cannot_be_started) {
+  const cairn::Error error{cairn::Code::io, "/global: Read-only file system", {}};
+  Loop loop;
+  EXPECT_EQ(loop.not_started(error).code, kUnusable);
+  EXPECT_TRUE(loop.after(death()).life);
+  const auto step = loop.not_started(error);
+  EXPECT_FALSE(step.life);
+  EXPECT_EQ(step.code, kGaveUp);
+  EXPECT_THAT(step.text, AllOf(HasSubstr("Read-only file system"), HasSubstr("the snapshots are kept")));
 }
 
 TEST(RestartLoop, gives_up_at_once_on_a_job_that_never_came_to_open_a_session) {

@@ -9,7 +9,10 @@
 
 #include <fstream>
 
+#include "format/manifest.hpp"
 #include "placement.hpp"
+#include "session/handover.hpp"
+#include "store/names.hpp"
 #include "support/temp_directory.hpp"
 
 namespace ckpt_run {
@@ -17,6 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using cairn::Config;
+using Kind = cairn::CompletionMark::Kind;
 
 constexpr std::chrono::hours kLong{1};
 constexpr int kOwnEnd = 7;  // of a launcher that nobody has ended
@@ -98,6 +102,69 @@ TEST_F(LauncherOnOtherHosts, is_cleaned_up_after_there_when_the_user_interrupts)
   std::ifstream cleaned(file("cleaned"));
   for (std::string host; cleaned >> host;) hosts.push_back(host);
   EXPECT_THAT(hosts, testing::UnorderedElementsAre("a", "b"));
+}
+
+// Of a life whose launcher writes marks and records, as its ranks would.
+class LauncherWithMarks : public LauncherOnOtherHosts {
+ protected:
+  LauncherWithMarks() { ranks_are("0"); }
+
+  // A session's mark: of the configuration that ckpt-run has, or of another.
+  enum class Session { configured, another };
+  [[nodiscard]] std::string leave(Session which, const cairn::CompletionMark& mark) {
+    const std::string name = fmt::format("mark{}", ++files_);
+    std::ofstream(file(name)) << cairn::to_text(mark);
+    const std::string own = cairn::mark_of_session("", cairn::session_name(config_));
+    return fmt::format("cp '{}' $(ls '{}'/.ckpt-run-*.mark){}; ", file(name), config_.storage.global,
+                       which == Session::configured ? own : ".00000000");
+  }
+  [[nodiscard]] std::string remove_marks() const {
+    return fmt::format("rm '{}'/.ckpt-run-*; ", config_.storage.global);
+  }
+  // A life's record.
+  [[nodiscard]] std::string record(std::uint32_t incarnation, cairn::RunId run, bool finished) {
+    using cairn::RunRecord;
+    const std::string name = fmt::format("record{}", ++files_);
+    const cairn::Incarnation life{incarnation};
+    std::ofstream(file(name)) << cairn::to_json(RunRecord{life, run, RunRecord::Parent::fresh, {}, true, finished});
+    const std::string job = fmt::format("{}/{}", config_.storage.global, config_.job.name);
+    return fmt::format("mkdir -p -m 700 '{}'; cp '{}' '{}/{}'; ", job, file(name), job,
+                       cairn::names::run_record(life, run).path);
+  }
+  [[nodiscard]] Kind kind_after(const std::string& launcher) { return run(launcher + "exit 7").mark.kind; }
+
+ private:
+  int files_ = 0;
+};
+
+TEST_F(LauncherWithMarks, has_finished_once_all_sessions_have) {
+  const auto finished = leave(Session::configured, {Kind::finished, {}});
+  EXPECT_EQ(kind_after(finished), Kind::finished);
+  EXPECT_EQ(kind_after(finished + leave(Session::another, {Kind::opened, {}})), Kind::opened);
+  EXPECT_EQ(kind_after(finished + leave(Session::another, {Kind::finished, {}})), Kind::finished);
+  EXPECT_EQ(kind_after(leave(Session::another, {Kind::finished, {}})), Kind::finished);
+}
+
+TEST_F(LauncherWithMarks, has_finished_if_a_life_that_it_started_is_recorded_so_and_left_no_mark) {
+  constexpr cairn::RunId kRun{42};
+  const auto opened = leave(Session::configured, {Kind::opened, {}, kRun});
+  EXPECT_EQ(kind_after(opened + record(1, kRun, false)), Kind::opened);
+  EXPECT_EQ(kind_after(opened + record(2, kRun, true)), Kind::finished);
+  // That record is now one of before.
+  EXPECT_EQ(kind_after(opened), Kind::opened);
+  EXPECT_EQ(kind_after(remove_marks()), Kind::none);
+  EXPECT_EQ(kind_after(remove_marks() + record(3, kRun, true)), Kind::finished);
+  EXPECT_EQ(kind_after(remove_marks() + record(4, kRun, false)), Kind::none);
+}
+
+TEST_F(LauncherWithMarks, has_not_finished_while_a_later_session_is_open) {
+  const auto record_of_first = record(1, cairn::RunId{42}, true);
+  EXPECT_EQ(kind_after(record_of_first + leave(Session::configured, {Kind::opened, {}})), Kind::opened);
+  EXPECT_EQ(kind_after(record(2, cairn::RunId{42}, true) + leave(Session::configured, {Kind::opened, {}, {43}})),
+            Kind::opened);
+  EXPECT_EQ(kind_after(record(3, cairn::RunId{42}, true) + leave(Session::configured, {Kind::opened, {}, {42}}) +
+                       leave(Session::another, {Kind::opened, {}})),
+            Kind::opened);
 }
 
 }  // namespace

@@ -3,21 +3,25 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <filesystem>
-#include <iterator>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/small_tmpfs.hpp"
 #include "support/temp_directory.hpp"
 
 namespace cairn {
 namespace {
 
 using Kind = CompletionMark::Kind;
+using test::SmallTmpfs;
 using test::TempDirectory;
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 
 TEST(CompletionMark, comes_back_from_its_file_as_it_was_left) {
   const TempDirectory directory("/tmp");
@@ -28,6 +32,11 @@ TEST(CompletionMark, comes_back_from_its_file_as_it_was_left) {
     ASSERT_TRUE(write_mark(path, mark));
     EXPECT_EQ(read_mark(path).value(), mark);
   }
+}
+
+TEST(CompletionMark, of_an_open_session_names_its_run) {
+  const CompletionMark mark{Kind::opened, {}, RunId{0xfedcba9876543210}};
+  EXPECT_EQ(parse_mark(to_text(mark)).value(), mark);
 }
 
 TEST(CompletionMark, that_cannot_be_replaced_stays_as_it_is) {
@@ -43,9 +52,75 @@ TEST(CompletionMark, that_cannot_be_replaced_stays_as_it_is) {
   const auto written = write_mark(path, {Kind::failed, "killed"});
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   (void)std::signal(SIGXFSZ, handler);
-  EXPECT_FALSE(written);
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, AllOf(HasSubstr(path), HasSubstr("File too large")));
   EXPECT_EQ(read_mark(path).value(), mark);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
+}
+
+// The file has its full length from the start, so that the end needs no room.
+TEST(CompletionMark, is_overwritten_in_place_also_on_a_full_disk) {
+  const SmallTmpfs disk("size=64k");
+  ASSERT_TRUE(disk.mounted());
+  const std::string path = disk.path() + "/mark";
+  ASSERT_TRUE(write_mark(path, {}));
+  std::ofstream(disk.path() + "/ballast") << std::string(std::size_t{1} << 17, 'x') << std::flush;
+  ASSERT_FALSE(write_mark(disk.path() + "/another", {}));
+  const CompletionMark end{Kind::failed, std::string(kMarkBytes, 'x')};
+  ASSERT_TRUE(write_mark(path, end));
+  EXPECT_EQ(read_mark(path).value().text, std::string(kMarkBytes - sizeof "failed ", 'x'));
+  ASSERT_TRUE(write_mark(path, {Kind::finished, {}}));
+  EXPECT_EQ(read_mark(path).value().kind, Kind::finished);
+}
+
+TEST(CompletionMark, of_a_session_is_told_by_job_and_global_store) {
+  Config one;
+  Config two;
+  EXPECT_EQ(session_name(one), session_name(two));
+  two.job.name = "another";
+  EXPECT_NE(session_name(one), session_name(two));
+  one.job.name = two.job.name;
+  two.storage.global = "/elsewhere";
+  EXPECT_NE(session_name(one), session_name(two));
+  EXPECT_EQ(session_of_mark(mark_of_session("/g/a.mark", session_name(one))), session_name(one));
+}
+
+// What a launch with these marks of sessions, and this one of its own, comes to.
+Kind summary(const std::vector<Kind>& sessions, Kind launch = Kind::none) {
+  Marks marks{{launch, {}}, {}};
+  for (const Kind kind : sessions)
+    marks.sessions.emplace(std::to_string(marks.sessions.size()), CompletionMark{kind, {}});
+  return summary_of(marks).kind;
+}
+
+TEST(Marks, say_that_a_job_has_finished_once_each_of_its_sessions_has) {
+  EXPECT_EQ(summary({}), Kind::none);
+  EXPECT_EQ(summary({Kind::finished}), Kind::finished);
+  EXPECT_EQ(summary({Kind::finished, Kind::opened}), Kind::opened);
+  EXPECT_EQ(summary({Kind::finished, Kind::failed}), Kind::failed);
+  EXPECT_EQ(summary({Kind::finished, Kind::finished}), Kind::finished);
+  EXPECT_EQ(summary({Kind::finished, Kind::stopped}), Kind::stopped);
+}
+
+TEST(Marks, heed_what_processes_without_a_session_leave) {
+  EXPECT_EQ(summary({}, Kind::opened), Kind::opened);
+  EXPECT_EQ(summary({}, Kind::failed), Kind::failed);
+  EXPECT_EQ(summary({Kind::finished}, Kind::error), Kind::error);
+  EXPECT_EQ(summary({Kind::opened}, Kind::failed), Kind::failed);
+  EXPECT_EQ(summary({Kind::failed, Kind::error}, Kind::failed), Kind::error);
+  // An exception of the application after its session has ended as it should.
+  EXPECT_EQ(summary({Kind::finished}, Kind::failed), Kind::finished);
+}
+
+TEST(Marks, of_a_launch_are_found_beside_its_own) {
+  const TempDirectory directory("/tmp");
+  const std::string launch = directory.path() + "/mark";
+  ASSERT_TRUE(write_mark(launch, {Kind::failed, "exit"}));
+  ASSERT_TRUE(write_mark(launch + ".00000001", {Kind::finished, {}}));
+  ASSERT_TRUE(write_mark(launch + ".00000002", {}));
+  ASSERT_TRUE(write_mark(directory.path() + "/other.00000003", {Kind::opened, {}}));
+  const Marks marks = read_marks(launch);
+  EXPECT_EQ(marks.launch.text, "exit");
+  EXPECT_THAT(marks.sessions, ElementsAre(Pair(launch + ".00000001", CompletionMark{Kind::finished, {}})));
 }
 
 TEST(CompletionMark, is_none_until_its_line_is_whole) {
@@ -55,7 +130,7 @@ TEST(CompletionMark, is_none_until_its_line_is_whole) {
 
 TEST(CompletionMark, keeps_to_one_line_whatever_the_text_has) {
   const CompletionMark mark{Kind::failed, "two\nlines"};
-  EXPECT_EQ(parse_mark(to_line(mark) + "rest of a longer one\n").value().text, "two lines");
+  EXPECT_EQ(parse_mark(to_text(mark) + "rest of a longer one\n").value().text, "two lines");
 }
 
 TEST(CompletionMark, is_refused_when_it_says_something_else) {

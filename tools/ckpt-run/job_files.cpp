@@ -31,6 +31,7 @@ using cairn::Code;
 using cairn::CompletionMark;
 using cairn::fail;
 using cairn::Result;
+using cairn::RunId;
 using cairn::RunRecord;
 using cairn::Status;
 
@@ -104,25 +105,54 @@ Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, co
   if (!sealer) return fail(sealer.error().in("[integrity] key_file"));
   std::unique_ptr<JobFiles> files(
       new JobFiles(config, std::move(*sealer), fmt::format("{}{}", base, kMark), fmt::format("{}{}", base, kHosts)));
-  if (auto status = files->clear_mark(); !status) return fail(status.error());
+  if (auto status = files->clear_marks(); !status) return fail(status.error());
   return files;
 }
 
-// Also removes the unfinished mark of a rank that was killed while it wrote one.
 JobFiles::~JobFiles() {
+  remove_marks();
   std::error_code ignored;
-  const std::string mark = fs::path(mark_path_).filename();
-  std::vector<fs::path> ours{hosts_path_};
+  fs::remove(mark_path_, ignored);
+  fs::remove(hosts_path_, ignored);
+}
+
+// Marks of sessions.
+void JobFiles::remove_marks() const {
+  std::error_code ignored;
+  const std::string prefix = fs::path(mark_path_).filename().string() + ".";
+  std::vector<fs::path> ours;
   for (fs::directory_iterator it(fs::path(mark_path_).parent_path(), ignored), end; !ignored && it != end;
        it.increment(ignored)) {
-    if (it->path().filename().string().starts_with(mark)) ours.push_back(it->path());
+    if (it->path().filename().string().starts_with(prefix)) ours.push_back(it->path());
   }
   for (const fs::path& file : ours) fs::remove(file, ignored);
 }
 
-Status JobFiles::clear_mark() const { return write_mark(mark_path_, CompletionMark{}); }
+Status JobFiles::clear_marks() const {
+  std::error_code error;
+  const fs::path directory = fs::path(mark_path_).parent_path();
+  fs::create_directories(directory, error);
+  if (error) return fail(Code::io, fmt::format("{}: cannot be made: {}", directory.string(), error.message()));
+  remove_marks();
+  if (auto status = write_mark(mark_path_, CompletionMark{}); !status) return status;
+  return write_mark(cairn::mark_of_session(mark_path_, session_name(config_)), CompletionMark{});
+}
 
-CompletionMark JobFiles::mark() const { return cairn::read_mark(mark_path_).value_or(CompletionMark{}); }
+cairn::Marks JobFiles::marks_and(const std::vector<RunRecord>& lives) const {
+  using Kind = CompletionMark::Kind;
+  auto all = marks();
+  const std::string path = cairn::mark_of_session(mark_path_, session_name(config_));
+  const auto mark = all.sessions.find(path);
+  const bool is_gone = mark == all.sessions.end();
+  if (!is_gone && mark->second.kind != Kind::opened) return all;
+  // A mark that names another life than the finished one is of a later session of the same launch, which is open.
+  const bool finished =
+      is_gone ? !lives.empty() && lives.front().finished : std::ranges::any_of(lives, [&](const RunRecord& life) {
+        return life.finished && life.run == mark->second.run;
+      });
+  if (finished) all.sessions[path] = {Kind::finished, {}};
+  return all;
+}
 
 Result<std::string> JobFiles::write_hosts(const std::string& host_list) const {
   std::ofstream out(hosts_path_);

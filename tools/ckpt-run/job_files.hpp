@@ -1,5 +1,5 @@
-// What the job leaves where ckpt-run can see it: its completion mark, and the records of its lives in the global store.
-// Local; the global store must be visible on this host.
+// What the job leaves where ckpt-run can see it: its completion marks, and the records of its lives in the global
+// store. Local; the global store must be visible on this host.
 #pragma once
 
 #include <memory>
@@ -29,10 +29,15 @@ class JobFiles {
   JobFiles(const JobFiles&) = delete;
   JobFiles& operator=(const JobFiles&) = delete;
 
+  // Of the launch's own mark; sessions have theirs beside it.
   [[nodiscard]] const std::string& mark_path() const { return mark_path_; }
-  // An empty mark, as each life finds it.
-  [[nodiscard]] cairn::Status clear_mark() const;
-  [[nodiscard]] cairn::CompletionMark mark() const;
+  // Marks that say nothing, as each life finds them: the launch's own and that of the session with the configuration
+  // that ckpt-run was given. Removes all others, and makes the directory again if it is gone.
+  [[nodiscard]] cairn::Status clear_marks() const;
+  [[nodiscard]] cairn::Marks marks() const { return cairn::read_marks(mark_path_); }
+  // The same, where the record of a finished life counts as its session's mark: a job may be killed before it leaves
+  // that, or the mark may be gone. `lives`: those that may count, newest first.
+  [[nodiscard]] cairn::Marks marks_and(const std::vector<cairn::RunRecord>& lives) const;
 
   // Writes the hosts of a launch to a file, and says where it is.
   [[nodiscard]] cairn::Result<std::string> write_hosts(const std::string& host_list) const;
@@ -46,6 +51,7 @@ class JobFiles {
         sealer_(std::move(sealer)),
         mark_path_(std::move(mark_path)),
         hosts_path_(std::move(hosts_path)) {}
+  void remove_marks() const;
 
   const cairn::Config& config_;
   cairn::Sealer sealer_;

@@ -57,8 +57,7 @@ int run(int argc, char** argv) {
     say(step.text);
     if (!step.life) return step.code;
     const auto end = supervisor.run(*step.life);
-    if (!end) return unusable(end.error());
-    step = loop.after(*end);
+    step = end ? loop.after(*end) : loop.not_started(end.error());
   }
 }
 

@@ -31,6 +31,11 @@ Step RestartLoop::first() {
   return {placement_.text(), Life{placement_, {}, false}, kFinished};
 }
 
+Step RestartLoop::not_started(const cairn::Error& error) const {
+  if (restarts_ == 0) return {error.text(), {}, kUnusable};
+  return give_up(fmt::format("restart {} could not begin: {}", restarts_, error.text()));
+}
+
 Step RestartLoop::give_up(const std::string& why) const {
   if (!opened_) return {fmt::format("gave up: {}", why), {}, kGaveUp};
   const auto where = options_.config.empty() ? fmt::format("--local {} --global {} --job {}", config_.storage.local,

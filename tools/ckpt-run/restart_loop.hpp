@@ -59,6 +59,8 @@ class RestartLoop {
 
   [[nodiscard]] Step first();
   [[nodiscard]] Step after(const LifeEnd& end);
+  // A life could not be started at all.
+  [[nodiscard]] Step not_started(const cairn::Error& error) const;
 
  private:
   [[nodiscard]] Step finished(const LifeEnd& end) const;

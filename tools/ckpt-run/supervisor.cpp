@@ -110,7 +110,7 @@ Supervisor::Supervisor(const Options& options, const cairn::Config& config, cons
       agent_(choose_agent(options, facts, name_)) {}
 
 Result<pid_t> Supervisor::launch(const Life& life) {
-  if (auto status = files_.clear_mark(); !status) return fail(status.error());
+  if (auto status = files_.clear_marks(); !status) return fail(status.error());
   auto environment = cairn_variables();
   environment[cairn::kJobVariable] = name_;
   environment[cairn::kMarkVariable] = files_.mark_path();
@@ -119,6 +119,7 @@ Result<pid_t> Supervisor::launch(const Life& life) {
   environment[cairn::kStartedVariable] =
       cairn::started_text({life.placement.application, life.placement.heads, life.placement.nodes});
   environment.emplace(cairn::kGoesOnVariable, life.goes_on ? "1" : "");
+  environment[cairn::kEndedVariable] = fmt::format("{}", fmt::join(ended_, ","));
   if (mends_itself_) environment["CAIRN_RECOVERY_SPARES"] = std::to_string(life.placement.spares);
   auto command = launch_command(options_, config_, facts_, life.placement, environment);
   if (!command.host_list.empty()) {
@@ -148,18 +149,27 @@ void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::Ru
                            result.ended_here ? "was ended, with" : "ended with", result.code);
   result.killed = may_be_of_a_kill(facts_.kind, result.code);
   result.launcher_failed = may_be_its_own(facts_.kind, result.code);
-  result.mark = files_.mark();
   result.interrupted = signals_.interrupted();
-  if (result.mark.kind == Kind::finished || result.interrupted) return;
-  result.opened = result.mark.kind != Kind::none;
-  // A life that repairs itself has several sessions, and so several records.
-  if (auto after = files_.records(); before && after) {
-    std::erase_if(*after, [&](const cairn::RunRecord& record) {
+  // A life that repairs itself has several sessions, and so several records. What was there before says nothing of it:
+  // a job that an earlier ckpt-run saw to its end starts afresh.
+  auto records = files_.records();
+  if (before && records) {
+    std::erase_if(*records, [&](const cairn::RunRecord& record) {
       return !before->empty() && record.incarnation <= before->front().incarnation;
     });
-    result.snapshots = std::ranges::any_of(*after, &cairn::RunRecord::snapshots);
-    const auto restored = std::ranges::find(*after, cairn::RunRecord::Parent::snapshot, &cairn::RunRecord::parent);
-    if (restored != after->end()) result.restored = restored->parent_snapshot;
+  }
+  const bool known = before && records;
+  const auto marks = known ? files_.marks_and(*records) : files_.marks();
+  for (const auto& [path, mark] : marks.sessions) {
+    if (mark.kind == Kind::finished) ended_.insert(cairn::session_of_mark(path));
+  }
+  result.mark = cairn::summary_of(marks);
+  if (result.mark.kind == Kind::finished || result.interrupted) return;
+  result.opened = result.mark.kind != Kind::none;
+  if (known) {
+    result.snapshots = std::ranges::any_of(*records, &cairn::RunRecord::snapshots);
+    const auto restored = std::ranges::find(*records, cairn::RunRecord::Parent::snapshot, &cairn::RunRecord::parent);
+    if (restored != records->end()) result.restored = restored->parent_snapshot;
   }
   result.lost_hosts = hosts_without_answer();
   result.interrupted = signals_.interrupted();
@@ -197,7 +207,7 @@ LifeEnd Supervisor::watch(pid_t launcher) {
 // failures that were repaired.
 bool Supervisor::over_in_vain(Watch& watch) {
   const auto now = Clock::now();
-  const auto kind = files_.mark().kind;
+  const auto kind = cairn::summary_of(files_.marks()).kind;
   if (kind != Kind::finished && kind != Kind::stopped)
     watch.finished_at.reset();
   else if (!watch.finished_at)

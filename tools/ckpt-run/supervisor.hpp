@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ class Supervisor {
   Agent agent_;
   Placement placement_;  // of the life under way
   SegmentKeys segments_;
+  std::set<std::string> ended_;  // names of sessions that have finished, in any life
 };
 
 }  // namespace ckpt_run

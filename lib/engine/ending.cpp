@@ -105,25 +105,37 @@ bool Ending::has_nothing_of_its_own() const {
   return !catalog_.known.empty() || life_.has_unreadable() || catalog_.chain.has_snapshots;
 }
 
-// The job's last state goes to L4. A finished chain then empties the node stores; nothing is removed before that is
-// safe.
+// Node stores hold the last copies beside L4, so all of L4 is read before they are emptied. A job that goes on keeps
+// them, and may have little time left: it only looks whether its files at L4 are there.
 Status Ending::end_chain(bool keep_going) {
-  if (auto status = promoter_.raise_state(); !status) return status;
-  if (keep_going || !head_.options.finished_at_end) return {};
+  const bool finishes = !keep_going && head_.options.finished_at_end;
+  const auto reads = finishes ? Level::Reads::everything : Level::Reads::outside_data;
+  if (auto status = promoter_.raise_state(reads); !status) return status;
+  if (!finishes) return {};
+  // Snapshots of earlier lives are about to be removed: a restart must not look for them.
+  if (life_.is_undecided()) {
+    if (auto status = life_.record_parent(RunRecord::Parent::fresh, {}); !status) return status;
+  }
+  if (auto status = empty_node_store(); !status) {
+    head_.node.log.warning("node {}: snapshots of the finished job stay in {}: {}", head_.node.me.value,
+                           head_.node.local->where(), status.error().text());
+  }
+  if (auto status = head_.heads.barrier(); !status) return status;
+  return life_.record_end();
+}
 
-  if (auto status = life_.record_end(); !status) return status;
-  auto empty = [&]() -> Status {
-    if (!catalog_.known.empty()) catalog_.retire_damaged(catalog_.known.rbegin()->second);
-    for (const auto& [id, known] : catalog_.known) {
-      if (auto status = catalog_.retire(head_.node.dir(id)); !status) return status;
-    }
-    catalog_.retire_orphans();
-    if (catalog_.contents.unreadable.empty()) {
-      if (auto status = head_.node.local->remove(names::chain_mark()); !status) return status;
-    }
-    return head_.node.local->clean();
+// Removes what it can, and returns the first error. What stays keeps its chain mark, which tells whose it is.
+Status Ending::empty_node_store() {
+  Status first;
+  const auto note = [&](const Status& status) {
+    if (first && !status) first = status;
   };
-  return agree(head_.heads, empty(), "node");
+  if (!catalog_.known.empty()) catalog_.retire_damaged(catalog_.known.rbegin()->second);
+  for (const auto& [id, known] : catalog_.known) note(catalog_.retire(head_.node.dir(id)));
+  catalog_.retire_orphans();
+  if (first && catalog_.contents.unreadable.empty()) note(head_.node.local->remove(names::chain_mark()));
+  note(head_.node.local->clean());
+  return first;
 }
 
 }  // namespace cairn

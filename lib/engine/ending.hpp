@@ -1,6 +1,9 @@
 // The end of a session, once all ranks of all nodes have called finalize: checks that they agree, and ends the chain. A
-// finished chain leaves its newest snapshot at L4 and empty node stores; nothing is removed before that is safe, and
-// nothing at all where a restore failed or a session was dropped. Collective among heads.
+// finished chain leaves its newest snapshot at L4 and empty node stores. Nothing is removed where a restore failed or a
+// session was dropped. Collective among heads.
+//
+// The order is that of loss: the newest snapshot is whole at L4, then node stores are emptied, then the chain is
+// recorded as finished. A job that is killed before the record goes on from L4 at its next start.
 #pragma once
 
 #include "base/error.hpp"
@@ -23,6 +26,7 @@ class Ending {
   [[nodiscard]] Status compare_calls();
   [[nodiscard]] bool has_nothing_of_its_own() const;
   [[nodiscard]] Status end_chain(bool keep_going);
+  [[nodiscard]] Status empty_node_store();
 
   Head& head_;
   Catalog& catalog_;

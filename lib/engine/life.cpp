@@ -157,8 +157,14 @@ void Life::note_first_snapshot() {
 
 Status Life::record_end() {
   record_.finished = true;
-  if (is_undecided()) record_.parent = RunRecord::Parent::fresh;
-  return agree(head_.heads, head_.node.leads() ? write_record() : Status{}, "node");
+  Status mine = head_.node.leads() ? write_record() : Status{};
+  if (!mine && mine.error().code == Code::no_space) {
+    head_.node.log.warning(
+        "the end of the job is not recorded, and its next start goes on from the newest snapshot: {}",
+        mine.error().text());
+    mine = {};
+  }
+  return agree(head_.heads, mine, "node");
 }
 
 void Life::lose_mark() {

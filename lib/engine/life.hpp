@@ -44,7 +44,8 @@ class Life {
   // That it has taken a snapshot: on head 0, and then on all.
   [[nodiscard]] Status record_first_snapshot();
   void note_first_snapshot();
-  // That it ended the chain. Collective.
+  // That it ended the chain. A global store that is full is only a warning: the newest snapshot is safe there, and the
+  // next start goes on from it. Requires: not undecided. Collective.
   [[nodiscard]] Status record_end();
   // Puts record and mark back into a global store that was removed under way. Does nothing but on head 0.
   [[nodiscard]] Status renew_records();

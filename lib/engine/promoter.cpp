@@ -108,14 +108,32 @@ Status Promoter::look_for_damage(Known& known, const Error& error) {
   return {};
 }
 
+// Whether a snapshot that was raised to a level is still there: files of the global store may have been removed since.
+// Fails only when a peer is lost.
+Result<bool> Promoter::is_still_at(LevelId level, Known& known, Level::Reads reads) {
+  if (!known.complete.has(level)) return false;
+  const Status confirmed = strategy(level).confirm(head_.heads, head_.node, known.manifest, reads);
+  if (confirmed) return true;
+  if (confirmed.error().code == Code::communication) return fail(confirmed.error());
+  known.complete.remove(level);
+  if (head_.node.leads()) {
+    head_.node.log.warning("the last version, {}, is no longer whole at L{}, and is written there again: {}",
+                           known.manifest.identity.version.value, static_cast<int>(level), confirmed.error().text());
+  }
+  return false;
+}
+
 // Snapshots of an earlier chain are not the job's state, whatever is still known of them.
-Status Promoter::raise_state() {
+Status Promoter::raise_state(Level::Reads reads) {
   const LevelId level = head_.node.levels.of_last_state();
   if (!head_.usable.has(level) || !catalog_.state) return {};
   const auto found = catalog_.known.find(*catalog_.state);
-  if (found == catalog_.known.end() || found->second.complete.has(level)) return {};
+  if (found == catalog_.known.end()) return {};
   Known& known = found->second;
   if (known.complete.empty() && known.struck.empty()) return {};
+  const auto there = is_still_at(level, known, reads);
+  if (!there) return fail(there.error());
+  if (*there) return {};
   const Version version = known.manifest.identity.version;
   if (auto status = protect(known, level, 0); !status)
     return fail(status.error().in(

@@ -29,8 +29,9 @@ class Promoter {
   // Raises the first snapshot in the queue to one more level; false: the queue is empty. Fails only when a peer is
   // lost; the ranks are told of any other error.
   [[nodiscard]] Result<bool> raise_next();
-  // Raises the job's state to the level of the last one, where the chain ends or is left.
-  [[nodiscard]] Status raise_state();
+  // Raises the job's state to the level of the last one, where the chain ends or is left. If it has been there before,
+  // confirms that it still is, and raises it again where it is not.
+  [[nodiscard]] Status raise_state(Level::Reads reads);
   // Retires what need not be kept any more, and tells the ranks whose slots that frees. Local.
   void retire_old();
   // Tells the ranks of slots that are free since something was lost or struck. Local.
@@ -42,6 +43,7 @@ class Promoter {
  private:
   [[nodiscard]] Status raise(Known& known, LevelId level);
   [[nodiscard]] Status protect(Known& known, LevelId level, std::uint64_t turn);
+  [[nodiscard]] Result<bool> is_still_at(LevelId level, Known& known, Level::Reads reads);
   void give_up(Known& known, LevelId level, NodeManifest before, const Error& error);
   void tell_of_free_slots(const std::vector<Version>& versions);
   [[nodiscard]] Level& strategy(LevelId level) const { return head_.node.levels.at(level); }

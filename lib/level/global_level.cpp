@@ -198,6 +198,26 @@ Part part_of(const GlobalManifest& manifest, Rank rank) {
   return part;
 }
 
+// Every rank's shard, for the head of the node where the rank is today.
+RestoreTask shards_of_all(const NodeContext& node, const Identity& snapshot) {
+  RestoreTask task{snapshot, {}, {}, nullptr};
+  for (std::uint32_t rank = 0; rank < node.layout.node_of_rank.size(); ++rank)
+    task.deliveries.push_back({Rank{rank}, Peer{node.layout.node_of_rank[rank].value}, LevelId::global, SharedShard{}});
+  return task;
+}
+
+// The manifest of a snapshot whose master file is as it was written.
+Result<GlobalManifest> read_manifest_and_master(const NodeContext& node, const Identity& snapshot) {
+  const DirName dir = node.dir(snapshot);
+  auto manifest = read_global_manifest(*node.global, dir, node.sealer);
+  if (!manifest) return manifest;
+  if (manifest->identity != snapshot) return fail(Code::mismatch, dir.path + ": this is another snapshot");
+  if (!manifest->master) return manifest;
+  if (auto status = check_file(*node.global, names::master_file(dir), *manifest->master); !status)
+    return fail(status.error());
+  return manifest;
+}
+
 std::vector<Rank> ranks_for(const RestoreTask& task, Peer head) {
   std::vector<Rank> ranks;
   for (const Delivery& delivery : task.deliveries) {
@@ -341,6 +361,28 @@ Result<RestoreOutcome> GlobalLevel::restore(Comm& heads, const NodeContext& node
     }
   }
   return outcome;
+}
+
+Status GlobalLevel::confirm(Comm& heads, const NodeContext& node, const NodeManifest& manifest, Reads reads) const {
+  const auto span = node.trace.span("confirm L4", manifest.identity.version.value);
+  const DirName dir = node.dir(manifest.identity);
+  Status mine;
+  const auto parts = share_parts(heads, shards_of_all(node, manifest.identity), [&]() -> std::optional<GlobalManifest> {
+    auto there = read_manifest_and_master(node, manifest.identity);
+    if (there) return std::move(*there);
+    mine = fail(there.error());
+    return std::nullopt;
+  });
+  if (!parts) mine = fail(parts.error());
+  NodeFileChecks checks(node, dir);
+  for (std::size_t i = 0; mine && i < parts->size(); ++i) {
+    const Part& part = (*parts)[i];
+    mine = checks.check(part);
+    // What an older Cairn wrote can only be checked by reading all of it.
+    if (mine && (reads == Reads::everything || !part.has_check))
+      mine = verify_node_shard(*node.global, names::node_file(dir, part.node), part.shard, node.between);
+  }
+  return agree(heads, mine, "node");
 }
 
 Result<std::shared_ptr<const SharedSnapshot>> GlobalLevel::look_at(const Store& store, const DirName& dir,

@@ -19,6 +19,9 @@ class GlobalLevel final : public Level {
   // Refuses with Code::taken_over when a newer incarnation uses the global store.
   [[nodiscard]] Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                std::uint64_t turn) override;
+  // Each head reads what the global store has of the shards of its ranks; head 0 reads manifest and master file.
+  [[nodiscard]] Status confirm(Comm& heads, const NodeContext& node, const NodeManifest& manifest,
+                               Reads reads) const override;
   [[nodiscard]] Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node, const RestoreTask& task) override;
   [[nodiscard]] std::shared_ptr<Store> store(const NodeContext& node) const override { return node.global; }
   [[nodiscard]] Result<std::shared_ptr<const SharedSnapshot>> look_at(const Store& store, const DirName& dir,

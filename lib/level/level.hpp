@@ -154,6 +154,12 @@ class Level {
   [[nodiscard]] virtual Status protect(Comm& heads, const NodeContext& node, NodeManifest& manifest,
                                        std::uint64_t turn) = 0;
 
+  // Whether a snapshot that was protected at this level is still there: files of a store that all nodes share may have
+  // been removed since. The same answer on all heads; an error names what is missing or changed. Collective.
+  enum class Reads { outside_data, everything };
+  [[nodiscard]] virtual Status confirm(Comm& heads, const NodeContext& node, const NodeManifest& manifest,
+                                       Reads reads) const;
+
   // The inverse: brings shards to the nodes that need them.
   [[nodiscard]] virtual Result<RestoreOutcome> restore(Comm& heads, const NodeContext& node,
                                                        const RestoreTask& task) = 0;

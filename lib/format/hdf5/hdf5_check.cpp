@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <set>
 #include <string>
 #include <utility>
@@ -103,20 +104,35 @@ Status check_array(const File& file, const std::string& path, const std::set<std
   return {};
 }
 
+// HDF5 calls it from C, so no exception may leave it.
+herr_t take_name(hid_t /*group*/, const char* name, const H5L_info_t* /*info*/, void* names) noexcept {
+  try {
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return -1;
+  }
+}
+
+// The names in a group, sorted. In one pass: to look up the n-th name, HDF5 sorts all names first.
+Result<std::vector<std::string>> names_in(const File& file, const std::string& path) {
+  std::vector<std::string> names;
+  const Handle group(H5Gopen2(file.id(), path.c_str(), H5P_DEFAULT), H5Gclose);
+  if (!group.good()) return file.error("opening " + path);
+  if (H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, take_name, &names) < 0) {
+    return file.error("listing " + path);
+  }
+  return names;
+}
+
 Status check_arrays(const File& file, const DirName& dir, const std::vector<NodeId>& node_of_rank) {
   std::set<std::string> node_files;
   for (const NodeId node : node_of_rank) node_files.insert(last_component(names::node_file(dir, node).path));
   const std::string path = fmt::format("/{}", hdf5::kArraysGroup);
-  const Handle group(H5Gopen2(file.id(), path.c_str(), H5P_DEFAULT), H5Gclose);
-  H5G_info_t info{};
-  if (!group.good() || H5Gget_info(group.get(), &info) < 0) return file.error("opening " + path);
-  for (hsize_t i = 0; i < info.nlinks; ++i) {
-    std::array<char, 1024> name{};
-    if (H5Lget_name_by_idx(group.get(), ".", H5_INDEX_NAME, H5_ITER_INC, i, name.data(), name.size(), H5P_DEFAULT) <
-        0) {
-      return file.error("listing " + path);
-    }
-    auto checked = check_array(file, fmt::format("{}/{}", path, name.data()), node_files);
+  const auto arrays = names_in(file, path);
+  if (!arrays) return fail(arrays.error());
+  for (const std::string& name : *arrays) {
+    auto checked = check_array(file, fmt::format("{}/{}", path, name), node_files);
     if (!checked) return checked;
   }
   return {};

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "engine/engine.hpp"
+#include "recover/leftovers.hpp"
 
 namespace cairn {
 namespace {
@@ -72,6 +73,8 @@ Status Engine::begin(const EngineSetup& setup) {
   Status status = life_.start(*roll);
   if (status) status = choose_layout(*roll);
   if (status) status = restores_.take_inventory(*roll);
+  // The ranks record no calls before they hear that the life has opened. A start that is refused removes nothing.
+  if (status) remove_recorded_calls(*head_.node.local, head_.node.log);
   return status;
 }
 

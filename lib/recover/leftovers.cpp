@@ -17,6 +17,8 @@ void remove_leftovers(Store& local, const StoreContents& contents, const Log& lo
   for (const FileName& name : contents.unnamed) warn(log, local.retire(name, names::owner_head()));
 }
 
+void remove_recorded_calls(Store& local, const Log& log) { warn(log, local.remove_directory(names::calls())); }
+
 void remove_leftovers(Store& global, const Log& log) { warn(log, global.reclaim(Store::Writers::of_all_hosts)); }
 
 }  // namespace cairn

@@ -13,6 +13,11 @@ namespace cairn {
 // cannot be removed is logged.
 void remove_leftovers(Store& local, const StoreContents& contents, const Log& log);
 
+// In a node's store, of which this process holds the lock: the MPI calls that ranks of earlier lives recorded until
+// they were killed. To be called before a rank of this life records calls. Until then `ckpt-tool hang` shows how the
+// earlier life ended.
+void remove_recorded_calls(Store& local, const Log& log);
+
 // In the global store: files that were being written or removed. To be called by the life that has taken over, before
 // any of its own processes writes there.
 void remove_leftovers(Store& global, const Log& log);

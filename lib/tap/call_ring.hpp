@@ -1,7 +1,7 @@
 // The observer that writes down what the application says to MPI, where others can read it while a rank hangs, and
 // after it was killed: a CallFile in the node's store (format/call_record.hpp).
 //
-// The file is removed with the ring.
+// The file is removed with the ring; after a kill, when the job's next life opens (recover/leftovers).
 #pragma once
 
 #include <array>

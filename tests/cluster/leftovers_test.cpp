@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "session/session_impl.hpp"
 #include "store/names.hpp"
 #include "store/posix/posix_store.hpp"
 #include "support/hooked_store.hpp"
@@ -84,6 +85,35 @@ TEST(Leftovers, of_killed_writers_are_removed_from_all_stores_at_the_next_start)
       EXPECT_THAT(leftovers(root_of(store)), testing::IsEmpty()) << store;
     }
   });
+}
+
+// Ranks 1 and 40 were killed, the second in a life with more ranks.
+void leave_recorded_calls(Store& store) {
+  for (const std::uint32_t rank : {1U, 40U}) {
+    ASSERT_TRUE(write_text(store, names::calls(Rank{rank}), "MPI_Barrier"));
+  }
+}
+
+std::size_t recorded_calls(const Store& store) { return store.list(names::calls()).value().size(); }
+
+TEST(Leftovers, of_killed_ranks_calls_are_removed_when_the_next_life_opens) {
+  for (const std::string mode : {"rank", "thread", "inline"}) {
+    Job job({2, 2, 2}, kContinue + ("[head]\nmode = " + mode + "\n"));
+    for (std::uint32_t node = 0; node < job.nodes(); ++node) leave_recorded_calls(job.node_store(node));
+    job.run([&](JobSession& session) {
+      ASSERT_TRUE(session.impl().ranks().barrier());  // all nodes' heads have opened
+      for (std::uint32_t node = 0; node < job.nodes(); ++node) EXPECT_EQ(recorded_calls(job.node_store(node)), 0U);
+    });
+  }
+}
+
+TEST(Leftovers, of_killed_ranks_calls_stay_when_a_start_is_refused) {
+  Job job({2, 2, 2}, kContinue);
+  for (std::uint32_t node = 0; node < job.nodes(); ++node) leave_recorded_calls(job.node_store(node));
+  const auto lock = job.node_store(1).lock().value();  // another job of this name runs there
+  job.run_and_die([](JobSession&) { ADD_FAILURE() << "two jobs of one name run at once"; });
+  EXPECT_THAT(job.open_error(), testing::HasSubstr("node 1"));
+  for (std::uint32_t node = 0; node < job.nodes(); ++node) EXPECT_EQ(recorded_calls(job.node_store(node)), 2U);
 }
 
 DirName only_snapshot(const Store& store) {

@@ -168,6 +168,30 @@ TEST(UnevenNodes, write_down_what_the_application_says_to_MPI) {
 }
 TEST(UnevenNodes, write_down_what_the_application_says_to_MPI_with_head_threads) { write_calls_down("thread"); }
 
+// A rank that was killed has left its file of calls, which goes when the next life opens. Ranks of that life keep
+// theirs.
+void remove_calls_of_killed_ranks(const std::string& mode) {
+  MpiJob job(std::string(kUneven) + kContinue + "[head]\nmode = " + mode + "\n");
+  const auto killed = [](const Session& session) { return Rank{100 + session.rank()}; };
+  job.run([&](Session& session) {
+    const auto files = job.call_files(Rank{session.rank()});
+    ASSERT_EQ(files.size(), 1U);
+    const std::filesystem::path file(files.front());
+    std::filesystem::copy_file(file, file.parent_path().parent_path() / names::calls(killed(session)).path);
+  });
+  job.run([&](Session& session) {
+    MPI_Barrier(session.comm());
+    EXPECT_THAT(job.call_files(killed(session)), IsEmpty());
+    EXPECT_THAT(job.call_files(Rank{session.rank()}), testing::SizeIs(1));
+  });
+}
+
+TEST(UnevenNodes, remove_calls_of_killed_ranks) {
+  remove_calls_of_killed_ranks("rank");
+  remove_calls_of_killed_ranks("inline");
+}
+TEST(UnevenNodes, remove_calls_of_killed_ranks_with_head_threads) { remove_calls_of_killed_ranks("thread"); }
+
 TEST(UnevenNodes, survive_losses_with_head_ranks) { survive_lost_nodes("rank"); }
 TEST(UnevenNodes, survive_losses_with_inline_heads) { survive_lost_nodes("inline"); }
 TEST(UnevenNodes, survive_losses_with_head_threads) { survive_lost_nodes("thread"); }

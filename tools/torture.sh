@@ -2,6 +2,7 @@
 # Plays random lives of jobs on clusters of threads, and judges what comes back (tests/torture):
 #
 #   tools/torture.sh [--from SEED] [--seeds N] [--minutes M] [--sanitize asan|tsan]
+#                                                    stops at the first limit that is given; with none, after 100 seeds
 #   tools/torture.sh --mpi [openmpi|ulfm|mpich] …    the same by MPI jobs, whose processes and stores are struck from
 #                                                    outside, and which mpirun or ckpt-run starts; some run heat
 #   tools/torture.sh … --go-on                       does not stop at a seed that fails, but only names it

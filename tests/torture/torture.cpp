@@ -1,6 +1,7 @@
 // torture [--from SEED] [--seeds N] [--minutes M] [--without ITEMS] [--go-on] [--mpi MPIRUN]: plays scenarios, each in
-// a process of its own, until one fails; shrinks that, and says how to play it again. --without: one scenario, and what
-// to leave out of it. --go-on: plays all, and only names those that fail. --mpi: by jobs of MPI instead of threads,
+// a process of its own, until one fails; shrinks that, and says how to play it again. It stops after N scenarios, after
+// M minutes, or at whichever comes first; by default after 100 scenarios. --without: one scenario, and what to leave
+// out of it. --go-on: plays all, and only names those that fail. --mpi: by jobs of MPI instead of threads,
 // which this mpirun starts, of this --kind, with the programs in that directory.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "torture/limits.hpp"
 #include "torture/mpi/apart.hpp"
 #include "torture/mpi/processes.hpp"
 #include "torture/player.hpp"
@@ -135,8 +137,7 @@ int play_one(const Stage& stage, std::uint64_t seed, const Items& left_out) {
 
 int run(int argc, char** argv) {
   std::uint64_t from = 1;
-  std::uint64_t seeds = 100;
-  double minutes = 0;
+  Limits limits;
   std::string left_out;
   bool goes_on = false;
   const auto bin = std::filesystem::canonical("/proc/self/exe").parent_path();
@@ -144,8 +145,8 @@ int run(int argc, char** argv) {
   std::string programs = bin;
   CLI::App app{"Plays random lives of jobs, and judges what comes back"};
   app.add_option("--from", from, "first seed");
-  app.add_option("--seeds", seeds, "how many; with --minutes: at most");
-  app.add_option("--minutes", minutes, "stop after that time");
+  app.add_option("--seeds", limits.seeds, "how many; without --minutes: 100");
+  app.add_option("--minutes", limits.minutes, "stop after that time");
   app.add_option("--without", left_out, "play one seed without these items (\"none\": all of it)");
   app.add_flag("--go-on", goes_on, "play all, and name those that fail");
   app.add_option("--mpi", stage.programs.mpirun, "by jobs of MPI, which this mpirun starts");
@@ -163,8 +164,7 @@ int run(int argc, char** argv) {
   auto told = start;
   std::uint64_t played = 0;
   std::uint64_t failed = 0;
-  for (; played < seeds; ++played) {
-    if (minutes > 0 && Time::now() - start > std::chrono::duration<double, std::ratio<60>>(minutes)) break;
+  for (; !limits.reached(played, Time::now() - start); ++played) {
     const Scenario scenario = stage.draw(from + played);
     const Outcome outcome = play_apart(stage, scenario, {});
     if (outcome.failed && !goes_on) return report(stage, scenario, outcome);

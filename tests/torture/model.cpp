@@ -32,17 +32,24 @@ void Model::host_is_hurt(std::uint32_t host) {
 }
 
 void Model::version_is_hurt(std::optional<std::uint32_t> host, std::uint32_t version) {
-  robbed_now_.emplace(host, version);
-  for (Promise& promise : promises_) {
-    if (promise.version == version || promise.may_be_retired || promise.may_be_over) {
-      hurt(promise, host);
-    } else {
-      promise.newer.erase(stamp_of(version));
-    }
-  }
+  robbed_now_.push_back({host, version, newest_of(tried_)});
+  for (Promise& promise : promises_) rob(promise, robbed_now_.back());
   const auto takings = taken_.find(version);
   if (!host || takings == taken_.end()) return;
   for (Taken& taken : takings->second) taken.hurt |= taken.hosts.contains(*host);
+}
+
+// An older version may have been retired for the one that is lost now. Where it cannot have been, that one does not
+// count towards those that are kept.
+void Model::rob(Promise& promise, const Robbery& robbery) const {
+  const auto newer_then =
+      static_cast<std::uint64_t>(std::distance(promise.newer.begin(), promise.newer.upper_bound(robbery.until)));
+  promise.may_be_retired |= newer_then >= promise.keep;
+  if (promise.version == robbery.version || promise.may_be_retired || promise.may_be_over) {
+    hurt(promise, robbery.host);
+  } else {
+    promise.newer.erase(stamp_of(robbery.version));
+  }
 }
 
 // 0: it was never told of.
@@ -94,8 +101,15 @@ void Model::tries(std::uint64_t stamp) {
 void Model::takes(std::uint32_t version, std::uint64_t stamp) {
   told_.insert(stamp);
   std::vector<Taken>& takings = taken_[version];
-  if (takings.empty() || takings.back().stamp != stamp) takings.push_back({stamp, now_.hosts});
   taken_now_.insert(version);
+  if (!takings.empty() && takings.back().stamp == stamp) return;
+  const auto is_of_it = [&](const Robbery& robbery) {
+    return robbery.version == version && robbery.host && now_.hosts.contains(*robbery.host);
+  };
+  // A rank may say so when its store has lost it again.
+  bool hurt = std::ranges::any_of(robbed_now_, is_of_it);
+  for (const auto& [place, until] : hurt_now_) hurt |= place && now_.hosts.contains(*place) && stamp <= until;
+  takings.push_back({stamp, now_.hosts, false, hurt});
 }
 
 void Model::is_safe(std::uint32_t level, std::uint32_t version) {
@@ -114,13 +128,12 @@ void Model::is_safe(std::uint32_t level, std::uint32_t version) {
   promise.keep = level == kGlobal ? now_.keep_global : now_.keep_local;
   const std::uint64_t stamp = stamp_of(version);
   promise.newer = {tried_.upper_bound(stamp), tried_.end()};
-  promise.may_be_retired = promise.newer.size() >= promise.keep;
   for (const auto& [place, until] : hurt_now_) {
     if (stamp <= until) hurt(promise, place);
   }
-  for (const auto& [place, robbed] : robbed_now_) {
-    if (robbed == version) hurt(promise, place);
-  }
+  // A rank may tell of it late, when others have gone on and stores have lost what they took.
+  for (const Robbery& robbery : robbed_now_) rob(promise, robbery);
+  promise.may_be_retired |= promise.newer.size() >= promise.keep;
   std::erase_if(promises_, [&](const Promise& old) { return old.version == version && old.level == level; });
   promises_.push_back(promise);
   must_be_fresh_ = false;

@@ -95,7 +95,14 @@ class Model {
     bool may_be_retired = false;
     bool may_be_over = false;  // a chain began anew since then, and has tried a snapshot
   };
+  // In this life: the store of a host, or the global one, lost a version; and the newest state that was tried by then.
+  struct Robbery {
+    std::optional<std::uint32_t> host;
+    std::uint32_t version = 0;
+    std::uint64_t until = 0;
+  };
   void hurt(Promise& promise, std::optional<std::uint32_t> host) const;
+  void rob(Promise& promise, const Robbery& robbery) const;
   [[nodiscard]] std::uint64_t losses_of(const Promise& promise) const;
   [[nodiscard]] bool holds(const Promise& promise) const;
   [[nodiscard]] std::uint32_t promised_without_shaky() const;
@@ -117,7 +124,7 @@ class Model {
   std::vector<Promise> promises_;
   // Of this life: the newest state that was tried when a host's store was hurt, or the global one.
   std::map<std::optional<std::uint32_t>, std::uint64_t> hurt_now_;
-  std::set<std::pair<std::optional<std::uint32_t>, std::uint32_t>> robbed_now_;  // the same of a version
+  std::vector<Robbery> robbed_now_;
   bool may_be_fresh_ = true;
   bool must_be_fresh_ = false;
   bool global_was_lost_ = false;

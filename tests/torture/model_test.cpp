@@ -1,0 +1,121 @@
+// The judge is judged: what it must allow, since ranks tell late of what others have gone on from, and what it must
+// still refuse then.
+#include <gtest/gtest.h>
+
+#include "torture/model.hpp"
+
+namespace cairn::torture {
+namespace {
+
+constexpr std::uint32_t kLocal = 1;
+constexpr std::uint32_t kPartner = 2;
+
+// The same two hosts in each life, which keep so many versions.
+Circumstances life(std::uint32_t keep) {
+  Circumstances life;
+  life.hosts = {0, 1};
+  life.keep_local = keep;
+  return life;
+}
+
+void take(Model& model, std::uint32_t version) {
+  const std::uint64_t stamp = version;
+  model.tries(stamp);
+  model.takes(version, stamp);
+}
+
+// What the model says of a next life that starts fresh.
+std::string judge_fresh(Model& model) {
+  model.begin_life(life(1));
+  return model.judge({Restored{}}, "");
+}
+
+// What it says of one that goes on from this version, of the state of this stamp.
+std::string judge_return(Model& model, std::uint32_t version, std::uint64_t stamp) {
+  model.begin_life(life(1));
+  return model.judge({Restored{false, version, stamp}}, "");
+}
+
+TEST(Model, allows_that_a_version_went_for_one_that_a_store_lost_before_a_rank_told_of_the_first) {
+  Model model;
+  model.begin_life(life(1));
+  take(model, 4);
+  model.is_safe(kLocal, 4);
+  take(model, 5);
+  model.version_is_hurt(0, 5);
+  model.is_safe(kLocal, 4);  // by a rank that is behind
+  EXPECT_EQ(model.promised(), 0U);
+}
+
+TEST(Model, allows_that_a_version_went_for_a_lost_one_when_no_rank_had_told_of_the_first) {
+  Model model;
+  model.begin_life(life(1));
+  take(model, 4);
+  take(model, 5);
+  model.version_is_hurt(0, 5);
+  model.is_safe(kLocal, 4);
+  EXPECT_EQ(model.promised(), 0U);
+}
+
+TEST(Model, wants_a_version_that_survives_the_loss_whoever_tells_of_it) {
+  Model model;
+  model.begin_life(life(1));
+  take(model, 4);
+  take(model, 5);
+  model.version_is_hurt(0, 5);
+  model.is_safe(kPartner, 4);  // one host's loss
+  EXPECT_EQ(model.promised(), 4U);
+  EXPECT_NE(judge_fresh(model), "");
+}
+
+TEST(Model, wants_a_version_that_cannot_have_gone_for_the_lost_one) {
+  Model model;
+  model.begin_life(life(2));
+  take(model, 4);
+  take(model, 5);
+  model.version_is_hurt(0, 5);
+  model.is_safe(kLocal, 4);
+  EXPECT_EQ(model.promised(), 4U);
+  take(model, 6);  // the only one that counts beside it
+  model.version_is_hurt(0, 6);
+  EXPECT_EQ(model.promised(), 4U);
+}
+
+TEST(Model, wants_a_version_that_was_taken_when_the_store_had_lost_another_one) {
+  Model model;
+  model.begin_life(life(1));
+  take(model, 4);
+  model.version_is_hurt(0, 4);
+  take(model, 5);
+  model.is_safe(kLocal, 5);
+  EXPECT_EQ(model.promised(), 5U);
+}
+
+// Its number is given again, by a life that went on without it.
+TEST(Model, allows_an_older_state_of_a_number_whose_newer_one_was_lost_before_a_rank_told_of_it) {
+  Model model;
+  model.begin_life(life(1));
+  take(model, 4);
+  model.is_safe(kLocal, 4);
+  model.begin_life(life(1));
+  model.tries(40);
+  model.version_is_hurt(0, 4);
+  model.takes(4, 40);
+  model.is_safe(kLocal, 4);
+  EXPECT_EQ(judge_return(model, 4, 4), "");
+}
+
+TEST(Model, refuses_an_older_state_of_a_number_whose_newer_one_is_whole) {
+  Model model;
+  model.begin_life(life(1));
+  take(model, 4);
+  model.is_safe(kLocal, 4);
+  model.begin_life(life(1));
+  model.tries(40);
+  model.takes(4, 40);
+  model.is_safe(kLocal, 4);
+  EXPECT_NE(judge_return(model, 4, 4), "");
+}
+
+}  // namespace
+}  // namespace cairn::torture

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "torture/dice.hpp"
+#include "torture/draw_settings.hpp"
 #include "torture/scenario.hpp"
 
 namespace cairn::torture {
@@ -11,11 +12,6 @@ namespace {
 
 // Hosts beyond those that a life needs, whose stores it may find empty or old.
 constexpr std::uint32_t kSpareHosts = 2;
-
-std::string draw_interval(Dice& dice, bool often) {
-  if (!often && dice.one_in(4)) return "90s";
-  return fmt::format("every {}", dice.between(1, 3));
-}
 
 void draw_cluster(Dice& dice, std::uint32_t ranks, Life& life) {
   constexpr const char* kModes[] = {"rank", "rank", "thread", "inline"};
@@ -30,41 +26,13 @@ void draw_cluster(Dice& dice, std::uint32_t ranks, Life& life) {
   life.hosts.resize(nodes + kSpareHosts);
   std::iota(life.hosts.begin(), life.hosts.end(), 0U);
   if (dice.one_in(3)) {
-    for (std::uint32_t swaps = dice.between(1, 3); swaps > 0; --swaps)
-      std::swap(life.hosts[dice.roll(nodes)], life.hosts[dice.roll(nodes + kSpareHosts)]);
+    for (std::uint32_t swaps = dice.between(1, 3); swaps > 0; --swaps) {
+      std::uint32_t& one = life.hosts[dice.roll(nodes + kSpareHosts)];
+      std::swap(life.hosts[dice.roll(nodes)], one);
+    }
   }
   life.hosts.resize(nodes);
   life.settings = fmt::format("[head]\nmode = {}\nwait_limit = 100s\n", mode);
-}
-
-enum class Levels { some, local };
-
-void draw_settings(Dice& dice, Life& life, Levels levels = Levels::some) {
-  const auto nodes = static_cast<std::uint32_t>(life.nodes.size());
-  const bool more = levels == Levels::some;
-  const bool l2 = more && nodes >= 2 && !dice.one_in(3);
-  const bool l3 = more && nodes >= 3 && !dice.one_in(3);
-  const bool l4 = more && !dice.one_in(3);
-  life.copies = nodes >= 4 && dice.one_in(2) ? 2 : 1;
-  const std::uint32_t rotation = nodes >= 5 && life.copies == 1 ? dice.between(1, 2) : 1;
-  const std::uint32_t group = nodes >= 3 ? dice.between(3, std::min(nodes, 4U)) : 2;
-  life.parity = group >= 4 && nodes % group == 0 ? dice.between(1, 2) : 1;
-  life.finishes = dice.one_in(2);
-  std::string& text = life.settings;
-  text += fmt::format("[levels]\nl1 = {}\nl2 = {}\nl3 = {}\nl4 = {}\n", draw_interval(dice, true),
-                      l2 ? draw_interval(dice, false) : "off", l3 ? draw_interval(dice, false) : "off",
-                      l4 ? draw_interval(dice, false) : "off");
-  text += fmt::format("[partner]\ncopies = {}\nrotation = {}\n", life.copies, rotation);
-  text += fmt::format("[erasure]\ngroup = {}\nparity = {}\n", group, life.parity);
-  life.keep_local = more ? dice.between(1, 2) : 2;
-  life.keep_global = dice.between(1, 2);
-  text += fmt::format("[storage]\nkeep_local = {}\nkeep_global = {}\n", life.keep_local, life.keep_global);
-  text += fmt::format("[job]\non_storage_error = {}\n", dice.one_in(2) ? "throw" : "continue");
-  const bool digests = dice.one_in(3) || life.keyed;  // a key needs them
-  // Last, since the start of each life is one key more of it.
-  text +=
-      fmt::format("[restart]\nat_end = {}\nverify = {}\nuse_failure_topology = {}\n",
-                  life.finishes ? "finished" : "continue", digests ? "sha256" : "crc", dice.one_in(4) ? "off" : "on");
 }
 
 Mishap draw_mishap(Dice& dice, std::uint32_t hosts) {
@@ -201,33 +169,6 @@ void draw_life(Dice& dice, std::uint32_t ranks, bool as_before, bool first, Life
   if (life.start == Life::Start::unasked) ask_for_nothing(life);
 }
 
-// The newest versions are damaged between lives, or lost in them, and nothing else happens: what is older, and would go
-// for something that is whole, is what the job goes on from.
-void wear(Dice& dice, Life& life, bool first) {
-  const auto host = [&] { return life.hosts[dice.roll(static_cast<std::uint32_t>(life.hosts.size()))]; };
-  life.settings.resize(life.settings.find("[levels]"));
-  draw_settings(dice, life, dice.one_in(3) ? Levels::some : Levels::local);
-  life.before.clear();
-  if (!first && !dice.one_in(3)) life.before.push_back({Mishap::Kind::flip_newest_file, host(), dice.number()});
-  life.faults.clear();
-  if (dice.one_in(3)) life.faults.push_back({Fault::Kind::robbed, host(), dice.roll(60)});
-  life.clock.reset();
-  life.survivors = false;
-  life.start = Life::Start::automatic;
-  life.events.clear();
-  for (std::uint32_t snapshots = dice.between(1, 3); snapshots > 0; --snapshots) {
-    life.events.push_back({Event::Kind::snapshot});
-    life.events.push_back({Event::Kind::wait});
-  }
-  life.end = Life::End::die;
-}
-
-void wear(Dice& dice, Scenario& scenario) {
-  for (std::size_t i = 0; i < scenario.lives.size(); ++i) {
-    if (!scenario.lives[i].strangers) wear(dice, scenario.lives[i], i == 0);
-  }
-}
-
 }  // namespace
 
 Scenario draw(std::uint64_t seed) {
@@ -267,9 +208,7 @@ Scenario draw(std::uint64_t seed) {
   last.start = Life::Start::automatic;
   last.end = Life::End::die;
   scenario.lives.push_back(last);
-  constexpr std::uint64_t kWorn = 0xc2b2ae3d27d4eb4f;
-  Dice wearing(seed ^ kWorn);
-  if (wearing.one_in(8)) wear(wearing, scenario);
+  narrow(scenario);
   return scenario;
 }
 

@@ -1,0 +1,17 @@
+// Parts of draw() that its files share.
+#pragma once
+
+#include "torture/dice.hpp"
+#include "torture/scenario.hpp"
+
+namespace cairn::torture {
+
+// Levels of a configuration: any; L1 alone.
+enum class Levels { some, local };
+// Adds the levels and all that comes after them to the settings of a life whose cluster is drawn.
+void draw_settings(Dice& dice, Life& life, Levels levels = Levels::some);
+
+// Some seeds play one thing only, more often than it comes about among others.
+void narrow(Scenario& scenario);
+
+}  // namespace cairn::torture

@@ -1,39 +1,75 @@
+#include <algorithm>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 #include "torture/draw_settings.hpp"
 
 namespace cairn::torture {
 namespace {
 
-// The newest versions are damaged between lives, or lost in them, and nothing else happens: what is older, and would go
-// for something that is whole, is what the job goes on from.
-void wear(Dice& dice, Life& life, bool first) {
-  const auto host = [&] { return life.hosts[dice.roll(static_cast<std::uint32_t>(life.hosts.size()))]; };
+std::uint32_t draw_host(Dice& dice, const Life& life) {
+  return life.hosts[dice.roll(static_cast<std::uint32_t>(life.hosts.size()))];
+}
+
+// A life on the cluster that was drawn, in which nothing happens yet, and nothing goes wrong.
+void begin_anew(Dice& dice, Life& life, Levels levels) {
   life.settings.resize(life.settings.find("[levels]"));
-  draw_settings(dice, life, dice.one_in(3) ? Levels::some : Levels::local);
+  draw_settings(dice, life, levels);
   life.before.clear();
-  if (!first && !dice.one_in(3)) life.before.push_back({Mishap::Kind::flip_newest_file, host(), dice.number()});
   life.faults.clear();
-  if (dice.one_in(3)) life.faults.push_back({Fault::Kind::robbed, host(), dice.roll(60)});
   life.clock.reset();
   life.survivors = false;
   life.start = Life::Start::automatic;
   life.events.clear();
-  for (std::uint32_t snapshots = dice.between(1, 3); snapshots > 0; --snapshots) {
-    life.events.push_back({Event::Kind::snapshot});
-    life.events.push_back({Event::Kind::wait});
-  }
   life.end = Life::End::die;
+}
+
+void take_snapshot(Life& life) {
+  life.events.push_back({Event::Kind::snapshot});
+  life.events.push_back({Event::Kind::wait});
+}
+
+// The newest versions are damaged between lives, or lost in them, and nothing else happens: what is older, and would go
+// for something that is whole, is what the job goes on from.
+void wear(Dice& dice, const Life* before, Life& life) {
+  begin_anew(dice, life, dice.one_in(3) ? Levels::some : Levels::local);
+  if (before != nullptr && !dice.one_in(3))
+    life.before.push_back({Mishap::Kind::flip_newest_file, draw_host(dice, life), dice.number()});
+  if (dice.one_in(3)) life.faults.push_back({Fault::Kind::robbed, draw_host(dice, life), dice.roll(60)});
+  for (std::uint32_t snapshots = dice.between(1, 3); snapshots > 0; --snapshots) take_snapshot(life);
+}
+
+// The newest versions are at L1 alone, and hosts are lost between lives: what is older, and at a higher level, is what
+// the job goes on from.
+void set_back(Dice& dice, const Life* before, Life& life) {
+  begin_anew(dice, life, Levels::seldom);
+  if (before != nullptr) {
+    const bool has_global = before->settings.find("\nl4 = off\n") == std::string::npos;
+    std::vector<std::uint32_t> lost = before->hosts;
+    std::rotate(lost.begin(), lost.begin() + dice.roll(static_cast<std::uint32_t>(lost.size())), lost.end());
+    if (!has_global || !dice.one_in(2)) lost.resize(1);
+    for (const std::uint32_t host : lost) life.before.push_back({Mishap::Kind::lose_node, host});
+  }
+  for (std::uint32_t snapshots = dice.between(2, 5); snapshots > 0; --snapshots) {
+    take_snapshot(life);
+    life.events.push_back({Event::Kind::wait, dice.one_in(4) ? 4U : 2U});
+    life.events.push_back({Event::Kind::wait, 3});
+  }
 }
 
 }  // namespace
 
 void narrow(Scenario& scenario) {
-  constexpr std::uint64_t kWorn = 0xc2b2ae3d27d4eb4f;
-  Dice wearing(scenario.seed ^ kWorn);
-  if (!wearing.one_in(8)) return;
-  for (std::size_t i = 0; i < scenario.lives.size(); ++i) {
-    if (!scenario.lives[i].strangers) wear(wearing, scenario.lives[i], i == 0);
+  constexpr std::uint64_t kNarrow = 0xc2b2ae3d27d4eb4f;
+  Dice dice(scenario.seed ^ kNarrow);
+  const std::uint32_t kind = dice.roll(8);
+  if (kind != 0 && kind != 2) return;
+  const Life* before = nullptr;
+  for (Life& life : scenario.lives) {
+    if (life.strangers) continue;
+    (kind == 0 ? wear : set_back)(dice, before, life);
+    before = &life;
   }
 }
 

@@ -284,6 +284,20 @@ MENDINGS = [
              "(heads == Heads::serve || heads == Heads::compute)"),
     ]),
 
+    # What is kept.
+    Mending("a version goes for a newer one though it is the newest at L2", [
+        Edit("lib/recover/retention.cpp",
+             "  for (const LevelId level : levels) kept.merge(newest_at(known, level, keep.of(level)));\n",
+             "  for (const LevelId level : levels - LevelSet{LevelId::partner})\n"
+             "    kept.merge(newest_at(known, level, keep.of(level)));\n"),
+    ]),
+    Mending("a version goes for a newer one though it is the newest at L3", [
+        Edit("lib/recover/retention.cpp",
+             "  for (const LevelId level : levels) kept.merge(newest_at(known, level, keep.of(level)));\n",
+             "  for (const LevelId level : levels - LevelSet{LevelId::erasure})\n"
+             "    kept.merge(newest_at(known, level, keep.of(level)));\n"),
+    ]),
+
     # Stores that are lost, stay full, or are to be given back.
     Mending("what is left of a version's redundancy where a node has lost its part counts for nothing", [
         Edit("lib/recover/inventory.cpp",

@@ -164,6 +164,7 @@ void Application::drop() {
 void Application::finalize() {
   const bool of_nothing = has_nothing_to_end();
   if (!of_nothing) notes_.finalizes();
+  ways_.about_to_finalize();
   if (ways_.run_finalizes) return;
   const auto error = call([&] { session_.finalize(); });
   const bool uneven = life_.end == Life::End::one_left_out_a_snapshot;

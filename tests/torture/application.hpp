@@ -26,6 +26,7 @@ class Application {
     std::function<void()> drop;
     std::function<void()> pause = [] {};  // between events
     bool run_finalizes = false;           // and not the application: cairn::run does, when that has returned
+    std::function<void()> about_to_finalize = [] {};
   };
   // `well_meant`: nothing goes wrong on purpose. All stays the caller's.
   Application(SessionBase& session, Ways ways, const Life& life, std::uint64_t first_stamp, bool well_meant,

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,19 +60,47 @@ void set_back(Dice& dice, const Life* before, Life& life) {
   }
 }
 
+// Something fails while finalize ends the chain, or what it is to end was removed just before.
+void end_badly(Dice& dice, const Life* /*before*/, Life& life) {
+  using Kind = Fault::Kind;
+  constexpr Kind kKinds[] = {
+      Kind::operation_kills, Kind::operation_kills, Kind::operation_kills, Kind::operation_kills, Kind::read_kills,
+      Kind::operation_once,  Kind::operations,      Kind::stuck,           Kind::robbed,          Kind::wiped};
+  begin_anew(dice, life, Levels::some);
+  for (std::uint32_t snapshots = dice.between(1, 3); snapshots > 0; --snapshots) take_snapshot(life);
+  life.end = Life::End::finalize;
+  life.finishes = true;
+  if (const auto at = life.settings.find("at_end = continue"); at != std::string::npos)
+    life.settings.replace(at, std::string("at_end = continue").size(), "at_end = finished");
+  const Kind kind = kKinds[dice.roll(std::size(kKinds))];
+  const auto host = dice.one_in(2) ? std::nullopt : std::optional(draw_host(dice, life));
+  const bool removed_before = (kind == Kind::robbed || kind == Kind::wiped) && dice.one_in(2);
+  const std::uint32_t operations = dice.roll(dice.one_in(2) ? 12 : 50);
+  life.faults.push_back({kind, host, removed_before ? 0 : operations, true});
+}
+
+// What the one before it has left is looked at.
+void look(Life& last) {
+  last.faults.clear();
+  last.events.clear();
+  last.end = Life::End::die;
+}
+
 }  // namespace
 
 void narrow(Scenario& scenario) {
   constexpr std::uint64_t kNarrow = 0xc2b2ae3d27d4eb4f;
   Dice dice(scenario.seed ^ kNarrow);
   const std::uint32_t kind = dice.roll(8);
-  if (kind != 0 && kind != 2) return;
+  const auto play = kind == 0 ? wear : kind == 2 ? set_back : kind == 4 ? end_badly : nullptr;
+  if (play == nullptr) return;
   const Life* before = nullptr;
   for (Life& life : scenario.lives) {
     if (life.strangers) continue;
-    (kind == 0 ? wear : set_back)(dice, before, life);
+    play(dice, before, life);
     before = &life;
   }
+  if (play == end_badly) look(scenario.lives.back());
 }
 
 }  // namespace cairn::torture

@@ -15,7 +15,8 @@ namespace cairn::torture {
 // Takes the place of what was injected for the run before. `lost`: called, by any thread, when a store has lost all,
 // or a version.
 using Lost = std::function<void(std::optional<std::uint32_t> host, std::optional<std::uint32_t> version)>;
-void inject(const Life& life, test::Job& job, Lost lost);
+// What it gives back is to be called, by any thread, when a rank is about to call finalize.
+[[nodiscard]] std::function<void()> inject(const Life& life, test::Job& job, Lost lost);
 // What they may do to a life.
 [[nodiscard]] Circumstances::Faults effect_of(const Life& life);
 // Stores of which one read fails, where nothing else does.

@@ -33,7 +33,7 @@ std::string text(const Mishap& mishap) {
   return {};
 }
 
-std::string text(const Fault& fault) {
+std::string text_of_kind(const Fault& fault) {
   using Kind = Fault::Kind;
   const std::string store = fault.host ? fmt::format("host {}", *fault.host) : "the global store";
   switch (fault.kind) {
@@ -53,6 +53,10 @@ std::string text(const Fault& fault) {
     case Kind::robbed: return fmt::format("{} loses a version at operation {}", store, fault.at);
   }
   return {};
+}
+
+std::string text(const Fault& fault) {
+  return fault.in_finalize ? "since finalize was called: " + text_of_kind(fault) : text_of_kind(fault);
 }
 
 std::string text(const Event& event) {

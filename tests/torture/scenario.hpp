@@ -59,6 +59,7 @@ struct Fault {
   Kind kind = Kind::message_kills;
   std::optional<std::uint32_t> host;  // none: the global store
   std::uint64_t at = 0;               // operations before it
+  bool in_finalize = false;           // those since a rank called finalize
 };
 
 // What ranks do, one after the other.

@@ -55,9 +55,11 @@ class ThreadCluster final : public Cluster {
     prepare(turn);
     const bool well_meant = effect_of(turn.life) == Circumstances::Faults::none;
     Ledger& notes = begin({0, false, effect_of(turn.life), shaky_in(turn.life)});
-    inject(turn.life, job_, [&](Place place, std::optional<std::uint32_t> version) { notes.is_lost(place, version); });
+    const auto begin_finalize = inject(
+        turn.life, job_, [&](Place place, std::optional<std::uint32_t> version) { notes.is_lost(place, version); });
     job_.run_and_die([&](JobSession& session) {
-      const Application::Ways ways{[&] { session.kill_job(); }, [&] { const JobSession gone(std::move(session)); }};
+      Application::Ways ways{[&] { session.kill_job(); }, [&] { const JobSession gone(std::move(session)); }};
+      ways.about_to_finalize = begin_finalize;
       Application(session, ways, turn.life, turn.first_stamp, well_meant, notes).run();
     });
     Lived lived{job_.open_error(), {}};

@@ -34,6 +34,7 @@ struct Attempt {
   bool goes_on = false;  // also where the life was to begin fresh
   Circumstances::Faults faults = Circumstances::Faults::none;
   std::set<Place> shaky = {};
+  bool all_is_read = false;  // whatever is written, nothing that was is lost, and no read fails
 };
 // Begins an attempt, which ends the one before: what its ranks note.
 using Begin = std::function<Ledger&(const Attempt&)>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
@@ -186,6 +187,13 @@ Circumstances::Faults effect_of(const Life& life) {
   if (std::ranges::any_of(life.faults, harms)) return Faults::of_stores;
   const bool dies = std::ranges::any_of(life.faults, [](const Fault& fault) { return kills(fault.kind); });
   return dies || life.clock || calls_may_fail(life) ? Faults::of_calls : Faults::none;
+}
+
+bool all_is_read_in(const Life& life) {
+  constexpr Kind kOthers[] = {Kind::store_gone,    Kind::read_once, Kind::reads,
+                              Kind::flipped_reads, Kind::wiped,     Kind::robbed};
+  return std::ranges::none_of(
+      life.faults, [&](const Fault& fault) { return std::ranges::find(kOthers, fault.kind) != std::end(kOthers); });
 }
 
 std::set<std::optional<std::uint32_t>> shaky_in(const Life& life) {

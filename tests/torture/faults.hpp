@@ -19,6 +19,8 @@ using Lost = std::function<void(std::optional<std::uint32_t> host, std::optional
 [[nodiscard]] std::function<void()> inject(const Life& life, test::Job& job, Lost lost);
 // What they may do to a life.
 [[nodiscard]] Circumstances::Faults effect_of(const Life& life);
+// Whether nothing is lost in it, and no read fails.
+[[nodiscard]] bool all_is_read_in(const Life& life);
 // Stores of which one read fails, where nothing else does.
 [[nodiscard]] std::set<std::optional<std::uint32_t>> shaky_in(const Life& life);
 

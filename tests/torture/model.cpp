@@ -45,7 +45,9 @@ void Model::rob(Promise& promise, const Robbery& robbery) const {
   const auto newer_then =
       static_cast<std::uint64_t>(std::distance(promise.newer.begin(), promise.newer.upper_bound(robbery.until)));
   promise.may_be_retired |= newer_then >= promise.keep;
-  if (promise.version == robbery.version || promise.may_be_retired || promise.may_be_over) {
+  const bool same = promise.version == robbery.version;
+  const bool only_there = promise.may_be_in_global_alone && !robbery.host && promise.version < robbery.version;
+  if (same || only_there || promise.may_be_retired || promise.may_be_over) {
     hurt(promise, robbery.host);
   } else {
     promise.newer.erase(stamp_of(robbery.version));
@@ -150,6 +152,14 @@ void Model::finished(bool for_certain) {
   must_be_fresh_ = for_certain;
 }
 
+void Model::ends_badly() {
+  for (Promise& promise : promises_) promise.may_be_in_global_alone |= promise.level != kGlobal;
+}
+
+bool Model::is_of_this_life(std::uint32_t version) const {
+  return taken_now_.contains(version) && taken_.at(version).back().safe;
+}
+
 std::uint64_t Model::losses_of(const Promise& promise) const {
   return static_cast<std::uint64_t>(std::ranges::count_if(promise.hosts, [&](std::uint32_t host) {
     // Stores of other hosts are not opened in this life.
@@ -158,7 +168,7 @@ std::uint64_t Model::losses_of(const Promise& promise) const {
 }
 
 bool Model::holds(const Promise& promise) const {
-  if (promise.level == kGlobal && promise.global_hurt) return false;
+  if ((promise.level == kGlobal || promise.may_be_in_global_alone) && promise.global_hurt) return false;
   if (promise.level == kGlobal && !promise.may_be_over) return true;
   // What came after a fresh start may be at L1 only, and nobody was told of it; then that is lost, and not this.
   return losses_of(promise) <= (promise.may_be_over ? 0 : promise.survives);

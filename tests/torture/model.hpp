@@ -5,8 +5,8 @@
 // level survives: a file that is damaged costs the version that it is of, and as many as are kept outlive it; a store
 // that is lost under way takes what was in it, and nothing of later versions; one that cannot be read or written for a
 // while takes nothing. What comes back is one safe point on all ranks, byte for byte. What is beyond a promise may be
-// refused, and is never guessed. A start is fresh only where nothing was told to be safe, the chain was ended, its
-// records are lost, or the user asked for it. A start that was refused changes nothing.
+// refused, and is never guessed. A start is fresh only where nothing was told to be safe, the end of the chain is
+// recorded, its records are lost, or the user asked for it. A start that was refused changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,11 @@ class Model {
   void takes(std::uint32_t version, std::uint64_t stamp);
   // Some rank was told that this version is safe.
   void is_safe(std::uint32_t level, std::uint32_t version);
-  // A finalize that ended the chain went well on all ranks; or on some, or may have.
+  // A finalize ended the chain, as its record says, and went well on all ranks; or it may have ended it.
   void finished(bool for_certain);
+  // A finalize that was to end the chain did not: no record says so. It may have emptied node stores, for what is in
+  // the global one by then.
+  void ends_badly();
 
   // What is wrong with a restore, of what ranks saw of it, those that did not fail; and of the text of an error, empty
   // where there was none. Empty: nothing is wrong.
@@ -70,6 +73,8 @@ class Model {
 
   // The newest version that must come back; 0: none.
   [[nodiscard]] std::uint32_t promised() const;
+  // Whether this life has taken this version, and was told that it is safe.
+  [[nodiscard]] bool is_of_this_life(std::uint32_t version) const;
 
  private:
   using Faults = Circumstances::Faults;
@@ -93,7 +98,8 @@ class Model {
     std::set<std::uint64_t> newer;
     std::uint32_t keep = 1;
     bool may_be_retired = false;
-    bool may_be_over = false;  // a chain began anew since then, and has tried a snapshot
+    bool may_be_over = false;             // a chain began anew since then, and has tried a snapshot
+    bool may_be_in_global_alone = false;  // and in no node store any more
   };
   // In this life: the store of a host, or the global one, lost a version; and the newest state that was tried by then.
   struct Robbery {

@@ -117,5 +117,35 @@ TEST(Model, refuses_an_older_state_of_a_number_whose_newer_one_is_whole) {
   EXPECT_NE(judge_return(model, 4, 4), "");
 }
 
+TEST(Model, wants_what_was_safe_after_a_finalize_whose_end_is_not_recorded) {
+  Model model;
+  model.begin_life(life(1));
+  take(model, 4);
+  model.is_safe(kLocal, 4);
+  model.ends_badly();
+  EXPECT_NE(judge_fresh(model), "");
+}
+
+TEST(Model, allows_that_what_a_finalize_without_a_recorded_end_has_left_is_in_the_global_store_alone) {
+  Model model;
+  model.begin_life(life(2));
+  take(model, 4);
+  model.is_safe(kLocal, 4);
+  take(model, 5);
+  model.ends_badly();
+  EXPECT_EQ(model.promised(), 4U);
+  model.version_is_hurt({}, 5);  // which may be all that there is
+  EXPECT_EQ(model.promised(), 0U);
+}
+
+TEST(Model, allows_a_fresh_start_after_a_finalize_whose_end_is_recorded) {
+  Model model;
+  model.begin_life(life(1));
+  take(model, 4);
+  model.is_safe(kLocal, 4);
+  model.finished(false);
+  EXPECT_EQ(judge_fresh(model), "");
+}
+
 }  // namespace
 }  // namespace cairn::torture

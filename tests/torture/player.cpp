@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "store/names.hpp"
 #include "torture/mishaps.hpp"
+#include "torture/records.hpp"
 
 namespace cairn::torture {
 namespace {
@@ -41,11 +43,13 @@ class Player {
                     first_stamp_of(number)};
     wrong_.clear();
     opened_ = took_snapshots_ = ended_well_ = false;
+    ended_before_ = records_of_an_end(cluster_.image(std::nullopt));
     const auto begin = [&](const Attempt& attempt) -> Ledger& {
       settle();
       conclude(life);
       circumstances_ = circumstances_of(turn, attempt);
       is_first_ = attempt.number == 0;
+      all_is_read_ = is_first_ && attempt.all_is_read;
       model_.begin_life(circumstances_);
       ledger_ = std::make_unique<Ledger>(model_);
       return *ledger_;
@@ -103,8 +107,34 @@ class Player {
     if (!life.finishes || !ledger->may_have_ended()) return;
     const bool one_dropped = is_first_ && life.end == Life::End::one_drops && ledger->ranks() > 1;
     const bool not_ended = one_dropped || (nothing_failed && (well == 0 || ledger->endings(Ending::of_nothing) > 0));
+    if (not_ended) return;
     // A life of no snapshots that began anew has nothing to end, but an old chain, or not.
-    if (!not_ended) model_.finished(well == ledger->ranks() && nothing_failed && !circumstances_.anew);
+    const bool for_certain = well == ledger->ranks() && nothing_failed && !circumstances_.anew;
+    if (!has_recorded_an_end()) {
+      if (for_certain) wrong_ = "finalize() went well, and no record says that the chain has ended";
+      return model_.ends_badly();
+    }
+    if (all_is_read_) wrong_ = not_emptied(life);
+    model_.finished(for_certain);
+  }
+
+  // Of a job that came again in this life one end is like another.
+  [[nodiscard]] bool has_recorded_an_end() const {
+    return !std::ranges::includes(ended_before_, records_of_an_end(cluster_.image(std::nullopt)));
+  }
+
+  // A chain is recorded as ended when no node store has anything of it any more: until then a finalize that fails, or
+  // is killed, leaves what the next life goes on from.
+  [[nodiscard]] std::string not_emptied(const Life& life) const {
+    for (const std::uint32_t host : life.hosts) {
+      for (const auto& [path, bytes] : cluster_.image(host)) {
+        const auto dir = names::parse_snapshot(path.substr(0, path.find('/')));
+        if (dir && path.ends_with("/manifest.json") && model_.is_of_this_life(dir->version.value))
+          return fmt::format("the chain is recorded as ended, and host {} still has version {}", host,
+                             dir->version.value);
+      }
+    }
+    return {};
   }
 
   // What a life that ended well has left in its stores beyond what is kept of each local level, and a few that were
@@ -154,6 +184,8 @@ class Player {
   bool opened_ = false;
   bool took_snapshots_ = false;
   bool is_first_ = true;
+  bool all_is_read_ = false;
+  std::set<std::string> ended_before_;  // records of lives that had ended a chain when it began
   Circumstances circumstances_;
   std::unique_ptr<Ledger> ledger_;
 };

@@ -54,7 +54,7 @@ class ThreadCluster final : public Cluster {
   [[nodiscard]] Lived live(const Turn& turn, const Begin& begin, Model& /*model*/) override {
     prepare(turn);
     const bool well_meant = effect_of(turn.life) == Circumstances::Faults::none;
-    Ledger& notes = begin({0, false, effect_of(turn.life), shaky_in(turn.life)});
+    Ledger& notes = begin({0, false, effect_of(turn.life), shaky_in(turn.life), all_is_read_in(turn.life)});
     const auto begin_finalize = inject(
         turn.life, job_, [&](Place place, std::optional<std::uint32_t> version) { notes.is_lost(place, version); });
     job_.run_and_die([&](JobSession& session) {

@@ -196,6 +196,13 @@ bool all_is_read_in(const Life& life) {
       life.faults, [&](const Fault& fault) { return std::ranges::find(kOthers, fault.kind) != std::end(kOthers); });
 }
 
+bool may_refuse_removal(const Life& life, std::uint32_t host) {
+  constexpr Kind kRefusals[] = {Kind::operation_once, Kind::operations, Kind::store_full, Kind::stuck};
+  return std::ranges::any_of(life.faults, [&](const Fault& fault) {
+    return fault.host == host && std::ranges::find(kRefusals, fault.kind) != std::end(kRefusals);
+  });
+}
+
 std::set<std::optional<std::uint32_t>> shaky_in(const Life& life) {
   std::set<std::optional<std::uint32_t>> shaky;
   if (life.clock || calls_may_fail(life)) return shaky;

@@ -21,6 +21,8 @@ using Lost = std::function<void(std::optional<std::uint32_t> host, std::optional
 [[nodiscard]] Circumstances::Faults effect_of(const Life& life);
 // Whether nothing is lost in it, and no read fails.
 [[nodiscard]] bool all_is_read_in(const Life& life);
+// Whether a store may refuse to have something removed in this life, and the life goes on.
+[[nodiscard]] bool may_refuse_removal(const Life& life, std::uint32_t host);
 // Stores of which one read fails, where nothing else does.
 [[nodiscard]] std::set<std::optional<std::uint32_t>> shaky_in(const Life& life);
 

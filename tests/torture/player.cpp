@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "store/names.hpp"
+#include "torture/faults.hpp"
 #include "torture/mishaps.hpp"
 #include "torture/records.hpp"
 
@@ -123,10 +124,11 @@ class Player {
     return !std::ranges::includes(ended_before_, records_of_an_end(cluster_.image(std::nullopt)));
   }
 
-  // A chain is recorded as ended when no node store has anything of it any more: until then a finalize that fails, or
-  // is killed, leaves what the next life goes on from.
+  // A chain is recorded as ended when no node store has anything of it any more, but where one refuses to be emptied.
+  // Until then a finalize that fails, or is killed, leaves what the next life goes on from.
   [[nodiscard]] std::string not_emptied(const Life& life) const {
     for (const std::uint32_t host : life.hosts) {
+      if (may_refuse_removal(life, host)) continue;
       for (const auto& [path, bytes] : cluster_.image(host)) {
         const auto dir = names::parse_snapshot(path.substr(0, path.find('/')));
         if (dir && path.ends_with("/manifest.json") && model_.is_of_this_life(dir->version.value))

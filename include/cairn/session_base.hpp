@@ -107,9 +107,9 @@ class SessionBase {
  public:
   SessionBase(SessionBase&&) noexcept;
   SessionBase& operator=(SessionBase&&) noexcept;
-  // Without finalize() first, what is not safe yet is lost, what was safe stays, and nobody is waited for. With [head]
-  // mode = thread or inline a node's first rank is also its head: it first finishes the promotion under way, and all
-  // other ranks get an error from then on.
+  // Without finalize() first, what is not safe yet is lost, what was safe stays, and nobody is waited for. Calls of
+  // other ranks that need this one throw an error that names it. With [head] mode = thread or inline a node's first
+  // rank is also its head: it first finishes the promotion under way, and all calls of other ranks throw from then on.
   virtual ~SessionBase();
 
   // Protects a contiguous resizable container (std::vector, std::string …) of Storable

@@ -50,12 +50,12 @@ Error uneven_calls(const std::vector<Buffer>& all) {
 // What all ranks want, and whether they have made the same snapshot calls.
 Status Ending::run() {
   // The highest of all nodes. A number that must be equal everywhere has its complement too, which gives the lowest.
-  enum { kKeepGoing, kAbandoned, kUndefined, kNothingOwn, kVersion, kCalls = kVersion + 2, kWords = kCalls + 2 };
+  enum { kKeepGoing, kLeft, kUndefined, kNothingOwn, kVersion, kCalls = kVersion + 2, kWords = kCalls + 2 };
   std::array<std::uint64_t, kWords> words{};
   const auto raise = [&](std::size_t word, std::uint64_t value) { words.at(word) = std::max(words.at(word), value); };
   for (const auto& [rank, request] : head_.requests.finalize) {
     raise(kKeepGoing, request.keep_going ? 1 : 0);
-    raise(kAbandoned, request.abandoned ? head_.node.me.value + 1 : 0);
+    if (request.abandoned) raise(kLeft, to_word(head_.left_by(rank, request)));
     raise(kUndefined, request.undefined ? 1 : 0);
     raise(kVersion, request.version.value);
     raise(kVersion + 1, ~std::uint64_t{request.version.value});
@@ -64,11 +64,10 @@ Status Ending::run() {
   }
   raise(kNothingOwn, has_nothing_of_its_own() ? 1 : 0);
   if (auto status = head_.heads.allreduce(words, Reduce::max); !status) return status;
-  if (words[kAbandoned] != 0) {
-    return fail(Code::failed_elsewhere,
-                fmt::format("a rank of node {} dropped its session without finalize: snapshots are left as they are",
-                            words[kAbandoned] - 1),
-                "call finalize on every application rank");
+  if (const auto left = left_of_word(words[kLeft])) {
+    Error error = error_of(*left);
+    error.code = Code::failed_elsewhere;  // the heads are all there
+    return fail(error.in("snapshots are left as they are"));
   }
   if (words[kVersion] != ~words[kVersion + 1] || words[kCalls] != ~words[kCalls + 1]) return compare_calls();
   if (words[kUndefined] != 0) return {};

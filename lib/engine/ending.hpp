@@ -1,6 +1,6 @@
 // The end of a session, once all ranks of all nodes have called finalize: checks that they agree, and ends the chain. A
 // finished chain leaves its newest snapshot at L4 and empty node stores. Nothing is removed where a restore failed or a
-// session was dropped. Collective among heads.
+// rank has left. Collective among heads.
 //
 // The order is that of loss: the newest snapshot is whole at L4, then node stores are emptied, then the chain is
 // recorded as finished. A job that is killed before the record goes on from L4 at its next start.

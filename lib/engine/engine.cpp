@@ -69,16 +69,32 @@ Result<bool> Engine::finish() {
   return true;
 }
 
+void Engine::leave(const FinalizeRequest& last) {
+  if (finished_ || broken_) return;
+  if (const auto rank = head_.own_rank()) hear_of_left(*rank, last);
+  leave();
+}
+
+// Where all leave, nobody receives these messages.
 void Engine::leave() {
   if (std::exchange(finished_, true) || broken_) return;
-  const HeadGone gone{fmt::format("a rank of node {}, which is also its head, dropped its session without finalize",
-                                  head_.node.me.value)};
-  const Buffer message = encode(ToHead(gone));
-  for (const Node& node : head_.topology.nodes) {
-    // The message is so short that MPI sends it at once. Where all leave, nobody receives it.
-    if (node.head != head_.control.rank()) (void)head_.control.isend(node.head, kToHead, message);
-  }
+  const Rank me = head_.own_rank().value_or(Rank{});
+  const HeadGone gone{error_of(head_.left_by(me, head_.requests.finalize[me])).message + ", and was also its head"};
+  head_.tell_other_heads(gone);
   head_.tell_all(Trouble{is_gone(gone)});
+}
+
+// The rank takes no part in what others still do. Those who wait for it have to know.
+void Engine::hear_of_left(Rank from, const FinalizeRequest& request) {
+  head_.requests.finalize[from] = request;
+  const RankLeft left = head_.left_by(from, request);
+  head_.tell_other_heads(left);
+  heed(left);
+}
+
+void Engine::heed(const RankLeft& left) {
+  if (!head_.left || left.calls < head_.left->calls) head_.left = left;
+  head_.tell_all(left);
 }
 
 bool Engine::busy() const {
@@ -157,6 +173,8 @@ Status Engine::handle(Peer from, ToHead message) {
   const auto now = head_.clock();
   if (const auto* gone = std::get_if<HeadGone>(&message)) {
     return fail(is_gone(*gone));
+  } else if (const auto* left = std::get_if<RankLeft>(&message)) {
+    heed(*left);
   } else if (const auto* question = std::get_if<Inquire>(&message)) {
     inquiry_.hear(node, *question, now);
   } else if (const auto* ask = std::get_if<Ask>(&message)) {
@@ -186,6 +204,7 @@ void Engine::handle(Rank from, ToHead message) {
   } else if (auto* result = std::get_if<RestoreResult>(&message)) {
     head_.requests.restore_results[from] = std::move(result->error);
   } else if (auto* finalize = std::get_if<FinalizeRequest>(&message)) {
+    if (finalize->abandoned) return hear_of_left(from, *finalize);
     head_.requests.finalize[from] = *finalize;
   } else if (auto* measured = std::get_if<JobCosts>(&message)) {
     life_.keep_costs(*measured);

@@ -78,9 +78,9 @@ class Engine {
   [[nodiscard]] bool finished() const { return finished_; }
   // Steps until the ranks are finalized; sleeps on the node's bell while there is nothing to do.
   [[nodiscard]] Status serve();
-  // Tells the other heads and the ranks of this node that nobody acts for the node any more, which ends their engines.
-  // For a rank that is also a head, and drops its session. Local.
-  void leave();
+  // The rank in whose process this engine runs leaves its session. Tells the other heads and the ranks of this node,
+  // and that nobody acts for the node any more, which ends their engines. Local.
+  void leave(const FinalizeRequest& last);
 
  private:
   explicit Engine(const EngineSetup& setup);
@@ -98,6 +98,9 @@ class Engine {
   [[nodiscard]] Result<bool> receive();
   [[nodiscard]] Status handle(Peer from, ToHead message);
   void handle(Rank from, ToHead message);
+  void hear_of_left(Rank from, const FinalizeRequest& request);
+  void heed(const RankLeft& left);
+  void leave();
   void break_down(const Error& error);
   void break_silence();
   [[nodiscard]] Inquiry::Ways ways();

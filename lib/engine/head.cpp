@@ -4,15 +4,27 @@
 
 namespace cairn {
 
+std::optional<Rank> Head::own_rank() const {
+  const auto is_mine = [this](Rank rank) { return topology.world_of_rank[rank.value] == control.rank(); };
+  const auto mine = std::ranges::find_if(ranks, is_mine);
+  return mine == ranks.end() ? std::nullopt : std::optional(*mine);
+}
+
 bool Head::is_dropped() const {
-  return std::ranges::any_of(requests.finalize, [this](const auto& request) {
-    return request.second.abandoned && topology.world_of_rank[request.first.value] == control.rank();
-  });
+  const auto mine = own_rank();
+  return mine && requests.has_left(*mine);
 }
 
 void Head::tell(Rank rank, const ToRank& message) {
   // A rank that is gone is noticed where it matters: by the next message that is waited for.
   (void)control.send(topology.world_of_rank[rank.value], kToRank, encode(message));
+}
+
+void Head::tell_other_heads(const ToHead& message) {
+  const Buffer bytes = encode(message);
+  for (const Node& other : topology.nodes) {
+    if (other.head != control.rank()) (void)control.isend(other.head, kToHead, bytes);
+  }
 }
 
 void Head::tell_all(const ToRank& message) {

@@ -44,6 +44,11 @@ struct Requests {
   std::map<Rank, FinalizeRequest> finalize;
 
   [[nodiscard]] bool waits(Rank rank) const { return restore.contains(rank) || finalize.contains(rank); }
+  // Ended its session without the others: it does not answer any more.
+  [[nodiscard]] bool has_left(Rank rank) const {
+    const auto request = finalize.find(rank);
+    return request != finalize.end() && request->second.abandoned;
+  }
 };
 
 struct Head {
@@ -58,12 +63,20 @@ struct Head {
   LevelSet usable = {};             // by today's layout
   std::shared_ptr<Bell> bell = {};  // null until the store is open
   Requests requests = {};
+  std::optional<RankLeft> left = {};  // of any node; of several ranks, the one that made the fewest calls
 
   [[nodiscard]] Identity identity(Version version) const { return {node.incarnation, version, node.run}; }
-  // Whether the rank in whose process this engine runs has dropped its session.
+  // The rank in whose process this engine runs; none: a dedicated head.
+  [[nodiscard]] std::optional<Rank> own_rank() const;
+  // Whether that one has left its session.
   [[nodiscard]] bool is_dropped() const;
+  [[nodiscard]] RankLeft left_by(Rank rank, const FinalizeRequest& last) const {
+    return {rank, node.me, last.version, last.calls, last.ended_mpi};
+  }
 
   void tell(Rank rank, const ToRank& message);
+  // Does not wait: meant for short messages, which MPI sends at once.
+  void tell_other_heads(const ToHead& message);
   // Every rank of the node; wakes them.
   void tell_all(const ToRank& message);
   // Once for the whole job: by one of the heads that met it, which knows the cause.

@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace cairn {
 namespace {
 
@@ -109,9 +111,10 @@ void fields(auto& io, Seal& m) { io(m.version), io(m.safe_point), io(m.levels), 
 void fields(auto& /*io*/, RestoreRequest& /*m*/) {}
 void fields(auto& io, RestoreResult& m) { io(m.error); }
 void fields(auto& io, FinalizeRequest& m) {
-  io(m.version), io(m.calls), io(m.keep_going), io(m.abandoned), io(m.undefined);
+  io(m.version), io(m.calls), io(m.keep_going), io(m.abandoned), io(m.undefined), io(m.ended_mpi);
 }
 void fields(auto& io, Waits& m) { io(m.call), io(m.seconds), io(m.asked); }
+void fields(auto& io, RankLeft& m) { io(m.rank), io(m.node), io(m.version), io(m.calls), io(m.ended_mpi); }
 void fields(auto& io, HeadGone& m) { io(m.why); }
 void fields(auto& io, Inquire& m) { io(m.rank), io(m.call), io(m.seconds); }
 void fields(auto& /*io*/, Ask& /*m*/) {}
@@ -176,6 +179,28 @@ bool fails_for_storage(Code code) {
     case Code::failed_elsewhere: return true;
     default: return false;
   }
+}
+
+Error error_of(const RankLeft& left) {
+  return {Code::communication,
+          fmt::format("rank {} of node {} {}", left.rank.value, left.node.value,
+                      left.ended_mpi ? "called MPI_Finalize before it had finalized its session"
+                                     : "dropped its session without finalize"),
+          "call finalize on every application rank"};
+}
+
+std::uint64_t to_word(const RankLeft& left) {
+  return ((std::uint64_t{left.rank.value} + 1) << 32) | (std::uint64_t{left.node.value} << 1) |
+         (left.ended_mpi ? 1U : 0U);
+}
+
+std::optional<RankLeft> left_of_word(std::uint64_t word) {
+  if (word == 0) return {};
+  RankLeft left;
+  left.rank.value = static_cast<std::uint32_t>((word >> 32) - 1);
+  left.node.value = static_cast<std::uint32_t>(word) >> 1;
+  left.ended_mpi = word % 2 != 0;
+  return left;
 }
 
 Buffer encode(const ToHead& message) { return encode_any(message); }

@@ -40,13 +40,22 @@ struct FinalizeRequest {
   std::uint64_t calls = 0;  // of snapshot()
   bool keep_going = false;  // the job will go on later, whatever at_end says
   // Both leave everything as it is, for a start that can do better.
-  bool abandoned = false;  // the session was dropped
+  bool abandoned = false;  // the rank has left: see RankLeft
   bool undefined = false;  // a restore has failed
+  bool ended_mpi = false;  // how it has left
 };
 struct Waits {  // the rank is in this call: for a long time, or because it was asked
   std::string call;
   std::uint32_t seconds = 0;
   bool asked = false;
+};
+// From a head to other heads, and to ranks.
+struct RankLeft {  // the rank ended its session without the others: later snapshots cannot be completed
+  Rank rank;
+  NodeId node;
+  Version version;          // the last that the rank has used
+  std::uint64_t calls = 0;  // of snapshot()
+  bool ended_mpi = false;   // by calling MPI_Finalize; otherwise it dropped its session
 };
 // From a head to other heads.
 struct HeadGone {  // nobody acts for its node any more
@@ -66,7 +75,7 @@ struct Missing {  // for whom the job waits, in words; also to ranks
 };
 // `JobCosts`: what the job has measured so far, to be kept.
 using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, JobCosts, Waits, HeadGone,
-                            Inquire, Ask, NotHere, Missing>;
+                            Inquire, Ask, NotHere, Missing, RankLeft>;
 
 // From a head to its ranks.
 struct Opened {
@@ -111,11 +120,16 @@ struct Trouble {  // an error of background work that belongs to no version
   Error error;
 };
 struct Heard {};  // the head knows that the rank waits
-using ToRank =
-    std::variant<Opened, Reached, Failed, Retired, Offer, RestoreDone, Finalized, Trouble, Heard, Ask, Missing>;
+using ToRank = std::variant<Opened, Reached, Failed, Retired, Offer, RestoreDone, Finalized, Trouble, Heard, Ask,
+                            Missing, RankLeft>;
 
 // Whether the code says that a store failed, here or elsewhere, and not that a call was wrong: then the job can go on.
 [[nodiscard]] bool fails_for_storage(Code code);
+// Why a call that needs this rank cannot succeed.
+[[nodiscard]] Error error_of(const RankLeft& left);
+// Who has left and how, as a word that heads reduce by maximum; 0: nobody. Inverse pair, but for version and calls.
+[[nodiscard]] std::uint64_t to_word(const RankLeft& left);
+[[nodiscard]] std::optional<RankLeft> left_of_word(std::uint64_t word);
 
 // Inverse pairs.
 [[nodiscard]] Buffer encode(const ToHead& message);

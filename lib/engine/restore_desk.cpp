@@ -1,5 +1,6 @@
 #include "engine/restore_desk.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -11,7 +12,7 @@ namespace cairn {
 // Ranks ask; the heads bring shards home and offer them; ranks read them and answer; the heads agree.
 Result<bool> RestoreDesk::answer() {
   if (const auto error = seals_.take_different_calls()) {
-    refuse(*error);
+    refuse(head_.left ? error_of(*head_.left).in("restore is refused") : *error);
     return true;
   }
   if (head_.requests.restore.size() < head_.ranks.size()) return false;
@@ -19,7 +20,10 @@ Result<bool> RestoreDesk::answer() {
     if (auto status = offer(); !status) return fail(status.error());
     return true;
   }
-  if (head_.requests.restore_results.size() < head_.ranks.size()) return false;
+  const auto is_through = [this](Rank rank) {
+    return head_.requests.restore_results.contains(rank) || head_.requests.has_left(rank);
+  };
+  if (!std::ranges::all_of(head_.ranks, is_through)) return false;
   if (auto status = conclude(); !status) return fail(status.error());
   return true;
 }
@@ -83,6 +87,10 @@ RestoreDesk::Answers RestoreDesk::take_answers() {
     std::optional<Error>& result = results[head_.ranks.empty() ? Rank{} : head_.ranks.front()];
     if (!safe_point && !result) result = safe_point.error();
     answers.safe_point = safe_point.value_or(0);
+  }
+  for (const Rank rank : head_.ranks) {
+    // An exception took it out of restore().
+    if (head_.requests.has_left(rank)) results[rank] = Error{Code::failed_elsewhere, "left its session", {}};
   }
   for (auto& [rank, error] : results) {
     if (!error) continue;

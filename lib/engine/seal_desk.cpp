@@ -60,6 +60,7 @@ bool SealDesk::start_vote() {
     if (!left_out.empty()) sealing.error = never_sealed(left_out);
     sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
     note_losses(sealing.vote);
+    if (head_.left && version > head_.left->version) sealing.vote.note_left(*head_.left);
     sealing.step = life_.begun() ? Sealing::Step::seal : Sealing::Step::begin;
     call_vote(version, sealing, life_.begun() ? seal_here(version, sealing) : begin_here(sealing));
     return true;
@@ -74,6 +75,7 @@ void SealDesk::start_closing_vote() {
   const Requests& requests = head_.requests;
   closing_ = Vote::on_nothing(head_.node.me, last_version_, {!requests.restore.empty(), !requests.finalize.empty()});
   note_losses(*closing_);
+  if (head_.left) closing_->note_left(*head_.left);
   closing_vote_ = head_.votes.iallreduce(closing_->words(), Reduce::max);
 }
 
@@ -203,7 +205,8 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
 // The number stays used; what was written of it is given back.
 void SealDesk::abandon(Version version, const Sealing& sealing, const Error& objection) {
   const Identity id = head_.identity(version);
-  const Error error = sealing.error.value_or(objection).in(fmt::format("version {} is abandoned", version.value));
+  const Error cause = sealing.vote.left() ? objection : sealing.error.value_or(objection);
+  const Error error = cause.in(fmt::format("version {} is abandoned", version.value));
   head_.log_storage_error(sealing.vote.failed_node() == head_.node.me, error);
   catalog_.known.erase(id);
   if (auto status = catalog_.retire(head_.node.dir(id)); !status) head_.node.log.warning("{}", status.error().text());

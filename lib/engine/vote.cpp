@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "engine/messages.hpp"
-
 namespace cairn {
 namespace {
 
@@ -74,6 +72,7 @@ std::optional<NodeId> Vote::failed_node() const {
 }
 
 std::optional<Error> Vote::objection() const {
+  if (const auto gone = left()) return error_of(*gone);
   if (const auto node = failed_node()) {
     const Code code = code_of(words_[kFailed] >> kCodeShift).value_or(Code::communication);
     return Error{as_seen_elsewhere(code), fmt::format("node {} could not seal it", node->value), {}};

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "engine/messages.hpp"
 
 namespace cairn {
 
@@ -31,6 +32,8 @@ class Vote {
   // This node's store has lost its part of an earlier version. There is room for a few; if two share a place, the older
   // waits for the next vote.
   void note_lost(Version version);
+  // A rank has left its session, so that the version cannot be completed.
+  void note_left(const RankLeft& left) { words_[kLeft] = to_word(left); }
 
   // Reduce these by maximum, word by word.
   [[nodiscard]] std::span<std::uint64_t> words() { return words_; }
@@ -45,6 +48,8 @@ class Vote {
   [[nodiscard]] std::optional<NodeId> failed_node() const;
   [[nodiscard]] Version highest() const;
   [[nodiscard]] bool has_lost(Version version) const;
+  // Who has left, of those that keep the version from being sealed.
+  [[nodiscard]] std::optional<RankLeft> left() const { return left_of_word(words_[kLeft]); }
 
  private:
   // A value that must be equal everywhere has its complement beside it: the two maxima are complements only if all
@@ -56,6 +61,7 @@ class Vote {
     kHighest,
     kForRestore,
     kForEnd,
+    kLeft,
     kVersion,
     kDue = kVersion + 2,
     kSafePoint = kDue + 2,

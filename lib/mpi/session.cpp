@@ -78,7 +78,7 @@ void end_unfinished(SessionImpl& session) {
       "rank {} called MPI_Finalize before it had finalized its session, which is abandoned: what is not safe yet is "
       "lost. Finalize the session first",
       session.ranks().rank().value);
-  session.abandon();
+  session.abandon(SessionImpl::Abandoned::mpi_ended);
 }
 
 Result<std::shared_ptr<Store>> open_global(const Config& config) {

@@ -166,12 +166,12 @@ Connection::~Connection() {
   if (engine.thread.joinable()) engine.thread.join();
 }
 
-void Connection::leave(Version last_version, std::uint64_t calls) {
+void Connection::leave(const FinalizeRequest& last) {
   if (engine.in_calls) {
-    engine.in_calls->leave();
+    engine.in_calls->leave(last);
     return;
   }
-  (void)link->send(FinalizeRequest{.version = last_version, .calls = calls, .keep_going = true, .abandoned = true});
+  (void)link->send(last);
   if (engine.thread.joinable()) engine.thread.join();
 }
 

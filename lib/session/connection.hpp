@@ -46,9 +46,9 @@ struct Connection {
   [[nodiscard]] Rank rank() const { return membership->rank(); }
   [[nodiscard]] Identity identity(Version version) const { return {life.incarnation, version, life.run}; }
   [[nodiscard]] std::uint32_t free_slots() const { return life.slots - std::min(life.slots, link->outstanding()); }
-  // Says that the application drops its session, so that others do not wait for this rank, and waits for the engine's
-  // thread. Local.
-  void leave(Version last_version, std::uint64_t calls);
+  // Says that this rank ends its session without the others, so that they do not wait for it, and waits for the
+  // engine's thread. Local.
+  void leave(const FinalizeRequest& last);
 };
 
 // Takes this process's place in the job: agrees on who is where, makes the communicators, opens the stores, and speaks

@@ -114,6 +114,7 @@ void HeadLink::take(ToRank message) {
   if (auto* m = std::get_if<Finalized>(&message)) finalized = std::move(*m);
   if (std::holds_alternative<Heard>(message)) heard_ = true;
   if (std::holds_alternative<Ask>(message)) asked_ = true;
+  if (auto* m = std::get_if<RankLeft>(&message); m && (!left || m->calls < left->calls)) left = *m;
   if (auto* m = std::get_if<Missing>(&message)) missing = std::move(m->text);
   if (auto* m = std::get_if<Trouble>(&message)) {
     // The loss of a peer ends an engine: nobody will answer any more.

@@ -61,6 +61,8 @@ class HeadLink {
   std::optional<Offer> offer;
   std::optional<RestoreDone> restore_done;
   std::optional<Finalized> finalized;
+  // A rank that has left its session; of several, the one that made the fewest calls.
+  std::optional<RankLeft> left;
   // For whom the job waits, as text, as of the last inquiry in the present wait.
   std::optional<std::string> missing;
   // An error of background work that was not reported yet, with its version and levels, if it has any.

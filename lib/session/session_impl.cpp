@@ -15,12 +15,16 @@ namespace cairn {
 SessionImpl::SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection)
     : setting_(std::move(setting)), application_(std::move(application)), connection_(std::move(connection)) {}
 
-SessionImpl::~SessionImpl() { abandon(); }
+SessionImpl::~SessionImpl() { abandon(Abandoned::dropped); }
 
-void SessionImpl::abandon() {
+void SessionImpl::abandon(Abandoned how) {
   if (finalized_) return;
   finalized_ = true;
-  connection_->leave(application_.last_version, application_.calls);
+  connection_->leave({.version = application_.last_version,
+                      .calls = application_.calls,
+                      .keep_going = true,
+                      .abandoned = true,
+                      .ended_mpi = how == Abandoned::mpi_ended});
 }
 
 Status SessionImpl::usable_now(const char* call) const {
@@ -55,6 +59,14 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
   return taken;
 }
 
+// A rank that has left its session does not make this call. Then no agreement on time and no snapshot of this call can
+// be completed. Whether a rank knows of it in this call depends on when it hears; in a later call all do.
+Status SessionImpl::all_take_part() const {
+  const auto& left = link().left;
+  if (!left || application_.calls <= left->calls) return {};
+  return fail(error_of(*left).in("no snapshot can be completed"));
+}
+
 // The same on every rank: from the call's number, and from what all agreed on.
 Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
   if (forced && !connection_->life.usable.has(*forced)) {
@@ -63,14 +75,16 @@ Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
   }
   LevelSet due = application_.schedule.due(++application_.calls);
   if (forced) due.add(*forced);
+  if (auto status = all_take_part(); !status) return fail(status.error());
   if (pulse() == nullptr) return due;
   auto span = connection_->trace.span("agree on time");
   hear_promotions();
   Result<bool> ready = true;
-  const auto is_ready = [&] { return !(ready = pulse()->ready()) || *ready; };
+  const auto is_ready = [&] { return !(ready = pulse()->ready()) || *ready || !all_take_part(); };
   if (auto heard = link().wait_until(is_ready, {.call = "snapshot()", .woken_by = HeadLink::WokenBy::nobody}); !heard)
     return fail(heard.error());
   if (!ready) return fail(ready.error());
+  if (!*ready) return fail(all_take_part().error());
   auto beat = pulse()->call(StopSignal::seen(),
                             application_.auto_levels ? application_.auto_levels->meter().costs() : RankCosts{});
   if (!beat) return fail(beat.error());
@@ -118,11 +132,12 @@ Status SessionImpl::wait_for_slot() {
   if (link().outstanding() < connection_->life.slots) return {};
   const auto span = connection_->trace.span("wait for slot");
   const auto start = std::chrono::steady_clock::now();
-  auto freed = link().wait_until([&] { return link().outstanding() < connection_->life.slots; },
+  const auto is_free = [&] { return link().outstanding() < connection_->life.slots; };
+  auto freed = link().wait_until([&] { return is_free() || !all_take_part(); },
                                  {.call = "snapshot()", .limit = setting_.config.head.wait_limit});
   application_.waited_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!freed) return fail(freed.error());
-  if (*freed) return {};
+  if (*freed) return is_free() ? Status{} : all_take_part();
   return fail(
       Code::io,
       fmt::format("rank {} waited {:g} s for its head to be done with versions {} to {}{}", connection_->rank().value,
@@ -179,21 +194,26 @@ Status SessionImpl::run_head(Version version) {
   const auto span = connection_->trace.span("run head", version.value);
   const auto over = [&] {
     const bool voted = link().reached(LevelId::local) >= version || link().failure(version, LevelId::local);
-    return voted && !connection_->engine.in_calls->busy_with(version);
+    return (voted && !connection_->engine.in_calls->busy_with(version)) || !all_take_part();
   };
   auto done = link().wait_until(over, {"snapshot()"});
-  return done ? Status{} : fail(done.error());
+  return done ? all_take_part() : fail(done.error());
 }
 
 Status SessionImpl::wait(LevelId level) {
   if (auto status = usable_now("wait"); !status) return status;
   const Version target = application_.meant[static_cast<std::size_t>(level)];
   const auto span = connection_->trace.span("wait", target.value);
-  const auto over = [&] { return link().reached(level) >= target || link().failure(target, level); };
+  // A rank that has left does not take part in it.
+  const auto never = [&] { return link().left && target > link().left->version; };
+  const auto over = [&] { return link().reached(level) >= target || link().failure(target, level) || never(); };
   auto done =
       link().wait_until(over, {fmt::format("wait() for version {} at L{}", target.value, static_cast<int>(level))});
   if (!done) return fail(done.error());
   if (link().reached(level) < target) {
+    if (!link().failure(target, level)) {
+      return fail(error_of(*link().left).in(fmt::format("version {} cannot be completed", target.value)));
+    }
     const Error error = *link().failure(target, level);
     std::erase_if(link().errors, [&](const auto& told) { return told.version == target && told.levels.has(level); });
     if (fails_for_storage(error.code)) application_.storage_error = error.text();

@@ -44,7 +44,8 @@ class SessionImpl {
   [[nodiscard]] Result<Version> safe_version(LevelId level);
   [[nodiscard]] Status finalize();
   // Ends the session of this rank as it is, without the others: what is not safe yet is lost. Local.
-  void abandon();
+  enum class Abandoned { dropped, mpi_ended };
+  void abandon(Abandoned how);
 
   // The text of the last error of a snapshot that failed for storage, in this session; empty: none.
   [[nodiscard]] const std::string& storage_error() const { return application_.storage_error; }
@@ -73,6 +74,7 @@ class SessionImpl {
   SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection);
 
   [[nodiscard]] Status usable_now(const char* call) const;
+  [[nodiscard]] Status all_take_part() const;
   [[nodiscard]] Result<LevelSet> levels_due(std::optional<LevelId> forced);
   [[nodiscard]] Status wait_for_slot();
   [[nodiscard]] Status write(Version version, LevelSet levels);

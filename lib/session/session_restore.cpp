@@ -87,7 +87,8 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   // Ranks may have used different numbers, if one of them left out a snapshot.
   app.last_version = std::max(app.last_version, head.restore_done->last_version);
   const std::optional<Error>& error = head.restore_done->error;
-  const bool all_are_here = !error || error->code != Code::invalid_argument;  // otherwise some are in finalize
+  // Otherwise some are in finalize, or have left.
+  const bool all_are_here = !error || (error->code != Code::invalid_argument && !head.left);
   const auto closed = [&] { return closing.go_on(); };
   if (all_are_here) {
     auto done = head.wait_until(closed, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody});

@@ -149,19 +149,22 @@ JobCosts sample_measured() {
   return measured;
 }
 
+constexpr RankLeft kLeft{{3}, {1}, {42}, 77, true};
+
 std::vector<ToHead> letters() {
   return {Hello{kError},
           Seal{{42}, 77, LevelSet::of_bits(30), 8192, kError},
           RestoreRequest{},
           RestoreResult{kError},
-          FinalizeRequest{{42}, 77, true, false, true},
+          FinalizeRequest{{42}, 77, true, false, true, true},
           sample_measured(),
           Waits{"finalize()", 10, true},
           HeadGone{"it died"},
           Inquire{{3}, "restore()", 12},
           Ask{},
           NotHere{{1, 2, 5}},
-          Missing{"rank 3"}};
+          Missing{"rank 3"},
+          kLeft};
 }
 
 std::vector<Buffer> to_head_seeds() { return encoded(letters()); }
@@ -171,7 +174,8 @@ std::vector<Buffer> to_rank_seeds() {
   return encoded<ToRank>({opened, Reached{{42}, LevelId::erasure, std::chrono::microseconds(5)},
                           Failed{{42}, LevelSet::of_bits(6), kError}, Retired{{41}},
                           Offer{false, kSnapshot, LevelId::partner, "L2", {1, 2, 3, 4}, {"a", "b"}, 0.5},
-                          RestoreDone{{42}, kError}, Finalized{kError}, Trouble{kError}, Heard{}, Ask{}, Missing{"x"}});
+                          RestoreDone{{42}, kError}, Finalized{kError}, Trouble{kError}, Heard{}, Ask{}, Missing{"x"},
+                          kLeft});
 }
 
 std::vector<Buffer> config_source_seeds() {

@@ -3,8 +3,10 @@
 //   world CASE
 //
 // allreduce, grid: such a call. finalized: one after the session has been finalized. unfinished: none, but the session
-// outlives MPI. The configuration comes from the environment.
+// outlives MPI. one_ends_MPI, one_drops: the same on rank 1 alone, or it drops its session, while the others go on with
+// snapshots until they hear of it. The configuration comes from the environment.
 #include <cstdio>
+#include <memory>
 #include <string>
 
 #include <cairn/cairn.hpp>
@@ -39,6 +41,40 @@ void compute(cairn::Session& session, const std::string& what) {
   MPI_Group_free(&group);
 }
 
+// What the first call that knows of it tells, and what finalize does.
+void go_on(cairn::Session& session) {
+  const auto tell = [&](const cairn::Exception& error) {
+    if (session.rank() == 0) std::printf("world: %s\n", error.what());
+  };
+  for (bool told = false; !told;) {
+    try {
+      session.snapshot();
+    } catch (const cairn::Exception& error) {
+      told = true;
+      tell(error);
+    }
+  }
+  try {
+    session.finalize();
+  } catch (const cairn::Exception& error) {
+    tell(error);
+  }
+}
+
+// Whether the session is left as it is.
+bool leave_or_finalize(std::unique_ptr<cairn::Session>& session, const std::string& what) {
+  if (what == "unfinished") return true;
+  if (!what.starts_with("one_")) {
+    session->finalize();
+  } else if (session->rank() != 1) {
+    go_on(*session);
+  } else {
+    if (what == "one_drops") session.reset();
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -46,16 +82,17 @@ int main(int argc, char** argv) {
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   auto session = cairn::Session::open(MPI_COMM_WORLD, "");
+  bool leaves = false;
   if (session) {
     compute(*session, what);
-    if (what != "unfinished") session->finalize();
+    leaves = leave_or_finalize(session, what);
     if (what == "finalized") MPI_Barrier(MPI_COMM_WORLD);
   } else if (what == "finalized") {
     MPI_Barrier(MPI_COMM_WORLD);
   }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (what != "unfinished") session.reset();
+  if (!leaves) session.reset();
   MPI_Finalize();
   session.reset();
   if (rank == 0) std::printf("world: came to its end\n");

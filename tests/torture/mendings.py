@@ -264,14 +264,13 @@ MENDINGS = [
     ]),
     Mending("the end comes though a rank has dropped its session", [
         Edit("lib/engine/ending.cpp",
-             "    raise(kAbandoned, request.abandoned ? head_.node.me.value + 1 : 0);\n",
+             "    if (request.abandoned) raise(kLeft, to_word(head_.left_by(rank, request)));\n",
              ""),
     ]),
     Mending("a rank that is a head drops its session and tells no other head", [
         Edit("lib/engine/engine.cpp",
-             "    if (node.head != head_.control.rank()) (void)head_.control.isend(node.head, "
-             "kToHead, message);\n",
-             "    (void)node;\n"),
+             "  head_.tell_other_heads(gone);\n",
+             ""),
     ]),
     Mending("restore on some ranks and finalize on others is no error", [
         Edit("lib/engine/seal_desk.cpp",

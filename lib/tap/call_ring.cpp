@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "store/names.hpp"
 
 namespace cairn::tap {
@@ -75,6 +77,9 @@ std::int64_t nanoseconds() {
 
 Result<std::unique_ptr<CallRing>> CallRing::open(std::shared_ptr<Store> store, const Caller& caller,
                                                  std::span<const char* const> names) {
+  if (names.size() > CallFile::kNames)
+    return fail(Code::invalid_argument,
+                fmt::format("{} MPI calls, but a file of calls has {} names", names.size(), CallFile::kNames));
   const FileName name = names::calls(caller.rank);
   auto file = store->share(name, sizeof(CallFile));
   if (!file) return fail(file.error());
@@ -116,7 +121,7 @@ void CallRing::enter(const Caller& caller, std::span<const char* const> names) {
   file_.opened_at = nanoseconds<std::chrono::system_clock>();
   file_.opened = nanoseconds<std::chrono::steady_clock>();
   put_text(file_.host, caller.host);
-  for (std::size_t i = 0; i < std::min(names.size(), file_.names.size()); ++i) put_text(file_.names[i], names[i]);
+  for (std::size_t i = 0; i < names.size(); ++i) put_text(file_.names[i], names[i]);
   std::atomic_thread_fence(std::memory_order_release);
   file_.magic = kCallFileMagic;
 }

@@ -30,7 +30,7 @@ struct Caller {
 
 class CallRing final : public Observer {
  public:
-  // Null: the store is of a kind that has no such files.
+  // Null: the store is of a kind that has no such files. invalid_argument: there are more names than a file has places.
   static Result<std::unique_ptr<CallRing>> open(std::shared_ptr<Store> store, const Caller& caller,
                                                 std::span<const char* const> names);
   ~CallRing() override;

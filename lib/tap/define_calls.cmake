@@ -51,6 +51,6 @@ function(cairn_define_calls table output)
   endforeach()
   string(APPEND text "\n}  // extern \"C\"\n\nnamespace cairn::tap {\n\nvoid link_calls() {}\n\n"
     "std::span<const char* const> call_names() {\n  static constexpr const char* names[] = {${all_names}\n  };\n"
-    "  return names;\n}\n\n}  // namespace cairn::tap\n")
+    "  static_assert(std::size(names) <= CallFile::kNames);\n  return names;\n}\n\n}  // namespace cairn::tap\n")
   file(CONFIGURE OUTPUT ${output} CONTENT "${text}" @ONLY)
 endfunction()

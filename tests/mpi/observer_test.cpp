@@ -318,6 +318,13 @@ TEST_F(Ring, counts_the_messages_of_each_kind_while_their_communicator_is_there)
   EXPECT_TRUE(std::ranges::all_of(read()->messages, [](const auto& m) { return m.kind == CallKind::none; }));
 }
 
+TEST_F(Ring, refuses_more_names_than_its_file_has) {
+  const std::vector<const char*> names(CallFile::kNames + 1, "MPI_Send");
+  const auto ring = tap::CallRing::open(store_, {.rank = Rank{2}, .ranks = 4, .process = 77}, names);
+  ASSERT_FALSE(ring);
+  EXPECT_EQ(ring.error().message, "257 MPI calls, but a file of calls has 256 names");
+}
+
 TEST_F(Ring, shows_a_call_while_it_lasts_and_the_last_4096_when_they_have_ended) {
   ring_->began(record(CallKind::send, 1));
   EXPECT_EQ(in_use(read()->lasting), 1U);

@@ -15,6 +15,7 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<CallFile>);
 static_assert(offsetof(CallFile, format) == sizeof(kCallFileMagic));
+static_assert(kCallFileBytes1 == 376'952 && sizeof(CallFile) == 376'968);
 
 // A file that claims more is damaged. Who reads files takes some hundred bytes for each rank of the job.
 constexpr std::uint32_t kMostRanks = 1U << 21U;
@@ -35,6 +36,17 @@ bool is_sound(const MessageRecord& messages, std::uint32_t ranks) {
   const bool kind =
       messages.kind == CallKind::none || messages.kind == CallKind::send || messages.kind == CallKind::receive;
   return kind && messages.peer >= kNoPeer && messages.peer < static_cast<std::int32_t>(ranks);
+}
+
+// Format 1 did not say which messages it had not counted, nor for which calls and requests it had no place: none of
+// its counts is taken, and where something may be left out it is taken to be.
+void bring_up_to_date(CallFile& file) {
+  file.messages = {};
+  for (CommRecord& comm : file.comms) comm.uncounted = 1;
+  file.comms_left_out = file.requests_left_out;
+  file.calls_left_out = file.lasting.back().began != 0 ? 1 : 0;
+  for (CallRecord& call : file.lasting)
+    if (call.kind == CallKind::wait_all || call.kind == CallKind::wait_any) call.number = file.requests_left_out;
 }
 
 // What is wrong with it; empty: nothing.
@@ -75,9 +87,10 @@ Result<std::unique_ptr<CallFile>> read_call_file(const Store& store, const FileN
   if (file->format > kCallFileFormat)
     return fail(fail_newer_format("format of calls", file->format, kCallFileFormat).value().in_file(name.path));
   if (file->format == 0) return fail_in_file(Code::corrupt, name.path, "its format is 0");
-  if (size != sizeof(*file)) {
-    return fail_in_file(Code::corrupt, name.path, fmt::format("{} bytes long, should be {}", size, sizeof(CallFile)));
-  }
+  const std::size_t length = file->format == 1 ? kCallFileBytes1 : sizeof(CallFile);
+  if (size != length)
+    return fail_in_file(Code::corrupt, name.path, fmt::format("{} bytes long, should be {}", size, length));
+  if (file->format == 1) bring_up_to_date(*file);
   if (auto fault = fault_of(*file); !fault.empty()) return fail_in_file(Code::corrupt, name.path, std::move(fault));
   if (names::calls(Rank{file->rank}) != name)
     return fail_in_file(Code::corrupt, name.path, fmt::format("it is rank {}'s", file->rank));

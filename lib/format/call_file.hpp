@@ -9,7 +9,8 @@
 
 namespace cairn {
 
-// What comes back is safe to use: every name ends, every index, kind and rank is in range. Errors: not_found,
+// What comes back is safe to use: every name ends, every index, kind and rank is in range. A file of an older format
+// comes back as one of this format, and `format` says of which it was. Errors: not_found,
 // newer_format, corrupt, io.
 [[nodiscard]] Result<std::unique_ptr<CallFile>> read_call_file(const Store& store, const FileName& name);
 

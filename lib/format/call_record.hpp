@@ -11,11 +11,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace cairn {
 
-inline constexpr std::uint32_t kCallFileFormat = 1;
+inline constexpr std::uint32_t kCallFileFormat = 2;
 inline constexpr std::array<char, 8> kCallFileMagic{'C', 'R', 'N', 'C', 'A', 'L', 'L', 'S'};
 
 inline constexpr std::int32_t kAnyPeer = -1;  // MPI_ANY_SOURCE
@@ -29,8 +30,9 @@ enum class CallKind : std::uint16_t {
   receive,     // from `peer`, which may be kAnyPeer
   probe,       // waits for a message as a receive does, and leaves it
   collective,  // the `number`-th on `comm` of this rank, from 1; `peer`: the root, where there is one
-  wait_all,    // until all requests are complete that have this call as their waiter
-  wait_any,    // until one of them is
+  wait_all,    // until all requests are complete that have this call as their waiter; `number`: how many more it waits
+               // for that are not in the file
+  wait_any,    // until one of them is; `number`: the same
   test,        // asks after requests, and does not wait; `number`: how many times in a row in vain
   other,       // waits for nobody
 };
@@ -52,19 +54,20 @@ struct CallRecord {
 };
 static_assert(sizeof(CallRecord) == 64);
 
-// A communicator of this rank, and how many collectives it has begun there.
+// A communicator of this rank, and how many collectives it has begun there. Once a kind of message on it had no place
+// among the counters, none gets one later: each counter that is there has counted from the first message on.
 struct CommRecord {
   std::uint64_t id = 0;  // 0: an empty place
   std::uint64_t collectives = 0;
   std::uint32_t size = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t uncounted = 0;  // 1: a kind of message on it has no counter though there were such messages
 };
 static_assert(sizeof(CommRecord) == 24);
 
 // How many messages of one kind a rank has begun to send to a peer, or to receive from it.
 struct MessageRecord {
   std::uint64_t comm = 0;
-  std::uint64_t count = 0;
+  std::uint64_t count = 0;  // 0: not known, since not all were counted
   std::int32_t peer = kNoPeer;
   std::int32_t tag = kAnyTag;
   CallKind kind = CallKind::none;  // send or receive; none: an empty place
@@ -84,18 +87,22 @@ struct CallFile {
   std::uint32_t format = 0;
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;
-  std::int32_t process = 0;        // its number on `host`
-  std::int64_t opened_at = 0;      // nanoseconds since 1970
-  std::int64_t opened = 0;         // the same moment, on the clock of the records
-  std::uint64_t calls = 0;         // ended so far; the newest is in past[(calls - 1) % kPast]
-  std::uint64_t not_recorded = 0;  // requests and communicators for which there was no place
+  std::int32_t process = 0;             // its number on `host`
+  std::int64_t opened_at = 0;           // nanoseconds since 1970
+  std::int64_t opened = 0;              // the same moment, on the clock of the records
+  std::uint64_t calls = 0;              // ended so far; the newest is in past[(calls - 1) % kPast]
+  std::uint64_t requests_left_out = 0;  // for which there was no place; format 1: or communicators
   std::array<char, 64> host{};
   std::array<std::array<char, 32>, kNames> names{};  // each ends with a zero
   std::array<CommRecord, kComms> comms{};
   std::array<CallRecord, kThreads> lasting{};  // by thread; `ended` is 0 and the kind not none while one lasts
   std::array<CallRecord, kPending> pending{};  // requests, in no order
   std::array<CallRecord, kPast> past{};
-  std::array<MessageRecord, kMessages> messages{};  // in no order; kinds beyond these are not counted
+  std::array<MessageRecord, kMessages> messages{};  // in no order; see CommRecord for those that have no place
+  // Since format 2.
+  std::uint64_t comms_left_out = 0;  // for which there was no place
+  std::uint64_t calls_left_out = 0;  // that last, of threads for which there was no place
 };
+inline constexpr std::size_t kCallFileBytes1 = offsetof(CallFile, comms_left_out);  // of format 1
 
 }  // namespace cairn

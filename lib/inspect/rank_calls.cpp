@@ -119,7 +119,6 @@ RankCalls condense(const CallFile& file, const std::optional<Moment>& before) {
   calls.opened_at = file.opened_at;
   calls.opened = file.opened;
   calls.calls = file.calls;
-  calls.not_recorded = file.not_recorded;
   calls.forgot = file.calls > CallFile::kPast;
   for (const CommRecord& comm : file.comms)
     if (comm.id != 0) calls.comms[comm.id] = comm;

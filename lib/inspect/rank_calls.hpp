@@ -72,7 +72,6 @@ struct RankCalls {
   std::int64_t opened_at = 0;
   std::int64_t opened = 0;
   std::uint64_t calls = 0;
-  std::uint64_t not_recorded = 0;
   bool forgot = false;  // it has made more calls than its file keeps
 
   std::map<std::uint64_t, CommRecord> comms;

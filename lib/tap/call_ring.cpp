@@ -63,6 +63,16 @@ class ThreadPlace {
   std::optional<std::uint32_t> place_;
 };
 
+bool is_message(const CallRecord& call) {
+  return (call.kind == CallKind::send || call.kind == CallKind::receive) && call.peer != kNoPeer;
+}
+
+std::uint64_t hash_of(const CallRecord& message) {
+  const std::uint64_t peer = static_cast<std::uint32_t>(message.peer);
+  const std::uint64_t tag = static_cast<std::uint32_t>(message.tag);
+  return message.comm ^ (peer << 32U | tag) * kGolden ^ static_cast<std::uint64_t>(message.kind);
+}
+
 template <std::size_t Length>
 void put_text(std::array<char, Length>& to, std::string_view text) {
   std::ranges::copy(text.substr(0, Length - 1), to.begin());
@@ -136,7 +146,7 @@ void CallRing::began(const CallRecord& call) {
     const auto guard = lock();
     lasting.number = count(call);
   }
-  if (const auto place = ThreadPlace::mine()) file_.lasting[*place] = lasting;
+  put_lasting(lasting);
   if (call.kind != CallKind::collective) return;
   const auto guard = lock();
   if (CommRecord* const comm = find_comm(call.comm)) comm->collectives = std::max(comm->collectives, call.number);
@@ -145,7 +155,21 @@ void CallRing::began(const CallRecord& call) {
 void CallRing::ended(const CallRecord& call) {
   const std::uint64_t number = std::atomic_ref(file_.calls).fetch_add(1, std::memory_order_relaxed);
   file_.past[number % CallFile::kPast] = call;
-  if (const auto place = ThreadPlace::mine()) file_.lasting[*place].kind = CallKind::none;
+  end_lasting();
+}
+
+void CallRing::put_lasting(const CallRecord& call) {
+  if (const auto place = ThreadPlace::mine())
+    file_.lasting[*place] = call;
+  else
+    std::atomic_ref(file_.calls_left_out).fetch_add(1, std::memory_order_relaxed);
+}
+
+void CallRing::end_lasting() {
+  if (const auto place = ThreadPlace::mine())
+    file_.lasting[*place].kind = CallKind::none;
+  else
+    std::atomic_ref(file_.calls_left_out).fetch_sub(1, std::memory_order_relaxed);
 }
 
 // Who asks again and again would leave nothing else to be read: the same question in a row is one record.
@@ -157,7 +181,7 @@ void CallRing::asked_in_vain(const CallRecord& call) {
   if (again) {
     newest.ended = call.ended;
     ++newest.number;
-    if (const auto place = ThreadPlace::mine()) file_.lasting[*place].kind = CallKind::none;
+    end_lasting();
     return;
   }
   CallRecord first = call;
@@ -175,22 +199,38 @@ CommRecord* CallRing::find_comm(std::uint64_t id) {
   return find_in(file_.comms, id, [=](const CommRecord& place) { return place.id == id; });
 }
 
-std::uint64_t CallRing::count(const CallRecord& message) {
-  if (message.kind == CallKind::collective || message.peer == kNoPeer) return message.number;
-  const std::uint64_t peer = static_cast<std::uint32_t>(message.peer);
-  const std::uint64_t tag = static_cast<std::uint32_t>(message.tag);
-  const std::uint64_t kind = message.comm ^ (peer << 32U | tag) * kGolden ^ static_cast<std::uint64_t>(message.kind);
-  const auto is_it = [&](const MessageRecord& there) {
+MessageRecord* CallRing::find_counter(const CallRecord& message) {
+  return find_in(file_.messages, hash_of(message), [&](const MessageRecord& there) {
     return there.comm == message.comm && there.peer == message.peer && there.tag == message.tag &&
            there.kind == message.kind;
-  };
-  MessageRecord* place = find_in(file_.messages, kind, is_it);
+  });
+}
+
+bool CallRing::add_counter(const CallRecord& message, std::uint64_t count) {
+  CommRecord* const comm = find_comm(message.comm);
+  if (comm == nullptr || comm->uncounted != 0) return false;
+  const auto is_free = [](const MessageRecord& there) { return there.kind == CallKind::none; };
+  MessageRecord* const place = find_in(file_.messages, hash_of(message), is_free);
   if (place == nullptr) {
-    place = find_in(file_.messages, kind, [](const MessageRecord& free) { return free.kind == CallKind::none; });
-    if (place == nullptr) return 0;
-    *place = {message.comm, 0, message.peer, message.tag, message.kind, {}};
+    comm->uncounted = 1;
+    return false;
   }
-  return ++place->count;
+  *place = {message.comm, count, message.peer, message.tag, message.kind, {}};
+  return true;
+}
+
+std::uint64_t CallRing::count(const CallRecord& message) {
+  if (!is_message(message)) return message.number;
+  if (MessageRecord* const place = find_counter(message)) return place->count == 0 ? 0 : ++place->count;
+  return add_counter(message, 1) ? 1 : 0;
+}
+
+void CallRing::stop_counting(const CallRecord& message) {
+  if (!is_message(message)) return;
+  if (MessageRecord* const place = find_counter(message))
+    place->count = 0;
+  else
+    (void)add_counter(message, 0);
 }
 
 void CallRing::posted(const CallRecord& request) {
@@ -198,7 +238,11 @@ void CallRing::posted(const CallRecord& request) {
   CallRecord* place = find(request.request);
   if (place == nullptr) place = find(request.request, 0);
   if (place == nullptr) {
-    ++file_.not_recorded;
+    ++file_.requests_left_out;
+    if (request.active != 0)
+      (void)count(request);
+    else
+      stop_counting(request);  // nobody will know how often it is started
     return;
   }
   *place = request;
@@ -218,7 +262,11 @@ void CallRing::awaited(std::uint64_t request) {
   const auto by = ThreadPlace::mine();
   const auto guard = lock();
   CallRecord* const place = find(request);
-  if (place != nullptr && by) place->waiter = static_cast<std::uint16_t>(*by + 1);
+  if (!by) return;
+  if (place != nullptr)
+    place->waiter = static_cast<std::uint16_t>(*by + 1);
+  else
+    ++file_.lasting[*by].number;
 }
 
 void CallRing::still_pending(std::uint64_t request) {
@@ -241,7 +289,7 @@ void CallRing::joined(const CommRecord& comm) {
   const auto guard = lock();
   CommRecord* const place = find_in(file_.comms, comm.id, [](const CommRecord& free) { return free.id == 0; });
   if (place == nullptr) {
-    ++file_.not_recorded;
+    ++file_.comms_left_out;
     return;
   }
   *place = comm;

@@ -30,7 +30,8 @@ struct Caller {
 
 class CallRing final : public Observer {
  public:
-  // Null: the store is of a kind that has no such files. invalid_argument: there are more names than a file has places.
+  // Null: the store is of a kind that has no such files. invalid_argument: there are more names than a file has places
+  // for.
   static Result<std::unique_ptr<CallRing>> open(std::shared_ptr<Store> store, const Caller& caller,
                                                 std::span<const char* const> names);
   ~CallRing() override;
@@ -57,7 +58,16 @@ class CallRing final : public Observer {
   [[nodiscard]] CallRecord* find(std::uint64_t number, std::uint64_t request);
   [[nodiscard]] CallRecord* find(std::uint64_t request) { return find(request, request); }
   [[nodiscard]] CommRecord* find_comm(std::uint64_t id);
-  // Of a message that begins: the how-many-th of its kind; 0: there is no place to count it.
+  // The call of this thread.
+  void put_lasting(const CallRecord& call);
+  void end_lasting();
+  // Of messages like this one; null: there is none.
+  [[nodiscard]] MessageRecord* find_counter(const CallRecord& message);
+  // False: there is no place, or was none once.
+  [[nodiscard]] bool add_counter(const CallRecord& message, std::uint64_t count);
+  // No more messages like this one, of which some will not be seen.
+  void stop_counting(const CallRecord& message);
+  // Of a message that begins: the how-many-th of its kind; 0: it is not counted.
   [[nodiscard]] std::uint64_t count(const CallRecord& message);
 
   std::shared_ptr<Store> store_;

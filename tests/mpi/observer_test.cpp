@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <barrier>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -267,6 +269,20 @@ class Ring : public testing::Test {
     record.request = request;
     return record;
   }
+  static CallRecord message(CallKind kind, std::int32_t peer, std::int32_t tag, std::uint64_t request = 0) {
+    CallRecord one = record(kind, 0, request);
+    one.peer = peer;
+    one.tag = tag;
+    one.active = 1;
+    return one;
+  }
+  // By tag, of those to rank 1.
+  [[nodiscard]] std::map<std::int32_t, std::uint64_t> sends_counted() const {
+    std::map<std::int32_t, std::uint64_t> counts;
+    for (const MessageRecord& messages : read()->messages)
+      if (messages.kind == CallKind::send && messages.peer == 1) counts[messages.tag] = messages.count;
+    return counts;
+  }
   [[nodiscard]] static std::size_t in_use(const auto& records) {
     return static_cast<std::size_t>(
         std::ranges::count_if(records, [](const CallRecord& record) { return record.kind != CallKind::none; }));
@@ -290,13 +306,7 @@ TEST_F(Ring, says_whose_it_is) {
 }
 
 TEST_F(Ring, counts_the_messages_of_each_kind_while_their_communicator_is_there) {
-  const auto message = [](CallKind kind, std::int32_t peer, std::int32_t tag, std::uint64_t request = 0) {
-    CallRecord one = record(kind, 0, request);
-    one.peer = peer;
-    one.tag = tag;
-    one.active = 1;
-    return one;
-  };
+  ring_->joined({11, 0, 4, 0});
   for (int i = 0; i < 5000; ++i) call(message(CallKind::send, 1, 7));
   call(message(CallKind::send, kNoPeer, 7));  // to MPI_PROC_NULL
   ring_->posted(message(CallKind::send, 1, 7, 21));
@@ -316,6 +326,93 @@ TEST_F(Ring, counts_the_messages_of_each_kind_while_their_communicator_is_there)
   EXPECT_TRUE(std::ranges::any_of(file->lasting, [](const CallRecord& r) { return r.number == 1; }));
   ring_->left(11);
   EXPECT_TRUE(std::ranges::all_of(read()->messages, [](const auto& m) { return m.kind == CallKind::none; }));
+}
+
+// A counter that came later would count too few, and two ranks would disagree.
+TEST_F(Ring, counts_no_further_kind_of_message_on_a_communicator_once_one_had_no_place) {
+  ring_->joined({11, 0, 4, 0});
+  ring_->joined({12, 0, 4, 0});
+  CallRecord other = message(CallKind::send, 1, -1);
+  other.comm = 12;
+  for (other.tag = 0; other.tag < 500; ++other.tag) call(other);
+  for (std::int32_t tag = 1000; tag < 3000; ++tag) call(message(CallKind::send, 1, tag));
+  const auto of = [](const CallFile& file, std::uint64_t id) {
+    return *std::ranges::find(file.comms, id, &CommRecord::id);
+  };
+  EXPECT_EQ(of(*read(), 11).uncounted, 1U);
+  EXPECT_EQ(of(*read(), 12).uncounted, 0U);
+  ring_->began(message(CallKind::send, 1, 2999));
+  EXPECT_TRUE(std::ranges::any_of(read()->lasting, [](const CallRecord& r) { return r.tag == 2999 && r.number == 0; }));
+
+  ring_->left(12);  // places are free again
+  const auto before = sends_counted();
+  EXPECT_GT(before.size(), CallFile::kMessages / 4);
+  EXPECT_LT(before.size(), 2000U);
+  for (std::int32_t tag = 1000; tag < 3000; ++tag) call(message(CallKind::send, 1, tag));
+  const auto after = sends_counted();
+  EXPECT_EQ(after.size(), before.size());
+  EXPECT_TRUE(std::ranges::all_of(after, [](const auto& kind) { return kind.second == 2; }));
+  ring_->left(11);
+  ring_->joined({11, 0, 4, 0});
+  call(message(CallKind::send, 1, 2999));
+  EXPECT_EQ(sends_counted(), (std::map<std::int32_t, std::uint64_t>{{2999, 1}}));
+}
+
+TEST_F(Ring, counts_no_message_on_a_communicator_that_has_no_place) {
+  call(message(CallKind::send, 1, 7));
+  EXPECT_TRUE(sends_counted().empty());
+}
+
+TEST_F(Ring, counts_the_message_of_a_request_that_has_no_place) {
+  ring_->joined({11, 0, 4, 0});
+  for (std::uint64_t i = 1; i <= 3000; ++i) ring_->posted(message(CallKind::send, 1, 7, i * 64));
+  EXPECT_GT(read()->requests_left_out, 0U);
+  EXPECT_EQ(sends_counted(), (std::map<std::int32_t, std::uint64_t>{{7, 3000}}));
+}
+
+TEST_F(Ring, counts_no_message_of_the_kind_of_a_persistent_request_that_has_no_place) {
+  ring_->joined({11, 0, 4, 0});
+  for (std::uint64_t i = 1; i <= 3000; ++i) ring_->posted(message(CallKind::receive, 1, 7, i * 64));
+  call(message(CallKind::send, 1, 7));
+  for (const std::int32_t tag : {7, 8}) {
+    for (std::uint64_t i = 1; i <= 100; ++i) {
+      CallRecord persistent = message(CallKind::send, 1, tag, i * 64 + 1);
+      persistent.active = 0;
+      ring_->posted(persistent);
+    }
+    call(message(CallKind::send, 1, tag));
+  }
+  EXPECT_EQ(sends_counted(), (std::map<std::int32_t, std::uint64_t>{{7, 0}, {8, 0}}));
+}
+
+TEST_F(Ring, says_for_how_many_requests_a_call_waits_that_it_does_not_have) {
+  ring_->posted(record(CallKind::receive, 0, 42));
+  ring_->began(record(CallKind::wait_any));
+  for (const std::uint64_t request : {42, 43, 44}) ring_->awaited(request);
+  EXPECT_TRUE(std::ranges::any_of(read()->lasting,
+                                  [](const CallRecord& r) { return r.kind == CallKind::wait_any && r.number == 2; }));
+}
+
+TEST_F(Ring, says_how_many_calls_last_of_threads_that_have_no_place) {
+  constexpr std::ptrdiff_t kThreads = CallFile::kThreads + 8;
+  std::barrier all_in(kThreads + 1);
+  std::barrier all_seen(kThreads + 1);
+  std::vector<std::thread> threads;
+  for (std::ptrdiff_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      ring_->began(record(CallKind::receive));
+      all_in.arrive_and_wait();
+      all_seen.arrive_and_wait();
+      ring_->ended(record(CallKind::receive));
+    });
+  }
+  all_in.arrive_and_wait();
+  const auto file = read();
+  all_seen.arrive_and_wait();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(in_use(file->lasting) + file->calls_left_out, static_cast<std::size_t>(kThreads));
+  EXPECT_GE(file->calls_left_out, 8U);
+  EXPECT_EQ(read()->calls_left_out, 0U);
 }
 
 TEST_F(Ring, refuses_more_names_than_its_file_has) {
@@ -371,7 +468,8 @@ TEST_F(Ring, counts_what_it_has_no_place_for) {
   for (std::uint64_t i = 1; i <= 1000; ++i) ring_->joined({i * 64, 0, 4, 0});
   const auto file = read();
   const auto comms = std::ranges::count_if(file->comms, [](const CommRecord& comm) { return comm.id != 0; });
-  EXPECT_EQ(in_use(file->pending) + static_cast<std::size_t>(comms) + file->not_recorded, 4000U);
+  EXPECT_EQ(in_use(file->pending) + static_cast<std::size_t>(comms) + file->requests_left_out + file->comms_left_out,
+            4000U);
   EXPECT_GT(in_use(file->pending), CallFile::kPending / 2);
   for (std::uint64_t i = 1; i <= 3000; ++i) ring_->completed(i * 64, false);
   EXPECT_EQ(in_use(read()->pending), 0U);

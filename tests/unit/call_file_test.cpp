@@ -57,7 +57,7 @@ TEST_F(CallFileOnDisk, comes_back_as_it_was_written) {
 }
 
 TEST_F(CallFileOnDisk, of_a_newer_format_is_called_newer_whatever_its_length) {
-  put(offsetof(CallFile, format), 2);
+  put(offsetof(CallFile, format), kCallFileFormat + 1);
   for (const std::size_t length : {sizeof(CallFile) + 4096, sizeof(CallFile), std::size_t{64}}) {
     bytes.resize(length);
     const auto file = read_back();
@@ -65,6 +65,23 @@ TEST_F(CallFileOnDisk, of_a_newer_format_is_called_newer_whatever_its_length) {
     EXPECT_EQ(file.error().code, Code::newer_format);
     EXPECT_THAT(file.error().message, HasSubstr("calls/rank000002.calls"));
   }
+}
+
+// It did not say which messages it had not counted, nor what it had left out.
+TEST_F(CallFileOnDisk, of_format_1_is_read_without_its_counts_of_messages) {
+  job.counts(2, send(1, 3), 5);
+  std::memcpy(bytes.data(), &job.of(2), bytes.size());
+  put(offsetof(CallFile, format), 1);
+  put(offsetof(CallFile, requests_left_out), 5);
+  put(offsetof(CallFile, lasting) + 31 * sizeof(CallRecord) + offsetof(CallRecord, began), 1);
+  bytes.resize(kCallFileBytes1);
+  const auto file = read_back();
+  ASSERT_TRUE(file) << file.error().text();
+  EXPECT_EQ((*file)->comms_left_out, 5U);
+  EXPECT_EQ((*file)->calls_left_out, 1U);
+  EXPECT_EQ((*file)->lasting[0].number, 5U);
+  EXPECT_EQ((*file)->comms[3].uncounted, 1U);
+  EXPECT_TRUE(condense(**file, {}).sends.empty());
 }
 
 TEST_F(CallFileOnDisk, that_is_short_or_long_or_foreign_is_damaged) {

@@ -1,0 +1,49 @@
+# cmake --install: libcairn with its headers, the tools, and what CMake's find_package and pkg-config need to find them.
+# All of it can be moved as a whole: paths are relative to each other.
+include(CMakePackageConfigHelpers)
+
+set(cairn_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cairn)
+set(cairn_module_dir ${CMAKE_INSTALL_LIBDIR}/cairn/fortran)
+
+set_target_properties(cairn PROPERTIES EXPORT_NAME library)
+install(TARGETS cairn EXPORT cairn_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/cairn/cairn.h include/cairn/cairn.hpp include/cairn/error.hpp
+  include/cairn/failure_topology.hpp include/cairn/level_id.hpp include/cairn/session_base.hpp
+  include/cairn/storable.hpp include/cairn/version.hpp ${PROJECT_BINARY_DIR}/include/cairn/version.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cairn)
+if(CAIRN_FORTRAN)
+  set_target_properties(cairn_fortran_module PROPERTIES EXPORT_NAME fortran_module)
+  install(TARGETS cairn_fortran_module EXPORT cairn_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES ${PROJECT_BINARY_DIR}/lib/modules/cairn.mod DESTINATION ${cairn_module_dir})
+  # Other compilers cannot read that module, and compile its source.
+  install(FILES lib/bind/cairn.f90 DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn)
+endif()
+if(CAIRN_BUILD_TOOLS)
+  install(TARGETS ckpt-run ckpt-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(FILES config/cairn.ini DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn)
+install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+install(EXPORT cairn_targets NAMESPACE cairn:: FILE cairnTargets.cmake DESTINATION ${cairn_cmake_dir})
+configure_package_config_file(lib/install/cairnConfig.cmake.in install/cairnConfig.cmake
+  INSTALL_DESTINATION ${cairn_cmake_dir})
+# While MAJOR is 0, a new MINOR may remove names.
+write_basic_package_version_file(install/cairnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/install/cairnConfig.cmake ${PROJECT_BINARY_DIR}/install/cairnConfigVersion.cmake
+  lib/install/languages.cmake DESTINATION ${cairn_cmake_dir})
+
+# cairn_pkg_config(NAME LANGUAGE CFLAGS LIBS)
+function(cairn_pkg_config pc_name pc_language pc_cflags pc_libs)
+  file(RELATIVE_PATH cairn_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  string(REGEX REPLACE "/$" "" cairn_prefix_from_pc "${cairn_prefix_from_pc}")
+  configure_file(lib/install/cairn.pc.in install/${pc_name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/install/${pc_name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+cairn_pkg_config(cairn C++ "" "")
+cairn_pkg_config(cairn-c C "" "")
+if(CAIRN_FORTRAN)
+  cairn_pkg_config(cairn-fortran Fortran " -I\${prefix}/${cairn_module_dir}" "-lcairn_fortran_module ")
+endif()
+
+configure_file(lib/install/uninstall.cmake.in install/uninstall.cmake @ONLY)
+add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -P ${PROJECT_BINARY_DIR}/install/uninstall.cmake)

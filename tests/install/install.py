@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""The installed library as its users meet it: moved to another place, linked in one line, and by find_package.
+
+    install.py BUILD SOURCE MPIEXEC
+
+Installs BUILD into a directory of its own and moves that. Programs in C++, C and Fortran are compiled with it, run, die,
+and go on where they were. Exported names are compared with symbols.txt.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+LIMIT_S = 120  # of one command; much more than it takes
+RANKS = 4
+CONFIG = """[storage]
+local = {directory}/local
+global = {directory}/global
+[levels]
+l1 = every 1
+[head]
+mode = rank
+"""
+COMPILERS = {"CXX": ("mpicxx", "-std=c++20", "program.cpp", "cairn"),
+             "C": ("mpicc", "-std=c11", "program.c", "cairn-c"),
+             "Fortran": ("mpifort", "-std=gnu", "program.f90", "cairn-fortran")}  # fmt: skip
+
+
+def fail(what, output=""):
+    sys.exit(f"install: {what}\n{output}")
+
+
+def run(*command, good=True, **how):
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          stdin=subprocess.DEVNULL, timeout=LIMIT_S, **how)  # fmt: skip
+    if good and done.returncode != 0:
+        fail(f"{' '.join(map(str, command))}: ended with {done.returncode}", done.stdout)
+    return done.stdout
+
+
+def exported(library, calls):
+    """Names that the library shows, but for the MPI calls that it intercepts, which must be those of the table."""
+    lines = run("nm", "-DC", "--defined-only", library).splitlines()
+    names = {re.sub(r"@+CAIRN_[0-9.]+$", "", line.split(" ", 2)[2]) for line in lines}
+    names -= {"CAIRN_0.1"}
+    mpi = {name for name in names if re.match(r"P?MPI_", name)}
+    table = set(re.findall(r"^[a-z_]+ ([A-Za-z_]+)\(", calls.read_text(), re.MULTILINE))
+    if mpi != (should := {f"{prefix}{call}" for call in table for prefix in ("MPI_", "PMPI_")}):
+        fail(f"MPI calls that differ from the table: {sorted(mpi ^ should)}")
+    return sorted(names - mpi)
+
+
+def dies_and_goes_on(program, root, mpiexec):
+    """The program from its start to a death, and from there to its end."""
+    directory = root / f"run-{program.name}"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    (directory / "program.ini").write_text(CONFIG.format(directory=directory))
+    launch = [mpiexec, "--oversubscribe", "--bind-to", "none", "-n", RANKS, program]
+    output = run(*launch, "die", good=False, cwd=directory)
+    if "from " in output:
+        fail(f"{program}: did not die", output)
+    output = run(*launch, cwd=directory)
+    if f"from 5 to 10 on {RANKS - 1} ranks" not in output:
+        fail(f"{program}: did not go on where it was", output)
+
+
+def intercepts_mpi(program, root, mpiexec):
+    directory = root / f"world-{program.name}"
+    directory.mkdir(exist_ok=True)
+    (directory / "program.ini").write_text(CONFIG.format(directory=directory))
+    output = run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", RANKS, program, "world", good=False,
+                 cwd=directory)  # fmt: skip
+    if "calls MPI_Allreduce on MPI_COMM_WORLD" not in output:
+        fail(f"{program}: MPI is not intercepted", output)
+
+
+def links_in_one_line(prefix, root, mpiexec):
+    environment = dict(os.environ, PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig"))
+    for language, (compiler, standard, source, package) in COMPILERS.items():
+        flags = run("pkg-config", "--cflags", "--libs", package, env=environment).split()
+        program = root / f"by-pkg-config-{language}"
+        # The headers give no warning, whatever flags a user has; those of Open MPI's old C++ bindings are left out.
+        strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-DOMPI_SKIP_MPICXX"] if language != "Fortran" else []
+        run(compiler, standard, "-O1", *strict, HERE / source, *flags, "-o", program)
+        dies_and_goes_on(program, root, mpiexec)
+        if language == "CXX":
+            intercepts_mpi(program, root, mpiexec)
+        print(f"one line of {compiler}: died and went on", flush=True)
+
+
+def is_found_by_cmake(prefix, root, mpiexec):
+    for languages, build_type in (("CXX", "Debug"), ("C", ""), ("Fortran", "Release"), ("C;CXX;Fortran", "")):
+        build = root / f"consumer-{languages.replace(';', '-')}"
+        run("cmake", "-S", HERE / "consumer", "-B", build, f"-DLANGUAGES={languages}", f"-DPROGRAMS={HERE}",
+            f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_BUILD_TYPE={build_type}", "-DCMAKE_C_COMPILER_LAUNCHER=",
+            "-DCMAKE_CXX_COMPILER_LAUNCHER=")  # fmt: skip
+        run("cmake", "--build", build)
+        for language in languages.split(";"):
+            dies_and_goes_on(build / f"program_{language}", root, mpiexec)
+        if languages == "CXX":
+            for order in ("program", "mpi_first", "mpi_last"):
+                intercepts_mpi(build / f"{order}_CXX", root, mpiexec)
+        print(f"find_package in a project of {languages}: died and went on", flush=True)
+    wrong = run("cmake", "-S", HERE / "consumer", "-B", root / "wrong", "-DLANGUAGES=CXX", f"-DPROGRAMS={HERE}",
+                f"-Dcairn_DIR={prefix}/nowhere", good=False)  # fmt: skip
+    if "cairn" not in wrong:
+        fail("a project without cairn should name it", wrong)
+
+
+def is_part_of_a_project(source, root):
+    """Of one without C++, and without a build type. What it compiles is compiled by every other build."""
+    build = root / "part"
+    run("cmake", "-G", "Ninja", "-S", HERE / "consumer", "-B", build, "-DLANGUAGES=C;Fortran", f"-DPROGRAMS={HERE}",
+        f"-DCAIRN={source}")  # fmt: skip
+    commands = run("ninja", "-C", build, "-t", "commands", "program_C", "program_Fortran")
+    compiled = [line for line in commands.splitlines() if "/lib/engine/" in line and " -c " in line]
+    if not compiled or any(" -O" not in line or "-Wno-error" not in line for line in compiled):
+        fail("Cairn should be optimised, and not fail by its parent's -Werror", "\n".join(compiled[:1]))
+    print("add_subdirectory in a project of C and Fortran: configured", flush=True)
+
+
+def is_uninstalled(build, root):
+    prefix = root / "other"
+    run("cmake", "--install", build, "--prefix", prefix)
+    run("cmake", "--build", build, "--target", "uninstall")
+    if left := [str(path) for path in prefix.rglob("*") if not path.is_dir() or path.name == "cairn"]:
+        fail("uninstall left files or directories of its own", "\n".join(left))
+
+
+def main():
+    build, source, mpiexec = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
+    with tempfile.TemporaryDirectory(prefix="cairn-install-") as name:
+        root = Path(name)
+        run("cmake", "--install", build, "--prefix", root / "first")
+        prefix = (root / "first").rename(root / "moved")
+        names = exported(prefix / "lib/libcairn.so", source / "lib/tap/calls.txt")
+        if names != (expected := (HERE / "symbols.txt").read_text().splitlines()):
+            fail("exported names differ from symbols.txt: " + ", ".join(sorted(set(names) ^ set(expected))))
+        links_in_one_line(prefix, root, mpiexec)
+        is_found_by_cmake(prefix, root, mpiexec)
+        for tool in ("ckpt-run", "ckpt-tool"):
+            run(prefix / "bin" / tool, "--help")
+        is_uninstalled(build, root)
+        is_part_of_a_project(source, root)
+
+
+if __name__ == "__main__":
+    main()

@@ -127,11 +127,24 @@ bool is_told_of(Rank rank, const HangReport& report) {
   });
 }
 
+// What is not known of ranks that have waited long.
+void put_gaps(bool over, double after, HangReport& report) {
+  std::set<Gap> gaps;
+  for (const RankReport& rank : report.ranks) {
+    if (rank.progressed || (!over && rank.seconds < after)) continue;
+    if (rank.gap) gaps.insert(*rank.gap);
+    for (const std::size_t need : rank.needs)
+      if (report.needs[need].gap) gaps.insert(*report.needs[need].gap);
+  }
+  report.gaps.assign(gaps.begin(), gaps.end());
+  for (std::string& text : gap_texts(report.gaps)) report.notes.push_back(std::move(text));
+}
+
 // Ranks that wait for MPI alone.
 void note_what_lasts(double after, HangReport& report) {
   std::vector<std::uint32_t> ranks;
   for (const RankReport& rank : report.ranks) {
-    if (is_told_of(rank.rank, report)) continue;
+    if (rank.gap || is_told_of(rank.rank, report)) continue;
     if (rank.doing == Doing::in_call && rank.needs.empty() && !rank.progressed && rank.seconds >= after)
       ranks.push_back(rank.rank.value);
   }
@@ -185,6 +198,7 @@ HangReport examine(std::vector<RankReading> readings, const std::vector<Rank>& l
   judge(over, judged, after, report);
   report.summary = summary_text(report, after);
   report.notes = judged.notes;
+  put_gaps(over, after, report);
   if (!over) note_what_lasts(after, report);
   return report;
 }

@@ -49,6 +49,7 @@ struct RankReport {
   std::optional<Call> newest;
   std::vector<std::size_t> needs;  // that are not met, places in HangReport::needs
   bool any = false;                // one of the needs will do
+  std::optional<Gap> gap;          // why it is not known for what it waits, though it is in a call
   std::int32_t process = 0;
   std::string host;  // empty: not known
 };
@@ -77,6 +78,7 @@ struct HangReport {
   std::vector<RankReport> ranks;   // all of the job, by number
   std::vector<Need> needs;
   std::vector<Rank> unseen;  // for which there is no file
+  std::vector<Gap> gaps;     // because of which it is not known whether ranks that have waited long wait at all
 };
 
 // At least one reading; of a rank that has several, the newest file's counts. `left`: ranks whose file went away

@@ -1,6 +1,7 @@
 #include "inspect/hang_culprits.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,8 +32,10 @@ class Blame {
       if (halted_[rank]) waits_.graph.waits[rank].clear();
       free_[rank] = !halted_[rank] && (one.progressed || waits_.graph.waits[rank].empty());
     }
-    stuck_ = able(waits_.graph, free_, Never::stays);
+    stuck_ = able(waits_.graph, free_, Never::stays, Blocks::certain);
     stuck_.flip();
+    maybe_stuck_ = able(waits_.graph, free_, Never::stays, Blocks::all);
+    maybe_stuck_.flip();
     put_needs();
   }
 
@@ -41,7 +44,9 @@ class Blame {
     blame_mismatches();
     blame_halted();
     blame_cycles();
+    blame_unclear_cycles();
     if (!goes_on_) blame_those_who_may_go_on();
+    if (!goes_on_) blame_those_of_whom_too_little_is_known();
     note_the_rest();
     return std::move(judged_);
   }
@@ -54,15 +59,17 @@ class Blame {
       // One of its threads is enough, and any of what that one waits for may be.
       one.any = threads.size() > 1 || (!threads.empty() && threads.front().any);
       for (const Wait& wait : threads) one.needs.insert(one.needs.end(), wait.needs.begin(), wait.needs.end());
+      one.gap = waits_.gaps[rank];
     }
   }
 
-  // Ranks with a wait for one of `targets`, out of `within`.
-  Culprit culprit(const std::vector<std::uint32_t>& targets, const RankSet& within, bool certain) const {
+  // Ranks with a wait for one of `targets`, out of `within`; of which nothing is certain if all needs count, also those
+  // that may be met already.
+  Culprit culprit(const std::vector<std::uint32_t>& targets, const RankSet& within, Blocks blocks) const {
     Culprit found;
-    found.certain = certain;
+    found.certain = blocks == Blocks::certain;
     for (const std::uint32_t rank : targets) found.ranks.push_back(Rank{rank});
-    const RankSet waiting = waiting_for(waits_.graph, targets, within);
+    const RankSet waiting = waiting_for(waits_.graph, targets, within, blocks);
     for (std::uint32_t rank = 0; rank < count_; ++rank) {
       if (!waiting[rank]) continue;
       found.waiting.push_back(Rank{rank});
@@ -73,7 +80,7 @@ class Blame {
 
   void blame_mismatches() {
     for (const Mismatch& mismatch : waits_.mismatches) {
-      Culprit found = culprit(mismatch.ranks, stuck_, true);
+      Culprit found = culprit(mismatch.ranks, stuck_, Blocks::certain);
       std::erase_if(found.waiting, [&](Rank rank) { return std::ranges::count(mismatch.ranks, rank.value) > 0; });
       found.what = fmt::format("{} {}", rank_list_text(mismatch.ranks), waits_.graph.needs[mismatch.need].why);
       blamed_.insert(blamed_.end(), mismatch.ranks.begin(), mismatch.ranks.end());
@@ -81,18 +88,20 @@ class Blame {
     }
   }
 
-  // Ranks that wait for nobody, by what they do: those that do the same are one culprit.
-  void blame(const std::vector<std::uint32_t>& ranks, const RankSet& within, bool certain) {
-    std::map<std::pair<Doing, std::string>, std::vector<std::uint32_t>> alike;
+  // Ranks that wait for nobody, by what they do: those that do the same are one culprit, which `culprit_of` makes.
+  template <class CulpritOf>
+  void blame(const std::vector<std::uint32_t>& ranks, CulpritOf culprit_of) {
+    std::map<std::tuple<Doing, std::string, bool>, std::vector<std::uint32_t>> alike;
     for (const std::uint32_t rank : ranks) {
       if (std::ranges::find(blamed_, rank) != blamed_.end()) continue;
       if (awaited_.empty()) find_awaited();
-      if (awaited_[rank]) alike[{report_.ranks[rank].doing, report_.ranks[rank].brief}].push_back(rank);
+      const RankReport& one = report_.ranks[rank];
+      if (awaited_[rank]) alike[{one.doing, one.brief, one.gap.has_value()}].push_back(rank);
     }
     for (const auto& [doing, group] : alike) {
-      Culprit found = culprit(group, within, certain);
+      Culprit found = culprit_of(group);
       if (found.waiting.empty()) continue;
-      found.what = sentence(group);
+      found.what = sentence(group) + why(group, found.certain);
       judged_.culprits.push_back(std::move(found));
     }
   }
@@ -117,17 +126,25 @@ class Blame {
         blame_text(group, first, reading == readings_.end() ? ProcessFacts{} : reading->second.process, seconds);
     if (waits_.in_transfer[group.front()] && first.doing == Doing::in_call)
       text += ", and nobody that it waits for is missing";
-    return text + why(group);
+    if (first.gap) text += ", and it is not known for what it waits";
+    return text;
   }
 
-  // The reason of the first wait for one of them; of all that wait for them it is most often the same.
-  std::string why(const std::vector<std::uint32_t>& group) const {
+  // The reason of the first wait for one of them; of all that wait for them it is most often the same. One that is
+  // certain, if there is any.
+  std::string why(const std::vector<std::uint32_t>& group, bool certain) const {
+    std::string text = why_of(group, false);
+    return text.empty() && !certain ? why_of(group, true) : text;
+  }
+
+  std::string why_of(const std::vector<std::uint32_t>& group, bool gap) const {
     for (const auto& threads : waits_.graph.waits) {
       for (const Wait& wait : threads) {
         for (const std::size_t index : wait.needs) {
           const Need& need = waits_.graph.needs[index];
           const bool only = !need.any && need.ranks.size() == group.size();
-          if (only && std::ranges::count(need.ranks, group.front()) > 0) return ", and " + need.why;
+          if (only && need.gap.has_value() == gap && std::ranges::count(need.ranks, group.front()) > 0)
+            return ", and " + need.why;
         }
       }
     }
@@ -138,7 +155,10 @@ class Blame {
     std::vector<std::uint32_t> ranks;
     for (std::uint32_t rank = 0; rank < count_; ++rank)
       if (halted_[rank]) ranks.push_back(rank);
-    blame(ranks, stuck_, true);
+    blame(ranks, [&](const auto& group) {
+      Culprit found = culprit(group, stuck_, Blocks::certain);
+      return found.waiting.empty() ? culprit(group, maybe_stuck_, Blocks::all) : found;
+    });
     const auto is_stopped = [](const RankReport& rank) { return rank.doing == Doing::stopped; };
     if (std::ranges::all_of(report_.ranks, is_stopped)) {
       constexpr double kForEver = 1e9;  // nothing says since when
@@ -150,10 +170,32 @@ class Blame {
   void blame_cycles() {
     RankSet free = free_;
     for (std::uint32_t rank = 0; rank < count_; ++rank) free[rank] = free[rank] || halted_[rank];
-    RankSet left = able(waits_.graph, free, Never::counts_as_met);
+    RankSet left = able(waits_.graph, free, Never::counts_as_met, Blocks::certain);
     left.flip();
+    put_cycles(std::move(left), Blocks::certain);
+  }
+
+  // Ranks that wait for nobody who may go on, has halted, or is told of already: they may wait for each other, or have
+  // what they wait for.
+  void blame_unclear_cycles() {
+    RankSet told(count_);
+    for (std::uint32_t rank = 0; rank < count_; ++rank) told[rank] = free_[rank] || halted_[rank];
+    for (const Culprit& culprit : judged_.culprits) {
+      for (const Rank rank : culprit.ranks) told[rank.value] = true;
+      for (const Rank rank : culprit.waiting) told[rank.value] = true;
+    }
+    std::vector<std::uint32_t> targets;
+    for (std::uint32_t rank = 0; rank < count_; ++rank)
+      if (told[rank]) targets.push_back(rank);
+    const RankSet waiting = waiting_for(waits_.graph, targets, RankSet(count_, true), Blocks::all);
+    RankSet left(count_);
+    for (std::uint32_t rank = 0; rank < count_; ++rank) left[rank] = !told[rank] && !waiting[rank];
+    put_cycles(std::move(left), Blocks::all);
+  }
+
+  void put_cycles(RankSet left, Blocks blocks) {
     for (std::size_t found = 0;; ++found) {
-      const auto steps = shortest_cycle(waits_.graph, left);
+      const auto steps = shortest_cycle(waits_.graph, left, blocks);
       if (steps.empty()) return;
       if (found == kMostCycles) {
         judged_.notes.emplace_back("there are more circles of ranks that wait for each other");
@@ -162,8 +204,8 @@ class Blame {
       std::vector<std::uint32_t> ranks;
       for (const Step& step : steps) ranks.push_back(step.rank);
       std::ranges::sort(ranks);
-      Culprit cycle = culprit(ranks, left, true);
-      cycle.what = cycle_text(steps);
+      Culprit cycle = culprit(ranks, left, blocks);
+      cycle.what = cycle_text(steps, cycle.certain);
       cycle.reasons = cycle_reasons(steps, report_);
       for (const Rank rank : cycle.waiting) left[rank.value] = false;
       for (const std::uint32_t rank : ranks) left[rank] = false;
@@ -177,7 +219,28 @@ class Blame {
     std::vector<std::uint32_t> ranks;
     for (std::uint32_t rank = 0; rank < count_; ++rank)
       if (free_[rank]) ranks.push_back(rank);
-    blame(ranks, RankSet(count_, true), false);
+    const RankSet all(count_, true);
+    blame(ranks, [&](const auto& group) { return culprit(group, all, Blocks::all); });
+  }
+
+  // They are in a call, others need not wait for them, and it is not known for whom they wait.
+  void blame_those_of_whom_too_little_is_known() {
+    RankSet told(count_);
+    for (const Culprit& culprit : judged_.culprits)
+      for (const Rank rank : culprit.ranks) told[rank.value] = true;
+    std::map<std::string, std::vector<std::uint32_t>> alike;
+    for (const RankReport& rank : report_.ranks)
+      if (rank.gap && !rank.progressed && !told[rank.rank.value] && !halted_[rank.rank.value])
+        alike[rank.brief].push_back(rank.rank.value);
+    for (const auto& [brief, group] : alike) {
+      Culprit found;
+      for (const std::uint32_t rank : group) {
+        found.ranks.push_back(Rank{rank});
+        found.seconds = std::max(found.seconds, report_.ranks[rank].seconds);
+      }
+      found.what = sentence(group);
+      judged_.culprits.push_back(std::move(found));
+    }
   }
 
   void note_the_rest() {
@@ -201,9 +264,10 @@ class Blame {
   const std::map<std::uint32_t, RankReading>& readings_;
   HangReport& report_;
   std::size_t count_;
-  RankSet free_;    // wait for nobody, or have gone on
-  RankSet halted_;  // will not go on by themselves
-  RankSet stuck_;   // wait for what will not come, unless somebody who has halted goes on
+  RankSet free_;         // wait for nobody, or have gone on
+  RankSet halted_;       // will not go on by themselves
+  RankSet stuck_;        // wait for what will not come, unless somebody who has halted goes on
+  RankSet maybe_stuck_;  // the same if all needs that may be met already are not
   RankSet awaited_;
   std::vector<std::uint32_t> blamed_;
   bool goes_on_ = false;

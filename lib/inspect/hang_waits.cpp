@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "inspect/hang_words.hpp"
-#include "inspect/message_match.hpp"
 
 namespace cairn {
 namespace {
@@ -33,10 +32,12 @@ WaitFinder::WaitFinder(const CallsByRank& ranks, const RankSet& halted) : ranks_
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
     if (ranks[rank] == nullptr) unseen_.push_back(rank);
     if (ranks[rank] == nullptr) continue;
+    if (ranks[rank]->comms_left_out > 0) incomplete_.push_back(rank);
     for (const auto& [id, comm] : ranks[rank]->comms) members_[id].push_back(rank);
   }
   found_.graph.waits.resize(ranks.size());
   found_.in_transfer.resize(ranks.size());
+  found_.gaps.resize(ranks.size());
 }
 
 Waits WaitFinder::find() {
@@ -54,12 +55,24 @@ void WaitFinder::find_of(const RankCalls& calls) {
     else
       transfer = true;
   };
-  for (const LastingCall& lasting : calls.lasting) take(wait_of(calls, lasting));
+  std::optional<Gap> gap;
+  for (const LastingCall& lasting : calls.lasting) {
+    Wait wait = wait_of(calls, lasting);
+    if (lasting.other_requests > 0 && (wait.any || wait.needs.empty())) {
+      const bool full = calls.requests_left_out > 0;
+      gap = gap_of(calls, full ? Gap::Cause::pending_requests : Gap::Cause::other_requests);
+      wait = {};
+    }
+    take(std::move(wait));
+  }
+  if (!calls.lasting.empty() && calls.calls_left_out > 0) gap = gap_of(calls, Gap::Cause::threads);
   if (calls.polls) {
     if (Wait wait = wait_of_poll(calls); !wait.needs.empty()) waits.push_back(std::move(wait));
   }
-  if (!transfer) return;
+  found_.gaps[calls.rank.value] = gap;
+  if (!transfer && !gap) return;
   waits.clear();
+  if (gap) return;
   found_.in_transfer[calls.rank.value] = std::ranges::any_of(
       calls.lasting, [](const LastingCall& lasting) { return lasting.call.kind != CallKind::other; });
 }
@@ -96,8 +109,7 @@ void WaitFinder::add_needs(const RankCalls& calls, const Call& call, Wait& to) {
     if (std::ranges::none_of(ranks_, answered)) to.needs.push_back(any_need(call.comm));
   } else if (receives || call.kind == CallKind::send) {
     if (call.peer < 0) return;
-    auto need = receives ? receive_need(calls, call) : send_need(calls, call);
-    if (need) to.needs.push_back(add(std::move(*need)));
+    if (auto need = message_need(calls, call)) to.needs.push_back(add(std::move(*need)));
   } else if (call.kind == CallKind::collective) {
     for (const std::size_t need : collective_needs({call.comm, call.number, {call.name, call.peer}}))
       to.needs.push_back(need);
@@ -110,9 +122,9 @@ void WaitFinder::add_needs(const RankCalls& calls, const Call& call, Wait& to) {
 // MPI ends for all ranks at once. One that has left is there, too: it has closed its session before.
 void WaitFinder::add_finalize_needs() {
   finalize_needs_.emplace();
-  Need missing{{}, false, false, ""};
-  Need halted{{}, false, false, ""};
-  Need unseen{{}, false, false, "may not have begun MPI_Finalize"};
+  Need missing{{}, false, false, {}, ""};
+  Need halted{{}, false, false, {}, ""};
+  Need unseen{{}, false, false, {}, "may not have begun MPI_Finalize"};
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     if (ranks_[rank] == nullptr) {
       if (!halted_[rank]) unseen.ranks.push_back(rank);
@@ -137,38 +149,43 @@ bool WaitFinder::is_answered_by(const RankCalls& other, const Call& call, Rank o
 
 // A request may be complete though its rank is still in a call for another one. What has not ended goes on while its
 // rank is in some call.
-bool WaitFinder::is_met_by(const RankCalls& other, const Call& call, const RankCalls& of) const {
+OtherSide WaitFinder::other_side_at(const RankCalls& other, const Call& call, const RankCalls& of) const {
+  if (is_answered_by(other, call, of.rank)) return {true};
   const bool moves = !halted_[other.rank.value] && !other.lasting.empty();
-  return is_answered_by(other, call, of.rank) || is_done(other, call, of, moves);
+  return other_side(other, call, of, moves);
 }
 
-std::optional<Need> WaitFinder::receive_need(const RankCalls& calls, const Call& call) const {
+std::optional<Need> WaitFinder::message_need(const RankCalls& calls, const Call& call) const {
   const auto peer = static_cast<std::uint32_t>(call.peer);
   const RankCalls* other = ranks_[peer];
-  if (other == nullptr) return Need{{peer}, false, false, "has to send the message"};
-  if (is_met_by(*other, call, calls)) return {};
-  return Need{{peer}, false, false, why_not_sent(*other, call, calls)};
-}
-
-std::optional<Need> WaitFinder::send_need(const RankCalls& calls, const Call& call) const {
-  const auto peer = static_cast<std::uint32_t>(call.peer);
-  const RankCalls* other = ranks_[peer];
-  if (other == nullptr) return Need{{peer}, false, false, "has to receive the message"};
-  if (is_met_by(*other, call, calls)) return {};
-  return Need{{peer}, false, false, why_not_received(*other, call, calls.rank)};
+  const bool sends = call.kind == CallKind::send;
+  if (other == nullptr)
+    return Need{{peer}, false, false, {}, sends ? "has to receive the message" : "has to send the message"};
+  const OtherSide side = other_side_at(*other, call, calls);
+  if (side.over) return {};
+  if (side.gap) {
+    const std::string why =
+        fmt::format("may not have {} the message with {}", sends ? "received" : "sent", tag_text(call.tag));
+    return Need{{peer}, false, false, side.gap, why};
+  }
+  const std::string why = sends ? why_not_received(*other, call, calls.rank) : why_not_sent(*other, call, calls);
+  return Need{{peer}, false, false, {}, why};
 }
 
 std::size_t WaitFinder::any_need(std::uint64_t comm) {
   if (const auto known = any_needs_.find(comm); known != any_needs_.end()) return known->second;
-  Need need{{}, true, false, "may send a message"};
+  Need need{{}, true, false, {}, "may send a message"};
   const auto members = members_.find(comm);
   const RankCalls* one = members == members_.end() ? nullptr : ranks_[members->second.front()];
   if (one == nullptr) {
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) need.ranks.push_back(rank);
   } else {
     need.ranks = members->second;
-    if (one->comms.at(comm).size > need.ranks.size())
+    if (one->comms.at(comm).size > need.ranks.size()) {
+      const auto others = possible_members(comm);
+      need.ranks.insert(need.ranks.end(), others.begin(), others.end());
       need.ranks.insert(need.ranks.end(), unseen_.begin(), unseen_.end());
+    }
   }
   return any_needs_[comm] = add(std::move(need));
 }
@@ -178,13 +195,13 @@ const WaitFinder::Needs& WaitFinder::collective_needs(const Side& side) {
   Needs needs;
   add_missing(side, needs);
   add_halted(side, needs);
-  if (needs.empty()) add_unseen(side, needs);
+  if (needs.empty()) add_unknown(side, needs);
   add_mismatches(side, needs);
   return collective_needs_[side] = std::move(needs);
 }
 
 void WaitFinder::add_missing(const Side& side, Needs& needs) {
-  Need need{{}, false, false, ""};
+  Need need{{}, false, false, {}, ""};
   for (const std::uint32_t rank : members_[side.comm])
     if (ranks_[rank]->comms.at(side.comm).collectives < side.number) need.ranks.push_back(rank);
   if (need.ranks.empty()) return;
@@ -193,17 +210,19 @@ void WaitFinder::add_missing(const Side& side, Needs& needs) {
   needs.push_back(add(std::move(need)));
 }
 
-// Members that have begun it, and are in it for ever.
-void WaitFinder::add_halted(const Side& side, Needs& needs) {
-  Need need{{}, false, false, ""};
+bool WaitFinder::is_in(const RankCalls& calls, const Side& side) {
   const auto is_it = [&](const Call& call) {
     return call.kind == CallKind::collective && call.comm == side.comm && call.number == side.number;
   };
+  return std::ranges::any_of(calls.lasting, is_it, &LastingCall::call) || std::ranges::any_of(calls.pending, is_it);
+}
+
+// Members that have begun it, and are in it for ever.
+void WaitFinder::add_halted(const Side& side, Needs& needs) {
+  Need need{{}, false, false, {}, ""};
   for (const std::uint32_t rank : members_[side.comm]) {
     if (!halted_[rank]) continue;
-    const RankCalls& calls = *ranks_[rank];
-    if (std::ranges::any_of(calls.lasting, is_it, &LastingCall::call) || std::ranges::any_of(calls.pending, is_it))
-      need.ranks.push_back(rank);
+    if (is_in(*ranks_[rank], side)) need.ranks.push_back(rank);
   }
   if (need.ranks.empty()) return;
   need.why = fmt::format("{} begun {}, and {} not go on", need.ranks.size() == 1 ? "has" : "have",
@@ -211,16 +230,35 @@ void WaitFinder::add_halted(const Side& side, Needs& needs) {
   needs.push_back(add(std::move(need)));
 }
 
-// Members that have no file. Only when no other one is missing: nothing is known of them.
-void WaitFinder::add_unseen(const Side& side, Needs& needs) {
+// Ranks whose file had no place for some communicators, of which this one may be one.
+std::vector<std::uint32_t> WaitFinder::possible_members(std::uint64_t comm) const {
+  std::vector<std::uint32_t> found;
+  for (const std::uint32_t rank : incomplete_)
+    if (!ranks_[rank]->comms.contains(comm)) found.push_back(rank);
+  return found;
+}
+
+// Members that have no file, or whose file does not have the communicator. Only when no other one is missing: it is not
+// known whether they have begun it.
+void WaitFinder::add_unknown(const Side& side, Needs& needs) {
+  auto others = possible_members(side.comm);
   const auto& members = members_[side.comm];
-  if (members.empty() || unseen_.empty()) return;
-  const std::uint32_t size = ranks_[members.front()]->comms.at(side.comm).size;
-  if (size <= members.size()) return;
-  const bool all = size - members.size() >= unseen_.size();
-  needs.push_back(add({unseen_, !all, false,
-                       fmt::format("may not have begun {}, the {} collective on {}", entered_text(side.entered),
-                                   ordinal_text(side.number), comm_text(side.comm))}));
+  if (members.empty() && others.empty()) return;
+  std::optional<Gap> gap;
+  if (!others.empty()) gap = gap_of(*ranks_[others.front()], Gap::Cause::communicators);
+  const std::size_t in_it = std::erase_if(others, [&](std::uint32_t rank) { return is_in(*ranks_[rank], side); });
+  const bool known = !members.empty() && others.empty();
+  Need need{others, false, false, known ? std::nullopt : gap, ""};
+  need.ranks.insert(need.ranks.end(), unseen_.begin(), unseen_.end());
+  if (need.ranks.empty()) return;
+  if (!members.empty()) {
+    const std::uint32_t size = ranks_[members.front()]->comms.at(side.comm).size;
+    if (size <= members.size() + in_it) return;
+    need.any = size - members.size() - in_it < need.ranks.size();
+  }
+  need.why = fmt::format("may not have begun {}, the {} collective on {}", entered_text(side.entered),
+                         ordinal_text(side.number), comm_text(side.comm));
+  needs.push_back(add(std::move(need)));
 }
 
 std::map<Entered, std::vector<std::uint32_t>> WaitFinder::sides_of(const Side& side) const {
@@ -250,7 +288,10 @@ void WaitFinder::add_mismatches(const Side& side, Needs& needs) {
   }
   for (const auto& [entered, ranks] : sides) {
     if (!differ(entered, most->first)) continue;
-    const std::size_t need = add({ranks, false, true,
+    const std::size_t need = add({ranks,
+                                  false,
+                                  true,
+                                  {},
                                   fmt::format("{} entered the {} collective on {} as {} instead of {}",
                                               ranks.size() == 1 ? "has" : "have", ordinal_text(side.number),
                                               comm_text(side.comm), entered_text(entered), entered_text(most->first))});

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "inspect/message_match.hpp"
 #include "inspect/rank_calls.hpp"
 #include "inspect/wait_graph.hpp"
 
@@ -28,6 +29,8 @@ struct Waits {
   std::vector<Mismatch> mismatches;
   // Of ranks that are in a collective which all have entered, or in a send and a receive that fit: it is up to MPI.
   RankSet in_transfer;
+  // By rank: why it is not known for what it waits, though it is in a call. Such a rank has no waits.
+  std::vector<std::optional<Gap>> gaps;
 };
 
 // By rank; null: nothing is known of it, or it is in no call any more.
@@ -53,25 +56,27 @@ class WaitFinder {
   [[nodiscard]] Wait wait_of(const RankCalls& calls, const LastingCall& lasting);
   [[nodiscard]] Wait wait_of_poll(const RankCalls& calls);
   void add_needs(const RankCalls& calls, const Call& call, Wait& to);
-  [[nodiscard]] std::optional<Need> receive_need(const RankCalls& calls, const Call& call) const;
-  [[nodiscard]] std::optional<Need> send_need(const RankCalls& calls, const Call& call) const;
+  [[nodiscard]] std::optional<Need> message_need(const RankCalls& calls, const Call& call) const;
   [[nodiscard]] std::size_t any_need(std::uint64_t comm);
   [[nodiscard]] const Needs& collective_needs(const Side& side);
   void add_finalize_needs();
   void add_missing(const Side& side, Needs& needs);
   void add_halted(const Side& side, Needs& needs);
-  void add_unseen(const Side& side, Needs& needs);
+  void add_unknown(const Side& side, Needs& needs);
   void add_mismatches(const Side& side, Needs& needs);
   [[nodiscard]] std::map<Entered, std::vector<std::uint32_t>> sides_of(const Side& side) const;
+  [[nodiscard]] std::vector<std::uint32_t> possible_members(std::uint64_t comm) const;
+  [[nodiscard]] static bool is_in(const RankCalls& calls, const Side& side);
   std::size_t add(Need need);
 
   [[nodiscard]] bool is_answered_by(const RankCalls& other, const Call& call, Rank of) const;
-  [[nodiscard]] bool is_met_by(const RankCalls& other, const Call& call, const RankCalls& of) const;
+  [[nodiscard]] OtherSide other_side_at(const RankCalls& other, const Call& call, const RankCalls& of) const;
 
   const CallsByRank& ranks_;
   const RankSet& halted_;
   std::map<std::uint64_t, std::vector<std::uint32_t>> members_;  // that are seen, by communicator
   std::vector<std::uint32_t> unseen_;
+  std::vector<std::uint32_t> incomplete_;  // whose file had no place for some communicators
   std::map<std::uint64_t, std::size_t> any_needs_;
   std::map<Side, Needs> collective_needs_;
   std::optional<Needs> finalize_needs_;

@@ -1,6 +1,7 @@
 #include "inspect/hang_words.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -45,6 +46,32 @@ std::string computing_text(const RankReport& one, const ProcessFacts& process, b
   const bool disk = process.state == ProcessFacts::State::waits_for_disk;
   return fmt::format("{} outside MPI since {}, without using processor time{}{}", several ? "are" : "is",
                      seconds_text(seconds), disk ? ", in a wait for storage" : "", last);
+}
+
+std::string gap_text(Gap::Cause cause, const std::vector<std::uint32_t>& ranks) {
+  const std::string who = rank_list_text(ranks);
+  const bool one = ranks.size() == 1;
+  const auto full = [&](std::string_view table, std::string_view unknown) {
+    return fmt::format("the table of {} of {} was full ({} entries): {}", table, who, entries_of(cause), unknown);
+  };
+  switch (cause) {
+    case Gap::Cause::message_counters:
+      return full("message counters", "it is not known whether messages without a counter have arrived");
+    case Gap::Cause::pending_requests:
+      return full("pending requests", "it is not known whether requests that are not in it are complete");
+    case Gap::Cause::communicators:
+      return full("communicators", "nothing is known of communicators that are not in it");
+    case Gap::Cause::threads: return full("threads", "nothing is known of threads that are not in it");
+    case Gap::Cause::older_format:
+      return fmt::format("{} of calls of {} {} of an older format: it is not known whether messages have arrived",
+                         one ? "the file" : "the files", who, one ? "is" : "are");
+    case Gap::Cause::no_communicator:
+      return fmt::format(
+          "{} {} freed a communicator on which others wait: it is not known whether messages have arrived", who,
+          one ? "has" : "have");
+    case Gap::Cause::other_requests: break;
+  }
+  return fmt::format("{} {} for requests of calls that Cairn does not record", who, one ? "waits" : "wait");
 }
 
 }  // namespace
@@ -141,11 +168,12 @@ std::string blame_text(const std::vector<std::uint32_t>& ranks, const RankReport
   return who + " " + computing_text(one, process, several, seconds);
 }
 
-std::string cycle_text(const std::vector<Step>& steps) {
+std::string cycle_text(const std::vector<Step>& steps, bool certain) {
   std::string circle;
   for (std::size_t i = 0; i < std::min(steps.size(), kStepsShown); ++i) circle += fmt::format("{} -> ", steps[i].rank);
   if (steps.size() > kStepsShown) circle += fmt::format("{} more -> ", steps.size() - kStepsShown);
-  return fmt::format("ranks wait for each other in a circle: {}{}", circle, steps.front().rank);
+  return fmt::format("ranks {} for each other in a circle: {}{}", certain ? "wait" : "may wait", circle,
+                     steps.front().rank);
 }
 
 std::vector<std::string> cycle_reasons(const std::vector<Step>& steps, const HangReport& report) {
@@ -157,6 +185,14 @@ std::vector<std::string> cycle_reasons(const std::vector<Step>& steps, const Han
                                   rank_list_text(need.any ? std::vector{next} : need.ranks), need.why));
   }
   return reasons;
+}
+
+std::vector<std::string> gap_texts(const std::vector<Gap>& gaps) {
+  std::map<Gap::Cause, std::vector<std::uint32_t>> ranks_with;
+  for (const Gap& gap : gaps) ranks_with[gap.cause].push_back(gap.rank.value);
+  std::vector<std::string> texts;
+  for (const auto& [cause, ranks] : ranks_with) texts.push_back(gap_text(cause, ranks));
+  return texts;
 }
 
 }  // namespace cairn

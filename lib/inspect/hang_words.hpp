@@ -32,8 +32,10 @@ namespace cairn {
 // The sentence about a rank that others wait for and that waits for nobody. `ranks` do the same as `one`.
 [[nodiscard]] std::string blame_text(const std::vector<std::uint32_t>& ranks, const RankReport& one,
                                      const ProcessFacts& process, double seconds);
-// "ranks wait for each other in a circle: 0 -> 1 -> 0"
-[[nodiscard]] std::string cycle_text(const std::vector<Step>& steps);
+// "ranks wait for each other in a circle: 0 -> 1 -> 0"; not certain: they may wait
+[[nodiscard]] std::string cycle_text(const std::vector<Step>& steps, bool certain);
+// "the table of message counters of ranks 0-3 was full (1024 entries)": a sentence for each cause, ascending
+[[nodiscard]] std::vector<std::string> gap_texts(const std::vector<Gap>& gaps);
 // "rank 0 is in MPI_Send to rank 1 (…); rank 1 does not receive the message with tag 7", of each step
 [[nodiscard]] std::vector<std::string> cycle_reasons(const std::vector<Step>& steps, const HangReport& report);
 

@@ -68,6 +68,12 @@ std::optional<std::int32_t> last_tag(const RankCalls& sender, std::uint64_t comm
   return tag;
 }
 
+// Why a rank has not counted a message on this communicator.
+Gap uncounted(const RankCalls& calls, std::uint64_t comm) {
+  if (calls.comms.contains(comm)) return gap_of(calls, Gap::Cause::message_counters);
+  return gap_of(calls, calls.comms_left_out > 0 ? Gap::Cause::communicators : Gap::Cause::no_communicator);
+}
+
 }  // namespace
 
 bool fits(const Call& receive, Rank receiver, const Call& send, Rank sender) {
@@ -82,22 +88,29 @@ bool is_answered(const RankCalls& calls, const Call& call, Rank of) {
   });
 }
 
-bool is_done(const RankCalls& calls, const Call& call, const RankCalls& of, bool moves) {
+OtherSide other_side(const RankCalls& calls, const Call& call, const RankCalls& of, bool moves) {
   const bool receive = is_receive(call);
   const auto takes_any = [&](const auto& received) {
     const MessageKind& kind = received.first;
     return kind.comm == call.comm && (kind.peer == kAnyPeer || kind.tag == kAnyTag);
   };
-  if (call.number == 0 || (receive && std::ranges::any_of(of.receives, takes_any))) return false;
+  if (call.kind == CallKind::probe || (receive && std::ranges::any_of(of.receives, takes_any))) return {};
+  if (call.number == 0) return {false, uncounted(of, call.comm)};
+  const auto comm = calls.comms.find(call.comm);
+  if (comm == calls.comms.end()) return {false, uncounted(calls, call.comm)};
   const MessageKind kind{call.comm, static_cast<std::int32_t>(of.rank.value), call.tag};
   const auto& all = receive ? calls.sends : calls.receives;
   const auto found = all.find(kind);
-  if (found == all.end() || found->second < call.number) return false;
-  if (moves) return true;
+  if (found == all.end() && comm->second.uncounted != 0) return {false, uncounted(calls, call.comm)};
+  if (found == all.end()) return {};
+  if (found->second == 0) return {false, gap_of(calls, Gap::Cause::pending_requests)};
+  if (found->second < call.number || moves) return {found->second >= call.number};
   const auto open = std::ranges::count_if(under_way(calls, receive), [&](const Call* other) {
     return MessageKind{other->comm, other->peer, other->tag} == kind;
   });
-  return found->second >= call.number + static_cast<std::uint64_t>(open);
+  if (found->second < call.number + static_cast<std::uint64_t>(open)) return {};
+  if (calls.requests_left_out > 0) return {false, gap_of(calls, Gap::Cause::pending_requests)};
+  return {true};
 }
 
 std::string why_not_sent(const RankCalls& sender, const Call& receive, const RankCalls& receiver) {

@@ -2,6 +2,7 @@
 // Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "inspect/rank_calls.hpp"
@@ -14,8 +15,13 @@ namespace cairn {
 [[nodiscard]] bool is_answered(const RankCalls& calls, const Call& call, Rank of);
 
 // Whether the other side of `call` of rank `of` is over, by the counts of messages; with `moves`, also if it is begun.
-// A receive from any source, or with any tag, hides what has come: it is then not over, as far as is known.
-[[nodiscard]] bool is_done(const RankCalls& calls, const Call& call, const RankCalls& of, bool moves);
+// A probe that lasts has found no message. A receive from any source, or with any tag, hides what has come: it is then
+// not over, as far as is known.
+struct OtherSide {
+  bool over = false;
+  std::optional<Gap> gap = {};  // none: it is known whether it is over
+};
+[[nodiscard]] OtherSide other_side(const RankCalls& calls, const Call& call, const RankCalls& of, bool moves);
 
 // Said of the rank that a receive, or a send, waits for: "has not sent such a message", "sends with tag 8 instead of
 // 7".

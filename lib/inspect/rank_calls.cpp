@@ -47,7 +47,8 @@ void put_lasting(const CallFile& file, RankCalls& into) {
   for (std::size_t slot = 0; slot < file.lasting.size(); ++slot) {
     const CallRecord& record = file.lasting[slot];
     if (!lasts(record) || record.kind == CallKind::test) continue;
-    LastingCall lasting{call_of(file, record), {}};
+    const bool waits = record.kind == CallKind::wait_all || record.kind == CallKind::wait_any;
+    LastingCall lasting{call_of(file, record), {}, waits ? record.number : 0};
     for (const CallRecord& request : file.pending) {
       if (request.kind != CallKind::none && request.active != 0 && request.waiter == slot + 1)
         lasting.requests.push_back(call_of(file, request));
@@ -110,15 +111,23 @@ Moment moment_of(const CallFile& file) {
   return moment;
 }
 
+Gap gap_of(const RankCalls& calls, Gap::Cause cause) {
+  return {calls.format < kCallFileFormat ? Gap::Cause::older_format : cause, calls.rank};
+}
+
 RankCalls condense(const CallFile& file, const std::optional<Moment>& before) {
   RankCalls calls;
   calls.rank = Rank{file.rank};
+  calls.format = file.format;
   calls.ranks = file.ranks;
   calls.process = file.process;
   calls.host = host_of(file);
   calls.opened_at = file.opened_at;
   calls.opened = file.opened;
   calls.calls = file.calls;
+  calls.requests_left_out = file.requests_left_out;
+  calls.comms_left_out = file.comms_left_out;
+  calls.calls_left_out = file.calls_left_out;
   calls.forgot = file.calls > CallFile::kPast;
   for (const CommRecord& comm : file.comms)
     if (comm.id != 0) calls.comms[comm.id] = comm;

@@ -13,6 +13,7 @@
 
 #include "base/ids.hpp"
 #include "format/call_record.hpp"
+#include "inspect/gap.hpp"
 
 namespace cairn {
 
@@ -34,6 +35,7 @@ struct Call {
 struct LastingCall {
   Call call;
   std::vector<Call> requests;
+  std::uint64_t other_requests = 0;  // that it waits for as well, and that the file does not have
 };
 
 // Messages of one kind: those that a rank has sent to `peer`, or received from it.
@@ -66,13 +68,19 @@ struct Moment {
 
 struct RankCalls {
   Rank rank;
-  std::uint32_t ranks = 0;  // of the job
+  std::uint32_t format = 0;  // of the file
+  std::uint32_t ranks = 0;   // of the job
   std::int32_t process = 0;
   std::string host;
   std::int64_t opened_at = 0;
   std::int64_t opened = 0;
   std::uint64_t calls = 0;
   bool forgot = false;  // it has made more calls than its file keeps
+
+  // For which its file had no place: so far, and, of calls, those that last.
+  std::uint64_t requests_left_out = 0;
+  std::uint64_t comms_left_out = 0;
+  std::uint64_t calls_left_out = 0;
 
   std::map<std::uint64_t, CommRecord> comms;
   std::vector<LastingCall> lasting;  // tests excluded, which do not last
@@ -86,7 +94,7 @@ struct RankCalls {
   std::int64_t polls_since = 0;
   std::vector<Call> polled;
 
-  // Messages begun since the communicator is there.
+  // Messages begun since the communicator is there; 0: it is not known how many.
   std::map<MessageKind, std::uint64_t> sends;
   std::map<MessageKind, std::uint64_t> receives;
 
@@ -95,6 +103,9 @@ struct RankCalls {
   std::map<MessageKind, MessageCount> received;                            // peer kAnyPeer: taken from any source
   std::map<std::pair<std::uint64_t, std::uint64_t>, Entered> collectives;  // by communicator and number
 };
+
+// Of a rank whose file does not say something for this cause, or since it is of an older format.
+[[nodiscard]] Gap gap_of(const RankCalls& calls, Gap::Cause cause);
 
 // None: there is no earlier reading, and nothing counts as progress.
 [[nodiscard]] RankCalls condense(const CallFile& file, const std::optional<Moment>& before);

@@ -30,22 +30,22 @@ void sum(const Job& job) {
   MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.comm);
 }
 
-// With both neighbours in a circle, by one call or by several.
-void pass_on(const Job& job, bool in_one_call) {
+// With both neighbours in a circle, by one call or by several. Both tags are greater than `tag`.
+void pass_on(const Job& job, bool in_one_call, int tag = 0) {
   const int right = job.rank == job.last ? 0 : job.rank + 1;
   const int left = job.rank == 0 ? job.last : job.rank - 1;
   int mine = job.rank;
   int got = 0;
   if (in_one_call) {
-    MPI_Sendrecv(&mine, 1, MPI_INT, right, 1, &got, 1, MPI_INT, left, 1, job.comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&mine, 1, MPI_INT, right, tag + 1, &got, 1, MPI_INT, left, tag + 1, job.comm, MPI_STATUS_IGNORE);
     return;
   }
   int got_too = 0;
   MPI_Request requests[4];
-  MPI_Irecv(&got, 1, MPI_INT, left, 1, job.comm, &requests[0]);
-  MPI_Irecv(&got_too, 1, MPI_INT, right, 2, job.comm, &requests[1]);
-  MPI_Isend(&mine, 1, MPI_INT, right, 1, job.comm, &requests[2]);
-  MPI_Isend(&mine, 1, MPI_INT, left, 2, job.comm, &requests[3]);
+  MPI_Irecv(&got, 1, MPI_INT, left, tag + 1, job.comm, &requests[0]);
+  MPI_Irecv(&got_too, 1, MPI_INT, right, tag + 2, job.comm, &requests[1]);
+  MPI_Isend(&mine, 1, MPI_INT, right, tag + 1, job.comm, &requests[2]);
+  MPI_Isend(&mine, 1, MPI_INT, left, tag + 2, job.comm, &requests[3]);
   MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 }
 
@@ -74,6 +74,26 @@ void come_late(const Job& job, bool in_one_call) {
 }
 void come_late_to_a_call(const Job& job) { come_late(job, true); }
 void come_late_to_requests(const Job& job) { come_late(job, false); }
+
+// The same with tags of its own for each step, of which there are more than a rank can count messages of.
+void come_late_with_many_tags(const Job& job, bool in_one_call) {
+  constexpr int kSteps = 1500;
+  for (int step = 0; step < kSteps; ++step) pass_on(job, in_one_call, 2 * step);
+  if (job.rank == 2) compute(job);
+  pass_on(job, in_one_call, 2 * kSteps);
+  sum(job);
+}
+void come_late_with_many_tags_to_a_call(const Job& job) { come_late_with_many_tags(job, true); }
+void come_late_with_many_tags_to_requests(const Job& job) { come_late_with_many_tags(job, false); }
+
+// And a job that is well.
+void exchange_with_many_tags(const Job& job) {
+  constexpr int kTags = 20'000;
+  for (int step = 0;; ++step) {
+    pass_on(job, false, 2 * (step % kTags));
+    sum(job);
+  }
+}
 
 // Rank 2 does not send what rank 1 waits for.
 void miss_a_message(const Job& job) {
@@ -180,6 +200,9 @@ const std::map<std::string, void (*)(const Job&)> kKinds{
     {"wrong_request", wait_for_the_wrong_request},
     {"late_call", come_late_to_a_call},
     {"late_requests", come_late_to_requests},
+    {"late_call_many_tags", come_late_with_many_tags_to_a_call},
+    {"late_requests_many_tags", come_late_with_many_tags_to_requests},
+    {"exchange_many_tags", exchange_with_many_tags},
     {"missed_end", miss_the_end},
     {"early_end", end_too_early},
 };

@@ -69,7 +69,22 @@ CallRecord SampleCalls::record(std::uint32_t rank, const Said& said) {
   record.call = name(rank, said.name);
   CommRecord& world = of(rank).comms[3];
   if (record.kind == CallKind::collective) world.collectives = std::max(world.collectives, record.number);
+  const bool message = record.kind == CallKind::send || record.kind == CallKind::receive;
+  if (message && record.peer != kNoPeer && record.number == 0 && world.uncounted == 0)
+    record.number = ++counter(rank, said).count;
   return record;
+}
+
+MessageRecord& SampleCalls::counter(std::uint32_t rank, const Said& said) {
+  const CallRecord& one = said.record;
+  MessageRecord* free = nullptr;  // the first one
+  for (MessageRecord& place : of(rank).messages) {
+    if (place.kind == CallKind::none && free == nullptr) free = &place;
+    if (place.comm == one.comm && place.peer == one.peer && place.tag == one.tag && place.kind == one.kind)
+      return place;
+  }
+  *free = {one.comm, 0, one.peer, one.tag, one.kind, {}};
+  return *free;
 }
 
 void SampleCalls::lasts(std::uint32_t rank, const Said& said, double seconds) {
@@ -104,11 +119,10 @@ void SampleCalls::did(std::uint32_t rank, const Said& said, double seconds_ago) 
 }
 
 void SampleCalls::counts(std::uint32_t rank, const Said& said, std::uint64_t count) {
-  auto& messages = of(rank).messages;
-  const CallRecord& one = said.record;
-  *std::ranges::find(messages, CallKind::none, &MessageRecord::kind) = {one.comm, count,    one.peer,
-                                                                        one.tag,  one.kind, {}};
+  counter(rank, said).count = count;
 }
+
+void SampleCalls::stops_counting(std::uint32_t rank) { of(rank).comms[3].uncounted = 1; }
 
 void SampleCalls::all_last(const Said& said, const std::vector<std::uint32_t>& except, double seconds) {
   for (std::uint32_t rank = 0; rank < ranks(); ++rank)

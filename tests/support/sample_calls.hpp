@@ -1,6 +1,6 @@
 // The files of calls that the ranks of a job keep (format/call_record), as they are when it hangs in one way or
 // another. Every rank is in the communicator kWorld, has ended kBegun collectives on it, the last one a minute ago, and
-// computes.
+// computes. Messages are counted as a rank counts them, unless they have a number already.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,8 @@ class SampleCalls {
   void did(std::uint32_t rank, const Said& said, double seconds_ago = 50);
   // It has begun so many messages like this one.
   void counts(std::uint32_t rank, const Said& said, std::uint64_t count);
+  // Its table of message counters is full: it counts no message that it says from now on.
+  void stops_counting(std::uint32_t rank);
   // All ranks but `except` are in it.
   void all_last(const Said& said, const std::vector<std::uint32_t>& except = {}, double seconds = kLong);
   void lose(std::uint32_t rank) { files_.at(rank).reset(); }  // its file
@@ -58,6 +60,7 @@ class SampleCalls {
  private:
   std::uint16_t name(std::uint32_t rank, const std::string& name);
   CallRecord record(std::uint32_t rank, const Said& said);
+  MessageRecord& counter(std::uint32_t rank, const Said& said);
 
   std::int64_t now_;
   std::vector<std::unique_ptr<CallFile>> files_;

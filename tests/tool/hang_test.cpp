@@ -129,6 +129,22 @@ TEST_F(CkptToolHang, gives_the_same_to_scripts) {
   EXPECT_EQ(shown["ranks"][0]["calls"][0]["number"], 812);
 }
 
+TEST_F(CkptToolHang, names_the_table_that_was_full) {
+  SampleCalls job(4);
+  job.stops_counting(1);
+  job.all_last(collective("MPI_Barrier"), {0, 1});
+  job.lasts(0, receive(1, 12));
+  job.lasts(1, receive(0, 12));
+  write(job);
+  EXPECT_THAT(run().out, HasSubstr("note: the table of message counters of rank 1 was full (1024 entries): "));
+  const json shown = json::parse(run(" --json").out);
+  EXPECT_EQ(shown["verdict"], "suspect");
+  EXPECT_EQ(shown["culprits"][0]["certain"], false);
+  EXPECT_EQ(shown["unknown"], json({{{"rank", 1}, {"cause", "message counters full"}, {"entries", 1024}}}));
+  EXPECT_EQ(shown["waits"][std::size_t{shown["ranks"][0]["waits"][0]}]["certain"], false);
+  EXPECT_EQ(shown["waits"][std::size_t{shown["ranks"][2]["waits"][0]}]["certain"], true);
+}
+
 TEST_F(CkptToolHang, says_of_which_rank_it_gives_the_reason) {
   SampleCalls job(4);
   job.waits(0, "MPI_Waitall", CallKind::wait_all, {receive(1, 12, "MPI_Irecv"), receive(3, 13, "MPI_Irecv")});

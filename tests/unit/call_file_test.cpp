@@ -84,6 +84,30 @@ TEST_F(CallFileOnDisk, of_format_1_is_read_without_its_counts_of_messages) {
   EXPECT_TRUE(condense(**file, {}).sends.empty());
 }
 
+TEST_F(CallFileOnDisk, of_format_1_makes_nothing_about_messages_certain) {
+  // Rank 1 waits in MPI_Ssend for rank 0, which waits in MPI_Allreduce for it.
+  const auto report_of = [&](std::uint32_t format, std::size_t length) {
+    std::vector<RankReading> readings;
+    for (const std::uint32_t rank : {0U, 1U, 3U}) {
+      bytes.resize(length);
+      std::memcpy(bytes.data(), &job.of(rank), length);
+      put(offsetof(CallFile, format), format);
+      MemoryStore store;
+      const FileName name = names::calls(Rank{rank});
+      auto writer = store.create(name, length, "");
+      EXPECT_TRUE((*writer)->write(0, bytes) && (*writer)->commit(length, false));
+      const auto file = read_call_file(store, name);
+      EXPECT_TRUE(file);
+      readings.push_back({condense(**file, moment_of(**file)), {}, job.now()});
+    }
+    return examine(std::move(readings), {}, 10);
+  };
+  EXPECT_EQ(report_of(2, sizeof(CallFile)).verdict, Verdict::hangs);
+  const HangReport old = report_of(1, kCallFileBytes1);
+  EXPECT_EQ(old.verdict, Verdict::suspect);
+  EXPECT_EQ(old.gaps, (std::vector<Gap>{{Gap::Cause::older_format, Rank{0}}}));
+}
+
 TEST_F(CallFileOnDisk, that_is_short_or_long_or_foreign_is_damaged) {
   const Buffer good = bytes;
   bytes.resize(sizeof(CallFile) - 1);

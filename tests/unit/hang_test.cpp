@@ -234,7 +234,6 @@ TEST_P(Hang, is_laid_on_a_message_that_was_begun_by_one_who_does_not_go_on_with_
   message.record.number = 1;
   job.lasts(1, message);
   job.begins(2, send(1, 7, "MPI_Isend"));
-  job.counts(2, send(1, 7), 1);
   EXPECT_EQ(job.examine().verdict, Verdict::suspect);
   EXPECT_EQ(first(job.examine()).ranks, ranks({2}));
   EXPECT_THAT(first(job.examine()).what, HasSubstr("has begun MPI_Isend, and does not go on with it"));

@@ -52,6 +52,20 @@ std::string_view doing_text(Doing doing) {
   return "unknown";
 }
 
+std::string_view cause_text(cairn::Gap::Cause cause) {
+  using Cause = cairn::Gap::Cause;
+  switch (cause) {
+    case Cause::message_counters: return "message counters full";
+    case Cause::pending_requests: return "pending requests full";
+    case Cause::communicators: return "communicators full";
+    case Cause::threads: return "threads full";
+    case Cause::older_format: return "older format";
+    case Cause::no_communicator: return "no communicator";
+    case Cause::other_requests: return "other requests";
+  }
+  return "unknown";
+}
+
 // "rank 3, which has not sent a message with tag 7": the reason only where the line does not say it already.
 std::string waits_text(const HangReport& report, const RankReport& rank) {
   if (rank.needs.empty()) return "";
@@ -132,6 +146,13 @@ Json json_of(const cairn::Call& call) {
   return json;
 }
 
+// "entries" only of a table that was full.
+Json json_of(const cairn::Gap& gap) {
+  Json json{{"rank", gap.rank.value}, {"cause", cause_text(gap.cause)}};
+  if (const auto entries = entries_of(gap.cause); entries > 0) json["entries"] = entries;
+  return json;
+}
+
 Json json_of(const RankReport& rank) {
   Json json{{"rank", rank.rank.value}, {"state", doing_text(rank.doing)}, {"seconds", rank.seconds}};
   json["progressed"] = rank.progressed;
@@ -183,7 +204,9 @@ Json hang_json(const std::string& job, const HangReport& report) {
   // Ranks name these by their place: in a collective thousands of ranks wait for the same.
   json["waits"] = Json::array();
   for (const Need& need : report.needs)
-    json["waits"].push_back({{"for", need.ranks}, {"any", need.any}, {"why", need.why}});
+    json["waits"].push_back({{"for", need.ranks}, {"any", need.any}, {"certain", !need.gap}, {"why", need.why}});
+  json["unknown"] = Json::array();
+  for (const cairn::Gap& gap : report.gaps) json["unknown"].push_back(json_of(gap));
   return json;
 }
 

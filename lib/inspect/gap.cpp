@@ -1,0 +1,20 @@
+#include "inspect/gap.hpp"
+
+#include "format/call_record.hpp"
+
+namespace cairn {
+
+std::uint64_t entries_of(Gap::Cause cause) {
+  switch (cause) {
+    case Gap::Cause::message_counters: return CallFile::kMessages;
+    case Gap::Cause::pending_requests: return CallFile::kPending;
+    case Gap::Cause::communicators: return CallFile::kComms;
+    case Gap::Cause::threads: return CallFile::kThreads;
+    case Gap::Cause::older_format:
+    case Gap::Cause::no_communicator:
+    case Gap::Cause::other_requests: return 0;
+  }
+  return 0;
+}
+
+}  // namespace cairn

@@ -1,0 +1,33 @@
+// Something that the file of calls of a rank does not say, so that nothing certain follows from it. Pure data.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "base/ids.hpp"
+
+namespace cairn {
+
+struct Gap {
+  enum class Cause {
+    // A table of the file was full.
+    message_counters,
+    pending_requests,
+    communicators,
+    threads,
+    // The file is of a format whose counts of messages may be wrong.
+    older_format,
+    // The rank has no such communicator: it has freed it, or not made it yet.
+    no_communicator,
+    // The rank waits for requests of calls that Cairn does not intercept, or on other communicators.
+    other_requests,
+  };
+  Cause cause{};
+  Rank rank;  // whose file it is
+  friend auto operator<=>(const Gap&, const Gap&) = default;
+};
+
+// Entries of the table that was full; 0: it is not about a table.
+[[nodiscard]] std::uint64_t entries_of(Gap::Cause cause);
+
+}  // namespace cairn

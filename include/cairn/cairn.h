@@ -104,7 +104,8 @@ typedef struct {
 int cairn_init(MPI_Comm world, const char* config, cairn_session** session);
 
 /* Local. Protects count elements at data. The caller owns them; they must outlive the session, or be unprotected.
- * Protecting a name again replaces it. */
+ * Protecting a name again replaces it. Where a rank's count differs from that in the snapshot, cairn_restore returns
+ * CAIRN_ERR_MISMATCH on all ranks and leaves that rank's elements as they are. */
 int cairn_protect(cairn_session* session, const char* name, void* data, cairn_type type, size_t count);
 /* The same for an array of the given shape, slowest dimension first; dims 0 is a scalar. */
 int cairn_protect_array(cairn_session* session, const char* name, void* data, cairn_type type, int dims,

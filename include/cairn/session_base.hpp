@@ -39,6 +39,19 @@ namespace cairn {
 
 enum class Element { opaque, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 };
 
+// A container that restore() resized.
+struct ResizedRegion {
+  std::string name;
+  std::uint64_t elements_before = 0;  // never 0
+  std::uint64_t elements_now = 0;     // as in the snapshot
+};
+
+// For protect(): restore() must not resize this container.
+struct FixedSize {
+  explicit FixedSize() = default;
+};
+inline constexpr FixedSize fixed_size{};
+
 // What restore() did. Sources count application ranks of the whole job.
 struct RestoreReport {
   bool restored = false;          // false: a fresh start
@@ -49,6 +62,11 @@ struct RestoreReport {
   std::string my_source;                      // the same for a person: "L2, copy on node 2"
   std::vector<std::string> lost_nodes;        // nodes of the snapshot's layout whose store is not there
   double seconds = 0;
+  // This rank's containers that had elements before restore() and have another number now, in the order of protection.
+  // Often the job was started with another problem size. A container that was empty is not listed: nothing had given it
+  // a size yet.
+  std::vector<ResizedRegion> resized;
+  std::uint32_t resized_ranks = 0;  // ranks of the whole job with such containers; the same on all ranks
 };
 
 // Where a region lies in a larger array that spans ranks: the extents of that array and the offset of the region's
@@ -97,6 +115,7 @@ struct RegionAccess {
   std::function<std::size_t()> elements;    // empty: as the shape says
   std::function<void(std::size_t)> resize;  // empty: cannot change
   std::function<void*()> data;
+  bool fixed_size = false;  // restore() must not call `resize`
 };
 
 }  // namespace detail
@@ -113,20 +132,26 @@ class SessionBase {
   virtual ~SessionBase();
 
   // Protects a contiguous resizable container (std::vector, std::string …) of Storable
-  // elements by reference: it may grow or shrink between snapshots and is resized on restore. The
-  // session keeps a reference: the container must outlive it, or be unprotected. Protecting a name again replaces it.
+  // elements by reference: it may grow or shrink between snapshots and is resized on restore, which
+  // RestoreReport::resized lists. The session keeps a reference: the container must outlive it, or be unprotected.
+  // Protecting a name again replaces it.
   // With a place of several dimensions the container holds whole rows of that array.
   template <detail::Resizable C>
   requires Storable<typename C::value_type>
   void protect(const std::string& name, C& container, std::optional<GlobalPlace> place = {}) {
-    using T = typename C::value_type;
-    auto access = describe<T>();
-    // Part of an array of several dimensions: whole rows of it, one after another.
-    if (place && place->shape.size() > 1) access.shape.assign(place->shape.begin() + 1, place->shape.end());
-    access.place = std::move(place);
-    access.elements = [&container] { return static_cast<std::size_t>(container.size()); };
-    access.resize = [&container](std::size_t n) { container.resize(n); };
-    access.data = [&container]() -> void* { return container.data(); };
+    protect_access(name, access_to(container, std::move(place)));
+  }
+
+  // The same for a container that restore() must not resize: the job's configuration gives it its size. The application
+  // may still resize it between snapshots.
+  // Requires: the container has its size when restore() is called.
+  // Throws: restore() throws `mismatch` on all ranks if the snapshot has another size. It names rank, container and
+  // both sizes. That rank's containers stay as they are.
+  template <detail::Resizable C>
+  requires Storable<typename C::value_type>
+  void protect(const std::string& name, C& container, FixedSize /*tag*/, std::optional<GlobalPlace> place = {}) {
+    auto access = access_to(container, std::move(place));
+    access.fixed_size = true;
     protect_access(name, std::move(access));
   }
 
@@ -224,6 +249,17 @@ class SessionBase {
     access.element = detail::element_of<T>();
     access.element_bytes = sizeof(T);
     if (access.element == Element::opaque) access.type_name = typeid(T).name();
+    return access;
+  }
+  template <class C>
+  static detail::RegionAccess access_to(C& container, std::optional<GlobalPlace> place) {
+    auto access = describe<typename C::value_type>();
+    // Part of an array of several dimensions: whole rows of it, one after another.
+    if (place && place->shape.size() > 1) access.shape.assign(place->shape.begin() + 1, place->shape.end());
+    access.place = std::move(place);
+    access.elements = [&container] { return static_cast<std::size_t>(container.size()); };
+    access.resize = [&container](std::size_t n) { container.resize(n); };
+    access.data = [&container]() -> void* { return container.data(); };
     return access;
   }
   void protect_access(const std::string& name, detail::RegionAccess access);

@@ -202,7 +202,7 @@ void Engine::handle(Rank from, ToHead message) {
   } else if (std::holds_alternative<RestoreRequest>(message)) {
     head_.requests.restore.insert(from);
   } else if (auto* result = std::get_if<RestoreResult>(&message)) {
-    head_.requests.restore_results[from] = std::move(result->error);
+    head_.requests.restore_results[from] = std::move(*result);
   } else if (auto* finalize = std::get_if<FinalizeRequest>(&message)) {
     if (finalize->abandoned) return hear_of_left(from, *finalize);
     head_.requests.finalize[from] = *finalize;

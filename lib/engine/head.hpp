@@ -40,7 +40,7 @@ struct Requests {
   std::set<Rank> hellos;
   std::optional<Error> hello_error;
   std::set<Rank> restore;
-  std::map<Rank, std::optional<Error>> restore_results;
+  std::map<Rank, RestoreResult> restore_results;
   std::map<Rank, FinalizeRequest> finalize;
 
   [[nodiscard]] bool waits(Rank rank) const { return restore.contains(rank) || finalize.contains(rank); }

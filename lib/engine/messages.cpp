@@ -14,6 +14,8 @@ void fields(auto& io, JobCosts& m) {
   io(m.observed), io(m.life), io(m.ended);
 }
 
+void fields(auto& io, Resized& m) { io(m.name), io(m.elements_before), io(m.elements_now), io(m.more); }
+
 // Writes fields; Get reads them back in the same order.
 class Put {
  public:
@@ -48,6 +50,7 @@ class Put {
     if (value) (*this)(*value);
   }
   void operator()(JobCosts& measured) { fields(*this, measured); }
+  void operator()(Resized& resized) { fields(*this, resized); }
   [[nodiscard]] Buffer take() { return out_.take(); }
 
  private:
@@ -98,6 +101,7 @@ class Get {
     if (in_.get<std::uint8_t>() != 0) (*this)(value.emplace());
   }
   void operator()(JobCosts& measured) { fields(*this, measured); }
+  void operator()(Resized& resized) { fields(*this, resized); }
   // Nothing is missing, nothing is left over, and every value is a possible one.
   [[nodiscard]] bool whole() const { return in_.good() && in_.remaining() == 0 && known_; }
 
@@ -109,7 +113,7 @@ class Get {
 void fields(auto& io, Hello& m) { io(m.error); }
 void fields(auto& io, Seal& m) { io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error); }
 void fields(auto& /*io*/, RestoreRequest& /*m*/) {}
-void fields(auto& io, RestoreResult& m) { io(m.error); }
+void fields(auto& io, RestoreResult& m) { io(m.error), io(m.resized); }
 void fields(auto& io, FinalizeRequest& m) {
   io(m.version), io(m.calls), io(m.keep_going), io(m.abandoned), io(m.undefined), io(m.ended_mpi);
 }
@@ -130,7 +134,7 @@ void fields(auto& io, Retired& m) { io(m.version); }
 void fields(auto& io, Offer& m) {
   io(m.fresh), io(m.snapshot), io(m.level), io(m.source), io(m.ranks_from), io(m.lost_nodes), io(m.seconds);
 }
-void fields(auto& io, RestoreDone& m) { io(m.last_version), io(m.error); }
+void fields(auto& io, RestoreDone& m) { io(m.last_version), io(m.resized_ranks), io(m.error); }
 void fields(auto& io, Finalized& m) { io(m.error); }
 void fields(auto& io, Trouble& m) { io(m.error); }
 

@@ -32,8 +32,15 @@ struct Seal {  // a shard is written; or why not
   std::optional<Error> error;
 };
 struct RestoreRequest {};
+struct Resized {  // the restore resized containers of a rank: the first of them, and how many more
+  std::string name;
+  std::uint64_t elements_before = 0;
+  std::uint64_t elements_now = 0;
+  std::uint32_t more = 0;
+};
 struct RestoreResult {  // the offered shard was read; or why not. Code::corrupt: plan again without it
   std::optional<Error> error;
+  std::optional<Resized> resized;
 };
 struct FinalizeRequest {
   Version version;          // the last that the rank has used
@@ -110,7 +117,8 @@ struct Offer {  // what there is to restore
   double seconds = 0;
 };
 struct RestoreDone {
-  Version last_version;  // the highest that any rank has used: the next snapshot is one more, on all of them
+  Version last_version;             // the highest that any rank has used: the next snapshot is one more, on all of them
+  std::uint32_t resized_ranks = 0;  // of the job: ranks with containers that the restore resized
   std::optional<Error> error;
 };
 struct Finalized {

@@ -62,7 +62,7 @@ void RestoreDesk::refuse(const Error& error) {
   promoter_.free_slots();
   regions_touched_ = false;
   for (const Rank rank : std::exchange(head_.requests.restore, {}))
-    head_.tell(rank, RestoreDone{seals_.last_version(), error});
+    head_.tell(rank, RestoreDone{seals_.last_version(), 0, error});
   head_.bell->ring(Bell::Who::ranks);
 }
 
@@ -84,15 +84,17 @@ RestoreDesk::Answers RestoreDesk::take_answers() {
   if (plan_) {
     // Read now: if the shard cannot be read, another source can still replace it.
     auto safe_point = read_safe_point(*plan_);
-    std::optional<Error>& result = results[head_.ranks.empty() ? Rank{} : head_.ranks.front()];
-    if (!safe_point && !result) result = safe_point.error();
+    std::optional<Error>& error = results[head_.ranks.empty() ? Rank{} : head_.ranks.front()].error;
+    if (!safe_point && !error) error = safe_point.error();
     answers.safe_point = safe_point.value_or(0);
   }
   for (const Rank rank : head_.ranks) {
     // An exception took it out of restore().
-    if (head_.requests.has_left(rank)) results[rank] = Error{Code::failed_elsewhere, "left its session", {}};
+    if (head_.requests.has_left(rank)) results[rank].error = Error{Code::failed_elsewhere, "left its session", {}};
   }
-  for (auto& [rank, error] : results) {
+  for (auto& [rank, result] : results) {
+    if (result.resized) answers.resized.emplace(rank, std::move(*result.resized));
+    const std::optional<Error>& error = result.error;
     if (!error) continue;
     if (is_of_source(error->code) && plan_) {
       answers.damaged.push_back(rank);
@@ -121,13 +123,32 @@ Status RestoreDesk::conclude() {
   }
   if (status) status = agree(head_.heads, answers.complaint, "node");
   if (status && plan_) {
-    status = adopt(*plan_, answers.safe_point);
+    status = adopt(*plan_, answers.safe_point).and_then([&] { return share_resized(answers.resized); });
   } else if (status) {
     catalog_.state.reset();
     status = life_.record_parent(RunRecord::Parent::fresh, {});
   }
   if (!status && status.error().code == Code::communication) return status;
   close(status);
+  return {};
+}
+
+// All heads learn on how many ranks of the job the restore resized containers. The head of the lowest of these ranks
+// logs it for the job.
+Status RestoreDesk::share_resized(const std::map<Rank, Resized>& here) {
+  constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  std::uint64_t lowest = here.empty() ? kNone : here.begin()->first.value;
+  if (auto status = head_.heads.allreduce({&lowest, 1}, Reduce::min); !status) return status;
+  if (lowest == kNone) return {};
+  std::uint64_t ranks = here.size();
+  if (auto status = head_.heads.allreduce({&ranks, 1}, Reduce::sum); !status) return status;
+  resized_ranks_ = static_cast<std::uint32_t>(ranks);
+  if (here.empty() || here.begin()->first.value != lowest) return {};
+  const Resized& first = here.begin()->second;
+  const std::string more = first.more == 0 ? "" : fmt::format(" and {} more", first.more);
+  head_.node.log.info("restore() resized regions on {} {}: on rank {} \"{}\" from {} to {} elements{}", ranks,
+                      ranks == 1 ? "rank" : "ranks", lowest, first.name, first.elements_before, first.elements_now,
+                      more);
   return {};
 }
 
@@ -141,6 +162,7 @@ void RestoreDesk::close(const Status& status) {
   promoter_.free_slots();
   RestoreDone done;
   done.last_version = seals_.last_version();
+  done.resized_ranks = std::exchange(resized_ranks_, 0);
   if (!status) done.error = status.error();
   head_.tell_all(done);
 }

@@ -5,6 +5,7 @@
 // One thread. Collective among heads, once nothing is being sealed or raised any more.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -53,6 +54,7 @@ class RestoreDesk {
     std::vector<Rank> damaged;
     std::vector<Strike> strikes;
     Status complaint;  // of a rank, about something other than its shard
+    std::map<Rank, Resized> resized;
   };
 
   // restore_desk.cpp
@@ -61,6 +63,7 @@ class RestoreDesk {
   void refuse(const Error& error);
   void log_sources() const;
   [[nodiscard]] Status conclude();
+  [[nodiscard]] Status share_resized(const std::map<Rank, Resized>& here);
   void close(const Status& status);
   void heed_strikes();
 
@@ -78,7 +81,8 @@ class RestoreDesk {
   FailureTopology failures_;
   std::optional<Plan> plan_;  // whose shards ranks are offered
   bool fresh_offered_ = false;
-  bool regions_touched_ = false;  // ranks were offered a snapshot in this restore
+  bool regions_touched_ = false;     // ranks were offered a snapshot in this restore
+  std::uint32_t resized_ranks_ = 0;  // by this restore
   // A snapshot whose shards were moved, and whose redundancy is not rebuilt yet. If the restore fails in between, the
   // next one finds the shards in place, and has to rebuild the redundancy all the same.
   std::optional<Identity> moved_;

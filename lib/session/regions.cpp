@@ -71,6 +71,7 @@ Regions::Region Regions::region_of(const std::string& name, detail::RegionAccess
   region.elements = std::move(access.elements);
   region.resize = std::move(access.resize);
   region.data = std::move(access.data);
+  region.fixed_size = access.fixed_size;
   if (region.resize) {
     info.shape.insert(info.shape.begin(), 0);
     region.look();
@@ -94,6 +95,10 @@ bool Regions::Region::fits(const RegionInfo& stored) const {
   if (!resize) return info.shape == stored.shape;
   return stored.shape.size() == info.shape.size() &&
          std::equal(info.shape.begin() + 1, info.shape.end(), stored.shape.begin() + 1);
+}
+
+bool Regions::Region::has_fixed_size_other_than(const RegionInfo& stored) const {
+  return fixed_size && info.shape.front() != stored.shape.front();
 }
 
 Status Regions::protect(const std::string& name, detail::RegionAccess access) {
@@ -168,14 +173,20 @@ Status Regions::check_against(const Shard& shard, const std::string& only) {
   const auto asked = [&](const std::string& name) { return only.empty() || name == only; };
   std::vector<std::string> unknown;
   std::vector<std::string> changed;
+  std::vector<std::string> fixed;
   for (Region& region : regions_) {
     if (!asked(region.info.name)) continue;
     region.look();
     const auto found = shard.find(region.info.name);
-    if (!found)
+    if (!found) {
       unknown.push_back(text_of(region.info));
-    else if (const RegionInfo& stored = shard.regions()[*found].info; !region.fits(stored))
-      changed.push_back(fmt::format("{} (in the snapshot {})", text_of(region.info), stored.type_text()));
+      continue;
+    }
+    const RegionInfo& stored = shard.regions()[*found].info;
+    const bool fits = region.fits(stored);
+    if (fits && !region.has_fixed_size_other_than(stored)) continue;
+    (fits ? fixed : changed)
+        .push_back(fmt::format("{} (in the snapshot {})", text_of(region.info), stored.type_text()));
   }
   std::vector<std::string> unprotected;
   for (const PlacedRegion& region : shard.regions()) {
@@ -183,12 +194,15 @@ Status Regions::check_against(const Shard& shard, const std::string& only) {
   }
   if (!only.empty() && !by_name_.contains(only) && unprotected.empty())
     unknown.push_back(fmt::format("{}, which is not protected either", only));
-  const std::string differences = sentence(
-      {{"not in the snapshot: ", unknown}, {"not protected: ", unprotected}, {"of another type or shape: ", changed}});
+  const std::string differences = sentence({{"not in the snapshot: ", unknown},
+                                            {"not protected: ", unprotected},
+                                            {"of another type or shape: ", changed},
+                                            {"of a fixed size that differs: ", fixed}});
   if (differences.empty()) return {};
   const std::string what = only.empty() ? "the protected regions do" : fmt::format("region \"{}\" does", only);
   return fail(Code::mismatch, fmt::format("{} not match the snapshot: {}", what, differences),
-              "protect the same names with the same types and shapes as when it was taken");
+              fixed.empty() ? "protect the same names with the same types and shapes as when it was taken"
+                            : "start the job with the problem size that the snapshot was taken with");
 }
 
 // If the regions would be written now with the very table that the shard has, each of them lies where the plan says:
@@ -235,6 +249,24 @@ Status Regions::restore(const ShardFile& file, const std::string& only) {
     targets.push_back({position, MutableBytes(data, stored.size_bytes())});
   }
   return shard->read(targets);
+}
+
+std::vector<std::uint64_t> Regions::container_sizes() const {
+  std::vector<std::uint64_t> sizes;
+  sizes.reserve(regions_.size());
+  for (const Region& region : regions_) sizes.push_back(region.resize ? region.elements() : 0);
+  return sizes;
+}
+
+std::vector<ResizedRegion> Regions::resized_since(const std::vector<std::uint64_t>& sizes) const {
+  std::vector<ResizedRegion> resized;
+  auto size = sizes.begin();
+  for (const Region& region : regions_) {
+    const std::uint64_t before = *size++;
+    if (before == 0) continue;
+    if (const std::uint64_t now = region.elements(); now != before) resized.push_back({region.info.name, before, now});
+  }
+  return resized;
 }
 
 }  // namespace cairn

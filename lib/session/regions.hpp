@@ -44,18 +44,25 @@ class Regions {
   // Refuses names and types that do not match, naming what differs, before it touches anything.
   [[nodiscard]] Status restore(const ShardFile& shard, const std::string& only);
 
+  // The elements of each region, in the order of protection; 0 for all but containers.
+  [[nodiscard]] std::vector<std::uint64_t> container_sizes() const;
+  // Containers that had elements then and have another number now. The regions are the same as then.
+  [[nodiscard]] std::vector<ResizedRegion> resized_since(const std::vector<std::uint64_t>& sizes) const;
+
  private:
   struct Region {
     RegionInfo info;  // of a container, shape[0] is what look() found last
     std::function<std::size_t()> elements;
     std::function<void(std::size_t)> resize;  // empty: no container
     std::function<void*()> data;
+    bool fixed_size = false;             // a container that a restore must not resize
     std::uint64_t planned_elements = 0;  // of a container: those that the plan has
 
     [[nodiscard]] std::uint64_t row_elements() const;  // in one step of a container's first dimension
     void look();                                       // takes a container's extent into `info`
     [[nodiscard]] bool has_changed() const;            // since the plan was made
     [[nodiscard]] bool fits(const RegionInfo& stored) const;
+    [[nodiscard]] bool has_fixed_size_other_than(const RegionInfo& stored) const;  // of one that fits
   };
   [[nodiscard]] static Region region_of(const std::string& name, detail::RegionAccess access);
 

@@ -89,6 +89,8 @@ class SessionImpl {
   void leave_mark_of(const Error& error) const;
 
   // session_restore.cpp
+  [[nodiscard]] RestoreResult answer_to(const Offer& offer, const std::string& only,
+                                        const std::vector<std::uint64_t>& sizes, std::uint64_t& calls);
   [[nodiscard]] Result<std::uint64_t> take_offer(const Offer& offer, const std::string& only);
   void accept(const Offer& offer);
   void warm_up_slots();

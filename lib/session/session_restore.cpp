@@ -66,6 +66,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
     return head.offer || head.restore_done;
   };
   std::optional<Offer> accepted;
+  const auto sizes = app.regions.container_sizes();
   std::uint64_t calls = app.calls;  // after the restore, if it goes well on all ranks
   while (true) {
     auto waiting = connection_->trace.span("wait for head");
@@ -75,14 +76,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
     if (!head.offer) break;
     accepted = std::move(*head.offer);
     head.offer.reset();
-    RestoreResult result;
-    auto taken = take_offer(*accepted, only);
-    if (taken) {
-      calls = *taken;
-    } else {
-      result.error = taken.error();
-    }
-    if (auto status = head.send(result); !status) return fail(status.error());
+    if (auto status = head.send(answer_to(*accepted, only, sizes, calls)); !status) return fail(status.error());
   }
   // Ranks may have used different numbers, if one of them left out a snapshot.
   app.last_version = std::max(app.last_version, head.restore_done->last_version);
@@ -107,6 +101,8 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   app.restored = true;
   app.calls = calls;
   accept(*accepted);
+  app.report.resized = app.regions.resized_since(sizes);
+  app.report.resized_ranks = head.restore_done->resized_ranks;
   if (app.auto_levels) app.auto_levels->restored(highest_needed(app.report), setting_.clock() - start);
   warm_up_slots();
   span.set_version(Version{app.report.version});
@@ -121,6 +117,19 @@ void SessionImpl::warm_up_slots() {
   if (!plan) return;  // snapshot() says why
   connection_->warmer.want((*plan)->header().file_bytes());
   connection_->warmer.run(connection_->free_slots(), kDelay);
+}
+
+// `sizes`: of the containers before the restore. `calls`: see take_offer(); stays as it is if that fails.
+RestoreResult SessionImpl::answer_to(const Offer& offer, const std::string& only,
+                                     const std::vector<std::uint64_t>& sizes, std::uint64_t& calls) {
+  const auto taken = take_offer(offer, only);
+  if (!taken) return {.error = taken.error(), .resized = {}};
+  calls = *taken;
+  const auto resized = application_.regions.resized_since(sizes);
+  if (resized.empty()) return {};
+  const ResizedRegion& first = resized.front();
+  const auto more = static_cast<std::uint32_t>(resized.size() - 1);
+  return {.error = {}, .resized = Resized{first.name, first.elements_before, first.elements_now, more}};
 }
 
 // Returns how many snapshot() calls the job has made at the safe point that this takes it to.

@@ -155,7 +155,7 @@ std::vector<ToHead> letters() {
   return {Hello{kError},
           Seal{{42}, 77, LevelSet::of_bits(30), 8192, kError},
           RestoreRequest{},
-          RestoreResult{kError},
+          RestoreResult{kError, Resized{"x", 12, 13, 2}},
           FinalizeRequest{{42}, 77, true, false, true, true},
           sample_measured(),
           Waits{"finalize()", 10, true},
@@ -174,8 +174,8 @@ std::vector<Buffer> to_rank_seeds() {
   return encoded<ToRank>({opened, Reached{{42}, LevelId::erasure, std::chrono::microseconds(5)},
                           Failed{{42}, LevelSet::of_bits(6), kError}, Retired{{41}},
                           Offer{false, kSnapshot, LevelId::partner, "L2", {1, 2, 3, 4}, {"a", "b"}, 0.5},
-                          RestoreDone{{42}, kError}, Finalized{kError}, Trouble{kError}, Heard{}, Ask{}, Missing{"x"},
-                          kLeft});
+                          RestoreDone{{42}, 3, kError}, Finalized{kError}, Trouble{kError}, Heard{}, Ask{},
+                          Missing{"x"}, kLeft});
 }
 
 std::vector<Buffer> config_source_seeds() {

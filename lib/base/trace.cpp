@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/file_size_limit.hpp"
+
 namespace cairn {
 namespace {
 
@@ -195,6 +197,7 @@ class Trace::File {
 
   void write(std::string_view text) {
     if (given_up_ || text.empty()) return;
+    const FileSizeLimit limit;
     errno = 0;
     out_.write(text.data(), static_cast<std::streamsize>(text.size()));
     out_.flush();
@@ -206,6 +209,7 @@ class Trace::File {
     events_.clear();
     log_.warning("{}: cannot be written: {}; the trace of {} ends here", path_,
                  std::error_code(errno, std::generic_category()).message(), process_.name);
+    out_.close();  // which tries again to write what is left: not later, where the limit may raise a signal
   }
 
   std::mutex mutex_;

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "base/bytes.hpp"
+#include "base/file_size_limit.hpp"
 #include "codec/crc32c.hpp"
 
 namespace cairn {
@@ -85,6 +86,7 @@ Status write_mark(const std::string& path, const CompletionMark& mark) {
     return fail(Code::io, fmt::format("{}: the completion mark cannot be written: {}", path,
                                       std::generic_category().message(errno)));
   };
+  const FileSizeLimit limit;
   errno = 0;
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   if (!file.is_open()) file.open(path, std::ios::binary | std::ios::out);

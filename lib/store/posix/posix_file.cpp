@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include "base/file_size_limit.hpp"
+
 namespace cairn::posix {
 
 namespace {
@@ -56,6 +58,7 @@ Error system_error(int number, std::string_view doing, const std::string& path) 
     case ENOENT: return error(Code::not_found, {});
     case ENOSPC:
     case EDQUOT: return error(Code::no_space, {});
+    case EFBIG: return error(Code::io, "raise the limit on file sizes (ulimit -f)");
     case ELOOP: return error(Code::io, "symbolic links are not followed here; remove it");
     case EACCES:
     case EPERM: return error(Code::io, "the directory must be yours and writable");
@@ -130,6 +133,7 @@ std::optional<struct stat> status_at(int directory, const std::string& name) {
 }
 
 Status write_all(int file, std::uint64_t offset, Bytes bytes, const std::string& path) {
+  const FileSizeLimit limit;
   while (!bytes.empty()) {
     const std::size_t wanted = std::min(bytes.size(), kLargestCall);
     const ssize_t moved =
@@ -168,6 +172,7 @@ Status reserve(int file, std::uint64_t size_bytes, const std::string& path) {
   if (length >= size_bytes && allocated >= length) return {};
   if (size_bytes == 0) return {};
 
+  const FileSizeLimit limit;
   const auto size = static_cast<off_t>(size_bytes);
   if (uninterrupted([&] { return ::fallocate(file, 0, 0, size); }) == 0) return {};
   if (errno != EOPNOTSUPP && errno != ENOSYS) {
@@ -177,6 +182,7 @@ Status reserve(int file, std::uint64_t size_bytes, const std::string& path) {
 }
 
 Status truncate(int file, std::uint64_t size_bytes, const std::string& path) {
+  const FileSizeLimit limit;
   const int answer = uninterrupted([&] { return ::ftruncate(file, static_cast<off_t>(size_bytes)); });
   return answer_of(answer, fmt::format("set the length to {}", size_bytes), path);
 }

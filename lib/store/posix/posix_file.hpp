@@ -43,7 +43,8 @@ class Fd {
   int number_ = -1;
 };
 
-// "<path>: cannot <doing>: <why>". ENOENT is Code::not_found, ENOSPC and EDQUOT are Code::no_space.
+// "<path>: cannot <doing>: <why>". ENOENT is Code::not_found, ENOSPC and EDQUOT are Code::no_space. Beyond the limit on
+// file sizes a write fails with EFBIG here, which is Code::io, and raises no signal.
 [[nodiscard]] Error system_error(int number, std::string_view doing, const std::string& path);
 
 // While something is being created, a missing directory is a fault of the storage and not an answer: turns

@@ -138,7 +138,8 @@ int cairn_restore_region(cairn_session* session, const char* name);
 /* Local. What the last restore did. */
 int cairn_restore_info(const cairn_session* session, cairn_restore_status* status);
 
-/* Local. The application ranks' communicator. The session owns it; it is valid until cairn_finalize. */
+/* Local. The application ranks' communicator: heads and spares are not in it. Cairn owns it: do not free it. It is
+ * valid until MPI_Finalize, also after cairn_finalize. Only CAIRN_ROLLBACK ends its use before. */
 int cairn_comm(const cairn_session* session, MPI_Comm* comm);
 /* Local. For a communicator that is not made of that of cairn_comm, by each member before it waits there. Where the job
  * repairs itself, a failure then ends every wait on it as well; otherwise a rank may wait there for ever for another

@@ -42,7 +42,8 @@ class Session final : public SessionBase {
   Session& operator=(Session&&) noexcept;
   ~Session() override;
 
-  // The application ranks' communicator. The session owns it; it is valid until the session is destroyed.
+  // The application ranks' communicator: heads and spares are not in it. Cairn owns it: do not free it. It is valid
+  // until MPI_Finalize, also when the session has been finalized or destroyed. Only a rollback ends its use before.
   [[nodiscard]] MPI_Comm comm() const;
 
   // Local. For a communicator that is not made of comm(), by each member before it waits there. Where the job repairs

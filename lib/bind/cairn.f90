@@ -357,8 +357,8 @@ contains
     code = c_restore_info(session%handle, status)
   end subroutine
 
-  ! The application ranks' communicator. The session owns it; it is valid until cairn_finalize. MPI_COMM_NULL without a
-  ! session.
+  ! The application ranks' communicator: heads and spares are not in it. Cairn owns it: do not free it. It is valid until
+  ! MPI_Finalize, also after cairn_finalize. Only CAIRN_ROLLBACK ends its use before. MPI_COMM_NULL without a session.
   function cairn_comm(session) result(comm)
     type(cairn_session), intent(in) :: session
     type(MPI_Comm) :: comm

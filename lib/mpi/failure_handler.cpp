@@ -36,7 +36,8 @@ FailureHandler::FailureHandler(MPI_Comm comm, std::shared_ptr<Lifeline> lifeline
 
 FailureHandler::~FailureHandler() {
   current() = nullptr;
-  MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  // Of a session that has lost a process only void requests are left.
+  MPI_Comm_set_errhandler(comm_, lifeline_->is_cut() ? MPI_ERRORS_RETURN : before_);
   MPI_Errhandler_free(&mine_);
   MPI_Errhandler_free(&before_);
 }

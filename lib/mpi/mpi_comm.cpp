@@ -52,10 +52,11 @@ std::unique_ptr<Request> started(int code, MPI_Request request, const MpiRequest
 
 }  // namespace
 
-MpiComm::MpiComm(MPI_Comm comm, std::size_t largest_transfer, std::shared_ptr<Lifeline> lifeline)
+MpiComm::MpiComm(MPI_Comm comm, std::size_t largest_transfer, std::shared_ptr<Lifeline> lifeline, Unfinished unfinished)
     : comm_(comm),
       largest_transfer_(std::clamp<std::size_t>(largest_transfer, 1, kLargestTransfer)),
       lifeline_(std::move(lifeline)),
+      unfinished_(std::move(unfinished)),
       idler_(kLimits) {
   if (lifeline_) lifeline_->add(comm_);
 }
@@ -68,12 +69,12 @@ Result<std::unique_ptr<MpiComm>> MpiComm::duplicate(MPI_Comm comm, std::size_t l
   if (comm == MPI_COMM_NULL) return fail(Code::invalid_argument, "the communicator is MPI_COMM_NULL");
   MPI_Comm copy = MPI_COMM_NULL;
   if (const int code = MPI_Comm_dup(comm, &copy); code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Comm_dup"));
-  return adopt(copy, largest_transfer, std::move(lifeline));
+  return adopt(copy, largest_transfer, std::move(lifeline), std::make_shared<std::atomic<bool>>(false));
 }
 
 Result<std::unique_ptr<MpiComm>> MpiComm::adopt(MPI_Comm comm, std::size_t largest_transfer,
-                                                std::shared_ptr<Lifeline> lifeline) {
-  std::unique_ptr<MpiComm> made(new MpiComm(comm, largest_transfer, std::move(lifeline)));
+                                                std::shared_ptr<Lifeline> lifeline, Unfinished unfinished) {
+  std::unique_ptr<MpiComm> made(new MpiComm(comm, largest_transfer, std::move(lifeline), std::move(unfinished)));
   int code = MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   int rank = 0;
   int size = 0;
@@ -89,7 +90,7 @@ MpiComm::~MpiComm() {
   to_self_.reset();
   if (lifeline_) {
     lifeline_->remove(comm_);
-  } else if (mpi_is_running()) {
+  } else if (mpi_is_running() && !*unfinished_) {
     MPI_Comm_free(&comm_);
   }
 }
@@ -157,7 +158,7 @@ std::unique_ptr<Request> MpiComm::iallreduce(std::span<std::uint64_t> values, Re
                                                  values.size(), largest_transfer_)));
   }
   idler_.reset();
-  return std::make_unique<MpiReduction>(comm_, values, operator_of(how));
+  return std::make_unique<MpiReduction>(comm_, values, operator_of(how), unfinished_);
 }
 
 Status MpiComm::finish(int started, MPI_Request request, const char* what) {
@@ -252,7 +253,7 @@ Result<std::unique_ptr<Comm>> MpiComm::split(std::optional<std::uint32_t> color,
   }
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "split"));
   if (part == MPI_COMM_NULL) return nullptr;
-  auto adopted = adopt(part, largest_transfer_, lifeline_);
+  auto adopted = adopt(part, largest_transfer_, lifeline_, unfinished_);
   if (!adopted) return fail(adopted.error());
   return *std::move(adopted);
 }

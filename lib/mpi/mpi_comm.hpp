@@ -1,6 +1,7 @@
 // A Comm over MPI. It owns a duplicate of the communicator it is made from, so that its messages never meet
-// the application's, and frees it at the end unless MPI is finalized by then. Errors of MPI on it are
-// returned, not fatal, whatever the application's error handler.
+// the application's, and frees it at the end unless MPI is finalized by then, or something may still be under way on
+// it: MPI would give its number to the next communicator, which then gets that, or ends the process. Errors of MPI on
+// it are returned, not fatal, whatever the application's error handler.
 //
 // A message that is longer than its buffer is an error, except one that a member sends to itself: Open MPI 4.1 cuts
 // that off and reports nothing.
@@ -12,6 +13,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <climits>
 #include <memory>
 #include <string>
@@ -37,6 +39,8 @@ class MpiComm final : public Comm {
   MpiComm& operator=(const MpiComm&) = delete;
 
   [[nodiscard]] MPI_Comm raw() const { return comm_; }
+  // For a member that goes without the others: neither this communicator nor one that was split from it is freed.
+  void leave_to_mpi() { *unfinished_ = true; }
 
   [[nodiscard]] Peer rank() const override { return rank_; }
   [[nodiscard]] std::uint32_t size() const override { return size_; }
@@ -55,10 +59,12 @@ class MpiComm final : public Comm {
   void idle(bool progress) override;
 
  private:
-  MpiComm(MPI_Comm comm, std::size_t largest_transfer, std::shared_ptr<Lifeline> lifeline);
+  using Unfinished = std::shared_ptr<std::atomic<bool>>;
+
+  MpiComm(MPI_Comm comm, std::size_t largest_transfer, std::shared_ptr<Lifeline> lifeline, Unfinished unfinished);
   // Takes over `comm` and sets it up.
   static Result<std::unique_ptr<MpiComm>> adopt(MPI_Comm comm, std::size_t largest_transfer,
-                                                std::shared_ptr<Lifeline> lifeline);
+                                                std::shared_ptr<Lifeline> lifeline, Unfinished unfinished);
   // Fails once the lifeline is cut.
   Status look_for_failures();
 
@@ -72,6 +78,7 @@ class MpiComm final : public Comm {
   std::uint32_t size_ = 0;
   std::size_t largest_transfer_;
   std::shared_ptr<Lifeline> lifeline_;
+  Unfinished unfinished_;  // shared with what is split from it
   Idler idler_;
   std::unique_ptr<SelfMessages> to_self_ = std::make_unique<SelfMessages>();
 };

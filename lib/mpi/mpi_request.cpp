@@ -95,8 +95,11 @@ bool MpiRequest::settle() {
   return over;
 }
 
-MpiReduction::MpiReduction(MPI_Comm comm, std::span<std::uint64_t> values, MPI_Op how)
-    : values_(values), copy_(std::make_unique<std::vector<std::uint64_t>>(values.begin(), values.end())) {
+MpiReduction::MpiReduction(MPI_Comm comm, std::span<std::uint64_t> values, MPI_Op how,
+                           std::shared_ptr<std::atomic<bool>> unfinished)
+    : values_(values),
+      copy_(std::make_unique<std::vector<std::uint64_t>>(values.begin(), values.end())),
+      unfinished_(std::move(unfinished)) {
   MPI_Request request = MPI_REQUEST_NULL;
   const int code =
       MPI_Iallreduce(MPI_IN_PLACE, copy_->data(), static_cast<int>(copy_->size()), MPI_UINT64_T, how, comm, &request);
@@ -109,7 +112,9 @@ MpiReduction::MpiReduction(MPI_Comm comm, std::span<std::uint64_t> values, MPI_O
 }
 
 MpiReduction::~MpiReduction() {
-  if (request_ && !request_->settle()) static_cast<void>(copy_.release());
+  if (!request_ || request_->settle()) return;
+  static_cast<void>(copy_.release());
+  *unfinished_ = true;
 }
 
 Result<bool> MpiReduction::test() {

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,11 +49,13 @@ class MpiRequest final : public Request {
   Status outcome_;  // once over
 };
 
-// A reduction. MPI works on a copy of the values; if it never finishes, the copy is never freed.
+// A reduction. MPI works on a copy of the values; if it never finishes, the copy is never freed, and `unfinished` is
+// set: the communicator must not be freed either.
 class MpiReduction final : public Request {
  public:
   // Starts it. Collective.
-  MpiReduction(MPI_Comm comm, std::span<std::uint64_t> values, MPI_Op how);
+  MpiReduction(MPI_Comm comm, std::span<std::uint64_t> values, MPI_Op how,
+               std::shared_ptr<std::atomic<bool>> unfinished);
   ~MpiReduction() override;
   MpiReduction(const MpiReduction&) = delete;
   MpiReduction& operator=(const MpiReduction&) = delete;
@@ -63,6 +66,7 @@ class MpiReduction final : public Request {
   std::span<std::uint64_t> values_;
   std::unique_ptr<std::vector<std::uint64_t>> copy_;
   std::unique_ptr<MpiRequest> request_;
+  std::shared_ptr<std::atomic<bool>> unfinished_;
   Status not_started_;
 };
 

@@ -89,7 +89,7 @@ Result<std::shared_ptr<Store>> open_global(const Config& config) {
 
 struct Session::Mpi {
   std::unique_ptr<MpiComm> world;
-  MPI_Comm ranks = MPI_COMM_NULL;  // the session's
+  MPI_Comm ranks = MPI_COMM_NULL;  // the application's, which outlives the session: MPI_Finalize frees it
   std::shared_ptr<Lifeline> lifeline;
   std::unique_ptr<FailureHandler> handler;
   std::unique_ptr<tap::CallRing> ring;  // what the application says to MPI, if that is written down
@@ -107,6 +107,8 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() {
   if (mpi_) {
+    // Others may still have messages for this rank.
+    if (!impl().is_finalized()) mpi_->world->leave_to_mpi();
     mpi_->end.reset();
     mpi_->guard.reset();
     mpi_->family.reset();
@@ -115,14 +117,8 @@ Session::~Session() {
     mpi_->handler.reset();
   }
   close();
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (!mpi_ || mpi_->ranks == MPI_COMM_NULL || finalized != 0) return;
-  if (mpi_->lifeline) {
-    mpi_->lifeline->remove(mpi_->ranks);
-  } else {
-    MPI_Comm_free(&mpi_->ranks);
-  }
+  // The application may use its communicator until MPI_Finalize.
+  if (mpi_ && mpi_->lifeline && mpi_->ranks != MPI_COMM_NULL) mpi_->lifeline->remove(mpi_->ranks);
 }
 
 std::unique_ptr<Session> Session::open(MPI_Comm world, const std::string& config, const FailureTopology& failures) {

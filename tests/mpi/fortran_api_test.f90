@@ -63,7 +63,8 @@ contains
   subroutine compute()
     type(cairn_restore_status) :: status
     integer(int32) :: version
-    integer :: first
+    type(MPI_Comm) :: comm
+    integer :: first, ranks, members
     call check(code == CAIRN_OK, 'init')
     call MPI_Comm_rank(cairn_comm(session), rank)
     call cairn_watch(session, cairn_comm(session), code)
@@ -98,7 +99,13 @@ contains
     call cairn_snapshot(session, code)
     call check(code == CAIRN_OK, 'last snapshot')
     if (life == 'second') call run_out_of_space()
+    comm = cairn_comm(session)
+    call MPI_Comm_size(comm, members)
     call cairn_finalize(session, code)
+    ! The communicator is still there.
+    ranks = 1
+    call MPI_Allreduce(MPI_IN_PLACE, ranks, 1, MPI_INTEGER, MPI_SUM, comm)
+    call check(ranks == members, 'a sum after finalize')
     if (life == 'second') then
       call check_error(CAIRN_ERR_STORAGE, 'is abandoned')
     else

@@ -107,6 +107,28 @@ TEST(MpiComm, frees_its_communicator) {
   }
 }
 
+// As when a rank leaves: what is under way on a communicator must not meet the next one.
+TEST(MpiComm, stays_when_a_reduction_on_it_never_ends) {
+  const auto me = [] {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return static_cast<std::uint64_t>(rank);
+  }();
+  {
+    const auto comm = MpiComm::duplicate(MPI_COMM_WORLD);
+    ASSERT_TRUE(comm.has_value());
+    std::uint64_t value = 100 + me;
+    if (me != 1) (void)(*comm)->iallreduce({&value, 1}, Reduce::max);
+    if (me == 1) (*comm)->leave_to_mpi();
+  }
+  for (int i = 0; i < 50; ++i) MPI_Barrier(MPI_COMM_WORLD);
+  const auto next = MpiComm::duplicate(MPI_COMM_WORLD);
+  ASSERT_TRUE(next.has_value());
+  std::uint64_t value = me;
+  ASSERT_TRUE((*next)->allreduce({&value, 1}, Reduce::max));
+  EXPECT_EQ(value, (*next)->size() - 1);
+}
+
 }  // namespace
 }  // namespace cairn::test
 

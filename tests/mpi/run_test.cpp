@@ -78,15 +78,22 @@ class MpiJob {
   }
   // Goes on from step `from`, and takes `count` more.
   void go(std::uint32_t from, std::uint32_t count) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    int size = 0;
     run([&](Session& session) {
       Steps steps(session);
       EXPECT_EQ(steps.restore(), from);
-      int size = 0;
-      MPI_Comm_size(session.comm(), &size);
+      comm = session.comm();
+      MPI_Comm_size(comm, &size);
       EXPECT_EQ(static_cast<std::uint32_t>(size), session.size());
       steps.advance_by(count);
       steps.wait_for_all();
     });
+    // The application's still, without the heads.
+    if (comm == MPI_COMM_NULL) return;
+    int sum = 1;
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, comm);
+    EXPECT_EQ(sum, size);
   }
 
  private:

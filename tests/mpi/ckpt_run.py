@@ -216,7 +216,7 @@ def ends_when_interrupted(job, number, name):
 def hands_on_the_code_that_comes_after_the_mark(job):
     heat = job.command
     job.command = lambda *how: ["sh", "-c", '"$@"; exit 7', "sh", *heat(*how)]
-    output = job.start(pause_ms=0).end(7, "after that mpirun ended with code 7")
+    output = job.start(pause_ms=0).end(7, "the job finished; then mpirun ended with code 7")
     if was_restarted(output):
         fail("a job that had finished was started again", output)
     print("handed on the code after the mark", flush=True)

@@ -70,7 +70,9 @@ TEST(RestartLoop, hands_on_the_code_that_an_application_ended_with_after_its_mar
     const auto step = Loop().after(with_mark(death(true, 3), kind));
     EXPECT_FALSE(step.life);
     EXPECT_EQ(step.code, 3);
-    EXPECT_THAT(step.text, HasSubstr("after that mpirun ended with code 3"));
+    EXPECT_THAT(step.text, HasSubstr(kind == Kind::finished ? "the job finished; then mpirun ended with code 3"
+                                                            : "stopped as asked"));
+    EXPECT_THAT(step.text, HasSubstr("; then mpirun ended with code 3"));
     // A launcher that stayed, and was ended for it.
     LifeEnd end = with_mark(death(true, 143), kind);
     end.ended_here = true;

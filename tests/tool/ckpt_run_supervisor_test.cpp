@@ -73,6 +73,12 @@ TEST_F(LauncherOnOtherHosts, is_ended_when_it_stays_though_none_of_its_ranks_is_
   EXPECT_TRUE(end.ended_here);
 }
 
+TEST_F(LauncherOnOtherHosts, is_told_of_with_the_name_of_the_signal_that_ended_a_rank) {
+  ranks_are("0");
+  EXPECT_EQ(run("exit 139").how, "launcher ended with code 139 (SIGSEGV)");
+  EXPECT_EQ(run("exit 7").how, "launcher ended with code 7");
+}
+
 TEST_F(LauncherOnOtherHosts, is_ended_at_the_start_limit_when_it_has_started_no_rank) {
   ranks_are("3");
   options_.start_limit = 2s;

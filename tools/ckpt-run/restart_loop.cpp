@@ -123,10 +123,11 @@ cairn::FailureTopology RestartLoop::topology_of(const std::vector<std::string>& 
 Step RestartLoop::finished(const LifeEnd& end) const {
   const bool mended = config_.recovery.mode != cairn::Config::Recovery::Mode::restart;
   const int code = end.ended_here || mended ? kFinished : end.code;
-  const auto more = end.code == 0 ? "" : fmt::format("; after that {}", end.how);
+  const auto more = end.code == 0 ? "" : fmt::format("; then {}", end.how);
   if (end.mark.kind == Kind::stopped)
     return {fmt::format("stopped as asked; the same command goes on from here{}", more), {}, code};
   if (restarts_ == 0 && end.code == 0) return {{}, {}, code};
+  if (restarts_ == 0) return {fmt::format("the job finished{}", more), {}, code};
   return {fmt::format("finished after {} restart{}{}", restarts_, restarts_ == 1 ? "" : "s", more), {}, code};
 }
 

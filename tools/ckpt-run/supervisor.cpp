@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -82,6 +83,13 @@ void signal_all(const std::vector<pid_t>& pids, int number) {
   for (const pid_t pid : pids) (void)::kill(pid, number);
 }
 
+// "1", "139 (SIGSEGV)": shells and launchers add 128 to the number of a signal.
+std::string code_text(int code) {
+  constexpr int kOfSignals = 128;
+  const char* const signal = code > kOfSignals ? ::sigabbrev_np(code - kOfSignals) : nullptr;
+  return signal == nullptr ? fmt::format("{}", code) : fmt::format("{} (SIG{})", code, signal);
+}
+
 }  // namespace
 
 struct Supervisor::Watch {
@@ -146,7 +154,7 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
 // Finds out how a life ended.
 void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::RunRecord>>& before) {
   result.how = fmt::format("{} {} code {}", std::filesystem::path(options_.launcher).filename().string(),
-                           result.ended_here ? "was ended, with" : "ended with", result.code);
+                           result.ended_here ? "was ended, with" : "ended with", code_text(result.code));
   result.killed = may_be_of_a_kill(facts_.kind, result.code);
   result.launcher_failed = may_be_its_own(facts_.kind, result.code);
   result.interrupted = signals_.interrupted();

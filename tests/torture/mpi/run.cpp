@@ -94,7 +94,8 @@ std::string judge_end(const Run& run, const Launches& launches, const Striker& s
   const std::string said = contents_of(run.output);
   const std::string last = last_words(said);
   const bool in_words = said.find("ckpt-run: gave up: ") != std::string::npos ||
-                        said.find("ckpt-run: finished after ") != std::string::npos;
+                        said.find("ckpt-run: finished after ") != std::string::npos ||
+                        said.find("ckpt-run: the job finished; then ") != std::string::npos;
   for (const auto& launch : launches) {
     if (const auto left = launch->started(); !left.empty())
       return fmt::format("ckpt-run has ended, and processes are left: {}", names_of(left));

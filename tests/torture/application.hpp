@@ -50,6 +50,7 @@ class Application {
   void leave_out_a_snapshot();
   void leave_out_a_restore();
   void drop();
+  void go_on_without_one();
   void finalize();
   void note_what_is_safe();
   [[nodiscard]] bool is_odd() const { return session_.size() > 1 && session_.rank() == life_.odd_rank; }

@@ -91,7 +91,7 @@ std::string text(Life::End end, std::uint32_t odd_rank) {
     case Life::End::finalize: return "finalize";
     case Life::End::die: return "die";
     case Life::End::drop: return "drop all sessions";
-    case Life::End::one_drops: return fmt::format("rank {} drops its session, the others finalize", odd_rank);
+    case Life::End::one_drops: return fmt::format("rank {} drops its session, the others go on and finalize", odd_rank);
     case Life::End::one_left_out_a_snapshot: return fmt::format("all but rank {} snapshot, finalize", odd_rank);
     case Life::End::one_left_out_a_restore: return fmt::format("all but rank {} restore, finalize", odd_rank);
   }

@@ -115,9 +115,10 @@ H5FD_class_t make_driver() {
   return driver;
 }
 
-// The innermost entry of HDF5's error stack says what went wrong; the other entries only say in which calls.
-herr_t take_innermost(unsigned /*n*/, const H5E_error2_t* entry, void* into) {
-  auto& text = *static_cast<std::string*>(into);
+// The innermost entry of HDF5's error stack says what went wrong; the other entries only say in which calls. HDF5 calls
+// this from C, so no exception may leave it: it takes the text where it lies, until the stack is cleared.
+herr_t take_innermost(unsigned /*n*/, const H5E_error2_t* entry, void* into) noexcept {
+  auto& text = *static_cast<std::string_view*>(into);
   if (text.empty() && entry->desc != nullptr) text = entry->desc;
   return 0;
 }
@@ -195,8 +196,9 @@ const Reader& File::reader() const { return *state_->reader; }
 
 tl::unexpected<Error> File::error(std::string_view doing) const {
   if (state_->failure) return fail(*state_->failure);
-  std::string why;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &why);
+  std::string_view innermost;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &innermost);
+  const std::string why(innermost);
   H5Eclear2(H5E_DEFAULT);
   // A failure in a file that is read means that the file is damaged. A failure in a file that is written comes from the
   // store or from HDF5.

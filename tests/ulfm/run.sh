@@ -16,10 +16,10 @@ here=$(cd "$(dirname "$0")" && pwd)
     exec python3 soak.py "$heat" "$@"
   fi
   # Hosts see nothing of others, and their jobs mostly wait.
-  timeout -s KILL 300 python3 /cairn/tests/hosts/ulfm_hosts.py "$heat" "$BUILD_TREE"/bin/ckpt-run &
+  timeout -s KILL 900 python3 /cairn/tests/hosts/ulfm_hosts.py "$heat" "$BUILD_TREE"/bin/ckpt-run &
   hosts=$!
-  timeout -s KILL 300 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run
-  timeout -s KILL 120 python3 soak.py "$heat" --failures 10 --per-job 5
-  timeout -s KILL 120 python3 soak.py "$heat" --mode respawn --supervised --failures 6 --per-job 3
+  timeout -s KILL 900 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run
+  timeout -s KILL 400 python3 soak.py "$heat" --failures 10 --per-job 5
+  timeout -s KILL 400 python3 soak.py "$heat" --mode respawn --supervised --failures 6 --per-job 3
   wait "$hosts"
 ' run "$@"

@@ -1,5 +1,6 @@
 // What a finalize leaves behind that is cut short, or that meets stores which have lost or refuse something: the newest
 // snapshot is never lost, and a job counts as finished only once that snapshot is whole at L4.
+#include <atomic>
 #include <functional>
 #include <latch>
 #include <memory>
@@ -49,6 +50,18 @@ void expect_empty_node_stores(Job& job) {
 // A life that goes on from `step` and finalizes; what that throws.
 std::string finish_from(Job& job, std::uint32_t step) {
   return thrown_by([&] { job.run([&](JobSession& session) { EXPECT_EQ(Steps(session).restore(), step); }); });
+}
+
+// The same, where `then` happens between the restore and the end.
+std::string finish_from(Job& job, std::uint32_t step, const std::function<void()>& then) {
+  std::latch restored(kRanks);
+  return thrown_by([&] {
+    job.run([&](JobSession& session) {
+      EXPECT_EQ(Steps(session).restore(), step);
+      restored.arrive_and_wait();
+      if (session.rank() == 0) then();
+    });
+  });
 }
 
 // A life that does `before` and is then killed at the n-th store operation of finalize. Returns whether it came so far.
@@ -131,23 +144,15 @@ TEST(End, succeeds_with_a_warning_if_a_node_store_cannot_be_emptied) {
   for (const Kind refused : {Kind::retire, Kind::remove, Kind::remove_directory, Kind::clean}) {
     const auto job = job_at(kHeld, kFinished);
     job->log_level = "warning";
-    bool ending = false;
+    std::atomic<bool> ending = false;  // set by a rank, read by heads
     job->wrap_node = [&](std::uint32_t host, auto store) -> std::shared_ptr<Store> {
       return std::make_shared<HookedStore>(store, [&, host](const HookedStore::Operation& operation) -> Status {
         if (host == 0 || operation.kind != refused || !ending) return {};
         return fail(Code::io, operation.path + ": Operation not permitted");
       });
     };
-    std::latch restored(kRanks);
     testing::internal::CaptureStderr();
-    EXPECT_EQ(thrown_by([&] {
-                job->run([&](JobSession& session) {
-                  EXPECT_EQ(Steps(session).restore(), kHeld);
-                  restored.arrive_and_wait();
-                  if (session.rank() == 0) ending = true;
-                });
-              }),
-              "");
+    EXPECT_EQ(finish_from(*job, kHeld, [&] { ending = true; }), "");
     const std::string told = testing::internal::GetCapturedStderr();
     EXPECT_THAT(told, testing::AllOf(HasSubstr("node 1"), HasSubstr("Operation not permitted")));
     EXPECT_TRUE(counts_as_finished(*job));
@@ -160,7 +165,7 @@ TEST(End, succeeds_with_a_warning_if_a_node_store_cannot_be_emptied) {
 TEST(End, succeeds_with_a_warning_if_a_full_global_store_cannot_record_it) {
   const auto job = job_at(kHeld, kFinished);
   job->log_level = "warning";
-  bool ending = false;
+  std::atomic<bool> ending = false;  // set by a rank, read by heads
   job->wrap_global = [&](auto store) -> std::shared_ptr<Store> {
     return std::make_shared<HookedStore>(store, [&](const HookedStore::Operation& operation) -> Status {
       if (!ending || operation.kind != Kind::create) return {};
@@ -169,16 +174,8 @@ TEST(End, succeeds_with_a_warning_if_a_full_global_store_cannot_record_it) {
   };
   std::vector<CompletionMark::Kind> marks;
   job->leave_mark = [&](const Config&, const CompletionMark& mark) { marks.push_back(mark.kind); };
-  std::latch restored(kRanks);
   testing::internal::CaptureStderr();
-  EXPECT_EQ(thrown_by([&] {
-              job->run([&](JobSession& session) {
-                EXPECT_EQ(Steps(session).restore(), kHeld);
-                restored.arrive_and_wait();
-                if (session.rank() == 0) ending = true;
-              });
-            }),
-            "");
+  EXPECT_EQ(finish_from(*job, kHeld, [&] { ending = true; }), "");
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("No space left on device"));
   EXPECT_EQ(marks.back(), CompletionMark::Kind::finished);
   expect_empty_node_stores(*job);
@@ -270,7 +267,7 @@ TEST_P(Purged, from_a_global_store_that_takes_no_more_fails_the_end_and_keeps_no
   for (const std::string& settings : {kFinished, kContinue}) {
     const auto job = job_at(kHeld, settings);
     job->log_level = "off";
-    bool full = false;
+    std::atomic<bool> full = false;  // set by a rank, read by heads
     job->wrap_global = [&](auto store) -> std::shared_ptr<Store> {
       return std::make_shared<HookedStore>(store, [&](const HookedStore::Operation& operation) -> Status {
         if (!full || operation.kind != Kind::create) return {};

@@ -30,12 +30,12 @@ failed=()
 run_packages() { tools/install-packages.sh && use_compiler_cache; }
 run_layers() { tools/check-layers.py --self-test && tools/check-layers.py; }
 run_format() { tools/check-format.sh; }
-# The root for `ulfm` is made meanwhile, which is mostly waiting. (That step builds without precompiled headers, and so
-# sees a missing #include.)
+# The root for `ulfm` is made meanwhile, which is mostly waiting. (That step compiles file by file without precompiled
+# headers, and so sees a missing #include.)
 run_build() {
   local code=0
   if [[ " ${chosen[*]} " == *" ulfm "* ]]; then tests/ulfm/make-root.sh & fi
-  build_into "$top/build" -DCAIRN_PRECOMPILE=ON || code=1
+  build_into "$top/build" -DCAIRN_PRECOMPILE=ON -DCAIRN_UNITY=ON || code=1
   wait || true
   return $code
 }
@@ -59,7 +59,8 @@ run_tsan() { sanitized tsan '^(contract_|cluster_(job|faults|runs|stop)/|torture
 run_ulfm() { tests/ulfm/run.sh; }
 run_mpich() { tests/mpi/mpich.sh "$top/build"; }
 run_fuzz() { nice -n 19 tools/fuzz.sh --same; }
-run_tidy() { cmake --preset asan >/dev/null && tools/check-tidy.sh build/asan; }
+# The precompiled headers are in the compile commands.
+run_tidy() { cmake --preset asan && cmake --build --preset asan -j "$(processors)" --target room_base && tools/check-tidy.sh build/asan; }
 
 # Runs one step, and shows why it failed.
 run_step() {

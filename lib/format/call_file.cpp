@@ -18,7 +18,7 @@ static_assert(offsetof(CallFile, format) == sizeof(kCallFileMagic));
 static_assert(kCallFileBytes1 == 376'952 && sizeof(CallFile) == 376'968);
 
 // A file that claims more is damaged. Who reads files takes some hundred bytes for each rank of the job.
-constexpr std::uint32_t kMostRanks = 1U << 21U;
+constexpr std::uint32_t kMostCallingRanks = 1U << 21U;
 constexpr std::size_t kHead = offsetof(CallFile, rank);
 
 bool is_text(std::span<const char> field) {
@@ -51,7 +51,7 @@ void bring_up_to_date(CallFile& file) {
 
 // What is wrong with it; empty: nothing.
 std::string fault_of(const CallFile& file) {
-  if (file.ranks == 0 || file.ranks > kMostRanks) return fmt::format("a job of {} ranks", file.ranks);
+  if (file.ranks == 0 || file.ranks > kMostCallingRanks) return fmt::format("a job of {} ranks", file.ranks);
   if (file.rank >= file.ranks) return fmt::format("of rank {}, in a job of {}", file.rank, file.ranks);
   if (file.process <= 0) return fmt::format("of process {}", file.process);
   if (!is_text(file.host)) return "the name of its host is not text";

@@ -17,12 +17,12 @@ constexpr std::size_t kBeginning = 64;
 
 }  // namespace
 
-Seal seal_of(std::string_view text) {
-  if (text.size() < kSealBytes) return Seal::none;
+SealState seal_of(std::string_view text) {
+  if (text.size() < kSealBytes) return SealState::none;
   const std::string_view seal = text.substr(text.size() - kSealBytes);
-  if (!seal.starts_with(kBeforeDigest) || !seal.ends_with(kAfterDigest)) return Seal::none;
+  if (!seal.starts_with(kBeforeDigest) || !seal.ends_with(kAfterDigest)) return SealState::none;
   const Sha256 digest = sha256(bytes_of(text.substr(0, text.size() - kSealBytes)));
-  return seal.substr(kBeforeDigest.size(), kDigestDigits) == digest.hex() ? Seal::whole : Seal::broken;
+  return seal.substr(kBeforeDigest.size(), kDigestDigits) == digest.hex() ? SealState::whole : SealState::broken;
 }
 
 std::optional<std::uint64_t> format_said(std::string_view text) {

@@ -39,8 +39,8 @@ inline constexpr std::size_t kDigestDigits = 64;
 inline constexpr std::size_t kSealBytes = kBeforeDigest.size() + kDigestDigits + kAfterDigest.size();
 
 // The state of a file's digest.
-enum class Seal { none, whole, broken };
-[[nodiscard]] Seal seal_of(std::string_view text);
+enum class SealState { none, whole, broken };
+[[nodiscard]] SealState seal_of(std::string_view text);
 
 // The format that a file of Cairn says at its beginning; none: the text does not begin like such a file.
 [[nodiscard]] std::optional<std::uint64_t> format_said(std::string_view text);

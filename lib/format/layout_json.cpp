@@ -10,7 +10,7 @@ namespace cairn {
 namespace {
 
 // More ranks or nodes than any machine has; limits the memory that a damaged file can make Cairn allocate.
-constexpr std::uint64_t kMostRanks = 1U << 24U;
+constexpr std::uint64_t kMostLayoutRanks = 1U << 24U;
 
 // [node, count] for every run of consecutive ranks on one node.
 Json run_lengths(const std::vector<NodeId>& nodes) {
@@ -30,7 +30,7 @@ std::vector<NodeId> nodes_of_runs(const JsonView& from, std::uint32_t nodes) {
     const JsonView run = from.at(i);
     run.expect_size(2);
     const NodeId node{run.at(0).below(nodes)};
-    const std::uint64_t count = run.at(1).number(kMostRanks - all.size());
+    const std::uint64_t count = run.at(1).number(kMostLayoutRanks - all.size());
     all.insert(all.end(), count, node);
   }
   return all;
@@ -87,7 +87,7 @@ Json json_of(const Layout& layout) {
 
 Layout layout_of(const JsonView& from) {
   Layout layout;
-  layout.nodes = static_cast<std::uint32_t>(from["nodes"].number(kMostRanks));
+  layout.nodes = static_cast<std::uint32_t>(from["nodes"].number(kMostLayoutRanks));
   layout.node_of_rank = nodes_of_runs(from["ranks"], layout.nodes);
   const JsonView domains = from["domains"];
   if (domains.size() != 0) domains.expect_size(layout.nodes);

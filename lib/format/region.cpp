@@ -8,7 +8,6 @@ namespace cairn {
 namespace {
 
 constexpr std::size_t kLongestName = 255;
-constexpr std::size_t kMostDimensions = 32;            // HDF5 has no more
 constexpr std::uint64_t kLargestRegion = 1ULL << 56U;  // keeps every sum of sizes and offsets far from overflow
 
 std::uint32_t bytes_of_element(ElementType type) {

@@ -27,6 +27,8 @@ enum class ElementType : std::uint8_t {
   float64 = 10,
 };
 
+constexpr std::size_t kMostDimensions = 32;  // HDF5 has no more
+
 struct RegionInfo {
   std::string name;  // 1 … 255 bytes, no '/' and no control characters
   ElementType type = ElementType::opaque;

@@ -46,14 +46,14 @@ std::string Sealer::seal(const nlohmann::ordered_json& json) const {
 }
 
 Result<bool> Sealer::check(std::string_view text) const {
-  const Seal seal = seal_of(text);
-  if (seal == Seal::broken) return fail(Code::corrupt, "its bytes do not match its sha256");
+  const SealState seal = seal_of(text);
+  if (seal == SealState::broken) return fail(Code::corrupt, "its bytes do not match its sha256");
   const std::uint64_t format = format_said(text).value_or(0);
-  if (seal == Seal::none && format != 1) return false;
+  if (seal == SealState::none && format != 1) return false;
   if (format > kNewestFormat) return fail_newer_format("format", format, kNewestFormat);
   const auto [sealed_text, code] = split_off_code(text);
   if (!has_key()) {
-    if (code.empty()) return seal == Seal::whole;
+    if (code.empty()) return seal == SealState::whole;
     return fail(Code::untrusted, "it is sealed with a key", "set [integrity] key_file to the file with that key");
   }
   if (code.empty()) {

@@ -18,7 +18,6 @@ static_assert(kShardHeaderBytes == kHeaderBlockBytes);
 
 constexpr std::uint64_t kLeastEntryBytes = 37;     // of a scalar without a name
 constexpr std::uint64_t kMostBytes = 1ULL << 60U;  // keeps every sum of lengths far from overflow
-constexpr std::uint32_t kMostDimensions = 32;
 
 tl::unexpected<Error> bad_table(std::size_t region, const std::string& what) {
   return fail(Code::corrupt, fmt::format("region table: region {}: {}", region, what));

@@ -12,8 +12,8 @@ namespace cairn {
 namespace {
 
 // Read and then summed before the next piece, so that it stays in the cache of a core.
-constexpr std::uint64_t kPieceBytes = 64 * kKiB;
-static_assert(kBlockBytes % kPieceBytes == 0);
+constexpr std::uint64_t kReadPieceBytes = 64 * kKiB;
+static_assert(kBlockBytes % kReadPieceBytes == 0);
 
 // Copies what `parts` want of a piece that begins at `begin`, from position `next` on.
 void copy_out(Bytes piece, std::uint64_t begin, std::span<const ShardFile::Part> parts, std::size_t& next) {
@@ -79,14 +79,14 @@ Result<std::uint32_t> ShardFile::read_block(std::uint64_t block, std::span<const
   std::uint32_t crc = 0;
   const std::uint64_t block_begin = block * kBlockBytes;
   const std::uint64_t block_end = block_begin + block_length(header_, block);
-  for (std::uint64_t begin = block_begin; begin < block_end; begin += kPieceBytes) {
-    const std::uint64_t end = std::min(begin + kPieceBytes, block_end);
+  for (std::uint64_t begin = block_begin; begin < block_end; begin += kReadPieceBytes) {
+    const std::uint64_t end = std::min(begin + kReadPieceBytes, block_end);
     MutableBytes piece;
     const bool whole = next < parts.size() && parts[next].begin <= begin && parts[next].end() >= end;
     if (whole) {
       piece = parts[next].into.subspan(begin - parts[next].begin, end - begin);
     } else {
-      scratch.resize(kPieceBytes);
+      scratch.resize(kReadPieceBytes);
       piece = MutableBytes(scratch).first(end - begin);
     }
     if (auto read = file_->read(header_.data_offset + begin, piece); !read) return fail(read.error());

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::array<std::byte, kShardAlignment> kZeros{};
 // Copied and then summed before the next piece, so that source and copy stay in the cache of a core.
-constexpr std::uint64_t kPieceBytes = 16 * kKiB;
-static_assert(kBlockBytes % kPieceBytes == 0);
+constexpr std::uint64_t kWritePieceBytes = 16 * kKiB;
+static_assert(kBlockBytes % kWritePieceBytes == 0);
 
 }  // namespace
 
@@ -30,7 +30,8 @@ Status DataSection::put(Bytes bytes) {
     }
     const std::uint64_t block_begin = position_ / kBlockBytes * kBlockBytes;
     const std::uint64_t block_end = std::min(block_begin + kBlockBytes, data_bytes_);
-    const std::uint64_t piece_end = std::min(position_ / kPieceBytes * kPieceBytes + kPieceBytes, block_end);
+    const std::uint64_t piece_end =
+        std::min(position_ / kWritePieceBytes * kWritePieceBytes + kWritePieceBytes, block_end);
     const MutableBytes block =
         mapping_.empty() ? MutableBytes(buffer_) : mapping_.subspan(block_begin, block_end - block_begin);
     const std::uint64_t count = std::min<std::uint64_t>(bytes.size(), piece_end - position_);

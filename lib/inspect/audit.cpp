@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 bool same_snapshot(const Identity& a, const Identity& b) { return a.version == b.version && a.run == b.run; }
 
-using Moment = std::chrono::steady_clock::time_point;
+using Clock = std::chrono::steady_clock;
 
 // A running job seals and retires node by node, so one store may be a moment ahead of another. A snapshot is in flux
 // while nodes are absent and there are stores without it, which could belong to those nodes.
@@ -39,10 +39,10 @@ bool lacks_record(const JobStores& stores, const Survey& survey, const Identity&
 
 // Looks again until no snapshot for which `matters` is true is in flux, but not after `until`.
 template <class Matters>
-Result<Survey> survey_settled(const JobStores& stores, Moment until, Matters matters) {
+Result<Survey> survey_settled(const JobStores& stores, Clock::time_point until, Matters matters) {
   while (true) {
     auto survey = take_survey(stores);
-    if (!survey || std::chrono::steady_clock::now() >= until) return survey;
+    if (!survey || Clock::now() >= until) return survey;
     const bool settled = std::ranges::none_of(view_snapshots(*survey), [&](const SnapshotView& view) {
       return matters(view.identity) && (is_in_flux(*survey, view) || lacks_record(stores, *survey, view.identity));
     });
@@ -73,7 +73,7 @@ bool has_unreadable_manifest(const SnapshotAudit& audit) {
 
 // Nodes that no store stands for: missing if a later look does not find them either; otherwise the snapshot was in
 // flux.
-void add_absences(const JobStores& stores, Moment until, SnapshotAudit& audit) {
+void add_absences(const JobStores& stores, Clock::time_point until, SnapshotAudit& audit) {
   if (audit.view.absent.empty()) return;
   const Identity& id = audit.view.identity;
   const auto now = survey_settled(stores, until, [&](const Identity& other) { return other == id; });
@@ -140,7 +140,8 @@ void strike(const SnapshotAudit& audit, Inventory& inventory) {
   }
 }
 
-void examine(const JobStores& stores, Survey& survey, Moment until, AuditProgress& progress, SnapshotAudit& audit) {
+void examine(const JobStores& stores, Survey& survey, Clock::time_point until, AuditProgress& progress,
+             SnapshotAudit& audit) {
   for (const Finding& finding : survey.findings) {
     if (same_snapshot(finding.snapshot, audit.view.identity)) audit.findings.push_back(finding);
   }
@@ -171,10 +172,10 @@ std::size_t Audit::count(Finding::State state) const {
 }
 
 Result<Audit> audit_stores(const JobStores& stores, const AuditOptions& options) {
-  auto survey = survey_settled(stores, std::chrono::steady_clock::now() + options.patience,
+  auto survey = survey_settled(stores, Clock::now() + options.patience,
                                [&](const Identity& id) { return !options.version || id.version == *options.version; });
   if (!survey) return fail(survey.error());
-  const Moment until = std::chrono::steady_clock::now() + options.patience;
+  const Clock::time_point until = Clock::now() + options.patience;
   Audit audit;
   audit.fresh_start = survey->fresh_start;
   AuditProgress progress(options);

@@ -139,10 +139,10 @@ BlockDigest digest_of(const NodeContext& node, const Holding& holding, const Par
   return std::ranges::any_of(holding.erasure->parity, is_whole) ? BlockDigest::sha256 : BlockDigest::crc32c;
 }
 
-using Writers = std::vector<std::shared_ptr<ParityWriter>>;
+using ParityWriters = std::vector<std::shared_ptr<ParityWriter>>;
 
 // Afterwards `writers` has the encoded files, which have no names yet.
-Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest, Writers& writers) {
+Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest, ParityWriters& writers) {
   const Seat seat = seat_of(node);
   Holding& holding = *manifest.find(node.layout.id());
   const DirName dir = node.dir(manifest.identity);
@@ -197,7 +197,7 @@ Status ErasureLevel::protect(Comm& heads, const NodeContext& node, NodeManifest&
   const auto span = node.trace.span("encode", manifest.identity.version.value, node.own_bytes(manifest));
   // If a snapshot is protected again, its old parity is replaced only when all inputs are known to be right: a bad
   // input may have to be rebuilt from that old parity.
-  Writers writers;
+  ParityWriters writers;
   const Status encoded = agree(heads, encode_group(heads, node, manifest, writers), "node");
   if (!encoded) return encoded;
   Status committed;

@@ -54,11 +54,11 @@ Status first_failure(const std::vector<Outgoing>& outgoing, const std::vector<In
   return {};
 }
 
-using Writers = std::vector<std::shared_ptr<VolumeWriter>>;
+using CopyWriters = std::vector<std::shared_ptr<VolumeWriter>>;
 
 // Afterwards `writers` has the files that arrived, which have no names yet.
 Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn,
-                        Writers& writers) {
+                        CopyWriters& writers) {
   Holding& holding = *manifest.find(node.layout.id());
   const DirName dir = node.dir(manifest.identity);
   auto held = learn_entries(heads, node, *holding.own, turn);
@@ -117,7 +117,7 @@ class CopyFinder final : public SourceFinder {
 Status PartnerLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t turn) {
   const auto span = node.trace.span("send", manifest.identity.version.value, node.own_bytes(manifest));
   // If a snapshot is protected again, its old copies are replaced only when all new ones are known to be right.
-  Writers writers;
+  CopyWriters writers;
   const Status copied = agree(heads, copy_to_partners(heads, node, manifest, turn, writers), "node");
   if (!copied) return copied;
   Status committed;

@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-using Kind = CompletionMark::Kind;
+using MarkKind = CompletionMark::Kind;
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -19,9 +19,9 @@ std::string variable(const char* name) {
 
 // The error that ends the job may also reach ranks as exceptions. They must not replace its mark, which says more.
 void leave_at(const std::string& path, const CompletionMark& mark) {
-  if (mark.kind == Kind::failed) {
+  if (mark.kind == MarkKind::failed) {
     const auto before = read_mark(path);
-    if (before && before->kind != Kind::none && before->kind != Kind::opened) return;
+    if (before && before->kind != MarkKind::none && before->kind != MarkKind::opened) return;
   }
   (void)write_mark(path, mark);
 }
@@ -93,17 +93,17 @@ void Launcher::leave(const CompletionMark& mark_to_leave) const {
 void Launcher::leave(const Config& session, const CompletionMark& mark_to_leave) const {
   if (mark.empty()) return;
   const std::string path = mark_of_session(mark, session_name(session));
-  if (mark_to_leave.kind == Kind::none) {
-    if (read_mark(path).value_or(CompletionMark{}) == CompletionMark{Kind::opened, {}})
-      (void)write_mark(mark, {Kind::opened, {}});
-  } else if (mark_to_leave == CompletionMark{Kind::opened, {}}) {
+  if (mark_to_leave.kind == MarkKind::none) {
+    if (read_mark(path).value_or(CompletionMark{}) == CompletionMark{MarkKind::opened, {}})
+      (void)write_mark(mark, {MarkKind::opened, {}});
+  } else if (mark_to_leave == CompletionMark{MarkKind::opened, {}}) {
     (void)write_mark(mark, {});
   }
   leave_at(path, mark_to_leave);
 }
 
 void Launcher::leave(const Error& error) const {
-  if (restart_would_fail(error.code)) leave(CompletionMark{CompletionMark::Kind::error, error.text()});
+  if (restart_would_fail(error.code)) leave(CompletionMark{MarkKind::error, error.text()});
 }
 
 void Launcher::tell(const CompletionMark& why) const {

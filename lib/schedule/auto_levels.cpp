@@ -21,8 +21,6 @@ constexpr int kRecordShare = 20;
 
 double seconds_of(microseconds time) { return std::chrono::duration<double>(time).count(); }
 
-microseconds time_of(double seconds) { return microseconds(std::llround(seconds * 1e6)); }
-
 bool same_costs(const RankCosts& a, const RankCosts& b) { return a.cost == b.cost && a.recovery == b.recovery; }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/duration_text.hpp"
+#include "schedule/rank_costs.hpp"
 
 namespace cairn {
 namespace {
@@ -17,8 +18,6 @@ using std::chrono::microseconds;
 constexpr double kNoticeable = 1.2;
 
 bool is_auto(const Config::Levels& levels, LevelId level) { return levels.of(level).kind == Interval::Kind::automatic; }
-
-std::size_t index(LevelId level) { return static_cast<std::size_t>(level) - 1; }
 
 bool far_apart(double a, double b) { return std::max(a, b) > kNoticeable * std::min(a, b); }
 

@@ -10,10 +10,6 @@ using std::chrono::microseconds;
 
 constexpr std::uint32_t kMemory = 8;  // values that the average remembers, about
 
-microseconds time_of(double seconds) { return microseconds(std::llround(seconds * 1e6)); }
-
-std::size_t index(LevelId level) { return static_cast<std::size_t>(level) - 1; }
-
 // Zero says "not known".
 microseconds at_least_something(microseconds time) { return std::max(time, microseconds{1}); }
 

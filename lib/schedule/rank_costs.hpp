@@ -3,6 +3,8 @@
 
 #include <array>
 #include <chrono>
+#include <cmath>
+#include <cstddef>
 
 #include "base/ids.hpp"
 
@@ -15,5 +17,10 @@ struct RankCosts {
   std::array<Time, kLevels> recovery{};  // of a restore that needed each level; 0: not known
   friend bool operator==(const RankCosts&, const RankCosts&) = default;
 };
+
+// Where a level's numbers are in such arrays.
+inline std::size_t index(LevelId level) { return static_cast<std::size_t>(level) - 1; }
+
+inline RankCosts::Time time_of(double seconds) { return RankCosts::Time(std::llround(seconds * 1e6)); }
 
 }  // namespace cairn

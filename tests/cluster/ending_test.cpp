@@ -29,9 +29,9 @@ constexpr std::uint32_t kRanks = 2;
 constexpr std::uint32_t kHeld = 4;   // a version that is at L4 when its life dies
 constexpr std::uint32_t kNewer = 5;  // one that is not
 
-const std::string kLevels = "[levels]\nl1 = every 1\nl2 = every 2\nl3 = off\nl4 = every 4\n";
-const std::string kFinished = kLevels + "[restart]\nat_end = finished\n";
-const std::string kContinue = kLevels + "[restart]\nat_end = continue\n";
+const std::string kEndingLevels = "[levels]\nl1 = every 1\nl2 = every 2\nl3 = off\nl4 = every 4\n";
+const std::string kEndFinished = kEndingLevels + "[restart]\nat_end = finished\n";
+const std::string kEndContinue = kEndingLevels + "[restart]\nat_end = continue\n";
 
 // A job that died after it had taken `steps` steps.
 std::unique_ptr<Job> job_at(std::uint32_t steps, const std::string& settings) {
@@ -90,7 +90,7 @@ class AnyEnd : public testing::TestWithParam<std::uint32_t> {};
 // Either the next life goes on from the last version and finishes, or the job had come to its end: node stores were
 // empty, L4 whole, and the record is the proof.
 TEST_P(AnyEnd, that_is_killed_at_any_store_operation_is_recorded_last_and_loses_nothing) {
-  const auto job = job_at(GetParam(), kFinished);
+  const auto job = job_at(GetParam(), kEndFinished);
   job->log_level = "off";
   const auto before = job->image();
   bool killed = true;
@@ -118,16 +118,16 @@ INSTANTIATE_TEST_SUITE_P(with_a_last_version, AnyEnd, testing::Values(kHeld, kNe
 
 // A life that begins anew and takes no snapshot removes those of earlier lives. Until that is recorded they are there.
 TEST(End, of_a_life_that_begins_anew_is_never_refused_wherever_it_is_killed) {
-  const auto job = job_at(kHeld, kContinue);
+  const auto job = job_at(kHeld, kEndContinue);
   job->log_level = "off";
   const auto before = job->image();
   bool killed = true;
   for (std::uint64_t n = 0; killed && !HasFailure(); ++n) {
     SCOPED_TRACE("killed at operation " + std::to_string(n) + " of finalize");
     job->put_back(before);
-    job->configure(kFinished + "mode = fresh\n");
+    job->configure(kEndFinished + "mode = fresh\n");
     killed = finish_and_die(*job, n, [](JobSession&) {});
-    job->configure(kContinue);
+    job->configure(kEndContinue);
     std::uint32_t found = 0;
     EXPECT_EQ(thrown_by([&] {
                 job->run([&](JobSession& session) {
@@ -142,7 +142,7 @@ TEST(End, of_a_life_that_begins_anew_is_never_refused_wherever_it_is_killed) {
 
 TEST(End, succeeds_with_a_warning_if_a_node_store_cannot_be_emptied) {
   for (const Kind refused : {Kind::retire, Kind::remove, Kind::remove_directory, Kind::clean}) {
-    const auto job = job_at(kHeld, kFinished);
+    const auto job = job_at(kHeld, kEndFinished);
     job->log_level = "warning";
     std::atomic<bool> ending = false;  // set by a rank, read by heads
     job->wrap_node = [&](std::uint32_t host, auto store) -> std::shared_ptr<Store> {
@@ -163,7 +163,7 @@ TEST(End, succeeds_with_a_warning_if_a_node_store_cannot_be_emptied) {
 }
 
 TEST(End, succeeds_with_a_warning_if_a_full_global_store_cannot_record_it) {
-  const auto job = job_at(kHeld, kFinished);
+  const auto job = job_at(kHeld, kEndFinished);
   job->log_level = "warning";
   std::atomic<bool> ending = false;  // set by a rank, read by heads
   job->wrap_global = [&](auto store) -> std::shared_ptr<Store> {
@@ -186,7 +186,7 @@ TEST(End, succeeds_with_a_warning_if_a_full_global_store_cannot_record_it) {
 
 // Another session of the same ckpt-run may make a job that has finished start again.
 TEST(End, of_an_earlier_life_of_the_same_launch_is_gone_on_from) {
-  const auto job = job_at(kHeld, kFinished);
+  const auto job = job_at(kHeld, kEndFinished);
   EXPECT_EQ(finish_from(*job, kHeld), "");
   job->has_ended = true;
   EXPECT_EQ(finish_from(*job, kHeld), "");
@@ -246,14 +246,14 @@ std::string finish_after(Job& job, const Purge& purge) {
 class Purged : public testing::TestWithParam<Purge> {};
 
 TEST_P(Purged, from_the_global_store_before_the_end_is_written_there_again) {
-  const auto job = job_at(kHeld, kContinue);
+  const auto job = job_at(kHeld, kEndContinue);
   EXPECT_EQ(finish_after(*job, GetParam()), "");
   for (std::uint32_t node = 0; node < job->nodes(); ++node) job->lose(node);
   EXPECT_EQ(finish_from(*job, kHeld), "") << "all nodes are lost";
 }
 
 TEST_P(Purged, from_the_global_store_before_the_end_is_there_before_node_stores_are_emptied) {
-  const auto job = job_at(kHeld, kFinished);
+  const auto job = job_at(kHeld, kEndFinished);
   const StoreImage before = image_of(job->global_store());
   EXPECT_EQ(finish_after(*job, GetParam()), "");
   EXPECT_TRUE(counts_as_finished(*job));
@@ -264,7 +264,7 @@ TEST_P(Purged, from_the_global_store_before_the_end_is_there_before_node_stores_
 }
 
 TEST_P(Purged, from_a_global_store_that_takes_no_more_fails_the_end_and_keeps_node_stores) {
-  for (const std::string& settings : {kFinished, kContinue}) {
+  for (const std::string& settings : {kEndFinished, kEndContinue}) {
     const auto job = job_at(kHeld, settings);
     job->log_level = "off";
     std::atomic<bool> full = false;  // set by a rank, read by heads
@@ -297,7 +297,7 @@ INSTANTIATE_TEST_SUITE_P(all, Purged, testing::ValuesIn(kPurges), [](const auto&
 
 // Node stores hold the last good copy of a byte that has changed at L4.
 TEST(End, writes_again_what_has_changed_at_L4_before_node_stores_are_emptied) {
-  const auto job = job_at(kHeld, kFinished);
+  const auto job = job_at(kHeld, kEndFinished);
   const StoreImage before = image_of(job->global_store());
   const auto is_data = [](const std::string& path) { return path.find("node0001.h5") != std::string::npos; };
   std::latch restored(kRanks);

@@ -20,10 +20,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr const char* kLevels = "[levels]\nl1 = every 1\nl2 = every 2\nl3 = off\nl4 = every 4\n";
-const std::string kFinished = std::string(kLevels) + "[restart]\nat_end = finished\n";
-const std::string kContinue = std::string(kLevels) + "[restart]\nat_end = continue\n";
-const std::string kRequired = kContinue + "mode = required\n";
-const std::string kFresh = kContinue + "mode = fresh\n";
+const std::string kAtEndFinished = std::string(kLevels) + "[restart]\nat_end = finished\n";
+const std::string kAtEndContinue = std::string(kLevels) + "[restart]\nat_end = continue\n";
+const std::string kRequired = kAtEndContinue + "mode = required\n";
+const std::string kFresh = kAtEndContinue + "mode = fresh\n";
 
 // Restores, which must give `from`, and takes `count` steps.
 void go(Job& job, std::uint32_t from, std::uint32_t count) {
@@ -36,7 +36,7 @@ void go(Job& job, std::uint32_t from, std::uint32_t count) {
 }
 
 TEST(AtEnd, finished_leaves_the_newest_at_L4_and_empty_node_stores_and_the_next_start_is_fresh) {
-  Job job({2, 2, 2}, kFinished);
+  Job job({2, 2, 2}, kAtEndFinished);
   go(job, 0, 5);
   EXPECT_THAT(contents_of(job.global_store()).versions, testing::ElementsAre(5));
   for (std::uint32_t node = 0; node < job.nodes(); ++node) {
@@ -48,7 +48,7 @@ TEST(AtEnd, finished_leaves_the_newest_at_L4_and_empty_node_stores_and_the_next_
 }
 
 TEST(AtEnd, finished_is_told_at_the_next_start) {
-  Job job({2, 2}, kFinished);
+  Job job({2, 2}, kAtEndFinished);
   go(job, 0, 1);
   job.log_level = "info";
   testing::internal::CaptureStderr();
@@ -57,7 +57,7 @@ TEST(AtEnd, finished_is_told_at_the_next_start) {
 }
 
 TEST(AtEnd, continue_leaves_the_newest_at_L4_and_the_next_start_goes_on) {
-  Job job({2, 2, 2}, kContinue);
+  Job job({2, 2, 2}, kAtEndContinue);
   go(job, 0, 5);
   EXPECT_THAT(contents_of(job.global_store()).versions, testing::ElementsAre(5));
   go(job, 5, 1);
@@ -66,7 +66,7 @@ TEST(AtEnd, continue_leaves_the_newest_at_L4_and_the_next_start_goes_on) {
 }
 
 TEST(AtEnd, without_finalize_the_chain_goes_on) {
-  Job job({2, 2, 2}, kFinished);
+  Job job({2, 2, 2}, kAtEndFinished);
   job.run_and_die([](JobSession& session) {
     Steps steps(session);
     steps.restore();
@@ -87,27 +87,27 @@ TEST(Mode, required_refuses_to_start_without_a_snapshot) {
 }
 
 TEST(Mode, required_goes_on_from_a_snapshot) {
-  Job job({2, 2}, kContinue);
+  Job job({2, 2}, kAtEndContinue);
   go(job, 0, 3);
   job.configure(kRequired);
   go(job, 3, 1);
 }
 
 TEST(Mode, fresh_starts_anew_and_nothing_behind_it_is_looked_at_again) {
-  Job job({2, 2}, kContinue);
+  Job job({2, 2}, kAtEndContinue);
   go(job, 0, 3);
   job.configure(kFresh);
   go(job, 0, 1);
-  job.configure(kContinue);
+  job.configure(kAtEndContinue);
   go(job, 1, 1);
 }
 
 TEST(Mode, fresh_without_a_snapshot_of_its_own_is_fresh_at_the_next_start_too) {
-  Job job({2, 2}, kContinue);
+  Job job({2, 2}, kAtEndContinue);
   go(job, 0, 3);
   job.configure(kFresh);
   go(job, 0, 0);
-  job.configure(kContinue);
+  job.configure(kAtEndContinue);
   go(job, 0, 1);
   go(job, 1, 0);
 }
@@ -135,7 +135,7 @@ TEST(Mode, fresh_on_other_nodes_without_a_snapshot_finishes) { end_afresh_on_oth
 TEST(Mode, fresh_on_other_nodes_without_a_snapshot_may_continue) { end_afresh_on_other_nodes("continue"); }
 
 TEST(Mode, fresh_still_lets_the_run_return_to_its_own_snapshots) {
-  Job job({2, 2}, kContinue);
+  Job job({2, 2}, kAtEndContinue);
   go(job, 0, 3);
   job.configure(kFresh);
   job.run([](JobSession& session) {
@@ -151,7 +151,7 @@ TEST(Mode, fresh_still_lets_the_run_return_to_its_own_snapshots) {
 // The first restore of a life that begins fresh makes it so; those that follow, of a region each, say, find no more of
 // what lies behind that than the first one did.
 void restore_again_and_again(const std::string& settings) {
-  Job job({2, 2, 2}, kFinished);
+  Job job({2, 2, 2}, kAtEndFinished);
   go(job, 0, 3);
   job.configure(settings);
   job.run([](JobSession& session) {
@@ -166,13 +166,13 @@ void restore_again_and_again(const std::string& settings) {
   });
 }
 
-TEST(Restore, after_a_chain_that_was_finished_is_fresh_however_often) { restore_again_and_again(kFinished); }
+TEST(Restore, after_a_chain_that_was_finished_is_fresh_however_often) { restore_again_and_again(kAtEndFinished); }
 TEST(Restore, of_a_fresh_start_that_was_asked_for_is_fresh_however_often) { restore_again_and_again(kFresh); }
 
 // What an earlier life was writing cannot be removed once a fresh start is recorded: it is one all the same, since the
 // next start looks no further back.
 TEST(Restore, of_a_fresh_start_that_is_recorded_does_not_fail) {
-  Job job({2, 2}, kContinue);
+  Job job({2, 2}, kAtEndContinue);
   take_steps(job, 2);
   const DirName partial = names::partial_snapshot(Version{9}, RunId{7});
   ASSERT_TRUE(write_text(job.global_store(), FileName{partial.path + "/node0.h5"}, "half"));
@@ -185,7 +185,7 @@ TEST(Restore, of_a_fresh_start_that_is_recorded_does_not_fail) {
   job.configure(kFresh);
   expect_restore(job, 0);
   job.wrap_global = {};
-  job.configure(kContinue);
+  job.configure(kAtEndContinue);
   expect_restore(job, 0);
 }
 
@@ -193,7 +193,7 @@ TEST(Restore, of_a_fresh_start_that_is_recorded_does_not_fail) {
 // all that was there is past.
 TEST(Restore, of_a_fresh_start_that_a_node_cannot_begin_leaves_all_as_it_was) {
   const KeyFile key("a key of the test, long enough to be one");
-  Job job({2, 2}, kContinue + key.setting());
+  Job job({2, 2}, kAtEndContinue + key.setting());
   take_steps(job, 2);
   job.lose(1);
   job.wrap_node = [](std::uint32_t host, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
@@ -207,12 +207,12 @@ TEST(Restore, of_a_fresh_start_that_a_node_cannot_begin_leaves_all_as_it_was) {
     EXPECT_THAT(thrown_by([&] { Steps(session).restore(); }), HasSubstr("no space left"));
   });
   job.wrap_node = {};
-  job.configure(kContinue + key.setting());
+  job.configure(kAtEndContinue + key.setting());
   expect_restore(job, 2);
 }
 
 TEST(Restore, within_a_run_returns_to_its_newest_safe_snapshot) {
-  Job job({3, 3, 3}, kContinue);
+  Job job({3, 3, 3}, kAtEndContinue);
   job.run([](JobSession& session) {
     Steps steps(session);
     steps.restore();
@@ -236,7 +236,7 @@ std::string start_elsewhere(Job& first, const std::string& settings) {
 }
 
 TEST(AnotherRun, on_the_same_global_store_takes_over_and_the_first_one_is_told) {
-  Job job({2, 2}, kContinue);
+  Job job({2, 2}, kAtEndContinue);
   job.run_and_die([&](JobSession& session) {
     Steps steps(session);
     steps.restore();
@@ -256,7 +256,7 @@ TEST(AnotherRun, on_the_same_global_store_takes_over_and_the_first_one_is_told) 
 }
 
 TEST(AnotherRun, that_is_refused_itself_disturbs_nothing) {
-  Job job({2, 2}, kContinue);
+  Job job({2, 2}, kAtEndContinue);
   job.run([&](JobSession& session) {
     Steps steps(session);
     steps.restore();
@@ -264,7 +264,7 @@ TEST(AnotherRun, that_is_refused_itself_disturbs_nothing) {
     session.wait(LevelId::local);
     if (session.rank() == 0) {
       const StoreImage before = image_of(job.global_store());
-      EXPECT_THAT(start_elsewhere(job, kContinue), HasSubstr("has taken snapshots, and no store holds any"));
+      EXPECT_THAT(start_elsewhere(job, kAtEndContinue), HasSubstr("has taken snapshots, and no store holds any"));
       EXPECT_THAT(differences(before, image_of(job.global_store())), testing::IsEmpty());
     }
     EXPECT_EQ(thrown_by([&] { steps.advance_to(LevelId::global); }, [&] { session.wait(LevelId::global); }), "");
@@ -275,7 +275,7 @@ TEST(AnotherRun, that_is_refused_itself_disturbs_nothing) {
 
 // A number that cannot follow another is nobody's.
 TEST(AnotherRun, of_a_number_that_was_never_given_is_no_run) {
-  Job job({2, 2}, kContinue);
+  Job job({2, 2}, kAtEndContinue);
   go(job, 0, 2);
   const RunId stray{1};
   ASSERT_TRUE(write_text(job.global_store(), names::run_record(Incarnation{4294967295}, stray), "{}"));
@@ -285,13 +285,13 @@ TEST(AnotherRun, of_a_number_that_was_never_given_is_no_run) {
 }
 
 TEST(AnotherRun, on_the_same_node_stores_is_refused_while_the_first_one_runs) {
-  Job job({2, 2}, kContinue);
+  Job job({2, 2}, kAtEndContinue);
   job.run([&](JobSession& session) {
     Steps steps(session);
     steps.restore();
     steps.advance();
     if (session.rank() == 0) {
-      Job other({2, 2}, kContinue);
+      Job other({2, 2}, kAtEndContinue);
       other.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store>) {
         return std::shared_ptr<Store>(&job.node_store(node), [](Store*) {});
       };
@@ -307,7 +307,7 @@ class HeadModes : public testing::TestWithParam<const char*> {};
 
 TEST_P(HeadModes, take_snapshots_survive_a_lost_node_and_go_on) {
   const std::string head = std::string("[head]\nmode = ") + GetParam() + "\n";
-  Job job({3, 2, 4}, head + kContinue);
+  Job job({3, 2, 4}, head + kAtEndContinue);
   job.run_and_die([](JobSession& session) {
     Steps steps(session);
     EXPECT_EQ(steps.restore(), 0U);
@@ -325,7 +325,7 @@ TEST_P(HeadModes, take_snapshots_survive_a_lost_node_and_go_on) {
 
 TEST_P(HeadModes, report_background_errors_and_full_stores) {
   const std::string head = std::string("[head]\nmode = ") + GetParam() + "\n";
-  Job job({2, 2, 2}, head + kContinue);
+  Job job({2, 2, 2}, head + kAtEndContinue);
   const auto tight = std::make_shared<MemoryStore>(600'000, "the tight store");
   job.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
     return node == 1 ? std::shared_ptr<Store>(tight) : store;

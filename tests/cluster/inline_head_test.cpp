@@ -17,7 +17,7 @@
 namespace cairn::test {
 namespace {
 
-constexpr const char* kSettings = R"([levels]
+constexpr const char* kInlineSettings = R"([levels]
 l1 = every 1
 l2 = every 1
 l3 = every 2
@@ -32,7 +32,7 @@ mode = inline
 bool leads_its_node(const JobSession& session) { return session.rank() % 2 == 0; }
 
 TEST(InlineHead, has_done_its_work_when_snapshot_returns) {
-  Job job({2, 2, 2}, kSettings);
+  Job job({2, 2, 2}, kInlineSettings);
   job.run([](JobSession& session) {
     Steps steps(session);
     steps.restore();
@@ -49,7 +49,7 @@ TEST(InlineHead, has_done_its_work_when_snapshot_returns) {
 
 // The ranks meet after the snapshot, which all must have left by then.
 TEST(InlineHead, lets_no_other_wait_when_its_own_shard_could_not_be_written) {
-  Job job({2, 2, 2}, kSettings);
+  Job job({2, 2, 2}, kInlineSettings);
   job.wrap_node = [](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
     if (node != 1) return store;
     return std::make_shared<HookedStore>(store, [](const HookedStore::Operation& operation) -> Status {

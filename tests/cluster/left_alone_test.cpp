@@ -17,7 +17,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using Kind = CompletionMark::Kind;
+using LeftKind = CompletionMark::Kind;
 
 constexpr const char* kFinished =
     "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n[restart]\nat_end = finished\n";
@@ -51,7 +51,7 @@ class LeftAlone : public testing::TestWithParam<const char*> {
 
   void expect_that_the_next_start_goes_on() {
     job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 3U); });
-    EXPECT_EQ(last_mark.kind, Kind::finished);
+    EXPECT_EQ(last_mark.kind, LeftKind::finished);
   }
 
   Job job{{2, 3, 2}, GetParam()};
@@ -80,7 +80,7 @@ TEST_P(LeftAlone, after_a_mismatch_on_every_rank) {
     EXPECT_THAT(restore_mistyped(session, true), HasSubstr("do not match"));
     EXPECT_EQ(thrown_by([&] { session.finalize(); }), "");
   });
-  EXPECT_EQ(last_mark.kind, Kind::failed);
+  EXPECT_EQ(last_mark.kind, LeftKind::failed);
   EXPECT_THAT(last_mark.text, HasSubstr("do not match"));
   expect_all_as_it_was();
   expect_that_the_next_start_goes_on();
@@ -90,7 +90,7 @@ TEST_P(LeftAlone, after_a_mismatch_on_one_rank_only) {
   job.run([](JobSession& session) {
     EXPECT_NE(restore_mistyped(session, session.rank() == 1), "") << "rank " << session.rank();
   });
-  EXPECT_EQ(last_mark.kind, Kind::failed);
+  EXPECT_EQ(last_mark.kind, LeftKind::failed);
   expect_all_as_it_was();
   expect_that_the_next_start_goes_on();
 }
@@ -103,7 +103,7 @@ TEST_P(LeftAlone, while_a_node_is_away) {
     Steps steps(session);
     EXPECT_THAT(thrown_by([&] { steps.restore(); }), HasSubstr("no source"));
   });
-  EXPECT_EQ(last_mark.kind, Kind::failed);
+  EXPECT_EQ(last_mark.kind, LeftKind::failed);
   expect_all_as_it_was();
   job.wrap_node = {};
   expect_that_the_next_start_goes_on();
@@ -115,14 +115,14 @@ TEST_P(LeftAlone, after_one_region_could_not_be_restored) {
     session.protect("state", state);
     EXPECT_THAT(thrown_by([&] { session.restore("state"); }), HasSubstr("\"state\" does not match"));
   });
-  EXPECT_EQ(last_mark.kind, Kind::failed);
+  EXPECT_EQ(last_mark.kind, LeftKind::failed);
   expect_all_as_it_was();
   expect_that_the_next_start_goes_on();
 }
 
 TEST_P(LeftAlone, where_neither_restore_nor_snapshot_was_called) {
   job.run([](JobSession&) {});
-  EXPECT_EQ(last_mark.kind, Kind::finished);
+  EXPECT_EQ(last_mark.kind, LeftKind::finished);
   expect_all_as_it_was();
   expect_that_the_next_start_goes_on();
 }
@@ -133,7 +133,7 @@ TEST_P(LeftAlone, not_after_a_mismatch_that_was_corrected) {
     session.unprotect("stepp");
     EXPECT_EQ(Steps(session).restore(), 3U);
   });
-  EXPECT_EQ(last_mark.kind, Kind::finished);
+  EXPECT_EQ(last_mark.kind, LeftKind::finished);
   EXPECT_THAT(contents_of(job.global_store()).versions, testing::ElementsAre(3));
 }
 
@@ -153,7 +153,7 @@ TEST_P(LeftAlone, where_one_rank_has_dropped_its_session) {
         << "rank " << me;
   });
   EXPECT_TRUE(dropped);
-  EXPECT_EQ(last_mark.kind, Kind::failed);
+  EXPECT_EQ(last_mark.kind, LeftKind::failed);
   EXPECT_THAT(contents_of(job.global_store()).versions, testing::IsEmpty());
   expect_that_the_next_start_goes_on();
 }

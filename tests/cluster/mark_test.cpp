@@ -15,7 +15,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-using Kind = CompletionMark::Kind;
+using MarkKind = CompletionMark::Kind;
 
 // Keeps the kinds of marks that its job leaves, each once until another follows.
 class Marks {
@@ -27,14 +27,14 @@ class Marks {
       if (kinds_.empty() || kinds_.back() != mark.kind) kinds_.push_back(mark.kind);
     };
   }
-  [[nodiscard]] std::vector<Kind> kinds() {
+  [[nodiscard]] std::vector<MarkKind> kinds() {
     const std::scoped_lock lock(mutex_);
     return kinds_;
   }
 
  private:
   std::mutex mutex_;
-  std::vector<Kind> kinds_;
+  std::vector<MarkKind> kinds_;
 };
 
 TEST(Mark, says_that_a_session_was_opened_before_any_rank_has_it_and_then_how_it_ended) {
@@ -43,7 +43,7 @@ TEST(Mark, says_that_a_session_was_opened_before_any_rank_has_it_and_then_how_it
   for (std::size_t session = 1; session <= 2; ++session) {
     job.run([&](JobSession&) { EXPECT_THAT(marks.kinds(), SizeIs(2 * session - 1)); });
   }
-  EXPECT_THAT(marks.kinds(), ElementsAre(Kind::opened, Kind::finished, Kind::opened, Kind::finished));
+  EXPECT_THAT(marks.kinds(), ElementsAre(MarkKind::opened, MarkKind::finished, MarkKind::opened, MarkKind::finished));
 }
 
 TEST(Mark, of_an_error_that_the_application_has_mended_does_not_stay) {
@@ -64,7 +64,7 @@ TEST(Mark, of_an_error_that_the_application_has_mended_does_not_stay) {
     session.protect("plate", plate);
     session.restore();
   });
-  EXPECT_THAT(marks.kinds(), ElementsAre(Kind::opened, Kind::error, Kind::opened));
+  EXPECT_THAT(marks.kinds(), ElementsAre(MarkKind::opened, MarkKind::error, MarkKind::opened));
 }
 
 TEST(Started, numbers_that_are_not_there_are_refused_by_every_rank) {

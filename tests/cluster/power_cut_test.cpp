@@ -11,7 +11,7 @@
 namespace cairn::test {
 namespace {
 
-constexpr std::uint32_t kSteps = 3;
+constexpr std::uint32_t kStepsToCut = 3;
 constexpr std::uint64_t kNever = 1'000'000;  // operations
 
 std::string settings(const std::string& at_end) {
@@ -39,9 +39,9 @@ void live(JobSession& session, Told& told, bool wait_each, bool finishes) {
   try {
     TellingSteps steps(session, told);
     EXPECT_TRUE(steps.restore());
-    for (std::uint32_t i = 0; i < kSteps; ++i) {
+    for (std::uint32_t i = 0; i < kStepsToCut; ++i) {
       steps.advance();
-      if (wait_each || i + 1 == kSteps) steps.wait();
+      if (wait_each || i + 1 == kStepsToCut) steps.wait();
     }
     steps.finalize(finishes);
   } catch (const Exception&) {

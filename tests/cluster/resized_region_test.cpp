@@ -27,7 +27,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Two nodes with one application rank each.
-constexpr const char* kSettings =
+constexpr const char* kResizedSettings =
     "[storage]\nkeep_local = 2\n[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n";
 
 // The state of a problem of this size; the bytes of a snapshot are `value`.
@@ -46,7 +46,7 @@ struct Problem {
 
 // A job whose snapshot is of a problem of size `size`.
 Job job_of(std::size_t size) {
-  Job job({2, 2}, kSettings);
+  Job job({2, 2}, kResizedSettings);
   job.run_well_and_die([&](JobSession& session) {
     Problem problem(size, 1);
     problem.protect(session);
@@ -91,7 +91,7 @@ TEST(ResizedRegions, on_one_rank_are_counted_on_all_and_logged_once) {
 }
 
 TEST(ResizedRegions, that_were_empty_before_are_not_among_them) {
-  Job job({2, 2}, kSettings);
+  Job job({2, 2}, kResizedSettings);
   job.run_well_and_die([](JobSession& session) {
     std::vector<double> filled(3);
     std::vector<double> empty;
@@ -122,7 +122,7 @@ TEST(ResizedRegions, restored_by_name_are_reported_alone) {
 
 // Ranks have read the newer snapshot, when it is found that a shard of it is damaged.
 TEST(ResizedRegions, are_compared_with_the_sizes_before_restore_also_when_it_reads_twice) {
-  Job job({2, 2}, kSettings);
+  Job job({2, 2}, kResizedSettings);
   job.run_well_and_die([](JobSession& session) {
     for (const std::size_t size : {3000, 5000}) {
       Problem problem(size);
@@ -190,7 +190,7 @@ TEST(FixedSize, refuses_an_empty_container_too) {
 }
 
 TEST(FixedSize, is_that_of_the_container_when_restore_is_called) {
-  Job job({2, 2}, kSettings);
+  Job job({2, 2}, kResizedSettings);
   job.run([](JobSession& session) {
     std::vector<double> rows(10, 1);
     session.protect("rows", rows, fixed_size, GlobalPlace{{8, 5}, {2 * session.rank(), 0}});

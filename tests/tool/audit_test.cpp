@@ -72,9 +72,6 @@ JobStores open_all(const SampleJob& job) {
   return stores;
 }
 
-const std::vector<LevelId> kEveryLevel{LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global};
-const std::vector<LevelId> kUpToErasure{LevelId::local, LevelId::partner, LevelId::erasure};
-
 std::size_t bad(const Audit& audit) {
   return audit.count(Finding::State::damaged) + audit.count(Finding::State::missing);
 }

@@ -29,9 +29,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::vector<LevelId> kEveryLevel{LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global};
-const std::vector<LevelId> kUpToErasure{LevelId::local, LevelId::partner, LevelId::erasure};
-
 Outcome run_on(const SampleJob& job, const std::string& command) {
   const auto space = command.find(' ');
   const std::string rest = space == std::string::npos ? "" : command.substr(space);

@@ -16,6 +16,8 @@ namespace cairn::test {
 inline constexpr std::uint32_t kNodes = 4;
 inline constexpr std::uint32_t kRanksPerNode = 2;
 inline constexpr RunId kRun{0x0123456789abcdefULL};
+inline const std::vector<LevelId> kEveryLevel{LevelId::local, LevelId::partner, LevelId::erasure, LevelId::global};
+inline const std::vector<LevelId> kUpToErasure{LevelId::local, LevelId::partner, LevelId::erasure};
 
 class SampleJob {
  public:

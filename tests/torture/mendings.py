@@ -43,7 +43,7 @@ MENDINGS = [
     ], seen_by="Struck.shard_is_never_copied_encoded_or_flushed"),
     Mending("a manifest that is not what was written is taken", [
         Edit("lib/format/sealer.cpp",
-             "  if (seal == Seal::broken) return fail(Code::corrupt, \"its bytes do not match its sha256\");\n",
+             "  if (seal == SealState::broken) return fail(Code::corrupt, \"its bytes do not match its sha256\");\n",
              ""),
     ]),
     Mending("with a key, a damaged chain mark makes all of the global store as if damaged", [

@@ -19,11 +19,11 @@ namespace {
 
 using test::StoreImage;
 using Json = nlohmann::ordered_json;
-using Kind = Mishap::Kind;
+using MishapKind = Mishap::Kind;
 
 constexpr std::uint32_t kNewerFormat = 9;
 
-bool is_global(Kind kind) { return kind >= Kind::lose_global; }
+bool is_global(MishapKind kind) { return kind >= MishapKind::lose_global; }
 Place place_of(const Mishap& mishap) { return is_global(mishap.kind) ? Place() : mishap.host; }
 
 bool is_mark(const std::string& path) { return path == names::chain_mark().path; }
@@ -38,9 +38,9 @@ std::optional<std::uint32_t> version_of(const std::string& path) {
 }
 
 // Paths that one may be picked of.
-std::vector<std::string> choices(Kind kind, const StoreImage& image) {
+std::vector<std::string> choices(MishapKind kind, const StoreImage& image) {
   std::optional<std::uint32_t> newest;
-  if (kind == Kind::flip_newest_file) {
+  if (kind == MishapKind::flip_newest_file) {
     for (const auto& [path, bytes] : image) newest = std::max(newest, version_of(path));
   }
   std::vector<std::string> paths;
@@ -78,11 +78,11 @@ Sealer another_key() {
 }
 
 // A record that claims a newer format, or is sealed with a key that is not the job's, and is whole.
-bool make_others(Kind kind, Buffer& bytes) {
+bool make_others(MishapKind kind, Buffer& bytes) {
   Json json = parse(bytes);
   if (!json.is_object() || !json.contains("format")) return false;
   for (const char* key : {"sha256", "hmac-sha256"}) json.erase(key);
-  const bool is_forged = kind == Kind::forged_node_file || kind == Kind::forged_global_file;
+  const bool is_forged = kind == MishapKind::forged_node_file || kind == MishapKind::forged_global_file;
   if (!is_forged) json["format"] = kNewerFormat;
   bytes = bytes_of((is_forged ? another_key() : Sealer()).seal(json));
   return true;
@@ -100,10 +100,10 @@ bool make_new_header(Buffer& bytes) {
 }
 
 // What becomes of one file; false: it is gone.
-bool harm(Kind kind, std::uint64_t where, Buffer& bytes) {
-  if (kind == Kind::remove_node_file) return false;
+bool harm(MishapKind kind, std::uint64_t where, Buffer& bytes) {
+  if (kind == MishapKind::remove_node_file) return false;
   if (bytes.empty()) return true;
-  if (kind == Kind::cut_node_file || kind == Kind::cut_global_file) {
+  if (kind == MishapKind::cut_node_file || kind == MishapKind::cut_global_file) {
     bytes.resize(where % bytes.size());
   } else if (makes_it_others({kind})) {
     make_new_header(bytes);
@@ -117,7 +117,7 @@ bool harm(Kind kind, std::uint64_t where, Buffer& bytes) {
 
 void Mishaps::hurt(const Mishap& mishap) {
   if (is_global(mishap.kind)) {
-    model_.global_is_hurt(mishap.kind == Kind::lose_global);
+    model_.global_is_hurt(mishap.kind == MishapKind::lose_global);
   } else {
     model_.host_is_hurt(mishap.host);
   }
@@ -126,11 +126,11 @@ void Mishaps::hurt(const Mishap& mishap) {
 void Mishaps::happen(const Mishap& mishap) {
   if (!cluster_.has(place_of(mishap))) return;
   switch (mishap.kind) {
-    case Kind::lose_node: return lose(mishap.host);
-    case Kind::swap_node: return swap(mishap.host);
-    case Kind::lose_global: cluster_.lose(std::nullopt); return hurt(mishap);
-    case Kind::age_node:
-    case Kind::age_global: return age(mishap);
+    case MishapKind::lose_node: return lose(mishap.host);
+    case MishapKind::swap_node: return swap(mishap.host);
+    case MishapKind::lose_global: cluster_.lose(std::nullopt); return hurt(mishap);
+    case MishapKind::age_node:
+    case MishapKind::age_global: return age(mishap);
     default: return damage(mishap);
   }
 }

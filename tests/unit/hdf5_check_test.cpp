@@ -19,8 +19,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const DirName kDir = test::sample_dir();
-const FileName kMaster = names::master_file(kDir);
+const DirName kCheckedDir = test::sample_dir();
+const FileName kMaster = names::master_file(kCheckedDir);
 
 RegionInfo small_region(std::string name) { return {std::move(name), ElementType::int32, 4, "", {3}, {}, {}}; }
 
@@ -35,17 +35,19 @@ RankRegions many_regions(std::uint32_t count) {
 std::shared_ptr<MemoryStore> store_with_master(const std::vector<RankRegions>& ranks) {
   auto global = std::make_shared<MemoryStore>();
   MemoryStore local;
-  const FileName shard = names::shard(kDir, {0});
+  const FileName shard = names::shard(kCheckedDir, {0});
   test::SampleRegions regions;
   regions.add(small_region("any"), 1);
   EXPECT_TRUE(write_shard(local, shard, test::sample_identity({0}), regions.all()));
-  EXPECT_TRUE(test::write_node_file(*global, names::node_file(kDir, {0}), local, {shard}, {}));
-  const auto written = write_master_file(*global, kDir, ranks);
+  EXPECT_TRUE(test::write_node_file(*global, names::node_file(kCheckedDir, {0}), local, {shard}, {}));
+  const auto written = write_master_file(*global, kCheckedDir, ranks);
   EXPECT_TRUE(written) << written.error().text();
   return global;
 }
 
-Status verify(const Store& global) { return verify_master_file(global, kDir, test::kSampleIdentity, {NodeId{0}}); }
+Status verify(const Store& global) {
+  return verify_master_file(global, kCheckedDir, test::kSampleIdentity, {NodeId{0}});
+}
 
 TEST(Hdf5MasterCheck, accepts_what_was_written) {
   const auto verified = verify(*store_with_master({many_regions(20)}));

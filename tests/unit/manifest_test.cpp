@@ -220,9 +220,9 @@ TEST(SealedJson, a_byte_that_changed_anywhere_is_found) {
 
 TEST(SealedJson, a_seal_is_asked_for_from_format_2_on) {
   std::string text = to_json(test::sample_run_record());
-  EXPECT_EQ(seal_of(text), Seal::whole);
+  EXPECT_EQ(seal_of(text), SealState::whole);
   text = test::as_format_1(text);
-  EXPECT_EQ(seal_of(text), Seal::none);
+  EXPECT_EQ(seal_of(text), SealState::none);
   EXPECT_EQ(parse_run_record(text).value(), test::sample_run_record());
   text.replace(text.find("\"format\": 1"), 11, "\"format\": 2");
   EXPECT_EQ(parse_run_record(text).error().message,

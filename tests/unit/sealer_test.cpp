@@ -54,7 +54,7 @@ TEST(SealerWithKey, reads_what_it_has_sealed_and_old_readers_see_a_whole_file_of
   const Sealer sealer = sealer_with("k");
   const std::string text = to_json(kRecord, sealer);
   EXPECT_EQ(parse_run_record(text, sealer).value(), kRecord);
-  EXPECT_EQ(seal_of(text), Seal::whole);
+  EXPECT_EQ(seal_of(text), SealState::whole);
   EXPECT_EQ(format_said(text), kRecordFormats.keyed);
   EXPECT_EQ(format_said(to_json(kRecord)), kRecordFormats.plain);
 }

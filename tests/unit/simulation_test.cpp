@@ -12,7 +12,7 @@
 namespace cairn::model {
 namespace {
 
-constexpr double kHour = 3600;
+constexpr double kHourSeconds = 3600;
 
 Experiment with_best_pattern(std::vector<LevelModel> levels, double work) {
   Pattern pattern = optimal_pattern(levels).value();
@@ -38,7 +38,7 @@ TEST(Simulation, reproduces_the_published_table) {
 }
 
 TEST(Simulation, agrees_with_the_formula_where_failures_are_rare) {
-  for (const double mtbf : {20 * kHour, 100 * kHour, 1000 * kHour}) {
+  for (const double mtbf : {20 * kHourSeconds, 100 * kHourSeconds, 1000 * kHourSeconds}) {
     const std::vector<LevelModel> levels{{1, 2, 1 / mtbf}, {6, 10, 0.3 / mtbf}, {40, 60, 0.05 / mtbf}};
     const Experiment experiment = with_best_pattern(levels, 30 * mtbf);
     const double predicted = predict(levels, experiment.pattern).total() * experiment.work;
@@ -48,12 +48,12 @@ TEST(Simulation, agrees_with_the_formula_where_failures_are_rare) {
 
 TEST(Simulation, costs_more_than_the_formula_where_failures_are_frequent) {
   const std::vector<LevelModel> levels{{1, 0.5, 1.0 / 30}, {6, 4, 1.0 / 150}};
-  const Experiment experiment = with_best_pattern(levels, kHour);
-  EXPECT_GT(run(experiment, 500).overhead.mean, 1.3 * kHour * predict(levels, experiment.pattern).total());
+  const Experiment experiment = with_best_pattern(levels, kHourSeconds);
+  EXPECT_GT(run(experiment, 500).overhead.mean, 1.3 * kHourSeconds * predict(levels, experiment.pattern).total());
 }
 
 TEST(Simulation, gives_the_same_numbers_whatever_the_threads) {
-  const Experiment experiment = with_best_pattern({{1, 0.5, 1.0 / 180}, {6, 4, 1.0 / 900}}, kHour);
+  const Experiment experiment = with_best_pattern({{1, 0.5, 1.0 / 180}, {6, 4, 1.0 / 900}}, kHourSeconds);
   const Simulated one = run(experiment, 301, 7, 1);
   const Simulated many = run(experiment, 301, 7, 5);
   EXPECT_EQ(one.overhead.mean, many.overhead.mean);
@@ -87,7 +87,7 @@ TEST(Simulation, of_one_level_meets_the_exact_expectation) {
 }
 
 TEST(Simulation, more_helpers_make_asynchronous_recovery_cheaper) {
-  Experiment experiment = with_best_pattern({{1, 0.5, 1.0 / 360}, {6, 4, 1.0 / 1800}}, kHour);
+  Experiment experiment = with_best_pattern({{1, 0.5, 1.0 / 360}, {6, 4, 1.0 / 1800}}, kHourSeconds);
   double before = run(experiment, 1000).overhead.mean;
   experiment.protocol = Protocol::asynchronous;
   for (const std::uint32_t helpers : {2U, 5U, 20U}) {
@@ -100,16 +100,16 @@ TEST(Simulation, more_helpers_make_asynchronous_recovery_cheaper) {
 
 TEST(Simulation, more_failures_never_help_and_cheaper_checkpoints_never_hurt) {
   std::vector<LevelModel> levels{{1, 0.5, 1.0 / 1800}, {6, 4, 1.0 / 9000}};
-  double before = run(with_best_pattern(levels, kHour), 2000).overhead.mean;
+  double before = run(with_best_pattern(levels, kHourSeconds), 2000).overhead.mean;
   for (int i = 0; i < 4; ++i) {
     levels[static_cast<std::size_t>(i) % 2].rate *= 2;
-    const double now = run(with_best_pattern(levels, kHour), 2000).overhead.mean;
+    const double now = run(with_best_pattern(levels, kHourSeconds), 2000).overhead.mean;
     EXPECT_GT(now, before);
     before = now;
   }
   for (int i = 0; i < 4; ++i) {
     levels[static_cast<std::size_t>(i) % 2].cost /= 2;
-    const double now = run(with_best_pattern(levels, kHour), 2000).overhead.mean;
+    const double now = run(with_best_pattern(levels, kHourSeconds), 2000).overhead.mean;
     EXPECT_LT(now, before);
     before = now;
   }

@@ -9,7 +9,7 @@
 namespace cairn::hdf5 {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = 4 * kMiB;
+constexpr std::uint64_t kCopyPieceBytes = 4 * kMiB;
 constexpr const char* kFrameTag = "cairn shard frame";
 constexpr const char* kShaTag = "SHA-256 of a block";
 
@@ -220,7 +220,7 @@ Status copy_attributes(const File& from, const File& to) {
 
 void Pacer::did(std::uint64_t bytes) {
   since_ += bytes + kDatasetWork;
-  if (since_ < kPieceBytes) return;
+  if (since_ < kCopyPieceBytes) return;
   since_ = 0;
   if (between_) between_();
 }
@@ -229,7 +229,7 @@ Status pump(const Reader& from, std::uint64_t offset, std::uint64_t bytes, Pacer
             const std::function<Status(Bytes)>& take) {
   Buffer scratch;
   for (std::uint64_t at = 0; at < bytes;) {
-    const std::uint64_t count = std::min(bytes - at, kPieceBytes);
+    const std::uint64_t count = std::min(bytes - at, kCopyPieceBytes);
     const auto piece = view(from, offset + at, count, scratch);
     if (!piece) return fail(piece.error());
     if (auto done = take(*piece); !done) return done;

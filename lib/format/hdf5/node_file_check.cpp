@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = kMiB;
+constexpr std::uint64_t kCheckPieceBytes = kMiB;
 
 // The work of reading a short stretch, counted in bytes, in addition to its own bytes.
 constexpr std::uint64_t kStretchWork = 4 * kKiB;
@@ -19,7 +19,7 @@ class OutsideDigest {
 
   Status take(const Stretch& stretch) {
     for (std::uint64_t done = 0; done < stretch.bytes;) {
-      piece_.resize(std::min(stretch.bytes - done, kPieceBytes));
+      piece_.resize(std::min(stretch.bytes - done, kCheckPieceBytes));
       if (auto read = read_(stretch.offset + done, piece_); !read) return read;
       sha_.update(piece_);
       done += piece_.size();
@@ -32,7 +32,7 @@ class OutsideDigest {
  private:
   void pace(std::uint64_t bytes) {
     since_ += bytes + kStretchWork;
-    if (since_ < 4 * kPieceBytes) return;
+    if (since_ < 4 * kCheckPieceBytes) return;
     since_ = 0;
     if (between_) between_();
   }

@@ -10,11 +10,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
 #include <fmt/format.h>
+
+#include "torture/mpi/run.hpp"
 
 namespace cairn::torture {
 namespace {
@@ -24,11 +24,6 @@ namespace fs = std::filesystem;
 constexpr const char* kToken = "TORTURE_LAUNCH";
 
 bool is_number(const std::string& text) { return text.find_first_not_of("0123456789") == std::string::npos; }
-
-std::string contents_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // A zombie runs no more.
 bool runs(pid_t process) {

@@ -2,7 +2,7 @@
 """Checks that the rooms below lib/ keep to the house's order.
 
 A file under lib/<room>/ includes only files of its own room and of rooms below it, and a room may use an outside
-library only where the house says so: MPI in tap/, mpi/, repair/ and bind/, HDF5 in format/hdf5/, ISA-L in codec/, POSIX I/O in
+library only where the house says so: MPI in tap/, intercept/, mpi/, repair/ and bind/, HDF5 in format/hdf5/, ISA-L in codec/, POSIX I/O in
 store/.
 
   tools/check-layers.py [ROOT]      checks the tree at ROOT (default: the one that this script is in)
@@ -24,7 +24,7 @@ ROWS = [
     ["engine", "inspect"],
     ["session"],
     ["tap"],
-    ["mpi"],
+    ["mpi", "intercept"],
     ["repair"],
     ["bind"],
 ]
@@ -32,8 +32,8 @@ ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
 
 # Outside headers: what they are, who may include them, what the rule is.
 GUARDED = [
-    (r"mpi(-ext)?\.h|mpio?\.hpp", {"tap", "mpi", "repair", "bind", "include/cairn/cairn.hpp", "include/cairn/cairn.h"},
-     "MPI belongs in tap/, mpi/, repair/ and bind/"),
+    (r"mpi(-ext)?\.h|mpio?\.hpp", {"tap", "intercept", "mpi", "repair", "bind", "include/cairn/cairn.hpp", "include/cairn/cairn.h"},
+     "MPI belongs in tap/, intercept/, mpi/, repair/ and bind/"),
     (r"hdf5(_hl)?\.h|H5[A-Za-z]*\.h", {"format/hdf5"}, "HDF5 belongs in format/hdf5/"),
     (r"isa-l\.h|isa-l/.*", {"codec"}, "ISA-L belongs in codec/"),
     (r"fcntl\.h|unistd\.h|dirent\.h|sys/(mman|stat|file|statvfs|statfs|vfs|uio|xattr)\.h", {"store"},

@@ -6,7 +6,8 @@ set(cairn_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cairn)
 set(cairn_module_dir ${CMAKE_INSTALL_LIBDIR}/cairn/fortran)
 
 set_target_properties(cairn PROPERTIES EXPORT_NAME library)
-install(TARGETS cairn EXPORT cairn_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set_target_properties(cairn_tap PROPERTIES EXPORT_NAME tap)
+install(TARGETS cairn cairn_tap EXPORT cairn_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES include/cairn/cairn.h include/cairn/cairn.hpp include/cairn/error.hpp
   include/cairn/failure_topology.hpp include/cairn/level_id.hpp include/cairn/session_base.hpp
   include/cairn/storable.hpp include/cairn/version.hpp ${PROJECT_BINARY_DIR}/include/cairn/version.h

@@ -20,6 +20,7 @@
 #include "tap/call_ring.hpp"
 #include "tap/family.hpp"
 #include "tap/hear.hpp"
+#include "tap/intercepted.hpp"
 #include "tap/world_guard.hpp"
 
 namespace cairn {
@@ -174,6 +175,8 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
     mpi->handler = std::make_unique<FailureHandler>(mpi->ranks, mpi->lifeline, opening.throws);
   }
   if (impl->hears_mpi()) {
+    if (impl->ranks().rank().value == 0 && !tap::is_intercepted())
+      impl->log().warning("MPI calls are not intercepted: link cairn-tap before MPI, or set [job] tap = off");
     mpi->ring = open_ring(*impl);
     if (mpi->ring) mpi->ring_listens.emplace(*mpi->ring);
     mpi->family = std::make_unique<tap::Family>(mpi->ranks, [lifeline = mpi->lifeline](MPI_Comm made) {

@@ -15,6 +15,11 @@
 namespace cairn::tap {
 namespace {
 
+std::atomic<std::size_t>& member_count() {
+  static constinit std::atomic<std::size_t> count = 0;
+  return count;
+}
+
 // All families of this process. MPI gives the handle of a communicator that has ended to another one.
 class Registry {
  public:
@@ -94,7 +99,7 @@ class Registry {
     for (Observer* const observer : observers_) observer->left(member.id);
   }
   void change() {
-    members() = member_of_.size();
+    member_count() = member_of_.size();
     under_way_ = begun_.size();
     changes_.fetch_add(1, std::memory_order_release);
   }
@@ -123,7 +128,6 @@ void join(Family& family, MPI_Comm comm, const Birth& birth) {
 }  // namespace
 
 Family::Family(MPI_Comm root, std::function<void(MPI_Comm)> on_made) : root_(root), on_made_(std::move(on_made)) {
-  link_calls();
   Call::none_lasts();
   join(*this, root, {});
 }
@@ -133,6 +137,8 @@ bool Family::has(MPI_Comm comm) const {
   const Member* const member = registry().find(comm);
   return member != nullptr && member->family == this;
 }
+
+const std::atomic<std::size_t>& members() { return member_count(); }
 
 Member* member_of(MPI_Comm comm) { return anybody_listens() ? registry().find(comm) : nullptr; }
 

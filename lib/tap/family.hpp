@@ -39,10 +39,7 @@ class Family {
 // What the wrappers say to the families of this process.
 
 // How many communicators they have.
-[[nodiscard]] inline std::atomic<std::size_t>& members() {
-  static constinit std::atomic<std::size_t> count = 0;
-  return count;
-}
+[[nodiscard]] const std::atomic<std::size_t>& members();
 // Whether there are any.
 [[nodiscard]] inline bool anybody_listens() { return members().load(std::memory_order_relaxed) > 0; }
 // What is known of a communicator; nothing if it is in no family. Stays while the communicator does.

@@ -1,9 +1,7 @@
-// Calls of MPI that the tap hears (calls.txt): the room defines these calls for the whole process, in front of MPI's
-// own. What is done around each is in acts.hpp.
+// Calls of MPI that the tap hears. They are defined by libcairn-tap (intercept/), which comes before MPI in a program;
+// all that it has to remember is here, in libcairn, since that is there once.
 //
-// PMPI_X is defined as well as MPI_X, since Fortran's calls come as PMPI_X (Open MPI), and so do those of other tools
-// that hear calls. Each then calls the next definition of its own name: another tool's, or MPI's. What is called
-// meanwhile, by MPI itself or by such a tool, is not the application's, and passes.
+// What is called within such a call, by MPI itself or by another tool, is not the application's, and passes.
 #pragma once
 
 #include <mpi.h>
@@ -15,17 +13,6 @@
 #include "tap/family.hpp"
 
 namespace cairn::tap {
-
-// The definition of this name after the tap's own. There is one wherever the application was linked with a shared MPI;
-// ends the process with a text where there is none.
-[[nodiscard]] void* next_of(const char* name);
-template <class Function>
-[[nodiscard]] Function next(const char* name) {
-  return reinterpret_cast<Function>(next_of(name));
-}
-
-// Does nothing, but whoever calls it has all these definitions linked.
-void link_calls();
 
 // "MPI_Send", by its number.
 [[nodiscard]] std::span<const char* const> call_names();
@@ -41,14 +28,13 @@ class Call {
   Call& operator=(const Call&) = delete;
   // Made by the application.
   [[nodiscard]] bool is_outermost() const { return outermost_; }
+  // How many calls last in this thread, one inside another.
+  [[nodiscard]] static int nested() { return depth(); }
   // And somebody wants to know.
   [[nodiscard]] bool is_heard() const { return outermost_ && anybody_listens(); }
 
  private:
-  static int& depth() {
-    thread_local int calls = 0;
-    return calls;
-  }
+  static int& depth();
   bool outermost_;
 };
 

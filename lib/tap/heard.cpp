@@ -28,6 +28,11 @@ std::vector<MPI_Request>& requests_before() {
 
 }  // namespace
 
+int& Call::depth() {
+  thread_local constinit int calls = 0;
+  return calls;
+}
+
 void Heard::begin(CallKind kind, const Site& site, MPI_Request about) {
   if (site.comm != MPI_COMM_NULL) {
     Member* const member = member_of(site.comm);

@@ -18,6 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 120  # of one command; much more than it takes
 RANKS = 4
+NOT_INTERCEPTED = "MPI calls are not intercepted: link cairn-tap before MPI"
 CONFIG = """[storage]
 local = {directory}/local
 global = {directory}/global
@@ -43,16 +44,28 @@ def run(*command, good=True, **how):
     return done.stdout
 
 
-def exported(library, calls):
-    """Names that the library shows, but for the MPI calls that it intercepts, which must be those of the table."""
-    lines = run("nm", "-DC", "--defined-only", library).splitlines()
-    names = {re.sub(r"@+CAIRN_[0-9.]+$", "", line.split(" ", 2)[2]) for line in lines}
-    names -= {"CAIRN_0.1"}
-    mpi = {name for name in names if re.match(r"P?MPI_", name)}
+def names_in(library, *options):
+    return [line.split()[-1] if "-C" not in options else line.split(" ", 2)[2]
+            for line in run("nm", "-D", *options, library).splitlines()]  # fmt: skip
+
+
+def must_be_the_same(what, names, expected):
+    if set(names) != set(expected):
+        fail(f"{what}: " + ", ".join(sorted(set(names) ^ set(expected))))
+
+
+def shows_what_is_listed(libraries, calls):
+    """libcairn its API, and to libcairn-tap what that uses; libcairn-tap the MPI calls of the table."""
+    cairn, tap = libraries / "libcairn.so", libraries / "libcairn-tap.so"
+    version = re.compile(r"@+CAIRN_0.1$")
+    public = {version.sub("", name) for name in names_in(cairn, "--defined-only", "-C") if version.search(name)}
+    must_be_the_same("names that differ from symbols.txt", public, (HERE / "symbols.txt").read_text().splitlines())
+    shown = {name for name in names_in(cairn, "--defined-only") if name.endswith("@@CAIRN_PRIVATE_0.1")}
+    used = {name.replace("@", "@@") for name in names_in(tap, "--undefined-only") if "@CAIRN" in name}
+    must_be_the_same("names that libcairn shows to libcairn-tap, and does not use, or the reverse", shown, used)
     table = set(re.findall(r"^[a-z_]+ ([A-Za-z_]+)\(", calls.read_text(), re.MULTILINE))
-    if mpi != (should := {f"{prefix}{call}" for call in table for prefix in ("MPI_", "PMPI_")}):
-        fail(f"MPI calls that differ from the table: {sorted(mpi ^ should)}")
-    return sorted(names - mpi)
+    must_be_the_same("MPI calls that differ from the table", names_in(tap, "--defined-only"),
+                     {f"{prefix}{call}" for call in table for prefix in ("MPI_", "PMPI_")})  # fmt: skip
 
 
 def dies_and_goes_on(program, root, mpiexec):
@@ -70,14 +83,37 @@ def dies_and_goes_on(program, root, mpiexec):
         fail(f"{program}: did not go on where it was", output)
 
 
-def intercepts_mpi(program, root, mpiexec):
+def calls_world(program, root, mpiexec, head="rank", tap="on"):
     directory = root / f"world-{program.name}"
-    directory.mkdir(exist_ok=True)
-    (directory / "program.ini").write_text(CONFIG.format(directory=directory))
-    output = run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", RANKS, program, "world", good=False,
-                 cwd=directory)  # fmt: skip
-    if "calls MPI_Allreduce on MPI_COMM_WORLD" not in output:
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    config = CONFIG.format(directory=directory).replace("mode = rank", f"mode = {head}")
+    (directory / "program.ini").write_text(f"[job]\ntap = {tap}\n{config}")
+    return run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", RANKS, program, "world", good=False,
+               cwd=directory)  # fmt: skip
+
+
+def intercepts_mpi(program, root, mpiexec):
+    output = calls_world(program, root, mpiexec)
+    if "calls MPI_Allreduce on MPI_COMM_WORLD" not in output or NOT_INTERCEPTED in output:
         fail(f"{program}: MPI is not intercepted", output)
+
+
+def says_that_it_does_not_intercept(prefix, root, mpiexec):
+    """Without the tap, and with the tap behind MPI."""
+    behind = ["-lmpi", "-Wl,--no-as-needed", "-lcairn-tap", "-lcairn"]
+    for name, libraries in (("no-tap", ["-lcairn"]), ("tap-behind", behind)):
+        program = root / name
+        run("mpicxx", "-std=c++20", HERE / "program.cpp", f"-I{prefix}/include", f"-L{prefix}/lib",
+            f"-Wl,-rpath,{prefix}/lib", *libraries, "-o", program)  # fmt: skip
+        # Heads that are ranks would not join what the program does on MPI_COMM_WORLD, and nobody would refuse it.
+        output = calls_world(program, root, mpiexec, head="inline")
+        if output.count(NOT_INTERCEPTED) != 1 or "from 0 to 10" not in output:
+            fail(f"{program}: should say once that MPI calls are not intercepted, and run", output)
+        output = calls_world(program, root, mpiexec, head="inline", tap="off")
+        if NOT_INTERCEPTED in output or "from 0 to 10" not in output:
+            fail(f"{program}: should run with tap = off, and not speak of it", output)
+    print("a program that does not intercept MPI calls says so", flush=True)
 
 
 def links_in_one_line(prefix, root, mpiexec):
@@ -91,6 +127,8 @@ def links_in_one_line(prefix, root, mpiexec):
         dies_and_goes_on(program, root, mpiexec)
         if language == "CXX":
             intercepts_mpi(program, root, mpiexec)
+        elif NOT_INTERCEPTED in calls_world(program, root, mpiexec):
+            fail(f"{program}: says that it does not intercept MPI")
         print(f"one line of {compiler}: died and went on", flush=True)
 
 
@@ -140,10 +178,9 @@ def main():
         root = Path(name)
         run("cmake", "--install", build, "--prefix", root / "first")
         prefix = (root / "first").rename(root / "moved")
-        names = exported(prefix / "lib/libcairn.so", source / "lib/tap/calls.txt")
-        if names != (expected := (HERE / "symbols.txt").read_text().splitlines()):
-            fail("exported names differ from symbols.txt: " + ", ".join(sorted(set(names) ^ set(expected))))
+        shows_what_is_listed(prefix / "lib", source / "lib/intercept/calls.txt")
         links_in_one_line(prefix, root, mpiexec)
+        says_that_it_does_not_intercept(prefix, root, mpiexec)
         is_found_by_cmake(prefix, root, mpiexec)
         for tool in ("ckpt-run", "ckpt-tool"):
             run(prefix / "bin" / tool, "--help")

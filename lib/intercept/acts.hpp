@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "intercept/next.hpp"
 #include "tap/heard.hpp"
 #include "tap/world_guard.hpp"
 

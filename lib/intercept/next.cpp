@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tap/hear.hpp"
+#include "intercept/next.hpp"
 
 namespace cairn::tap {
 

@@ -1,4 +1,5 @@
-# cairn_define_calls(TABLE OUTPUT): writes a source file that defines MPI_X and PMPI_X of each call in the table.
+# cairn_define_calls(TABLE DEFINITIONS NAMES): writes two source files: one defines MPI_X and PMPI_X of each call in the
+# table, the other has the calls' names.
 
 # Appends to the variable `site` what a parameter of this name says of the call, if there is one.
 macro(cairn_add_to_site parameter field value)
@@ -7,10 +8,12 @@ macro(cairn_add_to_site parameter field value)
   endif()
 endmacro()
 
-function(cairn_define_calls table output)
+function(cairn_define_calls table definitions names_of_calls)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
   # A tool whose definitions were linked with the application comes first, so these are weak.
-  set(text "// Made from lib/tap/calls.txt by define_calls.cmake.\n#include \"tap/acts.hpp\"\n\nextern \"C\" {\n")
+  set(made "// Made from lib/intercept/calls.txt by define_calls.cmake.\n")
+  # A program that links static libraries asks for the definitions by the first of these names.
+  set(text "${made}#include \"intercept/acts.hpp\"\n\nextern \"C\" {\n\nvoid cairn_tap_definitions() {}\n")
   set(all_names "")
   set(number 0)
   file(STRINGS ${table} lines REGEX "^[^#]")
@@ -49,8 +52,10 @@ function(cairn_define_calls table output)
     string(APPEND all_names "\n    \"MPI_${call}\",")
     math(EXPR number "${number} + 1")
   endforeach()
-  string(APPEND text "\n}  // extern \"C\"\n\nnamespace cairn::tap {\n\nvoid link_calls() {}\n\n"
+  string(APPEND text "\n}  // extern \"C\"\n")
+  file(CONFIGURE OUTPUT ${definitions} CONTENT "${text}" @ONLY)
+  string(CONCAT text "${made}#include \"tap/hear.hpp\"\n\nnamespace cairn::tap {\n\n"
     "std::span<const char* const> call_names() {\n  static constexpr const char* names[] = {${all_names}\n  };\n"
     "  static_assert(std::size(names) <= CallFile::kNames);\n  return names;\n}\n\n}  // namespace cairn::tap\n")
-  file(CONFIGURE OUTPUT ${output} CONTENT "${text}" @ONLY)
+  file(CONFIGURE OUTPUT ${names_of_calls} CONTENT "${text}" @ONLY)
 endfunction()

@@ -60,7 +60,8 @@ module cairn
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
     cairn_storage_error, cairn_restore, &
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_should_stop, cairn_failed, &
-    cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_error_text
+    cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
+    cairn_error_text
 
   ! cairn_protect(session, name, data, code): a scalar or array of any intrinsic numeric type. Its shape is stored as C
   ! sees it, last dimension first.
@@ -194,6 +195,10 @@ module cairn
     function c_version() bind(c, name='cairn_version') result(number)
       import :: c_int
       integer(c_int) :: number
+    end function
+    function c_build_info() bind(c, name='cairn_build_info') result(text)
+      import :: c_ptr
+      type(c_ptr) :: text
     end function
     function c_error_text() bind(c, name='cairn_error_text') result(text)
       import :: c_ptr
@@ -419,6 +424,12 @@ contains
   ! The version of Cairn as one number: 10203 is 1.2.3. A module file fits the library of its own version only.
   integer function cairn_version()
     cairn_version = c_version()
+  end function
+
+  ! One line for a report of an error: version, commit, MPI, HDF5, compiler and options of the library.
+  function cairn_build_info() result(text)
+    character(:), allocatable :: text
+    text = fortran_text(c_build_info())
   end function
 
   ! The text of the last error of this thread.

@@ -269,5 +269,6 @@ void cairn_abandon(cairn_session** session) {
 }
 
 int cairn_version(void) { return cairn::version(); }
+const char* cairn_build_info(void) { return cairn::build_info(); }
 
 const char* cairn_error_text(void) { return cairn::bind::last_error().c_str(); }

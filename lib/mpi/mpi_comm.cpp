@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "comm/finished_request.hpp"
+#include "mpi/mpi_library.hpp"
 #include "mpi/mpi_request.hpp"
 
 namespace cairn {
@@ -66,6 +67,7 @@ Result<std::unique_ptr<MpiComm>> MpiComm::duplicate(MPI_Comm comm, std::size_t l
   if (!mpi_is_running()) {
     return fail(Code::communication, "MPI is not running", "call MPI_Init before, and MPI_Finalize after, using Cairn");
   }
+  if (auto fits = check_mpi_library(); !fits) return tl::unexpected(std::move(fits).error());
   if (comm == MPI_COMM_NULL) return fail(Code::invalid_argument, "the communicator is MPI_COMM_NULL");
   MPI_Comm copy = MPI_COMM_NULL;
   if (const int code = MPI_Comm_dup(comm, &copy); code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Comm_dup"));

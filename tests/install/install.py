@@ -163,6 +163,19 @@ def is_part_of_a_project(source, root):
     print("add_subdirectory in a project of C and Fortran: configured", flush=True)
 
 
+def refuses_another_mpi(prefix, root):
+    """A program of MPICH, whose handles are numbers."""
+    program, directory = root / "mpich", root / "run-mpich"
+    directory.mkdir()
+    (directory / "program.ini").write_text(CONFIG.format(directory=directory))
+    run("mpicc.mpich", "-std=c11", HERE / "program.c", f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib",
+        "-Wl,--no-as-needed", "-lcairn-tap", "-lcairn", "-o", program)  # fmt: skip
+    output = run("mpirun.mpich", "-n", 2, program, good=False, cwd=directory)
+    if not re.search(r"runs with MPICH Version: \S+, and libcairn was built with Open MPI", output):
+        fail("a program of MPICH should be refused by name", output)
+    print("a program of another MPI is refused", flush=True)
+
+
 def is_uninstalled(build, root):
     prefix = root / "other"
     run("cmake", "--install", build, "--prefix", prefix)
@@ -184,6 +197,7 @@ def main():
         is_found_by_cmake(prefix, root, mpiexec)
         for tool in ("ckpt-run", "ckpt-tool"):
             run(prefix / "bin" / tool, "--help")
+        refuses_another_mpi(prefix, root)
         is_uninstalled(build, root)
         is_part_of_a_project(source, root)
 

@@ -71,6 +71,8 @@ static void protect(cairn_session* session, State* state) {
 
 static void check_version(void) {
   CHECK(cairn_version() == CAIRN_VERSION);
+  CHECK(strstr(cairn_build_info(), "Cairn " CAIRN_VERSION_TEXT) == cairn_build_info());
+  CHECK(strstr(cairn_build_info(), "HDF5 1.") != NULL);
   CHECK(CAIRN_VERSION == CAIRN_VERSION_MAJOR * 10000 + CAIRN_VERSION_MINOR * 100 + CAIRN_VERSION_PATCH);
 }
 

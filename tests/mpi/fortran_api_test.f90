@@ -58,6 +58,7 @@ contains
     call get_command_argument(3, version_wanted)
     read (version_wanted, *) wanted
     call check(cairn_version() == wanted, 'version')
+    call check(index(cairn_build_info(), 'Cairn ') == 1, 'build info')
   end subroutine
 
   subroutine compute()

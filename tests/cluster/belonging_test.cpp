@@ -103,7 +103,8 @@ TEST(LostRecords, make_no_fresh_start_of_a_later_restore_that_finds_nothing) {
   go(job, 0, 2);
   job.global_store().wipe();
   job.run_and_die([&](JobSession& session) {
-    EXPECT_EQ(Steps(session).restore(), 2U);
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 2U);
     if (session.rank() == 0) {
       job.global_store().wipe();
       for (const std::uint32_t node : {0U, 1U}) job.node_store(node).wipe();

@@ -259,7 +259,8 @@ TEST(Unlistable, snapshots_are_no_reason_to_call_a_later_restore_of_a_life_fresh
     return hooked;
   };
   job.run_and_die([&](JobSession& session) {
-    EXPECT_EQ(Steps(session).restore(), 2U);
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 2U);
     fails = true;
     EXPECT_THAT(thrown_by([&] { session.restore(); }), HasSubstr("can be read, and there are some"));
   });

@@ -2,8 +2,8 @@
 """Checks that the rooms below lib/ keep to the house's order.
 
 A file under lib/<room>/ includes only files of its own room and of rooms below it, and a room may use an outside
-library only where the house says so: MPI in tap/, intercept/, mpi/, repair/ and bind/, HDF5 in format/hdf5/, ISA-L in codec/, POSIX I/O in
-store/.
+library only where the house says so: MPI in tap/, intercept/, mpi/, repair/ and bind/, HDF5 in format/hdf5/, ISA-L in
+codec/, POSIX I/O in store/.
 
   tools/check-layers.py [ROOT]      checks the tree at ROOT (default: the one that this script is in)
   tools/check-layers.py --self-test proves on made-up trees that every kind of violation is caught

@@ -171,7 +171,7 @@ void cairn_abandon(cairn_session** session);
 
 /* Local. The version of the library that the program is linked with, as CAIRN_VERSION is that of this header. */
 int cairn_version(void);
-/* Local, also before MPI_Init. One line for a report of an error: version and commit, the MPI and the HDF5 that the
+/* Local, also before MPI_Init. One line for a bug report: version and commit, the MPI and the HDF5 that the
  * library was built with, compiler and options. The library's; valid as long as the program runs. */
 const char* cairn_build_info(void);
 

@@ -1,5 +1,5 @@
 // The version of Cairn: CAIRN_VERSION and its parts are that of the headers, version() is that of the library which the
-// program is linked with. build_info() says more about that library, for a report of an error.
+// program is linked with. build_info() says more about that library, for a bug report.
 #pragma once
 
 #include <cairn/version.h>

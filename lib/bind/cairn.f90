@@ -426,7 +426,7 @@ contains
     cairn_version = c_version()
   end function
 
-  ! One line for a report of an error: version, commit, MPI, HDF5, compiler and options of the library.
+  ! One line for a bug report: version, commit, MPI, HDF5, compiler and options of the library.
   function cairn_build_info() result(text)
     character(:), allocatable :: text
     text = fortran_text(c_build_info())

@@ -4,15 +4,10 @@
 
 #include <isa-l/crc.h>
 
+#include "codec/longest_call.hpp"
 #include "codec/vector_registers.hpp"
 
 namespace cairn {
-namespace {
-
-constexpr std::size_t kLongestCall = 1U << 30;  // ISA-L counts in int
-
-}  // namespace
-
 std::uint32_t crc32c(Bytes bytes, std::uint32_t before) {
   std::uint32_t state = ~before;
   while (!bytes.empty()) {

@@ -6,14 +6,13 @@
 #include <isa-l/erasure_code.h>
 
 #include "base/error.hpp"
+#include "codec/longest_call.hpp"
 #include "codec/vector_registers.hpp"
 
 namespace cairn {
 namespace {
 
 constexpr std::size_t kTableBytes = 32;  // ISA-L's expansion of one coefficient
-// ISA-L counts in int.
-constexpr std::size_t kLongestRun = 1U << 30;
 
 // ISA-L takes pointers to non-const and does not write through them.
 unsigned char* raw(const std::byte* bytes) { return reinterpret_cast<unsigned char*>(const_cast<std::byte*>(bytes)); }
@@ -29,7 +28,7 @@ std::vector<unsigned char> tables_of(std::vector<unsigned char> coefficients) {
 void Combination::apply(std::span<const Bytes> inputs, MutableBytes out) const {
   std::vector<unsigned char*> from(inputs.size());
   for (std::size_t at = 0; at < out.size();) {
-    const std::size_t count = std::min(out.size() - at, kLongestRun);
+    const std::size_t count = std::min(out.size() - at, kLongestCall);
     std::ranges::transform(inputs, from.begin(), [at](Bytes input) { return raw(input.data() + at); });
     unsigned char* to = raw(out.data() + at);
     ec_encode_data(static_cast<int>(count), static_cast<int>(inputs_), 1, const_cast<unsigned char*>(tables_.data()),

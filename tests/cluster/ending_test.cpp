@@ -52,14 +52,30 @@ std::string finish_from(Job& job, std::uint32_t step) {
   return thrown_by([&] { job.run([&](JobSession& session) { EXPECT_EQ(Steps(session).restore(), step); }); });
 }
 
+// What rank 0 does when all ranks have restored, and before any of them finalizes.
+class BeforeTheEnd {
+ public:
+  void once(JobSession& session, const std::function<void()>& what) {
+    restored_.arrive_and_wait();
+    if (session.rank() == 0) {
+      what();
+      done_.count_down();
+    }
+    done_.wait();
+  }
+
+ private:
+  std::latch restored_{kRanks};
+  std::latch done_{1};
+};
+
 // The same, where `then` happens between the restore and the end.
 std::string finish_from(Job& job, std::uint32_t step, const std::function<void()>& then) {
-  std::latch restored(kRanks);
+  BeforeTheEnd before_the_end;
   return thrown_by([&] {
     job.run([&](JobSession& session) {
       EXPECT_EQ(Steps(session).restore(), step);
-      restored.arrive_and_wait();
-      if (session.rank() == 0) then();
+      before_the_end.once(session, then);
     });
   });
 }
@@ -231,40 +247,11 @@ constexpr Purge kPurges[] = {
      }},
 };
 
-// What rank 0 does when all ranks have restored, and before any of them finalizes.
-class BeforeTheEnd {
- public:
-  template <class What>
-  void once(JobSession& session, What what) {
-    restored_.arrive_and_wait();
-    if (session.rank() == 0) {
-      what();
-      done_.count_down();
-    }
-    done_.wait();
-  }
-
- private:
-  std::latch restored_{kRanks};
-  std::latch done_{1};
-};
-
-// A life that goes on from what is at L4 and meets the purge right before finalize.
-std::string finish_after(Job& job, const Purge& purge) {
-  BeforeTheEnd before_the_end;
-  return thrown_by([&] {
-    job.run([&](JobSession& session) {
-      EXPECT_EQ(Steps(session).restore(), kHeld);
-      before_the_end.once(session, [&] { purge.of(job.global_store()); });
-    });
-  });
-}
-
 class Purged : public testing::TestWithParam<Purge> {};
 
 TEST_P(Purged, from_the_global_store_before_the_end_is_written_there_again) {
   const auto job = job_at(kHeld, kEndContinue);
-  EXPECT_EQ(finish_after(*job, GetParam()), "");
+  EXPECT_EQ(finish_from(*job, kHeld, [&] { GetParam().of(job->global_store()); }), "");
   for (std::uint32_t node = 0; node < job->nodes(); ++node) job->lose(node);
   EXPECT_EQ(finish_from(*job, kHeld), "") << "all nodes are lost";
 }
@@ -272,7 +259,7 @@ TEST_P(Purged, from_the_global_store_before_the_end_is_written_there_again) {
 TEST_P(Purged, from_the_global_store_before_the_end_is_there_before_node_stores_are_emptied) {
   const auto job = job_at(kHeld, kEndFinished);
   const StoreImage before = image_of(job->global_store());
-  EXPECT_EQ(finish_after(*job, GetParam()), "");
+  EXPECT_EQ(finish_from(*job, kHeld, [&] { GetParam().of(job->global_store()); }), "");
   EXPECT_TRUE(counts_as_finished(*job));
   expect_empty_node_stores(*job);
   const StoreImage after = image_of(job->global_store());
@@ -291,15 +278,9 @@ TEST_P(Purged, from_a_global_store_that_takes_no_more_fails_the_end_and_keeps_no
         return fail(Code::no_space, operation.path + ": No space left on device");
       });
     };
-    BeforeTheEnd before_the_end;
-    const std::string told = thrown_by([&] {
-      job->run([&](JobSession& session) {
-        EXPECT_EQ(Steps(session).restore(), kHeld);
-        before_the_end.once(session, [&] {
-          GetParam().of(job->global_store());
-          full = true;
-        });
-      });
+    const std::string told = finish_from(*job, kHeld, [&] {
+      GetParam().of(job->global_store());
+      full = true;
     });
     EXPECT_THAT(told, HasSubstr("version, 4, did not reach L4"));
     EXPECT_FALSE(counts_as_finished(*job));
@@ -318,19 +299,14 @@ TEST(End, writes_again_what_has_changed_at_L4_before_node_stores_are_emptied) {
   const StoreImage before = image_of(job->global_store());
   const auto is_data = [](const std::string& path) { return path.find("node0001.h5") != std::string::npos; };
   const auto middle_of = [](Buffer& bytes) -> std::byte& { return bytes[bytes.size() / 2]; };
-  BeforeTheEnd before_the_end;
-  EXPECT_EQ(thrown_by([&] {
-              job->run([&](JobSession& session) {
-                EXPECT_EQ(Steps(session).restore(), kHeld);
-                before_the_end.once(session, [&] {
-                  StoreImage image = before;
-                  for (auto& [path, bytes] : image) {
-                    if (is_data(path)) middle_of(bytes) ^= std::byte{1};
-                  }
-                  put_back(job->global_store(), image);
-                });
-              });
-            }),
+  EXPECT_EQ(finish_from(*job, kHeld,
+                        [&] {
+                          StoreImage image = before;
+                          for (auto& [path, bytes] : image) {
+                            if (is_data(path)) middle_of(bytes) ^= std::byte{1};
+                          }
+                          put_back(job->global_store(), image);
+                        }),
             "");
   EXPECT_TRUE(counts_as_finished(*job));
   // A file that is written again says when.

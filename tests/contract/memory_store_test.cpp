@@ -4,16 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "contract/sample_store.hpp"
+
 namespace cairn {
 namespace {
 
 using testing::HasSubstr;
 
-const FileName kInMemory{"v1/rank0"};
+using test::kShard;
 
 TEST(MemoryStore, a_full_store_is_an_error_that_names_bytes_and_takes_nothing) {
   MemoryStore store(10'000);
-  const auto writer = store.create(kInMemory, 10'001, {});
+  const auto writer = store.create(kShard, 10'001, {});
   ASSERT_FALSE(writer);
   EXPECT_EQ(writer.error().code, Code::no_space);
   EXPECT_THAT(writer.error().message, HasSubstr("10001 bytes were wanted and 10000 are free"));
@@ -22,17 +24,17 @@ TEST(MemoryStore, a_full_store_is_an_error_that_names_bytes_and_takes_nothing) {
 
 TEST(MemoryStore, a_full_store_gives_up_retired_files_of_any_owner) {
   MemoryStore store(10'000);
-  auto writer = store.create(kInMemory, 8000, "rank0");
+  auto writer = store.create(kShard, 8000, "rank0");
   ASSERT_TRUE(writer && (*writer)->commit(8000, false));
-  ASSERT_TRUE(store.retire(kInMemory, "rank0"));
-  EXPECT_TRUE(store.create(kInMemory, 9000, "rank1"));
+  ASSERT_TRUE(store.retire(kShard, "rank0"));
+  EXPECT_TRUE(store.create(kShard, 9000, "rank1"));
   EXPECT_EQ(*store.free_bytes(), 10'000U);
 }
 
 TEST(MemoryStore, a_wiped_store_has_nothing_and_takes_nothing_begun_before) {
   MemoryStore store;
   ASSERT_TRUE(write_text(store, FileName{"v1/a"}, "text"));
-  auto writer = store.create(kInMemory, 10, {});
+  auto writer = store.create(kShard, 10, {});
   ASSERT_TRUE(writer);
   store.wipe();
   EXPECT_TRUE(store.list(DirName{})->empty());
@@ -42,12 +44,12 @@ TEST(MemoryStore, a_wiped_store_has_nothing_and_takes_nothing_begun_before) {
 
 TEST(MemoryStore, damage_for_tests_changes_one_byte_or_the_length) {
   MemoryStore store;
-  ASSERT_TRUE(write_text(store, kInMemory, "abcdef"));
-  ASSERT_TRUE(store.corrupt(kInMemory, 2));
-  EXPECT_EQ(*read_text(store, kInMemory), "absdef");
-  ASSERT_TRUE(store.truncate(kInMemory, 3));
-  EXPECT_EQ(*read_text(store, kInMemory), "abs");
-  EXPECT_EQ(store.corrupt(kInMemory, 3).error().code, Code::invalid_argument);
+  ASSERT_TRUE(write_text(store, kShard, "abcdef"));
+  ASSERT_TRUE(store.corrupt(kShard, 2));
+  EXPECT_EQ(*read_text(store, kShard), "absdef");
+  ASSERT_TRUE(store.truncate(kShard, 3));
+  EXPECT_EQ(*read_text(store, kShard), "abs");
+  EXPECT_EQ(store.corrupt(kShard, 3).error().code, Code::invalid_argument);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "contract/sample_store.hpp"
 #include "store/posix/posix_store.hpp"
 #include "support/small_tmpfs.hpp"
 #include "support/temp_directory.hpp"
@@ -120,14 +121,6 @@ void leave_half_a_file(const std::string& root, std::size_t size_bytes) {
   ASSERT_EQ(text_of_end(status), "well");
 }
 
-std::vector<std::string> files_of_pool(const std::string& root) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(root + "/heat/recycle")) {
-    names.push_back(entry.path().filename());
-  }
-  return names;
-}
-
 void write_letters(Store& store, const FileName& name, char letter) {
   auto writer = store.create(name, kFileBytes, "rank0");
   ASSERT_TRUE(writer) << writer.error().text();
@@ -199,16 +192,16 @@ TEST(PosixPool, that_is_reclaimed_keeps_free_files_and_what_is_being_written) {
   ASSERT_TRUE(store->retire(FileName{"v1/rank1"}, "rank1"));
   auto writer = store->create(FileName{"v1/rank2"}, 100, "rank2");
   ASSERT_TRUE(writer);
-  const auto before = files_of_pool(root.path());
+  const auto before = test::pool_of(root.path());
   leave_half_a_file(root.path(), 100);
   std::filesystem::create_directories(root.path() + "/heat/recycle/1.removed/inner");
   const std::string elsewhere = root.path() + "/heat/recycle/nobody.00000000-1.2.writing";
   std::filesystem::create_directory(elsewhere);
 
   ASSERT_TRUE(store->reclaim(Store::Writers::of_this_host));
-  EXPECT_EQ(files_of_pool(root.path()).size(), before.size() + 1) << "of another host nobody knows who lives";
+  EXPECT_EQ(test::pool_of(root.path()).size(), before.size() + 1) << "of another host nobody knows who lives";
   ASSERT_TRUE(store->reclaim(Store::Writers::of_all_hosts));
-  EXPECT_THAT(files_of_pool(root.path()), testing::UnorderedElementsAreArray(before));
+  EXPECT_THAT(test::pool_of(root.path()), testing::UnorderedElementsAreArray(before));
   EXPECT_TRUE((*writer)->commit(100, false));
 }
 

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <functional>
 
+#include "contract/sample_store.hpp"
 #include "support/small_tmpfs.hpp"
 #include "support/temp_directory.hpp"
 
@@ -22,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-const FileName kShardFile{"v1/rank0"};
+using test::kShard;
+using test::pool_of;
 constexpr PosixOptions kImpatient{64, std::chrono::milliseconds(0)};
 
 std::shared_ptr<Store> open_store(const std::string& root, const PosixOptions& options = kImpatient) {
@@ -37,12 +39,6 @@ Status put(Store& store, const FileName& name, std::size_t size_bytes, std::byte
   if (!writer) return fail(writer.error());
   const auto written = (*writer)->write(0, Buffer(size_bytes, value));
   return written ? (*writer)->commit(size_bytes, false) : written;
-}
-
-std::vector<std::string> pool_of(const std::string& root) {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(root + "/heat/recycle")) names.push_back(entry.path().filename());
-  return names;
 }
 
 // What `child` returns, from a process of its own.
@@ -132,7 +128,7 @@ TEST(PosixStore, a_full_store_is_an_error_that_names_bytes) {
   const test::SmallTmpfs tmpfs("size=2m");
   ASSERT_TRUE(tmpfs.mounted());
   const auto store = open_store(tmpfs.path());
-  const auto writer = store->create(kShardFile, 4 * kMiB, "rank0");
+  const auto writer = store->create(kShard, 4 * kMiB, "rank0");
   ASSERT_FALSE(writer);
   EXPECT_EQ(writer.error().code, Code::no_space);
   EXPECT_THAT(writer.error().message, HasSubstr("v1/rank0"));
@@ -143,17 +139,17 @@ TEST(PosixStore, a_full_store_is_an_error_that_names_bytes) {
 TEST(PosixStore, a_shared_file_is_seen_as_it_is_written_and_outlives_its_name) {
   const test::TempDirectory root("/dev/shm");
   const auto store = open_store(root.path());
-  auto old = store->share(kShardFile, 8 * kKiB);
+  auto old = store->share(kShard, 8 * kKiB);
   ASSERT_TRUE(old && *old) << old.error().text();
   (*old)->bytes()[5000] = std::byte{7};
   Buffer bytes(8 * kKiB);
-  ASSERT_TRUE((*store->open(kShardFile))->read(0, bytes));
+  ASSERT_TRUE((*store->open(kShard))->read(0, bytes));
   EXPECT_EQ(bytes[5000], std::byte{7});
   EXPECT_EQ(bytes[5001], std::byte{0});
 
-  const auto other = store->share(kShardFile, 4 * kKiB);
+  const auto other = store->share(kShard, 4 * kKiB);
   ASSERT_TRUE(other && *other);
-  EXPECT_EQ((*store->open(kShardFile))->size_bytes(), 4 * kKiB);
+  EXPECT_EQ((*store->open(kShard))->size_bytes(), 4 * kKiB);
   (*old)->bytes()[8000] = std::byte{8};
   EXPECT_EQ((*other)->bytes()[0], std::byte{0});
 }
@@ -162,9 +158,9 @@ TEST(PosixStore, a_shared_file_that_does_not_fit_is_an_error_and_takes_nothing_f
   const test::SmallTmpfs tmpfs("size=2m");
   ASSERT_TRUE(tmpfs.mounted());
   const auto store = open_store(tmpfs.path());
-  ASSERT_TRUE(put(*store, kShardFile, kMiB, std::byte{1}, "rank0"));
-  ASSERT_TRUE(store->retire(kShardFile, "rank0"));
-  const auto shared = store->share(kShardFile, 2 * kMiB);
+  ASSERT_TRUE(put(*store, kShard, kMiB, std::byte{1}, "rank0"));
+  ASSERT_TRUE(store->retire(kShard, "rank0"));
+  const auto shared = store->share(kShard, 2 * kMiB);
   ASSERT_FALSE(shared);
   EXPECT_EQ(shared.error().code, Code::no_space);
   EXPECT_THAT(shared.error().message, HasSubstr("v1/rank0"));
@@ -176,13 +172,13 @@ TEST(PosixStore, growth_that_finds_the_store_full_is_an_error_and_never_a_signal
   const test::SmallTmpfs tmpfs("size=2m");
   ASSERT_TRUE(tmpfs.mounted());
   const auto store = open_store(tmpfs.path());
-  auto writer = store->create(kShardFile, kMiB, "rank0");
+  auto writer = store->create(kShard, kMiB, "rank0");
   ASSERT_TRUE(writer);
   EXPECT_EQ((*writer)->write(kMiB, Buffer(4 * kMiB)).error().code, Code::no_space);
   EXPECT_EQ((*writer)->commit(8 * kMiB, false).error().code, Code::no_space);
   writer->reset();
   EXPECT_TRUE(store->list(DirName{"v1"})->empty());
-  EXPECT_TRUE(put(*store, kShardFile, kMiB, std::byte{1}, "rank0"));
+  EXPECT_TRUE(put(*store, kShard, kMiB, std::byte{1}, "rank0"));
 }
 
 TEST(PosixStore, a_full_store_gives_up_retired_files_of_others_even_when_they_are_mapped_warm) {
@@ -191,8 +187,8 @@ TEST(PosixStore, a_full_store_gives_up_retired_files_of_others_even_when_they_ar
   const auto others = open_store(tmpfs.path());
   const auto store = open_store(tmpfs.path());
   constexpr std::size_t kMost = 3 * kMiB / 2;
-  ASSERT_TRUE(put(*others, kShardFile, kMost, std::byte{1}, "rank0"));
-  ASSERT_TRUE(others->retire(kShardFile, "rank0"));
+  ASSERT_TRUE(put(*others, kShard, kMost, std::byte{1}, "rank0"));
+  ASSERT_TRUE(others->retire(kShard, "rank0"));
   EXPECT_GE(*store->free_bytes(), kMost);
   EXPECT_TRUE(put(*store, FileName{"v1/rank1"}, kMost, std::byte{2}, "rank1"));
 }
@@ -203,8 +199,8 @@ TEST(PosixStore, removing_frees_memory_that_is_still_mapped_warm) {
   const auto store = open_store(tmpfs.path());
   constexpr std::size_t kMost = 3 * kMiB / 2;
   for (int turn = 0; turn < 4; ++turn) {
-    ASSERT_TRUE(put(*store, kShardFile, kMost, std::byte{1}, "rank0"));
-    ASSERT_TRUE(turn % 2 == 0 ? store->remove(kShardFile) : store->remove_directory(DirName{"v1"}));
+    ASSERT_TRUE(put(*store, kShard, kMost, std::byte{1}, "rank0"));
+    ASSERT_TRUE(turn % 2 == 0 ? store->remove(kShard) : store->remove_directory(DirName{"v1"}));
   }
 }
 
@@ -213,7 +209,7 @@ TEST(PosixStore, a_recycled_file_comes_back_at_the_same_warm_mapping) {
   const auto store = open_store(root.path());
   const std::byte* at = nullptr;
   for (int version = 0; version < 5; ++version) {
-    auto writer = store->create(kShardFile, kMiB, "rank0");
+    auto writer = store->create(kShard, kMiB, "rank0");
     ASSERT_TRUE(writer);
     const MutableBytes mapped = (*writer)->mapping();
     ASSERT_EQ(mapped.size(), kMiB);
@@ -223,8 +219,8 @@ TEST(PosixStore, a_recycled_file_comes_back_at_the_same_warm_mapping) {
     at = mapped.data();
     std::fill(mapped.begin(), mapped.end(), static_cast<std::byte>(version));
     ASSERT_TRUE((*writer)->commit(kMiB, false));
-    EXPECT_EQ((*store->open(kShardFile))->mapping()[kMiB - 1], static_cast<std::byte>(version));
-    ASSERT_TRUE(store->retire(kShardFile, "rank0"));
+    EXPECT_EQ((*store->open(kShard))->mapping()[kMiB - 1], static_cast<std::byte>(version));
+    ASSERT_TRUE(store->retire(kShard, "rank0"));
   }
   EXPECT_EQ(pool_of(root.path()).size(), 1U);
 }
@@ -233,17 +229,17 @@ TEST(PosixStore, a_retired_file_that_is_being_written_again_is_nobody_elses) {
   const test::TempDirectory root("/dev/shm");
   const auto store = open_store(root.path());
   const auto others = open_store(root.path());
-  ASSERT_TRUE(put(*store, kShardFile, kMiB, std::byte{1}, "rank0"));
-  ASSERT_TRUE(store->retire(kShardFile, "rank0"));
-  auto writer = store->create(kShardFile, kMiB, "rank0");
+  ASSERT_TRUE(put(*store, kShard, kMiB, std::byte{1}, "rank0"));
+  ASSERT_TRUE(store->retire(kShard, "rank0"));
+  auto writer = store->create(kShard, kMiB, "rank0");
   ASSERT_TRUE(writer);
   const MutableBytes mapped = (*writer)->mapping();
   std::fill(mapped.begin(), mapped.end(), std::byte{2});
   ASSERT_TRUE(others->clean());
   ASSERT_TRUE(put(*others, FileName{"v1/other"}, kMiB, std::byte{3}, "rank0"));
   ASSERT_TRUE((*writer)->commit(kMiB, false));
-  EXPECT_EQ((*store->open(kShardFile))->mapping()[kMiB - 1], std::byte{2});
-  ASSERT_TRUE(others->retire(kShardFile, "rank0"));
+  EXPECT_EQ((*store->open(kShard))->mapping()[kMiB - 1], std::byte{2});
+  ASSERT_TRUE(others->retire(kShard, "rank0"));
   ASSERT_TRUE(others->clean());
   EXPECT_TRUE(pool_of(root.path()).empty()) << "whoever wrote it last has let go of it";
 }
@@ -251,23 +247,23 @@ TEST(PosixStore, a_retired_file_that_is_being_written_again_is_nobody_elses) {
 TEST(PosixStore, a_mapping_in_use_outlives_the_bound_on_warm_mappings_and_the_store) {
   const test::TempDirectory root("/dev/shm");
   auto store = open_store(root.path(), PosixOptions{0, std::chrono::milliseconds(0)});
-  auto writer = store->create(kShardFile, kMiB, "rank0");
+  auto writer = store->create(kShard, kMiB, "rank0");
   ASSERT_TRUE(writer);
   ASSERT_TRUE(put(*store, FileName{"v1/rank1"}, kMiB, std::byte{1}, "rank1"));
   store.reset();
   std::fill((*writer)->mapping().begin(), (*writer)->mapping().end(), std::byte{7});
   ASSERT_TRUE((*writer)->commit(kMiB, false));
-  EXPECT_EQ((*open_store(root.path())->open(kShardFile))->mapping()[5], std::byte{7});
+  EXPECT_EQ((*open_store(root.path())->open(kShard))->mapping()[5], std::byte{7});
 }
 
 TEST(PosixStore, a_dropped_writer_gives_a_recycled_file_back_and_removes_a_new_one) {
   const test::TempDirectory root("/dev/shm");
   const auto store = open_store(root.path());
-  ASSERT_TRUE(store->create(kShardFile, 100, "rank0"));
+  ASSERT_TRUE(store->create(kShard, 100, "rank0"));
   EXPECT_TRUE(pool_of(root.path()).empty());
-  ASSERT_TRUE(put(*store, kShardFile, 100, std::byte{1}, "rank0"));
-  ASSERT_TRUE(store->retire(kShardFile, "rank0"));
-  ASSERT_TRUE(store->create(kShardFile, 100, "rank0"));
+  ASSERT_TRUE(put(*store, kShard, 100, std::byte{1}, "rank0"));
+  ASSERT_TRUE(store->retire(kShard, "rank0"));
+  ASSERT_TRUE(store->create(kShard, 100, "rank0"));
   ASSERT_EQ(pool_of(root.path()).size(), 1U);
   EXPECT_THAT(pool_of(root.path())[0], testing::EndsWith(".free"));
 }
@@ -281,7 +277,7 @@ TEST(PosixStore, the_smallest_retired_file_that_is_large_enough_is_taken) {
   }
   for (const std::string name : {"v1/r100", "v1/r5000", "v1/r9000"})
     ASSERT_TRUE(store->retire(FileName{name}, "rank0"));
-  auto writer = store->create(kShardFile, 4500, "rank0");
+  auto writer = store->create(kShard, 4500, "rank0");
   ASSERT_TRUE(writer);
   std::byte last{};
   ASSERT_TRUE((*writer)->read(4499, MutableBytes(&last, 1)));
@@ -292,7 +288,7 @@ TEST(PosixStore, clean_removes_what_a_dead_writer_left) {
   const test::TempDirectory root("/dev/shm");
   const auto store = open_store(root.path());
   const int left = in_child([&] {
-    auto writer = open_store(root.path())->create(kShardFile, 100, "rank0");
+    auto writer = open_store(root.path())->create(kShard, 100, "rank0");
     ::_exit(writer ? 0 : 1);  // without a destructor, like a process that is killed
     return 1;
   });
@@ -368,10 +364,10 @@ TEST(PosixStore, that_is_removed_is_made_again_empty_for_all_who_share_it) {
       const auto lock = head->lock();
       ASSERT_TRUE(lock);
       const auto bells = {rank->bell(), head->bell()};
-      ASSERT_TRUE(put(*rank, kShardFile, 100, std::byte{1}, "rank0"));
+      ASSERT_TRUE(put(*rank, kShard, 100, std::byte{1}, "rank0"));
       remove(root.path() + "/heat");
 
-      EXPECT_EQ(rank->open(kShardFile).error().code, Code::not_found);
+      EXPECT_EQ(rank->open(kShard).error().code, Code::not_found);
       const Status kept = put(*rank, FileName{"v2/rank0"}, 100, std::byte{2}, "rank0");
       ASSERT_TRUE(kept) << kept.error().text();
       EXPECT_EQ(head->list(DirName{})->size(), 1U);
@@ -390,7 +386,7 @@ TEST(PosixStore, that_is_removed_while_a_file_is_written_is_a_fault_of_storage_a
   for (const auto& remove : kRemovals) {
     const test::TempDirectory root("/dev/shm");
     const auto store = open_store(root.path());
-    auto writer = store->create(kShardFile, 100, "rank0");
+    auto writer = store->create(kShard, 100, "rank0");
     ASSERT_TRUE(writer);
     remove(root.path() + "/heat");
     const Status lost = (*writer)->commit(100, false);
@@ -398,7 +394,7 @@ TEST(PosixStore, that_is_removed_while_a_file_is_written_is_a_fault_of_storage_a
     EXPECT_EQ(lost.error().code, Code::io);
     EXPECT_THAT(lost.error().text(), testing::AllOf(HasSubstr("heat/v1/rank0"), HasSubstr("removed")));
     writer->reset();
-    EXPECT_TRUE(put(*store, kShardFile, 100, std::byte{1}, "rank0"));
+    EXPECT_TRUE(put(*store, kShard, 100, std::byte{1}, "rank0"));
   }
 }
 
@@ -407,11 +403,11 @@ TEST(PosixStore, whose_pool_alone_is_removed_keeps_its_files_and_its_lock) {
   const auto store = open_store(root.path());
   const auto lock = store->lock();
   ASSERT_TRUE(lock);
-  ASSERT_TRUE(put(*store, kShardFile, 100, std::byte{1}, "rank0"));
+  ASSERT_TRUE(put(*store, kShard, 100, std::byte{1}, "rank0"));
   fs::remove_all(root.path() + "/heat/recycle");
   const Status kept = put(*store, FileName{"v2/rank0"}, 100, std::byte{2}, "rank0");
   ASSERT_TRUE(kept) << kept.error().text();
-  EXPECT_TRUE(store->open(kShardFile));
+  EXPECT_TRUE(store->open(kShard));
   EXPECT_EQ(open_store(root.path())->lock().error().code, Code::taken_over);
 }
 
@@ -421,7 +417,7 @@ TEST(PosixStore, that_is_removed_gives_its_memory_back) {
   const auto store = open_store(tmpfs.path());
   constexpr std::size_t kMost = 3 * kMiB / 2;
   for (int turn = 0; turn < 3; ++turn) {
-    const Status kept = put(*store, kShardFile, kMost, std::byte{1}, "rank0");
+    const Status kept = put(*store, kShard, kMost, std::byte{1}, "rank0");
     ASSERT_TRUE(kept) << kept.error().text();
     fs::remove_all(tmpfs.path() + "/heat");
   }
@@ -444,7 +440,7 @@ TEST(PosixStore, a_new_file_without_an_owner_that_finds_the_store_full_is_an_err
   const test::SmallTmpfs tmpfs("size=2m");
   ASSERT_TRUE(tmpfs.mounted());
   const auto store = open_store(tmpfs.path());
-  auto writer = store->create(kShardFile, 4 * kMiB, "");
+  auto writer = store->create(kShard, 4 * kMiB, "");
   ASSERT_TRUE(writer);
   EXPECT_TRUE((*writer)->write(0, Buffer(kMiB)));
   const auto full = (*writer)->write(kMiB, Buffer(3 * kMiB));

@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "contract/sample_store.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/posix/posix_store.hpp"
 #include "support/temp_directory.hpp"
@@ -89,7 +90,7 @@ Buffer pattern(std::size_t size_bytes, unsigned seed) {
   return bytes;
 }
 
-const FileName kShard{"v1/rank0"};
+using test::kShard;
 
 TEST_P(StoreContract, a_committed_file_reads_back_byte_for_byte) {
   const Buffer bytes = pattern(3 * kMiB + 17, 1);

@@ -45,8 +45,8 @@ def run(*command, good=True, **how):
 
 
 def names_in(library, *options):
-    return [line.split()[-1] if "-C" not in options else line.split(" ", 2)[2]
-            for line in run("nm", "-D", *options, library).splitlines()]  # fmt: skip
+    """As nm gives them, behind an address, or blanks, and a letter."""
+    return [re.sub(r"^.{16} \S ", "", line) for line in run("nm", "-D", *options, library).splitlines()]
 
 
 def must_be_the_same(what, names, expected):

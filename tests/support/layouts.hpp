@@ -1,6 +1,7 @@
 // Layouts for tests.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -19,6 +20,12 @@ inline Layout layout_of(std::uint32_t nodes, std::uint32_t copies, std::uint32_t
   layout.rotation = rotation;
   layout.domain_of_node = std::move(domains);
   return layout;
+}
+
+inline std::vector<std::size_t> sizes_of(const std::vector<std::vector<NodeId>>& groups) {
+  std::vector<std::size_t> sizes;
+  for (const auto& group : groups) sizes.push_back(group.size());
+  return sizes;
 }
 
 }  // namespace cairn::testing_support

@@ -28,12 +28,6 @@ LayoutWishes wishes(std::uint32_t copies, std::uint32_t rotation, std::uint32_t 
   return {copies, rotation, group, parity, Wish::where_possible, Wish::where_possible, false};
 }
 
-std::vector<std::size_t> group_sizes(const std::vector<std::vector<NodeId>>& groups) {
-  std::vector<std::size_t> sizes;
-  for (const auto& group : groups) sizes.push_back(group.size());
-  return sizes;
-}
-
 // ---- Decisions --------------------------------------------------------------------------------------------
 
 TEST(LayoutDecision, carries_everything_on_enough_nodes_without_a_word) {
@@ -41,7 +35,7 @@ TEST(LayoutDecision, carries_everything_on_enough_nodes_without_a_word) {
   ASSERT_TRUE(decision) << decision.error().text();
   EXPECT_EQ(decision->layout.copies, 1U);
   EXPECT_EQ(decision->layout.parity, 2U);
-  EXPECT_THAT(group_sizes(decision->layout.groups), ElementsAre(8, 8));
+  EXPECT_THAT(testing_support::sizes_of(decision->layout.groups), ElementsAre(8, 8));
   EXPECT_THAT(decision->notes, IsEmpty());
   EXPECT_THAT(decision->warnings, IsEmpty());
 }
@@ -97,7 +91,7 @@ TEST(LayoutDecision, degrades_with_a_warning_on_a_restart) {
   const auto decision = decide_layout(topology_of(4), wish);
   ASSERT_TRUE(decision) << decision.error().text();
   EXPECT_EQ(decision->layout.copies, 0U);
-  EXPECT_THAT(group_sizes(decision->layout.groups), ElementsAre(4));
+  EXPECT_THAT(testing_support::sizes_of(decision->layout.groups), ElementsAre(4));
   EXPECT_THAT(
       decision->warnings,
       ElementsAre("L2 is off until the next restart: [partner] copies = 4 needs at least 5 nodes; there are 4"));

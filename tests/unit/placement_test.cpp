@@ -16,12 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing_support::layout_of;
-
-std::vector<std::size_t> sizes_of(const std::vector<std::vector<NodeId>>& groups) {
-  std::vector<std::size_t> sizes;
-  for (const auto& group : groups) sizes.push_back(group.size());
-  return sizes;
-}
+using testing_support::sizes_of;
 
 // ---- L2 ---------------------------------------------------------------------------------------------------
 

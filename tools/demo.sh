@@ -47,7 +47,7 @@ prepare() {
   mkdir -p "$top/build"
   exec 9>"$top/build/demo.lock"
   flock -n 9 || die "another demo is running in $top/build"
-  if ! build_into "$top/build" -DCAIRN_UNITY=ON heat plate-png ckpt-tool >"$top/build/demo-build.log" 2>&1; then
+  if ! build_into "$top/build" heat plate-png ckpt-tool >"$top/build/demo-build.log" 2>&1; then
     tail -n 40 "$top/build/demo-build.log" >&2
     die "the build failed; all of it is in build/demo-build.log"
   fi

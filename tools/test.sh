@@ -12,7 +12,8 @@
 #              undefined-behaviour sanitizers
 #   tsan       tests with threads under the thread sanitizer
 #   mpich      jobs of MPICH, which ckpt-run starts again, with a build of their own
-#   ulfm       recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (needs root; made when missing)
+#   ulfm       recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (needs root; made when missing);
+#              there each file is also compiled alone, to see that it includes what it uses
 #   tidy       clang-tidy over lib/, tools/ and examples/
 #   fuzz       some minutes of fuzzing, with the sanitizers' build: the same inputs each time
 #
@@ -30,12 +31,11 @@ failed=()
 run_packages() { tools/install-packages.sh && use_compiler_cache; }
 run_layers() { tools/check-layers.py --self-test && tools/check-layers.py; }
 run_format() { tools/check-format.sh; }
-# The root for `ulfm` is made meanwhile, which is mostly waiting. (That step compiles file by file without precompiled
-# headers, and so sees a missing #include.)
+# The root for `ulfm` is made meanwhile, which is mostly waiting.
 run_build() {
   local code=0
   if [[ " ${chosen[*]} " == *" ulfm "* ]]; then tests/ulfm/make-root.sh & fi
-  build_into "$top/build" -DCAIRN_PRECOMPILE=ON -DCAIRN_UNITY=ON || code=1
+  build_into "$top/build" -DCAIRN_PRECOMPILE=ON || code=1
   wait || true
   return $code
 }

@@ -7,7 +7,8 @@ set(cairn_module_dir ${CMAKE_INSTALL_LIBDIR}/cairn/fortran)
 
 set_target_properties(cairn PROPERTIES EXPORT_NAME library)
 set_target_properties(cairn_tap PROPERTIES EXPORT_NAME tap)
-install(TARGETS cairn cairn_tap EXPORT cairn_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS cairn cairn_tap EXPORT cairn_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES include/cairn/cairn.h include/cairn/cairn.hpp include/cairn/error.hpp
   include/cairn/failure_topology.hpp include/cairn/level_id.hpp include/cairn/session_base.hpp
   include/cairn/storable.hpp include/cairn/version.hpp ${PROJECT_BINARY_DIR}/include/cairn/version.h
@@ -40,6 +41,22 @@ function(cairn_pkg_config pc_name pc_language pc_cflags pc_libs)
   configure_file(lib/install/cairn.pc.in install/${pc_name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/install/${pc_name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
+# A static libcairn names what it needs.
+set(cairn_pc_tap "")
+set(cairn_pc_needs "")
+set(cairn_pc_requires "")
+if(CAIRN_STATIC)
+  set(cairn_pc_tap "--undefined=cairn_tap_definitions,")
+  set(cairn_pc_requires "Requires: libcrypto libisal inih\n")
+  foreach(library IN LISTS cairn_hdf5_libraries ITEMS stdc++ m pthread ${CMAKE_DL_LIBS})
+    if(library MATCHES "^MPI::|^Threads::")
+      continue()
+    elseif(NOT library MATCHES "^[-/]")
+      string(PREPEND library -l)
+    endif()
+    string(APPEND cairn_pc_needs " ${library}")
+  endforeach()
+endif()
 cairn_pkg_config(cairn C++ "" "")
 cairn_pkg_config(cairn-c C "" "")
 if(CAIRN_FORTRAN)

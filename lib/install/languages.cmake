@@ -6,8 +6,11 @@ function(cairn_language target language tap library)
   endif()
   add_library(${target} INTERFACE IMPORTED GLOBAL)
   target_link_libraries(${target} INTERFACE ${ARGN} ${tap} ${library} MPI::MPI_${language})
-  # Interception works where the tap comes before MPI, wherever a program names the two. Options come first.
-  target_link_options(${target} INTERFACE LINKER:--push-state,--no-as-needed $<TARGET_FILE:${tap}> LINKER:--pop-state)
+  # Interception works where the tap comes before MPI, wherever a program names the two. Options come first. A static tap
+  # is taken for the name that it alone defines.
+  target_link_options(${target} INTERFACE
+    $<$<STREQUAL:$<TARGET_PROPERTY:${tap},TYPE>,STATIC_LIBRARY>:LINKER:--undefined=cairn_tap_definitions>
+    LINKER:--push-state,--no-as-needed $<TARGET_FILE:${tap}> LINKER:--pop-state)
   if(language STREQUAL CXX)
     target_compile_features(${target} INTERFACE cxx_std_20)
   endif()

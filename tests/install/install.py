@@ -17,6 +17,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 120  # of one command; much more than it takes
+BUILD_LIMIT_S = 900  # of a whole build
 RANKS = 4
 NOT_INTERCEPTED = "MPI calls are not intercepted: link cairn-tap before MPI"
 CONFIG = """[storage]
@@ -36,9 +37,9 @@ def fail(what, output=""):
     sys.exit(f"install: {what}\n{output}")
 
 
-def run(*command, good=True, **how):
+def run(*command, good=True, limit_s=LIMIT_S, **how):
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          stdin=subprocess.DEVNULL, timeout=LIMIT_S, **how)  # fmt: skip
+                          stdin=subprocess.DEVNULL, timeout=limit_s, **how)  # fmt: skip
     if good and done.returncode != 0:
         fail(f"{' '.join(map(str, command))}: ended with {done.returncode}", done.stdout)
     return done.stdout
@@ -116,11 +117,15 @@ def says_that_it_does_not_intercept(prefix, root, mpiexec):
     print("a program that does not intercept MPI calls says so", flush=True)
 
 
-def links_in_one_line(prefix, root, mpiexec):
+def flags_of(prefix, package):
     environment = dict(os.environ, PKG_CONFIG_PATH=str(prefix / "lib/pkgconfig"))
+    return run("pkg-config", "--cflags", "--libs", package, env=environment).split()
+
+
+def links_in_one_line(prefix, root, mpiexec, kind="shared"):
     for language, (compiler, standard, source, package) in COMPILERS.items():
-        flags = run("pkg-config", "--cflags", "--libs", package, env=environment).split()
-        program = root / f"by-pkg-config-{language}"
+        flags = flags_of(prefix, package)
+        program = root / f"by-pkg-config-{language}-{kind}"
         # The headers give no warning, whatever flags a user has; those of Open MPI's old C++ bindings are left out.
         strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-DOMPI_SKIP_MPICXX"] if language != "Fortran" else []
         run(compiler, standard, "-O1", *strict, HERE / source, *flags, "-o", program)
@@ -129,12 +134,43 @@ def links_in_one_line(prefix, root, mpiexec):
             intercepts_mpi(program, root, mpiexec)
         elif NOT_INTERCEPTED in calls_world(program, root, mpiexec):
             fail(f"{program}: says that it does not intercept MPI")
-        print(f"one line of {compiler}: died and went on", flush=True)
+        if ("libcairn" in run("ldd", program)) != (kind == "shared"):
+            fail(f"{program}: should be linked with a {kind} libcairn")
+        print(f"one line of {compiler}, {kind}: died and went on", flush=True)
 
 
-def is_found_by_cmake(prefix, root, mpiexec):
-    for languages, build_type in (("CXX", "Debug"), ("C", ""), ("Fortran", "Release"), ("C;CXX;Fortran", "")):
-        build = root / f"consumer-{languages.replace(';', '-')}"
+def lives_with_another_hdf5(prefix, root, mpiexec):
+    """The program writes with Debian's parallel HDF5, Cairn with the serial one."""
+    directory, program = root / "run-hdf5", root / "with_hdf5"
+    directory.mkdir()
+    (directory / "program.ini").write_text(CONFIG.format(directory=directory).replace("l1 =", "l4 ="))
+    flags = run("pkg-config", "--cflags", "--libs", "hdf5-openmpi").split()
+    for order in (flags + flags_of(prefix, "cairn-c"), flags_of(prefix, "cairn-c") + flags):
+        run("mpicc", "-std=c11", HERE / "with_hdf5.c", *order, "-o", program)
+        output = run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", RANKS, program, cwd=directory)
+        if f"{RANKS - 1} ranks wrote, and Cairn did" not in output:
+            fail(f"{program}: should write with both", output)
+        output = run(prefix / "bin/ckpt-tool", "verify", "--config", "program.ini", cwd=directory)
+        if "all good" not in output:
+            fail("what Cairn wrote should be good", output)
+    print("a program with another HDF5 than Cairn's: both write", flush=True)
+
+
+def refuses_a_foreign_hdf5(source, root):
+    """Debian's static HDF5 is not position-independent."""
+    static = run("pkg-config", "--libs-only-L", "hdf5-serial").strip().removeprefix("-L")
+    for directory, words in ((static, "cannot be a part of a shared library: build HDF5 with --with-pic"),
+                             (root, "has no include/hdf5.h, or no lib/libhdf5.a")):  # fmt: skip
+        output = run("cmake", "-S", source, "-B", root / "hdf5", f"-DCAIRN_HDF5={directory}", good=False)
+        if words not in " ".join(output.split()):
+            fail(f"CAIRN_HDF5={directory} should be refused", output)
+    print("CAIRN_HDF5 that does not fit: refused", flush=True)
+
+
+def is_found_by_cmake(prefix, root, mpiexec, kind="shared"):
+    cases = [("CXX", "Debug"), ("C", ""), ("Fortran", "Release"), ("C;CXX;Fortran", "")] if kind == "shared" else [("CXX", "")]
+    for languages, build_type in cases:
+        build = root / f"consumer-{kind}-{languages.replace(';', '-')}"
         run("cmake", "-S", HERE / "consumer", "-B", build, f"-DLANGUAGES={languages}", f"-DPROGRAMS={HERE}",
             f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_BUILD_TYPE={build_type}", "-DCMAKE_C_COMPILER_LAUNCHER=",
             "-DCMAKE_CXX_COMPILER_LAUNCHER=")  # fmt: skip
@@ -144,23 +180,34 @@ def is_found_by_cmake(prefix, root, mpiexec):
         if languages == "CXX":
             for order in ("program", "mpi_first", "mpi_last"):
                 intercepts_mpi(build / f"{order}_CXX", root, mpiexec)
-        print(f"find_package in a project of {languages}: died and went on", flush=True)
+        print(f"find_package in a project of {languages}, {kind}: died and went on", flush=True)
+
+
+def says_what_it_did_not_find(prefix, root):
     wrong = run("cmake", "-S", HERE / "consumer", "-B", root / "wrong", "-DLANGUAGES=CXX", f"-DPROGRAMS={HERE}",
                 f"-Dcairn_DIR={prefix}/nowhere", good=False)  # fmt: skip
     if "cairn" not in wrong:
         fail("a project without cairn should name it", wrong)
 
 
-def is_part_of_a_project(source, root):
-    """Of one without C++, and without a build type. What it compiles is compiled by every other build."""
-    build = root / "part"
-    run("cmake", "-G", "Ninja", "-S", HERE / "consumer", "-B", build, "-DLANGUAGES=C;Fortran", f"-DPROGRAMS={HERE}",
-        f"-DCAIRN={source}")  # fmt: skip
+def is_part_of_a_project(source, root, mpiexec):
+    """Of one without C++, and without a build type. With a static libcairn, which that project then installs."""
+    build, prefix = root / "part", root / "static"
+    configure = ["cmake", "-G", "Ninja", "-S", HERE / "consumer", "-B", build, "-DLANGUAGES=C;Fortran",
+                 f"-DPROGRAMS={HERE}", f"-DCAIRN={source}", "-DCAIRN_PRECOMPILE=ON"]  # fmt: skip
+    run(*configure)
     commands = run("ninja", "-C", build, "-t", "commands", "program_C", "program_Fortran")
-    compiled = [line for line in commands.splitlines() if "/lib/engine/" in line and " -c " in line]
+    compiled = [line for line in commands.splitlines() if "/room_engine.dir/" in line and " -c " in line]
     if not compiled or any(" -O" not in line or "-Wno-error" not in line for line in compiled):
         fail("Cairn should be optimised, and not fail by its parent's -Werror", "\n".join(compiled[:1]))
-    print("add_subdirectory in a project of C and Fortran: configured", flush=True)
+    run(*configure, "-DCAIRN_STATIC=ON", "-DCAIRN_INSTALL=ON")
+    run("cmake", "--build", build, limit_s=BUILD_LIMIT_S)
+    for language in ("C", "Fortran"):
+        dies_and_goes_on(build / f"program_{language}", root, mpiexec)
+    print("add_subdirectory in a project of C and Fortran: died and went on", flush=True)
+    run("cmake", "--install", build, "--prefix", prefix)
+    links_in_one_line(prefix, root, mpiexec, "static")
+    is_found_by_cmake(prefix, root, mpiexec, "static")
 
 
 def refuses_another_mpi(prefix, root):
@@ -170,7 +217,8 @@ def refuses_another_mpi(prefix, root):
     (directory / "program.ini").write_text(CONFIG.format(directory=directory))
     run("mpicc.mpich", "-std=c11", HERE / "program.c", f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib",
         "-Wl,--no-as-needed", "-lcairn-tap", "-lcairn", "-o", program)  # fmt: skip
-    output = run("mpirun.mpich", "-n", 2, program, good=False, cwd=directory)
+    # Alone: mpirun of MPICH may lose what a process writes before it aborts.
+    output = run(program, good=False, cwd=directory)
     if not re.search(r"runs with MPICH Version: \S+, and libcairn was built with Open MPI", output):
         fail("a program of MPICH should be refused by name", output)
     print("a program of another MPI is refused", flush=True)
@@ -195,11 +243,14 @@ def main():
         links_in_one_line(prefix, root, mpiexec)
         says_that_it_does_not_intercept(prefix, root, mpiexec)
         is_found_by_cmake(prefix, root, mpiexec)
+        says_what_it_did_not_find(prefix, root)
+        lives_with_another_hdf5(prefix, root, mpiexec)
+        refuses_a_foreign_hdf5(source, root)
         for tool in ("ckpt-run", "ckpt-tool"):
             run(prefix / "bin" / tool, "--help")
         refuses_another_mpi(prefix, root)
         is_uninstalled(build, root)
-        is_part_of_a_project(source, root)
+        is_part_of_a_project(source, root, mpiexec)
 
 
 if __name__ == "__main__":

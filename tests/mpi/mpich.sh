@@ -15,7 +15,7 @@ done
 programs=(heat swing)
 if command -v gfortran >/dev/null; then programs+=(wave); fi
 
-build_into "$build/mpich" -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCAIRN_UNITY=ON -DCAIRN_BUILD_TESTS=OFF \
+build_into "$build/mpich" -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCAIRN_BUILD_TESTS=OFF \
   -DMPI_C_COMPILER=mpicc.mpich -DMPI_CXX_COMPILER=mpicxx.mpich -DMPI_Fortran_COMPILER=mpifort.mpich \
   -DMPIEXEC_EXECUTABLE="$(command -v mpirun.mpich)" "${programs[@]}"
 for program in "${programs[@]}"; do

@@ -1,4 +1,5 @@
-# cmake --install: libcairn with its headers, the tools, and what CMake's find_package and pkg-config need to find them.
+# cmake --install: libcairn with its headers, the tools with their man pages and bash completion, and what CMake's
+# find_package and pkg-config need to find them.
 # All of it can be moved as a whole: paths are relative to each other.
 include(CMakePackageConfigHelpers)
 
@@ -22,6 +23,12 @@ if(CAIRN_FORTRAN)
 endif()
 if(CAIRN_BUILD_TOOLS)
   install(TARGETS ckpt-run ckpt-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  foreach(tool ckpt-run ckpt-tool)
+    configure_file(tools/${tool}/${tool}.1 install/${tool}.1 @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/install/${tool}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES tools/completion/cairn.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+      RENAME ${tool})
+  endforeach()
 endif()
 install(FILES config/cairn.ini DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn)
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -248,6 +248,9 @@ def main():
         refuses_a_foreign_hdf5(source, root)
         for tool in ("ckpt-run", "ckpt-tool"):
             run(prefix / "bin" / tool, "--help")
+            for file in (f"share/man/man1/{tool}.1", f"share/bash-completion/completions/{tool}"):
+                if not (prefix / file).is_file():
+                    fail(f"{file} is not installed")
         refuses_another_mpi(prefix, root)
         is_uninstalled(build, root)
         is_part_of_a_project(source, root, mpiexec)

@@ -55,7 +55,7 @@ struct Config {
     [[nodiscard]] LevelSet wanted() const;
   } levels;
   struct Head {
-    HeadMode mode = HeadMode::rank;
+    std::optional<HeadMode> mode;                  // none: auto, until a session settles it
     std::uint32_t threads = 0;                     // of a node's head, itself included; 0: auto
     std::chrono::milliseconds wait_limit{600000};  // a longer wait for a free slot is an error
   } head;

@@ -34,8 +34,8 @@ Mistake set_on_storage_error(Config& config, Text value) {
 }
 
 Mistake set_head_mode(Config& config, Text value) {
-  constexpr std::pair<Text, HeadMode> kWords[] = {
-      {"rank", HeadMode::rank}, {"thread", HeadMode::thread}, {"inline", HeadMode::inline_}};
+  constexpr std::pair<Text, std::optional<HeadMode>> kWords[] = {
+      {"auto", std::nullopt}, {"rank", HeadMode::rank}, {"thread", HeadMode::thread}, {"inline", HeadMode::inline_}};
   return values::word(value, kWords, config.head.mode);
 }
 

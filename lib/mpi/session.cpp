@@ -46,14 +46,14 @@ int size_of(MPI_Comm comm) {
   return ranks;
 }
 
-// A session of only some of the ranks need not have the numbers that ckpt-run was asked for.
+// A session of only some of the ranks need not have the numbers that ckpt-run was asked for, nor a rank for a head.
 bool has_all_ranks(MPI_Comm world) { return size_of(world) == size_of(MPI_COMM_WORLD); }
 
 // An error that all ranks are about to make, and would make again in the job's next life.
 void refuse_collective(const Launcher& launcher, std::uint32_t rank, const char* call) {
   const std::string text = fmt::format(
-      "rank {} calls {} on MPI_COMM_WORLD, in which heads and spares take no part, so that it would wait for ever: use "
-      "session.comm(), in C and Fortran that of cairn_comm",
+      "rank {} calls {} on MPI_COMM_WORLD, in which heads and spares take no part: it would block for ever. Use "
+      "session.comm(), in C and Fortran cairn_comm. With [head] mode = thread or inline all ranks compute",
       rank, call);
   launcher.end_job(MPI_COMM_WORLD, {CompletionMark::Kind::error, text});
 }
@@ -153,6 +153,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
       .leave_mark = [launcher](const Config& config, const CompletionMark& mark) { launcher.leave(config, mark); },
       .repaired = opening.repaired,
       .started = opening.repaired || has_all_ranks(opening.world) ? launcher.started : std::nullopt,
+      .is_part = !opening.repaired && !has_all_ranks(opening.world),
       .goes_on = launcher.goes_on,
       .has_ended = [launcher](const Config& config) { return launcher.has_ended(config); }};
   auto opened = SessionImpl::open(environment);

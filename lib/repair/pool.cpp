@@ -55,6 +55,7 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   auto launcher = Launcher::share(**comm);
   if (!launcher) return fail(launcher.error());
   pool->launcher_ = *std::move(launcher);
+  pool->settle_head_mode(**comm);
   if (config.recovery.mode == Config::Recovery::Mode::spares && config.recovery.spares == 0) {
     return fail(Code::config, "[recovery] mode = spares: there are none",
                 "start the job with ckpt-run --spares, or set [recovery] spares and start as many ranks more");
@@ -64,7 +65,7 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   for (const Node& node : topology->nodes) {
     pool->nodes_.push_back({topology->host_of_world[node.head.value], node.name, false});
   }
-  auto roster = first_roster(*topology, config.head.mode, config.recovery.spares);
+  auto roster = first_roster(*topology, pool->head_mode(), config.recovery.spares);
   if (!roster) return fail(roster.error());
   pool->roster_ = std::move(*roster);
   pool->me_ = (*comm)->rank().value;
@@ -81,6 +82,14 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   pool->meet_neighbours(start.processes);
   pool->tell_role();
   return pool;
+}
+
+// Every process has the same facts.
+void Pool::settle_head_mode(const Comm& world) {
+  if (config_.head.mode) return;
+  config_.head.mode = automatic_head_mode(launcher_.started.has_value(), false, config_.recovery.mode);
+  const std::uint32_t workers = world.size() - std::min(world.size(), config_.recovery.spares);
+  if (world.rank().value == 0) log_.info("{}", automatic_head_text(head_mode(), workers, false));
 }
 
 bool Pool::is_of_one_start() const {
@@ -229,7 +238,7 @@ Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
     proposal.gives_up |= present.gives_up != 0;
     proposal.restored = std::max(proposal.restored, present.restored);
   }
-  proposal.repair = repair(roster_, proposal.live, config_.head.mode);
+  proposal.repair = repair(roster_, proposal.live, head_mode());
   return {};
 }
 
@@ -314,7 +323,7 @@ FailureTopology Pool::failures_of(const Roster& before, const std::vector<std::u
   }
   std::ranges::sort(failures.dead_ranks);
   // By the numbers that the last session gave to its nodes.
-  const Topology last = make_topology(seats_of(before), config_.head.mode);
+  const Topology last = make_topology(seats_of(before), head_mode());
   for (std::uint32_t node = 0; node < last.node_count(); ++node) {
     const bool is_seen = std::ranges::any_of(
         live, [&](std::uint32_t number) { return nodes_[before[number].node.value].node == last.nodes[node].name; });

@@ -114,6 +114,8 @@ class Pool {
   Pool(ConfigSource source, const Config& config)
       : source_(std::move(source)), config_(config), log_(config.log.level) {}
 
+  [[nodiscard]] HeadMode head_mode() const { return config_.head.mode.value(); }
+  void settle_head_mode(const Comm& world);
   [[nodiscard]] Status gather(MPI_Comm live, bool under_way, Proposal& proposal) const;
   [[nodiscard]] static Status make_team(MPI_Comm pool, const Roster& roster, Team& team);
   [[nodiscard]] Status rebuild(bool under_way);

@@ -138,6 +138,7 @@ Buffer Pool::news() const {
   const Buffer source = encode(source_);
   out.put(static_cast<std::uint64_t>(source.size()));
   out.put(source);
+  out.put(head_mode());
   out.put_text(launcher_.mark);
   out.put_text(launcher_.ended);
   out.put_text(mark_);
@@ -164,6 +165,7 @@ Buffer Pool::news() const {
 
 // `from_last`: the newcomers are the last of the roster.
 Status Pool::take_news(ByteReader& news, std::uint32_t from_last) {
+  config_.head.mode = news.get<HeadMode>();
   launcher_.mark = news.get_text();
   launcher_.ended = news.get_text();
   mark_ = news.get_text();

@@ -48,6 +48,8 @@ struct Environment {
   std::optional<RepairedWorld> repaired = std::nullopt;
   // What was started for this session, which must have exactly that; none: it is not known.
   std::optional<StartedNumbers> started = std::nullopt;
+  // Only some of the job's processes open this session.
+  bool is_part = false;
   // An earlier life of this run has taken snapshots: mode = fresh was for the first life, and no longer applies.
   bool goes_on = false;
   // Whether an earlier life of this run has finished this job: where another session of the run makes it start again,

@@ -19,10 +19,10 @@ Result<Config> config_of_world(const Environment& environment) {
 }
 
 Result<Topology> topology_of_world(const Environment& environment, const Config& config) {
-  if (environment.repaired) return make_topology(environment.repaired->seats, config.head.mode);
+  if (environment.repaired) return make_topology(environment.repaired->seats, config.head.mode.value());
   auto hosts = share_hosts(environment.world, environment.host);
   if (!hosts) return fail(hosts.error());
-  return make_topology(*hosts, config.topology.node_size, config.head.mode);
+  return make_topology(*hosts, config.topology.node_size, config.head.mode.value());
 }
 
 // Each process has its own answer, from its own MPI_Init.
@@ -45,7 +45,43 @@ Status check_started(const Topology& topology, const std::optional<StartedNumber
               "give ckpt-run the INI file that the program reads (--config), and its hosts (--hosts)");
 }
 
+// Each process has its own answer, from its own MPI_Init.
+Result<bool> all_allow_threads(const Environment& environment) {
+  std::uint64_t all = environment.threads_may_communicate ? 1 : 0;
+  if (auto status = environment.world.allreduce({&all, 1}, Reduce::min); !status) return fail(status.error());
+  return all == 1;
+}
+
+// Before the topology is made, whose ranks it decides on. Collective.
+Status settle_head_mode(const Environment& environment, Config& config) {
+  if (config.head.mode) return {};
+  const auto threads = all_allow_threads(environment);
+  if (!threads) return fail(threads.error());
+  config.head.mode = environment.is_part
+                         ? HeadMode::inline_
+                         : automatic_head_mode(environment.started.has_value(), *threads, config.recovery.mode);
+  if (environment.world.rank().value == 0)
+    Log(config.log.level)
+        .info("{}", automatic_head_text(*config.head.mode, environment.world.size(), environment.is_part));
+  return {};
+}
+
 }  // namespace
+
+HeadMode automatic_head_mode(bool heads_on_top, bool threads, Config::Recovery::Mode recovery) {
+  if (heads_on_top) return HeadMode::rank;
+  return threads && recovery == Config::Recovery::Mode::restart ? HeadMode::thread : HeadMode::inline_;
+}
+
+std::string automatic_head_text(HeadMode mode, std::size_t processes, bool is_part) {
+  if (mode == HeadMode::rank) return "each node has a head: snapshot() waits only for the copy to the node's store";
+  const std::string_view waits =
+      mode == HeadMode::thread
+          ? "a thread of each node is its head: snapshot() waits only for the copy to the node's store"
+          : "no heads work in the background: snapshot() waits until every level that is due is written";
+  if (is_part) return std::string(waits);
+  return fmt::format("{}. \"ckpt-run -n {}\" gives each node a head of its own", waits, processes);
+}
 
 Result<ConfigSource> share_config_source(Comm& world, const std::string& file) {
   Result<Buffer> mine;
@@ -75,6 +111,7 @@ Result<Config> share_config(const Environment& environment) {
     const Log log(config->log.level);
     for (const std::string& warning : config->warnings) log.warning("{}", warning);
   }
+  if (auto settled = settle_head_mode(environment, *config); !settled) return fail(settled.error());
   if (environment.goes_on && config->restart.mode == Config::Restart::Mode::fresh)
     config->restart.mode = Config::Restart::Mode::automatic;
   return config;

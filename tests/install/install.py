@@ -100,6 +100,20 @@ def intercepts_mpi(program, root, mpiexec):
         fail(f"{program}: MPI is not intercepted", output)
 
 
+def chooses_its_heads(program, prefix, root, mpiexec):
+    """Without [head] mode: all ranks compute under mpirun, and ckpt-run starts heads in addition."""
+    directory = root / f"auto-{program.name}"
+    for launch, words in (((mpiexec, "--oversubscribe", "--bind-to", "none"), "snapshot() waits until every level"),
+                          ((prefix / "bin/ckpt-run", "--config", "program.ini"), "each node has a head")):  # fmt: skip
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        (directory / "program.ini").write_text(CONFIG.format(directory=directory).replace("[head]\nmode = rank\n", ""))
+        separator = ["--"] if "ckpt-run" in str(launch[0]) else []
+        output = run(*launch, "-n", RANKS, *separator, program, cwd=directory)
+        if f"from 0 to 10 on {RANKS} ranks" not in output or output.count(words) != 1:
+            fail(f"{program}: with [head] mode = auto {RANKS} ranks should compute, and the log should say once: {words}", output)
+
+
 def says_that_it_does_not_intercept(prefix, root, mpiexec):
     """Without the tap, and with the tap behind MPI."""
     behind = ["-lmpi", "-Wl,--no-as-needed", "-lcairn-tap", "-lcairn"]
@@ -130,6 +144,8 @@ def links_in_one_line(prefix, root, mpiexec, kind="shared"):
         strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-DOMPI_SKIP_MPICXX"] if language != "Fortran" else []
         run(compiler, standard, "-O1", *strict, HERE / source, *flags, "-o", program)
         dies_and_goes_on(program, root, mpiexec)
+        if kind == "shared":
+            chooses_its_heads(program, prefix, root, mpiexec)
         if language == "CXX":
             intercepts_mpi(program, root, mpiexec)
         elif NOT_INTERCEPTED in calls_world(program, root, mpiexec):

@@ -25,6 +25,8 @@ l1 = every {l1}
 l2 = every {l2}
 l3 = every {l3}
 l4 = every {l4}
+[head]
+mode = rank
 [partner]
 rotation = {keep}
 [erasure]

@@ -207,7 +207,8 @@ static void write_config(const char* path, const char* directory, int first) {
   FILE* file = fopen(path, "w");
   CHECK(file != NULL);
   fprintf(file, "[job]\nname = c-api\n[storage]\nlocal = %s/local\nglobal = %s/global\n", directory, directory);
-  fprintf(file, "[levels]\nl1 = every 2\nl2 = every 100\nl4 = every 100\n[topology]\nnode_size = 2\n");
+  fprintf(file,
+          "[levels]\nl1 = every 2\nl2 = every 100\nl4 = every 100\n[head]\nmode = rank\n[topology]\nnode_size = 2\n");
   fprintf(file, "[restart]\nat_end = continue\nmode = %s\n", first ? "fresh" : "required");
   CHECK(fclose(file) == 0);
 }

@@ -25,6 +25,8 @@ l1 = every 5
 l2 = every 5
 l3 = off
 l4 = every 10
+[head]
+mode = rank
 [topology]
 node_size = 2
 [restart]

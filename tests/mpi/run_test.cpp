@@ -48,13 +48,14 @@ class MpiJob {
   MpiJob(const MpiJob&) = delete;
   MpiJob& operator=(const MpiJob&) = delete;
 
-  // More settings, for the runs to come.
+  // More settings, for the runs to come. Where there is no [head], nodes have heads.
   void configure(const std::string& more) {
     if (world_rank() == 0) {
-      std::ofstream(directory_ + "/cairn.ini")
-          << "[storage]\nlocal = " << directory_ << "/local\nglobal = " << directory_ << "/global\n"
+      std::ofstream ini(directory_ + "/cairn.ini");
+      ini << "[storage]\nlocal = " << directory_ << "/local\nglobal = " << directory_ << "/global\n"
           << "[log]\nlevel = error\n"
           << settings_ << more;
+      if ((settings_ + more).find("[head]") == std::string::npos) ini << "[head]\nmode = rank\n";
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }

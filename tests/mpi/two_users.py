@@ -26,6 +26,8 @@ l1 = every 5
 l2 = every 10
 l3 = off
 l4 = off
+[head]
+mode = rank
 [topology]
 node_size = 2
 [restart]

@@ -107,7 +107,8 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
   // A line of the file holds only so many numbers.
   const bool equal = std::ranges::all_of(ranks_, [&](std::uint32_t size) { return size == ranks_.front(); });
   const std::vector<std::uint32_t> sizes(ranks_.begin(), equal ? ranks_.begin() + 1 : ranks_.end());
-  std::ofstream(config) << settings_ << "\n[topology]\nnode_size = " << fmt::format("{}", fmt::join(sizes, ","))
+  const std::string_view head = settings_.find("[head]\nmode") == std::string::npos ? "\n[head]\nmode = rank" : "";
+  std::ofstream(config) << settings_ << head << "\n[topology]\nnode_size = " << fmt::format("{}", fmt::join(sizes, ","))
                         << "\n[log]\nlevel = " << log_level << "\n";
 
   const std::uint32_t world_size = std::accumulate(ranks_.begin(), ranks_.end(), 0U);

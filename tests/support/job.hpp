@@ -40,8 +40,8 @@ class JobSession final : public SessionBase {
 
 class Job {
  public:
-  // `ranks`: world ranks of each node, head included. `settings`: lines of an INI file; job name, sizes of nodes and
-  // quiet log are added.
+  // `ranks`: world ranks of each node, head included. `settings`: lines of an INI file; job name, sizes of nodes,
+  // quiet log and, where [head] does not begin with mode, mode = rank are added.
   Job(std::vector<std::uint32_t> ranks, std::string settings);
 
   // Runs `application` on every application rank, as cairn::run would, and finalizes. What a rank throws is thrown

@@ -81,7 +81,9 @@ TEST(Placement, agrees_with_the_topology_that_the_job_makes_of_it) {
     const auto placement = placed(6, config, {"a", "b"});
     Names host_of_world;
     for (const HostRanks& host : placement.hosts) host_of_world.insert(host_of_world.end(), host.ranks, host.host);
-    const auto topology = make_topology(host_of_world, config.topology.node_size, config.head.mode).value();
+    const auto topology =
+        make_topology(host_of_world, config.topology.node_size, config.head.mode.value_or(cairn::HeadMode::rank))
+            .value();
     EXPECT_EQ(topology.rank_count(), 6U) << text;
     EXPECT_EQ(topology.node_count(), placement.nodes) << text;
     for (const HostRanks& host : placement.hosts) {

@@ -35,7 +35,7 @@ l1 = every 5
 l2 = {l2}
 l3 = off
 l4 = {l4}
-[topology]
+{head}[topology]
 node_size = {node_size}
 [recovery]
 mode = {mode}
@@ -75,7 +75,8 @@ class Job:
         self.entered = []  # when the application began, and when it went on after failures
         config = self.directory / "heat.ini"
         config.write_text(CONFIG.format(directory=directory, local=local or f"{directory}/local", mode=mode, spares=spares,
-                                        node_size=node_size, l2=l2, l4=l4, more=more))  # fmt: skip
+                                        node_size=node_size, l2=l2, l4=l4, more=more,
+                                        head="" if launcher else "[head]\nmode = rank\n"))  # fmt: skip
         start = [*launcher, str(config), "--"] if launcher else [
             "mpirun", *FLAGS, *TRANSPORT[mode], "-n", str(ranks + spares)]  # fmt: skip
         command = [*start, *(program or [heat, *SIZE]), "--steps", str(steps), "--config", str(config),
@@ -209,7 +210,7 @@ def reference_plate(heat, directory, steps):
     directory.mkdir()
     plate = directory / "plate.bin"
     config = directory / "heat.ini"
-    config.write_text(f"[storage]\nlocal = {directory}/local\nglobal = {directory}/global\n[levels]\nl4 = off\n")
+    config.write_text(f"[storage]\nlocal = {directory}/local\nglobal = {directory}/global\n[levels]\nl4 = off\n[head]\nmode = rank\n")
     subprocess.run(["timeout", "-s", "KILL", "60", "mpirun", "--oversubscribe", "--bind-to", "none", "-n", "3", heat,
                     *SIZE, "--steps", str(steps), "--config", str(config), "--output", str(plate)], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip

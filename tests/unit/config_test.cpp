@@ -46,7 +46,7 @@ void expect_defaults(const Config& config) {
   EXPECT_EQ(config.levels.of(LevelId::partner), (Interval{Interval::Kind::calls, 4, {}}));
   EXPECT_EQ(config.levels.of(LevelId::erasure), (Interval{Interval::Kind::calls, 8, {}}));
   EXPECT_EQ(config.levels.of(LevelId::global), (Interval{Interval::Kind::time, 0, minutes(30)}));
-  EXPECT_EQ(config.head.mode, HeadMode::rank);
+  EXPECT_EQ(config.head.mode, std::nullopt);
   EXPECT_EQ(config.head.threads, 0U);
   EXPECT_EQ(config.head.wait_limit, minutes(10));
   EXPECT_EQ(config.partner.copies, 1U);
@@ -207,6 +207,11 @@ TEST(Config, a_level_left_to_cairn_is_not_one_that_the_user_insists_on) {
   EXPECT_TRUE(config.levels.insisted.empty());
 }
 
+TEST(Config, leaves_the_head_mode_to_the_session_if_it_is_auto) {
+  EXPECT_EQ(config_of("[head]\nmode = auto").head.mode, std::nullopt);
+  EXPECT_EQ(config_of("[head]\nmode = rank").head.mode, HeadMode::rank);
+}
+
 TEST(Config, reads_times_in_all_units) {
   const auto time = [](const std::string& text) { return config_of("[head]\nwait_limit = " + text).head.wait_limit; };
   EXPECT_EQ(time("500ms"), milliseconds(500));
@@ -240,7 +245,7 @@ TEST(Config, a_value_that_cannot_be_is_answered_with_file_line_key_and_what_woul
   EXPECT_EQ(error_of("[partner]\nrotation = 0"), "heat.ini:2: [partner] rotation = 0: out of range; write 1 to 8");
   EXPECT_EQ(error_of("[erasure]\ngroup = 256"), "heat.ini:2: [erasure] group = 256: out of range; write 2 to 255");
   EXPECT_EQ(error_of("[head]\nmode = ranks"),
-            "heat.ini:2: [head] mode = ranks: not one of its values; write rank, thread or inline");
+            "heat.ini:2: [head] mode = ranks: not one of its values; write auto, rank, thread or inline");
   EXPECT_EQ(error_of("[head]\nthreads = 0"),
             "heat.ini:2: [head] threads = 0: not a number of threads; write auto or 1 to 1024");
   EXPECT_EQ(error_of("[head]\nthreads = 2000"),

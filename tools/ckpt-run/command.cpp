@@ -83,7 +83,7 @@ Words open_mpi_options(const Options& options, const Config& config, const Facts
   if (!says(options, {"--map-by", "-map-by"})) append(words, {"--map-by", "slot:OVERSUBSCRIBE"});
   // A rank that is bound to one core would share it with its node's head, or with that head's helper threads. Open MPI
   // binds the ranks of a job to cores if there are at most two, and to larger parts if there are more.
-  const bool unbound = crowded || config.head.mode != cairn::HeadMode::rank || placement.world() <= 2;
+  const bool unbound = crowded || !has_dedicated_heads(config) || placement.world() <= 2;
   if (unbound && !says(options, {"--bind-to", "-bind-to"})) append(words, {"--bind-to", "none"});
   // Ranks that wait leave the processor to those that work.
   if (crowded) append(words, {"--mca", "mpi_yield_when_idle", "1"});

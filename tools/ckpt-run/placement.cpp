@@ -82,12 +82,16 @@ std::string Placement::text() const {
   return text;
 }
 
+bool has_dedicated_heads(const Config& config) {
+  return config.head.mode.value_or(cairn::HeadMode::rank) == cairn::HeadMode::rank;
+}
+
 Result<Placement> place(std::uint32_t ranks, std::optional<std::uint32_t> wanted_spares, const Config& config,
                         const std::vector<std::string>& hosts, const std::vector<std::string>& spare_hosts) {
   if (hosts.empty()) return fail(Code::invalid_argument, "there are no hosts");
   const auto spares = spare_ranks(wanted_spares, config, spare_hosts.size());
   if (!spares) return fail(spares.error());
-  const std::uint32_t head = config.head.mode == cairn::HeadMode::rank ? 1 : 0;
+  const std::uint32_t head = has_dedicated_heads(config) ? 1 : 0;
   const bool simulated = !config.topology.node_size.empty();
   auto nodes = simulated ? simulated_nodes(ranks, config, head) : split_evenly(ranks, hosts.size());
   if (!nodes) return fail(nodes.error());

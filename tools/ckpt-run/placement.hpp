@@ -35,6 +35,9 @@ struct Placement {
   [[nodiscard]] std::string text() const;
 };
 
+// Whether a rank of each node is to be its head, beside those that compute: with [head] mode = auto, too. Pure.
+[[nodiscard]] bool has_dedicated_heads(const cairn::Config& config);
+
 // `spares`: nullopt means as many as [recovery] spares says. `spare_hosts`: where spare ranks go, evenly; the last host
 // when there are none. In mode `respawn` each spare host gets one at least: new processes are started on a host by a
 // process that lives there. In mode `restart` there are none.

@@ -21,7 +21,7 @@ constexpr uid_t kUser = 1'500'000'001;  // nobody's
 constexpr const char* kPause = "10";    // milliseconds
 constexpr const char* kConfig =
     "[job]\nname = job\n[storage]\nglobal = {}/global\n[levels]\nl1 = every 3\nl2 = every 6\nl3 = off\nl4 = off\n"
-    "[topology]\nnode_size = 2\n[restart]\nat_end = continue\n";
+    "[head]\nmode = rank\n[topology]\nnode_size = 2\n[restart]\nat_end = continue\n";
 
 fs::path stores() { return fmt::format("/dev/shm/cairn-{}", kUser); }
 

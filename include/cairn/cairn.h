@@ -66,6 +66,9 @@ enum {
   CAIRN_ERR_COMMUNICATION = -8  /* a peer cannot be reached */
 };
 
+/* Levels of the lines of the log. */
+enum { CAIRN_LOG_ERROR = 0, CAIRN_LOG_WARNING = 1, CAIRN_LOG_INFO = 2, CAIRN_LOG_DEBUG = 3 };
+
 /* How cairn_init or cairn_recover returned. CAIRN_FRESH: at the start of the job. After a failure, CAIRN_SURVIVOR: in a
  * process that computed before; CAIRN_REPLACEMENT: in one that takes the place of a dead one. */
 enum { CAIRN_FRESH = 0, CAIRN_SURVIVOR = 1, CAIRN_REPLACEMENT = 2 };
@@ -168,6 +171,14 @@ int cairn_finalize(cairn_session** session);
  * itself ([recovery] mode = spares or respawn) this ends the job: it returns once the other ranks know, which they
  * learn in their next Cairn call, or MPI call on cairn_comm. */
 void cairn_abandon(cairn_session** session);
+
+/* Reads the log: `line` ends with the call, `data` is what cairn_set_log was given. */
+typedef void (*cairn_log)(int level, const char* line, void* data);
+/* Local. Cairn passes each line of its log to `log`, without the "cairn: " that it has on stderr; NULL sends the lines
+ * to stderr again. Call it in each process before cairn_init; heads write lines, too. `log` is called from any thread,
+ * also while the application computes, but never twice at once. It may call neither MPI nor Cairn. The caller owns
+ * data, which has to live as long as log is set. [log] level says which lines there are. */
+void cairn_set_log(cairn_log log, void* data);
 
 /* Local. The version of the library that the program is linked with, as CAIRN_VERSION is that of this header. */
 int cairn_version(void);

@@ -23,6 +23,7 @@
 #include <mpi.h>
 
 #include <cairn/failure_topology.hpp>
+#include <cairn/log.hpp>
 #include <cairn/session_base.hpp>
 
 namespace cairn {

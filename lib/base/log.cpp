@@ -4,10 +4,23 @@
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <array>
+#include <functional>
+#include <mutex>
 
 namespace cairn {
-
 namespace {
+
+// What set_log() was given. One line is written at a time.
+struct Reader {
+  std::mutex mutex;
+  std::function<void(LogLevel, const std::string&)> log;
+};
+
+// Of this process. Threads may write until the process ends, so that it is never destroyed.
+Reader& reader() {
+  static auto* const of_process = new Reader;
+  return *of_process;
+}
 
 constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLevelNames = {{
     {"error", LogLevel::error},
@@ -29,6 +42,11 @@ std::string_view prefix(LogLevel level) {
 }
 
 }  // namespace
+
+void set_log(std::function<void(LogLevel level, const std::string& line)> log) {
+  const std::lock_guard lock(reader().mutex);
+  reader().log = std::move(log);
+}
 
 Result<LogLevel> parse_log_level(std::string_view text) {
   for (const auto& [name, level] : kLevelNames) {
@@ -52,6 +70,14 @@ Log::Log(LogLevel level) : sink_(level == LogLevel::off ? nullptr : std::make_sh
 
 void Log::write(LogLevel level, const std::string& line) const {
   if (!sink_ || level > level_) return;
+  const std::lock_guard lock(reader().mutex);
+  if (reader().log) {
+    try {
+      reader().log(level, line);
+    } catch (...) {  // whoever reads the log cannot stop what it tells of
+    }
+    return;
+  }
   sink_->logger.log(spdlog::level::info, "{}{}", prefix(level), line);
 }
 

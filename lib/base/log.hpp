@@ -1,5 +1,5 @@
-// A log of one process: lines for a person, on stderr, each starting "cairn: ". A value that is passed
-// along; there is no global logger. Thread-safe. Local.
+// A log of one process: lines for a person, on stderr, each starting "cairn: ", or passed to the function that
+// set_log() was given. A value that is passed along. Thread-safe. Local.
 #pragma once
 
 #include <memory>
@@ -8,18 +8,17 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <cairn/log.hpp>
 
 #include "base/error.hpp"
 
 namespace cairn {
 
-enum class LogLevel { error, warning, info, debug, off };
-
 [[nodiscard]] Result<LogLevel> parse_log_level(std::string_view text);
 
 class Log {
  public:
-  // Writes lines of `level` and of more severe levels to stderr.
+  // Writes lines of `level` and of more severe levels.
   explicit Log(LogLevel level = LogLevel::info);
   // Says nothing: for tests and for ranks whose lines another rank writes.
   static Log silent() { return Log(LogLevel::off); }

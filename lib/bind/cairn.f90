@@ -55,13 +55,24 @@ module cairn
     CAIRN_ERR_COMMUNICATION = -8
   ! How cairn_init or cairn_recover returned; see cairn.h.
   integer, parameter, public :: CAIRN_FRESH = 0, CAIRN_SURVIVOR = 1, CAIRN_REPLACEMENT = 2
+  ! Levels of the lines of the log.
+  integer, parameter, public :: CAIRN_LOG_ERROR = 0, CAIRN_LOG_WARNING = 1, CAIRN_LOG_INFO = 2, CAIRN_LOG_DEBUG = 3
   integer, parameter, public :: CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4
 
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
     cairn_storage_error, cairn_restore, &
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_should_stop, cairn_failed, &
     cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
-    cairn_error_text
+    cairn_error_text, cairn_set_log, cairn_log
+
+  ! Reads the log; see cairn_set_log.
+  abstract interface
+    subroutine cairn_log(level, line)
+      integer, intent(in) :: level
+      character(*), intent(in) :: line
+    end subroutine
+  end interface
+  procedure(cairn_log), pointer :: the_log => null()
 
   ! cairn_protect(session, name, data, code): a scalar or array of any intrinsic numeric type. Its shape is stored as C
   ! sees it, last dimension first.
@@ -191,6 +202,11 @@ module cairn
     subroutine c_abandon(session) bind(c, name='cairn_abandon')
       import :: c_ptr
       type(c_ptr), intent(inout) :: session
+    end subroutine
+    subroutine c_set_log(log, data) bind(c, name='cairn_set_log')
+      import :: c_funptr, c_ptr
+      type(c_funptr), value :: log
+      type(c_ptr), value :: data
     end subroutine
     function c_version() bind(c, name='cairn_version') result(number)
       import :: c_int
@@ -419,6 +435,24 @@ contains
   subroutine cairn_abandon(session)
     type(cairn_session), intent(inout) :: session
     call c_abandon(session%handle)
+  end subroutine
+
+  ! Cairn passes each line of its log to `log`, and not to standard error; without `log` to standard error again. Call it
+  ! in each process before cairn_init; heads write lines, too. `log` is called from any thread, but never twice at once.
+  ! It may call neither MPI nor Cairn. Levels are CAIRN_LOG_ERROR to CAIRN_LOG_DEBUG.
+  subroutine cairn_set_log(log)
+    procedure(cairn_log), optional :: log
+    call c_set_log(c_null_funptr, c_null_ptr)  ! nobody reads the pointer while it changes
+    if (.not. present(log)) return
+    the_log => log
+    call c_set_log(c_funloc(pass_line), c_null_ptr)
+  end subroutine
+
+  subroutine pass_line(level, line, data) bind(c)
+    integer(c_int), value :: level
+    type(c_ptr), value :: line, data
+    if (c_associated(data)) return  ! it is null
+    call the_log(int(level), fortran_text(line))
   end subroutine
 
   ! The version of Cairn as one number: 10203 is 1.2.3. A module file fits the library of its own version only.

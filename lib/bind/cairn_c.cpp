@@ -268,6 +268,13 @@ void cairn_abandon(cairn_session** session) {
   });
 }
 
+void cairn_set_log(cairn_log log, void* data) {
+  if (log == nullptr) return cairn::set_log({});
+  cairn::set_log([log, data](cairn::LogLevel level, const std::string& line) {
+    log(static_cast<int>(level), line.c_str(), data);
+  });
+}
+
 int cairn_version(void) { return cairn::version(); }
 const char* cairn_build_info(void) { return cairn::build_info(); }
 

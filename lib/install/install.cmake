@@ -11,7 +11,7 @@ set_target_properties(cairn_tap PROPERTIES EXPORT_NAME tap)
 install(TARGETS cairn cairn_tap EXPORT cairn_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES include/cairn/cairn.h include/cairn/cairn.hpp include/cairn/error.hpp
-  include/cairn/failure_topology.hpp include/cairn/level_id.hpp include/cairn/session_base.hpp
+  include/cairn/failure_topology.hpp include/cairn/level_id.hpp include/cairn/log.hpp include/cairn/session_base.hpp
   include/cairn/storable.hpp include/cairn/version.hpp ${PROJECT_BINARY_DIR}/include/cairn/version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cairn)
 if(CAIRN_FORTRAN)

@@ -1,10 +1,10 @@
 #include "mpi/launcher.hpp"
 
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
 #include "base/bytes.hpp"
+#include "base/log.hpp"
 #include "comm/share.hpp"
 
 namespace cairn {
@@ -107,7 +107,7 @@ void Launcher::leave(const Error& error) const {
 }
 
 void Launcher::tell(const CompletionMark& why) const {
-  std::fprintf(stderr, "cairn: error: %s\n", why.text.c_str());
+  Log(LogLevel::error).error("{}", why.text);
   leave(why);
 }
 

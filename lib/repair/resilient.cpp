@@ -1,12 +1,12 @@
 #include "repair/resilient.hpp"
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/log.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_request.hpp"
 #include "mpi/session_opening.hpp"
@@ -199,7 +199,7 @@ void Resilient::finalize(Session& session) {
     if (!is_failure(error)) {
       error_ = std::current_exception();
     } else if (session.rank() == 0) {
-      std::fprintf(stderr, "cairn: warning: a process died while the job ended: %s\n", error.what());
+      Log(pool_->config().log.level).warning("a process died while the job ended: {}", error.what());
     }
   }
 }

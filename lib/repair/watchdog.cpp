@@ -1,9 +1,10 @@
 #include "repair/watchdog.hpp"
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
+
+#include "base/log.hpp"
 
 namespace cairn {
 
@@ -35,8 +36,8 @@ void Watchdog::guard() {
   while (!called_off_) {
     changed_.wait_until(lock, deadline_);
     if (called_off_ || std::chrono::steady_clock::now() < deadline_) continue;
-    std::fprintf(stderr, "cairn: error: a repair is stuck: %s took longer than %lld ms ([recovery] limit)\n",
-                 step_.c_str(), static_cast<long long>(limit_.count()));
+    Log(LogLevel::error)
+        .error("a repair is stuck: {} took longer than {} ms ([recovery] limit)", step_, limit_.count());
     if (first_) first_();
     // The thread that is stuck inside MPI cannot do it. If MPI cannot end the job from here either, at least this
     // process ends.

@@ -202,6 +202,20 @@ static void run_out_of_space(cairn_session* session) {
   CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
 }
 
+/* What the log has said. */
+struct heard {
+  int lines;
+  int errors;
+  char last_error[1000];
+};
+static void hear(int level, const char* line, void* data) {
+  struct heard* heard = data;
+  ++heard->lines;
+  if (level != CAIRN_LOG_ERROR) return;
+  ++heard->errors;
+  snprintf(heard->last_error, sizeof heard->last_error, "%s", line);
+}
+
 static void write_config(const char* path, const char* directory, int first) {
   mkdir(directory, 0700); /* the second run finds it there */
   FILE* file = fopen(path, "w");
@@ -224,6 +238,8 @@ int main(int argc, char** argv) {
   if (world_rank == 0) write_config(config, argv[2], first);
 
   check_version();
+  static struct heard heard;
+  cairn_set_log(hear, &heard);
   cairn_session* session = NULL;
   CHECK_ERROR(cairn_init(MPI_COMM_WORLD, "/nowhere/cairn.ini", &session), CAIRN_ERR_CONFIG, "/nowhere/cairn.ini");
   CHECK(session == NULL);
@@ -232,6 +248,7 @@ int main(int argc, char** argv) {
   const int code = cairn_init(MPI_COMM_WORLD, config, &session);
   if (code == CAIRN_HEAD) {
     CHECK(world_rank % 2 == 1);
+    CHECK(world_rank != 1 || heard.lines > 0); /* the first head tells what the job is */
     CHECK(session == NULL);
   } else {
     CHECK(code == CAIRN_OK);

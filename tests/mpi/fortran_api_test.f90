@@ -37,9 +37,11 @@ program fortran_api_test
   logical, target :: flags(2)
   character(16) :: life, version_wanted
   character(512) :: directory
-  integer :: rank, code
+  integer :: rank, code, world_rank
+  integer :: lines = 0, errors = 0  ! of the log
 
   call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, world_rank)
   call get_command_argument(1, life)
   call get_command_argument(2, directory)
   call write_configuration()
@@ -47,11 +49,23 @@ program fortran_api_test
   call check(MPI_COMM_NULL == cairn_comm(none), 'no session has no communicator')
   call cairn_snapshot(none, code)
   call check_error(CAIRN_ERR_USAGE, 'the session is NULL')
+  call cairn_set_log(hear)
   call cairn_init(MPI_COMM_WORLD, trim(directory)//'/fortran.ini', session, code)
+  ! The first head tells what the job is.
+  if (code == CAIRN_HEAD) call check(world_rank /= 1 .or. lines > 0, 'the log is passed on')
+  call cairn_set_log()
   if (code /= CAIRN_HEAD) call compute()
   call MPI_Finalize()
 
 contains
+
+  subroutine hear(level, line)
+    integer, intent(in) :: level
+    character(*), intent(in) :: line
+    call check(len(line) > 0, 'a line of the log')
+    lines = lines + 1
+    if (level == CAIRN_LOG_ERROR) errors = errors + 1
+  end subroutine
 
   subroutine check_version()
     integer :: wanted

@@ -1,5 +1,12 @@
 #include "base/log.hpp"
 
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace cairn {
@@ -22,6 +29,57 @@ TEST(Log, says_only_what_is_as_grave_as_its_level) {
   Log::silent().error("not said");
   Log(LogLevel::debug).debug("said");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "cairn: said\n");
+}
+
+// Lines go to a function as long as this lives.
+struct Reading {
+  std::vector<std::pair<LogLevel, std::string>> lines;
+  Reading() {
+    set_log([this](LogLevel level, const std::string& line) { lines.emplace_back(level, line); });
+  }
+  ~Reading() { set_log({}); }
+};
+
+TEST(Log, passes_lines_of_its_level_to_the_function_that_was_set_and_writes_none) {
+  testing::internal::CaptureStderr();
+  const Log before;
+  {
+    const Reading reading;
+    before.warning("node {} is slow", 3);
+    Log(LogLevel::error).info("not said");
+    EXPECT_THAT(reading.lines, testing::ElementsAre(testing::Pair(LogLevel::warning, "node 3 is slow")));
+  }
+  before.info("on stderr again");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "cairn: on stderr again\n");
+}
+
+TEST(Log, calls_that_function_from_one_thread_at_a_time) {
+  std::atomic<int> inside{0};
+  int together = 0;
+  int lines = 0;
+  set_log([&](LogLevel, const std::string&) {
+    if (++inside > 1) ++together;
+    ++lines;
+    std::this_thread::yield();
+    --inside;
+  });
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([] {
+        for (int line = 0; line < 250; ++line) Log().info("line {}", line);
+      });
+    }
+  }
+  set_log({});
+  EXPECT_EQ(lines, 1000);
+  EXPECT_EQ(together, 0);
+}
+
+TEST(Log, goes_on_when_that_function_throws) {
+  set_log([](LogLevel, const std::string&) { throw std::runtime_error("no"); });
+  EXPECT_NO_THROW(Log().error("a line"));
+  set_log({});
 }
 
 TEST(Log, level_names_are_parsed_and_others_refused_with_the_list) {

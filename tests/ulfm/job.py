@@ -76,7 +76,7 @@ class Job:
         config = self.directory / "heat.ini"
         config.write_text(CONFIG.format(directory=directory, local=local or f"{directory}/local", mode=mode, spares=spares,
                                         node_size=node_size, l2=l2, l4=l4, more=more,
-                                        head="" if launcher else "[head]\nmode = rank\n"))  # fmt: skip
+                                        head="" if launcher or "[head]" in more else "[head]\nmode = rank\n"))  # fmt: skip
         start = [*launcher, str(config), "--"] if launcher else [
             "mpirun", *FLAGS, *TRANSPORT[mode], "-n", str(ranks + spares)]  # fmt: skip
         command = [*start, *(program or [heat, *SIZE]), "--steps", str(steps), "--config", str(config),

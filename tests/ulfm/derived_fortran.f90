@@ -84,6 +84,7 @@ contains
     way = merge(life + 1, 1, life < size(kWays))
     call make(way, comm, rank, place, peer)
     call cairn_snapshot_to(session, CAIRN_L1, code)
+    if (code == CAIRN_OK) call cairn_wait(session, CAIRN_L1, code)
     if (code /= CAIRN_OK) return
     if (rank == 2) call die_in(life)
     if (rank == 0) call wait(max(1, life - size(kWays) + 2), trim(kWays(way)), place, peer)

@@ -78,15 +78,8 @@ int run(int argc, char** argv) {
     if (speaks) (command_line.exit_code == 0 ? std::cout : std::cerr) << command_line.text << std::flush;
     return command_line.exit_code;
   }
-  try {
-    cairn::run(MPI_COMM_WORLD, command_line.options->config,
-               [&](cairn::Session& session) { simulate(session, *command_line.options); });
-    return 0;
-  } catch (const cairn::Exception& error) {
-    // A store fails on some ranks; all else is known to all ranks alike.
-    if (speaks || error.kind() == cairn::ErrorKind::storage) std::cerr << "heat: " << error.what() << std::endl;
-    return 1;
-  }
+  return cairn::run(MPI_COMM_WORLD, command_line.options->config,
+                    [&](cairn::Session& session) { simulate(session, *command_line.options); });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 ! A string that swings, kept safe by Cairn, in Fortran: kill it, start it again, and it goes on where it was.
 !
-!   mpirun -n 6 wave wave.ini 20000
+!   ckpt-run -n 4 -- ./wave wave.ini 20000
 !
 ! Each rank has a piece of the string; it tells its neighbours the ends of it at each step. With [recovery] mode =
 ! spares it need not be started again: when a process dies, the others go back to their last snapshot with another in
@@ -25,11 +25,15 @@ program wave
   read (argument, *, iostat=code) steps
   if (code /= 0) call give_up(trim(argument)//' is not a number of steps')
   call cairn_init(MPI_COMM_WORLD, config, session, code)
+  if (code < CAIRN_OK) then  ! all ranks have this error, and Cairn has logged it
+    call MPI_Finalize()
+    stop 1
+  end if
   do while (code == CAIRN_OK .and. .not. done)
     call swing(code)
     if (code == CAIRN_ROLLBACK) call cairn_recover(session, code)
   end do
-  if (code < CAIRN_OK) call give_up(cairn_error_text())
+  if (code < CAIRN_OK) call MPI_Abort(MPI_COMM_WORLD, 1)  ! other ranks may not have this one
   call MPI_Finalize()
 
 contains

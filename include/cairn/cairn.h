@@ -5,16 +5,17 @@
  *   cairn_session* session;
  *   int code = cairn_init(MPI_COMM_WORLD, "heat.ini", &session);
  *   if (code == CAIRN_HEAD) { MPI_Finalize(); return 0; }      a dedicated head: it has served until the end
- *   if (code != CAIRN_OK) { fprintf(stderr, "%s\n", cairn_error_text()); MPI_Abort(...); }
+ *   if (code != CAIRN_OK) { MPI_Finalize(); return 1; }        all ranks have this error, and the log names it
  *   cairn_protect(session, "plate", plate, CAIRN_DOUBLE, n);
  *   cairn_restore(session);
  *   for (...) { compute; cairn_snapshot(session, NULL); }
  *   cairn_finalize(&session);
  *
  * Every application rank makes the same sequence of restore, snapshot, wait and finalize calls, at places where
- * no application message is in flight. All calls come from one thread. No call prints or exits. A code
- * other than CAIRN_OK and CAIRN_HEAD is an error whose text cairn_error_text() gives; where a comment does not say
- * otherwise the session stays usable after it. */
+ * no application message is in flight. All calls come from one thread. No call exits. A negative
+ * code is an error, which Cairn logs: once where all ranks have it, that is in cairn_init and in collective calls, else
+ * with the rank that has it. A program that ends for an error that other ranks may not have calls MPI_Abort.
+ * cairn_error_text() gives the text, too. Where a comment does not say otherwise the session stays usable. */
 /* With [recovery] mode = spares or respawn the job goes on when a process dies, without leaving its survivors. The
  * first Cairn call that knows of it returns CAIRN_ROLLBACK; MPI calls on cairn_comm fail until then, and their results
  * are void. The application then calls cairn_recover and goes back to the place after cairn_init, with regions

@@ -1,7 +1,7 @@
 // Cairn for C++ applications over MPI.
 //
 //   MPI_Init(&argc, &argv);
-//   cairn::run(MPI_COMM_WORLD, "heat.ini", [&](cairn::Session& session) {
+//   const int code = cairn::run(MPI_COMM_WORLD, "heat.ini", [&](cairn::Session& session) {
 //     std::vector<double> plate(n * n);
 //     int step = 0;
 //     session.protect("plate", plate);
@@ -14,6 +14,7 @@
 //     }
 //   });
 //   MPI_Finalize();
+//   return code;
 #pragma once
 
 #include <functional>
@@ -36,7 +37,7 @@ class Session final : public SessionBase {
  public:
   // Collective over `world`. `config` is the INI file's path (empty: defaults), read on rank 0. On a dedicated
   // head rank the call serves the node until the session ends and returns nothing; on application
-  // ranks it returns a session. Throws on all ranks alike.
+  // ranks it returns a session. Throws on all ranks alike; nothing is logged then.
   static std::unique_ptr<Session> open(MPI_Comm world, const std::string& config, const FailureTopology& failures = {});
 
   Session(Session&&) noexcept;
@@ -74,15 +75,19 @@ class Session final : public SessionBase {
   std::unique_ptr<Mpi> mpi_;
 };
 
-// Collective over `world`. Serves the heads, calls `application` on the application ranks, and finalizes the
-// session when it returns. An exception that leaves `application` ends the whole job with its text, since
-// the other ranks would wait for ever. Throws the errors of opening and finalizing.
+// Collective over `world`. Serves the heads, calls `application` on the application ranks, and finalizes the session
+// when it returns. Returns the program's exit code: 0, or 1 after an error.
+//
+// An error of opening, of finalizing, or an exception that leaves `application` is logged once, as one line. If all
+// application ranks have such an error, run() returns 1 on all of them. If only some have, the others would block
+// forever: the job is ended by MPI_Abort after a second, or after five for an error of restore(). Throws nothing of its
+// own.
 //
 // With [recovery] mode = spares or respawn, `application` is the point to go back to when a process dies: survivors
 // leave it by an Exception of kind `rollback`, thrown by Cairn's calls and by MPI calls on session.comm(), and all
 // enter it again with a new session, protect their regions anew, and restore(). Do not catch that exception.
 // Communicators derived from session.comm() cannot be used after it: make them anew.
 // Message requests are void too.
-void run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application);
+[[nodiscard]] int run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application);
 
 }  // namespace cairn

@@ -35,6 +35,8 @@
 #include <cairn/storable.hpp>
 #include <cairn/version.hpp>
 
+struct cairn_session;  // of the C API
+
 namespace cairn {
 
 enum class Element { opaque, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 };
@@ -234,6 +236,8 @@ class SessionBase {
   [[nodiscard]] std::uint32_t incarnation() const;
   // Seconds this rank spent waiting for its head in snapshot() so far.
   [[nodiscard]] double waited_seconds() const;
+
+  friend struct ::cairn_session;
 
  protected:
   explicit SessionBase(std::unique_ptr<SessionImpl> impl);

@@ -8,7 +8,7 @@
 !
 !   call cairn_init(MPI_COMM_WORLD, 'heat.ini', session, code)
 !   if (code == CAIRN_HEAD) ...                         a dedicated head: it has served until the end
-!   if (code /= CAIRN_OK) ...                           cairn_error_text() says what is wrong
+!   if (code /= CAIRN_OK) ...                           an error of all ranks: the log names it
 !   call cairn_protect(session, 'plate', plate, code)   any number of dimensions
 !   call cairn_protect(session, 'step', step, code)
 !   call cairn_restore(session, code)

@@ -1,27 +1,59 @@
 // The C API: the C++ Session behind an opaque handle, exceptions turned into codes.
 #include <algorithm>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <cairn/cairn.h>
 #include <cairn/cairn.hpp>
 
+#include "base/log.hpp"
 #include "bind/last_error.hpp"
+#include "repair/failure_vote.hpp"
 #include "repair/resilient.hpp"
+#include "session/session_impl.hpp"
 
 struct cairn_session {
-  std::unique_ptr<cairn::Resilient> job;    // where it repairs itself
-  std::unique_ptr<cairn::Session> session;  // none between a failure and cairn_recover
-  mutable std::string storage_error = {};   // as it was last asked for
+  std::unique_ptr<cairn::Resilient> job;          // where it repairs itself
+  std::unique_ptr<cairn::Session> session;        // none between a failure and cairn_recover
+  std::unique_ptr<cairn::FailureVote> vote = {};  // where it does not repair itself
+  mutable std::string storage_error = {};         // as it was last asked for
+
+  // As its configuration wants it. Requires: there is a session.
+  [[nodiscard]] const cairn::Log& log() const { return static_cast<cairn::SessionBase&>(*session).impl().log(); }
 };
 
 namespace {
 
 using cairn::bind::fail;
+using cairn::bind::refuse;
+
+// Logs the error of a call, once if all ranks have it, and keeps its text. Returns the code.
+int refuse(const cairn_session& session, const cairn::Exception& error, int code) {
+  if (code >= CAIRN_OK) return fail(code, error.what());
+  const auto patience = cairn::patience_with(error.kind());
+  const auto tell = [&] { session.log().error("{}", error.what()); };
+  const std::uint32_t rank = session.session->rank();
+  if (session.vote) {
+    if (session.vote->settle(true, patience, tell)) return fail(code, error.what());
+  } else if (error.kind() == cairn::ErrorKind::mismatch || error.kind() == cairn::ErrorKind::unrecoverable) {
+    // All ranks have it. One that returns may end the job before the first one has told.
+    if (rank != 0) std::this_thread::sleep_for(patience);
+    if (rank == 0) tell();
+    return fail(code, error.what());
+  }
+  session.log().error("rank {}: {}", rank, error.what());
+  return fail(code, error.what());
+}
+// The same where all processes of a job that repairs itself have the error.
+int refuse(const cairn::Resilient& job, const cairn::Exception& error, int code) {
+  return job.is_first() && code < CAIRN_OK ? refuse(code, error.what()) : fail(code, error.what());
+}
 
 int code_of(cairn::ErrorKind kind) {
   switch (kind) {
@@ -38,16 +70,18 @@ int code_of(cairn::ErrorKind kind) {
   return CAIRN_ERR_USAGE;
 }
 
-template <class Call>
-int guarded(Call call) {
+// `refused` gets an error and its code, and returns the code.
+template <class Call, class Refused>
+int guarded(Call call, Refused refused) {
+  using cairn::ErrorKind;
   try {
     return call();
   } catch (const cairn::Exception& error) {
-    return fail(code_of(error.kind()), error.what());
+    return refused(error, code_of(error.kind()));
   } catch (const std::bad_alloc&) {
-    return fail(CAIRN_ERR_STORAGE, "out of memory");
+    return refused(cairn::Exception(ErrorKind::storage, "out of memory"), CAIRN_ERR_STORAGE);
   } catch (const std::exception& error) {
-    return fail(CAIRN_ERR_USAGE, error.what());
+    return refused(cairn::Exception(ErrorKind::usage, error.what()), CAIRN_ERR_USAGE);
   }
 }
 
@@ -55,8 +89,9 @@ int guarded(Call call) {
 template <class Call>
 int with(const cairn_session* session, Call call) {
   if (session == nullptr || !session->session)
-    return fail(CAIRN_ERR_USAGE, "the session is NULL: cairn_init makes one");
-  return guarded([&] { return call(*session->session); });
+    return refuse(CAIRN_ERR_USAGE, "the session is NULL: cairn_init makes one");
+  return guarded([&] { return call(*session->session); },
+                 [&](const cairn::Exception& error, int code) { return refuse(*session, error, code); });
 }
 
 std::string text_or_empty(const char* text) { return text == nullptr ? std::string() : std::string(text); }
@@ -81,12 +116,12 @@ std::uint32_t bytes_of(cairn_type type) {
 bool is_level(int level) { return level >= CAIRN_L1 && level <= CAIRN_L4; }
 
 int wrong_level(int level) {
-  return fail(CAIRN_ERR_USAGE, "level " + std::to_string(level) + " is not one of CAIRN_L1 to CAIRN_L4");
+  return refuse(CAIRN_ERR_USAGE, "level " + std::to_string(level) + " is not one of CAIRN_L1 to CAIRN_L4");
 }
 
 int protect(cairn_session* session, const char* name, void* data, cairn_type type, std::vector<std::uint64_t> shape) {
   const std::uint32_t bytes = bytes_of(type);
-  if (bytes == 0) return fail(CAIRN_ERR_USAGE, "type " + std::to_string(type) + " is not a cairn_type");
+  if (bytes == 0) return refuse(CAIRN_ERR_USAGE, "type " + std::to_string(type) + " is not a cairn_type");
   return with(session, [&](cairn::Session& open) {
     // Bytes are stored as uint8; the enumerators of cairn_type and Element agree otherwise.
     const auto element = type == CAIRN_BYTE ? cairn::Element::uint8 : static_cast<cairn::Element>(type);
@@ -98,15 +133,20 @@ int protect(cairn_session* session, const char* name, void* data, cairn_type typ
 }  // namespace
 
 int cairn_init(MPI_Comm world, const char* config, cairn_session** session) {
-  if (session == nullptr) return fail(CAIRN_ERR_USAGE, "cairn_init: session is NULL");
+  if (session == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_init: session is NULL");
   *session = nullptr;
-  return guarded([&] {
+  const auto open = [&] {
     const std::string file = text_or_empty(config);
     auto job = cairn::Resilient::if_wanted(world, file, cairn::Resilient::Tells::by_code);
     auto opened = job ? job->enter() : cairn::Session::open(world, file);
     if (!opened) return static_cast<int>(CAIRN_HEAD);
-    *session = new cairn_session{std::move(job), std::move(opened)};
+    auto vote = job ? nullptr : std::make_unique<cairn::FailureVote>(opened->comm());
+    *session = new cairn_session{std::move(job), std::move(opened), std::move(vote)};
     return static_cast<int>(CAIRN_OK);
+  };
+  return guarded(open, [world](const cairn::Exception& error, int code) {
+    cairn::tell_of_failed_opening(world, error, [&] { (void)refuse(code, error.what()); });
+    return fail(code, error.what());
   });
 }
 
@@ -116,14 +156,14 @@ int cairn_protect(cairn_session* session, const char* name, void* data, cairn_ty
 
 int cairn_protect_array(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
                         const size_t* shape) {
-  if (dims < 0 || (dims > 0 && shape == nullptr)) return fail(CAIRN_ERR_USAGE, "cairn_protect_array: no shape");
+  if (dims < 0 || (dims > 0 && shape == nullptr)) return refuse(CAIRN_ERR_USAGE, "cairn_protect_array: no shape");
   return protect(session, name, data, type, std::vector<std::uint64_t>(shape, shape + dims));
 }
 
 int cairn_protect_opaque(cairn_session* session, const char* name, void* data, const char* type_name,
                          size_t element_bytes, size_t count) {
   if (element_bytes == 0 || element_bytes > UINT32_MAX)
-    return fail(CAIRN_ERR_USAGE, "cairn_protect_opaque: the element size is out of range");
+    return refuse(CAIRN_ERR_USAGE, "cairn_protect_opaque: the element size is out of range");
   return with(session, [&](cairn::Session& open) {
     open.protect_raw(text_or_empty(name), data, cairn::Element::opaque, static_cast<std::uint32_t>(element_bytes),
                      text_or_empty(type_name), {count});
@@ -186,7 +226,7 @@ int cairn_restore_region(cairn_session* session, const char* name) {
 }
 
 int cairn_restore_info(const cairn_session* session, cairn_restore_status* status) {
-  if (status == nullptr) return fail(CAIRN_ERR_USAGE, "cairn_restore_info: status is NULL");
+  if (status == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_restore_info: status is NULL");
   return with(session, [&](const cairn::Session& open) {
     const cairn::RestoreReport& report = open.last_restore();
     *status = {report.restored ? 1 : 0,
@@ -202,7 +242,7 @@ int cairn_restore_info(const cairn_session* session, cairn_restore_status* statu
 }
 
 int cairn_comm(const cairn_session* session, MPI_Comm* comm) {
-  if (comm == nullptr) return fail(CAIRN_ERR_USAGE, "cairn_comm: comm is NULL");
+  if (comm == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_comm: comm is NULL");
   return with(session, [&](const cairn::Session& open) {
     *comm = open.comm();
     return CAIRN_OK;
@@ -226,12 +266,18 @@ int cairn_failed(const cairn_session* session) {
 
 int cairn_recover(cairn_session* session) {
   if (session == nullptr || !session->job)
-    return fail(CAIRN_ERR_USAGE, "cairn_recover: not a session of a job that repairs itself ([recovery] mode)");
-  return guarded([&] {
-    if (session->session) session->job->roll_back(std::move(session->session));
-    session->session = session->job->enter();
-    return session->session ? CAIRN_OK : fail(CAIRN_ERR_COMMUNICATION, "cairn_recover: the job is over");
-  });
+    return refuse(CAIRN_ERR_USAGE, "cairn_recover: not a session of a job that repairs itself ([recovery] mode)");
+  const auto refused = [job = session->job.get()](const cairn::Exception& error, int code) {
+    return refuse(*job, error, code);
+  };
+  return guarded(
+      [&] {
+        if (session->session) session->job->roll_back(std::move(session->session));
+        session->session = session->job->enter();
+        if (session->session) return static_cast<int>(CAIRN_OK);
+        return refused({cairn::ErrorKind::communication, "cairn_recover: the job is over"}, CAIRN_ERR_COMMUNICATION);
+      },
+      refused);
 }
 
 int cairn_state(const cairn_session* session) {
@@ -239,7 +285,7 @@ int cairn_state(const cairn_session* session) {
 }
 
 int cairn_finalize(cairn_session** session) {
-  if (session == nullptr || *session == nullptr) return fail(CAIRN_ERR_USAGE, "cairn_finalize: the session is NULL");
+  if (session == nullptr || *session == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_finalize: the session is NULL");
   std::unique_ptr<cairn_session> owned(std::exchange(*session, nullptr));
   if (!owned->job) {
     return with(owned.get(), [](cairn::Session& open) {
@@ -247,25 +293,30 @@ int cairn_finalize(cairn_session** session) {
       return CAIRN_OK;
     });
   }
-  if (!owned->session) return fail(CAIRN_ERR_USAGE, "cairn_finalize: call cairn_recover first");
-  return guarded([&] {
-    if (!owned->job->complete(std::move(owned->session))) {
-      *session = owned.release();
-      return fail(CAIRN_ROLLBACK, "a process died before all ranks had finished");
-    }
-    (void)owned->job->enter();  // tells what went wrong
-    return static_cast<int>(CAIRN_OK);
-  });
+  if (!owned->session) return refuse(CAIRN_ERR_USAGE, "cairn_finalize: call cairn_recover first");
+  return guarded(
+      [&] {
+        if (!owned->job->complete(std::move(owned->session))) {
+          *session = owned.release();
+          return fail(CAIRN_ROLLBACK, "a process died before all ranks had finished");
+        }
+        (void)owned->job->enter();  // throws what went wrong
+        return static_cast<int>(CAIRN_OK);
+      },
+      [&](const cairn::Exception& error, int code) { return refuse(*owned->job, error, code); });
 }
 
 void cairn_abandon(cairn_session** session) {
   if (session == nullptr) return;
   const std::unique_ptr<cairn_session> owned(std::exchange(*session, nullptr));
+  if (owned && owned->vote) owned->vote->leave_to_mpi();
   if (!owned || !owned->job) return;
-  guarded([&] {
-    owned->job->abandon(std::move(owned->session));
-    return CAIRN_OK;
-  });
+  (void)guarded(
+      [&] {
+        owned->job->abandon(std::move(owned->session));
+        return CAIRN_OK;
+      },
+      [&](const cairn::Exception& error, int code) { return refuse(*owned->job, error, code); });
 }
 
 void cairn_set_log(cairn_log log, void* data) {

@@ -23,9 +23,9 @@ int cairn_watch_fortran(cairn_session* session, MPI_Fint comm) { return cairn_wa
 
 // The bytes of such a section are not contiguous, and the session keeps one address.
 int cairn_refuse_section_fortran(const char* name) {
-  return cairn::bind::fail(CAIRN_ERR_USAGE, "region \"" + std::string(name) +
-                                                "\" is an array section that is not contiguous (protect the whole "
-                                                "array, or a contiguous part)");
+  return cairn::bind::refuse(CAIRN_ERR_USAGE, "region \"" + std::string(name) +
+                                                  "\" is an array section that is not contiguous (protect the whole "
+                                                  "array, or a contiguous part)");
 }
 
 }  // extern "C"

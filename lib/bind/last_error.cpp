@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/log.hpp"
+
 namespace cairn::bind {
 namespace {
 
@@ -16,6 +18,11 @@ std::string& text_of_this_thread() {
 int fail(int code, std::string text) {
   text_of_this_thread() = std::move(text);
   return code;
+}
+
+int refuse(int code, std::string text) {
+  Log(LogLevel::error).error("{}", text);
+  return fail(code, std::move(text));
 }
 
 const std::string& last_error() { return text_of_this_thread(); }

@@ -7,6 +7,8 @@ namespace cairn::bind {
 
 // Keeps the text and returns the code.
 int fail(int code, std::string text);
+// The same, and logs the text.
+int refuse(int code, std::string text);
 [[nodiscard]] const std::string& last_error();
 
 }  // namespace cairn::bind

@@ -49,6 +49,7 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
 
   [[nodiscard]] const Config& config() const { return config_; }
+  [[nodiscard]] bool is_first() const { return me_ == 0; }
   [[nodiscard]] const Member& me() const { return roster_[me_]; }
   // "process 4711 (rank 2 on node n3)"
   [[nodiscard]] std::string my_name() const;

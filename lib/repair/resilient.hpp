@@ -49,6 +49,8 @@ class Resilient {
   // The application fails, and the job with it: ends all its processes, with the reason. Local, but waits for the
   // others where some were started later than others.
   [[noreturn]] void give_up(const CompletionMark& why);
+  // Whether this process speaks for all. Local.
+  [[nodiscard]] bool is_first() const { return pool_->is_first(); }
   // Ends the job as it is, on all ranks; what is not safe yet is lost.
   void abandon(std::unique_ptr<Session> session);
 

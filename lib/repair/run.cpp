@@ -1,75 +1,133 @@
 #include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
 #include <cairn/cairn.hpp>
 
+#include "base/log.hpp"
 #include "mpi/launcher.hpp"
+#include "repair/failure_vote.hpp"
 #include "repair/resilient.hpp"
 
 namespace cairn {
 namespace {
 
 using Application = std::function<void(Session&)>;
-using EndJob = std::function<void(const CompletionMark&)>;
 using Kind = CompletionMark::Kind;
+
+// An error as the application's function, or Cairn, has thrown it.
+struct Thrown {
+  std::optional<ErrorKind> kind;  // none: it is not one of Cairn
+  std::string text;
+};
+
+// Nothing if `call` throws nothing.
+std::optional<Thrown> thrown_by(const std::function<void()>& call) {
+  try {
+    call();
+    return {};
+  } catch (const Exception& error) {
+    return Thrown{error.kind(), error.what()};
+  } catch (const std::exception& error) {
+    return Thrown{{}, error.what()};
+  } catch (...) {
+    return Thrown{{}, "an exception of unknown type left the application"};
+  }
+}
+
+std::chrono::seconds patience_with(const Thrown& error) {
+  return cairn::patience_with(error.kind.value_or(ErrorKind::usage));
+}
+
+// What is left of it for whoever started the job.
+CompletionMark mark_of(const Thrown& error, const std::string& text) {
+  return {error.kind && restart_would_surely_fail(*error.kind) ? Kind::error : Kind::failed, text};
+}
+
+void log(const Thrown& error) { Log(LogLevel::error).error("{}", error.text); }
+
+// What one rank has alone: others may wait for it.
+[[noreturn]] void end_job(MPI_Comm world, std::uint32_t rank, const Thrown& error) {
+  const auto launcher = Launcher::from_environment().value_or(Launcher{});
+  launcher.end_job(world, mark_of(error, fmt::format("rank {}: {}", rank, error.text)));
+  std::_Exit(EXIT_FAILURE);
+}
+
+// The session could not be opened.
+int fail_to_open(MPI_Comm world, const Thrown& error) {
+  int rank = 0;
+  MPI_Comm_rank(world, &rank);
+  if (!error.kind) end_job(world, static_cast<std::uint32_t>(rank), error);
+  tell_of_failed_opening(world, Exception(*error.kind, error.text), [&] { log(error); });
+  return EXIT_FAILURE;
+}
+
+// The application has failed on this rank. Ends the job if it has not failed on the others.
+int fail_application(std::unique_ptr<Session> session, FailureVote& vote, MPI_Comm world, const Thrown& error) {
+  const auto first = vote.settle(true, patience_with(error), [&] {
+    Launcher::from_environment().value_or(Launcher{}).tell(mark_of(error, error.text));
+  });
+  if (!first) end_job(world, vote.rank(), error);
+  session.reset();
+  return EXIT_FAILURE;
+}
+
+int run_once(MPI_Comm world, const std::string& config, const Application& application) {
+  std::unique_ptr<Session> session;
+  if (const auto error = thrown_by([&] { session = Session::open(world, config); })) return fail_to_open(world, *error);
+  if (!session) return EXIT_SUCCESS;
+  FailureVote vote(session->comm());
+  if (const auto error = thrown_by([&] { application(*session); }))
+    return fail_application(std::move(session), vote, world, *error);
+  // After this no rank waits for another, even if it throws.
+  constexpr std::chrono::seconds kPatience{5};
+  const auto error = thrown_by([&] { session->finalize(); });
+  const auto first = vote.settle(error.has_value(), kPatience, [&] { log(*error); });
+  if (error && !first) log(*error);
+  return error || first.value_or(vote.size()) < vote.size() ? EXIT_FAILURE : EXIT_SUCCESS;
+}
 
 // All application ranks have the same such error (mismatch, unrecoverable), from restore(). Rank 0 reports it and then
 // ends the job. The others must not end the job before that; they do so only if rank 0 does not.
-void let_rank_0_tell(const Session& session, const Exception& error) {
-  constexpr std::chrono::seconds kLongEnough{5};
-  if (session.rank() == 0) return;
-  if (error.kind() == ErrorKind::mismatch || error.kind() == ErrorKind::unrecoverable)
-    std::this_thread::sleep_for(kLongEnough);
+void let_rank_0_tell(std::uint32_t rank, const Thrown& error) {
+  const auto patience = patience_with(error);
+  if (rank != 0 && patience > std::chrono::seconds(1)) std::this_thread::sleep_for(patience);
 }
 
-// False if the application was left because a process has died.
-bool came_to_its_end(Session& session, const Application& application, const EndJob& end) {
-  try {
-    application(session);
-  } catch (const Exception& error) {
-    if (error.kind() == ErrorKind::rollback) return false;
-    let_rank_0_tell(session, error);
-    end({restart_would_surely_fail(error.kind()) ? Kind::error : Kind::failed, error.what()});
-  } catch (const std::exception& error) {
-    end({Kind::failed, error.what()});
-  } catch (...) {
-    end({Kind::failed, "an exception of unknown type left the application"});
-  }
-  return true;
-}
-
-void run_once(MPI_Comm world, const std::string& config, const Application& application) {
-  // An error that all ranks have is thrown on all of them, and the caller decides.
-  const auto session = Session::open(world, config);
-  if (!session) return;
-  came_to_its_end(*session, application, [&](const CompletionMark& why) {
-    Launcher::from_environment().value_or(Launcher{}).end_job(world, why);
-  });
-  // After this no rank waits for another, even if it throws.
-  session->finalize();
-}
-
-void run_resilient(Resilient& job, const Application& application) {
-  const auto end = [&](const CompletionMark& why) { job.give_up(why); };
-  while (auto session = job.enter()) {
-    if (came_to_its_end(*session, application, end)) {
-      job.complete(std::move(session));
-    } else {
-      job.roll_back(std::move(session));
+int run_resilient(Resilient& job, const Application& application) {
+  const auto error = thrown_by([&] {
+    while (auto session = job.enter()) {
+      const auto left = thrown_by([&] { application(*session); });
+      if (!left) {
+        job.complete(std::move(session));
+      } else if (left->kind == ErrorKind::rollback) {
+        job.roll_back(std::move(session));
+      } else {
+        let_rank_0_tell(session->rank(), *left);
+        job.give_up(mark_of(*left, left->text));
+      }
     }
-  }
+  });
+  if (!error) return EXIT_SUCCESS;
+  if (job.is_first()) log(*error);
+  return EXIT_FAILURE;
 }
 
 }  // namespace
 
-void run(MPI_Comm world, const std::string& config, const Application& application) {
-  if (const auto job = Resilient::if_wanted(world, config, Resilient::Tells::by_exception)) {
-    run_resilient(*job, application);
-  } else {
-    run_once(world, config, application);
-  }
+int run(MPI_Comm world, const std::string& config, const Application& application) {
+  std::unique_ptr<Resilient> job;
+  if (const auto error = thrown_by([&] { job = Resilient::if_wanted(world, config, Resilient::Tells::by_exception); }))
+    return fail_to_open(world, *error);
+  return job ? run_resilient(*job, application) : run_once(world, config, application);
 }
 
 }  // namespace cairn

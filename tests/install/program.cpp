@@ -12,7 +12,7 @@
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const std::string what = argc > 1 ? argv[1] : "";
-  cairn::run(MPI_COMM_WORLD, "program.ini", [&what](cairn::Session& session) {
+  const int code = cairn::run(MPI_COMM_WORLD, "program.ini", [&what](cairn::Session& session) {
     std::vector<double> state(1000);
     int step = 0;
     session.protect("state", state);
@@ -34,4 +34,5 @@ int main(int argc, char** argv) {
     }
   });
   MPI_Finalize();
+  return code;
 }

@@ -138,12 +138,7 @@ int run(int argc, char** argv) {
   app.add_option("--expect", options.expect, "the step that must be restored; 0: none");
   app.add_option("--end", options.end)->check(CLI::IsMember({"finalize", "die"}));
   CLI11_PARSE(app, argc, argv);
-  try {
-    cairn::run(MPI_COMM_WORLD, options.config, [&](Session& session) { Program(options, session).run(); });
-  } catch (const Exception& error) {
-    give_up(error.what());
-  }
-  return EXIT_SUCCESS;
+  return cairn::run(MPI_COMM_WORLD, options.config, [&](Session& session) { Program(options, session).run(); });
 }
 
 }  // namespace

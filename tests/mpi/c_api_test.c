@@ -243,6 +243,8 @@ int main(int argc, char** argv) {
   cairn_session* session = NULL;
   CHECK_ERROR(cairn_init(MPI_COMM_WORLD, "/nowhere/cairn.ini", &session), CAIRN_ERR_CONFIG, "/nowhere/cairn.ini");
   CHECK(session == NULL);
+  CHECK(heard.errors == (world_rank == 0 ? 1 : 0));
+  CHECK(world_rank != 0 || strstr(heard.last_error, "/nowhere/cairn.ini") != NULL);
 
   static State state;
   const int code = cairn_init(MPI_COMM_WORLD, config, &session);

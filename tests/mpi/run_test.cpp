@@ -11,20 +11,24 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <cairn/cairn.hpp>
 
 #include "format/call_record.hpp"
 #include "store/names.hpp"
 #include "support/job.hpp"
+#include "support/log_reading.hpp"
 #include "support/mpi_end_on_failure.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -32,6 +36,20 @@ int world_rank() {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   return rank;
+}
+int world_size() {
+  int size = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  return size;
+}
+
+// Rank 0 logs an error that all have, and nobody else does.
+void expect_one_error(const LogReading& reading, const std::string& part) {
+  if (world_rank() == 0) {
+    EXPECT_THAT(reading.errors(), ElementsAre(HasSubstr(part)));
+  } else {
+    EXPECT_THAT(reading.errors(), IsEmpty());
+  }
 }
 
 // A job with directories of its own, which vanish with it. The same on all ranks.
@@ -64,9 +82,12 @@ class MpiJob {
     std::snprintf(name, sizeof name, "local/node%04d", node);
     remove(name);
   }
-  void run(const std::function<void(Session&)>& application) {
-    cairn::run(MPI_COMM_WORLD, directory_ + "/cairn.ini", application);
+  void run(const std::function<void(Session&)>& application) { EXPECT_EQ(code_of(application), EXIT_SUCCESS); }
+  // That of run().
+  int code_of(const std::function<void(Session&)>& application) {
+    const int code = cairn::run(MPI_COMM_WORLD, directory_ + "/cairn.ini", application);
     MPI_Barrier(MPI_COMM_WORLD);
+    return code;
   }
   // Where what this rank says to MPI is written down, if it is.
   [[nodiscard]] std::vector<std::string> call_files(Rank rank) const {
@@ -124,8 +145,47 @@ TEST(OneNode, works_with_everything_left_at_its_default) {
 TEST(OneNode, refuses_thread_mode_without_MPI_THREAD_MULTIPLE_and_says_what_to_do) {
   MpiJob job(kContinue);
   job.configure("[head]\nmode = thread\n");
-  EXPECT_THAT(thrown_by([&] { job.run([](Session&) {}); }), HasSubstr("MPI_Init_thread"));
-  MPI_Barrier(MPI_COMM_WORLD);
+  const LogReading reading;
+  EXPECT_EQ(job.code_of([](Session&) {}), EXIT_FAILURE);
+  expect_one_error(reading, "MPI_Init_thread");
+}
+
+// All ranks learn how the job ends, and nobody is ended by MPI_Abort: the process goes on.
+TEST(OneNode, ends_with_one_line_when_all_ranks_leave_the_application_by_an_exception) {
+  MpiJob job(kContinue);
+  for (const char* mode : {"rank", "inline"}) {
+    job.configure(fmt::format("[head]\nmode = {}\n", mode));
+    const LogReading reading;
+    const int code = job.code_of(
+        [](Session& session) { throw std::runtime_error(fmt::format("rank {} has had enough", session.rank())); });
+    // A head has served, and has no part in it.
+    EXPECT_TRUE(code == EXIT_FAILURE || world_rank() == world_size() - 1);
+    expect_one_error(reading, "rank 0 has had enough");
+  }
+}
+
+// Rank 2 has the region that the others lack. restore() fails on all ranks, and nothing is lost.
+TEST(OneNode, ends_with_one_line_when_regions_differ_from_those_of_the_snapshot) {
+  MpiJob job(kContinue);
+  int step = 3;
+  job.run([&](Session& session) {
+    session.protect("step", step);
+    session.snapshot();
+  });
+  {
+    const LogReading reading;
+    (void)job.code_of([&](Session& session) {
+      session.protect("stride", step);
+      session.restore();
+    });
+    expect_one_error(reading, "stride");
+  }
+  int restored = 0;
+  job.run([&](Session& session) {
+    session.protect("step", restored);
+    session.restore();
+    EXPECT_EQ(restored, 3);
+  });
 }
 
 // Nodes of 3, 2 and 3 ranks.

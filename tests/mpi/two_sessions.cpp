@@ -58,9 +58,10 @@ int main(int argc, char** argv) {
   const bool is_first = rank < size / 2;
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, is_first ? 0 : 1, rank, &half);
-  cairn::run(half, (directory / (is_first ? "first.ini" : "second.ini")).string(),
-             [&](cairn::Session& session) { compute(session, directory, is_first); });
+  const int code = cairn::run(half, (directory / (is_first ? "first.ini" : "second.ini")).string(),
+                              [&](cairn::Session& session) { compute(session, directory, is_first); });
   if (is_first && rank == 0) note(directory / "first_finished", "");
   MPI_Comm_free(&half);
   MPI_Finalize();
+  return code;
 }

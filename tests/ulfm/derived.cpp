@@ -249,6 +249,7 @@ void live(cairn::Session& session, const std::string& output) {
   const Wait& wait = waits()[is_way ? 0 : life - ways().size()];
   const Place place = way.make(session.comm());
   session.snapshot(cairn::LevelId::local);
+  session.wait(cairn::LevelId::local);
   if (session.rank() == 2) die_in(life);
   if (session.rank() == 0) {
     std::printf("derived: waits by %s on one made by %s\n", wait.name.c_str(), way.name.c_str());
@@ -271,7 +272,7 @@ int main(int argc, char** argv) {
     if (name == "--output") output = argv[i + 1];
   }
   MPI_Init(&argc, &argv);
-  cairn::run(MPI_COMM_WORLD, config, [&](cairn::Session& session) { live(session, output); });
+  const int code = cairn::run(MPI_COMM_WORLD, config, [&](cairn::Session& session) { live(session, output); });
   MPI_Finalize();
-  return 0;
+  return code;
 }

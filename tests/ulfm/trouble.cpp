@@ -193,11 +193,12 @@ int main(int argc, char** argv) {
       std::raise(SIGKILL);
     }).detach();
   const MPI_Comm oldest = options.trouble == "duplicates" ? communicator_of_ranks(rank) : MPI_COMM_NULL;
-  cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options, oldest); });
+  const int code =
+      cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options, oldest); });
   if (parent != MPI_COMM_NULL && options.trouble == "spawn") {
     MPI_Barrier(parent);
     MPI_Comm_disconnect(&parent);
   }
   MPI_Finalize();
-  return 0;
+  return code;
 }

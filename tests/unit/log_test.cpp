@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/log_reading.hpp"
+
 namespace cairn {
 namespace {
 
@@ -31,23 +33,14 @@ TEST(Log, says_only_what_is_as_grave_as_its_level) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "cairn: said\n");
 }
 
-// Lines go to a function as long as this lives.
-struct Reading {
-  std::vector<std::pair<LogLevel, std::string>> lines;
-  Reading() {
-    set_log([this](LogLevel level, const std::string& line) { lines.emplace_back(level, line); });
-  }
-  ~Reading() { set_log({}); }
-};
-
 TEST(Log, passes_lines_of_its_level_to_the_function_that_was_set_and_writes_none) {
   testing::internal::CaptureStderr();
   const Log before;
   {
-    const Reading reading;
+    const test::LogReading reading;
     before.warning("node {} is slow", 3);
     Log(LogLevel::error).info("not said");
-    EXPECT_THAT(reading.lines, testing::ElementsAre(testing::Pair(LogLevel::warning, "node 3 is slow")));
+    EXPECT_THAT(reading.lines(), testing::ElementsAre(testing::Pair(LogLevel::warning, "node 3 is slow")));
   }
   before.info("on stderr again");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "cairn: on stderr again\n");

@@ -131,7 +131,8 @@ Diaries read_diaries(const std::string& directory) {
   std::map<std::int64_t, Chapter> by_number;
   for (json& line : lines_in(directory)) {
     const std::string what = line["what"];
-    if (what == "cannot open" && diaries.open_error.empty()) diaries.open_error = line["error"];
+    const bool is_open = diaries.open_error.empty() || diaries.open_error == Diary::kToldElsewhere;
+    if (what == "cannot open" && is_open) diaries.open_error = line["error"];
     if (line["attempt"] < 0) continue;
     const auto [found, is_new] = by_number.try_emplace(line["attempt"].get<std::int64_t>());
     Chapter& chapter = found->second;

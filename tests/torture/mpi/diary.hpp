@@ -26,6 +26,8 @@ class Diary final : public Notes {
   // What follows is of this attempt.
   void begins_attempt(std::uint32_t number, bool goes_on);
   void cannot_open(const std::string& why);
+  // Instead of a reason: another process has it.
+  static constexpr const char* kToldElsewhere = "another process of the job says why";
 
   void opens(std::uint32_t ranks) override;
   void tries(std::uint64_t stamp) override;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,16 +74,18 @@ void run_once(const char* config, const Life& life, std::uint64_t first_stamp, D
 // In a job that mends itself.
 void run_mending(const char* config, const Life& life, std::uint64_t first_stamp, Diary& diary) {
   std::optional<Ending> ending;  // none: a head or a spare, or it was not through
-  try {
-    cairn::run(MPI_COMM_WORLD, config, [&](Session& session) {
-      ending.reset();
-      ending = play(session, {[] { raise(SIGKILL); }, [] {}, pause, true}, life, first_stamp, diary);
-    });
-    if (ending) diary.has_finalized(*ending);
-  } catch (const Exception& error) {
-    diary.cannot_open(error.what());
-    if (ending) diary.has_finalized(Ending::failed);
-  }
+  std::string last_error;
+  set_log([&](LogLevel level, const std::string& line) {
+    if (level == LogLevel::error) last_error = line;
+    std::cerr << "cairn: " << line << std::endl;
+  });
+  const int code = cairn::run(MPI_COMM_WORLD, config, [&](Session& session) {
+    ending.reset();
+    ending = play(session, {[] { raise(SIGKILL); }, [] {}, pause, true}, life, first_stamp, diary);
+  });
+  set_log({});
+  if (code != EXIT_SUCCESS) diary.cannot_open(last_error.empty() ? Diary::kToldElsewhere : last_error);
+  if (ending) diary.has_finalized(code == EXIT_SUCCESS ? *ending : Ending::failed);
 }
 
 int run(char** arguments) {

@@ -1,0 +1,79 @@
+#!/ usr / bin / env python3
+"""An error is one line of the log, which names the thing and says what would be right, and the job ends.
+
+    one_error.py MPIEXEC CKPT_RUN PROGRAM...
+
+Each program makes the mistakes below on four ranks, under mpirun and under ckpt-run.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+LIMIT_S = 120
+RANKS = 4
+CONFIG = """[storage]
+local = {directory}/local
+global = {directory}/global
+[levels]
+l1 = every 1
+"""
+#The mistake, and what the one line has to say.
+IN_THE_INI = [("[job]\nnam = x\n", "job.ini:7: [job] nam: no such key; did you mean name?"),
+              ("[storage]\nglobal = /proc/nowhere\n", "/proc/nowhere")]  # fmt: skip
+BY_ARGUMENT = [("region", "not in the snapshot: other float64[1000]; not protected: state float64[1000]"),
+               ("usage", 'no region is named "nothing"; protected are: state float64[1000]')]  # fmt: skip
+IN_CPP = [("all", "all ranks have had enough"), ("one", "rank 1: this rank has had enough")]
+
+
+class Job:
+    def __init__(self, directory, program, launcher):
+        self.directory = directory
+        self.program = program
+        self.launcher = launcher
+        self.heads = "ckpt-run" in launcher[0]
+
+    def run(self, ini, mistake="", ranks=RANKS):
+        config = CONFIG.format(directory=self.directory)
+        if ini.startswith("[storage]"):  # a key is given once
+            config = "\n".join(line for line in config.splitlines() if not line.startswith("global")) + "\n"
+        (self.directory / "job.ini").write_text(config + ini)
+        command = [*self.launcher, "-n", str(ranks), *(["--"] if self.heads else []), self.program, mistake]
+        done = subprocess.run(command, cwd=self.directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S)  # fmt: skip
+        return done.returncode, done.stdout
+
+    def must_end_with(self, words, ini="", mistake="", ranks=RANKS):
+        code, output = self.run(ini, mistake, ranks)
+        # What ckpt-run sees itself it says itself, and starts nothing.
+        prefix = "ckpt-run: " if self.heads and ini else "cairn: error: "
+        errors = [line for line in output.splitlines() if line.startswith(prefix)]
+        if code == 0 or len(errors) != 1 or words not in errors[0]:
+            sys.exit(f"{self.program} {mistake}: should end with one line that says: {words}\n{output}")
+
+
+def main():
+    mpiexec, ckpt_run, *programs = sys.argv[1:]
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
+    launchers = [[mpiexec, "--oversubscribe", "--bind-to", "none"],
+                 [ckpt_run, "--max-restarts", "0", "--config", "job.ini"]]  # fmt: skip
+    for program in programs:
+        for launcher in launchers:
+            with tempfile.TemporaryDirectory(prefix="cairn-error-") as name:
+                job = Job(Path(name), program, launcher)
+                for ini, words in IN_THE_INI:
+                    job.must_end_with(words, ini)
+                shutil.rmtree(job.directory / "local", ignore_errors=True)
+                shutil.rmtree(job.directory / "global", ignore_errors=True)
+                job.run("", "die")
+                for mistake, words in BY_ARGUMENT + (IN_CPP if program.endswith("cpp") else []):
+                    job.must_end_with(words, mistake=mistake)
+                job.must_end_with("was written by 4 ranks (0 to 3); this job has 2 (0 to 1)", ranks=2)
+        print(f"{Path(program).name}: one line for each error", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -343,6 +343,13 @@ TEST(Options, find_the_application_without_dashes_too) {
   EXPECT_EQ(options.config, "a.ini");
 }
 
+TEST(Options, take_a_list_of_hosts_as_one_word) {
+  const auto options = parse({"-n", "4", "--hosts", "a,b", "--spare-hosts", "c", "app", "x"}).options.value();
+  EXPECT_THAT(options.hosts, ElementsAre("a", "b"));
+  EXPECT_THAT(options.spare_hosts, ElementsAre("c"));
+  EXPECT_THAT(options.application, ElementsAre("app", "x"));
+}
+
 TEST(Options, guess_no_configuration_among_several) {
   EXPECT_EQ(config_among({"app", "a.ini", "b.ini"}), "");
   EXPECT_EQ(config_among({"app.ini", "x"}), "");

@@ -62,7 +62,7 @@ std::string host_option_among(const std::vector<std::string>& mpi_options) {
 std::string mistake_in(const Options& options) {
   if (options.application.empty()) return "no application: ckpt-run -n 8 -- app arguments";
   if (options.application[0].starts_with('-')) return options.application[0] + ": no such option";
-  if (options.agent.empty() && !options.spare_hosts.empty() && options.hosts.empty())
+  if (!options.spare_hosts.empty() && options.hosts.empty())
     return "--spare-hosts without --hosts: which hosts would they replace?";
   if (const auto word = host_option_among(options.mpi_options); !word.empty())
     return "--mpi-options \"" + word + " …\": name the hosts to ckpt-run, which places the ranks: --hosts a,b";
@@ -108,12 +108,14 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->check(CLI::Range(1U, 1U << 24U));
   app.add_option("--hosts", options.hosts, "Hosts to run on; when left out, those of the batch job, or this one")
       ->type_name("A,B,…")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--spare-hosts", options.spare_hosts,
                  "Hosts that take the place of lost ones; where the job repairs itself, spare ranks wait there (in\n"
                  "mode = respawn at least one on each, which starts new processes there)")
       ->type_name("A,B,…")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_flag("--shrink-hosts", options.shrink_hosts, "If no spare host is left, go on with fewer hosts");
   app.add_option("--spares", options.spares, "Spare ranks, instead of [recovery] spares")->type_name("K");
   app.add_option("--max-restarts", options.max_restarts, "Give up after this many restarts")

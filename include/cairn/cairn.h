@@ -114,6 +114,10 @@ int cairn_protect(cairn_session* session, const char* name, void* data, cairn_ty
 /* The same for an array of the given shape, slowest dimension first; dims 0 is a scalar. */
 int cairn_protect_array(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
                         const size_t* shape);
+/* The same for a part of a larger array that spans ranks, so that L4 shows that array as one: its shape, and where the
+ * part's first element lies in it. Both have dims numbers, in elements, slowest dimension first. */
+int cairn_protect_part(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
+                       const size_t* shape, const size_t* global_shape, const size_t* offset);
 /* The same for count elements of a type of the caller's own: its size in bytes, and a name that must match on restore.
  */
 int cairn_protect_opaque(cairn_session* session, const char* name, void* data, const char* type_name,
@@ -125,6 +129,10 @@ int cairn_unprotect(cairn_session* session, const char* name);
  * CAIRN_ERR_STORAGE if the newest snapshot is not as safe as asked. With [job] on_storage_error = throw this call
  * returns CAIRN_ERR_STORAGE, or the next one. cairn_storage_error has the text. */
 int cairn_snapshot(cairn_session* session, uint32_t* version);
+/* Collective in time. Sets due to 1 if the next cairn_snapshot will take one, else to 0; the same on all ranks. For
+ * what is expensive to do before, such as to copy from a GPU. It is the first half of that cairn_snapshot, which then
+ * does what is said here. To ask again changes nothing; a later restore makes it void. */
+int cairn_due(cairn_session* session, int* due);
 /* Collective. Takes a snapshot now and has it raised to level, CAIRN_L1 ... CAIRN_L4. */
 int cairn_snapshot_to(cairn_session* session, int level, uint32_t* version);
 /* Waits until the newest snapshot meant for level is safe there, or has failed (an error). */
@@ -133,6 +141,12 @@ int cairn_wait(cairn_session* session, int level);
 /* Local. Why the last snapshot that failed because of storage failed, as this rank knows; "": none did in this session,
  * or there is no session. Valid until the next call with this session. */
 const char* cairn_storage_error(const cairn_session* session);
+
+/* Sets count to the elements that this rank's region of that name has in the snapshot that cairn_restore will restore,
+ * 0 if it is not in it, or on a fresh start: to allocate an array that has grown before it is protected. Collective
+ * when it is called first, local afterwards; before cairn_restore and the first cairn_snapshot. If that snapshot is
+ * lost before cairn_restore, which then finds another one, a region whose size differs is CAIRN_ERR_MISMATCH. */
+int cairn_stored_elements(cairn_session* session, const char* name, size_t* count);
 
 /* Collective. Copies the newest snapshot that can be put together into the protected regions; CAIRN_OK also on a fresh
  * start (see cairn_restore_info). After an error region contents are undefined and snapshots are refused. */

@@ -192,10 +192,18 @@ class SessionBase {
 
   // The general form, for other languages: type, size and shape as plain values.
   void protect_raw(const std::string& name, void* data, Element element, std::uint32_t element_bytes,
-                   const std::string& type_name, std::vector<std::uint64_t> shape);
+                   const std::string& type_name, std::vector<std::uint64_t> shape,
+                   std::optional<GlobalPlace> place = {});
 
   // Forgets a region. An unknown name is an error.
   void unprotect(const std::string& name);
+
+  // How many elements this rank's region of that name has in the snapshot that restore() will restore; nothing if it is
+  // not in it, or on a fresh start. For memory that has to have its size before it is protected. Collective when it is
+  // called first, local afterwards; to be called before restore() and the first snapshot(). Throws what restore()
+  // throws. If that snapshot is lost before restore(), which then finds another one, a region whose size differs is a
+  // `mismatch`.
+  [[nodiscard]] std::optional<std::uint64_t> stored(const std::string& name);
 
   // Collective. Copies the newest snapshot that can be put together into the protected regions. Reports "not restored"
   // only when there is nothing to restore, or a fresh start was asked for. Throws `unrecoverable` when snapshots exist
@@ -210,6 +218,11 @@ class SessionBase {
   // version that fails because of storage uses up its number on all ranks. Returns after the copy into the node's
   // store; the rest happens in the background.
   std::optional<std::uint32_t> snapshot();
+  // Whether the next snapshot() will take one, the same on all ranks: for an application that has to do something
+  // expensive before, such as to copy from a GPU. It is the first half of that snapshot(), which then does what is said
+  // here; to ask again before that changes nothing. A later restore() makes it void. Like snapshot(), collective in
+  // time, and to be called at a safe point.
+  [[nodiscard]] bool due();
   // Takes a snapshot now and has it raised to `level`, due or not.
   std::uint32_t snapshot(LevelId level);
 

@@ -13,7 +13,7 @@
 !   call cairn_protect(session, 'step', step, code)
 !   call cairn_restore(session, code)
 !   do while (step < steps)
-!     ...                                               compute, with cairn_comm(session)
+!     ...                                               compute, with cairn_comm(session), or cairn_get_comm
 !     step = step + 1
 !     call cairn_snapshot(session, code)
 !   end do
@@ -59,8 +59,8 @@ module cairn
   integer, parameter, public :: CAIRN_LOG_ERROR = 0, CAIRN_LOG_WARNING = 1, CAIRN_LOG_INFO = 2, CAIRN_LOG_DEBUG = 3
   integer, parameter, public :: CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4
 
-  public :: cairn_init, cairn_protect, cairn_unprotect, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
-    cairn_storage_error, cairn_restore, &
+  public :: cairn_init, cairn_protect, cairn_unprotect, cairn_due, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
+    cairn_storage_error, cairn_stored_elements, cairn_restore, cairn_get_comm, &
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_should_stop, cairn_failed, &
     cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
@@ -74,8 +74,29 @@ module cairn
   end interface
   procedure(cairn_log), pointer :: the_log => null()
 
+  ! Communicators are type(MPI_Comm), of the module mpi_f08, or integer, of the module mpi or of mpif.h.
+
+  ! cairn_init(world, config, session, code): collective over world. `config`: path of the INI file, read on rank 0;
+  ! blank: defaults.
+  interface cairn_init
+    procedure init_f08, init_mpi
+  end interface
+
+  ! cairn_get_comm(session, comm, code): what the function cairn_comm gives, of either kind.
+  interface cairn_get_comm
+    procedure get_comm_f08, get_comm_mpi
+  end interface
+
+  ! cairn_watch(session, comm, code): for a communicator that is not made of cairn_comm's, by each member before it waits
+  ! there: where the job repairs itself, a failure then ends every wait on it as well.
+  interface cairn_watch
+    procedure watch_f08, watch_mpi
+  end interface
+
   ! cairn_protect(session, name, data, code): a scalar or array of any intrinsic numeric type. Its shape is stored as C
-  ! sees it, last dimension first.
+  ! sees it, last dimension first. An array of integers or reals may be a part of a larger one that spans ranks, which L4
+  ! then shows as one: with global_shape, the shape of that array, and offset, how many elements of it lie before the
+  ! part in each dimension.
   interface cairn_protect
     procedure protect_int8, protect_int16, protect_int32, protect_int64, protect_real32, protect_real64, &
       protect_complex32, protect_complex64, protect_logical
@@ -113,6 +134,16 @@ module cairn
       integer(c_size_t), intent(in) :: extents(*)
       integer(c_int) :: code
     end function
+    function c_protect_part(session, name, data, kind, dims, extents, global_shape, offset) &
+      bind(c, name='cairn_protect_part') result(code)
+      import :: c_int, c_char, c_ptr, c_size_t
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: data
+      integer(c_int), value :: kind, dims
+      integer(c_size_t), intent(in) :: extents(*), global_shape(*), offset(*)
+      integer(c_int) :: code
+    end function
     function c_protect_opaque(session, name, data, type_name, bytes, count) bind(c, name='cairn_protect_opaque') &
       result(code)
       import :: c_int, c_char, c_ptr, c_size_t
@@ -120,6 +151,18 @@ module cairn
       character(kind=c_char), intent(in) :: name(*), type_name(*)
       type(c_ptr), value :: data
       integer(c_size_t), value :: bytes, count
+      integer(c_int) :: code
+    end function
+    function c_refuse_part(name) bind(c, name='cairn_refuse_part_fortran') result(code)
+      import :: c_int, c_char
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int) :: code
+    end function
+    function c_stored_elements(session, name, count) bind(c, name='cairn_stored_elements') result(code)
+      import :: c_int, c_char, c_ptr, c_size_t
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_size_t), intent(out) :: count
       integer(c_int) :: code
     end function
     function c_refuse_section(name) bind(c, name='cairn_refuse_section_fortran') result(code)
@@ -137,6 +180,12 @@ module cairn
       import :: c_int, c_int32_t, c_ptr
       type(c_ptr), value :: session
       integer(c_int32_t), intent(out) :: version
+      integer(c_int) :: code
+    end function
+    function c_due(session, due) bind(c, name='cairn_due') result(code)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int), intent(out) :: due
       integer(c_int) :: code
     end function
     function c_snapshot_to(session, level, version) bind(c, name='cairn_snapshot_to') result(code)
@@ -229,8 +278,7 @@ module cairn
 
 contains
 
-  ! Collective over world. `config`: path of the INI file, read on rank 0; blank: defaults.
-  subroutine cairn_init(world, config, session, code)
+  subroutine init_f08(world, config, session, code)
     type(MPI_Comm), intent(in) :: world
     character(*), intent(in) :: config
     type(cairn_session), intent(out) :: session
@@ -238,52 +286,66 @@ contains
     code = c_init(world%MPI_VAL, c_text(config), session%handle)
   end subroutine
 
-  subroutine protect_int8(session, name, data, code)
+  subroutine init_mpi(world, config, session, code)
+    integer, intent(in) :: world
+    character(*), intent(in) :: config
+    type(cairn_session), intent(out) :: session
+    integer, intent(out) :: code
+    code = c_init(world, c_text(config), session%handle)
+  end subroutine
+
+  subroutine protect_int8(session, name, data, code, global_shape, offset)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     integer(int8), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    code = protect(session, name, c_loc(data), kInt8, shape(data, c_size_t), is_contiguous(data))
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
+    code = protect(session, name, c_loc(data), kInt8, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
   end subroutine
 
-  subroutine protect_int16(session, name, data, code)
+  subroutine protect_int16(session, name, data, code, global_shape, offset)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     integer(int16), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    code = protect(session, name, c_loc(data), kInt16, shape(data, c_size_t), is_contiguous(data))
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
+    code = protect(session, name, c_loc(data), kInt16, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
   end subroutine
 
-  subroutine protect_int32(session, name, data, code)
+  subroutine protect_int32(session, name, data, code, global_shape, offset)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     integer(int32), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    code = protect(session, name, c_loc(data), kInt32, shape(data, c_size_t), is_contiguous(data))
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
+    code = protect(session, name, c_loc(data), kInt32, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
   end subroutine
 
-  subroutine protect_int64(session, name, data, code)
+  subroutine protect_int64(session, name, data, code, global_shape, offset)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     integer(int64), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    code = protect(session, name, c_loc(data), kInt64, shape(data, c_size_t), is_contiguous(data))
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
+    code = protect(session, name, c_loc(data), kInt64, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
   end subroutine
 
-  subroutine protect_real32(session, name, data, code)
+  subroutine protect_real32(session, name, data, code, global_shape, offset)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     real(real32), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    code = protect(session, name, c_loc(data), kFloat, shape(data, c_size_t), is_contiguous(data))
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
+    code = protect(session, name, c_loc(data), kFloat, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
   end subroutine
 
-  subroutine protect_real64(session, name, data, code)
+  subroutine protect_real64(session, name, data, code, global_shape, offset)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     real(real64), target, intent(inout) :: data(..)
     integer, intent(out) :: code
-    code = protect(session, name, c_loc(data), kDouble, shape(data, c_size_t), is_contiguous(data))
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
+    code = protect(session, name, c_loc(data), kDouble, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
   end subroutine
 
   ! Types that C has no number for are stored as bytes of that name.
@@ -319,6 +381,16 @@ contains
     character(*), intent(in) :: name
     integer, intent(out) :: code
     code = c_unprotect(session%handle, c_text(name))
+  end subroutine
+
+  ! Collective in time. Whether the next cairn_snapshot will take one; see cairn.h.
+  subroutine cairn_due(session, due, code)
+    type(cairn_session), intent(in) :: session
+    logical, intent(out) :: due
+    integer, intent(out) :: code
+    integer(c_int) :: yes
+    code = c_due(session%handle, yes)
+    due = yes /= 0
   end subroutine
 
   ! Collective. Takes a snapshot if one is due; `version` gets its number, or 0. One that fails because of storage is
@@ -358,6 +430,18 @@ contains
     text = fortran_text(c_storage_error(session%handle))
   end function
 
+  ! How many elements this rank's region of that name has in the snapshot that cairn_restore will restore; 0: it is not in
+  ! it, or a fresh start. Collective when it is called first; before cairn_restore and the first cairn_snapshot.
+  subroutine cairn_stored_elements(session, name, count, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: name
+    integer(int64), intent(out) :: count
+    integer, intent(out) :: code
+    integer(c_size_t) :: elements
+    code = c_stored_elements(session%handle, c_text(name), elements)
+    count = elements
+  end subroutine
+
   subroutine cairn_restore(session, code)
     type(cairn_session), intent(in) :: session
     integer, intent(out) :: code
@@ -387,13 +471,31 @@ contains
     code = c_comm(session%handle, comm%MPI_VAL)
   end function
 
-  ! For a communicator that is not made of cairn_comm's, by each member before it waits there: where the job repairs
-  ! itself, a failure then ends every wait on it as well.
-  subroutine cairn_watch(session, comm, code)
+  subroutine get_comm_f08(session, comm, code)
+    type(cairn_session), intent(in) :: session
+    type(MPI_Comm), intent(out) :: comm
+    integer, intent(out) :: code
+    code = c_comm(session%handle, comm%MPI_VAL)
+  end subroutine
+
+  subroutine get_comm_mpi(session, comm, code)
+    type(cairn_session), intent(in) :: session
+    integer, intent(out) :: comm, code
+    code = c_comm(session%handle, comm)
+  end subroutine
+
+  subroutine watch_f08(session, comm, code)
     type(cairn_session), intent(in) :: session
     type(MPI_Comm), intent(in) :: comm
     integer, intent(out) :: code
     code = c_watch(session%handle, comm%MPI_VAL)
+  end subroutine
+
+  subroutine watch_mpi(session, comm, code)
+    type(cairn_session), intent(in) :: session
+    integer, intent(in) :: comm
+    integer, intent(out) :: code
+    code = c_watch(session%handle, comm)
   end subroutine
 
   logical function cairn_should_stop(session)
@@ -485,18 +587,27 @@ contains
     end do
   end function
 
-  integer function protect(session, name, data, kind, extents, whole)
+  integer function protect(session, name, data, kind, extents, whole, global_shape, offset)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
     type(c_ptr), intent(in) :: data
     integer(c_int), intent(in) :: kind
     integer(c_size_t), intent(in) :: extents(:)
     logical, intent(in) :: whole
-    if (whole) then
-      protect = c_protect_array(session%handle, c_text(name), data, kind, size(extents, kind=c_int), &
-        extents(size(extents):1:-1))
-    else
+    integer(int64), optional, intent(in) :: global_shape(:), offset(:)
+    integer :: dims
+    dims = size(extents)
+    if (.not. whole) then
       protect = c_refuse_section(c_text(name))
+    else if (.not. (present(global_shape) .or. present(offset))) then
+      protect = c_protect_array(session%handle, c_text(name), data, kind, int(dims, c_int), extents(dims:1:-1))
+    else if (.not. (present(global_shape) .and. present(offset))) then
+      protect = c_refuse_part(c_text(name))
+    else if (size(global_shape) /= dims .or. size(offset) /= dims) then
+      protect = c_refuse_part(c_text(name))
+    else
+      protect = c_protect_part(session%handle, c_text(name), data, kind, int(dims, c_int), extents(dims:1:-1), &
+        int(global_shape(dims:1:-1), c_size_t), int(offset(dims:1:-1), c_size_t))
     end if
   end function
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -119,13 +120,14 @@ int wrong_level(int level) {
   return refuse(CAIRN_ERR_USAGE, "level " + std::to_string(level) + " is not one of CAIRN_L1 to CAIRN_L4");
 }
 
-int protect(cairn_session* session, const char* name, void* data, cairn_type type, std::vector<std::uint64_t> shape) {
+int protect(cairn_session* session, const char* name, void* data, cairn_type type, std::vector<std::uint64_t> shape,
+            std::optional<cairn::GlobalPlace> place = {}) {
   const std::uint32_t bytes = bytes_of(type);
   if (bytes == 0) return refuse(CAIRN_ERR_USAGE, "type " + std::to_string(type) + " is not a cairn_type");
   return with(session, [&](cairn::Session& open) {
     // Bytes are stored as uint8; the enumerators of cairn_type and Element agree otherwise.
     const auto element = type == CAIRN_BYTE ? cairn::Element::uint8 : static_cast<cairn::Element>(type);
-    open.protect_raw(text_or_empty(name), data, element, bytes, {}, std::move(shape));
+    open.protect_raw(text_or_empty(name), data, element, bytes, {}, std::move(shape), std::move(place));
     return CAIRN_OK;
   });
 }
@@ -160,6 +162,14 @@ int cairn_protect_array(cairn_session* session, const char* name, void* data, ca
   return protect(session, name, data, type, std::vector<std::uint64_t>(shape, shape + dims));
 }
 
+int cairn_protect_part(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
+                       const size_t* shape, const size_t* global_shape, const size_t* offset) {
+  if (dims <= 0 || shape == nullptr || global_shape == nullptr || offset == nullptr)
+    return refuse(CAIRN_ERR_USAGE, "cairn_protect_part: no shape, global shape or offset");
+  return protect(session, name, data, type, std::vector<std::uint64_t>(shape, shape + dims),
+                 cairn::GlobalPlace{{global_shape, global_shape + dims}, {offset, offset + dims}});
+}
+
 int cairn_protect_opaque(cairn_session* session, const char* name, void* data, const char* type_name,
                          size_t element_bytes, size_t count) {
   if (element_bytes == 0 || element_bytes > UINT32_MAX)
@@ -187,6 +197,15 @@ int cairn_snapshot(cairn_session* session, uint32_t* version) {
   });
 }
 
+int cairn_due(cairn_session* session, int* due) {
+  if (due == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_due: due is NULL");
+  *due = 0;
+  return with(session, [&](cairn::Session& open) {
+    *due = open.due() ? 1 : 0;
+    return CAIRN_OK;
+  });
+}
+
 int cairn_snapshot_to(cairn_session* session, int level, uint32_t* version) {
   if (version != nullptr) *version = 0;
   if (!is_level(level)) return wrong_level(level);
@@ -209,6 +228,15 @@ const char* cairn_storage_error(const cairn_session* session) {
   if (session == nullptr || !session->session) return "";
   session->storage_error = session->session->storage_error();
   return session->storage_error.c_str();
+}
+
+int cairn_stored_elements(cairn_session* session, const char* name, size_t* count) {
+  if (count == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_stored_elements: count is NULL");
+  *count = 0;
+  return with(session, [&](cairn::Session& open) {
+    *count = open.stored(text_or_empty(name)).value_or(0);
+    return CAIRN_OK;
+  });
 }
 
 int cairn_restore(cairn_session* session) {

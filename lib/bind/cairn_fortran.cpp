@@ -21,6 +21,12 @@ int cairn_comm_fortran(const cairn_session* session, MPI_Fint* comm) {
 
 int cairn_watch_fortran(cairn_session* session, MPI_Fint comm) { return cairn_watch(session, MPI_Comm_f2c(comm)); }
 
+int cairn_refuse_part_fortran(const char* name) {
+  return cairn::bind::refuse(CAIRN_ERR_USAGE, "region \"" + std::string(name) +
+                                                  "\": global_shape and offset need as many numbers as the array has "
+                                                  "dimensions (give both, or none)");
+}
+
 // The bytes of such a section are not contiguous, and the session keeps one address.
 int cairn_refuse_section_fortran(const char* name) {
   return cairn::bind::refuse(CAIRN_ERR_USAGE, "region \"" + std::string(name) +

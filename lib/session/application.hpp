@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ struct Application {
   Version last_version;                             // that a snapshot has used
   std::uint64_t calls = 0;                          // of snapshot(), in the life of the chain
   std::array<Version, kMostLevels + 1> meant = {};  // newest version meant for each level
+  std::optional<LevelSet> decided = std::nullopt;   // what due() has found for the next snapshot()
+  std::optional<std::map<std::string, std::uint64_t>> stored = std::nullopt;  // elements of regions, once looked up
   RestoreReport report = {};
   std::string storage_error = {};
   std::optional<Error> undefined = std::nullopt;  // a restore failed: regions hold nothing that should be kept

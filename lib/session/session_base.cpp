@@ -49,12 +49,14 @@ void SessionBase::protect_access(const std::string& name, detail::RegionAccess a
 }
 
 void SessionBase::protect_raw(const std::string& name, void* data, Element element, std::uint32_t element_bytes,
-                              const std::string& type_name, std::vector<std::uint64_t> shape) {
+                              const std::string& type_name, std::vector<std::uint64_t> shape,
+                              std::optional<GlobalPlace> place) {
   detail::RegionAccess access;
   access.element = element;
   access.element_bytes = element_bytes;
   access.type_name = type_name;
   access.shape = std::move(shape);
+  access.place = std::move(place);
   access.data = [data] { return data; };
   protect_access(name, std::move(access));
 }
@@ -68,7 +70,13 @@ RestoreReport SessionBase::restore(const std::string& name) {
   return answer(*impl_, impl_->restore(name));
 }
 
+std::optional<std::uint64_t> SessionBase::stored(const std::string& name) {
+  return answer(*impl_, impl_->stored(name));
+}
+
 const RestoreReport& SessionBase::last_restore() const { return impl_->last_restore(); }
+
+bool SessionBase::due() { return answer(*impl_, impl_->due()); }
 
 std::optional<std::uint32_t> SessionBase::snapshot() {
   const auto version = answer(*impl_, impl_->snapshot({}));

@@ -21,7 +21,7 @@ void SessionImpl::abandon(Abandoned how) {
   if (finalized_) return;
   finalized_ = true;
   connection_->leave({.version = application_.last_version,
-                      .calls = application_.calls,
+                      .calls = application_.calls - (application_.decided ? 1 : 0),
                       .keep_going = true,
                       .abandoned = true,
                       .ended_mpi = how == Abandoned::mpi_ended});
@@ -32,14 +32,35 @@ Status SessionImpl::usable_now(const char* call) const {
   return fail(Code::invalid_argument, fmt::format("{} was called after finalize", call));
 }
 
-Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forced) {
-  if (auto status = usable_now("snapshot"); !status) return fail(status.error());
+Result<bool> SessionImpl::due() {
+  if (auto status = begin_snapshot(); !status) return fail(status.error());
+  if (!application_.decided) {
+    auto due = levels_due();
+    if (!due) return fail(due.error());
+    application_.decided = *due;
+  }
+  return !application_.decided->empty();
+}
+
+// What comes before the decision whether a snapshot is due.
+Status SessionImpl::begin_snapshot() {
+  if (auto status = usable_now("snapshot"); !status) return status;
   if (application_.undefined) return fail(application_.undefined->in("snapshot refused, since a restore failed"));
   if (!is_under_way()) link().wake_head();  // which may otherwise hear nothing until a snapshot is due
-  if (auto status = link().poll_if_rung(); !status) return fail(status.error());
+  return link().poll_if_rung();
+}
+
+Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forced) {
+  if (auto status = begin_snapshot(); !status) return fail(status.error());
+  if (forced && !connection_->life.usable.has(*forced)) {
+    return fail(Code::invalid_argument, fmt::format("L{} is off in this job", static_cast<int>(*forced)),
+                fmt::format("set [levels] l{} and give it enough nodes", static_cast<int>(*forced)));
+  }
   auto span = connection_->trace.span("snapshot");
-  auto due = levels_due(forced);
+  Result<LevelSet> due = application_.decided ? *application_.decided : levels_due();
+  application_.decided.reset();
   if (!due) return fail(due.error());
+  if (forced) due->add(*forced);
   std::optional<Version> taken;
   if (due->empty()) {
     span.drop();
@@ -68,13 +89,8 @@ Status SessionImpl::all_take_part() const {
 }
 
 // The same on every rank: from the call's number, and from what all agreed on.
-Result<LevelSet> SessionImpl::levels_due(std::optional<LevelId> forced) {
-  if (forced && !connection_->life.usable.has(*forced)) {
-    return fail(Code::invalid_argument, fmt::format("L{} is off in this job", static_cast<int>(*forced)),
-                fmt::format("set [levels] l{} and give it enough nodes", static_cast<int>(*forced)));
-  }
+Result<LevelSet> SessionImpl::levels_due() {
   LevelSet due = application_.schedule.due(++application_.calls);
-  if (forced) due.add(*forced);
   if (auto status = all_take_part(); !status) return fail(status.error());
   if (pulse() == nullptr) return due;
   auto span = connection_->trace.span("agree on time");

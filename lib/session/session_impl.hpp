@@ -8,6 +8,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +21,8 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "config/config.hpp"
+#include "engine/messages.hpp"
+#include "format/shard.hpp"
 #include "session/application.hpp"
 #include "session/connection.hpp"
 #include "session/environment.hpp"
@@ -38,6 +42,10 @@ class SessionImpl {
 
   // An empty name: all regions.
   [[nodiscard]] Result<RestoreReport> restore(const std::string& only);
+  // How many elements this rank's region has in the snapshot that restore() would restore; nothing: it is not there.
+  [[nodiscard]] Result<std::optional<std::uint64_t>> stored(const std::string& name);
+  // Whether the next snapshot() takes one. That decision is made here, and snapshot() keeps to it.
+  [[nodiscard]] Result<bool> due();
   // `forced`: a level that this snapshot is for, due or not.
   [[nodiscard]] Result<std::optional<Version>> snapshot(std::optional<LevelId> forced);
   [[nodiscard]] Status wait(LevelId level);
@@ -75,7 +83,8 @@ class SessionImpl {
 
   [[nodiscard]] Status usable_now(const char* call) const;
   [[nodiscard]] Status all_take_part() const;
-  [[nodiscard]] Result<LevelSet> levels_due(std::optional<LevelId> forced);
+  [[nodiscard]] Status begin_snapshot();
+  [[nodiscard]] Result<LevelSet> levels_due();
   [[nodiscard]] Status wait_for_slot();
   [[nodiscard]] Status write(Version version, LevelSet levels);
   [[nodiscard]] Result<std::uint64_t> write_shard_of(Version version);
@@ -91,6 +100,9 @@ class SessionImpl {
   // session_restore.cpp
   [[nodiscard]] RestoreResult answer_to(const Offer& offer, const std::string& only,
                                         const std::vector<std::uint64_t>& sizes, std::uint64_t& calls);
+  [[nodiscard]] Result<Offer> settle_offer(const std::function<RestoreResult(const Offer&)>& answer);
+  [[nodiscard]] Result<ShardFile> open_offered(const Offer& offer) const;
+  [[nodiscard]] Result<std::map<std::string, std::uint64_t>> look_at(const Offer& offer);
   [[nodiscard]] Result<std::uint64_t> take_offer(const Offer& offer, const std::string& only);
   void accept(const Offer& offer);
   void warm_up_slots();

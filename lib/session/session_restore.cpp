@@ -54,9 +54,54 @@ std::string text_of(const Offer& offer) {
 Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   if (auto status = usable_now("restore"); !status) return fail(status.error());
   Application& app = application_;
-  HeadLink& head = link();
   auto span = connection_->trace.span("restore");
   const auto start = setting_.clock();
+  const auto sizes = app.regions.container_sizes();
+  std::uint64_t calls = app.calls;  // after the restore, if it goes well on all ranks
+  const auto accepted = settle_offer([&](const Offer& offer) { return answer_to(offer, only, sizes, calls); });
+  if (!accepted) return fail(accepted.error());
+  app.decided.reset();
+  // The application has corrected what an earlier try reported.
+  if (app.undefined) leave_mark(CompletionMark::Kind::opened);
+  app.undefined.reset();
+  app.restored = true;
+  app.calls = calls;
+  accept(*accepted);
+  app.report.resized = app.regions.resized_since(sizes);
+  app.report.resized_ranks = link().restore_done->resized_ranks;
+  if (app.auto_levels) app.auto_levels->restored(highest_needed(app.report), setting_.clock() - start);
+  warm_up_slots();
+  span.set_version(Version{app.report.version});
+  return app.report;
+}
+
+Result<std::optional<std::uint64_t>> SessionImpl::stored(const std::string& name) {
+  Application& app = application_;
+  if (auto status = usable_now("stored"); !status) return fail(status.error());
+  if (!app.stored) {
+    if (is_under_way())
+      return fail(Code::invalid_argument, "stored: called after restore() or snapshot()",
+                  "call it before the first of them");
+    auto span = connection_->trace.span("look");
+    std::map<std::string, std::uint64_t> found;
+    const auto accepted = settle_offer([&](const Offer& offer) {
+      const auto seen = look_at(offer);
+      found = seen.value_or(std::map<std::string, std::uint64_t>{});
+      return seen ? RestoreResult{} : RestoreResult{.error = seen.error(), .resized = {}};
+    });
+    if (!accepted) return fail(accepted.error());
+    app.stored = std::move(found);
+  }
+  const auto region = app.stored->find(name);
+  if (region == app.stored->end()) return std::nullopt;
+  return region->second;
+}
+
+// The heads offer a snapshot as often as a rank's `answer` is that its shard cannot be read. Returns the one that all
+// have read. Collective among the ranks.
+Result<Offer> SessionImpl::settle_offer(const std::function<RestoreResult(const Offer&)>& answer) {
+  Application& app = application_;
+  HeadLink& head = link();
   head.offer.reset();
   head.restore_done.reset();
   if (auto status = head.send(RestoreRequest{}); !status) return fail(status.error());
@@ -66,8 +111,6 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
     return head.offer || head.restore_done;
   };
   std::optional<Offer> accepted;
-  const auto sizes = app.regions.container_sizes();
-  std::uint64_t calls = app.calls;  // after the restore, if it goes well on all ranks
   while (true) {
     auto waiting = connection_->trace.span("wait for head");
     auto heard = head.wait_until(answered, {"restore()"});
@@ -76,7 +119,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
     if (!head.offer) break;
     accepted = std::move(*head.offer);
     head.offer.reset();
-    if (auto status = head.send(answer_to(*accepted, only, sizes, calls)); !status) return fail(status.error());
+    if (auto status = head.send(answer(*accepted)); !status) return fail(status.error());
   }
   // Ranks may have used different numbers, if one of them left out a snapshot.
   app.last_version = std::max(app.last_version, head.restore_done->last_version);
@@ -88,25 +131,12 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
     auto done = head.wait_until(closed, {.call = "restore()", .woken_by = HeadLink::WokenBy::nobody});
     if (!done) return fail(done.error());
   }
-  if (error) {
-    app.undefined = error;
-    leave_mark_of(*app.undefined);
-    // All ranks have this error. None of them may end the job for it before the mark is written.
-    if (all_are_here && restart_would_fail(app.undefined->code)) (void)ranks().barrier();
-    return fail(*app.undefined);
-  }
-  // The application has corrected what an earlier try reported.
-  if (app.undefined) leave_mark(CompletionMark::Kind::opened);
-  app.undefined.reset();
-  app.restored = true;
-  app.calls = calls;
-  accept(*accepted);
-  app.report.resized = app.regions.resized_since(sizes);
-  app.report.resized_ranks = head.restore_done->resized_ranks;
-  if (app.auto_levels) app.auto_levels->restored(highest_needed(app.report), setting_.clock() - start);
-  warm_up_slots();
-  span.set_version(Version{app.report.version});
-  return app.report;
+  if (!error) return *accepted;
+  app.undefined = error;
+  leave_mark_of(*app.undefined);
+  // All ranks have this error. None of them may end the job for it before the mark is written.
+  if (all_are_here && restart_would_fail(app.undefined->code)) (void)ranks().barrier();
+  return fail(*app.undefined);
 }
 
 // As soon as regions are known, so that the first snapshots find their slots ready; but not while other ranks of the
@@ -132,17 +162,42 @@ RestoreResult SessionImpl::answer_to(const Offer& offer, const std::string& only
   return {.error = {}, .resized = Resized{first.name, first.elements_before, first.elements_now, more}};
 }
 
+// This rank's shard, which the heads have brought to its node's store.
+Result<ShardFile> SessionImpl::open_offered(const Offer& offer) const {
+  const FileName name = names::shard(names::snapshot(offer.snapshot), connection_->rank());
+  auto shard = ShardFile::open(*connection_->local, name);
+  if (!shard) return shard;
+  const ShardHeader& header = shard->header();
+  if (header.identity != offer.snapshot || header.rank != connection_->rank())
+    return fail(Code::corrupt, name.path + " is of another snapshot or rank");
+  return shard;
+}
+
+// How many elements each region of the shard has. The shard is checked as a whole, as restore() would.
+Result<std::map<std::string, std::uint64_t>> SessionImpl::look_at(const Offer& offer) {
+  std::map<std::string, std::uint64_t> elements;
+  if (offer.fresh) return elements;
+  auto span = connection_->trace.span("read", offer.snapshot.version.value);
+  auto file = open_offered(offer);
+  if (!file) return fail(file.error());
+  auto shard = Shard::of(std::move(*file));
+  if (!shard) return fail(shard.error());
+  span.set_bytes(shard->header().data_bytes);
+  if (auto whole = check_blocks(*shard); !whole)
+    return fail(whole.error().in_file(names::shard(names::snapshot(offer.snapshot), connection_->rank()).path));
+  for (const PlacedRegion& region : shard->regions()) elements.emplace(region.info.name, region.info.elements());
+  return elements;
+}
+
 // Returns how many snapshot() calls the job has made at the safe point that this takes it to.
 Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::string& only) {
   if (offer.fresh) return application_.calls;
   auto span = connection_->trace.span("read", offer.snapshot.version.value);
-  const FileName name = names::shard(names::snapshot(offer.snapshot), connection_->rank());
-  auto shard = ShardFile::open(*connection_->local, name);
+  auto shard = open_offered(offer);
   if (!shard) return fail(shard.error());
+  const FileName name = names::shard(names::snapshot(offer.snapshot), connection_->rank());
   const ShardHeader& header = shard->header();
   span.set_bytes(header.data_bytes);
-  if (header.identity != offer.snapshot || header.rank != connection_->rank())
-    return fail(Code::corrupt, name.path + " is of another snapshot or rank");
   const Status read = application_.regions.restore(*shard, only);
   if (!read && read.error().code != Code::mismatch) return fail(read.error());
   // The job goes on from the whole snapshot, even if only a part is read here. So check all of it. If it is damaged,

@@ -61,8 +61,14 @@ static int is_of_step(const State* state, int rank, int step) {
 
 static void protect(cairn_session* session, State* state) {
   const size_t shape[] = {kRows, kCols};
+  const size_t whole[] = {2 * kRows, kCols}; /* of both ranks */
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  CHECK(cairn_comm(session, &comm) == CAIRN_OK);
+  MPI_Comm_rank(comm, &rank);
+  const size_t offset[] = {(size_t)rank * kRows, 0};
   CHECK(cairn_protect(session, "plate", state->plate, CAIRN_DOUBLE, kCells) == CAIRN_OK);
-  CHECK(cairn_protect_array(session, "table", state->table, CAIRN_INT32, 2, shape) == CAIRN_OK);
+  CHECK(cairn_protect_part(session, "table", state->table, CAIRN_INT32, 2, shape, whole, offset) == CAIRN_OK);
   CHECK(cairn_protect_opaque(session, "particles", state->particles, "Particle", sizeof(Particle), 2) == CAIRN_OK);
   CHECK(cairn_protect_array(session, "step", &state->step, CAIRN_INT32, 0, NULL) == CAIRN_OK);
   CHECK(cairn_protect(session, "scratch", &state->scratch, CAIRN_INT32, 1) == CAIRN_OK);
@@ -99,6 +105,13 @@ static void check_wrong_arguments(cairn_session* session) {
   CHECK_ERROR(cairn_restore_info(NULL, &status), CAIRN_ERR_USAGE, "the session is NULL");
   CHECK_ERROR(cairn_restore_region(session, ""), CAIRN_ERR_USAGE, "empty");
   CHECK_ERROR(cairn_comm(session, NULL), CAIRN_ERR_USAGE, "comm is NULL");
+  CHECK_ERROR(cairn_due(session, NULL), CAIRN_ERR_USAGE, "due is NULL");
+  CHECK_ERROR(cairn_stored_elements(session, "plate", NULL), CAIRN_ERR_USAGE, "count is NULL");
+  const size_t one = 1;
+  const size_t two = 2;
+  CHECK_ERROR(cairn_protect_part(session, "a", &value, CAIRN_INT32, 1, &one, &two, &two), CAIRN_ERR_USAGE,
+              "do not fit a global array");
+  CHECK_ERROR(cairn_protect_part(session, "a", &value, CAIRN_INT32, 1, NULL, NULL, NULL), CAIRN_ERR_USAGE, "offset");
   CHECK_ERROR(cairn_finalize(NULL), CAIRN_ERR_USAGE, "NULL");
   CHECK_ERROR(cairn_finalize(&none), CAIRN_ERR_USAGE, "NULL");
   CHECK(cairn_should_stop(session) == 0);
@@ -130,10 +143,13 @@ static void run_first(cairn_session* session, State* state) {
   CHECK(status.restored == 0);
   check_wrong_arguments(session);
 
+  int due = 1;
   fill(state, rank, 1);
+  CHECK(cairn_due(session, &due) == CAIRN_OK && due == 0);
   CHECK(cairn_snapshot(session, &version) == CAIRN_OK);
   CHECK(version == 0); /* not due */
   fill(state, rank, 2);
+  CHECK(cairn_due(session, &due) == CAIRN_OK && due == 1);
   CHECK(cairn_snapshot(session, &version) == CAIRN_OK);
   CHECK(version == 1);
   CHECK(cairn_wait(session, CAIRN_L1) == CAIRN_OK);
@@ -157,6 +173,10 @@ static void run_first(cairn_session* session, State* state) {
 static void run_second(cairn_session* session, State* state) {
   cairn_restore_status status;
   const int rank = rank_of(session);
+  size_t count = 0;
+  CHECK(cairn_stored_elements(session, "plate", &count) == CAIRN_OK && count == kCells);
+  CHECK(cairn_stored_elements(session, "table", &count) == CAIRN_OK && count == kRows * kCols);
+  CHECK(cairn_stored_elements(session, "nothing", &count) == CAIRN_OK && count == 0);
   CHECK(cairn_restore(session) == CAIRN_OK);
   CHECK(is_of_step(state, rank, 5));
   CHECK(cairn_restore_info(session, &status) == CAIRN_OK);

@@ -63,7 +63,11 @@ void go_on(cairn::Session& session) {
 
 // Whether the session is left as it is.
 bool leave_or_finalize(std::unique_ptr<cairn::Session>& session, const std::string& what) {
-  if (what == "unfinished") return true;
+  if (what == "unfinished") {
+    // A rank that is also a head must not leave while another one is in a call.
+    MPI_Barrier(session->comm());
+    return true;
+  }
   if (!what.starts_with("one_")) {
     session->finalize();
   } else if (session->rank() != 1) {

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "format/hdf5/hdf5_check.hpp"
+#include "format/hdf5/hdf5_file.hpp"
 #include "format/manifest.hpp"
 #include "format/parity_file.hpp"
 #include "format/shard.hpp"
@@ -153,6 +155,26 @@ TEST(Golden, manifests_of_format_1_are_read) {
   EXPECT_EQ(parse_global_manifest(golden("global-manifest-1.json")).value(), global);
   EXPECT_EQ(parse_run_record(golden("run-record-1.json")).value(), test::sample_run_record());
   EXPECT_EQ(parse_job_costs(golden("costs-1.json")).value(), test::sample_measured());
+}
+
+// Before format 2, opaque regions of an L4 file had their type's name as tag.
+TEST(Golden, an_L4_snapshot_of_the_first_format_is_read) {
+  MemoryStore store;
+  const DirName dir = DirName{"v00000001-cb52d969490ea826"};
+  const std::pair<const char*, FileName> files[] = {{"manifest.json", names::manifest(dir)},
+                                                    {"node0000.h5", names::node_file(dir, {0})},
+                                                    {"checkpoint.h5", names::master_file(dir)}};
+  for (const auto& [name, file] : files)
+    ASSERT_TRUE(write_text(store, file, golden(std::string("l4-format-1/") + name)));
+  const auto manifest = read_global_manifest(store, dir, {});
+  ASSERT_TRUE(manifest) << manifest.error().text();
+  for (const ShardEntry& shard : manifest->shards) {
+    const auto whole = verify_node_shard(store, names::node_file(dir, {0}), shard, {});
+    EXPECT_TRUE(whole) << whole.error().text();
+  }
+  const auto regions = read_node_regions(store, names::node_file(dir, {0}), Rank{1});
+  ASSERT_TRUE(regions) << regions.error().text();
+  EXPECT_EQ(regions->front().type_name, "8Particle");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "format/hdf5/hdf5_data.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -116,8 +117,21 @@ std::string group_of(Rank rank) { return fmt::format("rank{:06}", rank.value); }
 std::string path_of(Rank rank, const RegionInfo& info) { return fmt::format("/{}/{}", group_of(rank), info.name); }
 
 Handle element_type(const RegionInfo& info) {
-  if (info.type == ElementType::opaque) return opaque_type(info.element_bytes, info.type_name);
+  if (info.type == ElementType::opaque) return opaque_type(info.element_bytes, {});
   return {H5Tcopy(number_type(info.type)), H5Tclose};
+}
+
+bool put_type_name(hid_t dataset, const RegionInfo& info) {
+  if (info.type_name.empty()) return true;
+  const Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(text.get(), info.type_name.size());
+  return put_attribute(dataset, "type", text, info.type_name.data());
+}
+
+void fill_with_nothing(const Handle& properties, const RegionInfo& info) {
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  if (info.type == ElementType::float32 || info.type == ElementType::float64)
+    H5Pset_fill_value(properties.get(), H5T_NATIVE_DOUBLE, &nothing);
 }
 
 Handle opaque_type(std::size_t bytes, const std::string& tag) {
@@ -156,11 +170,23 @@ Result<std::uint64_t> create_dataset(const File& file, const std::string& path, 
   return offset;
 }
 
+Result<std::uint64_t> create_region(const File& file, const std::string& path, const RegionInfo& info) {
+  auto made = create_dataset(file, path, element_type(info), info.shape);
+  if (!made || info.type_name.empty()) return made;
+  const Handle dataset(H5Dopen2(file.id(), path.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset.good() || !put_type_name(dataset.get(), info)) return file.error("naming the type of " + path);
+  return made;
+}
+
 Result<std::uint64_t> find_dataset(const File& file, const std::string& path, const RegionInfo& info) {
   auto found = find_bytes(file, path);
   if (!found) return fail(found.error());
   const Handle is(H5Dget_type(found->dataset.get()), H5Tclose);
-  if (H5Tequal(is.get(), element_type(info).get()) <= 0 || !same_shape(found->dataset.get(), info.shape)) {
+  // Before format 2 the type's name was its tag.
+  const bool same_type = H5Tequal(is.get(), element_type(info).get()) > 0 ||
+                         (info.type == ElementType::opaque &&
+                          H5Tequal(is.get(), opaque_type(info.element_bytes, info.type_name).get()) > 0);
+  if (!same_type || !same_shape(found->dataset.get(), info.shape)) {
     return fail(Code::corrupt, fmt::format("{} has another type or shape than {}", path, info.type_text()));
   }
   return found->offset;

@@ -12,7 +12,7 @@
 
 namespace cairn::hdf5 {
 
-inline constexpr std::uint32_t kHdf5Format = 1;
+inline constexpr std::uint32_t kHdf5Format = 2;
 inline constexpr std::string_view kCairnGroup = "cairn";
 inline constexpr std::string_view kArraysGroup = "arrays";
 
@@ -21,8 +21,12 @@ inline constexpr std::string_view kArraysGroup = "arrays";
 // "/rank000007/plate": a region's dataset.
 [[nodiscard]] std::string path_of(Rank rank, const RegionInfo& info);
 
-// The type of a region's elements in the file; little-endian whatever the machine.
+// The type of a region's elements in the file; little-endian whatever the machine. Opaque elements have no tag: with
+// one, other programs' types are not theirs, and h5py reads nothing. The attribute "type" names them.
 [[nodiscard]] Handle element_type(const RegionInfo& info);
+[[nodiscard]] bool put_type_name(hid_t dataset, const RegionInfo& info);
+// What reads of a dataset give where its bytes are missing: NaN for floating-point elements, else zeros.
+void fill_with_nothing(const Handle& properties, const RegionInfo& info);
 // Bytes that mean nothing to HDF5, named by `tag`.
 [[nodiscard]] Handle opaque_type(std::size_t bytes, const std::string& tag);
 [[nodiscard]] Handle space_of(const std::vector<std::uint64_t>& shape);
@@ -32,7 +36,9 @@ inline constexpr std::string_view kArraysGroup = "arrays";
 // Makes a dataset and returns where in the file its bytes go (0 when there are none).
 [[nodiscard]] Result<std::uint64_t> create_dataset(const File& file, const std::string& path, const Handle& type,
                                                    const std::vector<std::uint64_t>& shape);
-// Where the bytes of a dataset are. Code::corrupt if it does not have this type and shape.
+// The same for a region.
+[[nodiscard]] Result<std::uint64_t> create_region(const File& file, const std::string& path, const RegionInfo& info);
+// Where the bytes of a region are. Code::corrupt if it does not have this type and shape.
 [[nodiscard]] Result<std::uint64_t> find_dataset(const File& file, const std::string& path, const RegionInfo& info);
 
 // A rank's frame: one-dimensional, one opaque byte an element.

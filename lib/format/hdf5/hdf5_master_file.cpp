@@ -65,13 +65,16 @@ Status write_array(const File& file, const std::vector<Part>& parts, const DirNa
   if (shape.empty()) shape.push_back(0);
   shape.front() = 0;
   for (const auto& part : parts) shape.front() += length_in_array(*part.info);
-  const Handle type = hdf5::element_type(first);
   if (std::ranges::find(shape, 0U) != shape.end()) {
-    auto made = hdf5::create_dataset(file, path, type, shape);
+    RegionInfo empty = first;
+    empty.shape = shape;
+    auto made = hdf5::create_region(file, path, empty);
     return made ? Status() : fail(made.error());
   }
 
+  const Handle type = hdf5::element_type(first);
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  hdf5::fill_with_nothing(properties, first);
   const Handle array = hdf5::space_of(shape);
   std::uint64_t from = 0;
   for (const auto& part : parts) {
@@ -85,7 +88,7 @@ Status write_array(const File& file, const std::vector<Part>& parts, const DirNa
   const Handle dataset(
       H5Dcreate2(file.id(), path.c_str(), type.get(), array.get(), links.get(), properties.get(), H5P_DEFAULT),
       H5Dclose);
-  if (!dataset.good()) return file.error("making " + path);
+  if (!dataset.good() || !hdf5::put_type_name(dataset.get(), first)) return file.error("making " + path);
   return {};
 }
 

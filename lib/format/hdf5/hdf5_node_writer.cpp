@@ -116,8 +116,7 @@ Status NodeFileWriter::enter_shard() {
 Status NodeFileWriter::enter_region() {
   State& state = *state_;
   const RegionInfo& info = state.entered->regions()[state.region].info;
-  auto place = hdf5::create_dataset(state.file, hdf5::path_of(state.entered->header().rank, info),
-                                    hdf5::element_type(info), info.shape);
+  auto place = hdf5::create_region(state.file, hdf5::path_of(state.entered->header().rank, info), info);
   if (!place) return fail(place.error());
   if (info.size_bytes() > 0) state.data.push_back({*place, info.size_bytes()});
   state.place = *place;

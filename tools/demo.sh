@@ -81,6 +81,8 @@ l1 = every 20
 l2 = every 100
 l3 = every 200
 l4 = every 600
+[head]
+mode = rank
 [partner]
 copies = 1
 [erasure]

@@ -36,6 +36,8 @@ struct Application {
   bool restored = false;  // also where there was nothing to restore
   bool stop = false;
 
+  // Without one that due() has begun.
+  [[nodiscard]] std::uint64_t whole_calls() const { return calls - (decided ? 1 : 0); }
   [[nodiscard]] bool is_under_way() const { return restored || calls > 0; }
 };
 

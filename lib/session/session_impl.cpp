@@ -21,7 +21,7 @@ void SessionImpl::abandon(Abandoned how) {
   if (finalized_) return;
   finalized_ = true;
   connection_->leave({.version = application_.last_version,
-                      .calls = application_.calls - (application_.decided ? 1 : 0),
+                      .calls = application_.whole_calls(),
                       .keep_going = true,
                       .abandoned = true,
                       .ended_mpi = how == Abandoned::mpi_ended});
@@ -298,7 +298,7 @@ Status SessionImpl::finalize() {
   // The end of the chain empties the node's store: no slot may be made ready in it after that.
   connection_->warmer.pause();
   const FinalizeRequest request{.version = application_.last_version,
-                                .calls = application_.calls,
+                                .calls = application_.whole_calls(),
                                 .keep_going = application_.stop,
                                 .undefined = application_.undefined.has_value()};
   if (auto status = link().send(request); !status) return status;

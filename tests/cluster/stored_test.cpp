@@ -165,6 +165,23 @@ TEST(Due, is_void_after_a_restore) {
   });
 }
 
+// Ranks may end with a different number of questions: they have made the same calls.
+TEST(Due, of_some_ranks_before_finalize_does_not_make_their_calls_uneven) {
+  Job job({2, 2, 2}, "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n");
+  job.run([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(2);
+    if (session.rank() == 1) {
+      EXPECT_TRUE(session.due());
+    }
+  });
+  job.run_well_and_die([](JobSession& session) {
+    Steps steps(session);
+    EXPECT_EQ(steps.restore(), 2U);
+  });
+}
+
 // A rank that has asked and leaves has not made that call.
 TEST(Due, of_a_rank_that_leaves_does_not_count) {
   Job job({2, 2}, "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n");

@@ -13,9 +13,10 @@
  *
  * Every application rank makes the same sequence of restore, snapshot, wait and finalize calls, at places where
  * no application message is in flight. All calls come from one thread. No call exits. A negative
- * code is an error, which Cairn logs: once where all ranks have it, that is in cairn_init and in collective calls, else
- * with the rank that has it. A program that ends for an error that other ranks may not have calls MPI_Abort.
- * cairn_error_text() gives the text, too. Where a comment does not say otherwise the session stays usable. */
+ * code is an error, which Cairn logs: once if all ranks have it, else with the rank that has it. To find out, a call
+ * that fails waits for the other ranks to fail too: at most a second, or five for an error of cairn_restore. A program
+ * that ends for an error that other ranks may not have calls MPI_Abort. cairn_error_text() gives the text, too. Where a
+ * comment does not say otherwise the session stays usable. */
 /* With [recovery] mode = spares or respawn the job goes on when a process dies, without leaving its survivors. The
  * first Cairn call that knows of it returns CAIRN_ROLLBACK; MPI calls on cairn_comm fail until then, and their results
  * are void. The application then calls cairn_recover and goes back to the place after cairn_init, with regions

@@ -1,12 +1,10 @@
 // The C API: the C++ Session behind an opaque handle, exceptions turned into codes.
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,18 +35,16 @@ using cairn::bind::refuse;
 // Logs the error of a call, once if all ranks have it, and keeps its text. Returns the code.
 int refuse(const cairn_session& session, const cairn::Exception& error, int code) {
   if (code >= CAIRN_OK) return fail(code, error.what());
-  const auto patience = cairn::patience_with(error.kind());
   const auto tell = [&] { session.log().error("{}", error.what()); };
   const std::uint32_t rank = session.session->rank();
-  if (session.vote) {
-    if (session.vote->settle(true, patience, tell)) return fail(code, error.what());
-  } else if (error.kind() == cairn::ErrorKind::mismatch || error.kind() == cairn::ErrorKind::unrecoverable) {
-    // All ranks have it. One that returns may end the job before the first one has told.
-    if (rank != 0) std::this_thread::sleep_for(patience);
-    if (rank == 0) tell();
+  if (session.vote && session.vote->settle(true, cairn::patience_with(error.kind()), tell))
     return fail(code, error.what());
+  if (session.vote || !cairn::is_of_restore(error.kind())) {
+    session.log().error("rank {}: {}", rank, error.what());
+  } else {
+    cairn::let_rank_0_tell(rank, error.kind());
+    if (rank == 0) tell();
   }
-  session.log().error("rank {}: {}", rank, error.what());
   return fail(code, error.what());
 }
 // The same where all processes of a job that repairs itself have the error.
@@ -147,7 +143,7 @@ int cairn_init(MPI_Comm world, const char* config, cairn_session** session) {
     return static_cast<int>(CAIRN_OK);
   };
   return guarded(open, [world](const cairn::Exception& error, int code) {
-    cairn::tell_of_failed_opening(world, error, [&] { (void)refuse(code, error.what()); });
+    cairn::tell_of_failed_opening(world, error.kind(), [&] { (void)refuse(code, error.what()); });
     return fail(code, error.what());
   });
 }

@@ -22,15 +22,19 @@ FailureVote::FailureVote(MPI_Comm ranks) {
 
 std::optional<std::uint64_t> FailureVote::settle(bool failed, std::chrono::seconds limit,
                                                  const std::function<void()>& tell) {
-  if (is_over_) return {};
   const auto first = first_failed(failed, limit);
-  if (first && *first == rank()) tell();
+  if (!first || *first == size()) return first;
+  // Of one that gave up waiting, the vote is still there, and may have been the last that was missing now. It does not
+  // come to a second one.
+  if (!first_failed(failed, limit)) return {};
+  if (*first == rank()) tell();
   // Whoever returns may end the job.
-  if (first && *first < size()) (void)first_failed(true, limit);
+  (void)first_failed(failed, limit);
   return first;
 }
 
 std::optional<std::uint64_t> FailureVote::first_failed(bool failed, std::chrono::seconds limit) {
+  if (is_over_) return {};
   const tap::Unheard unheard;
   const auto deadline = std::chrono::steady_clock::now() + limit;
   auto vote = std::make_unique<Vote>();
@@ -47,17 +51,20 @@ std::optional<std::uint64_t> FailureVote::first_failed(bool failed, std::chrono:
   return {};
 }
 
-std::chrono::seconds patience_with(ErrorKind kind) {
-  const bool of_restore = kind == ErrorKind::mismatch || kind == ErrorKind::unrecoverable;
-  return std::chrono::seconds(of_restore ? 5 : 1);
+bool is_of_restore(ErrorKind kind) { return kind == ErrorKind::mismatch || kind == ErrorKind::unrecoverable; }
+
+std::chrono::seconds patience_with(ErrorKind kind) { return std::chrono::seconds(is_of_restore(kind) ? 5 : 1); }
+
+void let_rank_0_tell(std::uint32_t rank, ErrorKind kind) {
+  if (rank != 0 && is_of_restore(kind)) std::this_thread::sleep_for(patience_with(kind));
 }
 
-void tell_of_failed_opening(MPI_Comm world, const Exception& error, const std::function<void()>& tell) {
+void tell_of_failed_opening(MPI_Comm world, ErrorKind kind, const std::function<void()>& tell) {
   const tap::Unheard unheard;
   int rank = 0;
   MPI_Comm_rank(world, &rank);
   if (rank == 0) tell();
-  if (error.kind() != ErrorKind::communication) MPI_Barrier(world);
+  if (kind != ErrorKind::communication) MPI_Barrier(world);
 }
 
 }  // namespace cairn

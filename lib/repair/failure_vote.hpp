@@ -40,12 +40,16 @@ class FailureVote {
   bool is_over_ = false;  // somebody did not come, and may come to another vote than the others
 };
 
-// How long to wait for others that may have the same error. Those of restore() all ranks have, but some may learn of it
-// later.
+// Whether restore() fails with errors of this kind, which all application ranks then have. Pure.
+[[nodiscard]] bool is_of_restore(ErrorKind kind);
+// How long to wait for others that may have the same error. Some ranks may learn later of an error of restore(). Pure.
 [[nodiscard]] std::chrono::seconds patience_with(ErrorKind kind);
+// Instead of a vote, in a job that repairs itself: a rank other than 0 that has an error of restore() waits here, so
+// that it does not end the job before rank 0 has told the error. Local.
+void let_rank_0_tell(std::uint32_t rank, ErrorKind kind);
 
-// Collective over `world`, whose processes all could not open their session, and have the same `error`: the first one
+// Collective over `world`, whose processes all could not open their session for an error of this kind: the first one
 // calls `tell`, and all return after that. Local where a process cannot be reached.
-void tell_of_failed_opening(MPI_Comm world, const Exception& error, const std::function<void()>& tell);
+void tell_of_failed_opening(MPI_Comm world, ErrorKind kind, const std::function<void()>& tell);
 
 }  // namespace cairn

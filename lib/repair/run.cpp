@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -43,10 +42,6 @@ std::optional<Thrown> thrown_by(const std::function<void()>& call) {
   }
 }
 
-std::chrono::seconds patience_with(const Thrown& error) {
-  return cairn::patience_with(error.kind.value_or(ErrorKind::usage));
-}
-
 // What is left of it for whoever started the job.
 CompletionMark mark_of(const Thrown& error, const std::string& text) {
   return {error.kind && restart_would_surely_fail(*error.kind) ? Kind::error : Kind::failed, text};
@@ -66,13 +61,13 @@ int fail_to_open(MPI_Comm world, const Thrown& error) {
   int rank = 0;
   MPI_Comm_rank(world, &rank);
   if (!error.kind) end_job(world, static_cast<std::uint32_t>(rank), error);
-  tell_of_failed_opening(world, Exception(*error.kind, error.text), [&] { log(error); });
+  tell_of_failed_opening(world, *error.kind, [&] { log(error); });
   return EXIT_FAILURE;
 }
 
 // The application has failed on this rank. Ends the job if it has not failed on the others.
 int fail_application(std::unique_ptr<Session> session, FailureVote& vote, MPI_Comm world, const Thrown& error) {
-  const auto first = vote.settle(true, patience_with(error), [&] {
+  const auto first = vote.settle(true, patience_with(error.kind.value_or(ErrorKind::usage)), [&] {
     Launcher::from_environment().value_or(Launcher{}).tell(mark_of(error, error.text));
   });
   if (!first) end_job(world, vote.rank(), error);
@@ -95,13 +90,6 @@ int run_once(MPI_Comm world, const std::string& config, const Application& appli
   return error || first.value_or(vote.size()) < vote.size() ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-// All application ranks have the same such error (mismatch, unrecoverable), from restore(). Rank 0 reports it and then
-// ends the job. The others must not end the job before that; they do so only if rank 0 does not.
-void let_rank_0_tell(std::uint32_t rank, const Thrown& error) {
-  const auto patience = patience_with(error);
-  if (rank != 0 && patience > std::chrono::seconds(1)) std::this_thread::sleep_for(patience);
-}
-
 int run_resilient(Resilient& job, const Application& application) {
   const auto error = thrown_by([&] {
     while (auto session = job.enter()) {
@@ -111,7 +99,7 @@ int run_resilient(Resilient& job, const Application& application) {
       } else if (left->kind == ErrorKind::rollback) {
         job.roll_back(std::move(session));
       } else {
-        let_rank_0_tell(session->rank(), *left);
+        if (left->kind) let_rank_0_tell(session->rank(), *left->kind);
         job.give_up(mark_of(*left, left->text));
       }
     }

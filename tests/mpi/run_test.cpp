@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +21,7 @@
 #include <cairn/cairn.hpp>
 
 #include "format/call_record.hpp"
+#include "repair/failure_vote.hpp"
 #include "store/names.hpp"
 #include "support/job.hpp"
 #include "support/log_reading.hpp"
@@ -186,6 +189,30 @@ TEST(OneNode, ends_with_one_line_when_regions_differ_from_those_of_the_snapshot)
     session.restore();
     EXPECT_EQ(restored, 3);
   });
+}
+
+// Each rank has an error alone, one after the other. None of them may leave it to another to tell.
+TEST(OneNode, tells_each_error_that_one_rank_has_alone) {
+  FailureVote vote(MPI_COMM_WORLD);
+  for (int who = 0; who < world_size(); ++who) {
+    if (who == world_rank()) {
+      EXPECT_EQ(vote.settle(true, std::chrono::seconds(1), [] { ADD_FAILURE() << "nobody else has failed"; }),
+                std::nullopt);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  vote.leave_to_mpi();
+}
+
+// The first rank that has failed tells it, once, and all have the same answer.
+TEST(OneNode, tells_an_error_that_several_ranks_have_once) {
+  FailureVote vote(MPI_COMM_WORLD);
+  int told = 0;
+  const bool failed = world_rank() >= 2;
+  EXPECT_EQ(vote.settle(failed, std::chrono::seconds(60), [&] { ++told; }), 2U);
+  EXPECT_EQ(told, world_rank() == 2 ? 1 : 0);
+  EXPECT_EQ(vote.settle(false, std::chrono::seconds(60), [&] { ++told; }), 4U);
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 // Nodes of 3, 2 and 3 ranks.

@@ -56,7 +56,7 @@ function(cairn_check_for_versioned_symbols library)
     return()
   endif()
   execute_process(COMMAND ${CMAKE_NM} -D --defined-only ${library} OUTPUT_VARIABLE names ERROR_QUIET)
-  if(NOT names MATCHES " H5open@")
+  if(names AND NOT names MATCHES " H5open@")
     message(WARNING "The symbols of ${library} have no version: "
       "a program that links another HDF5 crashes, or writes with the wrong one. "
       "Where such programs exist, give Cairn an HDF5 of its own: -DCAIRN_HDF5=/path, with a static, "

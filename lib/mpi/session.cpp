@@ -52,8 +52,9 @@ bool has_all_ranks(MPI_Comm world) { return size_of(world) == size_of(MPI_COMM_W
 // An error that all ranks are about to make, and would make again in the job's next life.
 void refuse_collective(const Launcher& launcher, std::uint32_t rank, const char* call) {
   const std::string text = fmt::format(
-      "rank {} calls {} on MPI_COMM_WORLD, in which heads and spares take no part: it would block for ever. Use "
-      "session.comm(), in C and Fortran cairn_comm. With [head] mode = thread or inline all ranks compute",
+      "rank {} calls {} on MPI_COMM_WORLD, in which heads and spares take no part. The call would block "
+      "forever. Use session.comm(), or cairn_comm in C and Fortran. With [head] mode = thread or inline all ranks "
+      "compute",
       rank, call);
   launcher.end_job(MPI_COMM_WORLD, {CompletionMark::Kind::error, text});
 }

@@ -183,8 +183,7 @@ Result<std::map<std::string, std::uint64_t>> SessionImpl::look_at(const Offer& o
   auto shard = Shard::of(std::move(*file));
   if (!shard) return fail(shard.error());
   span.set_bytes(shard->header().data_bytes);
-  if (auto whole = check_blocks(*shard); !whole)
-    return fail(whole.error().in_file(names::shard(names::snapshot(offer.snapshot), connection_->rank()).path));
+  if (auto whole = check_blocks(*shard); !whole) return fail(whole.error().in_file(shard->name()));
   for (const PlacedRegion& region : shard->regions()) elements.emplace(region.info.name, region.info.elements());
   return elements;
 }
@@ -195,7 +194,6 @@ Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::str
   auto span = connection_->trace.span("read", offer.snapshot.version.value);
   auto shard = open_offered(offer);
   if (!shard) return fail(shard.error());
-  const FileName name = names::shard(names::snapshot(offer.snapshot), connection_->rank());
   const ShardHeader& header = shard->header();
   span.set_bytes(header.data_bytes);
   const Status read = application_.regions.restore(*shard, only);
@@ -203,7 +201,7 @@ Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::str
   // The job goes on from the whole snapshot, even if only a part is read here. So check all of it. If it is damaged,
   // the mismatch does not matter: another snapshot may match.
   if (!read || !only.empty()) {
-    if (auto whole = check_blocks(*shard); !whole) return fail(whole.error().in_file(name.path));
+    if (auto whole = check_blocks(*shard); !whole) return fail(whole.error().in_file(shard->name()));
   }
   if (!read) return fail(read.error());
   return only.empty() ? header.safe_point : application_.calls;

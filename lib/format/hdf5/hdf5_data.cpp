@@ -121,11 +121,11 @@ Handle element_type(const RegionInfo& info) {
   return {H5Tcopy(number_type(info.type)), H5Tclose};
 }
 
-bool put_type_name(hid_t dataset, const RegionInfo& info) {
-  if (info.type_name.empty()) return true;
+bool put_type_name(hid_t dataset, const std::string& name) {
+  if (name.empty()) return true;
   const Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(text.get(), info.type_name.size());
-  return put_attribute(dataset, "type", text, info.type_name.data());
+  H5Tset_size(text.get(), name.size());
+  return put_attribute(dataset, "type", text, name.data());
 }
 
 void fill_with_nothing(const Handle& properties, const RegionInfo& info) {
@@ -153,7 +153,7 @@ Result<Handle> create_group(const File& file, const std::string& path) {
 }
 
 Result<std::uint64_t> create_dataset(const File& file, const std::string& path, const Handle& type,
-                                     const std::vector<std::uint64_t>& shape) {
+                                     const std::vector<std::uint64_t>& shape, const std::string& type_name) {
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_layout(properties.get(), H5D_CONTIGUOUS);
   H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY);
@@ -163,7 +163,7 @@ Result<std::uint64_t> create_dataset(const File& file, const std::string& path, 
   const Handle dataset(
       H5Dcreate2(file.id(), path.c_str(), type.get(), space.get(), links.get(), properties.get(), H5P_DEFAULT),
       H5Dclose);
-  if (!dataset.good()) return file.error("making " + path);
+  if (!dataset.good() || !put_type_name(dataset.get(), type_name)) return file.error("making " + path);
   if (H5Sget_simple_extent_npoints(space.get()) == 0) return 0;
   const haddr_t offset = H5Dget_offset(dataset.get());
   if (offset == HADDR_UNDEF) return file.error("reserving space for " + path);
@@ -171,11 +171,7 @@ Result<std::uint64_t> create_dataset(const File& file, const std::string& path, 
 }
 
 Result<std::uint64_t> create_region(const File& file, const std::string& path, const RegionInfo& info) {
-  auto made = create_dataset(file, path, element_type(info), info.shape);
-  if (!made || info.type_name.empty()) return made;
-  const Handle dataset(H5Dopen2(file.id(), path.c_str(), H5P_DEFAULT), H5Dclose);
-  if (!dataset.good() || !put_type_name(dataset.get(), info)) return file.error("naming the type of " + path);
-  return made;
+  return create_dataset(file, path, element_type(info), info.shape, info.type_name);
 }
 
 Result<std::uint64_t> find_dataset(const File& file, const std::string& path, const RegionInfo& info) {

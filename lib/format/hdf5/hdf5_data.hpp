@@ -24,7 +24,7 @@ inline constexpr std::string_view kArraysGroup = "arrays";
 // The type of a region's elements in the file; little-endian whatever the machine. Opaque elements have no tag: with
 // one, other programs' types are not theirs, and h5py reads nothing. The attribute "type" names them.
 [[nodiscard]] Handle element_type(const RegionInfo& info);
-[[nodiscard]] bool put_type_name(hid_t dataset, const RegionInfo& info);
+[[nodiscard]] bool put_type_name(hid_t dataset, const std::string& name);  // no attribute for an empty one
 // What reads of a dataset give where its bytes are missing: NaN for floating-point elements, else zeros.
 void fill_with_nothing(const Handle& properties, const RegionInfo& info);
 // Bytes that mean nothing to HDF5, named by `tag`.
@@ -35,7 +35,8 @@ void fill_with_nothing(const Handle& properties, const RegionInfo& info);
 
 // Makes a dataset and returns where in the file its bytes go (0 when there are none).
 [[nodiscard]] Result<std::uint64_t> create_dataset(const File& file, const std::string& path, const Handle& type,
-                                                   const std::vector<std::uint64_t>& shape);
+                                                   const std::vector<std::uint64_t>& shape,
+                                                   const std::string& type_name = {});
 // The same for a region.
 [[nodiscard]] Result<std::uint64_t> create_region(const File& file, const std::string& path, const RegionInfo& info);
 // Where the bytes of a region are. Code::corrupt if it does not have this type and shape.

@@ -88,7 +88,7 @@ Status write_array(const File& file, const std::vector<Part>& parts, const DirNa
   const Handle dataset(
       H5Dcreate2(file.id(), path.c_str(), type.get(), array.get(), links.get(), properties.get(), H5P_DEFAULT),
       H5Dclose);
-  if (!dataset.good() || !hdf5::put_type_name(dataset.get(), first)) return file.error("making " + path);
+  if (!dataset.good() || !hdf5::put_type_name(dataset.get(), first.type_name)) return file.error("making " + path);
   return {};
 }
 

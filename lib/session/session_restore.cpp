@@ -57,10 +57,11 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   auto span = connection_->trace.span("restore");
   const auto start = setting_.clock();
   const auto sizes = app.regions.container_sizes();
+  app.calls = app.whole_calls();
+  app.decided.reset();
   std::uint64_t calls = app.calls;  // after the restore, if it goes well on all ranks
   const auto accepted = settle_offer([&](const Offer& offer) { return answer_to(offer, only, sizes, calls); });
   if (!accepted) return fail(accepted.error());
-  app.decided.reset();
   // The application has corrected what an earlier try reported.
   if (app.undefined) leave_mark(CompletionMark::Kind::opened);
   app.undefined.reset();

@@ -165,6 +165,23 @@ TEST(Due, is_void_after_a_restore) {
   });
 }
 
+// Also where only a part is restored, and the job goes on from where it was.
+TEST(Due, of_some_ranks_before_a_region_is_restored_does_not_make_their_calls_uneven) {
+  Job job({2, 2}, "[levels]\nl1 = every 2\nl2 = off\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n");
+  job.run([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance_by(2);
+    session.wait(LevelId::local);
+    if (session.rank() == 1) {
+      EXPECT_FALSE(session.due());
+    }
+    EXPECT_TRUE(session.restore("step").restored);
+    EXPECT_FALSE(steps.advance());
+    EXPECT_TRUE(steps.advance());
+  });
+}
+
 // Ranks may end with a different number of questions: they have made the same calls.
 TEST(Due, of_some_ranks_before_finalize_does_not_make_their_calls_uneven) {
   Job job({2, 2, 2}, "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n");

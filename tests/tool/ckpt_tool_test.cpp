@@ -97,6 +97,7 @@ TEST(CkptToolList, calls_no_level_reached_that_a_lost_node_or_file_has_broken) {
 TEST(CkptToolList, says_in_one_line_that_nothing_is_there) {
   const SampleJob job;
   fs::create_directories(job.local() + "/node0000/heat");
+  fs::create_directories(job.global());
   for (const char* command : {"list --job heat", "verify --job heat", "inspect --job heat"}) {
     const Outcome outcome = run_on(job, command);
     EXPECT_EQ(outcome.code, 2);
@@ -138,6 +139,52 @@ TEST(CkptToolStores, takes_places_and_job_from_the_configuration) {
   const Outcome missing = run_tool("list --config " + job.root() + "/none.ini");
   EXPECT_EQ(missing.code, 2);
   EXPECT_THAT(missing.err, HasSubstr("none.ini"));
+}
+
+TEST(CkptToolStores, names_a_directory_that_does_not_exist_and_who_named_it) {
+  const SampleJob job;
+  const std::string ini = job.root() + "/heat.ini";
+  std::ofstream(ini) << "[storage]\nlocal = " << job.local() << "\nglobal = " << job.global() << "\n";
+  for (const std::string command : {"list", "inspect", "verify", "hang", "list --json"}) {
+    const Outcome mistyped = run_tool(command + " --job heat --local " + job.root() + "/nowhere");
+    EXPECT_EQ(mistyped.code, 2) << command;
+    EXPECT_THAT(mistyped.err, AllOf(HasSubstr(" " + job.root() + "/nowhere: no such directory ("),
+                                    HasSubstr("named by --local; correct the path")));
+    EXPECT_EQ(mistyped.out, "") << command;
+    const Outcome configured = run_tool(command + " --config " + ini);
+    EXPECT_EQ(configured.code, 2) << command;
+    EXPECT_THAT(configured.err, AllOf(HasSubstr(job.local() + ", " + job.global() + ": no such directories ("),
+                                      HasSubstr("named by [storage] local of " + ini)));
+    EXPECT_EQ(lines_in(mistyped.err + configured.err), 2U) << mistyped.err << configured.err;
+  }
+  EXPECT_THAT(run_tool("list --global nowhere").err,
+              HasSubstr(fs::current_path().string() + "/nowhere: no such directory (named by --global"));
+  EXPECT_THAT(run_tool("list --local " + ini).err, HasSubstr(ini + ": not a directory (named by --local"));
+}
+
+TEST(CkptToolStores, says_that_a_directory_which_is_empty_has_no_snapshots) {
+  const SampleJob job;
+  const std::string empty = job.root() + "/empty";
+  fs::create_directories(empty);
+  for (const std::string command : {"list", "inspect", "verify"}) {
+    EXPECT_EQ(run_tool(command + " --job heat --local " + empty).err,
+              "ckpt-tool: no snapshots of job heat in " + empty + "\n");
+    EXPECT_THAT(run_tool(command + " --local " + empty).err, HasSubstr("no snapshots of any job in " + empty));
+  }
+  job.add_snapshot(1, {LevelId::local});
+  EXPECT_THAT(run_on(job, "list --job haet").err, HasSubstr("(--job may be one of: heat)"));
+}
+
+TEST(CkptToolStores, goes_on_without_directories_that_do_not_exist_and_names_them) {
+  const SampleJob job;
+  job.add_snapshot(42, kUpToErasure);
+  const std::string there = " --local " + job.local() + "/node0000 --local " + job.local() + "/node0003";
+  const Outcome some = run_tool("list --json" + there + " --local /nowhere/1 --local /nowhere/2");
+  EXPECT_EQ(some.err.find("ckpt-tool: left out: /nowhere/1, /nowhere/2: no such directories (named by --local;"), 0U)
+      << some.err;
+  const Outcome none = run_tool("list --json" + there);
+  EXPECT_EQ(some.code, none.code);
+  EXPECT_EQ(json::parse(some.out)["snapshots"][0]["levels"], json::parse(none.out)["snapshots"][0]["levels"]);
 }
 
 TEST(CkptToolStores, takes_node_stores_that_were_copied_to_several_places) {

@@ -92,6 +92,7 @@ cairn::Result<ExitCode> hang(const HangRequest& request) {
   if (!after) return cairn::fail(after.error().in("--after"));
   const auto opened = open_stores(request.target);
   if (!opened) return cairn::fail(opened.error());
+  if (opened->empty()) return cairn::fail(opened->nothing("files"));
   auto look = look_once(request, *opened, *after);
   if (!look) return cairn::fail(look.error());
   ExitCode code = look->code;

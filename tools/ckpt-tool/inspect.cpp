@@ -288,8 +288,7 @@ cairn::Result<ExitCode> inspect(const Request& request) {
   }
   if (snapshot == snapshots.end()) {
     if (request.version) return cairn::fail(no_such_version(*opened, *request.version, snapshots));
-    return cairn::fail(cairn::Code::not_found,
-                       fmt::format("no snapshots of job {} in {}", opened->job, opened->places_text()));
+    return cairn::fail(opened->nothing("snapshots"));
   }
   Inspection inspection{*opened, *survey, *snapshot, {}, {}};
   collect_files(inspection);

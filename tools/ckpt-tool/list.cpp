@@ -125,6 +125,7 @@ void print_json(const OpenStores& opened, const std::vector<Listed>& snapshots, 
 cairn::Result<ExitCode> list(const Request& request) {
   const auto opened = open_stores(request.target);
   if (!opened) return cairn::fail(opened.error());
+  if (opened->empty()) return cairn::fail(opened->nothing("snapshots"));
   const auto survey = take_survey(opened->stores);
   if (!survey) return cairn::fail(survey.error());
 
@@ -149,8 +150,7 @@ cairn::Result<ExitCode> list(const Request& request) {
     print_table(*opened, snapshots, *survey);
   for (const std::string& problem : problems) complain(problem);
   if (!snapshots.empty() || !problems.empty()) return code;
-  return cairn::fail(cairn::Code::not_found,
-                     fmt::format("no snapshots of job {} in {}", opened->job, opened->places_text()));
+  return cairn::fail(opened->nothing("snapshots"));
 }
 
 }  // namespace ckpt_tool

@@ -1,7 +1,9 @@
 // Finds and opens the stores of a job, for reading only: what an operator points at, or what a configuration names.
 #pragma once
 
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -20,11 +22,16 @@ struct Target {
 struct OpenStores {
   std::string job;
   cairn::JobStores stores;
-  std::vector<std::string> places;  // the places that were searched, for messages
+  std::vector<std::string> places;  // the directories that were searched, for messages
+  std::set<std::string> jobs = {};  // whose files are there, if there are none of this job
   [[nodiscard]] std::string places_text() const;
+  [[nodiscard]] bool empty() const { return stores.nodes.empty() && !stores.global; }
+  // "no snapshots of job heat in DIR", and which jobs have files there.
+  [[nodiscard]] cairn::Error nothing(std::string_view what) const;
 };
 
-// not_found: there is no store of the job. The command line overrides the file.
+// The command line overrides the file. A directory that does not exist is an error if no other one is named, and else
+// a line on stderr. There may be no store of the job.
 [[nodiscard]] cairn::Result<OpenStores> open_stores(Target target);
 
 }  // namespace ckpt_tool

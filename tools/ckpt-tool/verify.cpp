@@ -195,8 +195,7 @@ cairn::Result<ExitCode> verify(const Request& request) {
   if (!audit) return cairn::fail(audit.error());
   if (audit->snapshots.empty() && audit->others.empty()) {
     if (!request.version) {
-      return cairn::fail(cairn::Code::not_found,
-                         fmt::format("no snapshots of job {} in {}", opened->job, opened->places_text()));
+      return cairn::fail(opened->nothing("snapshots"));
     }
     const auto survey = take_survey(opened->stores);
     return cairn::fail(no_such_version(*opened, *request.version,

@@ -20,6 +20,14 @@ struct Setting {
 };
 using Settings = std::map<const ConfigKey*, Setting>;
 
+// What to write for a key that the section does not have.
+std::string instead_of(std::string_view section, std::string_view key) {
+  const auto* near = near_key(section, key);
+  if (near == nullptr) return keys_text(section);
+  return fmt::format("did you mean {}{}?", near->section == section ? "" : fmt::format("[{}] ", near->section),
+                     near->key);
+}
+
 // Hands a text to inih line by line, so that its lines can be counted: inih itself does not tell the handler
 // where it is. The first mistake is kept; what follows it has no effect.
 class IniText {
@@ -78,8 +86,9 @@ class IniText {
     if (!line.starts_with('[') || close == std::string_view::npos) return;
     const auto section = line.substr(1, close - 1);
     if (!is_section(section)) {
-      note(fmt::format("{}:{}: [{}]: no such section; did you mean [{}]?", file_, line_, section,
-                       nearest_section(section)));
+      const auto near = near_section(section);
+      note(fmt::format("{}:{}: [{}]: no such section; {}", file_, line_, section,
+                       near ? fmt::format("did you mean [{}]?", *near) : sections_text()));
       return;
     }
     line.remove_prefix(close + 1);
@@ -93,15 +102,14 @@ class IniText {
   void set(std::string_view section, std::string_view key, std::string_view value) {
     if (mistake_) return;
     if (section.empty()) {
-      note(fmt::format("{}:{}: {}: is in no section; write [{}] above it", file_, line_, key,
-                       nearest_key("", key).section));
+      const auto* near = near_key("", key);
+      note(fmt::format("{}:{}: {}: is in no section; write {} above it", file_, line_, key,
+                       near == nullptr ? "[section]" : fmt::format("[{}]", near->section)));
       return;
     }
     const auto* row = find_key(section, key);
     if (row == nullptr) {
-      const auto& near = nearest_key(section, key);
-      note(fmt::format("{}:{}: [{}] {}: no such key; did you mean {}{}?", file_, line_, section, key,
-                       near.section == section ? "" : fmt::format("[{}] ", near.section), near.key));
+      note(fmt::format("{}:{}: [{}] {}: no such key; {}", file_, line_, section, key, instead_of(section, key)));
       return;
     }
     const auto place = fmt::format("{}:{}: [{}] {} = {}", file_, line_, section, key, value);
@@ -132,12 +140,14 @@ class IniText {
 Status apply_environment(const std::map<std::string, std::string>& environment, Config& config, Settings& settings) {
   for (const auto& [variable, value] : environment) {
     const auto* row = find_variable(variable);
-    if (row == nullptr && names_section(variable)) {
-      return fail(Code::config, fmt::format("{}: no such key; did you mean {}?", variable, nearest_variable(variable)));
-    }
     if (row == nullptr) {
-      if (const auto similar = similar_variable(variable))
-        config.warnings.push_back(fmt::format("{} is not read: no such key; did you mean {}?", variable, *similar));
+      const auto* near = near_variable(variable);
+      const auto meant = near == nullptr ? "" : fmt::format("did you mean {}?", near->variable());
+      if (const auto section = section_of_variable(variable)) {
+        return fail(Code::config,
+                    fmt::format("{}: no such key; {}", variable, near == nullptr ? keys_text(*section) : meant));
+      }
+      if (near != nullptr) config.warnings.push_back(fmt::format("{} is not read: no such key; {}", variable, meant));
       continue;
     }
     const auto place = fmt::format("{} = {}", variable, value);

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "topology/placement.hpp"
 
 namespace cairn {
@@ -13,7 +15,9 @@ namespace {
 using values::Mistake;
 using Text = std::string_view;
 
-constexpr std::size_t kFewEdits = 3;
+// A name that was probably meant: so few edits away, and of at least so many letters for each.
+constexpr std::size_t kFewEdits = 2;
+constexpr std::size_t kLettersPerEdit = 3;
 constexpr std::uint32_t kMostKept = 1000;
 constexpr std::uint32_t kMostSpares = 1U << 20U;
 
@@ -137,24 +141,43 @@ std::string upper_case(Text word) {
 // The beginning of the names of a section's variables: "CAIRN_LEVELS_".
 std::string variables_of(Text section) { return "CAIRN_" + upper_case(section) + "_"; }
 
-// Levenshtein's distance: insertions, deletions and substitutions of one character.
+// Insertions, deletions and substitutions of one character, and exchanges of two that are neighbours.
 std::size_t edit_distance(Text a, Text b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
+  std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  std::iota(rows[0].begin(), rows[0].end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    auto diagonal = std::exchange(row[0], i);
+    rows[i][0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const auto substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, substituted}));
+      const auto substituted = rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      rows[i][j] = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, substituted});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return rows[a.size()][b.size()];
 }
 
+// How far apart the names are; none: too far for one to be meant by the other.
+std::optional<std::size_t> near_distance(Text a, Text b) {
+  const std::size_t longer = std::max(a.size(), b.size());
+  const std::size_t most = std::min(kFewEdits, longer / kLettersPerEdit);
+  if (longer - std::min(a.size(), b.size()) > most) return std::nullopt;
+  const std::size_t edits = edit_distance(a, b);
+  return edits > most ? std::nullopt : std::optional(edits);
+}
+
+// The row of the least distance; nullptr: no row has one.
 template <class Distance>
-const ConfigKey& nearest(Distance distance) {
-  return *std::min_element(std::begin(kKeys), std::end(kKeys),
-                           [&](const ConfigKey& a, const ConfigKey& b) { return distance(a) < distance(b); });
+const ConfigKey* nearest(Distance distance) {
+  const ConfigKey* found = nullptr;
+  std::size_t least = 0;
+  for (const ConfigKey& row : kKeys) {
+    const std::optional<std::size_t> to_row = distance(row);
+    if (!to_row || (found != nullptr && *to_row >= least)) continue;
+    found = &row;
+    least = *to_row;
+  }
+  return found;
 }
 
 }  // namespace
@@ -179,27 +202,53 @@ bool is_section(std::string_view section) {
   return std::any_of(std::begin(kKeys), std::end(kKeys), [&](const ConfigKey& row) { return row.section == section; });
 }
 
-bool names_section(std::string_view variable) {
-  return std::any_of(std::begin(kKeys), std::end(kKeys),
-                     [&](const ConfigKey& row) { return variable.starts_with(variables_of(row.section)); });
+std::optional<std::string_view> section_of_variable(std::string_view variable) {
+  const auto* found = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const ConfigKey& row) {
+    return variable.starts_with(variables_of(row.section));
+  });
+  return found == std::end(kKeys) ? std::nullopt : std::optional(found->section);
 }
 
-const ConfigKey& nearest_key(std::string_view section, std::string_view key) {
-  return nearest([&](const ConfigKey& row) { return edit_distance(row.key, key) + (row.section == section ? 0 : 1); });
+const ConfigKey* near_key(std::string_view section, std::string_view key) {
+  return nearest([&](const ConfigKey& row) -> std::optional<std::size_t> {
+    const auto edits = near_distance(row.key, key);
+    if (!edits || row.section == section) return edits;
+    return *edits < kFewEdits ? std::optional(*edits + 1) : std::nullopt;
+  });
 }
 
-std::string_view nearest_section(std::string_view section) {
-  return nearest([&](const ConfigKey& row) { return edit_distance(row.section, section); }).section;
+const ConfigKey* near_variable(std::string_view variable) {
+  const auto section = section_of_variable(variable);
+  if (!section) return nearest([&](const ConfigKey& row) { return near_distance(row.variable(), variable); });
+  std::string key(variable.substr(variables_of(*section).size()));
+  std::ranges::transform(key, key.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return near_key(*section, key);
 }
 
-std::string nearest_variable(std::string_view variable) {
-  return nearest([&](const ConfigKey& row) { return edit_distance(row.variable(), variable); }).variable();
+std::optional<std::string_view> near_section(std::string_view section) {
+  const auto* found = nearest([&](const ConfigKey& row) { return near_distance(row.section, section); });
+  return found == nullptr ? std::nullopt : std::optional(found->section);
 }
 
-std::optional<std::string> similar_variable(std::string_view variable) {
-  const auto nearest = nearest_variable(variable);
-  if (edit_distance(nearest, variable) > kFewEdits) return std::nullopt;
-  return nearest;
+std::string keys_text(std::string_view section) {
+  std::string text;
+  for (const ConfigKey& row : kKeys) {
+    if (row.section != section) continue;
+    text += (text.empty() ? "" : ", ");
+    text += row.key;
+  }
+  return fmt::format("the keys of [{}] are {}", section, text);
+}
+
+std::string sections_text() {
+  std::string text;
+  std::string_view last;
+  for (const ConfigKey& row : kKeys) {
+    if (row.section != last) text += fmt::format("{}[{}]", text.empty() ? "" : ", ", row.section);
+    last = row.section;
+  }
+  return "the sections are " + text;
 }
 
 }  // namespace cairn

@@ -26,14 +26,17 @@ struct ConfigKey {
 [[nodiscard]] const ConfigKey* find_key(std::string_view section, std::string_view key);
 [[nodiscard]] const ConfigKey* find_variable(std::string_view variable);
 [[nodiscard]] bool is_section(std::string_view section);
-// Whether a variable begins as those of a section do: CAIRN_LEVELS_…
-[[nodiscard]] bool names_section(std::string_view variable);
+// The section whose variables begin as this one does: CAIRN_LEVELS_…
+[[nodiscard]] std::optional<std::string_view> section_of_variable(std::string_view variable);
 
-// The known name that the fewest edits lead to; a key of the same name in another section counts as near.
-[[nodiscard]] const ConfigKey& nearest_key(std::string_view section, std::string_view key);
-[[nodiscard]] std::string_view nearest_section(std::string_view section);
-[[nodiscard]] std::string nearest_variable(std::string_view variable);
-// The same where so few edits lead to it that it was probably meant.
-[[nodiscard]] std::optional<std::string> similar_variable(std::string_view variable);
+// The known name that was probably meant by an unknown one, since few edits lead to it; a key of the same name in
+// another section counts as near. nullptr or none: no name is near.
+[[nodiscard]] const ConfigKey* near_key(std::string_view section, std::string_view key);
+[[nodiscard]] const ConfigKey* near_variable(std::string_view variable);
+[[nodiscard]] std::optional<std::string_view> near_section(std::string_view section);
+
+// For a message that has no such name to offer: "the keys of [log] are level, trace".
+[[nodiscard]] std::string keys_text(std::string_view section);
+[[nodiscard]] std::string sections_text();
 
 }  // namespace cairn

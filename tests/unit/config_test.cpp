@@ -351,7 +351,22 @@ TEST(Config, an_unknown_name_is_answered_with_the_nearest_known_one) {
             "heat.ini:2: [storage] keep_locl: no such key; did you mean keep_local?");
   EXPECT_EQ(error_of("[erasure]\ncopies = 1"),
             "heat.ini:2: [erasure] copies: no such key; did you mean [partner] copies?");
+  EXPECT_EQ(error_of("[storage]\nloacl = /x"), "heat.ini:2: [storage] loacl: no such key; did you mean local?");
+  EXPECT_EQ(error_of("[partner]\nl2 = off"), "heat.ini:2: [partner] l2: no such key; did you mean [levels] l2?");
   EXPECT_EQ(error_of("copies = 1"), "heat.ini:1: copies: is in no section; write [partner] above it");
+}
+
+TEST(Config, an_unknown_name_that_is_near_to_none_is_answered_with_the_names_that_there_are) {
+  EXPECT_EQ(error_of("[job]\nfoo = 1"),
+            "heat.ini:2: [job] foo: no such key; the keys of [job] are name, on_storage_error, tap");
+  EXPECT_EQ(error_of("[levels]\nl5 = off"),
+            "heat.ini:2: [levels] l5: no such key; the keys of [levels] are l1, l2, l3, l4");
+  EXPECT_EQ(error_of("[foo]\n"),
+            "heat.ini:1: [foo]: no such section; the sections are [job], [storage], [levels], [head], [partner], "
+            "[erasure], [topology], [restart], [integrity], [recovery], [failures], [log]");
+  EXPECT_EQ(error_of("foo = 1"), "heat.ini:1: foo: is in no section; write [section] above it");
+  EXPECT_EQ(error_of("", {{"CAIRN_LEVELS_L5", "every 4"}}),
+            "CAIRN_LEVELS_L5: no such key; the keys of [levels] are l1, l2, l3, l4");
 }
 
 TEST(Config, a_key_that_is_set_twice_is_an_error_that_names_both_lines) {
@@ -382,8 +397,8 @@ TEST(Config, environment_variables_override_the_file) {
 TEST(Config, mistakes_in_environment_variables_name_the_variable) {
   EXPECT_EQ(error_of("", {{"CAIRN_LEVELS_L2", "evry 4"}}),
             "CAIRN_LEVELS_L2 = evry 4: not an interval; write every N, 90s, 10min, auto or off");
-  EXPECT_EQ(error_of("", {{"CAIRN_LEVELS_L5", "every 4"}}),
-            "CAIRN_LEVELS_L5: no such key; did you mean CAIRN_LEVELS_L1?");
+  EXPECT_EQ(error_of("", {{"CAIRN_STORAGE_KEEP_LOCL", "2"}}),
+            "CAIRN_STORAGE_KEEP_LOCL: no such key; did you mean CAIRN_STORAGE_KEEP_LOCAL?");
 }
 
 TEST(Config, variables_of_no_section_are_not_read_and_told_of_when_they_look_like_one) {

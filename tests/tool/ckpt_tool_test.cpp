@@ -29,14 +29,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-Outcome run_on(const SampleJob& job, const std::string& command) {
-  const auto space = command.find(' ');
-  const std::string rest = space == std::string::npos ? "" : command.substr(space);
-  return run_tool(command.substr(0, space) + " --local " + job.local() + " --global " + job.global() + rest);
-}
-
-std::size_t lines_in(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
-
 // Verifies, and expects damage that is told by all of `words`.
 void expect_damage(const SampleJob& job, const std::vector<std::string>& words) {
   const Outcome outcome = run_on(job, "verify");
@@ -119,88 +111,6 @@ TEST(CkptToolList, ignores_what_a_running_job_has_not_finished) {
   EXPECT_EQ(list["snapshots"][0]["version"], 41);
 }
 
-TEST(CkptToolStores, names_the_jobs_when_there_are_several) {
-  const SampleJob job;
-  job.add_snapshot(1, {LevelId::local});
-  job.add_snapshot(1, {LevelId::local}, "wave");
-  const Outcome outcome = run_on(job, "list");
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("heat, wave"), HasSubstr("--job")));
-  EXPECT_EQ(run_on(job, "list --job wave").code, 0);
-}
-
-TEST(CkptToolStores, takes_places_and_job_from_the_configuration) {
-  const SampleJob job;
-  job.add_snapshot(7, {LevelId::local});
-  const std::string ini = job.root() + "/heat.ini";
-  std::ofstream(ini) << "[job]\nname = heat\n[storage]\nlocal = " << job.local() << "\nglobal = " << job.global()
-                     << "\n";
-  EXPECT_THAT(run_tool("verify --config " + ini).out, HasSubstr("all good"));
-  const Outcome missing = run_tool("list --config " + job.root() + "/none.ini");
-  EXPECT_EQ(missing.code, 2);
-  EXPECT_THAT(missing.err, HasSubstr("none.ini"));
-}
-
-TEST(CkptToolStores, names_a_directory_that_does_not_exist_and_who_named_it) {
-  const SampleJob job;
-  const std::string ini = job.root() + "/heat.ini";
-  std::ofstream(ini) << "[storage]\nlocal = " << job.local() << "\nglobal = " << job.global() << "\n";
-  for (const std::string command : {"list", "inspect", "verify", "hang", "list --json"}) {
-    const Outcome mistyped = run_tool(command + " --job heat --local " + job.root() + "/nowhere");
-    EXPECT_EQ(mistyped.code, 2) << command;
-    EXPECT_THAT(mistyped.err, AllOf(HasSubstr(" " + job.root() + "/nowhere: no such directory ("),
-                                    HasSubstr("named by --local; correct the path")));
-    EXPECT_EQ(mistyped.out, "") << command;
-    const Outcome configured = run_tool(command + " --config " + ini);
-    EXPECT_EQ(configured.code, 2) << command;
-    EXPECT_THAT(configured.err, AllOf(HasSubstr(job.local() + ", " + job.global() + ": no such directories ("),
-                                      HasSubstr("named by [storage] local of " + ini)));
-    EXPECT_EQ(lines_in(mistyped.err + configured.err), 2U) << mistyped.err << configured.err;
-  }
-  EXPECT_THAT(run_tool("list --global nowhere").err,
-              HasSubstr(fs::current_path().string() + "/nowhere: no such directory (named by --global"));
-  EXPECT_THAT(run_tool("list --local " + ini).err, HasSubstr(ini + ": not a directory (named by --local"));
-}
-
-TEST(CkptToolStores, says_that_a_directory_which_is_empty_has_no_snapshots) {
-  const SampleJob job;
-  const std::string empty = job.root() + "/empty";
-  fs::create_directories(empty);
-  for (const std::string command : {"list", "inspect", "verify"}) {
-    EXPECT_EQ(run_tool(command + " --job heat --local " + empty).err,
-              "ckpt-tool: no snapshots of job heat in " + empty + "\n");
-    EXPECT_THAT(run_tool(command + " --local " + empty).err, HasSubstr("no snapshots of any job in " + empty));
-  }
-  job.add_snapshot(1, {LevelId::local});
-  EXPECT_THAT(run_on(job, "list --job haet").err, HasSubstr("(--job may be one of: heat)"));
-}
-
-TEST(CkptToolStores, goes_on_without_directories_that_do_not_exist_and_names_them) {
-  const SampleJob job;
-  job.add_snapshot(42, kUpToErasure);
-  const std::string there = " --local " + job.local() + "/node0000 --local " + job.local() + "/node0003";
-  const Outcome some = run_tool("list --json" + there + " --local /nowhere/1 --local /nowhere/2");
-  EXPECT_EQ(some.err.find("ckpt-tool: left out: /nowhere/1, /nowhere/2: no such directories (named by --local;"), 0U)
-      << some.err;
-  const Outcome none = run_tool("list --json" + there);
-  EXPECT_EQ(some.code, none.code);
-  EXPECT_EQ(json::parse(some.out)["snapshots"][0]["levels"], json::parse(none.out)["snapshots"][0]["levels"]);
-}
-
-TEST(CkptToolStores, takes_node_stores_that_were_copied_to_several_places) {
-  const SampleJob job;
-  job.add_snapshot(42, kUpToErasure);
-  std::string places;
-  for (const std::string node : {"node0003", "node0001", "node0000", "node0002"}) {
-    fs::create_directories(job.root() + "/copied/from-" + node);
-    fs::rename(job.local() + "/" + node + "/heat", job.root() + "/copied/from-" + node + "/heat");
-    places += " --local " + job.root() + "/copied/from-" + node;
-  }
-  const Outcome outcome = run_tool("verify" + places);
-  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("recoverable: ranks 0-7 from L1"), Not(HasSubstr("from L2"))));
-}
-
 TEST(CkptToolArguments, are_answered_with_one_line_and_exit_code_2) {
   for (const char* wrong : {"", "list", "verify --frobnicate", "inspect --version nine --local /tmp",
                             "list --local /nowhere", "list --job ../heat --local /tmp"}) {
@@ -221,40 +131,6 @@ TEST(CkptTool, changes_nothing_that_it_looks_at) {
   for (const char* command : {"list", "list --json", "inspect", "verify", "verify --json"})
     EXPECT_EQ(run_on(job, command).code, 0);
   EXPECT_EQ(state_of(job.root()), before);
-}
-
-TEST(CkptToolInspect, shows_regions_placement_and_where_each_file_is) {
-  const SampleJob job;
-  job.add_snapshot(42, kEveryLevel);
-  const Outcome outcome = run_on(job, "inspect --version 42");
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("ranks 0-7: "), HasSubstr("plate: float64[3000][4]"), HasSubstr("nodes 0-3"),
-                                 HasSubstr(job.shard(5, 42)), HasSubstr(job.copy(5, 42)),
-                                 HasSubstr(job.parity(2, 1, 42)), HasSubstr(job.global_snapshot(42) + "/node0003.h5")));
-  const json shown = json::parse(run_on(job, "inspect --json").out);
-  EXPECT_EQ(shown["layout"]["nodes"][3]["copies_on"], json::array({0}));
-  EXPECT_EQ(shown["layout"]["nodes"][3]["ranks"], json({6, 7}));
-  EXPECT_EQ(shown["regions"][0]["regions"][0]["shape"], json({3000, 4}));
-  EXPECT_EQ(shown["files"].size(), 8U + 8U + 8U + 4U);
-}
-
-TEST(CkptToolInspect, finds_regions_in_the_global_store_when_no_node_is_left) {
-  const SampleJob job;
-  job.add_snapshot(42, kEveryLevel);
-  fs::remove_all(job.local());
-  const Outcome outcome = run_on(job, "inspect");
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("plate: float64[3000][4]"));
-}
-
-TEST(CkptToolInspect, names_the_versions_there_are_when_asked_for_another) {
-  const SampleJob job;
-  job.add_snapshot(41, {LevelId::local});
-  for (const char* command : {"inspect --version 9", "verify --version 9"}) {
-    const Outcome outcome = run_on(job, command);
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, AllOf(HasSubstr("no version 9"), HasSubstr("there are: 41")));
-  }
 }
 
 class CkptToolVerify : public testing::TestWithParam<const char*> {

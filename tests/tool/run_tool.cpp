@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <fstream>
@@ -29,5 +30,13 @@ Outcome run_tool(const std::string& arguments) {
   outcome.err = read_whole(err);
   return outcome;
 }
+
+Outcome run_on(const SampleJob& job, const std::string& command) {
+  const auto space = command.find(' ');
+  const std::string rest = space == std::string::npos ? "" : command.substr(space);
+  return run_tool(command.substr(0, space) + " --local " + job.local() + " --global " + job.global() + rest);
+}
+
+std::size_t lines_in(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
 
 }  // namespace cairn::test

@@ -28,7 +28,8 @@ void write_rank(Store& store, const Identity& identity, Rank rank) {
     plate[i] = static_cast<double>(i * (rank.value + 1) + identity.version.value);
   const std::int32_t step = static_cast<std::int32_t>(identity.version.value);
   const std::vector<RegionData> regions{
-      {{"plate", ElementType::float64, 8, "", {kRows, 4}, {}, {}}, std::as_bytes(std::span(plate))},
+      {{"plate", ElementType::float64, 8, "", {kRows, 4}, {kRows * kNodes * kRanksPerNode, 4}, {kRows * rank.value, 0}},
+       std::as_bytes(std::span(plate))},
       {{"step", ElementType::int32, 4, "", {}, {}, {}}, std::as_bytes(std::span(&step, 1))}};
   const ShardIdentity who{identity, identity.version.value, rank, kNodes * kRanksPerNode};
   const auto name = names::shard(names::snapshot(identity), rank);

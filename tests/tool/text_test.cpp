@@ -25,6 +25,17 @@ TEST(CkptToolText, writes_durations_with_the_unit_that_fits) {
   EXPECT_EQ(duration_text(3.14e-6), "3.14 us");
 }
 
+TEST(CkptToolText, folds_paths_that_differ_in_numbers_only) {
+  const auto folded = fold_paths({"/a2/node0001/x", "/b/node0001/x", "/a2/node0002/x", "/a2/node0003/y10", "/a3"});
+  ASSERT_EQ(folded.size(), 4U);
+  EXPECT_EQ(folded[0].pattern, "/a2/node*/x");
+  EXPECT_EQ(folded[0].members, (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(folded[1].pattern, "/b/node0001/x");
+  EXPECT_EQ(folded[2].pattern, "/a2/node0003/y10");
+  EXPECT_EQ(folded[3].pattern, "/a3");
+  EXPECT_TRUE(fold_paths({}).empty());
+}
+
 TEST(CkptToolText, aligns_columns) {
   EXPECT_EQ(table_text({{"a", "b"}, {"long", ""}, {"x", "y"}}), "a     b\nlong\nx     y\n");
 }

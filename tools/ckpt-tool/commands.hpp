@@ -24,7 +24,8 @@ struct Request {
   Target target;
   std::optional<std::uint32_t> version;  // of inspect and verify
   bool json = false;
-  bool quiet = false;  // of verify: only what is not good, and the summary
+  bool details = false;  // of inspect: each rank, node and file
+  bool quiet = false;    // of verify: only what is not good, and the summary
 };
 
 struct SimulateOptions {

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <map>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -8,6 +6,7 @@
 #include "format/hdf5/hdf5_check.hpp"
 #include "format/hdf5/node_file_check.hpp"
 #include "format/shard.hpp"
+#include "inspection.hpp"
 #include "level/global_snapshot.hpp"
 #include "store/names.hpp"
 #include "text.hpp"
@@ -15,7 +14,6 @@
 namespace ckpt_tool {
 namespace {
 
-using cairn::Holding;
 using cairn::LevelId;
 using cairn::NamedFile;
 using cairn::NodeId;
@@ -23,30 +21,6 @@ using cairn::Rank;
 using cairn::RegionInfo;
 using cairn::SnapshotView;
 using cairn::Survey;
-
-// A file of the snapshot, wherever it is.
-struct Located {
-  LevelId level;
-  std::string path;
-  std::vector<Rank> ranks;
-  std::uint64_t bytes;
-};
-
-// Ranks with the same regions, or whose regions cannot be read, and why.
-struct RegionGroup {
-  std::vector<RegionInfo> regions;
-  std::string why_not;
-  std::vector<Rank> ranks;
-};
-
-struct Inspection {
-  const OpenStores& opened;
-  const Survey& survey;
-  const SnapshotView& snapshot;
-  std::vector<Located> files;
-  std::vector<RegionGroup> regions;
-  std::map<NodeId, cairn::Status> node_files = {};  // those looked at: whether HDF5 may open them
-};
 
 cairn::Result<std::vector<RegionInfo>> read_shard_regions(const cairn::Store& store, const cairn::FileName& name) {
   const auto shard = cairn::Shard::open(store, name);
@@ -137,30 +111,6 @@ void collect_files(Inspection& of) {
   }
 }
 
-// The store that stands for a node, and what its manifest says under the snapshot's layout.
-struct Home {
-  std::string where;
-  const Holding* holding = nullptr;
-};
-
-Home home_of(const Inspection& of, NodeId node) {
-  for (const cairn::StoreId holder : of.survey.node_stores()) {
-    const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);
-    const Holding* holding = manifest != nullptr ? manifest->find(of.snapshot.layout.id()) : nullptr;
-    if (holding != nullptr && holding->node == node) return {of.opened.stores.at(holder).where(), holding};
-  }
-  return {};
-}
-
-// The placement's turn, which all nodes share; nothing before L2.
-std::optional<std::uint64_t> turn_of(const Inspection& of) {
-  for (std::uint32_t node = 0; node < of.snapshot.layout.nodes; ++node) {
-    const Home home = home_of(of, NodeId{node});
-    if (home.holding != nullptr && home.holding->partner) return home.holding->partner->turn;
-  }
-  return {};
-}
-
 Json node_numbers(const std::vector<NodeId>& nodes) {
   Json all = Json::array();
   for (const NodeId node : nodes) all.push_back(node.value);
@@ -214,60 +164,6 @@ void print_json(const Inspection& of) {
   fmt::print("{}\n", root.dump(1));
 }
 
-void print_regions(const Inspection& of) {
-  fmt::print("\nregions\n");
-  for (const RegionGroup& group : of.regions) {
-    const auto total =
-        std::accumulate(group.regions.begin(), group.regions.end(), std::uint64_t{0},
-                        [](std::uint64_t sum, const RegionInfo& info) { return sum + info.size_bytes(); });
-    if (!group.why_not.empty()) {
-      fmt::print("  {}: {}\n", ranks_text(group.ranks), group.why_not);
-      continue;
-    }
-    fmt::print("  {}: {} each\n", ranks_text(group.ranks), size_text(total));
-    for (const RegionInfo& info : group.regions) {
-      fmt::print("    {}: {}, {}\n", info.name, info.type_text(), size_text(info.size_bytes()));
-    }
-  }
-}
-
-void print_placement(const Inspection& of) {
-  const auto& layout = of.snapshot.layout;
-  fmt::print("\nlayout {}: {}, {} of each shard, {} in {}\n", cairn::names::hex(layout.id()),
-             count_text(layout.nodes, "node"), layout.copies == 1 ? "1 copy" : fmt::format("{} copies", layout.copies),
-             count_text(layout.parity, "parity row"), count_text(layout.groups.size(), "group"));
-  std::vector<std::vector<std::string>> rows{{"  node", "ranks", "copies on", "group", "parity here", "store"}};
-  const auto turn = turn_of(of);
-  for (std::uint32_t node = 0; node < layout.nodes; ++node) {
-    const Home home = home_of(of, NodeId{node});
-    std::string parity;
-    if (home.holding != nullptr && home.holding->erasure) {
-      for (const auto& entry : home.holding->erasure->parity) {
-        parity += fmt::format("{}column {} row {}", parity.empty() ? "" : ", ", entry.column, entry.row);
-      }
-    }
-    rows.push_back({fmt::format("  {}", node), ranks_text(layout.ranks_on(NodeId{node})),
-                    turn ? nodes_text(partners_of(layout, NodeId{node}, *turn)) : "-",
-                    layout.groups.empty() ? "-" : nodes_text(layout.groups[layout.place_in_group(NodeId{node}).group]),
-                    parity.empty() ? "-" : parity, home.where.empty() ? "not found" : home.where});
-  }
-  fmt::print("{}", table_text(rows));
-}
-
-void print_text(const Inspection& of) {
-  fmt::print("job {}: {}: {}, {}\n", of.opened.job, identity_text(of.snapshot.identity), levels_text(of.snapshot),
-             size_text(of.snapshot.bytes));
-  print_regions(of);
-  print_placement(of);
-  fmt::print("\nfiles\n");
-  std::vector<std::vector<std::string>> rows;
-  for (const Located& file : of.files) {
-    rows.push_back({"  " + level_text(file.level), file.ranks.empty() ? "parity" : ranks_text(file.ranks),
-                    size_text(file.bytes), file.path});
-  }
-  fmt::print("{}", table_text(rows));
-}
-
 }  // namespace
 
 cairn::Result<ExitCode> inspect(const Request& request) {
@@ -296,7 +192,7 @@ cairn::Result<ExitCode> inspect(const Request& request) {
   if (request.json)
     print_json(inspection);
   else
-    print_text(inspection);
+    fmt::print("{}", inspection_text(inspection, request.details));
   return code;
 }
 

@@ -160,6 +160,7 @@ int run(int argc, char** argv) {
   CLI::App* inspect = app.add_subcommand("inspect", "What is in a snapshot, and where each file is");
   add_target(*inspect, request);
   add_version(*inspect, request, "Which snapshot; the newest when left out");
+  inspect->add_flag("--details", request.details, "Show each rank, node and file instead of what they have in common");
   inspect->footer("Example:\n  ckpt-tool inspect --config heat.ini --version 42");
 
   CLI::App* verify = app.add_subcommand("verify", "Read everything and say what is good, damaged or missing");

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +24,26 @@ std::string ranges_text(std::vector<std::uint32_t> numbers, std::string_view thi
   }
   if (text.empty()) return text;
   return fmt::format("{}{} {}", thing, numbers.size() == 1 ? "" : "s", text);
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// A path in pieces: text and numbers by turns, beginning with text.
+std::vector<std::string> pieces_of(const std::string& path) {
+  std::vector<std::string> pieces(1);
+  for (const char c : path) {
+    const bool in_number = pieces.size() % 2 == 0;
+    if (is_digit(c) != in_number) pieces.emplace_back();
+    pieces.back() += c;
+  }
+  return pieces;
+}
+
+// The texts of the pieces alone, in a way that cannot be mistaken for another path's.
+std::string shape_of(const std::vector<std::string>& pieces) {
+  std::string shape;
+  for (std::size_t i = 0; i < pieces.size(); i += 2) shape += pieces[i] + "0";
+  return shape;
 }
 
 }  // namespace
@@ -74,6 +96,31 @@ std::string level_text(cairn::LevelId level) { return fmt::format("L{}", static_
 
 std::string count_text(std::uint64_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+std::vector<PathGroup> fold_paths(const std::vector<std::string>& paths) {
+  struct Folded {
+    std::vector<std::string> pieces;
+    std::vector<std::size_t> members;
+  };
+  std::vector<Folded> folded;
+  std::map<std::string, std::size_t> by_shape;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const auto pieces = pieces_of(paths[i]);
+    const auto [found, is_new] = by_shape.try_emplace(shape_of(pieces), folded.size());
+    if (is_new) folded.push_back({pieces, {}});
+    Folded& group = folded[found->second];
+    group.members.push_back(i);
+    for (std::size_t piece = 1; piece < pieces.size(); piece += 2)
+      if (pieces[piece] != group.pieces[piece]) group.pieces[piece] = std::string(1, '*');
+  }
+  std::vector<PathGroup> groups;
+  for (Folded& group : folded) {
+    std::string pattern;
+    for (const std::string& piece : group.pieces) pattern += piece;
+    groups.push_back({std::move(pattern), std::move(group.members)});
+  }
+  return groups;
 }
 
 std::string table_text(const std::vector<std::vector<std::string>>& rows) {

@@ -26,6 +26,14 @@ using cairn::duration_text;
 // "1 file", "3 files"
 [[nodiscard]] std::string count_text(std::uint64_t count, std::string_view thing);
 
+// Paths that differ in their numbers only, and the pattern of the shell that matches them: "local/node*/heat".
+struct PathGroup {
+  std::string pattern;               // of one path: the path itself
+  std::vector<std::size_t> members;  // positions in the list
+};
+// In the order of their first members.
+[[nodiscard]] std::vector<PathGroup> fold_paths(const std::vector<std::string>& paths);
+
 // Columns as wide as their widest cell; the first row is the head.
 [[nodiscard]] std::string table_text(const std::vector<std::vector<std::string>>& rows);
 

@@ -118,7 +118,7 @@ _ckpt_tool() {
   case $command in
     '') options='list inspect verify hang trace plan simulate --version' ;;
     list) options=$stores ;;
-    inspect) options="$stores --version" ;;
+    inspect) options="$stores --version --details" ;;
     verify) options="$stores --version --quiet" ;;
     hang) options="$stores --after --watch --stacks" ;;
     trace) options='--output -o' ;;

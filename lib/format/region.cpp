@@ -1,6 +1,10 @@
 #include "format/region.hpp"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -101,6 +105,28 @@ Status check_shape(const RegionInfo& region) {
   return {};
 }
 
+// How a person reads the name of a C++ type, which is stored as typeid gives it; any other name as it is. Programs in C
+// choose names freely, so the codes of bool and long double count only at their size. Names come from files, and one
+// that refers to its own parts many times would grow exponentially.
+std::string demangled(const std::string& type_name, std::uint32_t element_bytes) {
+  constexpr std::ptrdiff_t kMostReferences = 20;  // each has an underscore
+  if (type_name == "b" && element_bytes == sizeof(bool)) return "bool";
+  if (type_name == "e" && element_bytes == sizeof(long double)) return "long double";
+  const bool has_length = std::ranges::any_of(type_name, [](char c) { return c >= '0' && c <= '9'; });
+  if (!has_length || std::ranges::count(type_name, '_') > kMostReferences) return type_name;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(type_name.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && name ? name.get() : type_name;
+}
+
+std::string text_of_type(const RegionInfo& region, const std::string& type_name) {
+  std::string text(cairn::name(region.type));
+  if (region.type == ElementType::opaque) text += fmt::format("({}, {} B)", type_name, region.element_bytes);
+  for (const std::uint64_t length : region.shape) text += fmt::format("[{}]", length);
+  return text;
+}
+
 }  // namespace
 
 std::uint64_t RegionInfo::elements() const {
@@ -109,12 +135,9 @@ std::uint64_t RegionInfo::elements() const {
   return count;
 }
 
-std::string RegionInfo::type_text() const {
-  std::string text(cairn::name(type));
-  if (type == ElementType::opaque) text += fmt::format("({}, {} B)", type_name, element_bytes);
-  for (const std::uint64_t length : shape) text += fmt::format("[{}]", length);
-  return text;
-}
+std::string RegionInfo::type_text() const { return text_of_type(*this, demangled(type_name, element_bytes)); }
+
+std::string RegionInfo::stored_type_text() const { return text_of_type(*this, type_name); }
 
 std::string_view name(ElementType type) {
   switch (type) {

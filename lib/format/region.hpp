@@ -40,8 +40,10 @@ struct RegionInfo {
 
   [[nodiscard]] std::uint64_t elements() const;
   [[nodiscard]] std::uint64_t size_bytes() const { return elements() * element_bytes; }
-  // "float64[100][20]"
+  // "float64[100][20]", "opaque(Particle, 24 B)[5]": names of C++ types as in their source.
   [[nodiscard]] std::string type_text() const;
+  // The same with the name as it is stored and compared: "opaque(8Particle, 24 B)[5]".
+  [[nodiscard]] std::string stored_type_text() const;
   friend bool operator==(const RegionInfo&, const RegionInfo&) = default;
 };
 

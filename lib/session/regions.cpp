@@ -32,6 +32,13 @@ ElementType element_type(Element element) {
 // "plate float64[100]"
 std::string text_of(const RegionInfo& region) { return region.name + " " + region.type_text(); }
 
+// "plate float64[100] (in the snapshot float64[90])". Types whose names differ only as they are stored show these.
+std::string difference(const RegionInfo& region, const RegionInfo& stored) {
+  const bool same = region.type_text() == stored.type_text();
+  return fmt::format("{} {} (in the snapshot {})", region.name, same ? region.stored_type_text() : region.type_text(),
+                     same ? stored.stored_type_text() : stored.type_text());
+}
+
 // "plate float64[100], step int32": the first few.
 std::string list_text(const std::vector<std::string>& regions) {
   constexpr std::size_t kShown = 8;
@@ -185,8 +192,7 @@ Status Regions::check_against(const Shard& shard, const std::string& only) {
     const RegionInfo& stored = shard.regions()[*found].info;
     const bool fits = region.fits(stored);
     if (fits && !region.has_fixed_size_other_than(stored)) continue;
-    (fits ? fixed : changed)
-        .push_back(fmt::format("{} (in the snapshot {})", text_of(region.info), stored.type_text()));
+    (fits ? fixed : changed).push_back(difference(region.info, stored));
   }
   std::vector<std::string> unprotected;
   for (const PlacedRegion& region : shard.regions()) {

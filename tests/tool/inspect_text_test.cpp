@@ -72,6 +72,12 @@ TEST(InspectionText, sums_up_a_region_that_has_another_shape_on_every_rank) {
   EXPECT_THAT(text_of(regions, true), HasSubstr("  rank 10: plate float64[110][960], 825.0 KiB\n"));
 }
 
+TEST(InspectionText, shows_cpp_types_as_in_their_source) {
+  const auto regions = each_rank(
+      [](std::uint32_t) { return RegionInfo{"particles", ElementType::opaque, 24, "8Particle", {5}, {}, {}}; });
+  EXPECT_THAT(text_of(regions), HasSubstr("  ranks 0-47: particles opaque(Particle, 24 B)[5], 120 B each\n"));
+}
+
 TEST(InspectionText, says_of_which_ranks_the_regions_cannot_be_read) {
   auto regions = each_rank([](std::uint32_t) { return plate(600); });
   regions[7] = {{}, "neither a shard nor a copy of it was found", {Rank{7}}};

@@ -161,5 +161,34 @@ TEST_F(RestoredRegions, are_refused_where_a_byte_is_damaged) {
   EXPECT_TRUE(restore(regions));
 }
 
+// What restoring a number of the type `type_name` from a shard with a number of the type `stored` is refused with.
+std::string refusal(const std::string& type_name, const std::string& stored) {
+  const FileName name{"v00000001-0000000000000001/rank000003.shard"};
+  int number = 0;
+  const auto regions_of = [&](const std::string& type) {
+    detail::RegionAccess access = access_to(number);
+    access.element = Element::opaque;
+    access.type_name = type;
+    Regions regions(BlockDigest::crc32c);
+    EXPECT_TRUE(regions.protect("number", std::move(access)));
+    return regions;
+  };
+  MemoryStore store;
+  Regions before = regions_of(stored);
+  const auto capture = before.capture();
+  EXPECT_TRUE(write_shard(store, name, test::sample_identity({3}), capture->plan, capture->regions));
+  Regions now = regions_of(type_name);
+  const Status restored = now.restore(ShardFile::open(store, name).value(), {});
+  return restored ? "" : restored.error().message;
+}
+
+TEST(MismatchedRegions, of_another_cpp_type_are_refused_with_both_types_as_in_the_source) {
+  EXPECT_EQ(refusal("4Cell", "4Cell"), "");
+  EXPECT_THAT(refusal("4Cell", "N3sim4CellE"),
+              testing::HasSubstr("number opaque(Cell, 4 B) (in the snapshot opaque(sim::Cell, 4 B))"));
+  EXPECT_THAT(refusal("4Cell", "Cell"),
+              testing::HasSubstr("number opaque(4Cell, 4 B) (in the snapshot opaque(Cell, 4 B))"));
+}
+
 }  // namespace
 }  // namespace cairn

@@ -345,6 +345,26 @@ TEST(Shard, a_hundred_thousand_regions_are_written_and_read_one_by_one) {
   }
 }
 
+TEST(Region, shows_the_name_of_a_cpp_type_as_in_its_source_and_any_other_as_it_is) {
+  const auto text_of = [](const std::string& type_name, std::uint32_t bytes = 24) {
+    return RegionInfo{"particles", ElementType::opaque, bytes, type_name, {5}, {}, {}}.type_text();
+  };
+  EXPECT_EQ(text_of("8Particle"), "opaque(Particle, 24 B)[5]");
+  EXPECT_EQ(text_of("N3sim8ParticleIdEE"), "opaque(sim::Particle<double>, 24 B)[5]");
+  EXPECT_EQ(text_of("b", 1), "opaque(bool, 1 B)[5]");
+  for (const std::string chosen : {"Particle", "particle", "b", "d", "i", "Vec3", "3", "", "8Partic"})
+    EXPECT_EQ(text_of(chosen), "opaque(" + chosen + ", 24 B)[5]");
+  const RegionInfo info{"particles", ElementType::opaque, 24, "8Particle", {5}, {}, {}};
+  EXPECT_EQ(info.stored_type_text(), "opaque(8Particle, 24 B)[5]");
+}
+
+TEST(Region, does_not_write_out_a_type_name_that_repeats_its_parts_without_end) {
+  std::string name = "1aI1b";
+  const std::string digits = "0123456789ABCD";
+  for (const char level : digits) name += std::string("S_IS") + level + "_S" + level + "_S" + level + "_E";
+  EXPECT_LT((RegionInfo{"x", ElementType::opaque, 24, name + "E", {}, {}, {}}.type_text().size()), 1000U);
+}
+
 TEST(Region, check_names_what_is_wrong) {
   const RegionInfo good{"plate", ElementType::float64, 8, "", {2, 3}, {4, 3}, {2, 0}};
   EXPECT_TRUE(check(good));

@@ -118,7 +118,8 @@ Json node_numbers(const std::vector<NodeId>& nodes) {
 }
 
 Json json_of(const RegionInfo& info) {
-  Json json{{"name", info.name}, {"type", info.type_text()}, {"shape", info.shape}, {"bytes", info.size_bytes()}};
+  Json json{
+      {"name", info.name}, {"type", info.stored_type_text()}, {"shape", info.shape}, {"bytes", info.size_bytes()}};
   if (!info.global_shape.empty()) {
     json["global_shape"] = info.global_shape;
     json["global_offset"] = info.global_offset;

@@ -18,6 +18,50 @@ die() {
   exit 1
 }
 
+# What the end of a log of ninja or ctest says of how far it is: "41 of 74".
+progress_in() {
+  tail -c 4000 "$1" 2>/dev/null | sed -nE 's,^(\[| *)([0-9]+)/([0-9]+)(\]| Test).*,\2 of \3,p' | tail -n 1
+}
+
+# Until it is killed: each second in one line on a terminal, elsewhere a line every half minute.
+show_progress() {
+  local what=$1 log=$2 seconds far
+  for ((seconds = 1; ; ++seconds)); do
+    # The last sleep outlives this function, and must not keep a pipe open.
+    sleep 1 >/dev/null 2>&1
+    kill -0 $$ 2>/dev/null || return 0
+    if [[ -t 1 ]]; then
+      far=$(progress_in "$log")
+      printf '\r\033[K%s' "$(say "$what: ${far:+$far, }$seconds s")"
+    elif ((seconds % 30 == 0)); then
+      far=$(progress_in "$log")
+      say "$what: ${far:+$far, }$seconds s"
+    fi
+  done
+}
+
+# quietly WHAT LOG COMMAND...: runs the command with its output in LOG, and shows how far it is. When it fails, shows the
+# end of LOG, and returns its code. The command is in the foreground, so that Ctrl-C ends it.
+quietly() {
+  local what=$1 log=$2 started=$SECONDS code=0 watcher
+  shift 2
+  [[ -t 1 ]] || say "$what; output in ${log#"$top"/}"
+  : >"$log"
+  show_progress "$what" "$log" &
+  watcher=$!
+  "$@" >"$log" 2>&1 || code=$?
+  kill "$watcher" 2>/dev/null || true
+  wait "$watcher" 2>/dev/null || true
+  if [[ -t 1 ]]; then printf '\r\033[K'; fi
+  if [[ $code -eq 0 ]]; then
+    say "$what: done, $((SECONDS - started)) s"
+    return 0
+  fi
+  tail -n 40 "$log" >&2
+  say "$what: FAILED after $((SECONDS - started)) s; all output is in ${log#"$top"/}" >&2
+  return "$code"
+}
+
 # Processors that this process may use.
 processors() { nproc; }
 

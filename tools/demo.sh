@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The demo: a simulation on 4 simulated nodes is struck three times, each time harder, and comes back each time
-# from the cheapest level that is left. Needs nothing but this working tree, and can be run again at once.
+# The demo: ckpt-run starts a simulation on 4 simulated nodes, each with a head. While it runs, nodes fail three times,
+# more of them each time, and the job comes back from the cheapest level that is left:
 #
-#   one node lost            -> L2, the partner's copies
-#   two ring neighbours lost -> L3, decoded from the erasure code
-#   all nodes lost           -> L4, the global store
+#   one node fails            -> L2, the partner's copies
+#   two ring neighbours fail  -> L3, decoded from the erasure code
+#   all nodes fail            -> L4, the global store
 #
-# Leaves build/demo/plate.png. Ends with an error if anything is not as it must be.
+# Installs what it needs (group demo of tools/packages.txt), leaves ckpt-run and ckpt-tool in build/bin and a picture in
+# build/demo/plate.png. It can be run again at once. Ends with an error if anything is not as it must be.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -15,18 +16,32 @@ demo=$top/build/demo
 bin=$top/build/bin
 global=$demo/global
 nodes=4
-node_size=3   # 2 application ranks and 1 head
-rows=600 cols=960 steps=4000
-pause_ms=3    # a step, so that there is a middle of the run to strike in
-runner=       # process id of the run under way
+ranks=8       # that compute
+node_size=3   # 2 of these ranks and a head
+rows=600 cols=960 steps=1500
+pause_ms=6    # a step, so that there is a middle of the run in which nodes can fail
+runner=       # process id of ckpt-run
+log=          # what it and the job print
+life=1        # the first line in the log of the job's present life
+failures=0
 
 title() { printf '\n== %s\n' "$*"; }
+show() { sed 's/^/   /'; }
 # The names of node stores, in order: node0001 node0002.
 node_names() { printf 'node%04d\n' "$@" | sort | paste -sd ' '; }
+# node 1; nodes 0 and 3; all 4 nodes.
+nodes_text() {
+  case $# in
+    1) echo "node $1" ;;
+    2) echo "nodes $1 and $2" ;;
+    *) echo "all $# nodes" ;;
+  esac
+}
 
-# Process ids of everything that `runner` has started, itself included.
+# Process ids of everything that a process has started, itself included. Zombies are not counted.
 descendants() {
   local child
+  [[ $(ps -o stat= -p "$1") != Z* ]] || return 0
   echo "$1"
   for child in $(pgrep -P "$1" || true); do descendants "$child"; done
 }
@@ -41,16 +56,19 @@ stop_run() {
 }
 trap stop_run EXIT
 
+build() {
+  local options=(-DCAIRN_PRECOMPILE=ON)
+  # Tests need GoogleTest, which the demo does not install.
+  grep -qs '^GTest_DIR:PATH=/' "$top/build/CMakeCache.txt" || options+=(-DCAIRN_BUILD_TESTS=OFF)
+  build_into "$top/build" "${options[@]}" heat plate-png ckpt-tool ckpt-run
+}
+
 prepare() {
-  title "build"
-  "$top/tools/install-packages.sh"
+  "$top/tools/install-packages.sh" demo
   mkdir -p "$top/build"
   exec 9>"$top/build/demo.lock"
   flock -n 9 || die "another demo is running in $top/build"
-  if ! build_into "$top/build" heat plate-png ckpt-tool >"$top/build/demo-build.log" 2>&1; then
-    tail -n 40 "$top/build/demo-build.log" >&2
-    die "the build failed; all of it is in build/demo-build.log"
-  fi
+  quietly "building" "$top/build/demo-build.log" build || exit
   allow_mpi_here
   rm -rf "$demo"
   mkdir -p "$demo"
@@ -77,12 +95,10 @@ name = $1
 local = $local
 global = $global
 [levels]
-l1 = every 20
-l2 = every 100
-l3 = every 200
-l4 = every 600
-[head]
-mode = rank
+l1 = every 10
+l2 = every 50
+l3 = every 100
+l4 = every 200
 [partner]
 copies = 1
 [erasure]
@@ -95,42 +111,48 @@ at_end = continue
 INI
 }
 
-# start_run JOB PAUSE: the one command, the same in every life of the job. Sets `runner` and `log`.
+# start_run JOB PAUSE: sets `runner` and `log`.
 start_run() {
-  lives=$((${lives:-0} + 1))
-  log=$demo/run$lives-$1.log
-  timeout -s KILL 300 mpirun -n $((nodes * node_size)) "$bin/heat" --size $rows --width $cols --steps $steps \
-    --config "$demo/$1.ini" --output "$demo/$1.plate" --pause-ms "$2" >"$log" 2>&1 9>&- &
+  log=$demo/$1.log
+  set -- "$bin/ckpt-run" -n "$ranks" -- "$bin/heat" --size "$rows" --width "$cols" --steps "$steps" \
+    --config "$demo/$1.ini" --output "$demo/$1.plate" --pause-ms "$2"
+  echo "\$ ${*//$top\//}"
+  "$@" >"$log" 2>&1 9>&- &
   runner=$!
 }
 
-# Waits for the run's end; its exit code.
+# Waits for the end of the run, which must be a good one.
 end_run() {
-  local code=0
+  local deadline=$((SECONDS + 300)) code=0
+  while kill -0 "$runner" 2>/dev/null; do
+    ((SECONDS < deadline)) || fail_with_log "the run did not end within 300 s"
+    sleep 0.1
+  done
   wait "$runner" || code=$?
   runner=
-  return $code
+  [[ $code -eq 0 ]] || fail_with_log "the run ended with code $code"
 }
-
-show_log() { grep -E '^(heat|cairn): ' "$log" | sed 's/^/    /' || true; }
 
 fail_with_log() {
   tail -n 40 "$log" >&2
   die "$* (all of it: ${log#"$top"/})"
 }
 
+# What the job has printed in its present life.
+of_this_life() { tail -n "+$life" "$log"; }
+
 ckpt_tool() {
   local command=$1
   shift
-  timeout -s KILL 120 "$bin/ckpt-tool" "$command" --local "$local" --global "$global" --job heat "$@"
+  timeout -s KILL 120 "$bin/ckpt-tool" "$command" --config "$demo/heat.ini" "$@"
 }
 
 # The newest version that is safe at a level: 0 for none, or while the stores are changing too fast to say.
 newest_at() {
-  { ckpt_tool list --json 2>/dev/null || echo '{"snapshots": []}'; } | python3 -c '
-import json, sys
-snapshots = json.load(sys.stdin)["snapshots"]
-print(max((s["version"] for s in snapshots if s["levels"].get(sys.argv[1])), default=0))' "$1" 2>/dev/null || echo 0
+  { ckpt_tool list --json 2>/dev/null || true; } | awk -v level="\"$1\":" '
+    $1 == "\"version\":" { version = $2 + 0 }
+    $1 == level && $2 ~ /^true/ && version > newest { newest = version }
+    END { print newest + 0 }'
 }
 
 # wait_until_safe LEVEL VERSION: until LEVEL holds a snapshot newer than VERSION; prints which.
@@ -148,11 +170,11 @@ wait_until_safe() {
   fail_with_log "after 150 s $1 still holds no version above $2"
 }
 
-# Process ids of the ranks of the given nodes.
+# Process ids of the ranks of the given nodes, heads included.
 ranks_of_nodes() {
   local pid rank node
   for pid in $(descendants "$runner"); do
-    rank=$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^OMPI_COMM_WORLD_RANK=//p') || continue
+    rank=$({ tr '\0' '\n' <"/proc/$pid/environ"; } 2>/dev/null | sed -n 's/^OMPI_COMM_WORLD_RANK=//p') || continue
     [[ -n $rank ]] || continue
     for node in "$@"; do
       if ((rank / node_size == node)); then echo "$pid"; fi
@@ -160,26 +182,39 @@ ranks_of_nodes() {
   done
 }
 
-# Kills all ranks of the given nodes at one moment, then wipes their stores.
+# wait_for WHAT COMMAND...: until the command succeeds, for a minute at most.
+wait_for() {
+  local what=$1 tenths
+  shift
+  for ((tenths = 0; tenths < 600; ++tenths)); do
+    if "$@"; then return; fi
+    sleep 0.1
+  done
+  fail_with_log "$what took more than a minute"
+}
+is_stopped() { [[ $(ps -o stat= -p "$runner") == T* ]]; }
+is_alone() { [[ $(descendants "$runner") == "$runner" ]]; }
+
+# Kills all ranks of the given nodes at one moment, and wipes their stores. mpirun then ends all others, and ckpt-run would
+# start the job again within a tenth of a second: it could still open stores that are to be lost. So ckpt-run is stopped
+# meanwhile. The stores are wiped when no process is left that might write into them.
 lose_nodes() {
-  local pids node tenths code=0
+  local pids node
+  kill -STOP "$runner"
+  wait_for "stopping ckpt-run" is_stopped
   mapfile -t pids < <(ranks_of_nodes "$@")
   [[ ${#pids[@]} -eq $(($# * node_size)) ]] || fail_with_log "found ${#pids[@]} ranks on nodes $*, not $(($# * node_size))"
   kill -KILL "${pids[@]}"
-  for ((tenths = 0; tenths < 600; ++tenths)); do
-    kill -0 "$runner" 2>/dev/null || break
-    sleep 0.1
-  done
-  ((tenths < 600)) || fail_with_log "mpirun did not end within a minute of the strike"
-  end_run || code=$?
-  [[ $code -ne 0 ]] || fail_with_log "the run was struck and ended well all the same"
+  wait_for "the end of mpirun" is_alone
   for node in "$@"; do
-    rm -rf "${local:?}/$(node_names "$node")"
+    rm -r "${local:?}/$(node_names "$node")"
   done
+  life=$(($(wc -l <"$log") + 1))
+  kill -CONT "$runner"
 }
 
-# A number in a line of the run's log: number_in PATTERN, with one group.
-number_in() { sed -nE "s/^heat: .*$1.*/\1/p" "$log" | sed -n 1p; }
+# A number in a line of the present life: number_in PATTERN, with one group.
+number_in() { of_this_life | sed -nE "s/^heat: .*$1.*/\1/p" | sed -n 1p; }
 
 # check_return LEVEL VERSION NODES...: the restart found VERSION or newer, missed exactly NODES, and took their ranks'
 # shards from LEVEL or a cheaper copy, nothing from a dearer one, and all other shards from where they were.
@@ -190,13 +225,13 @@ check_return() {
   [[ -n $found ]] || fail_with_log "the restart did not say which version it found"
   ((found >= version)) || fail_with_log "the restart found version $found; $level held $version"
 
-  lost=$(sed -n 's/^heat: lost nodes: //p' "$log")
+  lost=$(of_this_life | sed -n 's/^heat: lost nodes: //p')
   expected=$(printf 'node %d\n' "$@" | sort -V | paste -sd ' ')
-  [[ $lost == "$expected" ]] || fail_with_log "nodes found lost: '$lost'; struck were '$expected'"
+  [[ $lost == "$expected" ]] || fail_with_log "nodes found lost: '$lost'; those that failed are '$expected'"
 
   [[ $(number_in "ranks from .*$level: ([0-9]+)") -gt 0 ]] || fail_with_log "no rank came back from $level"
-  for ((rank = 0; rank < nodes * (node_size - 1); ++rank)); do
-    source=$(sed -nE "s/^heat: rank $rank from (L[1-4]).*/\1/p" "$log")
+  for ((rank = 0; rank < ranks; ++rank)); do
+    source=$(of_this_life | sed -nE "s/^heat: rank $rank from (L[1-4]).*/\1/p")
     [[ -n $source ]] || fail_with_log "rank $rank did not say where its shard came from"
     [[ ! $source > $level ]] || fail_with_log "rank $rank came back from $source; $level was enough"
     if [[ " $* " == *" $((rank / (node_size - 1))) "* ]]; then
@@ -208,62 +243,66 @@ check_return() {
   restored=$found
 }
 
-# strike LEVEL WHAT NODES...: while the run is under way.
-strike() {
-  local level=$1 what=$2 version delay
-  shift 2
-  version=$(wait_until_safe "$level" "$restored")
-  delay=$(printf '0.%03d' $((RANDOM % 1000)))
-  sleep "$delay"
-  title "strike: $what: all ranks of $(node_names "$@") killed, their stores wiped"
-  say "$level held version $version, $delay s ago"
-  lose_nodes "$@"
-  say "the last it said: $(grep '^heat: .* steps' "$log" | tail -n 1)"
-  say "what is left:"
-  ckpt_tool list || die "ckpt-tool list failed"
-
-  title "the same command again"
-  start_run heat $pause_ms
-  wait_for_return
-  check_return "$level" "$version" "$@"
-  show_log
-  say "back from $level, at version $restored"
+# Whether the present life has told where every rank came from.
+has_returned() {
+  kill -0 "$runner" 2>/dev/null || fail_with_log "the restart failed"
+  of_this_life | grep -q "^heat: rank $((ranks - 1)) from"
 }
 
-# Until the run under way has told where every rank came from.
-wait_for_return() {
-  local deadline=$((SECONDS + 120)) last=$((nodes * (node_size - 1) - 1))
-  until grep -q "^heat: rank $last from" "$log"; do
-    kill -0 "$runner" 2>/dev/null || fail_with_log "the restart failed"
-    ((SECONDS < deadline)) || fail_with_log "the restart took more than 120 s"
-    sleep 0.1
-  done
+# strike LEVEL HOW NODES...: nodes fail while the run is under way. HOW: what the level has that replaces them.
+strike() {
+  local level=$1 how=$2 version started tenths stores="their stores are"
+  shift 2
+  [[ $# -gt 1 ]] || stores="its store is"
+  version=$(wait_until_safe "$level" "$restored")
+  sleep "$(printf '0.%03d' $((RANDOM % 1000)))"
+  title "failure $((++failures)) of 3: $(nodes_text "$@")"
+  echo "$level holds version $version. All $(($# * node_size)) processes of $(nodes_text "$@") are killed, and $stores deleted."
+  started=${EPOCHREALTIME/[.,]/}
+  lose_nodes "$@"
+  wait_for "the restart" has_returned
+  tenths=$(((${EPOCHREALTIME/[.,]/} - started) / 100000))
+  check_return "$level" "$version" "$@"
+  of_this_life | grep -E '^ckpt-run: |^cairn: .* restored: |^heat: goes on' | show
+  echo "The job is back after $((tenths / 10)).$((tenths % 10)) s. $level: $how"
 }
 
 prepare
 
-title "a run that nobody disturbs, to compare with"
+title "a run without failures, to compare with"
 start_run reference 0
-end_run || fail_with_log "the undisturbed run failed"
-show_log
+started=$SECONDS
+end_run
+echo "$ranks ranks on $nodes simulated nodes computed $steps steps in $((SECONDS - started)) s."
 
-title "the run that will be struck: $((nodes * node_size)) ranks on $nodes nodes"
+title "the same job, a little slower, with three failures while it runs"
+echo "A node is 3 processes here: 2 ranks that compute, and a head, which copies snapshots in the background."
 restored=0
 start_run heat $pause_ms
 one=$((RANDOM % nodes))
 two=$((RANDOM % nodes))
-strike L2 "one node" $one
-strike L3 "two neighbours in the partner ring" $two $(((two + 1) % nodes))
-strike L4 "all nodes" $(seq 0 $((nodes - 1)))
-end_run || fail_with_log "the last life of the run failed"
-say "and it ran to its end:"
-grep '^heat: ' "$log" | tail -n 4 | sed 's/^/    /'
+strike L2 "its partner node had copies of its snapshots." $one
+strike L3 "the other two nodes had parity, which replaces any two of four nodes." $two $(((two + 1) % nodes))
+strike L4 "the global store, on a cluster a parallel file system, had a whole snapshot." $(seq 0 $((nodes - 1)))
+end_run
+echo
+of_this_life | grep -E '^heat: .* holds the plate' | sed "s,$top/,," | show
+of_this_life | grep '^ckpt-run: finished' | show
 
-title "results"
-cmp "$demo/reference.plate" "$demo/heat.plate" || die "the plate differs from that of the undisturbed run"
-say "three times struck, and the plate is bit for bit that of the undisturbed run"
+title "result"
+cmp "$demo/reference.plate" "$demo/heat.plate" || die "the plate differs from that of the run without failures"
+say "three failures, and the plate is the same, bit for bit, as without failures"
 ckpt_tool list || die "ckpt-tool list failed"
-ckpt_tool verify || die "ckpt-tool verify found damage"
+ckpt_tool verify >"$demo/verify.log" 2>&1 || { cat "$demo/verify.log" >&2; die "ckpt-tool verify found damage"; }
+tail -n 1 "$demo/verify.log"
 "$bin/plate-png" "$demo/heat.plate" "$demo/plate.png"
-say "a picture of the plate: build/demo/plate.png"
-say "snapshots stay in $local and build/demo/global until the next demo"
+say "a picture of the plate: build/demo/plate.png ($SECONDS s in all)"
+cat <<'TEXT'
+
+How to go on:
+   examples/heat/main.cpp, heat.ini    the program that just ran, and a configuration to copy from
+   build/bin/ckpt-run --help           starting jobs; ckpt-tool --help: looking at snapshots
+   build/bin/ckpt-tool list --config build/demo/heat.ini    the snapshots, which stay until the next demo
+   tools/test.sh                       builds and runs the tests
+   cmake --build build && cmake --install build --prefix ~/cairn    installs libraries and tools
+TEXT

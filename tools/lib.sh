@@ -79,9 +79,10 @@ at_fixed_addresses() {
   if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
 }
 
-# build_into DIRECTORY [-DOPTION...] [TARGET...]: an optimised build of everything, or of some targets.
+# build_into DIRECTORY [-DOPTION...] [TARGET...]: an optimised build of everything, or of some targets. The demo's build
+# lies in the same directory, and has no tests.
 build_into() {
-  local directory=$1 options=()
+  local directory=$1 options=(-DCAIRN_BUILD_TESTS=ON)
   shift
   while [[ ${1:-} == -D* ]]; do options+=("$1") && shift; done
   cmake -S "$top" -B "$directory" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" &&

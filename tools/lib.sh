@@ -80,7 +80,7 @@ at_fixed_addresses() {
 }
 
 # build_into DIRECTORY [-DOPTION...] [TARGET...]: an optimised build of everything, or of some targets. The demo's build
-# lies in the same directory, and has no tests.
+# lies in the same directory, and may have no tests.
 build_into() {
   local directory=$1 options=(-DCAIRN_BUILD_TESTS=ON)
   shift

@@ -1,7 +1,14 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change is good: tools/test.sh. For a part of it, name steps:
+# Runs the tests:
 #
-#   tools/test.sh --only build,ctest
+#   tools/test.sh                     what a user runs: ten minutes on a machine with two cores where nothing is installed
+#   tools/test.sh --all               everything that must hold before a change is good
+#   tools/test.sh --only build,ctest  steps of --all
+#
+# Without --all, tests of the kinds unit, contract, cluster, golden, tool and mpi are built and run. Tests with the label
+# `root` or `long` are left out, and so are those that need more than the group test of tools/packages.txt.
+#
+# Steps of --all:
 #
 #   packages   what is missing of tools/packages.txt is installed
 #   layers     rooms include only rooms below them
@@ -28,6 +35,25 @@ steps=(packages layers format build asan tsan tidy ulfm mpich fuzz ctest)
 logs=$top/build/test-logs
 failed=()
 
+usage() { die "usage: tools/test.sh [--all | --only STEP,STEP…]; steps: ${steps[*]}"; }
+
+# What a user runs.
+quick_kinds=(unit contract cluster golden tool mpi)
+quick_build() { build_into "$top/build" -DCAIRN_PRECOMPILE=ON "${quick_kinds[@]/#/cairn_tests_}"; }
+quick_ctest() {
+  local kinds
+  kinds=$(IFS='|' && echo "${quick_kinds[*]}")
+  ctest --test-dir build --output-on-failure --no-tests=error -j "$(($(processors) + 1))" -L "^($kinds)\$" -LE '^(root|long)$'
+}
+quick() {
+  local summary
+  tools/install-packages.sh test || exit
+  quietly "building" "$logs/build.log" quick_build || exit
+  quietly "testing" "$logs/ctest.log" quick_ctest || exit
+  summary=$(grep 'tests passed' "$logs/ctest.log")
+  say "$summary ($SECONDS s); tools/test.sh --all runs everything"
+}
+
 run_packages() { tools/install-packages.sh && use_compiler_cache; }
 run_layers() { tools/check-layers.py --self-test && tools/check-layers.py; }
 run_format() { tools/check-format.sh; }
@@ -35,7 +61,9 @@ run_format() { tools/check-format.sh; }
 run_build() {
   local code=0
   if [[ " ${chosen[*]} " == *" ulfm "* ]]; then tests/ulfm/make-root.sh & fi
-  build_into "$top/build" -DCAIRN_PRECOMPILE=ON || code=1
+  build_into "$top/build" -DCAIRN_PRECOMPILE=ON -DCAIRN_FORTRAN=ON || code=1
+  # CMake leaves Fortran out where it finds no compiler, and its tests with it.
+  grep -q '^CAIRN_FORTRAN:BOOL=ON' build/CMakeCache.txt || { echo "no Fortran compiler was found" && code=1; }
   wait || true
   return $code
 }
@@ -83,21 +111,27 @@ run_step() {
 }
 
 chosen=("${steps[@]}")
-if [[ ${1:-} == --only && $# -eq 2 ]]; then
-  IFS=, read -ra chosen <<<"$2"
-  for step in "${chosen[@]}"; do
-    [[ " ${steps[*]} " == *" $step "* ]] || die "no step '$step'; there are ${steps[*]}"
-  done
-elif [[ $# -gt 0 ]]; then
-  die "usage: tools/test.sh [--only STEP,STEP…]; steps: ${steps[*]}"
+case $#${1:-} in
+  0 | 1--all) ;;
+  2--only)
+    IFS=, read -ra chosen <<<"$2"
+    for step in "${chosen[@]}"; do
+      [[ " ${steps[*]} " == *" $step "* ]] || die "no step '$step'; there are ${steps[*]}"
+    done
+    ;;
+  *) usage ;;
+esac
+mkdir -p "$logs"
+allow_mpi_here
+if [[ $# -eq 0 ]]; then
+  quick
+  exit
 fi
 
 # A step that leaves the processors to others can run beside the one before it: jobs of `ulfm` mostly wait, and the
 # fuzzer takes what jobs of `mpich` leave.
 declare -A companion=([tidy]=ulfm [mpich]=fuzz)
 
-mkdir -p "$logs"
-allow_mpi_here
 beside=''
 for step in "${chosen[@]}"; do
   if [[ $step == ctest && " ${failed[*]} " == *" build "* ]]; then

@@ -11,6 +11,8 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../../tools/lib.sh
 . "$here/../../tools/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=../support/debian_root.sh
+. "$here/../support/debian_root.sh"
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/cairn
 root=$cache/trixie
@@ -18,42 +20,12 @@ build=$cache/ulfm-build
 # Each checkout has a tree of its own: make goes by times of files, which say nothing between two.
 tree=/build/tree-$(printf %s "$top" | cksum | cut -d' ' -f1)
 
-[[ $EUID -eq 0 ]] || die "a root for chroot can only be made and entered as root"
-command -v debootstrap >/dev/null || die "debootstrap is missing: tools/install-packages.sh"
-
-# in_root COMMAND...: the namespaces end with the command, and take mounts, processes and shared memory with them.
 in_root() {
-  # shellcheck disable=SC2016 # expanded by the inner shell
-  unshare --mount --propagation private --pid --fork --kill-child --ipc --uts bash -euc '
-    root=$1 top=$2 build=$3 tree=$4
-    shift 4
-    mount --bind "$root" "$root" # namespaces of mounts can be made in it only if it is a mount itself
-    mount --rbind /dev "$root/dev"
-    mount -t tmpfs -o size=4g tmpfs "$root/dev/shm"
-    mount -t tmpfs -o size=4g tmpfs "$root/tmp"
-    mount -t proc proc "$root/proc"
-    mount -t sysfs -o ro sysfs "$root/sys"
-    mkdir -p "$root/cairn" "$root/build" "$build"
-    mount --bind "$build" "$root/build"
-    mount --bind "$top" "$root/cairn"
-    mount -o remount,bind,ro "$root/cairn"
-    exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=dumb \
-      OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 BUILD_TREE="$tree" CCACHE_DIR=/build/ccache \
-      CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache DEBIAN_FRONTEND=noninteractive "$@"
-  ' in_root "$root" "$top" "$build" "$tree" "$@"
+  in_debian_root "$root" "$build" BUILD_TREE="$tree" CCACHE_DIR=/build/ccache CMAKE_C_COMPILER_LAUNCHER=ccache \
+    CMAKE_CXX_COMPILER_LAUNCHER=ccache "$@"
 }
 
 mapfile -t packages < <(sed 's/#.*//; s/[[:space:]]//g; /^$/d' "$here/packages.txt")
-
-# Called where `set -e` does not hold.
-make_base() {
-  rm -rf --one-file-system "$root.part" &&
-    timeout -s KILL 900 debootstrap --variant=minbase trixie "$root.part" &&
-    # The root can be made again at any time: no need to wait for the disk after each package.
-    echo force-unsafe-io >"$root.part/etc/dpkg/dpkg.cfg.d/unsafe-io" &&
-    cp /etc/resolv.conf "$root.part/etc/resolv.conf" &&
-    mv "$root.part" "$root"
-}
 
 # What is shown on the terminal is where the root is, or why there is none.
 update() {
@@ -61,7 +33,7 @@ update() {
   mkdir -p "$cache"
   if cmp -s "$here/packages.txt" "$wanted"; then return; fi
   if ! {
-    { [[ -d $root ]] || make_base; } && in_root timeout -s KILL 300 apt-get update -qq &&
+    { [[ -d $root ]] || make_debian_root trixie "$root"; } && in_root timeout -s KILL 300 apt-get update -qq &&
       in_root timeout -s KILL 900 apt-get install -y -qq --no-install-recommends "${packages[@]}" && in_root apt-get clean
   } >"$log" 2>&1; then
     tail -n 20 "$log" >&2

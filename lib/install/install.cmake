@@ -1,53 +1,73 @@
 # cmake --install: libcairn with its headers, the tools with their man pages and bash completion, and what CMake's
 # find_package and pkg-config need to find them.
-# All of it can be moved as a whole: paths are relative to each other.
+# It can be moved as a whole, since paths are relative to each other. Only Debian packages have fixed paths: each of the
+# three components is one package (packages.cmake).
 include(CMakePackageConfigHelpers)
 
 set(cairn_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cairn)
-set(cairn_module_dir ${CMAKE_INSTALL_LIBDIR}/cairn/fortran)
 
 set_target_properties(cairn PROPERTIES EXPORT_NAME library)
 set_target_properties(cairn_tap PROPERTIES EXPORT_NAME tap)
-install(TARGETS cairn cairn_tap EXPORT cairn_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS cairn cairn_tap EXPORT cairn_targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cairn_runtime NAMELINK_COMPONENT cairn_development
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cairn_development)
 install(FILES include/cairn/cairn.h include/cairn/cairn.hpp include/cairn/error.hpp
   include/cairn/failure_topology.hpp include/cairn/level_id.hpp include/cairn/log.hpp include/cairn/session_base.hpp
   include/cairn/storable.hpp include/cairn/version.hpp ${PROJECT_BINARY_DIR}/include/cairn/version.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cairn)
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cairn COMPONENT cairn_development)
 if(CAIRN_FORTRAN)
   set_target_properties(cairn_fortran_module PROPERTIES EXPORT_NAME fortran_module)
-  install(TARGETS cairn_fortran_module EXPORT cairn_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(FILES ${PROJECT_BINARY_DIR}/lib/modules/cairn.mod DESTINATION ${cairn_module_dir})
+  install(TARGETS cairn_fortran_module EXPORT cairn_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    COMPONENT cairn_development)
+  install(FILES ${PROJECT_BINARY_DIR}/lib/modules/cairn.mod DESTINATION ${cairn_module_dir}
+    COMPONENT cairn_development)
   # Other compilers cannot read that module, and compile its source.
-  install(FILES lib/bind/cairn.f90 DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn)
+  install(FILES lib/bind/cairn.f90 DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn COMPONENT cairn_development)
 endif()
 if(CAIRN_BUILD_TOOLS)
-  install(TARGETS ckpt-run ckpt-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ckpt-run ckpt-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cairn_tools)
   foreach(tool ckpt-run ckpt-tool)
     configure_file(tools/${tool}/${tool}.1 install/${tool}.1 @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/install/${tool}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    set(page ${PROJECT_BINARY_DIR}/install/${tool}.1)
+    if(CAIRN_DEB)
+      cairn_gzip(${page} ${page}.gz)
+      set(page ${page}.gz)
+    endif()
+    install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT cairn_tools)
     install(FILES tools/completion/cairn.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
-      RENAME ${tool})
+      RENAME ${tool} COMPONENT cairn_tools)
   endforeach()
 endif()
-install(FILES config/cairn.ini DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn)
-install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES config/cairn.ini DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn COMPONENT cairn_tools)
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT cairn_development)
+if(NOT CAIRN_DEB)
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT cairn_development)
+endif()
 
-install(EXPORT cairn_targets NAMESPACE cairn:: FILE cairnTargets.cmake DESTINATION ${cairn_cmake_dir})
+install(EXPORT cairn_targets NAMESPACE cairn:: FILE cairnTargets.cmake DESTINATION ${cairn_cmake_dir}
+  COMPONENT cairn_development)
 configure_package_config_file(lib/install/cairnConfig.cmake.in install/cairnConfig.cmake
   INSTALL_DESTINATION ${cairn_cmake_dir})
 # While MAJOR is 0, a new MINOR may remove names.
 write_basic_package_version_file(install/cairnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/install/cairnConfig.cmake ${PROJECT_BINARY_DIR}/install/cairnConfigVersion.cmake
-  lib/install/languages.cmake DESTINATION ${cairn_cmake_dir})
+  lib/install/languages.cmake DESTINATION ${cairn_cmake_dir} COMPONENT cairn_development)
 
 # cairn_pkg_config(NAME LANGUAGE CFLAGS LIBS)
 function(cairn_pkg_config pc_name pc_language pc_cflags pc_libs)
-  file(RELATIVE_PATH cairn_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-  string(REGEX REPLACE "/$" "" cairn_prefix_from_pc "${cairn_prefix_from_pc}")
   configure_file(lib/install/cairn.pc.in install/${pc_name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/install/${pc_name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${PROJECT_BINARY_DIR}/install/${pc_name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT cairn_development)
 endfunction()
+if(CAIRN_DEB)
+  # Compiler and loader search these directories anyway. pkg-config omits them only if they are written like this.
+  set(cairn_pc_prefix ${CMAKE_INSTALL_PREFIX})
+  set(cairn_pc_rpath "")
+else()
+  file(RELATIVE_PATH cairn_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  string(REGEX REPLACE "/$" "" cairn_pc_prefix "\${pcfiledir}/${cairn_pc_prefix}")
+  set(cairn_pc_rpath "-Wl,-rpath,\${libdir} ")
+endif()
 # A static libcairn names what it needs.
 set(cairn_pc_tap "")
 set(cairn_pc_needs "")

@@ -219,7 +219,7 @@ int makes(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Res
   return makes_as(birth, CallKind::collective, next, site, call, parent, rest...);
 }
 
-// Two sides, each with a parent of its own: only the tag is the same for both.
+// Two sides, each with a parent of its own: only the tag and the members are the same for both.
 template <class... Rest>
 int makes_of_two(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
   const Call call;

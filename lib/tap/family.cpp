@@ -122,6 +122,8 @@ void join(Family& family, MPI_Comm comm, const Birth& birth) {
   auto member = std::make_unique<Member>();
   member->family = &family;
   describe(*member, family.root(), comm, birth);
+  // What has no parent's number to tell it apart was made by just these ranks, which have all made as many like it.
+  if (birth.parent == 0) tell_apart(*member, family.count_like(member->id));
   registry().add(comm, std::move(member));
 }
 
@@ -132,6 +134,11 @@ Family::Family(MPI_Comm root, std::function<void(MPI_Comm)> on_made) : root_(roo
   join(*this, root, {});
 }
 Family::~Family() { registry().remove(this); }
+
+std::uint64_t Family::count_like(std::uint64_t id) {
+  const std::scoped_lock lock(mutex_);
+  return like_[id]++;
+}
 
 bool Family::has(MPI_Comm comm) const {
   const Member* const member = registry().find(comm);

@@ -10,8 +10,11 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <mutex>
 #include <span>
+#include <unordered_map>
 
 #include "tap/member.hpp"
 #include "tap/observer.hpp"
@@ -30,10 +33,14 @@ class Family {
   [[nodiscard]] bool has(MPI_Comm comm) const;
   [[nodiscard]] MPI_Comm root() const { return root_; }
   void made(MPI_Comm comm) { on_made_(comm); }
+  // How many communicators came before with this number.
+  [[nodiscard]] std::uint64_t count_like(std::uint64_t id);
 
  private:
   MPI_Comm root_;
   std::function<void(MPI_Comm)> on_made_;
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, std::uint64_t> like_;
 };
 
 // What the wrappers say to the families of this process.

@@ -63,4 +63,8 @@ void describe(Member& member, MPI_Comm root, MPI_Comm comm, const Birth& birth) 
   member.id = mix(mix(birth.parent ^ mix(birth.number)) + members) | 1U;
 }
 
+void tell_apart(Member& member, std::uint64_t before) {
+  if (before > 0) member.id = mix(member.id + before) | 1U;
+}
+
 }  // namespace cairn::tap

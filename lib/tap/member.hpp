@@ -2,7 +2,8 @@
 // them, and which ranks of the session its ranks are.
 //
 // Ranks make communicators of the same parent in the same order, so the parent's number and the how-many-th child it is
-// name all that were made at once; who is in it tells those apart.
+// name all that were made at once; who is in it tells those apart. Where only a part of the parent's ranks make one, or
+// ranks of two parents, they count those that the same ranks have made with the same tag.
 #pragma once
 
 #include <mpi.h>
@@ -34,5 +35,7 @@ struct Birth {
 
 // Fills in `id` and `ranks`. `root` is the session's communicator. Local calls of MPI only.
 void describe(Member& member, MPI_Comm root, MPI_Comm comm, const Birth& birth);
+// Gives it another `id`, if `before` communicators had the same one.
+void tell_apart(Member& member, std::uint64_t before);
 
 }  // namespace cairn::tap

@@ -234,6 +234,28 @@ TEST_F(HeardCalls, give_all_ranks_of_a_communicator_one_number_for_it) {
   for (MPI_Comm* const comm : {&bridge, &half, &twin}) MPI_Comm_free(comm);
 }
 
+// The same ranks may make several with the same tag, of the same communicator or of others.
+TEST_F(HeardCalls, tell_communicators_of_some_ranks_apart) {
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm twin = MPI_COMM_NULL;
+  std::array<MPI_Comm, 3> made{};
+  MPI_Comm_dup(root_, &twin);
+  MPI_Comm_group(root_, &group);
+  MPI_Comm_create_group(root_, group, 0, &made[0]);
+  MPI_Comm_create_group(root_, group, 0, &made[1]);
+  MPI_Comm_create_group(twin, group, 0, &made[2]);
+  MPI_Group_free(&group);
+  ASSERT_EQ(notes_.comms.size(), 5U);
+  for (std::size_t i = 0; i < 5; ++i) {
+    std::array<std::uint64_t, 4> all{};
+    MPI_Allgather(&notes_.comms[i].id, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    EXPECT_EQ(std::ranges::count(all, all[0]), 4) << "all ranks have one number for communicator " << i;
+    for (std::size_t other = 0; other < i; ++other) EXPECT_NE(notes_.comms[i].id, notes_.comms[other].id);
+  }
+  for (MPI_Comm& comm : made) MPI_Comm_free(&comm);
+  MPI_Comm_free(&twin);
+}
+
 TEST_F(HeardCalls, are_only_those_of_the_family) {
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Send(&out_, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_SELF);

@@ -15,7 +15,7 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<CallFile>);
 static_assert(offsetof(CallFile, format) == sizeof(kCallFileMagic));
-static_assert(kCallFileBytes1 == 376'952 && sizeof(CallFile) == 376'968);
+static_assert(kCallFileBytes1 == 376'952 && kCallFileBytes2 == 376'968 && sizeof(CallFile) == 417'928);
 
 // A file that claims more is damaged. Who reads files takes some hundred bytes for each rank of the job.
 constexpr std::uint32_t kMostCallingRanks = 1U << 21U;
@@ -28,7 +28,7 @@ bool is_text(std::span<const char> field) {
 }
 
 bool is_sound(const CallRecord& record, std::uint32_t ranks) {
-  return record.kind <= CallKind::other && record.call < CallFile::kNames && record.waiter <= CallFile::kThreads &&
+  return record.kind <= CallKind::opaque && record.call < CallFile::kNames && record.waiter <= CallFile::kThreads &&
          record.peer >= kNoPeer && record.peer < static_cast<std::int32_t>(ranks);
 }
 
@@ -40,7 +40,7 @@ bool is_sound(const MessageRecord& messages, std::uint32_t ranks) {
 
 // Format 1 did not say which messages it had not counted, nor for which calls and requests it had no place: none of
 // its counts is taken, and where something may be left out it is taken to be.
-void bring_up_to_date(CallFile& file) {
+void complete_format_1(CallFile& file) {
   file.messages = {};
   for (CommRecord& comm : file.comms) comm.uncounted = 1;
   file.comms_left_out = file.requests_left_out;
@@ -49,12 +49,23 @@ void bring_up_to_date(CallFile& file) {
     if (call.kind == CallKind::wait_all || call.kind == CallKind::wait_any) call.number = file.requests_left_out;
 }
 
+void move_names(CallFile& file) {
+  for (std::size_t i = 0; i < file.old_names.size(); ++i) std::ranges::copy(file.old_names[i], file.names[i].begin());
+}
+
+std::size_t bytes_of_format(std::uint32_t format) {
+  if (format == 1) return kCallFileBytes1;
+  return format == 2 ? kCallFileBytes2 : sizeof(CallFile);
+}
+
 // What is wrong with it; empty: nothing.
 std::string fault_of(const CallFile& file) {
   if (file.ranks == 0 || file.ranks > kMostCallingRanks) return fmt::format("a job of {} ranks", file.ranks);
   if (file.rank >= file.ranks) return fmt::format("of rank {}, in a job of {}", file.rank, file.ranks);
   if (file.process <= 0) return fmt::format("of process {}", file.process);
   if (!is_text(file.host)) return "the name of its host is not text";
+  for (std::size_t i = 0; i < file.old_names.size(); ++i)
+    if (!is_text(file.old_names[i])) return fmt::format("name {} is not text", i);
   for (std::size_t i = 0; i < file.names.size(); ++i)
     if (!is_text(file.names[i])) return fmt::format("name {} is not text", i);
   const auto check = [&](std::span<const CallRecord> records, std::string_view where) -> std::string {
@@ -87,11 +98,12 @@ Result<std::unique_ptr<CallFile>> read_call_file(const Store& store, const FileN
   if (file->format > kCallFileFormat)
     return fail(fail_newer_format("format of calls", file->format, kCallFileFormat).value().in_file(name.path));
   if (file->format == 0) return fail_in_file(Code::corrupt, name.path, "its format is 0");
-  const std::size_t length = file->format == 1 ? kCallFileBytes1 : sizeof(CallFile);
+  const std::size_t length = bytes_of_format(file->format);
   if (size != length)
     return fail_in_file(Code::corrupt, name.path, fmt::format("{} bytes long, should be {}", size, length));
-  if (file->format == 1) bring_up_to_date(*file);
+  if (file->format == 1) complete_format_1(*file);
   if (auto fault = fault_of(*file); !fault.empty()) return fail_in_file(Code::corrupt, name.path, std::move(fault));
+  if (file->format < 3) move_names(*file);
   if (names::calls(Rank{file->rank}) != name)
     return fail_in_file(Code::corrupt, name.path, fmt::format("it is rank {}'s", file->rank));
   return file;

@@ -16,7 +16,7 @@
 
 namespace cairn {
 
-inline constexpr std::uint32_t kCallFileFormat = 2;
+inline constexpr std::uint32_t kCallFileFormat = 3;
 inline constexpr std::array<char, 8> kCallFileMagic{'C', 'R', 'N', 'C', 'A', 'L', 'L', 'S'};
 
 inline constexpr std::int32_t kAnyPeer = -1;  // MPI_ANY_SOURCE
@@ -35,6 +35,7 @@ enum class CallKind : std::uint16_t {
   wait_any,    // until one of them is; `number`: the same
   test,        // asks after requests, and does not wait; `number`: how many times in a row in vain
   other,       // waits for nobody
+  opaque,      // may wait, for whom is not recorded; since format 3
 };
 
 struct CallRecord {
@@ -76,7 +77,9 @@ struct MessageRecord {
 static_assert(sizeof(MessageRecord) == 32);
 
 struct CallFile {
-  static constexpr std::size_t kNames = 256;
+  static constexpr std::size_t kNames = 1024;
+  static constexpr std::size_t kNameBytes = 40;
+  static constexpr std::size_t kOldNames = 256;
   static constexpr std::size_t kComms = 256;
   static constexpr std::size_t kThreads = 32;
   static constexpr std::size_t kPending = 1024;
@@ -93,7 +96,7 @@ struct CallFile {
   std::uint64_t calls = 0;              // ended so far; the newest is in past[(calls - 1) % kPast]
   std::uint64_t requests_left_out = 0;  // for which there was no place; format 1: or communicators
   std::array<char, 64> host{};
-  std::array<std::array<char, 32>, kNames> names{};  // each ends with a zero
+  std::array<std::array<char, 32>, kOldNames> old_names{};  // formats 1 and 2: the names
   std::array<CommRecord, kComms> comms{};
   std::array<CallRecord, kThreads> lasting{};  // by thread; `ended` is 0 and the kind not none while one lasts
   std::array<CallRecord, kPending> pending{};  // requests, in no order
@@ -102,7 +105,10 @@ struct CallFile {
   // Since format 2.
   std::uint64_t comms_left_out = 0;  // for which there was no place
   std::uint64_t calls_left_out = 0;  // that last, of threads for which there was no place
+  // Since format 3.
+  std::array<std::array<char, kNameBytes>, kNames> names{};  // of calls; each ends with a zero
 };
 inline constexpr std::size_t kCallFileBytes1 = offsetof(CallFile, comms_left_out);  // of format 1
+inline constexpr std::size_t kCallFileBytes2 = offsetof(CallFile, names);
 
 }  // namespace cairn

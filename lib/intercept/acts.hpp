@@ -21,10 +21,28 @@ auto last(const Arguments&... arguments) {
   return std::get<sizeof...(arguments) - Back>(std::tuple(arguments...));
 }
 
+template <class Result, class... Arguments>
+Result local(Result (*next)(Arguments...), const Site& /*site*/, Arguments... arguments) {
+  return next(arguments...);
+}
+
 template <class... Arguments>
 int within(CallKind kind, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
   const Heard heard(call, kind, site);
+  return next(arguments...);
+}
+
+template <class... Arguments>
+int marks(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  return within(CallKind::opaque, next, site, arguments...);
+}
+
+template <class... Arguments>
+int marks_collective(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  if (call.is_outermost()) check_collective(site.name, site.comm);
+  const Heard heard(call, CallKind::opaque, site);
   return next(arguments...);
 }
 
@@ -57,16 +75,22 @@ int begins_collective(int (*next)(Arguments...), const Site& site, Arguments... 
 }
 
 template <class... Arguments>
+int meets(CallKind kind, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  const Heard heard(call, kind, site);
+  return next(arguments...);
+}
+template <class... Arguments>
 int sends(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  return within(CallKind::send, next, site, arguments...);
+  return meets(CallKind::send, next, site, arguments...);
 }
 template <class... Arguments>
 int receives(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  return within(CallKind::receive, next, site, arguments...);
+  return meets(CallKind::receive, next, site, arguments...);
 }
 template <class... Arguments>
 int probes(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  return within(CallKind::probe, next, site, arguments...);
+  return meets(CallKind::probe, next, site, arguments...);
 }
 template <class... Arguments>
 int begins_to_send(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
@@ -92,6 +116,27 @@ int exchanges(int (*next)(Arguments...), const Site& site, Arguments... argument
   return next(arguments...);
 }
 
+// Its request stands for a send and a receive, of which neither is counted.
+template <class... Arguments>
+int exchanges_later(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  const Heard heard(call, CallKind::other, site);
+  heard.loses_count(CallKind::send, site.comm, site.peer, site.tag);
+  heard.loses_count(CallKind::receive, site.comm, site.source, site.source_tag);
+  return next(arguments...);
+}
+
+// It takes the message away from all receives, so it counts as one.
+template <class... Rest>
+int matches(int (*next)(int, int, MPI_Comm, Rest...), const Site& site, int peer, int tag, MPI_Comm comm,
+            Rest... rest) {
+  const Call call;
+  const Heard heard(call, CallKind::probe, site);
+  const int code = next(peer, tag, comm, rest...);
+  if (code == MPI_SUCCESS) heard.takes_message();
+  return code;
+}
+
 template <class... Rest>
 int asks(int (*next)(int, int, MPI_Comm, int*, Rest...), const Site& site, int peer, int tag, MPI_Comm comm, int* flag,
          Rest... rest) {
@@ -100,6 +145,38 @@ int asks(int (*next)(int, int, MPI_Comm, int*, Rest...), const Site& site, int p
   const int code = next(peer, tag, comm, flag, rest...);
   if (*flag == 0) heard.is_in_vain();
   return code;
+}
+
+template <class... Rest>
+int asks_to_match(int (*next)(int, int, MPI_Comm, int*, Rest...), const Site& site, int peer, int tag, MPI_Comm comm,
+                  int* flag, Rest... rest) {
+  const Call call;
+  Heard heard(call, CallKind::probe, site);
+  const int code = next(peer, tag, comm, flag, rest...);
+  if (*flag == 0) heard.is_in_vain();
+  if (code == MPI_SUCCESS && *flag != 0) heard.takes_message();
+  return code;
+}
+
+// Calls that ask whether something is over, and change nothing.
+template <class Run>
+int looks(const Site& site, MPI_Request about, const int* flag, Run run) {
+  const Call call;
+  Heard heard(call, CallKind::test, site, about);
+  const int code = run();
+  if (*flag == 0) heard.is_in_vain();
+  return code;
+}
+inline int looks_at(int (*next)(MPI_Request, int*, MPI_Status*), const Site& site, MPI_Request request, int* flag,
+                    MPI_Status* status) {
+  return looks(site, request, flag, [=] { return next(request, flag, status); });
+}
+inline int looks_at_part(int (*next)(MPI_Request, int, int*), const Site& site, MPI_Request request, int part,
+                         int* flag) {
+  return looks(site, request, flag, [=] { return next(request, part, flag); });
+}
+inline int looks_at_window(int (*next)(MPI_Win, int*), const Site& site, MPI_Win window, int* flag) {
+  return looks(site, MPI_REQUEST_NULL, flag, [=] { return next(window, flag); });
 }
 
 inline std::span<const MPI_Request> all_of(int length, const MPI_Request* requests) {
@@ -193,6 +270,14 @@ inline int frees(int (*next)(MPI_Request*), const Site& site, MPI_Request* reque
   const int code = next(request);
   before.look([](auto) { return false; });
   return code;
+}
+
+// Whether the message was received or cancelled is known only later, if at all.
+inline int cancels(int (*next)(MPI_Request*), const Site& site, MPI_Request* request) {
+  const Call call;
+  const Heard heard(call, CallKind::other, site, *request);
+  heard.cancels(*request);
+  return next(request);
 }
 
 // The call has ended with this code; the last of its arguments says where the new communicator is.

@@ -285,6 +285,16 @@ void CallRing::completed(std::uint64_t request, bool persists) {
   requests_[static_cast<std::size_t>(place - file_.pending.data())] = 0;
 }
 
+void CallRing::lost_count(const CallRecord& message) {
+  const auto guard = lock();
+  stop_counting(message);
+}
+
+void CallRing::cancelled(std::uint64_t request) {
+  const auto guard = lock();
+  if (const CallRecord* const place = find(request)) stop_counting(*place);
+}
+
 void CallRing::joined(const CommRecord& comm) {
   const auto guard = lock();
   CommRecord* const place = find_in(file_.comms, comm.id, [](const CommRecord& free) { return free.id == 0; });

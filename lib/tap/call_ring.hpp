@@ -46,6 +46,8 @@ class CallRing final : public Observer {
   void awaited(std::uint64_t request) override;
   void still_pending(std::uint64_t request) override;
   void completed(std::uint64_t request, bool persists) override;
+  void lost_count(const CallRecord& message) override;
+  void cancelled(std::uint64_t request) override;
   void joined(const CommRecord& comm) override;
   void left(std::uint64_t comm) override;
 

@@ -6,9 +6,11 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 
 #include "tap/family.hpp"
 
@@ -16,6 +18,11 @@ namespace cairn::tap {
 
 // "MPI_Send", by its number.
 [[nodiscard]] std::span<const char* const> call_names();
+// Whether a file of calls has a place for each, and each fits there with a zero at its end.
+[[nodiscard]] constexpr bool have_places(std::span<const char* const> names) {
+  return names.size() <= CallFile::kNames &&
+         std::ranges::all_of(names, [](std::string_view name) { return name.size() < CallFile::kNameBytes; });
+}
 
 // A call of this thread while it lasts.
 class Call {
@@ -57,7 +64,7 @@ struct Site {
   int tag = MPI_ANY_TAG;
   int source = MPI_PROC_NULL;  // where a message comes from while another goes to `peer`
   int source_tag = MPI_ANY_TAG;
-  int count = 0;
+  MPI_Count count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 

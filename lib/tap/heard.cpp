@@ -74,6 +74,32 @@ void Heard::starts(std::span<const MPI_Request> requests) const {
   }
 }
 
+// A receive with a request that no other one has: this object is where no request can be.
+void Heard::takes_message() const {
+  CallRecord taken = record_;
+  taken.kind = CallKind::receive;
+  taken.request = reinterpret_cast<std::uintptr_t>(this);
+  taken.ended = 0;
+  taken.active = 1;
+  for (Observer* const observer : told_) {
+    observer->posted(taken);
+    observer->completed(taken.request, false);
+  }
+}
+
+void Heard::loses_count(CallKind kind, MPI_Comm comm, int peer, int tag) const {
+  if (!lasts()) return;
+  CallRecord message = record_;
+  message.kind = kind;
+  message.peer = member_of(comm)->rank_of(peer);
+  message.tag = tag == MPI_ANY_TAG ? kAnyTag : tag;
+  for (Observer* const observer : told_) observer->lost_count(message);
+}
+
+void Heard::cancels(MPI_Request request) const {
+  for (Observer* const observer : told_) observer->cancelled(number_of(request));
+}
+
 Exchange::Exchange(const Call& call, const Site& site) : heard_(call, CallKind::wait_all, site) {
   if (!heard_.lasts() || site.comm == MPI_COMM_NULL) return;
   CallRecord sent = heard_.record();

@@ -23,6 +23,11 @@ class Heard {
   // It has left a request, for what the call was about.
   void posts(CallKind kind, MPI_Request request, bool active);
   void starts(std::span<const MPI_Request> requests) const;
+  // It has taken a message like the one that it asked for, as a receive does.
+  void takes_message() const;
+  // From now on it is not known how many messages like this one there are.
+  void loses_count(CallKind kind, MPI_Comm comm, int peer, int tag) const;
+  void cancels(MPI_Request request) const;
   // It has asked and found nothing.
   void is_in_vain() { in_vain_ = true; }
   [[nodiscard]] bool lasts() const { return !told_.empty(); }

@@ -29,6 +29,11 @@ class Observer {
   // It is complete. Unless it `persists` its number may come again for another one.
   virtual void completed(std::uint64_t request, bool persists) = 0;
 
+  // From now on it is not known how many messages like this one there are.
+  virtual void lost_count(const CallRecord& message) = 0;
+  // The request may end without its message.
+  virtual void cancelled(std::uint64_t request) = 0;
+
   // A communicator of the session's family is there, and is no more.
   virtual void joined(const CommRecord& comm) = 0;
   virtual void left(std::uint64_t comm) = 0;

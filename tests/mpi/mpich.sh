@@ -21,4 +21,6 @@ build_into "$build/mpich" -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=
 for program in "${programs[@]}"; do
   [[ $(ldd "$build/mpich/bin/$program") == *libmpich* ]] || die "$build/mpich/bin/$program is not linked with MPICH"
 done
+build_into "$build/mpich" cairn_tap
+python3 "$here/mpi_table.py" mpicc.mpich "$build/mpich/lib/libcairn-tap.so" "$here/../../lib/intercept/calls.txt"
 timeout -s KILL 300 python3 "$here/any_launcher.py" "$build/mpich/bin" "$build/bin/ckpt-run" mpirun.mpich

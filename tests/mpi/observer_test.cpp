@@ -37,7 +37,7 @@ int rank_in(MPI_Comm comm) {
 
 std::string text_of(const CallRecord& call) {
   const char* const kinds[] = {"none",     "send",     "receive", "probe", "collective",
-                               "wait_all", "wait_any", "test",    "other"};
+                               "wait_all", "wait_any", "test",    "other", "opaque"};
   return fmt::format("{} {} {}/{}:{}", tap::call_names()[call.call], kinds[static_cast<int>(call.kind)], call.peer,
                      call.tag, call.bytes);
 }
@@ -60,6 +60,8 @@ class Notes final : public tap::Observer {
   void completed(std::uint64_t /*request*/, bool persists) override {
     lines.emplace_back(persists ? "completes, persists" : "completes");
   }
+  void lost_count(const CallRecord& message) override { lines.push_back("loses count of " + text_of(message)); }
+  void cancelled(std::uint64_t /*request*/) override { lines.emplace_back("cancels"); }
   void joined(const CommRecord& comm) override { comms.push_back(comm); }
   void left(std::uint64_t comm) override { gone.push_back(comm); }
 
@@ -256,6 +258,50 @@ TEST_F(HeardCalls, tell_communicators_of_some_ranks_apart) {
   MPI_Comm_free(&twin);
 }
 
+TEST_F(HeardCalls, count_a_message_that_is_matched_first_as_a_receive) {
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Send(&out_, 1, MPI_DOUBLE, next_, 4, root_);
+  heard();
+  MPI_Mprobe(before_, 4, root_, &message, MPI_STATUS_IGNORE);
+  EXPECT_THAT(heard(), ElementsAre(fmt::format("begins MPI_Mprobe probe {}/4:0", before_),
+                                   fmt::format("posts MPI_Mprobe receive {}/4:0", before_), "completes", "ends"));
+  MPI_Mrecv(&in_, 1, MPI_DOUBLE, &message, MPI_STATUS_IGNORE);
+  EXPECT_THAT(heard(), ElementsAre("begins MPI_Mrecv opaque -2/-1:0", "ends"));
+  int flag = 1;
+  MPI_Improbe(before_, 99, root_, &flag, &message, MPI_STATUS_IGNORE);
+  EXPECT_THAT(heard(), ElementsAre(fmt::format("begins MPI_Improbe probe {}/99:0", before_), "ends in vain"));
+  MPI_Barrier(root_);  // nobody's next message comes before this
+}
+
+TEST_F(HeardCalls, tell_of_a_request_that_is_looked_at_and_cancelled) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(&in_, 1, MPI_DOUBLE, before_, 77, root_, &request);
+  heard();
+  int flag = 1;
+  MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+  EXPECT_THAT(heard(), ElementsAre("begins MPI_Request_get_status test -2/-1:0", "ends in vain"));
+  MPI_Cancel(&request);
+  EXPECT_THAT(heard(), ElementsAre("begins MPI_Cancel other -2/-1:0", "cancels", "ends"));
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+TEST_F(HeardCalls, show_that_a_rank_is_in_a_call_that_is_not_analysed) {
+  MPI_Win window = MPI_WIN_NULL;
+  double* shared = nullptr;
+  MPI_Win_allocate_shared(sizeof(double), 1, MPI_INFO_NULL, root_, &shared, &window);
+  heard();
+  MPI_Win_fence(0, window);
+  EXPECT_THAT(heard(), ElementsAre("begins MPI_Win_fence opaque -2/-1:0", "ends"));
+  MPI_Win_free(&window);
+  heard();
+  int rank = 0;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm_rank(root_, &rank);
+  MPI_Comm_group(root_, &group);
+  MPI_Group_free(&group);
+  EXPECT_THAT(heard(), IsEmpty()) << "of calls that wait for nobody";
+}
+
 TEST_F(HeardCalls, are_only_those_of_the_family) {
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Send(&out_, 1, MPI_DOUBLE, MPI_PROC_NULL, 1, MPI_COMM_SELF);
@@ -407,6 +453,17 @@ TEST_F(Ring, counts_no_message_of_the_kind_of_a_persistent_request_that_has_no_p
   EXPECT_EQ(sends_counted(), (std::map<std::int32_t, std::uint64_t>{{7, 0}, {8, 0}}));
 }
 
+TEST_F(Ring, counts_no_further_messages_of_a_kind_of_which_one_may_be_lost) {
+  ring_->joined({11, 0, 4, 0});
+  ring_->posted(message(CallKind::send, 1, 7, 64));
+  ring_->posted(message(CallKind::send, 1, 8, 128));
+  ring_->posted(message(CallKind::send, 1, 9, 192));
+  ring_->cancelled(64);
+  ring_->lost_count(message(CallKind::send, 1, 8));
+  for (const std::int32_t tag : {7, 8, 9}) call(message(CallKind::send, 1, tag));
+  EXPECT_EQ(sends_counted(), (std::map<std::int32_t, std::uint64_t>{{7, 0}, {8, 0}, {9, 2}}));
+}
+
 TEST_F(Ring, says_for_how_many_requests_a_call_waits_that_it_does_not_have) {
   ring_->posted(record(CallKind::receive, 0, 42));
   ring_->began(record(CallKind::wait_any));
@@ -441,7 +498,7 @@ TEST_F(Ring, refuses_more_names_than_its_file_has) {
   const std::vector<const char*> names(CallFile::kNames + 1, "MPI_Send");
   const auto ring = tap::CallRing::open(store_, {.rank = Rank{2}, .ranks = 4, .process = 77}, names);
   ASSERT_FALSE(ring);
-  EXPECT_EQ(ring.error().message, "257 MPI calls, but a file of calls has 256 names");
+  EXPECT_EQ(ring.error().message, "1025 MPI calls, but a file of calls has 1024 names");
 }
 
 TEST_F(Ring, shows_a_call_while_it_lasts_and_the_last_4096_when_they_have_ended) {

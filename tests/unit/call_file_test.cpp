@@ -84,6 +84,16 @@ TEST_F(CallFileOnDisk, of_format_1_is_read_without_its_counts_of_messages) {
   EXPECT_TRUE(condense(**file, {}).sends.empty());
 }
 
+// Its names were shorter, and in another table.
+TEST_F(CallFileOnDisk, of_format_2_is_read_with_its_names) {
+  put(offsetof(CallFile, format), 2);
+  std::memcpy(bytes.data() + offsetof(CallFile, old_names) + job.of(2).lasting[0].call * std::size_t{32}, "MPI_Old", 8);
+  bytes.resize(kCallFileBytes2);
+  const auto file = read_back();
+  ASSERT_TRUE(file) << file.error().text();
+  EXPECT_EQ(name_of(**file, (*file)->lasting[0]), "MPI_Old");
+}
+
 TEST_F(CallFileOnDisk, of_format_1_makes_nothing_about_messages_certain) {
   // Rank 1 waits in MPI_Ssend for rank 0, which waits in MPI_Allreduce for it.
   const auto report_of = [&](std::uint32_t format, std::size_t length) {
@@ -102,7 +112,7 @@ TEST_F(CallFileOnDisk, of_format_1_makes_nothing_about_messages_certain) {
     }
     return examine(std::move(readings), {}, 10);
   };
-  EXPECT_EQ(report_of(2, sizeof(CallFile)).verdict, Verdict::hangs);
+  EXPECT_EQ(report_of(kCallFileFormat, sizeof(CallFile)).verdict, Verdict::hangs);
   const HangReport old = report_of(1, kCallFileBytes1);
   EXPECT_EQ(old.verdict, Verdict::suspect);
   EXPECT_EQ(old.gaps, (std::vector<Gap>{{Gap::Cause::older_format, Rank{0}}}));
@@ -139,9 +149,9 @@ TEST_F(CallFileOnDisk, with_a_number_out_of_range_is_damaged) {
   const std::size_t call = offsetof(CallFile, pending) + sizeof(CallRecord);
   check(call + offsetof(CallRecord, peer), 4, "pending call 1 has a number out of range");
   check(call + offsetof(CallRecord, peer), 0xfffffff0, "pending call 1");
-  check(call + offsetof(CallRecord, call), 256, "pending call 1");
+  check(call + offsetof(CallRecord, call), CallFile::kNames, "pending call 1");
   check(call + offsetof(CallRecord, waiter), 33, "pending call 1");
-  check(offsetof(CallFile, lasting) + offsetof(CallRecord, kind), 9, "lasting call 0");
+  check(offsetof(CallFile, lasting) + offsetof(CallRecord, kind), 10, "lasting call 0");
   check(offsetof(CallFile, messages) - sizeof(CallRecord) + offsetof(CallRecord, kind), 77, "past call 4095");
   check(offsetof(CallFile, messages) + offsetof(MessageRecord, kind), 4, "count of messages");
   check(offsetof(CallFile, messages) + offsetof(MessageRecord, peer), 4, "count of messages");

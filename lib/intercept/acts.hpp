@@ -58,6 +58,7 @@ int collective(int (*next)(Arguments...), const Site& site, Arguments... argumen
 template <class... Arguments>
 int posts(CallKind kind, bool active, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   Heard heard(call, CallKind::other, site);
   const int code = next(arguments...);
   if (code == MPI_SUCCESS) heard.posts(kind, *last<1>(arguments...), active);
@@ -77,6 +78,7 @@ int begins_collective(int (*next)(Arguments...), const Site& site, Arguments... 
 template <class... Arguments>
 int meets(CallKind kind, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   const Heard heard(call, kind, site);
   return next(arguments...);
 }
@@ -112,6 +114,10 @@ int prepares_to_receive(int (*next)(Arguments...), const Site& site, Arguments..
 template <class... Arguments>
 int exchanges(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
+  if (call.is_outermost()) {
+    check_message(site.name, site.comm, site.peer);
+    check_message(site.name, site.comm, site.source);
+  }
   const Exchange heard(call, site);
   return next(arguments...);
 }
@@ -120,6 +126,10 @@ int exchanges(int (*next)(Arguments...), const Site& site, Arguments... argument
 template <class... Arguments>
 int exchanges_later(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
+  if (call.is_outermost()) {
+    check_message(site.name, site.comm, site.peer);
+    check_message(site.name, site.comm, site.source);
+  }
   const Heard heard(call, CallKind::other, site);
   heard.loses_count(CallKind::send, site.comm, site.peer, site.tag);
   heard.loses_count(CallKind::receive, site.comm, site.source, site.source_tag);
@@ -131,6 +141,7 @@ template <class... Rest>
 int matches(int (*next)(int, int, MPI_Comm, Rest...), const Site& site, int peer, int tag, MPI_Comm comm,
             Rest... rest) {
   const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   const Heard heard(call, CallKind::probe, site);
   const int code = next(peer, tag, comm, rest...);
   if (code == MPI_SUCCESS) heard.takes_message();
@@ -141,6 +152,7 @@ template <class... Rest>
 int asks(int (*next)(int, int, MPI_Comm, int*, Rest...), const Site& site, int peer, int tag, MPI_Comm comm, int* flag,
          Rest... rest) {
   const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   Heard heard(call, CallKind::probe, site);
   const int code = next(peer, tag, comm, flag, rest...);
   if (*flag == 0) heard.is_in_vain();
@@ -151,6 +163,7 @@ template <class... Rest>
 int asks_to_match(int (*next)(int, int, MPI_Comm, int*, Rest...), const Site& site, int peer, int tag, MPI_Comm comm,
                   int* flag, Rest... rest) {
   const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   Heard heard(call, CallKind::probe, site);
   const int code = next(peer, tag, comm, flag, rest...);
   if (*flag == 0) heard.is_in_vain();
@@ -284,7 +297,8 @@ inline int cancels(int (*next)(MPI_Request*), const Site& site, MPI_Request* req
 template <class... Rest>
 void tell_of_made(const Call& call, int code, const Birth& birth, MPI_Comm parent, const Rest&... rest) {
   const MPI_Comm* const comm = last<1>(rest...);
-  if (call.is_heard() && code == MPI_SUCCESS && *comm != MPI_COMM_NULL) made(parent, *comm, birth);
+  if (!call.is_outermost() || code != MPI_SUCCESS || *comm == MPI_COMM_NULL) return;
+  call.is_heard() ? made(parent, *comm, birth) : made_outside(*comm);
 }
 
 template <class... Rest>
@@ -328,7 +342,11 @@ int begins_to_make(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm pa
   Heard heard(call, CallKind::collective, site);
   const Birth birth = call.is_heard() ? next_child_of(parent) : Birth{};
   const int code = next(parent, rest...);
-  if (!call.is_heard() || code != MPI_SUCCESS) return code;
+  if (!call.is_outermost() || code != MPI_SUCCESS) return code;
+  if (!call.is_heard()) {
+    made_outside(*last<2>(rest...));
+    return code;
+  }
   // Its handle is known at once, by Open MPI and by MPICH: their Fortran layers need that too.
   const MPI_Request request = *last<1>(rest...);
   begun(request, {parent, *last<2>(rest...), birth});
@@ -347,7 +365,9 @@ inline int ends(int (*next)(MPI_Comm*), const Site& /*site*/, MPI_Comm* comm) {
   const Call call;
   const MPI_Comm ending = *comm;
   const int code = next(comm);
-  if (anybody_listens() && code == MPI_SUCCESS) ended(ending);
+  if (code != MPI_SUCCESS) return code;
+  if (anybody_listens()) ended(ending);
+  ended_outside(ending);
   return code;
 }
 

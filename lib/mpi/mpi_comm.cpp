@@ -10,6 +10,7 @@
 #include "comm/finished_request.hpp"
 #include "mpi/mpi_library.hpp"
 #include "mpi/mpi_request.hpp"
+#include "tap/hear.hpp"
 
 namespace cairn {
 namespace {
@@ -62,6 +63,13 @@ MpiComm::MpiComm(MPI_Comm comm, std::size_t largest_transfer, std::shared_ptr<Li
   if (lifeline_) lifeline_->add(comm_);
 }
 
+Result<MPI_Comm> own_duplicate(MPI_Comm comm) {
+  const tap::Unheard own;
+  MPI_Comm copy = MPI_COMM_NULL;
+  if (const int code = MPI_Comm_dup(comm, &copy); code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Comm_dup"));
+  return copy;
+}
+
 Result<std::unique_ptr<MpiComm>> MpiComm::duplicate(MPI_Comm comm, std::size_t largest_transfer,
                                                     std::shared_ptr<Lifeline> lifeline) {
   if (!mpi_is_running()) {
@@ -69,9 +77,9 @@ Result<std::unique_ptr<MpiComm>> MpiComm::duplicate(MPI_Comm comm, std::size_t l
   }
   if (auto fits = check_mpi_library(); !fits) return tl::unexpected(std::move(fits).error());
   if (comm == MPI_COMM_NULL) return fail(Code::invalid_argument, "the communicator is MPI_COMM_NULL");
-  MPI_Comm copy = MPI_COMM_NULL;
-  if (const int code = MPI_Comm_dup(comm, &copy); code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Comm_dup"));
-  return adopt(copy, largest_transfer, std::move(lifeline), std::make_shared<std::atomic<bool>>(false));
+  const auto copy = own_duplicate(comm);
+  if (!copy) return fail(copy.error());
+  return adopt(*copy, largest_transfer, std::move(lifeline), std::make_shared<std::atomic<bool>>(false));
 }
 
 Result<std::unique_ptr<MpiComm>> MpiComm::adopt(MPI_Comm comm, std::size_t largest_transfer,
@@ -247,6 +255,7 @@ Result<std::unique_ptr<Comm>> MpiComm::split(std::optional<std::uint32_t> color,
   // A member with impossible arguments still takes part, so that the others do not wait for ever.
   const bool possible = color.value_or(0) <= INT_MAX && key <= INT_MAX;
   MPI_Comm part = MPI_COMM_NULL;
+  const tap::Unheard own;
   const int mpi_color = color && possible ? static_cast<int>(*color) : MPI_UNDEFINED;
   const int code = MPI_Comm_split(comm_, mpi_color, possible ? static_cast<int>(key) : 0, &part);
   if (!possible) {

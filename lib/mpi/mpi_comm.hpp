@@ -25,6 +25,9 @@
 
 namespace cairn {
 
+// A duplicate that is Cairn's own: the tap does not take it for the application's. Collective.
+[[nodiscard]] Result<MPI_Comm> own_duplicate(MPI_Comm comm);
+
 class MpiComm final : public Comm {
  public:
   static constexpr std::size_t kLargestTransfer = INT_MAX;

@@ -1,7 +1,10 @@
 // The public Session: SessionImpl over MPI communicators and POSIX stores.
 #include <chrono>
+#include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <cairn/cairn.hpp>
@@ -49,14 +52,40 @@ int size_of(MPI_Comm comm) {
 // A session of only some of the ranks need not have the numbers that ckpt-run was asked for, nor a rank for a head.
 bool has_all_ranks(MPI_Comm world) { return size_of(world) == size_of(MPI_COMM_WORLD); }
 
-// An error that all ranks are about to make, and would make again in the job's next life.
-void refuse_collective(const Launcher& launcher, std::uint32_t rank, const char* call) {
+// An error that would come again in the job's next life.
+void refuse(const Launcher& launcher, std::uint32_t rank, const tap::BlockedCall& call) {
+  const std::string where =
+      call.on_world ? "MPI_COMM_WORLD" : "a communicator that was made of MPI_COMM_WORLD before the session opened";
+  const std::string why = call.head ? fmt::format("of which rank {} is a head, which meets no message", *call.head)
+                                    : "in which heads and spares take no part";
   const std::string text = fmt::format(
-      "rank {} calls {} on MPI_COMM_WORLD, in which heads and spares take no part. The call would block "
-      "forever. Use session.comm(), or cairn_comm in C and Fortran. With [head] mode = thread or inline all ranks "
-      "compute",
-      rank, call);
+      "rank {} calls {} on {}, {}. The call would block forever. Use session.comm(), or cairn_comm in C and Fortran. "
+      "With [head] mode = thread or inline all ranks compute",
+      rank, call.call, where, why);
   launcher.end_job(MPI_COMM_WORLD, {CompletionMark::Kind::error, text});
+}
+
+// By rank in MPI_COMM_WORLD: those of `world` that are not among `ranks`.
+std::vector<bool> heads_of(MPI_Comm world, MPI_Comm ranks) {
+  std::vector<bool> heads(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
+  std::vector<int> numbers(heads.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const auto places_in = [&](MPI_Comm comm) {
+    std::vector<int> places(heads.size(), MPI_UNDEFINED);
+    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Group group = MPI_GROUP_NULL;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Comm_group(comm, &group);
+    MPI_Group_translate_ranks(all, static_cast<int>(numbers.size()), numbers.data(), group, places.data());
+    MPI_Group_free(&group);
+    MPI_Group_free(&all);
+    return places;
+  };
+  const std::vector<int> in_world = places_in(world);
+  const std::vector<int> in_ranks = places_in(ranks);
+  for (std::size_t i = 0; i < heads.size(); ++i)
+    heads[i] = in_world[i] != MPI_UNDEFINED && in_ranks[i] == MPI_UNDEFINED;
+  return heads;
 }
 
 // Without it the job goes on: nobody needs it but who looks for the reason of a hang.
@@ -164,8 +193,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   auto impl = value_or_throw(std::move(opened));
   if (!impl) return nullptr;
   // The application's own duplicate: its errors are handled as its world's are, and its messages never meet Cairn's.
-  if (const int code = MPI_Comm_dup(static_cast<MpiComm&>(impl->ranks()).raw(), &mpi->ranks); code != MPI_SUCCESS)
-    throw Exception(ErrorKind::communication, mpi_error(code, "MPI_Comm_dup").text());
+  mpi->ranks = value_or_throw(own_duplicate(static_cast<MpiComm&>(impl->ranks()).raw()));
   MPI_Errhandler handler = opening.errhandler;
   if (handler == MPI_ERRHANDLER_NULL) MPI_Comm_get_errhandler(opening.world, &handler);
   MPI_Comm_set_errhandler(mpi->ranks, handler);
@@ -187,9 +215,11 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   }
   const bool all_compute = impl->ranks().size() == mpi->world->size();
   if (impl->hears_mpi() && (!all_compute || (opening.lifeline && !has_all_ranks(mpi->ranks)))) {
-    mpi->guard = std::make_unique<tap::WorldGuard>([impl = impl.get(), launcher](const char* call) {
-      if (!impl->is_finalized()) refuse_collective(launcher, impl->ranks().rank().value, call);
-    });
+    mpi->guard = std::make_unique<tap::WorldGuard>(heads_of(mpi->world->raw(), mpi->ranks),
+                                                   [impl = impl.get(), launcher](const tap::BlockedCall& call) {
+                                                     if (!impl->is_finalized())
+                                                       refuse(launcher, impl->ranks().rank().value, call);
+                                                   });
   }
   mpi->end = std::make_unique<MpiEnd>([impl = impl.get()] { end_unfinished(*impl); });
   return std::unique_ptr<Session>(new Session(std::move(impl), std::move(mpi)));

@@ -14,6 +14,7 @@
 #include "mpi/ulfm.hpp"
 #include "repair/respawn.hpp"
 #include "session/shared_setup.hpp"
+#include "tap/hear.hpp"
 
 namespace cairn {
 namespace {
@@ -69,8 +70,9 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   if (!roster) return fail(roster.error());
   pool->roster_ = std::move(*roster);
   pool->me_ = (*comm)->rank().value;
-  if (const int code = MPI_Comm_dup(world, &pool->pool_); code != MPI_SUCCESS)
-    return fail(mpi_error(code, "MPI_Comm_dup"));
+  auto own = own_duplicate(world);
+  if (!own) return fail(own.error());
+  pool->pool_ = *own;
   MPI_Comm_set_errhandler(pool->pool_, MPI_ERRORS_RETURN);
   if (auto status = make_team(pool->pool_, pool->roster_, pool->team_); !status) return fail(status.error());
   pool->lifeline_ = std::make_shared<Lifeline>(pool->pool_, pool->team_.world);
@@ -250,6 +252,7 @@ Status Pool::make_team(MPI_Comm pool, const Roster& roster, Team& team) {
   const bool works = at != members.end();
   const auto key = static_cast<int>(at - members.begin());
   const bool computes = works && roster[static_cast<std::size_t>(me)].role == Role::rank;
+  const tap::Unheard own;
   int code = MPI_Comm_split(pool, works ? 0 : MPI_UNDEFINED, key, &team.world);
   if (code == MPI_SUCCESS) code = MPI_Comm_split(pool, computes ? 0 : MPI_UNDEFINED, key, &team.ranks);
   if (code == MPI_SUCCESS) code = MPI_Comm_dup(pool, &team.alarm);

@@ -11,6 +11,7 @@
 
 #include "mpi/mpi_request.hpp"
 #include "mpi/ulfm.hpp"
+#include "tap/hear.hpp"
 
 namespace cairn::respawn {
 namespace {
@@ -75,6 +76,7 @@ Started start(const Start& what) {
   MPI_Info_set(info, "PMIX_ENVAR", what.variable.c_str());
   MPI_Comm newcomers = MPI_COMM_NULL;
   Started started;
+  const tap::Unheard own;
   started.code = MPI_Comm_spawn(line.program.c_str(), argv.data(), static_cast<int>(what.count), info, 0, MPI_COMM_SELF,
                                 &newcomers, MPI_ERRCODES_IGNORE);
   MPI_Info_free(&info);
@@ -94,6 +96,7 @@ class Join {
       : mine_(mine), leader_(leader), bridge_(bridge), other_leader_(other_leader) {}
 
   Result<MPI_Comm> run(int high) {
+    const tap::Unheard own;
     int code = MPI_Intercomm_create(mine_, leader_, bridge_, other_leader_, kTag, &between_);
     if (auto status = agree_on(code, "joining new processes"); !status) return fail(status.error());
     MPI_Comm_set_errhandler(between_, MPI_ERRORS_RETURN);
@@ -177,6 +180,7 @@ Welcome join(MPI_Comm newcomers) {
   MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
   MPI_Comm mine = MPI_COMM_NULL;
   MPI_Comm bridge = MPI_COMM_NULL;
+  const tap::Unheard own;
   if (MPI_Comm_dup(newcomers, &mine) != MPI_SUCCESS) leave();
   MPI_Comm_set_errhandler(mine, MPI_ERRORS_RETURN);
   if (MPI_Intercomm_merge(parent, 1, &bridge) != MPI_SUCCESS) leave();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tap/hear.hpp"
+#include "tap/world_guard.hpp"
 
 namespace cairn::tap {
 namespace {
@@ -158,6 +159,7 @@ void made(MPI_Comm parent, MPI_Comm comm, const Birth& birth) {
   const Member* const of = registry().find(parent);
   if (of == nullptr) {
     registry().remove(comm);  // the handle may have been that of one that ended unheard
+    made_outside(comm);
     return;
   }
   join(*of->family, comm, birth);

@@ -1,5 +1,6 @@
-// MPI_COMM_WORLD while a session is open of which some ranks do not compute: a collective of the application there
-// waits for heads and spares, which do not come, for ever. The guard tells of it instead.
+// Communicators of the application in which heads are members, while a session is open: MPI_COMM_WORLD, and those that
+// the application had made of it before. Heads take part in no collective of the application, and no message meets a
+// head, so such a call would block forever. The guard reports it instead.
 //
 // Thread-safe. Local.
 #pragma once
@@ -7,24 +8,41 @@
 #include <mpi.h>
 
 #include <functional>
+#include <optional>
+#include <vector>
 
 namespace cairn::tap {
 
+// A call that would block forever.
+struct BlockedCall {
+  const char* call = nullptr;
+  bool on_world = false;    // else on a communicator made of it
+  std::optional<int> head;  // a message's other side, by rank in that communicator; none: a collective
+};
+
 class WorldGuard {
  public:
-  // `tell` is called with the name of such a call before it is made, which goes on if it returns.
-  explicit WorldGuard(std::function<void(const char* call)> tell);
+  // `heads`: by rank in MPI_COMM_WORLD. `report` is called before such a call, which goes on if it returns.
+  WorldGuard(std::vector<bool> heads, std::function<void(const BlockedCall&)> report);
   ~WorldGuard();
   WorldGuard(const WorldGuard&) = delete;
   WorldGuard& operator=(const WorldGuard&) = delete;
 
-  void tell(const char* call) const { tell_(call); }
+  void report(const BlockedCall& call) const { report_(call); }
+  // Heads among those that a rank sends to and receives from, by rank in `comm`; empty: there are none.
+  [[nodiscard]] std::vector<bool> heads_in(MPI_Comm comm) const;
 
  private:
-  std::function<void(const char*)> tell_;
+  std::vector<bool> heads_;
+  std::function<void(const BlockedCall&)> report_;
 };
 
-// The application is about to make a collective call.
+// The application is about to make a collective call, or to meet a message of `peer`.
 void check_collective(const char* call, MPI_Comm comm);
+void check_message(const char* call, MPI_Comm comm, int peer);
+
+// The application has made a communicator that is in no session's family, and frees one.
+void made_outside(MPI_Comm comm);
+void ended_outside(MPI_Comm comm);
 
 }  // namespace cairn::tap

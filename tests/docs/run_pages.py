@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""Does what README.md and the pages of lib/doc say, as a reader would, each page in a directory of its own.
+
+    run_pages.py BUILD SOURCE [PAGE]
+
+Blocks of a page, by their language and by the word behind it:
+
+    ```cpp sim.cpp     is written to the file sim.cpp; c, fortran, python, ini and cmake likewise
+    ```sh              runs, all blocks of a page in one shell
+    ```sh install      is what installs Cairn: here, the build BUILD is installed in its place
+    ```sh elsewhere    needs another machine: its commands are not run, but their options must exist
+    ```text            the last commands print this, apart from numbers; "…" stands for anything
+    ```ini             without a name, a part of a configuration: ckpt-tool must accept it
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pages import anchors_of, blocks_of, links_of, pages
+
+LIMIT_S = 240  # of a page
+FILES = ("cpp", "c", "fortran", "python", "ini", "cmake")
+TOOLS = ("ckpt-run", "ckpt-tool")
+problems = []
+
+
+def problem(place, what):
+    problems.append(f"{place}: {what}")
+
+
+def run(*command, **how):
+    return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          stdin=subprocess.DEVNULL, **how)  # fmt: skip
+
+
+def allow_mpi_here():
+    """What Open MPI needs on a small machine, or as root."""
+    allowed = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+               "OMPI_MCA_mpi_yield_when_idle": "1"}  # fmt: skip
+    if os.getuid() == 0:
+        allowed |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return allowed
+
+
+class Reader:
+    """Who follows a page: with a home of its own, where Cairn is installed."""
+
+    def __init__(self, build, source, home):
+        self.build, self.source, self.home = build, source, home
+        self.env = {**os.environ, **allow_mpi_here(), "HOME": str(home)}
+        self.env.pop("PKG_CONFIG_PATH", None)
+        # Debian's Python, which has h5py, comes before others that the machine may have.
+        (home / "bin").mkdir()
+        (home / "bin" / "python3").symlink_to("/usr/bin/python3")
+        self.env["PATH"] = f"{home}/bin:{os.environ['PATH']}"
+        self.prefix = home / "cairn"
+        self.helps = {}
+
+    def install(self):
+        shutil.rmtree(self.prefix, ignore_errors=True)
+        done = run("cmake", "--install", self.build, "--prefix", self.prefix, timeout=LIMIT_S)
+        if done.returncode != 0:
+            sys.exit(f"the build cannot be installed:\n{done.stdout}")
+
+    def help_of(self, words):
+        key = tuple(words)
+        if key not in self.helps:
+            self.helps[key] = run(self.prefix / "bin" / words[0], *words[1:], "--help", timeout=LIMIT_S).stdout
+        return self.helps[key]
+
+    def script_of(self, blocks):
+        lines = ["set -euo pipefail", f"export PATH={self.prefix}/bin:$PATH",
+                 f"export PKG_CONFIG_PATH={self.prefix}/lib/pkgconfig"]  # fmt: skip
+        for number, block in enumerate(blocks):
+            if block.language != "sh" or block.label == "elsewhere":
+                continue
+            lines.append(f"echo '@@ {number}'")
+            lines.append("true" if block.label == "install" else block.text)
+        return "\n".join(lines) + "\n"
+
+    def follow(self, page):
+        blocks = blocks_of(page)
+        directory = Path(tempfile.mkdtemp(prefix="page-", dir=self.home))
+        # Node stores of its own, whatever a page's configuration names.
+        self.env["CAIRN_STORAGE_LOCAL"] = f"{directory}-nodes"
+        for block in blocks:
+            if block.language in FILES and block.label:
+                (directory / block.label).write_text(block.text)
+            check_kind(block)
+        script = directory.with_suffix(".sh")
+        script.write_text(self.script_of(blocks))
+        try:
+            done = run("bash", script, cwd=directory, env=self.env, timeout=LIMIT_S, start_new_session=True)
+        except subprocess.TimeoutExpired as error:
+            problem(page, f"takes more than {LIMIT_S} s:\n{error.stdout}")
+            return
+        outputs = {int(part.split("\n", 1)[0]): part.split("\n", 1)[1]
+                   for part in re.split(r"^@@ ", done.stdout, flags=re.MULTILINE)[1:]}  # fmt: skip
+        if done.returncode != 0:
+            last = blocks[max(outputs)].place() if outputs else page
+            problem(last, f"a command ended with {done.returncode}:\n{done.stdout}")
+            return
+        self.compare(blocks, outputs)
+        for block in blocks:
+            if block.language == "sh" and block.label == "elsewhere":
+                self.check_options(block)
+            if block.language == "ini" and not block.label:
+                self.check_ini(block, directory)
+        print(f"{page.name}: {len(blocks)} blocks, {len(outputs)} of them ran", flush=True)
+
+    def compare(self, blocks, outputs):
+        """Each line that a page shows was printed by the commands before it."""
+        for number, block in enumerate(blocks):
+            if block.language != "text" or block.label:
+                continue
+            ran = [before for before in outputs if before < number]
+            printed = outputs[max(ran)] if ran else ""
+            for line in filter(str.strip, block.text.splitlines()):
+                if not re.search(pattern_of(line), printed, flags=re.MULTILINE):
+                    problem(block.place(), f"the commands before it do not print \"{line}\" but\n{printed}")
+
+    def check_options(self, block):
+        for command in re.sub(r"\\\n", " ", block.text).splitlines():
+            words = command.split("#")[0].split(" -- ")[0].split()
+            for tool in TOOLS:
+                if tool not in words:
+                    continue
+                words = words[words.index(tool):]  # fmt: skip
+                name = words[:2] if tool == "ckpt-tool" and not words[1].startswith("-") else words[:1]
+                for option in (word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)):
+                    if not re.search(rf"(^|[\s,]){re.escape(option)}\b", self.help_of(name)):
+                        problem(block.place(), f"{' '.join(name)} has no option {option}")
+
+    def check_ini(self, block, directory):
+        part = directory / "part.ini"
+        part.write_text(block.text)
+        done = run(self.prefix / "bin" / "ckpt-tool", "list", "--config", part, cwd=directory, env=self.env,
+                   timeout=LIMIT_S)  # fmt: skip
+        if "part.ini:" in done.stdout:
+            problem(block.place(), f"this is no configuration: {done.stdout}")
+
+
+def check_kind(block):
+    if block.language in ("text", *FILES) and " " not in block.label:
+        return
+    if block.language == "sh" and block.label in ("", "install", "elsewhere"):
+        return
+    problem(block.place(), f"a block of the kind '{block.language} {block.label}' is unknown")
+
+
+def pattern_of(line):
+    """The line as it may be printed at another time: with other numbers, and other space between words."""
+    parts = [re.escape(part) for part in re.split(r"…", line.strip())]
+    text = ".*".join(parts)
+    text = re.sub(r"(\\ )+", r"[ \\t]+", text)
+    return re.sub(r"\b[0-9]+(\\?\.[0-9]+)?", r"[0-9.]+", text)
+
+
+def check_links(source):
+    for page in [*pages(source), *(source / ".github").glob("*.md"), *(source / "lib").rglob("[A-Z]*.md")]:
+        for number, target in links_of(page):
+            path, _, anchor = target.partition("#")
+            if re.match(r"[a-z]+:", path):
+                continue
+            file = (page.parent / path).resolve() if path else page
+            if not file.exists():
+                problem(f"{page}:{number}", f"there is no {target}")
+            elif anchor and file.suffix == ".md" and anchor not in anchors_of(file):
+                problem(f"{page}:{number}", f"there is no heading for {target}")
+
+
+def main():
+    build, source = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    wanted = sys.argv[3:] or [page.name for page in pages(source)]
+    check_links(source)
+    with tempfile.TemporaryDirectory(prefix="cairn-pages-") as home:
+        reader = Reader(build, source, Path(home))
+        reader.install()
+        for page in pages(source):
+            if page.name in wanted:
+                reader.follow(page)
+    if problems:
+        sys.exit("\n".join(problems))
+
+
+main()

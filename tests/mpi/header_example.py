@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The README's own program goes through a full disk, a deleted store and two deaths to its right result.
+"""The example of cairn.hpp goes through a full disk, a deleted store and two deaths to its right result.
 
-    readme_loop.py PROGRAM CKPT_RUN
+    header_example.py PROGRAM CKPT_RUN
 
 Node stores are on a small file system in memory, in a mount namespace of the test's own: it is gone with the test,
 however that ends. Needs root.
@@ -29,7 +29,7 @@ class Program(Job):
 
     def begin(self, pause_ms):
         os.chdir(self.directory)
-        os.environ["README_PAUSE_MS"] = str(pause_ms)
+        os.environ["EXAMPLE_PAUSE_MS"] = str(pause_ms)
         return self.start("--config", str(self.config), "--grace", "1s", ranks=RANKS)
 
     def results(self):

@@ -1,4 +1,4 @@
-// The program of the README, word for word; here is only what it leaves open: how large a plate is, and what a step is.
+// The example of cairn.hpp, word for word, and what it leaves open: how large a plate is, and what a step is.
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -18,7 +18,7 @@ constexpr std::size_t n = 256;
 constexpr int steps = 200;
 
 void take_time() {
-  const char* const milliseconds = std::getenv("README_PAUSE_MS");
+  const char* const milliseconds = std::getenv("EXAMPLE_PAUSE_MS");
   if (milliseconds != nullptr) std::this_thread::sleep_for(std::chrono::milliseconds(std::stoi(milliseconds)));
 }
 
@@ -45,4 +45,6 @@ void relax(std::vector<double>& plate, MPI_Comm comm) {
 
 }  // namespace
 
-#include "readme_main.inc"
+int main(int argc, char** argv) {
+#include "header_example.inc"
+}

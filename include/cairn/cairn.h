@@ -1,42 +1,66 @@
-/* Cairn for C applications over MPI.
+/* Cairn for C applications that use MPI. A program protects its variables and takes snapshots of them:
  *
- * Call order, on every rank of the communicator handed to cairn_init:
+ *     cairn_session* session;
+ *     int code = cairn_init(MPI_COMM_WORLD, "heat.ini", &session);
+ *     if (code == CAIRN_HEAD) { MPI_Finalize(); return 0; }  // this rank was a head or a spare, and has served
+ *     if (code != CAIRN_OK) { MPI_Finalize(); return 1; }    // all ranks have this error, and Cairn has logged it
+ *     MPI_Comm comm;
+ *     cairn_comm(session, &comm);                            // the application communicates over comm
+ *     cairn_protect(session, "plate", plate, CAIRN_DOUBLE, n);
+ *     cairn_protect(session, "step", &step, CAIRN_INT32, 1);
+ *     cairn_restore(session);                                // does nothing on a fresh start
+ *     while (step < steps) {
+ *       relax(plate, comm);
+ *       ++step;                                              // before the snapshot
+ *       cairn_snapshot(session, NULL);                       // takes a snapshot if one is due
+ *     }
+ *     cairn_finalize(&session);
  *
- *   cairn_session* session;
- *   int code = cairn_init(MPI_COMM_WORLD, "heat.ini", &session);
- *   if (code == CAIRN_HEAD) { MPI_Finalize(); return 0; }      a dedicated head: it has served until the end
- *   if (code != CAIRN_OK) { MPI_Finalize(); return 1; }        all ranks have this error, and the log names it
- *   cairn_protect(session, "plate", plate, CAIRN_DOUBLE, n);
- *   cairn_restore(session);
- *   for (...) { compute; cairn_snapshot(session, NULL); }
- *   cairn_finalize(&session);
+ * A region is a variable or array whose contents are in snapshots. A snapshot has a version, a number that grows, and
+ * its regions are those of one safe point: a place in the program where no message of the application is in flight. A
+ * shard is the part of a snapshot that one rank writes. A node is a host; [topology] node_size can divide a host into
+ * several nodes. On each node one rank may be a head: it copies snapshots to the other levels in the background and
+ * does not compute. A spare is a rank that waits until it replaces a dead rank. The other ranks are the application
+ * ranks. "[section] key" is a key of the configuration file; config/cairn.ini lists all keys.
  *
- * Every application rank makes the same sequence of restore, snapshot, wait and finalize calls, at places where
- * no application message is in flight. All calls come from one thread. No call exits. A negative
- * code is an error, which Cairn logs: once if all ranks have it, else with the rank that has it. To find out, a call
- * that fails waits for the other ranks to fail too: at most a second, or five for an error of cairn_restore. A program
- * that ends for an error that other ranks may not have calls MPI_Abort. cairn_error_text() gives the text, too. Where a
- * comment does not say otherwise the session stays usable. */
-/* With [recovery] mode = spares or respawn the job goes on when a process dies, without leaving its survivors. The
- * first Cairn call that knows of it returns CAIRN_ROLLBACK; MPI calls on cairn_comm fail until then, and their results
- * are void. The application then calls cairn_recover and goes back to the place after cairn_init, with regions
- * protected anew; processes that take the place of the dead come out of cairn_init there:
+ * Collective calls: all application ranks make the same collective calls in the same order, at safe points. Local calls
+ * do not communicate. All calls of a session come from one thread.
  *
- *   if (cairn_init(MPI_COMM_WORLD, "heat.ini", &session) == CAIRN_HEAD) ...
- *   for (;;) {
- *     code = compute(session);                  protect, restore, loop, finalize: up to the first CAIRN_ROLLBACK
- *     if (code != CAIRN_ROLLBACK) break;
- *     if (cairn_recover(session) != CAIRN_OK) MPI_Abort(...);
- *   }
+ * Errors: calls return a code. A negative code is an error, and cairn_error_text() returns its text. Unless a comment
+ * says otherwise, the session can still be used. No call ends the program. Cairn logs each error: once if all ranks
+ * have it, otherwise with the number of the rank. To find out, a call that fails waits for the other ranks to fail as
+ * well: at most one second, or five after an error of cairn_restore. If other ranks may not have the error, end the
+ * program with MPI_Abort; they would wait for this rank. Any call but those that return no code may return
+ * CAIRN_ERR_USAGE for a wrong argument.
  *
- * A loop that makes no Cairn call, and ends by a result of MPI calls (a residual), might never end after a failure,
- * since those results are void then. It has to test cairn_failed as well:
+ * Storage errors: cairn_snapshot returns CAIRN_OK if a snapshot fails because of storage, such as a full disk. The
+ * failure is logged once, cairn_storage_error() returns its text, and the last good snapshot remains. cairn_wait and
+ * cairn_finalize return CAIRN_ERR_STORAGE if the newest snapshot did not reach the level that was requested. With [job]
+ * on_storage_error = throw, cairn_snapshot returns storage errors, too.
+ */
+/* With [recovery] mode = spares or respawn, the job continues after a process dies. The first Cairn call that detects
+ * the failure returns CAIRN_ROLLBACK. Until then, MPI calls on the communicator of cairn_comm fail, and their results
+ * are not valid. The application then calls cairn_recover, returns to the place after cairn_init, and protects its
+ * regions again. Processes that replace dead ones enter there too, from cairn_init:
  *
- *   while (residual > limit && !cairn_failed(session)) { ...; MPI_Allreduce(..., &residual, ..., comm); }
+ *     if (cairn_init(MPI_COMM_WORLD, "heat.ini", &session) == CAIRN_HEAD) { MPI_Finalize(); return 0; }
+ *     for (;;) {
+ *       code = compute(session);  // protect, restore, loop, finalize; returns at the first CAIRN_ROLLBACK
+ *       if (code != CAIRN_ROLLBACK) break;
+ *       if (cairn_recover(session) != CAIRN_OK) MPI_Abort(MPI_COMM_WORLD, 1);
+ *     }
  *
- * Or the application sets an error handler on cairn_comm that leaves the loop by longjmp, to where cairn_recover is
- * called. A handler that prints and calls exit ends the whole job, with a message, and so does any exit or _exit before
- * cairn_finalize.
+ * A loop without Cairn calls may end by a result of MPI calls, such as a residual. After a failure these results are
+ * not valid, and the loop might never end. Such a loop must also test cairn_failed:
+ *
+ *     while (residual > limit && !cairn_failed(session)) {
+ *       iterate(plate);
+ *       MPI_Allreduce(&mine, &residual, 1, MPI_DOUBLE, MPI_MAX, comm);
+ *     }
+ *
+ * Alternatively, the application sets an error handler on the communicator of cairn_comm that leaves the loop by
+ * longjmp, to the call of cairn_recover. A process that calls exit or _exit before cairn_finalize ends the whole job,
+ * with a message in the log; so does an error handler that calls exit.
  */
 #ifndef CAIRN_CAIRN_H
 #define CAIRN_CAIRN_H
@@ -51,31 +75,32 @@
 extern "C" {
 #endif
 
-typedef struct cairn_session cairn_session; /* opaque; made by cairn_init, ended by cairn_finalize */
+/* A session: a process's part in a job that Cairn protects. cairn_init makes it, cairn_finalize ends it. */
+typedef struct cairn_session cairn_session;
 
-/* Results. The numbers never change. */
+/* What calls return. The numbers never change. */
 enum {
-  CAIRN_OK = 0,
-  CAIRN_HEAD = 1,               /* this rank was a dedicated head or a spare; the job is over for it */
-  CAIRN_ROLLBACK = 2,           /* a process died: call cairn_recover and go back to where cairn_init returned */
-  CAIRN_ERR_USAGE = -1,         /* a wrong argument, or calls in a wrong order */
+  CAIRN_OK = 0,                 /* success */
+  CAIRN_HEAD = 1,               /* this rank was a head or a spare; the job is over for it */
+  CAIRN_ROLLBACK = 2,           /* a process died: call cairn_recover and return to the place after cairn_init */
+  CAIRN_ERR_USAGE = -1,         /* an argument is wrong, or calls are in a wrong order */
   CAIRN_ERR_CONFIG = -2,        /* the configuration is wrong; the text names file, line and key */
-  CAIRN_ERR_STORAGE = -3,       /* a store is full or failed; the job may go on, the last good snapshot stays */
+  CAIRN_ERR_STORAGE = -3,       /* a store is full or failed; the job can continue, the last good snapshot remains */
   CAIRN_ERR_CORRUPT = -4,       /* stored data is damaged */
-  CAIRN_ERR_UNRECOVERABLE = -5, /* snapshots exist, but none can be put together from what is left */
+  CAIRN_ERR_UNRECOVERABLE = -5, /* snapshots exist, but none of them can be restored completely */
   CAIRN_ERR_MISMATCH = -6,      /* ranks or regions differ from those of the snapshot */
-  CAIRN_ERR_TAKEN_OVER = -7,    /* another run uses the same stores */
+  CAIRN_ERR_TAKEN_OVER = -7,    /* another run of the job uses the same stores */
   CAIRN_ERR_COMMUNICATION = -8  /* a peer cannot be reached */
 };
 
-/* Levels of the lines of the log. */
+/* How severe a line of the log is. */
 enum { CAIRN_LOG_ERROR = 0, CAIRN_LOG_WARNING = 1, CAIRN_LOG_INFO = 2, CAIRN_LOG_DEBUG = 3 };
 
-/* How cairn_init or cairn_recover returned. CAIRN_FRESH: at the start of the job. After a failure, CAIRN_SURVIVOR: in a
- * process that computed before; CAIRN_REPLACEMENT: in one that takes the place of a dead one. */
+/* How this process entered the application. CAIRN_FRESH: the job has just started. After a failure, CAIRN_SURVIVOR: it
+ * was an application rank before. CAIRN_REPLACEMENT: it takes the place of a dead rank. */
 enum { CAIRN_FRESH = 0, CAIRN_SURVIVOR = 1, CAIRN_REPLACEMENT = 2 };
 
-/* Element types. CAIRN_BYTE is for untyped data. */
+/* The type of an element. CAIRN_BYTE is for untyped data. */
 typedef enum {
   CAIRN_BYTE = 0,
   CAIRN_INT8 = 1,
@@ -90,119 +115,180 @@ typedef enum {
   CAIRN_DOUBLE = 10
 } cairn_type;
 
-/* Levels: local, partner, erasure-coded, global. */
+/* Where a snapshot is stored, and so which failures it survives. CAIRN_L1: in the node's own store; the death of
+ * processes. CAIRN_L2: on partner nodes; the loss of nodes. CAIRN_L3: erasure-coded in groups of nodes; the loss of
+ * nodes. CAIRN_L4: on the parallel file system; the loss of all nodes. */
 enum { CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4 };
 
 /* What the last restore did. */
 typedef struct {
-  int restored;         /* 0: a fresh start */
-  uint32_t incarnation; /* of the snapshot that was restored */
-  uint32_t version;
+  int restored;           /* 1; 0: a fresh start, nothing was restored */
+  uint32_t incarnation;   /* life of the job in which the restored snapshot was taken */
+  uint32_t version;       /* of the restored snapshot */
   uint32_t ranks_from[4]; /* application ranks of the job whose shard came from L1, L2, L3, L4 */
-  int my_level;           /* where this rank's shard came from: CAIRN_L1 ... CAIRN_L4 */
-  uint32_t lost_nodes;    /* nodes whose store was not there */
-  double seconds;
+  int my_level;           /* level from which this rank's shard came: CAIRN_L1 ... CAIRN_L4 */
+  uint32_t lost_nodes;    /* number of nodes that took part in the snapshot and whose store is missing */
+  double seconds;         /* that the restore took */
 } cairn_restore_status;
 
-/* Collective over world. config: path of the INI file, read on rank 0; NULL or "": defaults. On failure *session is
- * NULL, on all ranks alike. */
+/* Opens a session. config is the path of the configuration file; only rank 0 of world reads it. NULL or "" means the
+ * defaults. *session gets the session, or NULL after an error. On a head or a spare, the call serves until the job is
+ * over for that rank.
+ *
+ * Collective over world.
+ * Requires: MPI is initialized.
+ * Returns: CAIRN_OK, CAIRN_HEAD, or an error, the same on all ranks. */
 int cairn_init(MPI_Comm world, const char* config, cairn_session** session);
 
-/* Local. Protects count elements at data. The caller owns them; they must outlive the session, or be unprotected.
- * Protecting a name again replaces it. Where a rank's count differs from that in the snapshot, cairn_restore returns
- * CAIRN_ERR_MISMATCH on all ranks and leaves that rank's elements as they are. */
+/* Protects count elements at data. A region with this name that is protected already is replaced. name is 1 to 255
+ * bytes long, without '/' and control characters, and not ".".
+ *
+ * Local.
+ * Requires: the elements outlive the session or are unprotected first. The caller owns them.
+ * Returns: CAIRN_ERR_USAGE if an argument is not valid. cairn_restore returns CAIRN_ERR_MISMATCH on all ranks if a
+ * rank's count differs from that in the snapshot; that rank's elements then stay as they were. */
 int cairn_protect(cairn_session* session, const char* name, void* data, cairn_type type, size_t count);
-/* The same for an array of the given shape, slowest dimension first; dims 0 is a scalar. */
+/* Protects an array. shape has dims numbers of elements, slowest dimension first. With dims 0 it is a scalar, and shape
+ * may be NULL. Otherwise like cairn_protect. Local. */
 int cairn_protect_array(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
                         const size_t* shape);
-/* The same for a part of a larger array that spans ranks, so that L4 shows that array as one: its shape, and where the
- * part's first element lies in it. Both have dims numbers, in elements, slowest dimension first. */
+/* Protects this rank's part of a global array that spans ranks, so that L4 files show that array as one. global_shape
+ * is its shape, offset is the place of the part's first element in it. shape, global_shape and offset have dims numbers
+ * each, in elements, slowest dimension first; dims is at least 1. Otherwise like cairn_protect_array. Local. */
 int cairn_protect_part(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
                        const size_t* shape, const size_t* global_shape, const size_t* offset);
-/* The same for count elements of a type of the caller's own: its size in bytes, and a name that must match on restore.
- */
+/* Protects count elements of the caller's own type. element_bytes is its size in bytes; restore compares it and
+ * type_name. Otherwise like cairn_protect. Local. */
 int cairn_protect_opaque(cairn_session* session, const char* name, void* data, const char* type_name,
                          size_t element_bytes, size_t count);
+/* Ends the protection of a region: later snapshots do not contain it.
+ *
+ * Local.
+ * Returns: CAIRN_ERR_USAGE if no region has this name. */
 int cairn_unprotect(cairn_session* session, const char* name);
 
-/* Collective. Takes a snapshot if one is due; *version (may be NULL) gets its number, or 0. A snapshot that fails
- * because of storage (a full disk, say) is logged once, and the job goes on: cairn_wait and cairn_finalize return
- * CAIRN_ERR_STORAGE if the newest snapshot is not as safe as asked. With [job] on_storage_error = throw this call
- * returns CAIRN_ERR_STORAGE, or the next one. cairn_storage_error has the text. */
+/* Takes a snapshot if one is due by [levels]. *version gets its version, or 0 if none was due; version may be NULL. The
+ * call returns as soon as the regions are copied into the node's store; promotion to higher levels happens in the
+ * background. With [head] mode = inline it returns when the snapshot has reached all its levels. It blocks while the
+ * head still needs all older copies on the node, at most for [head] wait_limit.
+ *
+ * Collective, but not a barrier: without an inline head, a rank waits only for ranks that are more than one call
+ * behind.
+ * Returns: also errors of background work; see above for storage errors. CAIRN_ERR_USAGE after cairn_finalize. The
+ * error of a cairn_restore that failed. */
 int cairn_snapshot(cairn_session* session, uint32_t* version);
-/* Collective in time. Sets due to 1 if the next cairn_snapshot will take one, else to 0; the same on all ranks. For
- * what is expensive to do before, such as to copy from a GPU. It is the first half of that cairn_snapshot, which then
- * does what is said here. To ask again changes nothing; a later restore makes it void. */
+/* Sets *due to 1 if the next cairn_snapshot will take a snapshot, otherwise to 0; the result is the same on all ranks.
+ * Use it before expensive preparations, such as a copy from a GPU. It makes the decision of that cairn_snapshot in
+ * advance: calling it again before cairn_snapshot changes nothing. A restore cancels the decision.
+ *
+ * Collective like cairn_snapshot, at a safe point.
+ * Returns: as cairn_snapshot. */
 int cairn_due(cairn_session* session, int* due);
-/* Collective. Takes a snapshot now and has it raised to level, CAIRN_L1 ... CAIRN_L4. */
+/* Takes a snapshot now, whether or not one is due, and has it promoted to level, CAIRN_L1 ... CAIRN_L4. *version gets
+ * its version; version may be NULL.
+ *
+ * Collective like cairn_snapshot.
+ * Returns: as cairn_snapshot. CAIRN_ERR_USAGE if level is off in this job. */
 int cairn_snapshot_to(cairn_session* session, int level, uint32_t* version);
-/* Waits until the newest snapshot meant for level is safe there, or has failed (an error). */
+/* Blocks until the newest snapshot that was to reach level has reached it. Returns at once if there is none.
+ *
+ * Collective.
+ * Returns: the error of that snapshot if it failed; errors of background work. */
 int cairn_wait(cairn_session* session, int level);
 
-/* Local. Why the last snapshot that failed because of storage failed, as this rank knows; "": none did in this session,
- * or there is no session. Valid until the next call with this session. */
+/* Returns why a snapshot last failed because of storage, as far as this rank knows. "" if none failed in this session,
+ * or if session is NULL. The session owns the text, which is valid until the next call with this session. Local. */
 const char* cairn_storage_error(const cairn_session* session);
 
-/* Sets count to the elements that this rank's region of that name has in the snapshot that cairn_restore will restore,
- * 0 if it is not in it, or on a fresh start: to allocate an array that has grown before it is protected. Collective
- * when it is called first, local afterwards; before cairn_restore and the first cairn_snapshot. If that snapshot is
- * lost before cairn_restore, which then finds another one, a region whose size differs is CAIRN_ERR_MISMATCH. */
+/* Sets *count to the number of elements that this rank's region of this name has in the snapshot that cairn_restore
+ * will restore. 0 if the region is not in that snapshot, or on a fresh start. Use it to allocate an array of that size
+ * before it is protected. If that snapshot is lost before cairn_restore, another one is restored; a region whose size
+ * differs there is CAIRN_ERR_MISMATCH.
+ *
+ * The first call is collective, later calls are local.
+ * Requires: neither cairn_restore nor cairn_snapshot was called before the first call.
+ * Returns: as cairn_restore. */
 int cairn_stored_elements(cairn_session* session, const char* name, size_t* count);
 
-/* Collective. Copies the newest snapshot that can be put together into the protected regions; CAIRN_OK also on a fresh
- * start (see cairn_restore_info). After an error region contents are undefined and snapshots are refused. */
+/* Copies the newest recoverable snapshot into the protected regions. On a fresh start it changes nothing: there are no
+ * snapshots, or [restart] mode = fresh. cairn_restore_info tells whether something was restored.
+ *
+ * Collective.
+ * Requires: the same regions are protected as in the snapshot, with the same types and shapes.
+ * Returns: CAIRN_OK, also on a fresh start. CAIRN_ERR_UNRECOVERABLE: snapshots exist, but none can be restored.
+ * CAIRN_ERR_MISMATCH: ranks or regions differ; the text lists the differences. After an error, the contents of the
+ * regions are undefined, and cairn_snapshot fails until a later restore succeeds. */
 int cairn_restore(cairn_session* session);
-/* Collective. The same for one region, the same name on all ranks; other regions stay as they are. */
+/* Does the same for one region; other regions keep their contents. All ranks pass the same name.
+ *
+ * Collective.
+ * Returns: as cairn_restore. */
 int cairn_restore_region(cairn_session* session, const char* name);
-/* Local. What the last restore did. */
+/* Sets *status to what the last restore of this session did. Local. */
 int cairn_restore_info(const cairn_session* session, cairn_restore_status* status);
 
-/* Local. The application ranks' communicator: heads and spares are not in it. Cairn owns it: do not free it. It is
- * valid until MPI_Finalize, also after cairn_finalize. Only CAIRN_ROLLBACK ends its use before. */
+/* Sets *comm to the communicator of the application ranks, without heads and spares. Cairn owns it: do not free it. It
+ * is valid until MPI_Finalize, even after cairn_finalize. After CAIRN_ROLLBACK it must not be used any more. Local. */
 int cairn_comm(const cairn_session* session, MPI_Comm* comm);
-/* Local. For a communicator that is not made of that of cairn_comm, by each member before it waits there. Where the job
- * repairs itself, a failure then ends every wait on it as well; otherwise a rank may wait there for ever for another
- * that is alive and has gone back. Communicators made of cairn_comm's (MPI_Comm_dup, split, Cart_create ...), and of
- * those, are watched from the start, but with [job] tap = off. The caller still owns and frees comm. MPI_COMM_NULL is
- * ignored. */
+/* Adds a communicator to those that Cairn revokes when a process dies. Call this for a communicator that was not made
+ * from that of cairn_comm. Otherwise a rank may block there forever, waiting for a rank that has already rolled back.
+ * Cairn watches communicators made from that of cairn_comm without this call (MPI_Comm_dup, MPI_Comm_split,
+ * MPI_Cart_create and so on), unless [job] tap = off. Does nothing if the job does not repair itself, or if comm is
+ * MPI_COMM_NULL. The caller still owns comm and frees it.
+ *
+ * Local. Each member calls it before it first waits on comm. */
 int cairn_watch(cairn_session* session, MPI_Comm comm);
-/* Local. 1 once a batch system's warning (SIGUSR1) has come; changes in the same snapshot call on all ranks. */
+/* Returns 1 if the job has been asked to stop: SIGUSR1, a batch system's warning, has arrived at any rank. Otherwise 0.
+ * The cairn_snapshot call that notices it takes a snapshot for L4 and changes the result, in the same call on all
+ * ranks. That is at most 66 calls after the signal. Local. */
 int cairn_should_stop(const cairn_session* session);
 
-/* Local, and quick. 1 once this process knows that another one has died: the next Cairn call returns CAIRN_ROLLBACK.
- * For loops that make no Cairn call. */
+/* Returns 1 if this process knows that another process has died, otherwise 0. The next Cairn call then returns
+ * CAIRN_ROLLBACK. For loops without Cairn calls. Local, fast. */
 int cairn_failed(const cairn_session* session);
 
-/* Collective among the survivors. After any call returned CAIRN_ROLLBACK: repairs the job and renews the session, which
- * forgets its regions. Communicators and requests made from the old cairn_comm are void. */
+/* Repairs the job after any call returned CAIRN_ROLLBACK, and renews the session, which then has no regions and another
+ * communicator. Communicators made from the old one, and requests from before the failure, must not be used any more.
+ *
+ * Collective over the survivors.
+ * Returns: CAIRN_ERR_USAGE if the job does not repair itself. CAIRN_ERR_COMMUNICATION if the job is over. */
 int cairn_recover(cairn_session* session);
-/* Local. CAIRN_FRESH, CAIRN_SURVIVOR or CAIRN_REPLACEMENT. */
+/* Returns CAIRN_FRESH, CAIRN_SURVIVOR or CAIRN_REPLACEMENT: how this process entered the application last. Local. */
 int cairn_state(const cairn_session* session);
 
-/* Collective. Waits for background work, ends as [restart] at_end says, frees the session and sets it to NULL, also
- * when it returns an error. Only after CAIRN_ROLLBACK the session is still there, for cairn_recover. After a restore
- * that failed all snapshots stay as they are, so that a later start can use them. */
+/* Waits for background work, ends the job as [restart] at_end says, frees the session and sets it to NULL, even after
+ * an error. Only after CAIRN_ROLLBACK the session remains, for cairn_recover. After a restore that failed, or without
+ * any restore or snapshot, all snapshots stay as they are, so that a later start can use them.
+ *
+ * Collective.
+ * Returns: errors of background work that no call has returned yet; the error of the newest snapshot if it did not
+ * reach the levels that were requested, nor higher ones. */
 int cairn_finalize(cairn_session** session);
-/* Local. Ends the session of this rank without cairn_finalize: what is not safe yet is lost. Where the job repairs
- * itself ([recovery] mode = spares or respawn) this ends the job: it returns once the other ranks know, which they
- * learn in their next Cairn call, or MPI call on cairn_comm. */
+/* Ends this rank's session without cairn_finalize: snapshots that are not complete are lost. Frees the session and sets
+ * it to NULL. Calls of other ranks that need this rank fail. If the job repairs itself, this ends the job: the call
+ * returns when the other ranks know. They detect it in their next Cairn call, or MPI call on cairn_comm. Local. */
 void cairn_abandon(cairn_session** session);
 
-/* Reads the log: `line` ends with the call, `data` is what cairn_set_log was given. */
+/* A function that receives the log. level is CAIRN_LOG_ERROR ... CAIRN_LOG_DEBUG. line is valid only during the call.
+ * data is the pointer that was passed to cairn_set_log. */
 typedef void (*cairn_log)(int level, const char* line, void* data);
-/* Local. Cairn passes each line of its log to `log`, without the "cairn: " that it has on stderr; NULL sends the lines
- * to stderr again. Call it in each process before cairn_init; heads write lines, too. `log` is called from any thread,
- * also while the application computes, but never twice at once. It may call neither MPI nor Cairn. The caller owns
- * data, which has to live as long as log is set. [log] level says which lines there are. */
+/* Passes each line of Cairn's log to log, without the prefix "cairn: ", instead of writing it to stderr. NULL restores
+ * stderr. [log] level chooses the lines. Cairn calls log from any of its threads, even while the application computes,
+ * but never from two threads at once.
+ *
+ * Local.
+ * Requires: it is called in each process, before cairn_init, since heads write lines too. log calls neither MPI nor
+ * Cairn. data, which the caller owns, stays valid until log is replaced. */
 void cairn_set_log(cairn_log log, void* data);
 
-/* Local. The version of the library that the program is linked with, as CAIRN_VERSION is that of this header. */
+/* Returns the version of the library as one number, like CAIRN_VERSION: 10203 is 1.2.3. Local. */
 int cairn_version(void);
-/* Local, also before MPI_Init. One line for a bug report: version and commit, the MPI and the HDF5 that the
- * library was built with, compiler and options. The library's; valid as long as the program runs. */
+/* Returns one line for a bug report: version and commit, the MPI and HDF5 that the library was built with, compiler and
+ * options. The library owns the text, which stays valid until the program ends. Local. May be called before MPI_Init.
+ * */
 const char* cairn_build_info(void);
 
-/* Local. The text of the last error of this thread; never NULL; valid until the thread's next call. */
+/* Returns the text of this thread's last error, never NULL. It is valid until the thread's next Cairn call. Local. */
 const char* cairn_error_text(void);
 
 #ifdef __cplusplus

@@ -1,20 +1,28 @@
-// Cairn for C++ applications over MPI.
+// Cairn for C++ applications that use MPI. A program protects its variables and takes snapshots of them:
 //
-//   MPI_Init(&argc, &argv);
-//   const int code = cairn::run(MPI_COMM_WORLD, "heat.ini", [&](cairn::Session& session) {
-//     std::vector<double> plate(n * n);
-//     int step = 0;
-//     session.protect("plate", plate);
-//     session.protect("step", step);
-//     session.restore();                     // nothing to do on a fresh start
-//     while (step < steps) {
-//       relax(plate, session.comm());        // the application's communicator
-//       ++step;                              // before the snapshot, or the step would be done again
-//       session.snapshot();                  // cheap when none is due
+//     int main(int argc, char** argv) {
+//       MPI_Init(&argc, &argv);
+//       const int code = cairn::run(MPI_COMM_WORLD, "heat.ini", [&](cairn::Session& session) {
+//         std::vector<double> plate(n * n);
+//         int step = 0;
+//         session.protect("plate", plate);
+//         session.protect("step", step);
+//         session.restore();               // does nothing on a fresh start
+//         while (step < steps) {
+//           relax(plate, session.comm());  // the application communicates over session.comm()
+//           ++step;                        // before the snapshot: a restored job must not repeat the step
+//           session.snapshot();            // takes a snapshot if one is due
+//         }
+//       });
+//       MPI_Finalize();
+//       return code;
 //     }
-//   });
-//   MPI_Finalize();
-//   return code;
+//
+// A node is a host. [topology] node_size can divide a host into several nodes. On each node one rank may be a head: it
+// copies snapshots to the other levels in the background and does not compute. A spare is a rank that waits until it
+// replaces a dead rank. The other ranks are the application ranks; session.comm() contains only them.
+//
+// "[section] key" is a key of the configuration file. config/cairn.ini lists all keys.
 #pragma once
 
 #include <functional>
@@ -29,39 +37,61 @@
 
 namespace cairn {
 
-// How the application is entered. fresh: at the start of the job. After a failure, survivor: in a process that was an
-// application rank before; replacement: in one that takes a dead rank's place.
-enum class State { fresh, survivor, replacement };
+// How this process entered the application.
+enum class State {
+  fresh,        // the job has just started
+  survivor,     // a process died; this process was an application rank before
+  replacement,  // a process died; this process takes the place of a dead rank
+};
 
+// A process's part in a job that Cairn protects. session_base.hpp describes the calls that protect regions, take
+// snapshots and restore them.
+//
+// A session can be moved, but not copied. All of its calls come from one thread.
 class Session final : public SessionBase {
  public:
-  // Collective over `world`. `config` is the INI file's path (empty: defaults), read on rank 0. On a dedicated
-  // head rank the call serves the node until the session ends and returns nothing; on application
-  // ranks it returns a session. Throws on all ranks alike; nothing is logged then.
+  // Opens a session without run(). `config` is the path of the configuration file; only rank 0 of `world` reads it. An
+  // empty path means the defaults. `failures` describes a failure before this start, if the caller knows more about it
+  // than ckpt-run. On application ranks, returns the session. On a head, serves the node until the session ends, and
+  // then returns null.
+  //
+  // Collective over `world`.
+  // Requires: MPI is initialized. [recovery] mode is restart: only run() and cairn_init() can repair a job.
+  // Throws: the same Exception on all ranks. Cairn does not log it.
   static std::unique_ptr<Session> open(MPI_Comm world, const std::string& config, const FailureTopology& failures = {});
 
+  // Moves the session. The other object may then only be destroyed or assigned to.
   Session(Session&&) noexcept;
+  // Moves the session. The session that this object had ends without finalize(), as in the destructor.
   Session& operator=(Session&&) noexcept;
+  // Ends the session. See the destructor of SessionBase for a session that was not finalized.
   ~Session() override;
 
-  // The application ranks' communicator: heads and spares are not in it. Cairn owns it: do not free it. It is valid
-  // until MPI_Finalize, also when the session has been finalized or destroyed. Only a rollback ends its use before.
+  // Returns the communicator of the application ranks, without heads and spares. Cairn owns it: do not free it. It is
+  // valid until MPI_Finalize, even after the session is finalized or destroyed. After a rollback it must not be used
+  // any more.
+  //
+  // Local.
   [[nodiscard]] MPI_Comm comm() const;
 
-  // Local. For a communicator that is not made of comm(), by each member before it waits there. Where the job repairs
-  // itself, a failure then ends every wait on it as well; otherwise a rank may wait there for ever for another that is
-  // alive and has gone back. Communicators made of comm() (MPI_Comm_dup, split, Cart_create …), and of those, are
-  // watched from the start, but with [job] tap = off. The caller still owns and frees the communicator. MPI_COMM_NULL
-  // is ignored.
+  // Adds a communicator to those that Cairn revokes when a process dies. Call this for a communicator that was not made
+  // from comm(). Otherwise a rank may block there forever, waiting for a rank that has already rolled back. Cairn
+  // watches communicators made from comm() without this call (MPI_Comm_dup, MPI_Comm_split, MPI_Cart_create and so on),
+  // unless [job] tap = off. Does nothing if the job does not repair itself, or if `comm` is MPI_COMM_NULL. The caller
+  // still owns the communicator and frees it.
+  //
+  // Local. Each member calls it before it first waits on `comm`.
   void watch(MPI_Comm comm);
 
-  // Local, and quick. Whether this process knows that another one has died, so that the job goes back: the next Cairn
-  // call says so. For loops that make no Cairn call, where MPI's errors do not end them (the application has an error
-  // handler of its own).
+  // Returns whether this process knows that another process has died. The next Cairn call then rolls back. This is for
+  // loops without Cairn calls in an application with its own MPI error handler: an MPI error does not end such loops.
+  //
+  // Local, fast.
   [[nodiscard]] bool failed() const;
 
-  // How run() entered the application this time, and which processes had died before it did.
+  // Returns how this process entered the application this time. Local.
   [[nodiscard]] State state() const;
+  // Returns what the last failure took: as the repair before this entry found it, or as the caller told open(). Local.
   [[nodiscard]] const FailureTopology& failures() const;
 
  private:
@@ -75,19 +105,23 @@ class Session final : public SessionBase {
   std::unique_ptr<Mpi> mpi_;
 };
 
-// Collective over `world`. Serves the heads, calls `application` on the application ranks, and finalizes the session
-// when it returns. Returns the program's exit code: 0, or 1 after an error.
+// Opens a session, calls `application` on the application ranks, and finalizes the session when `application` returns.
+// Heads serve their nodes meanwhile; spares wait. `config` is the path of the configuration file; only rank 0 of
+// `world` reads it. An empty path means the defaults. Returns the exit code for the program: 0, or 1 after an error.
 //
-// An error of opening, of finalizing, or an exception that leaves `application` is logged once, as one line. If all
-// application ranks have such an error, run() returns 1 on all of them. If only some have, the others would block
-// forever: the job is ended by MPI_Abort after a second, or after five for an error of restore(). Throws nothing of its
-// own.
+// Errors: run() throws nothing. It logs one line for an error of opening or finalizing, and for an exception that
+// leaves `application`. If all application ranks have the error, run() returns 1 on all of them. If only some have it,
+// the others would block forever. So run() ends the job with MPI_Abort after one second, or after five seconds if
+// restore() failed.
 //
-// With [recovery] mode = spares or respawn, `application` is the point to go back to when a process dies: survivors
-// leave it by an Exception of kind `rollback`, thrown by Cairn's calls and by MPI calls on session.comm(), and all
-// enter it again with a new session, protect their regions anew, and restore(). Do not catch that exception.
-// Communicators derived from session.comm() cannot be used after it: make them anew.
-// Message requests are void too.
+// Repair: with [recovery] mode = spares or respawn, the job continues after a process dies. On survivors, Cairn calls
+// and MPI calls on session.comm() throw an Exception of kind `rollback`. It must leave `application`: do not catch it,
+// or throw it again. All application ranks then enter `application` again with a new session, protect their regions
+// again, and call restore(). After a rollback, create communicators again that were made from session.comm(), and
+// do not use requests from before it.
+//
+// Collective over `world`.
+// Requires: MPI is initialized.
 [[nodiscard]] int run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application);
 
 }  // namespace cairn

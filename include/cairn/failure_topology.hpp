@@ -1,5 +1,5 @@
-// What a failure took, as the MPI recovery layer or an operator knows it. It is a hint: a restore then does not wait
-// for stores that are gone, nor plan with them. All that is read is still verified, and a wrong hint costs only time.
+// What a failure took, as far as the caller knows. It is a hint: a restore then does not look for stores that are gone.
+// All data is still verified. A wrong hint costs only time.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace cairn {
 
-// All numbers are those of the life that failed, and count from 0. The order does not matter; all ranks pass the same.
-// Numbers of ranks or nodes that do not exist are ignored.
+// The ranks and nodes that a failure took. All numbers count from 0 and are those before the failure. The order does
+// not matter. Numbers of ranks or nodes that do not exist are ignored. All ranks pass the same.
 struct FailureTopology {
-  // Application ranks, as Session::rank() said: heads have no number here. Restores do not use them; they are for the
-  // application.
+  // Dead application ranks, numbered as Session::rank() did; heads have no number here. For the application only:
+  // restore() does not use them.
   std::vector<std::uint32_t> dead_ranks;
-  // Nodes whose store is lost. Nodes are numbered in the order of their lowest world rank: node 0 has world rank 0,
-  // node 1 has the lowest world rank that is not on node 0, and so on.
+  // Nodes whose stores are lost. Nodes are numbered by their lowest rank in the communicator of open() or run(): node 0
+  // has rank 0; node 1 has the lowest rank that is not on node 0; and so on.
   std::vector<std::uint32_t> lost_nodes;
 };
 

@@ -1,11 +1,16 @@
-// The levels of redundancy: L1 in the node's own store, L2 on partner nodes, L3 Reed–Solomon across a group
-// of nodes, L4 on the parallel file system.
+// The four levels of redundancy.
 #pragma once
 
 #include <cstdint>
 
 namespace cairn {
 
-enum class LevelId : std::uint8_t { local = 1, partner = 2, erasure = 3, global = 4 };
+// Where a snapshot is stored, and so which failures it survives.
+enum class LevelId : std::uint8_t {
+  local = 1,    // L1: in the node's own store; survives the death of processes
+  partner = 2,  // L2: also copied to partner nodes; survives the loss of [partner] copies nodes
+  erasure = 3,  // L3: also Reed-Solomon coded in groups of nodes; survives the loss of [erasure] parity nodes per group
+  global = 4,   // L4: on the parallel file system; survives the loss of all nodes
+};
 
 }  // namespace cairn

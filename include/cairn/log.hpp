@@ -1,4 +1,4 @@
-// Where the lines of Cairn's log go.
+// Sends Cairn's log to a function of the application.
 #pragma once
 
 #include <functional>
@@ -6,14 +6,22 @@
 
 namespace cairn {
 
-// From the most severe on. [log] level says which lines there are.
-enum class LogLevel { error, warning, info, debug, off };
+// How severe a line of the log is, most severe first. [log] level chooses which lines are written; off writes none.
+enum class LogLevel {
+  error,    // a call fails, or the job ends
+  warning,  // the job continues, but something needs attention
+  info,     // what Cairn did
+  debug,    // details, for work on Cairn
+  off,      // only for [log] level: no line has this level
+};
 
-// Local. Cairn passes each line of its log to `log`, without the "cairn: " that it has on stderr; an empty function
-// sends the lines to stderr again. Call it in each process before a session is opened there; heads write lines, too.
+// Passes each line of Cairn's log to `log`, without the prefix "cairn: ", instead of writing it to stderr. An empty
+// function restores stderr. Cairn calls `log` from any of its threads, even while the application computes, but never
+// from two threads at once. Cairn drops what `log` throws.
 //
-// `log` is called from any thread, also while the application computes, but never twice at once. It may call neither
-// MPI nor Cairn. What it throws is dropped. The level is error, warning, info or debug.
+// Local.
+// Requires: it is called in each process, before a session is opened there, since heads write lines too. `log` calls
+// neither MPI nor Cairn.
 void set_log(std::function<void(LogLevel level, const std::string& line)> log);
 
 }  // namespace cairn

@@ -1,19 +1,25 @@
-// The part of a Session that needs no MPI: regions, snapshots, restores. Applications include
-// <cairn/cairn.hpp>, which adds opening over a communicator.
+// The calls of a Session that protect regions, take snapshots and restore them. Applications include <cairn/cairn.hpp>,
+// which adds the calls that open a session.
 //
-// Order of calls, on every application rank:
+// Every application rank makes its calls in this order:
 //
-//   open → protect … → restore → { compute → snapshot } … → finalize
+//     open -> protect ... -> restore -> { compute -> snapshot } ... -> finalize
 //
-// Every application rank must make the same sequence of restore, snapshot, wait and finalize calls, at safe points:
-// places where no application message is in flight. protect and unprotect are local; ranks may protect
-// different regions. All calls come from one thread. Errors throw cairn::Exception; an error of
-// background work is thrown by the next call, and does not undo what that call did.
+// A region is a variable, array or container whose contents are in snapshots. A snapshot has a version, a number that
+// grows, and its regions are those of one safe point: a place in the program where no message of the application is in
+// flight. A shard is the part of a snapshot that one rank writes.
 //
-// When a snapshot fails because of storage (a full disk, say), snapshot() does not throw, whether its own write failed
-// or work in the background. The log reports it once, storage_error() keeps the text, and the job goes on with the last
-// good snapshot. wait() and finalize() throw it if the newest snapshot is not as safe as asked. With [job]
-// on_storage_error = throw, it is thrown like any other error.
+// Collective calls: all application ranks make the same collective calls in the same order, at safe points. Local calls
+// do not communicate; ranks may protect different regions. All calls of a session come from one thread.
+//
+// Errors: calls throw cairn::Exception. An error of background work is thrown by the next call that reports errors
+// (snapshot, wait or finalize), and does not undo what that call did. Where the job repairs itself, a
+// call that communicates may throw kind `rollback`; see run().
+//
+// Storage errors: snapshot() does not throw if a snapshot fails because of storage, such as a full disk. The failure is
+// logged once, storage_error() returns its text, and the last good snapshot remains. wait() and finalize() throw its
+// error if the newest snapshot did not reach the level that was requested. With [job] on_storage_error = throw,
+// snapshot() throws storage errors, too.
 #pragma once
 
 #include <array>
@@ -39,43 +45,46 @@ struct cairn_session;  // of the C API
 
 namespace cairn {
 
+// The type of a region's elements. A type that is not in this list is opaque: it is stored as bytes, with its name.
 enum class Element { opaque, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64 };
 
 // A container that restore() resized.
 struct ResizedRegion {
-  std::string name;
-  std::uint64_t elements_before = 0;  // never 0
+  std::string name;                   // of the region
+  std::uint64_t elements_before = 0;  // before restore(); never 0
   std::uint64_t elements_now = 0;     // as in the snapshot
 };
 
-// For protect(): restore() must not resize this container.
+// The type of fixed_size.
 struct FixedSize {
+  // Makes a tag; use fixed_size.
   explicit FixedSize() = default;
 };
+// An argument of protect(): restore() must not resize this container.
 inline constexpr FixedSize fixed_size{};
 
-// What restore() did. Sources count application ranks of the whole job.
+// What restore() did.
 struct RestoreReport {
-  bool restored = false;          // false: a fresh start
-  std::uint32_t incarnation = 0;  // of the snapshot that was restored
-  std::uint32_t version = 0;
-  std::array<std::uint32_t, 4> ranks_from{};  // ranks whose shard came from L1, L2, L3, L4
-  LevelId my_level = LevelId::local;          // where this rank's shard came from
-  std::string my_source;                      // the same for a person: "L2, copy on node 2"
-  std::vector<std::string> lost_nodes;        // nodes of the snapshot's layout whose store is not there
-  double seconds = 0;
-  // This rank's containers that had elements before restore() and have another number now, in the order of protection.
-  // Often the job was started with another problem size. A container that was empty is not listed: nothing had given it
-  // a size yet.
+  bool restored = false;                      // false: a fresh start, nothing was restored
+  std::uint32_t incarnation = 0;              // life of the job in which the restored snapshot was taken
+  std::uint32_t version = 0;                  // of the restored snapshot
+  std::array<std::uint32_t, 4> ranks_from{};  // application ranks of the job whose shard came from L1, L2, L3, L4
+  LevelId my_level = LevelId::local;          // level from which this rank's shard came
+  std::string my_source;                      // the same as text: "L2, copy on node 2"
+  std::vector<std::string> lost_nodes;        // nodes that took part in the snapshot and whose store is missing
+  double seconds = 0;                         // that the restore took
+  // This rank's containers that had elements before restore() and now have a different number of them, in the order of
+  // protection. Often the job was started with another problem size. Containers that were empty are not listed: the
+  // application had not given them a size.
   std::vector<ResizedRegion> resized;
   std::uint32_t resized_ranks = 0;  // ranks of the whole job with such containers; the same on all ranks
 };
 
-// Where a region lies in a larger array that spans ranks: the extents of that array and the offset of the region's
-// first element, in elements, slowest dimension first. Kept as metadata.
+// Where a region lies in a global array that spans ranks. L4 files show that array as one. Cairn stores the place and
+// does not move data by it. Both members have one number per dimension of the region, slowest dimension first.
 struct GlobalPlace {
-  std::vector<std::uint64_t> shape;
-  std::vector<std::uint64_t> offset;
+  std::vector<std::uint64_t> shape;   // of the global array, in elements
+  std::vector<std::uint64_t> offset;  // of the region's first element in the global array, in elements
 };
 
 namespace detail {
@@ -124,31 +133,43 @@ struct RegionAccess {
 
 class SessionImpl;
 
+// The calls of a session that need no MPI. Applications use the class Session.
 class SessionBase {
  public:
+  // Moves the session. The other object may then only be destroyed or assigned to.
   SessionBase(SessionBase&&) noexcept;
+  // Moves the session. The session that this object had ends as in the destructor.
   SessionBase& operator=(SessionBase&&) noexcept;
-  // Without finalize() first, what is not safe yet is lost, what was safe stays, and nobody is waited for. Calls of
-  // other ranks that need this one throw an error that names it. With [head] mode = thread or inline a node's first
-  // rank is also its head: it first finishes the promotion under way, and all calls of other ranks throw from then on.
+  // Ends the session. After finalize() this only frees memory. Without finalize(), snapshots that are not complete are
+  // lost, complete ones remain, and the destructor does not wait for other ranks. Calls of other ranks that need this
+  // rank throw an error that names it. With [head] mode = thread or inline, one rank of each node is also its head. Its
+  // destructor first completes the promotion in progress; afterwards all calls of other ranks throw.
   virtual ~SessionBase();
 
-  // Protects a contiguous resizable container (std::vector, std::string …) of Storable
-  // elements by reference: it may grow or shrink between snapshots and is resized on restore, which
-  // RestoreReport::resized lists. The session keeps a reference: the container must outlive it, or be unprotected.
-  // Protecting a name again replaces it.
-  // With a place of several dimensions the container holds whole rows of that array.
+  // Protects a resizable container with contiguous elements of a Storable type, such as std::vector or std::string. It
+  // may have another size at each snapshot. restore() gives it the size that it has in the snapshot;
+  // RestoreReport::resized lists the containers that changed. If `place` has several dimensions, the container consists
+  // of whole rows of the global array. A region with this name that is protected already is replaced.
+  //
+  // Names are 1 to 255 bytes long, without '/' and control characters, and not ".".
+  //
+  // Local.
+  // Requires: the container outlives the session or is unprotected first. The caller owns it; the session keeps a
+  // reference.
+  // Throws: kind `usage` if the name, type or place is not valid.
   template <detail::Resizable C>
   requires Storable<typename C::value_type>
   void protect(const std::string& name, C& container, std::optional<GlobalPlace> place = {}) {
     protect_access(name, access_to(container, std::move(place)));
   }
 
-  // The same for a container that restore() must not resize: the job's configuration gives it its size. The application
-  // may still resize it between snapshots.
+  // Protects a container that restore() must not resize, since the problem size determines its size. The application
+  // may still resize it between snapshots. Otherwise the same as above.
+  //
+  // Local.
   // Requires: the container has its size when restore() is called.
-  // Throws: restore() throws `mismatch` on all ranks if the snapshot has another size. It names rank, container and
-  // both sizes. That rank's containers stay as they are.
+  // Throws: kind `usage` as above. restore() throws kind `mismatch` on all ranks if the snapshot has another size; the
+  // text names rank, container and both sizes. That rank's containers then stay as they were.
   template <detail::Resizable C>
   requires Storable<typename C::value_type>
   void protect(const std::string& name, C& container, FixedSize /*tag*/, std::optional<GlobalPlace> place = {}) {
@@ -157,7 +178,11 @@ class SessionBase {
     protect_access(name, std::move(access));
   }
 
-  // Protects one object of a Storable type (a scalar, an enum, a struct, a std::array) by reference.
+  // Protects one object of a Storable type: a number, an enum, a struct, a std::array.
+  //
+  // Local.
+  // Requires: the object outlives the session or is unprotected first. The caller owns it.
+  // Throws: kind `usage` if the name is not valid.
   template <Storable T>
   void protect(const std::string& name, T& object) {
     auto access = describe<T>();
@@ -166,20 +191,29 @@ class SessionBase {
     protect_access(name, std::move(access));
   }
 
-  // Protects the elements that a span refers to, in place; restore() brings back as many as it has now. The caller owns
-  // them; the span itself is not kept.
+  // Protects the elements that a span refers to. The session does not keep the span itself. Their number is fixed:
+  // restore() throws kind `mismatch` if the snapshot has another number.
+  //
+  // Local.
+  // Requires: the elements outlive the session or are unprotected first. The caller owns them.
+  // Throws: kind `usage` if the name is not valid.
   template <Storable T, std::size_t extent>
   void protect(const std::string& name, std::span<T, extent> elements) {
     protect(name, elements.data(), elements.size());
   }
 
-  // Protects `count` elements at `data`. The caller owns them.
+  // Protects `count` elements at `data`; otherwise like a span. Local.
   template <Storable T>
   void protect(const std::string& name, T* data, std::size_t count) {
     protect(name, data, std::vector<std::uint64_t>{count});
   }
 
-  // Protects an array of the given shape, slowest dimension first, at `data`. The caller owns it.
+  // Protects the array at `data`, which has the given shape: one number of elements per dimension, slowest dimension
+  // first. The shape is fixed. `place` says which part of a global array it is.
+  //
+  // Local.
+  // Requires: the array outlives the session or is unprotected first. The caller owns it.
+  // Throws: kind `usage` if name, shape or place is not valid.
   template <Storable T>
   void protect(const std::string& name, T* data, std::vector<std::uint64_t> shape,
                std::optional<GlobalPlace> place = {}) {
@@ -190,73 +224,111 @@ class SessionBase {
     protect_access(name, std::move(access));
   }
 
-  // The general form, for other languages: type, size and shape as plain values.
+  // Protects an array whose type is known only at run time: for bindings to other languages. `element_bytes` is the
+  // size of an element in bytes. `type_name` is the name of an opaque type, which restore() compares, and empty for
+  // others. Otherwise like an array with a shape; an empty shape is a scalar. Local.
   void protect_raw(const std::string& name, void* data, Element element, std::uint32_t element_bytes,
                    const std::string& type_name, std::vector<std::uint64_t> shape,
                    std::optional<GlobalPlace> place = {});
 
-  // Forgets a region. An unknown name is an error.
+  // Ends the protection of a region: later snapshots do not contain it.
+  //
+  // Local.
+  // Throws: kind `usage` if no region has this name.
   void unprotect(const std::string& name);
 
-  // How many elements this rank's region of that name has in the snapshot that restore() will restore; nothing if it is
-  // not in it, or on a fresh start. For memory that has to have its size before it is protected. Collective when it is
-  // called first, local afterwards; to be called before restore() and the first snapshot(). Throws what restore()
-  // throws. If that snapshot is lost before restore(), which then finds another one, a region whose size differs is a
-  // `mismatch`.
+  // Returns how many elements this rank's region of this name has in the snapshot that restore() will restore. Returns
+  // nothing if the region is not in that snapshot, or on a fresh start. Use it for memory that must have its size
+  // before it is protected. If that snapshot is lost before restore(), another one is restored; a region whose size
+  // differs there is a `mismatch`.
+  //
+  // The first call is collective, later calls are local.
+  // Requires: neither restore() nor snapshot() was called before the first call.
+  // Throws: as restore() does.
   [[nodiscard]] std::optional<std::uint64_t> stored(const std::string& name);
 
-  // Collective. Copies the newest snapshot that can be put together into the protected regions. Reports "not restored"
-  // only when there is nothing to restore, or a fresh start was asked for. Throws `unrecoverable` when snapshots exist
-  // but none is whole, and names versions and missing ranks; throws `mismatch` when ranks or regions differ, and names
-  // what differs. After an error the regions' contents are undefined and snapshot() refuses.
+  // Copies the newest recoverable snapshot into the protected regions, and returns a report. On a fresh start it
+  // changes nothing, and the report says `restored = false`: there are no snapshots, or [restart] mode = fresh.
+  //
+  // Collective.
+  // Requires: the same regions are protected as in the snapshot, with the same types and shapes. Containers may have
+  // another size.
+  // Throws: on all ranks. Kind `unrecoverable`: snapshots exist, but none can be restored; the text names versions and
+  // missing ranks. Kind `mismatch`: ranks or regions differ; the text lists the differences. After an error, the
+  // contents of the regions are undefined, and snapshot() throws until a later restore() succeeds.
   RestoreReport restore();
-  // Collective. The same for one region by name (the same name on all ranks); others stay as they are.
+  // Does the same for one region; other regions keep their contents. All ranks pass the same name.
+  //
+  // Collective.
+  // Throws: as above. Kind `usage` if the name is empty.
   RestoreReport restore(const std::string& name);
+  // Returns the report of the last restore() of this session. Local.
   [[nodiscard]] const RestoreReport& last_restore() const;
 
-  // Collective in time, without communication: takes a snapshot if one is due. Returns its version, or nothing. A
-  // version that fails because of storage uses up its number on all ranks. Returns after the copy into the node's
-  // store; the rest happens in the background.
+  // Takes a snapshot if one is due by [levels]. Returns its version, or nothing if none was due. It returns as soon as
+  // the regions are copied into the node's store; promotion to higher levels happens in the background. With [head]
+  // mode = inline it returns when the snapshot has reached all its levels. It blocks while the head still needs all
+  // older copies on the node, at most for [head] wait_limit. A version that fails because of storage is not used again.
+  //
+  // Collective, but not a barrier: without an inline head, a rank waits only for ranks that are more than one call
+  // behind.
+  // Throws: kind `usage` after finalize(); the error of a restore() that failed; errors of background work. See above
+  // for storage errors.
   std::optional<std::uint32_t> snapshot();
-  // Whether the next snapshot() will take one, the same on all ranks: for an application that has to do something
-  // expensive before, such as to copy from a GPU. It is the first half of that snapshot(), which then does what is said
-  // here; to ask again before that changes nothing. A later restore() makes it void. Like snapshot(), collective in
-  // time, and to be called at a safe point.
+  // Returns whether the next snapshot() will take one; the result is the same on all ranks. Use it before expensive
+  // preparations, such as a copy from a GPU. It makes the decision of that snapshot() in advance: calling it again
+  // before snapshot() changes nothing. A restore() cancels the decision.
+  //
+  // Collective like snapshot(), at a safe point.
+  // Throws: as snapshot() does.
   [[nodiscard]] bool due();
-  // Takes a snapshot now and has it raised to `level`, due or not.
+  // Takes a snapshot now, whether or not one is due, and has it promoted to `level`. Returns its version.
+  //
+  // Collective like snapshot().
+  // Throws: as snapshot() does. Kind `usage` if `level` is off in this job.
   std::uint32_t snapshot(LevelId level);
 
-  // Waits until the newest snapshot that was meant for `level` is safe there; throws if it failed. Returns at once if
-  // there is none.
+  // Blocks until the newest snapshot that was to reach `level` has reached it. Returns at once if there is none.
+  //
+  // Collective.
+  // Throws: the error of that snapshot if it failed; errors of background work.
   void wait(LevelId level);
-  // The newest version safe at `level`, as this rank knows; 0: none.
+  // Returns the newest version that has reached `level`, as far as this rank knows, or 0. Local.
   [[nodiscard]] std::uint32_t safe_version(LevelId level);
 
-  // Why the last snapshot that failed because of storage failed, as this rank knows; empty: none did in this session.
+  // Returns why a snapshot last failed because of storage, as far as this rank knows. Empty if none failed in this
+  // session. Local.
   [[nodiscard]] std::string storage_error() const;
 
-  // True once a batch system's warning has come (SIGUSR1 to any rank). Changes in snapshot() only, at the same call on
-  // all ranks: at most 66 calls after the signal, mostly 2 where a step takes a tenth of a second or more.
+  // Returns whether the job has been asked to stop: SIGUSR1, a batch system's warning, has arrived at any rank. The
+  // snapshot() call that notices it takes a snapshot for L4 and changes the result, in the same call on all ranks. That
+  // is at most 66 calls after the signal; mostly 2, if a step takes 0.1 s or more. Local.
   [[nodiscard]] bool should_stop() const;
 
-  // Collective. Waits for background work, then ends as [restart] at_end says; throws errors that were not reported
-  // yet, and the failure of the newest snapshot. After a restore that failed, or where neither a restore nor a snapshot
-  // was made, all snapshots stay as they are, so that a later start can use them.
+  // Waits for background work and ends the job as [restart] at_end says. After a restore that failed, or without any
+  // restore or snapshot, all snapshots stay as they are, so that a later start can use them. Afterwards only the
+  // destructor and calls that do not communicate may be used.
+  //
+  // Collective.
+  // Throws: errors of background work that no call has thrown yet; the error of the newest snapshot if it did not reach
+  // the levels that were requested, nor higher ones.
   void finalize();
 
-  [[nodiscard]] std::uint32_t rank() const;  // application rank
-  [[nodiscard]] std::uint32_t size() const;  // application ranks
-  [[nodiscard]] std::uint32_t incarnation() const;
-  // Seconds this rank spent waiting for its head in snapshot() so far.
+  [[nodiscard]] std::uint32_t rank() const;         // Number of this application rank, from 0. Local.
+  [[nodiscard]] std::uint32_t size() const;         // Number of application ranks. Local.
+  [[nodiscard]] std::uint32_t incarnation() const;  // Number of this life of the job, from 1. Local.
+  // Returns the seconds that this rank has waited for its head in snapshot() so far. Local.
   [[nodiscard]] double waited_seconds() const;
 
   friend struct ::cairn_session;
 
  protected:
+  // Makes a session of the library's internal one, which it owns then.
   explicit SessionBase(std::unique_ptr<SessionImpl> impl);
+  // Returns the library's internal session.
   [[nodiscard]] SessionImpl& impl() { return *impl_; }
-  // Lets go of the job, as the destructor does. A class that owns the session's communicators calls this before it
-  // frees them.
+  // Ends the session, as the destructor does. A class that owns the session's communicators calls this before it frees
+  // them.
   void close();
 
  private:

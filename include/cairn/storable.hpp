@@ -1,10 +1,10 @@
-// Which types can be protected as they lie in memory. A snapshot keeps a region's bytes and puts them back in another
-// process, where an address is meaningless. So pointers, references, views and iterators are refused when the program
-// is compiled, and so are containers and arrays of them.
+// Which types can be protected. A snapshot contains the bytes of an object and copies them into another process, where
+// addresses are meaningless. So pointers, references, views and iterators, and containers and arrays of them, do not
+// compile as regions.
 //
-// C++ cannot tell what a struct of your own holds. Mark a struct that holds pointers, and it is refused too:
+// The compiler does not know whether a struct contains pointers. If yours does, mark it, and Cairn refuses it, too:
 //
-//   template <> struct cairn::holds_addresses<Node> : std::true_type {};
+//     template <> struct cairn::holds_addresses<Node> : std::true_type {};
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace cairn {
 
-// Whether objects of this type hold addresses. Specialise it for structs of your own; the types named here are true.
+// True for types whose objects contain addresses. Specialize it for your own structs that contain pointers.
 template <class T>
 struct holds_addresses
     : std::bool_constant<std::is_pointer_v<T> || std::is_member_pointer_v<T> || std::is_null_pointer_v<T> ||
@@ -41,7 +41,9 @@ struct holds_addresses<std::initializer_list<T>> : std::true_type {};
 template <class T>
 struct holds_addresses<std::reference_wrapper<T>> : std::true_type {};
 
-// What a region may consist of: its bytes are all there is to it, and restore() may write to it.
+// A type that a region can consist of: copying its bytes copies the object, and it is neither const nor
+// volatile.
+
 template <class T>
 concept Storable =
     std::is_object_v<T> && !std::is_const_v<std::remove_all_extents_t<T>> &&

@@ -1,16 +1,16 @@
-// The version of Cairn: CAIRN_VERSION and its parts are that of the headers, version() is that of the library which the
-// program is linked with. build_info() says more about that library, for a bug report.
+// The version of Cairn. CAIRN_VERSION in <cairn/version.h> is the version of the headers. version() returns that of the
+// library that the program runs with.
 #pragma once
 
 #include <cairn/version.h>
 
 namespace cairn {
 
-// One number: CAIRN_VERSION as the library was compiled with it. Local.
+// Returns the version of the library as one number, like CAIRN_VERSION: 10203 is 1.2.3. Local.
 [[nodiscard]] int version();
 
-// One line: version and commit, the MPI and the HDF5 that the library was built with, compiler and options. The
-// library's; valid as long as the program runs. Local; also before MPI_Init.
+// Returns one line for a bug report: version and commit, the MPI and HDF5 that the library was built with, compiler and
+// options. The library owns the text, which stays valid until the program ends. Local. May be called before MPI_Init.
 [[nodiscard]] const char* build_info();
 
 }  // namespace cairn

@@ -1,30 +1,34 @@
-! Cairn for Fortran applications over MPI: the C API of <cairn/cairn.h>, whose comments hold here too.
+! Cairn for Fortran applications that use MPI. This module calls the C API; the comments of <cairn/cairn.h> apply here,
+! too. They explain regions, snapshots, heads, safe points and errors. A program protects its variables and takes
+! snapshots of them:
 !
-!   use mpi_f08
-!   use cairn
-!   type(cairn_session) :: session
-!   real(real64), allocatable, target :: plate(:, :)
-!   integer, target :: step = 0
+!     use mpi_f08
+!     use cairn
+!     type(cairn_session) :: session
+!     real(real64), allocatable, target :: plate(:, :)
+!     integer, target :: step = 0
 !
-!   call cairn_init(MPI_COMM_WORLD, 'heat.ini', session, code)
-!   if (code == CAIRN_HEAD) ...                         a dedicated head: it has served until the end
-!   if (code /= CAIRN_OK) ...                           an error of all ranks: the log names it
-!   call cairn_protect(session, 'plate', plate, code)   any number of dimensions
-!   call cairn_protect(session, 'step', step, code)
-!   call cairn_restore(session, code)
-!   do while (step < steps)
-!     ...                                               compute, with cairn_comm(session), or cairn_get_comm
-!     step = step + 1
-!     call cairn_snapshot(session, code)
-!   end do
-!   call cairn_finalize(session, code)
+!     call cairn_init(MPI_COMM_WORLD, 'heat.ini', session, code)
+!     if (code == CAIRN_HEAD) ...                        ! this rank was a head or a spare, and has served: end it
+!     if (code /= CAIRN_OK) ...                          ! all ranks have this error, and Cairn has logged it
+!     call cairn_protect(session, 'plate', plate, code)
+!     call cairn_protect(session, 'step', step, code)
+!     call cairn_restore(session, code)                  ! does nothing on a fresh start
+!     do while (step < steps)
+!       call relax(plate, cairn_comm(session))           ! the application communicates over cairn_comm(session)
+!       step = step + 1                                  ! before the snapshot
+!       call cairn_snapshot(session, code)               ! takes a snapshot if one is due
+!     end do
+!     call cairn_finalize(session, code)
 !
-! With [recovery] mode = spares or respawn, a call that knows of a process that died ends with CAIRN_ROLLBACK: then call
-! cairn_recover, and go back to where cairn_init returned. examples/wave shows it.
+! With [recovery] mode = spares or respawn, the job continues after a process dies. The first call that detects the
+! failure gives CAIRN_ROLLBACK. The application then calls cairn_recover and returns to the place after cairn_init.
+! examples/wave shows it.
 !
-! What is protected must have the attribute target, be contiguous, and stay where it is until the session ends or it is
-! unprotected: an array that is allocated anew is protected anew. Every call ends with its code, CAIRN_OK when all is
-! well.
+! A protected variable has the attribute target, is contiguous, and keeps its address until the session ends or it is
+! unprotected. After an array is allocated again, protect it again.
+!
+! The argument code of each subroutine gets CAIRN_OK, or the code of what happened.
 module cairn
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64
@@ -32,7 +36,8 @@ module cairn
   implicit none
   private
 
-  ! One job's session; made by cairn_init, ended by cairn_finalize. Copies are the same session.
+  ! A process's part in a job that Cairn protects. cairn_init makes it, cairn_finalize ends it. Copies are the same
+  ! session.
   type, public :: cairn_session
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -40,23 +45,25 @@ module cairn
 
   ! What the last restore did.
   type, bind(c), public :: cairn_restore_status
-    integer(c_int) :: restored           ! 0: a fresh start
-    integer(c_int32_t) :: incarnation    ! of the snapshot that was restored
-    integer(c_int32_t) :: version
+    integer(c_int) :: restored           ! 1; 0: a fresh start, nothing was restored
+    integer(c_int32_t) :: incarnation    ! life of the job in which the restored snapshot was taken
+    integer(c_int32_t) :: version        ! of the restored snapshot
     integer(c_int32_t) :: ranks_from(4)  ! application ranks of the job whose shard came from L1, L2, L3, L4
-    integer(c_int) :: my_level           ! where this rank's shard came from
-    integer(c_int32_t) :: lost_nodes     ! nodes whose store was not there
-    real(c_double) :: seconds
+    integer(c_int) :: my_level           ! level from which this rank's shard came: CAIRN_L1 to CAIRN_L4
+    integer(c_int32_t) :: lost_nodes     ! number of nodes that took part in the snapshot and whose store is missing
+    real(c_double) :: seconds            ! that the restore took
   end type
 
+  ! Codes of calls; cairn.h describes them.
   integer, parameter, public :: CAIRN_OK = 0, CAIRN_HEAD = 1, CAIRN_ROLLBACK = 2
   integer, parameter, public :: CAIRN_ERR_USAGE = -1, CAIRN_ERR_CONFIG = -2, CAIRN_ERR_STORAGE = -3, &
     CAIRN_ERR_CORRUPT = -4, CAIRN_ERR_UNRECOVERABLE = -5, CAIRN_ERR_MISMATCH = -6, CAIRN_ERR_TAKEN_OVER = -7, &
     CAIRN_ERR_COMMUNICATION = -8
-  ! How cairn_init or cairn_recover returned; see cairn.h.
+  ! How this process entered the application: see cairn_state.
   integer, parameter, public :: CAIRN_FRESH = 0, CAIRN_SURVIVOR = 1, CAIRN_REPLACEMENT = 2
-  ! Levels of the lines of the log.
+  ! How severe a line of the log is.
   integer, parameter, public :: CAIRN_LOG_ERROR = 0, CAIRN_LOG_WARNING = 1, CAIRN_LOG_INFO = 2, CAIRN_LOG_DEBUG = 3
+  ! Where a snapshot is stored: in the node's own store, on partner nodes, erasure-coded, on the parallel file system.
   integer, parameter, public :: CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4
 
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_due, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
@@ -65,7 +72,7 @@ module cairn
     cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
 
-  ! Reads the log; see cairn_set_log.
+  ! A subroutine that receives a line of the log: see cairn_set_log.
   abstract interface
     subroutine cairn_log(level, line)
       integer, intent(in) :: level
@@ -74,29 +81,39 @@ module cairn
   end interface
   procedure(cairn_log), pointer :: the_log => null()
 
-  ! Communicators are type(MPI_Comm), of the module mpi_f08, or integer, of the module mpi or of mpif.h.
+  ! In the calls below, a communicator is a type(MPI_Comm) of the module mpi_f08, or an integer of the module mpi or of
+  ! mpif.h.
 
-  ! cairn_init(world, config, session, code): collective over world. `config`: path of the INI file, read on rank 0;
-  ! blank: defaults.
+  ! cairn_init(world, config, session, code): opens a session. config is the path of the configuration file; only rank 0
+  ! of world reads it. Blank means the defaults. On a head or a spare, the call serves until the job is over for it.
+  ! Collective over world. Requires: MPI is initialized. The code is the same on all ranks, except for CAIRN_HEAD.
   interface cairn_init
     procedure init_f08, init_mpi
   end interface
 
-  ! cairn_get_comm(session, comm, code): what the function cairn_comm gives, of either kind.
+  ! cairn_get_comm(session, comm, code): sets comm to the communicator that cairn_comm returns. For programs that use
+  ! integer communicators. Local.
   interface cairn_get_comm
     procedure get_comm_f08, get_comm_mpi
   end interface
 
-  ! cairn_watch(session, comm, code): for a communicator that is not made of cairn_comm's, by each member before it waits
-  ! there: where the job repairs itself, a failure then ends every wait on it as well.
+  ! cairn_watch(session, comm, code): adds a communicator to those that Cairn revokes when a process dies. Call this for
+  ! a communicator that was not made from that of cairn_comm. Local. Each member calls it before it first waits there.
   interface cairn_watch
     procedure watch_f08, watch_mpi
   end interface
 
-  ! cairn_protect(session, name, data, code): a scalar or array of any intrinsic numeric type. Its shape is stored as C
-  ! sees it, last dimension first. An array of integers or reals may be a part of a larger one that spans ranks, which L4
-  ! then shows as one: with global_shape, the shape of that array, and offset, how many elements of it lie before the
-  ! part in each dimension.
+  ! cairn_protect(session, name, data, code [, global_shape, offset]): protects a scalar or an array of any number of
+  ! dimensions. Its type is integer of 8 to 64 bits, real or complex of 32 or 64 bits, or logical. Its shape is stored in
+  ! C order, last dimension first. The shape is fixed: cairn_restore gives CAIRN_ERR_MISMATCH if the snapshot has another
+  ! one.
+  !
+  ! An array of integers or reals may be this rank's part of a global array that spans ranks; L4 files show that array
+  ! as one. global_shape is its shape. offset has, for each dimension, the number of its elements before the part. Pass
+  ! both or neither.
+  !
+  ! Local. Requires: data outlives the session or is unprotected first. The caller owns it. Gives CAIRN_ERR_USAGE if an
+  ! argument is not valid, such as a section of an array that is not contiguous.
   interface cairn_protect
     procedure protect_int8, protect_int16, protect_int32, protect_int64, protect_real32, protect_real64, &
       protect_complex32, protect_complex64, protect_logical
@@ -348,7 +365,7 @@ contains
     code = protect(session, name, c_loc(data), kDouble, shape(data, c_size_t), is_contiguous(data), global_shape, offset)
   end subroutine
 
-  ! Types that C has no number for are stored as bytes of that name.
+  ! Types that cairn_type does not have are stored as opaque elements with these names.
   subroutine protect_complex32(session, name, data, code)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
@@ -376,6 +393,8 @@ contains
       size(data, kind=c_size_t), is_contiguous(data))
   end subroutine
 
+  ! Ends the protection of a region: later snapshots do not contain it. Local. Gives CAIRN_ERR_USAGE if no region has
+  ! this name.
   subroutine cairn_unprotect(session, name, code)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
@@ -383,7 +402,8 @@ contains
     code = c_unprotect(session%handle, c_text(name))
   end subroutine
 
-  ! Collective in time. Whether the next cairn_snapshot will take one; see cairn.h.
+  ! Sets due to whether the next cairn_snapshot will take a snapshot; the result is the same on all ranks. It makes that
+  ! decision in advance; a restore cancels it. Collective like cairn_snapshot, at a safe point.
   subroutine cairn_due(session, due, code)
     type(cairn_session), intent(in) :: session
     logical, intent(out) :: due
@@ -393,9 +413,9 @@ contains
     due = yes /= 0
   end subroutine
 
-  ! Collective. Takes a snapshot if one is due; `version` gets its number, or 0. One that fails because of storage is
-  ! logged, and the job goes on: cairn_wait and cairn_finalize give CAIRN_ERR_STORAGE if the newest snapshot is not as
-  ! safe as asked.
+  ! Takes a snapshot if one is due by [levels]. version gets its version, or 0 if none was due. A snapshot that fails
+  ! because of storage is logged, and the code is CAIRN_OK. cairn_wait and cairn_finalize give CAIRN_ERR_STORAGE if the
+  ! newest snapshot did not reach the level that was requested. Collective, but not a barrier.
   subroutine cairn_snapshot(session, code, version)
     type(cairn_session), intent(in) :: session
     integer, intent(out) :: code
@@ -405,7 +425,8 @@ contains
     if (present(version)) version = taken
   end subroutine
 
-  ! Collective. Takes a snapshot now and has it raised to `level`, CAIRN_L1 to CAIRN_L4.
+  ! Takes a snapshot now, whether or not one is due, and has it promoted to level, CAIRN_L1 to CAIRN_L4. version gets
+  ! its version. Collective like cairn_snapshot. Gives CAIRN_ERR_USAGE if level is off in this job.
   subroutine cairn_snapshot_to(session, level, code, version)
     type(cairn_session), intent(in) :: session
     integer, intent(in) :: level
@@ -416,6 +437,8 @@ contains
     if (present(version)) version = taken
   end subroutine
 
+  ! Blocks until the newest snapshot that was to reach level has reached it. Returns at once if there is none.
+  ! Collective. Gives the error of that snapshot if it failed.
   subroutine cairn_wait(session, level, code)
     type(cairn_session), intent(in) :: session
     integer, intent(in) :: level
@@ -423,15 +446,18 @@ contains
     code = c_wait(session%handle, int(level, c_int))
   end subroutine
 
-  ! Why the last snapshot that failed because of storage failed, as this rank knows; empty: none did in this session.
+  ! Returns why a snapshot last failed because of storage, as far as this rank knows. Empty if none failed in this
+  ! session.
+  ! Local.
   function cairn_storage_error(session) result(text)
     type(cairn_session), intent(in) :: session
     character(:), allocatable :: text
     text = fortran_text(c_storage_error(session%handle))
   end function
 
-  ! How many elements this rank's region of that name has in the snapshot that cairn_restore will restore; 0: it is not in
-  ! it, or a fresh start. Collective when it is called first; before cairn_restore and the first cairn_snapshot.
+  ! Sets count to the number of elements that this rank's region of this name has in the snapshot that cairn_restore
+  ! will restore. 0 if the region is not in that snapshot, or on a fresh start. The first call is collective, later
+  ! calls are local. Requires: neither cairn_restore nor cairn_snapshot was called before the first call.
   subroutine cairn_stored_elements(session, name, count, code)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
@@ -442,12 +468,17 @@ contains
     count = elements
   end subroutine
 
+  ! Copies the newest recoverable snapshot into the protected regions. On a fresh start it changes nothing, and the code
+  ! is CAIRN_OK; cairn_restore_info tells whether something was restored. Collective. Gives CAIRN_ERR_UNRECOVERABLE if
+  ! snapshots exist but none can be restored, CAIRN_ERR_MISMATCH if ranks or regions differ. After an error, the
+  ! contents of the regions are undefined, and cairn_snapshot fails until a later restore succeeds.
   subroutine cairn_restore(session, code)
     type(cairn_session), intent(in) :: session
     integer, intent(out) :: code
     code = c_restore(session%handle)
   end subroutine
 
+  ! Does the same for one region; other regions keep their contents. All ranks pass the same name. Collective.
   subroutine cairn_restore_region(session, name, code)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: name
@@ -455,6 +486,7 @@ contains
     code = c_restore_region(session%handle, c_text(name))
   end subroutine
 
+  ! Sets status to what the last restore of this session did. Local.
   subroutine cairn_restore_info(session, status, code)
     type(cairn_session), intent(in) :: session
     type(cairn_restore_status), intent(out) :: status
@@ -462,8 +494,9 @@ contains
     code = c_restore_info(session%handle, status)
   end subroutine
 
-  ! The application ranks' communicator: heads and spares are not in it. Cairn owns it: do not free it. It is valid until
-  ! MPI_Finalize, also after cairn_finalize. Only CAIRN_ROLLBACK ends its use before. MPI_COMM_NULL without a session.
+  ! Returns the communicator of the application ranks, without heads and spares, or MPI_COMM_NULL without a session.
+  ! Cairn owns it: do not free it. It is valid until MPI_Finalize, even after cairn_finalize. After CAIRN_ROLLBACK it
+  ! must not be used any more. Local.
   function cairn_comm(session) result(comm)
     type(cairn_session), intent(in) :: session
     type(MPI_Comm) :: comm
@@ -498,50 +531,56 @@ contains
     code = c_watch(session%handle, comm)
   end subroutine
 
+  ! Returns whether the job has been asked to stop: SIGUSR1, a batch system's warning, has arrived at any rank. The
+  ! cairn_snapshot call that notices it takes a snapshot for L4 and changes the result, in the same call on all ranks.
+  ! That is at most 66 calls after the signal. Local.
   logical function cairn_should_stop(session)
     type(cairn_session), intent(in) :: session
     cairn_should_stop = c_should_stop(session%handle) /= 0
   end function
 
-  ! Whether this process knows that another one has died: the next Cairn call returns CAIRN_ROLLBACK. For loops that
-  ! make no Cairn call.
+  ! Returns whether this process knows that another process has died. The next Cairn call then gives CAIRN_ROLLBACK. For
+  ! loops without Cairn calls. Local, fast.
   logical function cairn_failed(session)
     type(cairn_session), intent(in) :: session
     cairn_failed = c_failed(session%handle) /= 0
   end function
 
-  ! Collective among the survivors. After CAIRN_ROLLBACK: repairs the job and renews the session, whose regions are
-  ! forgotten, and whose communicator is another one.
+  ! Repairs the job after a call gave CAIRN_ROLLBACK, and renews the session, which then has no regions and another
+  ! communicator. Collective over the survivors.
   subroutine cairn_recover(session, code)
     type(cairn_session), intent(in) :: session
     integer, intent(out) :: code
     code = c_recover(session%handle)
   end subroutine
 
-  ! CAIRN_FRESH, CAIRN_SURVIVOR or CAIRN_REPLACEMENT.
+  ! Returns how this process entered the application last. CAIRN_FRESH: the job has just started. After a failure,
+  ! CAIRN_SURVIVOR: it was an application rank before; CAIRN_REPLACEMENT: it takes the place of a dead rank. Local.
   integer function cairn_state(session)
     type(cairn_session), intent(in) :: session
     cairn_state = c_state(session%handle)
   end function
 
-  ! Collective. Waits for background work, ends as [restart] at_end says, and ends the session, also when the code is an
-  ! error. Only after CAIRN_ROLLBACK the session is still there, for cairn_recover.
+  ! Waits for background work, ends the job as [restart] at_end says, and ends the session, even after an error. Only
+  ! after CAIRN_ROLLBACK the session remains, for cairn_recover. Collective. Gives the error of the newest snapshot if
+  ! it did not reach the levels that were requested, nor higher ones.
   subroutine cairn_finalize(session, code)
     type(cairn_session), intent(inout) :: session
     integer, intent(out) :: code
     code = c_finalize(session%handle)
   end subroutine
 
-  ! Ends the session of this rank without cairn_finalize: what is not safe yet is lost. Where the job repairs itself,
-  ! the job ends; see cairn.h.
+  ! Ends this rank's session without cairn_finalize: snapshots that are not complete are lost. Calls of other ranks that
+  ! need this rank fail. If the job repairs itself, this ends the job. Local.
   subroutine cairn_abandon(session)
     type(cairn_session), intent(inout) :: session
     call c_abandon(session%handle)
   end subroutine
 
-  ! Cairn passes each line of its log to `log`, and not to standard error; without `log` to standard error again. Call it
-  ! in each process before cairn_init; heads write lines, too. `log` is called from any thread, but never twice at once.
-  ! It may call neither MPI nor Cairn. Levels are CAIRN_LOG_ERROR to CAIRN_LOG_DEBUG.
+  ! Passes each line of Cairn's log to log, instead of writing it to standard error. Without an argument it restores
+  ! standard error. Cairn calls log from any of its threads, but never from two at once. Levels are CAIRN_LOG_ERROR to
+  ! CAIRN_LOG_DEBUG. Local. Requires: it is called in each process, before cairn_init, since heads write lines, too. log
+  ! calls neither MPI nor Cairn.
   subroutine cairn_set_log(log)
     procedure(cairn_log), optional :: log
     call c_set_log(c_null_funptr, c_null_ptr)  ! nobody reads the pointer while it changes
@@ -557,24 +596,26 @@ contains
     call the_log(int(level), fortran_text(line))
   end subroutine
 
-  ! The version of Cairn as one number: 10203 is 1.2.3. A module file fits the library of its own version only.
+  ! Returns the version of the library as one number: 10203 is 1.2.3. A program needs the library of the version that
+  ! this module is from. Local.
   integer function cairn_version()
     cairn_version = c_version()
   end function
 
-  ! One line for a bug report: version, commit, MPI, HDF5, compiler and options of the library.
+  ! Returns one line for a bug report: version, commit, MPI, HDF5, compiler and options of the library. Local.
   function cairn_build_info() result(text)
     character(:), allocatable :: text
     text = fortran_text(c_build_info())
   end function
 
-  ! The text of the last error of this thread.
+  ! Returns the text of this thread's last error. Local.
   function cairn_error_text() result(text)
     character(:), allocatable :: text
     text = fortran_text(c_error_text())
   end function
 
-  ! The inverse of c_text.
+  ! A text of C as a text of Fortran: the inverse of c_text.
+
   function fortran_text(from) result(text)
     type(c_ptr), intent(in) :: from
     character(:), allocatable :: text

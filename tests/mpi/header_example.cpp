@@ -45,6 +45,4 @@ void relax(std::vector<double>& plate, MPI_Comm comm) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
 #include "header_example.inc"
-}

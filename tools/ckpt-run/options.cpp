@@ -15,16 +15,15 @@ namespace ckpt_run {
 namespace {
 
 constexpr const char* kAbout =
-    "Starts an MPI application that uses Cairn, and starts it again after a failure, without the hosts that were "
-    "lost,\n"
+    "Starts an MPI application that uses Cairn. After a failure, starts it again without the hosts that were lost,\n"
     "until it has finished.\n"
-    "Exit codes: 0 finished (or stopped as asked), 1 gave up, 2 wrong arguments or configuration, 130 interrupted;\n"
-    "and the launcher's, when the application ended with another one after it had finished.";
+    "Exit codes: 0 the application has finished, or has stopped after SIGUSR1; 1 ckpt-run gave up; 2 the arguments or\n"
+    "the configuration are wrong; 130 SIGINT, SIGTERM or SIGHUP ended the job; others: the application finished, and\n"
+    "the launcher then ended with this code.";
 
 constexpr const char* kExamples =
-    "The node stores survive in the hosts' memory, the global store on the parallel file system, which must be "
-    "visible\n"
-    "here too. SIGINT and SIGTERM end the whole job; SIGUSR1 goes to its ranks and asks for a last snapshot.\n"
+    "The global store must be visible on the host that runs ckpt-run. SIGINT and SIGTERM end the whole job. SIGUSR1\n"
+    "is passed to the ranks, which take a last snapshot.\n"
     "Examples:\n"
     "  ckpt-run -n 8 -- heat --size 768 --steps 20000 --config heat.ini --output plate.bin\n"
     "  ckpt-run -n 96 --hosts a,b,c --spare-hosts d -- ./simulate --config simulate.ini\n"
@@ -102,39 +101,40 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.footer(kExamples);
   app.set_version_flag("--version", "ckpt-run " CAIRN_VERSION_TEXT, "Print the version and end");
   app.prefix_command();
-  app.add_option("-n,--ranks", options.ranks, "Application ranks; heads and spares come on top")
+  app.add_option("-n,--ranks", options.ranks, "Number of application ranks; heads and spares are started in addition")
       ->type_name("N")
       ->required()
       ->check(CLI::Range(1U, 1U << 24U));
-  app.add_option("--hosts", options.hosts, "Hosts to run on; when left out, those of the batch job, or this one")
+  app.add_option("--hosts", options.hosts, "Hosts to run on. Default: those of the batch job, or this host")
       ->type_name("A,B,…")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--spare-hosts", options.spare_hosts,
-                 "Hosts that take the place of lost ones; where the job repairs itself, spare ranks wait there (in\n"
-                 "mode = respawn at least one on each, which starts new processes there)")
+                 "Hosts that replace lost ones. If the job repairs itself, its spare ranks wait there; with\n"
+                 "[recovery] mode = respawn at least one on each, which starts new processes")
       ->type_name("A,B,…")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_flag("--shrink-hosts", options.shrink_hosts, "If no spare host is left, go on with fewer hosts");
-  app.add_option("--spares", options.spares, "Spare ranks, instead of [recovery] spares")->type_name("K");
+  app.add_flag("--shrink-hosts", options.shrink_hosts, "If no spare host is left, continue on fewer hosts");
+  app.add_option("--spares", options.spares, "Number of spare ranks, instead of [recovery] spares")->type_name("K");
   app.add_option("--max-restarts", options.max_restarts, "Give up after this many restarts")
       ->type_name("M")
       ->capture_default_str();
-  app.add_option("--config", options.config, "The job's INI file; when left out, the .ini file among its arguments")
+  app.add_option("--config", options.config, "The job's INI file. Default: the .ini file among its arguments")
       ->type_name("FILE");
-  app.add_option("--launcher", options.launcher, "mpirun, mpiexec or srun")
+  app.add_option("--launcher", options.launcher, "Program that starts the ranks: mpirun, mpiexec or srun")
       ->type_name("PROGRAM")
       ->capture_default_str();
-  app.add_option("--mpi-options", mpi_options, "More options for the launcher")->type_name("\"…\"");
-  app.add_option("--agent", agent, "Runs a command on a host, as ssh does; also for the launcher")->type_name("\"…\"");
+  app.add_option("--mpi-options", mpi_options, "Additional options for the launcher")->type_name("\"…\"");
+  app.add_option("--agent", agent, "Program that runs a command on a host, like ssh; the launcher uses it, too")
+      ->type_name("\"…\"");
   const auto add_time = [&](const char* name, std::string& time, const char* help) {
     app.add_option(name, time, help)->type_name("TIME")->capture_default_str()->check(CLI::Validator(check_time, ""));
   };
-  add_time("--agent-limit", agent_limit, "A host that takes longer to answer counts as lost");
+  add_time("--agent-limit", agent_limit, "A host that takes longer than this to answer is lost");
   add_time("--start-limit", start_limit, "A launcher that has started no rank after this time has failed");
-  add_time("--grace", grace, "Time from SIGTERM to SIGKILL when the job is ended");
-  add_time("--linger", linger, "How long a job that repairs itself may go on after it has finished");
+  add_time("--grace", grace, "Time between SIGTERM and SIGKILL when the job is ended");
+  add_time("--linger", linger, "Time that the launcher of a job that repairs itself may run after it has finished");
 
   // Everything after "--" belongs to the application, even if it looks like an option.
   const char* const* const end = argv + argc;

@@ -15,8 +15,8 @@ using ckpt_tool::Request;
 using ckpt_tool::Target;
 
 constexpr const char* kAbout =
-    "Shows and checks the snapshots of a Cairn job, says how often to take them, and why a job hangs.\n"
-    "Changes no store: it may look at a running job.\n"
+    "Shows and verifies the snapshots of a Cairn job, plans how often to take them, and reports why a job hangs.\n"
+    "Never changes a store, so it may be used while the job runs.\n"
     "Exit codes: 0 all good, 1 something is damaged or missing, 2 wrong arguments, nothing found, a newer format, "
     "another key, or a file that cannot be read.";
 
@@ -30,23 +30,24 @@ constexpr const char* kExamples =
     "  ckpt-tool plan --cost 1s,6s,8s,90s --mtbf 12h,3d,10d,60d";
 
 constexpr const char* kPlanAbout =
-    "How often to checkpoint at each level, what it costs, and the lines for the INI file";
+    "Compute how often to take snapshots at each level, the overhead, and the lines for the INI file";
 constexpr const char* kPlanExamples =
-    "The pattern is the optimum of Benoit et al. 2016 (DOI 10.1109/TC.2016.2643660); of one level, Young's and "
-    "Daly's.\n"
-    "The cost of a level is what it adds to those below, as every snapshot starts on L1 and is promoted.\n"
+    "The pattern is the optimum of Benoit et al. 2016 (DOI 10.1109/TC.2016.2643660). For a single level it is that\n"
+    "of Young and Daly. Every snapshot starts on L1 and is promoted, so the cost of a level is what it adds to the\n"
+    "levels below. A list has one entry for each level, lowest level first.\n"
     "Examples:\n"
     "  ckpt-tool plan --cost 1s,6s,8s,90s --recovery 1s,5s,9s,2min --mtbf 12h,3d,10d,60d\n"
     "  ckpt-tool plan --levels 1,4 --cost 1s,90s --node-mtbf 5y --nodes 1000 --shares 0.8,0.2\n"
-    "  ckpt-tool plan --measured checkpoints/heat/costs.json      (of a job with levels on auto)\n"
+    "  ckpt-tool plan --measured checkpoints/heat/costs.json      (written by a job whose levels are auto)\n"
     "  ckpt-tool plan --measured my.json      ({\"levels\": [{\"cost\": 1, \"recovery\": 0.5, \"mtbf\": 43200}, …]})";
 
 constexpr const char* kSimulateAbout = "Simulate jobs with failures, and compare ways to protect them";
 constexpr const char* kSimulateExamples =
-    "Failures strike at any time, also during checkpoints and recoveries; one that needs level j destroys what is\n"
-    "stored below it. The schedule counts work that lasts. With helpers, survivors of a failure during work keep "
-    "their\n"
-    "state, and the lost work is done again so many times faster; after any other failure all return.\n"
+    "Failures occur at any time, also during checkpoints and recoveries. A failure that needs a level destroys what "
+    "is\n"
+    "stored below this level. The intervals between snapshots count only work that is not lost later. With helpers,\n"
+    "survivors of a failure during work keep their state, and the lost work is repeated as many times faster as there\n"
+    "are helpers. After any other failure all ranks roll back.\n"
     "Examples:\n"
     "  ckpt-tool simulate --cost 1s,6s,8s,90s --mtbf 12h,3d,10d,60d --work 3d --plot overhead.svg\n"
     "  ckpt-tool simulate --paper bondarenko2019";
@@ -64,15 +65,16 @@ constexpr const char* kHangExamples =
     "  ckpt-tool hang --config heat.ini --watch 60 --after 5min --json      (one line of JSON a minute)";
 
 void add_target(CLI::App& command, Target& target) {
-  command.add_option("--config", target.config, "The job's INI file, which says where the stores are")
+  command.add_option("--config", target.config, "The job's INI file, which names the stores, the job and the key")
       ->type_name("FILE");
-  command.add_option("--local", target.locals, "Where node stores are, as [storage] local; may be repeated")
+  command.add_option("--local", target.locals, "Directory of node stores, as [storage] local; may be repeated")
       ->type_name("DIR")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--global", target.global, "Where the global store is, as [storage] global")->type_name("DIR");
-  command.add_option("--job", target.job, "The job's name; may be left out when there is only one")->type_name("NAME");
-  command.add_option("--key-file", target.key_file, "The job's key, as [integrity] key_file")->type_name("FILE");
+  command.add_option("--global", target.global, "Directory of the global store, as [storage] global")->type_name("DIR");
+  command.add_option("--job", target.job, "The job's name; needed if there are several jobs")->type_name("NAME");
+  command.add_option("--key-file", target.key_file, "File with the job's key, as [integrity] key_file")
+      ->type_name("FILE");
 }
 
 void add_target(CLI::App& command, Request& request) {
@@ -106,41 +108,47 @@ void add_scenario(CLI::App& command, ckpt_tool::ScenarioOptions& options) {
   const auto add_list = [&](const char* name, auto& value, const char* type, const char* help) {
     return command.add_option(name, value, help)->type_name(type)->delimiter(',');
   };
-  add_list("--cost", options.costs, "TIME,…", "Seconds that the application loses to each level at a snapshot");
-  add_list("--recovery", options.recoveries, "TIME,…", "From a failure until work goes on; as --cost when left out");
-  add_list("--mtbf", options.mtbfs, "TIME,…", "Mean time between failures that need each level, or never");
+  add_list("--cost", options.costs, "TIME,…", "Time that the application loses to each level at a snapshot");
+  add_list("--recovery", options.recoveries, "TIME,…",
+           "Time from a failure until the work continues. Default: as --cost");
+  add_list("--mtbf", options.mtbfs, "TIME,…", "Mean time between failures (MTBF) that need each level, or never");
   command.add_option("--node-mtbf", options.node_mtbf, "Instead of --mtbf: the MTBF of one node")->type_name("TIME");
   command.add_option("--nodes", options.nodes, "With --node-mtbf: the number of nodes")->type_name("N");
-  add_list("--shares", options.shares, "X,…", "With --node-mtbf: which share of the failures needs each level");
-  add_list("--levels", options.numbers, "N,…", "Which levels (1 to 4) the lists are for; when left out, from L1 up");
-  command.add_option("--measured", options.measured, "JSON file with costs, recoveries and MTBFs")->type_name("FILE");
+  add_list("--shares", options.shares, "X,…", "With --node-mtbf: the share of the failures that needs each level");
+  add_list("--levels", options.numbers, "N,…", "Levels (1 to 4) that the lists are for. Default: from L1 up");
+  command.add_option("--measured", options.measured, "JSON file with costs, recovery times and MTBFs")
+      ->type_name("FILE");
 }
 
 void add_simulation(CLI::App& command, ckpt_tool::SimulateOptions& options) {
-  command.add_option("--work", options.work, "How long a job takes without failures and checkpoints")
+  command.add_option("--work", options.work, "Time that a job takes without failures and checkpoints")
       ->type_name("TIME")
       ->capture_default_str();
-  command.add_option("--helpers", options.helpers, "Numbers of helpers for asynchronous recovery; one row each")
+  command.add_option("--helpers", options.helpers, "Numbers of helpers to compare, one row of the table each")
       ->type_name("N,…")
       ->delimiter(',')
       ->capture_default_str();
-  command.add_option("--runs", options.simulation.runs, "Jobs to simulate")->type_name("N")->capture_default_str();
-  command.add_option("--seed", options.simulation.seed, "Seed of the failures")->type_name("N")->capture_default_str();
-  command.add_option("--threads", options.simulation.threads, "0: all processors; the results are the same")
+  command.add_option("--runs", options.simulation.runs, "Number of jobs to simulate")
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--plot", options.plot, "Draw overhead against MTBF")->type_name("FILE.svg");
-  command.add_option("--paper", options.paper, "Compare with a published table instead")
+  command.add_option("--seed", options.simulation.seed, "Seed of the random failures")
+      ->type_name("N")
+      ->capture_default_str();
+  command
+      .add_option("--threads", options.simulation.threads,
+                  "Number of threads, which does not change the results. 0: all processors")
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--plot", options.plot, "Draw the overhead against the MTBF")->type_name("FILE.svg");
+  command.add_option("--paper", options.paper, "Compare the simulation with a published table instead")
       ->check(CLI::IsMember({"bondarenko2019"}));
 }
 
 CLI::App* add_trace(CLI::App& app, ckpt_tool::TraceRequest& request) {
-  CLI::App* const command =
-      app.add_subcommand("trace", "Puts the traces of a job's processes together, for ui.perfetto.dev");
-  command->add_option("FILE", request.inputs, "Trace files, or what [log] trace was set to: then all of its files")
+  CLI::App* const command = app.add_subcommand("trace", "Combine the traces of a job's processes, for ui.perfetto.dev");
+  command->add_option("FILE", request.inputs, "Trace files, or the path that [log] trace was set to: all of its files")
       ->required();
-  command
-      ->add_option("-o,--output", request.output, "File for the combined trace; when left out, only a table is printed")
+  command->add_option("-o,--output", request.output, "File for the combined trace. Default: only a table is printed")
       ->type_name("FILE");
   command->footer("Example:\n  ckpt-tool trace heat.json -o all.json");
   return command;
@@ -153,19 +161,20 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   Request request;
 
-  CLI::App* list = app.add_subcommand("list", "Which snapshots there are, at which levels, how old");
+  CLI::App* list = app.add_subcommand("list", "List the snapshots of a job, with their levels and ages");
   add_target(*list, request);
   list->footer("Example:\n  ckpt-tool list --config heat.ini --json");
 
-  CLI::App* inspect = app.add_subcommand("inspect", "What is in a snapshot, and where each file is");
+  CLI::App* inspect = app.add_subcommand("inspect", "Show what is in a snapshot, and where its files are");
   add_target(*inspect, request);
-  add_version(*inspect, request, "Which snapshot; the newest when left out");
-  inspect->add_flag("--details", request.details, "Show each rank, node and file instead of what they have in common");
+  add_version(*inspect, request, "The snapshot to show. Default: the newest");
+  inspect->add_flag("--details", request.details, "Show each rank, node and file on a line of its own");
   inspect->footer("Example:\n  ckpt-tool inspect --config heat.ini --version 42");
 
-  CLI::App* verify = app.add_subcommand("verify", "Read everything and say what is good, damaged or missing");
+  CLI::App* verify = app.add_subcommand("verify", "Read all files, and report which are good, damaged or missing");
   add_target(*verify, request);
-  add_version(*verify, request, "Only this snapshot");
+  add_version(*verify, request, "Verify only this snapshot");
+
   verify->add_flag("--quiet", request.quiet, "Print only what is not good, and the summary");
   verify->footer("Example:\n  ckpt-tool verify --config heat.ini --quiet");
 

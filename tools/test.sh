@@ -13,6 +13,7 @@
 #   packages   what is missing of tools/packages.txt is installed
 #   layers     rooms include only rooms below them
 #   format     clang-format has nothing to change
+#   prose      text for users has no long sentences, spelling mistakes or idioms
 #   build      everything, Release, GCC, warnings as errors, into build/
 #   ctest      all tests
 #   asan       tests of one process, and what they need, with Clang, warnings as errors, under the address and
@@ -31,7 +32,7 @@ set -uo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
-steps=(packages layers format build asan tsan tidy ulfm mpich fuzz ctest)
+steps=(packages layers format prose build asan tsan tidy ulfm mpich fuzz ctest)
 logs=$top/build/test-logs
 failed=()
 
@@ -57,6 +58,7 @@ quick() {
 run_packages() { tools/install-packages.sh && use_compiler_cache; }
 run_layers() { tools/check-layers.py --self-test && tools/check-layers.py; }
 run_format() { tools/check-format.sh; }
+run_prose() { tools/check-prose.py --self-test && tools/check-prose.py; }
 # The root for `ulfm` is made meanwhile, which is mostly waiting.
 run_build() {
   local code=0

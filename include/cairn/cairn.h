@@ -16,12 +16,12 @@
  *     }
  *     cairn_finalize(&session);
  *
- * A region is a variable or array whose contents are in snapshots. A snapshot has a version, a number that grows, and
- * its regions are those of one safe point: a place in the program where no message of the application is in flight. A
- * shard is the part of a snapshot that one rank writes. A node is a host; [topology] node_size can divide a host into
- * several nodes. On each node one rank may be a head: it copies snapshots to the other levels in the background and
- * does not compute. A spare is a rank that waits until it replaces a dead rank. The other ranks are the application
- * ranks. "[section] key" is a key of the configuration file; config/cairn.ini lists all keys.
+ * A region is a variable or array whose contents are in snapshots. A snapshot has a version, a number that grows. It
+ * contains the regions of all ranks at one safe point: a place in the program where no message of the application is in
+ * flight. A shard is the part of a snapshot that one rank writes. A node is a host; [topology] node_size can divide a
+ * host into several nodes. On each node one rank may be a head: it copies snapshots to the other levels in the
+ * background and does not compute. A spare is a rank that waits until it replaces a dead rank. The other ranks are the
+ * application ranks. "[section] key" is a key of the configuration file; config/cairn.ini lists all keys.
  *
  * Collective calls: all application ranks make the same collective calls in the same order, at safe points. Local calls
  * do not communicate. All calls of a session come from one thread.

@@ -13,8 +13,8 @@ struct FailureTopology {
   // Dead application ranks, numbered as Session::rank() did; heads have no number here. For the application only:
   // restore() does not use them.
   std::vector<std::uint32_t> dead_ranks;
-  // Nodes whose stores are lost. Nodes are numbered by their lowest rank in the communicator of open() or run(): node 0
-  // has rank 0; node 1 has the lowest rank that is not on node 0; and so on.
+  // Nodes whose stores are lost. Nodes are numbered by their lowest rank in the communicator of open() or run(). So
+  // node 0 has rank 0, and node 1 has the lowest rank that is not on node 0.
   std::vector<std::uint32_t> lost_nodes;
 };
 

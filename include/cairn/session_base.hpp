@@ -6,8 +6,8 @@
 //     open -> protect ... -> restore -> { compute -> snapshot } ... -> finalize
 //
 // A region is a variable, array or container whose contents are in snapshots. A snapshot has a version, a number that
-// grows, and its regions are those of one safe point: a place in the program where no message of the application is in
-// flight. A shard is the part of a snapshot that one rank writes.
+// grows. It contains the regions of all ranks at one safe point: a place in the program where no message of the
+// application is in flight. A shard is the part of a snapshot that one rank writes.
 //
 // Collective calls: all application ranks make the same collective calls in the same order, at safe points. Local calls
 // do not communicate; ranks may protect different regions. All calls of a session come from one thread.
@@ -116,7 +116,7 @@ concept Resizable = requires(C& c, std::size_t n) {
   { c.size() } -> std::convertible_to<std::size_t>;
 };
 
-// How the session reaches a region's bytes: asked anew at each snapshot and restore.
+// How the session reaches a region's bytes. The functions are called at each snapshot and restore.
 struct RegionAccess {
   Element element = Element::opaque;
   std::uint32_t element_bytes = 1;

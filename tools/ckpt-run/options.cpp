@@ -17,9 +17,12 @@ namespace {
 constexpr const char* kAbout =
     "Starts an MPI application that uses Cairn. After a failure, starts it again without the hosts that were lost,\n"
     "until it has finished.\n"
-    "Exit codes: 0 the application has finished, or has stopped after SIGUSR1; 1 ckpt-run gave up; 2 the arguments or\n"
-    "the configuration are wrong; 130 SIGINT, SIGTERM or SIGHUP ended the job; others: the application finished, and\n"
-    "the launcher then ended with this code.";
+    "Exit codes:\n"
+    "  0      the application has finished, or has stopped after SIGUSR1\n"
+    "  1      ckpt-run gave up\n"
+    "  2      the arguments or the configuration are wrong\n"
+    "  130    SIGINT, SIGTERM or SIGHUP ended the job\n"
+    "  other  the application has finished, and the launcher then ended with this code\n";
 
 constexpr const char* kExamples =
     "The global store must be visible on the host that runs ckpt-run. SIGINT and SIGTERM end the whole job. SIGUSR1\n"

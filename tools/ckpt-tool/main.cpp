@@ -17,8 +17,10 @@ using ckpt_tool::Target;
 constexpr const char* kAbout =
     "Shows and verifies the snapshots of a Cairn job, plans how often to take them, and reports why a job hangs.\n"
     "Never changes a store, so it may be used while the job runs.\n"
-    "Exit codes: 0 all good, 1 something is damaged or missing, 2 wrong arguments, nothing found, a newer format, "
-    "another key, or a file that cannot be read.";
+    "Exit codes:\n"
+    "  0  nothing is damaged or missing\n"
+    "  1  a file is damaged or missing\n"
+    "  2  the arguments are wrong, nothing was found, or a file has a newer format, another key, or cannot be read\n";
 
 constexpr const char* kExamples =
     "Examples:\n"

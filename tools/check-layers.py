@@ -19,7 +19,7 @@ ROWS = [
     ["base"],
     ["topology", "codec", "model", "comm", "store"],
     ["format", "config", "replay", "localize"],
-    ["level", "schedule"],
+    ["level", "schedule", "hang"],
     ["recover"],
     ["engine", "inspect"],
     ["session"],

@@ -14,8 +14,4 @@ namespace cairn {
 // newer_format, corrupt, io.
 [[nodiscard]] Result<std::unique_ptr<CallFile>> read_call_file(const Store& store, const FileName& name);
 
-// As characters; the name of a call that has none is "an MPI call".
-[[nodiscard]] std::string name_of(const CallFile& file, const CallRecord& record);
-[[nodiscard]] std::string host_of(const CallFile& file);
-
 }  // namespace cairn

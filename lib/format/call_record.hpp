@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace cairn {
 
@@ -110,5 +111,9 @@ struct CallFile {
 };
 inline constexpr std::size_t kCallFileBytes1 = offsetof(CallFile, comms_left_out);  // of format 1
 inline constexpr std::size_t kCallFileBytes2 = offsetof(CallFile, names);
+
+// As characters; the name of a call that has none is "an MPI call".
+[[nodiscard]] std::string name_of(const CallFile& file, const CallRecord& record);
+[[nodiscard]] std::string host_of(const CallFile& file);
 
 }  // namespace cairn

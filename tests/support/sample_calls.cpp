@@ -129,15 +129,15 @@ void SampleCalls::all_last(const Said& said, const std::vector<std::uint32_t>& e
     if (std::ranges::find(except, rank) == except.end()) lasts(rank, said, seconds);
 }
 
-HangReport SampleCalls::examine(double after) const {
-  std::vector<RankReading> readings;
+hang::HangReport SampleCalls::examine(double after) const {
+  std::vector<hang::RankReading> readings;
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     if (!files_[rank]) continue;
-    RankReading reading{condense(*files_[rank], moment_of(*files_[rank])), {}, now_};
+    hang::RankReading reading{hang::condense(*files_[rank], hang::moment_of(*files_[rank])), {}, now_};
     if (const auto known = facts.find(rank); known != facts.end()) reading.process = known->second;
     readings.push_back(std::move(reading));
   }
-  return cairn::examine(std::move(readings), {}, after);
+  return hang::examine(std::move(readings), {}, after);
 }
 
 void SampleCalls::write(Store& store) const {

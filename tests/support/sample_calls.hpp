@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "format/call_record.hpp"
-#include "inspect/hang.hpp"
+#include "hang/hang.hpp"
 #include "store/store.hpp"
 
 namespace cairn::test {
@@ -51,9 +51,9 @@ class SampleCalls {
   void all_last(const Said& said, const std::vector<std::uint32_t>& except = {}, double seconds = kLong);
   void lose(std::uint32_t rank) { files_.at(rank).reset(); }  // its file
 
-  std::map<std::uint32_t, ProcessFacts> facts;
+  std::map<std::uint32_t, hang::ProcessFacts> facts;
   // As both readings found it.
-  [[nodiscard]] HangReport examine(double after = 10) const;
+  [[nodiscard]] hang::HangReport examine(double after = 10) const;
   // Its files in a store.
   void write(Store& store) const;
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "format/call_file.hpp"
+#include "hang/text.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/names.hpp"
 #include "support/sample_calls.hpp"
@@ -14,6 +15,7 @@
 namespace cairn::test {
 namespace {
 
+using namespace hang;  // NOLINT(google-build-using-namespace)
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -205,7 +207,7 @@ TEST_F(CallFileOnDisk, with_flipped_bytes_is_damaged_or_told_of) {
     for (const std::uint32_t rank : {0U, 1U, 3U})
       readings.push_back({condense(job.of(rank), moment_of(job.of(rank))), {}, job.now()});
     readings.push_back({condense(**file, moment_of(job.of(2))), {}, job.now()});
-    EXPECT_FALSE(examine(std::move(readings), {}, 10).summary.empty());
+    EXPECT_FALSE(report_text("heat", examine(std::move(readings), {}, 10)).empty());
   }
   EXPECT_GT(taken, 100U);
   EXPECT_LT(taken, 2900U);

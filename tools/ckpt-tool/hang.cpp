@@ -6,16 +6,17 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "hang/hang.hpp"
+#include "hang/text.hpp"
+#include "hang_json.hpp"
 #include "hang_process.hpp"
 #include "hang_readings.hpp"
-#include "hang_text.hpp"
-#include "inspect/hang.hpp"
 
 namespace ckpt_tool {
 namespace {
 
-using cairn::HangReport;
-using cairn::Verdict;
+using cairn::hang::HangReport;
+using cairn::hang::Verdict;
 
 // Long enough that a process that computes has used processor time.
 constexpr std::chrono::milliseconds kApart{200};
@@ -30,10 +31,10 @@ ExitCode code_of(const HangReport& report, bool problems) {
 
 std::set<std::uint32_t> ranks_with_stacks(const HangReport& report) {
   std::set<std::uint32_t> ranks;
-  for (const cairn::Culprit& culprit : report.culprits) {
-    for (const cairn::Rank rank : culprit.ranks) {
-      const cairn::RankReport& one = report.ranks[rank.value];
-      const bool lives = one.doing != cairn::Doing::dead && one.host == this_host();
+  for (const cairn::hang::Finding& finding : report.findings) {
+    for (const cairn::Rank rank : finding.ranks) {
+      const cairn::hang::RankReport& one = report.ranks[rank.value];
+      const bool lives = one.doing != cairn::hang::Doing::dead && one.host == this_host();
       if (lives && ranks.size() < kMostStacks) ranks.insert(rank.value);
     }
   }
@@ -62,7 +63,7 @@ void print(const HangRequest& request, const std::string& job, const HangReport&
     // One line each when there are many.
     fmt::print("{}\n", json.dump(request.watch ? -1 : 1));
   } else {
-    fmt::print("{}", hang_text(job, report));
+    fmt::print("{}", report_text(job, report));
     for (const auto& [rank, stack] : stacks)
       fmt::print("\n  rank {}:\n{}", rank, stack.empty() ? "    gdb does not show its stack\n" : stack);
     if (request.watch) fmt::print("\n");

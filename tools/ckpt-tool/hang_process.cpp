@@ -69,12 +69,12 @@ std::optional<ProcessSample> look_at_process(std::int32_t process) {
   return sample;
 }
 
-cairn::ProcessFacts facts_of(const std::optional<ProcessSample>& first, const std::optional<ProcessSample>& second,
-                             std::int64_t opened, std::int64_t now) {
-  using State = cairn::ProcessFacts::State;
+cairn::hang::ProcessFacts facts_of(const std::optional<ProcessSample>& first,
+                                   const std::optional<ProcessSample>& second, std::int64_t opened, std::int64_t now) {
+  using State = cairn::hang::ProcessFacts::State;
   constexpr double kSlack = 2;             // seconds: clocks of different grain are compared
   constexpr std::uint64_t kTicksUsed = 2;  // less has a thread that only looks around now and then
-  cairn::ProcessFacts facts;
+  cairn::hang::ProcessFacts facts;
   const double opened_before_now = static_cast<double>(now - opened) * kNanoseconds;
   if (!second || second->state == 'Z' || second->state == 'X' || opened_before_now < -kSlack ||
       second->started_before_now + kSlack < opened_before_now) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "inspect/hang.hpp"
+#include "hang/hang.hpp"
 
 namespace ckpt_tool {
 
@@ -23,9 +23,9 @@ struct ProcessSample {
 
 // From two looks, the first of which may be missing. `opened`: when the process opened its file, on the monotonic
 // clock; one that has started later is another with its number.
-[[nodiscard]] cairn::ProcessFacts facts_of(const std::optional<ProcessSample>& first,
-                                           const std::optional<ProcessSample>& second, std::int64_t opened,
-                                           std::int64_t now);
+[[nodiscard]] cairn::hang::ProcessFacts facts_of(const std::optional<ProcessSample>& first,
+                                                 const std::optional<ProcessSample>& second, std::int64_t opened,
+                                                 std::int64_t now);
 
 [[nodiscard]] bool has_gdb();
 // The stack of its first thread, as gdb prints it; empty: gdb may not look, or took too long.

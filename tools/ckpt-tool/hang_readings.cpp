@@ -25,7 +25,7 @@ struct Place {
 };
 
 struct First {
-  cairn::Moment moment;
+  cairn::hang::Moment moment;
   std::optional<ProcessSample> process;
 };
 
@@ -45,7 +45,7 @@ class Reading {
     for (const Place& place : places()) {
       const auto file = read(place);
       if (!file) continue;
-      First first{moment_of(**file), {}};
+      First first{cairn::hang::moment_of(**file), {}};
       if (is_here(**file)) first.process = look_at_process((*file)->process);
       first_.emplace(place, first);
     }
@@ -89,11 +89,11 @@ class Reading {
 
   bool is_here(const CallFile& file) const { return host_of(file) == host_; }
 
-  cairn::RankReading reading_of(const Place& place, const CallFile& file) {
+  cairn::hang::RankReading reading_of(const Place& place, const CallFile& file) {
     const auto before = first_.find(place);
     const bool seen = before != first_.end();
-    cairn::RankReading reading;
-    reading.calls = condense(file, seen ? std::optional(before->second.moment) : std::nullopt);
+    cairn::hang::RankReading reading;
+    reading.calls = cairn::hang::condense(file, seen ? std::optional(before->second.moment) : std::nullopt);
     reading.now = now_of(file, is_here(file));
     if (!is_here(file)) return reading;
     reading.process =

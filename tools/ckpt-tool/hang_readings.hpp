@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "inspect/hang.hpp"
+#include "hang/hang.hpp"
 #include "stores.hpp"
 
 namespace ckpt_tool {
 
 struct Readings {
-  std::vector<cairn::RankReading> ranks;
+  std::vector<cairn::hang::RankReading> ranks;
   std::vector<cairn::Rank> left;      // whose file was there at first
   std::vector<std::string> problems;  // files that could not be read, a line each
 };

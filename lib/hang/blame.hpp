@@ -4,19 +4,18 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
-#include "inspect/hang.hpp"
+#include "hang/hang.hpp"
 
-namespace cairn {
+namespace cairn::hang {
 
 struct Judged {
-  std::vector<Culprit> culprits;  // in no order, however short the wait
-  std::vector<std::string> notes;
+  std::vector<Finding> findings;  // in no order, however short the wait
+  std::vector<Note> notes;
 };
 
 // Fills in `needs` of the report and of its ranks, which say already what each does.
 [[nodiscard]] Judged find_culprits(const std::map<std::uint32_t, RankReading>& readings, HangReport& report);
 
-}  // namespace cairn
+}  // namespace cairn::hang

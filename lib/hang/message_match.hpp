@@ -1,13 +1,11 @@
-// Whether a message that one rank waits for fits what the other one does, and what is to be said when it does not.
-// Pure.
+// Whether a message that one rank waits for fits what the other one does, and why not. Pure.
 #pragma once
 
 #include <optional>
-#include <string>
 
-#include "inspect/rank_calls.hpp"
+#include "hang/need.hpp"
 
-namespace cairn {
+namespace cairn::hang {
 
 // Whether the receive of rank `receiver` and the send of rank `sender` are of one message.
 [[nodiscard]] bool fits(const Call& receive, Rank receiver, const Call& send, Rank sender);
@@ -23,9 +21,12 @@ struct OtherSide {
 };
 [[nodiscard]] OtherSide other_side(const RankCalls& calls, const Call& call, const RankCalls& of, bool moves);
 
-// Said of the rank that a receive, or a send, waits for: "has not sent such a message", "sends with tag 8 instead of
-// 7".
-[[nodiscard]] std::string why_not_sent(const RankCalls& sender, const Call& receive, const RankCalls& receiver);
-[[nodiscard]] std::string why_not_received(const RankCalls& receiver, const Call& send, Rank sender);
+// Of the rank that a receive, or a send, waits for: why its side is missing.
+struct Why {
+  Reason reason{};
+  std::optional<Call> theirs;
+};
+[[nodiscard]] Why why_not_sent(const RankCalls& sender, const Call& receive, const RankCalls& receiver);
+[[nodiscard]] Why why_not_received(const RankCalls& receiver, const Call& send, Rank sender);
 
-}  // namespace cairn
+}  // namespace cairn::hang

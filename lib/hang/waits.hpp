@@ -10,23 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "inspect/message_match.hpp"
-#include "inspect/rank_calls.hpp"
-#include "inspect/wait_graph.hpp"
+#include "hang/message_match.hpp"
+#include "hang/rank_calls.hpp"
+#include "hang/wait_graph.hpp"
 
-namespace cairn {
-
-// Ranks that have entered the same collective with another call, or another root, than most.
-struct Mismatch {
-  Entered most;
-  Entered others;
-  std::vector<std::uint32_t> ranks;  // the others
-  std::size_t need = 0;              // that those who entered as most did have because of them
-};
+namespace cairn::hang {
 
 struct Waits {
   WaitGraph graph;
-  std::vector<Mismatch> mismatches;
+  // Of ranks that have entered a collective with another call, or another root, than most: each such need once.
+  std::vector<std::size_t> mismatches;
   // Of ranks that are in a collective which all have entered, or in a send and a receive that fit: it is up to MPI.
   RankSet in_transfer;
   // By rank: why it is not known for what it waits, though it is in a call. Such a rank has no waits.
@@ -84,4 +77,4 @@ class WaitFinder {
   Waits found_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::hang

@@ -1,8 +1,8 @@
-#include "inspect/gap.hpp"
+#include "hang/gap.hpp"
 
 #include "format/call_record.hpp"
 
-namespace cairn {
+namespace cairn::hang {
 
 std::uint64_t entries_of(Gap::Cause cause) {
   switch (cause) {
@@ -17,4 +17,4 @@ std::uint64_t entries_of(Gap::Cause cause) {
   return 0;
 }
 
-}  // namespace cairn
+}  // namespace cairn::hang

@@ -1,10 +1,10 @@
-#include "inspect/rank_calls.hpp"
+#include "hang/rank_calls.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
-#include "format/call_file.hpp"
-
-namespace cairn {
+namespace cairn::hang {
 namespace {
 
 // A rank may be so many collectives ahead of another on one communicator, and a mismatch is still seen.
@@ -12,8 +12,27 @@ constexpr std::uint64_t kCollectivesKept = 64;
 
 bool is_vain_test(const CallRecord& record) { return record.kind == CallKind::test && record.number > 0; }
 
+// Formats 1 and 2 have one kind for all tests, and one for all waits that one request is enough for.
+Completes completes_of(CallKind kind, std::string_view name) {
+  if (kind == CallKind::wait_all || name == "MPI_Testall") return Completes::all;
+  if (name == "MPI_Waitsome" || name == "MPI_Testsome") return Completes::some;
+  return kind == CallKind::wait_any || kind == CallKind::test ? Completes::any : Completes::nothing;
+}
+
 Call call_of(const CallFile& file, const CallRecord& r) {
-  return {name_of(file, r), r.kind, r.began, r.ended, r.comm, r.number, r.bytes, r.request, r.peer, r.tag};
+  std::string name = name_of(file, r);
+  const Completes completes = completes_of(r.kind, name);
+  return {.name = std::move(name),
+          .kind = r.kind,
+          .completes = completes,
+          .began = r.began,
+          .ended = r.ended,
+          .comm = r.comm,
+          .number = r.number,
+          .bytes = r.bytes,
+          .request = r.request,
+          .peer = r.peer,
+          .tag = r.tag};
 }
 
 // How many of the newest `wanted` calls the file still has.
@@ -73,6 +92,7 @@ void put_polled(const CallFile& file, RankCalls& into) {
   if (into.polled.empty() && test.peer != kNoPeer) {
     into.polled.push_back(test);
     into.polled.back().kind = CallKind::probe;
+    into.polled.back().completes = Completes::nothing;
     into.polled.back().number = 0;  // how often it was in vain
   }
 }
@@ -110,6 +130,8 @@ Moment moment_of(const CallFile& file) {
   std::ranges::transform(file.lasting, moment.began.begin(), &CallRecord::began);
   return moment;
 }
+
+bool is_finalize(const Call& call) { return call.kind == CallKind::other && call.name == "MPI_Finalize"; }
 
 Gap gap_of(const RankCalls& calls, Gap::Cause cause) {
   return {calls.format < kCallFileFormat ? Gap::Cause::older_format : cause, calls.rank};
@@ -153,4 +175,4 @@ RankCalls condense(const CallFile& file, const std::optional<Moment>& before) {
   return calls;
 }
 
-}  // namespace cairn
+}  // namespace cairn::hang

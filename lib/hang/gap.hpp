@@ -6,7 +6,7 @@
 
 #include "base/ids.hpp"
 
-namespace cairn {
+namespace cairn::hang {
 
 struct Gap {
   enum class Cause {
@@ -30,4 +30,4 @@ struct Gap {
 // Entries of the table that was full; 0: it is not about a table.
 [[nodiscard]] std::uint64_t entries_of(Gap::Cause cause);
 
-}  // namespace cairn
+}  // namespace cairn::hang

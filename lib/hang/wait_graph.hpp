@@ -3,23 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "inspect/gap.hpp"
+#include "hang/need.hpp"
 
-namespace cairn {
-
-// What a call waits for: all of these ranks, or any of them. Several ranks may share one, since in a collective that
-// thousands have entered each waits for the same others.
-struct Need {
-  std::vector<std::uint32_t> ranks;
-  bool any = false;
-  bool never = false;           // it is not met whatever those ranks do
-  std::optional<Gap> gap = {};  // why it may be met already; none: it is not met
-  std::string why;              // said of those ranks: "has not begun MPI_Barrier", "have not begun …"
-};
+namespace cairn::hang {
 
 // What one thread waits for: all of these needs (places in WaitGraph::needs), or any of them.
 struct Wait {
@@ -34,23 +22,22 @@ struct WaitGraph {
 
 using RankSet = std::vector<bool>;
 
-// Which needs block a rank: those that are not met for certain, or also those that may be met already.
-enum class Blocks { certain, all };
+// Each function counts the needs that are at least as certain as it is told; the others count as met.
 
 // Which ranks can go on if those in `free` do: they are `free`, or one of their threads has all that it waits for.
 enum class Never { stays, counts_as_met };
-[[nodiscard]] RankSet able(const WaitGraph& graph, RankSet free, Never never, Blocks blocks);
+[[nodiscard]] RankSet able(const WaitGraph& graph, RankSet free, Never never, Certainty least);
 
 // Ranks of `within` that wait for one of `targets`, directly or by others of `within`; a target only if it waits
 // itself for one.
 [[nodiscard]] RankSet waiting_for(const WaitGraph& graph, const std::vector<std::uint32_t>& targets,
-                                  const RankSet& within, Blocks blocks);
+                                  const RankSet& within, Certainty least);
 
 // A shortest circle of ranks of `within` that wait for each other, from the lowest of its ranks; empty: there is none.
 struct Step {
   std::uint32_t rank = 0;
   std::size_t need = 0;  // for which it waits for the next one
 };
-[[nodiscard]] std::vector<Step> shortest_cycle(const WaitGraph& graph, const RankSet& within, Blocks blocks);
+[[nodiscard]] std::vector<Step> shortest_cycle(const WaitGraph& graph, const RankSet& within, Certainty least);
 
-}  // namespace cairn
+}  // namespace cairn::hang

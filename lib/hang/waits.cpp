@@ -1,12 +1,8 @@
-#include "inspect/hang_waits.hpp"
+#include "hang/waits.hpp"
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include "inspect/hang_words.hpp"
-
-namespace cairn {
+namespace cairn::hang {
 namespace {
 
 // A root that is not known, as of MPI_ROOT between two groups, fits every other one.
@@ -14,11 +10,10 @@ bool differ(const Entered& one, const Entered& other) {
   return one.name != other.name || (one.root >= 0 && other.root >= 0 && one.root != other.root);
 }
 
-std::string entered_text(const Entered& entered) {
-  return entered.root < 0 ? entered.name : fmt::format("{} with root {}", entered.name, entered.root);
+// As those who wait have entered a collective.
+Call call_of(std::uint64_t comm, std::uint64_t number, const Entered& entered) {
+  return {.name = entered.name, .kind = CallKind::collective, .comm = comm, .number = number, .peer = entered.root};
 }
-
-bool is_finalize(const Call& call) { return call.kind == CallKind::other && call.name == "MPI_Finalize"; }
 
 // Or has ended, and its process is still there.
 bool is_ending(const RankCalls& calls) {
@@ -91,7 +86,7 @@ Wait WaitFinder::wait_of(const RankCalls& calls, const LastingCall& lasting) {
 
 Wait WaitFinder::wait_of_poll(const RankCalls& calls) {
   Wait wait;
-  wait.any = calls.newest->name.find("estall") == std::string::npos;  // all but MPI_Testall
+  wait.any = calls.newest->completes != Completes::all;
   for (const Call& request : calls.polled) {
     const std::size_t before = wait.needs.size();
     add_needs(calls, request, wait);
@@ -101,7 +96,7 @@ Wait WaitFinder::wait_of_poll(const RankCalls& calls) {
 }
 
 void WaitFinder::add_needs(const RankCalls& calls, const Call& call, Wait& to) {
-  const bool receives = call.kind == CallKind::receive || call.kind == CallKind::probe;
+  const bool receives = is_receive(call);
   if (receives && call.peer == kAnyPeer) {
     const auto answered = [&](const RankCalls* other) {
       return other != nullptr && other != &calls && is_answered_by(*other, call, calls.rank);
@@ -122,9 +117,10 @@ void WaitFinder::add_needs(const RankCalls& calls, const Call& call, Wait& to) {
 // MPI ends for all ranks at once. One that has left is there, too: it has closed its session before.
 void WaitFinder::add_finalize_needs() {
   finalize_needs_.emplace();
-  Need missing{{}, false, false, {}, ""};
-  Need halted{{}, false, false, {}, ""};
-  Need unseen{{}, false, false, {}, "may not have begun MPI_Finalize"};
+  const Call call{.name = "MPI_Finalize", .kind = CallKind::other};
+  Need missing{.ranks = {}, .reason = Reason::collective_not_begun, .call = call};
+  Need halted{.ranks = {}, .reason = Reason::collective_halted, .call = call};
+  Need unseen{.ranks = {}, .reason = Reason::collective_maybe_not_begun, .call = call};
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     if (ranks_[rank] == nullptr) {
       if (!halted_[rank]) unseen.ranks.push_back(rank);
@@ -134,9 +130,6 @@ void WaitFinder::add_finalize_needs() {
       halted.ranks.push_back(rank);
     }
   }
-  missing.why = missing.ranks.size() == 1 ? "has not begun MPI_Finalize" : "have not begun MPI_Finalize";
-  halted.why = halted.ranks.size() == 1 ? "has begun MPI_Finalize, and does not go on"
-                                        : "have begun MPI_Finalize, and do not go on";
   const bool known = !missing.ranks.empty() || !halted.ranks.empty();
   for (Need* const need : {&missing, &halted, &unseen}) {
     if (!need->ranks.empty() && (need != &unseen || !known)) finalize_needs_->push_back(add(std::move(*need)));
@@ -159,22 +152,31 @@ std::optional<Need> WaitFinder::message_need(const RankCalls& calls, const Call&
   const auto peer = static_cast<std::uint32_t>(call.peer);
   const RankCalls* other = ranks_[peer];
   const bool sends = call.kind == CallKind::send;
-  if (other == nullptr)
-    return Need{{peer}, false, false, {}, sends ? "has to receive the message" : "has to send the message"};
+  Need need{.ranks = {peer}, .reason = {}, .call = call};
+  if (other == nullptr) {
+    need.reason = sends ? Reason::receive_expected : Reason::message_expected;
+    return need;
+  }
   const OtherSide side = other_side_at(*other, call, calls);
   if (side.over) return {};
   if (side.gap) {
-    const std::string why =
-        fmt::format("may not have {} the message with {}", sends ? "received" : "sent", tag_text(call.tag));
-    return Need{{peer}, false, false, side.gap, why};
+    need.reason = sends ? Reason::receive_maybe_not_posted : Reason::message_maybe_not_sent;
+    need.certainty = Certainty::unknown;
+    need.gap = side.gap;
+    return need;
   }
-  const std::string why = sends ? why_not_received(*other, call, calls.rank) : why_not_sent(*other, call, calls);
-  return Need{{peer}, false, false, {}, why};
+  Why why = sends ? why_not_received(*other, call, calls.rank) : why_not_sent(*other, call, calls);
+  need.reason = why.reason;
+  need.theirs = std::move(why.theirs);
+  return need;
 }
 
 std::size_t WaitFinder::any_need(std::uint64_t comm) {
   if (const auto known = any_needs_.find(comm); known != any_needs_.end()) return known->second;
-  Need need{{}, true, false, {}, "may send a message"};
+  Need need{.ranks = {},
+            .reason = Reason::message_from_any,
+            .call = {.name = {}, .kind = CallKind::receive, .comm = comm, .peer = kAnyPeer},
+            .any = true};
   const auto members = members_.find(comm);
   const RankCalls* one = members == members_.end() ? nullptr : ranks_[members->second.front()];
   if (one == nullptr) {
@@ -201,12 +203,10 @@ const WaitFinder::Needs& WaitFinder::collective_needs(const Side& side) {
 }
 
 void WaitFinder::add_missing(const Side& side, Needs& needs) {
-  Need need{{}, false, false, {}, ""};
+  Need need{.ranks = {}, .reason = Reason::collective_not_begun, .call = call_of(side.comm, side.number, side.entered)};
   for (const std::uint32_t rank : members_[side.comm])
     if (ranks_[rank]->comms.at(side.comm).collectives < side.number) need.ranks.push_back(rank);
   if (need.ranks.empty()) return;
-  need.why = fmt::format("{} not begun {}, the {} collective on {}", need.ranks.size() == 1 ? "has" : "have",
-                         entered_text(side.entered), ordinal_text(side.number), comm_text(side.comm));
   needs.push_back(add(std::move(need)));
 }
 
@@ -219,14 +219,12 @@ bool WaitFinder::is_in(const RankCalls& calls, const Side& side) {
 
 // Members that have begun it, and are in it for ever.
 void WaitFinder::add_halted(const Side& side, Needs& needs) {
-  Need need{{}, false, false, {}, ""};
+  Need need{.ranks = {}, .reason = Reason::collective_halted, .call = call_of(side.comm, side.number, side.entered)};
   for (const std::uint32_t rank : members_[side.comm]) {
     if (!halted_[rank]) continue;
     if (is_in(*ranks_[rank], side)) need.ranks.push_back(rank);
   }
   if (need.ranks.empty()) return;
-  need.why = fmt::format("{} begun {}, and {} not go on", need.ranks.size() == 1 ? "has" : "have",
-                         entered_text(side.entered), need.ranks.size() == 1 ? "does" : "do");
   needs.push_back(add(std::move(need)));
 }
 
@@ -248,7 +246,13 @@ void WaitFinder::add_unknown(const Side& side, Needs& needs) {
   if (!others.empty()) gap = gap_of(*ranks_[others.front()], Gap::Cause::communicators);
   const std::size_t in_it = std::erase_if(others, [&](std::uint32_t rank) { return is_in(*ranks_[rank], side); });
   const bool known = !members.empty() && others.empty();
-  Need need{others, false, false, known ? std::nullopt : gap, ""};
+  Need need{.ranks = others,
+            .reason = Reason::collective_maybe_not_begun,
+            .call = call_of(side.comm, side.number, side.entered)};
+  if (!known && gap) {
+    need.certainty = Certainty::unknown;
+    need.gap = gap;
+  }
   need.ranks.insert(need.ranks.end(), unseen_.begin(), unseen_.end());
   if (need.ranks.empty()) return;
   if (!members.empty()) {
@@ -256,8 +260,6 @@ void WaitFinder::add_unknown(const Side& side, Needs& needs) {
     if (size <= members.size() + in_it) return;
     need.any = size - members.size() - in_it < need.ranks.size();
   }
-  need.why = fmt::format("may not have begun {}, the {} collective on {}", entered_text(side.entered),
-                         ordinal_text(side.number), comm_text(side.comm));
   needs.push_back(add(std::move(need)));
 }
 
@@ -288,16 +290,13 @@ void WaitFinder::add_mismatches(const Side& side, Needs& needs) {
   }
   for (const auto& [entered, ranks] : sides) {
     if (!differ(entered, most->first)) continue;
-    const std::size_t need = add({ranks,
-                                  false,
-                                  true,
-                                  {},
-                                  fmt::format("{} entered the {} collective on {} as {} instead of {}",
-                                              ranks.size() == 1 ? "has" : "have", ordinal_text(side.number),
-                                              comm_text(side.comm), entered_text(entered), entered_text(most->first))});
+    const std::size_t need = add({.ranks = ranks,
+                                  .reason = Reason::collective_mismatch,
+                                  .call = call_of(side.comm, side.number, most->first),
+                                  .theirs = call_of(side.comm, side.number, entered),
+                                  .agreeing = most->second.size()});
     needs.push_back(need);
-    if (told_.insert({side.comm, side.number, entered}).second)
-      found_.mismatches.push_back({most->first, entered, ranks, need});
+    if (told_.insert({side.comm, side.number, entered}).second) found_.mismatches.push_back(need);
   }
 }
 
@@ -306,4 +305,4 @@ std::size_t WaitFinder::add(Need need) {
   return found_.graph.needs.size() - 1;
 }
 
-}  // namespace cairn
+}  // namespace cairn::hang

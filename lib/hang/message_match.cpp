@@ -1,21 +1,16 @@
-#include "inspect/message_match.hpp"
+#include "hang/message_match.hpp"
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "inspect/hang_words.hpp"
-
-namespace cairn {
+namespace cairn::hang {
 namespace {
 
 bool takes_peer(const Call& call, Rank peer) {
   return call.peer == kAnyPeer || call.peer == static_cast<std::int32_t>(peer.value);
 }
-
-bool is_receive(const Call& call) { return call.kind == CallKind::receive || call.kind == CallKind::probe; }
 
 // Sends, or receives, that are not complete as far as is known. A request may be complete before the application asks.
 std::vector<const Call*> under_way(const RankCalls& calls, bool sends) {
@@ -40,13 +35,6 @@ std::vector<const Call*> surely_under_way(const RankCalls& calls, bool sends) {
   return found;
 }
 
-std::string instead_text(const Call& theirs, const Call& ours, std::string_view verb) {
-  if (theirs.comm != ours.comm)
-    return fmt::format("{} with {} on {} instead of {}", verb, tag_text(theirs.tag), comm_text(theirs.comm),
-                       comm_text(ours.comm));
-  return fmt::format("{} with {} instead of {}", verb, tag_text(theirs.tag), tag_text(ours.tag));
-}
-
 std::uint64_t count_of(const std::map<MessageKind, MessageCount>& in, const Call& call, std::int32_t peer) {
   std::uint64_t count = 0;
   for (const auto& [kind, messages] : in) {
@@ -56,16 +44,16 @@ std::uint64_t count_of(const std::map<MessageKind, MessageCount>& in, const Call
   return count;
 }
 
-// The tag of the last message that it sent to `peer` on `comm`.
-std::optional<std::int32_t> last_tag(const RankCalls& sender, std::uint64_t comm, std::int32_t peer) {
+// The last message that it sent to `peer` on `comm`.
+std::optional<Call> last_sent(const RankCalls& sender, std::uint64_t comm, std::int32_t peer) {
   const MessageCount* last = nullptr;
-  std::optional<std::int32_t> tag;
+  std::optional<Call> sent;
   for (const auto& [kind, messages] : sender.sent) {
     if (kind.comm != comm || kind.peer != peer || (last != nullptr && last->last >= messages.last)) continue;
     last = &messages;
-    tag = kind.tag;
+    sent = Call{.name = {}, .kind = CallKind::send, .comm = comm, .peer = peer, .tag = kind.tag};
   }
-  return tag;
+  return sent;
 }
 
 // Why a rank has not counted a message on this communicator.
@@ -113,32 +101,29 @@ OtherSide other_side(const RankCalls& calls, const Call& call, const RankCalls& 
   return {true};
 }
 
-std::string why_not_sent(const RankCalls& sender, const Call& receive, const RankCalls& receiver) {
+Why why_not_sent(const RankCalls& sender, const Call& receive, const RankCalls& receiver) {
   const auto me = static_cast<std::int32_t>(receiver.rank.value);
   const auto it = static_cast<std::int32_t>(sender.rank.value);
   for (const Call* send : under_way(sender, true)) {
-    if (fits(receive, receiver.rank, *send, sender.rank))
-      return fmt::format("has begun {}, and does not go on with it", send->name);
-    if (send->peer == me && !fits(receive, receiver.rank, *send, sender.rank))
-      return instead_text(*send, receive, "sends");
+    if (fits(receive, receiver.rank, *send, sender.rank)) return {Reason::message_not_progressed, *send};
+    if (send->peer == me) return {Reason::message_sent_otherwise, *send};
   }
   const std::uint64_t sent = count_of(sender.sent, receive, me);
   const std::uint64_t received = count_of(receiver.received, receive, it);
   const bool forgot = sender.forgot || receiver.forgot;
-  if (sent > 0 && count_of(receiver.received, receive, kAnyPeer) > 0 && (sent > received || forgot)) {
-    return fmt::format("has sent such a message: an earlier receive of rank {} from any source may have taken it", me);
-  }
-  if (const auto tag = last_tag(sender, receive.comm, me); sent == 0 && tag)
-    return fmt::format("has not sent such a message: the last one that it sent to rank {} had tag {}", me, *tag);
-  return fmt::format("has not sent {} message with {}", sent == 0 ? "a" : "another", tag_text(receive.tag));
+  if (sent > 0 && count_of(receiver.received, receive, kAnyPeer) > 0 && (sent > received || forgot))
+    return {Reason::message_taken_by_wildcard, {}};
+  if (sent > 0) return {Reason::message_not_sent_again, {}};
+  if (auto last = last_sent(sender, receive.comm, me)) return {Reason::message_sent_earlier_otherwise, std::move(last)};
+  return {Reason::message_not_sent, {}};
 }
 
-std::string why_not_received(const RankCalls& receiver, const Call& send, Rank sender) {
+Why why_not_received(const RankCalls& receiver, const Call& send, Rank sender) {
   for (const Call* receive : under_way(receiver, false)) {
     if (takes_peer(*receive, sender) && receive->peer != kAnyPeer && !fits(*receive, receiver.rank, send, sender))
-      return instead_text(*receive, send, "receives");
+      return {Reason::receive_posted_otherwise, *receive};
   }
-  return fmt::format("does not receive the message with {}", tag_text(send.tag));
+  return {Reason::receive_not_posted, {}};
 }
 
-}  // namespace cairn
+}  // namespace cairn::hang

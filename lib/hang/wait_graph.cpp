@@ -1,4 +1,4 @@
-#include "inspect/wait_graph.hpp"
+#include "hang/wait_graph.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -7,25 +7,25 @@
 
 #include "base/grouped.hpp"
 
-namespace cairn {
+namespace cairn::hang {
 namespace {
 
 constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
-bool counts(const Need& need, Blocks blocks) { return blocks == Blocks::all || !need.gap; }
+bool counts(const Need& need, Certainty least) { return need.certainty <= least; }
 
 // A rank that waits for any message does not wait for its own, since it is in a call.
-bool is_met(const Need& need, std::uint32_t of, const RankSet& able, Never never, Blocks blocks) {
-  if (!counts(need, blocks)) return true;
-  if (need.never) return never == Never::counts_as_met;
+bool is_met(const Need& need, std::uint32_t of, const RankSet& able, Never never, Certainty least) {
+  if (!counts(need, least)) return true;
+  if (need.is_never_met()) return never == Never::counts_as_met;
   if (need.ranks.empty()) return true;
   if (need.any) return std::ranges::any_of(need.ranks, [&](auto rank) { return rank != of && able[rank]; });
   return std::ranges::all_of(need.ranks, [&](auto rank) { return able[rank]; });
 }
 
-bool can_go_on(const WaitGraph& graph, std::uint32_t rank, const RankSet& able, Never never, Blocks blocks) {
+bool can_go_on(const WaitGraph& graph, std::uint32_t rank, const RankSet& able, Never never, Certainty least) {
   return std::ranges::any_of(graph.waits[rank], [&](const Wait& wait) {
-    const auto met = [&](std::size_t need) { return is_met(graph.needs[need], rank, able, never, blocks); };
+    const auto met = [&](std::size_t need) { return is_met(graph.needs[need], rank, able, never, least); };
     return wait.any ? std::ranges::any_of(wait.needs, met) : std::ranges::all_of(wait.needs, met);
   });
 }
@@ -33,10 +33,10 @@ bool can_go_on(const WaitGraph& graph, std::uint32_t rank, const RankSet& able, 
 // The steps of a search by breadth from one rank, through needs to ranks. Its memory is used again by the next search.
 class Search {
  public:
-  Search(const WaitGraph& graph, const RankSet& within, Blocks blocks)
+  Search(const WaitGraph& graph, const RankSet& within, Certainty least)
       : graph_(graph),
         within_(within),
-        blocks_(blocks),
+        least_(least),
         ranks_(graph.waits.size()),
         needs_(graph.needs.size(), kNobody) {}
 
@@ -67,7 +67,7 @@ class Search {
     for (const Wait& wait : graph_.waits[rank]) {
       for (const std::size_t index : wait.needs) {
         const Need& need = graph_.needs[index];
-        if (need.never || !counts(need, blocks_) || needs_[index] == start_) continue;
+        if (need.is_never_met() || !counts(need, least_) || needs_[index] == start_) continue;
         // The start is not its own neighbour in a need that it shares with others.
         needs_[index] = rank == start_ ? needs_[index] : start_;
         for (const std::uint32_t other : need.ranks) {
@@ -90,7 +90,7 @@ class Search {
 
   const WaitGraph& graph_;
   const RankSet& within_;
-  Blocks blocks_;
+  Certainty least_;
   std::uint32_t start_ = kNobody;
   std::vector<Visit> ranks_;
   std::vector<std::uint32_t> needs_;  // the start of the search that went through it last
@@ -98,11 +98,11 @@ class Search {
 
 }  // namespace
 
-RankSet able(const WaitGraph& graph, RankSet free, Never never, Blocks blocks) {
+RankSet able(const WaitGraph& graph, RankSet free, Never never, Certainty least) {
   for (bool changed = true; changed;) {
     changed = false;
     for (std::uint32_t rank = 0; rank < graph.waits.size(); ++rank) {
-      if (free[rank] || !can_go_on(graph, rank, free, never, blocks)) continue;
+      if (free[rank] || !can_go_on(graph, rank, free, never, least)) continue;
       free[rank] = true;
       changed = true;
     }
@@ -111,7 +111,7 @@ RankSet able(const WaitGraph& graph, RankSet free, Never never, Blocks blocks) {
 }
 
 RankSet waiting_for(const WaitGraph& graph, const std::vector<std::uint32_t>& targets, const RankSet& within,
-                    Blocks blocks) {
+                    Certainty least) {
   const auto ranks = static_cast<std::uint32_t>(graph.waits.size());
   Grouped<std::size_t> needs_with;    // by rank that is in them
   Grouped<std::uint32_t> ranks_with;  // by need that they have
@@ -120,7 +120,7 @@ RankSet waiting_for(const WaitGraph& graph, const std::vector<std::uint32_t>& ta
   for (std::uint32_t rank = 0; rank < ranks; ++rank)
     for (const Wait& wait : graph.waits[rank])
       for (const std::size_t need : wait.needs)
-        if (counts(graph.needs[need], blocks)) ranks_with.add(static_cast<std::uint32_t>(need), rank);
+        if (counts(graph.needs[need], least)) ranks_with.add(static_cast<std::uint32_t>(need), rank);
   needs_with.close(ranks);
   ranks_with.close(static_cast<std::uint32_t>(graph.needs.size()));
 
@@ -149,8 +149,8 @@ RankSet waiting_for(const WaitGraph& graph, const std::vector<std::uint32_t>& ta
   return found;
 }
 
-std::vector<Step> shortest_cycle(const WaitGraph& graph, const RankSet& within, Blocks blocks) {
-  Search search(graph, within, blocks);
+std::vector<Step> shortest_cycle(const WaitGraph& graph, const RankSet& within, Certainty least) {
+  Search search(graph, within, least);
   std::vector<Step> best;
   for (std::uint32_t rank = 0; rank < graph.waits.size(); ++rank) {
     if (!within[rank] || best.size() == 1) continue;
@@ -161,4 +161,4 @@ std::vector<Step> shortest_cycle(const WaitGraph& graph, const RankSet& within, 
   return best;
 }
 
-}  // namespace cairn
+}  // namespace cairn::hang

@@ -13,14 +13,23 @@
 
 #include "base/ids.hpp"
 #include "format/call_record.hpp"
-#include "inspect/gap.hpp"
+#include "hang/gap.hpp"
 
-namespace cairn {
+namespace cairn::hang {
+
+// Which of its requests a call completes, or asks after.
+enum class Completes {
+  nothing,
+  any,  // one of them
+  all,
+  some,  // at least one of them
+};
 
 // A record of the file with its name as text.
 struct Call {
   std::string name;
   CallKind kind = CallKind::none;
+  Completes completes = Completes::nothing;
   std::int64_t began = 0;
   std::int64_t ended = 0;
   std::uint64_t comm = 0;
@@ -30,6 +39,14 @@ struct Call {
   std::int32_t peer = kNoPeer;
   std::int32_t tag = kAnyTag;
 };
+
+// Whether it waits for a message.
+[[nodiscard]] inline bool is_receive(const Call& call) {
+  return call.kind == CallKind::receive || call.kind == CallKind::probe;
+}
+[[nodiscard]] inline bool is_message(const Call& call) { return is_receive(call) || call.kind == CallKind::send; }
+// The call that ends MPI for a rank.
+[[nodiscard]] bool is_finalize(const Call& call);
 
 // A call that a thread is in, and the requests that it waits for.
 struct LastingCall {
@@ -110,4 +127,4 @@ struct RankCalls {
 // None: there is no earlier reading, and nothing counts as progress.
 [[nodiscard]] RankCalls condense(const CallFile& file, const std::optional<Moment>& before);
 
-}  // namespace cairn
+}  // namespace cairn::hang

@@ -1,0 +1,136 @@
+// Why a job hangs, or that it does not: what each rank does, which ranks it waits for and why, and which of them are
+// the cause. From the MPI calls that the ranks record (hang/rank_calls), and what is known of their processes. Facts
+// only: hang/words and hang/report_text make sentences of them. Pure.
+//
+// It follows from the records, which know no MPI library's inside: a send that needs no receive does not last, and a
+// collective is taken to wait for all of its members. A rank that goes on excuses those that wait for it, and no
+// others.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "hang/need.hpp"
+#include "hang/rank_calls.hpp"
+#include "hang/wait_graph.hpp"
+
+namespace cairn::hang {
+
+struct ProcessFacts {
+  enum class State {
+    unknown,  // it is on another host
+    runs,
+    sleeps,
+    waits_for_disk,
+    stopped,  // by a signal or a debugger
+    dead,
+  };
+  State state = State::unknown;
+  std::optional<bool> used_processor = {};  // between the readings
+};
+
+struct RankReading {
+  RankCalls calls;
+  ProcessFacts process;
+  std::int64_t now = 0;  // of the reading, on the clock of the records
+};
+
+enum class Doing {
+  computes,  // or is in a call that is not recorded
+  idles,     // the same, without using processor time
+  in_call,
+  polls,  // tests or probes again and again in vain
+  stopped,
+  dead,
+  left,    // it has ended MPI
+  unseen,  // it has no file
+};
+
+struct RankReport {
+  Rank rank;
+  Doing doing = Doing::unseen;
+  bool progressed = false;  // since the first reading
+  double seconds = 0;       // since when it does that
+  std::vector<LastingCall> lasting;
+  std::optional<Call> newest;
+  std::vector<Call> polled;        // what it tests or probes for
+  std::vector<std::size_t> needs;  // that are not met, places in HangReport::needs
+  bool any = false;                // one of the needs will do
+  std::optional<Gap> gap;          // why it is not known for what it waits, though it is in a call
+  std::int32_t process = 0;
+  std::string host;  // empty: not known
+  ProcessFacts facts;
+
+  // The call that lasts longest; null: it is in none.
+  [[nodiscard]] const LastingCall* longest() const;
+};
+
+// Why ranks wait.
+enum class Cause {
+  circle,               // the ranks wait for each other
+  collective_mismatch,  // the ranks entered a collective with another call or root than most
+  stopped,              // the ranks are stopped
+  dead,                 // the ranks are dead
+  left,                 // the ranks have ended MPI
+  unseen,               // the ranks have no file
+  computes,             // the ranks compute, or are in a call that is not recorded
+  idles,                // the same, without using processor time
+  in_call,              // the ranks are in a call for which no other rank is missing
+  polls,                // the ranks test or probe in vain
+  unrecorded,           // the ranks are in a call of which the records do not say for what it waits
+  all_stopped,          // all ranks of the job are stopped
+};
+
+// Ranks, and that others wait because of them.
+struct Finding {
+  Cause cause{};
+  Certainty certainty = Certainty::certain;
+  std::vector<Rank> ranks;          // ascending; none: all
+  std::optional<Call> call = {};    // that they are in; outside of all calls: the last one
+  std::optional<std::size_t> need;  // for which others wait for them, if it is one and the same
+  std::vector<Step> circle = {};    // with the need of each step
+  std::vector<Rank> waiting = {};   // ascending
+  double waited_seconds = 0;        // by the one of those that has waited longest
+  double since_seconds = 0;         // they have done what they do for so long
+};
+
+// What else is to be known.
+struct Note {
+  enum class Cause {
+    more_circles,  // than there are findings
+    dead,
+    stopped,
+    left,
+    unseen,
+    waits_for_mpi,  // they are in a call for which no rank is missing
+  };
+  Cause cause{};
+  std::vector<Rank> ranks = {};  // ascending
+};
+
+enum class Verdict {
+  healthy,
+  suspect,  // ranks wait for others who may go on: they compute, or were not seen
+  hangs,
+  over,  // all processes are gone; the findings are about what they did at the end
+};
+
+struct HangReport {
+  Verdict verdict = Verdict::healthy;
+  double after = 0;               // a rank may wait for another for so many seconds
+  std::vector<Finding> findings;  // the one because of which most wait first
+  std::vector<Note> notes;
+  std::vector<RankReport> ranks;  // all of the job, by number
+  std::vector<Need> needs;
+  std::vector<Rank> unseen;  // for which there is no file
+  std::vector<Gap> gaps;     // because of which it is not known whether ranks that have waited long wait at all
+};
+
+// At least one reading; of a rank that has several, the newest file's counts. `left`: ranks whose file went away
+// between the readings. `after`: seconds that a rank may wait for another before that is called a hang.
+[[nodiscard]] HangReport examine(std::vector<RankReading> readings, const std::vector<Rank>& left, double after);
+
+}  // namespace cairn::hang

@@ -1,0 +1,171 @@
+#include "support/hang_cases.hpp"
+
+#include "support/hang_facts.hpp"
+
+namespace cairn::test {
+namespace {
+
+using hang::Cause;
+using hang::Certainty;
+using hang::Verdict;
+
+constexpr auto kCertain = Certainty::certain;
+constexpr auto kLikely = Certainty::likely;
+constexpr auto kUnknown = Certainty::unknown;
+
+using Cases = std::vector<HangCase>;
+using Prepare = std::function<void(SampleCalls&)>;
+
+void healthy(Cases& cases, const std::string& name, Prepare prepare) {
+  cases.push_back({name, Verdict::healthy, {}, {}, {}, std::move(prepare)});
+}
+void hangs(Cases& cases, const std::string& name, Cause cause, std::initializer_list<std::uint32_t> blamed,
+           Prepare prepare) {
+  cases.push_back({name, Verdict::hangs, cause, kCertain, ranks(blamed), std::move(prepare)});
+}
+void suspect(Cases& cases, const std::string& name, Cause cause, Certainty certainty,
+             std::initializer_list<std::uint32_t> blamed, Prepare prepare) {
+  cases.push_back({name, Verdict::suspect, cause, certainty, ranks(blamed), std::move(prepare)});
+}
+
+Said finalize() {
+  Said end{"MPI_Finalize", {}};
+  end.record.kind = CallKind::other;
+  return end;
+}
+
+void add_healthy(Cases& cases) {
+  healthy(cases, "all_compute", [](SampleCalls&) {});
+  healthy(cases, "all_are_in_a_collective", [](SampleCalls& job) { job.all_last(collective("MPI_Allreduce")); });
+  healthy(cases, "a_message_is_under_way", [](SampleCalls& job) {
+    job.lasts(0, receive(1, 7));
+    job.lasts(1, send(0, 7));
+  });
+  healthy(cases, "a_short_wait", [](SampleCalls& job) { job.all_last(collective("MPI_Barrier"), {3}, 2); });
+}
+
+void add_messages(Cases& cases) {
+  hangs(cases, "a_receive_was_left_out", Cause::circle, {0, 1}, [](SampleCalls& job) {
+    job.all_last(collective("MPI_Allreduce"), {1});
+    job.lasts(1, send(0, 7));
+  });
+  hangs(cases, "a_send_was_left_out", Cause::circle, {2, 3}, [](SampleCalls& job) {
+    job.all_last(collective("MPI_Barrier"), {2});
+    job.lasts(2, receive(3, 7));
+  });
+  hangs(cases, "tags_are_swapped", Cause::circle, {0, 1}, [](SampleCalls& job) {
+    job.lasts(0, receive(1, 7));
+    job.lasts(1, send(0, 8));
+  });
+  hangs(cases, "all_send_in_a_circle", Cause::circle, {0, 1, 2, 3}, [](SampleCalls& job) {
+    for (std::uint32_t rank = 0; rank < 4; ++rank) job.lasts(rank, send(static_cast<std::int32_t>((rank + 1) % 4), 5));
+  });
+  hangs(cases, "a_rank_receives_from_itself", Cause::circle, {2},
+        [](SampleCalls& job) { job.lasts(2, receive(2, 1)); });
+  hangs(cases, "all_receive_from_any_source", Cause::circle, {0, 1},
+        [](SampleCalls& job) { job.all_last(receive(kAnyPeer, kAnyTag)); });
+  hangs(cases, "a_wildcard_took_the_message_of_another", Cause::circle, {0, 2}, [](SampleCalls& job) {
+    job.did(2, send(0, 7, "MPI_Send"));
+    job.did(0, receive(kAnyPeer, 7));
+    job.all_last(collective("MPI_Barrier"), {0});
+    job.lasts(0, receive(2, 7));
+  });
+  hangs(cases, "a_wait_is_for_the_wrong_request", Cause::circle, {0, 2}, [](SampleCalls& job) {
+    job.begins(0, receive(1, 1, "MPI_Irecv"));
+    job.waits(0, "MPI_Wait", CallKind::wait_all, {receive(2, 2, "MPI_Irecv")});
+    job.all_last(collective("MPI_Barrier"), {0});
+  });
+  suspect(cases, "a_rank_loops_before_it_sends", Cause::computes, kLikely, {3}, [](SampleCalls& job) {
+    job.all_last(receive(3, 7), {3});
+    job.facts[3] = kComputes;
+  });
+  suspect(cases, "a_waitany_has_its_message", Cause::in_call, kLikely, {0}, [](SampleCalls& job) {
+    job.waits(0, "MPI_Waitany", CallKind::wait_any, {receive(2, 1, "MPI_Irecv"), receive(1, 1, "MPI_Irecv")});
+    job.lasts(2, receive(0, 1));
+    job.lasts(1, send(0, 1));
+  });
+}
+
+void add_collectives(Cases& cases) {
+  suspect(cases, "a_rank_computes_before_a_collective", Cause::computes, kLikely, {3}, [](SampleCalls& job) {
+    job.all_last(collective("MPI_Allreduce"), {3});
+    job.facts[3] = kComputes;
+  });
+  suspect(cases, "a_rank_idles_before_a_collective", Cause::idles, kLikely, {3}, [](SampleCalls& job) {
+    job.all_last(collective("MPI_Allreduce"), {3});
+    job.facts[3] = kIdles;
+  });
+  hangs(cases, "roots_differ", Cause::collective_mismatch, {3}, [](SampleCalls& job) {
+    job.all_last(collective("MPI_Reduce", 0), {3});
+    job.lasts(3, collective("MPI_Reduce", 1));
+  });
+  hangs(cases, "collectives_differ", Cause::collective_mismatch, {1}, [](SampleCalls& job) {
+    job.all_last(collective("MPI_Allreduce"), {1});
+    job.lasts(1, collective("MPI_Barrier"));
+  });
+  hangs(cases, "a_rank_ends_early", Cause::circle, {0, 2}, [](SampleCalls& job) {
+    job.all_last(receive(2, 7), {2});
+    job.lasts(2, finalize());
+  });
+  suspect(cases, "a_rank_does_not_come_to_the_end", Cause::computes, kLikely, {2}, [](SampleCalls& job) {
+    job.all_last(finalize(), {2});
+    job.facts[2] = kComputes;
+  });
+}
+
+void add_processes(Cases& cases) {
+  hangs(cases, "a_rank_is_stopped", Cause::stopped, {2}, [](SampleCalls& job) {
+    job.all_last(collective("MPI_Allreduce"), {2});
+    job.facts[2] = kStopped;
+  });
+  hangs(cases, "a_rank_is_stopped_inside_a_collective", Cause::stopped, {2}, [](SampleCalls& job) {
+    job.all_last(collective("MPI_Allreduce"));
+    job.facts[2] = kStopped;
+  });
+  hangs(cases, "a_rank_is_dead", Cause::dead, {3}, [](SampleCalls& job) {
+    job.all_last(collective("MPI_Barrier"), {3});
+    job.facts[3] = kDead;
+  });
+  hangs(cases, "all_ranks_are_stopped", Cause::all_stopped, {}, [](SampleCalls& job) {
+    for (std::uint32_t rank = 0; rank < 4; ++rank) job.facts[rank] = kStopped;
+  });
+  suspect(cases, "a_rank_is_not_seen", Cause::unseen, kLikely, {3}, [](SampleCalls& job) {
+    job.all_last(collective("MPI_Barrier"), {3});
+    job.lose(3);
+  });
+}
+
+void add_gaps(Cases& cases) {
+  suspect(cases, "messages_are_not_counted", Cause::circle, kUnknown, {0, 1}, [](SampleCalls& job) {
+    job.stops_counting(0);
+    job.lasts(0, receive(1, 7));
+    job.lasts(1, receive(0, 7));
+    job.all_last(collective("MPI_Barrier"), {0, 1});
+  });
+  suspect(cases, "requests_are_not_recorded", Cause::unrecorded, kUnknown, {1}, [](SampleCalls& job) {
+    job.waits(1, "MPI_Waitall", CallKind::wait_all, {});
+    job.of(1).lasting[0].number = 3;
+  });
+}
+
+}  // namespace
+
+hang::HangReport HangCase::examine() const {
+  SampleCalls job(4);
+  prepare(job);
+  return job.examine();
+}
+
+void PrintTo(const HangCase& tested, std::ostream* out) { *out << tested.name; }
+
+std::vector<HangCase> hang_cases() {
+  Cases cases;
+  add_healthy(cases);
+  add_messages(cases);
+  add_collectives(cases);
+  add_processes(cases);
+  add_gaps(cases);
+  return cases;
+}
+
+}  // namespace cairn::test

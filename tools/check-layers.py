@@ -5,6 +5,9 @@ A file under lib/<room>/ includes only files of its own room and of rooms below 
 library only where the house says so: MPI in tap/, intercept/, mpi/, repair/ and bind/, HDF5 in format/hdf5/, ISA-L in
 codec/, POSIX I/O in store/.
 
+The rooms are named in four places: the folders of lib/, lib/CMakeLists.txt, .clang-tidy and this script. A room that is
+missing in one of them fails.
+
   tools/check-layers.py [ROOT]      checks the tree at ROOT (default: the one that this script is in)
   tools/check-layers.py --self-test proves on made-up trees that every kind of violation is caught
 """
@@ -18,13 +21,12 @@ import tempfile
 ROWS = [
     ["base"],
     ["topology", "codec", "model", "comm", "store"],
-    ["format", "config", "replay", "localize"],
-    ["level", "schedule", "hang"],
-    ["recover"],
+    ["format", "config"],
+    ["level", "schedule", "hang", "tap"],
+    ["recover", "intercept"],
     ["engine", "inspect"],
     ["session"],
-    ["tap"],
-    ["mpi", "intercept"],
+    ["mpi"],
     ["repair"],
     ["bind"],
 ]
@@ -89,9 +91,34 @@ def check_file(root, path):
     return problems
 
 
+def named_in_cmake(text):
+    """The rooms that are built, and those that go into a library."""
+    built = set(re.findall(r"^cairn_room\((\w+)", text, re.MULTILINE))
+    linked = set()
+    for names in re.findall(r"^(?:cairn_library\(\w+|set\(rooms)\s([^)]*)\)", text, re.MULTILINE):
+        linked |= set(names.split())
+    linked |= set(re.findall(r"TARGET_OBJECTS:room_(\w+)>", text))
+    return built, linked
+
+
+def check_lists(root):
+    """Do all who name the rooms name the same?"""
+    lists = {"tools/check-layers.py": set(ROW_OF)}
+    folders = {path.name for path in (root / "lib").iterdir()
+               if path.is_dir() and any(file.suffix in SOURCES for file in path.rglob("*"))}
+    lists["the folders of lib/"] = folders & set(ROW_OF)  # of others each file is told of
+    built, linked = named_in_cmake((root / "lib/CMakeLists.txt").read_text())
+    lists["lib/CMakeLists.txt (cairn_room)"] = built
+    lists["lib/CMakeLists.txt (libraries)"] = linked
+    filters = re.search(r"HeaderFilterRegex:.*lib/\(([a-z|]+)\)/", (root / ".clang-tidy").read_text())
+    lists[".clang-tidy (HeaderFilterRegex)"] = set(filters.group(1).split("|")) if filters else set()
+    every = set().union(*lists.values())
+    return [f"{where}: the room {room}/ is missing" for where, rooms in lists.items() for room in sorted(every - rooms)]
+
+
 def check_tree(root):
     files = [p for top in ("lib", "include") for p in sorted((root / top).rglob("*")) if p.suffix in SOURCES]
-    return [problem for path in files for problem in check_file(root, path)], len(files)
+    return check_lists(root) + [problem for path in files for problem in check_file(root, path)], len(files)
 
 
 def self_test():
@@ -120,6 +147,16 @@ def self_test():
         "include/cairn/inside.hpp": ('#include "base/error.hpp"\n', "public header"),
     }
     failures = []
+    rooms = sorted(ROW_OF)
+    lists = {f"lib/{room}/room.hpp": "\n" for room in rooms}
+    lists["lib/CMakeLists.txt"] = "".join(f"cairn_room({room} x)\n" for room in rooms) + (
+        f"cairn_library(core {' '.join(rooms[:9])}\n  {' '.join(rooms[9:-1])})\n$<TARGET_OBJECTS:room_{rooms[-1]}>\n")
+    lists[".clang-tidy"] = f"HeaderFilterRegex: '(lib/({'|'.join(rooms)})/|tools/)'\n"
+    incomplete = {
+        "lib/hang/room.hpp": ("", "folders of lib/: the room hang/"),
+        "lib/CMakeLists.txt": ("cairn_room(tap x)\n", "(cairn_room): the room tap/"),
+        ".clang-tidy": ("tap|", ".clang-tidy (HeaderFilterRegex): the room tap/"),
+    }
     with tempfile.TemporaryDirectory() as name:
         root = pathlib.Path(name)
 
@@ -127,7 +164,7 @@ def self_test():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(text)
 
-        for path, text in good.items():
+        for path, text in (lists | good).items():
             put(path, text)
         failures += [f"should pass: {problem}" for problem in check_tree(root)[0]]
         for path, (text, expected) in bad.items():
@@ -136,9 +173,16 @@ def self_test():
             if len(problems) != 1 or expected not in problems[0]:
                 failures.append(f"{path}: expected one problem with '{expected}', found {problems}")
             (root / path).unlink()
+        # A room that one list leaves out.
+        for path, (part, expected) in incomplete.items():
+            (root / path).write_text(lists[path].replace(part, "", 1)) if part else (root / path).unlink()
+            problems, _ = check_tree(root)
+            if len(problems) != 1 or expected not in problems[0]:
+                failures.append(f"{path}: expected one problem with '{expected}', found {problems}")
+            put(path, lists[path])
     for failure in failures:
         print(f"check-layers: self-test: {failure}", file=sys.stderr)
-    print(f"check-layers: self-test: {len(bad)} violations tried, {len(failures)} problems")
+    print(f"check-layers: self-test: {len(bad) + len(incomplete)} violations tried, {len(failures)} problems")
     return 1 if failures else 0
 
 

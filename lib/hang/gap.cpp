@@ -12,7 +12,8 @@ std::uint64_t entries_of(Gap::Cause cause) {
     case Gap::Cause::threads: return CallFile::kThreads;
     case Gap::Cause::older_format:
     case Gap::Cause::no_communicator:
-    case Gap::Cause::other_requests: return 0;
+    case Gap::Cause::other_requests:
+    case Gap::Cause::wildcards: return 0;
   }
   return 0;
 }

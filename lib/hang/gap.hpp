@@ -21,6 +21,8 @@ struct Gap {
     no_communicator,
     // The rank waits for requests of calls that Cairn does not intercept, or on other communicators.
     other_requests,
+    // The rank has received from any source or with any tag, which hides what it has received from whom.
+    wildcards,
   };
   Cause cause{};
   Rank rank;  // whose file it is

@@ -121,6 +121,8 @@ std::string gap_text(Gap::Cause cause, const std::vector<std::uint32_t>& ranks) 
     case Gap::Cause::no_communicator:
       return fmt::format("{} {} freed a communicator on which others wait: it is unknown whether messages have arrived",
                          who, one ? "has" : "have");
+    case Gap::Cause::wildcards:
+      return fmt::format("{} received from any source or with any tag: it is unknown which messages have arrived", who);
     case Gap::Cause::other_requests: break;
   }
   return fmt::format("{} {} for requests that Cairn does not record", who, one ? "waits" : "wait");

@@ -101,7 +101,7 @@ void WaitFinder::add_needs(const RankCalls& calls, const Call& call, Wait& to) {
     const auto answered = [&](const RankCalls* other) {
       return other != nullptr && other != &calls && is_answered_by(*other, call, calls.rank);
     };
-    if (std::ranges::none_of(ranks_, answered)) to.needs.push_back(any_need(call.comm));
+    if (std::ranges::none_of(ranks_, answered)) to.needs.push_back(any_need(calls, call));
   } else if (receives || call.kind == CallKind::send) {
     if (call.peer < 0) return;
     if (auto need = message_need(calls, call)) to.needs.push_back(add(std::move(*need)));
@@ -171,12 +171,36 @@ std::optional<Need> WaitFinder::message_need(const RankCalls& calls, const Call&
   return need;
 }
 
-std::size_t WaitFinder::any_need(std::uint64_t comm) {
-  if (const auto known = any_needs_.find(comm); known != any_needs_.end()) return known->second;
+// Whether a receive from any source that may be complete is not: fewer messages were sent than such receives begun.
+bool WaitFinder::is_short_of_messages(const RankCalls& calls, const Call& call) const {
+  const auto me = static_cast<std::int32_t>(calls.rank.value);
+  std::uint64_t sent = 0;
+  for (const RankCalls* const other : ranks_) {
+    if (other == nullptr || other->comms_left_out > 0) return false;
+    const auto comm = other->comms.find(call.comm);
+    if (comm == other->comms.end()) continue;
+    if (comm->second.uncounted != 0) return false;
+    for (const auto& [kind, count] : other->sends) {
+      if (kind.comm != call.comm || kind.peer != me || (call.tag != kAnyTag && kind.tag != call.tag)) continue;
+      if (count == 0) return false;
+      sent += count;
+    }
+  }
+  return sent < call.number;
+}
+
+std::size_t WaitFinder::any_need(const RankCalls& calls, const Call& call) {
+  const std::uint64_t comm = call.comm;
+  std::optional<Gap> gap;
+  if (!is_under_way_for_sure(calls, call) && !is_short_of_messages(calls, call))
+    gap = gap_of(calls, Gap::Cause::wildcards);
+  if (const auto known = any_needs_.find({comm, gap}); known != any_needs_.end()) return known->second;
   Need need{.ranks = {},
             .reason = Reason::message_from_any,
             .call = {.name = {}, .kind = CallKind::receive, .comm = comm, .peer = kAnyPeer},
-            .any = true};
+            .any = true,
+            .certainty = gap ? Certainty::unknown : Certainty::certain,
+            .gap = gap};
   const auto members = members_.find(comm);
   const RankCalls* one = members == members_.end() ? nullptr : ranks_[members->second.front()];
   if (one == nullptr) {
@@ -189,7 +213,7 @@ std::size_t WaitFinder::any_need(std::uint64_t comm) {
       need.ranks.insert(need.ranks.end(), unseen_.begin(), unseen_.end());
     }
   }
-  return any_needs_[comm] = add(std::move(need));
+  return any_needs_[{comm, gap}] = add(std::move(need));
 }
 
 const WaitFinder::Needs& WaitFinder::collective_needs(const Side& side) {

@@ -50,7 +50,8 @@ class WaitFinder {
   [[nodiscard]] Wait wait_of_poll(const RankCalls& calls);
   void add_needs(const RankCalls& calls, const Call& call, Wait& to);
   [[nodiscard]] std::optional<Need> message_need(const RankCalls& calls, const Call& call) const;
-  [[nodiscard]] std::size_t any_need(std::uint64_t comm);
+  [[nodiscard]] std::size_t any_need(const RankCalls& calls, const Call& call);
+  [[nodiscard]] bool is_short_of_messages(const RankCalls& calls, const Call& call) const;
   [[nodiscard]] const Needs& collective_needs(const Side& side);
   void add_finalize_needs();
   void add_missing(const Side& side, Needs& needs);
@@ -70,7 +71,7 @@ class WaitFinder {
   std::map<std::uint64_t, std::vector<std::uint32_t>> members_;  // that are seen, by communicator
   std::vector<std::uint32_t> unseen_;
   std::vector<std::uint32_t> incomplete_;  // whose file had no place for some communicators
-  std::map<std::uint64_t, std::size_t> any_needs_;
+  std::map<std::pair<std::uint64_t, std::optional<Gap>>, std::size_t> any_needs_;
   std::map<Side, Needs> collective_needs_;
   std::optional<Needs> finalize_needs_;
   std::set<std::tuple<std::uint64_t, std::uint64_t, Entered>> told_;

@@ -135,6 +135,23 @@ void add_processes(Cases& cases) {
   });
 }
 
+void add_wildcards(Cases& cases) {
+  suspect(cases, "a_wildcard_may_have_taken_one_of_two_messages", Cause::circle, kUnknown, {0, 1},
+          [](SampleCalls& job) {
+            job.did(0, send(1, 7, "MPI_Send"));
+            job.did(1, receive(kAnyPeer, 7));
+            job.all_last(collective("MPI_Barrier"), {1});
+            job.waits(1, "MPI_Waitall", CallKind::wait_all, {receive(0, 7, "MPI_Irecv"), send(0, 8, "MPI_Isend")});
+            job.counts(0, receive(1, 8), 1);
+          });
+  suspect(cases, "a_wildcard_may_have_taken_a_send", Cause::computes, kLikely, {2}, [](SampleCalls& job) {
+    job.did(0, receive(kAnyPeer, 7));
+    job.all_last(collective("MPI_Barrier"), {1, 2});
+    job.waits(1, "MPI_Waitall", CallKind::wait_all, {send(0, 7, "MPI_Issend"), receive(2, 9, "MPI_Irecv")});
+    job.facts[2] = kComputes;
+  });
+}
+
 void add_gaps(Cases& cases) {
   suspect(cases, "messages_are_not_counted", Cause::circle, kUnknown, {0, 1}, [](SampleCalls& job) {
     job.stops_counting(0);
@@ -164,6 +181,7 @@ std::vector<HangCase> hang_cases() {
   add_messages(cases);
   add_collectives(cases);
   add_processes(cases);
+  add_wildcards(cases);
   add_gaps(cases);
   return cases;
 }

@@ -203,10 +203,55 @@ TEST_P(Hang, is_laid_on_messages_that_have_not_come) {
   EXPECT_EQ(first(job.examine()).ranks, ranks({0, 1}));
 }
 
-TEST_P(Hang, is_laid_on_messages_of_which_a_wildcard_may_have_taken_some) {
+// Rank 1 has posted a receive from any source as well: either that one or the fifth from rank 0 has its message.
+TEST_P(Hang, is_not_certain_of_messages_of_which_a_wildcard_may_have_taken_some) {
   exchange(job, 5);
   job.counts(1, receive(kAnyPeer, 7), 1);
+  const HangReport report = job.examine();
+  EXPECT_EQ(report.verdict, Verdict::suspect);
+  EXPECT_EQ(first(report).ranks, ranks({2}));
+  EXPECT_EQ(report.gaps, (std::vector<Gap>{{Gap::Cause::wildcards, Rank{1}}}));
+  job.counts(0, send(1, 7), 6);
+  EXPECT_TRUE(job.examine().gaps.empty()) << "there are messages enough for both";
+}
+
+TEST_P(Hang, is_certain_of_a_message_that_is_missing_whatever_a_wildcard_has_taken) {
+  exchange(job, 5);
+  job.counts(1, receive(kAnyPeer, 7), 1);
+  job.counts(0, send(1, 7), 4);
   EXPECT_EQ(job.examine().verdict, Verdict::hangs);
+  EXPECT_EQ(first(job.examine()).ranks, ranks({0, 1}));
+}
+
+// Rank 1 waits for its synchronous send to rank 0, which may have taken it from any source, and for rank 2.
+TEST_P(Hang, is_not_certain_of_a_send_that_a_wildcard_may_have_taken) {
+  job.did(0, receive(kAnyPeer, 7));
+  job.all_last(collective("MPI_Barrier"), {1, 2});
+  job.waits(1, "MPI_Waitall", CallKind::wait_all, {send(0, 7, "MPI_Issend"), receive(2, 9, "MPI_Irecv")});
+  job.facts[2] = kComputes;
+  const HangReport report = job.examine();
+  EXPECT_EQ(report.verdict, Verdict::suspect);
+  EXPECT_EQ(first(report).ranks, ranks({2}));
+  EXPECT_EQ(first(report).certainty, Certainty::likely);
+  SampleCalls other(GetParam());
+  other.did(0, receive(kAnyPeer, 7));
+  other.all_last(collective("MPI_Barrier"), {1});
+  other.lasts(1, send(0, 7));
+  EXPECT_EQ(other.examine().verdict, Verdict::hangs) << "it is in nothing else: nobody has taken it";
+}
+
+// A receive from any source among others may be complete.
+TEST_P(Hang, is_not_certain_of_a_wildcard_that_may_have_its_message) {
+  job.did(2, send(0, 7, "MPI_Send"));
+  job.waits(0, "MPI_Waitall", CallKind::wait_all, {receive(kAnyPeer, 7, "MPI_Irecv"), receive(1, 8, "MPI_Irecv")});
+  job.all_last(receive(0, 9), {0, 1});
+  job.lasts(1, collective("MPI_Barrier"));
+  const HangReport report = job.examine();
+  EXPECT_EQ(report.ranks[0].needs.size(), 2U);
+  EXPECT_EQ(report.needs[report.ranks[0].needs[0]].certainty, Certainty::unknown);
+  EXPECT_EQ(report.needs[report.ranks[0].needs[1]].certainty, Certainty::certain);
+  EXPECT_EQ(report.verdict, Verdict::hangs);
+  EXPECT_EQ(first(report).ranks, ranks({0, 1})) << "the circle is one of what is certain";
 }
 
 TEST_P(Hang, is_laid_on_a_message_that_was_begun_by_one_who_does_not_go_on_with_it) {

@@ -34,7 +34,7 @@ Cause cause_of(const RankReport& rank) {
   switch (rank.doing) {
     case Doing::computes: return Cause::computes;
     case Doing::idles: return Cause::idles;
-    case Doing::in_call: return rank.gap ? Cause::unrecorded : Cause::in_call;
+    case Doing::in_call: return rank.gap || !is_understood(rank.longest()->call) ? Cause::unrecorded : Cause::in_call;
     case Doing::polls: return Cause::polls;
     case Doing::stopped: return Cause::stopped;
     case Doing::dead: return Cause::dead;

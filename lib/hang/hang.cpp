@@ -113,7 +113,8 @@ void note_what_lasts(HangReport& report) {
   Note note{.cause = Note::Cause::waits_for_mpi};
   for (const RankReport& rank : report.ranks) {
     if (rank.gap || is_told_of(rank.rank, report)) continue;
-    if (rank.doing == Doing::in_call && rank.needs.empty() && !rank.progressed && rank.seconds >= report.after)
+    if (rank.doing == Doing::in_call && is_understood(rank.longest()->call) && rank.needs.empty() && !rank.progressed &&
+        rank.seconds >= report.after)
       note.ranks.push_back(rank.rank);
   }
   if (!note.ranks.empty()) report.notes.push_back(std::move(note));

@@ -80,7 +80,7 @@ enum class Cause {
   idles,                // the same, without using processor time
   in_call,              // the ranks are in a call for which no other rank is missing
   polls,                // the ranks test or probe in vain
-  unrecorded,           // the ranks are in a call of which the records do not say for what it waits
+  unrecorded,           // the ranks are in a call, and the records do not say for what it waits
   all_stopped,          // all ranks of the job are stopped
 };
 

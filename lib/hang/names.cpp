@@ -44,6 +44,7 @@ std::string_view name_of(Reason reason) {
     case Reason::collective_not_begun: return "collective_not_begun";
     case Reason::collective_maybe_not_begun: return "collective_maybe_not_begun";
     case Reason::collective_halted: return "collective_halted";
+    case Reason::collective_not_progressed: return "collective_not_progressed";
     case Reason::collective_mismatch: return "collective_mismatch";
     case Reason::message_not_sent: return "message_not_sent";
     case Reason::message_not_sent_again: return "message_not_sent_again";

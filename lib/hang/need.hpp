@@ -22,8 +22,9 @@ enum class Reason {
   // Of a collective or MPI_Finalize. `call`: as those who wait have entered it.
   collective_not_begun,
   collective_maybe_not_begun,
-  collective_halted,    // they are in it, and stopped or dead
-  collective_mismatch,  // they entered it as `theirs`: they never meet those who wait
+  collective_halted,          // they are in it, and stopped or dead
+  collective_not_progressed,  // they began it with a request, and are in no call of MPI that would go on with it
+  collective_mismatch,        // they entered it as `theirs`: they never meet those who wait
   // Of the message that the receive or probe `call` waits for.
   message_not_sent,
   message_not_sent_again,          // they sent earlier ones of the same kind

@@ -1,7 +1,9 @@
 #include "hang/rank_calls.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace cairn::hang {
@@ -76,25 +78,51 @@ void put_lasting(const CallFile& file, RankCalls& into) {
   }
 }
 
-// Whose requests are still marked by a test: its thread is in no other call. A test of one request may also name it,
-// and one that asks for a message as a probe does has its sender.
-void put_polled(const CallFile& file, RankCalls& into) {
-  const Call& test = *into.newest;
+// What a test that was in vain asks for, as a probe that does not wait.
+Call probe_of(const CallFile& file, const CallRecord& test) {
+  Call probe = call_of(file, test);
+  probe.kind = CallKind::probe;
+  probe.completes = Completes::nothing;
+  probe.number = 0;  // how often it was in vain
+  return probe;
+}
+
+// Of each message that the rank has probed for since the earlier reading, the newest probe.
+std::vector<Call> probes_of(const CallFile& file, std::uint64_t since) {
+  std::vector<Call> probes;
+  std::set<std::tuple<std::uint64_t, std::int32_t, std::int32_t>> seen;
+  for (std::uint64_t back = 0; back < kept(file, since); ++back) {
+    const CallRecord& test = past_call(file, back);
+    if (!is_vain_test(test) || test.peer == kNoPeer) continue;
+    if (seen.emplace(test.comm, test.peer, test.tag).second) probes.push_back(probe_of(file, test));
+  }
+  return probes;
+}
+
+// The requests that the rank has asked for since the earlier reading, if it named one at a time.
+std::set<std::uint64_t> tested_requests(const CallFile& file, std::uint64_t since) {
+  std::set<std::uint64_t> requests;
+  for (std::uint64_t back = 0; back < kept(file, since); ++back) {
+    const CallRecord& test = past_call(file, back);
+    if (is_vain_test(test) && test.request != 0) requests.insert(test.request);
+  }
+  return requests;
+}
+
+// What it asks for in its last `since` calls. A test of one request names it, one of several may have left its mark, if
+// its thread is in no other call; one that asks for a message has its sender.
+void put_polled(const CallFile& file, std::uint64_t since, RankCalls& into) {
+  const auto tested = tested_requests(file, since);
   for (std::uint64_t back = 0; back < kept(file, CallFile::kPast) && is_vain_test(past_call(file, back)); ++back)
     into.polls_since = past_call(file, back).began;
   for (const CallRecord& request : file.pending) {
     if (request.kind == CallKind::none || request.active == 0) continue;
-    const bool named = test.request != 0 && request.request == test.request;
+    const bool named = tested.contains(request.request);
     const bool marked = request.waiter != 0 && (!lasts(file.lasting[request.waiter - std::size_t{1}]) ||
                                                 file.lasting[request.waiter - std::size_t{1}].kind == CallKind::test);
     if (named || marked) into.polled.push_back(call_of(file, request));
   }
-  if (into.polled.empty() && test.peer != kNoPeer) {
-    into.polled.push_back(test);
-    into.polled.back().kind = CallKind::probe;
-    into.polled.back().completes = Completes::nothing;
-    into.polled.back().number = 0;  // how often it was in vain
-  }
+  for (Call& probe : probes_of(file, since)) into.polled.push_back(std::move(probe));
 }
 
 void count(std::map<MessageKind, MessageCount>& in, const CallRecord& record) {
@@ -171,7 +199,8 @@ RankCalls condense(const CallFile& file, const std::optional<Moment>& before) {
   calls.progressed = before && has_progressed(file, *before);
   const bool asked_again = !before || file.calls != before->calls || newest.number > before->vain;
   calls.polls = !calls.progressed && calls.lasting.empty() && is_vain_test(newest) && asked_again;
-  if (calls.polls) put_polled(file, calls);
+  const std::uint64_t since = before && file.calls > before->calls ? file.calls - before->calls : 1;
+  if (calls.polls) put_polled(file, since, calls);
   return calls;
 }
 

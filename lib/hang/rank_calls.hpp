@@ -47,6 +47,8 @@ struct Call {
 [[nodiscard]] inline bool is_message(const Call& call) { return is_receive(call) || call.kind == CallKind::send; }
 // The call that ends MPI for a rank.
 [[nodiscard]] bool is_finalize(const Call& call);
+// Whether it is known for what the call waits.
+[[nodiscard]] inline bool is_understood(const Call& call) { return call.kind != CallKind::other || is_finalize(call); }
 
 // A call that a thread is in, and the requests that it waits for.
 struct LastingCall {

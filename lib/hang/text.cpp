@@ -187,6 +187,9 @@ std::string need_text(const HangReport& report, const Need& need) {
     case Reason::collective_maybe_not_begun: return "may not have begun " + collective_text(report, need.call);
     case Reason::collective_halted:
       return fmt::format("{} begun {} and {} not continue", have, entered_text(need.call), one ? "does" : "do");
+    case Reason::collective_not_progressed:
+      return fmt::format("{} begun {} and {} in no MPI call that would complete it", have,
+                         collective_text(report, need.call), one ? "is" : "are");
     case Reason::collective_mismatch:
       return fmt::format("entered the {} collective on {} as {}, not as {}", ordinal_text(need.call.number),
                          comm_text(report, need.call.comm), entered_text(*need.theirs), entered_text(need.call));

@@ -222,6 +222,7 @@ const WaitFinder::Needs& WaitFinder::collective_needs(const Side& side) {
   add_missing(side, needs);
   add_halted(side, needs);
   if (needs.empty()) add_unknown(side, needs);
+  if (needs.empty()) add_not_progressed(side, needs);
   add_mismatches(side, needs);
   return collective_needs_[side] = std::move(needs);
 }
@@ -285,6 +286,20 @@ void WaitFinder::add_unknown(const Side& side, Needs& needs) {
     need.any = size - members.size() - in_it < need.ranks.size();
   }
   needs.push_back(add(std::move(need)));
+}
+
+// Members that have begun it with a request, and are outside MPI: their MPI library may need a call to go on with it.
+// Some have a thread that does, and their part may be complete.
+void WaitFinder::add_not_progressed(const Side& side, Needs& needs) {
+  Need need{.ranks = {},
+            .reason = Reason::collective_not_progressed,
+            .call = call_of(side.comm, side.number, side.entered),
+            .certainty = Certainty::likely};
+  for (const std::uint32_t rank : members_[side.comm]) {
+    const RankCalls& calls = *ranks_[rank];
+    if (calls.lasting.empty() && !calls.polls && is_in(calls, side)) need.ranks.push_back(rank);
+  }
+  if (!need.ranks.empty()) needs.push_back(add(std::move(need)));
 }
 
 std::map<Entered, std::vector<std::uint32_t>> WaitFinder::sides_of(const Side& side) const {

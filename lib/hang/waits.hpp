@@ -57,6 +57,7 @@ class WaitFinder {
   void add_missing(const Side& side, Needs& needs);
   void add_halted(const Side& side, Needs& needs);
   void add_unknown(const Side& side, Needs& needs);
+  void add_not_progressed(const Side& side, Needs& needs);
   void add_mismatches(const Side& side, Needs& needs);
   [[nodiscard]] std::map<Entered, std::vector<std::uint32_t>> sides_of(const Side& side) const;
   [[nodiscard]] std::vector<std::uint32_t> possible_members(std::uint64_t comm) const;

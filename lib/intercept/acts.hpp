@@ -153,7 +153,7 @@ int asks(int (*next)(int, int, MPI_Comm, int*, Rest...), const Site& site, int p
          Rest... rest) {
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
-  Heard heard(call, CallKind::probe, site);
+  Heard heard(call, CallKind::test, site);  // it does not wait as a probe does
   const int code = next(peer, tag, comm, flag, rest...);
   if (*flag == 0) heard.is_in_vain();
   return code;
@@ -164,7 +164,7 @@ int asks_to_match(int (*next)(int, int, MPI_Comm, int*, Rest...), const Site& si
                   int* flag, Rest... rest) {
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
-  Heard heard(call, CallKind::probe, site);
+  Heard heard(call, CallKind::test, site);
   const int code = next(peer, tag, comm, flag, rest...);
   if (*flag == 0) heard.is_in_vain();
   if (code == MPI_SUCCESS && *flag != 0) heard.takes_message();

@@ -56,6 +56,24 @@ void compute(const Job& /*job*/) {
   }
 }
 
+// Rank 0 probes for a message from rank 1, which sends none.
+void probe_in_vain(const Job& job) {
+  int found = 0;
+  while (job.rank == 0 && found == 0) MPI_Iprobe(1, 7, job.comm, &found, MPI_STATUS_IGNORE);
+  sum(job);
+}
+
+// The last rank begins a collective and computes. Its MPI library goes on with it only in calls.
+void compute_in_a_collective(const Job& job) {
+  int mine = 1;
+  int all = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job.comm, &request);
+  if (job.rank == job.last) compute(job);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  sum(job);
+}
+
 void exchange(const Job& job) {
   for (;;) {
     pass_on(job, true);
@@ -188,6 +206,8 @@ void end_too_early(const Job& job) {
 const std::map<std::string, void (*)(const Job&)> kKinds{
     {"compute", compute},
     {"exchange", exchange},
+    {"probe", probe_in_vain},
+    {"begun_collective", compute_in_a_collective},
     {"missed_message", miss_a_message},
     {"missed_receive", miss_a_receive},
     {"swapped_tags", swap_tags},

@@ -126,6 +126,9 @@ def expectations(ranks):
         "missed_end": Said("suspect", "computes", [2], all_but_2, {None: {**not_begun,
                                                                           "call": {"call": "MPI_Finalize"}}}),
         "early_end": circle(0, 2, r0=not_begun, r2=not_sent(7)),
+        "probe": circle(0, 1, r0=not_sent(7), r1={**not_begun, "call": {"call": "MPI_Allreduce"}}),
+        "begun_collective": Said("suspect", "computes", [last], others, {
+            None: {"reason": ("collective_not_progressed", "collective_not_begun")}}),
         "missed_receive": circle(0, 1, r1={"reason": "receive_not_posted", "call": {"tag": 7}}),
         "swapped_tags_of_sent_messages": circle(0, 1, r0={"reason": "message_sent_earlier_otherwise",
                                                           "theirs": {"tag": 8}}),
@@ -133,8 +136,8 @@ def expectations(ranks):
 
 
 # Variants of others; and die() begins with a loop.
-FEW_RANKS_ONLY = {"early_end", "exchange_many_tags", "missed_end", "late_call", "late_call_many_tags",
-                  "late_requests_many_tags", "loop", "missed_receive", "swapped_tags_of_sent_messages"}  # fmt: skip
+FEW_RANKS_ONLY = {"begun_collective", "early_end", "exchange_many_tags", "missed_end", "late_call",
+                  "late_call_many_tags", "late_requests_many_tags", "loop", "missed_receive", "swapped_tags_of_sent_messages"}  # fmt: skip
 WITH_HEAD = {"missed_message"}
 
 

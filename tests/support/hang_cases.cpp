@@ -113,6 +113,34 @@ void add_collectives(Cases& cases) {
   });
 }
 
+void add_unprogressed(Cases& cases) {
+  suspect(cases, "a_rank_computes_in_a_nonblocking_collective", Cause::computes, kLikely, {3}, [](SampleCalls& job) {
+    const Said reduce = collective("MPI_Iallreduce");
+    for (std::uint32_t rank = 0; rank < 3; ++rank) job.waits(rank, "MPI_Wait", CallKind::wait_all, {reduce});
+    job.begins(3, reduce);
+    job.facts[3] = kComputes;
+  });
+  hangs(cases, "a_rank_never_begins_a_nonblocking_collective_and_is_stopped", Cause::stopped, {3},
+        [](SampleCalls& job) {
+          const Said barrier = collective("MPI_Ibarrier");
+          for (std::uint32_t rank = 0; rank < 3; ++rank) job.waits(rank, "MPI_Wait", CallKind::wait_all, {barrier});
+          job.facts[3] = kStopped;
+        });
+  suspect(cases, "a_rank_computes_with_a_send_begun", Cause::computes, kLikely, {2}, [](SampleCalls& job) {
+    Said message = receive(2, 7);
+    message.record.number = 1;
+    job.lasts(1, message);
+    job.begins(2, send(1, 7, "MPI_Isend"));
+    job.facts[2] = kComputes;
+  });
+  suspect(cases, "a_rank_is_in_a_call_of_which_little_is_known", Cause::unrecorded, kLikely, {1}, [](SampleCalls& job) {
+    Said make{"MPI_Comm_create_group", {}};
+    make.record.kind = CallKind::other;
+    job.all_last(collective("MPI_Barrier"), {1});
+    job.lasts(1, make);
+  });
+}
+
 void add_processes(Cases& cases) {
   hangs(cases, "a_rank_is_stopped", Cause::stopped, {2}, [](SampleCalls& job) {
     job.all_last(collective("MPI_Allreduce"), {2});
@@ -180,6 +208,7 @@ std::vector<HangCase> hang_cases() {
   add_healthy(cases);
   add_messages(cases);
   add_collectives(cases);
+  add_unprogressed(cases);
   add_processes(cases);
   add_wildcards(cases);
   add_gaps(cases);

@@ -32,6 +32,13 @@ Said receive(std::int32_t from, std::int32_t tag, const std::string& name) {
 }
 Said probe(std::int32_t from, std::int32_t tag) { return message("MPI_Probe", CallKind::probe, from, tag); }
 
+Said iprobe(std::int32_t from, std::int32_t tag, std::uint64_t times) {
+  Said said = message("MPI_Iprobe", CallKind::test, from, tag);
+  said.record.bytes = 0;
+  said.record.number = times;
+  return said;
+}
+
 Said collective(const std::string& name, std::int32_t root, std::uint64_t after) {
   Said said = message(name, CallKind::collective, root, kAnyTag);
   said.record.number = kBegun + after;
@@ -129,11 +136,20 @@ void SampleCalls::all_last(const Said& said, const std::vector<std::uint32_t>& e
     if (std::ranges::find(except, rank) == except.end()) lasts(rank, said, seconds);
 }
 
-hang::HangReport SampleCalls::examine(double after) const {
+std::vector<hang::Moment> SampleCalls::moments() const {
+  std::vector<hang::Moment> moments(ranks());
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank)
+    if (files_[rank]) moments[rank] = hang::moment_of(*files_[rank]);
+  return moments;
+}
+
+hang::HangReport SampleCalls::examine(double after) const { return examine_since(moments(), after); }
+
+hang::HangReport SampleCalls::examine_since(const std::vector<hang::Moment>& before, double after) const {
   std::vector<hang::RankReading> readings;
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     if (!files_[rank]) continue;
-    hang::RankReading reading{hang::condense(*files_[rank], hang::moment_of(*files_[rank])), {}, now_};
+    hang::RankReading reading{hang::condense(*files_[rank], before[rank]), {}, now_};
     if (const auto known = facts.find(rank); known != facts.end()) reading.process = known->second;
     readings.push_back(std::move(reading));
   }

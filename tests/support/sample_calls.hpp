@@ -25,6 +25,8 @@ struct Said {
 [[nodiscard]] Said send(std::int32_t to, std::int32_t tag, const std::string& name = "MPI_Ssend");
 [[nodiscard]] Said receive(std::int32_t from, std::int32_t tag, const std::string& name = "MPI_Recv");
 [[nodiscard]] Said probe(std::int32_t from, std::int32_t tag);
+// Of MPI_Iprobe, in vain so many times in a row.
+[[nodiscard]] Said iprobe(std::int32_t from, std::int32_t tag, std::uint64_t times = 1);
 // The next collective after those that all have ended, or a further one.
 [[nodiscard]] Said collective(const std::string& name, std::int32_t root = kNoPeer, std::uint64_t after = 1);
 
@@ -54,6 +56,9 @@ class SampleCalls {
   std::map<std::uint32_t, hang::ProcessFacts> facts;
   // As both readings found it.
   [[nodiscard]] hang::HangReport examine(double after = 10) const;
+  // As the second reading finds it, if the first one found it as `before`.
+  [[nodiscard]] hang::HangReport examine_since(const std::vector<hang::Moment>& before, double after = 10) const;
+  [[nodiscard]] std::vector<hang::Moment> moments() const;
   // Its files in a store.
   void write(Store& store) const;
 

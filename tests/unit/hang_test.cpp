@@ -398,6 +398,51 @@ TEST_P(Hang, of_ranks_that_ask_in_vain_is_seen_though_they_make_calls) {
   EXPECT_NEAR(report.ranks[0].seconds, 30, 1);
 }
 
+// A rank that probes is inside MPI_Iprobe at one reading or the other.
+TEST_P(Hang, of_a_rank_that_probes_in_vain_is_seen_through_what_it_probes_for) {
+  job.did(0, iprobe(1, 7, 70'000), 0);
+  job.of(0).past[1].began -= 30'000'000'000;
+  job.lasts(0, iprobe(1, 7), 0);
+  job.all_last(collective("MPI_Barrier"), {0});
+  auto before = job.moments();
+  before[0].vain -= 9'000;
+  before[0].began[0] -= 200'000'000;  // it was inside another one
+  const HangReport report = job.examine_since(before);
+  EXPECT_EQ(report.ranks[0].doing, Doing::polls);
+  EXPECT_NEAR(report.ranks[0].seconds, 30, 1);
+  EXPECT_EQ(report.ranks[0].polled.at(0).peer, 1);
+  EXPECT_EQ(report.ranks[0].polled.at(0).tag, 7);
+  EXPECT_EQ(first(report).ranks, ranks({0, 1}));
+  EXPECT_EQ(need_of(report, 0).reason, Reason::message_not_sent);
+}
+
+TEST_P(Hang, of_a_rank_that_probes_for_several_in_turn_is_seen_through_all_of_them) {
+  const auto before = job.moments();
+  for (int round = 0; round < 3; ++round)
+    for (const std::int32_t peer : {1, 2}) job.did(0, iprobe(peer, 7), 30 - 10 * round);
+  for (std::uint32_t rank = 1; rank < GetParam(); ++rank) job.facts[rank] = kComputes;
+  const HangReport report = job.examine_since(before);
+  EXPECT_THAT(report.ranks[0].polled, SizeIs(2));
+  EXPECT_TRUE(report.ranks[0].any);
+  EXPECT_EQ(report.verdict, Verdict::suspect);
+  EXPECT_EQ(first(report).ranks, ranks({1, 2})) << "either may send to it";
+}
+
+TEST_P(Hang, of_a_collective_that_a_rank_has_begun_is_laid_on_that_rank_while_it_computes) {
+  const Said reduce = collective("MPI_Iallreduce");
+  for (std::uint32_t rank = 0; rank < last; ++rank) job.waits(rank, "MPI_Wait", CallKind::wait_all, {reduce});
+  job.begins(last, reduce);
+  job.facts[last] = kComputes;
+  const HangReport report = job.examine();
+  EXPECT_EQ(report.verdict, Verdict::suspect);
+  EXPECT_EQ(first(report).cause, Cause::computes);
+  EXPECT_EQ(first(report).certainty, Certainty::likely);
+  EXPECT_EQ(first(report).ranks, ranks({last}));
+  EXPECT_EQ(need_of(report).reason, Reason::collective_not_progressed);
+  job.lasts(last, receive(0, 1));
+  EXPECT_EQ(first(job.examine()).ranks, ranks({0})) << "in MPI it goes on with the collective";
+}
+
 TEST_P(Hang, is_none_of_a_waitany_that_has_its_message) {
   job.waits(0, "MPI_Waitany", CallKind::wait_any, {receive(2, 1, "MPI_Irecv"), receive(1, 1, "MPI_Irecv")});
   job.lasts(2, receive(0, 1));

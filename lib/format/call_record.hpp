@@ -34,10 +34,15 @@ enum class CallKind : std::uint16_t {
   wait_all,    // until all requests are complete that have this call as their waiter; `number`: how many more it waits
                // for that are not in the file
   wait_any,    // until one of them is; `number`: the same
-  test,        // asks after requests, and does not wait; `number`: how many times in a row in vain
-  other,       // waits for nobody
-  opaque,      // may wait, for whom is not recorded; since format 3
+  test,   // asks after requests, or for a message from `peer`, and does not wait; `number`: how many times in a row
+          // in vain
+  other,  // waits for nobody
+  // Since format 3.
+  test_all,  // a test that is in vain until all requests are complete
+  opaque,    // may wait; for whom is not recorded
 };
+inline constexpr CallKind kLastCallKind = CallKind::opaque;
+[[nodiscard]] inline bool is_test(CallKind kind) { return kind == CallKind::test || kind == CallKind::test_all; }
 
 struct CallRecord {
   std::int64_t began = 0;
@@ -107,10 +112,13 @@ struct CallFile {
   std::uint64_t comms_left_out = 0;  // for which there was no place
   std::uint64_t calls_left_out = 0;  // that last, of threads for which there was no place
   // Since format 3.
+  std::uint64_t session_comm = 0;  // the session's own communicator; 0: not known
+  // By place in `comms`: the name that the application has given to it, cut off; each ends with a zero.
+  std::array<std::array<char, 32>, kComms> comm_names{};
   std::array<std::array<char, kNameBytes>, kNames> names{};  // of calls; each ends with a zero
 };
 inline constexpr std::size_t kCallFileBytes1 = offsetof(CallFile, comms_left_out);  // of format 1
-inline constexpr std::size_t kCallFileBytes2 = offsetof(CallFile, names);
+inline constexpr std::size_t kCallFileBytes2 = offsetof(CallFile, session_comm);
 
 // As characters; the name of a call that has none is "an MPI call".
 [[nodiscard]] std::string name_of(const CallFile& file, const CallRecord& record);

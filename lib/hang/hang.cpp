@@ -66,6 +66,19 @@ bool bury(std::map<std::uint32_t, RankReading>& by_rank) {
   return true;
 }
 
+// A communicator that the application has named has its name on all of its ranks, or on those that have come so far.
+void add_comms(const std::map<std::uint32_t, RankReading>& by_rank, HangReport& report) {
+  std::map<std::string, std::set<std::uint64_t>> named;
+  for (const auto& [rank, reading] : by_rank) {
+    if (reading.calls.session_comm != 0) report.comms[reading.calls.session_comm].is_session = true;
+    for (const auto& [id, name] : reading.calls.comm_names) {
+      report.comms[id].name = name;
+      named[name].insert(id);
+    }
+  }
+  for (auto& [id, comm] : report.comms) comm.is_unique = comm.name.empty() || named[comm.name].size() == 1;
+}
+
 void add_absent(const std::vector<Rank>& left, HangReport& report) {
   for (RankReport& rank : report.ranks) {
     if (rank.doing != Doing::unseen) continue;
@@ -136,6 +149,7 @@ HangReport examine(std::vector<RankReading> readings, const std::vector<Rank>& l
   for (std::uint32_t rank = 0; rank < report.ranks.size(); ++rank) report.ranks[rank].rank = Rank{rank};
   for (const auto& [rank, reading] : by_rank) report.ranks[rank] = report_of(reading);
   add_absent(left, report);
+  add_comms(by_rank, report);
 
   judge(over, find_culprits(by_rank, report), report);
   put_gaps(over, report);

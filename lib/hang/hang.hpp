@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -118,6 +119,13 @@ enum class Verdict {
   over,  // all processes are gone; the findings are about what they did at the end
 };
 
+// What is known of a communicator beside its number.
+struct CommFacts {
+  std::string name = {};  // that the application has given to it; empty: none
+  bool is_session = false;
+  bool is_unique = true;  // no other one has this name
+};
+
 struct HangReport {
   Verdict verdict = Verdict::healthy;
   double after = 0;               // a rank may wait for another for so many seconds
@@ -125,8 +133,9 @@ struct HangReport {
   std::vector<Note> notes;
   std::vector<RankReport> ranks;  // all of the job, by number
   std::vector<Need> needs;
-  std::vector<Rank> unseen;  // for which there is no file
-  std::vector<Gap> gaps;     // because of which it is not known whether ranks that have waited long wait at all
+  std::map<std::uint64_t, CommFacts> comms;  // of those about which more than their number is known
+  std::vector<Rank> unseen;                  // for which there is no file
+  std::vector<Gap> gaps;  // because of which it is not known whether ranks that have waited long wait at all
 };
 
 // At least one reading; of a rank that has several, the newest file's counts. `left`: ranks whose file went away

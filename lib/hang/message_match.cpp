@@ -168,7 +168,7 @@ bool is_under_way_for_sure(const RankCalls& of, const Call& call) {
     if (is_it(lasting.call)) return lasting.requests.empty();
     if (std::ranges::none_of(lasting.requests, is_it)) continue;
     const bool only = lasting.requests.size() == 1 && lasting.other_requests == 0;
-    return only || lasting.call.completes == Completes::any || lasting.call.completes == Completes::some;
+    return only || lasting.call.completes == Completes::any;
   }
   if (std::ranges::none_of(of.polled, is_it)) return false;
   return of.polled.size() == 1 || of.newest->completes != Completes::all;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -12,21 +11,17 @@ namespace {
 // A rank may be so many collectives ahead of another on one communicator, and a mismatch is still seen.
 constexpr std::uint64_t kCollectivesKept = 64;
 
-bool is_vain_test(const CallRecord& record) { return record.kind == CallKind::test && record.number > 0; }
+bool is_vain_test(const CallRecord& record) { return is_test(record.kind) && record.number > 0; }
 
-// Formats 1 and 2 have one kind for all tests, and one for all waits that one request is enough for.
-Completes completes_of(CallKind kind, std::string_view name) {
-  if (kind == CallKind::wait_all || name == "MPI_Testall") return Completes::all;
-  if (name == "MPI_Waitsome" || name == "MPI_Testsome") return Completes::some;
+Completes completes_of(CallKind kind) {
+  if (kind == CallKind::wait_all || kind == CallKind::test_all) return Completes::all;
   return kind == CallKind::wait_any || kind == CallKind::test ? Completes::any : Completes::nothing;
 }
 
 Call call_of(const CallFile& file, const CallRecord& r) {
-  std::string name = name_of(file, r);
-  const Completes completes = completes_of(r.kind, name);
-  return {.name = std::move(name),
+  return {.name = name_of(file, r),
           .kind = r.kind,
-          .completes = completes,
+          .completes = completes_of(r.kind),
           .began = r.began,
           .ended = r.ended,
           .comm = r.comm,
@@ -52,7 +47,7 @@ bool lasts(const CallRecord& record) { return record.kind != CallKind::none && r
 bool has_begun_another(const CallFile& file, const Moment& before) {
   for (std::size_t i = 0; i < file.lasting.size(); ++i) {
     const CallRecord& record = file.lasting[i];
-    if (lasts(record) && record.kind != CallKind::test && record.began != before.began[i]) return true;
+    if (lasts(record) && !is_test(record.kind) && record.began != before.began[i]) return true;
   }
   return false;
 }
@@ -67,7 +62,7 @@ bool has_progressed(const CallFile& file, const Moment& before) {
 void put_lasting(const CallFile& file, RankCalls& into) {
   for (std::size_t slot = 0; slot < file.lasting.size(); ++slot) {
     const CallRecord& record = file.lasting[slot];
-    if (!lasts(record) || record.kind == CallKind::test) continue;
+    if (!lasts(record) || is_test(record.kind)) continue;
     const bool waits = record.kind == CallKind::wait_all || record.kind == CallKind::wait_any;
     LastingCall lasting{call_of(file, record), {}, waits ? record.number : 0};
     for (const CallRecord& request : file.pending) {
@@ -119,7 +114,7 @@ void put_polled(const CallFile& file, std::uint64_t since, RankCalls& into) {
     if (request.kind == CallKind::none || request.active == 0) continue;
     const bool named = tested.contains(request.request);
     const bool marked = request.waiter != 0 && (!lasts(file.lasting[request.waiter - std::size_t{1}]) ||
-                                                file.lasting[request.waiter - std::size_t{1}].kind == CallKind::test);
+                                                is_test(file.lasting[request.waiter - std::size_t{1}].kind));
     if (named || marked) into.polled.push_back(call_of(file, request));
   }
   for (Call& probe : probes_of(file, since)) into.polled.push_back(std::move(probe));
@@ -179,8 +174,13 @@ RankCalls condense(const CallFile& file, const std::optional<Moment>& before) {
   calls.comms_left_out = file.comms_left_out;
   calls.calls_left_out = file.calls_left_out;
   calls.forgot = file.calls > CallFile::kPast;
-  for (const CommRecord& comm : file.comms)
-    if (comm.id != 0) calls.comms[comm.id] = comm;
+  for (std::size_t i = 0; i < file.comms.size(); ++i) {
+    const CommRecord& comm = file.comms[i];
+    if (comm.id == 0) continue;
+    calls.comms[comm.id] = comm;
+    if (file.comm_names[i].front() != '\0') calls.comm_names[comm.id] = file.comm_names[i].data();
+  }
+  calls.session_comm = file.session_comm;
   put_lasting(file, calls);
   for (const CallRecord& request : file.pending)
     if (request.kind != CallKind::none && request.active != 0) calls.pending.push_back(call_of(file, request));

@@ -20,9 +20,8 @@ namespace cairn::hang {
 // Which of its requests a call completes, or asks after.
 enum class Completes {
   nothing,
-  any,  // one of them
+  any,  // one of them, or at least one: MPI_Waitany, MPI_Waitsome
   all,
-  some,  // at least one of them
 };
 
 // A record of the file with its name as text.
@@ -102,9 +101,11 @@ struct RankCalls {
   std::uint64_t calls_left_out = 0;
 
   std::map<std::uint64_t, CommRecord> comms;
-  std::vector<LastingCall> lasting;  // tests excluded, which do not last
-  std::vector<Call> pending;         // requests that were started
-  std::optional<Call> newest;        // of those that ended
+  std::map<std::uint64_t, std::string> comm_names;  // of those to which the application has given one
+  std::uint64_t session_comm = 0;                   // 0: not known
+  std::vector<LastingCall> lasting;                 // tests excluded, which do not last
+  std::vector<Call> pending;                        // requests that were started
+  std::optional<Call> newest;                       // of those that ended
 
   // Since the earlier reading: it began or ended calls other than tests in vain.
   bool progressed = false;

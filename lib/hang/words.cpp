@@ -70,8 +70,13 @@ std::string rank_list_text(const std::vector<Rank>& ranks) {
   return rank_list_text(std::move(numbers));
 }
 
-std::string comm_text(const HangReport& /*report*/, std::uint64_t comm) {
+std::string comm_text(const HangReport& report, std::uint64_t comm) {
   constexpr std::uint64_t kShown = 0xffffff;
+  const auto known = report.comms.find(comm);
+  const CommFacts facts = known == report.comms.end() ? CommFacts{} : known->second;
+  if (!facts.name.empty() && facts.is_unique) return fmt::format("communicator \"{}\"", facts.name);
+  if (!facts.name.empty()) return fmt::format("communicator \"{}\" ({:06x})", facts.name, comm & kShown);
+  if (facts.is_session) return "the session's communicator";
   return fmt::format("communicator {:06x}", comm & kShown);
 }
 

@@ -22,7 +22,7 @@ namespace cairn::hang {
 [[nodiscard]] std::string rank_list_text(std::vector<std::uint32_t> ranks);
 [[nodiscard]] std::string rank_list_text(const std::vector<Rank>& ranks);
 
-// "communicator 3f2a1c"
+// "the session's communicator", "communicator \"rows\"", "communicator 3f2a1c"
 [[nodiscard]] std::string comm_text(const HangReport& report, std::uint64_t comm);
 // "MPI_Reduce with root 0"
 [[nodiscard]] std::string entered_text(const Call& collective);

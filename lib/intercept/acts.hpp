@@ -202,11 +202,11 @@ template <class Run, class IsComplete>
 int completes(CallKind kind, const Site& site, std::span<const MPI_Request> requests, Run run, IsComplete is_complete) {
   const Call call;
   Heard heard(call, kind, site, requests.size() == 1 ? requests.front() : MPI_REQUEST_NULL);
-  const auto act = kind == CallKind::test ? Requests::Act::asks : Requests::Act::waits;
+  const auto act = is_test(kind) ? Requests::Act::asks : Requests::Act::waits;
   const Requests before(call, heard, act, requests);
   const int code = run();
   const bool any = before.look([&](std::size_t i) { return code == MPI_SUCCESS && is_complete(i); });
-  if (kind == CallKind::test && !any) heard.is_in_vain();
+  if (is_test(kind) && !any) heard.is_in_vain();
   return code;
 }
 
@@ -229,7 +229,7 @@ inline int waits_all(int (*next)(int, MPI_Request*, MPI_Status*), const Site& si
 inline int tests_all(int (*next)(int, MPI_Request*, int*, MPI_Status*), const Site& site, int length,
                      MPI_Request* requests, int* flag, MPI_Status* statuses) {
   return completes(
-      CallKind::test, site, all_of(length, requests), [=] { return next(length, requests, flag, statuses); },
+      CallKind::test_all, site, all_of(length, requests), [=] { return next(length, requests, flag, statuses); },
       [=](auto) { return *flag != 0; });
 }
 inline int waits_any(int (*next)(int, MPI_Request*, int*, MPI_Status*), const Site& site, int length,
@@ -359,6 +359,13 @@ inline int ends_mpi(int (*next)(), const Site& site) {
   const Call call;
   const Heard heard(call, CallKind::other, site);
   return next();
+}
+
+inline int names_comm(int (*next)(MPI_Comm, const char*), const Site& /*site*/, MPI_Comm comm, const char* name) {
+  const Call call;
+  const int code = next(comm, name);
+  if (call.is_heard() && code == MPI_SUCCESS) named(comm, name);
+  return code;
 }
 
 inline int ends(int (*next)(MPI_Comm*), const Site& /*site*/, MPI_Comm* comm) {

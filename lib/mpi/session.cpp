@@ -212,6 +212,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
     mpi->family = std::make_unique<tap::Family>(mpi->ranks, [lifeline = mpi->lifeline](MPI_Comm made) {
       if (lifeline) lifeline->adopt(made);
     });
+    if (mpi->ring) mpi->ring->is_session(tap::member_of(mpi->ranks)->id);
   }
   const bool all_compute = impl->ranks().size() == mpi->world->size();
   if (impl->hears_mpi() && (!all_compute || (opening.lifeline && !has_all_ranks(mpi->ranks)))) {

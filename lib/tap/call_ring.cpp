@@ -176,8 +176,9 @@ void CallRing::end_lasting() {
 void CallRing::asked_in_vain(const CallRecord& call) {
   const std::uint64_t calls = std::atomic_ref(file_.calls).load(std::memory_order_relaxed);
   CallRecord& newest = file_.past[(calls + CallFile::kPast - 1) % CallFile::kPast];
-  const bool again = newest.kind == CallKind::test && newest.call == call.call && newest.request == call.request &&
-                     newest.comm == call.comm && newest.peer == call.peer && newest.tag == call.tag;
+  const bool again = newest.kind == call.kind && newest.number > 0 && newest.call == call.call &&
+                     newest.request == call.request && newest.comm == call.comm && newest.peer == call.peer &&
+                     newest.tag == call.tag;
   if (again) {
     newest.ended = call.ended;
     ++newest.number;
@@ -185,7 +186,6 @@ void CallRing::asked_in_vain(const CallRecord& call) {
     return;
   }
   CallRecord first = call;
-  first.kind = CallKind::test;
   first.number = 1;
   ended(first);
 }
@@ -307,9 +307,24 @@ void CallRing::joined(const CommRecord& comm) {
 
 void CallRing::left(std::uint64_t comm) {
   const auto guard = lock();
-  if (CommRecord* const place = find_comm(comm)) *place = {};
+  if (CommRecord* const place = find_comm(comm)) {
+    file_.comm_names[static_cast<std::size_t>(place - file_.comms.data())] = {};
+    *place = {};
+  }
   for (MessageRecord& messages : file_.messages)
     if (messages.comm == comm) messages = {};
+}
+
+void CallRing::named(std::uint64_t comm, std::string_view name) {
+  const auto guard = lock();
+  const CommRecord* const place = find_comm(comm);
+  if (place == nullptr) return;
+  auto& to = file_.comm_names[static_cast<std::size_t>(place - file_.comms.data())];
+  to = {};
+  put_text(to, name);
+  // Readers take one line of ASCII.
+  for (char& c : to)
+    if (c != '\0' && (c < ' ' || c > '~')) c = '?';
 }
 
 }  // namespace cairn::tap

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
@@ -50,6 +51,10 @@ class CallRing final : public Observer {
   void cancelled(std::uint64_t request) override;
   void joined(const CommRecord& comm) override;
   void left(std::uint64_t comm) override;
+  void named(std::uint64_t comm, std::string_view name) override;
+
+  // Which of the communicators is the session's own.
+  void is_session(std::uint64_t comm) { file_.session_comm = comm; }
 
  private:
   CallRing(std::shared_ptr<Store> store, FileName name, std::unique_ptr<SharedFile> file, bool threads);

@@ -41,6 +41,12 @@ class Registry {
     member_of_.erase(found);
     change();
   }
+  void name(MPI_Comm comm, std::string_view name) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = member_of_.find(comm);
+    if (found == member_of_.end()) return;
+    for (Observer* const observer : observers_) observer->named(found->second->id, name);
+  }
   void remove(const Family* family) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(begun_, [&](const auto& begun) {
@@ -167,6 +173,8 @@ void made(MPI_Comm parent, MPI_Comm comm, const Birth& birth) {
 }
 
 void ended(MPI_Comm comm) { registry().remove(comm); }
+
+void named(MPI_Comm comm, std::string_view name) { registry().name(comm, name); }
 
 void begun(MPI_Request request, const Begun& begun) {
   if (registry().find(begun.parent) != nullptr) registry().begin(request, begun);

@@ -14,6 +14,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 
 #include "tap/member.hpp"
@@ -57,6 +58,8 @@ class Family {
 // The application has made `comm` from `parent`.
 void made(MPI_Comm parent, MPI_Comm comm, const Birth& birth);
 void ended(MPI_Comm comm);
+// The application has given it this name.
+void named(MPI_Comm comm, std::string_view name);
 
 // A communicator that the application has begun to make; it is there when the request is complete.
 struct Begun {

@@ -5,6 +5,9 @@
 // wait for another process. Observers come and go while no thread is inside a call of MPI.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
 #include "format/call_record.hpp"
 
 namespace cairn::tap {
@@ -37,6 +40,8 @@ class Observer {
   // A communicator of the session's family is there, and is no more.
   virtual void joined(const CommRecord& comm) = 0;
   virtual void left(std::uint64_t comm) = 0;
+  // The application has given it a name.
+  virtual void named(std::uint64_t comm, std::string_view name) = 0;
 };
 
 }  // namespace cairn::tap

@@ -82,6 +82,12 @@ def has(value, wanted):
     return value in wanted if isinstance(wanted, tuple) else value == wanted
 
 
+def names_of_communicators(said):
+    """What is wrong with them: the session's has none, and the other one is called "halo"."""
+    known = sorted((comm["of_session"], comm.get("name")) for comm in said["communicators"])
+    return [f"communicators: {known}"] * (known != [(False, "halo"), (True, None)])
+
+
 def expectations(ranks):
     """By kind of hang.cpp."""
     last = ranks - 1
@@ -97,6 +103,10 @@ def expectations(ranks):
         return {"reason": "message_not_sent", "call": {"tag": tag}}
 
     not_begun = {"reason": "collective_not_begun"}
+    left_out = circle(0, last, **{
+        "r0": {**not_begun, "call": {"call": "MPI_Allreduce", "number": 2}},
+        f"r{last}": {**not_begun, "call": {"call": "MPI_Barrier", "number": 1}}})  # fmt: skip
+    left_out.also = names_of_communicators
     late = Said("suspect", "computes", [2], all_but_2, {None: {"reason": ("message_not_sent_again", "message_not_sent",
                                                                           "receive_not_posted")}})  # fmt: skip
     late_many_tags = Said("suspect", "computes", [2], all_but_2, certainty=("likely", "unknown"))
@@ -109,9 +119,7 @@ def expectations(ranks):
                                  r2={**not_begun, "call": {"call": "MPI_Allreduce", "number": 1}}),
         "swapped_tags": circle(0, 1, r0={"reason": "message_sent_otherwise", "theirs": {"tag": 8}},
                                r1={"reason": "receive_posted_otherwise", "theirs": {"tag": 7}}),
-        "left_out_collective": circle(0, last, **{
-            "r0": {**not_begun, "call": {"call": "MPI_Allreduce", "number": 2}},
-            f"r{last}": {**not_begun, "call": {"call": "MPI_Barrier", "number": 1}}}),
+        "left_out_collective": left_out,
         "other_root": Said("hangs", "collective_mismatch", [last], others, {
             None: {"reason": "collective_mismatch", "agreeing": last, "call": {"call": "MPI_Reduce", "root": 0},
                    "theirs": {"root": last}}}),

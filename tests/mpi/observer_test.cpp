@@ -36,8 +36,8 @@ int rank_in(MPI_Comm comm) {
 }
 
 std::string text_of(const CallRecord& call) {
-  const char* const kinds[] = {"none",     "send",     "receive", "probe", "collective",
-                               "wait_all", "wait_any", "test",    "other", "opaque"};
+  const char* const kinds[] = {"none",     "send", "receive", "probe",    "collective", "wait_all",
+                               "wait_any", "test", "other",   "test_all", "opaque"};
   return fmt::format("{} {} {}/{}:{}", tap::call_names()[call.call], kinds[static_cast<int>(call.kind)], call.peer,
                      call.tag, call.bytes);
 }
@@ -64,6 +64,9 @@ class Notes final : public tap::Observer {
   void cancelled(std::uint64_t /*request*/) override { lines.emplace_back("cancels"); }
   void joined(const CommRecord& comm) override { comms.push_back(comm); }
   void left(std::uint64_t comm) override { gone.push_back(comm); }
+  void named(std::uint64_t comm, std::string_view name) override {
+    lines.push_back(fmt::format("names {} {}", comm == comms.front().id ? "the first" : "another", name));
+  }
 
   std::vector<std::string> take() { return std::exchange(lines, {}); }
 
@@ -183,6 +186,25 @@ TEST_F(HeardCalls, tell_of_requests_that_are_started_again) {
   }
   MPI_Request_free(&request);
   EXPECT_THAT(heard(), ElementsAre("begins MPI_Request_free other -2/-1:0", "completes", "ends"));
+}
+
+TEST_F(HeardCalls, tell_how_a_test_asks_and_how_a_communicator_is_called) {
+  MPI_Comm other = MPI_COMM_NULL;
+  MPI_Comm_dup(root_, &other);
+  std::array<MPI_Request, 2> requests{};
+  std::array<int, 2> in{};
+  for (std::size_t i = 0; i < 2; ++i) MPI_Irecv(&in[i], 1, MPI_INT, before_, static_cast<int>(i), other, &requests[i]);
+  heard();
+  int flag = 1;
+  MPI_Testall(2, requests.data(), &flag, MPI_STATUSES_IGNORE);
+  EXPECT_THAT(heard(), ElementsAre("begins MPI_Testall test_all -2/-1:0", "pending", "pending", "ends in vain"));
+  MPI_Comm_set_name(other, "halo");
+  EXPECT_THAT(heard(), ElementsAre("names another halo"));
+  MPI_Barrier(other);
+  for (int tag = 0; tag < 2; ++tag) MPI_Send(&tag, 1, MPI_INT, next_, tag, other);
+  MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+  MPI_Comm_free(&other);
+  heard();
 }
 
 TEST_F(HeardCalls, count_collectives_of_each_communicator) {
@@ -560,6 +582,23 @@ TEST_F(Ring, counts_collectives_of_a_communicator_while_it_is_there) {
   EXPECT_EQ(std::ranges::count_if(read()->comms, [](const CommRecord& comm) { return comm.collectives == 6; }), 1);
   ring_->left(11);
   EXPECT_EQ(std::ranges::count_if(read()->comms, [](const CommRecord& comm) { return comm.id != 0; }), 0);
+}
+
+TEST_F(Ring, keeps_the_names_of_communicators_while_they_are_there) {
+  ring_->joined({11, 0, 4, 0});
+  ring_->named(11, "rows of the\nm\xc3\xa4trix, a name that is much too long");
+  ring_->named(12, "of another family");
+  ring_->is_session(11);
+  const auto name_of_11 = [&]() -> std::string {
+    const auto file = read();
+    for (std::size_t i = 0; i < file->comms.size(); ++i)
+      if (file->comms[i].id == 11) return file->comm_names[i].data();
+    return "";
+  };
+  EXPECT_EQ(name_of_11(), "rows of the?m??trix, a name tha");
+  EXPECT_EQ(read()->session_comm, 11U);
+  ring_->left(11);
+  EXPECT_TRUE(std::ranges::all_of(read()->comm_names, [](const auto& name) { return name.front() == '\0'; }));
 }
 
 TEST_F(Ring, has_a_place_for_each_of_many_threads_one_after_another) {

@@ -113,6 +113,42 @@ void add_collectives(Cases& cases) {
   });
 }
 
+Said test(const std::string& name, CallKind kind) {
+  Said said{name, {}};
+  said.record.kind = kind;
+  said.record.number = 70'000;
+  return said;
+}
+
+void add_polls(Cases& cases) {
+  hangs(cases, "ranks_test_for_each_other", Cause::circle, {0, 1}, [](SampleCalls& job) {
+    for (const std::uint32_t rank : {0U, 1U}) {
+      job.did(rank, test("MPI_Test", CallKind::test), 0);
+      job.of(rank).past[1].began -= 30'000'000'000;
+      job.begins(rank, receive(static_cast<std::int32_t>(1 - rank), 1, "MPI_Irecv"), 1);
+    }
+  });
+  hangs(cases, "a_rank_tests_for_all_of_which_one_never_comes", Cause::dead, {3}, [](SampleCalls& job) {
+    job.did(0, test("MPI_Testall", CallKind::test_all), 0);
+    job.of(0).past[1].began -= 30'000'000'000;
+    for (const std::int32_t peer : {2, 3}) job.begins(0, receive(peer, 1, "MPI_Irecv"), 1);
+    job.facts[2] = kComputes;
+    job.facts[3] = kDead;
+  });
+  suspect(cases, "a_rank_tests_for_any_of_which_one_may_come", Cause::computes, kLikely, {2}, [](SampleCalls& job) {
+    job.did(0, test("MPI_Testany", CallKind::test), 0);
+    job.of(0).past[1].began -= 30'000'000'000;
+    for (const std::int32_t peer : {2, 3}) job.begins(0, receive(peer, 1, "MPI_Irecv"), 1);
+    job.facts[2] = kComputes;
+    job.facts[3] = kDead;
+  });
+  hangs(cases, "a_rank_probes_for_what_is_never_sent", Cause::circle, {0, 1}, [](SampleCalls& job) {
+    job.did(0, iprobe(1, 7, 70'000), 0);
+    job.of(0).past[1].began -= 30'000'000'000;
+    job.all_last(collective("MPI_Barrier"), {0});
+  });
+}
+
 void add_unprogressed(Cases& cases) {
   suspect(cases, "a_rank_computes_in_a_nonblocking_collective", Cause::computes, kLikely, {3}, [](SampleCalls& job) {
     const Said reduce = collective("MPI_Iallreduce");
@@ -208,6 +244,7 @@ std::vector<HangCase> hang_cases() {
   add_healthy(cases);
   add_messages(cases);
   add_collectives(cases);
+  add_polls(cases);
   add_unprogressed(cases);
   add_processes(cases);
   add_wildcards(cases);

@@ -68,7 +68,10 @@ std::uint16_t SampleCalls::name(std::uint32_t rank, const std::string& name) {
   auto& names = of(rank).names;
   const auto place = std::ranges::find_if(names, [&](const auto& n) { return n[0] == 0 || name == n.data(); });
   std::strncpy(place->data(), name.c_str(), place->size() - 1);
-  return static_cast<std::uint16_t>(place - names.begin());
+  const auto number = static_cast<std::uint16_t>(place - names.begin());
+  auto& old = of(rank).old_names.at(number);  // for files of older formats
+  std::strncpy(old.data(), name.c_str(), old.size() - 1);
+  return number;
 }
 
 CallRecord SampleCalls::record(std::uint32_t rank, const Said& said) {
@@ -136,6 +139,10 @@ void SampleCalls::all_last(const Said& said, const std::vector<std::uint32_t>& e
     if (std::ranges::find(except, rank) == except.end()) lasts(rank, said, seconds);
 }
 
+void SampleCalls::names_world(std::uint32_t rank, const std::string& name) {
+  std::strncpy(of(rank).comm_names[3].data(), name.c_str(), of(rank).comm_names[3].size() - 1);
+}
+
 std::vector<hang::Moment> SampleCalls::moments() const {
   std::vector<hang::Moment> moments(ranks());
   for (std::uint32_t rank = 0; rank < ranks(); ++rank)
@@ -143,7 +150,12 @@ std::vector<hang::Moment> SampleCalls::moments() const {
   return moments;
 }
 
-hang::HangReport SampleCalls::examine(double after) const { return examine_since(moments(), after); }
+// A test in vain has been so more often at the second reading.
+hang::HangReport SampleCalls::examine(double after) const {
+  auto before = moments();
+  for (hang::Moment& moment : before) moment.vain = moment.vain > 0 ? moment.vain - 1 : 0;
+  return examine_since(before, after);
+}
 
 hang::HangReport SampleCalls::examine_since(const std::vector<hang::Moment>& before, double after) const {
   std::vector<hang::RankReading> readings;

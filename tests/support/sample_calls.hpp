@@ -51,6 +51,8 @@ class SampleCalls {
   void stops_counting(std::uint32_t rank);
   // All ranks but `except` are in it.
   void all_last(const Said& said, const std::vector<std::uint32_t>& except = {}, double seconds = kLong);
+  // It gives the communicator of all ranks this name.
+  void names_world(std::uint32_t rank, const std::string& name);
   void lose(std::uint32_t rank) { files_.at(rank).reset(); }  // its file
 
   std::map<std::uint32_t, hang::ProcessFacts> facts;

@@ -89,11 +89,31 @@ TEST_F(CallFileOnDisk, of_format_1_is_read_without_its_counts_of_messages) {
 // Its names were shorter, and in another table.
 TEST_F(CallFileOnDisk, of_format_2_is_read_with_its_names) {
   put(offsetof(CallFile, format), 2);
-  std::memcpy(bytes.data() + offsetof(CallFile, old_names) + job.of(2).lasting[0].call * std::size_t{32}, "MPI_Old", 8);
+  std::strncpy(reinterpret_cast<char*>(bytes.data()) + offsetof(CallFile, old_names) +
+                   job.of(2).lasting[0].call * std::size_t{32},
+               "MPI_Old", 32);
   bytes.resize(kCallFileBytes2);
   const auto file = read_back();
   ASSERT_TRUE(file) << file.error().text();
   EXPECT_EQ(name_of(**file, (*file)->lasting[0]), "MPI_Old");
+}
+
+// It had one kind for all tests, and no names of communicators.
+TEST_F(CallFileOnDisk, of_format_2_is_read_with_tests_of_all_requests_told_apart) {
+  Said test{"MPI_Testall", {}};
+  test.record.kind = CallKind::test;
+  test.record.number = 5;
+  job.did(2, test);
+  test.name = "MPI_Testany";
+  job.did(2, test);
+  std::memcpy(bytes.data(), &job.of(2), bytes.size());
+  put(offsetof(CallFile, format), 2);
+  bytes.resize(kCallFileBytes2);
+  const auto file = read_back();
+  ASSERT_TRUE(file) << file.error().text();
+  EXPECT_EQ((*file)->past[1].kind, CallKind::test_all);
+  EXPECT_EQ((*file)->past[2].kind, CallKind::test);
+  EXPECT_EQ((*file)->session_comm, 0U);
 }
 
 TEST_F(CallFileOnDisk, of_format_1_makes_nothing_about_messages_certain) {
@@ -114,7 +134,7 @@ TEST_F(CallFileOnDisk, of_format_1_makes_nothing_about_messages_certain) {
     }
     return examine(std::move(readings), {}, 10);
   };
-  EXPECT_EQ(report_of(kCallFileFormat, sizeof(CallFile)).verdict, Verdict::hangs);
+  EXPECT_EQ(report_of(2, kCallFileBytes2).verdict, Verdict::hangs);
   const HangReport old = report_of(1, kCallFileBytes1);
   EXPECT_EQ(old.verdict, Verdict::suspect);
   EXPECT_EQ(old.gaps, (std::vector<Gap>{{Gap::Cause::older_format, Rank{0}}}));
@@ -154,6 +174,7 @@ TEST_F(CallFileOnDisk, with_a_number_out_of_range_is_damaged) {
   check(call + offsetof(CallRecord, call), CallFile::kNames, "pending call 1");
   check(call + offsetof(CallRecord, waiter), 33, "pending call 1");
   check(offsetof(CallFile, lasting) + offsetof(CallRecord, kind), 10, "lasting call 0");
+  check(offsetof(CallFile, comm_names) + 3 * 32, 0x0a0a0a0a, "name of a communicator is not text");
   check(offsetof(CallFile, messages) - sizeof(CallRecord) + offsetof(CallRecord, kind), 77, "past call 4095");
   check(offsetof(CallFile, messages) + offsetof(MessageRecord, kind), 4, "count of messages");
   check(offsetof(CallFile, messages) + offsetof(MessageRecord, peer), 4, "count of messages");

@@ -101,6 +101,20 @@ TEST(HangText, says_for_which_rank_it_gives_the_reason) {
               HasSubstr("waiting for rank 1, which has not sent a message with tag 12, and for rank 3\n"));
 }
 
+TEST(HangText, calls_a_communicator_as_the_application_does) {
+  SampleCalls job(4);
+  job.all_last(collective("MPI_Allreduce"), {3});
+  job.facts[3] = kComputes;
+  const auto reason = [&] { return first_texts(job.examine()).at(2); };
+  for (std::uint32_t rank = 0; rank < 4; ++rank) job.of(rank).session_comm = kWorld;
+  EXPECT_EQ(reason(), "it has not begun MPI_Allreduce, the 812th collective on the session's communicator");
+  job.names_world(1, "rows");
+  EXPECT_EQ(reason(), "it has not begun MPI_Allreduce, the 812th collective on communicator \"rows\"");
+  job.of(2).comms[4] = {kWorld + 1, 0, 4, 0};
+  job.of(2).comm_names[4] = {'r', 'o', 'w', 's'};
+  EXPECT_EQ(reason(), "it has not begun MPI_Allreduce, the 812th collective on communicator \"rows\" (3f2a1c)");
+}
+
 TEST(HangText, names_the_table_that_was_full) {
   SampleCalls job(4);
   for (const std::uint32_t rank : {0U, 2U}) job.stops_counting(rank);

@@ -91,6 +91,11 @@ Json hang_json(const std::string& job, const HangReport& report) {
   for (const cairn::hang::Note& note : report.notes)
     json["notes"].push_back({{"cause", name_of(note.cause)}, {"ranks", numbers(note.ranks)}});
   json["note_texts"] = note_texts(report);
+  json["communicators"] = Json::array();
+  for (const auto& [id, comm] : report.comms) {
+    json["communicators"].push_back({{"communicator", fmt::format("{:016x}", id)}, {"of_session", comm.is_session}});
+    if (!comm.name.empty()) json["communicators"].back()["name"] = comm.name;
+  }
   json["unseen"] = numbers(report.unseen);
   json["ranks"] = Json::array();
   for (const cairn::hang::RankReport& rank : report.ranks) json["ranks"].push_back(json_of(report, rank));

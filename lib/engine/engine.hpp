@@ -54,6 +54,7 @@ struct EngineSetup {
   std::shared_ptr<StoreMemory> memory;  // kept beyond this life; null: nothing is
   Clock clock;
   Levels levels = make_levels();
+  std::int32_t process = 0;                    // this one's number on its host; 0: not known
   std::optional<Error> unable = std::nullopt;  // why this node cannot take part: then all are told so
 };
 

@@ -51,6 +51,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineSetup& setup) {
   opened.last_version = engine->seals_.last_version();
   opened.usable = head.usable;
   opened.slots = slots_needed(head.options.keep, head.usable & head.node.levels.in_node_stores());
+  opened.process = setup.process;
   opened.measured = engine->catalog_.chain.measured;
   if (!status) opened.error = status.error();
   if (status) engine->silence_.begin(*head.bell, head.clock());

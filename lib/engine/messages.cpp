@@ -127,6 +127,7 @@ void fields(auto& io, Missing& m) { io(m.text); }
 void fields(auto& /*io*/, Heard& /*m*/) {}
 void fields(auto& io, Opened& m) {
   io(m.incarnation), io(m.run), io(m.last_version), io(m.usable), io(m.slots), io(m.measured), io(m.error);
+  io(m.process);
 }
 void fields(auto& io, Reached& m) { io(m.version), io(m.level), io(m.took); }
 void fields(auto& io, Failed& m) { io(m.version), io(m.levels), io(m.error); }

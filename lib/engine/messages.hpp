@@ -93,6 +93,7 @@ struct Opened {
   std::uint32_t slots = 0;           // snapshots of one rank that may be in its store at once
   std::optional<JobCosts> measured;  // by earlier lives
   std::optional<Error> error;
+  std::int32_t process = 0;  // of the head, on the host; 0: not known
 };
 struct Reached {  // a version is safe at a level
   Version version;

@@ -15,7 +15,7 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<CallFile>);
 static_assert(offsetof(CallFile, format) == sizeof(kCallFileMagic));
-static_assert(kCallFileBytes1 == 376'952 && kCallFileBytes2 == 376'968 && sizeof(CallFile) == 426'128);
+static_assert(kCallFileBytes1 == 376'952 && kCallFileBytes2 == 376'968 && sizeof(CallFile) == 426'208);
 
 // A file that claims more is damaged. Who reads files takes some hundred bytes for each rank of the job.
 constexpr std::uint32_t kMostCallingRanks = 1U << 21U;
@@ -81,6 +81,10 @@ std::size_t bytes_of_format(std::uint32_t format) {
 std::string fault_of(const CallFile& file) {
   if (file.ranks == 0 || file.ranks > kMostCallingRanks) return fmt::format("a job of {} ranks", file.ranks);
   if (file.rank >= file.ranks) return fmt::format("of rank {}, in a job of {}", file.rank, file.ranks);
+  if (file.cairn.call > CairnCall::finalize) return "an unknown call of Cairn";
+  if (file.head_process < 0 || file.head_rank < kNoPeer || file.head_rank >= static_cast<std::int32_t>(file.ranks))
+    return "its head has a number out of range";
+  if (file.node >= kMostCallingRanks) return fmt::format("of node {}", file.node);
   if (file.process <= 0) return fmt::format("of process {}", file.process);
   if (!is_text(file.host)) return "the name of its host is not text";
   for (std::size_t i = 0; i < file.old_names.size(); ++i)

@@ -40,8 +40,14 @@ enum class CallKind : std::uint16_t {
   // Since format 3.
   test_all,  // a test that is in vain until all requests are complete
   opaque,    // may wait; for whom is not recorded
+  // Not in files.
+  cairn,  // a call of Cairn: `number`: the how-many-th of this rank
 };
 inline constexpr CallKind kLastCallKind = CallKind::opaque;
+
+// Calls of Cairn, all of which are collective in time.
+enum class CairnCall : std::uint32_t { none, restore, snapshot, wait, finalize };
+inline constexpr std::size_t kCairnCalls = 5;
 [[nodiscard]] inline bool is_test(CallKind kind) { return kind == CallKind::test || kind == CallKind::test_all; }
 
 struct CallRecord {
@@ -82,6 +88,16 @@ struct MessageRecord {
 };
 static_assert(sizeof(MessageRecord) == 32);
 
+// What a rank does in calls of Cairn.
+struct CairnRecord {
+  std::int64_t began = 0;  // of the call that lasts
+  std::int64_t ended = 0;  // of the last one
+  CairnCall call = CairnCall::none;
+  std::uint32_t reserved = 0;
+  std::array<std::uint64_t, kCairnCalls> begun{};  // how many of each
+};
+static_assert(sizeof(CairnRecord) == 64);
+
 struct CallFile {
   static constexpr std::size_t kNames = 1024;
   static constexpr std::size_t kNameBytes = 40;
@@ -115,7 +131,13 @@ struct CallFile {
   std::uint64_t session_comm = 0;  // the session's own communicator; 0: not known
   // By place in `comms`: the name that the application has given to it, cut off; each ends with a zero.
   std::array<std::array<char, 32>, kComms> comm_names{};
-  std::array<std::array<char, kNameBytes>, kNames> names{};  // of calls; each ends with a zero
+  std::uint32_t node = 0;  // of the rank
+  // The process of the node's head, on the same host; 0: not known, or the head works in the calls of `head_rank`.
+  std::int32_t head_process = 0;
+  std::int32_t head_rank = kNoPeer;  // in whose process the head is; kNoPeer: a process of its own
+  std::uint32_t reserved = 0;
+  CairnRecord cairn{};
+  std::array<std::array<char, kNameBytes>, kNames> names{};  // of MPI calls; each ends with a zero
 };
 inline constexpr std::size_t kCallFileBytes1 = offsetof(CallFile, comms_left_out);  // of format 1
 inline constexpr std::size_t kCallFileBytes2 = offsetof(CallFile, session_comm);

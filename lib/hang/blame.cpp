@@ -17,6 +17,7 @@ constexpr std::size_t kMostCycles = 8;
 
 // What ranks have in common that are one culprit: what they do, and in which call.
 struct Alike {
+  bool head = false;
   Doing doing{};
   std::string call;  // that they are in, or test or probe with
   bool gap = false;
@@ -24,10 +25,16 @@ struct Alike {
 };
 
 Alike alike_of(const RankReport& rank) {
-  Alike alike{.doing = rank.doing, .call = {}, .gap = rank.gap.has_value()};
+  Alike alike{.head = false, .doing = rank.doing, .call = {}, .gap = rank.gap.has_value()};
   if (rank.doing == Doing::in_call) alike.call = rank.longest()->call.name;
   if (rank.doing == Doing::polls) alike.call = rank.newest->name;
   return alike;
+}
+
+Cause cause_of(const HeadReport& head) {
+  if (head.doing == Doing::dead) return Cause::dead;
+  if (head.doing == Doing::stopped) return Cause::stopped;
+  return head.doing == Doing::idles ? Cause::idles : Cause::computes;
 }
 
 Cause cause_of(const RankReport& rank) {
@@ -50,12 +57,20 @@ bool is_halted(Doing doing) { return doing == Doing::stopped || doing == Doing::
 class Blame {
  public:
   Blame(const std::map<std::uint32_t, RankReading>& readings, HangReport& report)
-      : report_(report), count_(report.ranks.size()), free_(count_), halted_(count_) {
-    CallsByRank calls(count_);
-    for (std::uint32_t rank = 0; rank < count_; ++rank) halted_[rank] = is_halted(report.ranks[rank].doing);
+      : report_(report),
+        ranks_(static_cast<std::uint32_t>(report.ranks.size())),
+        count_(ranks_ + report.heads.size()),
+        free_(count_),
+        halted_(count_) {
+    CallsByRank calls(ranks_);
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) halted_[rank] = is_halted(report.ranks[rank].doing);
+    for (std::uint32_t head = ranks_; head < count_; ++head) {
+      halted_[head] = is_halted(report.heads[head - ranks_].doing);
+      free_[head] = !halted_[head];
+    }
     for (const auto& [rank, reading] : readings) calls[rank] = &reading.calls;
     waits_ = WaitFinder(calls, halted_).find();
-    for (std::uint32_t rank = 0; rank < count_; ++rank) {
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       const RankReport& one = report.ranks[rank];
       goes_on_ = goes_on_ || one.progressed;
       if (halted_[rank]) waits_.graph.waits[rank].clear();
@@ -82,7 +97,7 @@ class Blame {
 
  private:
   void put_needs() {
-    for (std::uint32_t rank = 0; rank < count_; ++rank) {
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       const auto& threads = waits_.graph.waits[rank];
       RankReport& one = report_.ranks[rank];
       // One of its threads is enough, and any of what that one waits for may be.
@@ -92,15 +107,22 @@ class Blame {
     }
   }
 
+  // A rank, or the head of a node.
+  void put_target(std::uint32_t target, Finding& found) const {
+    if (target >= ranks_) {
+      found.heads.push_back(report_.heads[target - ranks_].node);
+      return;
+    }
+    found.ranks.push_back(Rank{target});
+    found.since_seconds = std::max(found.since_seconds, report_.ranks[target].seconds);
+  }
+
   // Ranks with a wait for one of `targets`, out of `within`, by needs that are at least as certain.
   Finding finding(const std::vector<std::uint32_t>& targets, const RankSet& within, Certainty least) const {
     Finding found{.certainty = least, .ranks = {}, .need = {}};
-    for (const std::uint32_t rank : targets) {
-      found.ranks.push_back(Rank{rank});
-      found.since_seconds = std::max(found.since_seconds, report_.ranks[rank].seconds);
-    }
+    for (const std::uint32_t target : targets) put_target(target, found);
     const RankSet waiting = waiting_for(waits_.graph, targets, within, least);
-    for (std::uint32_t rank = 0; rank < count_; ++rank) {
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       if (!waiting[rank]) continue;
       found.waiting.push_back(Rank{rank});
       found.waited_seconds = std::max(found.waited_seconds, report_.ranks[rank].seconds);
@@ -124,18 +146,23 @@ class Blame {
   // Ranks that wait for nobody: those that do the same are one culprit, of which `find` makes a finding.
   template <class Find>
   void blame(const std::vector<std::uint32_t>& ranks, Find find) {
-    std::map<Alike, std::vector<std::uint32_t>> alike;
+    std::map<Alike, std::vector<std::uint32_t>> groups;
     for (const std::uint32_t rank : ranks) {
       if (std::ranges::find(blamed_, rank) != blamed_.end()) continue;
       if (awaited_.empty()) find_awaited();
-      if (awaited_[rank]) alike[alike_of(report_.ranks[rank])].push_back(rank);
+      if (awaited_[rank]) groups[alike(rank)].push_back(rank);
     }
-    for (const auto& [what, group] : alike) {
+    for (const auto& [what, group] : groups) {
       Finding found = find(group);
       if (found.waiting.empty()) continue;
       describe(found, group);
       judged_.findings.push_back(std::move(found));
     }
+  }
+
+  Alike alike(std::uint32_t target) const {
+    if (target < ranks_) return alike_of(report_.ranks[target]);
+    return {.head = true, .doing = report_.heads[target - ranks_].doing, .call = {}};
   }
 
   void find_awaited() {
@@ -150,12 +177,14 @@ class Blame {
   }
 
   void describe(Finding& found, const std::vector<std::uint32_t>& group) const {
-    const RankReport& first = report_.ranks[group.front()];
-    found.cause = cause_of(first);
-    if (const LastingCall* const lasting = first.longest())
-      found.call = lasting->call;
-    else
-      found.call = first.newest;
+    if (group.front() >= ranks_) {
+      found.cause = cause_of(report_.heads[group.front() - ranks_]);
+    } else {
+      const RankReport& first = report_.ranks[group.front()];
+      found.cause = cause_of(first);
+      const LastingCall* const lasting = first.longest();
+      found.call = lasting == nullptr ? first.newest : std::optional(lasting->call);
+    }
     found.need = common_need(group, Certainty::certain);
     if (!found.need && found.certainty != Certainty::certain) found.need = common_need(group, Certainty::unknown);
   }
@@ -277,11 +306,17 @@ class Blame {
       if (rank.doing == Doing::left) ranks[Note::Cause::left].push_back(rank.rank);
       if (rank.doing == Doing::unseen) ranks[Note::Cause::unseen].push_back(rank.rank);
     }
+    for (const HeadReport& head : report_.heads) {
+      if (head.doing == Doing::dead) judged_.notes.push_back({.cause = Note::Cause::head_dead, .heads = {head.node}});
+      if (head.doing == Doing::stopped)
+        judged_.notes.push_back({.cause = Note::Cause::head_stopped, .heads = {head.node}});
+    }
     for (auto& [cause, all] : ranks) judged_.notes.push_back({.cause = cause, .ranks = std::move(all)});
   }
 
   HangReport& report_;
-  std::size_t count_;
+  std::uint32_t ranks_;
+  std::size_t count_;    // and the heads that are processes of their own
   RankSet free_;         // wait for nobody, or have gone on
   RankSet halted_;       // will not go on by themselves
   RankSet stuck_;        // wait for what will not come, unless somebody who has halted goes on

@@ -39,8 +39,25 @@ Doing doing_of(const RankReading& reading) {
 // When it began to do what it does. A rank that polls has done so since its first test in vain.
 std::int64_t since(const RankCalls& calls, const RankReport& rank) {
   if (const LastingCall* const lasting = rank.longest()) return lasting->call.began;
-  if (!calls.newest) return calls.opened;
-  return rank.doing == Doing::polls ? calls.polls_since : calls.newest->ended;
+  if (rank.doing == Doing::polls) return calls.polls_since;
+  return std::max({calls.opened, calls.cairn_ended, calls.newest ? calls.newest->ended : 0});
+}
+
+// Heads that are processes of their own, as the first reading of each node says.
+void add_heads(const std::map<std::uint32_t, RankReading>& by_rank, HangReport& report) {
+  std::map<NodeId, HeadReport> heads;
+  for (const auto& [rank, reading] : by_rank) {
+    if (reading.calls.head_process == 0 || reading.calls.head_rank != kNoPeer) continue;
+    HeadReport head{.node = NodeId{reading.calls.node},
+                    .process = reading.calls.head_process,
+                    .host = reading.calls.host,
+                    .facts = reading.head};
+    if (head.facts.state == ProcessFacts::State::dead) head.doing = Doing::dead;
+    if (head.facts.state == ProcessFacts::State::stopped) head.doing = Doing::stopped;
+    if (head.doing == Doing::computes && head.facts.used_processor == false) head.doing = Doing::idles;
+    heads.try_emplace(head.node, std::move(head));
+  }
+  for (auto& [node, head] : heads) report.heads.push_back(std::move(head));
 }
 
 RankReport report_of(const RankReading& reading) {
@@ -62,7 +79,7 @@ RankReport report_of(const RankReading& reading) {
 bool bury(std::map<std::uint32_t, RankReading>& by_rank) {
   const auto is_dead = [](const auto& entry) { return entry.second.process.state == ProcessFacts::State::dead; };
   if (!std::ranges::all_of(by_rank, is_dead)) return false;
-  for (auto& [rank, reading] : by_rank) reading.process = {};
+  for (auto& [rank, reading] : by_rank) reading.process = reading.head = {};
   return true;
 }
 
@@ -121,16 +138,18 @@ void put_gaps(bool over, HangReport& report) {
   report.gaps.assign(gaps.begin(), gaps.end());
 }
 
-// Ranks that wait for MPI alone.
+// Ranks that wait for MPI alone, or for what the heads do.
 void note_what_lasts(HangReport& report) {
-  Note note{.cause = Note::Cause::waits_for_mpi};
+  Note mpi{.cause = Note::Cause::waits_for_mpi};
+  Note heads{.cause = Note::Cause::waits_for_heads};
   for (const RankReport& rank : report.ranks) {
     if (rank.gap || is_told_of(rank.rank, report)) continue;
     if (rank.doing == Doing::in_call && is_understood(rank.longest()->call) && rank.needs.empty() && !rank.progressed &&
         rank.seconds >= report.after)
-      note.ranks.push_back(rank.rank);
+      (is_cairn(rank.longest()->call) ? heads : mpi).ranks.push_back(rank.rank);
   }
-  if (!note.ranks.empty()) report.notes.push_back(std::move(note));
+  for (Note* const note : {&mpi, &heads})
+    if (!note->ranks.empty()) report.notes.push_back(std::move(*note));
 }
 
 }  // namespace
@@ -150,6 +169,7 @@ HangReport examine(std::vector<RankReading> readings, const std::vector<Rank>& l
   for (const auto& [rank, reading] : by_rank) report.ranks[rank] = report_of(reading);
   add_absent(left, report);
   add_comms(by_rank, report);
+  add_heads(by_rank, report);
 
   judge(over, find_culprits(by_rank, report), report);
   put_gaps(over, report);

@@ -36,7 +36,8 @@ struct ProcessFacts {
 struct RankReading {
   RankCalls calls;
   ProcessFacts process;
-  std::int64_t now = 0;  // of the reading, on the clock of the records
+  std::int64_t now = 0;    // of the reading, on the clock of the records
+  ProcessFacts head = {};  // of its node, if that is a process of its own
 };
 
 enum class Doing {
@@ -69,6 +70,15 @@ struct RankReport {
   [[nodiscard]] const LastingCall* longest() const;
 };
 
+// The head of a node that is a process of its own.
+struct HeadReport {
+  NodeId node;
+  Doing doing = Doing::computes;
+  std::int32_t process = 0;
+  std::string host;
+  ProcessFacts facts;
+};
+
 // Why ranks wait.
 enum class Cause {
   circle,               // the ranks wait for each other
@@ -85,11 +95,12 @@ enum class Cause {
   all_stopped,          // all ranks of the job are stopped
 };
 
-// Ranks, and that others wait because of them.
+// Ranks or heads, and that others wait because of them.
 struct Finding {
   Cause cause{};
   Certainty certainty = Certainty::certain;
-  std::vector<Rank> ranks;          // ascending; none: all
+  std::vector<Rank> ranks;          // ascending; neither ranks nor heads: all
+  std::vector<NodeId> heads = {};   // of these nodes, ascending
   std::optional<Call> call = {};    // that they are in; outside of all calls: the last one
   std::optional<std::size_t> need;  // for which others wait for them, if it is one and the same
   std::vector<Step> circle = {};    // with the need of each step
@@ -105,11 +116,15 @@ struct Note {
     dead,
     stopped,
     left,
+    head_dead,
+    head_stopped,
     unseen,
-    waits_for_mpi,  // they are in a call for which no rank is missing
+    waits_for_heads,  // they are in a call of Cairn for which no rank is missing
+    waits_for_mpi,    // they are in a call for which no rank is missing
   };
   Cause cause{};
   std::vector<Rank> ranks = {};  // ascending
+  std::vector<NodeId> heads = {};
 };
 
 enum class Verdict {
@@ -132,6 +147,7 @@ struct HangReport {
   std::vector<Finding> findings;  // the one because of which most wait first
   std::vector<Note> notes;
   std::vector<RankReport> ranks;  // all of the job, by number
+  std::vector<HeadReport> heads;  // that are seen, by node
   std::vector<Need> needs;
   std::map<std::uint64_t, CommFacts> comms;  // of those about which more than their number is known
   std::vector<Rank> unseen;                  // for which there is no file

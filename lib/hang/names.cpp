@@ -46,6 +46,9 @@ std::string_view name_of(Reason reason) {
     case Reason::collective_halted: return "collective_halted";
     case Reason::collective_not_progressed: return "collective_not_progressed";
     case Reason::collective_mismatch: return "collective_mismatch";
+    case Reason::head_halted: return "head_halted";
+    case Reason::head_works: return "head_works";
+    case Reason::head_outside: return "head_outside";
     case Reason::message_not_sent: return "message_not_sent";
     case Reason::message_not_sent_again: return "message_not_sent_again";
     case Reason::message_sent_otherwise: return "message_sent_otherwise";
@@ -97,7 +100,10 @@ std::string_view name_of(Note::Cause cause) {
     case Note::Cause::dead: return "dead";
     case Note::Cause::stopped: return "stopped";
     case Note::Cause::left: return "left";
+    case Note::Cause::head_dead: return "head_dead";
+    case Note::Cause::head_stopped: return "head_stopped";
     case Note::Cause::unseen: return "unseen";
+    case Note::Cause::waits_for_heads: return "waits_for_heads";
     case Note::Cause::waits_for_mpi: return "waits_for_mpi";
   }
   return "unknown";

@@ -19,12 +19,16 @@ enum class Certainty {
 
 // Said of the ranks that a call waits for.
 enum class Reason {
-  // Of a collective or MPI_Finalize. `call`: as those who wait have entered it.
+  // Of a collective, MPI_Finalize or a call of Cairn. `call`: as those who wait have entered it.
   collective_not_begun,
   collective_maybe_not_begun,
   collective_halted,          // they are in it, and stopped or dead
   collective_not_progressed,  // they began it with a request, and are in no call of MPI that would go on with it
   collective_mismatch,        // they entered it as `theirs`: they never meet those who wait
+  // Of a call of Cairn that all ranks have begun.
+  head_halted,   // heads are stopped or dead
+  head_works,    // heads do the work of the call
+  head_outside,  // they act as heads only while they are in a call of Cairn, and are in none
   // Of the message that the receive or probe `call` waits for.
   message_not_sent,
   message_not_sent_again,          // they sent earlier ones of the same kind
@@ -45,7 +49,7 @@ enum class Reason {
 // What a call waits for: all of these ranks, or any of them. Several ranks may share one, since in a collective that
 // thousands have entered each waits for the same others.
 struct Need {
-  std::vector<std::uint32_t> ranks;
+  std::vector<std::uint32_t> ranks;  // and, from the number of ranks on, heads: places in HangReport::heads
   Reason reason{};
   Call call;                        // that waits; of a shared one, without what differs: times and bytes
   std::optional<Call> theirs = {};  // see Reason

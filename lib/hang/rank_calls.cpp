@@ -53,10 +53,37 @@ bool has_begun_another(const CallFile& file, const Moment& before) {
 }
 
 bool has_progressed(const CallFile& file, const Moment& before) {
+  if (file.cairn.begun != before.cairn_begun) return true;
   if (file.opened_at != before.opened_at || file.calls < before.calls || has_begun_another(file, before)) return true;
   for (std::uint64_t back = 0; back < kept(file, file.calls - before.calls); ++back)
     if (!is_vain_test(past_call(file, back))) return true;
   return false;
+}
+
+std::string cairn_name(CairnCall call) {
+  switch (call) {
+    case CairnCall::restore: return "restore()";
+    case CairnCall::snapshot: return "snapshot()";
+    case CairnCall::wait: return "wait()";
+    case CairnCall::finalize: return "finalize()";
+    case CairnCall::none: break;
+  }
+  return "a call of Cairn";
+}
+
+void put_cairn(const CallFile& file, RankCalls& into) {
+  into.cairn_begun = file.cairn.begun;
+  into.cairn_ended = file.cairn.ended;
+  into.node = file.node;
+  into.head_process = file.head_process;
+  into.head_rank = file.head_rank;
+  if (file.cairn.call == CairnCall::none) return;
+  into.lasting.push_back({.call = {.name = cairn_name(file.cairn.call),
+                                   .kind = CallKind::cairn,
+                                   .cairn = file.cairn.call,
+                                   .began = file.cairn.began,
+                                   .number = begun_for(file.cairn.begun, file.cairn.call)},
+                          .requests = {}});
 }
 
 void put_lasting(const CallFile& file, RankCalls& into) {
@@ -148,10 +175,15 @@ void put_past(const CallFile& file, RankCalls& into) {
 }  // namespace
 
 Moment moment_of(const CallFile& file) {
-  Moment moment{file.opened_at, file.calls, 0, {}};
+  Moment moment{.opened_at = file.opened_at, .calls = file.calls};
   if (file.calls > 0 && is_vain_test(past_call(file, 0))) moment.vain = past_call(file, 0).number;
   std::ranges::transform(file.lasting, moment.began.begin(), &CallRecord::began);
+  moment.cairn_begun = file.cairn.begun;
   return moment;
+}
+
+std::uint64_t begun_for(const std::array<std::uint64_t, kCairnCalls>& begun, CairnCall call) {
+  return begun.at(static_cast<std::size_t>(call == CairnCall::wait ? CairnCall::snapshot : call));
 }
 
 bool is_finalize(const Call& call) { return call.kind == CallKind::other && call.name == "MPI_Finalize"; }
@@ -182,6 +214,7 @@ RankCalls condense(const CallFile& file, const std::optional<Moment>& before) {
   }
   calls.session_comm = file.session_comm;
   put_lasting(file, calls);
+  put_cairn(file, calls);
   for (const CallRecord& request : file.pending)
     if (request.kind != CallKind::none && request.active != 0) calls.pending.push_back(call_of(file, request));
   put_past(file, calls);

@@ -29,6 +29,7 @@ struct Call {
   std::string name;
   CallKind kind = CallKind::none;
   Completes completes = Completes::nothing;
+  CairnCall cairn = CairnCall::none;  // of kind cairn
   std::int64_t began = 0;
   std::int64_t ended = 0;
   std::uint64_t comm = 0;
@@ -44,6 +45,7 @@ struct Call {
   return call.kind == CallKind::receive || call.kind == CallKind::probe;
 }
 [[nodiscard]] inline bool is_message(const Call& call) { return is_receive(call) || call.kind == CallKind::send; }
+[[nodiscard]] inline bool is_cairn(const Call& call) { return call.kind == CallKind::cairn; }
 // The call that ends MPI for a rank.
 [[nodiscard]] bool is_finalize(const Call& call);
 // Whether it is known for what the call waits.
@@ -81,7 +83,10 @@ struct Moment {
   std::uint64_t calls = 0;
   std::uint64_t vain = 0;  // how often the newest call, a test, was in vain
   std::array<std::int64_t, CallFile::kThreads> began{};
+  std::array<std::uint64_t, kCairnCalls> cairn_begun{};
 };
+// How many calls of this kind a rank has begun that takes part in what the call waits for: wait() is for snapshots.
+[[nodiscard]] std::uint64_t begun_for(const std::array<std::uint64_t, kCairnCalls>& begun, CairnCall call);
 [[nodiscard]] Moment moment_of(const CallFile& file);
 
 struct RankCalls {
@@ -93,7 +98,12 @@ struct RankCalls {
   std::int64_t opened_at = 0;
   std::int64_t opened = 0;
   std::uint64_t calls = 0;
-  bool forgot = false;  // it has made more calls than its file keeps
+  std::array<std::uint64_t, kCairnCalls> cairn_begun{};  // of each call of Cairn
+  std::int64_t cairn_ended = 0;                          // the last one
+  std::uint32_t node = 0;
+  std::int32_t head_process = 0;     // see CallFile
+  std::int32_t head_rank = kNoPeer;  // see CallFile
+  bool forgot = false;               // it has made more calls than its file keeps
 
   // For which its file had no place: so far, and, of calls, those that last.
   std::uint64_t requests_left_out = 0;

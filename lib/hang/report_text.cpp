@@ -82,14 +82,14 @@ SameLine full_line(const HangReport& report, const RankReport& rank) {
 // "rank 3, which has not sent a message with tag 7": the reason only where the line does not say it already.
 std::string waits_text(const HangReport& report, const RankReport& rank) {
   std::set<std::uint32_t> all = waits_for(report, rank);
-  const std::string ranks = rank_list_text(std::vector(all.begin(), all.end()));
+  const std::string ranks = needed_text(report, std::vector(all.begin(), all.end()));
   if (waits_for_any(report, rank) && all.size() > 1) return "any of " + ranks;
   const bool collective = !rank.lasting.empty() && rank.lasting.front().call.kind == CallKind::collective;
   const Need& need = report.needs[rank.needs.front()];
   if (collective && !need.is_never_met()) return ranks;
   for (const std::uint32_t one : need.ranks) all.erase(one);
-  const std::string others = all.empty() ? "" : ", and for " + rank_list_text(std::vector(all.begin(), all.end()));
-  return fmt::format("{}, which {}{}", rank_list_text(need.ranks), need_text(report, need), others);
+  const std::string others = all.empty() ? "" : ", and for " + needed_text(report, std::vector(all.begin(), all.end()));
+  return fmt::format("{}, which {}{}", needed_text(report, need.ranks), need_text(report, need), others);
 }
 
 struct Line {
@@ -149,6 +149,10 @@ std::string report_text(const std::string& job, const HangReport& report) {
   const bool brief = lines.size() > kMostLines;
   if (brief) lines = lines_of(report, true);
   for (const Line& line : lines) text += line_text(report, line, brief);
+  for (const HeadReport& head : report.heads)
+    if (head.doing == Doing::dead || head.doing == Doing::stopped)
+      text +=
+          fmt::format("  the head of node {}: {}\n", head.node.value, head.doing == Doing::dead ? "dead" : "stopped");
   return text;
 }
 

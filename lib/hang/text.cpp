@@ -14,14 +14,34 @@ namespace {
 constexpr std::size_t kStepsShown = 8;
 constexpr std::string_view kUnrecorded = "in a call that Cairn does not intercept";
 
-bool is_one(const Finding& finding) { return finding.ranks.size() == 1; }
+bool is_of_heads(const Finding& finding) { return !finding.heads.empty(); }
+bool is_one(const Finding& finding) { return finding.ranks.size() + finding.heads.size() == 1; }
 
-// With the process of a rank that is alone.
+std::string subject_text(const Finding& finding) {
+  if (!is_of_heads(finding)) return rank_list_text(finding.ranks);
+  return fmt::format("the {} of {}", is_one(finding) ? "head" : "heads", node_list_text(finding.heads));
+}
+
+// The process of the first rank or head, and where it is.
+struct ProcessOf {
+  std::int32_t number = 0;
+  std::string host;
+  ProcessFacts facts;
+};
+ProcessOf process_of(const HangReport& report, const Finding& finding) {
+  if (!is_of_heads(finding)) {
+    const RankReport& rank = report.ranks[finding.ranks.front().value];
+    return {rank.process, rank.host, rank.facts};
+  }
+  const auto head = std::ranges::find(report.heads, finding.heads.front(), &HeadReport::node);
+  return {head->process, head->host, head->facts};
+}
+
+// With the process of a rank or a head that is alone.
 std::string who_text(const HangReport& report, const Finding& finding) {
-  std::string text = rank_list_text(finding.ranks);
-  const RankReport& first = report.ranks[finding.ranks.front().value];
-  if (is_one(finding) && !first.host.empty()) text += fmt::format(" (process {} on {})", first.process, first.host);
-  return text;
+  const ProcessOf process = process_of(report, finding);
+  if (!is_one(finding) || process.host.empty()) return subject_text(finding);
+  return fmt::format("{} (process {} on {})", subject_text(finding), process.number, process.host);
 }
 
 std::string circle_text(const Finding& finding) {
@@ -54,8 +74,11 @@ std::string headline(const HangReport& report, const Finding& finding) {
                          is_one(finding) ? "exists" : "exist");
     case Cause::left: return fmt::format("{} {} ended MPI", who, have);
     case Cause::unseen: return fmt::format("{} {} no call file in the stores that were read", who, have);
-    case Cause::computes: return fmt::format("{} {} been computing, or {}, for {}", who, have, kUnrecorded, seconds);
+    case Cause::computes:
+      if (is_of_heads(finding)) return fmt::format("{} {} still at work", who, be);
+      return fmt::format("{} {} been computing, or {}, for {}", who, have, kUnrecorded, seconds);
     case Cause::idles:
+      if (is_of_heads(finding)) return fmt::format("{} {} using no processor time", who, be);
       return fmt::format("{} {} used no processor time, and {} made no recorded call for {}", who, have, have, seconds);
     case Cause::polls: return fmt::format("{} {} polled with {} in vain for {}", who, have, call, seconds);
     default: return fmt::format("{} {} been in {} for {}", who, have, call, seconds);
@@ -64,14 +87,15 @@ std::string headline(const HangReport& report, const Finding& finding) {
 
 // What is to be known of the ranks beside what they do.
 void add_details(const HangReport& report, const Finding& finding, std::vector<std::string>& texts) {
-  const RankReport& first = report.ranks[finding.ranks.front().value];
+  const ProcessOf process = process_of(report, finding);
   const bool one = is_one(finding);
   switch (finding.cause) {
     case Cause::stopped:
-      if (one) texts.push_back(fmt::format("kill -CONT {} resumes it", first.process));
+      if (one) texts.push_back(fmt::format("kill -CONT {} resumes it", process.number));
       break;
     case Cause::idles:
-      if (first.facts.state == ProcessFacts::State::waits_for_disk) texts.emplace_back("its process waits for storage");
+      if (process.facts.state == ProcessFacts::State::waits_for_disk)
+        texts.emplace_back("its process waits for storage");
       [[fallthrough]];
     case Cause::computes:
       if (finding.call && one) texts.push_back(fmt::format("its last recorded call was {}", finding.call->name));
@@ -92,12 +116,12 @@ void add_circle(const HangReport& report, const std::vector<Step>& steps, std::v
     Need need = report.needs[steps[i].need];
     if (need.any) need.ranks = {steps[(i + 1) % steps.size()].rank};
     texts.push_back(fmt::format("rank {} is {}; {} {}", steps[i].rank, rank_text(report, report.ranks[steps[i].rank]),
-                                rank_list_text(need.ranks), need_text(report, need)));
+                                needed_text(report, need.ranks), need_text(report, need)));
   }
 }
 
 void add_waiting(const Finding& finding, std::vector<std::string>& texts) {
-  if (finding.ranks.empty() || std::ranges::includes(finding.ranks, finding.waiting)) return;
+  if (finding.waiting.empty() || std::ranges::includes(finding.ranks, finding.waiting)) return;
   texts.push_back(fmt::format("{} {} for {}, the longest for {}", rank_list_text(finding.waiting),
                               finding.waiting.size() == 1 ? "waits" : "wait", is_one(finding) ? "it" : "them",
                               seconds_text(finding.waited_seconds)));
@@ -137,9 +161,13 @@ std::string note_text(const Note& note) {
     case Note::Cause::dead: return fmt::format("{} {} dead", who, be);
     case Note::Cause::stopped: return fmt::format("{} {} stopped", who, be);
     case Note::Cause::left: return fmt::format("{} {} ended MPI", who, one ? "has" : "have");
+    case Note::Cause::head_dead: return fmt::format("the head of {} is dead", node_list_text(note.heads));
+    case Note::Cause::head_stopped: return fmt::format("the head of {} is stopped", node_list_text(note.heads));
     case Note::Cause::unseen:
       return fmt::format("{} {} no call file in the stores that were read; --local DIR adds the store of another node",
                          who, one ? "has" : "have");
+    case Note::Cause::waits_for_heads:
+      return fmt::format("{} {} in a Cairn call for which no rank is missing: the heads are at work", who, be);
     case Note::Cause::waits_for_mpi: break;
   }
   return fmt::format("{} {} in a call for which no rank is missing: the MPI library or the network is slow", who, be);
@@ -193,6 +221,11 @@ std::string need_text(const HangReport& report, const Need& need) {
     case Reason::collective_mismatch:
       return fmt::format("entered the {} collective on {} as {}, not as {}", ordinal_text(need.call.number),
                          comm_text(report, need.call.comm), entered_text(*need.theirs), entered_text(need.call));
+    case Reason::head_halted: return fmt::format("{} not continue the work of {}", one ? "does" : "do", need.call.name);
+    case Reason::head_works: return fmt::format("{} the work of {}", one ? "does" : "do", need.call.name);
+    case Reason::head_outside:
+      return fmt::format("{} the work of {} only in Cairn calls, and {} in none", one ? "does" : "do", need.call.name,
+                         one ? "is" : "are");
     case Reason::message_not_sent: return fmt::format("{} not sent a message with {}", have, tag);
     case Reason::message_not_sent_again: return fmt::format("{} not sent another message with {}", have, tag);
     case Reason::message_sent_otherwise:
@@ -254,15 +287,16 @@ std::string summary_text(const HangReport& report) {
     seconds = std::max(seconds, finding.waited_seconds);
   }
   const Finding& first = report.findings.front();
-  if (waiting.empty() || first.ranks.empty()) return fmt::format("{}: {}", verb, headline(report, first));
-  const std::string whom = report.findings.size() > 1 ? "others" : rank_list_text(first.ranks);
+  if (waiting.empty() || first.ranks.size() + first.heads.size() == 0)
+    return fmt::format("{}: {}", verb, headline(report, first));
+  const std::string whom = report.findings.size() > 1 ? "others" : subject_text(first);
   return fmt::format("{}: {} of {} ranks wait for {}, the longest for {}", verb, waiting.size(), report.ranks.size(),
                      whom, seconds_text(seconds));
 }
 
 std::vector<std::string> finding_texts(const HangReport& report, const Finding& finding) {
   std::vector<std::string> texts{headline(report, finding)};
-  if (finding.ranks.empty()) return texts;
+  if (finding.ranks.size() + finding.heads.size() == 0) return texts;
   add_details(report, finding, texts);
   if (finding.cause == Cause::circle) add_circle(report, finding.circle, texts);
   if (finding.cause == Cause::collective_mismatch)

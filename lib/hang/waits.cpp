@@ -30,9 +30,9 @@ WaitFinder::WaitFinder(const CallsByRank& ranks, const RankSet& halted) : ranks_
     if (ranks[rank]->comms_left_out > 0) incomplete_.push_back(rank);
     for (const auto& [id, comm] : ranks[rank]->comms) members_[id].push_back(rank);
   }
-  found_.graph.waits.resize(ranks.size());
-  found_.in_transfer.resize(ranks.size());
-  found_.gaps.resize(ranks.size());
+  found_.graph.waits.resize(halted.size());
+  found_.in_transfer.resize(halted.size());
+  found_.gaps.resize(halted.size());
 }
 
 Waits WaitFinder::find() {
@@ -108,6 +108,8 @@ void WaitFinder::add_needs(const RankCalls& calls, const Call& call, Wait& to) {
   } else if (call.kind == CallKind::collective) {
     for (const std::size_t need : collective_needs({call.comm, call.number, {call.name, call.peer}}))
       to.needs.push_back(need);
+  } else if (is_cairn(call)) {
+    for (const std::size_t need : cairn_needs(call)) to.needs.push_back(need);
   } else if (is_finalize(call)) {
     if (!finalize_needs_) add_finalize_needs();
     to.needs.insert(to.needs.end(), finalize_needs_->begin(), finalize_needs_->end());
@@ -134,6 +136,58 @@ void WaitFinder::add_finalize_needs() {
   for (Need* const need : {&missing, &halted, &unseen}) {
     if (!need->ranks.empty() && (need != &unseen || !known)) finalize_needs_->push_back(add(std::move(*need)));
   }
+}
+
+// All ranks make the calls of Cairn in the same order, and none comes out of one that waits before all are in it, and
+// the heads have done their part.
+const WaitFinder::Needs& WaitFinder::cairn_needs(const Call& call) {
+  const auto [there, added] = cairn_needs_.try_emplace({call.cairn, call.number});
+  if (!added) return there->second;
+  Needs needs;
+  add_ranks_of(call, needs);
+  add_heads_of(call, needs);
+  return cairn_needs_[{call.cairn, call.number}] = std::move(needs);
+}
+
+void WaitFinder::add_ranks_of(const Call& call, Needs& needs) {
+  Call shared = call;
+  shared.began = 0;
+  Need missing{.ranks = {}, .reason = Reason::collective_not_begun, .call = shared};
+  Need halted{.ranks = {}, .reason = Reason::collective_halted, .call = shared};
+  Need unseen{.ranks = {}, .reason = Reason::collective_maybe_not_begun, .call = shared};
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    const RankCalls* const calls = ranks_[rank];
+    if (calls == nullptr) {
+      if (!halted_[rank]) unseen.ranks.push_back(rank);
+    } else if (begun_for(calls->cairn_begun, call.cairn) < call.number) {
+      missing.ranks.push_back(rank);
+    } else if (halted_[rank] && std::ranges::any_of(calls->lasting, is_cairn, &LastingCall::call)) {
+      halted.ranks.push_back(rank);
+    }
+  }
+  const bool known = !missing.ranks.empty() || !halted.ranks.empty();
+  for (Need* const need : {&missing, &halted, &unseen})
+    if (!need->ranks.empty() && (need != &unseen || !known)) needs.push_back(add(std::move(*need)));
+}
+
+void WaitFinder::add_heads_of(const Call& call, Needs& needs) {
+  Call shared = call;
+  shared.began = 0;
+  Need halted{.ranks = {}, .reason = Reason::head_halted, .call = shared};
+  Need works{.ranks = {}, .reason = Reason::head_works, .call = shared, .certainty = Certainty::likely};
+  Need outside{.ranks = {}, .reason = Reason::head_outside, .call = shared, .certainty = Certainty::likely};
+  for (auto head = static_cast<std::uint32_t>(ranks_.size()); head < halted_.size(); ++head)
+    (halted_[head] ? halted : works).ranks.push_back(head);
+  for (const RankCalls* const calls : ranks_) {
+    if (calls == nullptr || calls->head_process != 0) continue;
+    const bool acts = calls->head_rank == static_cast<std::int32_t>(calls->rank.value);
+    if (acts && std::ranges::none_of(calls->lasting, is_cairn, &LastingCall::call))
+      outside.ranks.push_back(calls->rank.value);
+  }
+  if (!halted.ranks.empty()) needs.push_back(add(std::move(halted)));
+  if (!needs.empty()) return;
+  for (Need* const need : {&outside, &works})
+    if (!need->ranks.empty()) needs.push_back(add(std::move(*need)));
 }
 
 bool WaitFinder::is_answered_by(const RankCalls& other, const Call& call, Rank of) const {

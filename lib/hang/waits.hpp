@@ -31,7 +31,8 @@ using CallsByRank = std::vector<const RankCalls*>;
 
 class WaitFinder {
  public:
-  // `halted`: those that are stopped or dead, and take no further part in what they are in.
+  // `halted`: those that are stopped or dead, and take no further part in what they are in; first the ranks, then the
+  // heads that are processes of their own.
   WaitFinder(const CallsByRank& ranks, const RankSet& halted);
   [[nodiscard]] Waits find();
 
@@ -54,6 +55,9 @@ class WaitFinder {
   [[nodiscard]] bool is_short_of_messages(const RankCalls& calls, const Call& call) const;
   [[nodiscard]] const Needs& collective_needs(const Side& side);
   void add_finalize_needs();
+  [[nodiscard]] const Needs& cairn_needs(const Call& call);
+  void add_ranks_of(const Call& call, Needs& needs);
+  void add_heads_of(const Call& call, Needs& needs);
   void add_missing(const Side& side, Needs& needs);
   void add_halted(const Side& side, Needs& needs);
   void add_unknown(const Side& side, Needs& needs);
@@ -75,6 +79,7 @@ class WaitFinder {
   std::map<std::pair<std::uint64_t, std::optional<Gap>>, std::size_t> any_needs_;
   std::map<Side, Needs> collective_needs_;
   std::optional<Needs> finalize_needs_;
+  std::map<std::pair<CairnCall, std::uint64_t>, Needs> cairn_needs_;
   std::set<std::tuple<std::uint64_t, std::uint64_t, Entered>> told_;
   Waits found_;
 };

@@ -19,6 +19,22 @@ std::string_view ending(std::uint64_t number) {
   }
 }
 
+std::string list_text(std::string_view thing, std::vector<std::uint32_t> numbers) {
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::string text;
+  std::size_t runs = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++runs) {
+    if (runs == kRunsShown) return fmt::format("{}s {} and {} more", thing, text, numbers.size() - i);
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    if (!text.empty()) text += ", ";
+    text += end - i == 1 ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[end - 1]);
+    i = end;
+  }
+  return fmt::format("{}{} {}", thing, numbers.size() == 1 ? "" : "s", text);
+}
+
 // How much a receive of MPI_Sendrecv takes is not known.
 std::string message_text(const HangReport& report, const Call& call) {
   std::string text = tag_text(call.tag);
@@ -48,26 +64,33 @@ std::string peer_text(std::int32_t peer) { return peer < 0 ? "any rank" : fmt::f
 
 std::string tag_text(std::int32_t tag) { return tag == kAnyTag ? "any tag" : fmt::format("tag {}", tag); }
 
-std::string rank_list_text(std::vector<std::uint32_t> ranks) {
-  std::ranges::sort(ranks);
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  std::string text;
-  std::size_t runs = 0;
-  for (std::size_t i = 0; i < ranks.size(); ++runs) {
-    if (runs == kRunsShown) return fmt::format("ranks {} and {} more", text, ranks.size() - i);
-    std::size_t end = i + 1;
-    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
-    if (!text.empty()) text += ", ";
-    text += end - i == 1 ? fmt::format("{}", ranks[i]) : fmt::format("{}-{}", ranks[i], ranks[end - 1]);
-    i = end;
-  }
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", text);
-}
+std::string rank_list_text(std::vector<std::uint32_t> ranks) { return list_text("rank", std::move(ranks)); }
 
 std::string rank_list_text(const std::vector<Rank>& ranks) {
   std::vector<std::uint32_t> numbers(ranks.size());
   std::ranges::transform(ranks, numbers.begin(), &Rank::value);
   return rank_list_text(std::move(numbers));
+}
+
+std::string node_list_text(const std::vector<NodeId>& nodes) {
+  std::vector<std::uint32_t> numbers(nodes.size());
+  std::ranges::transform(nodes, numbers.begin(), &NodeId::value);
+  return list_text("node", std::move(numbers));
+}
+
+std::string needed_text(const HangReport& report, const std::vector<std::uint32_t>& needed) {
+  std::vector<std::uint32_t> ranks;
+  std::vector<NodeId> heads;
+  for (const std::uint32_t one : needed) {
+    if (one < report.ranks.size())
+      ranks.push_back(one);
+    else
+      heads.push_back(report.heads[one - report.ranks.size()].node);
+  }
+  const std::string of_heads =
+      heads.empty() ? "" : fmt::format("the {} of {}", heads.size() == 1 ? "head" : "heads", node_list_text(heads));
+  if (ranks.empty()) return of_heads;
+  return heads.empty() ? rank_list_text(ranks) : rank_list_text(ranks) + " and " + of_heads;
 }
 
 std::string comm_text(const HangReport& report, std::uint64_t comm) {

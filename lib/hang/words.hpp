@@ -22,6 +22,11 @@ namespace cairn::hang {
 [[nodiscard]] std::string rank_list_text(std::vector<std::uint32_t> ranks);
 [[nodiscard]] std::string rank_list_text(const std::vector<Rank>& ranks);
 
+// "node 1", "nodes 0-2"
+[[nodiscard]] std::string node_list_text(const std::vector<NodeId>& nodes);
+// Of a need: "rank 3", "the head of node 1", "ranks 0-2 and the heads of nodes 0-1"
+[[nodiscard]] std::string needed_text(const HangReport& report, const std::vector<std::uint32_t>& needed);
+
 // "the session's communicator", "communicator \"rows\"", "communicator 3f2a1c"
 [[nodiscard]] std::string comm_text(const HangReport& report, std::uint64_t comm);
 // "MPI_Reduce with root 0"

@@ -95,12 +95,25 @@ std::unique_ptr<tap::CallRing> open_ring(SessionImpl& session) {
                                    .ranks = session.ranks().size(),
                                    .process = this_process().number,
                                    .host = host_name(),
-                                   .threads = threads_may_communicate()},
+                                   .threads = threads_may_communicate(),
+                                   .node = session.head().node,
+                                   .head_process = session.head().process,
+                                   .head_rank = session.head().rank},
                                   tap::call_names());
   if (ring) return std::move(*ring);
   session.log().warning("ckpt-tool hang will not see this rank: {}", ring.error().text());
   return nullptr;
 }
+
+class RingWatcher final : public CallWatcher {
+ public:
+  explicit RingWatcher(tap::CallRing& ring) : ring_(ring) {}
+  void call_begins(CairnCall call, bool another) override { ring_.cairn_began(call, another); }
+  void call_ends() override { ring_.cairn_ended(); }
+
+ private:
+  tap::CallRing& ring_;
+};
 
 // Heads would serve on, and the application wait in MPI_Finalize for them, for ever.
 void end_unfinished(SessionImpl& session) {
@@ -125,6 +138,7 @@ struct Session::Mpi {
   std::unique_ptr<FailureHandler> handler;
   std::unique_ptr<tap::CallRing> ring;  // what the application says to MPI, if that is written down
   std::optional<tap::Listening> ring_listens;
+  std::unique_ptr<CallWatcher> watcher;    // writes down the calls of the session beside them
   std::unique_ptr<tap::Family> family;     // what the application makes from `ranks`
   std::unique_ptr<tap::WorldGuard> guard;  // where not all ranks compute
   std::unique_ptr<MpiEnd> end;
@@ -143,6 +157,7 @@ Session::~Session() {
     mpi_->end.reset();
     mpi_->guard.reset();
     mpi_->family.reset();
+    impl().watch_calls(nullptr);
     mpi_->ring_listens.reset();
     mpi_->ring.reset();
     mpi_->handler.reset();
@@ -185,7 +200,8 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
       .started = opening.repaired || has_all_ranks(opening.world) ? launcher.started : std::nullopt,
       .is_part = !opening.repaired && !has_all_ranks(opening.world),
       .goes_on = launcher.goes_on,
-      .has_ended = [launcher](const Config& config) { return launcher.has_ended(config); }};
+      .has_ended = [launcher](const Config& config) { return launcher.has_ended(config); },
+      .process = this_process().number};
   auto opened = SessionImpl::open(environment);
   if (!opened && mpi->world->rank().value == 0) launcher.leave(opened.error());
   // All ranks have such an error. None of them may end the job for it before the mark is written.
@@ -213,6 +229,8 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
       if (lifeline) lifeline->adopt(made);
     });
     if (mpi->ring) mpi->ring->is_session(tap::member_of(mpi->ranks)->id);
+    if (mpi->ring) mpi->watcher = std::make_unique<RingWatcher>(*mpi->ring);
+    impl->watch_calls(mpi->watcher.get());
   }
   const bool all_compute = impl->ranks().size() == mpi->world->size();
   if (impl->hears_mpi() && (!all_compute || (opening.lifeline && !has_all_ranks(mpi->ranks)))) {

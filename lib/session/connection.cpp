@@ -108,7 +108,8 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
                      .trace = trace,
                      .memory = remembers ? environment.memory : nullptr,
                      .clock = environment.clock,
-                     .levels = environment.levels()};
+                     .levels = environment.levels(),
+                     .process = environment.process};
 }
 
 // Needed where a level is due by time or by the model, and for the stop signal: all ranks have to know of it at the

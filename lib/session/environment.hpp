@@ -1,6 +1,7 @@
 // What a session is opened with: the ranks, the way to the stores, and what is known of the life before.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -55,6 +56,8 @@ struct Environment {
   // Whether an earlier life of this run has finished this job: where another session of the run makes it start again,
   // it goes on from its last snapshot, and not from the beginning. Empty: it has not.
   std::function<bool(const Config& config)> has_ended = {};
+  // This one's number on its host; 0: not known.
+  std::int32_t process = 0;
   // Makes the table of levels for each head.
   std::function<Levels()> levels = make_levels;
 };

@@ -32,7 +32,16 @@ Status SessionImpl::usable_now(const char* call) const {
   return fail(Code::invalid_argument, fmt::format("{} was called after finalize", call));
 }
 
+SessionImpl::HeadFacts SessionImpl::head() const {
+  const Membership& me = *connection_->membership;
+  HeadFacts facts{.node = me.node, .process = connection_->life.process, .rank = {}};
+  if (!me.here().dedicated_head) facts.rank = me.here().ranks.front();
+  if (me.topology.runs_inline(me.node)) facts.process = 0;
+  return facts;
+}
+
 Result<bool> SessionImpl::due() {
+  const WatchedCall watched(watcher_, CairnCall::snapshot, !application_.decided);
   if (auto status = begin_snapshot(); !status) return fail(status.error());
   if (!application_.decided) {
     auto due = levels_due();
@@ -51,6 +60,8 @@ Status SessionImpl::begin_snapshot() {
 }
 
 Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forced) {
+  // One that due() has begun is the same call.
+  const WatchedCall watched(watcher_, CairnCall::snapshot, !application_.decided);
   if (auto status = begin_snapshot(); !status) return fail(status.error());
   if (forced && !connection_->life.usable.has(*forced)) {
     return fail(Code::invalid_argument, fmt::format("L{} is off in this job", static_cast<int>(*forced)),
@@ -218,6 +229,7 @@ Status SessionImpl::run_head(Version version) {
 
 Status SessionImpl::wait(LevelId level) {
   if (auto status = usable_now("wait"); !status) return status;
+  const WatchedCall watched(watcher_, CairnCall::wait);
   const Version target = application_.meant[static_cast<std::size_t>(level)];
   const auto span = connection_->trace.span("wait", target.value);
   // A rank that has left does not take part in it.
@@ -291,6 +303,7 @@ void SessionImpl::leave_mark_of(const Error& error) const {
 
 Status SessionImpl::finalize() {
   if (auto status = usable_now("finalize"); !status) return status;
+  const WatchedCall watched(watcher_, CairnCall::finalize);
   auto span = connection_->trace.span("finalize");
   if (application_.auto_levels && connection_->rank().value == 0) {
     if (auto status = link().send(application_.auto_levels->record()); !status) return status;

@@ -24,6 +24,7 @@
 #include "engine/messages.hpp"
 #include "format/shard.hpp"
 #include "session/application.hpp"
+#include "session/call_watcher.hpp"
 #include "session/connection.hpp"
 #include "session/environment.hpp"
 
@@ -70,6 +71,16 @@ class SessionImpl {
   // Whether the application has restored or taken a snapshot.
   [[nodiscard]] bool is_under_way() const { return application_.is_under_way(); }
 
+  // The node of this rank, and who acts for it.
+  struct HeadFacts {
+    NodeId node;
+    std::int32_t process = 0;  // on this host; 0: not known, or it works in the calls of `rank`
+    std::optional<Rank> rank;  // in whose process it is; none: a process of its own
+  };
+  [[nodiscard]] HeadFacts head() const;
+  // `watcher` is told of the calls that this rank is in, until it is taken away (null).
+  void watch_calls(CallWatcher* watcher) { watcher_ = watcher; }
+
  private:
   // What the session was opened with, and does not change.
   struct Setting {
@@ -113,6 +124,7 @@ class SessionImpl {
 
   const Setting setting_;
   Application application_;
+  CallWatcher* watcher_ = nullptr;
   std::unique_ptr<Connection> connection_;  // destroyed before the others, so that the head hears of it first
   bool finalized_ = false;
 };

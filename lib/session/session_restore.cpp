@@ -53,6 +53,7 @@ std::string text_of(const Offer& offer) {
 
 Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   if (auto status = usable_now("restore"); !status) return fail(status.error());
+  const WatchedCall watched(watcher_, CairnCall::restore);
   Application& app = application_;
   auto span = connection_->trace.span("restore");
   const auto start = setting_.clock();
@@ -80,6 +81,7 @@ Result<std::optional<std::uint64_t>> SessionImpl::stored(const std::string& name
   Application& app = application_;
   if (auto status = usable_now("stored"); !status) return fail(status.error());
   if (!app.stored) {
+    const WatchedCall watched(watcher_, CairnCall::restore);
     if (is_under_way())
       return fail(Code::invalid_argument, "stored: called after restore() or snapshot()",
                   "call it before the first of them");

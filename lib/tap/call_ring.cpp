@@ -131,6 +131,9 @@ void CallRing::enter(const Caller& caller, std::span<const char* const> names) {
   file_.opened_at = nanoseconds<std::chrono::system_clock>();
   file_.opened = nanoseconds<std::chrono::steady_clock>();
   put_text(file_.host, caller.host);
+  file_.node = caller.node.value;
+  file_.head_process = caller.head_process;
+  file_.head_rank = caller.head_rank ? static_cast<std::int32_t>(caller.head_rank->value) : kNoPeer;
   for (std::size_t i = 0; i < names.size(); ++i) put_text(file_.names[i], names[i]);
   std::atomic_thread_fence(std::memory_order_release);
   file_.magic = kCallFileMagic;
@@ -313,6 +316,18 @@ void CallRing::left(std::uint64_t comm) {
   }
   for (MessageRecord& messages : file_.messages)
     if (messages.comm == comm) messages = {};
+}
+
+// One call lasts at a time: those inside another one are part of it.
+void CallRing::cairn_began(CairnCall call, bool another) {
+  file_.cairn.began = nanoseconds<std::chrono::steady_clock>();
+  file_.cairn.call = call;
+  if (another) ++file_.cairn.begun.at(static_cast<std::size_t>(call));
+}
+
+void CallRing::cairn_ended() {
+  file_.cairn.call = CairnCall::none;
+  file_.cairn.ended = nanoseconds<std::chrono::steady_clock>();
 }
 
 void CallRing::named(std::uint64_t comm, std::string_view name) {

@@ -27,6 +27,9 @@ struct Caller {
   std::int32_t process = 0;
   std::string host = {};
   bool threads = false;  // may call at the same time
+  NodeId node = {};
+  std::int32_t head_process = 0;       // of the node's head; 0: not known
+  std::optional<Rank> head_rank = {};  // whose process acts as the head
 };
 
 class CallRing final : public Observer {
@@ -55,6 +58,10 @@ class CallRing final : public Observer {
 
   // Which of the communicators is the session's own.
   void is_session(std::uint64_t comm) { file_.session_comm = comm; }
+
+  // The rank is in a call of Cairn; `another`: it has begun a further one.
+  void cairn_began(CairnCall call, bool another);
+  void cairn_ended();
 
  private:
   CallRing(std::shared_ptr<Store> store, FileName name, std::unique_ptr<SharedFile> file, bool threads);

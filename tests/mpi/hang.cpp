@@ -13,6 +13,7 @@
 namespace {
 
 struct Job {
+  cairn::Session* session = nullptr;
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int last = 0;
@@ -204,7 +205,36 @@ void end_too_early(const Job& job) {
   MPI_Finalize();
 }
 
+// More than slots are for, so that ranks wait for the head, and it for all of them.
+void take_snapshots(const Job& job) {
+  double state = 1;
+  job.session->protect("state", state);
+  job.session->restore();
+  for (;;) {
+    job.session->snapshot(cairn::LevelId::local);
+    sum(job);
+  }
+}
+
+void leave_a_snapshot_out(const Job& job) {
+  double state = 1;
+  job.session->protect("state", state);
+  job.session->restore();
+  if (job.rank == 2) compute(job);
+  for (;;) job.session->snapshot(cairn::LevelId::local);
+}
+
+void leave_a_restore_out(const Job& job) {
+  double state = 1;
+  job.session->protect("state", state);
+  if (job.rank != 2) job.session->restore();
+  sum(job);
+}
+
 const std::map<std::string, void (*)(const Job&)> kKinds{
+    {"snapshots", take_snapshots},
+    {"missed_snapshot", leave_a_snapshot_out},
+    {"missed_restore", leave_a_restore_out},
     {"compute", compute},
     {"exchange", exchange},
     {"probe", probe_in_vain},
@@ -229,7 +259,7 @@ const std::map<std::string, void (*)(const Job&)> kKinds{
 };
 
 void play(cairn::Session& session, const std::string& kind) {
-  Job job{session.comm()};
+  Job job{&session, session.comm()};
   MPI_Comm_rank(job.comm, &job.rank);
   MPI_Comm_size(job.comm, &job.last);
   --job.last;

@@ -137,6 +137,10 @@ def expectations(ranks):
         "probe": circle(0, 1, r0=not_sent(7), r1={**not_begun, "call": {"call": "MPI_Allreduce"}}),
         "begun_collective": Said("suspect", "computes", [last], others, {
             None: {"reason": ("collective_not_progressed", "collective_not_begun")}}),
+        "missed_snapshot": Said("suspect", "computes", [2], all_but_2, {
+            None: {**not_begun, "call": {"call": "snapshot()"}}}),
+        "missed_restore": circle(0, 2, r0={**not_begun, "call": {"call": "restore()"}},
+                                 r2={**not_begun, "call": {"call": "MPI_Allreduce"}}),
         "missed_receive": circle(0, 1, r1={"reason": "receive_not_posted", "call": {"tag": 7}}),
         "swapped_tags_of_sent_messages": circle(0, 1, r0={"reason": "message_sent_earlier_otherwise",
                                                           "theirs": {"tag": 8}}),
@@ -145,8 +149,9 @@ def expectations(ranks):
 
 # Variants of others; and die() begins with a loop.
 FEW_RANKS_ONLY = {"begun_collective", "early_end", "exchange_many_tags", "missed_end", "late_call",
-                  "late_call_many_tags", "late_requests_many_tags", "loop", "missed_receive", "swapped_tags_of_sent_messages"}  # fmt: skip
-WITH_HEAD = {"missed_message"}
+                  "late_call_many_tags", "late_requests_many_tags", "loop", "missed_receive", "missed_restore",
+                  "missed_snapshot", "stop_head", "swapped_tags_of_sent_messages"}  # fmt: skip
+WITH_HEAD = {"missed_message", "missed_restore", "missed_snapshot"}
 
 
 class Job:
@@ -275,6 +280,23 @@ def stop(programs, ranks):
         job.expect(Said("hangs", "dead", [2], others).missing_in)
 
 
+def stop_head(programs, ranks):
+    """A head that is a process of its own is stopped: the ranks wait for it in snapshot(), and go on after it."""
+    def is_laid_on_the_head(said):
+        heads = [finding["heads"] for finding in said["findings"]]
+        return Said("hangs", "stopped", [], range(ranks), {None: {"reason": "head_halted", "heads": [0]}}).missing_in(
+            said) + [f"heads: {heads}"] * (heads != [[0]])  # fmt: skip
+
+    with Job(programs, "snapshots", ranks, heads=1) as job:
+        pid = job.expect(makes_progress(ranks).missing_in)["heads"][0]["process"]
+        if not job.is_rank(pid):
+            raise AssertionError(f"{job.name}: process {pid} is not the head's\n{job.text()}")
+        os.kill(pid, signal.SIGSTOP)
+        job.expect(is_laid_on_the_head)
+        os.kill(pid, signal.SIGCONT)
+        job.expect(makes_progress(ranks).missing_in)
+
+
 def die(programs, ranks):
     """A rank dies, and the others are not ended."""
     last = ranks - 1
@@ -306,7 +328,7 @@ def main():
             hang(programs, kind, ranks)
             if ranks == 4 and kind in WITH_HEAD:
                 hang(programs, kind, ranks, heads=1)
-        for play in [compute, exchange_many_tags, stop, die, end]:
+        for play in [compute, exchange_many_tags, stop, stop_head, die, end]:
             if ranks != 4 and play.__name__ in FEW_RANKS_ONLY:
                 continue
             if not only or play.__name__ in only:

@@ -177,6 +177,68 @@ void add_unprogressed(Cases& cases) {
   });
 }
 
+void all_in_cairn(SampleCalls& job, CairnCall call, std::uint64_t number) {
+  for (std::uint32_t rank = 0; rank < 4; ++rank) job.in_cairn(rank, call, number);
+}
+
+// Two nodes with two ranks each, and their heads.
+void add_cairn(Cases& cases) {
+  hangs(cases, "a_head_is_stopped_while_ranks_take_a_snapshot", Cause::stopped, {}, [](SampleCalls& job) {
+    job.has_heads(2);
+    all_in_cairn(job, CairnCall::snapshot, 5);
+    job.heads[1] = kStopped;
+  });
+  hangs(cases, "a_head_is_dead_while_ranks_restore", Cause::dead, {}, [](SampleCalls& job) {
+    job.has_heads(2);
+    all_in_cairn(job, CairnCall::restore, 1);
+    job.heads[0] = kDead;
+  });
+  suspect(cases, "heads_work_while_ranks_wait", Cause::computes, kLikely, {}, [](SampleCalls& job) {
+    job.has_heads(2);
+    all_in_cairn(job, CairnCall::finalize, 1);
+  });
+  suspect(cases, "a_rank_leaves_a_snapshot_out_and_computes", Cause::computes, kLikely, {2}, [](SampleCalls& job) {
+    job.has_heads(2);
+    all_in_cairn(job, CairnCall::snapshot, 5);
+    job.of(2).cairn = {};
+    job.in_cairn(2, CairnCall::snapshot, 4, 0);
+    job.facts[2] = kComputes;
+  });
+  hangs(cases, "a_rank_leaves_a_restore_out_and_waits_for_others", Cause::circle, {0, 2}, [](SampleCalls& job) {
+    job.has_heads(2);
+    all_in_cairn(job, CairnCall::restore, 1);
+    job.of(2).cairn = {};
+    job.lasts(2, collective("MPI_Allreduce"));
+  });
+  hangs(cases, "a_rank_is_stopped_in_a_restore", Cause::stopped, {1}, [](SampleCalls& job) {
+    job.has_heads(2);
+    all_in_cairn(job, CairnCall::restore, 1);
+    job.facts[1] = kStopped;
+  });
+  suspect(cases, "a_rank_waits_for_a_snapshot_that_another_leaves_out", Cause::computes, kLikely, {3},
+          [](SampleCalls& job) {
+            for (std::uint32_t rank = 0; rank < 3; ++rank) {
+              job.in_cairn(rank, CairnCall::snapshot, 7, 0);
+              job.in_cairn(rank, CairnCall::wait, 1);
+            }
+            job.in_cairn(3, CairnCall::snapshot, 6, 0);
+            job.facts[3] = kComputes;
+          });
+  suspect(cases, "a_rank_that_acts_as_the_head_computes", Cause::computes, kLikely, {0}, [](SampleCalls& job) {
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      job.of(rank).head_rank = 0;
+      job.in_cairn(rank, CairnCall::snapshot, 5);
+    }
+    job.of(0).cairn.call = CairnCall::none;
+    job.facts[0] = kComputes;
+  });
+  healthy(cases, "ranks_have_come_out_of_a_snapshot", [](SampleCalls& job) {
+    job.has_heads(2);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) job.in_cairn(rank, CairnCall::snapshot, 5, 0);
+    job.heads[0] = kIdles;
+  });
+}
+
 void add_processes(Cases& cases) {
   hangs(cases, "a_rank_is_stopped", Cause::stopped, {2}, [](SampleCalls& job) {
     job.all_last(collective("MPI_Allreduce"), {2});
@@ -246,6 +308,7 @@ std::vector<HangCase> hang_cases() {
   add_collectives(cases);
   add_polls(cases);
   add_unprogressed(cases);
+  add_cairn(cases);
   add_processes(cases);
   add_wildcards(cases);
   add_gaps(cases);

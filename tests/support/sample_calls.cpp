@@ -59,6 +59,7 @@ SampleCalls::SampleCalls(std::uint32_t ranks, const std::string& host)
     file->opened_at = today - nanoseconds(100);
     std::strncpy(file->host.data(), host.c_str(), file->host.size() - 1);
     file->comms[3] = {kWorld, kBegun, ranks, 0};
+    file->head_rank = kNoPeer;
     files_.push_back(std::move(file));
     did(rank, collective("MPI_Barrier", kNoPeer, 0), 60);
   }
@@ -139,6 +140,22 @@ void SampleCalls::all_last(const Said& said, const std::vector<std::uint32_t>& e
     if (std::ranges::find(except, rank) == except.end()) lasts(rank, said, seconds);
 }
 
+void SampleCalls::in_cairn(std::uint32_t rank, CairnCall call, std::uint64_t number, double seconds) {
+  CairnRecord& cairn = of(rank).cairn;
+  cairn.begun.at(static_cast<std::size_t>(call)) = number;
+  if (seconds <= 0) return;
+  cairn.call = call;
+  cairn.began = now_ - nanoseconds(seconds);
+}
+
+void SampleCalls::has_heads(std::uint32_t size) {
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+    of(rank).node = rank / size;
+    of(rank).head_process = 5000 + static_cast<std::int32_t>(rank / size);
+    of(rank).head_rank = kNoPeer;
+  }
+}
+
 void SampleCalls::names_world(std::uint32_t rank, const std::string& name) {
   std::strncpy(of(rank).comm_names[3].data(), name.c_str(), of(rank).comm_names[3].size() - 1);
 }
@@ -163,6 +180,7 @@ hang::HangReport SampleCalls::examine_since(const std::vector<hang::Moment>& bef
     if (!files_[rank]) continue;
     hang::RankReading reading{hang::condense(*files_[rank], before[rank]), {}, now_};
     if (const auto known = facts.find(rank); known != facts.end()) reading.process = known->second;
+    if (const auto known = heads.find(files_[rank]->node); known != heads.end()) reading.head = known->second;
     readings.push_back(std::move(reading));
   }
   return hang::examine(std::move(readings), {}, after);

@@ -51,11 +51,16 @@ class SampleCalls {
   void stops_counting(std::uint32_t rank);
   // All ranks but `except` are in it.
   void all_last(const Said& said, const std::vector<std::uint32_t>& except = {}, double seconds = kLong);
+  // It is in its so-many-th call of Cairn of this kind, or, with `seconds` 0, has come out of it.
+  void in_cairn(std::uint32_t rank, CairnCall call, std::uint64_t number, double seconds = kLong);
+  // The heads of the nodes of `size` ranks are processes of their own.
+  void has_heads(std::uint32_t size);
   // It gives the communicator of all ranks this name.
   void names_world(std::uint32_t rank, const std::string& name);
   void lose(std::uint32_t rank) { files_.at(rank).reset(); }  // its file
 
   std::map<std::uint32_t, hang::ProcessFacts> facts;
+  std::map<std::uint32_t, hang::ProcessFacts> heads;  // by node
   // As both readings found it.
   [[nodiscard]] hang::HangReport examine(double after = 10) const;
   // As the second reading finds it, if the first one found it as `before`.

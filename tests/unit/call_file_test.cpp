@@ -176,6 +176,9 @@ TEST_F(CallFileOnDisk, with_a_number_out_of_range_is_damaged) {
   check(offsetof(CallFile, lasting) + offsetof(CallRecord, kind), 10, "lasting call 0");
   check(offsetof(CallFile, comm_names) + 3 * 32, 0x0a0a0a0a, "name of a communicator is not text");
   check(offsetof(CallFile, messages) - sizeof(CallRecord) + offsetof(CallRecord, kind), 77, "past call 4095");
+  check(offsetof(CallFile, cairn) + offsetof(CairnRecord, call), 5, "an unknown call of Cairn");
+  check(offsetof(CallFile, head_rank), 4, "its head has a number out of range");
+  check(offsetof(CallFile, head_process), 0xffffffff, "its head has a number out of range");
   check(offsetof(CallFile, messages) + offsetof(MessageRecord, kind), 4, "count of messages");
   check(offsetof(CallFile, messages) + offsetof(MessageRecord, peer), 4, "count of messages");
 }

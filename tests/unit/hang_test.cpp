@@ -443,6 +443,34 @@ TEST_P(Hang, of_a_collective_that_a_rank_has_begun_is_laid_on_that_rank_while_it
   EXPECT_EQ(first(job.examine()).ranks, ranks({0})) << "in MPI it goes on with the collective";
 }
 
+TEST_P(Hang, by_a_head_that_is_stopped_is_laid_on_it_and_not_on_those_who_wait) {
+  job.has_heads(2);
+  for (std::uint32_t rank = 0; rank < GetParam(); ++rank) job.in_cairn(rank, CairnCall::snapshot, 5);
+  job.heads[1] = kStopped;
+  const HangReport report = job.examine();
+  EXPECT_EQ(report.verdict, Verdict::hangs);
+  EXPECT_THAT(report.findings, SizeIs(1));
+  EXPECT_EQ(first(report).cause, Cause::stopped);
+  EXPECT_THAT(first(report).ranks, IsEmpty());
+  EXPECT_EQ(first(report).heads, std::vector<NodeId>{NodeId{1}});
+  EXPECT_THAT(first(report).waiting, SizeIs(GetParam()));
+  EXPECT_EQ(need_of(report).reason, Reason::head_halted);
+}
+
+TEST_P(Hang, by_a_snapshot_that_a_rank_leaves_out_is_laid_on_that_rank) {
+  job.has_heads(2);
+  for (std::uint32_t rank = 0; rank < GetParam(); ++rank)
+    job.in_cairn(rank, CairnCall::snapshot, rank == last ? 4 : 5, rank == last ? 0 : kLong);
+  job.facts[last] = kComputes;
+  const HangReport report = job.examine();
+  EXPECT_EQ(first(report).ranks, ranks({last}));
+  EXPECT_EQ(need_of(report).reason, Reason::collective_not_begun);
+  EXPECT_EQ(need_of(report).call.name, "snapshot()");
+  const auto before = job.moments();
+  job.in_cairn(last, CairnCall::snapshot, 5, 0);
+  EXPECT_TRUE(job.examine_since(before).ranks[last].progressed);
+}
+
 TEST_P(Hang, is_none_of_a_waitany_that_has_its_message) {
   job.waits(0, "MPI_Waitany", CallKind::wait_any, {receive(2, 1, "MPI_Irecv"), receive(1, 1, "MPI_Irecv")});
   job.lasts(2, receive(0, 1));

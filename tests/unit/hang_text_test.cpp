@@ -60,6 +60,19 @@ TEST(HangText, says_how_a_stopped_process_goes_on) {
                   "ranks 0-1, 3 wait for it, the longest for 42 s"));
 }
 
+TEST(HangText, names_a_head_by_its_node) {
+  SampleCalls job(4);
+  job.has_heads(2);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) job.in_cairn(rank, CairnCall::snapshot, 5);
+  job.heads[1] = kStopped;
+  EXPECT_THAT(first_texts(job.examine()),
+              ElementsAre("the head of node 1 (process 5001 on node17) is stopped by a signal or a debugger",
+                          "kill -CONT 5001 resumes it", "it does not continue the work of snapshot()",
+                          "ranks 0-3 wait for it, the longest for 42 s"));
+  EXPECT_THAT(report_text("heat", job.examine()),
+              StartsWith("job heat hangs: 4 of 4 ranks wait for the head of node 1, the longest for 42 s\n"));
+}
+
 TEST(HangText, counts_who_entered_a_collective_as_what) {
   SampleCalls job(4);
   job.all_last(collective("MPI_Reduce", 0), {3});

@@ -56,8 +56,27 @@ Json json_of(const HangReport& report, const cairn::hang::RankReport& rank) {
   return json;
 }
 
+Json nodes_of(const std::vector<cairn::NodeId>& nodes) {
+  Json all = Json::array();
+  for (const cairn::NodeId node : nodes) all.push_back(node.value);
+  return all;
+}
+
+Json json_of(const cairn::hang::HeadReport& head) {
+  return {{"node", head.node.value}, {"state", name_of(head.doing)}, {"host", head.host}, {"process", head.process}};
+}
+
 Json json_of(const HangReport& report, const cairn::hang::Need& need) {
-  Json json{{"for", need.ranks},
+  Json ranks = Json::array();
+  Json heads = Json::array();
+  for (const std::uint32_t one : need.ranks) {
+    if (one < report.ranks.size())
+      ranks.push_back(one);
+    else
+      heads.push_back(report.heads[one - report.ranks.size()].node.value);
+  }
+  Json json{{"for", std::move(ranks)},
+            {"heads", std::move(heads)},
             {"any", need.any},
             {"reason", name_of(need.reason)},
             {"certainty", name_of(need.certainty)},
@@ -69,9 +88,10 @@ Json json_of(const HangReport& report, const cairn::hang::Need& need) {
 }
 
 Json json_of(const HangReport& report, const cairn::hang::Finding& finding) {
-  Json json{{"cause", name_of(finding.cause)},     {"certainty", name_of(finding.certainty)},
-            {"ranks", numbers(finding.ranks)},     {"since_seconds", finding.since_seconds},
-            {"waiting", numbers(finding.waiting)}, {"waited_seconds", finding.waited_seconds}};
+  Json json{{"cause", name_of(finding.cause)},         {"certainty", name_of(finding.certainty)},
+            {"ranks", numbers(finding.ranks)},         {"heads", nodes_of(finding.heads)},
+            {"since_seconds", finding.since_seconds},  {"waiting", numbers(finding.waiting)},
+            {"waited_seconds", finding.waited_seconds}};
   if (finding.call) json["call"] = json_of(*finding.call);
   if (finding.need) json["wait"] = *finding.need;
   if (finding.cause == cairn::hang::Cause::circle) json["circle"] = Json::array();
@@ -89,7 +109,8 @@ Json hang_json(const std::string& job, const HangReport& report) {
   for (const cairn::hang::Finding& finding : report.findings) json["findings"].push_back(json_of(report, finding));
   json["notes"] = Json::array();
   for (const cairn::hang::Note& note : report.notes)
-    json["notes"].push_back({{"cause", name_of(note.cause)}, {"ranks", numbers(note.ranks)}});
+    json["notes"].push_back(
+        {{"cause", name_of(note.cause)}, {"ranks", numbers(note.ranks)}, {"heads", nodes_of(note.heads)}});
   json["note_texts"] = note_texts(report);
   json["communicators"] = Json::array();
   for (const auto& [id, comm] : report.comms) {
@@ -99,6 +120,8 @@ Json hang_json(const std::string& job, const HangReport& report) {
   json["unseen"] = numbers(report.unseen);
   json["ranks"] = Json::array();
   for (const cairn::hang::RankReport& rank : report.ranks) json["ranks"].push_back(json_of(report, rank));
+  json["heads"] = Json::array();
+  for (const cairn::hang::HeadReport& head : report.heads) json["heads"].push_back(json_of(head));
   // Ranks name these by their place: in a collective thousands of ranks wait for the same.
   json["waits"] = Json::array();
   for (const cairn::hang::Need& need : report.needs) json["waits"].push_back(json_of(report, need));

@@ -27,6 +27,7 @@ struct Place {
 struct First {
   cairn::hang::Moment moment;
   std::optional<ProcessSample> process;
+  std::optional<ProcessSample> head;  // of the rank's node
 };
 
 // Times in the files are of their host's clock, and so are those of this host's.
@@ -45,8 +46,9 @@ class Reading {
     for (const Place& place : places()) {
       const auto file = read(place);
       if (!file) continue;
-      First first{cairn::hang::moment_of(**file), {}};
+      First first{cairn::hang::moment_of(**file), {}, {}};
       if (is_here(**file)) first.process = look_at_process((*file)->process);
+      if (is_here(**file) && (*file)->head_process != 0) first.head = look_at_process((*file)->head_process);
       first_.emplace(place, first);
     }
   }
@@ -98,6 +100,9 @@ class Reading {
     if (!is_here(file)) return reading;
     reading.process =
         facts_of(seen ? before->second.process : std::nullopt, look_at_process(file.process), file.opened, reading.now);
+    if (file.head_process != 0)
+      reading.head = facts_of(seen ? before->second.head : std::nullopt, look_at_process(file.head_process),
+                              file.opened, reading.now);
     return reading;
   }
 

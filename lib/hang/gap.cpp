@@ -13,6 +13,7 @@ std::uint64_t entries_of(Gap::Cause cause) {
     case Gap::Cause::older_format:
     case Gap::Cause::no_communicator:
     case Gap::Cause::other_requests:
+    case Gap::Cause::opaque_call:
     case Gap::Cause::wildcards: return 0;
   }
   return 0;

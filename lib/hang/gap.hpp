@@ -23,6 +23,8 @@ struct Gap {
     other_requests,
     // The rank has received from any source or with any tag, which hides what it has received from whom.
     wildcards,
+    // The rank is in a call of which only that is recorded.
+    opaque_call,
   };
   Cause cause{};
   Rank rank;  // whose file it is

@@ -89,6 +89,7 @@ std::string_view name_of(Gap::Cause cause) {
     case Gap::Cause::older_format: return "older_format";
     case Gap::Cause::no_communicator: return "no_communicator";
     case Gap::Cause::other_requests: return "other_requests";
+    case Gap::Cause::opaque_call: return "opaque_call";
     case Gap::Cause::wildcards: return "wildcards";
   }
   return "unknown";

@@ -49,7 +49,9 @@ struct Call {
 // The call that ends MPI for a rank.
 [[nodiscard]] bool is_finalize(const Call& call);
 // Whether it is known for what the call waits.
-[[nodiscard]] inline bool is_understood(const Call& call) { return call.kind != CallKind::other || is_finalize(call); }
+[[nodiscard]] inline bool is_understood(const Call& call) {
+  return (call.kind != CallKind::other && call.kind != CallKind::opaque) || is_finalize(call);
+}
 
 // A call that a thread is in, and the requests that it waits for.
 struct LastingCall {

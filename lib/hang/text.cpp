@@ -101,7 +101,11 @@ void add_details(const HangReport& report, const Finding& finding, std::vector<s
       if (finding.call && one) texts.push_back(fmt::format("its last recorded call was {}", finding.call->name));
       break;
     case Cause::in_call: texts.emplace_back("no other rank is missing in that call"); break;
-    case Cause::unrecorded: texts.emplace_back("the call file does not say what that call waits for"); break;
+    case Cause::unrecorded:
+      texts.emplace_back(finding.call && finding.call->kind == CallKind::opaque
+                             ? "Cairn cannot analyse what that call waits for"
+                             : "the call file does not say what that call waits for");
+      break;
     default: break;
   }
 }
@@ -147,6 +151,8 @@ std::string gap_text(Gap::Cause cause, const std::vector<std::uint32_t>& ranks) 
                          who, one ? "has" : "have");
     case Gap::Cause::wildcards:
       return fmt::format("{} received from any source or with any tag: it is unknown which messages have arrived", who);
+    case Gap::Cause::opaque_call:
+      return fmt::format("{} {} in a call that Cairn cannot analyse", who, one ? "is" : "are");
     case Gap::Cause::other_requests: break;
   }
   return fmt::format("{} {} for requests that Cairn does not record", who, one ? "waits" : "wait");

@@ -58,6 +58,7 @@ void WaitFinder::find_of(const RankCalls& calls) {
       gap = gap_of(calls, full ? Gap::Cause::pending_requests : Gap::Cause::other_requests);
       wait = {};
     }
+    if (lasting.call.kind == CallKind::opaque) gap = gap_of(calls, Gap::Cause::opaque_call);
     take(std::move(wait));
   }
   if (!calls.lasting.empty() && calls.calls_left_out > 0) gap = gap_of(calls, Gap::Cause::threads);

@@ -124,6 +124,9 @@ def expectations(ranks):
             None: {"reason": "collective_mismatch", "agreeing": last, "call": {"call": "MPI_Reduce", "root": 0},
                    "theirs": {"root": last}}}),
         "circle_of_sends": circle(*all_ranks, r0={"reason": "receive_not_posted", "call": {"tag": 5, "peer": 1}}),
+        "fence": Said("suspect", "unrecorded", others, certainty="unknown",
+                      also=lambda said: ["no call that cannot be analysed"] * (not any(
+                          gap["cause"] == "opaque_call" for gap in said["unknown"]))),  # fmt: skip
         "loop": Said("suspect", "computes", [last], others, {None: not_sent(7)}),
         "stolen_message": circle(0, 2, r0={"reason": "message_taken_by_wildcard"}),
         "wrong_request": circle(0, 2, r0=not_sent(2)),
@@ -148,7 +151,7 @@ def expectations(ranks):
 
 
 # Variants of others; and die() begins with a loop.
-FEW_RANKS_ONLY = {"begun_collective", "early_end", "exchange_many_tags", "missed_end", "late_call",
+FEW_RANKS_ONLY = {"begun_collective", "early_end", "fence", "exchange_many_tags", "missed_end", "late_call",
                   "late_call_many_tags", "late_requests_many_tags", "loop", "missed_receive", "missed_restore",
                   "missed_snapshot", "stop_head", "swapped_tags_of_sent_messages"}  # fmt: skip
 WITH_HEAD = {"missed_message", "missed_restore", "missed_snapshot"}

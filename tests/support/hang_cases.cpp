@@ -169,6 +169,12 @@ void add_unprogressed(Cases& cases) {
     job.begins(2, send(1, 7, "MPI_Isend"));
     job.facts[2] = kComputes;
   });
+  suspect(cases, "all_ranks_are_in_a_call_that_is_not_analysed", Cause::unrecorded, kUnknown, {0, 1, 2, 3},
+          [](SampleCalls& job) {
+            Said write{"MPI_File_write_all", {}};
+            write.record.kind = CallKind::opaque;
+            job.all_last(write);
+          });
   suspect(cases, "a_rank_is_in_a_call_of_which_little_is_known", Cause::unrecorded, kLikely, {1}, [](SampleCalls& job) {
     Said make{"MPI_Comm_create_group", {}};
     make.record.kind = CallKind::other;

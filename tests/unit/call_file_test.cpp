@@ -173,7 +173,7 @@ TEST_F(CallFileOnDisk, with_a_number_out_of_range_is_damaged) {
   check(call + offsetof(CallRecord, peer), 0xfffffff0, "pending call 1");
   check(call + offsetof(CallRecord, call), CallFile::kNames, "pending call 1");
   check(call + offsetof(CallRecord, waiter), 33, "pending call 1");
-  check(offsetof(CallFile, lasting) + offsetof(CallRecord, kind), 10, "lasting call 0");
+  check(offsetof(CallFile, lasting) + offsetof(CallRecord, kind), 11, "lasting call 0");
   check(offsetof(CallFile, comm_names) + 3 * 32, 0x0a0a0a0a, "name of a communicator is not text");
   check(offsetof(CallFile, messages) - sizeof(CallRecord) + offsetof(CallRecord, kind), 77, "past call 4095");
   check(offsetof(CallFile, cairn) + offsetof(CairnRecord, call), 5, "an unknown call of Cairn");

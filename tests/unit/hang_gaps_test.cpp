@@ -145,6 +145,19 @@ TEST_F(HangGaps, let_a_wait_for_any_of_some_requests_go_on) {
   expect_suspect(ranks({0}), {gap(Gap::Cause::other_requests, 0)});
 }
 
+// Rank 1 may wait for others, or for storage: nobody knows.
+TEST_F(HangGaps, of_a_call_that_is_not_analysed_make_nothing_about_it_certain) {
+  Said fence{"MPI_Win_fence", {}};
+  fence.record.kind = CallKind::opaque;
+  job.lasts(1, fence);
+  job.lasts(0, receive(1, 7));
+  job.all_last(collective("MPI_Barrier"), {0, 1});
+  const Finding found = expect_suspect(ranks({1}), {gap(Gap::Cause::opaque_call, 1)});
+  EXPECT_EQ(found.cause, Cause::unrecorded);
+  EXPECT_EQ(found.waiting, ranks({0, 2, 3}));
+  EXPECT_EQ(found.call->name, "MPI_Win_fence");
+}
+
 TEST_F(HangGaps, leave_a_wait_for_all_of_some_requests_certain) {
   job.facts[2] = kDead;
   job.waits(0, "MPI_Waitall", CallKind::wait_all, {receive(2, 1, "MPI_Irecv")});

@@ -54,13 +54,14 @@ constexpr const char* kSimulateExamples =
     "  ckpt-tool simulate --cost 1s,6s,8s,90s --mtbf 12h,3d,10d,60d --work 3d --plot overhead.svg\n"
     "  ckpt-tool simulate --paper bondarenko2019";
 
-constexpr const char* kHangAbout = "Whether a running job hangs, and which ranks are to blame";
+constexpr const char* kHangAbout = "Whether a running job hangs, and which ranks cause it";
 constexpr const char* kHangExamples =
-    "Reads, twice, what the ranks of a running job say to MPI, as they keep it in their node's store, and looks at "
-    "the\n"
-    "processes of this host. The job does not notice. For ranks of other nodes, give their stores with --local too.\n"
-    "Exit codes: 0 healthy, 1 it hangs, or ranks have waited longer than --after for one that computes,\n"
-    "2 nothing found, all processes gone, a newer format, or a file that cannot be read.\n"
+    "Reads twice which MPI calls the ranks have recorded in their node's store, and looks at the processes of this\n"
+    "host. The job is not disturbed. For ranks of other nodes, name their stores with --local, too.\n"
+    "Exit codes:\n"
+    "  0  the job is healthy\n"
+    "  1  it hangs, or ranks have waited longer than --after for a rank that computes\n"
+    "  2  nothing was found, all processes are gone, or a file has a newer format or cannot be read\n"
     "Examples:\n"
     "  ckpt-tool hang --config heat.ini\n"
     "  ckpt-tool hang --local /dev/shm/cairn-1000 --job heat --stacks\n"

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/facts.hpp"
+
 namespace cairn {
 namespace {
 
@@ -10,7 +12,7 @@ using std::chrono::hours;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using testing::HasSubstr;
+using test::Names;
 
 const LevelSet kAllUsable = LevelSet::of_bits(0x1e);
 
@@ -94,7 +96,7 @@ TEST(AutoLevels, assumes_a_level_that_was_not_measured_to_be_dearer_than_the_one
   (void)levels->due({seconds(60), false, first});
   const auto news = levels->take_news();
   ASSERT_TRUE(news);
-  EXPECT_THAT(*news, HasSubstr("cost 100 ms, 400 ms assumed, 1.6 s assumed, 6.4 s assumed"));
+  EXPECT_THAT(*news, Names({"100 ms", "400 ms", "1.6 s", "6.4 s"}));
   EXPECT_FALSE(levels->take_news()) << "told once";
   RankCosts other = first;
   other.cost[0] = seconds(1);
@@ -143,13 +145,14 @@ TEST(AutoLevels, takes_snapshots_less_often_as_time_without_failures_passes) {
   auto levels = next_life(failed_life({5, 0, 0, 0}, 100));
   levels->restored(LevelId::local, seconds(3));
   (void)levels->due({seconds(1), false, kCosts});
-  EXPECT_THAT(levels->take_news().value_or(""), HasSubstr("MTBF 16.8 s"));
-  std::string last;
+  EXPECT_THAT(levels->take_news().value_or(""), Names({"16.8 s"}));
+  double told = 0;
   for (int second = 2; second < 500; ++second) {
     (void)levels->due({seconds(second), false, kCosts});
-    if (const auto news = levels->take_news()) last = *news;
+    if (levels->take_news()) told = levels->record().levels[0].mtbf;
   }
-  EXPECT_THAT(last, testing::ContainsRegex("MTBF (7|8|9)[0-9.]+ s"));
+  EXPECT_GE(told, 70);
+  EXPECT_LT(told, 100);
 }
 
 TEST(AutoLevels, works_by_the_time_outside_of_snapshots) {

@@ -10,14 +10,13 @@
 #include "hang/text.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/names.hpp"
+#include "support/facts.hpp"
 #include "support/sample_calls.hpp"
 
 namespace cairn::test {
 namespace {
 
 using namespace hang;  // NOLINT(google-build-using-namespace)
-using testing::AllOf;
-using testing::HasSubstr;
 
 const FileName kName = names::calls(Rank{2});
 
@@ -39,11 +38,9 @@ class CallFileOnDisk : public testing::Test {
     return read_call_file(store, kName);
   }
   void put(std::size_t offset, std::uint32_t value) { std::memcpy(bytes.data() + offset, &value, sizeof(value)); }
-  void expect_corrupt(const std::string& why) {
-    const auto file = read_back();
-    ASSERT_FALSE(file) << why;
-    EXPECT_EQ(file.error().code, Code::corrupt);
-    EXPECT_THAT(file.error().message, AllOf(HasSubstr("calls/rank000002.calls"), HasSubstr(why)));
+  void expect_corrupt(test::Things things) {
+    things.emplace_back("calls/rank000002.calls");
+    EXPECT_THAT(read_back(), Fails(Code::corrupt, things));
   }
 
   SampleCalls job{4};
@@ -64,8 +61,7 @@ TEST_F(CallFileOnDisk, of_a_newer_format_is_called_newer_whatever_its_length) {
     bytes.resize(length);
     const auto file = read_back();
     ASSERT_FALSE(file);
-    EXPECT_EQ(file.error().code, Code::newer_format);
-    EXPECT_THAT(file.error().message, HasSubstr("calls/rank000002.calls"));
+    EXPECT_THAT(file, Fails(Code::newer_format, {"calls/rank000002.calls"}));
   }
 }
 
@@ -143,44 +139,44 @@ TEST_F(CallFileOnDisk, of_format_1_makes_nothing_about_messages_certain) {
 TEST_F(CallFileOnDisk, that_is_short_or_long_or_foreign_is_damaged) {
   const Buffer good = bytes;
   bytes.resize(sizeof(CallFile) - 1);
-  expect_corrupt("bytes long, should be");
+  expect_corrupt({std::to_string(bytes.size()), std::to_string(sizeof(CallFile))});
   bytes.resize(3);
-  expect_corrupt("too short");
+  expect_corrupt({});
   bytes.assign(sizeof(CallFile), std::byte{'x'});
-  expect_corrupt("no file of a rank's calls");
+  expect_corrupt({});
   bytes = good;
   bytes.resize(sizeof(CallFile) + 1);
-  expect_corrupt("bytes long, should be");
+  expect_corrupt({std::to_string(bytes.size()), std::to_string(sizeof(CallFile))});
 }
 
 TEST_F(CallFileOnDisk, with_a_number_out_of_range_is_damaged) {
   const Buffer good = bytes;
-  const auto check = [&](std::size_t offset, std::uint32_t value, const std::string& why) {
+  const auto check = [&](std::size_t offset, std::uint32_t value, const test::Things& things) {
     bytes = good;
     put(offset, value);
-    expect_corrupt(why);
+    expect_corrupt(things);
   };
-  check(offsetof(CallFile, format), 0, "format is 0");
-  check(offsetof(CallFile, rank), 3, "it is rank 3's");
-  check(offsetof(CallFile, rank), 4, "of rank 4, in a job of 4");
-  check(offsetof(CallFile, ranks), 0x7fffffff, "a job of 2147483647 ranks");
-  check(offsetof(CallFile, ranks), 2'097'153, "a job of 2097153 ranks");
-  check(offsetof(CallFile, process), 0, "of process 0");
-  check(offsetof(CallFile, host), 0x0a0a0a0a, "host is not text");
-  check(offsetof(CallFile, names), 0x0a0a0a0a, "name 0 is not text");
+  check(offsetof(CallFile, format), 0, {"format", "0"});
+  check(offsetof(CallFile, rank), 3, {"rank 3"});
+  check(offsetof(CallFile, rank), 4, {"rank 4", "4"});
+  check(offsetof(CallFile, ranks), 0x7fffffff, {"2147483647"});
+  check(offsetof(CallFile, ranks), 2'097'153, {"2097153"});
+  check(offsetof(CallFile, process), 0, {"process 0"});
+  check(offsetof(CallFile, host), 0x0a0a0a0a, {"host"});
+  check(offsetof(CallFile, names), 0x0a0a0a0a, {"name 0"});
   const std::size_t call = offsetof(CallFile, pending) + sizeof(CallRecord);
-  check(call + offsetof(CallRecord, peer), 4, "pending call 1 has a number out of range");
-  check(call + offsetof(CallRecord, peer), 0xfffffff0, "pending call 1");
-  check(call + offsetof(CallRecord, call), CallFile::kNames, "pending call 1");
-  check(call + offsetof(CallRecord, waiter), 33, "pending call 1");
-  check(offsetof(CallFile, lasting) + offsetof(CallRecord, kind), 11, "lasting call 0");
-  check(offsetof(CallFile, comm_names) + 3 * 32, 0x0a0a0a0a, "name of a communicator is not text");
-  check(offsetof(CallFile, messages) - sizeof(CallRecord) + offsetof(CallRecord, kind), 77, "past call 4095");
-  check(offsetof(CallFile, cairn) + offsetof(CairnRecord, call), 5, "an unknown call of Cairn");
-  check(offsetof(CallFile, head_rank), 4, "its head has a number out of range");
-  check(offsetof(CallFile, head_process), 0xffffffff, "its head has a number out of range");
-  check(offsetof(CallFile, messages) + offsetof(MessageRecord, kind), 4, "count of messages");
-  check(offsetof(CallFile, messages) + offsetof(MessageRecord, peer), 4, "count of messages");
+  check(call + offsetof(CallRecord, peer), 4, {"pending", "call 1"});
+  check(call + offsetof(CallRecord, peer), 0xfffffff0, {"pending", "call 1"});
+  check(call + offsetof(CallRecord, call), CallFile::kNames, {"pending", "call 1"});
+  check(call + offsetof(CallRecord, waiter), 33, {"pending", "call 1"});
+  check(offsetof(CallFile, lasting) + offsetof(CallRecord, kind), 11, {"lasting", "call 0"});
+  check(offsetof(CallFile, comm_names) + 3 * 32, 0x0a0a0a0a, {"communicator"});
+  check(offsetof(CallFile, messages) - sizeof(CallRecord) + offsetof(CallRecord, kind), 77, {"past", "call 4095"});
+  check(offsetof(CallFile, cairn) + offsetof(CairnRecord, call), 5, {"call of Cairn"});
+  check(offsetof(CallFile, head_rank), 4, {"head"});
+  check(offsetof(CallFile, head_process), 0xffffffff, {"head"});
+  check(offsetof(CallFile, messages) + offsetof(MessageRecord, kind), 4, {"messages"});
+  check(offsetof(CallFile, messages) + offsetof(MessageRecord, peer), 4, {"messages"});
 }
 
 // No communicator need have as many ranks as the job, nor fewer: it may have been made with another program's.

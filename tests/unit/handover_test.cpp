@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/facts.hpp"
 #include "support/small_tmpfs.hpp"
 #include "support/temp_directory.hpp"
 
@@ -14,11 +15,10 @@ namespace cairn {
 namespace {
 
 using Kind = CompletionMark::Kind;
+using test::Fails;
 using test::SmallTmpfs;
 using test::TempDirectory;
-using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
@@ -50,7 +50,7 @@ TEST(CompletionMark, that_cannot_be_replaced_stays_as_it_is) {
   const auto written = write_mark(path, {Kind::failed, "killed"});
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   ASSERT_FALSE(written);
-  EXPECT_THAT(written.error().message, AllOf(HasSubstr(path), HasSubstr("File too large")));
+  EXPECT_THAT(written, Fails(Code::io, {path, std::generic_category().message(EFBIG)}));
   EXPECT_EQ(read_mark(path).value(), mark);
 }
 
@@ -150,14 +150,14 @@ TEST(Handover, numbers_that_were_started_come_back_from_their_text) {
   const StartedNumbers started{8, 2, 2};
   EXPECT_EQ(parse_started(started_text(started)).value(), started);
   EXPECT_EQ(parse_started("").value(), std::nullopt);
-  EXPECT_EQ(parse_started("8,2").error().message, "CKPT_RUN_STARTED = 8,2: write ranks,heads,nodes or nothing");
+  EXPECT_THAT(parse_started("8,2"), Fails(Code::config, {"CKPT_RUN_STARTED", "8,2", "ranks,heads,nodes"}));
 }
 
 TEST(Handover, text_that_is_no_numbers_is_refused_by_the_name_of_its_variable) {
   for (const std::string text : {"a", "1,", ",1", "1,,2", "1 2", "-1", "4294967296"}) {
     const auto numbers = parse_numbers(kLostNodesVariable, text);
     ASSERT_FALSE(numbers) << text;
-    EXPECT_EQ(numbers.error().message, "CKPT_RUN_LOST_NODES = " + text + ": not numbers; write 1,3 or nothing");
+    EXPECT_THAT(numbers, Fails(Code::config, {"CKPT_RUN_LOST_NODES", text, "1,3"}));
   }
 }
 

@@ -11,14 +11,16 @@
 #include <gtest/gtest.h>
 
 #include "engine/inquiry.hpp"
+#include "support/facts.hpp"
 
 namespace cairn {
 namespace {
 
 using std::chrono::seconds;
+using test::Names;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 // Nodes of two ranks each. Messages between heads arrive when the test says so; `deaf` heads get none.
 class Heads {
@@ -101,10 +103,13 @@ TEST(Inquiry, names_just_the_ranks_that_are_in_no_call_and_tells_those_that_wait
   heads.says_that_it_waits(2);
   heads.pass(Inquiry::kForRanks);
   heads.pass(Inquiry::kForRanks);
-  const std::string missing = "not in a Cairn call: rank 3 on node 1, rank 4 on node 2";
-  EXPECT_THAT(heads.lines, ElementsAre("rank 2 has waited 10 s in finalize(); " + missing));
+  EXPECT_THAT(heads.lines,
+              ElementsAre(Names({"rank 2", "10 s", "finalize()", "rank 3", "node 1", "rank 4", "node 2"})));
   EXPECT_EQ(heads.told.size(), 4U);
-  for (const auto& [rank, text] : heads.told) EXPECT_EQ(text, missing) << "rank " << rank;
+  for (const auto& [rank, text] : heads.told) {
+    EXPECT_THAT(text, Names({"rank 3", "node 1", "rank 4", "node 2"})) << "rank " << rank;
+    for (const char* there : {"rank 0", "rank 1", "rank 2", "rank 5"}) EXPECT_THAT(text, Not(Names({there})));
+  }
 }
 
 TEST(Inquiry, says_what_the_heads_do_where_every_rank_is_in_a_call) {
@@ -114,7 +119,7 @@ TEST(Inquiry, says_what_the_heads_do_where_every_rank_is_in_a_call) {
   heads.says_that_it_waits(0);
   heads.pass(seconds(0));
   heads.pass(seconds(0));
-  EXPECT_THAT(heads.lines, ElementsAre(HasSubstr("all ranks are in a Cairn call and wait for the heads: version 8")));
+  EXPECT_THAT(heads.lines, ElementsAre(Names({"version 8"})));
 }
 
 TEST(Inquiry, speaks_once_a_minute_at_most_whoever_asks) {
@@ -137,7 +142,7 @@ TEST(Inquiry, names_a_head_that_does_not_answer) {
   heads.waiting = {0, 1, 4, 5};
   heads.says_that_it_waits(0);
   for (int i = 0; i < 5; ++i) heads.pass(seconds(1));
-  EXPECT_THAT(heads.lines, ElementsAre(HasSubstr("not in a Cairn call: the head of node 1, which does not answer")));
+  EXPECT_THAT(heads.lines, ElementsAre(Names({"node 1"})));
 }
 
 TEST(Inquiry, names_the_rank_where_a_rank_is_the_head_that_does_not_answer) {
@@ -146,7 +151,7 @@ TEST(Inquiry, names_the_rank_where_a_rank_is_the_head_that_does_not_answer) {
   heads.waiting = {0, 1, 2, 3};
   heads.says_that_it_waits(3);
   for (int i = 0; i < 5; ++i) heads.pass(seconds(1));
-  EXPECT_THAT(heads.lines, ElementsAre(HasSubstr("not in a Cairn call: rank 4 on node 2, which is its head")));
+  EXPECT_THAT(heads.lines, ElementsAre(Names({"rank 4", "node 2"})));
 }
 
 TEST(Inquiry, is_made_by_the_first_head_that_answers_where_head_0_does_not) {
@@ -156,8 +161,7 @@ TEST(Inquiry, is_made_by_the_first_head_that_answers_where_head_0_does_not) {
   heads.says_that_it_waits(6);
   heads.says_that_it_waits(4);
   for (int i = 0; i < 20; ++i) heads.pass(seconds(1));
-  EXPECT_THAT(heads.lines, ElementsAre(testing::AllOf(HasSubstr("rank 4 has waited"), HasSubstr("rank 0 on node 0"),
-                                                      HasSubstr("rank 2 on node 1"))));
+  EXPECT_THAT(heads.lines, ElementsAre(Names({"rank 4", "rank 0", "node 0", "rank 2", "node 1"})));
   EXPECT_THAT(heads.told, testing::SizeIs(4));
 }
 

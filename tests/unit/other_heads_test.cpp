@@ -4,11 +4,14 @@
 #include "recover/chain.hpp"
 #include "recover/inventory_codec.hpp"
 #include "recover/roll_call.hpp"
+#include "support/facts.hpp"
 #include "support/sample_manifest.hpp"
 #include "support/scripted_comm.hpp"
 
 namespace cairn {
 namespace {
+
+using test::Fails;
 
 Buffer bytes_of_words(const std::vector<std::uint64_t>& words) {
   const Bytes bytes = std::as_bytes(std::span(words));
@@ -103,7 +106,7 @@ TEST(Inventory, of_a_node_that_its_layout_has_not_is_refused) {
   summary.node = {4};
   const auto inventory = inventory_with({summary}, other);
   ASSERT_FALSE(inventory);
-  EXPECT_EQ(inventory.error().message, "a head says that it holds what is node 4's, in a layout of 4 nodes");
+  EXPECT_THAT(inventory, Fails(Code::communication, {"node 4", "4"}));
 }
 
 TEST(Inventory, with_another_layout_than_was_asked_for_is_refused) {

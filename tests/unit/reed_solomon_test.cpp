@@ -5,8 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "support/facts.hpp"
+
 namespace cairn {
 namespace {
+
+using test::Fails;
 
 // All rows of a code: random data and the parity that encode_row gives.
 std::vector<Buffer> make_rows(const ReedSolomon& code, std::uint32_t data, std::uint32_t parity, std::size_t length) {
@@ -87,8 +91,8 @@ TEST(ReedSolomon, refuses_rows_that_cannot_be_decoded_from) {
   ASSERT_TRUE(code);
   EXPECT_EQ(code->decode_row(0, {1, 2}).error().code, Code::invalid_argument);
   EXPECT_EQ(code->decode_row(0, {1, 2, 3, 4}).error().code, Code::invalid_argument);
-  EXPECT_EQ(code->decode_row(0, {1, 2, 2}).error().message, "cannot decode from row 2");
-  EXPECT_EQ(code->decode_row(0, {1, 2, 5}).error().message, "cannot decode from row 5");
+  EXPECT_THAT(code->decode_row(0, {1, 2, 2}), Fails(Code::invalid_argument, {"row 2"}));
+  EXPECT_THAT(code->decode_row(0, {1, 2, 5}), Fails(Code::invalid_argument, {"row 5"}));
   EXPECT_EQ(code->decode_row(5, {1, 2, 3}).error().code, Code::invalid_argument);
 }
 

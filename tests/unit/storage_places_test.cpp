@@ -5,14 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/facts.hpp"
 #include "support/temp_directory.hpp"
 
 namespace cairn {
 namespace {
 
+using test::Fails;
+
 namespace fs = std::filesystem;
-using testing::AllOf;
-using testing::HasSubstr;
 
 TEST(StoragePlaces, are_absolute_whatever_the_working_directory) {
   EXPECT_EQ(absolute_place("/a/../b/./c"), "/b/c");
@@ -41,9 +42,7 @@ TEST(StoragePlaces, that_are_one_or_lie_in_each_other_are_refused_through_links_
     SCOPED_TRACE(local + " and " + global);
     const auto checked = check_places(root + local, root + global);
     ASSERT_FALSE(checked);
-    EXPECT_EQ(checked.error().code, Code::config);
-    EXPECT_THAT(checked.error().message,
-                AllOf(HasSubstr("local = " + root + local), HasSubstr("global = " + root + global)));
+    EXPECT_THAT(checked, Fails(Code::config, {"local", root + local, "global", root + global}));
   }
 }
 

@@ -22,7 +22,7 @@ Error never_sealed(const std::vector<std::uint32_t>& ranks) {
 void SealDesk::hear(Rank from, const Seal& seal) {
   Sealing& sealing = sealing_[seal.version];
   if (!sealing.ranks.empty()) {
-    if (sealing.levels != seal.levels) sealing.error = different_levels();
+    if (sealing.levels != seal.levels) sealing.error = different_levels(sealing.levels, seal.levels);
     if (sealing.safe_point != seal.safe_point) {
       sealing.error = different_safe_points(sealing.safe_point, seal.safe_point);
     }

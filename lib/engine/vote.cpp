@@ -14,6 +14,12 @@ constexpr unsigned kCodeShift = 32;
 // job.
 Code as_seen_elsewhere(Code code) { return fails_for_storage(code) ? Code::failed_elsewhere : code; }
 
+std::string names_of(LevelSet levels) {
+  std::string names;
+  for (const LevelId level : levels) names += fmt::format("{}L{}", names.empty() ? "" : ", ", static_cast<int>(level));
+  return names;
+}
+
 }  // namespace
 
 void Vote::put(Word word, std::uint64_t value) {
@@ -83,15 +89,21 @@ std::optional<Error> Vote::objection() const {
   }
   if (!all_gave_the_same(kVersion)) {
     return Error{Code::invalid_argument,
-                 fmt::format("nodes are at different versions: {} and {}", ~words_[kVersion + 1], words_[kVersion]),
+                 fmt::format("nodes are at different versions: version {} and version {}", ~words_[kVersion + 1],
+                             words_[kVersion]),
                  kSameCalls};
   }
-  if (!all_gave_the_same(kDue)) return different_levels();
+  if (!all_gave_the_same(kDue))
+    return different_levels(LevelSet::of_bits(static_cast<std::uint8_t>(~words_[kDue + 1])),
+                            LevelSet::of_bits(static_cast<std::uint8_t>(words_[kDue])));
   if (!all_gave_the_same(kSafePoint)) return different_safe_points(~words_[kSafePoint + 1], words_[kSafePoint]);
   return {};
 }
 
-Error different_levels() { return {Code::invalid_argument, "ranks asked for different levels", kSameCalls}; }
+Error different_levels(LevelSet one, LevelSet other) {
+  return {Code::invalid_argument,
+          fmt::format("ranks asked for different levels: {} and {}", names_of(one), names_of(other)), kSameCalls};
+}
 
 Error different_safe_points(std::uint64_t one, std::uint64_t other) {
   return {Code::invalid_argument,

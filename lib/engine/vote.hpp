@@ -77,7 +77,7 @@ class Vote {
 };
 
 // What ranks of one node, or nodes, may find of each other.
-[[nodiscard]] Error different_levels();
+[[nodiscard]] Error different_levels(LevelSet one, LevelSet other);
 [[nodiscard]] Error different_safe_points(std::uint64_t one, std::uint64_t other);
 
 }  // namespace cairn

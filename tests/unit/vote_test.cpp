@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "engine/vote.hpp"
+#include "support/facts.hpp"
 
 namespace cairn {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using test::Fails;
 
 LevelSet levels(LevelId level) {
   LevelSet set;
@@ -37,8 +37,7 @@ TEST(Vote, takes_a_failure_of_no_known_kind_for_one_of_communication) {
   Vote other = kGood;
   other.fail(NodeId{1}, static_cast<Code>(77));
   const Error error = objection_to({kGood, other});
-  EXPECT_EQ(error.code, Code::communication);
-  EXPECT_THAT(error.message, HasSubstr("node 1"));
+  EXPECT_THAT(error, Fails(Code::communication, {"node 1"}));
 }
 
 TEST(Vote, tells_what_stores_have_lost_whatever_it_decides) {
@@ -71,8 +70,7 @@ TEST(Vote, objects_to_a_node_that_failed_and_names_it) {
   Vote failed = kGood;
   failed.fail(NodeId{2}, Code::no_space);
   const Error error = objection_to({kGood, kGood, failed});
-  EXPECT_EQ(error.code, Code::failed_elsewhere);
-  EXPECT_EQ(error.message, "node 2 could not seal it");
+  EXPECT_THAT(error, Fails(Code::failed_elsewhere, {"node 2"}));
   EXPECT_EQ(reduced({kGood, failed}).failed_node(), NodeId{2});
 }
 
@@ -83,18 +81,17 @@ TEST(Vote, keeps_the_kind_of_an_error_that_is_the_whole_jobs) {
 }
 
 TEST(Vote, objects_to_different_levels_safe_points_and_versions) {
-  EXPECT_THAT(objection_to({kGood, Vote::on(Version{4}, levels(LevelId::partner), 9)}).message,
-              HasSubstr("different levels"));
-  EXPECT_THAT(objection_to({kGood, Vote::on(Version{4}, levels(LevelId::local), 10)}).message,
-              AllOf(HasSubstr("different safe points"), HasSubstr("9 and 10")));
-  EXPECT_THAT(objection_to({kGood, Vote::on(Version{5}, levels(LevelId::local), 9)}).message,
-              AllOf(HasSubstr("different versions"), HasSubstr("4 and 5")));
+  EXPECT_THAT(objection_to({kGood, Vote::on(Version{4}, levels(LevelId::partner), 9)}),
+              Fails(Code::invalid_argument, {"L1", "L2"}));
+  EXPECT_THAT(objection_to({kGood, Vote::on(Version{4}, levels(LevelId::local), 10)}),
+              Fails(Code::invalid_argument, {"snapshot()", "9", "10"}));
+  EXPECT_THAT(objection_to({kGood, Vote::on(Version{5}, levels(LevelId::local), 9)}),
+              Fails(Code::invalid_argument, {"version 4", "version 5"}));
 }
 
 TEST(Vote, objects_where_the_ranks_of_a_node_have_gone_on_without_it) {
   const Error error = objection_to({kGood, Vote::on_nothing(NodeId{1}, Version{3}, {}), kGood});
-  EXPECT_EQ(error.code, Code::invalid_argument);
-  EXPECT_THAT(error.message, HasSubstr("node 1 never sealed it"));
+  EXPECT_THAT(error, Fails(Code::invalid_argument, {"node 1"}));
 }
 
 TEST(Vote, finds_nothing_left_once_no_node_has_a_version) {
@@ -109,8 +106,7 @@ TEST(Vote, finds_that_ranks_wait_for_different_things) {
   const auto error = reduced({Vote::on_nothing(NodeId{0}, Version{3}, {.for_restore = true}),
                               Vote::on_nothing(NodeId{1}, Version{3}, {.for_end = true})})
                          .different_calls();
-  ASSERT_TRUE(error);
-  EXPECT_THAT(error->message, AllOf(HasSubstr("node 0 called restore()"), HasSubstr("node 1 called finalize()")));
+  EXPECT_THAT(error, Fails(Code::invalid_argument, {"node 0", "restore()", "node 1", "finalize()"}));
   EXPECT_TRUE(Vote::on_nothing(NodeId{0}, Version{3}, {.for_restore = true, .for_end = true}).different_calls());
 }
 

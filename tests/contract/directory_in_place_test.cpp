@@ -8,10 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "store/posix/posix_store.hpp"
+#include "support/facts.hpp"
 #include "support/temp_directory.hpp"
 
 namespace cairn {
 namespace {
+
+using test::Fails;
 
 namespace fs = std::filesystem;
 
@@ -41,9 +44,7 @@ TEST(DirectoryInPlace, of_a_file_is_told_as_damage) {
   for_each_place([](const std::string& place, const FileName& name) {
     const StoreWithDirectory with(place, name);
     const auto reader = with.store->open(name);
-    ASSERT_FALSE(reader);
-    EXPECT_EQ(reader.error().code, Code::corrupt);
-    EXPECT_THAT(reader.error().text(), testing::HasSubstr("is a directory, should be a file"));
+    EXPECT_THAT(reader, Fails(Code::corrupt, {name.path}));
   });
 }
 

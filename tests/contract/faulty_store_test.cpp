@@ -5,11 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "store/memory/memory_store.hpp"
+#include "support/facts.hpp"
 
 namespace cairn::test {
 namespace {
-
-using testing::HasSubstr;
 
 const FileName kName{"v1/rank0"};
 
@@ -40,9 +39,7 @@ TEST(FaultyStore, a_crash_fails_its_operation_and_all_later_ones_until_healed) {
   Faulty faulty;
   faulty.plan->crash_at(2, true);
   const auto written = write_text(faulty.store, kName, "text");
-  ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().code, Code::io);
-  EXPECT_THAT(written.error().message, HasSubstr("v1/rank0: injected"));
+  EXPECT_THAT(written, Fails(Code::io, {"v1/rank0", "injected"}));
   EXPECT_FALSE(faulty.store.remove(kName));
   EXPECT_FALSE(faulty.store.list(DirName{}));
   EXPECT_TRUE(faulty.plan->has_failed());

@@ -15,10 +15,13 @@
 #include "base/trace.hpp"
 #include "session/handover.hpp"
 #include "store/posix/posix_store.hpp"
+#include "support/facts.hpp"
 #include "support/temp_directory.hpp"
 
 namespace cairn {
 namespace {
+
+using test::Names;
 
 constexpr std::uint64_t kLimit = 64 * 1024;
 constexpr std::uint64_t kLarge = 1024 * 1024;
@@ -68,7 +71,7 @@ class FileSize : public testing::TestWithParam<const char*> {
       limit_files(kLimit);
       end_with(text_of(use(**store)));
     };
-    EXPECT_EXIT(in_child(), testing::ExitedWithCode(0), "File too large.*ulimit -f");
+    EXPECT_EXIT(in_child(), testing::ExitedWithCode(0), Names({std::generic_category().message(EFBIG), "ulimit -f"}));
   }
 
   test::TempDirectory directory_{GetParam()};
@@ -108,7 +111,8 @@ TEST(FileSizeLimit, fails_a_write_and_does_not_call_the_handler_of_the_applicati
     if (std::signal(SIGXFSZ, SIG_DFL) == SIG_DFL) end_with("the handler is gone");
     end_with(text_of(written));
   };
-  EXPECT_EXIT(in_child(), testing::ExitedWithCode(0), "mark cannot be written");
+  EXPECT_EXIT(in_child(), testing::ExitedWithCode(0),
+              Names({directory.path() + "/mark", std::generic_category().message(EFBIG)}));
 }
 
 TEST(FileSizeLimit, leaves_a_signal_that_was_pending_before) {
@@ -134,10 +138,11 @@ TEST(FileSizeLimit, ends_a_trace_with_a_warning) {
       trace.begin(Incarnation{1});
       for (int i = 0; i < 10000; ++i) trace.span("work").end();
     }
-    end_with("and the process goes on");
+    end_with("kept-going");
   };
   EXPECT_EXIT(in_child(), testing::ExitedWithCode(0),
-              "cannot be written: File too large(.|\n)*and the process goes on");
+              testing::AllOf(Names({"t.i0001.rank000000.json", std::generic_category().message(EFBIG)}),
+                             Names({"kept-going"})));
 }
 
 }  // namespace

@@ -5,20 +5,18 @@
 #include <gtest/gtest.h>
 
 #include "contract/sample_store.hpp"
+#include "support/facts.hpp"
 
 namespace cairn {
 namespace {
 
-using testing::HasSubstr;
-
+using test::Fails;
 using test::kShard;
 
 TEST(MemoryStore, a_full_store_is_an_error_that_names_bytes_and_takes_nothing) {
   MemoryStore store(10'000);
   const auto writer = store.create(kShard, 10'001, {});
-  ASSERT_FALSE(writer);
-  EXPECT_EQ(writer.error().code, Code::no_space);
-  EXPECT_THAT(writer.error().message, HasSubstr("10001 bytes were wanted and 10000 are free"));
+  EXPECT_THAT(writer, Fails(Code::no_space, {"10001", "10000"}));
   EXPECT_EQ(*store.free_bytes(), 10'000U);
 }
 

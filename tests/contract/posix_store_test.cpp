@@ -14,6 +14,7 @@
 #include <functional>
 
 #include "contract/sample_store.hpp"
+#include "support/facts.hpp"
 #include "support/small_tmpfs.hpp"
 #include "support/temp_directory.hpp"
 
@@ -21,8 +22,8 @@ namespace cairn {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
 
+using test::Fails;
 using test::kShard;
 using test::pool_of;
 constexpr PosixOptions kImpatient{64, std::chrono::milliseconds(0)};
@@ -75,9 +76,7 @@ TEST(PosixStore, refuses_a_job_directory_that_is_a_symbolic_link) {
   const test::TempDirectory elsewhere("/dev/shm");
   fs::create_directory_symlink(elsewhere.path(), root.path() + "/heat");
   const auto store = PosixStore::open(root.path(), "heat");
-  ASSERT_FALSE(store);
-  EXPECT_THAT(store.error().message, HasSubstr(root.path() + "/heat"));
-  EXPECT_THAT(store.error().message, HasSubstr("symbolic link"));
+  EXPECT_THAT(store, Fails(Code::io, {root.path() + "/heat"}));
   EXPECT_TRUE(fs::is_empty(elsewhere.path()));
 }
 
@@ -109,9 +108,7 @@ TEST(PosixStore, refuses_a_job_directory_that_others_may_write_to) {
   fs::create_directory(root.path() + "/heat");
   fs::permissions(root.path() + "/heat", fs::perms::all);
   const auto store = PosixStore::open(root.path(), "heat");
-  ASSERT_FALSE(store);
-  EXPECT_THAT(store.error().text(), HasSubstr("mode 777"));
-  EXPECT_THAT(store.error().text(), HasSubstr("chmod 700"));
+  EXPECT_THAT(store, Fails(Code::io, {root.path() + "/heat", "mode 777", "chmod 700"}));
 }
 
 TEST(PosixStore, refuses_a_job_directory_of_another_user) {
@@ -120,8 +117,7 @@ TEST(PosixStore, refuses_a_job_directory_of_another_user) {
   constexpr uid_t kSomebody = 12345;
   ASSERT_EQ(::chown((root.path() + "/heat").c_str(), kSomebody, kSomebody), 0) << "this test must run as root";
   const auto store = PosixStore::open(root.path(), "heat");
-  ASSERT_FALSE(store);
-  EXPECT_THAT(store.error().message, HasSubstr("belongs to user 12345"));
+  EXPECT_THAT(store, Fails(Code::io, {root.path() + "/heat", "user 12345"}));
 }
 
 TEST(PosixStore, a_full_store_is_an_error_that_names_bytes) {
@@ -129,10 +125,7 @@ TEST(PosixStore, a_full_store_is_an_error_that_names_bytes) {
   ASSERT_TRUE(tmpfs.mounted());
   const auto store = open_store(tmpfs.path());
   const auto writer = store->create(kShard, 4 * kMiB, "rank0");
-  ASSERT_FALSE(writer);
-  EXPECT_EQ(writer.error().code, Code::no_space);
-  EXPECT_THAT(writer.error().message, HasSubstr("v1/rank0"));
-  EXPECT_THAT(writer.error().message, HasSubstr("4194304 bytes were wanted and"));
+  EXPECT_THAT(writer, Fails(Code::no_space, {"v1/rank0", "4194304"}));
   EXPECT_TRUE(pool_of(tmpfs.path()).empty());
 }
 
@@ -161,9 +154,7 @@ TEST(PosixStore, a_shared_file_that_does_not_fit_is_an_error_and_takes_nothing_f
   ASSERT_TRUE(put(*store, kShard, kMiB, std::byte{1}, "rank0"));
   ASSERT_TRUE(store->retire(kShard, "rank0"));
   const auto shared = store->share(kShard, 2 * kMiB);
-  ASSERT_FALSE(shared);
-  EXPECT_EQ(shared.error().code, Code::no_space);
-  EXPECT_THAT(shared.error().message, HasSubstr("v1/rank0"));
+  EXPECT_THAT(shared, Fails(Code::no_space, {"v1/rank0"}));
   EXPECT_TRUE(store->list(DirName{"v1"})->empty());
   EXPECT_EQ(pool_of(tmpfs.path()).size(), 1U);
 }
@@ -307,8 +298,8 @@ TEST(PosixStore, a_second_process_does_not_get_the_lock_and_is_told_who_has_it) 
   const int answer = in_child([&] {
     const auto second = open_store(root.path())->lock();
     if (second || second.error().code != Code::taken_over) return 1;
-    const bool named = second.error().message.find(root.path() + "/heat/lock") != std::string::npos;
-    return named && second.error().message.find(holder) != std::string::npos ? 0 : 2;
+    const std::string& message = second.error().message;
+    return test::has_thing(message, root.path() + "/heat/lock") && test::has_thing(message, holder) ? 0 : 2;
   });
   EXPECT_EQ(answer, 0);
 }
@@ -390,9 +381,7 @@ TEST(PosixStore, that_is_removed_while_a_file_is_written_is_a_fault_of_storage_a
     ASSERT_TRUE(writer);
     remove(root.path() + "/heat");
     const Status lost = (*writer)->commit(100, false);
-    ASSERT_FALSE(lost);
-    EXPECT_EQ(lost.error().code, Code::io);
-    EXPECT_THAT(lost.error().text(), testing::AllOf(HasSubstr("heat/v1/rank0"), HasSubstr("removed")));
+    EXPECT_THAT(lost, Fails(Code::io, {"heat/v1/rank0"}));
     writer->reset();
     EXPECT_TRUE(put(*store, kShard, 100, std::byte{1}, "rank0"));
   }
@@ -444,9 +433,7 @@ TEST(PosixStore, a_new_file_without_an_owner_that_finds_the_store_full_is_an_err
   ASSERT_TRUE(writer);
   EXPECT_TRUE((*writer)->write(0, Buffer(kMiB)));
   const auto full = (*writer)->write(kMiB, Buffer(3 * kMiB));
-  ASSERT_FALSE(full);
-  EXPECT_EQ(full.error().code, Code::no_space);
-  EXPECT_THAT(full.error().message, HasSubstr("v1/rank0"));
+  EXPECT_THAT(full, Fails(Code::no_space, {"v1/rank0"}));
   EXPECT_EQ((*writer)->commit(4 * kMiB, false).error().code, Code::no_space);
   writer->reset();
   EXPECT_TRUE(store->list(DirName{"v1"})->empty());

@@ -13,12 +13,11 @@
 #include "contract/sample_store.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/posix/posix_store.hpp"
+#include "support/facts.hpp"
 #include "support/temp_directory.hpp"
 
 namespace cairn {
 namespace {
-
-using testing::HasSubstr;
 
 // A store, and whatever has to live as long as it.
 struct Opened {
@@ -90,6 +89,7 @@ Buffer pattern(std::size_t size_bytes, unsigned seed) {
   return bytes;
 }
 
+using test::Fails;
 using test::kShard;
 
 TEST_P(StoreContract, a_committed_file_reads_back_byte_for_byte) {
@@ -191,18 +191,14 @@ TEST_P(StoreContract, reading_past_the_end_is_corrupt_and_names_the_file) {
   EXPECT_TRUE((*reader)->read(50, into));
   for (const std::uint64_t offset : {std::uint64_t{51}, std::uint64_t{100}, ~std::uint64_t{0}}) {
     const auto read = (*reader)->read(offset, into);
-    ASSERT_FALSE(read) << offset;
-    EXPECT_EQ(read.error().code, Code::corrupt);
-    EXPECT_THAT(read.error().message, HasSubstr("v1/rank0"));
+    EXPECT_THAT(read, Fails(Code::corrupt, {"v1/rank0"})) << offset;
   }
 }
 
 TEST_P(StoreContract, a_missing_file_is_not_found_and_named) {
   for (const std::string name : {"v1/rank0", "manifest.json"}) {
     const auto reader = store().open(FileName{name});
-    ASSERT_FALSE(reader);
-    EXPECT_EQ(reader.error().code, Code::not_found);
-    EXPECT_THAT(reader.error().message, HasSubstr(name));
+    EXPECT_THAT(reader, Fails(Code::not_found, {name}));
     EXPECT_EQ(store().sync(FileName{name}).error().code, Code::not_found);
     EXPECT_EQ(store().patch(FileName{name}, 0, pattern(1, 1)).error().code, Code::not_found);
   }
@@ -382,9 +378,7 @@ TEST_P(StoreContract, the_lock_is_one_and_comes_free_with_its_holder) {
   auto first = store().lock();
   ASSERT_TRUE(first);
   const auto second = store().lock();
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code, Code::taken_over);
-  EXPECT_THAT(second.error().message, HasSubstr(store().where()));
+  EXPECT_THAT(second, Fails(Code::taken_over, {store().where()}));
   first->reset();
   EXPECT_TRUE(store().lock());
 }

@@ -12,10 +12,20 @@ namespace cairn {
 
 [[nodiscard]] ErrorKind kind_of(Code code);
 
-// The value, or an Exception with the error's text.
+// What the façade throws: an Exception that still has the error.
+class ErrorException final : public Exception {
+ public:
+  explicit ErrorException(Error error) : Exception(kind_of(error.code), error.text()), error_(std::move(error)) {}
+  [[nodiscard]] const Error& error() const { return error_; }
+
+ private:
+  Error error_;
+};
+
+// The value, or an ErrorException.
 template <class T>
 T value_or_throw(Result<T> result) {
-  if (!result) throw Exception(kind_of(result.error().code), result.error().text());
+  if (!result) throw ErrorException(std::move(result.error()));
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 

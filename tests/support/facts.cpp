@@ -7,6 +7,7 @@
 #include <ostream>
 #include <system_error>
 
+#include "session/exception.hpp"
 #include "support/code_name.hpp"
 
 namespace cairn::test {
@@ -116,14 +117,15 @@ bool lacks_nothing(std::string_view text, const Things& things, testing::MatchRe
 Failure failure_of(const Error& error) { return {error.code, {}, error.text()}; }
 
 Failure failure_of(const std::exception& error) {
-  const auto* const exception = dynamic_cast<const Exception*>(&error);
-  return {{}, exception == nullptr ? std::nullopt : std::optional(exception->kind()), error.what()};
+  Failure failure{{}, {}, error.what()};
+  if (const auto* const own = dynamic_cast<const Exception*>(&error)) failure.kind = own->kind();
+  if (const auto* const own = dynamic_cast<const ErrorException*>(&error)) failure.code = own->error().code;
+  return failure;
 }
 
 std::ostream& operator<<(std::ostream& out, const Failure& failure) {
-  if (failure.code) out << name(*failure.code);
-  if (!failure.code) out << (failure.kind ? name(*failure.kind) : "another exception");
-  return out << ": " << failure.text;
+  if (failure.code) return out << name(*failure.code) << ": " << failure.text;
+  return out << (failure.kind ? name(*failure.kind) : "another exception") << ": " << failure.text;
 }
 
 bool has_thing(std::string_view text, std::string_view thing) {

@@ -29,7 +29,8 @@ namespace cairn::test {
 
 using Things = std::vector<std::string>;
 
-// An Error, which has a code, or an exception that was caught. One that is not Cairn's has neither.
+// An Error, or an exception that was caught: of Cairn, with a kind, and with a code where an error became one; or
+// another.
 struct Failure {
   std::optional<Code> code;
   std::optional<ErrorKind> kind;
@@ -93,7 +94,8 @@ class FailsMatcher {
   Things things_;
 };
 
-// An Error, a Result or an optional<Error> with this code, that names all of `things` in its message or its hint.
+// An Error, a Result, an optional<Error> or what was thrown, with this code, that names all of `things` in its message
+// or its hint.
 inline testing::PolymorphicMatcher<FailsMatcher> Fails(Code code, Things things = {}) {
   return testing::MakePolymorphicMatcher(FailsMatcher(code, {}, std::move(things)));
 }

@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "session/shared_setup.hpp"
+#include "support/facts.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
 namespace {
 
-using ::testing::HasSubstr;
 using Recovery = Config::Recovery::Mode;
 
 constexpr const char* kAuto = "[head]\nmode = auto\n[levels]\nl1 = every 1\nl2 = every 1\nl3 = off\nl4 = off\n";
@@ -36,18 +36,17 @@ Seen run(Job& job) {
   return seen;
 }
 
-std::size_t times(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
+// Whether the only line about heads is the one for this mode.
+bool says_once(const Seen& seen, HeadMode mode) {
+  const auto lines = lines_that_name(seen.log, {"snapshot()"});
+  return lines.size() == 1 && lines[0] == "cairn: " + automatic_head_text(mode, 6, false);
 }
 
 TEST(AutoHead, is_a_thread_where_all_ranks_may_have_threads) {
   Job job({3, 3}, kAuto);
   const Seen seen = run(job);
   EXPECT_EQ(seen.ranks, 6U);
-  EXPECT_EQ(times(seen.log, "a thread of each node is its head"), 1U) << seen.log;
-  EXPECT_THAT(seen.log, HasSubstr("\"ckpt-run -n 6\" gives each node a head of its own"));
+  EXPECT_TRUE(says_once(seen, HeadMode::thread)) << seen.log;
 }
 
 TEST(AutoHead, is_inline_where_one_rank_may_not_have_threads) {
@@ -55,7 +54,7 @@ TEST(AutoHead, is_inline_where_one_rank_may_not_have_threads) {
   job.threads_may_communicate = [](std::uint32_t world_rank) { return world_rank != 4; };
   const Seen seen = run(job);
   EXPECT_EQ(seen.ranks, 6U);
-  EXPECT_EQ(times(seen.log, "snapshot() waits until every level that is due is written"), 1U) << seen.log;
+  EXPECT_TRUE(says_once(seen, HeadMode::inline_)) << seen.log;
 }
 
 TEST(AutoHead, is_a_rank_where_ckpt_run_has_started_heads) {
@@ -63,7 +62,8 @@ TEST(AutoHead, is_a_rank_where_ckpt_run_has_started_heads) {
   job.started = StartedNumbers{4, 2, 2};
   const Seen seen = run(job);
   EXPECT_EQ(seen.ranks, 4U);
-  EXPECT_EQ(times(seen.log, "each node has a head"), 1U) << seen.log;
+  EXPECT_TRUE(says_once(seen, HeadMode::rank)) << seen.log;
+  EXPECT_THAT(seen.log, Not(Names({"ckpt-run"})));
 }
 
 // A job that was started by mpirun goes on under ckpt-run, and the reverse.
@@ -86,7 +86,7 @@ TEST(AutoHead, is_never_a_thread_in_a_job_that_repairs_itself) {
 }
 
 TEST(AutoHead, of_a_session_on_a_part_of_the_ranks_does_not_offer_ckpt_run) {
-  EXPECT_THAT(automatic_head_text(HeadMode::inline_, 4, true), Not(HasSubstr("ckpt-run")));
+  EXPECT_THAT(automatic_head_text(HeadMode::inline_, 4, true), Not(Names({"ckpt-run"})));
 }
 
 }  // namespace

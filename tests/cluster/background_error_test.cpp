@@ -5,14 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/facts.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
 namespace {
-
-using testing::HasSubstr;
 
 constexpr const char* kPartners = R"([job]
 on_storage_error = throw
@@ -43,20 +42,12 @@ TEST(BackgroundError, is_told_exactly_once_on_every_rank) {
   job.run_and_die([](JobSession& session) {
     Steps steps(session);
     steps.restore();
-    std::string told;
-    int times = 0;
-    const auto call = [&](auto operation) {
-      const std::string text = thrown_by(operation);
-      if (text.empty()) return;
-      ++times;
-      told = text;
-    };
+    Thrown told;
+    const auto call = [&](auto operation) { std::ranges::copy(thrown_by(operation), std::back_inserter(told)); };
     for (int i = 0; i < 7; ++i) call([&] { steps.advance(); });
     call([&] { session.wait(LevelId::local); });
     call([&] { session.finalize(); });
-    EXPECT_EQ(times, 1) << told;
-    EXPECT_THAT(told, HasSubstr("version 2 did not reach L2"));
-    EXPECT_THAT(told, HasSubstr("on fire"));
+    EXPECT_THAT(told, ElementsAre(Fails(ErrorKind::storage, {"version 2", "L2", "on fire"})));
   });
   EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
 }
@@ -68,8 +59,8 @@ TEST(BackgroundError, is_told_by_finalize_when_no_other_call_came_since) {
     Steps steps(session);
     steps.restore();
     steps.advance();
-    const std::string told = thrown_by([&] { steps.advance(); }, [&] { session.finalize(); });
-    EXPECT_THAT(told, HasSubstr("version 2 did not reach L2"));
+    const Thrown told = thrown_by([&] { steps.advance(); }, [&] { session.finalize(); });
+    EXPECT_THAT(told, Fails(ErrorKind::storage, {"version 2", "L2"}));
   });
   EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;
 }
@@ -96,13 +87,13 @@ TEST(BackgroundError, makes_wait_throw_for_the_level_that_was_not_reached_and_fo
     Steps steps(session);
     steps.restore();
     steps.advance();
-    const std::string at_once = thrown_by([&] { steps.advance(); });
-    EXPECT_THAT(thrown_by([&] { session.wait(LevelId::partner); }), HasSubstr("version 2 did not reach L2"));
-    EXPECT_EQ(thrown_by([&] { session.wait(LevelId::local); }), "");
+    const Thrown at_once = thrown_by([&] { steps.advance(); });
+    EXPECT_THAT(thrown_by([&] { session.wait(LevelId::partner); }), Fails(ErrorKind::storage, {"version 2", "L2"}));
+    EXPECT_THAT(thrown_by([&] { session.wait(LevelId::local); }), testing::IsEmpty());
     EXPECT_EQ(session.safe_version(LevelId::local), 2U);
     EXPECT_EQ(session.safe_version(LevelId::partner), 0U);
-    EXPECT_EQ(thrown_by([&] { steps.advance_by(2); }), "");
-    EXPECT_EQ(thrown_by([&] { session.wait(LevelId::partner); }), "");
+    EXPECT_THAT(thrown_by([&] { steps.advance_by(2); }), testing::IsEmpty());
+    EXPECT_THAT(thrown_by([&] { session.wait(LevelId::partner); }), testing::IsEmpty());
     EXPECT_EQ(session.safe_version(LevelId::partner), 4U);
   });
 }
@@ -114,11 +105,11 @@ void ask_for_different_levels(std::uint32_t who) {
     Steps steps(session);
     steps.restore();
     const LevelId level = session.rank() == who ? LevelId::partner : LevelId::local;
-    const std::string told =
+    const Thrown told =
         thrown_by([&] { steps.advance_to(level); }, [&] { session.wait(LevelId::local); }, [&] { session.finalize(); });
-    EXPECT_THAT(told, HasSubstr("version 1 is abandoned")) << "rank " << session.rank();
+    EXPECT_THAT(told, Fails(ErrorKind::usage, {"version 1"})) << "rank " << session.rank();
     if (session.rank() < 2) {
-      EXPECT_THAT(told, HasSubstr("ranks asked for different levels"));
+      EXPECT_THAT(told, Fails(ErrorKind::usage, {"version 1", "L1", "L2"}));
     }
   });
   EXPECT_TRUE(job.errors().empty()) << job.errors().begin()->second;

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "support/code_name.hpp"
+#include "support/facts.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/read_fault.hpp"
@@ -96,7 +97,7 @@ TEST(BadTarget, of_a_shard_from_the_global_store_is_not_blamed_on_that) {
   };
   job.run_well_and_die([](JobSession& session) {
     Steps steps(session, 50);
-    EXPECT_THAT(thrown_by([&] { steps.restore(); }), testing::HasSubstr("injected"));
+    EXPECT_THAT(thrown_by([&] { steps.restore(); }), Fails(ErrorKind::storage, {"injected"}));
     EXPECT_EQ(steps.restore(), 2U);
   });
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "store/names.hpp"
+#include "support/facts.hpp"
 #include "support/job.hpp"
 #include "support/read_fault.hpp"
 #include "support/steps.hpp"
@@ -15,8 +16,6 @@
 namespace cairn::test {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 const std::string kLevels = "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = every 4\n";
@@ -33,9 +32,9 @@ void go(Job& job, std::uint32_t from, std::uint32_t count) {
     steps.wait_for_all();
   });
 }
-
-std::string refusal_of(Job& job) {
-  return thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); });
+std::optional<Failure> refusal_of(Job& job) {
+  (void)thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); });
+  return job.cause();
 }
 
 // The job's runs see another global store from here on.
@@ -52,8 +51,8 @@ TEST(Belonging, a_copy_of_the_job_in_another_directory_is_refused_and_touches_no
   const auto run2 = move_global(job, "run2/checkpoints");
   for (const std::string& settings : {kContinue, kFresh}) {
     job.configure(settings);
-    EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("store of node 0"), HasSubstr(job.global_store().where()),
-                                       HasSubstr("run2/checkpoints"), HasSubstr("[job] name")));
+    EXPECT_THAT(refusal_of(job), Fails(Code::mismatch, {"store of node 0", job.global_store().where(),
+                                                        "run2/checkpoints", "[job] name"}));
     EXPECT_THAT(image_of(*run2), IsEmpty());
     for (std::uint32_t node = 0; node < 2; ++node)
       EXPECT_THAT(differences(before.nodes[node], job.image().nodes[node]), IsEmpty()) << "node " << node;
@@ -71,7 +70,8 @@ TEST(Belonging, a_copy_whose_global_store_has_been_used_is_refused_too) {
   other.wrap_node = [&](std::uint32_t node, std::shared_ptr<Store>) {
     return std::shared_ptr<Store>(&job.node_store(node), [](Store*) {});
   };
-  EXPECT_THAT(refusal_of(other), AllOf(HasSubstr("store of node"), HasSubstr("an earlier global store at that place")));
+  EXPECT_THAT(refusal_of(other),
+              Fails(Code::mismatch, {"store of node 0", other.global_store().where(), "[job] name"}));
   go(job, 2, 0);
 }
 
@@ -109,7 +109,7 @@ TEST(LostRecords, make_no_fresh_start_of_a_later_restore_that_finds_nothing) {
       job.global_store().wipe();
       for (const std::uint32_t node : {0U, 1U}) job.node_store(node).wipe();
     }
-    EXPECT_THAT(thrown_by([&] { session.restore(); }), HasSubstr("no store holds any of them now"));
+    EXPECT_THAT(thrown_by([&] { session.restore(); }), Fails(ErrorKind::unrecoverable, {"job"}));
   });
 }
 
@@ -145,7 +145,7 @@ TEST(Belonging, stores_without_a_mark_are_taken_up) {
   for (const std::uint32_t node : {0U, 1U}) ASSERT_TRUE(job.node_store(node).remove(names::chain_mark()));
   go(job, 2, 1);
   move_global(job, "run2/checkpoints");
-  EXPECT_THAT(refusal_of(job), HasSubstr("run2/checkpoints"));
+  EXPECT_THAT(refusal_of(job), Fails(Code::mismatch, {"run2/checkpoints"}));
 }
 
 TEST(Belonging, a_node_store_of_another_chain_is_named) {
@@ -154,9 +154,9 @@ TEST(Belonging, a_node_store_of_another_chain_is_named) {
   Job other({2, 2}, kContinue);
   go(other, 0, 2);
   put_back(job.node_store(1), image_of(other.node_store(1)));
-  EXPECT_THAT(refusal_of(job), HasSubstr("store of node 1"));
+  EXPECT_THAT(refusal_of(job), Fails(Code::mismatch, {"store of node 1"}));
   job.global_store().wipe();
-  EXPECT_THAT(refusal_of(job), HasSubstr("store of node"));
+  EXPECT_THAT(refusal_of(job), Fails(Code::mismatch, {"store of node", "[job] name"}));
 }
 
 TEST(Belonging, node_stores_of_a_job_that_has_finished_are_free_for_another) {

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/facts.hpp"
 #include "support/faulty_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
@@ -92,8 +93,8 @@ std::uint32_t restart(Job& job, const std::string& where) {
     steps.advance();
     steps.wait_for_all();
   };
-  EXPECT_EQ(thrown_by([&] { job.run(go_on); }), "") << where;
-  for (const auto& [rank, text] : job.errors()) EXPECT_EQ(text, "") << where << ": rank " << rank;
+  EXPECT_THAT(thrown_by([&] { job.run(go_on); }), testing::IsEmpty()) << where;
+  for (const auto& [rank, failure] : job.errors()) ADD_FAILURE() << where << ": rank " << rank << ": " << failure;
   EXPECT_EQ(found.size(), 1U) << where << ": ranks went on from different versions";
   return found.empty() ? 0 : *found.begin();
 }

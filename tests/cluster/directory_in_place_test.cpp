@@ -12,6 +12,7 @@
 #include "session/session_impl.hpp"
 #include "store/names.hpp"
 #include "store/posix/posix_store.hpp"
+#include "support/facts.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 #include "support/temp_directory.hpp"
@@ -79,15 +80,15 @@ void expect_each_file_may_be_a_directory(const std::function<std::string(const J
     fs::remove(found[i].path);
     fs::create_directories(found[i].path + "/deeper");
     disk.job.configure(std::string(kLevels) + "finished\n");
-    EXPECT_EQ(thrown_by([&] {
-                disk.job.run([](JobSession& session) {
-                  Steps steps(session);
-                  EXPECT_EQ(steps.restore(), 2U);
-                  steps.advance_by(4);
-                  steps.wait_for_all();
-                });
-              }),
-              "");
+    EXPECT_THAT(thrown_by([&] {
+                  disk.job.run([](JobSession& session) {
+                    Steps steps(session);
+                    EXPECT_EQ(steps.restore(), 2U);
+                    steps.advance_by(4);
+                    steps.wait_for_all();
+                  });
+                }),
+                testing::IsEmpty());
     for (const auto& entry : fs::directory_iterator(disk.node_store()))
       EXPECT_FALSE(names::parse_snapshot(entry.path().filename().string())) << entry.path();
     ASSERT_FALSE(testing::Test::HasFailure());

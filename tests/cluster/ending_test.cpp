@@ -12,6 +12,7 @@
 
 #include "recover/chain.hpp"
 #include "store/names.hpp"
+#include "support/facts.hpp"
 #include "support/faulty_store.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
@@ -20,7 +21,6 @@
 namespace cairn::test {
 namespace {
 
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using Kind = HookedStore::Operation::Kind;
@@ -48,7 +48,7 @@ void expect_empty_node_stores(Job& job) {
 }
 
 // A life that goes on from `step` and finalizes; what that throws.
-std::string finish_from(Job& job, std::uint32_t step) {
+Thrown finish_from(Job& job, std::uint32_t step) {
   return thrown_by([&] { job.run([&](JobSession& session) { EXPECT_EQ(Steps(session).restore(), step); }); });
 }
 
@@ -70,7 +70,7 @@ class BeforeTheEnd {
 };
 
 // The same, where `then` happens between the restore and the end.
-std::string finish_from(Job& job, std::uint32_t step, const std::function<void()>& then) {
+Thrown finish_from(Job& job, std::uint32_t step, const std::function<void()>& then) {
   BeforeTheEnd before_the_end;
   return thrown_by([&] {
     job.run([&](JobSession& session) {
@@ -122,7 +122,7 @@ TEST_P(AnyEnd, that_is_killed_at_any_store_operation_is_recorded_last_and_loses_
       expect_empty_node_stores(*job);
       EXPECT_THAT(contents_of(job->global_store()).versions, testing::ElementsAre(GetParam()));
     }
-    EXPECT_EQ(finish_from(*job, finished ? 0 : GetParam()), "");
+    EXPECT_THAT(finish_from(*job, finished ? 0 : GetParam()), testing::IsEmpty());
     EXPECT_TRUE(counts_as_finished(*job));
     expect_empty_node_stores(*job);
   }
@@ -145,13 +145,13 @@ TEST(End, of_a_life_that_begins_anew_is_never_refused_wherever_it_is_killed) {
     killed = finish_and_die(*job, n, [](JobSession&) {});
     job->configure(kEndContinue);
     std::uint32_t found = 0;
-    EXPECT_EQ(thrown_by([&] {
-                job->run([&](JobSession& session) {
-                  const std::uint32_t step = Steps(session).restore();
-                  if (session.rank() == 0) found = step;
-                });
-              }),
-              "");
+    EXPECT_THAT(thrown_by([&] {
+                  job->run([&](JobSession& session) {
+                    const std::uint32_t step = Steps(session).restore();
+                    if (session.rank() == 0) found = step;
+                  });
+                }),
+                testing::IsEmpty());
     EXPECT_TRUE(found == 0 || found == kHeld) << found;
   }
 }
@@ -168,12 +168,12 @@ TEST(End, succeeds_with_a_warning_if_a_node_store_cannot_be_emptied) {
       });
     };
     testing::internal::CaptureStderr();
-    EXPECT_EQ(finish_from(*job, kHeld, [&] { ending = true; }), "");
+    EXPECT_THAT(finish_from(*job, kHeld, [&] { ending = true; }), testing::IsEmpty());
     const std::string told = testing::internal::GetCapturedStderr();
-    EXPECT_THAT(told, testing::AllOf(HasSubstr("node 1"), HasSubstr("Operation not permitted")));
+    EXPECT_THAT(told, Names({"node 1", "Operation not permitted"}));
     EXPECT_TRUE(counts_as_finished(*job));
     job->wrap_node = {};
-    EXPECT_EQ(finish_from(*job, 0), "");
+    EXPECT_THAT(finish_from(*job, 0), testing::IsEmpty());
     expect_empty_node_stores(*job);
   }
 }
@@ -191,24 +191,24 @@ TEST(End, succeeds_with_a_warning_if_a_full_global_store_cannot_record_it) {
   std::vector<CompletionMark::Kind> marks;
   job->leave_mark = [&](const Config&, const CompletionMark& mark) { marks.push_back(mark.kind); };
   testing::internal::CaptureStderr();
-  EXPECT_EQ(finish_from(*job, kHeld, [&] { ending = true; }), "");
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("No space left on device"));
+  EXPECT_THAT(finish_from(*job, kHeld, [&] { ending = true; }), testing::IsEmpty());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), Names({"No space left on device"}));
   EXPECT_EQ(marks.back(), CompletionMark::Kind::finished);
   expect_empty_node_stores(*job);
   job->wrap_global = {};
-  EXPECT_EQ(finish_from(*job, kHeld), "");
+  EXPECT_THAT(finish_from(*job, kHeld), testing::IsEmpty());
   EXPECT_TRUE(counts_as_finished(*job));
 }
 
 // Another session of the same ckpt-run may make a job that has finished start again.
 TEST(End, of_an_earlier_life_of_the_same_launch_is_gone_on_from) {
   const auto job = job_at(kHeld, kEndFinished);
-  EXPECT_EQ(finish_from(*job, kHeld), "");
+  EXPECT_THAT(finish_from(*job, kHeld), testing::IsEmpty());
   job->has_ended = true;
-  EXPECT_EQ(finish_from(*job, kHeld), "");
-  EXPECT_EQ(finish_from(*job, kHeld), "");
+  EXPECT_THAT(finish_from(*job, kHeld), testing::IsEmpty());
+  EXPECT_THAT(finish_from(*job, kHeld), testing::IsEmpty());
   job->has_ended = false;
-  EXPECT_EQ(finish_from(*job, 0), "");
+  EXPECT_THAT(finish_from(*job, 0), testing::IsEmpty());
 }
 
 // What somebody else may do to the global store while the job runs.
@@ -251,15 +251,15 @@ class Purged : public testing::TestWithParam<Purge> {};
 
 TEST_P(Purged, from_the_global_store_before_the_end_is_written_there_again) {
   const auto job = job_at(kHeld, kEndContinue);
-  EXPECT_EQ(finish_from(*job, kHeld, [&] { GetParam().of(job->global_store()); }), "");
+  EXPECT_THAT(finish_from(*job, kHeld, [&] { GetParam().of(job->global_store()); }), testing::IsEmpty());
   for (std::uint32_t node = 0; node < job->nodes(); ++node) job->lose(node);
-  EXPECT_EQ(finish_from(*job, kHeld), "") << "all nodes are lost";
+  EXPECT_THAT(finish_from(*job, kHeld), testing::IsEmpty()) << "all nodes are lost";
 }
 
 TEST_P(Purged, from_the_global_store_before_the_end_is_there_before_node_stores_are_emptied) {
   const auto job = job_at(kHeld, kEndFinished);
   const StoreImage before = image_of(job->global_store());
-  EXPECT_EQ(finish_from(*job, kHeld, [&] { GetParam().of(job->global_store()); }), "");
+  EXPECT_THAT(finish_from(*job, kHeld, [&] { GetParam().of(job->global_store()); }), testing::IsEmpty());
   EXPECT_TRUE(counts_as_finished(*job));
   expect_empty_node_stores(*job);
   const StoreImage after = image_of(job->global_store());
@@ -278,16 +278,16 @@ TEST_P(Purged, from_a_global_store_that_takes_no_more_fails_the_end_and_keeps_no
         return fail(Code::no_space, operation.path + ": No space left on device");
       });
     };
-    const std::string told = finish_from(*job, kHeld, [&] {
+    const Thrown told = finish_from(*job, kHeld, [&] {
       GetParam().of(job->global_store());
       full = true;
     });
-    EXPECT_THAT(told, HasSubstr("version, 4, did not reach L4"));
+    EXPECT_THAT(told, Fails(ErrorKind::storage, {"version 4", "L4"}));
     EXPECT_FALSE(counts_as_finished(*job));
     for (std::uint32_t node = 0; node < job->nodes(); ++node)
       EXPECT_THAT(contents_of(job->node_store(node)).versions, Not(IsEmpty())) << "node " << node;
     job->wrap_global = {};
-    EXPECT_EQ(finish_from(*job, kHeld), "");
+    EXPECT_THAT(finish_from(*job, kHeld), testing::IsEmpty());
   }
 }
 
@@ -299,15 +299,15 @@ TEST(End, writes_again_what_has_changed_at_L4_before_node_stores_are_emptied) {
   const StoreImage before = image_of(job->global_store());
   const auto is_data = [](const std::string& path) { return path.find("node0001.h5") != std::string::npos; };
   const auto middle_of = [](Buffer& bytes) -> std::byte& { return bytes[bytes.size() / 2]; };
-  EXPECT_EQ(finish_from(*job, kHeld,
-                        [&] {
-                          StoreImage image = before;
-                          for (auto& [path, bytes] : image) {
-                            if (is_data(path)) middle_of(bytes) ^= std::byte{1};
-                          }
-                          put_back(job->global_store(), image);
-                        }),
-            "");
+  EXPECT_THAT(finish_from(*job, kHeld,
+                          [&] {
+                            StoreImage image = before;
+                            for (auto& [path, bytes] : image) {
+                              if (is_data(path)) middle_of(bytes) ^= std::byte{1};
+                            }
+                            put_back(job->global_store(), image);
+                          }),
+              testing::IsEmpty());
   EXPECT_TRUE(counts_as_finished(*job));
   // A file that is written again says when.
   StoreImage after = image_of(job->global_store());

@@ -13,13 +13,13 @@
 #include "level/level.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/names.hpp"
+#include "support/facts.hpp"
 #include "support/job.hpp"
 
 namespace cairn::test {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr LevelId kFifth{5};
@@ -302,7 +302,7 @@ TEST_F(FifthLevel, is_verified_from_outside) {
   const auto damaged = std::ranges::find(findings, Finding::State::damaged, &Finding::state);
   EXPECT_EQ(damaged->level, kFifth);
   EXPECT_THAT(damaged->ranks, ElementsAre(Rank{4}));
-  EXPECT_THAT(damaged->where, HasSubstr("second store"));
+  EXPECT_THAT(damaged->where, Names({"second store"}));
   EXPECT_TRUE(bad->snapshots.front().recovery.possible);
 }
 

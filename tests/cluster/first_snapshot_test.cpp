@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/facts.hpp"
 #include "support/faulty_store.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
@@ -75,7 +76,7 @@ TEST(FirstSnapshot, is_safe_only_once_it_is_recorded_that_there_is_one) {
     Steps steps(session);
     steps.restore();
     EXPECT_THAT(thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::local); }),
-                testing::HasSubstr("version 1 is abandoned"));
+                Fails(ErrorKind::storage, {"version 1"}));
     EXPECT_EQ(session.safe_version(LevelId::local), 0U);
     broken = false;
     EXPECT_EQ(steps.advance(), 2U);
@@ -84,7 +85,7 @@ TEST(FirstSnapshot, is_safe_only_once_it_is_recorded_that_there_is_one) {
   });
   job.lose(1);
   job.run_well_and_die([](JobSession& session) {
-    EXPECT_THAT(thrown_by([&] { Steps(session).restore(); }), testing::HasSubstr("version 2: no source"));
+    EXPECT_THAT(thrown_by([&] { Steps(session).restore(); }), Fails(ErrorKind::unrecoverable, {"version 2"}));
   });
 }
 

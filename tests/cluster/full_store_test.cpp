@@ -6,15 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/facts.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 constexpr std::uint64_t kCapacity = 400'000;
 constexpr std::size_t kBallast = 1'000'000;
@@ -53,13 +51,12 @@ void overfill(JobSession& session, std::uint32_t more) {
   if (session.rank() == 2) {
     ballast.resize(kBallast);
     EXPECT_THAT(thrown_by([&] { steps.advance(); }),
-                AllOf(HasSubstr("version 2"), HasSubstr("the tight store"), HasSubstr("rank000002.shard"),
-                      HasSubstr("1024000 bytes were wanted")));
+                Fails(ErrorKind::storage, {"version 2", "the tight store", "rank000002.shard", "1024000"}));
     ballast.clear();
   } else {
     // Whether the call itself, or the next one, hears of it is a matter of time.
-    const std::string told = thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::local); });
-    EXPECT_THAT(told, AllOf(HasSubstr("version 2 is abandoned"), HasSubstr(session.rank() == 3 ? "rank 2" : "node 1")));
+    const Thrown told = thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::local); });
+    EXPECT_THAT(told, Fails(ErrorKind::storage, {"version 2", session.rank() == 3 ? "rank 2" : "node 1"}));
   }
   for (std::uint32_t i = 0; i < more; ++i) EXPECT_EQ(steps.advance(), 3 + i);
   if (more > 0) session.wait(LevelId::local);
@@ -146,8 +143,7 @@ TEST(FullNodeStore, that_cannot_hold_all_that_is_to_be_kept_says_so_at_the_first
     session.wait(LevelId::local);
     EXPECT_EQ(session.storage_error(), "");
   });
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              AllOf(HasSubstr("node 1: the tight store has"), HasSubstr("will take about"), HasSubstr("keep_local")));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), Names({"node 1", "the tight store", "keep_local"}));
 }
 
 // No room for a partner's copies on node 2 until the test makes some.
@@ -168,12 +164,12 @@ TEST(FullNodeStore, that_has_no_room_for_copies_leaves_the_version_at_L1) {
     steps.restore();
     steps.advance();
     session.wait(LevelId::partner);
-    const std::string told = thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::partner); });
-    EXPECT_THAT(told, AllOf(HasSubstr("version 2 did not reach L2"), HasSubstr("is full")));
+    const Thrown told = thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::partner); });
+    EXPECT_THAT(told, Fails(ErrorKind::storage, {"version 2", "L2", ".copy"}));
     EXPECT_EQ(session.safe_version(LevelId::local), 2U);
     EXPECT_EQ(session.safe_version(LevelId::partner), 1U);
-    EXPECT_EQ(thrown_by([&] { steps.advance(); }), "");
-    EXPECT_EQ(thrown_by([&] { session.wait(LevelId::partner); }), "");
+    EXPECT_THAT(thrown_by([&] { steps.advance(); }), testing::IsEmpty());
+    EXPECT_THAT(thrown_by([&] { session.wait(LevelId::partner); }), testing::IsEmpty());
   });
   job.lose(1);
   job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 3U); });
@@ -210,8 +206,8 @@ TEST(FullGlobalStore, fails_the_promotion_and_leaves_the_version_at_the_lower_le
     steps.restore();
     steps.advance();
     session.wait(LevelId::global);
-    const std::string told = thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::global); });
-    EXPECT_THAT(told, AllOf(HasSubstr("version 2 did not reach L4"), HasSubstr("global store"), HasSubstr("77 bytes")));
+    const Thrown told = thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::global); });
+    EXPECT_THAT(told, Fails(ErrorKind::storage, {"version 2", "L4", "global store", "77"}));
     EXPECT_EQ(session.safe_version(LevelId::local), 2U);
     EXPECT_EQ(session.safe_version(LevelId::global), 1U);
   });
@@ -233,8 +229,7 @@ TEST(FullGlobalStore, fails_finalize_when_the_last_version_cannot_go_there_and_k
     Steps steps(session);
     steps.restore();
     steps.advance_by(2);
-    EXPECT_THAT(thrown_by([&] { session.finalize(); }),
-                AllOf(HasSubstr("the last version, 2,"), HasSubstr("77 bytes")));
+    EXPECT_THAT(thrown_by([&] { session.finalize(); }), Fails(ErrorKind::storage, {"version 2", "L4", "77"}));
   });
   ASSERT_TRUE(job.errors().empty()) << job.errors().begin()->second;
   job.wrap_global = {};

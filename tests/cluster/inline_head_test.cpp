@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "session/session_impl.hpp"
+#include "support/facts.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
@@ -120,10 +121,10 @@ TEST(InlineHead, makes_copies_again_with_one_that_has_left_a_snapshot_out) {
       Steps steps(session);
       EXPECT_EQ(steps.restore(), 1U);
       if (session.rank() != who) {
-        EXPECT_THAT(thrown_by([&] { steps.advance(); }), testing::HasSubstr("version 2 is abandoned"));
+        EXPECT_THAT(thrown_by([&] { steps.advance(); }), Fails(ErrorKind::usage, {"version 2"}));
       }
       EXPECT_THAT(thrown_by([&] { session.finalize(); }),
-                  testing::HasSubstr(fmt::format("version 2 was never sealed by rank {}", who)));
+                  Fails(ErrorKind::usage, {"version 2", fmt::format("rank {}", who)}));
     });
     job.lose(2);
     job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 1U); });

@@ -15,6 +15,7 @@
 #include "format/shard.hpp"
 #include "store/names.hpp"
 #include "support/code_name.hpp"
+#include "support/facts.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/key_file.hpp"
@@ -24,9 +25,7 @@
 namespace cairn::test {
 namespace {
 
-using testing::AllOf;
 using testing::AnyOf;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Every snapshot goes to L1 and to the levels that are named.
@@ -40,14 +39,14 @@ std::string settings(const std::string& levels, const std::string& more) {
 }
 
 // What the start says, which must leave every store as it was.
-std::string refusal_of(Job& job) {
+std::optional<Failure> refusal_of(Job& job) {
   const Job::Image before = job.image();
-  const std::string said = thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); });
+  (void)thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); });
   const Job::Image after = job.image();
   EXPECT_THAT(differences(before.global, after.global), IsEmpty());
   for (std::uint32_t node = 0; node < job.nodes(); ++node)
     EXPECT_THAT(differences(before.nodes[node], after.nodes[node]), IsEmpty()) << "node " << node;
-  return said;
+  return job.cause();
 }
 
 using Change = std::function<void(const std::string& path, Buffer& bytes)>;
@@ -125,8 +124,7 @@ TEST(Key, refuses_forged_files_in_words_and_keeps_them) {
     take_steps(job, 2);
     change(place.global ? job.global_store() : job.node_store(1), place.part, forge_json);
     EXPECT_THAT(refusal_of(job),
-                AllOf(HasSubstr(place.part), HasSubstr("it was sealed with another key, for another job or chain, or"),
-                      HasSubstr("[restart] mode = fresh")));
+                Fails(Code::untrusted, {place.part, "[integrity] key_file", "[job] name", "[restart] mode = fresh"}));
   }
 }
 
@@ -149,17 +147,18 @@ TEST(Key, that_is_set_later_removed_later_or_another_refuses_what_is_there) {
   struct Case {
     std::string before;
     std::string after;
-    const char* says;
+    bool sealed_otherwise;  // with another key, job or chain
   };
   for (const Case& one :
-       {Case{"", key.setting(), "it is not sealed with a key"}, Case{key.setting(), "", "it is sealed with a key"},
-        Case{key.setting(), other.setting(), "sealed with another key"}}) {
-    SCOPED_TRACE(one.says);
+       {Case{"", key.setting(), false}, Case{key.setting(), "", false}, Case{key.setting(), other.setting(), true}}) {
+    SCOPED_TRACE(one.before + one.after);
     Job job({2, 2}, settings("24", one.before));
     take_steps(job, 2);
     const Job::Image before = job.image();
     job.configure(settings("24", one.after));
-    EXPECT_THAT(refusal_of(job), AllOf(HasSubstr(one.says), HasSubstr("key_file"), HasSubstr("mode = fresh")));
+    const auto refusal = refusal_of(job);
+    EXPECT_THAT(refusal, Fails(Code::untrusted, {"[integrity] key_file", "mode = fresh"}));
+    EXPECT_EQ(has_thing(refusal->text, "[job] name"), one.sealed_otherwise) << refusal->text;
     // A fresh start goes on beside it, and the snapshots and records of before stay.
     job.configure(
         "[levels]\nl1 = every 1\nl2 = every 1\nl3 = off\nl4 = every 1\n[restart]\nmode = fresh\nat_end = "
@@ -229,7 +228,7 @@ TEST(Key, takes_another_source_where_a_shard_copy_or_parity_was_changed) {
     });
   }
   EXPECT_THAT(thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); }),
-              HasSubstr("no source for rank"));
+              Fails(ErrorKind::unrecoverable, {"version 2", "rank 0"}));
 }
 
 // The files of a store whose paths have `part`, in place of those that are there.
@@ -255,14 +254,15 @@ TEST(Key, tells_a_file_of_another_job_or_another_chain) {
       SCOPED_TRACE(part);
       victim.put_back(mine);
       replay(victim.global_store(), theirs.global, part);
-      EXPECT_THAT(refusal_of(victim), HasSubstr("for another job or chain"));
+      EXPECT_THAT(refusal_of(victim), Fails(Code::untrusted, {"[integrity] key_file", "[job] name"}));
     }
     victim.put_back(mine);
     for (const std::uint32_t node : {0U, 1U}) replay(victim.node_store(node), theirs.nodes[node], "v0000000");
-    EXPECT_THAT(refusal_of(victim), HasSubstr("for another job or chain"));
+    EXPECT_THAT(refusal_of(victim), Fails(Code::untrusted, {"[integrity] key_file", "[job] name"}));
     // With their marks, too: then it is another chain's store.
     for (const std::uint32_t node : {0U, 1U}) replay(victim.node_store(node), theirs.nodes[node], "");
-    EXPECT_THAT(refusal_of(victim), AnyOf(HasSubstr("for another job or chain"), HasSubstr("belong to")));
+    EXPECT_THAT(refusal_of(victim), AnyOf(Fails(Code::untrusted, {"[integrity] key_file", "[job] name"}),
+                                          Fails(Code::mismatch, {"store of node 0", "[job] name"})));
     // Without marks they may be anybody's: as if damaged, and the job's own are taken, from L4.
     for (const std::uint32_t node : {0U, 1U}) ASSERT_TRUE(victim.node_store(node).remove(names::chain_mark()));
     expect_restore(victim, 2);
@@ -311,7 +311,7 @@ TEST(Key, refuses_to_start_where_no_chain_mark_is_whole) {
     for (const std::uint32_t node : {0U, 1U}) change(job.node_store(node), names::chain_mark().path, flip_a_bit);
     const StoreImage whole = image_of(job.global_store());
     change(job.global_store(), names::chain_mark().path, flip_a_bit);
-    EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("has a chain.json that is whole"), HasSubstr("mode = fresh")));
+    EXPECT_THAT(refusal_of(job), Fails(Code::corrupt, {"chain.json", "mode = fresh"}));
     put_back(job.global_store(), whole);
     expect_restore(job, 2);
   }
@@ -357,7 +357,7 @@ TEST(Key, keeps_what_another_key_has_sealed_beside_a_chain_mark_that_was_damaged
     change(store, names::chain_mark().path, flip_a_bit);
     change(store, "manifest.json", forge_json);
     if (global) {
-      EXPECT_THAT(refusal_of(job), HasSubstr("it was sealed with another key"));
+      EXPECT_THAT(refusal_of(job), Fails(Code::untrusted, {"manifest.json", "[integrity] key_file", "[job] name"}));
       continue;
     }
     const StoreImage before = image_of(store);
@@ -408,9 +408,11 @@ TEST(Key, goes_on_from_other_stores_where_a_chain_mark_cannot_be_read_and_keeps_
         EXPECT_EQ(steps.restore(), 2U);
         steps.advance_by(3);
         // Nobody knows whether what is put beside that mark will count.
-        EXPECT_EQ(thrown_by([&] { session.wait(LevelId::partner); }), "");
-        const std::string said = thrown_by([&] { session.wait(LevelId::global); });
-        EXPECT_THAT(said, global ? HasSubstr("chain.json") : HasSubstr(""));
+        EXPECT_THAT(thrown_by([&] { session.wait(LevelId::partner); }), testing::IsEmpty());
+        const Thrown said = thrown_by([&] { session.wait(LevelId::global); });
+        if (global) {
+          EXPECT_THAT(said, Fails(ErrorKind::storage, {"chain.json"}));
+        }
       });
       const StoreImage after = image_of(store);
       for (const auto& [path, bytes] : before) {
@@ -430,7 +432,7 @@ TEST(Key, refuses_to_start_where_no_chain_mark_can_be_read_and_calls_nothing_for
   take_steps(job, 2);
   job.wrap_node = [](std::uint32_t, std::shared_ptr<Store> store) { return without_mark(std::move(store), Code::io); };
   job.wrap_global = [](std::shared_ptr<Store> store) { return without_mark(std::move(store), Code::io); };
-  EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("chain.json cannot be read now"), HasSubstr("try again")));
+  EXPECT_THAT(refusal_of(job), Fails(Code::io, {"chain.json"}));
   job.wrap_node = {};
   job.wrap_global = {};
   expect_restore(job, 2);
@@ -443,7 +445,7 @@ TEST(Key, refuses_to_start_where_the_only_chain_mark_cannot_be_read) {
   take_steps(job, 2);
   job.global_store().wipe();
   job.wrap_node = [](std::uint32_t, std::shared_ptr<Store> store) { return without_mark(std::move(store), Code::io); };
-  EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("chain.json cannot be read now"), HasSubstr("try again")));
+  EXPECT_THAT(refusal_of(job), Fails(Code::io, {"chain.json"}));
   job.wrap_node = {};
   expect_restore(job, 2);
 }
@@ -483,7 +485,7 @@ TEST(Key, puts_nothing_into_a_global_store_that_another_run_has_made_anew) {
       EXPECT_TRUE(write_text(job.global_store(), theirs, "{}"));
     }
     EXPECT_THAT(thrown_by([&] { steps.advance(); }, [&] { session.wait(LevelId::global); }),
-                HasSubstr("another run took over"));
+                Fails(ErrorKind::taken_over, {"global store", theirs.path}));
   });
   for (const auto& [path, bytes] : image_of(job.global_store()))
     EXPECT_TRUE(path == theirs.path || path.find(".partial") != std::string::npos) << path;
@@ -538,7 +540,7 @@ TEST(Key, that_cannot_be_read_ends_the_start_on_all_ranks) {
   const KeyFile key("unread");
   Job job({2, 2}, settings("", key.setting()));
   std::filesystem::permissions(key.path(), std::filesystem::perms::group_read, std::filesystem::perm_options::add);
-  EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("[integrity] key_file"), HasSubstr("is open to others")));
+  EXPECT_THAT(refusal_of(job), Fails(Code::config, {"[integrity] key_file", key.path(), "chmod 600"}));
   EXPECT_EQ(job.errors().size(), 4U);
   EXPECT_THAT(image_of(job.global_store()), IsEmpty());
 }

@@ -13,18 +13,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/facts.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 
 namespace cairn::test {
 namespace {
 
-using testing::AllOf;
 using testing::Each;
-using testing::HasSubstr;
 
-constexpr std::uint32_t kWho = 1;  // on node 0, whose head it is not
-constexpr const char* kLeft = "rank 1 of node 0 dropped its session without finalize";
+constexpr std::uint32_t kWho = 1;                       // on node 0, whose head it is not
+const Things kLeft = {"rank 1", "node 0", "finalize"};  // who has left, and what it has not called
 
 struct When {
   const char* name;
@@ -68,14 +67,13 @@ class LeftBehind : public testing::TestWithParam<std::tuple<const char*, Pace, W
     steps.advance();
   }
   // The first error of those who go on.
-  std::string told_in_time(JobSession& session, Steps& steps) {
-    std::string told;
+  Thrown told_in_time(JobSession& session, Steps& steps) {
+    Thrown told;
     while (told.empty()) told = thrown_by([&] { advance(steps); }, [&] { session.wait(LevelId::local); });
     return told;
   }
   void expect_end(JobSession& session) {
-    EXPECT_THAT(thrown_by([&] { session.finalize(); }),
-                AllOf(HasSubstr("snapshots are left as they are"), HasSubstr(kLeft)));
+    EXPECT_THAT(thrown_by([&] { session.finalize(); }), Fails(Code::failed_elsewhere, kLeft));
   }
   void note_safe(JobSession& session) {
     const std::uint32_t safe = session.safe_version(LevelId::local);
@@ -110,13 +108,13 @@ TEST_P(LeftBehind, ranks_hear_who_has_left_in_each_call_that_needs_it) {
   job.run_well_and_die([&](JobSession& session) {
     Steps steps(session);
     if (leaves(session, steps)) return;
-    EXPECT_THAT(told_in_time(session, steps), HasSubstr(kLeft)) << "rank " << session.rank();
-    const std::vector<std::string> later = {thrown_by([&] { advance(steps); }),
-                                            thrown_by([&] { steps.advance_to(LevelId::local); }),
-                                            thrown_by([&] { steps.restore(); }), thrown_by([&] { advance(steps); })};
+    EXPECT_THAT(told_in_time(session, steps), Fails(ErrorKind::communication, kLeft)) << "rank " << session.rank();
+    const std::vector<Thrown> later = {thrown_by([&] { advance(steps); }),
+                                       thrown_by([&] { steps.advance_to(LevelId::local); }),
+                                       thrown_by([&] { steps.restore(); }), thrown_by([&] { advance(steps); })};
     EXPECT_THAT(later, Each(testing::Not(testing::IsEmpty()))) << "rank " << session.rank();
-    EXPECT_THAT(later.front(), HasSubstr(kLeft)) << "rank " << session.rank();
-    EXPECT_THAT(later[2], HasSubstr(kLeft)) << "rank " << session.rank();
+    EXPECT_THAT(later.front(), Fails(ErrorKind::communication, kLeft)) << "rank " << session.rank();
+    EXPECT_THAT(later[2], Fails(ErrorKind::communication, kLeft)) << "rank " << session.rank();
     note_safe(session);
     // The restore waited for all snapshots that the rank still took part in.
     if (takes_all()) {
@@ -133,7 +131,7 @@ TEST_P(LeftBehind, ranks_may_drop_their_sessions_too) {
   job.run_well_and_die([&](JobSession& session) {
     Steps steps(session);
     if (leaves(session, steps)) return;
-    EXPECT_THAT(told_in_time(session, steps), HasSubstr(kLeft));
+    EXPECT_THAT(told_in_time(session, steps), Fails(ErrorKind::communication, kLeft));
     note_safe(session);
     ++informed;
     while (informed < session.size() - 1) std::this_thread::yield();
@@ -148,9 +146,9 @@ TEST_P(LeftBehind, ranks_may_go_on_with_different_calls) {
     Steps steps(session);
     if (leaves(session, steps)) return;
     if (session.rank() == 0) {
-      EXPECT_THAT(told_in_time(session, steps), HasSubstr(kLeft));
+      EXPECT_THAT(told_in_time(session, steps), Fails(ErrorKind::communication, kLeft));
     } else if (session.rank() == 2) {
-      EXPECT_THAT(thrown_by([&] { steps.restore(); }), HasSubstr(kLeft));
+      EXPECT_THAT(thrown_by([&] { steps.restore(); }), Fails(ErrorKind::communication, kLeft));
     }
     note_safe(session);
     expect_end(session);
@@ -190,8 +188,10 @@ TEST_P(BrokenRestore, of_one_rank_that_leaves_ends_for_the_others) {
       return;
     }
     Steps steps(session);
-    EXPECT_THAT(thrown_by([&] { steps.restore(); }), HasSubstr("rank 1")) << "rank " << session.rank();
-    EXPECT_THAT(thrown_by([&] { session.finalize(); }), HasSubstr(kLeft)) << "rank " << session.rank();
+    EXPECT_THAT(thrown_by([&] { steps.restore(); }), Fails(Code::failed_elsewhere, {"rank 1"}))
+        << "rank " << session.rank();
+    EXPECT_THAT(thrown_by([&] { session.finalize(); }), Fails(Code::failed_elsewhere, kLeft))
+        << "rank " << session.rank();
   });
   expect_restore(job, 2);
 }

@@ -17,6 +17,7 @@
 #include "session/session_impl.hpp"
 #include "store/names.hpp"
 #include "store/posix/posix_store.hpp"
+#include "support/facts.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
@@ -112,7 +113,7 @@ TEST(Leftovers, of_killed_ranks_calls_stay_when_a_start_is_refused) {
   for (std::uint32_t node = 0; node < job.nodes(); ++node) leave_recorded_calls(job.node_store(node));
   const auto lock = job.node_store(1).lock().value();  // another job of this name runs there
   job.run_and_die([](JobSession&) { ADD_FAILURE() << "two jobs of one name run at once"; });
-  EXPECT_THAT(job.open_error(), testing::HasSubstr("node 1"));
+  EXPECT_THAT(job.open_error(), Fails(Code::taken_over, {"node 1"}));
   for (std::uint32_t node = 0; node < job.nodes(); ++node) EXPECT_EQ(recorded_calls(job.node_store(node)), 2U);
 }
 

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/facts.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/no_threads.hpp"
@@ -14,8 +15,6 @@
 
 namespace cairn::test {
 namespace {
-
-using testing::HasSubstr;
 
 class Opening : public testing::TestWithParam<const char*> {
  protected:
@@ -40,12 +39,13 @@ TEST_P(Opening, ends_on_every_rank_when_one_bell_cannot_be_opened) {
       };
       return hooked;
     };
-    const std::string told = thrown_by([&] { job.run([](JobSession&) {}); });
+    const Thrown told = thrown_by([&] { job.run([](JobSession&) {}); });
     reached = calls > failed;
     if (!reached) break;
-    EXPECT_THAT(told, HasSubstr("too many open files")) << "call " << failed;
-    for (const auto& [rank, text] : job.errors())
-      EXPECT_THAT(text, HasSubstr("too many open files")) << "world rank " << rank << ", call " << failed;
+    EXPECT_THAT(told, Fails(ErrorKind::storage, {"node 1", "too many open files"})) << "call " << failed;
+    for (const auto& [rank, failure] : job.errors())
+      EXPECT_THAT(failure, Fails(Code::io, {"node 1", "too many open files"}))
+          << "world rank " << rank << ", call " << failed;
     EXPECT_EQ(job.errors().size(), 7U) << "call " << failed;
   }
   EXPECT_GE(failed, 3U) << "each process of the node has a bell";
@@ -54,7 +54,7 @@ TEST_P(Opening, ends_on_every_rank_when_one_bell_cannot_be_opened) {
 TEST(OpeningWithThreads, ends_on_every_rank_when_mpi_allows_one_of_them_no_threads) {
   Job job({2, 2}, "[head]\nmode = thread\n");
   job.threads_may_communicate = [](std::uint32_t world_rank) { return world_rank != 2; };
-  EXPECT_THAT(thrown_by([&] { job.run([](JobSession&) {}); }), HasSubstr("MPI_THREAD_MULTIPLE"));
+  EXPECT_THAT(thrown_by([&] { job.run([](JobSession&) {}); }), Fails(ErrorKind::config, {"MPI_THREAD_MULTIPLE"}));
   EXPECT_EQ(job.errors().size(), 4U);
 }
 
@@ -67,11 +67,12 @@ TEST(OpeningWithThreads, ends_on_every_rank_when_there_is_no_thread_for_a_head) 
     if (node == 1 && !none) none.emplace();
     return store;
   };
-  const std::string told = thrown_by([&] { job.run([](JobSession&) {}); });
+  const Thrown told = thrown_by([&] { job.run([](JobSession&) {}); });
   none.reset();
-  EXPECT_THAT(told, HasSubstr("no thread for its head"));
+  EXPECT_THAT(told, Fails(ErrorKind::storage, {std::generic_category().message(EAGAIN)}));
   EXPECT_EQ(job.errors().size(), 4U);
-  for (const auto& [rank, text] : job.errors()) EXPECT_THAT(text, HasSubstr("no thread for its head")) << rank;
+  for (const auto& [rank, failure] : job.errors())
+    EXPECT_THAT(failure, Fails(Code::io, {std::generic_category().message(EAGAIN)})) << rank;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/facts.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 
@@ -17,7 +18,6 @@ namespace cairn::test {
 namespace {
 
 using testing::AllOf;
-using testing::HasSubstr;
 
 constexpr const char* kSettings =
     "[levels]\nl1 = every 1\nl2 = off\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n";
@@ -130,7 +130,7 @@ TEST(Regions, arrays_behind_pointers_come_back_with_their_shape) {
         session.protect("plate", plate.data(), std::vector<std::uint64_t>{4, 3});
         session.protect("line", line, 4);
         EXPECT_THAT(thrown_by([&] { session.restore(); }),
-                    HasSubstr("plate int32[4][3] (in the snapshot int32[3][4])"));
+                    Fails(ErrorKind::mismatch, {"plate", "int32[4][3]", "int32[3][4]"}));
         session.protect("plate", plate.data(), std::vector<std::uint64_t>{3, 4});
         session.restore();
         EXPECT_EQ(plate[11], 121);
@@ -185,8 +185,7 @@ TEST(Regions, an_unprotected_region_is_not_kept) {
         session.protect("a", a);
         session.protect("b", b);
         session.unprotect("a");
-        EXPECT_THAT(thrown_by([&] { session.unprotect("a"); }),
-                    AllOf(HasSubstr("no region is named \"a\""), HasSubstr("b int32")));
+        EXPECT_THAT(thrown_by([&] { session.unprotect("a"); }), Fails(ErrorKind::usage, {"a", "b", "int32"}));
         session.snapshot();
       },
       [](JobSession& session) {
@@ -194,8 +193,7 @@ TEST(Regions, an_unprotected_region_is_not_kept) {
         int b = 0;
         session.protect("a", a);
         session.protect("b", b);
-        EXPECT_THAT(thrown_by([&] { session.restore(); }),
-                    HasSubstr("do not match the snapshot: not in the snapshot: a int32 ("));
+        EXPECT_THAT(thrown_by([&] { session.restore(); }), Fails(ErrorKind::mismatch, {"a", "int32"}));
         session.unprotect("a");
         session.restore();
         EXPECT_EQ(b, 2);
@@ -213,11 +211,11 @@ TEST(Regions, after_a_failed_restore_snapshots_are_refused_until_one_succeeds) {
     } catch (const Exception& error) {
       EXPECT_EQ(error.kind(), ErrorKind::mismatch) << error.what();
     }
-    EXPECT_THAT(thrown_by([&] { session.snapshot(); }), HasSubstr("a restore failed"));
+    EXPECT_THAT(thrown_by([&] { session.snapshot(); }), Fails(ErrorKind::mismatch, {"restore", "a"}));
     session.protect("a", right);
     session.restore();
     EXPECT_EQ(right, 1);
-    EXPECT_EQ(thrown_by([&] { session.snapshot(); }), "");
+    EXPECT_THAT(thrown_by([&] { session.snapshot(); }), testing::IsEmpty());
   });
 }
 
@@ -244,12 +242,10 @@ TEST(Regions, a_mismatch_names_what_differs_and_nothing_else) {
         session.protect("shape", shape.data(), 2);
         session.protect("type", type);
         session.protect("new", same[0]);
-        EXPECT_THAT(
-            thrown_by([&] { session.restore(); }),
-            AllOf(HasSubstr("not in the snapshot: new int32; not protected: old int32; of another type or shape: "
-                            "shape float64[2] (in the snapshot float64[3]), type float64 (in the snapshot "
-                            "float32)"),
-                  testing::Not(HasSubstr("same0"))));
+        EXPECT_THAT(thrown_by([&] { session.restore(); }),
+                    AllOf(Fails(ErrorKind::mismatch, {"new", "old", "int32", "shape", "float64[2]", "float64[3]",
+                                                      "type", "float64", "float32"}),
+                          Not(Fails(ErrorKind::mismatch, {"same0"}))));
       });
 }
 
@@ -257,7 +253,7 @@ TEST(Regions, a_mismatch_on_one_rank_is_a_mismatch_on_all) {
   run_twice(keep_a_number, [](JobSession& session) {
     int a = 0;
     session.protect(session.rank() == 1 ? "another name" : "a", a);
-    EXPECT_THAT(thrown_by([&] { session.restore(); }), AllOf(HasSubstr("rank 1"), HasSubstr("another name")));
+    EXPECT_THAT(thrown_by([&] { session.restore(); }), Fails(ErrorKind::mismatch, {"rank 1", "another name"}));
   });
 }
 
@@ -275,8 +271,8 @@ TEST(Regions, one_can_be_restored_by_name_and_the_others_stay) {
     session.restore("a");
     EXPECT_THAT(a, testing::ElementsAre(1));
     EXPECT_EQ(b, 9);
-    EXPECT_THAT(thrown_by([&] { session.restore("c"); }), HasSubstr("region \"c\" does not match"));
-    EXPECT_THAT(thrown_by([&] { session.restore(""); }), HasSubstr("name of the region is empty"));
+    EXPECT_THAT(thrown_by([&] { session.restore("c"); }), Fails(ErrorKind::mismatch, {"c"}));
+    EXPECT_THAT(thrown_by([&] { session.restore(""); }), Fails(ErrorKind::usage, {"restore"}));
     session.restore();
     EXPECT_EQ(b, 2);
   });
@@ -322,8 +318,7 @@ TEST(Regions, a_null_pointer_is_an_error_that_names_the_region) {
     EXPECT_EQ(session.snapshot(), 1U);
     session.wait(LevelId::local);
     session.protect("nothing", nothing, 3);
-    EXPECT_THAT(thrown_by([&] { session.snapshot(); }),
-                AllOf(HasSubstr("\"nothing\""), HasSubstr("float64[3]"), HasSubstr("null pointer")));
+    EXPECT_THAT(thrown_by([&] { session.snapshot(); }), Fails(ErrorKind::usage, {"nothing", "float64[3]"}));
   });
 }
 
@@ -333,10 +328,10 @@ TEST(Regions, names_are_checked) {
     int a = 0;
     for (const std::string& name :
          {std::string(), std::string("a/b"), std::string("."), std::string("a\nb"), std::string(256, 'x')}) {
-      EXPECT_THAT(thrown_by([&] { session.protect(name, a); }), HasSubstr("name")) << name;
+      EXPECT_THAT(thrown_by([&] { session.protect(name, a); }), Fails(ErrorKind::usage, {"name"})) << name;
     }
-    EXPECT_EQ(thrown_by([&] { session.protect(std::string(255, 'x'), a); }), "");
-    EXPECT_EQ(thrown_by([&] { session.protect("Temperatur der Platte, °C", a); }), "");
+    EXPECT_THAT(thrown_by([&] { session.protect(std::string(255, 'x'), a); }), testing::IsEmpty());
+    EXPECT_THAT(thrown_by([&] { session.protect("Temperatur der Platte, °C", a); }), testing::IsEmpty());
   });
 }
 
@@ -347,8 +342,7 @@ TEST(Regions, a_container_in_a_global_array_must_hold_whole_rows) {
     EXPECT_EQ(session.snapshot(), 1U);
     session.wait(LevelId::local);
     rows.resize(11);
-    EXPECT_THAT(thrown_by([&] { session.snapshot(); }),
-                AllOf(HasSubstr("\"rows\" has 11 elements"), HasSubstr("rows of 5")));
+    EXPECT_THAT(thrown_by([&] { session.snapshot(); }), Fails(ErrorKind::usage, {"rows", "11", "5"}));
   });
 }
 
@@ -357,10 +351,10 @@ TEST(Calls, after_finalize_are_errors_that_say_so) {
     Steps steps(session);
     steps.restore();
     session.finalize();
-    EXPECT_THAT(thrown_by([&] { session.snapshot(); }), HasSubstr("snapshot was called after finalize"));
-    EXPECT_THAT(thrown_by([&] { session.restore(); }), HasSubstr("restore was called after finalize"));
-    EXPECT_THAT(thrown_by([&] { session.wait(LevelId::local); }), HasSubstr("wait was called after finalize"));
-    EXPECT_THAT(thrown_by([&] { session.finalize(); }), HasSubstr("finalize was called after finalize"));
+    EXPECT_THAT(thrown_by([&] { session.snapshot(); }), Fails(ErrorKind::usage, {"snapshot", "finalize"}));
+    EXPECT_THAT(thrown_by([&] { session.restore(); }), Fails(ErrorKind::usage, {"restore", "finalize"}));
+    EXPECT_THAT(thrown_by([&] { session.wait(LevelId::local); }), Fails(ErrorKind::usage, {"wait", "finalize"}));
+    EXPECT_THAT(thrown_by([&] { session.finalize(); }), Fails(ErrorKind::usage, {"finalize"}));
   });
 }
 

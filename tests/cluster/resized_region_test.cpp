@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "store/names.hpp"
+#include "support/facts.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 
@@ -20,10 +21,12 @@ static bool operator==(const ResizedRegion& a, const ResizedRegion& b) {
 namespace test {
 namespace {
 
+using test::Fails;
+using test::lines_that_name;
+using test::thrown_by;
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Two nodes with one application rank each.
@@ -84,10 +87,8 @@ TEST(ResizedRegions, on_one_rank_are_counted_on_all_and_logged_once) {
     EXPECT_EQ(report.resized_ranks, 1U);
   });
   const std::string log = testing::internal::GetCapturedStderr();
-  const std::string line =
-      "restore() resized regions on 1 rank: on rank 1 \"plate\" from 13 to 12 elements and 1 more\n";
-  EXPECT_THAT(log, HasSubstr(line));
-  EXPECT_EQ(log.find("resized"), log.rfind("resized")) << log;
+  EXPECT_THAT(lines_that_name(log, {"rank 1", "plate", "13", "12"}), testing::SizeIs(1)) << log;
+  EXPECT_THAT(lines_that_name(log, {"plate"}), testing::SizeIs(1)) << log;
 }
 
 TEST(ResizedRegions, that_were_empty_before_are_not_among_them) {
@@ -159,10 +160,7 @@ TEST(FixedSize, refuses_on_all_ranks_what_differs_on_one_and_leaves_its_regions_
       session.restore();
       ADD_FAILURE() << "another size was accepted";
     } catch (const Exception& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::mismatch) << error.what();
-      EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 1: the protected regions do not match the snapshot: of a fixed "
-                                                "size that differs: plate float64[13] (in the snapshot float64[12])"),
-                                      HasSubstr("problem size")));
+      EXPECT_THAT(error, Fails(ErrorKind::mismatch, {"rank 1", "plate", "float64[13]", "float64[12]"}));
     }
     if (differs) {
       EXPECT_THAT(problem.plate, AllOf(testing::SizeIs(13), Each(7.0)));
@@ -182,7 +180,8 @@ TEST(FixedSize, refuses_an_empty_container_too) {
     problem.protect(session);
     std::vector<double> plate;
     session.protect("plate", plate, fixed_size);
-    EXPECT_THAT(thrown_by([&] { session.restore(); }), HasSubstr("plate float64[0] (in the snapshot float64[12])"));
+    EXPECT_THAT(thrown_by([&] { session.restore(); }),
+                Fails(ErrorKind::mismatch, {"plate", "float64[0]", "float64[12]"}));
     EXPECT_THAT(plate, IsEmpty());
     session.protect("plate", problem.plate);
     session.restore();

@@ -10,6 +10,7 @@
 
 #include "recover/retention.hpp"
 #include "store/names.hpp"
+#include "support/facts.hpp"
 #include "support/head_cluster.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
@@ -20,10 +21,8 @@
 namespace cairn::test {
 namespace {
 
-using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 // The file of a snapshot by its version.
 FileName find_file(const MemoryStore& store, std::uint32_t version, const std::string& file) {
@@ -104,7 +103,7 @@ TEST(Struck, version_that_cannot_be_made_redundant_again_does_not_go_for_one_tha
     EXPECT_EQ(steps.restore(), 3U);
     EXPECT_THAT(thrown_by([&] { session.wait(LevelId::erasure); }, [&] { steps.advance(); },
                           [&] { session.wait(LevelId::erasure); }),
-                HasSubstr("did not reach L3"));
+                Fails(ErrorKind::storage, {"version 4", "L3"}));
   });
   job.wrap_node = {};
   job.lose(2);
@@ -125,7 +124,7 @@ TEST(Struck, version_that_cannot_be_made_redundant_again_does_not_take_one_along
     Steps steps(session);
     EXPECT_EQ(steps.restore(), 4U);
     EXPECT_THAT(thrown_by([&] { steps.advance(); }, [&] { steps.advance(); }, [&] { session.wait(LevelId::erasure); }),
-                HasSubstr("version 6 did not reach L3"));
+                Fails(ErrorKind::storage, {"version 6", "L3"}));
   });
   job.wrap_node = {};
   job.lose(4);
@@ -159,7 +158,7 @@ TEST(Struck, source_does_not_take_the_place_of_a_good_shard) {
       return hooked;
     };
     EXPECT_THAT(thrown_by([&] { job.run([](JobSession& session) { Steps(session).restore(); }); }),
-                HasSubstr("no source for rank 1"));
+                Fails(ErrorKind::unrecoverable, {"rank 1"}));
     job.wrap_node = {};
     expect_restore(job, 1);
   }
@@ -200,7 +199,7 @@ TEST(Struck, version_is_found_when_the_chain_ends_and_takes_nothing_away) {
   for (const char* at_end : {"continue", "finished"}) {
     SCOPED_TRACE(at_end);
     Job job({2, 2}, std::string(kLocalAndGlobal) + "[restart]\nat_end = " + at_end + "\n");
-    const std::string told = thrown_by([&] {
+    const Thrown told = thrown_by([&] {
       job.run([&](JobSession& session) {
         Steps steps(session);
         steps.restore();
@@ -209,7 +208,7 @@ TEST(Struck, version_is_found_when_the_chain_ends_and_takes_nothing_away) {
         if (session.rank() == 1) flip_shard(job, 1, 3, Rank{1});
       });
     });
-    EXPECT_THAT(told, AllOf(HasSubstr("rank000001.shard: block 0 of 1: CRC-32C is"), HasSubstr("version, 3, did not")));
+    EXPECT_THAT(told, Fails(ErrorKind::corrupt, {"version 3", "rank000001.shard", "block 0", "CRC-32C"}));
     EXPECT_THAT(contents_of(job.global_store()).versions, ElementsAre(2));
     job.run([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });
   }
@@ -249,7 +248,7 @@ TEST(Struck, shard_is_never_copied_encoded_or_flushed) {
       SCOPED_TRACE(testing::Message() << "L" << static_cast<int>(level) << ", byte " << at << " of " << bytes);
       cluster.put_back();
       ASSERT_TRUE(cluster.store(1).corrupt(shard, at));
-      EXPECT_THAT(cluster.protect_again(level), Each(HasSubstr(shard.path)));
+      EXPECT_THAT(cluster.protect_again(level), Each(Names({shard.path})));
       for (std::uint32_t node = 0; node < layout.nodes; ++node) {
         const auto changed = differences(cluster.image(node), image_of(cluster.store(node)));
         EXPECT_EQ(changed, node == 1 ? std::vector{shard.path} : std::vector<std::string>{}) << "node " << node;

@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "session/exception.hpp"
 #include "session/session_impl.hpp"
 #include "support/temp_directory.hpp"
 
@@ -74,13 +75,16 @@ void Job::lose_global_snapshots() {
   test::put_back(*global_, image);
 }
 
+std::optional<Failure> Job::cause() const {
+  if (errors_.empty()) return {};
+  const auto cause =
+      std::ranges::find_if(errors_, [](const auto& error) { return error.second.kind != ErrorKind::communication; });
+  return cause == errors_.end() ? errors_.begin()->second : cause->second;
+}
+
 void Job::run(const std::function<void(JobSession&)>& application) {
   start(application, false);
-  if (errors_.empty()) return;
-  // What went wrong, rather than what it did to the others.
-  const auto cause = std::ranges::find_if(
-      errors_, [](const auto& error) { return error.second.find("the job was killed") == std::string::npos; });
-  throw Exception(ErrorKind::usage, cause == errors_.end() ? errors_.begin()->second : cause->second);
+  if (const auto failure = cause()) throw Exception(failure->kind.value_or(ErrorKind::usage), failure->text);
 }
 
 void Job::run_and_die(const std::function<void(JobSession&)>& application) { start(application, true); }
@@ -95,13 +99,14 @@ void Job::run_well_and_die(const std::function<void(JobSession&)>& application) 
         ++ended;
       },
       true);
-  for (const auto& [rank, text] : errors_) ADD_FAILURE() << "rank " << rank << ": " << text;
-  EXPECT_TRUE(size > 0 && ended == size) << ended << " of " << size << " ranks got to the end; " << open_error_;
+  for (const auto& [rank, failure] : errors_) ADD_FAILURE() << "rank " << rank << ": " << failure;
+  EXPECT_TRUE(size > 0 && ended == size) << ended << " of " << size << " ranks got to the end; "
+                                         << (open_error_ ? open_error_->text : "");
 }
 
 void Job::start(const std::function<void(JobSession&)>& application, bool die) {
   errors_.clear();
-  open_error_.clear();
+  open_error_.reset();
   const TempDirectory directory("/tmp");
   const std::string config = directory.path() + "/job.ini";
   // A line of the file holds only so many numbers.
@@ -122,9 +127,9 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
     over = true;
     over.notify_all();
   };
-  const auto note = [&](std::uint32_t rank, const std::string& text) {
+  const auto note = [&](std::uint32_t rank, const Failure& failure) {
     const std::scoped_lock lock(mutex);
-    errors_.emplace(rank, text);
+    errors_.emplace(rank, failure);
   };
   if (message_faults) message_faults->on_first_failure = [world] { world.kill(); };
   const auto body = [&](Comm& member) {
@@ -155,11 +160,13 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
         .levels = levels};
     auto opened = SessionImpl::open(environment);
     if (!opened) {
+      Failure failure = failure_of(opened.error());
+      failure.kind = kind_of(opened.error().code);
       {
         const std::scoped_lock lock(mutex);
-        if (open_error_.empty()) open_error_ = opened.error().text();
+        if (!open_error_) open_error_ = failure;
       }
-      if (!die) note(comm.rank().value, opened.error().text());
+      if (!die) note(comm.rank().value, failure);
       if (die) end();
       return;
     }
@@ -171,7 +178,7 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
       application(session);
       if (!die) session.finalize();
     } catch (const std::exception& error) {
-      note(rank, error.what());
+      note(rank, failure_of(error));
       // The rank is gone, and with it, as under MPI, the job.
       if (!die) world.kill();
     }

@@ -20,6 +20,7 @@
 #include "session/environment.hpp"
 #include "session/handover.hpp"
 #include "store/memory/memory_store.hpp"
+#include "support/facts.hpp"
 #include "support/faulty_comm.hpp"
 #include "support/store_image.hpp"
 #include "support/thread_cluster.hpp"
@@ -45,16 +46,18 @@ class Job {
   Job(std::vector<std::uint32_t> ranks, std::string settings);
 
   // Runs `application` on every application rank, as cairn::run would, and finalizes. What a rank throws is thrown
-  // here, after all have ended; the text of an error is also in errors().
+  // here, after all have ended; it is also in errors().
   void run(const std::function<void(JobSession&)>& application);
   // The same without finalize, and with the job killed when the last rank has left `application` or has thrown: what is
   // not safe by then is lost. Throws nothing.
   void run_and_die(const std::function<void(JobSession&)>& application);
 
-  // Texts of what application ranks threw in the last run, by rank.
-  [[nodiscard]] const std::map<std::uint32_t, std::string>& errors() const { return errors_; }
-  // The first that a rank or head met in the last run, before it had a session; empty: none.
-  [[nodiscard]] const std::string& open_error() const { return open_error_; }
+  // What application ranks threw in the last run, by rank; by world rank, where no session was opened.
+  [[nodiscard]] const std::map<std::uint32_t, Failure>& errors() const { return errors_; }
+  // What went wrong in the last run, rather than what it did to the others.
+  [[nodiscard]] std::optional<Failure> cause() const;
+  // The first that a rank or head met in the last run, before it had a session.
+  [[nodiscard]] const std::optional<Failure>& open_error() const { return open_error_; }
 
   // The same, for a run in which nothing should go wrong: expects that every rank got to the end of `application`.
   void run_well_and_die(const std::function<void(JobSession&)>& application);
@@ -116,9 +119,9 @@ class Job {
   std::vector<std::shared_ptr<MemoryStore>> stores_;  // by host
   std::shared_ptr<MemoryStore> global_;
   std::map<std::uint32_t, std::shared_ptr<StoreMemory>> memories_;  // by host
-  std::map<std::uint32_t, std::string> errors_;
+  std::map<std::uint32_t, Failure> errors_;
   std::vector<Traffic> traffic_;
-  std::string open_error_;
+  std::optional<Failure> open_error_;
 };
 
 // The machine's clock, for Job::clock.

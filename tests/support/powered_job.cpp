@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "support/facts.hpp"
+
 namespace cairn::test {
 namespace {
 
@@ -114,10 +116,10 @@ Left reopen(Job& job, std::uint32_t goes_on) {
   if (goes_on == 0) {
     job.run_and_die(look);
     // Heads whose job dies say so, too.
-    if (left.steps.empty()) left.error = job.open_error();
-    if (!job.errors().empty()) left.error += job.errors().begin()->second;
+    if (left.steps.empty() && job.open_error()) left.error = job.open_error()->text;
+    if (!job.errors().empty()) left.error += job.errors().begin()->second.text;
   } else {
-    left.error = thrown_by([&] { job.run(look); });
+    for (const Failure& failure : thrown_by([&] { job.run(look); })) left.error += failure.text;
   }
   return left;
 }

@@ -48,21 +48,6 @@ void take_steps(Job& job, std::uint32_t count);
 // A life that goes on from `step` on every rank, and dies then.
 void expect_restore(Job& job, std::uint32_t step);
 
-// The texts of the Exceptions that `calls` throw, one call after the other; empty: none.
-template <class... Calls>
-std::string thrown_by(Calls... calls) {
-  std::string texts;
-  const auto note = [&](auto& call) {
-    try {
-      call();
-    } catch (const Exception& error) {
-      texts += error.what();
-    }
-  };
-  (note(calls), ...);
-  return texts;
-}
-
 // What lies in a store: versions of snapshot directories, and how many of them have no manifest.
 struct Contents {
   std::vector<std::uint32_t> versions;

@@ -62,8 +62,8 @@ class ThreadCluster final : public Cluster {
       ways.about_to_finalize = begin_finalize;
       Application(session, ways, turn.life, turn.first_stamp, well_meant, notes).run();
     });
-    Lived lived{job_.open_error(), {}};
-    if (!job_.errors().empty()) lived.wrong = "an exception of another kind: " + job_.errors().begin()->second;
+    Lived lived{job_.open_error() ? job_.open_error()->text : "", {}};
+    if (!job_.errors().empty()) lived.wrong = "an exception of another kind: " + job_.errors().begin()->second.text;
     return lived;
   }
 

@@ -30,8 +30,9 @@ tl::unexpected<Error> fail_in_file(Code code, std::string_view path, std::string
 }
 
 tl::unexpected<Error> fail_newer_format(std::string_view what, std::uint64_t format, std::uint64_t newest) {
-  return fail(Code::newer_format, fmt::format("{} {} is newer than {}, which this Cairn reads", what, format, newest),
-              "use the Cairn that wrote it, or a newer one");
+  return fail(Code::newer_format,
+              fmt::format("{} {} is newer than {}, the newest that this Cairn reads", what, format, newest),
+              "use the version of Cairn that wrote it, or a newer one");
 }
 
 std::optional<Code> code_of(std::uint64_t number) {

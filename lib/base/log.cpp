@@ -52,7 +52,7 @@ Result<LogLevel> parse_log_level(std::string_view text) {
   for (const auto& [name, level] : kLevelNames) {
     if (name == text) return level;
   }
-  return fail(Code::config, fmt::format("'{}' is no log level: should be error, warning, info, debug or off", text));
+  return fail(Code::config, fmt::format("'{}' is not a log level; write error, warning, info, debug or off", text));
 }
 
 // A logger of its own, outside spdlog's process-wide registry, so that an application's spdlog is left alone.

@@ -31,11 +31,12 @@ Result<SecretKey> SecretKey::from(Buffer bytes) {
   SecretKey key(std::move(bytes));
   const Buffer& is = key.bytes_;
   if (is.size() < kLeastBytes || is.size() > kMostBytes) {
-    return fail(Code::config, fmt::format("{} bytes long, should be {} to {}", is.size(), kLeastBytes, kMostBytes));
+    return fail(Code::config,
+                fmt::format("the key is {} bytes long, should be {} to {}", is.size(), kLeastBytes, kMostBytes));
   }
   // A crash may leave a file of this length that was never written.
   if (std::ranges::all_of(is, [&](std::byte byte) { return byte == is.front(); })) {
-    return fail(Code::config, "all its bytes are the same, should be random ones");
+    return fail(Code::config, "all bytes of the key are the same; a key must be random");
   }
   return key;
 }

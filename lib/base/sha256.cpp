@@ -46,7 +46,7 @@ Result<Sha256> Sha256::from_hex(std::string_view text) {
   Sha256 digest;
   const bool lower_hex = text.find_first_not_of(kDigits) == std::string_view::npos;
   if (text.size() != 2 * digest.bytes.size() || !lower_hex) {
-    return fail(Code::corrupt, fmt::format("'{}' is no SHA-256: should be 64 digits of 0-9a-f", text.substr(0, 80)));
+    return fail(Code::corrupt, fmt::format("'{}' is not a SHA-256, should be 64 hex digits", text.substr(0, 80)));
   }
   for (std::size_t i = 0; i < digest.bytes.size(); ++i) {
     unsigned value = 0;

@@ -64,20 +64,20 @@ Combination ReedSolomon::encode_row(std::uint32_t p) const {
 Result<Combination> ReedSolomon::decode_row(std::uint32_t wanted, const std::vector<std::uint32_t>& have) const {
   const std::uint32_t rows = data_ + parity_;
   if (wanted >= rows) {
-    return fail(Code::invalid_argument, "row " + std::to_string(wanted) + " is asked for, but the erasure code has " +
+    return fail(Code::invalid_argument, "row " + std::to_string(wanted) + " is requested, but the erasure code has " +
                                             std::to_string(rows) + " rows");
   }
   std::vector<bool> seen(rows);
   for (const std::uint32_t row : have) {
     if (row >= rows || seen[row]) {
       return fail(Code::invalid_argument, "cannot decode from row " + std::to_string(row),
-                  "rows are distinct and below " + std::to_string(rows));
+                  "rows must be distinct and below " + std::to_string(rows));
     }
     seen[row] = true;
   }
   if (have.size() != data_) {
     return fail(Code::invalid_argument, "cannot decode from " + std::to_string(have.size()) + " rows",
-                "it takes exactly " + std::to_string(data_));
+                "exactly " + std::to_string(data_) + " rows are needed");
   }
 
   std::vector<unsigned char> known;

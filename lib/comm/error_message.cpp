@@ -17,7 +17,7 @@ Error decode_error(Bytes bytes) {
   const auto code = code_of(reader.get<std::uint8_t>());
   std::string message = reader.get_text();
   std::string hint = reader.get_text();
-  if (!reader.good() || !code) return Error{Code::failed_elsewhere, "failed, and sent an unreadable error", {}};
+  if (!reader.good() || !code) return Error{Code::failed_elsewhere, "failed, and its error message is damaged", {}};
   return Error{*code, std::move(message), std::move(hint)};
 }
 

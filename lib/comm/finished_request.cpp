@@ -41,8 +41,8 @@ Status check_message(Peer peer, Tag tag, std::uint32_t size) {
 }
 
 tl::unexpected<Error> message_too_long(Peer from, Tag tag, std::size_t size_bytes, std::size_t buffer_bytes) {
-  return fail(Code::communication, fmt::format("a message of {} bytes from member {} with tag {} does not fit the {} "
-                                               "bytes given for it",
+  return fail(Code::communication, fmt::format("a message of {} bytes from member {} with tag {} is longer than its "
+                                               "buffer of {} bytes",
                                                size_bytes, from.value, tag.value, buffer_bytes));
 }
 

@@ -180,9 +180,10 @@ Result<CollectivePtr> ThreadComm::enter(CollectiveKind kind, std::size_t size_by
 }
 
 Status ThreadComm::out_of_order(CollectiveKind mine, CollectiveKind theirs) const {
-  return fail(Code::invalid_argument,
-              fmt::format("member {} calls {} where others call {}; all must call the same in the same order",
-                          rank_.value, name_of(mine), name_of(theirs)));
+  return fail(
+      Code::invalid_argument,
+      fmt::format("member {} calls {}, but others call {}; all members must make the same calls in the same order",
+                  rank_.value, name_of(mine), name_of(theirs)));
 }
 
 Result<CollectivePtr> ThreadComm::complete(CollectiveKind kind, std::size_t size_bytes, const Contribute& contribute) {
@@ -202,7 +203,7 @@ std::unique_ptr<Request> ThreadComm::iallreduce(std::span<std::uint64_t> values,
     }
     if (all.values.size() != values.size() || all.how != how) {
       return fail(Code::invalid_argument,
-                  fmt::format("member {} reduces {} values where others reduce {}, or uses another operation",
+                  fmt::format("member {} reduces {} values, but others reduce {} values or use another operation",
                               rank_.value, values.size(), all.values.size()));
     }
     for (std::size_t i = 0; i < values.size(); ++i) all.values[i] = combine(all.values[i], values[i], how);
@@ -236,7 +237,8 @@ Result<Buffer> ThreadComm::broadcast(Bytes mine, Peer root) {
       });
   if (!all) return fail(all.error());
   if ((*all)->parts.empty()) {
-    return fail(Code::invalid_argument, fmt::format("broadcast: members do not agree that the root is {}", root.value));
+    return fail(Code::invalid_argument,
+                fmt::format("broadcast: members disagree about the root, which is {} for one of them", root.value));
   }
   group_->member(rank_).gathered_bytes += (*all)->parts.front().size();
   return (*all)->parts.front();

@@ -70,7 +70,7 @@ class IniText {
       line = {};
     }
     if (line.find('\0') != std::string_view::npos) {
-      note(fmt::format("{}:{}: has a zero byte; write text", file_, line_));
+      note(fmt::format("{}:{}: contains a zero byte; write text only", file_, line_));
       line = {};
     }
     check_section(line);
@@ -94,8 +94,8 @@ class IniText {
     line.remove_prefix(close + 1);
     const auto more = line.find_first_not_of(" \t\r");
     if (more != std::string_view::npos && line[more] != ';' && line[more] != '#') {
-      note(fmt::format("{}:{}: [{}]: more follows on its line; write the keys on lines of their own", file_, line_,
-                       section));
+      note(fmt::format("{}:{}: [{}]: text follows the section on its line; write each key on a line of its own", file_,
+                       line_, section));
     }
   }
 
@@ -103,7 +103,7 @@ class IniText {
     if (mistake_) return;
     if (section.empty()) {
       const auto* near = near_key("", key);
-      note(fmt::format("{}:{}: {}: is in no section; write {} above it", file_, line_, key,
+      note(fmt::format("{}:{}: {}: is not in a section; write {} above it", file_, line_, key,
                        near == nullptr ? "[section]" : fmt::format("[{}]", near->section)));
       return;
     }
@@ -147,7 +147,7 @@ Status apply_environment(const std::map<std::string, std::string>& environment, 
         return fail(Code::config,
                     fmt::format("{}: no such key; {}", variable, near == nullptr ? keys_text(*section) : meant));
       }
-      if (near != nullptr) config.warnings.push_back(fmt::format("{} is not read: no such key; {}", variable, meant));
+      if (near != nullptr) config.warnings.push_back(fmt::format("{} is ignored: no such key; {}", variable, meant));
       continue;
     }
     const auto place = fmt::format("{} = {}", variable, value);
@@ -176,7 +176,7 @@ Status check_verify(const Config& config, const Settings& settings) {
   const bool weaker = set != settings.end() && config.restart.verify == Config::Restart::Verify::crc;
   if (config.integrity.key_file.empty() || !weaker) return {};
   return fail(Code::config,
-              fmt::format("{}: [integrity] key_file is set, and needs SHA-256; write verify = sha256, or leave it out",
+              fmt::format("{}: [integrity] key_file requires SHA-256; write verify = sha256, or remove verify",
                           set->second.place));
 }
 
@@ -188,8 +188,8 @@ Status settle_digest(Config& config, const Settings& settings) {
   const auto set = settings.find(find_key("integrity", "digest"));
   if (set != settings.end() && config.integrity.digest == Digest::crc32c) {
     return fail(Code::config,
-                fmt::format("{}: {} is set, and needs SHA-256; write digest = sha256, or leave it out",
-                            set->second.place, keyed ? "[integrity] key_file" : "[restart] verify = sha256"));
+                fmt::format("{}: {} requires SHA-256; write digest = sha256, or remove digest", set->second.place,
+                            keyed ? "[integrity] key_file" : "[restart] verify = sha256"));
   }
   config.integrity.digest = Digest::sha256;
   return {};
@@ -200,7 +200,7 @@ Status check_recovery(const Config& config) {
   const auto& recovery = config.recovery;
   if (recovery.mode == Mode::restart && recovery.spares > 0) {
     return fail(Code::config,
-                fmt::format("[recovery] spares = {}: mode = restart has no use for them", recovery.spares),
+                fmt::format("[recovery] spares = {}: mode = restart does not use spares", recovery.spares),
                 "set mode = spares");
   }
   if (recovery.mode != Mode::restart && config.head.mode == HeadMode::thread) {

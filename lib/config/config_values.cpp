@@ -132,7 +132,7 @@ Mistake node_sizes(std::string_view text, std::vector<std::uint32_t>& out) {
   for (const auto part : split(text)) {
     std::uint32_t size = 0;
     if (!number(part, 1, kMostRanks, size).empty()) {
-      return "not sizes of nodes in ranks; write 0 for real hosts, one number for all nodes, or one a node: 3,2,2";
+      return "not a list of node sizes; write 0 for real hosts, one number for all nodes, or one per node: 3,2,2";
     }
     out.push_back(size);
   }
@@ -147,7 +147,7 @@ Mistake durations(std::string_view text, std::vector<std::chrono::milliseconds>&
     if (!value || out.size() > kLevels) break;
   }
   if (out.size() != kLevels || split(text).size() != kLevels)
-    return "not four times; write one a level: 12h, 3d, 10d, 60d";
+    return "not a list of four times; write one per level: 12h, 3d, 10d, 60d";
   return {};
 }
 

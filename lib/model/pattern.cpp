@@ -139,16 +139,19 @@ std::uint64_t Pattern::every(std::size_t level) const { return uses(level) ? sna
 
 Status check(std::span<const LevelModel> levels) {
   if (levels.empty() || levels.size() > std::size_t{kLevels})
-    return fail(Code::invalid_argument, fmt::format("{} levels", levels.size()), fmt::format("1 to {}", kLevels));
+    return fail(Code::invalid_argument, fmt::format("a model of {} levels", levels.size()),
+                fmt::format("must be 1 to {}", kLevels));
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const auto& [cost, recovery, rate] = levels[i];
     const std::string where = fmt::format("level {} of {}", i + 1, levels.size());
     if (!(cost > 0) || !std::isfinite(cost))
-      return fail(Code::invalid_argument, fmt::format("{}: a checkpoint costs {} s", where, cost), "more than 0");
+      return fail(Code::invalid_argument, fmt::format("{}: a checkpoint costs {} s", where, cost),
+                  "must be more than 0");
     if (!(recovery >= 0) || !std::isfinite(recovery))
-      return fail(Code::invalid_argument, fmt::format("{}: a recovery takes {} s", where, recovery), "0 or more");
+      return fail(Code::invalid_argument, fmt::format("{}: a recovery takes {} s", where, recovery),
+                  "must be 0 or more");
     if (!(rate >= 0) || !std::isfinite(rate))
-      return fail(Code::invalid_argument, fmt::format("{}: {} failures a second", where, rate), "0 or more");
+      return fail(Code::invalid_argument, fmt::format("{}: {} failures a second", where, rate), "must be 0 or more");
   }
   return {};
 }
@@ -161,7 +164,7 @@ Result<Pattern> pattern_with(std::span<const LevelModel> levels, const std::vect
   }
   if (!all_needed(levels, indices))
     return fail(Code::invalid_argument, "the levels do not fit the failures",
-                "the highest must survive all of them, and each level some that the level below does not");
+                "the highest level must survive all failures; each level must survive more than the level below");
   if (indices.empty()) return no_snapshots(levels.size());
   return stretched(levels, best_counts(levels, indices));
 }

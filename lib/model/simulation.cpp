@@ -24,11 +24,11 @@ Status check(const Experiment& experiment, const SimulationOptions& options) {
       return fail(Code::invalid_argument, "counts of a pattern must be multiples, highest first");
     if (counts[i] > 0) above = counts[i];
   }
-  if (!(work > 0)) return fail(Code::invalid_argument, fmt::format("a pattern of {} s", work), "more than 0");
+  if (!(work > 0)) return fail(Code::invalid_argument, fmt::format("a pattern of {} s", work), "must be more than 0");
   if (!(experiment.work > 0) || !std::isfinite(experiment.work))
-    return fail(Code::invalid_argument, fmt::format("{} s of work", experiment.work), "more than 0");
-  if (experiment.helpers == 0) return fail(Code::invalid_argument, "0 helpers", "1 or more");
-  if (options.runs == 0) return fail(Code::invalid_argument, "0 runs", "1 or more");
+    return fail(Code::invalid_argument, fmt::format("{} s of work", experiment.work), "must be more than 0");
+  if (experiment.helpers == 0) return fail(Code::invalid_argument, "0 helpers", "must be 1 or more");
+  if (options.runs == 0) return fail(Code::invalid_argument, "0 runs", "must be 1 or more");
   return {};
 }
 

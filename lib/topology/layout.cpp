@@ -39,7 +39,7 @@ Status check_partners(const Layout& layout) {
 
 Status check_groups(const Layout& layout) {
   if (layout.groups.empty()) return {};
-  if (layout.parity < 1) return fail(Code::corrupt, "groups with parity = 0; should be at least 1");
+  if (layout.parity < 1) return fail(Code::corrupt, "there are groups, but parity = 0, should be at least 1");
   std::vector<bool> seen(layout.nodes);
   std::size_t members = 0;
   for (std::size_t group = 0; group < layout.groups.size(); ++group) {
@@ -49,13 +49,13 @@ Status check_groups(const Layout& layout) {
                                              std::uint64_t{layout.parity} + 1, kMaxGroup));
     }
     for (const auto node : layout.groups[group]) {
-      if (seen[node.value]) return fail(Code::corrupt, fmt::format("node {} is twice in groups", node.value));
+      if (seen[node.value]) return fail(Code::corrupt, fmt::format("node {} is in the groups twice", node.value));
       seen[node.value] = true;
     }
     members += size;
   }
   if (members != layout.nodes) {
-    return fail(Code::corrupt, fmt::format("{} of {} nodes are in groups", members, layout.nodes));
+    return fail(Code::corrupt, fmt::format("only {} of {} nodes are in groups", members, layout.nodes));
   }
   return {};
 }
@@ -88,7 +88,7 @@ Status check(const Layout& layout) {
   if (layout.nodes == 0) return fail(Code::corrupt, "0 nodes, should be 1 or more");
   if (layout.arrangement > kLastArrangement) {
     return fail(Code::corrupt,
-                fmt::format("arrangement {}, should be at most {}", layout.arrangement, kLastArrangement));
+                fmt::format("arrangement is {}, should be at most {}", layout.arrangement, kLastArrangement));
   }
   return check_partners(layout).and_then([&] { return check_groups(layout); });
 }

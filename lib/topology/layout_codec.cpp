@@ -102,7 +102,8 @@ Result<std::vector<std::vector<NodeId>>> get_groups(ByteReader& in, std::uint32_
     from += size;
   }
   if (from != members->size()) {
-    return fail(Code::corrupt, fmt::format("layout: {} group members, but {} are in groups", members->size(), from));
+    return fail(Code::corrupt,
+                fmt::format("layout: {} group members are listed, but {} are in groups", members->size(), from));
   }
   return groups;
 }
@@ -116,7 +117,7 @@ Status read_lists(ByteReader& in, Layout& layout) {
   layout.domain_of_node = *std::move(domains);
   if (!layout.domain_of_node.empty() && layout.domain_of_node.size() != layout.nodes) {
     return fail(Code::corrupt,
-                fmt::format("layout: domains of {} nodes, should be {}", layout.domain_of_node.size(), layout.nodes));
+                fmt::format("layout: {} nodes have domains, should be {}", layout.domain_of_node.size(), layout.nodes));
   }
   auto groups = get_groups(in, layout.nodes);
   if (!groups) return fail(groups.error());
@@ -155,7 +156,7 @@ Result<Layout> decode_layout(Bytes bytes) {
   layout.copies = in.get<std::uint32_t>();
   layout.rotation = in.get<std::uint32_t>();
   layout.parity = in.get<std::uint32_t>();
-  if (!in.good()) return fail(Code::corrupt, fmt::format("layout: {} bytes, should be more", bytes.size()));
+  if (!in.good()) return fail(Code::corrupt, fmt::format("layout: {} bytes are too few", bytes.size()));
   if (format != kLayoutFormat) {
     return fail(Code::corrupt, fmt::format("layout: format {}, should be {}", format, kLayoutFormat));
   }
@@ -172,7 +173,7 @@ Result<Layout> decode_layout(Bytes bytes) {
   if (auto possible = check(layout); !possible) return fail(possible.error().in("layout"));
   // A layout must have exactly one encoding, because its id is a digest of these bytes.
   if (!std::ranges::equal(encode(layout), bytes)) {
-    return fail(Code::corrupt, "layout: it is not as encode() makes it");
+    return fail(Code::corrupt, "layout: it is not in the form that encode() writes");
   }
   return layout;
 }

@@ -43,11 +43,10 @@ Obstacle erasure_obstacle(const LayoutWishes& wishes, std::uint32_t nodes) {
   }
   const auto groups = (nodes + wishes.group - 1) / wishes.group;
   if (nodes / groups > wishes.parity) return {};
-  return {
-      fmt::format("[erasure] group = {}, parity = {}: {} nodes in {} groups leave only {} nodes for a group, and it "
-                  "needs at least {}",
-                  wishes.group, wishes.parity, nodes, groups, nodes / groups, wishes.parity + 1),
-      fmt::format("set parity = {} or less, or a larger group", nodes / groups - 1)};
+  return {fmt::format("[erasure] group = {}, parity = {}: {} nodes in {} groups leave a group with only {} nodes; it "
+                      "needs at least {}",
+                      wishes.group, wishes.parity, nodes, groups, nodes / groups, wishes.parity + 1),
+          fmt::format("set parity = {} or less, or a larger group", nodes / groups - 1)};
 }
 
 // True: the level can be on. False: it is off, and `decision` has a note or warning with its name, unless it was not
@@ -72,16 +71,16 @@ void remark_on_theorem(LayoutDecision& decision) {
   if (layout.copies < 2 || layout.rotation < 2) return;
   if (!layout.domain_of_node.empty()) {
     decision.notes.push_back(
-        fmt::format("L2: copies avoid their owner's failure domain, so rotation = {} promises no "
-                    "more than the loss of any {} nodes",
+        fmt::format("L2: copies avoid their owner's failure domain; with rotation = {} it is certain to survive "
+                    "only the loss of any {} nodes",
                     layout.rotation, layout.copies));
     return;
   }
   const auto bound = sufficient_nodes(layout.copies, layout.rotation);
   if (layout.nodes > bound) return;
   decision.warnings.push_back(fmt::format(
-      "L2: only the loss of any {} nodes is certain to be survived; [partner] copies = {} and rotation = {} need "
-      "more than {} nodes to survive the loss of any {}, and there are {}",
+      "L2 is certain to survive only the loss of any {} nodes; [partner] copies = {} and rotation = {} need "
+      "more than {} nodes to survive the loss of any {}; there are {}",
       layout.copies, layout.copies, layout.rotation, bound, (layout.copies - 1) * layout.rotation + 1, layout.nodes));
 }
 
@@ -92,9 +91,9 @@ void remark_on_partner_domains(LayoutDecision& decision) {
     for (std::uint32_t turn = 0; turn < layout.rotation; ++turn) {
       for (const auto partner : partners_of(layout, NodeId{owner}, turn)) {
         if (layout.domain_of_node[partner.value] != layout.domain_of_node[owner]) continue;
-        decision.warnings.push_back(
-            fmt::format("L2: node {} has a copy on node {} of its own failure domain: too few nodes are outside it",
-                        owner, partner.value));
+        decision.warnings.push_back(fmt::format(
+            "L2: node {} has a copy on node {} in the same failure domain: too few nodes are outside that domain",
+            owner, partner.value));
         return;
       }
     }
@@ -109,8 +108,8 @@ void remark_on_group_domains(LayoutDecision& decision) {
     for (const auto node : layout.groups[group]) {
       if (++members_in[layout.domain_of_node[node.value]] <= layout.parity) continue;
       decision.warnings.push_back(
-          fmt::format("L3: losing the failure domain of node {} takes more than parity = {} nodes of group {}: too few "
-                      "nodes are outside it",
+          fmt::format("L3: the failure domain of node {} has more than parity = {} nodes of group {}: too few "
+                      "nodes are outside that domain",
                       node.value, layout.parity, group));
       return;
     }

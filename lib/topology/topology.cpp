@@ -38,7 +38,7 @@ std::vector<Node> nodes_by_host(const std::vector<std::string>& host_of_world) {
 Result<std::vector<std::uint32_t>> expand_sizes(const std::vector<std::uint32_t>& sizes, std::size_t world_size) {
   if (std::find(sizes.begin(), sizes.end(), 0U) != sizes.end()) {
     return fail(Code::config,
-                fmt::format("[topology] node_size = {}: a node has at least one rank", fmt::join(sizes, ",")));
+                fmt::format("[topology] node_size = {}: a node must have at least one rank", fmt::join(sizes, ",")));
   }
   if (sizes.size() == 1) {
     std::vector<std::uint32_t> all(world_size / sizes[0], sizes[0]);
@@ -70,7 +70,7 @@ Status check_room_for_heads(const std::vector<Node>& nodes, const std::vector<st
                             std::size_t world_size) {
   for (const auto& node : nodes) {
     if (node.world_ranks.size() >= 2) continue;
-    auto message = fmt::format("node {} has only world rank {}, and [head] mode = rank needs one for the head",
+    auto message = fmt::format("node {} has only world rank {}, but [head] mode = rank needs one rank for the head",
                                node.name, node.world_ranks[0].value);
     if (node_sizes.size() == 1 && node_sizes[0] > 1) {
       message += fmt::format(": {} ranks are not a multiple of [topology] node_size = {}", world_size, node_sizes[0]);
@@ -181,7 +181,7 @@ Status assign_domains(Topology& topology, const std::string& text) {
     if (!(words >> domain) || words >> more) {
       return fail(Code::config,
                   fmt::format("[topology] domains: line {}: \"{}\" is not a host and its domain", number, line),
-                  "write two words a line: host domain");
+                  "write two words per line: host domain");
     }
     const auto [at, is_new] = domain_of_host.try_emplace(host, domain);
     if (!is_new && at->second != domain) {

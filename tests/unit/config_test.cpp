@@ -395,7 +395,7 @@ TEST(Config, variables_of_no_section_are_not_read_and_told_of_when_they_look_lik
   const auto config = config_of("", {{"CAIRN_ROOT", "/opt/cairn"}, {"CAIRN_DIR", "/opt"}, {"CAIRN_LEVEL_L2", "off"}});
   EXPECT_EQ(config.levels.of(LevelId::partner), Config{}.levels.of(LevelId::partner));
   EXPECT_THAT(config.warnings,
-              testing::ElementsAre("CAIRN_LEVEL_L2 is not read: no such key; did you mean CAIRN_LEVELS_L2?"));
+              testing::ElementsAre("CAIRN_LEVEL_L2 is ignored: no such key; did you mean CAIRN_LEVELS_L2?"));
 }
 
 TEST(ConfigSource, is_the_file_the_variables_and_the_domains_that_they_name) {

@@ -79,13 +79,15 @@ std::size_t bytes_of_format(std::uint32_t format) {
 
 // What is wrong with it; empty: nothing.
 std::string fault_of(const CallFile& file) {
-  if (file.ranks == 0 || file.ranks > kMostCallingRanks) return fmt::format("a job of {} ranks", file.ranks);
-  if (file.rank >= file.ranks) return fmt::format("of rank {}, in a job of {}", file.rank, file.ranks);
-  if (file.cairn.call > CairnCall::finalize) return "an unknown call of Cairn";
+  if (file.ranks == 0 || file.ranks > kMostCallingRanks)
+    return fmt::format("its job has {} ranks, should be 1 to {}", file.ranks, kMostCallingRanks);
+  if (file.rank >= file.ranks) return fmt::format("it is of rank {}, but its job has {} ranks", file.rank, file.ranks);
+  if (file.cairn.call > CairnCall::finalize) return "it names an unknown call of Cairn";
   if (file.head_process < 0 || file.head_rank < kNoPeer || file.head_rank >= static_cast<std::int32_t>(file.ranks))
     return "its head has a number out of range";
-  if (file.node >= kMostCallingRanks) return fmt::format("of node {}", file.node);
-  if (file.process <= 0) return fmt::format("of process {}", file.process);
+  if (file.node >= kMostCallingRanks)
+    return fmt::format("it is of node {}, should be below {}", file.node, kMostCallingRanks);
+  if (file.process <= 0) return fmt::format("it is of process {}, should be above 0", file.process);
   if (!is_text(file.host)) return "the name of its host is not text";
   for (std::size_t i = 0; i < file.old_names.size(); ++i)
     if (!is_text(file.old_names[i])) return fmt::format("name {} is not text", i);
@@ -111,14 +113,15 @@ Result<std::unique_ptr<CallFile>> read_call_file(const Store& store, const FileN
   const auto reader = store.open(name);
   if (!reader) return fail(reader.error().in_file(name.path));
   const std::uint64_t size = (*reader)->size_bytes();
-  if (size < kHead) return fail_in_file(Code::corrupt, name.path, fmt::format("{} bytes long, too short", size));
+  if (size < kHead) return fail_in_file(Code::corrupt, name.path, fmt::format("{} bytes are too few", size));
 
   auto file = std::make_unique<CallFile>();
   const auto into =
       std::as_writable_bytes(std::span(file.get(), 1)).first(std::min<std::uint64_t>(size, sizeof(*file)));
   if (auto status = (*reader)->read(0, into); !status) return fail(status.error().in_file(name.path));
 
-  if (file->magic != kCallFileMagic) return fail_in_file(Code::corrupt, name.path, "it is no file of a rank's calls");
+  if (file->magic != kCallFileMagic)
+    return fail_in_file(Code::corrupt, name.path, "it is not a file of a rank's calls");
   // Before the length, which may be another one in another format.
   if (file->format > kCallFileFormat)
     return fail(fail_newer_format("format of calls", file->format, kCallFileFormat).value().in_file(name.path));
@@ -130,7 +133,7 @@ Result<std::unique_ptr<CallFile>> read_call_file(const Store& store, const FileN
   if (auto fault = fault_of(*file); !fault.empty()) return fail_in_file(Code::corrupt, name.path, std::move(fault));
   if (file->format < 3) move_names(*file);
   if (names::calls(Rank{file->rank}) != name)
-    return fail_in_file(Code::corrupt, name.path, fmt::format("it is rank {}'s", file->rank));
+    return fail_in_file(Code::corrupt, name.path, fmt::format("it is the file of rank {}", file->rank));
   if (file->format < 3) tell_tests_apart(*file);
   return file;
 }

@@ -38,7 +38,7 @@ Result<CheckedShard> CheckedShard::open(const Store& store, const FileName& name
   if (!shard) return fail(shard.error());
   if (auto table = shard->table(); !table) return fail(table.error());
   if (sha && shard->header().digest != BlockDigest::sha256) {
-    return fail_in_file(Code::corrupt, name.path, "its blocks have no SHA-256, and the job has a key");
+    return fail_in_file(Code::corrupt, name.path, "its blocks have no SHA-256, but the job has a key");
   }
   auto state = std::make_unique<State>(std::move(*shard), sha);
   if (auto loaded = state->blocks.load_tables(sha); !loaded) return fail(loaded.error().in_file(name.path));

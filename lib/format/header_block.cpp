@@ -30,7 +30,7 @@ Result<OpenedHeader> open_header(Bytes bytes, const HeaderKind& kind) {
   ByteReader reader(bytes.first(kHeaderCrcOffset));
   const Bytes magic = reader.get_bytes(kind.magic.size());
   if (std::ranges::all_of(magic, [](std::byte b) { return b == std::byte{}; })) {
-    return fail(Code::corrupt, fmt::format("no {} header: retired, or never finished", kind.name));
+    return fail(Code::corrupt, fmt::format("no {} header: the file was retired or never finished", kind.name));
   }
   if (text_of(magic) != kind.magic) {
     return fail(Code::corrupt, fmt::format("not a {}: it does not start with {}", kind.name, kind.magic));

@@ -51,7 +51,7 @@ Status write_json_text(Store& store, const FileName& name, const std::string& te
   if (text.size() <= most_bytes) return write_text(store, name, text);
   return fail(Code::invalid_argument,
               fmt::format("{} would be {} bytes long, should be at most {}", name.path, text.size(), most_bytes),
-              "use fewer ranks, or ranks in the order of their nodes");
+              "use fewer ranks, or number them in the order of their nodes");
 }
 
 }  // namespace cairn

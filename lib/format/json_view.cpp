@@ -107,7 +107,7 @@ Status detail::check_kind(const JsonView& root, std::string_view kind, const Sea
   const JsonView format = root["format"];
   const std::uint64_t number = format.number();
   if (format.good() && number > 1 && !sealed) {
-    format.complain(fmt::format("is {}, and the file does not end with its sha256", number));
+    format.complain(fmt::format("is {}, but the file does not end with its sha256", number));
     return {};
   }
   if (format.good() && number > kNewestFormat)
@@ -115,7 +115,7 @@ Status detail::check_kind(const JsonView& root, std::string_view kind, const Sea
   // The digest is right, so the format can be trusted: it says whether the file has a code of a key.
   if (format.good() && is_keyed(number) != sealer.has_key())
     format.complain(
-        fmt::format("is {}, should be that of a file {} a key", number, sealer.has_key() ? "with" : "without"));
+        fmt::format("is {}, should be the format of a file {} a key", number, sealer.has_key() ? "with" : "without"));
   if (format.good() && number == 0) format.complain("is 0, should be 1 or more");
   const std::string is = root["kind"].text();
   if (root.good() && is != kind) root["kind"].complain(fmt::format("is \"{}\", should be \"{}\"", is, kind));

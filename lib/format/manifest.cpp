@@ -66,7 +66,7 @@ ParityEntry parity_of(const JsonView& from, std::size_t nodes, std::uint32_t row
 ErasureHolding erasure_of(const JsonView& from, const Layout& layout, NodeId node) {
   ErasureHolding erasure;
   erasure.chunk_bytes = from["chunk_bytes"].number();
-  if (layout.groups.empty()) from.complain("is there, but the layout has no groups");
+  if (layout.groups.empty()) from.complain("exists, but the layout has no groups");
   if (!from.good()) return erasure;
   const auto& group = layout.groups[layout.place_in_group(node).group];
   const JsonView members = from["members"];

@@ -19,7 +19,8 @@ constexpr std::uint64_t kMostChunkBytes = 1ULL << 60U;  // keeps every sum of le
 
 Status check_digest(const Sha256& is, const ParityEntry& entry) {
   if (is == entry.digest) return {};
-  return fail(Code::corrupt, fmt::format("SHA-256 is {}, the manifest says {}", is.hex(), entry.digest.hex()));
+  return fail(Code::corrupt,
+              fmt::format("SHA-256 is {}, should be {} as in the manifest", is.hex(), entry.digest.hex()));
 }
 
 // Hands the file's bytes from `begin` to `end` to `take`, a MiB at a time.

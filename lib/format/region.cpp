@@ -63,10 +63,11 @@ Status check_name(const RegionInfo& region) {
 Status check_type(const RegionInfo& region) {
   if (region.type > ElementType::float64) {
     return refuse(region, fmt::format("element type {} is unknown", static_cast<unsigned>(region.type)),
-                  "0 (opaque) to 10 (float64)");
+                  "use 0 (opaque) to 10 (float64)");
   }
   if (region.type == ElementType::opaque) {
-    if (region.element_bytes == 0) return refuse(region, "elements of 0 bytes", "an element has at least one byte");
+    if (region.element_bytes == 0)
+      return refuse(region, "an element has 0 bytes", "an element must have at least one byte");
     if (region.type_name.size() > kLongestName || std::ranges::any_of(region.type_name, is_control)) {
       return refuse(region, "the type's name is not valid", "at most 255 bytes, no control characters");
     }
@@ -74,10 +75,12 @@ Status check_type(const RegionInfo& region) {
   }
   const std::uint32_t bytes = bytes_of_element(region.type);
   if (region.element_bytes != bytes) {
-    return refuse(region, fmt::format("elements of {} bytes are not {}", region.element_bytes, name(region.type)),
-                  fmt::format("{} bytes", bytes));
+    return refuse(region,
+                  fmt::format("an element has {} bytes, but its type is {}", region.element_bytes, name(region.type)),
+                  fmt::format("{} has {} bytes", name(region.type), bytes));
   }
-  if (!region.type_name.empty()) return refuse(region, "a type's name is for opaque types only", "leave it empty");
+  if (!region.type_name.empty())
+    return refuse(region, "only an opaque type has a type name", "leave the type name empty");
   return {};
 }
 
@@ -90,8 +93,8 @@ Status check_shape(const RegionInfo& region) {
   }
   if (region.global_shape.empty() && region.global_offset.empty()) return {};
   if (region.global_shape.size() != region.shape.size() || region.global_offset.size() != region.shape.size()) {
-    return refuse(region, "its place in a global array has another number of dimensions",
-                  fmt::format("{}, as the region itself", region.shape.size()));
+    return refuse(region, "its place in a global array has a different number of dimensions",
+                  fmt::format("should be {}, as in the region itself", region.shape.size()));
   }
   for (std::size_t i = 0; i < region.shape.size(); ++i) {
     if (region.global_offset[i] > region.global_shape[i] ||

@@ -57,18 +57,17 @@ Result<bool> Sealer::check(std::string_view text) const {
     return fail(Code::untrusted, "it is sealed with a key", "set [integrity] key_file to the file with that key");
   }
   if (code.empty()) {
-    return fail(Code::untrusted, "it is not sealed with a key, and [integrity] key_file is set",
+    return fail(Code::untrusted, "it is not sealed with a key, but [integrity] key_file is set",
                 "if it was written before the key was set, run without the key until the job has ended");
   }
   if (chain_unknown_) {
-    return fail(*chain_unknown_,
-                *chain_unknown_ == Code::corrupt
-                    ? "chain.json beside it, which says to which chain of snapshots it belongs, is missing or damaged"
-                    : "chain.json beside it, which says to which chain of snapshots it belongs, cannot be read");
+    return fail(*chain_unknown_, *chain_unknown_ == Code::corrupt
+                                     ? "chain.json beside it, which names its chain of snapshots, is missing or damaged"
+                                     : "chain.json beside it, which names its chain of snapshots, cannot be read");
   }
   const auto is = Sha256::from_hex(code);
   if (is && same_code(*is, code_of(sealed_text))) return true;
-  return fail(Code::untrusted, "it was sealed with another key, for another job or chain, or was changed",
+  return fail(Code::untrusted, "it was sealed with another key, for another job or chain, or it was changed",
               "set [integrity] key_file and [job] name to what they were when it was written");
 }
 

@@ -16,18 +16,18 @@ Result<std::vector<ShardFile::Part>> parts_in_order(const Shard& shard, std::spa
   for (const auto& target : targets) {
     if (target.region >= regions.size()) {
       return fail(Code::invalid_argument,
-                  fmt::format("region {} is asked for, but the shard has {} regions", target.region, regions.size()));
+                  fmt::format("region {} is requested, but the shard has {} regions", target.region, regions.size()));
     }
     const PlacedRegion& region = regions[target.region];
     if (target.into.size() != region.info.size_bytes()) {
-      return fail(Code::mismatch, fmt::format("region \"{}\" is {} bytes long here, {} bytes are asked for",
+      return fail(Code::mismatch, fmt::format("region \"{}\" is {} bytes long here, but {} bytes are requested",
                                               region.info.name, region.info.size_bytes(), target.into.size()));
     }
     if (!target.into.empty()) parts.push_back({region.offset - shard.header().data_offset, target.into});
   }
   std::ranges::sort(parts, {}, &ShardFile::Part::begin);
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    if (parts[i].begin < parts[i - 1].end()) return fail(Code::invalid_argument, "one region is asked for twice");
+    if (parts[i].begin < parts[i - 1].end()) return fail(Code::invalid_argument, "one region is requested twice");
   }
   return parts;
 }

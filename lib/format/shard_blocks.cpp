@@ -46,7 +46,7 @@ Status ShardBlocks::check_sha(std::uint64_t block, Bytes bytes) const {
 Status check_entry(const ShardHeader& header, const ShardEntry& expected) {
   if (header.rank != expected.rank) {
     return fail(Code::corrupt,
-                fmt::format("a shard of rank {}, should be rank {}'s", header.rank.value, expected.rank.value));
+                fmt::format("it is a shard of rank {}, should be of rank {}", header.rank.value, expected.rank.value));
   }
   if (header.file_bytes() != expected.bytes) {
     return fail(Code::corrupt, fmt::format("{} bytes long, should be {}", header.file_bytes(), expected.bytes));

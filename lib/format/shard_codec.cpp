@@ -50,7 +50,7 @@ Result<Entry> get_entry(ByteReader& in, std::size_t index) {
   if (global_dimensions > kMostDimensions) return bad_table(index, fmt::format("{} dimensions", global_dimensions));
   info.global_shape = get_numbers(in, global_dimensions);
   info.global_offset = get_numbers(in, global_dimensions);
-  if (!in.good()) return bad_table(index, "the table ends in the middle of it");
+  if (!in.good()) return bad_table(index, "the table ends inside its entry");
   if (auto good = check(info); !good) return bad_table(index, good.error().message);
   if (entry.bytes != info.size_bytes()) {
     return bad_table(index,
@@ -169,7 +169,8 @@ Result<RegionTable> decode_region_table(Bytes bytes, const ShardHeader& header) 
     table.regions.push_back(std::move(entry->region));
     const auto name_at = [&](std::uint32_t region) -> std::string_view { return table.regions[region].info.name; };
     if (!table.by_name.add(static_cast<std::uint32_t>(i), name_at))
-      return bad_table(i, fmt::format("a second one named \"{}\"", name_at(static_cast<std::uint32_t>(i))));
+      return bad_table(i,
+                       fmt::format("an earlier region is also named \"{}\"", name_at(static_cast<std::uint32_t>(i))));
   }
   if (in.remaining() != 0) {
     return fail(Code::corrupt, fmt::format("region table: {} bytes too many at its end", in.remaining()));

@@ -43,7 +43,7 @@ Status walk_blocks(const ShardFile& shard, bool sha, Workers& workers, const std
 Status check_read(Bytes frame, const ShardHeader& opened) {
   const auto header = decode_shard_header(frame.first(kShardHeaderBytes));
   if (!header) return fail(header.error());
-  if (*header != opened) return fail(Code::corrupt, "its header was read differently a second time");
+  if (*header != opened) return fail(Code::corrupt, "two reads of its header gave different bytes");
   const Bytes table = frame.subspan(kShardHeaderBytes, opened.table_bytes);
   if (auto good = check_region_table(opened, table); !good) return good;
   return check_crc_table(opened, frame.subspan(kShardHeaderBytes + opened.table_bytes, opened.blocks() * kCrcBytes));
@@ -78,7 +78,7 @@ Result<ShardEntry> digest_shard(Store& store, const FileName& name, Workers& wor
   if (auto good = check_read(*frame, header); !good) return fail(good.error().in_file(name.path));
   if (header.digest == BlockDigest::sha256) {
     if (const auto again = shard->frame(); !again || *again != *frame) {
-      return fail_in_file(Code::io, name.path, "its CRC table was read differently a second time");
+      return fail_in_file(Code::io, name.path, "two reads of its CRC table gave different bytes");
     }
     const auto shas = sha_of_blocks(*shard, workers, between);
     if (!shas) return fail(shas.error());

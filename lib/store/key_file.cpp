@@ -19,8 +19,8 @@ Status check_private(const struct stat& status, const std::string& path) {
   if (auto ours = posix::check_user(status, path, Code::config); !ours) return ours;
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
   return fail_in_file(Code::config, path,
-                      fmt::format("is open to others (mode {:o}), should be mode 600", status.st_mode & 07777U),
-                      fmt::format("others may know the key: make a new one, or chmod 600 {}", path));
+                      fmt::format("is open to other users (mode {:o}), should be mode 600", status.st_mode & 07777U),
+                      fmt::format("other users may know the key: make a new one, or run chmod 600 {}", path));
 }
 
 }  // namespace

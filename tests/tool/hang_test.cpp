@@ -249,7 +249,7 @@ TEST_F(CkptToolHang, names_a_file_that_is_damaged_or_newer_and_goes_on_with_the_
   flip_byte(file(2), 0);
   const Outcome damaged = run();
   EXPECT_EQ(damaged.code, 2);
-  EXPECT_THAT(damaged.err, AllOf(HasSubstr("rank000002.calls"), HasSubstr("no file of a rank's calls")));
+  EXPECT_THAT(damaged.err, AllOf(HasSubstr("rank000002.calls"), HasSubstr("not a file of a rank's calls")));
   EXPECT_EQ(ask()["unseen"], json({2}));
   flip_byte(file(2), 0);
   const auto set_format = [&](std::uint32_t rank, char format) {

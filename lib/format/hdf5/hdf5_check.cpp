@@ -62,7 +62,7 @@ Result<std::pair<std::string, std::string>> target_of(const File& file, const st
   const char* target = nullptr;
   if (H5Lget_info(file.id(), link.c_str(), &info, H5P_DEFAULT) < 0) return file.error("looking up " + link);
   if (info.type != H5L_TYPE_EXTERNAL || info.u.val_size == 0 || info.u.val_size > kLongest) {
-    return fail(Code::corrupt, link + " is no external link");
+    return fail(Code::corrupt, link + " is not an external link");
   }
   Buffer value(info.u.val_size);
   if (H5Lget_val(file.id(), link.c_str(), value.data(), value.size(), H5P_DEFAULT) < 0 ||
@@ -79,7 +79,7 @@ Status check_links(const File& file, const DirName& dir, const std::vector<NodeI
     if (!target) return fail(target.error());
     const std::string wanted = last_component(names::node_file(dir, node_of_rank[rank]).path);
     if (target->first == wanted && target->second == link) continue;
-    return fail(Code::corrupt, fmt::format("{} leads to {} in {}, should lead to {} in {}", link, target->second,
+    return fail(Code::corrupt, fmt::format("{} points to {} in {}, should point to {} in {}", link, target->second,
                                            target->first, link, wanted));
   }
   return {};
@@ -99,7 +99,7 @@ Status check_array(const File& file, const std::string& path, const std::set<std
       return file.error("reading the parts of " + path);
     }
     if (node_files.contains(name.data())) continue;
-    return fail(Code::corrupt, fmt::format("{} has a part in \"{}\", which is no node file", path, name.data()));
+    return fail(Code::corrupt, fmt::format("{} has a part in \"{}\", which is not a node file", path, name.data()));
   }
   return {};
 }

@@ -76,7 +76,8 @@ Result<Buffer> read_opaque(const File& file, const std::string& path, const Hand
   auto found = find_bytes(file, path);
   if (!found) return fail(found.error());
   const Handle is(H5Dget_type(found->dataset.get()), H5Tclose);
-  if (H5Tequal(is.get(), type.get()) <= 0) return fail(Code::corrupt, path + " is not what Cairn writes there");
+  if (H5Tequal(is.get(), type.get()) <= 0)
+    return fail(Code::corrupt, path + " has another type than Cairn writes there");
   Buffer bytes(found->bytes);
   if (auto read = file.read(found->offset, bytes); !read) return fail(read.error());
   return bytes;

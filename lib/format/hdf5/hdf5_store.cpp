@@ -204,7 +204,7 @@ tl::unexpected<Error> File::error(std::string_view doing) const {
   // store or from HDF5.
   const Code code = state_->reader ? Code::corrupt : Code::io;
   return fail_in_file(code, state_->name,
-                      fmt::format("{} failed: {}", doing, why.empty() ? "HDF5 does not say why" : why));
+                      fmt::format("{} failed: {}", doing, why.empty() ? "HDF5 gives no reason" : why));
 }
 
 Result<std::uint64_t> File::close() {

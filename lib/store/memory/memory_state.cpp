@@ -29,7 +29,7 @@ Status MemoryState::take(std::uint64_t extra_bytes, const std::string& path) {
   const std::uint64_t free = capacity_bytes - used_bytes;
   if (extra_bytes > free) {
     return fail_in_file(Code::no_space, path,
-                        fmt::format("the store is full; {} bytes were wanted and {} are free", extra_bytes, free),
+                        fmt::format("the store is full; {} bytes are needed and {} are free", extra_bytes, free),
                         "make room there, protect less, or keep fewer snapshots");
   }
   used_bytes += extra_bytes;
@@ -61,7 +61,7 @@ MemoryFilePtr MemoryState::take_out(const std::string& path) {
 
 Result<MemoryFilePtr> MemoryState::find(const FileName& name) const {
   const auto found = files.find(name.path);
-  if (found == files.end()) return fail_in_file(Code::not_found, path_of(name.path), "is not there");
+  if (found == files.end()) return fail_in_file(Code::not_found, path_of(name.path), "does not exist");
   return found->second;
 }
 

@@ -28,7 +28,7 @@ class MemoryReader final : public Reader {
     const Bytes bytes = file_->bytes;
     if (offset > bytes.size() || into.size() > bytes.size() - offset) {
       return fail_in_file(Code::corrupt, path_,
-                          fmt::format("has {} bytes; {} at {} were wanted", bytes.size(), into.size(), offset));
+                          fmt::format("has {} bytes; cannot read {} bytes at {}", bytes.size(), into.size(), offset));
     }
     std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(offset), into.size(), into.begin());
     return {};
@@ -92,8 +92,8 @@ Status check(const std::string& name) {
   const bool plain =
       !file.empty() && file.front() != '.' && file.find('/') == std::string::npos && first.front() != '.';
   if (plain && !reserved) return {};
-  return fail(Code::invalid_argument, fmt::format("'{}' is no name in a store: should be 'file' or 'directory/file', "
-                                                  "without '.' in front, and not recycle, lock or bell",
+  return fail(Code::invalid_argument, fmt::format("'{}' is not a name in a store; write 'file' or 'directory/file' "
+                                                  "without a leading '.', and not recycle, lock or bell",
                                                   name));
 }
 
@@ -184,8 +184,9 @@ Status MemoryStore::patch(const FileName& name, std::uint64_t offset, Bytes byte
   const std::lock_guard bytes_guard((*file)->mutex);
   Buffer& have = (*file)->bytes;
   if (offset > have.size() || bytes.size() > have.size() - offset) {
-    return fail_in_file(Code::invalid_argument, state_->path_of(name.path),
-                        fmt::format("has {} bytes; {} at {} cannot be overwritten", have.size(), bytes.size(), offset));
+    return fail_in_file(
+        Code::invalid_argument, state_->path_of(name.path),
+        fmt::format("has {} bytes; cannot overwrite {} bytes at {}", have.size(), bytes.size(), offset));
   }
   std::copy(bytes.begin(), bytes.end(), have.begin() + static_cast<std::ptrdiff_t>(offset));
   return {};
@@ -248,7 +249,7 @@ Status MemoryStore::remove_directory(const DirName& name) {
 Status MemoryStore::rename_directory(const DirName& from, const DirName& to) {
   const std::lock_guard guard(state_->mutex);
   if (!state_->directories.contains(from.path)) {
-    return fail_in_file(Code::not_found, state_->path_of(from.path), "cannot be renamed, is not there");
+    return fail_in_file(Code::not_found, state_->path_of(from.path), "cannot be renamed: does not exist");
   }
   const auto in_target = [&](const auto& entry) { return is_inside(entry.first, to.path); };
   if (std::any_of(state_->files.begin(), state_->files.end(), in_target)) {

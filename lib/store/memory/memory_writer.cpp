@@ -50,7 +50,7 @@ class MemoryWriter final : public Writer {
     if (auto open = check_open(); !open) return open;
     if (offset > size() || into.size() > size() - offset) {
       return fail_in_file(Code::corrupt, path(),
-                          fmt::format("has {} bytes; {} at {} were wanted", size(), into.size(), offset));
+                          fmt::format("has {} bytes; cannot read {} bytes at {}", size(), into.size(), offset));
     }
     pieces(offset, into.size(), [&](const std::byte* here, std::size_t from, std::size_t count) {
       std::copy_n(here, count, into.data() + from);

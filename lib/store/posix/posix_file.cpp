@@ -31,8 +31,7 @@ Status answer_of(int answer, std::string_view doing, const std::string& path) {
 Status check_writable(const struct stat& status, const std::string& path) {
   if (auto ours = check_user(status, path, Code::io, "remove it"); !ours) return ours;
   if (!has_other_names(status)) return {};
-  return fail_in_file(Code::io, path,
-                      "has another name (a hard link), so that writing to it may overwrite another file",
+  return fail_in_file(Code::io, path, "has a second name (a hard link): writing to it may overwrite another file",
                       "remove the hard link");
 }
 
@@ -59,9 +58,9 @@ Error system_error(int number, std::string_view doing, const std::string& path) 
     case ENOSPC:
     case EDQUOT: return error(Code::no_space, {});
     case EFBIG: return error(Code::io, "raise the limit on file sizes (ulimit -f)");
-    case ELOOP: return error(Code::io, "symbolic links are not followed here; remove it");
+    case ELOOP: return error(Code::io, "Cairn does not follow symbolic links here; remove the link");
     case EACCES:
-    case EPERM: return error(Code::io, "the directory must be yours and writable");
+    case EPERM: return error(Code::io, "the directory must belong to you and be writable");
     default: return error(Code::io, {});
   }
 }
@@ -69,7 +68,7 @@ Error system_error(int number, std::string_view doing, const std::string& path) 
 Error missing_is_a_fault(Error error) {
   if (error.code != Code::not_found) return error;
   error.code = Code::io;
-  error.hint = "its directory is being removed while the store is in use";
+  error.hint = "another process removes the directory while the store is in use";
   return error;
 }
 

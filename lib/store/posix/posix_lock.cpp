@@ -48,7 +48,7 @@ Result<Fd> lock_file(const Home& home, std::chrono::milliseconds patience) {
     if (errno != EWOULDBLOCK) return fail(system_error(errno, "lock", path));
     if (std::chrono::steady_clock::now() >= until) {
       return fail_in_file(Code::taken_over, path, fmt::format("is held by {}", holder(file->get())),
-                          "a job of this name is running; wait for its end or give this one another name");
+                          "a job with this name is running; wait until it ends, or give this job another name");
     }
     std::this_thread::sleep_for(kPause);
   }

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 tl::unexpected<Error> bad_name(std::string_view name) {
   return fail(Code::invalid_argument,
-              fmt::format("'{}' is no name in a store: should be 'file' or 'directory/file', without '.' in front, and "
+              fmt::format("'{}' is not a name in a store; write 'file' or 'directory/file' without a leading '.', and "
                           "not recycle, lock or bell",
                           name));
 }
@@ -29,7 +29,7 @@ tl::unexpected<Error> bad_name(std::string_view name) {
 Status check_job(const std::string& job) {
   if (is_plain(job)) return {};
   return fail(Code::invalid_argument,
-              fmt::format("'{}' cannot be a job's name: should be one path component, without '.' in front", job));
+              fmt::format("'{}' is not a job's name; write one path component without a leading '.'", job));
 }
 
 // The user chose the root, so it may be a symbolic link; nothing below it may be one.
@@ -46,9 +46,10 @@ Result<Fd> if_owned(Result<Fd> directory, const std::string& path) {
   const auto ours = check_user(*status, path, Code::io, "choose another job name or another place");
   if (!ours) return fail(ours.error());
   if ((status->st_mode & kOthersWrite) != 0) {
-    return fail_in_file(Code::io, path,
-                        fmt::format("others may write to it (mode {:o}), should be mode 700", status->st_mode & 07777U),
-                        fmt::format("look at what is in it, then chmod 700 {}", path));
+    return fail_in_file(
+        Code::io, path,
+        fmt::format("other users can write to it (mode {:o}), should be mode 700", status->st_mode & 07777U),
+        fmt::format("check its contents, then run chmod 700 {}", path));
   }
   return directory;
 }
@@ -61,12 +62,12 @@ Result<Fd> open_private(int above, const std::string& name, const std::string& p
   const auto status = status_of(opened->get(), path);
   if (!status) return fail(status.error());
   const auto ours = check_user(*status, path, Code::io,
-                               "whoever made it must remove it; or set [storage] local to a place of your own");
+                               "its owner must remove it; or set [storage] local to a directory of your own");
   if (!ours) return fail(ours.error());
   if ((status->st_mode & (S_IRWXG | S_IRWXO)) == 0) return opened;
   return fail_in_file(Code::io, path,
-                      fmt::format("is open to others (mode {:o}), should be mode 700", status->st_mode & 07777U),
-                      fmt::format("look at what is in it, then chmod 700 {}", path));
+                      fmt::format("is open to other users (mode {:o}), should be mode 700", status->st_mode & 07777U),
+                      fmt::format("check its contents, then run chmod 700 {}", path));
 }
 
 // A path below the default root must not lead through a link, or through a directory that others can use: anybody may

@@ -57,7 +57,7 @@ std::string free_name(const std::string& owner, FileId id) { return fmt::format(
 
 Status check_owner(const std::string& owner) {
   if (owner.find_first_of("./") == std::string::npos && owner != kNobody) return {};
-  return fail(Code::invalid_argument, fmt::format("'{}' cannot own retired files: should be a word", owner));
+  return fail(Code::invalid_argument, fmt::format("'{}' cannot own retired files; write one word", owner));
 }
 
 }  // namespace
@@ -231,11 +231,11 @@ Error FilePool::full(const Error& error, std::uint64_t wanted_bytes) const {
   more.code = Code::no_space;
   if (has_no_free_inodes(directory_.get())) {
     more.message += "; the file system has no free inode for another file";
-    more.hint = "remove files there, or have it made with more inodes (of tmpfs: nr_inodes)";
+    more.hint = "remove files there, or make the file system with more inodes (tmpfs: nr_inodes)";
     return more;
   }
   const auto free = free_bytes(directory_.get(), path_);
-  more.message += fmt::format("; {} bytes were wanted and {} are free", wanted_bytes,
+  more.message += fmt::format("; {} bytes are needed and {} are free", wanted_bytes,
                               free ? std::to_string(*free) : "an unknown number");
   more.hint = "make room there, protect less, or keep fewer snapshots";
   return more;

@@ -146,7 +146,7 @@ Status PosixStore::patch(const FileName& name, std::uint64_t offset, Bytes bytes
   const auto size_bytes = static_cast<std::uint64_t>(status->st_size);
   if (offset > size_bytes || bytes.size() > size_bytes - offset) {
     return fail_in_file(Code::invalid_argument, place->path,
-                        fmt::format("has {} bytes; {} at {} cannot be overwritten", size_bytes, bytes.size(), offset));
+                        fmt::format("has {} bytes; cannot overwrite {} bytes at {}", size_bytes, bytes.size(), offset));
   }
   return posix::write_all(file->get(), offset, bytes, place->path);
 }

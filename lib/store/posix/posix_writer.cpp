@@ -106,8 +106,7 @@ Result<std::unique_ptr<Reader>> PosixReader::open(const std::shared_ptr<Home>& h
     }
     return std::make_unique<PosixReader>(home, std::move(*file), place->path, size_bytes, std::move(mapping));
   }
-  return fail(Code::io,
-              fmt::format("{}/{}: is replaced again and again while it is being opened", home->path, name.path));
+  return fail(Code::io, fmt::format("{}/{}: was replaced each time that it was opened", home->path, name.path));
 }
 
 PosixReader::PosixReader(std::shared_ptr<Home> home, Fd file, std::string path, std::uint64_t size_bytes,
@@ -129,7 +128,7 @@ PosixReader::~PosixReader() {
 Status PosixReader::read(std::uint64_t offset, MutableBytes into) const {
   if (offset > size_bytes_ || into.size() > size_bytes_ - offset) {
     return fail_in_file(Code::corrupt, path_,
-                        fmt::format("has {} bytes; {} at {} were wanted", size_bytes_, into.size(), offset));
+                        fmt::format("has {} bytes; cannot read {} bytes at {}", size_bytes_, into.size(), offset));
   }
   // Not through the mapping, which takes longer for what is read once: the kernel has to map each page first.
   return read_exactly(file_.get(), offset, into, path_);

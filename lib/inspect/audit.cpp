@@ -102,7 +102,8 @@ Finding lack_of_record(const JobStores& stores, const Identity& snapshot) {
   finding.snapshot = {snapshot.incarnation, {}, snapshot.run};
   finding.file = names::run_record(snapshot.incarnation, snapshot.run);
   finding.where = stores.path_of(StoreId::global(), finding.file);
-  finding.what = fmt::format("is not there; it is the record of the life that took version {}", snapshot.version.value);
+  finding.what =
+      fmt::format("does not exist; it is the record of the run that took version {}", snapshot.version.value);
   return finding;
 }
 

@@ -97,9 +97,10 @@ Status compare_entries(const std::map<Rank, ShardEntry>& proven, const std::vect
   for (const ShardEntry& shard : shards) {
     const auto own = proven.find(shard.rank);
     if (own == proven.end() || own->second == shard) continue;
-    return fail(Code::corrupt,
-                fmt::format("says that rank {}'s shard has {} bytes and digest {}; it has {} and {}", shard.rank.value,
-                            shard.bytes, shard.digest.hex(), own->second.bytes, own->second.digest.hex()));
+    return fail(
+        Code::corrupt,
+        fmt::format("lists the shard of rank {} with {} bytes and digest {}; that shard has {} bytes and digest {}",
+                    shard.rank.value, shard.bytes, shard.digest.hex(), own->second.bytes, own->second.digest.hex()));
   }
   return {};
 }

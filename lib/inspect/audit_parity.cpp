@@ -112,9 +112,9 @@ class ParityCheck {
       const std::uint32_t member = group.shape.data_holder(column, row);
       auto volume = volume_of(group, member);
       if (!volume) {
-        step_.audit.notes.push_back(fmt::format(
-            "parity of column {} was checked by its digest only: not all good shards of node {} are at hand", column,
-            group.members[member].value));
+        step_.audit.notes.push_back(
+            fmt::format("parity of column {} was checked by its digest only: some good shards of node {} are missing",
+                        column, group.members[member].value));
         return;
       }
       volumes.push_back(std::move(*volume));
@@ -178,8 +178,9 @@ class ParityCheck {
       if (finding.holder != file.holder || finding.file != file.name) continue;
       finding.state = retired ? Finding::State::retired : Finding::State::damaged;
       finding.what =
-          retired ? "retired while reading"
-                  : fmt::format("byte {} is not what the group's shards give, though the digest is right", offset);
+          retired
+              ? "retired while reading"
+              : fmt::format("byte {} differs from the parity of the group's shards, but the digest is right", offset);
     }
   }
 

@@ -35,7 +35,7 @@ Result<Entries> entries_in(const Store& store, const DirName& dir) {
 // Nothing when the file is as long as it should be.
 std::optional<Error> wrong_length(const Entries& entries, const FileName& file, std::uint64_t bytes) {
   const auto found = entries.find(file.path);
-  if (found == entries.end()) return Error{Code::not_found, "is not there", {}};
+  if (found == entries.end()) return Error{Code::not_found, "does not exist", {}};
   if (found->second.directory) return Error{Code::corrupt, "is a directory, should be a file", {}};
   if (found->second.size_bytes == bytes) return {};
   return Error{Code::corrupt, fmt::format("{} bytes long, should be {}", found->second.size_bytes, bytes), {}};
@@ -262,7 +262,7 @@ Finding describe_failure(const JobStores& stores, const Identity& snapshot, Stor
                   stores.path_of(holder, file), error.text()};
   if (error.code == Code::not_found) {
     finding.state = Finding::State::missing;
-    finding.what = "is not there";
+    finding.what = "does not exist";
     return finding;
   }
   if (error.code != Code::corrupt) finding.state = Finding::State::unreadable;

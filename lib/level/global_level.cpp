@@ -75,7 +75,7 @@ Result<NodeReport> decode_report(Bytes bytes, NodeId node) {
     header.table_bytes = in.get<std::uint64_t>();
     auto table = decode_region_table(in.get_bytes(header.table_bytes), header);
     if (!table || !in.good()) {
-      return fail(Code::communication, "node " + std::to_string(node.value) + " reported regions that cannot be read");
+      return fail(Code::communication, "node " + std::to_string(node.value) + " sent a damaged list of regions");
     }
     report.headers.push_back(header);
     report.tables.push_back(std::move(table->regions));
@@ -211,7 +211,8 @@ Result<GlobalManifest> read_manifest_and_master(const NodeContext& node, const I
   const DirName dir = node.dir(snapshot);
   auto manifest = read_global_manifest(*node.global, dir, node.sealer);
   if (!manifest) return manifest;
-  if (manifest->identity != snapshot) return fail(Code::mismatch, dir.path + ": this is another snapshot");
+  if (manifest->identity != snapshot)
+    return fail(Code::mismatch, dir.path + ": its manifest belongs to another snapshot");
   if (!manifest->master) return manifest;
   if (auto status = check_file(*node.global, names::master_file(dir), *manifest->master); !status)
     return fail(status.error());

@@ -35,14 +35,13 @@ bool Level::looks_whole(const NodeContext& node, const Identity& snapshot, const
 Status Level::confirm(Comm& heads, const NodeContext& node, const NodeManifest& manifest, Reads /*reads*/) const {
   Status mine;
   if (!looks_whole(node, manifest.identity, &manifest))
-    mine =
-        fail(Code::not_found, node.name_of(manifest.identity) + ": files are missing, or do not begin as they should");
+    mine = fail(Code::not_found, node.name_of(manifest.identity) + ": files are missing, or their headers are damaged");
   return agree(heads, mine, "node");
 }
 
 Result<std::shared_ptr<const SharedSnapshot>> Level::look_at(const Store& store, const DirName& dir,
                                                              const Sealer& /*sealer*/) const {
-  return fail(Code::not_found, store.where() + " is no store for " + dir.path + " at this level");
+  return fail(Code::not_found, store.where() + " is not a store for " + dir.path + " at this level");
 }
 
 Result<std::vector<Strike>> Level::blame(Comm& /*heads*/, const NodeContext& node, const RestoreTask& task,

@@ -20,7 +20,7 @@ Result<ChainMark> read_mark(const Store& store, const Sealer& sealer) {
 Result<ChainMark> read_chain_mark(const Store& store, const std::vector<Entry>& entries, const Log& log,
                                   const Sealer& sealer) {
   const FileName name = names::chain_mark();
-  if (!has_entry(entries, name)) return fail(Code::not_found, name.path + ": it is not there");
+  if (!has_entry(entries, name)) return fail(Code::not_found, name.path + ": does not exist");
   auto mark = read_mark(store, sealer);
   if (mark) return mark;
   log.warning("{}: {}: {}", store.where(), name.path, mark.error().text());
@@ -49,10 +49,10 @@ Status check_belongs(const Store& node_store, const std::optional<ChainMark>& ma
                      const std::string& global) {
   if (!mark || (mark->id == id && (known || mark->global == global))) return {};
   const std::string own =
-      mark->global == global ? "an earlier global store at that place" : "the global store " + mark->global;
+      mark->global == global ? "an earlier global store in the same directory" : "the global store " + mark->global;
   return fail(
       Code::mismatch,
-      fmt::format("{} has snapshots that belong to {}, and this job's global store is {}", node_store.where(), own,
+      fmt::format("{} has snapshots that belong to {}, but this job's global store is {}", node_store.where(), own,
                   global),
       fmt::format("give one of the jobs another [job] name or [storage] local; to continue from those snapshots, copy "
                   "{}/{} into {}",

@@ -228,8 +228,8 @@ Catalog::Losses Catalog::look_for_losses() const {
     // Looks for the manifest, not for the directory: a promotion under way makes the directory again for its files.
     if (one.manifest.holdings.empty() || one.lost || is_there(dir, names::manifest(dir))) continue;
     losses.versions.push_back(id.version);
-    node.log.warning("node {}: {} has lost its files of version {}; that version no longer counts as complete",
-                     node.me.value, node.local->where(), id.version.value);
+    node.log.warning("node {}: {} has lost its files of version {}; that version is no longer complete", node.me.value,
+                     node.local->where(), id.version.value);
   }
   losses.mark = !is_there(DirName{}, names::chain_mark());
   return losses;

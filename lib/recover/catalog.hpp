@@ -1,6 +1,6 @@
-// The catalog: what a head knows about every snapshot, what else lies in its stores, and which of it to keep. The
-// heads' catalogs agree on which snapshots exist and at which levels each is complete; the manifests are each node's
-// own.
+// The catalog: what a head knows about every snapshot, what else is in its stores, and which of it to keep. The
+// catalogs of all heads agree on which snapshots exist and at which levels each is complete; each node has manifests of
+// its own.
 //
 // Snapshots are removed here and nowhere else: manifest first, so that a crash in between leaves nothing that counts.
 // Only a successful vote of all heads is a reason to remove one.
@@ -35,7 +35,7 @@ struct Known {
   LevelSet asked;                     // all promotions that were due when it was sealed in this life
   LevelSet rebuilt;                   // of a restored snapshot: the promotions that rebuild what was lost
   bool rebuild_failed = false;        // one of `rebuilt` failed
-  bool in_flight = false;             // being sealed, or raised to a level
+  bool in_flight = false;             // being sealed, or promoted to a level
   bool lost = false;                  // a node has lost its part of it, and all heads know
   std::optional<std::uint64_t> turn;  // its placement at the level that takes turns, if it has one already
 
@@ -66,13 +66,13 @@ struct Catalog {
   [[nodiscard]] std::vector<Version> take_free_slots(const std::vector<Identity>& retired = {});
   // Retires directories without a manifest: snapshots that an earlier life never completed.
   void retire_orphans();
-  // Retires damaged snapshots, once a newer one is complete at all its levels. Keeps what a newer Cairn wrote, or what
-  // has another key: that is not ours to judge (recover/unreadable).
+  // Retires damaged snapshots, once a newer one is complete at all its levels. Keeps files of a newer Cairn or of
+  // another key, because this job cannot judge them (recover/unreadable).
   void retire_damaged(const Known& newer);
   // Drops the redundancy that a restored snapshot has by an earlier layout, if all nodes have it by today's.
   void drop_old_layouts(Known& snapshot);
 
-  // Ranks whose shards in this node's store are not what they should be, each of which is logged.
+  // Ranks whose shards in this node's store are damaged. Logs each of them.
   [[nodiscard]] std::vector<Rank> find_damaged(const Identity& snapshot, const std::vector<ShardEntry>& shards) const;
   // The versions that this node's store had and has lost, and whether it has lost its mark.
   struct Losses {
@@ -85,7 +85,7 @@ struct Catalog {
   std::shared_ptr<StoreMemory> memory;
   KeepCounts keeps;
   StoreContents contents;  // of this node's store, as it was read last
-  Chain chain;             // what the global store says
+  Chain chain;             // as read from the global store
   std::map<Identity, Known> known;
   std::optional<Identity> state;           // the job's state: the snapshot that was sealed or restored last
   std::optional<RetrieveState> retrieval;  // until the first snapshot is sealed after the inventory was taken

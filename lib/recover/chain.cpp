@@ -101,7 +101,7 @@ Result<Chain> decode_chain(Bytes bytes, LevelSet levels) {
     good = good && known && chain.elsewhere.emplace(static_cast<LevelId>(level), std::move(snapshots)).second;
   }
   if (!in.good() || in.remaining() != 0 || !good)
-    return fail(Code::communication, "head 0's message about the chain of snapshots is cut short or damaged");
+    return fail(Code::communication, "the message from head 0 about the chain of snapshots is damaged");
   return chain;
 }
 
@@ -111,7 +111,7 @@ struct Life {
   std::optional<RunRecord> record;
 };
 
-// `lives`: by incarnation, oldest first. A life that never decided which snapshot it goes on from changed nothing. If a
+// `lives`: by incarnation, oldest first. A life that never decided which snapshot to restore changed nothing. If a
 // record cannot be read, the worst is assumed: that there are snapshots to lose.
 void follow(Chain& chain, const std::vector<Life>& lives) {
   for (const auto& [name, record] : lives) {
@@ -140,7 +140,7 @@ Result<Identity> identity_of(const Store& global, const names::SnapshotDir& dir,
   if (life != lives.end() && !sealer.has_key() && says_known_format(global, names::manifest(place)))
     return Identity{life->second, dir.version, dir.run};
   auto manifest = read_global_manifest(global, place, sealer);
-  // Its removal was begun: it is kept in the list, so that the removal goes on.
+  // Its removal was begun: it is kept in the list, so that the removal continues.
   if (!manifest && manifest.error().code == Code::not_found && life != lives.end())
     return Identity{life->second, dir.version, dir.run};
   if (!manifest) return fail(manifest.error());
@@ -267,7 +267,7 @@ Result<RunRecord> read_run_record(const Store& global, const FileName& name, con
   auto record = parse_run_record(*text, sealer);
   if (!record) return fail(record.error().in_file(name.path));
   const FileName right = names::run_record(record->incarnation, record->run);
-  if (right != name) return fail(Code::corrupt, name.path + ": it is the record " + right.path);
+  if (right != name) return fail(Code::corrupt, name.path + ": its contents belong to " + right.path);
   return record;
 }
 

@@ -1,5 +1,5 @@
-// The chain: the lives of a job, each recorded in the global store with the snapshot it went on from. It says how far
-// back a restart may look, and whether there are snapshots to lose.
+// The chain: the lives of a job, each recorded in the global store with the snapshot that it restored. It determines
+// which snapshots a restart may use, and whether there are snapshots to lose.
 #pragma once
 
 #include <map>
@@ -47,8 +47,8 @@ struct Chain {
 };
 
 // Reads the records and the directory of the global store; `sealer` is the job's, of no chain. What cannot be read is
-// logged. An unreadable record counts as if it said that there are snapshots. `known`: the chain's id from other
-// stores, used if the mark does not say it. Local.
+// logged. An unreadable record counts as a record of snapshots. `known`: the chain's id from other stores, used if the
+// mark does not have it. Local.
 [[nodiscard]] Result<Chain> read_chain(const Store& global, const Log& log, const Sealer& sealer,
                                        std::optional<RunId> known = {});
 
@@ -57,11 +57,11 @@ struct Chain {
 [[nodiscard]] Status list_other_stores(const NodeContext& node, const Sealer& sealer, Chain& chain,
                                        std::optional<RunId> known = {});
 
-// Gives all heads what head 0 has read, or the error that it met. `elsewhere`: levels whose snapshots are in another
-// store than the global one. Collective.
+// Sends all heads what head 0 has read, or its error. `elsewhere`: levels whose snapshots are in another store than the
+// global one. Collective.
 [[nodiscard]] Result<Chain> share_chain(Comm& heads, const Result<Chain>& mine, LevelSet elsewhere = {});
 
-// A record is refused under the name of another.
+// Fails if the record has the file name of another one.
 [[nodiscard]] Result<RunRecord> read_run_record(const Store& global, const FileName& name, const Sealer& sealer);
 [[nodiscard]] Status write_run_record(Store& global, const RunRecord& record, const Sealer& sealer);
 

@@ -51,7 +51,7 @@ void note_unnamed(const FileSizes& there, const DirName& dir, const std::vector<
 Result<NodeManifest> manifest_of(const Store& store, const DirName& dir, const FileSizes& there, const Log& log,
                                  StoreMemory& memory, const Sealer& sealer) {
   const auto file = there.find(names::manifest(dir).path);
-  if (file == there.end()) return fail(Code::not_found, names::manifest(dir).path + ": it is not there");
+  if (file == there.end()) return fail(Code::not_found, names::manifest(dir).path + ": does not exist");
   if (const NodeManifest* remembered = memory.recall(store, dir, file->second)) return *remembered;
   auto manifest = read_node_manifest(store, dir, sealer);
   if (!manifest) {
@@ -115,8 +115,7 @@ Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known
     if (!sent) return fail(sent.error());
     auto layout = decode_layout(*sent);
     if (!layout) return fail(layout.error());
-    if (layout->id() != id)
-      return fail(Code::communication, "a head sent another layout than the one it was asked for");
+    if (layout->id() != id) return fail(Code::communication, "a head sent a different layout than requested");
     inventory.layouts.emplace(id, std::move(*layout));
   }
   return {};
@@ -131,9 +130,8 @@ Status check_nodes(const Inventory& inventory) {
       if (layout == nullptr || summary.layout != last) layout = &inventory.layouts.at(summary.layout);
       last = summary.layout;
       if (summary.node.value < layout->nodes) continue;
-      return fail(Code::communication,
-                  fmt::format("a head says that it holds what is node {}'s, in a layout of {} nodes",
-                              summary.node.value, layout->nodes));
+      return fail(Code::communication, fmt::format("a head reports files of node {}, but the layout has {} nodes",
+                                                   summary.node.value, layout->nodes));
     }
   }
   return {};
@@ -356,7 +354,7 @@ Result<bool> share_strikes(Comm& heads, Inventory& inventory, const std::vector<
       strike.file = in.get_text();
       news |= inventory.strikes.insert(std::move(strike)).second;
     }
-    if (!in.good()) return fail(Code::communication, "a list of struck files is cut short");
+    if (!in.good()) return fail(Code::communication, "a list of unusable files is truncated");
   }
   return news;
 }

@@ -1,4 +1,4 @@
-// The inventory: what every store that a live process can open still holds. Each head reads the manifests of its own
+// The inventory: the contents of every store that a live process can open. Each head reads the manifests of its own
 // store; then the heads exchange compact summaries once.
 //
 // What it costs, with S snapshots kept: each head gives 8 bytes to a reduction and 4 + S/2 to an allgather, 64 in all
@@ -54,12 +54,12 @@ struct Inventory {
 // What a head found in its own store.
 struct StoreContents {
   std::vector<NodeManifest> manifests;
-  std::vector<Strike> strikes;         // files that a manifest names and that are not there, or of another length
+  std::vector<Strike> strikes;         // files that a manifest names, but that are missing or of another length
   std::vector<DirName> orphans;        // snapshot directories without a manifest: never completed, or retired
-  std::vector<FileName> unnamed;       // copies and parity that their manifest does not name: a promotion never ended
-  std::optional<ChainMark> mark;       // whose these are; none where there is nothing
-  bool mark_unknown = false;           // there is one, which cannot be read now
-  std::vector<Unreadable> unreadable;  // snapshots whose manifest is there and cannot be read
+  std::vector<FileName> unnamed;       // copies and parity that no manifest names: their promotion never ended
+  std::optional<ChainMark> mark;       // the chain of these snapshots; none if there are none
+  bool mark_unknown = false;           // there is a mark, but it cannot be read now
+  std::vector<Unreadable> unreadable;  // snapshots whose manifest exists but cannot be read
   Version highest_version;
   Levels levels = make_levels();  // that the job has
 
@@ -74,12 +74,12 @@ struct StoreContents {
 // Puts the contents of all heads' stores together; `known` is a layout that all heads have already. Collective.
 [[nodiscard]] Result<Inventory> gather_inventory(Comm& heads, const StoreContents& mine, const Layout& known);
 
-// The same if the contents are known already: every store holds `common`, each as its own node, or is one of `empty`,
-// and nothing is struck. Communicates only to share layouts that some head does not have. Collective.
+// The same if the contents are known already: every store either holds `common` for its own node, or is one of `empty`;
+// no file is struck. Communicates only to share layouts that some head does not have. Collective.
 [[nodiscard]] Result<Inventory> inventory_of_alike(Comm& heads, const StoreContents& mine, const Layout& known,
                                                    const HoldingList& common, const std::vector<bool>& empty);
 
-// Tells all heads which files each head found bad. Returns whether there was anything new. Collective.
+// Tells all heads which files each head found bad. Returns whether any of them is new. Collective.
 [[nodiscard]] Result<bool> share_strikes(Comm& heads, Inventory& inventory, const std::vector<Strike>& mine);
 
 }  // namespace cairn

@@ -52,7 +52,7 @@ NodeId usual_node(const HoldingList& holdings) {
   return most == count.end() ? NodeId{} : most->first;
 }
 
-Error cut_short() { return {Code::communication, "a list of holdings is cut short", {}}; }
+Error cut_short() { return {Code::communication, "a list of a node's files is truncated", {}}; }
 
 }  // namespace
 

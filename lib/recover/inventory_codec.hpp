@@ -1,6 +1,6 @@
-// How heads tell each other what their stores hold, in few bytes. Nearly all stores hold the same snapshots, each under
-// the same layout and in the same placement; so one head's list is the dictionary, which is sent to all heads, and each
-// head sends only how its own list differs:
+// Encodes the contents of stores in few bytes, for heads to exchange. Nearly all stores hold the same snapshots, under
+// the same layout and in the same placement. So one head's list is sent to all heads as the dictionary, and each head
+// sends only how its own list differs:
 //
 //   4 bytes         the node that the store's holdings below belong to
 //   ½ byte          for each entry of the dictionary: is it here, with own shards, copies, parity

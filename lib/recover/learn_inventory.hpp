@@ -1,7 +1,6 @@
-// How heads come to know the inventory: by the roll call alone, if the failure topology says which stores are gone and
-// the others hold the same; by trying level after level, if the failure topology must not be used; and by gathering
-// what each store holds, if neither is enough. All ways lead to the same inventory and so to the same plan; they differ
-// in cost.
+// How heads get the inventory. By the roll call alone, if the failure topology names the lost stores and the others
+// hold the same. By trying level after level, if the failure topology must not be used. By gathering the contents of
+// each store, if neither is enough. All ways give the same inventory and so the same plan; they differ in cost.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Removes files that killed processes have left in a store and that nobody will ever use. Done at the start of the next
-// life, because a chain may go on for months. Local.
+// Removes unused files that killed processes have left in a store. Done at the start of the next life, because a chain
+// may last for months. Local.
 #pragma once
 
 #include "base/log.hpp"

@@ -25,15 +25,15 @@ LevelSet hinted_levels(const PlanRequest& request, const SnapshotSources& source
 
 std::string describe_missing(const Identity& snapshot, const std::vector<std::uint32_t>& missing,
                              const std::vector<NodeId>& lost) {
-  std::string text = fmt::format("version {}: no source for {}", snapshot.version.value, ranks_text(missing));
+  std::string text = fmt::format("version {} has no source for {}", snapshot.version.value, ranks_text(missing));
   if (lost.empty()) return text;
-  text += lost.size() == 1 ? ", node" : ", nodes";
+  text += lost.size() == 1 ? " (node" : " (nodes";
   const char* separator = " ";
   for (const NodeId node : lost) {
     text += fmt::format("{}{}", separator, node.value);
     separator = ", ";
   }
-  return text + " lost";
+  return text + (lost.size() == 1 ? " is lost)" : " are lost)");
 }
 
 // Fills in a delivery for every rank that has a source, and returns those that have none.
@@ -99,11 +99,11 @@ Result<Plan> make_plan(const PlanRequest& request) {
     constexpr std::size_t kTold = 4;
     if (tried <= kTold)
       refusals += (refusals.empty() ? "" : "; ") + describe_missing(snapshot, missing, plan.lost_nodes);
-    if (tried == kTold + 1) refusals += "; and older ones";
+    if (tried == kTold + 1) refusals += "; older versions are not recoverable either";
   }
   if (tried == 0) return fail(Code::not_found, "there is no snapshot");
-  return fail(Code::unrecoverable, "no snapshot is whole: " + refusals,
-              "bring the lost nodes' stores back, or set [restart] mode = fresh to start anew");
+  return fail(Code::unrecoverable, "no snapshot is recoverable: " + refusals,
+              "bring back the stores of lost nodes, or set [restart] mode = fresh to start without a snapshot");
 }
 
 }  // namespace cairn

@@ -1,9 +1,9 @@
-// The plan: which snapshot to return to, and for every rank where its shard comes from. A pure function of the
-// inventory, so every head makes the same plan without communication.
+// The plan: which snapshot to restore, and for every rank the source of its shard. A pure function of the inventory, so
+// every head makes the same plan without communication.
 //
 // It takes the newest snapshot for which every rank has a source, and for each rank the cheapest: its own node's store,
-// another node's store, decoding, the global store. Sources mix; identities never do. A plan names the sources of
-// shards, whichever node a rank is on: a rank may have moved since.
+// another node's store, decoding, the global store. Ranks may have different sources, but always the same snapshot. A
+// plan names the sources of shards independent of the nodes of ranks: a rank may have moved since.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct PlanRequest {
   const Layout& today;                    // where each rank is now
   Incarnation not_before;                 // of the newest fresh start: no older life is considered
   std::vector<std::uint32_t> lost_nodes;  // a hint: levels that cannot have survived their loss are tried last
-  std::map<Rank, Delivery> arrived;       // already brought home, of the snapshot below
+  std::map<Rank, Delivery> arrived;       // already restored to their nodes' stores, of the snapshot below
   Identity arrived_snapshot;
 };
 
@@ -35,8 +35,8 @@ struct Plan {
   std::vector<NodeId> lost_nodes;    // nodes of the snapshot's layout whose part no store has
 };
 
-// not_found: there is no snapshot at all. unrecoverable: there are snapshots, but none is whole; the message names
-// versions and missing ranks. mismatch: the newest whole one was written by another number of ranks.
+// not_found: there is no snapshot at all. unrecoverable: no snapshot is recoverable; the message names versions and
+// missing ranks. mismatch: the newest recoverable one was written by another number of ranks.
 [[nodiscard]] Result<Plan> make_plan(const PlanRequest& request);
 
 }  // namespace cairn

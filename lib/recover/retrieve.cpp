@@ -28,7 +28,7 @@ Result<std::shared_ptr<const SharedSnapshot>> look_at_shared(const NodeContext& 
   const auto store = level.store(node);
   auto there = level.look_at(*store, node.dir(snapshot), node.sealer);
   if (there && (*there)->identity() != snapshot)
-    return fail(Code::corrupt, store->where() + ": a manifest is that of another snapshot");
+    return fail(Code::corrupt, store->where() + ": a manifest belongs to another snapshot");
   return there;
 }
 
@@ -108,7 +108,7 @@ Status take_in(const NodeContext& node, const RestoreTask& task, const RestoreOu
       if (auto named = arrival.file ? arrival.file->commit() : Status{}; !named) return named;
       state.entries[delivery.rank] = arrival.shard;
     } else if (good.error().code == Code::io || good.error().code == Code::not_found) {
-      // A file that cannot be read here says nothing about its source. It is brought again.
+      // A read error here does not mean that the source is bad. The file is brought again.
       unread.push_back(strike_at_home(node, task.snapshot, delivery.rank));
     } else {
       wrong.push_back(arrival.delivery);
@@ -207,7 +207,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
       if (!checked) return fail(checked.error());
       ready = ready && *checked;
     }
-    if (heads.rank().value == 0) node.log.debug("{} is planned", node.name_of(plan->snapshot));
+    if (heads.rank().value == 0) node.log.debug("the heads restore {}", node.name_of(plan->snapshot));
     span = node.trace.span("retrieve", plan->snapshot.version.value);
     if (ready) {
       if (auto status = execute(heads, node, state, *plan, strikes); !status) return fail(status.error());
@@ -219,7 +219,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
     if (state.arrived.size() == plan->deliveries.size()) return plan;
     if (!is_worth_another_round(state, *news))
       return fail(Code::unrecoverable,
-                  fmt::format("version {} could not be restored: not all of its shards reached their nodes",
+                  fmt::format("version {} could not be restored: some of its shards did not reach their nodes",
                               plan->snapshot.version.value));
   }
 }
@@ -250,7 +250,7 @@ Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector
   auto news = share_strikes(heads, state.inventory, strikes);
   if (!news) return fail(news.error());
   if (any && !is_worth_another_round(state, *news))
-    return fail(Code::unrecoverable, "a shard that was restored to its node's store is damaged again and again");
+    return fail(Code::unrecoverable, "a shard is damaged each time that it is restored to its node's store");
   return any;
 }
 

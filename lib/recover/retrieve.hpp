@@ -1,5 +1,6 @@
-// Brings the newest whole snapshot home: plans, lets the levels execute the plan, verifies what arrived, strikes what
-// is bad, and plans again until every rank's shard is in the store of its node. Collective among heads.
+// Brings the newest recoverable snapshot to the stores of its ranks' nodes. Plans, lets the levels execute the plan,
+// verifies the files that arrived, strikes bad files, and plans again until all shards are there. Collective among
+// heads.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct RetrieveState {
   std::map<Rank, Delivery> arrived;       // of the snapshot below; the same on all heads
   Identity snapshot;
   std::map<Rank, ShardEntry> entries;     // of ranks of this node that have arrived
-  std::uint32_t rounds_without_news = 0;  // that left something to bring and struck nothing new; the same on all heads
+  std::uint32_t rounds_without_news = 0;  // rounds that left shards to bring, but struck no new file; same on all heads
 
   [[nodiscard]] std::vector<ShardEntry> own_shards() const;
 };
@@ -35,12 +36,12 @@ struct RetrieveState {
 // Errors are those of make_plan(), or of a store that cannot take the shards; the same on all heads.
 [[nodiscard]] Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state);
 
-// Called after ranks found damage in shards that had been brought home: strikes them and forgets their arrival, in the
-// same way on all heads. Returns whether there were any. Collective.
+// Called after ranks found damage in shards that had arrived: strikes the shards and forgets their arrival, in the same
+// way on all heads. Returns whether there were any. Collective.
 [[nodiscard]] Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector<Rank>& damaged,
                                           const std::vector<Strike>& strikes);
 
-// Strikes a rank's shard as it lies in this node's store, where its rank reads it.
+// Strikes a rank's shard in this node's store, where its rank reads it.
 [[nodiscard]] Strike strike_at_home(const NodeContext& node, const Identity& snapshot, Rank rank);
 
 // Where a rank's shard came from, for a person: "L2, copy on node 2".

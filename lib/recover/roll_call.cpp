@@ -24,8 +24,8 @@ struct Words {
   std::uint64_t newest = 0;
   std::uint64_t highest_version = 0;
   std::uint64_t turns = 0;
-  std::uint64_t unlike = 0;  // this store's holdings cannot be described by a list that also fits other stores
-  std::uint64_t untold = 0;  // it holds nothing but is not named as lost, or it is named as lost but holds something
+  std::uint64_t unlike = 0;      // this store's holdings cannot be described by a list that also fits other stores
+  std::uint64_t unreported = 0;  // it is empty but not named as lost, or it is named as lost but not empty
   std::uint64_t unreadable = 0;
   std::uint64_t newest_readable = 0;
   std::uint64_t chain = 0;
@@ -104,7 +104,7 @@ void put_arrangement(Words& words, const RollAnswer& mine, NodeId me) {
 void put_topology(Words& words, const RollAnswer& mine, NodeId me, bool holds) {
   std::vector<std::uint32_t> lost = mine.lost_nodes;
   std::ranges::sort(lost);
-  words.untold = std::ranges::binary_search(lost, me.value) != holds ? 0 : 1;
+  words.unreported = std::ranges::binary_search(lost, me.value) != holds ? 0 : 1;
   words.topology = digest_of(std::as_bytes(std::span(lost)));
   words.not_topology = ~words.topology;
 }
@@ -131,7 +131,8 @@ bool cannot_be(const Words& words) {
 }
 
 Result<RollCall> read(const Words& words) {
-  if (cannot_be(words)) return fail(Code::communication, "the heads' answers to the roll call have impossible numbers");
+  if (cannot_be(words))
+    return fail(Code::communication, "the answers of the heads to the roll call have impossible numbers");
   RollCall roll;
   roll.newest.value = static_cast<std::uint32_t>(words.newest);
   roll.highest_version.value = static_cast<std::uint32_t>(words.highest_version);
@@ -144,7 +145,7 @@ Result<RollCall> read(const Words& words) {
   const std::uint64_t arrangement = words.other_place >= words.same_place ? words.other_place : words.same_place - 1;
   roll.arrangement = static_cast<std::uint32_t>(arrangement);
   roll.any_holdings = words.holdings > 0;
-  roll.as_told = words.untold == 0 && words.topology == ~words.not_topology;
+  roll.as_told = words.unreported == 0 && words.topology == ~words.not_topology;
   if (!roll.any_holdings) {
     roll.common.emplace();
   } else if (words.unlike == 0 && words.digest == ~words.not_digest) {
@@ -173,7 +174,7 @@ Result<RollCall> call_roll(Comm& heads, const RollAnswer& mine) {
   words = std::bit_cast<Words>(reduced);
   if (words.failed != 0) {
     auto status = agree(heads, mine.status, "node");
-    return fail(status ? Error{Code::communication, "heads do not agree on whether one failed", {}} : status.error());
+    return fail(status ? Error{Code::communication, "heads disagree whether one of them failed", {}} : status.error());
   }
   return read(words);
 }

@@ -1,10 +1,10 @@
-// The roll call: one reduction of fixed size with which heads begin a life. It says whether all of them can begin,
-// which numbers are used up, and, nearly always, what all stores hold: after most failures every store that is left
-// holds the same snapshots, each store as its own node, and the failure topology says which stores are gone. Then every
-// head knows the whole inventory, those whose stores are new included, and nothing more needs to be said.
+// The roll call: one reduction of fixed size, with which heads begin a life. It determines whether all of them can
+// begin, which numbers are used, and, nearly always, the contents of all stores. After most failures, each remaining
+// store holds its own node's part of the same snapshots, and the failure topology names the lost stores. Then every
+// head knows the whole inventory, even a head with a new store, and no more messages are needed.
 //
-// 592 bytes for any number of nodes and snapshots. If stores differ, hold too much for it, or are not those that the
-// failure topology names, then only this is known afterwards, and the inventory must be gathered (recover/inventory).
+// 592 bytes for any number of nodes and snapshots. If stores differ, hold too much for it, or contradict the failure
+// topology, then only this fact is known afterwards, and the inventory must be gathered (recover/inventory).
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
-// Snapshots and records that are there and cannot be read. They must not be ignored: a start that ignored them would
-// begin anew, and retire them. A newer Cairn's, and those that are not sealed as this job's files are (format/sealer),
-// are refused, or left alone where a fresh start was asked for; damaged ones stay until something newer is safe. An
-// unreadable chain mark is refused in the same way, but a fresh start replaces it: then the store belongs to the new
-// chain. Pure.
+// Snapshots and records that exist but cannot be read. They must not be ignored: a start that ignored them would start
+// fresh and retire them. The job refuses files of a newer Cairn, or with another seal than its own (format/sealer); a
+// fresh start leaves them alone. Damaged files stay until something newer is safe. The job refuses an unreadable chain
+// mark in the same way, but a fresh start replaces it: then the store belongs to the new chain. Pure.
 #pragma once
 
 #include <set>
@@ -15,8 +14,8 @@
 
 namespace cairn {
 
-// Whether a file with such an error is "not ours to judge": it may be whole, but this job cannot read it, so it must
-// neither count as damaged nor be removed.
+// Whether this job cannot judge a file with such an error: the file may be whole, but this job cannot read it, so it
+// must neither count as damaged nor be removed.
 [[nodiscard]] constexpr bool is_others(Code code) { return code == Code::newer_format || code == Code::untrusted; }
 
 struct Unreadable {
@@ -33,9 +32,9 @@ struct Unreadable {
 
 // Decides whether something unreadable is of the past and no longer matters. It is, if its life came before the newest
 // fresh start, or if its version is below the newest readable one, because numbers only grow. Exception: a readable
-// version may not be whole, and the job may go back to an older one. So a file that is not ours to judge, of a life
-// since the newest fresh start, is never of the past. If no record of a fresh start is left, any life without a record
-// counts as such a life.
+// version may be incomplete, and the job may roll back to an older one. So a file that this job cannot judge is never
+// of the past if its life began after the newest fresh start. If no record of a fresh start is left, any life without a
+// record counts as such a life.
 struct Past {
   std::set<RunId> lives;
   std::set<RunId> lives_since;
@@ -52,7 +51,7 @@ struct Past {
 // A store's chain mark as something unreadable.
 [[nodiscard]] Unreadable unreadable_mark(const Error& error);
 
-// The error that refuses a start because of a file that is not ours to judge, with what to do.
+// The error that refuses a start because of a file that this job cannot judge, with a hint what to do.
 [[nodiscard]] Error refusal_of(const Store& store, const Unreadable& what);
 
 }  // namespace cairn

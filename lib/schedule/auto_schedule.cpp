@@ -140,7 +140,7 @@ bool AutoSchedule::assumes() const {
 }
 
 std::string AutoSchedule::text() const {
-  if (!pattern_) return "nothing is known yet";
+  if (!pattern_) return "no costs are known yet";
   std::string often = std::isfinite(pattern_->interval())
                           ? fmt::format("a snapshot every {}", duration_text(pattern_->interval()))
                           : "no snapshots";

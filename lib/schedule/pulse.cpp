@@ -45,7 +45,7 @@ Result<std::optional<Pulse::Beat>> Pulse::call(bool stop_here, const RankCosts& 
 
 std::optional<Error> Pulse::somebody_is_elsewhere() const {
   const auto error = [](std::uint64_t rank, const char* call) {
-    return Error{Code::invalid_argument, fmt::format("rank {} has called {} meanwhile", rank - 1, call),
+    return Error{Code::invalid_argument, fmt::format("rank {} called {} instead of snapshot()", rank - 1, call),
                  "every application rank must make the same snapshot calls"};
   };
   if (values_[kRestore] != 0) return error(values_[kRestore], "restore()");

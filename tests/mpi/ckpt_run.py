@@ -258,7 +258,7 @@ def stops_as_asked(job):
     job.start(pause_ms=50)
     job.wait_for(r"heat: \d+ of \d+ steps")
     job.run.send_signal(signal.SIGUSR1)
-    output = job.end(0, "heat: asked to stop after step", "ckpt-run: stopped as asked")
+    output = job.end(0, "heat: asked to stop after step", "ckpt-run: stopped on request")
     if was_restarted(output):
         fail("a job that was stopped was started again", output)
     print("stopped by SIGUSR1", flush=True)
@@ -301,7 +301,7 @@ def ends_at_once_on_what_no_restart_mends(job):
         fail("rank 0 alone should tell of regions that do not match, and the job not be started again", output)
 
     shutil.rmtree(job.directory / "local" / "node0000")
-    output = job.start().end(1, "ckpt-run: gave up: ", "node 0 lost", "ckpt-tool list")
+    output = job.start().end(1, "ckpt-run: gave up: ", "node 0 is lost", "ckpt-tool list")
     if was_restarted(output) or output.count("cairn: error: ") != 1:
         fail("what cannot be restored should be told once, and the job not be started again", output)
     print("ended at once where no restart helps", flush=True)

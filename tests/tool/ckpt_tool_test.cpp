@@ -175,12 +175,12 @@ TEST_P(CkptToolVerify, names_a_shard_that_was_cut_or_is_gone) {
   cut(job.shard(3, 42), 8192);
   fs::remove(job.shard(4, 42));
   expect_damage(job, {"damaged: " + job.shard(3, 42) + " (rank 3, L1): 8192 bytes long",
-                      "missing: " + job.shard(4, 42) + " (rank 4, L1): is not there", "ranks 3-4 from L2"});
+                      "missing: " + job.shard(4, 42) + " (rank 4, L1): does not exist", "ranks 3-4 from L2"});
 }
 
 TEST_P(CkptToolVerify, names_a_shard_that_is_another_ranks) {
   fs::copy_file(job.shard(2, 42), job.shard(3, 42), fs::copy_options::overwrite_existing);
-  expect_damage(job, {job.shard(3, 42) + " (rank 3, L1): a shard of rank 2, should be rank 3's"});
+  expect_damage(job, {job.shard(3, 42) + " (rank 3, L1): it is a shard of rank 2, should be of rank 3"});
 }
 
 TEST_P(CkptToolVerify, names_a_shard_that_is_of_another_snapshot) {
@@ -213,7 +213,7 @@ TEST_P(CkptToolVerify, finds_parity_that_was_wrong_from_the_start) {
   std::memcpy(text.data() + crc_at, &crc, sizeof(crc));
   std::ofstream(file, std::ios::binary) << text;
   rewrite_json(job.node(2, 42) + "/manifest.json", before, digest());
-  expect_damage(job, {file + " (L3): byte 4196 is not what the group's shards give", "1 damaged"});
+  expect_damage(job, {file + " (L3): byte 4196 differs from the parity", "1 damaged"});
 }
 
 TEST_P(CkptToolVerify, names_a_node_manifest_that_cannot_be_read_and_the_ranks_it_spoke_of) {
@@ -279,7 +279,7 @@ TEST_P(CkptToolVerify, names_a_manifest_that_contradicts_the_owner_of_a_shard) {
   const json manifest = json::parse(read_whole(job.node(2, 42) + "/manifest.json"));
   const std::string right = manifest["holdings"][0]["erasure"]["members"][0][1]["sha256"];
   rewrite_json(job.node(2, 42) + "/manifest.json", right, std::string(64, 'a'));
-  expect_damage(job, {job.node(2, 42) + "/manifest.json: says that rank 1's shard has"});
+  expect_damage(job, {job.node(2, 42) + "/manifest.json: lists the shard of rank 1 with"});
 }
 
 TEST_P(CkptToolVerify, names_a_node_whose_manifest_is_gone) {
@@ -317,7 +317,7 @@ TEST_P(CkptToolVerify, names_a_global_manifest_that_contradicts_the_shards) {
   const std::string file = job.global_snapshot(42) + "/manifest.json";
   const std::string right = json::parse(read_whole(file))["shards"][5]["sha256"];
   rewrite_json(file, right, std::string(64, 'b'));
-  expect_damage(job, {"damaged: " + file + ": says that rank 5's shard has", "node0002.h5 (rank 5, L4): "});
+  expect_damage(job, {"damaged: " + file + ": lists the shard of rank 5 with", "node0002.h5 (rank 5, L4): "});
 }
 
 TEST_P(CkptToolVerify, says_which_level_is_left_as_nodes_are_lost) {

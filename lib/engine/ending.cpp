@@ -37,12 +37,12 @@ Error uneven_calls(const std::vector<Buffer>& all) {
   const Calls most = std::ranges::max(said, {}, &Calls::calls);
   const Calls least = std::ranges::min(said, {}, &Calls::calls);
   std::string text;
-  if (!behind.empty()) text = fmt::format("version {} was never sealed by {}; ", newest, ranks_text(behind));
+  if (!behind.empty()) text = fmt::format("{} did not call snapshot() for version {}; ", ranks_text(behind), newest);
   return {Code::invalid_argument,
           fmt::format("{}rank {} called snapshot() {} times, rank {} {} times", text, most.rank, most.calls, least.rank,
                       least.calls),
-          "every application rank must make the same snapshot calls; snapshots since the first call that was left out "
-          "may mix two safe points"};
+          "every application rank must make the same snapshot calls; snapshots after the first missing call may mix "
+          "two safe points"};
 }
 
 }  // namespace
@@ -67,14 +67,14 @@ Status Ending::run() {
   if (const auto left = left_of_word(words[kLeft])) {
     Error error = error_of(*left);
     error.code = Code::failed_elsewhere;  // the heads are all there
-    return fail(error.in("snapshots are left as they are"));
+    return fail(error.in("the snapshots are kept"));
   }
   if (words[kVersion] != ~words[kVersion + 1] || words[kCalls] != ~words[kCalls + 1]) return compare_calls();
   if (words[kUndefined] != 0) return {};
   if (words[kNothingOwn] != 0) {
     if (head_.node.leads()) {
       head_.node.log.warning(
-          "finalize came without restore() and without a snapshot: the snapshots of earlier runs are left as they are");
+          "finalize() was called without restore() or snapshot(): the snapshots of earlier runs are kept");
     }
     return {};
   }
@@ -94,7 +94,7 @@ Status Ending::compare_calls() {
   }
   const auto all = head_.heads.allgather(mine.bytes());
   if (!all) return fail(all.error());
-  return fail(uneven_calls(*all).in("snapshots are left as they are"));
+  return fail(uneven_calls(*all).in("the snapshots are kept"));
 }
 
 // This life neither restored nor took a snapshot. So it must not end the chain that earlier lives have left.
@@ -116,8 +116,8 @@ Status Ending::end_chain(bool keep_going) {
     if (auto status = life_.record_parent(RunRecord::Parent::fresh, {}); !status) return status;
   }
   if (auto status = empty_node_store(); !status) {
-    head_.node.log.warning("node {}: snapshots of the finished job stay in {}: {}", head_.node.me.value,
-                           head_.node.local->where(), status.error().text());
+    head_.node.log.warning("node {}: the snapshots of the finished job could not be removed from {}: {}",
+                           head_.node.me.value, head_.node.local->where(), status.error().text());
   }
   if (auto status = head_.heads.barrier(); !status) return status;
   return life_.record_end();

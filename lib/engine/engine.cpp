@@ -17,8 +17,7 @@ constexpr std::chrono::microseconds kShortestNap{500};
 constexpr std::chrono::microseconds kLongestNap{50000};  // polling MPI more often costs an idle head percents of a core
 
 Error is_gone(const HeadGone& gone) {
-  return {Code::communication, gone.why + ": snapshots are left as they are",
-          "call finalize on every application rank"};
+  return {Code::communication, gone.why + ": the snapshots are kept", "call finalize on every application rank"};
 }
 
 }  // namespace
@@ -79,7 +78,8 @@ void Engine::leave(const FinalizeRequest& last) {
 void Engine::leave() {
   if (std::exchange(finished_, true) || broken_) return;
   const Rank me = head_.own_rank().value_or(Rank{});
-  const HeadGone gone{error_of(head_.left_by(me, head_.requests.finalize[me])).message + ", and was also its head"};
+  const HeadGone gone{error_of(head_.left_by(me, head_.requests.finalize[me])).message +
+                      "; it was also the head of its node"};
   head_.tell_other_heads(gone);
   head_.tell_all(Trouble{is_gone(gone)});
 }
@@ -131,8 +131,8 @@ Status Engine::serve() {
 void Engine::break_silence() {
   if (!head_.node.leads() || !silence_.breaks(*head_.bell, head_.clock())) return;
   head_.node.log.warning(
-      "no rank of node 0 has called restore, snapshot, wait or finalize in the {} s since the session was opened; "
-      "if the job hangs, look for communication on MPI_COMM_WORLD, in which heads take no part: use session.comm()",
+      "no rank of node 0 has called restore, snapshot, wait or finalize in the {} s since the session was opened. If "
+      "the job hangs, look for communication on MPI_COMM_WORLD: heads take no part in it. Use session.comm()",
       Silence::kLimit.count());
 }
 
@@ -151,8 +151,8 @@ Inquiry::Ways Engine::ways() {
 
 std::string Engine::doing() const {
   if (!promoter_.idle())
-    return fmt::format("version {} is being raised to higher levels", promoter_.current().version.value);
-  if (restores_.is_read()) return "ranks read what they restore";
+    return fmt::format("version {} is being promoted to higher levels", promoter_.current().version.value);
+  if (restores_.is_read()) return "ranks are reading their shards to restore them";
   return {};
 }
 
@@ -176,13 +176,13 @@ Status Engine::handle(Peer from, ToHead message) {
   } else if (const auto* left = std::get_if<RankLeft>(&message)) {
     heed(*left);
   } else if (const auto* question = std::get_if<Inquire>(&message)) {
-    inquiry_.hear(node, *question, now);
+    inquiry_.receive(node, *question, now);
   } else if (const auto* ask = std::get_if<Ask>(&message)) {
-    inquiry_.hear(*ask, now);
+    inquiry_.receive(*ask, now);
   } else if (const auto* answer = std::get_if<NotHere>(&message)) {
-    inquiry_.hear(node, *answer);
+    inquiry_.receive(node, *answer);
   } else if (const auto* missing = std::get_if<Missing>(&message)) {
-    inquiry_.hear(*missing);
+    inquiry_.receive(*missing);
   } else {
     for (const Rank rank : head_.ranks) {
       if (head_.topology.world_of_rank[rank.value] != from) continue;
@@ -198,7 +198,7 @@ void Engine::handle(Rank from, ToHead message) {
     head_.requests.hellos.insert(from);
     if (hello->error) head_.requests.hello_error = hello->error->in("rank " + std::to_string(from.value));
   } else if (auto* seal = std::get_if<Seal>(&message)) {
-    seals_.hear(from, *seal);
+    seals_.receive(from, *seal);
   } else if (std::holds_alternative<RestoreRequest>(message)) {
     head_.requests.restore.insert(from);
   } else if (auto* result = std::get_if<RestoreResult>(&message)) {
@@ -209,7 +209,7 @@ void Engine::handle(Rank from, ToHead message) {
   } else if (auto* measured = std::get_if<JobCosts>(&message)) {
     life_.keep_costs(*measured);
   } else if (auto* waits = std::get_if<Waits>(&message)) {
-    inquiry_.hear(from, *waits, head_.clock());
+    inquiry_.receive(from, *waits, head_.clock());
   }
 }
 

@@ -87,7 +87,7 @@ class Engine {
   explicit Engine(const EngineSetup& setup);
 
   // engine_open.cpp
-  [[nodiscard]] Status hear_hellos();
+  [[nodiscard]] Status receive_hellos();
   [[nodiscard]] Result<RollCall> take_stock(const EngineSetup& setup);
   [[nodiscard]] Status look_around();
   [[nodiscard]] Status choose_layout(const RollCall& roll);

@@ -79,7 +79,7 @@ Status Engine::begin(const EngineSetup& setup) {
   return status;
 }
 
-Status Engine::hear_hellos() {
+Status Engine::receive_hellos() {
   while (head_.requests.hellos.size() < head_.ranks.size()) {
     auto worked = receive();
     if (!worked) return fail(worked.error());
@@ -110,7 +110,7 @@ Status Engine::look_around() {
 
 // If one rank cannot take part (its store does not open, say), all must fail, not hang.
 Result<RollCall> Engine::take_stock(const EngineSetup& setup) {
-  if (auto heard = hear_hellos(); !heard) return fail(heard.error());
+  if (auto heard = receive_hellos(); !heard) return fail(heard.error());
   const std::optional<Error>& unable = head_.requests.hello_error ? head_.requests.hello_error : setup.unable;
   const Status mine = unable ? fail(*unable) : look_around();
   const auto span = head_.node.trace.span("call roll");

@@ -9,22 +9,22 @@
 
 namespace cairn {
 
-void Inquiry::hear(Rank from, const Waits& waits, Time now) {
+void Inquiry::receive(Rank from, const Waits& waits, Time now) {
   here_.insert(from);
   if (waits.asked) return;
-  ways_.to_rank(from, Heard{});
+  ways_.to_rank(from, Acknowledged{});
   const Inquire question{from, waits.call, waits.seconds};
-  if (me_.value == 0) return hear(me_, question, now);
+  if (me_.value == 0) return receive(me_, question, now);
   if (forwarded_) return;
   forwarded_ = question;
   forwarded_at_ = now;
   ways_.to_head(NodeId{0}, question);
 }
 
-void Inquiry::hear(NodeId from, const Inquire& question, Time now) {
+void Inquiry::receive(NodeId from, const Inquire& question, Time now) {
   if (question_) return;
   if (concluded_ && now - concluded_->at < kBetweenTwo) {
-    if (from == me_) return hear(concluded_->missing);
+    if (from == me_) return receive(concluded_->missing);
     return ways_.to_head(from, concluded_->missing);
   }
   question_ = question;
@@ -33,19 +33,19 @@ void Inquiry::hear(NodeId from, const Inquire& question, Time now) {
   for (std::uint32_t node = 0; node < topology_.node_count(); ++node) {
     if (NodeId{node} != me_) ways_.to_head(NodeId{node}, Ask{});
   }
-  hear(Ask{}, now);
+  receive(Ask{}, now);
 }
 
-void Inquiry::hear(const Ask& /*ask*/, Time now) {
+void Inquiry::receive(const Ask& /*ask*/, Time now) {
   forwarded_.reset();
   asked_ = now;
   here_.clear();
   for (const Rank rank : ranks()) ways_.to_rank(rank, Ask{});
 }
 
-void Inquiry::hear(NodeId from, const NotHere& answer) { answers_[from] = answer.ranks; }
+void Inquiry::receive(NodeId from, const NotHere& answer) { answers_[from] = answer.ranks; }
 
-void Inquiry::hear(const Missing& missing) {
+void Inquiry::receive(const Missing& missing) {
   forwarded_.reset();
   for (const Rank rank : ranks()) ways_.to_rank(rank, missing);
 }
@@ -86,7 +86,7 @@ void Inquiry::conclude(Time now) {
   for (std::uint32_t node = 0; node < topology_.node_count(); ++node) {
     if (NodeId{node} != me_) ways_.to_head(NodeId{node}, missing);
   }
-  hear(missing);
+  receive(missing);
   question_.reset();
   concluded_ = {now, missing};
 }
@@ -100,7 +100,8 @@ std::string Inquiry::for_whom() const {
     if (answer != answers_.end()) {
       if (!answer->second.empty()) missing.push_back(fmt::format("{} on node {}", ranks_text(answer->second), number));
     } else if (topology_.runs_inline(NodeId{number})) {
-      missing.push_back(fmt::format("rank {} on node {}, which is its head", node.ranks.front().value, number));
+      missing.push_back(
+          fmt::format("rank {} on node {}, which is the head of that node", node.ranks.front().value, number));
     } else {
       missing.push_back(fmt::format("the head of node {}, which does not answer", number));
     }

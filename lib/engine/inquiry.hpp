@@ -42,11 +42,11 @@ class Inquiry {
   Inquiry(const Topology& topology, NodeId me, Ways ways) : topology_(topology), me_(me), ways_(std::move(ways)) {}
 
   using Time = std::chrono::microseconds;  // of the engine's clock
-  void hear(Rank from, const Waits& waits, Time now);
-  void hear(NodeId from, const Inquire& question, Time now);
-  void hear(const Ask& ask, Time now);
-  void hear(NodeId from, const NotHere& answer);
-  void hear(const Missing& missing);
+  void receive(Rank from, const Waits& waits, Time now);
+  void receive(NodeId from, const Inquire& question, Time now);
+  void receive(const Ask& ask, Time now);
+  void receive(NodeId from, const NotHere& answer);
+  void receive(const Missing& missing);
   // Does what is due at this time.
   void look(Time now);
 

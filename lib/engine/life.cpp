@@ -34,8 +34,8 @@ Status check_nobody_began(const Store& global, const Chain& chain) {
   for (const Entry& entry : *entries) {
     const auto record = names::parse_run_record(entry.name);
     if (!record || record->incarnation <= chain.newest) continue;
-    return fail(Code::taken_over, "another run began meanwhile: " + global.where() + " has " + entry.name,
-                "run one job of a name at a time, or give this one another [job] name");
+    return fail(Code::taken_over, "another run of this job has begun: " + global.where() + " has " + entry.name,
+                "run only one job of this name at a time, or give this one another [job] name");
   }
   return {};
 }
@@ -76,7 +76,7 @@ Status Life::write_record() {
   recorded_ = true;
   // The life has begun, whatever is left beside it: failing now would make a refused start of one that is recorded.
   if (auto status = remove_partial(*head_.node.global, catalog_.chain, record_.run); !status) {
-    head_.node.log.warning("{}", status.error().in("what earlier lives were writing is still there").text());
+    head_.node.log.warning("{}", status.error().in("unfinished files of earlier runs could not be removed").text());
   }
   return {};
 }
@@ -108,8 +108,9 @@ Result<bool> Life::look_at_unread_mark(const std::vector<Entry>& entries) {
   if (!catalog_.chain.mark_unknown) return false;
   const auto mark = read_chain_mark(*head_.node.global, entries, head_.node.log, sealer_);
   if (mark && mark_.id.value != 0 && mark->id != mark_.id) {
-    return fail(Code::mismatch, fmt::format("{}: {} is that of other snapshots than this job has in its node stores",
-                                            head_.node.global->where(), names::chain_mark().path));
+    return fail(Code::mismatch,
+                fmt::format("{}: {} belongs to other snapshots than those in the node stores of this job",
+                            head_.node.global->where(), names::chain_mark().path));
   }
   const Code why = mark ? Code::not_found : mark.error().code;
   catalog_.chain.mark_unknown = why != Code::not_found && why != Code::corrupt;
@@ -142,7 +143,7 @@ Status Life::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
 Status Life::record_first_snapshot() {
   const RunRecord before = record_;
   if (is_undecided() && !catalog_.known.empty() && catalog_.known.begin()->first.incarnation < head_.node.incarnation) {
-    head_.node.log.warning("snapshot() was called before restore(): earlier snapshots will not be looked at again");
+    head_.node.log.warning("snapshot() was called before restore(): earlier snapshots will not be restored any more");
   }
   note_first_snapshot();
   const Status status = write_record();
@@ -160,7 +161,7 @@ Status Life::record_end() {
   Status mine = head_.node.leads() ? write_record() : Status{};
   if (!mine && mine.error().code == Code::no_space) {
     head_.node.log.warning(
-        "the end of the job is not recorded, and its next start goes on from the newest snapshot: {}",
+        "the end of the job could not be recorded; its next start will restore the newest snapshot: {}",
         mine.error().text());
     mine = {};
   }
@@ -178,7 +179,7 @@ void Life::keep_costs(const JobCosts& measured) {
   const NodeContext& node = head_.node;
   Status status = check_not_taken_over(*node.global, node.incarnation, node.run);
   if (status) status = write_text(*node.global, names::costs(), to_json(measured, node.sealer));
-  if (!status) node.log.warning("{}", status.error().in("what snapshots cost was not kept").text());
+  if (!status) node.log.warning("{}", status.error().in("the measured costs of snapshots could not be saved").text());
 }
 
 void Life::keep_costs_of_end() {

@@ -27,7 +27,7 @@ class Life {
   // another one, and what it cannot read and may not ignore. Collective.
   [[nodiscard]] Status start(const RollCall& roll);
   // After this node's store was read once more: what could be read at the start may not be now. Collective.
-  [[nodiscard]] Status heed_unreadable_again();
+  [[nodiscard]] Status check_unreadable_again();
 
   // Before it goes on from a snapshot: where no store says any more which chain its files are of, a new chain would
   // disown them, and the next start refuse them as another's. The same on all heads. Local.
@@ -69,7 +69,7 @@ class Life {
   [[nodiscard]] Status check_stores_belong(const RollCall& roll);
   [[nodiscard]] Status learn_chain(const Status& read);
   [[nodiscard]] Status judge_by_other_stores(const RollCall& roll);
-  [[nodiscard]] Status heed_unreadable(const RollCall& roll);
+  [[nodiscard]] Status check_unreadable(const RollCall& roll);
   // Whether something that cannot be read may be what a restart would look at.
   [[nodiscard]] bool matters(const Unreadable& what) const;
   [[nodiscard]] Status write_record();

@@ -20,7 +20,7 @@ Status Life::start(const RollCall& roll) {
   head_.node.trace.begin(head_.node.incarnation);
   if (auto status = check_stores_belong(roll); !status) return status;
   if (auto status = judge_by_other_stores(roll); !status) return status;
-  return heed_unreadable(roll);
+  return check_unreadable(roll);
 }
 
 // All heads learn what head 0 has read of the chain, or why it could not.
@@ -44,8 +44,9 @@ Status Life::judge_by_other_stores(const RollCall& roll) {
   const std::vector<Unreadable>& unreadable = catalog_.chain.unreadable;
   // A foreign mark is refused, or replaced with all that is beside it.
   if (head_.node.leads() && !unreadable.empty() && std::ranges::none_of(unreadable, &Unreadable::is_mark)) {
-    head_.node.log.warning("{}: {} is lost or cannot be read; the files there are checked by that of node stores",
-                           head_.node.global->where(), names::chain_mark().path);
+    head_.node.log.warning(
+        "{}: {} is lost or cannot be read; the files there are checked with the one in the node stores",
+        head_.node.global->where(), names::chain_mark().path);
     auto chain = read_chain(*head_.node.global, head_.node.log, sealer_, mark_.id);
     if (chain) {
       chain->next = catalog_.chain.next;
@@ -60,14 +61,13 @@ Status Life::check_chain_is_known() const {
   const bool chain_is_new = mark_.id == head_.node.run;  // no store said which chain its files are of
   if (!is_undecided() || !chain_is_new || !unreadable_ || !sealer_.has_key()) return {};
   const std::string mark = names::chain_mark().path;
-  return fail(
-      Code::corrupt,
-      fmt::format("neither {} nor a node store has a {} that is whole, and with a key the files there cannot be "
-                  "checked without it",
-                  catalog_.chain.place, mark),
-      fmt::format("bring back the {} of the global store or of a node store; [restart] mode = fresh starts anew "
-                  "and leaves these files there",
-                  mark));
+  return fail(Code::corrupt,
+              fmt::format("neither {} nor a node store has an undamaged {}; with a key, the files there cannot be "
+                          "checked without it",
+                          catalog_.chain.place, mark),
+              fmt::format("bring back the {} of the global store or of a node store; [restart] mode = fresh starts "
+                          "without a snapshot and leaves these files there",
+                          mark));
 }
 
 // All node stores with snapshots must be of today's global store, or of one that was lost in its place.
@@ -80,7 +80,7 @@ Status Life::check_stores_belong(const RollCall& roll) {
   if (mark_.id.value == 0 && sealer_.has_key()) {
     return fail(
         Code::io,
-        fmt::format("{}'s {} cannot be read now, and with a key nothing counts without it",
+        fmt::format("{}'s {} cannot be read now; with a key, no snapshot can be checked without it",
                     catalog_.chain.mark_unknown ? catalog_.chain.place : "a node store", names::chain_mark().path),
         "try again");
   }
@@ -96,7 +96,7 @@ bool Life::matters(const Unreadable& what) const {
 }
 
 // What cannot be read and is not of the past: what is not ours to judge is refused; anything else is something to lose.
-Status Life::heed_unreadable(const RollCall& roll) {
+Status Life::check_unreadable(const RollCall& roll) {
   const Chain& chain = catalog_.chain;
   past_ = {chain.past, chain.present, chain.fresh_start.value != 0, roll.newest_readable};
   if (!roll.unreadable) return {};
@@ -109,7 +109,7 @@ Status Life::heed_unreadable(const RollCall& roll) {
       found = 1;
       if (!what.is_others()) continue;
       const Error refusal = refusal_of(store, what);
-      const char* becomes = what.file == names::chain_mark() ? "it is replaced" : "it is left there, and not looked at";
+      const char* becomes = what.file == names::chain_mark() ? "it is replaced" : "it is left there and ignored";
       if (fresh) head_.node.log.warning("{}; {}", refusal.message, becomes);
       if (!fresh && mine) mine = fail(refusal);
     }
@@ -121,7 +121,7 @@ Status Life::heed_unreadable(const RollCall& roll) {
   return agree(head_.heads, mine, "node");
 }
 
-Status Life::heed_unreadable_again() {
+Status Life::check_unreadable_again() {
   const auto is_one = [this](const Unreadable& what) { return matters(what); };
   std::uint64_t found = std::ranges::any_of(catalog_.contents.unreadable, is_one) ? 1 : 0;
   if (auto status = head_.heads.allreduce({&found, 1}, Reduce::max); !status) return status;

@@ -124,7 +124,7 @@ void fields(auto& io, Inquire& m) { io(m.rank), io(m.call), io(m.seconds); }
 void fields(auto& /*io*/, Ask& /*m*/) {}
 void fields(auto& io, NotHere& m) { io(m.ranks); }
 void fields(auto& io, Missing& m) { io(m.text); }
-void fields(auto& /*io*/, Heard& /*m*/) {}
+void fields(auto& /*io*/, Acknowledged& /*m*/) {}
 void fields(auto& io, Opened& m) {
   io(m.incarnation), io(m.run), io(m.last_version), io(m.usable), io(m.slots), io(m.measured), io(m.error);
   io(m.process);
@@ -157,8 +157,7 @@ Result<Message> decode_any(std::uint8_t type, Get& get) {
     std::variant_alternative_t<I, Message> message;
     fields(get, message);
     if (!get.whole())
-      return fail(Code::communication,
-                  "a control message of type " + std::to_string(type) + " is cut short or damaged");
+      return fail(Code::communication, "a control message of type " + std::to_string(type) + " is damaged");
     return Message(std::move(message));
   } else {
     return decode_any<Message, I + 1>(type, get);
@@ -189,8 +188,8 @@ bool fails_for_storage(Code code) {
 Error error_of(const RankLeft& left) {
   return {Code::communication,
           fmt::format("rank {} of node {} {}", left.rank.value, left.node.value,
-                      left.ended_mpi ? "called MPI_Finalize before it had finalized its session"
-                                     : "dropped its session without finalize"),
+                      left.ended_mpi ? "called MPI_Finalize before it finalized its session"
+                                     : "ended its session without finalize"),
           "call finalize on every application rank"};
 }
 

@@ -128,8 +128,8 @@ struct Finalized {
 struct Trouble {  // an error of background work that belongs to no version
   Error error;
 };
-struct Heard {};  // the head knows that the rank waits
-using ToRank = std::variant<Opened, Reached, Failed, Retired, Offer, RestoreDone, Finalized, Trouble, Heard, Ask,
+struct Acknowledged {};  // the head knows that the rank waits
+using ToRank = std::variant<Opened, Reached, Failed, Retired, Offer, RestoreDone, Finalized, Trouble, Acknowledged, Ask,
                             Missing, RankLeft>;
 
 // Whether the code says that a store failed, here or elsewhere, and not that a call was wrong: then the job can go on.

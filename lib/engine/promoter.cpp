@@ -117,7 +117,7 @@ Result<bool> Promoter::is_still_at(LevelId level, Known& known, Level::Reads rea
   if (confirmed.error().code == Code::communication) return fail(confirmed.error());
   known.complete.remove(level);
   if (head_.node.leads()) {
-    head_.node.log.warning("the last version, {}, is no longer whole at L{}, and is written there again: {}",
+    head_.node.log.warning("the last version, {}, is no longer complete at L{} and is written there again: {}",
                            known.manifest.identity.version.value, static_cast<int>(level), confirmed.error().text());
   }
   return false;
@@ -143,11 +143,11 @@ Status Promoter::raise_state(Level::Reads reads) {
   return {};
 }
 
-void Promoter::retire_old() { tell_of_free_slots(catalog_.retire_old()); }
+void Promoter::retire_old() { report_free_slots(catalog_.retire_old()); }
 
-void Promoter::free_slots() { tell_of_free_slots(catalog_.take_free_slots()); }
+void Promoter::free_slots() { report_free_slots(catalog_.take_free_slots()); }
 
-void Promoter::tell_of_free_slots(const std::vector<Version>& versions) {
+void Promoter::report_free_slots(const std::vector<Version>& versions) {
   for (const Version version : versions) head_.tell_all(Retired{version});
 }
 

@@ -45,7 +45,7 @@ class Promoter {
   [[nodiscard]] Status protect(Known& known, LevelId level, std::uint64_t turn);
   [[nodiscard]] Result<bool> is_still_at(LevelId level, Known& known, Level::Reads reads);
   void give_up(Known& known, LevelId level, NodeManifest before, const Error& error);
-  void tell_of_free_slots(const std::vector<Version>& versions);
+  void report_free_slots(const std::vector<Version>& versions);
   [[nodiscard]] Level& strategy(LevelId level) const { return head_.node.levels.at(level); }
   [[nodiscard]] Status look_for_damage(Known& known, const Error& error);
 

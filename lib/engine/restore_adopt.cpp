@@ -64,7 +64,7 @@ Status RestoreDesk::adopt(const Plan& plan, std::uint64_t safe_point) {
   const auto today = reached.find({plan.snapshot, head_.node.layout.id()});
   if (today != reached.end()) known.today = today->second.complete;
   if (head_.node.leads())
-    head_.node.log.debug("{} is to be rebuilt at {}", head_.node.name_of(plan.snapshot), text_of(known.due));
+    head_.node.log.debug("{} will be rebuilt at {}", head_.node.name_of(plan.snapshot), text_of(known.due));
   known.turn = turn_of(inventory, plan.snapshot, head_.node.layout.id());
   promoter_.add(known);
   return {};

@@ -72,7 +72,7 @@ void RestoreDesk::log_sources() const {
   for (const Rank rank : head_.ranks) {
     const Delivery& delivery = plan_->deliveries[rank.value];
     if (delivery.in_place()) continue;
-    head_.node.log.info("node {}: rank {} of version {} from {}", head_.node.me.value, rank.value,
+    head_.node.log.info("node {}: rank {} of version {} comes from {}", head_.node.me.value, rank.value,
                         plan_->snapshot.version.value, describe_source(head_.node.levels, delivery));
   }
 }

@@ -32,14 +32,14 @@ Status RestoreDesk::take_inventory(const std::optional<RollCall>& roll) {
 Result<Offer> RestoreDesk::prepare_offer() {
   Offer offer;
   if (head_.options.start == EngineOptions::Start::fresh && life_.is_undecided()) {
-    if (head_.node.leads()) head_.node.log.info("starting fresh, as [restart] mode says");
+    if (head_.node.leads()) head_.node.log.info("[restart] mode = fresh: starting fresh");
     return offer;
   }
   if (!catalog_.retrieval) {
     // Snapshots of this life count too: an application may return to one without having failed.
     const Status mine = catalog_.read(life_.sealer());
     if (auto status = agree(head_.heads, mine, "node"); !status) return fail(status.error());
-    if (auto status = life_.heed_unreadable_again(); !status) return fail(status.error());
+    if (auto status = life_.check_unreadable_again(); !status) return fail(status.error());
     if (auto status = take_inventory({}); !status) return fail(status.error());
   }
   auto plan = make_plan_to_offer();
@@ -48,8 +48,9 @@ Result<Offer> RestoreDesk::prepare_offer() {
   if (none || never) {
     if (auto status = check_nothing_unreadable(); !status) return fail(status.error());
     if (regions_touched_) {
-      return fail(Code::unrecoverable, "a snapshot was found damaged while ranks read it, and there is no other",
-                  "start again: the regions hold parts of it, so the job cannot start fresh from here");
+      return fail(Code::unrecoverable,
+                  "ranks found the snapshot damaged while they read it, and there is no other snapshot",
+                  "start the job again: the regions hold parts of that snapshot, so this run cannot start fresh");
     }
     return fresh_offer(offer);
   }
@@ -109,9 +110,9 @@ Status RestoreDesk::check_nothing_unreadable() {
   const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
     if (!mine || unreadable.empty()) return;
     mine = fail(Code::unrecoverable,
-                fmt::format("no snapshot of job {} can be read, and there are some: {}: {}", head_.options.job,
-                            store.where(), unreadable.front().error.in_file(unreadable.front().file.path).message),
-                "bring lost nodes' stores back, or set [restart] mode = fresh to start anew");
+                fmt::format("job {} has snapshots, but none is readable: {}: {}", head_.options.job, store.where(),
+                            unreadable.front().error.in_file(unreadable.front().file.path).message),
+                "bring back the stores of lost nodes, or set [restart] mode = fresh to start without a snapshot");
   };
   look(*head_.node.local, catalog_.contents.unreadable);
   look(*head_.node.global, catalog_.chain.unreadable);
@@ -124,12 +125,12 @@ Result<Offer> RestoreDesk::fresh_offer(Offer offer) {
   const bool left_some = !life_.began_fresh() && catalog_.chain.has_snapshots && !catalog_.chain.finished;
   if (left_some || life_.has_snapshots()) {
     return fail(Code::unrecoverable,
-                fmt::format("job {} has taken snapshots, and no store holds any of them now", head_.options.job),
-                "bring the lost nodes' stores back, or set [restart] mode = fresh to start anew");
+                fmt::format("job {} has taken snapshots, but no store has any of them", head_.options.job),
+                "bring back the stores of lost nodes, or set [restart] mode = fresh to start without a snapshot");
   }
   if (head_.options.start == EngineOptions::Start::required && !life_.began_fresh()) {
     return fail(Code::unrecoverable,
-                fmt::format("[restart] mode = required, and job {} has no snapshot to go on from", head_.options.job));
+                fmt::format("[restart] mode = required, but job {} has no snapshot to restore", head_.options.job));
   }
   if (head_.node.leads()) {
     head_.node.log.info("{}", catalog_.chain.finished ? "the last run of this job finished; starting fresh"

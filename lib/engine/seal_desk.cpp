@@ -13,13 +13,13 @@ namespace cairn {
 namespace {
 
 Error never_sealed(const std::vector<std::uint32_t>& ranks) {
-  return {Code::invalid_argument, fmt::format("{} never sealed it", ranks_text(ranks)),
+  return {Code::invalid_argument, fmt::format("{} did not call snapshot() for it", ranks_text(ranks)),
           "every application rank must make the same snapshot calls"};
 }
 
 }  // namespace
 
-void SealDesk::hear(Rank from, const Seal& seal) {
+void SealDesk::receive(Rank from, const Seal& seal) {
   Sealing& sealing = sealing_[seal.version];
   if (!sealing.ranks.empty()) {
     if (sealing.levels != seal.levels) sealing.error = different_levels(sealing.levels, seal.levels);
@@ -231,7 +231,8 @@ void SealDesk::check_space(const Sealing& sealing) {
   const std::uint64_t available = *free + own;
   if (head_.node.leads()) {
     head_.node.log.info(
-        "a snapshot has {:.1f} MiB on node 0; all that is kept will take about {:.1f} MiB of {} ({:.1f} MiB free)",
+        "a snapshot takes {:.1f} MiB on node 0; all snapshots to be kept will take about {:.1f} MiB of {} ({:.1f} MiB "
+        "free)",
         static_cast<double>(own) / kMiB, static_cast<double>(needed) / kMiB, head_.node.local->where(),
         static_cast<double>(available) / kMiB);
   }

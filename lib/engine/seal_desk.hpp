@@ -28,7 +28,7 @@ class SealDesk {
       : head_(head), catalog_(catalog), life_(life), promoter_(promoter) {}
 
   // A rank has written its shard, or could not.
-  void hear(Rank from, const Seal& seal);
+  void receive(Rank from, const Seal& seal);
   // Starts the next vote and concludes those that are done; false: there was nothing to do.
   [[nodiscard]] Result<bool> advance();
 

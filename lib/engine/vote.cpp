@@ -66,7 +66,7 @@ Version Vote::highest() const { return Version{static_cast<std::uint32_t>(words_
 std::optional<Error> Vote::different_calls() const {
   if (words_[kForRestore] == 0 || words_[kForEnd] == 0) return {};
   return Error{Code::invalid_argument,
-               fmt::format("a rank of node {} called restore(), and one of node {} called finalize() or dropped its "
+               fmt::format("a rank of node {} called restore(), but a rank of node {} called finalize() or ended its "
                            "session",
                            words_[kForRestore] - 1, words_[kForEnd] - 1),
                "every application rank must make the same restore and finalize calls"};
@@ -81,15 +81,15 @@ std::optional<Error> Vote::objection() const {
   if (const auto gone = left()) return error_of(*gone);
   if (const auto node = failed_node()) {
     const Code code = code_of(words_[kFailed] >> kCodeShift).value_or(Code::communication);
-    return Error{as_seen_elsewhere(code), fmt::format("node {} could not seal it", node->value), {}};
+    return Error{as_seen_elsewhere(code), fmt::format("node {} could not write it", node->value), {}};
   }
   if (words_[kNothing] != 0) {
-    return Error{Code::invalid_argument, fmt::format("the ranks of node {} never sealed it", words_[kNothing] - 1),
-                 kSameCalls};
+    return Error{Code::invalid_argument,
+                 fmt::format("the ranks of node {} did not call snapshot() for it", words_[kNothing] - 1), kSameCalls};
   }
   if (!all_gave_the_same(kVersion)) {
     return Error{Code::invalid_argument,
-                 fmt::format("nodes are at different versions: version {} and version {}", ~words_[kVersion + 1],
+                 fmt::format("nodes write different versions: version {} and version {}", ~words_[kVersion + 1],
                              words_[kVersion]),
                  kSameCalls};
   }

@@ -1,6 +1,6 @@
-// The application as its session knows it: what it protects, how far it has come, and what it was told. It may outlive
-// a repair of the running job: nothing in it refers to a communicator, a store or a head, which belong to the
-// Connection. A plain value of one thread. Local.
+// The application as its session knows it: its protected regions, its progress, and the results that it was given. It
+// may outlive a repair of the running job: it refers to no communicator, store or head; these belong to the Connection.
+// A plain value of one thread. Local.
 #pragma once
 
 #include <array>
@@ -27,13 +27,13 @@ struct Application {
   Version last_version;                             // that a snapshot has used
   std::uint64_t calls = 0;                          // of snapshot(), in the life of the chain
   std::array<Version, kMostLevels + 1> meant = {};  // newest version meant for each level
-  std::optional<LevelSet> decided = std::nullopt;   // what due() has found for the next snapshot()
+  std::optional<LevelSet> decided = std::nullopt;   // the result of due() for the next snapshot()
   std::optional<std::map<std::string, std::uint64_t>> stored = std::nullopt;  // elements of regions, once looked up
   RestoreReport report = {};
   std::string storage_error = {};
-  std::optional<Error> undefined = std::nullopt;  // a restore failed: regions hold nothing that should be kept
+  std::optional<Error> undefined = std::nullopt;  // a restore failed: the data of the regions is undefined
   double waited_seconds = 0;
-  bool restored = false;  // also where there was nothing to restore
+  bool restored = false;  // restore() has succeeded, also if there was no snapshot
   bool stop = false;
 
   // Without one that due() has begun.

@@ -13,7 +13,7 @@
 namespace cairn {
 namespace {
 
-// What this process keeps files in; all but the node's own store only where it acts for its node.
+// The stores of this process. If it does not act for its node, it has only the node's own store.
 struct Stores {
   std::shared_ptr<Store> local;
   std::shared_ptr<Store> global = {};
@@ -46,7 +46,7 @@ Status compare_keys(Comm& world, const Config& config, const Membership& members
     if (!first) return fail(first.error());
     if (*first != mine.bytes()) {
       same = fail(Code::config,
-                  fmt::format("[integrity] key_file = {}: the key of node {} is not that of node 0",
+                  fmt::format("[integrity] key_file = {}: node {} has another key than node 0",
                               config.integrity.key_file, membership.node.value),
                   "give all nodes the same file");
     }
@@ -74,7 +74,7 @@ Result<Stores> stores_of_world(const Environment& environment, const Config& con
   return stores;
 }
 
-// Who this process is in a trace; a rank may also act for its node.
+// The name of this process in a trace; a rank may also act for its node.
 Trace open_trace(const Environment& environment, const Config& config, const Membership& membership, const Log& log) {
   TraceProcess process = TraceProcess::of_head(membership.node, environment.host);
   if (membership.computes()) {
@@ -126,7 +126,7 @@ bool agrees_on_time(const Config& config, LevelSet usable) {
 Result<std::unique_ptr<Connection>> connect(const Environment& environment, const Config& config, const Log& log) {
   auto topology = share_topology(environment, config);
   if (!topology) return fail(topology.error());
-  // Heads, too: launchers hand the signal to every rank, and it would kill one that does not watch for it.
+  // In heads too: launchers send the signal to every rank, and it kills a process that does not handle it.
   if (config.restart.stop_signal) StopSignal::watch();
   auto membership = join_world(environment.world, std::move(*topology));
   const auto not_opened = [&](const Error& error) {

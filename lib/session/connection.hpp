@@ -1,6 +1,6 @@
-// An application rank's connection to its job as it stands: its place in it, its node's store, the line to its head,
-// and the engine where this process is the head. It is made once the head has answered, and ends with the
-// communicators. A repair of the running job makes another one; what has to outlive it is in the Application.
+// An application rank's connection to its job: its place in it, its node's store, the link to its head, and the engine
+// if this process is the head. It is made once the head has answered, and ends with the communicators. A repair of the
+// running job makes another one; the Application has all that must outlive it.
 //
 // Belongs to one thread; the engine may have one of its own.
 #pragma once
@@ -33,27 +33,27 @@ struct Connection {
   std::shared_ptr<Store> local;
   OwnEngine engine;
   std::unique_ptr<HeadLink> link;
-  Opened life;  // as the head has said
+  Opened life;  // the head's answer
   SlotWarmer warmer;
-  std::optional<Pulse> pulse;  // none: nothing has to be agreed on in time
+  std::optional<Pulse> pulse;  // none: ranks need no agreement on time
 
-  // `place`: of a process that computes; `greeting`: what its head there has answered.
+  // `place`: of an application rank; `greeting`: the answer of its head.
   Connection(std::unique_ptr<const Membership> place, Trace traced, std::shared_ptr<Store> store, Greeting greeting);
-  // Waits for the engine's thread. Wakes a sleeping head, which then sees by itself that its rank has gone: after a
-  // failure no message would reach it.
+  // Waits for the engine's thread. Wakes a sleeping head, which then detects that its rank has gone: after a failure,
+  // no message would reach it.
   ~Connection();
 
   [[nodiscard]] Rank rank() const { return membership->rank(); }
   [[nodiscard]] Identity identity(Version version) const { return {life.incarnation, version, life.run}; }
   [[nodiscard]] std::uint32_t free_slots() const { return life.slots - std::min(life.slots, link->outstanding()); }
-  // Says that this rank ends its session without the others, so that they do not wait for it, and waits for the
+  // Reports that this rank ends its session without the others, so that they do not wait for it. Then waits for the
   // engine's thread. Local.
   void leave(const FinalizeRequest& last);
 };
 
-// Takes this process's place in the job: agrees on who is where, makes the communicators, opens the stores, and speaks
-// with the head. A dedicated head serves its node inside this call, to the end, and gets nothing. Collective over the
-// environment's world: all take a step or none does, and if one fails, what was opened is closed again.
+// Joins this process to the job: agrees on the topology, makes the communicators, opens the stores, and greets the
+// head. A dedicated head serves its node inside this call, to the end, and gets nothing. Collective over the
+// environment's world: all take a step or none does. If a step fails, everything that was opened is closed again.
 [[nodiscard]] Result<std::unique_ptr<Connection>> connect(const Environment& environment, const Config& config,
                                                           const Log& log);
 

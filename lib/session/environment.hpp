@@ -1,4 +1,4 @@
-// What a session is opened with: the ranks, the way to the stores, and what is known of the life before.
+// The input for opening a session: the ranks, access to the stores, and what is known of the life before.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@
 
 namespace cairn {
 
-// What is known already where a job repairs itself while it runs: the loss of a peer then sends everyone back to the
-// last snapshot, and is not an error.
+// What is known already if a job repairs itself while it runs: the loss of a peer then makes all ranks roll back, and
+// is not an error.
 struct RepairedWorld {
   Config config;
   std::vector<Seat> seats;  // by world rank
 };
 
-// Called on rank 0 when the session was opened, and with how the job ends or will end: for whoever started the job.
-// `config`: the session's, which tells it from other sessions of the same launch.
+// Called on rank 0 when the session was opened, and when the job has ended or must end: reports it to ckpt-run.
+// `config`: the session's, which distinguishes it from other sessions of the same launch.
 using LeaveMark = std::function<void(const Config& config, const CompletionMark& mark)>;
 
 struct Environment {
@@ -45,16 +45,16 @@ struct Environment {
   Clock clock;
   // What this process remembers of its node's store; the next session gets it too. Null: nothing.
   std::shared_ptr<StoreMemory> memory;
-  LeaveMark leave_mark = {};  // empty: nobody asks
+  LeaveMark leave_mark = {};  // empty: no reports
   std::optional<RepairedWorld> repaired = std::nullopt;
-  // What was started for this session, which must have exactly that; none: it is not known.
+  // The processes that were started for this session, which must have exactly these; none: unknown.
   std::optional<StartedNumbers> started = std::nullopt;
   // Only some of the job's processes open this session.
   bool is_part = false;
   // An earlier life of this run has taken snapshots: mode = fresh was for the first life, and no longer applies.
   bool goes_on = false;
-  // Whether an earlier life of this run has finished this job: where another session of the run makes it start again,
-  // it goes on from its last snapshot, and not from the beginning. Empty: it has not.
+  // Whether an earlier life of this run has finished this job. If another session of the run makes it start again, it
+  // restores its last snapshot and does not start from the beginning. Empty: it has not.
   std::function<bool(const Config& config)> has_ended = {};
   // This one's number on its host; 0: not known.
   std::int32_t process = 0;

@@ -1,4 +1,4 @@
-// Where errors as values become the one exception that the C++ API throws.
+// Turns errors as values into the one exception type that the C++ API throws.
 #pragma once
 
 #include <type_traits>

@@ -7,7 +7,7 @@
 namespace cairn {
 namespace {
 
-// A head that computes hears no messages meanwhile. One rank of its node logs that for all.
+// A head that computes receives no messages meanwhile. One rank of its node logs that for all.
 void report_silent_head(HeadLink& link, const Membership& membership, const Log& log) {
   const NodeId node = membership.node;
   const std::vector<Rank>& ranks = membership.here().ranks;

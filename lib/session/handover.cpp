@@ -99,7 +99,7 @@ Status write_mark(const std::string& path, const CompletionMark& mark) {
 
 Result<CompletionMark> read_mark(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) return fail(Code::not_found, path + ": the completion mark is not there");
+  if (!in) return fail(Code::not_found, path + ": the completion mark does not exist");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   auto mark = parse_mark(text);
   if (!mark) return fail(mark.error().in(path));
@@ -157,7 +157,7 @@ Result<std::vector<std::uint32_t>> parse_numbers(std::string_view variable, std:
     const auto [after, error] = std::from_chars(at, end, number);
     const bool goes_on = after != end && *after == ',' && after + 1 != end;
     if (error != std::errc() || (after != end && !goes_on))
-      return fail(Code::config, fmt::format("{} = {}: not numbers; write 1,3 or nothing", variable, text));
+      return fail(Code::config, fmt::format("{} = {}: not a list of numbers; write 1,3 or nothing", variable, text));
     numbers.push_back(number);
     at = goes_on ? after + 1 : end;
   }

@@ -1,14 +1,14 @@
-// What ckpt-run and the job that it starts tell each other. ckpt-run to the job, in the environment of every rank:
-// where the completion mark is to go, what it has started, whether there is something to go on from, and what the
-// failure took that ended the life before. The job to ckpt-run: completion marks, the only proof of how the job ended,
-// since after a failure a launcher's exit code proves nothing.
+// The messages between ckpt-run and the job that it starts. ckpt-run to the job, in the environment of every rank: the
+// path of the completion mark, the processes that it has started, whether there are snapshots to restore, and what the
+// last failure destroyed. The job to ckpt-run: completion marks, the only proof of how the job ended, because after a
+// failure the exit code of a launcher proves nothing.
 //
 // A job may have several sessions at once, each on a part of its ranks. Each session has a mark of its own, named after
-// its job and global store. One more, the launch's own, takes errors of those who have no session yet or any more.
+// its job and global store. One more, the launch's own, takes errors of processes without a session.
 //
 // A mark is a file of kMarkBytes: one line, a word and a text, and spaces. It counts only if that line is whole.
 // ckpt-run writes the marks that it knows of before each start, and ranks overwrite them in place. So a full file
-// system cannot stop the end from being told, and no file system has cached the files as missing. Local.
+// system cannot prevent the report of the end, and no file system has cached the files as missing. Local.
 #pragma once
 
 #include <cstddef>
@@ -45,12 +45,12 @@ struct StartedNumbers {
 
 struct CompletionMark {
   enum class Kind {
-    none,      // the job said nothing: it failed before it could open a session
+    none,      // no report: the job failed before it could open a session
     opened,    // a session was opened (this replaces an earlier mark), and no end was reported since: the job failed
     finished,  // finalize succeeded
-    stopped,   // the same after a stop signal: the next start goes on
-    error,     // a restart would fail in the same way; `text` says what is wrong
-    failed,    // an exception ended the application; `text` says which
+    stopped,   // the same after a stop signal: the next start continues
+    error,     // a restart would fail in the same way; `text` has the error
+    failed,    // an exception ended the application; `text` has the exception
   };
   Kind kind = Kind::none;
   std::string text;
@@ -60,8 +60,8 @@ struct CompletionMark {
 
 // Whether the next start would fail with the same error.
 [[nodiscard]] bool restart_would_fail(Code code);
-// The same for an exception, whose kind says less than a Code: `unrecoverable` may also mean that a file was not found,
-// so it does not count here.
+// The same for an exception, whose kind is less precise than a Code: `unrecoverable` may also mean that a file was not
+// found, so it does not count here.
 [[nodiscard]] bool restart_would_surely_fail(ErrorKind kind);
 
 // Inverse pair. What to_text() makes is kMarkBytes long; a longer text is cut. A line that is not whole, or not there,
@@ -70,7 +70,7 @@ inline constexpr std::size_t kMarkBytes = 4096;
 [[nodiscard]] std::string to_text(const CompletionMark& mark);
 [[nodiscard]] Result<CompletionMark> parse_mark(std::string_view text);
 
-// The same with the file; one that is not there is Code::not_found. An existing file is overwritten in place, in one
+// The same with the file; if it does not exist, Code::not_found. An existing file is overwritten in place, in one
 // write. Errors name the path and the system's reason.
 [[nodiscard]] Status write_mark(const std::string& path, const CompletionMark& mark);
 [[nodiscard]] Result<CompletionMark> read_mark(const std::string& path);
@@ -84,12 +84,12 @@ inline constexpr std::size_t kMarkBytes = 4096;
 // All marks of a launch.
 struct Marks {
   CompletionMark launch;                           // of those without a session
-  std::map<std::string, CompletionMark> sessions;  // by path; those that say nothing are left out
+  std::map<std::string, CompletionMark> sessions;  // by path, without those of kind none
 };
-// Marks that cannot be read say nothing.
+// Unreadable marks count as Kind::none.
 [[nodiscard]] Marks read_marks(const std::string& launch);
-// How the job as a whole ended, or that it has not: an error comes first, and it has finished only if each session that
-// was opened has. What the launch's own mark says of a failure counts until then.
+// How the job as a whole ended, or that it has not: an error comes first. The job has finished only if each session
+// that was opened has finished. Until then, a failure in the launch's own mark counts.
 [[nodiscard]] CompletionMark summary_of(const Marks& marks);
 
 // Inverse pair: "1,3", and nothing for none. The error names `variable`.

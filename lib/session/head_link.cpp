@@ -55,19 +55,19 @@ Result<bool> HeadLink::wait_until(const std::function<bool()>& done, const Wait&
   const auto begun = clock_();
   missing.reset();
   told_ = Told::nobody;
-  heard_ = false;
+  head_answered_ = false;
   while (true) {
     const std::uint32_t rings = bell_ ? bell_->rings(Bell::Who::ranks) : 0;
     if (auto status = poll(); !status) return fail(status.error());
     if (done()) return true;
     const auto waited = clock_() - begun;
     if (wait.limit && waited > *wait.limit) return false;
-    if (auto status = tell_of(wait, waited); !status) return fail(status.error());
+    if (auto status = report_wait(wait, waited); !status) return fail(status.error());
     if (auto status = rest(wait, rings); !status) return fail(status.error());
   }
 }
 
-// Where the engine lives in this thread, waiting does the head's work.
+// If the engine runs in this thread, waiting does the head's work.
 Status HeadLink::rest(const Wait& wait, std::uint32_t rings) {
   if (drive_) {
     auto worked = drive_();
@@ -81,10 +81,10 @@ Status HeadLink::rest(const Wait& wait, std::uint32_t rings) {
   return {};
 }
 
-// Tells the head that this rank waits: once when the wait has become long, and whenever the head asks.
-Status HeadLink::tell_of(const Wait& wait, std::chrono::microseconds waited) {
+// Reports to the head that this rank waits: once when the wait has become long, and whenever the head asks.
+Status HeadLink::report_wait(const Wait& wait, std::chrono::microseconds waited) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited);
-  // A wait with a short limit tells earlier, so that its error can name who is missing.
+  // A wait with a short limit reports earlier, so that its error can name the missing ranks.
   const std::chrono::microseconds patience =
       wait.limit ? std::min<std::chrono::microseconds>(kPatience, *wait.limit / 2) : kPatience;
   const bool long_now = told_ == Told::nobody && waited >= patience;
@@ -94,7 +94,7 @@ Status HeadLink::tell_of(const Wait& wait, std::chrono::microseconds waited) {
     if (long_now) told_ = Told::head;
     return send(waits);
   }
-  if (told_ == Told::head && !heard_ && waited >= 2 * patience) {
+  if (told_ == Told::head && !head_answered_ && waited >= 2 * patience) {
     told_ = Told::person;
     if (head_is_silent_) head_is_silent_(wait.call, seconds);
   }
@@ -112,12 +112,12 @@ void HeadLink::take(ToRank message) {
   if (auto* m = std::get_if<Offer>(&message)) offer = std::move(*m);
   if (auto* m = std::get_if<RestoreDone>(&message)) restore_done = std::move(*m);
   if (auto* m = std::get_if<Finalized>(&message)) finalized = std::move(*m);
-  if (std::holds_alternative<Heard>(message)) heard_ = true;
+  if (std::holds_alternative<Acknowledged>(message)) head_answered_ = true;
   if (std::holds_alternative<Ask>(message)) asked_ = true;
   if (auto* m = std::get_if<RankLeft>(&message); m && (!left || m->calls < left->calls)) left = *m;
   if (auto* m = std::get_if<Missing>(&message)) missing = std::move(m->text);
   if (auto* m = std::get_if<Trouble>(&message)) {
-    // The loss of a peer ends an engine: nobody will answer any more.
+    // The loss of a peer ends an engine, so no answer will come.
     if (m->error.code == Code::communication) lost_ = m->error;
     errors.push_back({std::move(m->error), {}, {}});
   }

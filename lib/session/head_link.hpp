@@ -1,5 +1,5 @@
-// An application rank's line to the head of its node: sends the rank's messages, and keeps what the head has said until
-// it is asked for. Where this process runs the engine itself, waiting runs it. One thread.
+// An application rank's link to the head of its node: sends the rank's messages, and keeps the head's messages until
+// the session uses them. If this process runs the engine itself, waiting runs it. One thread.
 #pragma once
 
 #include <array>
@@ -22,7 +22,8 @@ namespace cairn {
 
 class HeadLink {
  public:
-  // `drive`: runs one step of the engine, when that lives in this thread; empty otherwise. The bell may be set later.
+  // `drive`: runs one step of the engine, if the engine runs in this thread; otherwise empty. The bell may be set
+  // later.
   using Drive = std::function<Result<bool>()>;
   HeadLink(Comm& control, Peer head, Drive drive, Clock clock);
 
@@ -35,9 +36,9 @@ class HeadLink {
   [[nodiscard]] Status send(const ToHead& message);
   // Wakes a sleeping head, without a message.
   void wake_head();
-  // Takes in what has arrived, without waiting.
+  // Receives all messages that have arrived, without waiting.
   [[nodiscard]] Status poll();
-  // The same, if the head has rung since it was last asked: looking for messages takes longer than writing a small
+  // The same, but only if the head has rung since the last call: looking for messages takes longer than writing a small
   // shard.
   [[nodiscard]] Status poll_if_rung();
   // The head rings only for what it does itself; a wait for anything else is woken by `nobody`.
@@ -47,11 +48,11 @@ class HeadLink {
     WaitLimit limit = kForever;
     WokenBy woken_by = WokenBy::head;
   };
-  // Waits until `done` says so, or the limit is reached. Returns whether it did. After a while tells the head, which
-  // finds out who is missing (engine/inquiry).
+  // Waits until `done` returns true, or the limit is reached. Returns whether `done` did. After a while, reports the
+  // wait to the head, which finds out which ranks are missing (engine/inquiry).
   [[nodiscard]] Result<bool> wait_until(const std::function<bool()>& done, const Wait& wait);
 
-  // What the head has said so far.
+  // What the head has reported so far.
   [[nodiscard]] Version reached(LevelId level) const { return reached_[static_cast<std::size_t>(level)]; }
   [[nodiscard]] std::uint32_t outstanding() const { return static_cast<std::uint32_t>(sealed_.size()); }
   [[nodiscard]] const std::set<Version>& sealed() const { return sealed_; }
@@ -63,7 +64,7 @@ class HeadLink {
   std::optional<Finalized> finalized;
   // A rank that has left its session; of several, the one that made the fewest calls.
   std::optional<RankLeft> left;
-  // For whom the job waits, as text, as of the last inquiry in the present wait.
+  // The missing ranks, as text, by the last inquiry in the present wait.
   std::optional<std::string> missing;
   // An error of background work that was not reported yet, with its version and levels, if it has any.
   struct BackgroundError {
@@ -85,7 +86,7 @@ class HeadLink {
 
   void take(ToRank message);
   [[nodiscard]] Status rest(const Wait& wait, std::uint32_t rings);
-  [[nodiscard]] Status tell_of(const Wait& wait, std::chrono::microseconds waited);
+  [[nodiscard]] Status report_wait(const Wait& wait, std::chrono::microseconds waited);
 
   Comm& control_;
   Peer head_;
@@ -93,12 +94,12 @@ class HeadLink {
   Clock clock_;
   std::function<void(const std::string&, std::chrono::seconds)> head_is_silent_;
   std::shared_ptr<Bell> bell_;
-  Told told_ = Told::nobody;   // of the present wait
-  bool heard_ = false;         // the head has answered
-  bool asked_ = false;         // whether this rank waits
-  std::uint32_t rings_ = 0;    // when poll_if_rung() looked last
-  int looks_ = kLooksPerRing;  // looks left until the next ring
-  std::optional<Error> lost_;  // why the head will not answer any more
+  Told told_ = Told::nobody;    // of the present wait
+  bool head_answered_ = false;  // the head has answered
+  bool asked_ = false;          // whether this rank waits
+  std::uint32_t rings_ = 0;     // when poll_if_rung() looked last
+  int looks_ = kLooksPerRing;   // looks left until the next ring
+  std::optional<Error> lost_;   // why the head can no longer answer
   std::array<Version, kMostLevels + 1> reached_{};
   std::set<Version> sealed_;       // and not yet retired
   std::set<Version> failed_here_;  // this rank could not write its part; the head has not answered yet

@@ -1,5 +1,5 @@
-// What this process is in the job as it stands: where it is, what it does there, and the communicators that it has for
-// that. Everything else of a session refers to it; a repair of the job makes another one.
+// The place of this process in the job: its node, its role, and the communicators for it. Everything else of a session
+// refers to it; a repair of the job makes another one.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@ struct Membership {
   [[nodiscard]] bool computes() const { return ranks != nullptr; }
   [[nodiscard]] bool acts_for_node() const { return heads != nullptr; }
   [[nodiscard]] const Node& here() const { return topology.nodes[node.value]; }
-  // Of a process that computes.
+  // Of an application rank.
   [[nodiscard]] Rank rank() const { return Rank{ranks->rank().value}; }
 };
 
-// Collective over the world, whose ranks the topology names, and which must outlive what is returned. Only heads know
-// of an error among heads: the world has to agree on the outcome.
+// Requires: `world` has the ranks of the topology, and outlives the result. Only heads know of an error among heads, so
+// the caller must agree on the outcome over the world. Collective over the world.
 [[nodiscard]] Result<std::unique_ptr<const Membership>> join_world(Comm& world, Topology topology);
 
 }  // namespace cairn

@@ -51,8 +51,10 @@ OwnEngine start_engine(EngineSetup setup) {
       });
       return own;
     } catch (const std::system_error& error) {
-      setup.unable = Error{
-          Code::io, fmt::format("node {}: no thread for its head: {}", setup.heads.rank().value, error.what()), {}};
+      setup.unable =
+          Error{Code::io,
+                fmt::format("node {}: cannot start the thread of its head: {}", setup.heads.rank().value, error.what()),
+                {}};
     }
   }
   auto engine = Engine::open(setup);

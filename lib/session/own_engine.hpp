@@ -1,5 +1,5 @@
-// The engine of a node whose head is this process: how it is set up, and where it runs if the process also computes. A
-// dedicated head calls Engine::serve() itself.
+// The engine of a node whose head is this process: its setup, and where it runs if the process is also an application
+// rank. A dedicated head calls Engine::serve() itself.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace cairn {
 
-// What an engine takes from the configuration.
+// The engine's part of the configuration.
 [[nodiscard]] EngineOptions engine_options(const Config& config, const Topology& topology, NodeId node);
 
-// Both empty: another process runs the engine, or it could not be opened, and all ranks have been told.
+// Both empty: another process runs the engine, or it could not be opened and all ranks have the error.
 struct OwnEngine {
   std::unique_ptr<Engine> in_calls;  // [head] mode = inline: runs while this rank is in a call
   std::jthread thread;               // [head] mode = thread: runs there until the ranks are finalized

@@ -56,7 +56,7 @@ std::string sentence(const std::vector<std::pair<std::string_view, std::vector<s
 
 Error null_pointer(const RegionInfo& region) {
   return {Code::invalid_argument,
-          fmt::format("region \"{}\" is {} at a null pointer", region.name, region.type_text()),
+          fmt::format("region \"{}\" of type {} is at a null pointer", region.name, region.type_text()),
           {}};
 }
 
@@ -139,7 +139,7 @@ Status Regions::unprotect(const std::string& name) {
     all.push_back(text_of(region.info));
   }
   return fail(Code::invalid_argument,
-              fmt::format("no region is named \"{}\"; protected are: {}", name, list_text(all)));
+              fmt::format("no region is named \"{}\"; the protected regions are: {}", name, list_text(all)));
 }
 
 Result<const ShardPlan*> Regions::plan() {
@@ -154,7 +154,7 @@ Result<const ShardPlan*> Regions::plan() {
     region.planned_elements = region.elements();
     if (region.planned_elements == region.info.elements()) continue;
     return fail(Code::invalid_argument,
-                fmt::format("region \"{}\" has {} elements, which is not a whole number of rows of {}",
+                fmt::format("region \"{}\" has {} elements, which are not a whole number of rows of {}",
                             region.info.name, region.planned_elements, region.row_elements()));
   }
   auto made = ShardPlan::make(infos, digest_);
@@ -199,16 +199,16 @@ Status Regions::check_against(const Shard& shard, const std::string& only) {
     if (asked(region.info.name) && !by_name_.contains(region.info.name)) unprotected.push_back(text_of(region.info));
   }
   if (!only.empty() && !by_name_.contains(only) && unprotected.empty())
-    unknown.push_back(fmt::format("{}, which is not protected either", only));
+    unknown.push_back(fmt::format("{}, and not protected", only));
   const std::string differences = sentence({{"not in the snapshot: ", unknown},
                                             {"not protected: ", unprotected},
                                             {"of another type or shape: ", changed},
-                                            {"of a fixed size that differs: ", fixed}});
+                                            {"of a fixed size, but another in the snapshot: ", fixed}});
   if (differences.empty()) return {};
   const std::string what = only.empty() ? "the protected regions do" : fmt::format("region \"{}\" does", only);
   return fail(Code::mismatch, fmt::format("{} not match the snapshot: {}", what, differences),
-              fixed.empty() ? "protect the same names with the same types and shapes as when it was taken"
-                            : "start the job with the problem size that the snapshot was taken with");
+              fixed.empty() ? "protect the same names with the same types and shapes as in the snapshot"
+                            : "start the job with the problem size of the snapshot");
 }
 
 // If the regions would be written now with the very table that the shard has, each of them lies where the plan says:

@@ -1,5 +1,5 @@
 // The regions that an application has protected, by name and in the order of protection. The application owns the
-// memory; this holds the way to it. Local.
+// memory; this has only addresses and types. Local.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ class Regions {
   [[nodiscard]] Status protect(const std::string& name, detail::RegionAccess access);
   [[nodiscard]] Status unprotect(const std::string& name);
 
-  // What a shard of the regions as they are now would look like; valid until the next call here. Made anew only when
+  // What a shard of the regions as they are now would look like; valid until the next call here. Made again only when
   // the extent of a region or the set of regions has changed.
   [[nodiscard]] Result<const ShardPlan*> plan();
 

@@ -54,8 +54,8 @@ Result<bool> SessionImpl::due() {
 // What comes before the decision whether a snapshot is due.
 Status SessionImpl::begin_snapshot() {
   if (auto status = usable_now("snapshot"); !status) return status;
-  if (application_.undefined) return fail(application_.undefined->in("snapshot refused, since a restore failed"));
-  if (!is_under_way()) link().wake_head();  // which may otherwise hear nothing until a snapshot is due
+  if (application_.undefined) return fail(application_.undefined->in("snapshot() is refused because a restore failed"));
+  if (!is_under_way()) link().wake_head();  // otherwise it gets no message until a snapshot is due
   return link().poll_if_rung();
 }
 
@@ -82,7 +82,7 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
     auto written = write(*taken, *due);
     if (!written && !goes_on_after(written.error())) return fail(written.error());
     if (application_.auto_levels && written) {
-      const auto promoting = hear_promotions();
+      const auto promoting = take_promotions();
       application_.auto_levels->meter().snapshot_took(
           setting_.clock() - start, connection_->engine.in_calls ? promoting : std::chrono::microseconds{0});
     }
@@ -92,7 +92,7 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
 }
 
 // A rank that has left its session does not make this call. Then no agreement on time and no snapshot of this call can
-// be completed. Whether a rank knows of it in this call depends on when it hears; in a later call all do.
+// be completed. A rank may get this message during this call or later; in a later call, all have it.
 Status SessionImpl::all_take_part() const {
   const auto& left = link().left;
   if (!left || application_.calls <= left->calls) return {};
@@ -105,7 +105,7 @@ Result<LevelSet> SessionImpl::levels_due() {
   if (auto status = all_take_part(); !status) return fail(status.error());
   if (pulse() == nullptr) return due;
   auto span = connection_->trace.span("agree on time");
-  hear_promotions();
+  take_promotions();
   Result<bool> ready = true;
   const auto is_ready = [&] { return !(ready = pulse()->ready()) || *ready || !all_take_part(); };
   if (auto heard = link().wait_until(is_ready, {.call = "snapshot()", .woken_by = HeadLink::WokenBy::nobody}); !heard)
@@ -127,14 +127,16 @@ Result<LevelSet> SessionImpl::levels_due() {
   }
   if ((*beat)->stop && !application_.stop) {
     application_.stop = true;
-    due.add(connection_->life.usable.has(LevelId::global) ? LevelId::global : LevelId::local);
+    const LevelId last = connection_->life.usable.has(LevelId::global) ? LevelId::global : LevelId::local;
+    due.add(last);
     if (connection_->rank().value == 0)
-      setting_.log.info("a stop signal came: this snapshot goes to L4, should_stop() is true");
+      setting_.log.info("stop signal received: this snapshot will be promoted to L{}, and should_stop() is true",
+                        static_cast<int>(last));
   }
   return due;
 }
 
-// Application rank 0 writes the log, and tells its head, which keeps the record for the next life.
+// Application rank 0 writes the log and informs its head, which keeps the record for the next life.
 Status SessionImpl::report_auto_levels() {
   if (connection_->rank().value != 0) return {};
   if (const auto news = application_.auto_levels->take_news()) setting_.log.info("{}", *news);
@@ -142,9 +144,9 @@ Status SessionImpl::report_auto_levels() {
   return record ? link().send(*record) : Status{};
 }
 
-// The time that heads have spent on raising snapshots since the last call. The heads measure it, since this rank may
-// hear late.
-std::chrono::microseconds SessionImpl::hear_promotions() {
+// The time that heads have spent on promoting snapshots since the last call. The heads measure it, because their
+// messages may arrive late.
+std::chrono::microseconds SessionImpl::take_promotions() {
   std::chrono::microseconds sum{0};
   for (const Reached& promotion : std::exchange(link().promotions, {})) {
     sum += promotion.took;
@@ -165,13 +167,12 @@ Status SessionImpl::wait_for_slot() {
   application_.waited_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!freed) return fail(freed.error());
   if (*freed) return is_free() ? Status{} : all_take_part();
-  return fail(
-      Code::io,
-      fmt::format("rank {} waited {:g} s for its head to be done with versions {} to {}{}", connection_->rank().value,
-                  std::chrono::duration<double>(setting_.config.head.wait_limit).count(),
-                  link().sealed().begin()->value, link().sealed().rbegin()->value,
-                  link().missing ? "; " + *link().missing : ""),
-      "take snapshots less often, or raise [head] wait_limit");
+  return fail(Code::io,
+              fmt::format("rank {} waited {:g} s for its head to finish versions {} to {}{}", connection_->rank().value,
+                          std::chrono::duration<double>(setting_.config.head.wait_limit).count(),
+                          link().sealed().begin()->value, link().sealed().rbegin()->value,
+                          link().missing ? "; " + *link().missing : ""),
+              "take snapshots less often, or raise [head] wait_limit");
 }
 
 Status SessionImpl::write(Version version, LevelSet levels) {
@@ -186,7 +187,7 @@ Status SessionImpl::write(Version version, LevelSet levels) {
   if (!written) seal.error = written.error();
   application_.meant[static_cast<std::size_t>(LevelId::local)] = version;
   for (const LevelId level : levels) application_.meant[static_cast<std::size_t>(level)] = version;
-  // The head is told of a failure too: then the version is abandoned everywhere, and nobody waits for it.
+  // The head gets a failure too: then the version is abandoned on all nodes, and nothing waits for it.
   if (auto status = link().send(seal); !status) return status;
   connection_->warmer.run(connection_->free_slots());
   // The other heads wait for this one, whatever became of the shard.
@@ -255,14 +256,14 @@ Result<Version> SessionImpl::safe_version(LevelId level) {
   return link().reached(level);
 }
 
-// Whether the job goes on after this error without an exception: the log has it, and wait() and finalize() report it.
+// Whether the job continues after this error without an exception: the log has it, and wait() and finalize() report it.
 bool SessionImpl::goes_on_after(const Error& error) {
   if (!fails_for_storage(error.code)) return false;
   application_.storage_error = error.text();
   return setting_.config.job.on_storage_error == Config::Job::OnStorageError::continue_;
 }
 
-// Each background error is told once, by the call after it became known.
+// Each background error is reported once, by the call after it became known.
 Status SessionImpl::report_errors() {
   std::optional<Error> told;
   for (auto& [error, version, levels] : std::exchange(link().errors, {})) {
@@ -335,8 +336,7 @@ Status SessionImpl::finalize() {
     return fail(error);
   }
   if (application_.undefined) {
-    if (connection_->rank().value == 0)
-      setting_.log.warning("finalize leaves all snapshots as they are, since a restore failed");
+    if (connection_->rank().value == 0) setting_.log.warning("finalize() keeps all snapshots because a restore failed");
     leave_mark(Kind::failed, application_.undefined->text());
     return report_errors();
   }

@@ -43,7 +43,7 @@ class SessionImpl {
 
   // An empty name: all regions.
   [[nodiscard]] Result<RestoreReport> restore(const std::string& only);
-  // How many elements this rank's region has in the snapshot that restore() would restore; nothing: it is not there.
+  // The number of elements of this rank's region in the snapshot that restore() would restore; nothing: no such region.
   [[nodiscard]] Result<std::optional<std::uint64_t>> stored(const std::string& name);
   // Whether the next snapshot() takes one. That decision is made here, and snapshot() keeps to it.
   [[nodiscard]] Result<bool> due();
@@ -52,11 +52,11 @@ class SessionImpl {
   [[nodiscard]] Status wait(LevelId level);
   [[nodiscard]] Result<Version> safe_version(LevelId level);
   [[nodiscard]] Status finalize();
-  // Ends the session of this rank as it is, without the others: what is not safe yet is lost. Local.
+  // Ends the session of this rank as it is, without the others: unfinished snapshots are lost. Local.
   enum class Abandoned { dropped, mpi_ended };
   void abandon(Abandoned how);
 
-  // The text of the last error of a snapshot that failed for storage, in this session; empty: none.
+  // The text of the last storage error of a snapshot in this session; empty: none.
   [[nodiscard]] const std::string& storage_error() const { return application_.storage_error; }
   [[nodiscard]] bool should_stop() const { return application_.stop; }
   [[nodiscard]] const RestoreReport& last_restore() const { return application_.report; }
@@ -87,7 +87,7 @@ class SessionImpl {
     Config config;
     Log log;
     Clock clock;
-    LeaveMark leave_mark;      // on application rank 0, if anybody wants the mark
+    LeaveMark leave_mark;      // on application rank 0; empty: no reports
     bool recoverable = false;  // the job repairs itself
   };
   SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection);
@@ -100,7 +100,7 @@ class SessionImpl {
   [[nodiscard]] Status write(Version version, LevelSet levels);
   [[nodiscard]] Result<std::uint64_t> write_shard_of(Version version);
   [[nodiscard]] Status run_head(Version version);
-  std::chrono::microseconds hear_promotions();
+  std::chrono::microseconds take_promotions();
   [[nodiscard]] Status report_auto_levels();
   [[nodiscard]] bool goes_on_after(const Error& error);
   [[nodiscard]] Status report_errors();
@@ -125,7 +125,7 @@ class SessionImpl {
   const Setting setting_;
   Application application_;
   CallWatcher* watcher_ = nullptr;
-  std::unique_ptr<Connection> connection_;  // destroyed before the others, so that the head hears of it first
+  std::unique_ptr<Connection> connection_;  // destroyed before the others, so that the head is notified first
   bool finalized_ = false;
 };
 

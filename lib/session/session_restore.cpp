@@ -12,7 +12,7 @@
 namespace cairn {
 namespace {
 
-// Nothing of a fresh start.
+// Empty for a fresh start.
 std::optional<LevelId> highest_needed(const RestoreReport& report) {
   std::optional<LevelId> highest;
   for (const LevelId level : kAllLevels) {
@@ -201,7 +201,7 @@ Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::str
   span.set_bytes(header.data_bytes);
   const Status read = application_.regions.restore(*shard, only);
   if (!read && read.error().code != Code::mismatch) return fail(read.error());
-  // The job goes on from the whole snapshot, even if only a part is read here. So check all of it. If it is damaged,
+  // The job continues from the whole snapshot, even if only a part is read here. So check all of it. If it is damaged,
   // the mismatch does not matter: another snapshot may match.
   if (!read || !only.empty()) {
     if (auto whole = check_blocks(*shard); !whole) return fail(whole.error().in_file(shard->name()));

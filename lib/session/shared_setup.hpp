@@ -1,5 +1,5 @@
-// What must be the same on all ranks before they can open a session: the configuration, and who is where. It is read
-// once and sent to the others, so that every rank has the same, or the same error.
+// What must be the same on all ranks before they can open a session: the configuration and the topology. One rank reads
+// it and sends it to the others, so that every rank has the same, or the same error.
 #pragma once
 
 #include <string>
@@ -18,16 +18,16 @@ namespace cairn {
 // The hosts of all ranks, by rank. Collective.
 [[nodiscard]] Result<std::vector<std::string>> share_hosts(Comm& world, const std::string& host);
 
-// The head mode that stands for auto, in a job whose recovery is `recovery`. `heads_on_top`: ckpt-run has started ranks
-// to be heads. `threads`: all processes may communicate from several threads. Pure.
+// The head mode that `auto` means in a job with this recovery mode. `heads_on_top`: ckpt-run has started ranks to be
+// heads. `threads`: all processes may communicate from several threads. Pure.
 [[nodiscard]] HeadMode automatic_head_mode(bool heads_on_top, bool threads, Config::Recovery::Mode recovery);
-// What that mode means for snapshot(), as a line of the log. `processes`: of the job.
+// The effect of that mode on snapshot(), as a line of the log. `processes`: of the job.
 [[nodiscard]] std::string automatic_head_text(HeadMode mode, std::size_t processes, bool is_part);
 
-// The configuration of the session, as far as the job may have it now; [head] mode is settled. Collective over the
+// The configuration of the session, with [head] mode resolved. Fails if the job cannot use it. Collective over the
 // environment's world.
 [[nodiscard]] Result<Config> share_config(const Environment& environment);
-// The nodes and what each rank becomes, as that configuration wants it and the job was started. Likewise.
+// The nodes and the role of each rank, from that configuration and the start of the job. Collective, likewise.
 [[nodiscard]] Result<Topology> share_topology(const Environment& environment, const Config& config);
 
 }  // namespace cairn

@@ -1,8 +1,8 @@
-// Makes a rank's slots ready to be written at the speed of memory, one after the other, beside the application: the
-// first write to fresh memory takes several times as long as later ones. It pauses while a snapshot is written: both
-// would compete for memory, and the snapshot gets the slot that was made ready last.
+// Prepares a rank's slots one after the other, in parallel with the application: the first write to fresh memory takes
+// several times as long as later ones. It pauses while a snapshot is written: both would compete for memory. The
+// snapshot gets the slot that was prepared last.
 //
-// Belongs to one thread; has a thread of its own while there is something to do.
+// Belongs to one thread; has its own thread while there is work.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class SlotWarmer {
   void want(std::uint64_t bytes);
   // A shard of this size has been written: slots of another size are worth making when it has come twice.
   void wrote(std::uint64_t bytes);
-  // Goes on until `slots` slots are ready that hold nothing; begins after `delay`, unless it has to pause before.
+  // Continues until `slots` slots are ready that hold nothing; begins after `delay`, unless it has to pause before.
   void run(std::uint32_t slots, std::chrono::milliseconds delay = {});
   // Returns when the slot under way is ready.
   void pause();

@@ -1,4 +1,4 @@
-// A batch system's warning that time is up: SIGUSR1. The handler only sets a flag.
+// SIGUSR1, by which a batch system warns before the time limit. The handler only sets a flag.
 #pragma once
 
 namespace cairn {

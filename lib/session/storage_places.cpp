@@ -34,11 +34,11 @@ Status check_places(const std::string& local, const std::string& global) {
   const fs::path node = resolved(local);
   const fs::path shared = resolved(global);
   if (!holds(node, shared) && !holds(shared, node)) return {};
-  const char* how = node == shared ? "are the same directory" : "lie one inside the other";
+  const char* how = node == shared ? "are the same directory" : "overlap";
   return fail(Code::config,
-              fmt::format("[storage] local = {} and global = {} {}, {} and {}", local, global, how, node.string(),
+              fmt::format("[storage] local = {} and global = {} {}: {} and {}", local, global, how, node.string(),
                           shared.string()),
-              "set global to a directory of its own, on the parallel file system");
+              "set global to a separate directory on the parallel file system");
 }
 
 }  // namespace cairn

@@ -7,12 +7,11 @@
 
 namespace cairn {
 
-// From the root, so that it says the same in any working directory; links are left in it.
+// An absolute path, which is valid in any working directory. Does not resolve links.
 [[nodiscard]] std::string absolute_place(const std::string& path);
 
-// Node stores and the global store must not share a directory, nor lie one inside the other: each would take the
-// other's files for its own, and L4 would be lost with a node. Links and ".." are followed, as far as the path is
-// there.
+// Node stores and the global store must not share a directory, and none may be inside the other: each would mistake the
+// other's files for its own, and L4 would be lost with a node. Follows links and ".." as far as the path exists.
 [[nodiscard]] Status check_places(const std::string& local, const std::string& global);
 
 }  // namespace cairn

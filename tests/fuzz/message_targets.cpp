@@ -174,7 +174,7 @@ std::vector<Buffer> to_rank_seeds() {
   return encoded<ToRank>({opened, Reached{{42}, LevelId::erasure, std::chrono::microseconds(5)},
                           Failed{{42}, LevelSet::of_bits(6), kError}, Retired{{41}},
                           Offer{false, kSnapshot, LevelId::partner, "L2", {1, 2, 3, 4}, {"a", "b"}, 0.5},
-                          RestoreDone{{42}, 3, kError}, Finalized{kError}, Trouble{kError}, Heard{}, Ask{},
+                          RestoreDone{{42}, 3, kError}, Finalized{kError}, Trouble{kError}, Acknowledged{}, Ask{},
                           Missing{"x"}, kLeft});
 }
 

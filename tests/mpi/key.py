@@ -105,9 +105,9 @@ def refuses_other_keys(job):
     expect(job.mpirun(60, "error", CAIRN_INTEGRITY_KEY_FILE="other"), "it was sealed with another key")
     (job.work / "node1").mkdir()
     make_key(job.work / "node1" / "key", b"another key, which is as long as it must be")
-    expect(job.mpirun(60, "error", second_half=job.work / "node1"), "the key of node 1 is not that of node 0")
+    expect(job.mpirun(60, "error", second_half=job.work / "node1"), "node 1 has another key than node 0")
     (job.work / "key").chmod(0o640)
-    expect(job.mpirun(60, "error"), "key: is open to others (mode 640), should be mode 600")
+    expect(job.mpirun(60, "error"), "key: is open to other users (mode 640), should be mode 600")
     (job.work / "key").chmod(0o600)
     expect(job.mpirun(60), "version 8 restored")
 

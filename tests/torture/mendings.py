@@ -159,9 +159,9 @@ MENDINGS = [
     ], seen_by="Damaged.manifests_and_no_records_are_no_fresh_start"),
     Mending("a record is written before a start is known to be possible", [
         Edit("lib/engine/life_start.cpp",
-             "  return heed_unreadable(roll);\n",
+             "  return check_unreadable(roll);\n",
              "  if (auto status = head_.node.leads() ? write_record() : Status{}; !status) return status;\n"
-             "  return heed_unreadable(roll);\n"),
+             "  return check_unreadable(roll);\n"),
     ]),
     Mending("a chain mark that cannot be read now is written over", [
         Edit("lib/engine/life_start.cpp",
@@ -202,8 +202,8 @@ MENDINGS = [
     ]),
     Mending("a fresh start is refused after its record is written", [
         Edit("lib/engine/life.cpp",
-             "    head_.node.log.warning(\"{}\", status.error().in(\"what earlier lives were writing is still "
-             "there\").text());\n",
+             "    head_.node.log.warning(\"{}\", status.error().in(\"unfinished files of earlier runs could not "
+             "be removed\").text());\n",
              "    return status;\n"),
     ]),
     Mending("a second restore of a life that began fresh looks behind that", [

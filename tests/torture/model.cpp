@@ -262,7 +262,7 @@ std::string Model::judge_error(const std::string& error) const {
   if (now_.anew) return "a fresh start was asked for, but: " + error;
   // Once the records are lost, nobody can tell which life a damaged snapshot is of, and whether that life came before
   // the end of the chain.
-  if (global_was_lost_ && has(error, "can be read, and there are some")) return {};
+  if (global_was_lost_ && has(error, "has snapshots, but none is readable")) return {};
   if (must_be_fresh_) return "the chain was ended, but the next start failed: " + error;
   return {};
 }

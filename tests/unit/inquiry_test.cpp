@@ -43,7 +43,7 @@ class Heads {
   // As a rank that has waited for ten seconds.
   void says_that_it_waits(std::uint32_t rank) {
     waiting.insert(rank);
-    head_of(rank).hear(Rank{rank}, Waits{"finalize()", 10, false}, now);
+    head_of(rank).receive(Rank{rank}, Waits{"finalize()", 10, false}, now);
     deliver();
   }
   void pass(seconds time) {
@@ -78,16 +78,16 @@ class Heads {
   void deliver() {
     while (!post_.empty() || !asked_.empty()) {
       for (const Rank rank : std::exchange(asked_, {}))
-        head_of(rank.value).hear(rank, Waits{"finalize()", 1, true}, now);
+        head_of(rank.value).receive(rank, Waits{"finalize()", 1, true}, now);
       if (post_.empty()) continue;
       const Letter letter = post_.front();
       post_.pop_front();
       if (deaf.contains(letter.to.value)) continue;
       Inquiry& head = *heads_.at(letter.to.value);
-      if (const auto* question = std::get_if<Inquire>(&letter.message)) head.hear(letter.from, *question, now);
-      if (const auto* ask = std::get_if<Ask>(&letter.message)) head.hear(*ask, now);
-      if (const auto* answer = std::get_if<NotHere>(&letter.message)) head.hear(letter.from, *answer);
-      if (const auto* missing = std::get_if<Missing>(&letter.message)) head.hear(*missing);
+      if (const auto* question = std::get_if<Inquire>(&letter.message)) head.receive(letter.from, *question, now);
+      if (const auto* ask = std::get_if<Ask>(&letter.message)) head.receive(*ask, now);
+      if (const auto* answer = std::get_if<NotHere>(&letter.message)) head.receive(letter.from, *answer);
+      if (const auto* missing = std::get_if<Missing>(&letter.message)) head.receive(*missing);
     }
   }
 

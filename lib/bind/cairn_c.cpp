@@ -86,7 +86,7 @@ int guarded(Call call, Refused refused) {
 template <class Call>
 int with(const cairn_session* session, Call call) {
   if (session == nullptr || !session->session)
-    return refuse(CAIRN_ERR_USAGE, "the session is NULL: cairn_init makes one");
+    return refuse(CAIRN_ERR_USAGE, "the session is NULL; call cairn_init first");
   return guarded([&] { return call(*session->session); },
                  [&](const cairn::Exception& error, int code) { return refuse(*session, error, code); });
 }
@@ -143,7 +143,7 @@ int cairn_init(MPI_Comm world, const char* config, cairn_session** session) {
     return static_cast<int>(CAIRN_OK);
   };
   return guarded(open, [world](const cairn::Exception& error, int code) {
-    cairn::tell_of_failed_opening(world, error.kind(), [&] { (void)refuse(code, error.what()); });
+    cairn::report_failed_opening(world, error.kind(), [&] { (void)refuse(code, error.what()); });
     return fail(code, error.what());
   });
 }
@@ -290,7 +290,7 @@ int cairn_failed(const cairn_session* session) {
 
 int cairn_recover(cairn_session* session) {
   if (session == nullptr || !session->job)
-    return refuse(CAIRN_ERR_USAGE, "cairn_recover: not a session of a job that repairs itself ([recovery] mode)");
+    return refuse(CAIRN_ERR_USAGE, "cairn_recover: the job does not repair itself ([recovery] mode)");
   const auto refused = [job = session->job.get()](const cairn::Exception& error, int code) {
     return refuse(*job, error, code);
   };

@@ -9,9 +9,10 @@ namespace cairn::tap {
 
 void* next_of(const char* name) {
   if (void* const found = ::dlsym(RTLD_NEXT, name)) return found;
-  std::fprintf(stderr,
-               "cairn: error: there is no %s behind Cairn's own: link the application with a shared MPI library\n",
-               name);
+  std::fprintf(
+      stderr,
+      "cairn: error: the MPI library has no %s that Cairn can call: link the application with a shared MPI library\n",
+      name);
   std::abort();
 }
 

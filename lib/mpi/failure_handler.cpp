@@ -57,7 +57,7 @@ void FailureHandler::handle(MPI_Comm comm, int code) const {
   // A communicator that the application made: others may wait on it for this rank, which is about to leave.
   if (comm != comm_) lifeline_->adopt(comm);
   if (throws_ && std::uncaught_exceptions() == 0) {
-    throw Exception(ErrorKind::rollback, "a process has died; going back to the last snapshot");
+    throw Exception(ErrorKind::rollback, "a process died; roll back to the newest snapshot");
   }
 }
 

@@ -109,16 +109,16 @@ Status MpiComm::look_for_failures() {
   if (!lifeline_) return {};
   lifeline_->watch();
   if (!lifeline_->is_cut()) return {};
-  return fail(Code::communication, "a process has died");
+  return fail(Code::communication, "a process died");
 }
 
 std::unique_ptr<Request> MpiComm::isend(Peer to, Tag tag, Bytes message) {
   if (auto status = check_message(to, tag, size_); !status) return finished_request(status);
   if (message.size() > largest_transfer_) {
-    return finished_request(fail(
-        Code::invalid_argument, fmt::format("a message of {} bytes to member {} with tag {} is longer than the {} that "
-                                            "can be sent at once",
-                                            message.size(), to.value, tag.value, largest_transfer_)));
+    return finished_request(
+        fail(Code::invalid_argument,
+             fmt::format("a message of {} bytes to member {} with tag {} is longer than the largest, {} bytes",
+                         message.size(), to.value, tag.value, largest_transfer_)));
   }
   idler_.reset();
   const MpiRequest::Operation operation{Kind::send, "send", to, tag, message.size()};
@@ -162,10 +162,9 @@ Result<std::optional<Envelope>> MpiComm::probe(Tag tag) {
 
 std::unique_ptr<Request> MpiComm::iallreduce(std::span<std::uint64_t> values, Reduce how) {
   if (values.size_bytes() > largest_transfer_) {
-    return finished_request(
-        fail(Code::invalid_argument, fmt::format("{} values are too many to reduce at once; at most "
-                                                 "{} bytes can be",
-                                                 values.size(), largest_transfer_)));
+    return finished_request(fail(
+        Code::invalid_argument,
+        fmt::format("{} values are too many for one reduction of at most {} bytes", values.size(), largest_transfer_)));
   }
   idler_.reset();
   return std::make_unique<MpiReduction>(comm_, values, operator_of(how), unfinished_);

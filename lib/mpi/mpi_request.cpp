@@ -45,7 +45,7 @@ Error MpiRequest::error_of(int code, const MPI_Status& status) const {
           .value();
     }
     return Error{Code::communication,
-                 fmt::format("a message from member {} with tag {} does not fit the {} bytes given for it",
+                 fmt::format("a message from member {} with tag {} is longer than its buffer of {} bytes",
                              operation_.peer.value, operation_.tag.value, operation_.buffer_bytes),
                  {}};
   }

@@ -56,11 +56,12 @@ bool has_all_ranks(MPI_Comm world) { return size_of(world) == size_of(MPI_COMM_W
 void refuse(const Launcher& launcher, std::uint32_t rank, const tap::BlockedCall& call) {
   const std::string where =
       call.on_world ? "MPI_COMM_WORLD" : "a communicator that was made of MPI_COMM_WORLD before the session opened";
-  const std::string why = call.head ? fmt::format("of which rank {} is a head, which meets no message", *call.head)
-                                    : "in which heads and spares take no part";
+  const std::string why = call.head ? fmt::format("Rank {} there is a head, which exchanges no messages", *call.head)
+                                    : "Heads and spares take no part in it";
   const std::string text = fmt::format(
-      "rank {} calls {} on {}, {}. The call would block forever. Use session.comm(), or cairn_comm in C and Fortran. "
-      "With [head] mode = thread or inline all ranks compute",
+      "rank {} calls {} on {}. {}, so the call would block forever. Use session.comm(), or cairn_comm in C and "
+      "Fortran. "
+      "With [head] mode = thread or inline, all ranks are application ranks",
       rank, call.call, where, why);
   launcher.end_job(MPI_COMM_WORLD, {CompletionMark::Kind::error, text});
 }
@@ -101,7 +102,7 @@ std::unique_ptr<tap::CallRing> open_ring(SessionImpl& session) {
                                    .head_rank = session.head().rank},
                                   tap::call_names());
   if (ring) return std::move(*ring);
-  session.log().warning("ckpt-tool hang will not see this rank: {}", ring.error().text());
+  session.log().warning("ckpt-tool hang cannot show this rank: {}", ring.error().text());
   return nullptr;
 }
 
@@ -119,8 +120,8 @@ class RingWatcher final : public CallWatcher {
 void end_unfinished(SessionImpl& session) {
   if (session.is_finalized()) return;
   session.log().error(
-      "rank {} called MPI_Finalize before it had finalized its session, which is abandoned: what is not safe yet is "
-      "lost. Finalize the session first",
+      "rank {} called MPI_Finalize before it finalized its session. The session is abandoned, and unfinished "
+      "snapshots are lost. Finalize the session first",
       session.ranks().rank().value);
   session.abandon(SessionImpl::Abandoned::mpi_ended);
 }

@@ -4,7 +4,7 @@
 namespace cairn::ulfm {
 
 Status usable() {
-  return fail(Code::config, "Cairn was built with an MPI that has no fault tolerance (ULFM; Open MPI 5 has it)",
+  return fail(Code::config, "Cairn was built with an MPI without fault tolerance (ULFM, as in Open MPI 5)",
               "set [recovery] mode = restart and start the job with ckpt-run");
 }
 

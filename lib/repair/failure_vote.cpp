@@ -24,11 +24,11 @@ std::optional<std::uint64_t> FailureVote::settle(bool failed, std::chrono::secon
                                                  const std::function<void()>& tell) {
   const auto first = first_failed(failed, limit);
   if (!first || *first == size()) return first;
-  // Of one that gave up waiting, the vote is still there, and may have been the last that was missing now. It does not
-  // come to a second one.
+  // A rank that stopped waiting has still voted, and its vote may complete the reduction now. It must not join another
+  // vote.
   if (!first_failed(failed, limit)) return {};
   if (*first == rank()) tell();
-  // Whoever returns may end the job.
+  // A rank that returns may end the job.
   (void)first_failed(failed, limit);
   return first;
 }
@@ -59,7 +59,7 @@ void let_rank_0_tell(std::uint32_t rank, ErrorKind kind) {
   if (rank != 0 && is_of_restore(kind)) std::this_thread::sleep_for(patience_with(kind));
 }
 
-void tell_of_failed_opening(MPI_Comm world, ErrorKind kind, const std::function<void()>& tell) {
+void report_failed_opening(MPI_Comm world, ErrorKind kind, const std::function<void()>& tell) {
   const tap::Unheard unheard;
   int rank = 0;
   MPI_Comm_rank(world, &rank);

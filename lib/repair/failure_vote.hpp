@@ -1,5 +1,5 @@
-// How an error becomes one line of the log, whichever ranks have it. A rank that has an error cannot know whether the
-// others have it too; they then come to the same vote. If they do not, it has the error alone.
+// Reports an error in one line of the log, however many ranks have it. A rank that has an error cannot know whether the
+// other ranks have it too. If they do, they join the same vote; if they do not, the rank has the error alone.
 #pragma once
 
 #include <mpi.h>
@@ -18,38 +18,38 @@ namespace cairn {
 
 class FailureVote {
  public:
-  // Collective over `ranks`, which are those that vote.
+  // `ranks`: the members of the vote. Collective over them.
   explicit FailureVote(MPI_Comm ranks);
 
   [[nodiscard]] std::uint32_t rank() const { return ranks_->rank().value; }
   [[nodiscard]] std::uint32_t size() const { return ranks_->size(); }
 
-  // Collective, but for ranks that do not fail where others do. If all come within `limit`, the first that has failed
-  // calls `tell`, and all return after that: its number, or size() if none has failed. If not all come, nothing; from
-  // then on the answer is nothing at once.
+  // Collective, except that a rank without the error may stay away. If all ranks join within `limit`, the first failed
+  // rank calls `tell`; all ranks return after that, with its number, or size() if none failed. Otherwise returns
+  // nothing, and all later votes return nothing at once.
   [[nodiscard]] std::optional<std::uint64_t> settle(bool failed, std::chrono::seconds limit,
                                                     const std::function<void()>& tell);
 
-  // For a rank that goes without the others. Local.
+  // For a rank that continues without the others. Local.
   void leave_to_mpi() { ranks_->leave_to_mpi(); }
 
  private:
   [[nodiscard]] std::optional<std::uint64_t> first_failed(bool failed, std::chrono::seconds limit);
 
   std::unique_ptr<MpiComm> ranks_;
-  bool is_over_ = false;  // somebody did not come, and may come to another vote than the others
+  bool is_over_ = false;  // a rank did not join; it may later join another vote than the others
 };
 
-// Whether restore() fails with errors of this kind, which all application ranks then have. Pure.
+// Whether an error of this kind comes from restore(), so that all application ranks have it. Pure.
 [[nodiscard]] bool is_of_restore(ErrorKind kind);
-// How long to wait for others that may have the same error. Some ranks may learn later of an error of restore(). Pure.
+// How long to wait for other ranks that may have the same error. Some ranks get an error of restore() later. Pure.
 [[nodiscard]] std::chrono::seconds patience_with(ErrorKind kind);
-// Instead of a vote, in a job that repairs itself: a rank other than 0 that has an error of restore() waits here, so
-// that it does not end the job before rank 0 has told the error. Local.
+// Replaces the vote in a job that repairs itself. A rank other than 0 with an error of restore() waits here. So it does
+// not end the job before rank 0 has reported the error. Local.
 void let_rank_0_tell(std::uint32_t rank, ErrorKind kind);
 
-// Collective over `world`, whose processes all could not open their session for an error of this kind: the first one
-// calls `tell`, and all return after that. Local where a process cannot be reached.
-void tell_of_failed_opening(MPI_Comm world, ErrorKind kind, const std::function<void()>& tell);
+// All processes of `world` failed to open their session with an error of this kind: the first one calls `tell`, and all
+// return after that. Collective over `world`; local if a process cannot be reached.
+void report_failed_opening(MPI_Comm world, ErrorKind kind, const std::function<void()>& tell);
 
 }  // namespace cairn

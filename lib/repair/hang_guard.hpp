@@ -1,6 +1,6 @@
 // Kills processes of this host that have been stopped (SIGSTOP, a frozen cgroup's signal, a debugger) for too long, so
-// that they are replaced like any that died. A process that computes for long is not stopped. Every process of a host
-// guards all others, since any may be the one that is stopped. Runs in a thread of its own, which knows nothing of MPI.
+// that spares replace them. A process that computes for a long time is not stopped. Every process of a host guards all
+// others, because any of them may be stopped. Runs in its own thread, which never calls MPI.
 #pragma once
 
 #include <chrono>

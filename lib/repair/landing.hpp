@@ -1,7 +1,7 @@
-// On which host new processes are started in the place of dead ones ([recovery] mode = respawn). Pure.
+// Chooses the host on which new processes replace dead ones ([recovery] mode = respawn). Pure.
 //
-// They are always started by a live process of that same host: mpirun of Open MPI 5.0 connects processes of one host
-// with processes that they have started on another host only once.
+// A live process of that same host always starts them: mpirun of Open MPI 5.0 connects processes of one host only once
+// with processes that they have started on another host.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace cairn {
 
-// Who was there before the deaths, and who of them lives.
+// The processes before the deaths, and the survivors among them.
 struct Survivors {
   const Roster& before;
   const std::vector<std::uint32_t>& live;   // numbers in `before`, ascending

@@ -1,6 +1,6 @@
-// Which processes of this host have come to a meeting of the pool. One that is alive and does not come within the limit
-// is ended, so that it is replaced like a dead one, and prints where it was ([recovery] straggler_limit): a rank may
-// wait inside MPI for another that has already come, on a communicator that nobody has revoked.
+// Which processes of this host have joined a repair. A live process that does not join within the limit is killed and
+// then replaced; before that, it prints its stack ([recovery] straggler_limit). Such a rank may block in an MPI call
+// that waits for a process that has already joined, because nobody has revoked its communicator.
 //
 // One thread. Local: nothing waits.
 #pragma once
@@ -20,37 +20,37 @@ namespace cairn {
 class Muster {
  public:
   struct Channel {
-    MPI_Comm pool = MPI_COMM_NULL;   // is revoked when there is a meeting
-    MPI_Comm words = MPI_COMM_NULL;  // the same members; not revoked before all have come
+    MPI_Comm pool = MPI_COMM_NULL;   // revoked when a repair begins
+    MPI_Comm words = MPI_COMM_NULL;  // the same members; not revoked before all have joined
     int me = 0;
   };
   struct Neighbour {
     int number = 0;  // in both
     ProcessId process;
     std::string name;
-    bool has_come = false;
+    bool has_joined = false;
     std::optional<std::chrono::steady_clock::time_point> ended = std::nullopt;
   };
   Muster(Channel channel, std::vector<Neighbour> neighbours, std::chrono::milliseconds limit, Log log);
 
-  // This process has come, or waits where only the others can delay it: tells its neighbours.
-  void come();
-  // Call it again and again after come(). When it is time, one of the processes that have come ends those that have
+  // This process joins, or waits at a place where only other processes can delay it: notifies its neighbours.
+  void join();
+  // To be called repeatedly after join(). After the limit, one of the processes that have joined kills those that have
   // not.
   void look();
 
  private:
   using Clock = std::chrono::steady_clock;
-  void hear();
+  void receive();
   void end(Neighbour& straggler) const;
 
   Channel channel_;
   std::vector<Neighbour> neighbours_;
   std::chrono::milliseconds limit_;
   Log log_;
-  bool come_ = false;
+  bool joined_ = false;
   Clock::time_point next_look_{};
-  std::optional<Clock::time_point> called_;  // when this process knew that there is a meeting
+  std::optional<Clock::time_point> called_;  // when this process detected the repair
 };
 
 }  // namespace cairn

@@ -27,11 +27,11 @@ constexpr std::chrono::milliseconds kBetweenLooksForDeaths{500};
 constexpr std::chrono::seconds kLongestUnknownDeath{5};
 constexpr std::chrono::milliseconds kLongestAgreementAfterAlarm{100};
 
-// What each live process says of itself at a meeting; sent as it is.
+// What each live process reports at a meeting; sent as raw bytes.
 struct Presence {
   std::uint32_t number = 0;  // in the roster
   std::uint32_t under_way = 0;
-  std::uint32_t restored = 0;  // version of the snapshot that it has gone on from
+  std::uint32_t restored = 0;  // version of the snapshot that it has restored
   std::uint32_t gives_up = 0;
   ProcessId process;
 };
@@ -58,7 +58,7 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   pool->launcher_ = *std::move(launcher);
   pool->settle_head_mode(**comm);
   if (config.recovery.mode == Config::Recovery::Mode::spares && config.recovery.spares == 0) {
-    return fail(Code::config, "[recovery] mode = spares: there are none",
+    return fail(Code::config, "[recovery] mode = spares, but the job has no spares",
                 "start the job with ckpt-run --spares, or set [recovery] spares and start as many ranks more");
   }
   auto topology = everyone(**comm, config);
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   return pool;
 }
 
-// Every process has the same facts.
+// Every process computes it from the same facts.
 void Pool::settle_head_mode(const Comm& world) {
   if (config_.head.mode) return;
   config_.head.mode = automatic_head_mode(launcher_.started.has_value(), false, config_.recovery.mode);
@@ -111,7 +111,7 @@ std::vector<Seat> Pool::seats_of(const Roster& roster) const {
 
 bool Pool::all_ranks(bool succeeded) {
   const int mine = succeeded ? 1 : 0;
-  if (muster_) muster_->come();
+  if (muster_) muster_->join();
   const auto word =
       !muster_ ? ulfm::agree(team_.ranks, mine) : ulfm::agree(team_.ranks, mine, [&]() -> Result<std::optional<int>> {
         muster_->look();
@@ -129,7 +129,7 @@ bool Pool::a_worker_has_died() const {
 
 void Pool::wait_as_spare() {
   while (!ulfm::is_revoked(pool_) && !a_worker_has_died() && !lifeline_->misses_one()) {
-    // MPI learns of failures only inside a call.
+    // MPI detects failures only inside a call.
     int found = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, pool_, &found, MPI_STATUS_IGNORE);
     std::this_thread::sleep_for(kSpareNap);
@@ -138,7 +138,7 @@ void Pool::wait_as_spare() {
 }
 
 Result<Pool::Outcome> Pool::meet(bool done, bool under_way) {
-  if (!done) log_.debug("process {} meets the others", this_process().number);
+  if (!done) log_.debug("process {} joins the repair", this_process().number);
   const auto over = is_over(done);
   if (!over) return fail(over.error());
   if (*over) {
@@ -149,15 +149,15 @@ Result<Pool::Outcome> Pool::meet(bool done, bool under_way) {
   return Outcome::repaired;
 }
 
-// No limit here, since some may still compute. When processes die meanwhile, the agreement of Open MPI 5.0 does not
-// always reach all members (the last one missed it in 6 of 125 losses of several nodes). Those that it reached raise
-// the alarm. The agreement then gets some more time, since MPI may crash after one that is given up.
+// No limit here, because some ranks may still compute. If processes die meanwhile, the agreement of Open MPI 5.0 does
+// not always reach all members: the last one missed it in 6 of 125 losses of several nodes. The members that it reached
+// raise the alarm. The agreement then gets more time, because MPI may crash after an abandoned agreement.
 Result<bool> Pool::is_over(bool done) const {
   using Clock = std::chrono::steady_clock;
   constexpr int kRepair = 1;
   UnknownDeaths unknown;
   std::optional<Clock::time_point> alarmed;
-  if (muster_) muster_->come();
+  if (muster_) muster_->join();
   const auto word = ulfm::agree(pool_, done ? 0 : kRepair, [&]() -> Result<std::optional<int>> {
     if (!alarmed && ulfm::is_revoked(team_.alarm)) alarmed = Clock::now();
     if (alarmed && Clock::now() - *alarmed > kLongestAgreementAfterAlarm) return kRepair;
@@ -170,8 +170,8 @@ Result<bool> Pool::is_over(bool done) const {
   return *word != kRepair;
 }
 
-// mpirun tells MPI of deaths. If it misses one, the meeting would wait for the dead process for ever. So this looks in
-// /proc for the processes of this host.
+// mpirun reports deaths to MPI. If it misses one, the meeting would wait for the dead process and never end. So this
+// function looks in /proc for the processes of this host.
 Status Pool::look_for_unknown_deaths(UnknownDeaths& unknown) const {
   const auto now = std::chrono::steady_clock::now();
   if (now < unknown.next_look) return {};
@@ -185,16 +185,16 @@ Status Pool::look_for_unknown_deaths(UnknownDeaths& unknown) const {
     const auto since = unknown.since.try_emplace(i, now).first->second;
     if (now - since < kLongestUnknownDeath) continue;
     return fail(Code::communication,
-                fmt::format("process {} ({}) is gone, by exit or in another way that MPI does not know of after {} s",
+                fmt::format("process {} ({}) is gone, but MPI has not reported its death after {} s",
                             neighbours_[i]->number, name_of(roster_[i]), kLongestUnknownDeath.count()));
   }
   return {};
 }
 
 Status Pool::rebuild(bool under_way) {
-  Watchdog watchdog(pool_, config_.recovery.limit, "to shrink the pool", [this] { end_newcomers(); });
+  Watchdog watchdog(pool_, config_.recovery.limit, "shrinking the pool", [this] { end_newcomers(); });
   while (true) {
-    watchdog.step("to shrink the pool");
+    watchdog.step("shrinking the pool");
     auto live = ulfm::shrink(pool_);
     if (!live) return fail(live.error());
     pool_ = *live;
@@ -205,16 +205,16 @@ Status Pool::rebuild(bool under_way) {
   }
 }
 
-// One try with those who live now. False: somebody has died on the way.
+// One try with the processes that are alive now. False: another process died meanwhile.
 Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
-  watchdog.step("to agree on who lives");
+  watchdog.step("agreeing on the survivors");
   Proposal proposal;
   Status status = gather(pool_, under_way, proposal);
   if (status) status = grow_if_wanted(under_way, watchdog, proposal);
   if (failed_growths_ > kMostFailedGrowths) return fail(status.error());
-  watchdog.step("to agree on a new world");
+  watchdog.step("agreeing on a new world");
   if (status && proposal.repair.unfilled.empty()) status = make_team(pool_, proposal.repair.roster, proposal.team);
-  // If this process has failed here, the others must not wait for it in the calls above.
+  // If this process has failed here, the other processes must not wait for it in the calls above.
   if (!status) ulfm::revoke(pool_);
   const auto word = ulfm::agree(pool_, status ? 1 : 0);
   if (word && *word == 1) {
@@ -225,7 +225,7 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
   return false;
 }
 
-// Who lives, by their numbers in the roster, which only a successful repair changes.
+// The live processes, by their numbers in the roster, which only a successful repair changes.
 Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
   int size = 0;
   MPI_Comm_size(live, &size);
@@ -325,7 +325,7 @@ FailureTopology Pool::failures_of(const Roster& before, const std::vector<std::u
     if (!lives[i] && before[i].role == Role::rank) failures.dead_ranks.push_back(before[i].rank.value);
   }
   std::ranges::sort(failures.dead_ranks);
-  // By the numbers that the last session gave to its nodes.
+  // Node numbers are those of the last session.
   const Topology last = make_topology(seats_of(before), head_mode());
   for (std::uint32_t node = 0; node < last.node_count(); ++node) {
     const bool is_seen = std::ranges::any_of(
@@ -339,7 +339,9 @@ void Pool::tell(const Roster& before, const Proposal& proposal) const {
   const std::size_t dead = before.size() - proposal.live.size();
   const auto spares = std::ranges::count(roster_, Role::spare, &Member::role);
   std::string ranks;
-  if (!failures_.dead_ranks.empty()) ranks = fmt::format(", with ranks {}", fmt::join(failures_.dead_ranks, " "));
+  if (!failures_.dead_ranks.empty())
+    ranks = fmt::format(" ({} {})", failures_.dead_ranks.size() == 1 ? "rank" : "ranks",
+                        fmt::join(failures_.dead_ranks, ", "));
   log_.info("repair {}: {} {} died{}; {} spare{} left", repairs_, dead, dead == 1 ? "process" : "processes", ranks,
             spares, spares == 1 ? "" : "s");
 }
@@ -349,7 +351,7 @@ Error Pool::nobody_left(const Proposal& proposal) const {
   return Error{
       Code::unrecoverable,
       fmt::format("rank {} on node {} died, and no spare is left", first.rank.value, nodes_[first.node.value].node),
-      "start the job again, with ckpt-run or by hand; it goes on from its last snapshot"};
+      "start the job again, with ckpt-run or by hand; it restores its newest snapshot"};
 }
 
 }  // namespace cairn

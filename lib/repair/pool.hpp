@@ -1,9 +1,9 @@
-// The live processes of a job that repairs itself, and who does what: application ranks, heads, spares. After a failure
-// all of them meet, and go on with a new pool in which spares have taken over the work of the dead.
+// The live processes of a job that repairs itself, and their roles: application ranks, heads, spares. After a failure,
+// all of them meet and form a new pool, in which spares replace the dead processes.
 //
-// How all come to the meeting: a process that learns of a failure, or comes to the end, revokes the pool's
-// communicator, which all watch. Every repair begins there and ends in an agreement: either all survivors have the new
-// pool, or none has and they try again without those that died meanwhile.
+// How all processes get to the meeting: a process that detects a failure, or finishes, revokes the pool's communicator,
+// which all watch. Every repair ends in an agreement: either all survivors have the new pool, or none has it. Then they
+// try again without the processes that died meanwhile.
 //
 // Its communicators are never freed (see Lifeline::add).
 //
@@ -42,7 +42,7 @@ class Pool {
  public:
   // Collective over `world`: the pool at the start of the job.
   static Result<std::unique_ptr<Pool>> start(MPI_Comm world, const ConfigSource& source);
-  // Collective over the newcomers that a repair has started: completes that repair.
+  // Completes the repair that has started these newcomers. Collective over them.
   static Result<std::unique_ptr<Pool>> join(MPI_Comm newcomers);
   ~Pool() = default;
   Pool(const Pool&) = delete;
@@ -57,36 +57,36 @@ class Pool {
   // Application ranks in order, then heads; null for a spare. seats() says where each is.
   [[nodiscard]] MPI_Comm world() const { return team_.world; }
   [[nodiscard]] std::vector<Seat> seats() const;
-  // To be shared by all communicators that are made of world().
+  // All communicators made from world() share it.
   [[nodiscard]] const std::shared_ptr<Lifeline>& lifeline() const { return lifeline_; }
-  // What the last repair found dead.
+  // The dead ranks and lost nodes of the last repair.
   [[nodiscard]] const FailureTopology& failures() const { return failures_; }
-  // Repairs so far, and how many in a row up to now found nobody dead.
+  // The number of repairs, and how many of the latest ones in a row found no dead process.
   [[nodiscard]] std::uint32_t repairs() const { return repairs_; }
   [[nodiscard]] std::uint32_t repairs_without_effect() const { return repairs_without_effect_; }
-  // Repairs in a row since the application has gone on from a newer snapshot than ever before.
+  // The number of repairs since the application last restored a newer snapshot than ever before.
   [[nodiscard]] std::uint32_t repairs_without_progress() const { return repairs_without_progress_; }
-  // Notes the snapshot that the application of this process has gone on from, for the next meeting. Local.
+  // Notes the snapshot that the application of this process has restored, for the next meeting. Local.
   void went_on_from(std::uint32_t version) { restored_ = std::max(restored_, version); }
-  // At the next meeting this process will say that the job has to end. Local.
+  // At the next meeting, this process will request the end of the job. Local.
   void give_up() { gives_up_ = true; }
-  // Whether anybody has said so; known after a meeting, to all alike.
+  // Whether any process has requested it. The same on all after a meeting.
   [[nodiscard]] bool gives_up() const { return gives_up_; }
-  // Whether all were started together, so that MPI_Abort of one reaches all. Local.
+  // Whether all processes were started together, so that MPI_Abort ends all of them. Local.
   [[nodiscard]] bool is_of_one_start() const;
-  // Whether a survivor has said that the application is under way; known after a meeting.
+  // Whether the application of a survivor was under way. Known after a meeting.
   [[nodiscard]] bool under_way() const { return under_way_; }
 
-  // Collective among application ranks, once they are done with a session, by success or failure, and again when all
-  // succeeded: whether all did.
+  // Whether all application ranks succeeded. Collective among them, when each has finished with a session by success or
+  // failure, and once more when all succeeded.
   [[nodiscard]] bool all_ranks(bool succeeded);
-  // Sleeps until there is a meeting.
+  // Sleeps until a meeting begins.
   void wait_as_spare();
 
   enum class Outcome { over, repaired };
-  // Collective among the live; to be called once the lifeline is cut, or by a head that has served to the end. Over: an
-  // application rank says that the job is `done`; by then all of them know that. `under_way`: see above. Fails when the
-  // dead cannot be replaced.
+  // Collective among the live processes; to be called once the lifeline is cut, or by a head that has served to the
+  // end. `done`: all application ranks have finished, so the job is over. `under_way`: see above. Fails when the dead
+  // processes cannot be replaced.
   [[nodiscard]] Result<Outcome> meet(bool done, bool under_way);
 
  private:
@@ -94,9 +94,9 @@ class Pool {
   struct Team {
     MPI_Comm world = MPI_COMM_NULL;
     MPI_Comm ranks = MPI_COMM_NULL;  // the application ranks of it, for their agreements
-    MPI_Comm alarm = MPI_COMM_NULL;  // all of the pool; revoked by those who know that a repair begins
+    MPI_Comm alarm = MPI_COMM_NULL;  // all of the pool; a process that detects a repair revokes it
   };
-  // Members that are gone while MPI takes them for alive, by number, and since when.
+  // Members that are gone although MPI has not reported their death, by number, and since when.
   struct UnknownDeaths {
     std::chrono::steady_clock::time_point next_look;
     std::map<std::uint32_t, std::chrono::steady_clock::time_point> since;
@@ -109,7 +109,7 @@ class Pool {
     Team team;
     bool under_way = false;
     bool gives_up = false;
-    std::uint32_t restored = 0;  // the newest snapshot that anybody has gone on from
+    std::uint32_t restored = 0;  // the newest snapshot that any of them has restored
   };
 
   Pool(ConfigSource source, const Config& config)
@@ -138,7 +138,7 @@ class Pool {
   [[nodiscard]] std::vector<NodeId> wanted(const Proposal& proposal) const;
   [[nodiscard]] Result<bool> start_for(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& live);
   void end_strays() const;
-  void end_newcomers() const;  // of a growth that is stuck
+  void end_newcomers() const;  // when the start of new processes is stuck
   [[nodiscard]] Buffer news() const;
   [[nodiscard]] Status take_news(ByteReader& news, std::uint32_t from_last);
 
@@ -154,14 +154,14 @@ class Pool {
   std::shared_ptr<Lifeline> lifeline_;
   std::vector<std::optional<ProcessId>> neighbours_;  // by number: those of this host
   std::unique_ptr<HangGuard> guard_;
-  std::unique_ptr<Muster> muster_;  // where stragglers are ended
+  std::unique_ptr<Muster> muster_;  // kills stragglers
   FailureTopology failures_;
   std::uint32_t repairs_ = 0;
   std::uint32_t restored_ = 0;  // by this process
-  std::uint32_t progress_ = 0;  // by anybody, as of the last repair
+  std::uint32_t progress_ = 0;  // by any process, as of the last repair
   std::uint32_t repairs_without_progress_ = 0;
-  std::uint32_t repairs_without_effect_ = 0;  // in a row, that found nobody dead
-  std::uint32_t failed_growths_ = 0;          // in a row, from which no newcomers came
+  std::uint32_t repairs_without_effect_ = 0;  // in a row, without a dead process
+  std::uint32_t failed_growths_ = 0;          // in a row, that started no newcomers
   std::set<std::string> closed_hosts_;        // that take no new processes; the same on all members
   std::string mark_;                          // variable in the environment of all new processes, of this pool alone
   bool strays_ = false;                       // there may be new processes that are in no pool

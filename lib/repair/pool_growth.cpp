@@ -1,4 +1,4 @@
-// How a pool takes in new processes in the place of the dead, and what it tells them.
+// How a pool starts new processes that replace dead ones, and what it sends them.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -17,10 +17,10 @@ constexpr std::chrono::minutes kLongestWelcome{10};
 
 }  // namespace
 
-// New processes join as spares, for the dead of one host after another; their work is then assigned as in any repair.
+// Starts new processes for the dead of one host after another. They join as spares and get work as in any repair.
 Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal) {
   for (auto nodes = wanted(proposal); !nodes.empty(); nodes = wanted(proposal)) {
-    watchdog.step("to start new processes");
+    watchdog.step("starting new processes");
     const auto started = start_for(std::move(nodes), proposal.live);
     if (!started) return fail(started.error());
     if (!*started) return {};
@@ -31,7 +31,7 @@ Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& propos
   return {};
 }
 
-// For those nodes that are on the same host as the first. False if no host takes new processes.
+// Starts new processes for the nodes that are on the same host as the first. False if no host takes new processes.
 Result<bool> Pool::start_for(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& live) {
   std::vector<std::string> host_of;
   for (const Seat& node : nodes_) host_of.push_back(node.host);
@@ -95,8 +95,8 @@ void Pool::end_strays() const {
   if (strays_) end_newcomers();
 }
 
-// One of them may have died before it came to Cairn's code. Then this process waits for it inside MPI, as the others of
-// them do, and they would keep mpirun from ending.
+// A newcomer may have died before it reached Cairn's code. Then this process and the other newcomers wait for it inside
+// MPI, and the newcomers would keep mpirun from ending.
 void Pool::end_newcomers() const {
   std::vector<ProcessId> members{this_process()};
   for (const auto& neighbour : neighbours_) {
@@ -106,8 +106,8 @@ void Pool::end_newcomers() const {
 }
 
 Result<std::unique_ptr<Pool>> Pool::join(MPI_Comm newcomers) {
-  // A fixed limit, since a newcomer does not know the configuration yet: longer than a repair should take.
-  auto welcoming = std::make_unique<Watchdog>(newcomers, kLongestWelcome, "to join the job");
+  // A fixed limit, longer than a repair should take: a newcomer does not have the configuration yet.
+  auto welcoming = std::make_unique<Watchdog>(newcomers, kLongestWelcome, "joining the job");
   int number = 0;
   int count = 0;
   MPI_Comm_rank(newcomers, &number);
@@ -123,7 +123,7 @@ Result<std::unique_ptr<Pool>> Pool::join(MPI_Comm newcomers) {
   pool->pool_ = welcome.grown;
   if (auto status = pool->take_news(reader, static_cast<std::uint32_t>(count - number)); !status)
     return fail(status.error());
-  Watchdog watchdog(pool->pool_, config->recovery.limit, "to join the job");
+  Watchdog watchdog(pool->pool_, config->recovery.limit, "joining the job");
   auto settled = pool->settle(false, watchdog);
   if (!settled) return fail(settled.error());
   if (*settled) return pool;
@@ -132,7 +132,7 @@ Result<std::unique_ptr<Pool>> Pool::join(MPI_Comm newcomers) {
   return pool;
 }
 
-// All that a newcomer has to know, the same from every survivor.
+// All that a newcomer needs; every survivor would send the same.
 Buffer Pool::news() const {
   ByteWriter out;
   const Buffer source = encode(source_);
@@ -192,7 +192,7 @@ Status Pool::take_news(ByteReader& news, std::uint32_t from_last) {
   const auto closed = news.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < closed && news.good(); ++i) closed_hosts_.insert(news.get_text());
   if (!news.good() || from_last > roster_.size())
-    return fail(Code::communication, "what newcomers are told is damaged");
+    return fail(Code::communication, "the message to new processes is damaged");
   me_ = static_cast<std::uint32_t>(roster_.size()) - from_last;
   return {};
 }

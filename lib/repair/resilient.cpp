@@ -21,10 +21,10 @@ namespace {
 using Role = Member::Role;
 
 constexpr std::uint32_t kMostRepairsWithoutEffect = 3;
-// Failures may come in bursts; but so many in a row are more likely to have a common cause.
+// Failures may come in bursts, but this many in a row probably have a common cause.
 constexpr std::uint32_t kMostRepairsWithoutProgress = 8;
 
-// A process that writes to a dead peer's socket, or starts others in vain, should get an error, not die as well.
+// A process that writes to a dead peer's socket, or fails to start others, must get an error and not die as well.
 void prepare_process() {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   struct sigaction action {};
@@ -43,7 +43,7 @@ Resilient*& current() {
 
 Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells)
     : world_(world), tells_(tells), pool_(std::move(pool)) {
-  // MPI reports deaths on this communicator too, whoever uses it.
+  // MPI reports deaths on this communicator too, whether or not Cairn uses it.
   MPI_Comm_get_errhandler(world_, &errhandler_);
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   if (pool_->config().recovery.straggler_limit) show_stack_when_asked();
@@ -54,12 +54,12 @@ Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells)
   (void)registered;
 }
 
-// A process that dies before there is a pool cannot be replaced. A process that learns of it must not let the others
-// wait: it ends the job, which ckpt-run can then start again.
+// A process that dies before there is a pool cannot be replaced. A process that detects the death ends the job, so that
+// the others do not wait; ckpt-run can then start the job again.
 template <class T>
 T at_start(MPI_Comm world, Result<T> result) {
   if (result || result.error().code != Code::communication) return value_or_throw(std::move(result));
-  const std::string text = "a process has died while the job started: " + result.error().text();
+  const std::string text = "a process died while the job started: " + result.error().text();
   Launcher::from_environment().value_or(Launcher{}).end_job(world, {CompletionMark::Kind::failed, text});
   std::_Exit(EXIT_FAILURE);
 }
@@ -81,13 +81,13 @@ std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::strin
   return job;
 }
 
-// Open MPI 5.0 tells nobody of a process that exits. A forked child of this process inherits the handler, and must not
+// Open MPI 5.0 does not report a process that exits. A forked child of this process inherits the handler, and must not
 // use it.
 void Resilient::on_exit() {
   Resilient* const job = std::exchange(current(), nullptr);
   if (job == nullptr || job->over_ || this_process() != job->process_) return;
-  job->give_up({CompletionMark::Kind::failed, job->pool_->my_name() + " has called exit() before the job came to its "
-                                                                      "end, and the others wait for it"});
+  job->give_up({CompletionMark::Kind::failed, job->pool_->my_name() + " called exit() before the job finished, and the "
+                                                                      "other processes wait for it"});
 }
 
 Resilient::~Resilient() {
@@ -108,8 +108,8 @@ void Resilient::abort_mpi() const {
   std::_Exit(EXIT_FAILURE);
 }
 
-// MPI_Abort ends those that were started with this process. Processes that were started later would take those for
-// dead, and start new ones: they have to be told at a meeting.
+// MPI_Abort ends only the processes that were started with this one. Processes that were started later would detect
+// their deaths and start new ones; so they must get the reason at a meeting.
 void Resilient::give_up(const CompletionMark& why) {
   pool_->launcher().tell(why);
   int is_main = 0;
@@ -157,7 +157,7 @@ std::unique_ptr<Session> Resilient::open() {
   }
   opening.errhandler = errhandler_;
   opening.repaired = RepairedWorld{pool_->config(), pool_->seats()};
-  // The application has begun already: it now has to go on, even if the job was started with mode = fresh or required.
+  // The application has begun already: it must now continue, even if the job was started with mode = fresh or required.
   if (pool_->under_way()) opening.repaired->config.restart.mode = Config::Restart::Mode::automatic;
   opening.lifeline = pool_->lifeline();
   opening.memory = memory_;
@@ -183,7 +183,7 @@ bool Resilient::complete(std::unique_ptr<Session> session) {
   }
   done_ = true;
   finalize(*session);
-  // Nobody needs the session any more: the spares can be called to the last meeting.
+  // The session is no longer needed: the spares can be called to the last meeting.
   (void)pool_->all_ranks(true);
   session.reset();
   pool_->lifeline()->cut();
@@ -191,7 +191,7 @@ bool Resilient::complete(std::unique_ptr<Session> session) {
   return over_;
 }
 
-// All work is done: because of a failure now the last snapshot may not reach L4, but the job has succeeded.
+// All work is done. After a failure now, the last snapshot may not reach L4, but the job has succeeded.
 void Resilient::finalize(Session& session) {
   try {
     session.finalize();
@@ -232,12 +232,10 @@ void Resilient::meet() {
 void Resilient::end_if_repairs_do_not_help() const {
   if (pool_->gives_up()) abort_mpi();
   if (pool_->repairs_without_effect() > kMostRepairsWithoutEffect)
-    end_job("repairs do not help, and find no dead process: " + last_failure_);
+    end_job("repairs find no dead process and do not help: " + last_failure_);
   if (pool_->repairs_without_progress() > kMostRepairsWithoutProgress) {
-    end_job(
-        fmt::format("{} repairs in a row without a newer snapshot to go on from: processes die again and "
-                    "again",
-                    pool_->repairs_without_progress()));
+    end_job(fmt::format("{} repairs in a row without a newer snapshot: processes die again and again",
+                        pool_->repairs_without_progress()));
   }
 }
 

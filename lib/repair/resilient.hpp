@@ -1,17 +1,17 @@
-// A job that goes on after failures without leaving its processes ([recovery] mode = spares or respawn). One object a
-// process, for the whole job:
+// A job that continues after failures in its surviving processes ([recovery] mode = spares or respawn). Each process
+// has one object for the whole job:
 //
 //   while (auto session = job.enter()) {
 //     … the application, with the session …
-//     job.complete(std::move(session));      it came to its end
+//     job.complete(std::move(session));      it has finished
 //     job.roll_back(std::move(session));     or a process has died
 //   }
 //
-// In a head enter() serves, in a spare it sleeps, through any number of failures, until this process has to compute or
-// the job is over. After a repair all survivors enter together.
+// In a head, enter() serves; in a spare, it sleeps. Both last through any number of failures, until this process
+// becomes an application rank or the job is over. After a repair, all survivors enter together.
 //
-// One thread. Every call but the destructor is collective among the live processes of the job. Errors are thrown, the
-// same on all; an error that not all can have ends the job.
+// One thread. Every call but the destructor is collective among the live processes of the job. Calls throw errors, the
+// same on all processes; an error that only some processes have ends the job.
 #pragma once
 
 #include <mpi.h>
@@ -34,7 +34,7 @@ class Resilient {
   // How an application learns of a failure in its own MPI calls.
   enum class Tells { by_exception, by_code };
 
-  // Null if the configuration says that the job is not to repair itself.
+  // Null if the job does not repair itself by its configuration.
   static std::unique_ptr<Resilient> if_wanted(MPI_Comm world, const std::string& config_file, Tells tells);
   ~Resilient();
   Resilient(const Resilient&) = delete;
@@ -42,28 +42,28 @@ class Resilient {
 
   // The next session of this process as an application rank; null when the job is over.
   [[nodiscard]] std::unique_ptr<Session> enter();
-  // The application has finished. If it has on all ranks, finalizes the session and ends the job; otherwise all go
-  // back. Returns whether the job is over.
+  // The application has finished on this rank. If it has finished on all ranks, finalizes the session and ends the job;
+  // otherwise all ranks roll back. Returns whether the job is over.
   bool complete(std::unique_ptr<Session> session);
   void roll_back(std::unique_ptr<Session> session);
-  // The application fails, and the job with it: ends all its processes, with the reason. Local, but waits for the
-  // others where some were started later than others.
+  // The application fails, and so the job fails: ends all its processes, with the reason. Local; but if some processes
+  // were started later than others, waits for the other processes.
   [[noreturn]] void give_up(const CompletionMark& why);
-  // Whether this process speaks for all. Local.
+  // Whether this process reports for all. Local.
   [[nodiscard]] bool is_first() const { return pool_->is_first(); }
-  // Ends the job as it is, on all ranks; what is not safe yet is lost.
+  // Ends the job as it is, on all ranks; unfinished snapshots are lost.
   void abandon(std::unique_ptr<Session> session);
 
  private:
   Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells);
   [[nodiscard]] std::unique_ptr<Session> open();
   void finalize(Session& session);
-  // Notes how far the application came.
+  // Notes how far the application has come.
   void remember(Session& session);
   void meet();
   // True if an error is the consequence of a failure; remembers its text.
   bool is_failure(const Exception& error);
-  // Ends the job if repair follows repair without progress.
+  // Ends the job after too many repairs in a row without progress.
   void end_if_repairs_do_not_help() const;
   [[noreturn]] void end_job(const std::string& text) const;
   [[noreturn]] void abort_mpi() const;

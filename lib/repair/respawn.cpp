@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kTag = 1;
 
-// Words of the agreement on a start.
+// Values of the agreement on a start.
 constexpr int kWell = 1;
 constexpr int kNotRefused = 2;
 
@@ -45,8 +45,8 @@ CommandLine this_command_line() {
   return line;
 }
 
-// Checked before mpirun is asked: if mpirun of Open MPI 5.0 cannot run the program, it also kills the process that
-// asked, and tells nobody.
+// Checked before the start: if mpirun of Open MPI 5.0 cannot run the program, it also kills the process that requested
+// the start, and reports nothing.
 bool can_run(const std::string& program) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -144,7 +144,7 @@ Result<MPI_Comm> grow(MPI_Comm live, const Start& what) {
     code = MPI_ERR_OTHER;
     join.give_up();
   }
-  // Only some may know of a death on the way. Only the starter says whether mpirun has refused.
+  // Only some processes may detect a death meanwhile. Only the starter has mpirun's answer.
   const auto word = ulfm::agree(live, (code == MPI_SUCCESS ? kWell : 0) | (started.refused ? 0 : kNotRefused));
   if (word && (*word & kNotRefused) == 0) return MPI_COMM_NULL;
   if (!word || (*word & kWell) == 0) {
@@ -160,7 +160,7 @@ Status tell(MPI_Comm grown, Bytes news) {
   // Every member has the same news, or is a newcomer: none needs a copy here.
   Buffer copy(news.begin(), news.end());
   if (code == MPI_SUCCESS) code = MPI_Bcast(copy.data(), static_cast<int>(copy.size()), MPI_BYTE, 0, grown);
-  if (code != MPI_SUCCESS) return fail(mpi_error(code, "telling new processes"));
+  if (code != MPI_SUCCESS) return fail(mpi_error(code, "sending the configuration to new processes"));
   return {};
 }
 
@@ -173,7 +173,7 @@ bool is_newcomer() {
 Welcome join(MPI_Comm newcomers) {
   // Ends by a signal, since MPI reports only such deaths to the others, which then repair this one like any.
   const auto leave = [] { std::raise(SIGKILL); };
-  // What this process starts itself is no newcomer.
+  // A process that this one starts later is not a newcomer.
   unsetenv(kPoolVariable);
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm_get_parent(&parent);

@@ -1,8 +1,8 @@
-// New processes of this program in the place of dead ones ([recovery] mode = respawn).
+// Starts new processes of this program that replace dead ones ([recovery] mode = respawn).
 //
-// One survivor starts them, since a start over all survivors hangs when another one dies meanwhile. A failure at one
-// end must reach the other: survivors agree after every step and revoke what was made; newcomers end when anything
-// fails before they are told who they are.
+// One survivor starts them, because a start over all survivors hangs when another one dies meanwhile. A failure on one
+// side must reach the other side. Survivors agree after every step, and revoke what was made if it failed. Newcomers
+// end if anything fails before they get their roles.
 #pragma once
 
 #include <mpi.h>
@@ -28,7 +28,7 @@ struct Start {
 
 // Collective over `live`. Returns a communicator of its members, then the newcomers; null if mpirun refuses to start
 // any there, after which `live` is as it was. All members get the same answer. On failure `live` may be revoked, and
-// started processes may wait in MPI_Init for ever for a process that has died. One host at a time: mpirun of Open MPI
+// started processes may block in MPI_Init, waiting for a process that has died. One host at a time: mpirun of Open MPI
 // 5.0 crashes when it has to start several kinds at once.
 [[nodiscard]] Result<MPI_Comm> grow(MPI_Comm live, const Start& what);
 

@@ -120,11 +120,12 @@ Result<Roster> first_roster(const Topology& everyone, HeadMode mode, std::uint32
     const bool is_last = std::find_if(roster.begin() + i + 1, last, here) == last;
     if (mode == HeadMode::rank && is_last) {
       if (std::count_if(roster.begin(), last, here) < 2) {
-        return fail(Code::config,
-                    fmt::format("node {} has only world rank {} that is no spare, and [head] mode = rank needs one for "
-                                "the head",
-                                everyone.nodes[node.value].name, i),
-                    "start one rank more per node, or set [head] mode = inline");
+        return fail(
+            Code::config,
+            fmt::format("node {} has only world rank {} that is not a spare, but [head] mode = rank needs one rank for "
+                        "the head",
+                        everyone.nodes[node.value].name, i),
+            "start one rank more per node, or set [head] mode = inline");
       }
       roster[i].role = Role::head;
     } else {

@@ -1,9 +1,9 @@
-// Who does what in a job that repairs itself: every live process is an application rank, the head of a node, or a
-// spare, and everyone holds the same roster of them. When processes die, spares take over their work by a fixed rule,
-// so that all survivors find the same new roster without messages.
+// The roles in a job that repairs itself: every live process is an application rank, the head of a node, or a spare,
+// and every process has the same roster. When processes die, spares replace them by a fixed rule, so that all survivors
+// compute the same new roster without messages.
 //
-// Nodes are numbered here as the job was started, for life: a process never leaves its node. (A session numbers the
-// nodes that it uses anew.) Pure.
+// Nodes keep their numbers from the start of the job, because a process never leaves its node. (Each session renumbers
+// the nodes that it uses.) Pure.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +32,15 @@ using Roster = std::vector<Member>;  // by number in the pool of live processes
 [[nodiscard]] Result<Roster> first_roster(const Topology& everyone, HeadMode mode, std::uint32_t spares);
 
 struct Repair {
-  Roster roster;                 // of those who live, in their order
-  std::vector<Member> unfilled;  // ranks that nobody is left for, and where they were
+  Roster roster;                 // of the survivors, in their order
+  std::vector<Member> unfilled;  // ranks that no spare can replace, and where they were
 };
 
-// Gives the work of the dead to spares. `live`: who lives, as numbers in `before`, ascending. An application rank goes
-// to a spare of its own node, and there to the last one, so that newcomers are used before spares that have waited.
-// Otherwise it goes to a spare of a node that got another rank of its node; else of a node without application ranks;
-// else of any. But if a node would be left with its head only, the head first takes one of the node's ranks itself, so
-// that its store can still be reached. A node without a head gets one if it has another spare (mode `rank`).
+// Gives the work of the dead to spares. `live`: the survivors, as numbers in `before`, ascending. An application rank
+// goes to a spare of its own node, and there to the last one, so that newcomers are used before older spares. Otherwise
+// it goes to a spare of a node that got another rank of its node; else of a node without application ranks; else of
+// any. But if a node would be left with its head only, the head first becomes one of the node's ranks: then its store
+// can still be reached. A node without a head gets one if it has another spare (mode `rank`).
 [[nodiscard]] Repair repair(const Roster& before, const std::vector<std::uint32_t>& live, HeadMode mode);
 
 // The members of the session's world, as numbers in the roster: application ranks in order, then heads.

@@ -22,7 +22,7 @@ namespace {
 using Application = std::function<void(Session&)>;
 using Kind = CompletionMark::Kind;
 
-// An error as the application's function, or Cairn, has thrown it.
+// An error that the application's function or Cairn has thrown.
 struct Thrown {
   std::optional<ErrorKind> kind;  // none: it is not one of Cairn
   std::string text;
@@ -42,14 +42,14 @@ std::optional<Thrown> thrown_by(const std::function<void()>& call) {
   }
 }
 
-// What is left of it for whoever started the job.
+// The completion mark that reports the error to ckpt-run.
 CompletionMark mark_of(const Thrown& error, const std::string& text) {
   return {error.kind && restart_would_surely_fail(*error.kind) ? Kind::error : Kind::failed, text};
 }
 
 void log(const Thrown& error) { Log(LogLevel::error).error("{}", error.text); }
 
-// What one rank has alone: others may wait for it.
+// An error of one rank alone: other ranks may wait for it.
 [[noreturn]] void end_job(MPI_Comm world, std::uint32_t rank, const Thrown& error) {
   const auto launcher = Launcher::from_environment().value_or(Launcher{});
   launcher.end_job(world, mark_of(error, fmt::format("rank {}: {}", rank, error.text)));
@@ -61,7 +61,7 @@ int fail_to_open(MPI_Comm world, const Thrown& error) {
   int rank = 0;
   MPI_Comm_rank(world, &rank);
   if (!error.kind) end_job(world, static_cast<std::uint32_t>(rank), error);
-  tell_of_failed_opening(world, *error.kind, [&] { log(error); });
+  report_failed_opening(world, *error.kind, [&] { log(error); });
   return EXIT_FAILURE;
 }
 

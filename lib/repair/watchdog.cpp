@@ -37,9 +37,9 @@ void Watchdog::guard() {
     changed_.wait_until(lock, deadline_);
     if (called_off_ || std::chrono::steady_clock::now() < deadline_) continue;
     Log(LogLevel::error)
-        .error("a repair is stuck: {} took longer than {} ms ([recovery] limit)", step_, limit_.count());
+        .error("the repair is stuck: {} takes longer than {} ms ([recovery] limit)", step_, limit_.count());
     if (first_) first_();
-    // The thread that is stuck inside MPI cannot do it. If MPI cannot end the job from here either, at least this
+    // The thread that is stuck inside MPI cannot abort. If the abort does not work from here either, at least this
     // process ends.
     std::thread([comm = comm_] { MPI_Abort(comm, EXIT_FAILURE); }).detach();
     std::this_thread::sleep_for(std::chrono::seconds(2));

@@ -1,5 +1,5 @@
-// Ends the job when a step of a repair takes too long: some waits inside MPI have no limit of their own. The message
-// says which step it was; ckpt-run then starts the job again. Destroying the watchdog in time cancels it.
+// Ends the job when a step of a repair takes too long, because some waits inside MPI have no limit. The message names
+// the step; ckpt-run then starts the job again. The destructor cancels the watchdog.
 #pragma once
 
 #include <mpi.h>
@@ -15,13 +15,13 @@ namespace cairn {
 
 class Watchdog {
  public:
-  // `comm`: whose job is ended. `first`: run before that, on another thread than the one that is stuck.
+  // `comm`: for MPI_Abort. `first` runs before the abort, on another thread than the one that is stuck.
   Watchdog(MPI_Comm comm, std::chrono::milliseconds limit, const std::string& step, std::function<void()> first = {});
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // The next step has begun: the time starts anew.
+  // The next step begins, and its time starts. `name`: as in "shrinking the pool".
   void step(const std::string& name);
 
  private:

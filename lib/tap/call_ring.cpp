@@ -15,11 +15,11 @@
 namespace cairn::tap {
 namespace {
 
-// A request or a communicator is in one of the places that follow the one that its number says.
+// A request or a communicator is at the place that its number gives, or at one of those that follow.
 constexpr std::size_t kWindow = 16;
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;  // Knuth's multiplier for hashing
 
-// The place among `all` of what `is_it` says, in the window for `number`.
+// The first place in `all`, within the window for `number`, for which `is_it` is true.
 template <class All, class IsIt>
 auto* find_in(All& all, std::uint64_t number, IsIt is_it) {
   const std::size_t first = (number * kGolden) >> 32U;
@@ -30,8 +30,8 @@ auto* find_in(All& all, std::uint64_t number, IsIt is_it) {
   return static_cast<typename All::value_type*>(nullptr);
 }
 
-// A thread's place among those that may be in a call; it goes to another thread when this one ends. Of more threads
-// than there are places, some have none.
+// The place of a thread among those that may be in a call. When the thread ends, another one gets the place. If there
+// are more threads than places, some have none.
 class ThreadPlace {
  public:
   ThreadPlace() {
@@ -113,7 +113,7 @@ CallRing::~CallRing() {
   if (ours) (void)store_->remove(name_);
 }
 
-// When the file that has the name now was opened: who has come in this one's place may have made another.
+// The file that has the name now. A process that has replaced this one may have made another file of that name.
 std::optional<std::int64_t> CallRing::opened_in_store() const {
   const auto reader = store_->open(name_);
   std::int64_t opened = 0;
@@ -122,7 +122,7 @@ std::optional<std::int64_t> CallRing::opened_in_store() const {
   return opened;
 }
 
-// The magic comes last: a reader takes no file that is not whole.
+// The magic is written last, so that a reader rejects a file that is not complete.
 void CallRing::enter(const Caller& caller, std::span<const char* const> names) {
   file_.format = kCallFileFormat;
   file_.rank = caller.rank.value;
@@ -175,7 +175,7 @@ void CallRing::end_lasting() {
     std::atomic_ref(file_.calls_left_out).fetch_sub(1, std::memory_order_relaxed);
 }
 
-// Who asks again and again would leave nothing else to be read: the same question in a row is one record.
+// A loop of tests or probes would overwrite all other records. So equal tests in a row share one record.
 void CallRing::asked_in_vain(const CallRecord& call) {
   const std::uint64_t calls = std::atomic_ref(file_.calls).load(std::memory_order_relaxed);
   CallRecord& newest = file_.past[(calls + CallFile::kPast - 1) % CallFile::kPast];
@@ -245,7 +245,7 @@ void CallRing::posted(const CallRecord& request) {
     if (request.active != 0)
       (void)count(request);
     else
-      stop_counting(request);  // nobody will know how often it is started
+      stop_counting(request);  // the number of its starts will not be known
     return;
   }
   *place = request;

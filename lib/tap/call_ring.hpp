@@ -1,7 +1,7 @@
-// The observer that writes down what the application says to MPI, where others can read it while a rank hangs, and
+// The observer that records the application's MPI calls in a file that other processes can read, while a rank hangs and
 // after it was killed: a CallFile in the node's store (format/call_record.hpp).
 //
-// The file is removed with the ring; after a kill, when the job's next life opens (recover/leftovers).
+// The destructor removes the file. After a kill, the next life of the job removes it (recover/leftovers).
 #pragma once
 
 #include <array>
@@ -20,13 +20,13 @@
 
 namespace cairn::tap {
 
-// Whose calls they are.
+// The process that makes the calls.
 struct Caller {
   Rank rank;
   std::uint32_t ranks = 0;
   std::int32_t process = 0;
   std::string host = {};
-  bool threads = false;  // may call at the same time
+  bool threads = false;  // several threads may make calls at the same time
   NodeId node = {};
   std::int32_t head_process = 0;       // of the node's head; 0: not known
   std::optional<Rank> head_rank = {};  // whose process acts as the head
@@ -34,8 +34,7 @@ struct Caller {
 
 class CallRing final : public Observer {
  public:
-  // Null: the store is of a kind that has no such files. invalid_argument: there are more names than a file has places
-  // for.
+  // Null: a store of this kind has no such files. invalid_argument: there are more names than a file has places for.
   static Result<std::unique_ptr<CallRing>> open(std::shared_ptr<Store> store, const Caller& caller,
                                                 std::span<const char* const> names);
   ~CallRing() override;
@@ -68,29 +67,29 @@ class CallRing final : public Observer {
   [[nodiscard]] std::optional<std::int64_t> opened_in_store() const;
   void enter(const Caller& caller, std::span<const char* const> names);
   [[nodiscard]] std::unique_lock<std::mutex> lock();
-  // Where it is; nothing if it is not there. For request 0, a free place in the window of `number`.
+  // The place of a request; nothing if it has none. For request 0, a free place in the window of `number`.
   [[nodiscard]] CallRecord* find(std::uint64_t number, std::uint64_t request);
   [[nodiscard]] CallRecord* find(std::uint64_t request) { return find(request, request); }
   [[nodiscard]] CommRecord* find_comm(std::uint64_t id);
   // The call of this thread.
   void put_lasting(const CallRecord& call);
   void end_lasting();
-  // Of messages like this one; null: there is none.
+  // The counter of messages like this one; null: there is none.
   [[nodiscard]] MessageRecord* find_counter(const CallRecord& message);
   // False: there is no place, or was none once.
   [[nodiscard]] bool add_counter(const CallRecord& message, std::uint64_t count);
-  // No more messages like this one, of which some will not be seen.
+  // Stops counting messages like this one, because some of them will not be seen.
   void stop_counting(const CallRecord& message);
-  // Of a message that begins: the how-many-th of its kind; 0: it is not counted.
+  // The number of a message that begins, among those like it; 0: they are not counted.
   [[nodiscard]] std::uint64_t count(const CallRecord& message);
 
   std::shared_ptr<Store> store_;
   FileName name_;
   std::unique_ptr<SharedFile> shared_;
   CallFile& file_;
-  std::array<std::uint64_t, CallFile::kPending> requests_{};  // whose place it is in `pending`, or 0: quick to search
+  std::array<std::uint64_t, CallFile::kPending> requests_{};  // the request of each place in `pending`, or 0
   bool threads_;
-  std::mutex mutex_;  // of requests, communicators and messages, where threads call at the same time
+  std::mutex mutex_;  // guards requests, communicators and messages, if several threads make calls
 };
 
 }  // namespace cairn::tap

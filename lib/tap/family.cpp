@@ -21,7 +21,7 @@ std::atomic<std::size_t>& member_count() {
   return count;
 }
 
-// All families of this process. MPI gives the handle of a communicator that has ended to another one.
+// All families of this process. MPI reuses the handle of a communicator that was freed.
 class Registry {
  public:
   void add(MPI_Comm comm, std::unique_ptr<Member> member) {
@@ -56,7 +56,7 @@ class Registry {
     std::erase_if(member_of_, [&](const auto& member) { return member.second->family == family; });
     change();
   }
-  // Every call of the application asks, so each thread remembers what it has found until something changes.
+  // Every call of the application looks here, so each thread caches its results until something changes.
   [[nodiscard]] Member* find(MPI_Comm comm) {
     struct Found {
       MPI_Comm comm = MPI_COMM_NULL;
@@ -115,11 +115,11 @@ class Registry {
   std::unordered_map<MPI_Comm, std::unique_ptr<Member>> member_of_;
   std::unordered_map<MPI_Request, Begun> begun_;
   std::vector<Observer*> observers_;
-  std::atomic<std::size_t> under_way_ = 0;  // in `begun_`, for who need not look closer
+  std::atomic<std::size_t> under_way_ = 0;  // the size of `begun_`, readable without the lock
   std::atomic<std::uint64_t> changes_ = 1;
 };
 
-// Never destroyed: static objects of the application may end communicators when the process does.
+// Never destroyed: static objects of the application may free communicators when the process ends.
 Registry& registry() {
   static auto& one = *new Registry;  // NOLINT(cppcoreguidelines-owning-memory)
   return one;
@@ -164,7 +164,7 @@ Birth next_child_of(MPI_Comm parent) {
 void made(MPI_Comm parent, MPI_Comm comm, const Birth& birth) {
   const Member* const of = registry().find(parent);
   if (of == nullptr) {
-    registry().remove(comm);  // the handle may have been that of one that ended unheard
+    registry().remove(comm);  // the handle may be that of a communicator that was freed unseen
     made_outside(comm);
     return;
   }

@@ -1,9 +1,9 @@
 // The communicators that an application has made from its session's, at any depth: by MPI_Comm_dup, split, Cart_create
-// and the like, in C or Fortran. The tap adds each to its parent's family when it is made, and takes it out when it is
-// freed. Communicators of anybody else, Cairn's own among them, are in no family.
+// and the like, in C or Fortran. The tap adds each to its parent's family when it is made, and removes it when it is
+// freed. All other communicators, also those of Cairn, are in no family.
 //
-// A family belongs to a session and ends with it; the communicators themselves stay the application's.
-// Thread-safe. Local: nothing communicates, and no call of MPI is made.
+// A family belongs to a session and ends with it; the application still owns the communicators. Thread-safe. Local:
+// nothing communicates or calls MPI.
 #pragma once
 
 #include <mpi.h>
@@ -24,8 +24,8 @@ namespace cairn::tap {
 
 class Family {
  public:
-  // `root`: the session's communicator. Not to be called inside a call of MPI. `on_made` is called for each further
-  // one, by the thread that has made it, inside the call that makes it or completes it.
+  // `root`: the session's communicator. `on_made` is called for each new communicator, by the thread that makes it,
+  // inside the call that makes or completes it. Requires: this thread is not inside an MPI call.
   Family(MPI_Comm root, std::function<void(MPI_Comm)> on_made);
   ~Family();
   Family(const Family&) = delete;
@@ -44,15 +44,15 @@ class Family {
   std::unordered_map<std::uint64_t, std::uint64_t> like_;
 };
 
-// What the wrappers say to the families of this process.
+// The wrappers of MPI calls use these functions to look up and change the families of this process.
 
-// How many communicators they have.
+// The number of communicators in all families.
 [[nodiscard]] const std::atomic<std::size_t>& members();
-// Whether there are any.
+// Whether there is any family.
 [[nodiscard]] inline bool anybody_listens() { return members().load(std::memory_order_relaxed) > 0; }
-// What is known of a communicator; nothing if it is in no family. Stays while the communicator does.
+// What is known of a communicator; nothing if it is in no family. Valid until the communicator is freed.
 [[nodiscard]] Member* member_of(MPI_Comm comm);
-// The application makes a communicator from this one, which all of its ranks take part in.
+// The application makes a communicator from this one, and all ranks of this one take part.
 [[nodiscard]] Birth next_child_of(MPI_Comm parent);
 
 // The application has made `comm` from `parent`.
@@ -61,19 +61,19 @@ void ended(MPI_Comm comm);
 // The application has given it this name.
 void named(MPI_Comm comm, std::string_view name);
 
-// A communicator that the application has begun to make; it is there when the request is complete.
+// The application has begun to make a communicator, which exists once the request is complete.
 struct Begun {
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm comm = MPI_COMM_NULL;
   Birth birth;
 };
 void begun(MPI_Request request, const Begun& begun);
-// Whether any are under way.
+// Whether any such request is pending.
 [[nodiscard]] bool any_begun();
-// A request that may be one of those is complete.
+// A request is complete. It may be one of those.
 void completed(MPI_Request request);
 
-// An observer hears of all families while this lives.
+// While this object lives, the observer receives the calls on all families.
 class Listening {
  public:
   explicit Listening(Observer& observer);

@@ -1,7 +1,7 @@
-// Calls of MPI that the tap hears. They are defined by libcairn-tap (intercept/), which comes before MPI in a program;
-// all that it has to remember is here, in libcairn, since that is there once.
+// MPI calls that the tap intercepts. libcairn-tap (intercept/) defines them and is linked before MPI. Its state is
+// here, in libcairn, because a program has libcairn only once.
 //
-// What is called within such a call, by MPI itself or by another tool, is not the application's, and passes.
+// Calls that MPI or another tool makes inside such a call are not the application's: the tap only passes them on.
 #pragma once
 
 #include <mpi.h>
@@ -24,20 +24,20 @@ namespace cairn::tap {
          std::ranges::all_of(names, [](std::string_view name) { return name.size() < CallFile::kNameBytes; });
 }
 
-// A call of this thread while it lasts.
+// A call of this thread, from its begin to its end.
 class Call {
  public:
-  // The application may leave a call by a jump, without its end.
+  // The application may leave a call by longjmp; then the call has no end.
   static void none_lasts() { depth() = 0; }
   Call() : outermost_(depth()++ == 0) {}
   ~Call() { --depth(); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
-  // Made by the application.
+  // Whether the application made the call.
   [[nodiscard]] bool is_outermost() const { return outermost_; }
-  // How many calls last in this thread, one inside another.
+  // The number of calls that this thread is in, one inside another.
   [[nodiscard]] static int nested() { return depth(); }
-  // And somebody wants to know.
+  // Whether the application made the call and any observer is registered.
   [[nodiscard]] bool is_heard() const { return outermost_ && anybody_listens(); }
 
  private:
@@ -45,8 +45,8 @@ class Call {
   bool outermost_;
 };
 
-// While it lives, what this thread calls is Cairn's own. Calls on Cairn's communicators pass anyway; those that name no
-// communicator would be taken for the application's.
+// While this object lives, calls of this thread are Cairn's own. It is needed for calls without a communicator, which
+// would otherwise count as the application's.
 class Unheard {
  public:
   Unheard() = default;
@@ -55,25 +55,25 @@ class Unheard {
   Call call_;
 };
 
-// Which call it is, and what its arguments say, where it has such.
+// Which call it is, and its arguments, if it has them.
 struct Site {
   const char* name;
   std::uint16_t number;
   MPI_Comm comm = MPI_COMM_NULL;
-  int peer = MPI_PROC_NULL;  // or root, of `comm`
+  int peer = MPI_PROC_NULL;  // or the root; a rank in `comm`
   int tag = MPI_ANY_TAG;
-  int source = MPI_PROC_NULL;  // where a message comes from while another goes to `peer`
+  int source = MPI_PROC_NULL;  // of a call that sends to `peer` and also receives: the sender
   int source_tag = MPI_ANY_TAG;
   MPI_Count count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
-// Whether MPI takes what a rank gives from where it puts what the rank gets.
+// Whether one of the two buffers is MPI_IN_PLACE.
 [[nodiscard]] inline bool is_in_place(const void* from, const void* to) {
   return from == MPI_IN_PLACE || to == MPI_IN_PLACE;
 }
 
-// MPI's handle of a request, as a number.
+// The MPI handle of a request, as a number.
 [[nodiscard]] inline std::uint64_t number_of(MPI_Request request) {
   std::uint64_t number = 0;
   static_assert(sizeof(request) <= sizeof(number));

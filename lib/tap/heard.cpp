@@ -6,7 +6,7 @@
 namespace cairn::tap {
 namespace {
 
-// Coarse, since a precise clock would take longer than many a call.
+// A coarse clock: a precise one takes longer than many MPI calls.
 std::int64_t now() {
   timespec time{};
   ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
@@ -20,7 +20,7 @@ std::uint64_t bytes_of(const Site& site) {
   return bytes > 0 ? static_cast<std::uint64_t>(bytes) * static_cast<std::uint64_t>(site.count) : 0;
 }
 
-// The requests of this thread's outermost call, before it. Kept, so that a call need not allocate.
+// The requests of this thread's outermost call, as they were before it. Static, so that a call does not allocate.
 std::vector<MPI_Request>& requests_before() {
   thread_local std::vector<MPI_Request> requests;
   return requests;
@@ -58,9 +58,9 @@ void Heard::end() {
 
 void Heard::posts(CallKind kind, MPI_Request request, bool active) {
   if (!lasts() || request == MPI_REQUEST_NULL) return;
-  record_.ended = record_.began;  // it did not wait, and the clock takes its time too
+  record_.ended = record_.began;  // it did not wait, and reading the clock takes time
   record_.request = number_of(request);
-  if (active) record_.kind = kind;  // what it was for, now that nobody takes it for a call that waits
+  if (active) record_.kind = kind;  // it has not waited, so its kind can now be that of the request
   CallRecord pending = record_;
   pending.ended = 0;
   pending.kind = kind;

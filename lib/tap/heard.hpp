@@ -1,5 +1,5 @@
-// One call of the application on a communicator of its session's family, or one that waits for requests: what observers
-// are told of it, from its begin to its end. Of other calls, and while nobody listens, nothing is told.
+// Reports one call of the application to the observers, from its begin to its end: a call on a communicator of a
+// family, or one that waits for requests. Reports nothing for other calls, or while there is no observer.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@ namespace cairn::tap {
 
 class Heard {
  public:
-  // `about`: the one request that the call is about, if there is one.
+  // `about`: the request of the call, if it has exactly one.
   Heard(const Call& call, CallKind kind, const Site& site, MPI_Request about = MPI_REQUEST_NULL) {
     if (call.is_heard()) begin(kind, site, about);
   }
@@ -20,19 +20,19 @@ class Heard {
   Heard(const Heard&) = delete;
   Heard& operator=(const Heard&) = delete;
 
-  // It has left a request, for what the call was about.
+  // The call has started a request.
   void posts(CallKind kind, MPI_Request request, bool active);
   void starts(std::span<const MPI_Request> requests) const;
-  // It has taken a message like the one that it asked for, as a receive does.
+  // The call has taken a message like the one that it probed for, as a receive does.
   void takes_message() const;
-  // From now on it is not known how many messages like this one there are.
+  // From now on the number of messages like this one is unknown.
   void loses_count(CallKind kind, MPI_Comm comm, int peer, int tag) const;
   void cancels(MPI_Request request) const;
-  // It has asked and found nothing.
+  // The call has tested or probed without success.
   void is_in_vain() { in_vain_ = true; }
   [[nodiscard]] bool lasts() const { return !told_.empty(); }
   [[nodiscard]] const CallRecord& record() const { return record_; }
-  // Who is told of it.
+  // The observers of the call.
   [[nodiscard]] std::span<Observer* const> told() const { return told_; }
 
  private:
@@ -44,7 +44,7 @@ class Heard {
   bool in_vain_ = false;
 };
 
-// A call that sends and receives at once: it waits for both, as if each had a request.
+// A call that sends and receives at once. It waits for both, as if each had a request.
 class Exchange {
  public:
   Exchange(const Call& call, const Site& site);
@@ -57,13 +57,13 @@ class Exchange {
   Heard heard_;
 };
 
-// The requests that a call was given. MPI overwrites the handles of those that have become complete.
+// The requests that were passed to a call, saved because MPI overwrites the handles of those that complete.
 class Requests {
  public:
-  // Observers are told that the requests are awaited, or only asked after.
+  // Reports to the observers that the call waits for the requests, or only tests them.
   enum class Act { waits, asks };
   Requests(const Call& call, const Heard& heard, Act act, std::span<const MPI_Request> requests);
-  // The call is over; `is_complete(i)` says of a request that still has its handle whether it is complete. Whether any
+  // The call is over. `is_complete(i)`: whether a request that still has its handle is complete. Returns whether any
   // is.
   template <class IsComplete>
   bool look(IsComplete is_complete) const {
@@ -81,7 +81,7 @@ class Requests {
   [[nodiscard]] std::span<const MPI_Request> before() const;
   void tell(std::size_t i, bool complete) const;
 
-  std::span<const MPI_Request> now_;  // none where nobody wants to know
+  std::span<const MPI_Request> now_;  // empty if there is no observer
   std::span<Observer* const> told_;
 };
 

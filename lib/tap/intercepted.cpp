@@ -7,7 +7,7 @@
 namespace cairn::tap {
 namespace {
 
-// MPI asks for the status of a request that a program completes itself (MPI 4.1, 13.2) within the call that awaits it.
+// A program completes a generalized request itself (MPI 4.1, 13.2). MPI queries its status inside the call that waits.
 int note_how_deep(void* deepest, MPI_Status* status) {
   *static_cast<int*>(deepest) = Call::nested();
   MPI_Status_set_elements(status, MPI_BYTE, 0);
@@ -17,7 +17,7 @@ int note_how_deep(void* deepest, MPI_Status* status) {
 int free_nothing(void* /*deepest*/) { return MPI_SUCCESS; }
 int cancel_nothing(void* /*deepest*/, int /*complete*/) { return MPI_SUCCESS; }
 
-// Whether a wait by this function is a call that the tap sees.
+// Whether the tap intercepts this wait function.
 bool is_seen(int (*wait)(MPI_Request*, MPI_Status*)) {
   const Unheard own;
   int deepest = 0;
@@ -30,7 +30,7 @@ bool is_seen(int (*wait)(MPI_Request*, MPI_Status*)) {
 
 }  // namespace
 
-// Fortran's calls come as PMPI_X with Open MPI.
+// With Open MPI, the calls of Fortran programs arrive as PMPI_X.
 bool is_intercepted() { return is_seen(MPI_Wait) && is_seen(PMPI_Wait); }
 
 }  // namespace cairn::tap

@@ -1,5 +1,5 @@
-// Whether this program's MPI calls come through the tap: they do where it was linked with libcairn-tap before MPI.
-// Other tools may come between. Local; MPI has to be initialized.
+// Whether the tap intercepts the MPI calls of this program: it does if libcairn-tap was linked before MPI. Other tools
+// may be linked in between. Local. Requires: MPI is initialized.
 #pragma once
 
 namespace cairn::tap {

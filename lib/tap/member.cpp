@@ -15,7 +15,7 @@ std::uint64_t mix(std::uint64_t value) {
   return value ^ (value >> 31U);
 }
 
-// The session's ranks of a group's, in its order. The group ends.
+// The ranks in the session of a group's members, in the order of the group. Frees the group.
 std::vector<std::int32_t> ranks_of(MPI_Group group, MPI_Group session) {
   int size = 0;
   MPI_Group_size(group, &size);
@@ -30,7 +30,7 @@ std::vector<std::int32_t> ranks_of(MPI_Group group, MPI_Group session) {
   return there;
 }
 
-// The same in whatever order they are.
+// Does not depend on the order of the ranks.
 std::uint64_t mix_all(const std::vector<std::int32_t>& ranks) {
   std::uint64_t sum = 0;
   for (const std::int32_t rank : ranks) sum += mix(static_cast<std::uint64_t>(rank) + 1);
@@ -54,7 +54,7 @@ void describe(Member& member, MPI_Comm root, MPI_Comm comm, const Birth& birth) 
   int has_two_sides = 0;
   MPI_Comm_test_inter(comm, &has_two_sides);
   if (has_two_sides != 0) {
-    // Either side sees the other one as its peers, and both give it one number.
+    // Each side has the other side as its peers; both compute the same number.
     MPI_Comm_remote_group(comm, &group);
     member.ranks = ranks_of(group, session);
     members += mix_all(member.ranks);

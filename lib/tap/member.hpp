@@ -1,5 +1,5 @@
-// What the tap knows of a communicator in a family: a number that all of its ranks have for it, without a word between
-// them, and which ranks of the session its ranks are.
+// What the tap knows of a communicator in a family: its number, and the rank in the session of each of its ranks. All
+// of its ranks compute the same number without communication.
 //
 // Ranks make communicators of the same parent in the same order, so the parent's number and the how-many-th child it is
 // name all that were made at once; who is in it tells those apart. Where only a part of the parent's ranks make one, or
@@ -19,8 +19,8 @@ class Family;
 struct Member {
   Family* family = nullptr;
   std::uint64_t id = 0;
-  std::vector<std::int32_t> ranks;          // of those that a rank speaks of as its peers: in the session, by rank here
-  std::atomic<std::uint64_t> children = 0;  // made so far
+  std::vector<std::int32_t> ranks;  // the rank in the session of each possible peer, by rank in this communicator
+  std::atomic<std::uint64_t> children = 0;     // made so far
   std::atomic<std::uint64_t> collectives = 0;  // begun so far
 
   // The session's rank, kAnyPeer or kNoPeer.

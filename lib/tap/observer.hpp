@@ -1,8 +1,8 @@
-// Who wants to know what the application says to MPI on the communicators of its session: plain records, no MPI. A
-// process has any number of observers, and each hears everything.
+// Receives the application's MPI calls on the communicators of its session, as plain records without MPI types. A
+// process has any number of observers; each receives all calls.
 //
-// The calls come in the thread that makes the MPI call, and threads may call at the same time. They may not throw, nor
-// wait for another process. Observers come and go while no thread is inside a call of MPI.
+// The functions run in the thread that makes the MPI call; several threads may run them at the same time. They must not
+// throw or wait for another process. Observers are added and removed while no thread is inside an MPI call.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,27 @@ class Observer {
   virtual ~Observer() = default;
   // A call begins. It is this thread's only one until it ends.
   virtual void began(const CallRecord& call) = 0;
-  // With the time when it ended.
+  // The call has ended; the record has the time.
   virtual void ended(const CallRecord& call) = 0;
-  // The same of a call that has asked, and there was nothing.
+  // The same for a call that tested or probed without success.
   virtual void asked_in_vain(const CallRecord& call) = 0;
 
-  // There is a request: of a call that goes on, or, not active, of one that may be started again and again.
+  // A request exists: active, or persistent and not started yet.
   virtual void posted(const CallRecord& request) = 0;
   virtual void started(std::uint64_t request) = 0;
   // The call that this thread has begun waits for it.
   virtual void awaited(std::uint64_t request) = 0;
   // That call has ended, and the request is not complete.
   virtual void still_pending(std::uint64_t request) = 0;
-  // It is complete. Unless it `persists` its number may come again for another one.
+  // It is complete. Unless it `persists`, its number may be reused for another request.
   virtual void completed(std::uint64_t request, bool persists) = 0;
 
-  // From now on it is not known how many messages like this one there are.
+  // From now on the number of messages like this one is unknown.
   virtual void lost_count(const CallRecord& message) = 0;
   // The request may end without its message.
   virtual void cancelled(std::uint64_t request) = 0;
 
-  // A communicator of the session's family is there, and is no more.
+  // A communicator of the session's family was made, or was freed.
   virtual void joined(const CommRecord& comm) = 0;
   virtual void left(std::uint64_t comm) = 0;
   // The application has given it a name.

@@ -62,14 +62,14 @@ mode = {mode}
 level = debug
 """
 
-NOTICED = re.compile(r"meets the others|ckpt-run: .* restart \d+")
+NOTICED = re.compile(r"joins the repair|ckpt-run: .* restart \d+")
 RESTART = re.compile(r"ckpt-run: .* restart \d+")
 REPAIR = re.compile(r"cairn: repair \d+: (\d+) process")
 OPEN = re.compile(r"cairn: job \S+: ")
 # In the order in which they come.
 MARKS = [
     ("open", OPEN),
-    ("plan", re.compile(r"cairn: version \d+ is planned")),
+    ("plan", re.compile(r"cairn: the heads restore version \d+")),
     ("retrieval", re.compile(r"cairn: .*version \d+ restored: ")),
     ("running", re.compile(r"heat: goes on at step")),
 ]
@@ -195,7 +195,7 @@ def recovery_of(job, level, struck, dead, blows=1):
     version, sources = job.wait_for(r"version (\d+) restored: (.*)", since)[0][1].groups()
     if max(re.findall(r"from (L\d)", sources)) != level:
         raise RuntimeError(f"not at {level}: {sources}")
-    for lost in re.findall(r"L\d", job.wait_for(rf"version {version} is to be rebuilt at (.*)", since)[0][1][1]):
+    for lost in re.findall(r"L\d", job.wait_for(rf"version {version} will be rebuilt at (.*)", since)[0][1][1]):
         again = job.wait_for(rf"version {version} is safe at {lost} again", since)[0][0]
         times["rebuilt"] = max(times.get("rebuilt", 0), 1000 * (again - times_at["retrieval"]))
     return times

@@ -79,7 +79,7 @@ TEST(CkptToolStores, goes_on_without_directories_that_do_not_exist_and_names_the
   job.add_snapshot(42, kUpToErasure);
   const std::string there = " --local " + job.local() + "/node0000 --local " + job.local() + "/node0003";
   const Outcome some = run_tool("list --json" + there + " --local /nowhere/1 --local /nowhere/2");
-  EXPECT_EQ(some.err.find("ckpt-tool: left out: /nowhere/1, /nowhere/2: no such directories (named by --local;"), 0U)
+  EXPECT_EQ(some.err.find("ckpt-tool: skipped: /nowhere/1, /nowhere/2: no such directories (named by --local;"), 0U)
       << some.err;
   const Outcome none = run_tool("list --json" + there);
   EXPECT_EQ(some.code, none.code);

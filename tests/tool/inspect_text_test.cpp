@@ -80,9 +80,9 @@ TEST(InspectionText, shows_cpp_types_as_in_their_source) {
 
 TEST(InspectionText, says_of_which_ranks_the_regions_cannot_be_read) {
   auto regions = each_rank([](std::uint32_t) { return plate(600); });
-  regions[7] = {{}, "neither a shard nor a copy of it was found", {Rank{7}}};
+  regions[7] = {{}, "no shard and no copy of it was found", {Rank{7}}};
   EXPECT_THAT(text_of(regions), AllOf(HasSubstr("  ranks 0-6, 8-47: plate"),
-                                      HasSubstr("  rank 7: neither a shard nor a copy of it was found\n")));
+                                      HasSubstr("  rank 7: no shard and no copy of it was found\n")));
 }
 
 }  // namespace

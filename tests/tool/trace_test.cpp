@@ -48,7 +48,7 @@ TEST_F(CkptToolTrace, puts_the_processes_of_all_lives_together) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(ContainsRegex("span +count +total +median +longest +rate"),
                                  ContainsRegex("snapshot +2 .*B/s"), ContainsRegex("hash +1 .*B/s"),
-                                 ContainsRegex("vote +3 "), HasSubstr("3 traces put together in " + all)));
+                                 ContainsRegex("vote +3 "), HasSubstr("3 traces combined in " + all)));
   const json events = json::parse(read_whole(all));
   std::multiset<std::string> spans;
   double first_life = 0;

@@ -56,8 +56,7 @@ Result<std::vector<std::string>> slurm_hosts() {
   std::istringstream in(answer->out);
   std::vector<std::string> hosts{std::istream_iterator<std::string>(in), {}};
   if (answer->code != 0 || hosts.empty())
-    return fail(Code::not_found, fmt::format("scontrol does not say which hosts {} are", list),
-                "name them: --hosts a,b");
+    return fail(Code::not_found, fmt::format("scontrol does not list the hosts of {}", list), "name them: --hosts a,b");
   return hosts;
 }
 
@@ -107,7 +106,8 @@ Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info
     facts.kind = *kind;
     return facts;
   }
-  return fail(Code::not_found, fmt::format("the launcher calls itself \"{}\"", version.substr(0, version.find('\n'))),
+  return fail(Code::not_found,
+              fmt::format("ckpt-run does not support the launcher \"{}\"", version.substr(0, version.find('\n'))),
               "use the mpirun of Open MPI, MPICH or Intel MPI, or srun");
 }
 

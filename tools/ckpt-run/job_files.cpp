@@ -96,7 +96,7 @@ Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, co
   if (!error) fs::create_directories(global, error);
   if (error) {
     return fail(Code::config, "[storage] global = " + config.storage.global + ": cannot be made: " + error.message(),
-                "ckpt-run needs it, too");
+                "ckpt-run needs this directory too");
   }
   remove_files_of_the_killed(global, place_of_runs(host));
   const auto base = (global / fmt::format("{}{}", kPrefix, name)).string();

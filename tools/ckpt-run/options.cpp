@@ -65,9 +65,9 @@ std::string mistake_in(const Options& options) {
   if (options.application.empty()) return "no application: ckpt-run -n 8 -- app arguments";
   if (options.application[0].starts_with('-')) return options.application[0] + ": no such option";
   if (!options.spare_hosts.empty() && options.hosts.empty())
-    return "--spare-hosts without --hosts: which hosts would they replace?";
+    return "--spare-hosts also needs --hosts, the hosts that they replace";
   if (const auto word = host_option_among(options.mpi_options); !word.empty())
-    return "--mpi-options \"" + word + " …\": name the hosts to ckpt-run, which places the ranks: --hosts a,b";
+    return "--mpi-options \"" + word + " …\": ckpt-run places the ranks itself; give it the hosts with --hosts a,b";
   std::set<std::string> names;
   for (const auto* list : {&options.hosts, &options.spare_hosts}) {
     for (const std::string& host : *list) {

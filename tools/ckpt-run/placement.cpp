@@ -59,7 +59,7 @@ Result<std::uint32_t> spare_ranks(std::optional<std::uint32_t> wanted, const Con
   if (config.recovery.mode == Mode::restart) {
     if (wanted.value_or(0) == 0) return 0;
     return fail(Code::invalid_argument,
-                fmt::format("--spares {}: with [recovery] mode = restart nothing takes over inside a job", *wanted),
+                fmt::format("--spares {}: [recovery] mode = restart does not use spares", *wanted),
                 "set mode = spares or respawn, or leave --spares out");
   }
   const std::uint32_t spares = wanted.value_or(config.recovery.spares);

@@ -143,10 +143,11 @@ Result<pid_t> start(const std::vector<std::string>& argv, const StartOptions& op
   const auto environment_pointers = pointers(variables);
   Descriptor hears;
   Descriptor reports;
-  if (!make_pipe(hears, reports)) return fail(Code::io, fmt::format("{}: no pipe: {}", argv[0], std::strerror(errno)));
+  if (!make_pipe(hears, reports))
+    return fail(Code::io, fmt::format("{}: cannot make a pipe: {}", argv[0], std::strerror(errno)));
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child < 0) return fail(Code::io, fmt::format("{}: no process: {}", argv[0], std::strerror(errno)));
+  if (child < 0) return fail(Code::io, fmt::format("{}: cannot start a process: {}", argv[0], std::strerror(errno)));
   if (child == 0) become(argv_pointers.data(), environment_pointers.data(), options, parent, reports.get());
   reports.reset();
   int error = 0;
@@ -165,7 +166,8 @@ std::optional<int> reap(pid_t pid) {
 Result<Ending> run_for_output(const std::vector<std::string>& argv, std::chrono::milliseconds limit) {
   Descriptor hears;
   Descriptor writes;
-  if (!make_pipe(hears, writes)) return fail(Code::io, fmt::format("{}: no pipe: {}", argv[0], std::strerror(errno)));
+  if (!make_pipe(hears, writes))
+    return fail(Code::io, fmt::format("{}: cannot make a pipe: {}", argv[0], std::strerror(errno)));
   const auto child = start(argv, {.output = writes.get()});
   if (!child) return fail(child.error());
   writes.reset();

@@ -12,7 +12,7 @@ namespace {
 using Kind = cairn::CompletionMark::Kind;
 
 // A life may be killed before its first snapshot; but so many in a row are more likely to have a common cause.
-constexpr std::uint32_t kMostBarren = 4;
+constexpr std::uint32_t kMostRunsWithoutSnapshot = 4;
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -42,9 +42,10 @@ Step RestartLoop::give_up(const std::string& why) const {
                                                            config_.storage.global, config_.job.name)
                                              : fmt::format("--config {}", options_.config);
   return {
-      fmt::format("gave up: {}\nthe snapshots are kept: `ckpt-tool list {}` shows them; once the cause is mended, the "
-                  "same command goes on from the newest",
-                  why, where),
+      fmt::format(
+          "gave up: {}\nThe snapshots are kept: `ckpt-tool list {}` shows them. Once you have removed the cause, the "
+          "same command restores the newest.",
+          why, where),
       {},
       kGaveUp};
 }
@@ -69,19 +70,20 @@ bool RestartLoop::has_come_further(const LifeEnd& end) {
 }
 
 // Whether another start would end as this life did.
-std::optional<std::string> RestartLoop::why_in_vain(const LifeEnd& end) {
+std::optional<std::string> RestartLoop::why_not_restart(const LifeEnd& end) {
   if (!opened_ && !may_be_struck(end) && end.lost_hosts.empty())
-    return fmt::format("{}, and no Cairn session was opened; it would do the same again", end.how);
+    return fmt::format("{}, and no Cairn session was opened; a restart would end in the same way", end.how);
   if (has_come_further(end) || !end.lost_hosts.empty()) {
-    barren_ = 0;
+    runs_without_snapshot_ = 0;
     last_failure_.clear();
     return {};
   }
   if (end.mark.kind == Kind::failed && end.mark.text == last_failure_)
-    return fmt::format("it failed twice in the same way without a snapshot between: {}", end.mark.text);
+    return fmt::format("it failed twice in the same way without a new snapshot: {}", end.mark.text);
   last_failure_ = end.mark.text;
-  if (++barren_ < kMostBarren) return {};
-  return fmt::format("{} lives in a row ended without a newer snapshot; the last one: {}", barren_, words_of(end));
+  if (++runs_without_snapshot_ < kMostRunsWithoutSnapshot) return {};
+  return fmt::format("{} runs in a row ended without a newer snapshot; the last one: {}", runs_without_snapshot_,
+                     words_of(end));
 }
 
 // Gives the lost hosts' places to spare hosts, so that all other ranks stay where their stores are.
@@ -100,7 +102,7 @@ std::optional<std::string> RestartLoop::replace(const std::vector<std::string>& 
   if (homeless.empty()) return {};
   if (!options_.shrink_hosts || homeless.size() == hosts_.size()) {
     return fmt::format(
-        "no answer from {}, and no spare host is left; name some (--spare-hosts), or allow fewer hosts "
+        "no answer from {}, and no spare host is left; add spare hosts (--spare-hosts), or allow fewer hosts "
         "with more ranks each (--shrink-hosts)",
         fmt::join(homeless, ", "));
   }
@@ -125,7 +127,7 @@ Step RestartLoop::finished(const LifeEnd& end) const {
   const int code = end.ended_here || mended ? kFinished : end.code;
   const auto more = end.code == 0 ? "" : fmt::format("; then {}", end.how);
   if (end.mark.kind == Kind::stopped)
-    return {fmt::format("stopped as asked; the same command goes on from here{}", more), {}, code};
+    return {fmt::format("stopped on request; the same command continues from here{}", more), {}, code};
   if (restarts_ == 0 && end.code == 0) return {{}, {}, code};
   if (restarts_ == 0) return {fmt::format("the job finished{}", more), {}, code};
   return {fmt::format("finished after {} restart{}{}", restarts_, restarts_ == 1 ? "" : "s", more), {}, code};
@@ -134,11 +136,11 @@ Step RestartLoop::finished(const LifeEnd& end) const {
 Step RestartLoop::after(const LifeEnd& end) {
   if (end.mark.kind == Kind::finished || end.mark.kind == Kind::stopped) return finished(end);
   if (end.interrupted)
-    return {"interrupted: the job is ended; the same command goes on from its newest snapshot", {}, kInterrupted};
+    return {"interrupted: the job was ended; the same command restores its newest snapshot", {}, kInterrupted};
   opened_ |= end.opened;
   goes_on_ |= end.snapshots.value_or(false);
   if (end.mark.kind == Kind::error) return give_up(end.mark.text);
-  if (const auto why = why_in_vain(end)) return give_up(*why);
+  if (const auto why = why_not_restart(end)) return give_up(*why);
   if (restarts_ >= options_.max_restarts)
     return give_up(
         fmt::format("{} after {} restart{} (--max-restarts)", words_of(end), restarts_, restarts_ == 1 ? "" : "s"));

@@ -65,7 +65,7 @@ class RestartLoop {
  private:
   [[nodiscard]] Step finished(const LifeEnd& end) const;
   [[nodiscard]] Step give_up(const std::string& why) const;
-  [[nodiscard]] std::optional<std::string> why_in_vain(const LifeEnd& end);
+  [[nodiscard]] std::optional<std::string> why_not_restart(const LifeEnd& end);
   [[nodiscard]] bool may_be_struck(const LifeEnd& end);
   [[nodiscard]] bool has_come_further(const LifeEnd& end);
   [[nodiscard]] std::optional<std::string> replace(const std::vector<std::string>& lost);
@@ -77,7 +77,7 @@ class RestartLoop {
   std::vector<std::string> spare_hosts_;
   Placement placement_;  // of the life under way
   std::uint32_t restarts_ = 0;
-  std::uint32_t barren_ = 0;                 // lives in a row without progress that lost no host
+  std::uint32_t runs_without_snapshot_ = 0;  // lives in a row without progress that lost no host
   std::optional<cairn::Identity> restored_;  // the newest snapshot that a life went on from
   std::uint32_t unopened_ = 0;               // lives that opened no session, for no reason that is known
   bool goes_on_ = false;                     // a life of this job took snapshots

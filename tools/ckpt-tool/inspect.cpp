@@ -58,7 +58,7 @@ cairn::Result<std::vector<RegionInfo>> read_global_regions(Inspection& of, const
 // From the first source that can be read: own shards, copies, the global store.
 cairn::Result<std::vector<RegionInfo>> regions_of(Inspection& of, Rank rank) {
   cairn::Result<std::vector<RegionInfo>> last =
-      cairn::fail(cairn::Code::not_found, "neither a shard nor a copy of it was found");
+      cairn::fail(cairn::Code::not_found, "no shard and no copy of it was found");
   for (const LevelId level : of.survey.inventory.levels.in_node_stores()) {
     for (const cairn::StoreId holder : of.survey.node_stores()) {
       const auto* manifest = find_manifest(of.survey, holder, of.snapshot.identity);

@@ -59,9 +59,9 @@ Json json_of(const RunRecord& run) {
 
 std::string text_of(const RunRecord& run) {
   std::string from = "started fresh";
-  if (run.parent == RunRecord::Parent::undecided) from = "has not said yet what it goes on from";
+  if (run.parent == RunRecord::Parent::undecided) from = "has not restored or taken a snapshot yet";
   if (run.parent == RunRecord::Parent::snapshot) {
-    from = fmt::format("went on from version {} of incarnation {}", run.parent_snapshot.version.value,
+    from = fmt::format("restored version {} of incarnation {}", run.parent_snapshot.version.value,
                        run.parent_snapshot.incarnation.value);
   }
   return fmt::format("incarnation {} (run {}) {}{}", run.incarnation.value, cairn::names::hex(run.run), from,
@@ -80,7 +80,7 @@ std::string note_of(const Listed& listed) {
   const auto add = [&](const std::string& text) { note += (note.empty() ? "" : ", ") + text; };
   if (!listed.view.absent.empty()) add(nodes_text(listed.view.absent) + " not found");
   if (!listed.recoverable) add("not recoverable");
-  if (listed.superseded) add("before the newest fresh start");
+  if (listed.superseded) add("older than the newest fresh start");
   return note;
 }
 

@@ -75,7 +75,7 @@ std::string ini_text(const Scenario& scenario, const Pattern& pattern) {
 cairn::Result<std::string> sensitivity_table(const Scenario& scenario, const Pattern& pattern) {
   constexpr std::pair<double, const char*> kFactors[] = {{0.5, "half as long"}, {1, "as given"}, {2, "twice as long"}};
   std::vector<std::vector<std::string>> rows{
-      {"if MTBFs are", "with this pattern", "with the best one then", "which is"}};
+      {"if MTBFs are", "this pattern costs", "the best pattern costs", "the best pattern is"}};
   for (const auto& [factor, name] : kFactors) {
     const Scenario other = with_mtbf(scenario, factor);
     const auto best = cairn::model::optimal_pattern(other.levels);
@@ -97,11 +97,11 @@ cairn::Result<ExitCode> plan(const ScenarioOptions& options) {
   if (!sensitivity) return cairn::fail(sensitivity.error());
   const auto expected = predict(scenario->levels, *pattern);
   fmt::print("{}\n", levels_table(*scenario, *pattern));
-  fmt::print("expected overhead: {} of the work: checkpoints {}, work done again {}, recovery {}\n",
+  fmt::print("expected overhead: {} of the work: checkpoints {}, repeated work {}, recovery {}\n",
              percent_text(expected.total()), percent_text(expected.checkpoints), percent_text(expected.rework),
              percent_text(expected.recovery));
   if (expected.total() > kFrequent)
-    fmt::print("failures are frequent here, so this is too low: ckpt-tool simulate says by how much\n");
+    fmt::print("failures are frequent here, so this estimate is too low: ckpt-tool simulate shows by how much\n");
   fmt::print("\n{}\nfor the INI file:\n\n{}", *sensitivity, ini_text(*scenario, *pattern));
   return kGood;
 }

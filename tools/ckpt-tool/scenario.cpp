@@ -99,7 +99,7 @@ Status put_shares(const ScenarioOptions& options, std::vector<Times>& levels) {
   if (options.nodes == 0) return fail(Code::invalid_argument, "--node-mtbf needs the number of nodes", "--nodes 1000");
   if (options.shares.size() != levels.size())
     return fail(Code::invalid_argument, fmt::format("{} shares for {} levels", options.shares.size(), levels.size()),
-                "--shares 0.7,0.2,0.1: of the failures, those that need each level");
+                "--shares 0.7,0.2,0.1: the share of failures that need each level");
   double sum = 0;
   for (std::size_t i = 0; i < levels.size(); ++i) {
     if (!(options.shares[i] >= 0)) return fail(Code::invalid_argument, "--shares: a share below 0");
@@ -107,7 +107,7 @@ Status put_shares(const ScenarioOptions& options, std::vector<Times>& levels) {
     levels[i].mtbf = options.shares[i] > 0 ? *node_mtbf / options.nodes / options.shares[i] : kNever;
   }
   if (std::abs(sum - 1) > 1e-6)
-    return fail(Code::invalid_argument, fmt::format("--shares: their sum is {:g}", sum), "1");
+    return fail(Code::invalid_argument, fmt::format("--shares: their sum is {:g}", sum), "must be 1");
   return {};
 }
 
@@ -118,7 +118,9 @@ Result<std::vector<cairn::LevelId>> ids_of(const std::vector<unsigned>& numbers,
   for (std::size_t i = 0; i < count; ++i) {
     const unsigned number = numbers.empty() ? static_cast<unsigned>(i) + 1 : numbers[i];
     if (number < 1 || number > cairn::kLevels || (i > 0 && number <= static_cast<unsigned>(ids.back())))
-      return fail(Code::invalid_argument, fmt::format("a level is named {}", number), "--levels: 1 to 4, ascending");
+      return fail(Code::invalid_argument,
+                  fmt::format("--levels: {} is not a level, or not above the one before", number),
+                  "give levels from 1 to 4 in ascending order");
     ids.push_back(static_cast<cairn::LevelId>(number));
   }
   return ids;
@@ -148,7 +150,7 @@ Result<Scenario> read_scenario(const ScenarioOptions& options) {
     times = measured_only(*measured);
   }
   if (!options.mtbfs.empty() && !options.node_mtbf.empty())
-    return fail(Code::invalid_argument, "--mtbf and --node-mtbf say the same thing", "give one");
+    return fail(Code::invalid_argument, "--mtbf and --node-mtbf exclude each other", "give one of them");
   Status good = put("--cost", options.costs, &Times::cost, times);
   if (good) good = put("--recovery", options.recoveries, &Times::recovery, times);
   if (good) good = put("--mtbf", options.mtbfs, &Times::mtbf, times);
@@ -164,7 +166,7 @@ Result<Scenario> read_scenario(const ScenarioOptions& options) {
     if (std::isnan(level.cost)) return fail(Code::invalid_argument, name + ": no cost", "--cost 1s,6s");
     if (std::isnan(level.mtbf))
       return fail(Code::invalid_argument, name + ": no MTBF", "--mtbf 12h,3d, or --node-mtbf, --nodes and --shares");
-    if (!(level.mtbf > 0)) return fail(Code::invalid_argument, name + ": an MTBF of 0", "above 0, or never");
+    if (!(level.mtbf > 0)) return fail(Code::invalid_argument, name + ": an MTBF of 0", "must be above 0, or never");
     const double recovery = std::isnan(level.recovery) ? level.cost : level.recovery;
     scenario.levels.push_back({level.cost, recovery, 1 / level.mtbf});
   }

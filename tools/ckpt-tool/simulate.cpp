@@ -81,8 +81,8 @@ std::string failures_text(const Simulated& simulated) {
 }
 
 std::string comparison_table(const std::vector<Comparison>& all) {
-  std::vector<std::vector<std::string>> rows{{"strategy", "overhead", "one run ±", "checkpoints", "done again",
-                                              "recovery", "failures", "formula", "misses by"}};
+  std::vector<std::vector<std::string>> rows{{"strategy", "overhead", "one run ±", "checkpoints", "repeated work",
+                                              "recovery", "failures", "formula", "formula error"}};
   for (const Comparison& one : all) {
     const Simulated& simulated = one.simulated;
     rows.push_back({one.strategy.name, overhead_text(one), percent_text(simulated.overhead.deviation / one.work),
@@ -130,7 +130,8 @@ Result<Sweep> sweep_mtbf(const Scenario& scenario, const SimulateOptions& option
 }
 
 std::string sweep_table(const Scenario& scenario, const Sweep& sweep, std::size_t best) {
-  std::vector<std::vector<std::string>> rows{{"MTBF, all levels", "best pattern", "simulated", "formula", "misses by"}};
+  std::vector<std::vector<std::string>> rows{
+      {"MTBF, all levels", "best pattern", "simulated", "formula", "formula error"}};
   for (std::size_t i = 0; i < sweep.at.size(); ++i) {
     const Comparison& one = sweep.at[i][best];
     rows.push_back({duration_text(sweep.mtbfs[i]), pattern_text(scenario, one.pattern), overhead_text(one),
@@ -140,7 +141,7 @@ std::string sweep_table(const Scenario& scenario, const Sweep& sweep, std::size_
 }
 
 cairn::Status write_plot(const std::string& file, const Sweep& sweep, std::size_t best) {
-  Plot plot{"What protection costs: simulated, and by the formula", {}, 0};
+  Plot plot{"Cost of protection: simulated, and by the formula", {}, 0};
   for (std::size_t k = 0; k < sweep.at.front().size(); ++k) {
     Series series{sweep.at.front()[k].strategy.name, {}};
     for (std::size_t i = 0; i < sweep.at.size(); ++i)
@@ -182,13 +183,12 @@ Result<ExitCode> simulate(const SimulateOptions& options) {
   fmt::print("{}\n", comparison_table(all));
   for (std::size_t i = 0; i <= best; ++i)
     fmt::print("{}: {} of work\n", all[i].strategy.name, pattern_text(*scenario, all[i].pattern));
-  fmt::print("helpers: survivors keep their state, and the lost work is done again that many times faster\n\n");
+  fmt::print("helpers: survivors keep their state, and the lost work is repeated that many times faster\n\n");
 
   const auto sweep = sweep_mtbf(*scenario, options, *work);
   if (!sweep) return fail(sweep.error());
-  fmt::print(
-      "where the formula breaks down: it knows no failures during checkpoints, recoveries and work done again\n\n{}",
-      sweep_table(*scenario, *sweep, best));
+  fmt::print("limits of the formula: it ignores failures during checkpoints, recoveries and repeated work\n\n{}",
+             sweep_table(*scenario, *sweep, best));
   if (options.plot.empty()) return kGood;
   if (auto written = write_plot(options.plot, *sweep, best); !written) return fail(written.error());
   fmt::print("\nplot: {}\n", options.plot);

@@ -104,7 +104,7 @@ Status keep_directories(Directories& places) {
   if (missing.empty()) return {};
   const cairn::Error error = no_such_directory(missing);
   if (places.locals.empty() && places.globals.empty()) return fail(error);
-  complain("left out: " + error.text());
+  complain("skipped: " + error.text());
   return {};
 }
 
@@ -164,10 +164,10 @@ Result<std::string> only_job(const std::vector<std::string>& roots, const std::s
   if (jobs.size() == 1) return *jobs.begin();
   if (jobs.empty()) {
     return fail(Code::not_found, fmt::format("no snapshots of any job in {}", places),
-                "give the directories that [storage] local and global name");
+                "give the directories in [storage] local and global");
   }
   return fail(Code::invalid_argument, fmt::format("{} hold several jobs: {}", places, fmt::join(jobs, ", ")),
-              fmt::format("say which, for instance --job {}", *jobs.begin()));
+              fmt::format("choose one, for instance --job {}", *jobs.begin()));
 }
 
 // A store that does not exist, or is removed meanwhile, is skipped; one that cannot be read is an error.

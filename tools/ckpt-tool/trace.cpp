@@ -89,7 +89,7 @@ Result<Source> open_source(const std::string& file) {
   std::getline(in, line);
   const Json head = event_in(line);
   const auto no_trace = fail(Code::corrupt, fmt::format("{}: is not the trace of a Cairn process", file),
-                             "give the files that [log] trace made, not one that ckpt-tool put together");
+                             "give the files that [log] trace writes, not a file that ckpt-tool trace wrote");
   const bool named = head.is_object() && head.contains("name") && head["name"] == "cairn_trace";
   if (!array || !named || !head.contains("args")) return no_trace;
   const Json& args = head["args"];
@@ -97,7 +97,7 @@ Result<Source> open_source(const std::string& file) {
   if (args["format"] > cairn::kTraceFormat) {
     return fail(Code::corrupt,
                 fmt::format("{}: format {} is newer than {}", file, args["format"].get<int>(), cairn::kTraceFormat),
-                "use the ckpt-tool of the version that wrote it");
+                "use ckpt-tool of the version that wrote it");
   }
   if (!args.contains("start_ns") || !args["start_ns"].is_number_integer()) return no_trace;
   return Source{file, args["start_ns"].get<std::int64_t>()};
@@ -224,7 +224,8 @@ Result<ExitCode> trace(const TraceRequest& request) {
   for (const std::string& file : *files) {
     std::error_code ignored;
     if (!request.output.empty() && fs::equivalent(file, request.output, ignored))
-      return fail(Code::invalid_argument, file + ": is read, and would be overwritten", "give another file after -o");
+      return fail(Code::invalid_argument, file + ": is an input and would be overwritten",
+                  "give another file after -o");
     auto source = open_source(file);
     if (!source) return fail(source.error());
     sources.push_back(std::move(*source));
@@ -248,7 +249,7 @@ Result<ExitCode> trace(const TraceRequest& request) {
   if (auto status = merged.close(); !status) return fail(status.error());
   fmt::print("{}", table.text());
   if (!request.output.empty()) {
-    fmt::print("\n{} put together in {}: open it in ui.perfetto.dev\n", count_text(sources.size(), "trace"),
+    fmt::print("\n{} combined in {}: open it in ui.perfetto.dev\n", count_text(sources.size(), "trace"),
                request.output);
   }
   return kGood;

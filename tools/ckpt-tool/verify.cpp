@@ -120,7 +120,8 @@ void print_snapshot(const SnapshotAudit& snapshot, const Audit& audit, bool quie
   else
     fmt::print("  {}\n", recovery_text(snapshot.recovery));
   if (view.identity.incarnation < audit.fresh_start)
-    fmt::print("  note: a restart does not look behind the fresh start of incarnation {}\n", audit.fresh_start.value);
+    fmt::print("  note: a restart does not use snapshots from before the fresh start of incarnation {}\n",
+               audit.fresh_start.value);
 }
 
 std::string summary_text(const Audit& audit) {

@@ -128,7 +128,7 @@ Result<std::unique_ptr<CallFile>> read_call_file(const Store& store, const FileN
   if (file->format == 0) return fail_in_file(Code::corrupt, name.path, "its format is 0");
   const std::size_t length = bytes_of_format(file->format);
   if (size != length)
-    return fail_in_file(Code::corrupt, name.path, fmt::format("{} bytes long, should be {}", size, length));
+    return fail_in_file(Code::corrupt, name.path, fmt::format("it is {} bytes long, should be {}", size, length));
   if (file->format == 1) complete_format_1(*file);
   if (auto fault = fault_of(*file); !fault.empty()) return fail_in_file(Code::corrupt, name.path, std::move(fault));
   if (file->format < 3) move_names(*file);

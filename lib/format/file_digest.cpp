@@ -26,7 +26,7 @@ Status check_file(const Store& store, const FileName& name, const FileDigest& ex
   const auto reader = store.open(name);
   if (!reader) return fail(reader.error());
   if (const std::uint64_t is = (*reader)->size_bytes(); is != expected.bytes) {
-    return fail_in_file(Code::corrupt, name.path, fmt::format("{} bytes long, should be {}", is, expected.bytes));
+    return fail_in_file(Code::corrupt, name.path, fmt::format("it is {} bytes long, should be {}", is, expected.bytes));
   }
   const auto is = digest_file(store, name);
   if (!is) return fail(is.error());

@@ -109,7 +109,7 @@ Status verify_parity_file(const Store& store, const FileName& name, const Parity
   auto file = store.open(name);
   if (!file) return fail(file.error());
   if ((*file)->size_bytes() != entry.bytes) {
-    return fail(Code::corrupt, fmt::format("{} bytes long, should be {}", (*file)->size_bytes(), entry.bytes));
+    return fail(Code::corrupt, fmt::format("it is {} bytes long, should be {}", (*file)->size_bytes(), entry.bytes));
   }
   Buffer first(kParityHeaderBytes);
   if (auto read = (*file)->read(0, first); !read) return read;
@@ -124,7 +124,7 @@ Status verify_parity_file(const Store& store, const FileName& name, const Parity
                             expected.identity.version.value));
   }
   if (header->file_bytes() != entry.bytes) {
-    return fail(Code::corrupt, fmt::format("{} bytes long, should be {}", entry.bytes, header->file_bytes()));
+    return fail(Code::corrupt, fmt::format("it is {} bytes long, should be {}", entry.bytes, header->file_bytes()));
   }
   if (header->digest == BlockDigest::sha256) return check_whole(**file, entry, between);
   return check_blocks(**file, *header, first, entry, between);

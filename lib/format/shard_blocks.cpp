@@ -49,7 +49,7 @@ Status check_entry(const ShardHeader& header, const ShardEntry& expected) {
                 fmt::format("it is a shard of rank {}, should be of rank {}", header.rank.value, expected.rank.value));
   }
   if (header.file_bytes() != expected.bytes) {
-    return fail(Code::corrupt, fmt::format("{} bytes long, should be {}", header.file_bytes(), expected.bytes));
+    return fail(Code::corrupt, fmt::format("it is {} bytes long, should be {}", header.file_bytes(), expected.bytes));
   }
   return {};
 }

@@ -46,7 +46,7 @@ Result<ShardFile> ShardFile::open(std::shared_ptr<const Reader> file, const File
   if (!header) return fail(header.error().in_file(name.path));
   if (size != header->file_bytes()) {
     return fail_in_file(Code::corrupt, name.path,
-                        fmt::format("{} bytes long, should be {}", size, header->file_bytes()));
+                        fmt::format("it is {} bytes long, should be {}", size, header->file_bytes()));
   }
   return ShardFile(std::move(file), name.path, *header);
 }

@@ -38,7 +38,7 @@ std::optional<Error> wrong_length(const Entries& entries, const FileName& file, 
   if (found == entries.end()) return Error{Code::not_found, "does not exist", {}};
   if (found->second.directory) return Error{Code::corrupt, "is a directory, should be a file", {}};
   if (found->second.size_bytes == bytes) return {};
-  return Error{Code::corrupt, fmt::format("{} bytes long, should be {}", found->second.size_bytes, bytes), {}};
+  return Error{Code::corrupt, fmt::format("it is {} bytes long, should be {}", found->second.size_bytes, bytes), {}};
 }
 
 // Directories of snapshots in a store's listing, but for what is being written, with what their names say of the

@@ -36,9 +36,9 @@ Result<SecretKey> read_key_file(const std::string& path) {
   if (!status) return fail(status.error());
   if (auto ours = check_private(*status, path); !ours) return fail(ours.error());
   if (std::cmp_greater(status->st_size, SecretKey::kMostBytes)) {
-    return fail_in_file(Code::config, path,
-                        fmt::format("{} bytes long, should be at most {}", status->st_size, SecretKey::kMostBytes),
-                        kHowToMake);
+    return fail_in_file(
+        Code::config, path,
+        fmt::format("it is {} bytes long, should be at most {}", status->st_size, SecretKey::kMostBytes), kHowToMake);
   }
   Buffer bytes(static_cast<std::size_t>(status->st_size));
   const auto read = posix::read_exactly(file->get(), 0, bytes, path);

@@ -154,7 +154,7 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
 // Finds out how a life ended.
 void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::RunRecord>>& before) {
   result.how = fmt::format("{} {} code {}", std::filesystem::path(options_.launcher).filename().string(),
-                           result.ended_here ? "was ended, with" : "ended with", code_text(result.code));
+                           result.ended_here ? "was ended by ckpt-run with" : "ended with", code_text(result.code));
   result.killed = may_be_of_a_kill(facts_.kind, result.code);
   result.launcher_failed = may_be_its_own(facts_.kind, result.code);
   result.interrupted = signals_.interrupted();

@@ -16,16 +16,13 @@ using cairn::model::Protocol;
 using cairn::model::Simulated;
 
 constexpr const char* kNotes =
-    "Means of seconds, ± 95 % confidence; 3600 s of work, C = 1 s and 6 s, R = 0.5 s and 4 s.\n"
-    "Choices: the schedule counts work that lasts; a snapshot at L2 is taken after one at L1, in its place; none at "
-    "the\n"
-    "end; failures strike at any time. Asynchronous recovery is for failures during work; after one during a "
-    "checkpoint\n"
-    "or a recovery all return. That exception is inferred from the table: with asynchronous recovery from every "
-    "failure\n"
-    "the means come out 1 to 13 % below it, most with 5 helpers and frequent failures; with the exception for "
-    "checkpoints\n"
-    "only, up to 6 %. MTBF 1200 s is printed as 1800 s in the paper; its failures are those of 1200 s.\n";
+    "Means in seconds, ± 95 % confidence; 3600 s of work, C = 1 s and 6 s, R = 0.5 s and 4 s.\n"
+    "Assumptions: the schedule counts only work that lasts. At its place in the pattern, a snapshot at L2 follows\n"
+    "one at L1. There is no snapshot at the end. Failures strike at any time. Asynchronous recovery follows only\n"
+    "failures during work; after a failure during a checkpoint or a recovery, all ranks return.\n"
+    "The table implies that exception: with asynchronous recovery from every failure, the means are 1 to 13 %\n"
+    "below the table, most with 5 helpers and frequent failures. With the exception for checkpoints only, they\n"
+    "are up to 6 % below. The paper prints MTBF 1200 s as 1800 s; its failures are those of 1200 s.\n";
 
 std::string protocol_text(const Experiment& experiment) {
   return experiment.protocol == Protocol::coordinated ? "coordinated"

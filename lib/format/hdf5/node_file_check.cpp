@@ -103,7 +103,7 @@ Status check_node_file(const Store& global, const FileName& name, std::uint64_t 
   const auto reader = global.open(name);
   if (!reader) return fail(reader.error());
   const std::uint64_t size = (*reader)->size_bytes();
-  if (size != bytes) return fail(damaged(name, fmt::format("{} bytes long, should be {}", size, bytes)));
+  if (size != bytes) return fail(damaged(name, fmt::format("it is {} bytes long, should be {}", size, bytes)));
   const auto table = read_table(**reader, name, expected);
   if (!table) return fail(table.error());
   const auto is = digest_outside(

@@ -70,7 +70,7 @@ Result<bool> Engine::finish() {
 
 void Engine::leave(const FinalizeRequest& last) {
   if (finished_ || broken_) return;
-  if (const auto rank = head_.own_rank()) hear_of_left(*rank, last);
+  if (const auto rank = head_.own_rank()) receive_left(*rank, last);
   leave();
 }
 
@@ -80,15 +80,15 @@ void Engine::leave() {
   const Rank me = head_.own_rank().value_or(Rank{});
   const HeadGone gone{error_of(head_.left_by(me, head_.requests.finalize[me])).message +
                       "; it was also the head of its node"};
-  head_.tell_other_heads(gone);
+  head_.send_to_other_heads(gone);
   head_.tell_all(Trouble{is_gone(gone)});
 }
 
 // The rank takes no part in what others still do. Those who wait for it have to know.
-void Engine::hear_of_left(Rank from, const FinalizeRequest& request) {
+void Engine::receive_left(Rank from, const FinalizeRequest& request) {
   head_.requests.finalize[from] = request;
   const RankLeft left = head_.left_by(from, request);
-  head_.tell_other_heads(left);
+  head_.send_to_other_heads(left);
   heed(left);
 }
 
@@ -204,7 +204,7 @@ void Engine::handle(Rank from, ToHead message) {
   } else if (auto* result = std::get_if<RestoreResult>(&message)) {
     head_.requests.restore_results[from] = std::move(*result);
   } else if (auto* finalize = std::get_if<FinalizeRequest>(&message)) {
-    if (finalize->abandoned) return hear_of_left(from, *finalize);
+    if (finalize->abandoned) return receive_left(from, *finalize);
     head_.requests.finalize[from] = *finalize;
   } else if (auto* measured = std::get_if<JobCosts>(&message)) {
     life_.keep_costs(*measured);

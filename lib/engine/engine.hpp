@@ -99,7 +99,7 @@ class Engine {
   [[nodiscard]] Result<bool> receive();
   [[nodiscard]] Status handle(Peer from, ToHead message);
   void handle(Rank from, ToHead message);
-  void hear_of_left(Rank from, const FinalizeRequest& request);
+  void receive_left(Rank from, const FinalizeRequest& request);
   void heed(const RankLeft& left);
   void leave();
   void break_down(const Error& error);

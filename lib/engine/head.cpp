@@ -20,7 +20,7 @@ void Head::tell(Rank rank, const ToRank& message) {
   (void)control.send(topology.world_of_rank[rank.value], kToRank, encode(message));
 }
 
-void Head::tell_other_heads(const ToHead& message) {
+void Head::send_to_other_heads(const ToHead& message) {
   const Buffer bytes = encode(message);
   for (const Node& other : topology.nodes) {
     if (other.head != control.rank()) (void)control.isend(other.head, kToHead, bytes);

@@ -76,7 +76,7 @@ struct Head {
 
   void tell(Rank rank, const ToRank& message);
   // Does not wait: meant for short messages, which MPI sends at once.
-  void tell_other_heads(const ToHead& message);
+  void send_to_other_heads(const ToHead& message);
   // Every rank of the node; wakes them.
   void tell_all(const ToRank& message);
   // Once for the whole job: by one of the heads that met it, which knows the cause.

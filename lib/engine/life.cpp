@@ -28,7 +28,7 @@ Status remove_partial(Store& global, const Chain& chain, RunId run) {
 }
 
 // Whether the global store has a life that was not there when this one took its number.
-Status check_nobody_began(const Store& global, const Chain& chain) {
+Status check_no_other_run(const Store& global, const Chain& chain) {
   auto entries = global.list(DirName{});
   if (!entries) return fail(entries.error());
   for (const Entry& entry : *entries) {
@@ -66,7 +66,7 @@ Status Life::begin() {
 // state is restored, or its first snapshot is sealed: before, it may still be refused.
 Status Life::write_record() {
   if (!recorded_) {
-    if (auto status = check_nobody_began(*head_.node.global, catalog_.chain); !status) return status;
+    if (auto status = check_no_other_run(*head_.node.global, catalog_.chain); !status) return status;
   }
   if (!recorded_ && !catalog_.chain.mark_unknown && catalog_.chain.mark != mark_) {
     if (auto status = write_chain_mark(*head_.node.global, mark_, sealer_); !status) return status;

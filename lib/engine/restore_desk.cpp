@@ -35,7 +35,7 @@ Status RestoreDesk::offer() {
   auto offer = prepare_offer();
   if (!offer) {
     if (offer.error().code == Code::communication) return fail(offer.error());
-    heed_strikes();
+    strike_damaged();
     catalog_.retrieval.reset();
     refuse(offer.error());
     return {};
@@ -118,7 +118,7 @@ Status RestoreDesk::conclude() {
       plan_.reset();
       return {};  // the requests stand: the next step plans again
     }
-    heed_strikes();
+    strike_damaged();
     if (!again) status = fail(again.error());
   }
   if (status) status = agree(head_.heads, answers.complaint, "node");
@@ -167,8 +167,8 @@ void RestoreDesk::close(const Status& status) {
   head_.tell_all(done);
 }
 
-// What was found bad while a snapshot was sought counts no longer.
-void RestoreDesk::heed_strikes() {
+// Files that were found bad during the search for a snapshot no longer count.
+void RestoreDesk::strike_damaged() {
   if (!catalog_.retrieval) return;
   for (const auto& [id, levels] : catalog_.retrieval->inventory.levels_reached()) {
     if (const auto known = catalog_.known.find(id); known != catalog_.known.end()) known->second.strike(levels.struck);

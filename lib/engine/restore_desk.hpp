@@ -65,7 +65,7 @@ class RestoreDesk {
   [[nodiscard]] Status conclude();
   [[nodiscard]] Status share_resized(const std::map<Rank, Resized>& here);
   void close(const Status& status);
-  void heed_strikes();
+  void strike_damaged();
 
   // restore_adopt.cpp
   [[nodiscard]] Status adopt(const Plan& plan, std::uint64_t safe_point);

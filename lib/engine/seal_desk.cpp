@@ -96,7 +96,7 @@ void SealDesk::note_losses(Vote& vote) {
   if (losses.mark) life_.lose_mark();
 }
 
-void SealDesk::heed_losses(const Vote& vote) {
+void SealDesk::strike_losses(const Vote& vote) {
   for (auto& [id, known] : catalog_.known) {
     if (!vote.has_lost(id.version)) continue;
     known.strike(head_.node.levels.in_node_stores());
@@ -112,7 +112,7 @@ Result<bool> SealDesk::conclude_votes() {
     if (!*done) return worked;
     auto node = sealing_.extract(sealing_.begin());
     node.mapped().vote_span.end();
-    heed_losses(node.mapped().vote);
+    strike_losses(node.mapped().vote);
     all_voted_ = true;
     worked = true;
     if (!node.mapped().vote.objection() && goes_on(node.key(), node.mapped())) {
@@ -126,7 +126,7 @@ Result<bool> SealDesk::conclude_votes() {
   if (!done) return fail(done.error());
   if (!*done) return worked;
   closing_vote_.reset();
-  heed_losses(*closing_);
+  strike_losses(*closing_);
   all_voted_ = true;
   closed_ = closing_->nothing_is_left();
   last_version_ = std::max(last_version_, closing_->highest());

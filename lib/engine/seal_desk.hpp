@@ -70,7 +70,7 @@ class SealDesk {
   void start_closing_vote();
   void call_vote(Version version, Sealing& sealing, const Status& mine);
   void note_losses(Vote& vote);
-  void heed_losses(const Vote& vote);
+  void strike_losses(const Vote& vote);
   [[nodiscard]] Result<bool> conclude_votes();
   [[nodiscard]] bool goes_on(Version version, Sealing& sealing);
   void conclude(Version version, const Sealing& sealing);

@@ -17,7 +17,7 @@ FailureHandler*& current() {
 }
 
 // MPI_Waitall and similar calls only say that some of their requests have failed.
-bool tells_of_failure(MPI_Comm comm, int code) {
+bool reports_failure(MPI_Comm comm, int code) {
   int error_class = MPI_SUCCESS;
   MPI_Error_class(code, &error_class);
   if (error_class != MPI_ERR_IN_STATUS) return ulfm::is_failure(code);
@@ -47,7 +47,7 @@ void FailureHandler::on_error(MPI_Comm* comm, int* code, ...) {
 }
 
 void FailureHandler::handle(MPI_Comm comm, int code) const {
-  if (!lifeline_->is_cut() && !tells_of_failure(comm, code)) {
+  if (!lifeline_->is_cut() && !reports_failure(comm, code)) {
     MPI_Comm_set_errhandler(comm, before_);
     MPI_Comm_call_errhandler(comm, code);
     MPI_Comm_set_errhandler(comm, mine_);

@@ -24,7 +24,7 @@ Result<std::optional<std::vector<bool>>> find_empty(Comm& heads, const Inventory
     const auto span = request.node.trace.span("try levels");
     return try_levels(heads, request.node, request.contents, *roll->common, request.chain, request.not_before);
   }
-  if (roll->as_told) return named_lost(request.failures, heads.size());
+  if (roll->as_expected) return named_lost(request.failures, heads.size());
   if (roll->common->empty()) return std::vector<bool>(heads.size(), true);
   return std::nullopt;
 }

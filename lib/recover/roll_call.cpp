@@ -145,7 +145,7 @@ Result<RollCall> read(const Words& words) {
   const std::uint64_t arrangement = words.other_place >= words.same_place ? words.other_place : words.same_place - 1;
   roll.arrangement = static_cast<std::uint32_t>(arrangement);
   roll.any_holdings = words.holdings > 0;
-  roll.as_told = words.unreported == 0 && words.topology == ~words.not_topology;
+  roll.as_expected = words.unreported == 0 && words.topology == ~words.not_topology;
   if (!roll.any_holdings) {
     roll.common.emplace();
   } else if (words.unlike == 0 && words.digest == ~words.not_digest) {

@@ -32,8 +32,8 @@ struct RollCall {
   bool mark_unknown = false;      // some store may belong to another chain: its mark cannot be read now
   Version newest_readable;        // the highest version with a readable manifest
   std::uint32_t arrangement = 0;  // of today's shape (topology/layout): one in which no store was another node than now
-  // The empty stores are exactly those that the failure topology names as lost, and all heads were told the same.
-  bool as_told = false;
+  // The empty stores are exactly those that the failure topology names as lost, and it is the same on all heads.
+  bool as_expected = false;
 };
 
 // What one head contributes.

@@ -82,7 +82,7 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   pool->mark_ =
       fmt::format("{}={}-{}-{}", respawn::kPoolVariable, pool->nodes_.front().host, first.number, first.started);
   pool->meet_neighbours(start.processes);
-  pool->tell_role();
+  pool->log_role();
   return pool;
 }
 
@@ -218,7 +218,7 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
   if (!status) ulfm::revoke(pool_);
   const auto word = ulfm::agree(pool_, status ? 1 : 0);
   if (word && *word == 1) {
-    if (!proposal.repair.unfilled.empty()) return fail(nobody_left(proposal));
+    if (!proposal.repair.unfilled.empty()) return fail(no_spare_left(proposal));
     adopt(std::move(proposal));
     return true;
   }
@@ -275,8 +275,8 @@ void Pool::adopt(Proposal proposal) {
   lifeline_ = std::make_shared<Lifeline>(pool_, team_.world);
   meet_neighbours(proposal.processes);
   end_strays();
-  if (me_ == 0) tell(before, proposal);
-  tell_role();
+  if (me_ == 0) log_repair(before, proposal);
+  log_role();
 }
 
 // Those of this host can be seen in /proc.
@@ -313,7 +313,7 @@ std::string Pool::name_of(const Member& member) const {
 
 std::string Pool::my_name() const { return fmt::format("process {} ({})", this_process().number, name_of(me())); }
 
-void Pool::tell_role() const {
+void Pool::log_role() const {
   log_.debug("process {} is {} after {} repairs", this_process().number, name_of(me()), repairs_);
 }
 
@@ -335,7 +335,7 @@ FailureTopology Pool::failures_of(const Roster& before, const std::vector<std::u
   return failures;
 }
 
-void Pool::tell(const Roster& before, const Proposal& proposal) const {
+void Pool::log_repair(const Roster& before, const Proposal& proposal) const {
   const std::size_t dead = before.size() - proposal.live.size();
   const auto spares = std::ranges::count(roster_, Role::spare, &Member::role);
   std::string ranks;
@@ -346,7 +346,7 @@ void Pool::tell(const Roster& before, const Proposal& proposal) const {
             spares, spares == 1 ? "" : "s");
 }
 
-Error Pool::nobody_left(const Proposal& proposal) const {
+Error Pool::no_spare_left(const Proposal& proposal) const {
   const Member& first = proposal.repair.unfilled.front();
   return Error{
       Code::unrecoverable,

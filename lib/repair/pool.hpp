@@ -121,13 +121,13 @@ class Pool {
   [[nodiscard]] static Status make_team(MPI_Comm pool, const Roster& roster, Team& team);
   [[nodiscard]] Status rebuild(bool under_way);
   [[nodiscard]] Result<bool> settle(bool under_way, Watchdog& watchdog);
-  [[nodiscard]] Error nobody_left(const Proposal& proposal) const;
+  [[nodiscard]] Error no_spare_left(const Proposal& proposal) const;
   void adopt(Proposal proposal);
   void meet_neighbours(const std::vector<ProcessId>& processes);
   [[nodiscard]] Result<bool> is_over(bool done) const;
   [[nodiscard]] Status look_for_unknown_deaths(UnknownDeaths& unknown) const;
-  void tell(const Roster& before, const Proposal& proposal) const;
-  void tell_role() const;
+  void log_repair(const Roster& before, const Proposal& proposal) const;
+  void log_role() const;
   [[nodiscard]] std::string name_of(const Member& member) const;
   [[nodiscard]] FailureTopology failures_of(const Roster& before, const std::vector<std::uint32_t>& live) const;
   [[nodiscard]] std::vector<Seat> seats_of(const Roster& roster) const;

@@ -24,7 +24,7 @@ Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& propos
     const auto started = start_for(std::move(nodes), proposal.live);
     if (!started) return fail(started.error());
     if (!*started) return {};
-    if (auto status = respawn::tell(pool_, news()); !status) return status;
+    if (auto status = respawn::send_news(pool_, news()); !status) return status;
     proposal = {};
     if (auto status = gather(pool_, under_way, proposal); !status) return status;
   }

@@ -154,7 +154,7 @@ Result<MPI_Comm> grow(MPI_Comm live, const Start& what) {
   return join.run(0);
 }
 
-Status tell(MPI_Comm grown, Bytes news) {
+Status send_news(MPI_Comm grown, Bytes news) {
   std::uint64_t size_bytes = news.size();
   int code = MPI_Bcast(&size_bytes, 1, MPI_UINT64_T, 0, grown);
   // Every member has the same news, or is a newcomer: none needs a copy here.

@@ -34,7 +34,7 @@ struct Start {
 
 // Collective over such a communicator, with join() at the other end: sends `news` from its first member to the
 // newcomers.
-[[nodiscard]] Status tell(MPI_Comm grown, Bytes news);
+[[nodiscard]] Status send_news(MPI_Comm grown, Bytes news);
 
 // Whether this process was started by grow(), and not by an application that spawns others, or by hand.
 [[nodiscard]] bool is_newcomer();
@@ -43,7 +43,7 @@ struct Welcome {
   MPI_Comm grown = MPI_COMM_NULL;
   Buffer news;
 };
-// In newcomers: the other end of grow() and tell(). Ends the process if that fails.
+// In newcomers: the other end of grow() and send_news(). Ends the process if that fails.
 [[nodiscard]] Welcome join(MPI_Comm newcomers);
 
 }  // namespace cairn::respawn

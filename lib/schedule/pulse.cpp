@@ -27,7 +27,7 @@ Result<std::optional<Pulse::Beat>> Pulse::call(bool stop_here, const RankCosts& 
       if (auto status = ranks_.wait(*pending_); !status) return fail(status.error());
     }
     pending_.reset();
-    if (const auto error = somebody_is_elsewhere()) {
+    if (const auto error = find_other_call()) {
       period_ = 1;
       return fail(*error);
     }
@@ -43,7 +43,7 @@ Result<std::optional<Pulse::Beat>> Pulse::call(bool stop_here, const RankCosts& 
   return agreed;
 }
 
-std::optional<Error> Pulse::somebody_is_elsewhere() const {
+std::optional<Error> Pulse::find_other_call() const {
   const auto error = [](std::uint64_t rank, const char* call) {
     return Error{Code::invalid_argument, fmt::format("rank {} called {} instead of snapshot()", rank - 1, call),
                  "every application rank must make the same snapshot calls"};

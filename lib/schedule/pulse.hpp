@@ -48,7 +48,7 @@ class Pulse {
 
   void start(Word place, bool stop_here, const RankCosts& mine);
   [[nodiscard]] Beat beat() const;
-  [[nodiscard]] std::optional<Error> somebody_is_elsewhere() const;
+  [[nodiscard]] std::optional<Error> find_other_call() const;
 
   Comm& ranks_;
   Clock clock_;

@@ -99,7 +99,7 @@ RollCall roll_call_of(std::uint32_t heads, const Answers& answers) {
   });
   for (const RollCall& roll : rolls) {
     EXPECT_EQ(roll.common, rolls[0].common);
-    EXPECT_EQ(roll.as_told, rolls[0].as_told);
+    EXPECT_EQ(roll.as_expected, rolls[0].as_expected);
   }
   return rolls[0];
 }
@@ -111,7 +111,7 @@ TEST(RollCall, tells_what_all_stores_hold_to_those_that_hold_nothing) {
                        [](NodeId) {
                          return std::vector<std::uint32_t>{1, 0};
                        }});
-  EXPECT_TRUE(roll.as_told);
+  EXPECT_TRUE(roll.as_expected);
   EXPECT_TRUE(roll.any_holdings);
   HoldingList expected = contents_of(layout, NodeId{3}, 16).summaries();
   for (HoldingSummary& summary : expected) summary.node = NodeId{};
@@ -127,14 +127,14 @@ TEST(RollCall, notices_a_topology_that_is_wrong_stale_or_not_the_same_everywhere
   const auto node_2_is_empty = [&](NodeId node) { return contents_of(layout, node, node.value == 2 ? 0 : 3); };
   for (const std::vector<std::uint32_t>& lost : {std::vector<std::uint32_t>{}, {1}, {1, 2}, {0, 1, 2, 3}}) {
     const RollCall roll = roll_call_of(4, {node_2_is_empty, [&](NodeId) { return lost; }});
-    EXPECT_FALSE(roll.as_told) << fmt::format("{}", lost.size());
+    EXPECT_FALSE(roll.as_expected) << fmt::format("{}", lost.size());
     EXPECT_TRUE(roll.common);
   }
   const auto told_apart = [](NodeId node) {
     return node.value == 0 ? std::vector<std::uint32_t>{2, 9} : std::vector<std::uint32_t>{2};
   };
-  EXPECT_FALSE(roll_call_of(4, {node_2_is_empty, told_apart}).as_told);
-  EXPECT_TRUE(roll_call_of(4, {node_2_is_empty, [](NodeId) { return std::vector<std::uint32_t>{2}; }}).as_told);
+  EXPECT_FALSE(roll_call_of(4, {node_2_is_empty, told_apart}).as_expected);
+  EXPECT_TRUE(roll_call_of(4, {node_2_is_empty, [](NodeId) { return std::vector<std::uint32_t>{2}; }}).as_expected);
 }
 
 TEST(RollCall, says_that_stores_differ_when_one_has_more_less_something_struck_or_too_much) {

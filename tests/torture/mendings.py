@@ -269,7 +269,7 @@ MENDINGS = [
     ]),
     Mending("a rank that is a head drops its session and tells no other head", [
         Edit("lib/engine/engine.cpp",
-             "  head_.tell_other_heads(gone);\n",
+             "  head_.send_to_other_heads(gone);\n",
              ""),
     ]),
     Mending("restore on some ranks and finalize on others is no error", [

@@ -1,10 +1,10 @@
 // The inventory: the contents of every store that a live process can open. Each head reads the manifests of its own
 // store; then the heads exchange compact summaries once.
 //
-// What it costs, with S snapshots kept: each head gives 8 bytes to a reduction and 4 + S/2 to an allgather, 64 in all
-// for up to 100 snapshots (inventory_codec says how); one head broadcasts 28·S. A holding that is not in the longest
-// list, because a store is damaged, stale or another node's, adds 30 bytes for the head that has it. A layout other
-// than today's is broadcast once. Strikes are gathered last, each as its file's name; without strikes this takes no
+// Cost, with S snapshots kept: each head gives 8 bytes to a reduction and 4 + S/2 to an allgather (inventory_codec).
+// That is 64 bytes in all for up to 100 snapshots. One head broadcasts 28·S. A holding that is not in the longest list
+// adds 30 bytes for the head that has it: its store is damaged, stale or another node's. A layout other than today's is
+// broadcast once. Strikes are gathered last, each as its file's name; without strikes this takes no
 // bytes.
 //
 // None of this is needed where the roll call (recover/roll_call) has found that all stores hold the same.
@@ -29,8 +29,8 @@
 
 namespace cairn {
 
-// At which levels a snapshot is complete, on all nodes of one layout; and at which it would be complete, if files were
-// not struck (Level::stands_on) or, at a level of redundancy, if nodes had not lost their part.
+// `complete`: levels at which a snapshot is complete, on all nodes of one layout. `struck`: levels at which it would be
+// complete without struck files (Level::stands_on) or, at a level of redundancy, without lost parts of nodes.
 struct LevelsReached {
   LevelSet complete;
   LevelSet struck;

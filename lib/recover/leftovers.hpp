@@ -8,9 +8,9 @@
 
 namespace cairn {
 
-// In a node's store, of which this process holds the lock: files that were being written or removed, and copies and
-// parity that the manifest of their directory does not name, since the promotion that wrote them never ended. What
-// cannot be removed is logged.
+// In a node's store, of which this process holds the lock: files that were being written or removed. Also copies and
+// parity that the manifest of their directory does not name: the promotion that wrote them never ended. Logs files
+// that cannot be removed.
 void remove_leftovers(Store& local, const StoreContents& contents, const Log& log);
 
 // In a node's store, of which this process holds the lock: the MPI calls that ranks of earlier lives recorded until

@@ -1,6 +1,7 @@
 // Finds a level to restart from without knowledge of the failure, as other libraries do. From L1 up, every head checks
-// the files that a level needs from it, and all heads agree by one reduction per level, until a level can restore all
-// shards. Used with [restart] use_failure_topology = off; with the failure topology, none of this work is needed.
+// the files that a level needs from it, and all heads agree by one reduction per level. The first level that can
+// restore all shards wins. Used with [restart] use_failure_topology = off; with the failure topology, none of this work
+// is needed.
 #pragma once
 
 #include <optional>

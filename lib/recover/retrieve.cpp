@@ -32,8 +32,8 @@ Result<std::shared_ptr<const SharedSnapshot>> look_at_shared(const NodeContext& 
   return there;
 }
 
-// Called before a plan takes anything of a level from a shared store: is the snapshot there good, and of the same
-// number of ranks? If every shard comes from there, notes in the plan that all its nodes are lost.
+// Called before a plan takes files of a level from a shared store: whether the snapshot there is good, and of the same
+// number of ranks. If every shard comes from there, notes in the plan that all its nodes are lost.
 Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, Plan& plan,
                           std::vector<Strike>& strikes) {
   Status status;
@@ -76,8 +76,8 @@ Status check_frame(const Store& store, const FileName& name, const ShardEntry& e
   return frame ? Status{} : fail(frame.error());
 }
 
-// Reads an arrival back, either all of it or only the parts that its rank will not check, and compares it with its
-// digest, unless that was done as it was written.
+// Reads an arrival back and compares it with its digest, unless that was done during the write. `all`: all of it;
+// otherwise only the parts that its rank will not check.
 Status verify(const NodeContext& node, const RestoreTask& task, const RestoreOutcome::Arrival& arrival, bool all) {
   if (arrival.compared) return {};
   const auto span = node.trace.span("verify", task.snapshot.version.value, all ? arrival.shard.bytes : 0);

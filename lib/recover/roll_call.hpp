@@ -4,7 +4,7 @@
 // head knows the whole inventory, even a head with a new store, and no more messages are needed.
 //
 // 592 bytes for any number of nodes and snapshots. If stores differ, hold too much for it, or contradict the failure
-// topology, then only this fact is known afterwards, and the inventory must be gathered (recover/inventory).
+// topology, only this fact is known afterwards. Then the inventory must be gathered (recover/inventory).
 #pragma once
 
 #include <cstdint>

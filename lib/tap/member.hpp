@@ -1,9 +1,9 @@
 // What the tap knows of a communicator in a family: its number, and the rank in the session of each of its ranks. All
 // of its ranks compute the same number without communication.
 //
-// Ranks make communicators of the same parent in the same order, so the parent's number and the how-many-th child it is
-// name all that were made at once; who is in it tells those apart. Where only a part of the parent's ranks make one, or
-// ranks of two parents, they count those that the same ranks have made with the same tag.
+// Ranks make communicators of the same parent in the same order. So the parent's number and the number of the child
+// identify all communicators that were made at once; their members distinguish these. If only some ranks of the parent
+// make one, or ranks of two parents, they count those that the same ranks have made with the same tag.
 #pragma once
 
 #include <mpi.h>

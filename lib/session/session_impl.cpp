@@ -130,7 +130,7 @@ Result<LevelSet> SessionImpl::levels_due() {
     const LevelId last = connection_->life.usable.has(LevelId::global) ? LevelId::global : LevelId::local;
     due.add(last);
     if (connection_->rank().value == 0)
-      setting_.log.info("stop signal received: this snapshot will be promoted to L{}, and should_stop() is true",
+      setting_.log.info("stop signal received: this snapshot will be written to L{}, and should_stop() is true",
                         static_cast<int>(last));
   }
   return due;

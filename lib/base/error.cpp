@@ -6,27 +6,25 @@
 
 namespace cairn {
 
-Error Error::in(std::string_view thing) const {
-  return Error{code, std::string(thing) + ": " + message, hint, names_file};
-}
+Error Error::in(std::string_view thing) const { return Error{code, std::string(thing) + ": " + message, hint, file}; }
 
 Error Error::in_file(std::string_view path) const {
-  if (names_file) return *this;
+  if (!file.empty()) return *this;
   Error named = in(path);
-  named.names_file = true;
+  named.file = path;
   return named;
 }
 
 std::string Error::text() const { return hint.empty() ? message : message + " (" + hint + ")"; }
 
 tl::unexpected<Error> fail(Code code, std::string message, std::string hint) {
-  return tl::unexpected<Error>(Error{code, std::move(message), std::move(hint)});
+  return tl::unexpected<Error>(Error{code, std::move(message), std::move(hint), {}});
 }
 
 tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(std::move(error)); }
 
 tl::unexpected<Error> fail_in_file(Code code, std::string_view path, std::string what, std::string hint) {
-  return fail(Error{code, std::move(what), std::move(hint)}.in_file(path));
+  return fail(Error{code, std::move(what), std::move(hint), {}}.in_file(path));
 }
 
 tl::unexpected<Error> fail_newer_format(std::string_view what, std::uint64_t format, std::uint64_t newest) {

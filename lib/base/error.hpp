@@ -32,7 +32,7 @@ struct Error {
   Code code;
   std::string message;
   std::string hint;
-  bool names_file = false;  // the message says which file it is about
+  std::string file = {};  // that it is about, where the message names one
 
   // The same error, with the thing that encloses it named in front: "node 3: block 12 …".
   [[nodiscard]] Error in(std::string_view thing) const;

@@ -43,6 +43,7 @@ class Put {
     (*this)(error.code);
     (*this)(error.message);
     (*this)(error.hint);
+    (*this)(error.file);
   }
   template <class T>
   void operator()(std::optional<T>& value) {
@@ -95,6 +96,7 @@ class Get {
     (*this)(error.code);
     (*this)(error.message);
     (*this)(error.hint);
+    (*this)(error.file);
   }
   template <class T>
   void operator()(std::optional<T>& value) {

@@ -103,7 +103,7 @@ void Launcher::leave(const Config& session, const CompletionMark& mark_to_leave)
 }
 
 void Launcher::leave(const Error& error) const {
-  if (restart_would_fail(error.code)) leave(CompletionMark{MarkKind::error, error.text()});
+  if (restart_would_fail(error.code)) leave(CompletionMark{MarkKind::error, error.text(), {}, cause_of(error)});
 }
 
 void Launcher::tell(const CompletionMark& why) const {

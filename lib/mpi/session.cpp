@@ -60,10 +60,10 @@ void refuse(const Launcher& launcher, std::uint32_t rank, const tap::BlockedCall
                                     : "Heads and spares take no part in it";
   const std::string text = fmt::format(
       "rank {} calls {} on {}. {}, so the call would block forever. Use session.comm(), or cairn_comm in C and "
-      "Fortran. "
-      "With [head] mode = thread or inline, all ranks are application ranks",
+      "Fortran. With [head] mode = thread or inline, all ranks are application ranks",
       rank, call.call, where, why);
-  launcher.end_job(MPI_COMM_WORLD, {CompletionMark::Kind::error, text});
+  const Cause cause{Cause::Source::error, Code::invalid_argument, call.call};
+  launcher.end_job(MPI_COMM_WORLD, {CompletionMark::Kind::error, text, {}, cause});
 }
 
 // By rank in MPI_COMM_WORLD: those of `world` that are not among `ranks`.

@@ -60,7 +60,9 @@ template <class T>
 T at_start(MPI_Comm world, Result<T> result) {
   if (result || result.error().code != Code::communication) return value_or_throw(std::move(result));
   const std::string text = "a process died while the job started: " + result.error().text();
-  Launcher::from_environment().value_or(Launcher{}).end_job(world, {CompletionMark::Kind::failed, text});
+  Launcher::from_environment()
+      .value_or(Launcher{})
+      .end_job(world, {CompletionMark::Kind::failed, text, {}, cause_of(result.error())});
   std::_Exit(EXIT_FAILURE);
 }
 
@@ -86,8 +88,10 @@ std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::strin
 void Resilient::on_exit() {
   Resilient* const job = std::exchange(current(), nullptr);
   if (job == nullptr || job->over_ || this_process() != job->process_) return;
-  job->give_up({CompletionMark::Kind::failed, job->pool_->my_name() + " called exit() before the job finished, and the "
-                                                                      "other processes wait for it"});
+  job->give_up({CompletionMark::Kind::failed,
+                job->pool_->my_name() + " called exit() before the job finished, and the other processes wait for it",
+                {},
+                Cause{Cause::Source::exit, {}, {}}});
 }
 
 Resilient::~Resilient() {
@@ -96,8 +100,8 @@ Resilient::~Resilient() {
   MPI_Errhandler_free(&errhandler_);
 }
 
-void Resilient::end_job(const std::string& text) const {
-  pool_->launcher().tell({CompletionMark::Kind::failed, text});
+void Resilient::end_job(const std::string& text, const Cause& cause) const {
+  pool_->launcher().tell({CompletionMark::Kind::failed, text, {}, cause});
   abort_mpi();
 }
 
@@ -222,7 +226,7 @@ void Resilient::abandon(std::unique_ptr<Session> session) {
 
 void Resilient::meet() {
   const auto outcome = pool_->meet(done_, under_way_);
-  if (!outcome) end_job(outcome.error().text());
+  if (!outcome) end_job(outcome.error().text(), cause_of(outcome.error()));
   over_ = *outcome == Pool::Outcome::over;
   if (!over_) end_if_repairs_do_not_help();
 }
@@ -232,10 +236,11 @@ void Resilient::meet() {
 void Resilient::end_if_repairs_do_not_help() const {
   if (pool_->gives_up()) abort_mpi();
   if (pool_->repairs_without_effect() > kMostRepairsWithoutEffect)
-    end_job("repairs find no dead process and do not help: " + last_failure_);
+    end_job("repairs find no dead process and do not help: " + last_failure_, {Cause::Source::repairs, {}, {}});
   if (pool_->repairs_without_progress() > kMostRepairsWithoutProgress) {
     end_job(fmt::format("{} repairs in a row without a newer snapshot: processes die again and again",
-                        pool_->repairs_without_progress()));
+                        pool_->repairs_without_progress()),
+            {Cause::Source::repairs, {}, {}});
   }
 }
 

@@ -65,7 +65,7 @@ class Resilient {
   bool is_failure(const Exception& error);
   // Ends the job after too many repairs in a row without progress.
   void end_if_repairs_do_not_help() const;
-  [[noreturn]] void end_job(const std::string& text) const;
+  [[noreturn]] void end_job(const std::string& text, const Cause& cause) const;
   [[noreturn]] void abort_mpi() const;
   static void on_exit();
 

@@ -26,6 +26,7 @@ using Kind = CompletionMark::Kind;
 struct Thrown {
   std::optional<ErrorKind> kind;  // none: it is not one of Cairn
   std::string text;
+  Cause cause;
 };
 
 // Nothing if `call` throws nothing.
@@ -34,17 +35,17 @@ std::optional<Thrown> thrown_by(const std::function<void()>& call) {
     call();
     return {};
   } catch (const Exception& error) {
-    return Thrown{error.kind(), error.what()};
+    return Thrown{error.kind(), error.what(), cause_of(error)};
   } catch (const std::exception& error) {
-    return Thrown{{}, error.what()};
+    return Thrown{{}, error.what(), cause_of(error)};
   } catch (...) {
-    return Thrown{{}, "an exception of unknown type left the application"};
+    return Thrown{{}, "an exception of unknown type left the application", {Cause::Source::exception, {}, {}}};
   }
 }
 
 // The completion mark that reports the error to ckpt-run.
 CompletionMark mark_of(const Thrown& error, const std::string& text) {
-  return {error.kind && restart_would_surely_fail(*error.kind) ? Kind::error : Kind::failed, text};
+  return {error.kind && restart_would_surely_fail(*error.kind) ? Kind::error : Kind::failed, text, {}, error.cause};
 }
 
 void log(const Thrown& error) { Log(LogLevel::error).error("{}", error.text); }

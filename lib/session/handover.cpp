@@ -15,6 +15,7 @@
 #include "base/bytes.hpp"
 #include "base/file_size_limit.hpp"
 #include "codec/crc32c.hpp"
+#include "session/exception.hpp"
 
 namespace cairn {
 namespace {
@@ -25,6 +26,46 @@ constexpr std::pair<std::string_view, Kind> kWords[] = {{"opened", Kind::opened}
                                                         {"stopped", Kind::stopped},
                                                         {"error", Kind::error},
                                                         {"failed", Kind::failed}};
+constexpr std::pair<std::string_view, Cause::Source> kSources[] = {{"error", Cause::Source::error},
+                                                                   {"exception", Cause::Source::exception},
+                                                                   {"exit", Cause::Source::exit},
+                                                                   {"repairs", Cause::Source::repairs}};
+constexpr std::string_view kCauseWord = "cause ";
+constexpr std::size_t kMostAboutBytes = 1024;
+
+std::string line_of(std::string text, std::size_t most) {
+  std::ranges::replace(text, '\n', ' ');
+  text.resize(std::min(text.size(), most));
+  return text + '\n';
+}
+
+// "cause error 7 rank000007.shard"; the number is the code's.
+std::string text_of(const Cause& cause) {
+  const auto* const word =
+      std::ranges::find(kSources, cause.source, &std::pair<std::string_view, Cause::Source>::second);
+  return fmt::format("{}{} {} {}", kCauseWord, word->first, static_cast<int>(cause.code), cause.about);
+}
+
+std::string_view take_word(std::string_view& text) {
+  const std::string_view word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(word.size() + 1, text.size()));
+  return word;
+}
+
+// None: the line is cut, or of a Cairn that knows other causes.
+std::optional<Cause> parse_cause(std::string_view text) {
+  const auto end = text.find('\n');
+  if (end == std::string_view::npos || !text.starts_with(kCauseWord)) return {};
+  text = text.substr(kCauseWord.size(), end - kCauseWord.size());
+  const std::string_view source = take_word(text);
+  const std::string_view digits = take_word(text);
+  std::uint64_t number = 0;
+  const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const auto* const word = std::ranges::find(kSources, source, &std::pair<std::string_view, Cause::Source>::first);
+  const auto code = code_of(number);
+  if (word == std::end(kSources) || error != std::errc() || after != digits.data() + digits.size() || !code) return {};
+  return Cause{word->second, *code, std::string(text)};
+}
 
 }  // namespace
 
@@ -52,15 +93,25 @@ bool restart_would_surely_fail(ErrorKind kind) {
          kind == ErrorKind::taken_over;
 }
 
+bool Cause::is_first() const {
+  return source != Source::error || (code != Code::communication && code != Code::failed_elsewhere);
+}
+
+Cause cause_of(const Error& error) { return {Cause::Source::error, error.code, error.file}; }
+
+Cause cause_of(const std::exception& error) {
+  const auto* const own = dynamic_cast<const ErrorException*>(&error);
+  return own == nullptr ? Cause{Cause::Source::exception, {}, error.what()} : cause_of(own->error());
+}
+
 std::string to_text(const CompletionMark& mark) {
   std::string text;
   const auto* const word = std::ranges::find(kWords, mark.kind, &std::pair<std::string_view, Kind>::second);
   if (word != std::end(kWords)) {
     const std::string more = mark.run.value == 0 ? mark.text : fmt::format("{:016x}", mark.run.value);
     text = fmt::format("{}{}{}", word->first, more.empty() ? "" : " ", more);
-    std::ranges::replace(text, '\n', ' ');
-    text.resize(std::min(text.size(), kMarkBytes - 1));
-    text += '\n';
+    const std::string cause = mark.cause ? line_of(text_of(*mark.cause), kMostAboutBytes) : "";
+    text = line_of(std::move(text), kMarkBytes - 1 - cause.size()) + cause;
   }
   text.resize(kMarkBytes, ' ');
   return text;
@@ -74,6 +125,8 @@ Result<CompletionMark> parse_mark(std::string_view text) {
   const auto* const word = std::ranges::find(kWords, line.substr(0, space), &std::pair<std::string_view, Kind>::first);
   if (word == std::end(kWords)) return fail(Code::corrupt, fmt::format("\"{}\" is not a completion mark", line));
   CompletionMark mark{word->second, std::string(line.substr(std::min(space + 1, line.size())))};
+  if (mark.kind == Kind::error || mark.kind == Kind::failed)
+    mark.cause = parse_cause(text.substr(end + 1, kMarkBytes - end - 1));
   if (mark.kind != Kind::opened) return mark;
   (void)std::from_chars(mark.text.data(), mark.text.data() + mark.text.size(), mark.run.value, 16);
   mark.text.clear();

@@ -6,13 +6,15 @@
 // A job may have several sessions at once, each on a part of its ranks. Each session has a mark of its own, named after
 // its job and global store. One more, the launch's own, takes errors of processes without a session.
 //
-// A mark is a file of kMarkBytes: one line, a word and a text, and spaces. It counts only if that line is whole.
-// ckpt-run writes the marks that it knows of before each start, and ranks overwrite them in place. So a full file
-// system cannot prevent the report of the end, and no file system has cached the files as missing. Local.
+// A mark is a file of kMarkBytes: one line, a word and a text, a second line with the cause, if there is one, and
+// spaces. It counts only if its first line is whole. Marks of older Cairns have no cause. ckpt-run writes the marks
+// that it knows of before each start, and ranks overwrite them in place. So a full file system cannot prevent the
+// report of the end, and no file system has cached the files as missing. Local.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <optional>
 #include <string>
@@ -43,6 +45,25 @@ struct StartedNumbers {
   friend bool operator==(const StartedNumbers&, const StartedNumbers&) = default;
 };
 
+// Why a job ended, to be compared with why it ended in another life. What is shown to people is the mark's text.
+struct Cause {
+  enum class Source {
+    error,      // of Cairn: `code` says which, `about` the file that it is about, if it is about one
+    exception,  // of the application: `about` is what the exception says
+    exit,       // the application called exit()
+    repairs,    // the job repaired itself again and again, and came no further
+  };
+  Source source = Source::error;
+  Code code = Code::failed_elsewhere;
+  std::string about;
+  friend bool operator==(const Cause&, const Cause&) = default;
+
+  // Whether it says what is wrong, and not only that another process has failed.
+  [[nodiscard]] bool is_first() const;
+};
+[[nodiscard]] Cause cause_of(const Error& error);
+[[nodiscard]] Cause cause_of(const std::exception& error);
+
 struct CompletionMark {
   enum class Kind {
     none,      // no report: the job failed before it could open a session
@@ -54,7 +75,8 @@ struct CompletionMark {
   };
   Kind kind = Kind::none;
   std::string text;
-  RunId run = {};  // with `opened`: the session's, once it is known; else 0
+  RunId run = {};                   // with `opened`: the session's, once it is known; else 0
+  std::optional<Cause> cause = {};  // with `error` and `failed`, if it is known
   friend bool operator==(const CompletionMark&, const CompletionMark&) = default;
 };
 
@@ -64,8 +86,8 @@ struct CompletionMark {
 // found, so it does not count here.
 [[nodiscard]] bool restart_would_surely_fail(ErrorKind kind);
 
-// Inverse pair. What to_text() makes is kMarkBytes long; a longer text is cut. A line that is not whole, or not there,
-// is Kind::none; anything else that is not a mark is corrupt.
+// Inverse pair. What to_text() makes is kMarkBytes long; a longer text, or a longer `about`, is cut. A line that is not
+// whole, or not there, is Kind::none; anything else that is not a mark is corrupt.
 inline constexpr std::size_t kMarkBytes = 4096;
 [[nodiscard]] std::string to_text(const CompletionMark& mark);
 [[nodiscard]] Result<CompletionMark> parse_mark(std::string_view text);

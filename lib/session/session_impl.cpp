@@ -292,14 +292,18 @@ Status SessionImpl::newest_is_safe() const {
   return {};
 }
 
-void SessionImpl::leave_mark(CompletionMark::Kind kind, const std::string& text) const {
+void SessionImpl::leave_mark(CompletionMark::Kind kind) const {
   if (!setting_.leave_mark) return;
   const bool opened = kind == CompletionMark::Kind::opened;
-  setting_.leave_mark(setting_.config, {kind, text, opened ? connection_->life.run : RunId{}});
+  setting_.leave_mark(setting_.config, {kind, {}, opened ? connection_->life.run : RunId{}});
+}
+
+void SessionImpl::leave_mark(CompletionMark::Kind kind, const Error& error) const {
+  if (setting_.leave_mark) setting_.leave_mark(setting_.config, {kind, error.text(), {}, cause_of(error)});
 }
 
 void SessionImpl::leave_mark_of(const Error& error) const {
-  if (restart_would_fail(error.code)) leave_mark(CompletionMark::Kind::error, error.text());
+  if (restart_would_fail(error.code)) leave_mark(CompletionMark::Kind::error, error);
 }
 
 Status SessionImpl::finalize() {
@@ -329,7 +333,7 @@ Status SessionImpl::finalize() {
   connection_->trace.flush();  // an application may keep the session for long
   using Kind = CompletionMark::Kind;
   if (link().finalized->error) {
-    leave_mark(Kind::failed, link().finalized->error->text());
+    leave_mark(Kind::failed, *link().finalized->error);
     const Error error = *link().finalized->error;
     if (const auto others = report_errors(); !others) setting_.log.error("{}", others.error().text());
     leave_mark_of(error);
@@ -337,7 +341,7 @@ Status SessionImpl::finalize() {
   }
   if (application_.undefined) {
     if (connection_->rank().value == 0) setting_.log.warning("finalize() keeps all snapshots because a restore failed");
-    leave_mark(Kind::failed, application_.undefined->text());
+    leave_mark(Kind::failed, *application_.undefined);
     return report_errors();
   }
   // Other errors on the way are reported, but did not prevent the end: the chain has ended as it should.

@@ -105,7 +105,8 @@ class SessionImpl {
   [[nodiscard]] bool goes_on_after(const Error& error);
   [[nodiscard]] Status report_errors();
   [[nodiscard]] Status newest_is_safe() const;
-  void leave_mark(CompletionMark::Kind kind, const std::string& text = {}) const;
+  void leave_mark(CompletionMark::Kind kind) const;
+  void leave_mark(CompletionMark::Kind kind, const Error& error) const;
   void leave_mark_of(const Error& error) const;
 
   // session_restore.cpp

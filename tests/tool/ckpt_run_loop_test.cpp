@@ -6,21 +6,25 @@
 
 #include <fmt/format.h>
 
+#include "support/facts.hpp"
+
 namespace ckpt_run {
 namespace {
 
+using cairn::Cause;
+using cairn::Code;
+using cairn::test::Names;
 using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using Kind = cairn::CompletionMark::Kind;
-using Names = std::vector<std::string>;
+using HostNames = std::vector<std::string>;
 
 // A loop over hosts, and lives told to it.
 class Loop {
  public:
-  explicit Loop(const Options& options = {}, const Names& hosts = {"a", "b", "c"}, const std::string& config = {})
+  explicit Loop(const Options& options = {}, const HostNames& hosts = {"a", "b", "c"}, const std::string& config = {})
       : options_(options),
         config_(cairn::parse_config(config, "test.ini", {}).value()),
         loop_(options_, config_, hosts) {
@@ -48,12 +52,12 @@ LifeEnd death(bool snapshots = true, int code = 137) {
   return end;
 }
 
-LifeEnd with_mark(LifeEnd end, Kind kind, const std::string& text = {}) {
-  end.mark = {kind, text};
+LifeEnd with_mark(LifeEnd end, Kind kind, const std::string& text = {}, std::optional<Cause> cause = {}) {
+  end.mark = {kind, text, {}, std::move(cause)};
   return end;
 }
 
-LifeEnd with_loss(LifeEnd end, const Names& hosts) {
+LifeEnd with_loss(LifeEnd end, const HostNames& hosts) {
   end.lost_hosts = hosts;
   return end;
 }
@@ -70,9 +74,7 @@ TEST(RestartLoop, hands_on_the_code_that_an_application_ended_with_after_its_mar
     const auto step = Loop().after(with_mark(death(true, 3), kind));
     EXPECT_FALSE(step.life);
     EXPECT_EQ(step.code, 3);
-    EXPECT_THAT(step.text, HasSubstr(kind == Kind::finished ? "the job finished; then mpirun ended with code 3"
-                                                            : "stopped on request"));
-    EXPECT_THAT(step.text, HasSubstr("; then mpirun ended with code 3"));
+    EXPECT_THAT(step.text, Names({"mpirun", "code 3"}));
     // A launcher that stayed, and was ended for it.
     LifeEnd end = with_mark(death(true, 143), kind);
     end.ended_here = true;
@@ -89,14 +91,14 @@ TEST(RestartLoop, goes_on_as_long_as_lives_take_snapshots_and_restarts_are_left)
   const auto step = loop.after(death());
   EXPECT_FALSE(step.life);
   EXPECT_EQ(step.code, kGaveUp);
-  EXPECT_THAT(step.text, AllOf(HasSubstr("after 20 restarts (--max-restarts)"), HasSubstr("ckpt-tool list")));
+  EXPECT_THAT(step.text, AllOf(Names({"20", "--max-restarts"}), Names({"ckpt-tool list"})));
 }
 
 TEST(RestartLoop, gives_up_at_once_on_an_error_that_a_restart_cannot_mend) {
-  const auto step = Loop().after(with_mark(death(), Kind::error, "no snapshot can be put together"));
+  const auto step = Loop().after(with_mark(death(), Kind::error, "version 7"));
   EXPECT_FALSE(step.life);
   EXPECT_EQ(step.code, kGaveUp);
-  EXPECT_THAT(step.text, HasSubstr("gave up: no snapshot can be put together"));
+  EXPECT_THAT(step.text, Names({"version 7"}));
 }
 
 // Before anything ran the command cannot be used; afterwards there is something to keep.
@@ -108,7 +110,7 @@ TEST(RestartLoop, says_that_snapshots_are_kept_when_a_later_life_cannot_be_start
   const auto step = loop.not_started(error);
   EXPECT_FALSE(step.life);
   EXPECT_EQ(step.code, kGaveUp);
-  EXPECT_THAT(step.text, AllOf(HasSubstr("Read-only file system"), HasSubstr("ckpt-tool list")));
+  EXPECT_THAT(step.text, AllOf(Names({"/global", "Read-only file system"}), Names({"ckpt-tool list"})));
 }
 
 TEST(RestartLoop, gives_up_at_once_on_a_job_that_never_came_to_open_a_session) {
@@ -116,7 +118,7 @@ TEST(RestartLoop, gives_up_at_once_on_a_job_that_never_came_to_open_a_session) {
   end.opened = false;
   const auto step = Loop().after(end);
   EXPECT_FALSE(step.life);
-  EXPECT_THAT(step.text, AllOf(HasSubstr("no Cairn session"), Not(HasSubstr("ckpt-tool"))));
+  EXPECT_THAT(step.text, AllOf(Names({"code 1", "session"}), Not(Names({"ckpt-tool"}))));
   // A rank that is killed while it starts is another thing, and so is one in a later life.
   end.killed = true;
   EXPECT_TRUE(Loop().after(end).life);
@@ -132,7 +134,7 @@ TEST(RestartLoop, gives_a_job_that_mends_itself_one_start_more_when_no_session_w
   end.opened = false;
   Loop loop({}, {"a", "b", "c"}, "[recovery]\nmode = spares\nspares = 1\n");
   EXPECT_TRUE(loop.after(end).life);
-  EXPECT_THAT(loop.after(end).text, HasSubstr("no Cairn session"));
+  EXPECT_THAT(loop.after(end).text, Names({"session"}));
 }
 
 TEST(RestartLoop, gives_a_job_whose_launcher_may_have_failed_one_start_more_when_no_session_was_opened) {
@@ -141,7 +143,7 @@ TEST(RestartLoop, gives_a_job_whose_launcher_may_have_failed_one_start_more_when
   end.launcher_failed = true;
   Loop loop;
   EXPECT_TRUE(loop.after(end).life);
-  EXPECT_THAT(loop.after(end).text, HasSubstr("no Cairn session"));
+  EXPECT_THAT(loop.after(end).text, Names({"session"}));
 }
 
 TEST(RestartLoop, restarts_a_life_that_it_has_ended_since_ranks_died_before_there_was_a_session) {
@@ -151,8 +153,13 @@ TEST(RestartLoop, restarts_a_life_that_it_has_ended_since_ranks_died_before_ther
   EXPECT_TRUE(Loop().after(end).life);
 }
 
-TEST(RestartLoop, gives_up_when_the_same_words_come_twice_without_a_snapshot_between) {
-  const auto failure = [](bool snapshots) { return with_mark(death(snapshots, 1), Kind::failed, "bad input"); };
+const Cause kBadInput{Cause::Source::exception, {}, "bad input"};
+
+TEST(RestartLoop, gives_up_when_the_same_cause_comes_twice_without_a_snapshot_between) {
+  int lives = 0;
+  const auto failure = [&](bool snapshots) {
+    return with_mark(death(snapshots, 1), Kind::failed, fmt::format("bad input in life {}", ++lives), kBadInput);
+  };
   Loop loop;
   EXPECT_TRUE(loop.after(failure(true)).life);
   EXPECT_TRUE(loop.after(failure(false)).life);
@@ -160,7 +167,29 @@ TEST(RestartLoop, gives_up_when_the_same_words_come_twice_without_a_snapshot_bet
   EXPECT_TRUE(loop.after(failure(false)).life);
   const auto step = loop.after(failure(false));
   EXPECT_FALSE(step.life);
-  EXPECT_THAT(step.text, HasSubstr("twice in the same way without a new snapshot: bad input"));
+  EXPECT_EQ(step.code, kGaveUp);
+  EXPECT_THAT(step.text, Names({"bad input in life 5"}));
+}
+
+// Words say nothing: an older Cairn gives no cause, and that a peer is gone is not the cause.
+TEST(RestartLoop, goes_on_where_the_cause_is_not_known_or_another_one) {
+  const auto failure = [](std::optional<Cause> cause) {
+    return with_mark(death(false, 1), Kind::failed, "it failed", std::move(cause));
+  };
+  const Cause peer{Cause::Source::error, Code::communication, {}};
+  const Cause full{Cause::Source::error, Code::no_space, "v1/rank000007.shard"};
+  const Cause full_elsewhere{Cause::Source::error, Code::no_space, "v1/rank000008.shard"};
+  for (const auto& [first, second] : {std::pair<std::optional<Cause>, std::optional<Cause>>{std::nullopt, std::nullopt},
+                                      {peer, peer},
+                                      {kBadInput, full},
+                                      {full, full_elsewhere}}) {
+    Loop loop;
+    EXPECT_TRUE(loop.after(failure(first)).life);
+    EXPECT_TRUE(loop.after(failure(second)).life);
+  }
+  Loop loop;
+  EXPECT_TRUE(loop.after(failure(full)).life);
+  EXPECT_FALSE(loop.after(failure(full)).life);
 }
 
 TEST(RestartLoop, gives_up_when_four_lives_in_a_row_take_no_snapshot) {
@@ -170,7 +199,7 @@ TEST(RestartLoop, gives_up_when_four_lives_in_a_row_take_no_snapshot) {
     EXPECT_TRUE(loop.after(death(true)).life);
   }
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(loop.after(death(false)).life);
-  EXPECT_THAT(loop.after(death(false)).text, HasSubstr("4 runs in a row"));
+  EXPECT_THAT(loop.after(death(false)).text, Names({"4", "code 137"}));
 }
 
 // As after a crash that comes again after every restore.
@@ -185,7 +214,7 @@ TEST(RestartLoop, gives_up_when_lives_go_on_from_the_same_snapshot_again_and_aga
   for (std::uint32_t version : {4U, 4U, 4U, 4U, 5U, 5U, 5U, 5U}) EXPECT_TRUE(loop.after(after_restore(version)).life);
   const auto step = loop.after(after_restore(5));
   EXPECT_FALSE(step.life);
-  EXPECT_THAT(step.text, HasSubstr("4 runs in a row ended without a newer snapshot"));
+  EXPECT_THAT(step.text, Names({"4", "code 137"}));
 }
 
 TEST(RestartLoop, goes_on_as_long_as_each_life_goes_on_from_a_newer_snapshot) {
@@ -201,12 +230,12 @@ TEST(RestartLoop, puts_spare_hosts_in_the_places_of_lost_ones_and_tells_which_no
   Loop loop({.spare_hosts = {"s", "t"}});
   const auto step = loop.after(with_loss(death(), {"b"}));
   ASSERT_TRUE(step.life);
-  Names hosts;
+  HostNames hosts;
   for (const HostRanks& host : step.life->placement.hosts) hosts.push_back(host.host);
   EXPECT_THAT(hosts, ElementsAre("a", "s", "c"));
   EXPECT_THAT(step.life->failures.lost_nodes, ElementsAre(1));
   EXPECT_THAT(step.life->failures.dead_ranks, ElementsAre(2));
-  EXPECT_THAT(step.text, HasSubstr("lost: b; restart 1"));
+  EXPECT_THAT(step.text, Names({"b", "restart 1"}));
   // The next life's nodes have its own numbers; what was lost before is not lost again.
   const auto next = loop.after(with_loss(death(), {"s"}));
   ASSERT_TRUE(next.life);
@@ -218,7 +247,7 @@ TEST(RestartLoop, puts_spare_hosts_in_the_places_of_lost_ones_and_tells_which_no
 TEST(RestartLoop, without_spare_hosts_gives_up_or_goes_on_with_fewer_as_allowed) {
   const auto step = Loop().after(with_loss(death(), {"c"}));
   EXPECT_FALSE(step.life);
-  EXPECT_THAT(step.text, AllOf(HasSubstr("no answer from c"), HasSubstr("--spare-hosts"), HasSubstr("--shrink-hosts")));
+  EXPECT_THAT(step.text, Names({"c", "--spare-hosts", "--shrink-hosts"}));
 
   Loop shrinking({.shrink_hosts = true});
   const auto smaller = shrinking.after(with_loss(death(), {"c"}));

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "session/exception.hpp"
 #include "support/facts.hpp"
 #include "support/small_tmpfs.hpp"
 #include "support/temp_directory.hpp"
@@ -27,7 +28,10 @@ TEST(CompletionMark, comes_back_from_its_file_as_it_was_left) {
   const std::string path = directory.path() + "/mark";
   for (const CompletionMark& mark :
        {CompletionMark{Kind::opened, {}}, CompletionMark{Kind::finished, {}}, CompletionMark{Kind::stopped, {}},
-        CompletionMark{Kind::error, "heat.ini:7: no such key"}, CompletionMark{Kind::failed, "std::bad_alloc"}}) {
+        CompletionMark{Kind::error, "heat.ini:7: no such key"}, CompletionMark{Kind::failed, "std::bad_alloc"},
+        CompletionMark{Kind::error, "full", {}, Cause{Cause::Source::error, Code::no_space, "v1/rank0 1.shard"}},
+        CompletionMark{Kind::failed, "full", {}, Cause{Cause::Source::exception, {}, ""}},
+        CompletionMark{Kind::failed, "", {}, Cause{Cause::Source::repairs, {}, {}}}}) {
     ASSERT_TRUE(write_mark(path, mark));
     EXPECT_EQ(read_mark(path).value(), mark);
   }
@@ -128,6 +132,37 @@ TEST(CompletionMark, is_none_until_its_line_is_whole) {
 TEST(CompletionMark, keeps_to_one_line_whatever_the_text_has) {
   const CompletionMark mark{Kind::failed, "two\nlines"};
   EXPECT_EQ(parse_mark(to_text(mark) + "rest of a longer one\n").value().text, "two lines");
+}
+
+TEST(CompletionMark, keeps_its_cause_however_long_its_text_is) {
+  const Cause cause{Cause::Source::error, Code::io, "v00000007/rank000003.shard"};
+  const CompletionMark mark{Kind::failed, std::string(2 * kMarkBytes, 'x'), {}, cause};
+  const std::string text = to_text(mark);
+  EXPECT_EQ(text.size(), kMarkBytes);
+  EXPECT_EQ(parse_mark(text)->cause, cause);
+  // A cause that is too long is cut, and still the same in the next life.
+  const CompletionMark long_one{Kind::failed, "x", {}, Cause{Cause::Source::exception, {}, std::string(9000, 'y')}};
+  EXPECT_EQ(parse_mark(to_text(long_one))->cause, parse_mark(to_text(long_one))->cause);
+  EXPECT_TRUE(parse_mark(to_text(long_one))->cause);
+}
+
+TEST(CompletionMark, of_an_older_cairn_or_with_a_cut_cause_has_none) {
+  for (const char* more : {"", "cause", "cause error 7", "cause error 7 file", "cause error 99 file\n",
+                           "cause other 7 \n", "cause error seven \n"}) {
+    const auto mark = parse_mark(std::string("failed bad input\n") + more);
+    ASSERT_TRUE(mark) << more;
+    EXPECT_EQ(*mark, (CompletionMark{Kind::failed, "bad input"})) << more;
+  }
+}
+
+TEST(Cause, is_that_of_the_error_behind_an_exception) {
+  const Error error = Error{Code::no_space, "the store is full", {}}.in_file("v1/rank0").in("rank 3");
+  EXPECT_EQ(cause_of(error), (Cause{Cause::Source::error, Code::no_space, "v1/rank0"}));
+  EXPECT_EQ(cause_of(ErrorException(error)), cause_of(error));
+  EXPECT_EQ(cause_of(std::runtime_error("bad input")), (Cause{Cause::Source::exception, {}, "bad input"}));
+  EXPECT_TRUE(cause_of(error).is_first());
+  EXPECT_FALSE(cause_of(Error{Code::communication, "gone", {}}).is_first());
+  EXPECT_FALSE(cause_of(Error{Code::failed_elsewhere, "gone", {}}).is_first());
 }
 
 TEST(CompletionMark, is_refused_when_it_says_something_else) {

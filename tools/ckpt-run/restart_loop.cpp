@@ -75,12 +75,12 @@ std::optional<std::string> RestartLoop::why_not_restart(const LifeEnd& end) {
     return fmt::format("{}, and no Cairn session was opened; a restart would end in the same way", end.how);
   if (has_come_further(end) || !end.lost_hosts.empty()) {
     runs_without_snapshot_ = 0;
-    last_failure_.clear();
+    last_cause_.reset();
     return {};
   }
-  if (end.mark.kind == Kind::failed && end.mark.text == last_failure_)
+  if (end.mark.kind == Kind::failed && end.mark.cause && end.mark.cause->is_first() && end.mark.cause == last_cause_)
     return fmt::format("it failed twice in the same way without a new snapshot: {}", end.mark.text);
-  last_failure_ = end.mark.text;
+  last_cause_ = end.mark.cause;
   if (++runs_without_snapshot_ < kMostRunsWithoutSnapshot) return {};
   return fmt::format("{} runs in a row ended without a newer snapshot; the last one: {}", runs_without_snapshot_,
                      words_of(end));

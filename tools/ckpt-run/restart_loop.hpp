@@ -82,7 +82,7 @@ class RestartLoop {
   std::uint32_t unopened_ = 0;               // lives that opened no session, for no reason that is known
   bool goes_on_ = false;                     // a life of this job took snapshots
   bool opened_ = false;                      // a life of this job came to open its session
-  std::string last_failure_;                 // words of the last life, if it came no further
+  std::optional<cairn::Cause> last_cause_;   // of a life that took no snapshot
 };
 
 }  // namespace ckpt_run

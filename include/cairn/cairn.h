@@ -27,10 +27,11 @@
  * do not communicate. All calls of a session come from one thread.
  *
  * Errors: calls return a code. A negative code is an error, and cairn_error_text() returns its text. Unless a comment
- * says otherwise, the session can still be used. No call ends the program. Cairn logs each error: once if all ranks
- * have it, otherwise with the number of the rank. To find out, a call that fails waits for the other ranks to fail as
- * well: at most one second, or five after an error of cairn_restore. If other ranks may not have the error, end the
- * program with MPI_Abort; they would wait for this rank. Any call but those that return no code may return
+ * says otherwise, the session can still be used. No call ends the program,
+ * except cairn_abandon in a job that repairs itself. Cairn logs each error: once if all ranks
+ * have it, otherwise with the number of the rank. To find out, a call that fails waits for the same error on the other
+ * ranks: at most one second, or five in cairn_restore. If other ranks may not have the error, end the
+ * program with MPI_Abort; they would wait for this rank. Every call that returns a code may return
  * CAIRN_ERR_USAGE for a wrong argument.
  *
  * Storage errors: cairn_snapshot returns CAIRN_OK if a snapshot fails because of storage, such as a full disk. The
@@ -43,7 +44,8 @@
  * are not valid. The application then calls cairn_recover, returns to the place after cairn_init, and protects its
  * regions again. Processes that replace dead ones enter there too, from cairn_init:
  *
- *     if (cairn_init(MPI_COMM_WORLD, "heat.ini", &session) == CAIRN_HEAD) { MPI_Finalize(); return 0; }
+ *     int code = cairn_init(MPI_COMM_WORLD, "heat.ini", &session);
+ *     if (code != CAIRN_OK) { MPI_Finalize(); return code != CAIRN_HEAD; }
  *     for (;;) {
  *       code = compute(session);  // protect, restore, loop, finalize; returns at the first CAIRN_ROLLBACK
  *       if (code != CAIRN_ROLLBACK) break;
@@ -217,7 +219,7 @@ int cairn_stored_elements(cairn_session* session, const char* name, size_t* coun
  * Requires: the same regions are protected as in the snapshot, with the same types and shapes.
  * Returns: CAIRN_OK, also on a fresh start. CAIRN_ERR_UNRECOVERABLE: snapshots exist, but none can be restored.
  * CAIRN_ERR_MISMATCH: ranks or regions differ; the text lists the differences. After an error, the contents of the
- * regions are undefined, and cairn_snapshot fails until a later restore succeeds. */
+ * regions are undefined, except on a rank that cairn_protect names; cairn_snapshot fails until a restore succeeds. */
 int cairn_restore(cairn_session* session);
 /* Does the same for one region; other regions keep their contents. All ranks pass the same name.
  *

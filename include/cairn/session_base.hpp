@@ -255,7 +255,8 @@ class SessionBase {
   // another size.
   // Throws: on all ranks. Kind `unrecoverable`: snapshots exist, but none can be restored; the text names versions and
   // missing ranks. Kind `mismatch`: ranks or regions differ; the text lists the differences. After an error, the
-  // contents of the regions are undefined, and snapshot() throws until a later restore() succeeds.
+  // contents of the regions are undefined, except where protect() says otherwise. snapshot() throws until a later
+  // restore() succeeds.
   RestoreReport restore();
   // Does the same for one region; other regions keep their contents. All ranks pass the same name.
   //

@@ -92,7 +92,8 @@ Status Engine::receive_hellos() {
 Status Engine::look_around() {
   const NodeContext& node = head_.node;
   const auto span = node.trace.span("list stores");
-  if (!node.local) return fail(Code::io, fmt::format("node {} has no store", node.me.value));
+  if (!node.local)
+    return fail(Code::io, fmt::format("node {}: its store, [storage] local, could not be opened", node.me.value));
   auto lock = node.local->lock();
   if (!lock) return fail(lock.error());
   auto bell = node.local->bell();

@@ -62,8 +62,8 @@ Status Life::check_chain_is_known() const {
   if (!is_undecided() || !chain_is_new || !unreadable_ || !sealer_.has_key()) return {};
   const std::string mark = names::chain_mark().path;
   return fail(Code::corrupt,
-              fmt::format("neither {} nor a node store has an undamaged {}; with a key, the files there cannot be "
-                          "checked without it",
+              fmt::format("{} and the node stores have no undamaged {}. Files with a key cannot be checked "
+                          "without it",
                           catalog_.chain.place, mark),
               fmt::format("bring back the {} of the global store or of a node store; [restart] mode = fresh starts "
                           "without a snapshot and leaves these files there",
@@ -80,9 +80,9 @@ Status Life::check_stores_belong(const RollCall& roll) {
   if (mark_.id.value == 0 && sealer_.has_key()) {
     return fail(
         Code::io,
-        fmt::format("{}'s {} cannot be read now; with a key, no snapshot can be checked without it",
+        fmt::format("the file {1} of {0} cannot be read now, and snapshots with a key cannot be checked without it",
                     catalog_.chain.mark_unknown ? catalog_.chain.place : "a node store", names::chain_mark().path),
-        "try again");
+        "make the store readable, and start again");
   }
   head_.node.sealer = sealer_.of_chain(mark_.id);
   if (roll.chain.value == 0 || (known && roll.one_chain && roll.chain == mark_.id)) return {};

@@ -80,7 +80,7 @@ std::string headline(const HangReport& report, const Finding& finding) {
     case Cause::idles:
       if (is_of_heads(finding)) return fmt::format("{} {} using no processor time", who, be);
       return fmt::format("{} {} used no processor time, and {} made no recorded call for {}", who, have, have, seconds);
-    case Cause::polls: return fmt::format("{} {} polled with {} in vain for {}", who, have, call, seconds);
+    case Cause::polls: return fmt::format("{} {} polled with {} without success for {}", who, have, call, seconds);
     default: return fmt::format("{} {} been in {} for {}", who, have, call, seconds);
   }
 }

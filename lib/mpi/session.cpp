@@ -223,7 +223,9 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   }
   if (impl->hears_mpi()) {
     if (impl->ranks().rank().value == 0 && !tap::is_intercepted())
-      impl->log().warning("MPI calls are not intercepted: link cairn-tap before MPI, or set [job] tap = off");
+      impl->log().warning(
+          "MPI calls are not intercepted: link cairn-tap before MPI, as pkg-config --libs cairn does, or set [job] tap "
+          "= off");
     mpi->ring = open_ring(*impl);
     if (mpi->ring) mpi->ring_listens.emplace(*mpi->ring);
     mpi->family = std::make_unique<tap::Family>(mpi->ranks, [lifeline = mpi->lifeline](MPI_Comm made) {

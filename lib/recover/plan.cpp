@@ -70,7 +70,7 @@ Error wrong_number_of_ranks(const Identity& snapshot, std::size_t wrote, std::si
   return {Code::mismatch,
           fmt::format("version {} was written by {} ranks (0 to {}); this job has {} (0 to {})", snapshot.version.value,
                       wrote, wrote - 1, ranks, ranks - 1),
-          "start with the same number of compute ranks, or set [restart] mode = fresh"};
+          "start with the same number of application ranks, or set [restart] mode = fresh"};
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, P
                     fmt::format("version {} was written by {} ranks (0 to {}); this job has {} (0 to {})",
                                 plan.snapshot.version.value, ranks, ranks - 1, node.layout.node_of_rank.size(),
                                 node.layout.node_of_rank.size() - 1),
-                    "start with the same number of compute ranks, or set [restart] mode = fresh");
+                    "start with the same number of application ranks, or set [restart] mode = fresh");
     } else {
       nodes = (*there)->layout().nodes;
     }
@@ -250,7 +250,8 @@ Result<bool> forget_damaged(Comm& heads, RetrieveState& state, const std::vector
   auto news = share_strikes(heads, state.inventory, strikes);
   if (!news) return fail(news.error());
   if (any && !is_worth_another_round(state, *news))
-    return fail(Code::unrecoverable, "a shard is damaged each time that it is restored to its node's store");
+    return fail(Code::unrecoverable, "a shard is damaged each time that it is restored to its node's store",
+                "check the memory or the disk of [storage] local on that node");
   return any;
 }
 

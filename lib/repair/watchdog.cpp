@@ -37,7 +37,8 @@ void Watchdog::guard() {
     changed_.wait_until(lock, deadline_);
     if (called_off_ || std::chrono::steady_clock::now() < deadline_) continue;
     Log(LogLevel::error)
-        .error("the repair is stuck: {} takes longer than {} ms ([recovery] limit)", step_, limit_.count());
+        .error("the repair did not finish: {} takes longer than {} ms ([recovery] limit). The job ends", step_,
+               limit_.count());
     if (first_) first_();
     // The thread that is stuck inside MPI cannot abort. If the abort does not work from here either, at least this
     // process ends.

@@ -32,7 +32,7 @@ Result<std::vector<std::uint32_t>> simulated_nodes(std::uint32_t ranks, const Co
   const auto refuse = [&](const std::string& why) {
     return fail(Code::config, fmt::format("[topology] node_size = {}: {}", fmt::join(sizes, ","), why));
   };
-  if (std::ranges::min(sizes) <= head) return refuse("no room for application ranks: each node also has a head");
+  if (std::ranges::min(sizes) <= head) return refuse("each node also has a head, so it must be 2 or more");
   if (sizes.size() == 1) {
     const std::uint32_t of_a_node = sizes[0] - head;
     std::vector<std::uint32_t> nodes(ranks / of_a_node, of_a_node);
@@ -42,7 +42,9 @@ Result<std::vector<std::uint32_t>> simulated_nodes(std::uint32_t ranks, const Co
   std::vector<std::uint32_t> nodes;
   for (const std::uint32_t size : sizes) nodes.push_back(size - head);
   const auto sum = std::accumulate(nodes.begin(), nodes.end(), std::uint64_t{0});
-  if (sum != ranks) return refuse(fmt::format("the nodes have {} application ranks in all, not {}", sum, ranks));
+  if (sum != ranks)
+    return refuse(
+        fmt::format("beside the heads, the nodes have {} application ranks, but -n is {}; change one", sum, ranks));
   return nodes;
 }
 
@@ -88,7 +90,7 @@ bool has_dedicated_heads(const Config& config) {
 
 Result<Placement> place(std::uint32_t ranks, std::optional<std::uint32_t> wanted_spares, const Config& config,
                         const std::vector<std::string>& hosts, const std::vector<std::string>& spare_hosts) {
-  if (hosts.empty()) return fail(Code::invalid_argument, "there are no hosts");
+  if (hosts.empty()) return fail(Code::invalid_argument, "the list of hosts is empty", "name hosts with --hosts a,b");
   const auto spares = spare_ranks(wanted_spares, config, spare_hosts.size());
   if (!spares) return fail(spares.error());
   const std::uint32_t head = has_dedicated_heads(config) ? 1 : 0;
@@ -97,9 +99,9 @@ Result<Placement> place(std::uint32_t ranks, std::optional<std::uint32_t> wanted
   if (!nodes) return fail(nodes.error());
   if (nodes->size() < hosts.size() || nodes->back() == 0) {
     return fail(Code::invalid_argument,
-                fmt::format("{} cannot be on {}", counted(ranks, "application rank"),
+                fmt::format("{} cannot be placed on {}", counted(ranks, "application rank"),
                             counted(static_cast<std::uint32_t>(hosts.size()), "host")),
-                "name fewer hosts");
+                "name fewer hosts, or start more ranks");
   }
 
   Placement placement;

@@ -72,7 +72,8 @@ bool RestartLoop::has_come_further(const LifeEnd& end) {
 // Whether another start would end as this life did.
 std::optional<std::string> RestartLoop::why_not_restart(const LifeEnd& end) {
   if (!opened_ && !may_be_struck(end) && end.lost_hosts.empty())
-    return fmt::format("{}, and no Cairn session was opened; a restart would end in the same way", end.how);
+    return fmt::format(
+        "{}, and no Cairn session was opened; a restart would end in the same way. Correct the error above", end.how);
   if (has_come_further(end) || !end.lost_hosts.empty()) {
     runs_without_snapshot_ = 0;
     last_cause_.reset();

@@ -257,7 +257,8 @@ bool Supervisor::lacks_ranks(Watch& watch) {
   }
   if (!watch.short_since) watch.short_since = now;
   if (now - *watch.short_since < kLongestStartOfFew) return false;
-  fmt::print(stderr, "ckpt-run: ranks are missing, and the job has not opened its session: ckpt-run ends it\n");
+  fmt::print(stderr,
+             "ckpt-run: some ranks have not started, and the job has not opened its session: ckpt-run ends it\n");
   return true;
 }
 
@@ -373,7 +374,9 @@ std::vector<std::string> Supervisor::hosts_without_answer() {
   }
   if (signals_.interrupted()) return {};
   if (lost.size() == hosts.size() && hosts.size() > 1) {
-    fmt::print(stderr, "ckpt-run: no host answers to `{} {} {}`; ckpt-run continues with all hosts\n",
+    fmt::print(stderr,
+               "ckpt-run: no host answers to `{} {} {}`; ckpt-run continues with all hosts. Check that this command "
+               "needs no password, or set --agent\n",
                fmt::join(agent_.argv, " "), hosts[0], answer_command());
     return {};
   }

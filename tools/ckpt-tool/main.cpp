@@ -92,13 +92,12 @@ CLI::App* add_hang(CLI::App& app, HangRequest& request) {
   command->add_option("--after", request.after, "How long a rank may wait for another before that is called a hang")
       ->type_name("TIME")
       ->capture_default_str();
-  command
-      ->add_option("--watch", request.watch, "Look again and again, every so many seconds (10), until the job is gone")
+  command->add_option("--watch", request.watch, "Repeat the report every SECONDS seconds (10) until the job has ended")
       ->type_name("SECONDS")
       ->expected(0, 1)
       ->default_str("10")
       ->check(CLI::Range(0.1, 1e6));
-  command->add_flag("--stacks", request.stacks, "Show with gdb where the culprits on this host are");
+  command->add_flag("--stacks", request.stacks, "Show the stacks of ranks on this host that cause the hang, with gdb");
   command->footer(kHangExamples);
   return command;
 }

@@ -60,17 +60,6 @@ bool has_progressed(const CallFile& file, const Moment& before) {
   return false;
 }
 
-std::string cairn_name(CairnCall call) {
-  switch (call) {
-    case CairnCall::restore: return "restore()";
-    case CairnCall::snapshot: return "snapshot()";
-    case CairnCall::wait: return "wait()";
-    case CairnCall::finalize: return "finalize()";
-    case CairnCall::none: break;
-  }
-  return "a call of Cairn";
-}
-
 void put_cairn(const CallFile& file, RankCalls& into) {
   into.cairn_begun = file.cairn.begun;
   into.cairn_ended = file.cairn.ended;
@@ -180,6 +169,17 @@ Moment moment_of(const CallFile& file) {
   std::ranges::transform(file.lasting, moment.began.begin(), &CallRecord::began);
   moment.cairn_begun = file.cairn.begun;
   return moment;
+}
+
+std::string cairn_name(CairnCall call) {
+  switch (call) {
+    case CairnCall::restore: return "restore()";
+    case CairnCall::snapshot: return "snapshot()";
+    case CairnCall::wait: return "wait()";
+    case CairnCall::finalize: return "finalize()";
+    case CairnCall::none: break;
+  }
+  return "a call of Cairn";
 }
 
 std::uint64_t begun_for(const std::array<std::uint64_t, kCairnCalls>& begun, CairnCall call) {

@@ -87,6 +87,8 @@ struct Moment {
   std::array<std::int64_t, CallFile::kThreads> began{};
   std::array<std::uint64_t, kCairnCalls> cairn_begun{};
 };
+// "snapshot()"
+[[nodiscard]] std::string cairn_name(CairnCall call);
 // How many calls of this kind a rank has begun that takes part in what the call waits for: wait() is for snapshots.
 [[nodiscard]] std::uint64_t begun_for(const std::array<std::uint64_t, kCairnCalls>& begun, CairnCall call);
 [[nodiscard]] Moment moment_of(const CallFile& file);

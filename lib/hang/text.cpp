@@ -176,7 +176,8 @@ std::string note_text(const Note& note) {
       return fmt::format("{} {} in a Cairn call for which no rank is missing: the heads are at work", who, be);
     case Note::Cause::waits_for_mpi: break;
   }
-  return fmt::format("{} {} in a call for which no rank is missing: the MPI library or the network is slow", who, be);
+  return fmt::format("{} {} in a call for which no rank is missing; {} for the MPI library or the network", who, be,
+                     one ? "it waits" : "they wait");
 }
 
 std::string healthy_text(const HangReport& report) {
@@ -197,6 +198,12 @@ std::string halted_text(const HangReport& report, const RankReport& rank) {
   return fmt::format("{}, in {}", state, call_text(report, *lasting));
 }
 
+// A probe has no request: "a message from rank 1 (tag 7)"
+std::string polled_text(const HangReport& report, Call call) {
+  if (call.kind == CallKind::probe) call.name = "a message";
+  return call_text(report, call);
+}
+
 // "with tag 8 instead of tag 7"
 std::string instead_text(const HangReport& report, const Call& theirs, const Call& ours) {
   if (theirs.comm == ours.comm) return fmt::format("with {} instead of {}", tag_text(theirs.tag), tag_text(ours.tag));
@@ -205,6 +212,7 @@ std::string instead_text(const HangReport& report, const Call& theirs, const Cal
 }
 
 std::string collective_text(const HangReport& report, const Call& call) {
+  if (is_cairn(call) && call.number > 1) return fmt::format("{} for the {} time", call.name, ordinal_text(call.number));
   if (call.kind != CallKind::collective) return call.name;
   return fmt::format("{}, the {} collective on {}", entered_text(call), ordinal_text(call.number),
                      comm_text(report, call.comm));
@@ -222,7 +230,7 @@ std::string need_text(const HangReport& report, const Need& need) {
     case Reason::collective_halted:
       return fmt::format("{} begun {} and {} not continue", have, entered_text(need.call), one ? "does" : "do");
     case Reason::collective_not_progressed:
-      return fmt::format("{} begun {} and {} in no MPI call that would complete it", have,
+      return fmt::format("{} begun {}, and {} in no MPI call that would complete it", have,
                          collective_text(report, need.call), one ? "is" : "are");
     case Reason::collective_mismatch:
       return fmt::format("entered the {} collective on {} as {}, not as {}", ordinal_text(need.call.number),
@@ -240,8 +248,7 @@ std::string need_text(const HangReport& report, const Need& need) {
       return fmt::format("{} not sent a message with {}: the last one to rank {} had {}", have, tag, need.theirs->peer,
                          tag_text(need.theirs->tag));
     case Reason::message_taken_by_wildcard:
-      return fmt::format("{} sent a message with {}, which an earlier receive from any source may have taken", have,
-                         tag);
+      return fmt::format("{} sent a message with {}; an earlier receive from any source may have taken it", have, tag);
     case Reason::message_not_progressed:
       return fmt::format("{} begun {} with {} and {} not continue", have, need.theirs->name, tag, one ? "does" : "do");
     case Reason::message_maybe_not_sent: return "may not have sent the message with " + tag;
@@ -263,7 +270,7 @@ std::string rank_text(const HangReport& report, const RankReport& rank) {
     case Doing::in_call: return "in " + call_text(report, *rank.longest());
     case Doing::polls:
       if (rank.polled.empty()) return brief_text(rank);
-      return fmt::format("{} for {}", brief_text(rank), call_text(report, rank.polled.front()));
+      return fmt::format("{} for {}", brief_text(rank), polled_text(report, rank.polled.front()));
     default: return brief_text(rank);
   }
 }
@@ -296,8 +303,8 @@ std::string summary_text(const HangReport& report) {
   if (waiting.empty() || first.ranks.size() + first.heads.size() == 0)
     return fmt::format("{}: {}", verb, headline(report, first));
   const std::string whom = report.findings.size() > 1 ? "others" : subject_text(first);
-  return fmt::format("{}: {} of {} ranks wait for {}, the longest for {}", verb, waiting.size(), report.ranks.size(),
-                     whom, seconds_text(seconds));
+  return fmt::format("{}: {} of {} ranks {} for {}, the longest for {}", verb, waiting.size(), report.ranks.size(),
+                     waiting.size() == 1 ? "waits" : "wait", whom, seconds_text(seconds));
 }
 
 std::vector<std::string> finding_texts(const HangReport& report, const Finding& finding) {

@@ -153,6 +153,9 @@ const WaitFinder::Needs& WaitFinder::cairn_needs(const Call& call) {
 void WaitFinder::add_ranks_of(const Call& call, Needs& needs) {
   Call shared = call;
   shared.began = 0;
+  // A rank waits for its newest snapshot, which others have to take too.
+  if (call.cairn == CairnCall::wait) shared.cairn = CairnCall::snapshot;
+  shared.name = cairn_name(shared.cairn);
   Need missing{.ranks = {}, .reason = Reason::collective_not_begun, .call = shared};
   Need halted{.ranks = {}, .reason = Reason::collective_halted, .call = shared};
   Need unseen{.ranks = {}, .reason = Reason::collective_maybe_not_begun, .call = shared};

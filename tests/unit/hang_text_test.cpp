@@ -128,6 +128,31 @@ TEST(HangText, calls_a_communicator_as_the_application_does) {
   EXPECT_EQ(reason(), "it has not begun MPI_Allreduce, the 812th collective on communicator \"rows\" (3f2a1c)");
 }
 
+TEST(HangText, says_for_what_a_rank_polls) {
+  SampleCalls job(4);
+  job.did(0, iprobe(1, 7, 70'000), 0);
+  job.facts[1] = kStopped;
+  const HangReport report = job.examine();
+  EXPECT_EQ(rank_text(report, report.ranks[0]),
+            "polling with MPI_Iprobe for a message from rank 1 (tag 7, communicator 3f2a1c)");
+}
+
+TEST(HangText, says_which_call_of_cairn_a_rank_has_left_out) {
+  SampleCalls job(4);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) job.in_cairn(rank, CairnCall::snapshot, rank == 3 ? 6 : 7, 0);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) job.in_cairn(rank, CairnCall::wait, 1);
+  EXPECT_THAT(first_texts(job.examine()).at(2), "it has not begun snapshot() for the 7th time");
+}
+
+TEST(HangText, counts_the_ranks_that_wait) {
+  SampleCalls job(4);
+  job.lasts(0, receive(1, 7));
+  job.facts[1] = kDead;
+  EXPECT_EQ(summary_text(job.examine()), "hangs: 1 of 4 ranks waits for rank 1, the longest for 42 s");
+  job.lasts(2, receive(1, 7));
+  EXPECT_EQ(summary_text(job.examine()), "hangs: 2 of 4 ranks wait for rank 1, the longest for 42 s");
+}
+
 TEST(HangText, names_the_table_that_was_full) {
   SampleCalls job(4);
   for (const std::uint32_t rank : {0U, 2U}) job.stops_counting(rank);

@@ -115,7 +115,7 @@ TEST(Inquiry, names_just_the_ranks_that_are_in_no_call_and_tells_those_that_wait
 TEST(Inquiry, says_what_the_heads_do_where_every_rank_is_in_a_call) {
   Heads heads(2);
   heads.waiting = {0, 1, 2, 3};
-  heads.heads_do = "version 8 is being raised to higher levels";
+  heads.heads_do = "version 8 is being promoted to higher levels";
   heads.says_that_it_waits(0);
   heads.pass(seconds(0));
   heads.pass(seconds(0));

@@ -101,12 +101,12 @@ bool run_vote(Bytes input) {
   return !objection;
 }
 
-void hear(Inquiry& inquiry, std::uint32_t from, const ToHead& message, Inquiry::Time now) {
-  if (const auto* waits = std::get_if<Waits>(&message)) inquiry.hear(Rank{from}, *waits, now);
-  if (const auto* inquire = std::get_if<Inquire>(&message)) inquiry.hear(NodeId{from}, *inquire, now);
-  if (const auto* ask = std::get_if<Ask>(&message)) inquiry.hear(*ask, now);
-  if (const auto* answer = std::get_if<NotHere>(&message)) inquiry.hear(NodeId{from}, *answer);
-  if (const auto* missing = std::get_if<Missing>(&message)) inquiry.hear(*missing);
+void receive(Inquiry& inquiry, std::uint32_t from, const ToHead& message, Inquiry::Time now) {
+  if (const auto* waits = std::get_if<Waits>(&message)) inquiry.receive(Rank{from}, *waits, now);
+  if (const auto* inquire = std::get_if<Inquire>(&message)) inquiry.receive(NodeId{from}, *inquire, now);
+  if (const auto* ask = std::get_if<Ask>(&message)) inquiry.receive(*ask, now);
+  if (const auto* answer = std::get_if<NotHere>(&message)) inquiry.receive(NodeId{from}, *answer);
+  if (const auto* missing = std::get_if<Missing>(&message)) inquiry.receive(*missing);
 }
 
 // Which of three heads this is, u8; then messages: from whom, u8, after how many seconds, u8, length, u16.
@@ -129,7 +129,7 @@ bool run_inquiry(Bytes input) {
     const std::uint32_t from = in.get<std::uint8_t>() % topology.node_count();
     now += std::chrono::seconds(in.get<std::uint8_t>());
     const auto message = decode_to_head(in.get_bytes(std::min<std::size_t>(in.get<std::uint16_t>(), in.remaining())));
-    if (message) hear(inquiry, message->index() == ToHead(Waits{}).index() ? me.value * 2 : from, *message, now);
+    if (message) receive(inquiry, message->index() == ToHead(Waits{}).index() ? me.value * 2 : from, *message, now);
     inquiry.look(now);
     heard |= message.has_value();
   }

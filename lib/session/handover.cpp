@@ -210,9 +210,10 @@ Result<std::vector<std::uint32_t>> parse_numbers(std::string_view variable, std:
     const auto [after, error] = std::from_chars(at, end, number);
     const bool goes_on = after != end && *after == ',' && after + 1 != end;
     if (error != std::errc() || (after != end && !goes_on))
-      return fail(Code::config,
-                  fmt::format("{} = {}: not a list of numbers. Do not set variables that begin with CKPT_RUN_",
-                              variable, text));
+      return fail(
+          Code::config,
+          fmt::format("{} = {}: not a list of numbers such as 1,3. Do not set variables that begin with CKPT_RUN_",
+                      variable, text));
     numbers.push_back(number);
     at = goes_on ? after + 1 : end;
   }

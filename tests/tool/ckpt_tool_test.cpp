@@ -174,7 +174,7 @@ TEST_P(CkptToolVerify, names_a_shard_whose_padding_was_changed) {
 TEST_P(CkptToolVerify, names_a_shard_that_was_cut_or_is_gone) {
   cut(job.shard(3, 42), 8192);
   fs::remove(job.shard(4, 42));
-  expect_damage(job, {"damaged: " + job.shard(3, 42) + " (rank 3, L1): 8192 bytes long",
+  expect_damage(job, {"damaged: " + job.shard(3, 42) + " (rank 3, L1): it is 8192 bytes long",
                       "missing: " + job.shard(4, 42) + " (rank 4, L1): does not exist", "ranks 3-4 from L2"});
 }
 
@@ -294,7 +294,7 @@ TEST_P(CkptToolVerify, names_damaged_files_of_the_global_store) {
   fs::remove(dir + "/node0003.h5");
   flip_byte(dir + "/checkpoint.h5", 0);
   expect_damage(job, {"damaged: " + dir + "/node0001.h5 (rank ",
-                      "damaged: " + dir + "/node0002.h5 (ranks 4-5, L4): 5000 bytes long",
+                      "damaged: " + dir + "/node0002.h5 (ranks 4-5, L4): it is 5000 bytes long",
                       "missing: " + dir + "/node0003.h5 (ranks 6-7, L4)", "damaged: " + dir + "/checkpoint.h5 (L4)"});
 }
 

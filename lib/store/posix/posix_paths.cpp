@@ -48,7 +48,7 @@ Result<Fd> if_owned(Result<Fd> directory, const std::string& path) {
   if ((status->st_mode & kOthersWrite) != 0) {
     return fail_in_file(
         Code::io, path,
-        fmt::format("other users can write to it: its mode is {:o}, should be 700", status->st_mode & 07777U),
+        fmt::format("other users can write to it: it has mode {:o}, should have mode 700", status->st_mode & 07777U),
         fmt::format("check its contents, then run chmod 700 {}", path));
   }
   return directory;

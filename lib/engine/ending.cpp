@@ -42,7 +42,7 @@ Error uneven_calls(const std::vector<Buffer>& all) {
           fmt::format("{}rank {} called snapshot() {} times, rank {} {} times", text, most.rank, most.calls, least.rank,
                       least.calls),
           "every application rank must make the same snapshot calls; snapshots after the first missing call may mix "
-          "two safe points"};
+          "two safe points: correct the program, and do not restore them"};
 }
 
 }  // namespace

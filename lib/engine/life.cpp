@@ -161,7 +161,8 @@ Status Life::record_end() {
   Status mine = head_.node.leads() ? write_record() : Status{};
   if (!mine && mine.error().code == Code::no_space) {
     head_.node.log.warning(
-        "the end of the job could not be recorded; its next start will restore the newest snapshot: {}",
+        "the job has finished, but its end could not be recorded, so its next start will restore the newest snapshot: "
+        "{}",
         mine.error().text());
     mine = {};
   }

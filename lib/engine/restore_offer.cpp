@@ -112,7 +112,8 @@ Status RestoreDesk::check_nothing_unreadable() {
     mine = fail(Code::unrecoverable,
                 fmt::format("job {} has snapshots, but none is readable: {}: {}", head_.options.job, store.where(),
                             unreadable.front().error.in_file(unreadable.front().file.path).message),
-                "bring back the stores of lost nodes, or set [restart] mode = fresh to start without a snapshot");
+                "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
+                "CAIRN_RESTART_MODE=fresh ([restart] mode = fresh)");
   };
   look(*head_.node.local, catalog_.contents.unreadable);
   look(*head_.node.global, catalog_.chain.unreadable);
@@ -126,7 +127,8 @@ Result<Offer> RestoreDesk::fresh_offer(Offer offer) {
   if (left_some || life_.has_snapshots()) {
     return fail(Code::unrecoverable,
                 fmt::format("job {} has taken snapshots, but no store has any of them", head_.options.job),
-                "bring back the stores of lost nodes, or set [restart] mode = fresh to start without a snapshot");
+                "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
+                "CAIRN_RESTART_MODE=fresh ([restart] mode = fresh)");
   }
   if (head_.options.start == EngineOptions::Start::required && !life_.began_fresh()) {
     return fail(Code::unrecoverable,

@@ -70,7 +70,8 @@ Error wrong_number_of_ranks(const Identity& snapshot, std::size_t wrote, std::si
   return {Code::mismatch,
           fmt::format("version {} was written by {} ranks (0 to {}); this job has {} (0 to {})", snapshot.version.value,
                       wrote, wrote - 1, ranks, ranks - 1),
-          "start with the same number of application ranks, or set [restart] mode = fresh"};
+          "start with the same number of application ranks; to give up the snapshot, start once with "
+          "CAIRN_RESTART_MODE=fresh ([restart] mode = fresh)"};
 }
 
 }  // namespace
@@ -103,7 +104,8 @@ Result<Plan> make_plan(const PlanRequest& request) {
   }
   if (tried == 0) return fail(Code::not_found, "there is no snapshot");
   return fail(Code::unrecoverable, "no snapshot is recoverable: " + refusals,
-              "bring back the stores of lost nodes, or set [restart] mode = fresh to start without a snapshot");
+              "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
+              "CAIRN_RESTART_MODE=fresh ([restart] mode = fresh)");
 }
 
 }  // namespace cairn

@@ -50,7 +50,8 @@ Result<bool> check_shared(Comm& heads, const NodeContext& node, LevelId level, P
                     fmt::format("version {} was written by {} ranks (0 to {}); this job has {} (0 to {})",
                                 plan.snapshot.version.value, ranks, ranks - 1, node.layout.node_of_rank.size(),
                                 node.layout.node_of_rank.size() - 1),
-                    "start with the same number of application ranks, or set [restart] mode = fresh");
+                    "start with the same number of application ranks; to give up the snapshot, start once with "
+                    "CAIRN_RESTART_MODE=fresh ([restart] mode = fresh)");
     } else {
       nodes = (*there)->layout().nodes;
     }

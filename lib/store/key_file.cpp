@@ -13,14 +13,17 @@
 namespace cairn {
 namespace {
 
-constexpr const char* kHowToMake = "make one with: head -c 32 /dev/urandom > FILE; chmod 600 FILE";
+constexpr const char* kHowToMake =
+    "if the job has snapshots, put their key back; for a new job, head -c 32 /dev/urandom > FILE; chmod 600 FILE";
 
 Status check_private(const struct stat& status, const std::string& path) {
   if (auto ours = posix::check_user(status, path, Code::config); !ours) return ours;
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) == 0) return {};
-  return fail_in_file(Code::config, path,
-                      fmt::format("is open to other users (mode {:o}), should be mode 600", status.st_mode & 07777U),
-                      fmt::format("other users may know the key: make a new one, or run chmod 600 {}", path));
+  return fail_in_file(
+      Code::config, path,
+      fmt::format("is open to other users (mode {:o}), should be mode 600", status.st_mode & 07777U),
+      fmt::format("run chmod 600 {}; if others may have read the key, change it, which gives up the present snapshots",
+                  path));
 }
 
 }  // namespace

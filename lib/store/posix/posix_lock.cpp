@@ -47,8 +47,10 @@ Result<Fd> lock_file(const Home& home, std::chrono::milliseconds patience) {
   while (!try_lock_exclusive(file->get())) {
     if (errno != EWOULDBLOCK) return fail(system_error(errno, "lock", path));
     if (std::chrono::steady_clock::now() >= until) {
-      return fail_in_file(Code::taken_over, path, fmt::format("is held by {}", holder(file->get())),
-                          "a job with this name is running; wait until it ends, or give this job another name");
+      return fail_in_file(
+          Code::taken_over, path, fmt::format("is held by {}", holder(file->get())),
+          "if that job should run, wait until it ends; if it is left over, end that process; if it is another "
+          "job, give one of them another [job] name");
     }
     std::this_thread::sleep_for(kPause);
   }

@@ -59,9 +59,9 @@ SURVIVED = [
 ]
 # … and what the refusal must say.
 NOT_SURVIVED = [
-    ("rank", "2,2,2", PARTNERS, [0, 1], ["nodes 0, 1 lost"]),
-    ("rank", "2,3,2,2,2", ERASURE, [0, 2, 3], ["nodes 0, 2, 3 lost"]),
-    ("inline", "1,1,2", PARTNERS, [2, 0], ["nodes 0, 2 lost"]),
+    ("rank", "2,2,2", PARTNERS, [0, 1], ["nodes 0, 1 are lost"]),
+    ("rank", "2,3,2,2,2", ERASURE, [0, 2, 3], ["nodes 0, 2, 3 are lost"]),
+    ("inline", "1,1,2", PARTNERS, [2, 0], ["nodes 0, 2 are lost"]),
 ]
 
 

@@ -25,7 +25,7 @@ l1 = every 1
 IN_THE_INI = [("[job]\nnam = x\n", "job.ini:7: [job] nam: no such key; did you mean name?"),
               ("[storage]\nglobal = /proc/nowhere\n", "/proc/nowhere")]  # fmt: skip
 BY_ARGUMENT = [("region", "not in the snapshot: other float64[1000]; not protected: state float64[1000]"),
-               ("usage", 'no region is named "nothing"; protected are: state float64[1000]')]  # fmt: skip
+               ("usage", 'no region is named "nothing"; the protected regions are: state float64[1000]')]  # fmt: skip
 IN_CPP = [("all", "all ranks have had enough"), ("one", "rank 1: this rank has had enough")]
 
 

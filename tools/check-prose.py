@@ -182,6 +182,8 @@ TEXTS = [
     ("README.md", markdown),
     ("lib/doc/*.md", markdown),
     ("lib/CHANGELOG.md", markdown),
+    ("lib/ARCHITECTURE.md", markdown),
+    ("lib/format/FORMAT.md", markdown),
     (".github/**/*.md", markdown),
     ("include/cairn/*.h*", comments),
     ("lib/bind/cairn.f90", marked("!", code=r"\s*!    ")),

@@ -89,7 +89,7 @@ TEST(ThreadComm, members_that_call_different_collectives_are_told_so) {
   run_cluster(2, [](Comm& world) {
     std::uint64_t value = 0;
     const Status status = world.rank() == Peer{0} ? world.barrier() : world.allreduce({&value, 1}, Reduce::sum);
-    EXPECT_THAT(status, Fails(Code::invalid_argument, {"member 1", "barrier", "allreduce"}));
+    EXPECT_THAT(status, Fails(Code::invalid_argument, {"barrier", "allreduce"}));
   });
 }
 

@@ -21,6 +21,8 @@ bool is_ending(const RankCalls& calls) {
          (calls.newest && is_finalize(*calls.newest));
 }
 
+bool is_in_cairn(const RankCalls& calls) { return std::ranges::any_of(calls.lasting, is_cairn, &LastingCall::call); }
+
 }  // namespace
 
 WaitFinder::WaitFinder(const CallsByRank& ranks, const RankSet& halted) : ranks_(ranks), halted_(halted) {
@@ -77,21 +79,20 @@ Wait WaitFinder::wait_of(const RankCalls& calls, const LastingCall& lasting) {
   Wait wait;
   wait.any = lasting.call.kind == CallKind::wait_any;
   add_needs(calls, lasting.call, wait);
-  for (const Call& request : lasting.requests) {
-    const std::size_t before = wait.needs.size();
-    add_needs(calls, request, wait);
-    if (wait.any && wait.needs.size() == before) return {};  // this one goes on, and one is enough
-  }
-  return wait;
+  return with_requests(calls, lasting.requests, std::move(wait));
 }
 
 Wait WaitFinder::wait_of_poll(const RankCalls& calls) {
   Wait wait;
   wait.any = calls.newest->completes != Completes::all;
-  for (const Call& request : calls.polled) {
+  return with_requests(calls, calls.polled, std::move(wait));
+}
+
+Wait WaitFinder::with_requests(const RankCalls& calls, const std::vector<Call>& requests, Wait wait) {
+  for (const Call& request : requests) {
     const std::size_t before = wait.needs.size();
     add_needs(calls, request, wait);
-    if (wait.any && wait.needs.size() == before) return {};
+    if (wait.any && wait.needs.size() == before) return {};  // this one goes on, and one is enough
   }
   return wait;
 }
@@ -119,24 +120,29 @@ void WaitFinder::add_needs(const RankCalls& calls, const Call& call, Wait& to) {
 
 // MPI ends for all ranks at once. One that has left is there, too: it has closed its session before.
 void WaitFinder::add_finalize_needs() {
-  finalize_needs_.emplace();
-  const Call call{.name = "MPI_Finalize", .kind = CallKind::other};
+  const auto is_inside = [](const RankCalls&) { return true; };
+  finalize_needs_ = needs_of_all({.name = "MPI_Finalize", .kind = CallKind::other}, is_ending, is_inside);
+}
+
+WaitFinder::Needs WaitFinder::needs_of_all(const Call& call, const Asked& has_begun, const Asked& is_inside) {
   Need missing{.ranks = {}, .reason = Reason::collective_not_begun, .call = call};
   Need halted{.ranks = {}, .reason = Reason::collective_halted, .call = call};
   Need unseen{.ranks = {}, .reason = Reason::collective_maybe_not_begun, .call = call};
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-    if (ranks_[rank] == nullptr) {
+    const RankCalls* const calls = ranks_[rank];
+    if (calls == nullptr) {
       if (!halted_[rank]) unseen.ranks.push_back(rank);
-    } else if (!is_ending(*ranks_[rank])) {
+    } else if (!has_begun(*calls)) {
       missing.ranks.push_back(rank);
-    } else if (halted_[rank]) {
+    } else if (halted_[rank] && is_inside(*calls)) {
       halted.ranks.push_back(rank);
     }
   }
+  Needs needs;
   const bool known = !missing.ranks.empty() || !halted.ranks.empty();
-  for (Need* const need : {&missing, &halted, &unseen}) {
-    if (!need->ranks.empty() && (need != &unseen || !known)) finalize_needs_->push_back(add(std::move(*need)));
-  }
+  for (Need* const need : {&missing, &halted, &unseen})
+    if (!need->ranks.empty() && (need != &unseen || !known)) needs.push_back(add(std::move(*need)));
+  return needs;
 }
 
 // All ranks make the calls of Cairn in the same order, and none comes out of one that waits before all are in it, and
@@ -144,34 +150,21 @@ void WaitFinder::add_finalize_needs() {
 const WaitFinder::Needs& WaitFinder::cairn_needs(const Call& call) {
   const auto [there, added] = cairn_needs_.try_emplace({call.cairn, call.number});
   if (!added) return there->second;
-  Needs needs;
-  add_ranks_of(call, needs);
+  Needs needs = needs_of_ranks(call);
   add_heads_of(call, needs);
   return cairn_needs_[{call.cairn, call.number}] = std::move(needs);
 }
 
-void WaitFinder::add_ranks_of(const Call& call, Needs& needs) {
+WaitFinder::Needs WaitFinder::needs_of_ranks(const Call& call) {
   Call shared = call;
   shared.began = 0;
   // A rank waits for its newest snapshot, which others have to take too.
   if (call.cairn == CairnCall::wait) shared.cairn = CairnCall::snapshot;
   shared.name = cairn_name(shared.cairn);
-  Need missing{.ranks = {}, .reason = Reason::collective_not_begun, .call = shared};
-  Need halted{.ranks = {}, .reason = Reason::collective_halted, .call = shared};
-  Need unseen{.ranks = {}, .reason = Reason::collective_maybe_not_begun, .call = shared};
-  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-    const RankCalls* const calls = ranks_[rank];
-    if (calls == nullptr) {
-      if (!halted_[rank]) unseen.ranks.push_back(rank);
-    } else if (begun_for(calls->cairn_begun, call.cairn) < call.number) {
-      missing.ranks.push_back(rank);
-    } else if (halted_[rank] && std::ranges::any_of(calls->lasting, is_cairn, &LastingCall::call)) {
-      halted.ranks.push_back(rank);
-    }
-  }
-  const bool known = !missing.ranks.empty() || !halted.ranks.empty();
-  for (Need* const need : {&missing, &halted, &unseen})
-    if (!need->ranks.empty() && (need != &unseen || !known)) needs.push_back(add(std::move(*need)));
+  const auto has_begun = [&](const RankCalls& calls) {
+    return begun_for(calls.cairn_begun, call.cairn) >= call.number;
+  };
+  return needs_of_all(shared, has_begun, is_in_cairn);
 }
 
 void WaitFinder::add_heads_of(const Call& call, Needs& needs) {
@@ -185,8 +178,7 @@ void WaitFinder::add_heads_of(const Call& call, Needs& needs) {
   for (const RankCalls* const calls : ranks_) {
     if (calls == nullptr || calls->head_process != 0) continue;
     const bool acts = calls->head_rank == static_cast<std::int32_t>(calls->rank.value);
-    if (acts && std::ranges::none_of(calls->lasting, is_cairn, &LastingCall::call))
-      outside.ranks.push_back(calls->rank.value);
+    if (acts && !is_in_cairn(*calls)) outside.ranks.push_back(calls->rank.value);
   }
   if (!halted.ranks.empty()) needs.push_back(add(std::move(halted)));
   if (!needs.empty()) return;
@@ -300,7 +292,7 @@ bool WaitFinder::is_in(const RankCalls& calls, const Side& side) {
   return std::ranges::any_of(calls.lasting, is_it, &LastingCall::call) || std::ranges::any_of(calls.pending, is_it);
 }
 
-// Members that have begun it, and are in it for ever.
+// Members that have begun it, and do not come out of it.
 void WaitFinder::add_halted(const Side& side, Needs& needs) {
   Need need{.ranks = {}, .reason = Reason::collective_halted, .call = call_of(side.comm, side.number, side.entered)};
   for (const std::uint32_t rank : members_[side.comm]) {

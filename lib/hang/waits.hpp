@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -45,18 +46,23 @@ class WaitFinder {
     friend auto operator<=>(const Side&, const Side&) = default;
   };
   using Needs = std::vector<std::size_t>;
+  using Asked = std::function<bool(const RankCalls&)>;
 
   void find_of(const RankCalls& calls);
   [[nodiscard]] Wait wait_of(const RankCalls& calls, const LastingCall& lasting);
   [[nodiscard]] Wait wait_of_poll(const RankCalls& calls);
+  // And for these requests; for nobody, if it waits for any of them and one goes on.
+  [[nodiscard]] Wait with_requests(const RankCalls& calls, const std::vector<Call>& requests, Wait wait);
   void add_needs(const RankCalls& calls, const Call& call, Wait& to);
   [[nodiscard]] std::optional<Need> message_need(const RankCalls& calls, const Call& call) const;
   [[nodiscard]] std::size_t any_need(const RankCalls& calls, const Call& call);
   [[nodiscard]] bool is_short_of_messages(const RankCalls& calls, const Call& call) const;
   [[nodiscard]] const Needs& collective_needs(const Side& side);
+  // Of a call that all ranks make. What ranks without a file do counts only if no other one is to blame.
+  [[nodiscard]] Needs needs_of_all(const Call& call, const Asked& has_begun, const Asked& is_inside);
   void add_finalize_needs();
   [[nodiscard]] const Needs& cairn_needs(const Call& call);
-  void add_ranks_of(const Call& call, Needs& needs);
+  [[nodiscard]] Needs needs_of_ranks(const Call& call);
   void add_heads_of(const Call& call, Needs& needs);
   void add_missing(const Side& side, Needs& needs);
   void add_halted(const Side& side, Needs& needs);

@@ -35,10 +35,10 @@ enum class CallKind : std::uint16_t {
                // for that are not in the file
   wait_any,    // until one of them is; `number`: the same
   test,   // asks after requests, or for a message from `peer`, and does not wait; `number`: how many times in a row
-          // in vain
+          // without success
   other,  // waits for nobody
   // Since format 3.
-  test_all,  // a test that is in vain until all requests are complete
+  test_all,  // a test that succeeds only when all requests are complete
   opaque,    // may wait; for whom is not recorded
   // Not in files.
   cairn,  // a call of Cairn: `number`: the how-many-th of this rank

@@ -36,7 +36,7 @@ Doing doing_of(const RankReading& reading) {
   return reading.process.used_processor == false ? Doing::idles : Doing::computes;
 }
 
-// When it began to do what it does. A rank that polls has done so since its first test in vain.
+// When it began to do what it does. A rank that polls has done so since its first test without success.
 std::int64_t since(const RankCalls& calls, const RankReport& rank) {
   if (const LastingCall* const lasting = rank.longest()) return lasting->call.began;
   if (rank.doing == Doing::polls) return calls.polls_since;

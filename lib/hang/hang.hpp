@@ -44,7 +44,7 @@ enum class Doing {
   computes,  // or is in a call that is not recorded
   idles,     // the same, without using processor time
   in_call,
-  polls,  // tests or probes again and again in vain
+  polls,  // tests or probes again and again without success
   stopped,
   dead,
   left,    // it has ended MPI
@@ -90,7 +90,7 @@ enum class Cause {
   computes,             // the ranks compute, or are in a call that is not recorded
   idles,                // the same, without using processor time
   in_call,              // the ranks are in a call for which no other rank is missing
-  polls,                // the ranks test or probe in vain
+  polls,                // the ranks test or probe without success
   unrecorded,           // the ranks are in a call, and the records do not say for what it waits
   all_stopped,          // all ranks of the job are stopped
 };

@@ -12,8 +12,8 @@ namespace cairn::hang {
 // Whether `calls` is in a call, not complete for sure, that is the other side of `call` of rank `of`.
 [[nodiscard]] bool is_answered(const RankCalls& calls, const Call& call, Rank of);
 
-// Whether this call of `of`, one that lasts, a request that it waits for, or one that it tests for in vain, is not
-// complete for sure. One of several requests that a call waits for may be complete already.
+// Whether this call of `of`, one that lasts, a request that it waits for, or one that it tests for without success, is
+// not complete for sure. One of several requests that a call waits for may be complete already.
 [[nodiscard]] bool is_under_way_for_sure(const RankCalls& of, const Call& call);
 
 // Whether the other side of `call` of rank `of` is over, by the counts of messages; with `moves`, also if it is begun.

@@ -89,12 +89,12 @@ void put_lasting(const CallFile& file, RankCalls& into) {
   }
 }
 
-// What a test that was in vain asks for, as a probe that does not wait.
+// What a test without success asks for, as a probe that does not wait.
 Call probe_of(const CallFile& file, const CallRecord& test) {
   Call probe = call_of(file, test);
   probe.kind = CallKind::probe;
   probe.completes = Completes::nothing;
-  probe.number = 0;  // how often it was in vain
+  probe.number = 0;  // how often it had no success
   return probe;
 }
 

@@ -83,7 +83,7 @@ struct Entered {
 struct Moment {
   std::int64_t opened_at = 0;
   std::uint64_t calls = 0;
-  std::uint64_t vain = 0;  // how often the newest call, a test, was in vain
+  std::uint64_t vain = 0;  // how often the newest call, a test, had no success
   std::array<std::int64_t, CallFile::kThreads> began{};
   std::array<std::uint64_t, kCairnCalls> cairn_begun{};
 };
@@ -121,9 +121,9 @@ struct RankCalls {
   std::vector<Call> pending;                        // requests that were started
   std::optional<Call> newest;                       // of those that ended
 
-  // Since the earlier reading: it began or ended calls other than tests in vain.
+  // Since the earlier reading: it began or ended calls other than tests without success.
   bool progressed = false;
-  // Since then it did nothing but ask in vain, for these; not known for which: empty.
+  // Since then it did nothing but ask without success, for these; not known for which: empty.
   bool polls = false;
   std::int64_t polls_since = 0;
   std::vector<Call> polled;

@@ -1,12 +1,12 @@
 #include "config/config_keys.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/spelling.hpp"
 #include "topology/placement.hpp"
 
 namespace cairn {
@@ -15,9 +15,6 @@ namespace {
 using values::Mistake;
 using Text = std::string_view;
 
-// A name that was probably meant: so few edits away, and of at least so many letters for each.
-constexpr std::size_t kFewEdits = 2;
-constexpr std::size_t kLettersPerEdit = 3;
 constexpr std::uint32_t kMostKept = 1000;
 constexpr std::uint32_t kMostSpares = 1U << 20U;
 
@@ -140,31 +137,6 @@ std::string upper_case(Text word) {
 
 // The beginning of the names of a section's variables: "CAIRN_LEVELS_".
 std::string variables_of(Text section) { return "CAIRN_" + upper_case(section) + "_"; }
-
-// Insertions, deletions and substitutions of one character, and exchanges of two that are neighbours.
-std::size_t edit_distance(Text a, Text b) {
-  std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  std::iota(rows[0].begin(), rows[0].end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    rows[i][0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const auto substituted = rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      rows[i][j] = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, substituted});
-      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (exchanged) rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
-    }
-  }
-  return rows[a.size()][b.size()];
-}
-
-// How far apart the names are; none: too far for one to be meant by the other.
-std::optional<std::size_t> near_distance(Text a, Text b) {
-  const std::size_t longer = std::max(a.size(), b.size());
-  const std::size_t most = std::min(kFewEdits, longer / kLettersPerEdit);
-  if (longer - std::min(a.size(), b.size()) > most) return std::nullopt;
-  const std::size_t edits = edit_distance(a, b);
-  return edits > most ? std::nullopt : std::optional(edits);
-}
 
 // The row of the least distance; nullptr: no row has one.
 template <class Distance>

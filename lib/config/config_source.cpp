@@ -1,12 +1,9 @@
-#include <array>
-#include <cerrno>
-#include <fstream>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/text_file.hpp"
 #include "config/config.hpp"
 
 // POSIX has it, but only unistd.h declares it, and that header would bring in file I/O.
@@ -17,21 +14,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "CAIRN_";
 constexpr std::uint32_t kSourceFormat = 1;
-
-Result<std::string> read_text(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text;
-  std::array<char, 4096> block{};
-  // A directory can be opened too; the first read shows that it is not a file.
-  while (in.is_open() && (in.read(block.data(), block.size()) || in.gcount() > 0)) {
-    text.append(block.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  if (!in.is_open() || in.bad()) {
-    const auto why = std::error_code(errno, std::generic_category()).message();
-    return fail(Code::config, fmt::format("{}: cannot be read: {}", file, why));
-  }
-  return text;
-}
 
 std::map<std::string, std::string> cairn_variables() {
   std::map<std::string, std::string> variables;
@@ -51,14 +33,14 @@ Result<ConfigSource> read_config_source(const std::string& file) {
   source.file = file;
   source.environment = cairn_variables();
   if (!file.empty()) {
-    auto text = read_text(file);
+    auto text = read_text_file(file, Code::config);
     if (!text) return fail(text.error());
     source.text = *std::move(text);
   }
   const auto config = parse_config(source);
   if (!config) return fail(config.error());
   if (!config->topology.domains.empty()) {
-    auto domains = read_text(config->topology.domains);
+    auto domains = read_text_file(config->topology.domains, Code::config);
     if (!domains) return fail(domains.error().in("[topology] domains"));
     source.domains_text = *std::move(domains);
   }

@@ -20,7 +20,7 @@ import tempfile
 # Rooms of one row do not include each other.
 ROWS = [
     ["base"],
-    ["topology", "codec", "model", "comm", "store"],
+    ["topology", "codec", "model", "localize", "comm", "store"],
     ["format", "config"],
     ["level", "schedule", "hang", "tap"],
     ["recover", "intercept"],

@@ -1,0 +1,60 @@
+// What seems wrong with a node or a rank, as one node has seen it, and the port that takes it. Any room may report
+// symptoms. Fault localization (localize/) decides what they mean: one symptom proves nothing.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.hpp"
+
+namespace cairn {
+
+// In brackets: what Symptom::measure is.
+enum class SymptomKind : std::uint8_t {
+  heartbeat_missed,  // [how many in a row]
+  no_response,       // a message or a transfer had no answer within its limit [seconds waited]
+  crc_mismatch,      // a block arrived with another CRC [share of the blocks]
+  low_bandwidth,     // far below the median of the siblings [share of the median]
+  high_load,         // [runnable threads per processor]
+  processor_stolen,  // the hypervisor, or another job, uses the processors [share]
+  memory_pressure,   // threads wait for memory [share of the time]
+  store_full,        // [share in use]
+  store_error,       // reads or writes fail with EIO, or the store is read-only [share of the operations]
+  process_failed,    // MPI has reported that the process is dead [1]
+  mpi_error,         // MPI has reported an error of another class [how many]
+  waited_for,        // another rank has been waiting for this rank [seconds]
+  slow_rank,         // it computes for far longer than its siblings [times the median]
+};
+inline constexpr std::size_t kSymptomKinds = 13;
+
+// `rank` is set if one rank of the node is suspected, and not the node itself.
+struct Suspect {
+  NodeId node;
+  std::optional<Rank> rank;
+  friend auto operator<=>(const Suspect&, const Suspect&) = default;
+};
+
+struct Symptom {
+  SymptomKind kind = SymptomKind::heartbeat_missed;
+  Suspect suspect;
+  NodeId reporter;
+  std::chrono::microseconds time{};  // on the reporter's clock
+  double measure = 0;
+  friend bool operator==(const Symptom&, const Symptom&) = default;
+};
+
+// Takes symptoms. report() never blocks and never fails: a symptom may get lost.
+class SymptomPort {
+ public:
+  virtual ~SymptomPort() = default;
+  virtual void report(const Symptom& symptom) = 0;
+
+ protected:
+  SymptomPort() = default;
+  SymptomPort(const SymptomPort&) = default;
+  SymptomPort& operator=(const SymptomPort&) = default;
+};
+
+}  // namespace cairn

@@ -1,0 +1,74 @@
+// The facts that rules can ask after: what is known of the symptoms, and what the probes have found. Each is a number.
+// Of each kind of symptom there are three: NAME (how many, without duplicates), NAME.reporters (how many nodes
+// reported it) and NAME.worst. A probe's facts are unknown until it is answered, or its time is up. Pure.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "localize/fault.hpp"
+
+namespace cairn::localize {
+
+enum class ProbeFact : std::uint8_t {
+  response_answers,        // 1: its head answers; 0: it does not
+  response_seconds,        // how long that took
+  response_process_alive,  // 1 or 0, if a rank is suspected
+  witness_reached,         // nodes that reach it
+  witness_unreached,       // nodes that answer, but do not reach it
+  witness_silent,          // nodes that were asked, and do not answer
+  witness_near_silent,     // of those, the ones that are next to it
+  state_bandwidth,         // share of the analyst's own
+  state_load,              // runnable threads per processor
+  state_stolen,            // share of the processors
+  state_memory,            // share of the time in which threads wait for memory
+  state_store_used,        // share
+  state_store_errors,      // share of the operations
+  state_queue,             // seconds that messages wait for the head
+  log_waits,               // 1: the rank waits for another rank; 0: it does not
+  log_idle,                // seconds since the rank's last call ended; 0 while it is in one
+  log_pace,                // how long it computes between two calls: times the median here and there, the larger
+  log_bad_peers,           // nodes that got wrong data from this one
+  log_bad_share,           // share of the messages to them that were wrong
+};
+inline constexpr std::size_t kProbeFacts = 19;
+inline constexpr std::size_t kFactsPerSymptom = 3;
+inline constexpr std::size_t kFacts = kSymptomKinds * kFactsPerSymptom + kProbeFacts;
+
+[[nodiscard]] constexpr std::size_t fact_of(ProbeFact fact) {
+  return kSymptomKinds * kFactsPerSymptom + static_cast<std::size_t>(fact);
+}
+// Of which symptom the fact is; none: it is of a probe.
+[[nodiscard]] std::optional<SymptomKind> symptom_of(std::size_t fact);
+// Which probe finds the fact; none: it is of a symptom.
+[[nodiscard]] std::optional<Probe> probe_of(std::size_t fact);
+// "heartbeat_missed.reporters", "state.load"
+[[nodiscard]] std::string fact_name(std::size_t fact);
+[[nodiscard]] std::optional<std::size_t> fact_named(std::string_view name);
+
+// The value of each fact that is known.
+class FactTable {
+ public:
+  // Those of the symptoms; symptoms that nobody has reported have 0.
+  explicit FactTable(std::span<const Observation> observations = {});
+  void set(ProbeFact fact, double value) { values_.at(fact_of(fact)) = value; }
+  void forget(Probe probe);
+  [[nodiscard]] std::optional<double> get(std::size_t fact) const { return values_.at(fact); }
+  [[nodiscard]] std::optional<double> get(ProbeFact fact) const { return get(fact_of(fact)); }
+  // What the probes have found.
+  [[nodiscard]] std::vector<Finding> findings() const;
+
+ private:
+  std::array<std::optional<double>, kFacts> values_{};
+};
+
+// Whichever of two measures is farther from what is healthy.
+[[nodiscard]] double worse_measure(SymptomKind kind, double a, double b);
+
+}  // namespace cairn::localize

@@ -1,0 +1,82 @@
+// What can be wrong, and what is known about it: plain values. words.hpp makes sentences of them. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/symptom.hpp"
+
+namespace cairn::localize {
+
+using Time = std::chrono::microseconds;
+
+enum class Fault : std::uint8_t {
+  process_dead,
+  rank_stuck,
+  rank_slow,
+  node_down,
+  node_stolen,  // its processors work for others
+  node_swapping,
+  store_failing,
+  store_full,
+  link_degraded,
+  partition,      // of the network: the node is cut off together with others
+  path_corrupts,  // between two nodes, data changes on the way
+  head_overloaded,
+  undetermined,  // no candidate was confirmed
+};
+inline constexpr std::size_t kFaults = 13;
+
+// Whether the fault is that of a rank, and not of its node.
+[[nodiscard]] constexpr bool is_of_rank(Fault fault) {
+  return fault == Fault::process_dead || fault == Fault::rank_stuck || fault == Fault::rank_slow;
+}
+
+// What a message probe asks, the cheapest first.
+enum class Probe : std::uint8_t {
+  response,  // does its head answer, and is the process there?
+  witness,   // can others reach it?
+  state,     // bandwidth, processor, memory, disk
+  log,       // its recent messages
+};
+inline constexpr std::size_t kProbes = 4;
+
+// What is known of one kind of symptom from one reporter about one suspect.
+struct Observation {
+  SymptomKind kind = SymptomKind::heartbeat_missed;
+  Suspect suspect;
+  NodeId reporter;
+  Time first{};  // on the clock of the node that analyses
+  Time last{};
+  Time reported{};  // the newest symptom's, on the reporter's clock
+  std::uint32_t count = 0;
+  double worst = 0;  // the measure that is farthest from what is healthy
+  friend bool operator==(const Observation&, const Observation&) = default;
+};
+
+// Something that a rule can ask after: see facts.hpp.
+struct Finding {
+  std::size_t fact = 0;
+  double value = 0;
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+struct Verdict {
+  Fault fault = Fault::undetermined;
+  Suspect suspect;
+  std::vector<NodeId> nodes;          // of a partition: all that are cut off; of a corrupt path: its other end
+  NodeId analyst;                     // whose verdict it is
+  Time threshold_at{};                // when its symptoms met the threshold; on the analyst's clock
+  Time decided_at{};                  // on the analyst's clock
+  bool withdrawn = false;             // it does not hold any longer, or never did
+  std::vector<Observation> evidence;  // the symptoms
+  std::vector<Finding> findings;      // what the probes found
+};
+
+// Whether both say the same of the same thing. Partitions are one thing.
+[[nodiscard]] bool same_fault(const Verdict& a, const Verdict& b);
+
+}  // namespace cairn::localize

@@ -1,0 +1,130 @@
+// What the nodes of a tree send each other, the port that carries it, and what a node knows about itself. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "localize/fault.hpp"
+#include "localize/tree.hpp"
+
+namespace cairn::localize {
+
+// Symptoms about one node, for the node that analyses it. Times are ages at the moment of sending, since clocks differ.
+struct EvidenceNote {
+  std::vector<Observation> observations;
+  std::vector<NodeId> skipped;  // nearer ones that refused it
+  std::vector<NodeId> mute;     // nearer ones that do not answer
+  std::uint32_t hops = 0;
+};
+// A verdict for the root.
+struct VerdictNote {
+  Verdict verdict;
+  std::vector<NodeId> mute;  // that should have got it, and do not answer
+};
+// Answers a note. `taken`: false from a node that is overloaded.
+struct Receipt {
+  std::uint64_t note = 0;
+  bool taken = true;
+};
+struct Question {
+  std::uint64_t number = 0;
+  Probe probe = Probe::response;
+  Suspect suspect;
+};
+
+// What the head of a node knows about it.
+struct NodeState {
+  double bandwidth = 0;  // bytes per second, the median of its transfers; 0: there were none
+  double load = 0;       // runnable threads per processor
+  double stolen = 0;     // share
+  double memory = 0;     // share of the time in which threads wait for memory
+  double store_used = 0;
+  double store_errors = 0;  // share of the recent operations
+  double queue = 0;         // seconds that messages wait for the head
+};
+struct RankLog {
+  bool waits = false;  // for another rank
+  double idle = 0;     // seconds since its last call ended; 0 while it is in one
+  double step = 0;     // seconds that it usually computes between two calls
+};
+struct NodeLog {
+  std::optional<RankLog> rank;  // of the rank that was asked about
+  double usual_step = 0;        // the median of the node's ranks; 0: not known
+  std::uint32_t bad_peers = 0;  // that got wrong data
+  double bad_share = 0;         // of the messages to them
+};
+struct ResponseAnswer {
+  std::optional<bool> process_alive;
+};
+struct WitnessAnswer {
+  bool reached = false;
+};
+struct Answer {
+  std::uint64_t number = 0;
+  std::variant<ResponseAnswer, WitnessAnswer, NodeState, NodeLog> what;
+};
+// From the root to all: a node is dead, or is not.
+struct Bulletin {
+  NodeId node;
+  bool dead = true;
+};
+
+struct Message {
+  NodeId from;
+  std::uint64_t number = 0;  // of the sender
+  std::variant<EvidenceNote, VerdictNote, Receipt, Question, Answer, Bulletin> body;
+};
+
+// Carries messages. They may get lost, arrive twice, late and in any order.
+class Port {
+ public:
+  virtual ~Port() = default;
+  // Never blocks.
+  virtual void send(NodeId to, const Message& message) = 0;
+  // At the root: a verdict is new, has changed, or was withdrawn.
+  virtual void announce(const Verdict& verdict) = 0;
+
+ protected:
+  Port() = default;
+  Port(const Port&) = default;
+  Port& operator=(const Port&) = default;
+};
+
+// What probes ask a node.
+class Host {
+ public:
+  virtual ~Host() = default;
+  [[nodiscard]] virtual bool process_alive(Rank rank) const = 0;
+  [[nodiscard]] virtual NodeState state() const = 0;
+  [[nodiscard]] virtual NodeLog log(std::optional<Rank> rank) const = 0;
+  // Whether its head has no time to analyse.
+  [[nodiscard]] virtual bool overloaded() const = 0;
+
+ protected:
+  Host() = default;
+  Host(const Host&) = default;
+  Host& operator=(const Host&) = default;
+};
+
+struct Settings {
+  std::uint32_t fanout = kDefaultFanout;
+  double threshold = 3;  // what the symptoms of a group have to add up to
+  Time window = std::chrono::seconds(5);
+  Time receipt_limit = std::chrono::milliseconds(200);  // for one try
+  std::uint32_t tries = 3;                              // before another node is chosen
+  Time response_limit = std::chrono::milliseconds(600);
+  Time errand_limit = std::chrono::milliseconds(400);   // how long a witness waits for a response
+  Time witness_limit = std::chrono::milliseconds(700);  // longer than that: the witness has to answer, too
+  Time answer_limit = std::chrono::milliseconds(600);   // of the other probes
+  Time ask_again = std::chrono::milliseconds(100);
+  std::uint32_t witnesses = 8;
+  Time unavailable = std::chrono::seconds(2);     // how long a node that has refused a note is not asked again
+  Time silence = std::chrono::milliseconds(400);  // after which a node that has taken evidence counts as mute
+  Time mute = std::chrono::seconds(10);           // how long a node that does not answer is not asked again
+  Time recheck = std::chrono::seconds(30);        // how often a verdict is confirmed again
+  Time recheck_undetermined = std::chrono::seconds(5);
+};
+
+}  // namespace cairn::localize

@@ -1,0 +1,137 @@
+#include "localize/words.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/list_text.hpp"
+#include "localize/facts.hpp"
+#include "localize/names.hpp"
+
+namespace cairn::localize {
+namespace {
+
+std::string_view sign_of(Comparison comparison) {
+  switch (comparison) {
+    case Comparison::at_least: return ">=";
+    case Comparison::at_most: return "<=";
+    case Comparison::more: return ">";
+    case Comparison::less: return "<";
+    case Comparison::equal: return "=";
+  }
+  return "?";
+}
+
+std::string condition_text(const RuleSet& rules, const Condition& condition) {
+  if (condition.derived) return rules.derived[condition.fact];
+  if (condition.comparison == Comparison::more && condition.value == 0) return fact_name(condition.fact);
+  return fmt::format("{} {} {}", fact_name(condition.fact), sign_of(condition.comparison), condition.value);
+}
+
+std::string conclusion_text(const RuleSet& rules, const Rule& rule) {
+  std::vector<std::string_view> faults;
+  std::ranges::transform(rule.faults, std::back_inserter(faults), [](Fault fault) { return name_of(fault); });
+  switch (rule.then) {
+    case Then::fact: return "then " + rules.derived[rule.derived];
+    case Then::suspect: return fmt::format("suspect {}", fmt::join(faults, ", "));
+    case Then::confirm: return fmt::format("confirm {}", fmt::join(faults, ", "));
+    case Then::excuse: break;
+  }
+  return "it is not to blame";
+}
+
+std::string_view symptom_words(SymptomKind kind) {
+  switch (kind) {
+    case SymptomKind::heartbeat_missed: return "missed heartbeats";
+    case SymptomKind::no_response: return "messages without an answer";
+    case SymptomKind::crc_mismatch: return "wrong checksums";
+    case SymptomKind::low_bandwidth: return "slow transfers";
+    case SymptomKind::high_load: return "high load";
+    case SymptomKind::processor_stolen: return "stolen processor time";
+    case SymptomKind::memory_pressure: return "waits for memory";
+    case SymptomKind::store_full: return "a full store";
+    case SymptomKind::store_error: return "I/O errors of the store";
+    case SymptomKind::process_failed: return "a failed process";
+    case SymptomKind::mpi_error: return "MPI errors";
+    case SymptomKind::waited_for: return "ranks that wait for it";
+    case SymptomKind::slow_rank: return "slow computation";
+  }
+  return "unknown symptoms";
+}
+
+std::string nodes_text(std::vector<NodeId> nodes) {
+  constexpr std::size_t kShown = 16;
+  std::vector<std::uint32_t> numbers;
+  std::ranges::transform(nodes, std::back_inserter(numbers), &NodeId::value);
+  return fmt::format("{} {}", numbers.size() == 1 ? "node" : "nodes", first_few(numbers, kShown));
+}
+
+// What is wrong with what, without the evidence.
+std::string fault_text(const Verdict& verdict) {
+  const std::string node = fmt::format("node {}", verdict.suspect.node.value);
+  const std::string rank = verdict.suspect.rank ? fmt::format("rank {} ({})", verdict.suspect.rank->value, node) : node;
+  switch (verdict.fault) {
+    case Fault::process_dead: return rank + " is dead: its process has ended";
+    case Fault::rank_stuck: return rank + " is stuck: it no longer calls MPI, and others wait for it";
+    case Fault::rank_slow: return rank + " is slow: it computes for longer than the other ranks";
+    case Fault::node_down: return node + " is down: no other node reaches it";
+    case Fault::node_stolen: return node + " is slow: its processors work for others";
+    case Fault::node_swapping: return node + " is slow: its threads wait for memory";
+    case Fault::store_failing: return node + " is sick: its store fails";
+    case Fault::store_full: return node + " is sick: its store is full";
+    case Fault::link_degraded: return node + " has a slow link";
+    case Fault::partition:
+      return fmt::format("the network is partitioned: {} cannot reach {}", nodes_text({verdict.analyst}),
+                         nodes_text(verdict.nodes));
+    case Fault::path_corrupts:
+      return fmt::format("data from {} to {} arrives damaged", node, nodes_text(verdict.nodes));
+    case Fault::head_overloaded: return node + " has an overloaded head: messages wait for it";
+    case Fault::undetermined: break;
+  }
+  return node + " is sick, but no probe has found out why";
+}
+
+}  // namespace
+
+std::string mistake_text(std::string_view file, const RuleMistake& mistake) {
+  return fmt::format("{}:{}: {} ({})", file, mistake.line, mistake.what, mistake.instead);
+}
+
+std::string rule_text(const RuleSet& rules, const Rule& rule) {
+  std::vector<std::string> alternatives;
+  for (const auto& conditions : rule.any_of) {
+    std::vector<std::string> all;
+    for (const Condition& condition : conditions) all.push_back(condition_text(rules, condition));
+    alternatives.push_back(fmt::format("{}", fmt::join(all, " and ")));
+  }
+  return fmt::format("{}: if {}, {}: {}", rule.name, fmt::join(alternatives, ", or "), conclusion_text(rules, rule),
+                     rule.why);
+}
+
+std::string evidence_text(const Verdict& verdict) {
+  std::set<NodeId> reporters;
+  std::vector<std::string_view> kinds;
+  for (const Observation& observation : verdict.evidence) {
+    reporters.insert(observation.reporter);
+    const auto words = symptom_words(observation.kind);
+    if (std::ranges::find(kinds, words) == kinds.end()) kinds.push_back(words);
+  }
+  std::string text =
+      fmt::format("{} from {}", fmt::join(kinds, ", "), nodes_text({reporters.begin(), reporters.end()}));
+  std::vector<std::string> found;
+  for (const Finding& finding : verdict.findings) {
+    found.push_back(fmt::format("{} = {:.3g}", fact_name(finding.fact), finding.value));
+  }
+  if (!found.empty()) text += fmt::format("; probes: {}", fmt::join(found, ", "));
+  return text;
+}
+
+std::string verdict_text(const Verdict& verdict) {
+  return fmt::format("{}{} ({})", verdict.withdrawn ? "withdrawn: " : "", fault_text(verdict), evidence_text(verdict));
+}
+
+}  // namespace cairn::localize

@@ -1,0 +1,89 @@
+// The detectors: what is a symptom, and what is not.
+#include "localize/detect.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cairn::localize {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr About kAbout{{NodeId{3}, std::nullopt}, NodeId{1}, seconds(100)};
+const DetectorLimits kLimits;
+
+TEST(Detect, names_kind_suspect_reporter_time_and_measure) {
+  const auto symptom = detect_stolen(kAbout, 0.5, kLimits);
+  ASSERT_TRUE(symptom);
+  EXPECT_EQ(*symptom,
+            (Symptom{SymptomKind::processor_stolen, {NodeId{3}, std::nullopt}, NodeId{1}, seconds(100), 0.5}));
+}
+
+TEST(Detect, takes_heartbeats_for_missed_after_some_periods) {
+  const auto late = kLimits.heartbeat_period * kLimits.heartbeats_missed;
+  EXPECT_FALSE(detect_heartbeat(kAbout, kAbout.now - late + milliseconds(1), kLimits));
+  const auto symptom = detect_heartbeat(kAbout, kAbout.now - late, kLimits);
+  ASSERT_TRUE(symptom);
+  EXPECT_EQ(symptom->measure, kLimits.heartbeats_missed);
+}
+
+TEST(Detect, takes_an_answer_and_a_wait_for_late_beyond_their_limits) {
+  EXPECT_FALSE(detect_response(kAbout, kAbout.now - kLimits.response + milliseconds(1), kLimits));
+  EXPECT_TRUE(detect_response(kAbout, kAbout.now - kLimits.response, kLimits));
+  EXPECT_FALSE(detect_wait(kAbout, seconds(99), kLimits));
+  EXPECT_EQ(detect_wait(kAbout, seconds(97), kLimits)->measure, 3);
+}
+
+TEST(Detect, counts_every_wrong_block_and_every_failed_operation) {
+  EXPECT_FALSE(detect_crc(kAbout, 64, 0));
+  EXPECT_EQ(detect_crc(kAbout, 64, 16)->measure, 0.25);
+  EXPECT_FALSE(detect_store_errors(kAbout, 40, 0));
+  EXPECT_EQ(detect_store_errors(kAbout, 40, 4)->kind, SymptomKind::store_error);
+}
+
+TEST(Detect, sees_pressure_and_a_full_store_from_their_limits_on) {
+  EXPECT_FALSE(detect_load(kAbout, 2.9, kLimits));
+  EXPECT_TRUE(detect_load(kAbout, 3, kLimits));
+  EXPECT_FALSE(detect_memory(kAbout, 0.1, kLimits));
+  EXPECT_TRUE(detect_memory(kAbout, 0.3, kLimits));
+  EXPECT_FALSE(detect_store_use(kAbout, 0.97, kLimits));
+  EXPECT_TRUE(detect_store_use(kAbout, 0.99, kLimits));
+}
+
+TEST(Detect, blames_nobody_for_a_revoked_communicator) {
+  EXPECT_FALSE(detect_mpi_error(kAbout, MpiErrorClass::none));
+  EXPECT_FALSE(detect_mpi_error(kAbout, MpiErrorClass::revoked));
+  EXPECT_EQ(detect_mpi_error(kAbout, MpiErrorClass::process_failed)->kind, SymptomKind::process_failed);
+  EXPECT_EQ(detect_mpi_error(kAbout, MpiErrorClass::other)->kind, SymptomKind::mpi_error);
+}
+
+TEST(FarBelow, finds_the_one_slow_link_among_its_siblings) {
+  const auto found = far_below(std::vector<double>{100, 98, 103, 20, 97, 101}, kLimits);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].place, 3U);
+  EXPECT_NEAR(found[0].share, 0.2, 0.01);
+}
+
+TEST(FarBelow, finds_nothing_where_all_are_slow_or_all_differ_or_there_are_few) {
+  EXPECT_TRUE(far_below(std::vector<double>{20, 21, 19, 20}, kLimits).empty());
+  EXPECT_TRUE(far_below(std::vector<double>{100, 30, 210, 60, 150, 330}, kLimits).empty());
+  EXPECT_TRUE(far_below(std::vector<double>{100, 100, 20}, kLimits).empty());
+  EXPECT_TRUE(far_below(std::vector<double>{0, 0, 0, 0, 0}, kLimits).empty());
+  EXPECT_TRUE(far_below({}, kLimits).empty());
+}
+
+TEST(FarAbove, finds_the_one_slow_rank_of_a_node) {
+  const auto found = far_above(std::vector<double>{0.15, 0.16, 0.45, 0.15}, kLimits);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].place, 2U);
+  EXPECT_TRUE(far_above(std::vector<double>{0.15, 0.16, 0.19, 0.15}, kLimits).empty());
+}
+
+TEST(MedianOf, is_the_middle_one_or_between_the_middle_two) {
+  EXPECT_EQ(median_of({}), 0);
+  EXPECT_EQ(median_of({3, 1, 2}), 2);
+  EXPECT_EQ(median_of({4, 1, 2, 3}), 2.5);
+}
+
+}  // namespace
+}  // namespace cairn::localize

@@ -1,0 +1,159 @@
+// Evidence: duplicates count once, groups are disjoint, and a storm costs no more than a shower. And what one analysis
+// concludes from it.
+#include <chrono>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "localize/analysis.hpp"
+#include "localize/evidence.hpp"
+#include "localize/words.hpp"
+
+namespace cairn::localize {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+Observation at(Time when, std::uint32_t suspect, std::uint32_t reporter, SymptomKind kind = SymptomKind::no_response) {
+  return {kind, {NodeId{suspect}, std::nullopt}, NodeId{reporter}, when, when, when, 1, 1};
+}
+
+double weight_of(const Evidence& evidence, std::uint32_t suspect) {
+  return evidence.weight(evidence.groups(NodeId{suspect}).back(), *RuleBook().rules());
+}
+
+TEST(Evidence, counts_a_symptom_that_arrives_twice_once) {
+  Evidence evidence(seconds(5));
+  for (int i = 0; i < 3; ++i) evidence.add(at(seconds(10), 1, 2));
+  EXPECT_EQ(weight_of(evidence, 1), 1);
+  evidence.add(at(seconds(11), 1, 2));
+  EXPECT_EQ(weight_of(evidence, 1), 2);
+}
+
+TEST(Evidence, counts_a_duplicate_once_that_comes_late_and_by_another_way) {
+  Evidence evidence(seconds(5));
+  evidence.add(at(seconds(10), 1, 2));
+  evidence.add(at(seconds(11), 1, 2));
+  Observation late = at(seconds(12), 1, 2);
+  late.reported = seconds(10);  // sent at 10 s, by the reporter's clock
+  evidence.add(late);
+  EXPECT_EQ(weight_of(evidence, 1), 2);
+}
+
+TEST(Evidence, takes_repeats_of_one_reporter_for_three_at_most) {
+  Evidence evidence(seconds(5));
+  for (int i = 0; i < 20; ++i) evidence.add(at(seconds(10) + milliseconds(200 * i), 1, 2));
+  EXPECT_EQ(evidence.size(), 1U);
+  EXPECT_EQ(weight_of(evidence, 1), 3);
+}
+
+TEST(Evidence, has_each_observation_in_one_group) {
+  Evidence evidence(seconds(5));
+  evidence.add(at(seconds(10), 1, 2));
+  evidence.add(at(seconds(14), 1, 3));
+  evidence.add(at(seconds(18), 1, 4));
+  evidence.add(at(seconds(24), 1, 5));
+  const auto groups = evidence.groups(NodeId{1});
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].size(), 3U);
+  EXPECT_EQ(groups[1].size(), 1U);
+  EXPECT_EQ(evidence.weight(groups[0], *RuleBook().rules()), 2);  // within one window: the second and the third
+}
+
+TEST(Evidence, forgets_what_is_older_than_the_window) {
+  Evidence evidence(seconds(5));
+  evidence.add(at(seconds(10), 1, 2));
+  evidence.add(at(seconds(10), 7, 2));
+  evidence.forget_before(seconds(16), [](NodeId node) { return node == NodeId{7}; });
+  EXPECT_TRUE(evidence.groups(NodeId{1}).empty());
+  EXPECT_EQ(evidence.take(NodeId{7}).size(), 1U);
+  EXPECT_TRUE(evidence.empty());
+}
+
+TEST(Evidence, stays_small_in_a_storm) {
+  Evidence evidence(seconds(5));
+  for (std::uint32_t i = 0; i < 100000; ++i) {
+    evidence.add(at(seconds(10) + Time(i), i % 3000, i % 977, static_cast<SymptomKind>(i % kSymptomKinds)));
+  }
+  EXPECT_LE(evidence.size(), kMostSuspects * kMostObservations);
+  EXPECT_LE(evidence.suspects().size(), kMostSuspects);
+  for (std::uint32_t i = 0; i < 100000; ++i) evidence.add(at(seconds(11) + Time(i), 5, i));
+  EXPECT_LE(evidence.groups(NodeId{5}).back().size(), kMostObservations);
+}
+
+TEST(Evidence, suspects_the_rank_about_which_most_is_known) {
+  Group group{at(seconds(1), 1, 2)};
+  EXPECT_FALSE(suspect_of(group).rank);
+  for (const std::uint32_t rank : {4U, 5U, 5U}) {
+    group.push_back(at(seconds(1), 1, 2));
+    group.back().suspect.rank = Rank{rank};
+  }
+  EXPECT_EQ(suspect_of(group).rank, Rank{5});
+}
+
+Group silence() { return {at(seconds(1), 1, 2), at(seconds(1), 1, 3), at(seconds(1), 1, 4)}; }
+
+TEST(Analysis, asks_the_cheapest_probe_first_and_stops_once_a_fault_is_confirmed) {
+  Analysis analysis(RuleBook().rules(), silence(), seconds(2));
+  EXPECT_EQ(analysis.outcome(), Analysis::Outcome::open);
+  EXPECT_EQ(analysis.next_probe(), Probe::response);
+  analysis.learn(Probe::response, {{ProbeFact::response_answers, 0}});
+  EXPECT_EQ(analysis.next_probe(), Probe::witness);
+  analysis.learn(Probe::witness, {{ProbeFact::witness_reached, 0}, {ProbeFact::witness_near_silent, 0}});
+  EXPECT_FALSE(analysis.next_probe());
+  EXPECT_EQ(analysis.outcome(), Analysis::Outcome::confirmed);
+  const Verdict verdict = analysis.verdict(NodeId{0}, seconds(3));
+  EXPECT_EQ(verdict.fault, Fault::node_down);
+  EXPECT_EQ(verdict.threshold_at, seconds(2));
+  EXPECT_EQ(verdict.evidence.size(), 3U);
+}
+
+TEST(Analysis, ends_undetermined_with_the_evidence_if_no_candidate_is_confirmed) {
+  Analysis none(RuleBook().rules(), {at(seconds(1), 1, 2, SymptomKind::mpi_error)}, seconds(2));
+  EXPECT_EQ(none.outcome(), Analysis::Outcome::undetermined);
+  Analysis analysis(RuleBook().rules(), {at(seconds(1), 1, 2, SymptomKind::store_error)}, seconds(2));
+  while (const auto probe = analysis.next_probe()) analysis.learn(*probe, {});
+  EXPECT_EQ(analysis.outcome(), Analysis::Outcome::undetermined);
+  EXPECT_EQ(analysis.verdict(NodeId{0}, seconds(3)).evidence.size(), 1U);
+}
+
+TEST(Analysis, excuses_a_node_that_answers_again) {
+  Analysis analysis(RuleBook().rules(), silence(), seconds(2));
+  analysis.learn(Probe::response, {{ProbeFact::response_answers, 1}});
+  EXPECT_EQ(analysis.next_probe(), Probe::state);
+  analysis.learn(Probe::state, {{ProbeFact::state_queue, 0},
+                                {ProbeFact::state_stolen, 0},
+                                {ProbeFact::state_memory, 0},
+                                {ProbeFact::state_bandwidth, 1}});
+  EXPECT_EQ(analysis.outcome(), Analysis::Outcome::excused);
+  EXPECT_TRUE(analysis.excused().test(static_cast<std::size_t>(SymptomKind::no_response)));
+}
+
+TEST(Analysis, asks_again_whether_it_answers_if_a_later_probe_has_no_answer) {
+  Analysis analysis(RuleBook().rules(), silence(), seconds(2));
+  analysis.learn(Probe::response, {{ProbeFact::response_answers, 1}});
+  analysis.learn(Probe::state, {});
+  EXPECT_EQ(analysis.next_probe(), Probe::response);
+  analysis.learn(Probe::response, {{ProbeFact::response_answers, 0}});
+  EXPECT_EQ(analysis.next_probe(), Probe::witness);
+}
+
+TEST(VerdictText, says_what_is_wrong_with_what_and_who_saw_it) {
+  Analysis analysis(RuleBook().rules(), silence(), seconds(2));
+  analysis.learn(Probe::response, {{ProbeFact::response_answers, 0}});
+  analysis.learn(Probe::witness, {{ProbeFact::witness_reached, 0}, {ProbeFact::witness_near_silent, 0}});
+  const std::string text = verdict_text(analysis.verdict(NodeId{0}, seconds(3)));
+  EXPECT_THAT(text,
+              HasSubstr("node 1 is down: no other node reaches it (messages without an answer from nodes 2, 3, 4"));
+  for (std::size_t i = 0; i < kFaults; ++i) {
+    Verdict verdict;
+    verdict.fault = static_cast<Fault>(i);
+    verdict.suspect.rank = Rank{8};
+    EXPECT_THAT(verdict_text(verdict), HasSubstr(is_of_rank(verdict.fault) ? "rank 8" : "node")) << i;
+  }
+}
+
+}  // namespace
+}  // namespace cairn::localize

@@ -1,0 +1,278 @@
+// Several Localizers with a network between them that does what a test says: who gets the symptoms, what happens when
+// that changes, and how a verdict comes and goes.
+#include "localize/localizer.hpp"
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cairn::localize {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class Network {
+ public:
+  struct Head : Port, Host {
+    Head(Network& network, NodeId id) : network(network), id(id) {}
+    void send(NodeId to, const Message& message) override { network.flights.emplace_back(to, message); }
+    void announce(const Verdict& verdict) override { announced.push_back(verdict); }
+    [[nodiscard]] bool process_alive(Rank /*rank*/) const override { return true; }
+    [[nodiscard]] NodeState state() const override { return node_state; }
+    [[nodiscard]] NodeLog log(std::optional<Rank> /*rank*/) const override { return node_log; }
+    [[nodiscard]] bool overloaded() const override { return refuses; }
+
+    Network& network;
+    NodeId id;
+    NodeState node_state{1e9, 1, 0, 0, 0.5, 0, 0};
+    NodeLog node_log;
+    bool refuses = false;
+    std::vector<Verdict> announced;
+    std::unique_ptr<Localizer> localizer;
+  };
+
+  explicit Network(std::uint32_t count, std::uint32_t fanout = 2) {
+    std::vector<NodeId> nodes;
+    for (std::uint32_t i = 0; i < count; ++i) nodes.push_back(NodeId{i});
+    for (const NodeId node : nodes) {
+      heads.push_back(std::make_unique<Head>(*this, node));
+      Head& head = *heads.back();
+      head.localizer = std::make_unique<Localizer>(
+          node, Tree(nodes, fanout), settings, rules, [this] { return now; }, head, head);
+    }
+  }
+
+  // What is under way now, but not the answers to it.
+  void deliver() {
+    for (std::size_t left = flights.size(); left > 0; --left) {
+      const auto [to, message] = flights.front();
+      flights.pop_front();
+      if (!dead.contains(to) && !dead.contains(message.from)) heads[to.value]->localizer->receive(message);
+    }
+  }
+  void run(Time time) {
+    for (const Time end = now + time; now < end; now += milliseconds(50)) {
+      deliver();
+      deliver();
+      for (const auto& head : heads) {
+        if (!dead.contains(head->id)) head->localizer->turn();
+      }
+    }
+  }
+  void report(std::uint32_t reporter, std::uint32_t suspect, SymptomKind kind = SymptomKind::store_full) {
+    heads[reporter]->localizer->report({kind, {NodeId{suspect}, std::nullopt}, NodeId{reporter}, now, 1});
+  }
+  Head& operator[](std::uint32_t node) { return *heads[node]; }
+
+  Settings settings;
+  std::shared_ptr<const RuleSet> rules = RuleBook().rules();
+  Time now = seconds(100);
+  std::vector<std::unique_ptr<Head>> heads;
+  std::deque<std::pair<NodeId, Message>> flights;
+  std::set<NodeId> dead;
+};
+
+void fill_store(Network& network, std::uint32_t node) {
+  network[node].node_state.store_used = 1;
+  for (int i = 0; i < 2; ++i) {
+    network.report(node, node);
+    network.run(milliseconds(100));
+  }
+}
+
+TEST(Localizer, announces_at_the_root_what_the_parent_has_found) {
+  Network network(7);
+  fill_store(network, 5);
+  network.run(milliseconds(200));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].fault, Fault::store_full);
+  EXPECT_EQ(network[0].announced[0].suspect.node, NodeId{5});
+  EXPECT_EQ(network[0].announced[0].analyst, NodeId{2});
+}
+
+TEST(Localizer, says_nothing_about_symptoms_below_the_threshold) {
+  Network network(7);
+  network[5].node_state.store_used = 1;
+  network.report(5, 5);
+  network.run(seconds(10));
+  EXPECT_TRUE(network[0].announced.empty());
+  for (const auto& head : network.heads) EXPECT_TRUE(head->localizer->idle());
+}
+
+TEST(Localizer, goes_to_the_next_upwards_when_the_parent_refuses) {
+  Network network(7);
+  network[2].refuses = true;
+  fill_store(network, 5);
+  network.run(milliseconds(300));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].analyst, NodeId{0});
+}
+
+TEST(Localizer, passes_on_what_is_for_another) {
+  Network network(7);
+  Observation full{SymptomKind::store_full, {NodeId{5}, std::nullopt}, NodeId{5}, {}, {}, seconds(1), 2, 1};
+  network[5].node_state.store_used = 1;
+  // Node 1 has no part in what is about node 5.
+  network.flights.emplace_back(NodeId{1}, Message{NodeId{5}, 1000, EvidenceNote{{full}, {}, {}, 0}});
+  network.run(milliseconds(300));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].analyst, NodeId{2});
+}
+
+TEST(Localizer, hands_evidence_on_when_it_has_no_time_any_more) {
+  Network network(7);
+  network[5].node_state.store_used = 1;
+  network.report(5, 5);
+  network.run(milliseconds(100));
+  network[2].refuses = true;
+  network.run(seconds(1));
+  network.report(5, 5);
+  network.run(milliseconds(300));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].analyst, NodeId{0});
+  EXPECT_EQ(network[0].announced[0].evidence[0].count, 2U);
+}
+
+TEST(Localizer, reports_again_what_a_dead_analyst_had) {
+  Network network(7);
+  network[5].node_state.store_used = 1;
+  network.report(5, 5);
+  network.run(milliseconds(100));
+  network.dead.insert(NodeId{2});
+  network.run(seconds(1));
+  network.report(5, 5);
+  network.run(milliseconds(300));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].evidence[0].count, 2U);
+}
+
+TEST(Localizer, the_first_child_replaces_a_dead_root_and_says_so) {
+  Network network(7);
+  network.dead.insert(NodeId{0});
+  for (int i = 0; i < 3; ++i) {
+    for (const std::uint32_t reporter : {1U, 2U}) network.report(reporter, 0, SymptomKind::heartbeat_missed);
+    network.run(seconds(1));
+  }
+  network.run(seconds(1));
+  ASSERT_EQ(network[1].announced.size(), 1U);
+  EXPECT_EQ(network[1].announced[0].fault, Fault::node_down);
+  EXPECT_EQ(network[1].announced[0].suspect.node, NodeId{0});
+  // All know it now, so the next fault needs no detour.
+  const Time before = network.now;
+  fill_store(network, 6);
+  network.run(milliseconds(200));
+  ASSERT_EQ(network[1].announced.size(), 2U);
+  EXPECT_LE(network[1].announced[1].decided_at - before, milliseconds(400));
+}
+
+TEST(Localizer, withdraws_a_verdict_when_the_node_answers_after_all) {
+  Network network(7);
+  network.dead.insert(NodeId{5});
+  for (int i = 0; i < 3; ++i) {
+    for (const std::uint32_t reporter : {1U, 2U}) network.report(reporter, 5, SymptomKind::heartbeat_missed);
+    network.run(seconds(1));
+  }
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].fault, Fault::node_down);
+  network.dead.clear();
+  network.run(seconds(31));
+  ASSERT_EQ(network[0].announced.size(), 2U);
+  EXPECT_TRUE(network[0].announced[1].withdrawn);
+  EXPECT_TRUE(network[0].localizer->standing().empty());
+}
+
+TEST(Localizer, keeps_a_verdict_for_as_long_as_it_is_confirmed_again) {
+  Network network(7);
+  fill_store(network, 5);
+  network.run(seconds(100));
+  EXPECT_EQ(network[0].localizer->standing().size(), 1U);
+  network[5].node_state.store_used = 0.5;
+  network.run(seconds(40));
+  EXPECT_TRUE(network[0].localizer->standing().empty());
+}
+
+TEST(Localizer, names_all_nodes_that_are_cut_off_together) {
+  Network network(13);
+  const std::vector cut{NodeId{7}, NodeId{8}, NodeId{9}, NodeId{10}};
+  network.dead.insert(cut.begin(), cut.end());
+  for (int i = 0; i < 4; ++i) {
+    for (const NodeId node : cut) {
+      for (const std::uint32_t reporter : {1U, 2U}) network.report(reporter, node.value, SymptomKind::heartbeat_missed);
+    }
+    network.run(seconds(1));
+  }
+  network.run(seconds(3));
+  const auto standing = network[0].localizer->standing();
+  ASSERT_EQ(standing.size(), 1U);
+  EXPECT_EQ(standing[0].fault, Fault::partition);
+  EXPECT_EQ(standing[0].nodes, cut);
+}
+
+TEST(Localizer, a_witness_answers_again_when_its_answer_was_lost) {
+  Network network(7);
+  const auto ask = [&] {
+    network.flights.emplace_back(NodeId{3},
+                                 Message{NodeId{0}, 1, Question{7, Probe::witness, {NodeId{5}, std::nullopt}}});
+  };
+  const auto answered = [&] {
+    return std::ranges::any_of(network.flights, [](const auto& flight) {
+      const auto* answer = std::get_if<Answer>(&flight.second.body);
+      const auto* witness = answer == nullptr ? nullptr : std::get_if<WitnessAnswer>(&answer->what);
+      return witness != nullptr && flight.first == NodeId{0} && answer->number == 7 && witness->reached;
+    });
+  };
+  ask();
+  for (int i = 0; i < 4 && !answered(); ++i) network.run(milliseconds(50));
+  ASSERT_TRUE(answered());
+  network.flights.clear();
+  ask();
+  network.deliver();
+  EXPECT_TRUE(answered());
+}
+
+TEST(Localizer, drops_an_undetermined_verdict_when_its_symptoms_stop) {
+  Network network(7);
+  for (int i = 0; i < 3; ++i) {
+    network.report(6, 5, SymptomKind::mpi_error);
+    network.run(milliseconds(200));
+  }
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].fault, Fault::undetermined);
+  EXPECT_FALSE(network[0].announced[0].evidence.empty());
+  network.run(seconds(12));
+  EXPECT_TRUE(network[0].localizer->standing().empty());
+}
+
+TEST(Localizer, uses_new_rules_from_the_next_analysis_on) {
+  Network network(7);
+  const auto rules = parse_rules(
+      "rule a\nif mpi_error\nthen suspect link_degraded\nwhy x\n"
+      "rule b\nif mpi_error and response.answers = 1\nthen confirm link_degraded\nwhy x\n");
+  network[2].localizer->use(std::make_shared<RuleSet>(*rules));
+  for (int i = 0; i < 3; ++i) {
+    network.report(6, 5, SymptomKind::mpi_error);
+    network.run(milliseconds(200));
+  }
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].fault, Fault::link_degraded);
+}
+
+TEST(Localizer, survives_a_storm_in_bounded_memory) {
+  Network network(7);
+  for (std::uint32_t i = 0; i < 100000; ++i) {
+    network.now += Time(20);
+    const auto kind = static_cast<SymptomKind>(i % kSymptomKinds);
+    network[3].localizer->report({kind, {NodeId{i % 7}, Rank{i}}, NodeId{3}, network.now, 1});
+    if (i % 500 == 0) network.run(milliseconds(50));
+    if (network.flights.size() > 20000) network.flights.clear();
+  }
+  network.run(seconds(1));
+  for (const auto& head : network.heads) EXPECT_LE(head->localizer->size(), 7 * kMostObservations + 1000);
+}
+
+}  // namespace
+}  // namespace cairn::localize

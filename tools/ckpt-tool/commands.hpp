@@ -60,6 +60,13 @@ struct HangRequest {
 // kGood: healthy, kDamage: it hangs or may do so, kUnusable: also when all processes are gone.
 [[nodiscard]] cairn::Result<ExitCode> hang(const HangRequest& request);
 
+struct HealthRequest {
+  std::string rules;           // the file to check
+  bool default_rules = false;  // print them instead
+};
+// kDamage: there are mistakes.
+[[nodiscard]] cairn::Result<ExitCode> health(const HealthRequest& request);
+
 // What several commands print in the same way.
 using Json = nlohmann::ordered_json;
 void put_identity(Json& to, const cairn::Identity& identity);

@@ -11,6 +11,7 @@
 namespace {
 
 using ckpt_tool::HangRequest;
+using ckpt_tool::HealthRequest;
 using ckpt_tool::Request;
 using ckpt_tool::Target;
 
@@ -67,6 +68,14 @@ constexpr const char* kHangExamples =
     "  ckpt-tool hang --local /dev/shm/cairn-1000 --job heat --stacks\n"
     "  ckpt-tool hang --config heat.ini --watch 60 --after 5min --json      (one line of JSON a minute)";
 
+constexpr const char* kHealthAbout = "Check the rules that say which node is sick, and why";
+constexpr const char* kHealthExamples =
+    "Rules say which symptoms make which faults candidates, and what confirms one.\n"
+    "Exit codes: 0 the rules are in order, 1 there are mistakes, 2 wrong arguments, or a file that cannot be read.\n"
+    "Examples:\n"
+    "  ckpt-tool health --default-rules > my.rules\n"
+    "  ckpt-tool health --check-rules my.rules";
+
 void add_target(CLI::App& command, Target& target) {
   command.add_option("--config", target.config, "The job's INI file, which names the stores, the job and the key")
       ->type_name("FILE");
@@ -99,6 +108,14 @@ CLI::App* add_hang(CLI::App& app, HangRequest& request) {
       ->check(CLI::Range(0.1, 1e6));
   command->add_flag("--stacks", request.stacks, "Show the stacks of ranks on this host that cause the hang, with gdb");
   command->footer(kHangExamples);
+  return command;
+}
+
+CLI::App* add_health(CLI::App& app, HealthRequest& request) {
+  CLI::App* const command = app.add_subcommand("health", kHealthAbout);
+  command->add_option("--check-rules", request.rules, "Check this file, and print its rules")->type_name("FILE");
+  command->add_flag("--default-rules", request.default_rules, "Print the rules that apply without a file");
+  command->footer(kHealthExamples);
   return command;
 }
 
@@ -183,6 +200,9 @@ int run(int argc, char** argv) {
   HangRequest hanging;
   CLI::App* hang = add_hang(app, hanging);
 
+  HealthRequest sick;
+  CLI::App* health = add_health(app, sick);
+
   ckpt_tool::TraceRequest traces;
   CLI::App* trace = add_trace(app, traces);
 
@@ -207,6 +227,7 @@ int run(int argc, char** argv) {
   const auto code = list->parsed()       ? ckpt_tool::list(request)
                     : inspect->parsed()  ? ckpt_tool::inspect(request)
                     : hang->parsed()     ? ckpt_tool::hang(hanging)
+                    : health->parsed()   ? ckpt_tool::health(sick)
                     : trace->parsed()    ? ckpt_tool::trace(traces)
                     : plan->parsed()     ? ckpt_tool::plan(options.scenario)
                     : simulate->parsed() ? ckpt_tool::simulate(options)

@@ -116,11 +116,12 @@ _ckpt_tool() {
   local scenario='--cost --recovery --mtbf --node-mtbf --nodes --shares --levels --measured'
   local options
   case $command in
-    '') options='list inspect verify hang trace plan simulate --version' ;;
+    '') options='list inspect verify hang health trace plan simulate --version' ;;
     list) options=$stores ;;
     inspect) options="$stores --version --details" ;;
     verify) options="$stores --version --quiet" ;;
     hang) options="$stores --after --watch --stacks" ;;
+    health) options='--check-rules --default-rules' ;;
     trace) options='--output -o' ;;
     plan) options=$scenario ;;
     simulate) options="$scenario --work --helpers --runs --seed --threads --plot --paper" ;;
@@ -129,7 +130,7 @@ _ckpt_tool() {
 
   case $command,$previous in
     *,--config) _cairn_offer_files ini ;;
-    *,--key-file) _cairn_offer_files ;;
+    *,--key-file | *,--check-rules) _cairn_offer_files ;;
     *,--local | *,--global) _cairn_offer_directories ;;
     *,--measured | trace,-o | trace,--output) _cairn_offer_files json ;;
     *,--plot) _cairn_offer_files svg ;;

@@ -6,111 +6,36 @@
 
 #include <fmt/format.h>
 
-namespace cairn {
-namespace {
+#include "base/fields.hpp"
 
+namespace cairn {
+
+// Found by base/fields: hence not in an unnamed namespace.
+void fields(auto& io, Code& code) {
+  auto number = static_cast<std::underlying_type_t<Code>>(code);
+  io(number);
+  const auto known = code_of(static_cast<std::uint64_t>(number));
+  io.check(known.has_value());
+  code = known.value_or(Code::communication);
+}
+void fields(auto& io, LevelId& level) {
+  auto number = static_cast<std::underlying_type_t<LevelId>>(level);
+  io(number);
+  io.check(number >= 1 && number <= kMostLevels);
+  level = static_cast<LevelId>(number);
+}
+void fields(auto& io, LevelSet& levels) {
+  std::uint8_t bits = levels.bits();
+  io(bits);
+  levels = LevelSet::of_bits(bits);
+}
+void fields(auto& io, Identity& m) { io(m.incarnation), io(m.version), io(m.run); }
+void fields(auto& io, Error& m) { io(m.code), io(m.message), io(m.hint), io(m.file); }
 void fields(auto& io, JobCosts& m) {
   for (LevelCosts& level : m.levels) io(level.cost), io(level.recovery), io(level.mtbf), io(level.failures);
   io(m.observed), io(m.life), io(m.ended);
 }
-
 void fields(auto& io, Resized& m) { io(m.name), io(m.elements_before), io(m.elements_now), io(m.more); }
-
-// Writes fields; Get reads them back in the same order.
-class Put {
- public:
-  template <class T>
-  requires std::integral<T> || std::is_enum_v<T> || std::floating_point<T>
-  void operator()(T& value) { out_.put(value); }
-  template <class Tag, class Number>
-  void operator()(Id<Tag, Number>& id) {
-    out_.put(id.value);
-  }
-  void operator()(std::chrono::microseconds& time) { out_.put(std::int64_t{time.count()}); }
-  void operator()(LevelSet& levels) { out_.put(levels.bits()); }
-  void operator()(std::string& text) { out_.put_text(text); }
-  template <class T>
-  void operator()(std::vector<T>& list) {
-    out_.put(static_cast<std::uint32_t>(list.size()));
-    for (T& item : list) (*this)(item);
-  }
-  void operator()(Identity& identity) {
-    (*this)(identity.incarnation);
-    (*this)(identity.version);
-    (*this)(identity.run);
-  }
-  void operator()(Error& error) {
-    (*this)(error.code);
-    (*this)(error.message);
-    (*this)(error.hint);
-    (*this)(error.file);
-  }
-  template <class T>
-  void operator()(std::optional<T>& value) {
-    out_.put(static_cast<std::uint8_t>(value.has_value()));
-    if (value) (*this)(*value);
-  }
-  void operator()(JobCosts& measured) { fields(*this, measured); }
-  void operator()(Resized& resized) { fields(*this, resized); }
-  [[nodiscard]] Buffer take() { return out_.take(); }
-
- private:
-  ByteWriter out_;
-};
-
-class Get {
- public:
-  explicit Get(Bytes bytes) : in_(bytes) {}
-
-  template <class T>
-  requires std::integral<T> || std::floating_point<T>
-  void operator()(T& value) { value = in_.get<T>(); }
-  void operator()(Code& code) {
-    const auto known = code_of(in_.get<std::underlying_type_t<Code>>());
-    known_ = known_ && known;
-    code = known.value_or(Code::communication);
-  }
-  void operator()(LevelId& level) {
-    const auto number = in_.get<std::underlying_type_t<LevelId>>();
-    known_ = known_ && number >= 1 && number <= kMostLevels;
-    level = static_cast<LevelId>(number);
-  }
-  template <class Tag, class Number>
-  void operator()(Id<Tag, Number>& id) {
-    id.value = in_.get<Number>();
-  }
-  void operator()(std::chrono::microseconds& time) { time = std::chrono::microseconds(in_.get<std::int64_t>()); }
-  void operator()(LevelSet& levels) { levels = LevelSet::of_bits(in_.get<std::uint8_t>()); }
-  void operator()(std::string& text) { text = in_.get_text(); }
-  template <class T>
-  void operator()(std::vector<T>& list) {
-    const auto count = in_.get<std::uint32_t>();
-    for (std::uint32_t i = 0; i < count && in_.good(); ++i) (*this)(list.emplace_back());
-  }
-  void operator()(Identity& identity) {
-    (*this)(identity.incarnation);
-    (*this)(identity.version);
-    (*this)(identity.run);
-  }
-  void operator()(Error& error) {
-    (*this)(error.code);
-    (*this)(error.message);
-    (*this)(error.hint);
-    (*this)(error.file);
-  }
-  template <class T>
-  void operator()(std::optional<T>& value) {
-    if (in_.get<std::uint8_t>() != 0) (*this)(value.emplace());
-  }
-  void operator()(JobCosts& measured) { fields(*this, measured); }
-  void operator()(Resized& resized) { fields(*this, resized); }
-  // Nothing is missing, nothing is left over, and every value is a possible one.
-  [[nodiscard]] bool whole() const { return in_.good() && in_.remaining() == 0 && known_; }
-
- private:
-  ByteReader in_;
-  bool known_ = true;
-};
 
 void fields(auto& io, Hello& m) { io(m.error); }
 void fields(auto& io, Seal& m) { io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error); }
@@ -141,9 +66,11 @@ void fields(auto& io, RestoreDone& m) { io(m.last_version), io(m.resized_ranks),
 void fields(auto& io, Finalized& m) { io(m.error); }
 void fields(auto& io, Trouble& m) { io(m.error); }
 
+namespace {
+
 template <class Message>
 Buffer encode_any(const Message& message) {
-  Put put;
+  PutFields put;
   auto type = static_cast<std::uint8_t>(message.index());
   put(type);
   // Fields are described once, for reading and writing, hence on a copy that may be written.
@@ -152,7 +79,7 @@ Buffer encode_any(const Message& message) {
 }
 
 template <class Message, std::size_t I = 0>
-Result<Message> decode_any(std::uint8_t type, Get& get) {
+Result<Message> decode_any(std::uint8_t type, GetFields& get) {
   if constexpr (I == std::variant_size_v<Message>) {
     return fail(Code::communication, "a control message has the unknown type " + std::to_string(type));
   } else if (type == I) {
@@ -168,7 +95,7 @@ Result<Message> decode_any(std::uint8_t type, Get& get) {
 
 template <class Message>
 Result<Message> decode_any(Bytes bytes) {
-  Get get(bytes);
+  GetFields get(bytes);
   std::uint8_t type = 0;
   get(type);
   return decode_any<Message>(type, get);

@@ -8,6 +8,8 @@
 #include "engine/vote.hpp"
 #include "fuzz/target.hpp"
 #include "level/level.hpp"
+#include "localize/codec.hpp"
+#include "localize/facts.hpp"
 #include "recover/inventory_codec.hpp"
 
 namespace cairn::fuzz {
@@ -53,6 +55,7 @@ bool run_control(Bytes input, Result<Message> (*decode)(Bytes)) {
 
 bool run_to_head(Bytes input) { return run_control<ToHead>(input, decode_to_head); }
 bool run_to_rank(Bytes input) { return run_control<ToRank>(input, decode_to_rank); }
+bool run_localize(Bytes input) { return run_message<localize::Message>(input, localize::decode_message); }
 bool run_config_source(Bytes input) { return run_message<ConfigSource>(input, decode_config_source); }
 
 bool run_entries(Bytes input) {
@@ -178,6 +181,32 @@ std::vector<Buffer> to_rank_seeds() {
                           Missing{"x"}, kLeft});
 }
 
+std::vector<Buffer> localize_seeds() {
+  using namespace localize;
+  const Observation seen{SymptomKind::store_error, {{5}, Rank{20}}, {3}, Time(1), Time(2), Time(9), 4, 0.25};
+  const Verdict verdict{Fault::store_failing,
+                        {{5}, std::nullopt},
+                        {{6}},
+                        {1},
+                        Time(7),
+                        Time(8),
+                        true,
+                        {seen},
+                        {{fact_of(ProbeFact::state_store_errors), 0.1}}};
+  std::vector<Buffer> seeds;
+  const auto add = [&](auto body) { seeds.push_back(encode({{2}, 17, std::move(body)})); };
+  add(EvidenceNote{{seen}, {{1}}, {{0}}, 2});
+  add(VerdictNote{verdict, {{0}}});
+  add(Receipt{16, false});
+  add(Question{15, Probe::log, {{4}, Rank{9}}});
+  add(Answer{15, ResponseAnswer{true}});
+  add(Answer{15, WitnessAnswer{true}});
+  add(Answer{15, NodeState{1, 2, 3, 4, 5, 6, 7}});
+  add(Answer{15, NodeLog{RankLog{true, 1, 2}, 3, 4, 5}});
+  add(Bulletin{{3}, false});
+  return seeds;
+}
+
 std::vector<Buffer> config_source_seeds() {
   return {encode(ConfigSource{"heat.ini", "[levels]\nl2 = every 4\n", "a 1\n", {{"CAIRN_LEVELS_L2", "off"}}})};
 }
@@ -234,13 +263,10 @@ std::vector<Buffer> inquiry_seeds() {
 }  // namespace
 
 std::vector<Target> message_targets() {
-  return {{"to_head", run_to_head, to_head_seeds},
-          {"to_rank", run_to_rank, to_rank_seeds},
-          {"config_source", run_config_source, config_source_seeds},
-          {"entries", run_entries, entries_seeds},
-          {"holdings", run_holdings, holdings_seeds},
-          {"error_message", run_error, error_seeds},
-          {"vote", run_vote, vote_seeds},
+  return {{"to_head", run_to_head, to_head_seeds},    {"to_rank", run_to_rank, to_rank_seeds},
+          {"localize", run_localize, localize_seeds}, {"config_source", run_config_source, config_source_seeds},
+          {"entries", run_entries, entries_seeds},    {"holdings", run_holdings, holdings_seeds},
+          {"error_message", run_error, error_seeds},  {"vote", run_vote, vote_seeds},
           {"inquiry", run_inquiry, inquiry_seeds}};
 }
 

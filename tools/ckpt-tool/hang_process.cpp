@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string_view>
@@ -18,15 +17,6 @@ namespace ckpt_tool {
 namespace {
 
 constexpr double kNanoseconds = 1e-9;
-
-// Fields are separated by blanks, and the second, the program's name in parentheses, may have blanks itself.
-std::optional<std::string> read_stat(std::int32_t process) {
-  std::ifstream in(fmt::format("/proc/{}/stat", process));
-  std::string text((std::istreambuf_iterator<char>(in)), {});
-  const auto name_end = text.rfind(')');
-  if (name_end == std::string::npos) return {};
-  return text.substr(name_end + 1);
-}
 
 double seconds_since_boot() {
   std::ifstream in("/proc/uptime");
@@ -48,25 +38,11 @@ std::int64_t monotonic_now() {
       .count();
 }
 
-std::optional<ProcessSample> look_at_process(std::int32_t process) {
-  const auto stat = read_stat(process);
-  if (!stat) return {};
-  std::istringstream in(*stat);
-  ProcessSample sample;
-  std::string skipped;
-  std::uint64_t user = 0;
-  std::uint64_t system = 0;
-  std::uint64_t started = 0;
-  in >> sample.state;  // field 3
-  for (int field = 4; field < 14; ++field) in >> skipped;
-  in >> user >> system;  // 14 and 15
-  for (int field = 16; field < 22; ++field) in >> skipped;
-  in >> started;  // 22: ticks after boot
-  if (!in) return {};
-  sample.ticks = user + system;
-  sample.started_before_now =
-      seconds_since_boot() - static_cast<double>(started) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return sample;
+std::optional<ProcessSample> sample_process(std::int32_t process) {
+  const auto found = cairn::look_at_process(process);
+  if (!found) return {};
+  const double started = static_cast<double>(found->started) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return ProcessSample{*found, seconds_since_boot() - started};
 }
 
 cairn::hang::ProcessFacts facts_of(const std::optional<ProcessSample>& first,
@@ -76,12 +52,12 @@ cairn::hang::ProcessFacts facts_of(const std::optional<ProcessSample>& first,
   constexpr std::uint64_t kTicksUsed = 2;  // less has a thread that only looks around now and then
   cairn::hang::ProcessFacts facts;
   const double opened_before_now = static_cast<double>(now - opened) * kNanoseconds;
-  if (!second || second->state == 'Z' || second->state == 'X' || opened_before_now < -kSlack ||
+  if (!second || second->process.ended() || opened_before_now < -kSlack ||
       second->started_before_now + kSlack < opened_before_now) {
     facts.state = State::dead;
     return facts;
   }
-  switch (second->state) {
+  switch (second->process.state) {
     case 'T':
     case 't': facts.state = State::stopped; break;
     case 'D': facts.state = State::waits_for_disk; break;
@@ -89,9 +65,9 @@ cairn::hang::ProcessFacts facts_of(const std::optional<ProcessSample>& first,
     default: facts.state = State::sleeps;
   }
   if (!first) return facts;
-  const bool used = second->ticks >= first->ticks + kTicksUsed;
+  const bool used = second->process.ticks >= first->process.ticks + kTicksUsed;
   // One that is ready to run computes, though others of its host may leave it no processor for a while.
-  const bool is_ready = first->state == 'R' || second->state == 'R';
+  const bool is_ready = first->process.state == 'R' || second->process.state == 'R';
   if (used || !is_ready) facts.used_processor = used;
   return facts;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/process_state.hpp"
 #include "hang/hang.hpp"
 
 namespace ckpt_tool {
@@ -14,12 +15,11 @@ namespace ckpt_tool {
 [[nodiscard]] std::int64_t monotonic_now();
 
 struct ProcessSample {
-  char state = 'X';
-  std::uint64_t ticks = 0;        // of processor time
+  cairn::ProcessState process;
   double started_before_now = 0;  // seconds
 };
 // None: there is no such process any more.
-[[nodiscard]] std::optional<ProcessSample> look_at_process(std::int32_t process);
+[[nodiscard]] std::optional<ProcessSample> sample_process(std::int32_t process);
 
 // From two looks, the first of which may be missing. `opened`: when the process opened its file, on the monotonic
 // clock; one that has started later is another with its number.

@@ -47,8 +47,8 @@ class Reading {
       const auto file = read(place);
       if (!file) continue;
       First first{cairn::hang::moment_of(**file), {}, {}};
-      if (is_here(**file)) first.process = look_at_process((*file)->process);
-      if (is_here(**file) && (*file)->head_process != 0) first.head = look_at_process((*file)->head_process);
+      if (is_here(**file)) first.process = sample_process((*file)->process);
+      if (is_here(**file) && (*file)->head_process != 0) first.head = sample_process((*file)->head_process);
       first_.emplace(place, first);
     }
   }
@@ -99,10 +99,10 @@ class Reading {
     reading.now = now_of(file, is_here(file));
     if (!is_here(file)) return reading;
     reading.process =
-        facts_of(seen ? before->second.process : std::nullopt, look_at_process(file.process), file.opened, reading.now);
+        facts_of(seen ? before->second.process : std::nullopt, sample_process(file.process), file.opened, reading.now);
     if (file.head_process != 0)
-      reading.head = facts_of(seen ? before->second.head : std::nullopt, look_at_process(file.head_process),
-                              file.opened, reading.now);
+      reading.head = facts_of(seen ? before->second.head : std::nullopt, sample_process(file.head_process), file.opened,
+                              reading.now);
     return reading;
   }
 

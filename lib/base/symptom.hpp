@@ -26,8 +26,9 @@ enum class SymptomKind : std::uint8_t {
   mpi_error,         // MPI has reported an error of another class [how many]
   waited_for,        // another rank has been waiting for this rank [seconds]
   slow_rank,         // it computes for far longer than its siblings [times the median]
+  process_stopped,   // a signal or a debugger has stopped the process [seconds]
 };
-inline constexpr std::size_t kSymptomKinds = 13;
+inline constexpr std::size_t kSymptomKinds = 14;
 
 // `rank` is set if one rank of the node is suspected, and not the node itself.
 struct Suspect {

@@ -39,12 +39,14 @@ void fields(auto& io, VerdictNote& m) { io(m.verdict), io(m.mute); }
 void fields(auto& io, Receipt& m) { io(m.note), io(m.taken); }
 void fields(auto& io, Question& m) { io(m.number), io(m.probe), io(m.suspect); }
 void fields(auto& io, NodeState& m) {
-  for (double* value : {&m.bandwidth, &m.load, &m.stolen, &m.memory, &m.store_used, &m.store_errors, &m.queue})
+  for (double* value : {&m.bandwidth, &m.load, &m.stolen, &m.memory, &m.store_used, &m.store_errors, &m.queue,
+                        &m.store_operations, &m.store_failed, &m.store_since})
     number(io, *value);
 }
 void fields(auto& io, RankLog& m) { io(m.waits), number(io, m.idle), number(io, m.step); }
 void fields(auto& io, NodeLog& m) { io(m.rank), number(io, m.usual_step), io(m.bad_peers), number(io, m.bad_share); }
-void fields(auto& io, ResponseAnswer& m) { io(m.process_alive); }
+void fields(auto& io, RankProcess& m) { io(m.alive), io(m.stopped); }
+void fields(auto& io, ResponseAnswer& m) { io(m.process); }
 void fields(auto& io, WitnessAnswer& m) { io(m.reached); }
 void fields(auto& io, Answer& m) { io(m.number), io(m.what); }
 void fields(auto& io, Bulletin& m) { io(m.node), io(m.dead); }

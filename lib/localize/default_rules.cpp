@@ -7,8 +7,9 @@ namespace cairn::localize {
 std::string_view default_rules_text() {
   return R"rules(# The default rules of Cairn's fault localization.
 
-# MPI and the file system do not report these by mistake.
+# MPI, the operating system and the file system do not report these by mistake.
 weight process_failed 3
+weight process_stopped 3
 weight store_full 2
 weight store_error 1.5
 # These pass by themselves now and then.
@@ -34,6 +35,11 @@ rule failed_process
 if process_failed
 then suspect node_down, partition, process_dead
 why MPI reports a process as failed if it ended, or if its node cannot be reached.
+
+rule stopped_process
+if process_stopped
+then suspect process_stopped
+why The operating system knows which processes are stopped.
 
 rule full_store
 if store_full
@@ -92,6 +98,11 @@ if response.answers = 1 and response.process_alive = 0
 then confirm process_dead
 why The head of the node answers, and finds no such process.
 
+rule process_is_stopped
+if response.process_stopped = 1
+then confirm process_stopped
+why The head of the node sees that the process is stopped by a signal or a debugger.
+
 rule processors_are_stolen
 if state.stolen >= 0.2
 then confirm node_stolen
@@ -143,6 +154,11 @@ rule waits_itself
 if waited_for and log.waits = 1
 then excuse
 why The rank waits for another rank itself.
+
+rule was_continued
+if process_stopped and response.process_stopped = 0
+then excuse
+why The process runs again.
 
 rule goes_on
 if waited_for and log.waits = 0 and log.idle < 2 and log.pace < 1.5

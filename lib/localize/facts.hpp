@@ -17,27 +17,31 @@
 namespace cairn::localize {
 
 enum class ProbeFact : std::uint8_t {
-  response_answers,        // 1: its head answers; 0: it does not
-  response_seconds,        // how long that took
-  response_process_alive,  // 1 or 0, if a rank is suspected
-  witness_reached,         // nodes that reach it
-  witness_unreached,       // nodes that answer, but do not reach it
-  witness_silent,          // nodes that were asked, and do not answer
-  witness_near_silent,     // of those, the ones that are next to it
-  state_bandwidth,         // share of the analyst's own
-  state_load,              // runnable threads per processor
-  state_stolen,            // share of the processors
-  state_memory,            // share of the time in which threads wait for memory
-  state_store_used,        // share
-  state_store_errors,      // share of the operations
-  state_queue,             // seconds that messages wait for the head
-  log_waits,               // 1: the rank waits for another rank; 0: it does not
-  log_idle,                // seconds since the rank's last call ended; 0 while it is in one
-  log_pace,                // how long it computes between two calls: times the median here and there, the larger
-  log_bad_peers,           // nodes that got wrong data from this one
-  log_bad_share,           // share of the messages to them that were wrong
+  response_answers,          // 1: its head answers; 0: it does not
+  response_seconds,          // how long that took
+  response_process_alive,    // 1 or 0, if a rank is suspected
+  response_process_stopped,  // the same
+  witness_reached,           // nodes that reach it
+  witness_unreached,         // nodes that answer, but do not reach it
+  witness_silent,            // nodes that were asked, and do not answer
+  witness_near_silent,       // of those, the ones that are next to it
+  state_bandwidth,           // share of the analyst's own
+  state_load,                // runnable threads per processor
+  state_stolen,              // share of the processors
+  state_memory,              // share of the time in which threads wait for memory
+  state_store_used,          // share
+  state_store_errors,        // share of the operations
+  state_store_operations,    // how many are counted
+  state_store_failed,        // how many of them failed
+  state_store_since,         // seconds since the first of them failed
+  state_queue,               // seconds that messages wait for the head
+  log_waits,                 // 1: the rank waits for another rank; 0: it does not
+  log_idle,                  // seconds since the rank's last call ended; 0 while it is in one
+  log_pace,                  // how long it computes between two calls: times the median here and there, the larger
+  log_bad_peers,             // nodes that got wrong data from this one
+  log_bad_share,             // share of the messages to them that were wrong
 };
-inline constexpr std::size_t kProbeFacts = 19;
+inline constexpr std::size_t kProbeFacts = 23;
 inline constexpr std::size_t kFactsPerSymptom = 3;
 inline constexpr std::size_t kFacts = kSymptomKinds * kFactsPerSymptom + kProbeFacts;
 

@@ -15,6 +15,7 @@ using Time = std::chrono::microseconds;
 
 enum class Fault : std::uint8_t {
   process_dead,
+  process_stopped,  // by a signal or a debugger
   rank_stuck,
   rank_slow,
   node_down,
@@ -28,11 +29,12 @@ enum class Fault : std::uint8_t {
   head_overloaded,
   undetermined,  // no candidate was confirmed
 };
-inline constexpr std::size_t kFaults = 13;
+inline constexpr std::size_t kFaults = 14;
 
 // Whether the fault is that of a rank, and not of its node.
 [[nodiscard]] constexpr bool is_of_rank(Fault fault) {
-  return fault == Fault::process_dead || fault == Fault::rank_stuck || fault == Fault::rank_slow;
+  return fault == Fault::process_dead || fault == Fault::process_stopped || fault == Fault::rank_stuck ||
+         fault == Fault::rank_slow;
 }
 
 // What a message probe asks, the cheapest first.

@@ -80,7 +80,7 @@ void Localizer::handle(NodeId from, std::uint64_t /*number*/, const Question& qu
   switch (question.probe) {
     case Probe::response: {
       const auto rank = question.suspect.rank;
-      return answer(ResponseAnswer{rank ? std::optional(host_.process_alive(*rank)) : std::nullopt});
+      return answer(ResponseAnswer{rank ? std::optional(host_.process(*rank)) : std::nullopt});
     }
     case Probe::state: return answer(host_.state());
     case Probe::log: return answer(host_.log(question.suspect.rank));

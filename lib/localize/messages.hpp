@@ -43,6 +43,13 @@ struct NodeState {
   double store_used = 0;
   double store_errors = 0;  // share of the recent operations
   double queue = 0;         // seconds that messages wait for the head
+  double store_operations = 0;
+  double store_failed = 0;
+  double store_since = 0;  // seconds since the first of them failed
+};
+struct RankProcess {
+  bool alive = true;
+  bool stopped = false;  // by a signal or a debugger
 };
 struct RankLog {
   bool waits = false;  // for another rank
@@ -56,7 +63,7 @@ struct NodeLog {
   double bad_share = 0;         // of the messages to them
 };
 struct ResponseAnswer {
-  std::optional<bool> process_alive;
+  std::optional<RankProcess> process;  // of the rank that was asked about
 };
 struct WitnessAnswer {
   bool reached = false;
@@ -96,7 +103,7 @@ class Port {
 class Host {
  public:
   virtual ~Host() = default;
-  [[nodiscard]] virtual bool process_alive(Rank rank) const = 0;
+  [[nodiscard]] virtual RankProcess process(Rank rank) const = 0;
   [[nodiscard]] virtual NodeState state() const = 0;
   [[nodiscard]] virtual NodeLog log(std::optional<Rank> rank) const = 0;
   // Whether its head has no time to analyse.

@@ -13,6 +13,9 @@ void add_state(FoundFacts& facts, const NodeState& state, const NodeState& own) 
   facts.emplace_back(ProbeFact::state_memory, state.memory);
   facts.emplace_back(ProbeFact::state_store_used, state.store_used);
   facts.emplace_back(ProbeFact::state_store_errors, state.store_errors);
+  facts.emplace_back(ProbeFact::state_store_operations, state.store_operations);
+  facts.emplace_back(ProbeFact::state_store_failed, state.store_failed);
+  facts.emplace_back(ProbeFact::state_store_since, state.store_since);
   facts.emplace_back(ProbeFact::state_queue, state.queue);
 }
 
@@ -104,8 +107,10 @@ FoundFacts ProbeRound::facts(const NodeState& own, const NodeLog& own_log) const
   const Answer& answer = *asked_.front().answer;
   if (const auto* response = std::get_if<ResponseAnswer>(&answer.what)) {
     facts.emplace_back(ProbeFact::response_seconds, std::chrono::duration<double>(answered_ - began_).count());
-    if (response->process_alive)
-      facts.emplace_back(ProbeFact::response_process_alive, *response->process_alive ? 1 : 0);
+    if (response->process) {
+      facts.emplace_back(ProbeFact::response_process_alive, response->process->alive ? 1 : 0);
+      facts.emplace_back(ProbeFact::response_process_stopped, response->process->stopped ? 1 : 0);
+    }
   }
   if (const auto* state = std::get_if<NodeState>(&answer.what)) add_state(facts, *state, own);
   if (const auto* log = std::get_if<NodeLog>(&answer.what)) add_log(facts, *log, own_log);

@@ -3,7 +3,8 @@
 //
 // The first node is the root. Each node has up to `fanout` children, and places are filled level by level. The node
 // that analyses another (its fault localization node) is its parent. If the parent is dead, mute or overloaded, it is
-// the next node upwards. The root's is its first child, which also replaces the root when that dies.
+// the next node upwards. The root's is its first child, which also replaces the root when that dies. A job of one node
+// has nobody else: the node analyses itself.
 #pragma once
 
 #include <chrono>
@@ -78,6 +79,10 @@ void visit_analysts(const Tree& tree, NodeId suspect, Visit visit) {
     if (visit(*above)) return;
   }
   const auto nodes = tree.nodes();
+  if (nodes.size() == 1) {
+    visit(suspect);
+    return;
+  }
   for (std::size_t step = 1; step < nodes.size(); ++step) {
     if (*place + step < nodes.size() && visit(nodes[*place + step])) return;
     if (*place >= step && visit(nodes[*place - step])) return;
@@ -85,7 +90,8 @@ void visit_analysts(const Tree& tree, NodeId suspect, Visit visit) {
 }
 
 // The node that analyses symptoms about `suspect`: the first that is alive, answers and is not overloaded. If all are
-// overloaded, the first that is alive and answers. Never the suspect. None: nobody is left.
+// overloaded, the first that is alive and answers. The suspect
+// only where it is the only node. None: nobody is left.
 [[nodiscard]] std::optional<NodeId> analyst_of(const Tree& tree, NodeId suspect, const Availability& known);
 
 // To whom `self` sends its verdicts: the root or the node that replaces it. If neither answers, the highest node above

@@ -59,6 +59,7 @@ std::string_view symptom_words(SymptomKind kind) {
     case SymptomKind::mpi_error: return "MPI errors";
     case SymptomKind::waited_for: return "ranks that wait for it";
     case SymptomKind::slow_rank: return "slow computation";
+    case SymptomKind::process_stopped: return "a stopped process";
   }
   return "unknown symptoms";
 }
@@ -76,6 +77,7 @@ std::string fault_text(const Verdict& verdict) {
   const std::string rank = verdict.suspect.rank ? fmt::format("rank {} ({})", verdict.suspect.rank->value, node) : node;
   switch (verdict.fault) {
     case Fault::process_dead: return rank + " is dead: its process has ended";
+    case Fault::process_stopped: return rank + " is stopped: by a signal or a debugger";
     case Fault::rank_stuck: return rank + " is stuck: it no longer calls MPI, and others wait for it";
     case Fault::rank_slow: return rank + " is slow: it computes for longer than the other ranks";
     case Fault::node_down: return node + " is down: no other node reaches it";

@@ -199,9 +199,9 @@ std::vector<Buffer> localize_seeds() {
   add(VerdictNote{verdict, {{0}}});
   add(Receipt{16, false});
   add(Question{15, Probe::log, {{4}, Rank{9}}});
-  add(Answer{15, ResponseAnswer{true}});
+  add(Answer{15, ResponseAnswer{RankProcess{true, true}}});
   add(Answer{15, WitnessAnswer{true}});
-  add(Answer{15, NodeState{1, 2, 3, 4, 5, 6, 7}});
+  add(Answer{15, NodeState{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}});
   add(Answer{15, NodeLog{RankLog{true, 1, 2}, 3, 4, 5}});
   add(Bulletin{{3}, false});
   return seeds;

@@ -45,7 +45,7 @@ class SickWorld::Head : public localize::Port, public localize::Host {
   void send(NodeId to, const Message& message) override { world_.send(self_, to, message); }
   void announce(const localize::Verdict& verdict) override { world_.announce_(verdict, world_.now_); }
 
-  [[nodiscard]] bool process_alive(Rank rank) const override { return world_.rank(rank).alive; }
+  [[nodiscard]] localize::RankProcess process(Rank rank) const override { return {world_.rank(rank).alive, false}; }
   [[nodiscard]] localize::NodeState state() const override {
     localize::NodeState state;
     std::vector<double> rates;

@@ -21,7 +21,7 @@ class Network {
     Head(Network& network, NodeId id) : network(network), id(id) {}
     void send(NodeId to, const Message& message) override { network.flights.emplace_back(to, message); }
     void announce(const Verdict& verdict) override { announced.push_back(verdict); }
-    [[nodiscard]] bool process_alive(Rank /*rank*/) const override { return true; }
+    [[nodiscard]] RankProcess process(Rank /*rank*/) const override { return rank_process; }
     [[nodiscard]] NodeState state() const override { return node_state; }
     [[nodiscard]] NodeLog log(std::optional<Rank> /*rank*/) const override { return node_log; }
     [[nodiscard]] bool overloaded() const override { return refuses; }
@@ -30,6 +30,7 @@ class Network {
     NodeId id;
     NodeState node_state{1e9, 1, 0, 0, 0.5, 0, 0};
     NodeLog node_log;
+    RankProcess rank_process;
     bool refuses = false;
     std::vector<Verdict> announced;
     std::unique_ptr<Localizer> localizer;
@@ -92,6 +93,27 @@ TEST(Localizer, announces_at_the_root_what_the_parent_has_found) {
   EXPECT_EQ(network[0].announced[0].fault, Fault::store_full);
   EXPECT_EQ(network[0].announced[0].suspect.node, NodeId{5});
   EXPECT_EQ(network[0].announced[0].analyst, NodeId{2});
+}
+
+TEST(Localizer, analyses_itself_in_a_job_of_one_node) {
+  Network network(1);
+  fill_store(network, 0);
+  network.run(milliseconds(400));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].fault, Fault::store_full);
+}
+
+TEST(Localizer, finds_a_stopped_process_and_withdraws_that_once_it_runs_again) {
+  Network network(7);
+  network[5].rank_process.stopped = true;
+  network[5].localizer->report({SymptomKind::process_stopped, {NodeId{5}, Rank{20}}, NodeId{5}, network.now, 3});
+  network.run(milliseconds(400));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].fault, Fault::process_stopped);
+  EXPECT_EQ(network[0].announced[0].suspect, (Suspect{NodeId{5}, Rank{20}}));
+  network[5].rank_process.stopped = false;
+  network.run(seconds(31));
+  EXPECT_TRUE(network[0].localizer->standing().empty());
 }
 
 TEST(Localizer, says_nothing_about_symptoms_below_the_threshold) {

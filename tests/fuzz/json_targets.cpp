@@ -23,18 +23,21 @@ std::string sealed(std::string text) {
   return text + ",\n \"sha256\": \"" + digest + "\"\n}\n";
 }
 
-// A layout's id is a digest of the layout, which no fuzzer finds: it is put right by what the error says that it should
-// be. Empty: that is not what is wrong.
+// A layout's id is a digest of the layout, which no fuzzer finds: it is put right by the error, which names the id that
+// is there, and then the one that should be. Empty: that is not what is wrong.
 std::string with_right_layout_id(std::string text, const std::string& error) {
-  const std::size_t end = error.find("\" for this layout");
-  const std::size_t is = error.find("is \"");
-  const std::size_t should = error.find("\", should be \"");
-  if (end == std::string::npos || is == std::string::npos || should == std::string::npos) return {};
-  const std::string wrong = error.substr(is + 3, should + 1 - (is + 3));  // with its quotation marks
-  const std::string right = error.substr(should + 12, end + 1 - (should + 12));
-  const std::size_t at = text.find(wrong);
+  if (error.find(".layout.id") == std::string::npos) return {};
+  std::vector<std::string> ids;  // with their quotation marks
+  for (std::size_t at = error.find('"'); at != std::string::npos; at = error.find('"', at + 1)) {
+    const std::size_t end = error.find('"', at + 1);
+    if (end == std::string::npos) break;
+    ids.push_back(error.substr(at, end + 1 - at));
+    at = end;
+  }
+  if (ids.size() != 2) return {};
+  const std::size_t at = text.find(ids[0]);
   if (at == std::string::npos) return {};
-  return text.replace(at, wrong.size(), right);
+  return text.replace(at, ids[0].size(), ids[1]);
 }
 
 template <class T>

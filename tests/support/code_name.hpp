@@ -1,7 +1,9 @@
-// An error's code in words, for what tests say.
+// An error's code and an exception's kind in words, for what tests say.
 #pragma once
 
 #include <string_view>
+
+#include <cairn/error.hpp>
 
 #include "base/error.hpp"
 
@@ -22,6 +24,21 @@ inline std::string_view name(Code code) {
     case Code::taken_over: return "taken over";
     case Code::communication: return "communication";
     case Code::failed_elsewhere: return "failed elsewhere";
+  }
+  return "unknown";
+}
+
+inline std::string_view name(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage: return "usage";
+    case ErrorKind::config: return "config";
+    case ErrorKind::storage: return "storage";
+    case ErrorKind::corrupt: return "corrupt";
+    case ErrorKind::unrecoverable: return "unrecoverable";
+    case ErrorKind::mismatch: return "mismatch";
+    case ErrorKind::taken_over: return "taken over";
+    case ErrorKind::communication: return "communication";
+    case ErrorKind::rollback: return "rollback";
   }
   return "unknown";
 }

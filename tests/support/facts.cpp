@@ -16,21 +16,6 @@ namespace {
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_letter_of_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-std::string_view name(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::usage: return "usage";
-    case ErrorKind::config: return "config";
-    case ErrorKind::storage: return "storage";
-    case ErrorKind::corrupt: return "corrupt";
-    case ErrorKind::unrecoverable: return "unrecoverable";
-    case ErrorKind::mismatch: return "mismatch";
-    case ErrorKind::taken_over: return "taken over";
-    case ErrorKind::communication: return "communication";
-    case ErrorKind::rollback: return "rollback";
-  }
-  return "unknown";
-}
-
 std::string list_of(const Things& things) {
   std::string text;
   for (const std::string& thing : things) text += (text.empty() ? "\"" : ", \"") + thing + "\"";

@@ -1,8 +1,12 @@
 #include "torture/application.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "support/facts.hpp"
 
 namespace cairn::torture {
 
@@ -91,7 +95,7 @@ void Application::toggle_more() {
 
 void Application::unprotect_unknown() {
   const auto error = call([&] { session_.unprotect("nothing"); });
-  if (!error || std::string(error->what()).find("nothing") == std::string::npos)
+  if (!error || !test::has_thing(error->what(), "nothing"))
     notes_.is_wrong("unprotect() of an unknown region is no error that names it");
 }
 
@@ -118,7 +122,7 @@ void Application::restore(const char* region) {
   }
   undefined_ = error.has_value();
   if (!error) look_at(seen, before);
-  notes_.restored(which, session_.size(), error ? nullptr : &seen, error ? error->what() : "");
+  notes_.restored(which, session_.size(), error ? nullptr : &seen, error ? noted(*error) : "");
   if (!error) return;
   // A program that goes on after a failed restore begins anew, if it is let. Its regions may hold anything.
   elements_ = kElements;
@@ -179,7 +183,9 @@ void Application::finalize() {
   const auto error = call([&] { session_.finalize(); });
   const bool uneven = life_.end == Life::End::one_left_out_a_snapshot;
   // That what was restored before could not be made safe at a level again is told, whatever is to end.
-  const bool of_before = error && std::string(error->what()).find("did not reach L") != std::string::npos;
+  const bool of_before = error && std::ranges::any_of(std::array{"L2", "L3", "L4"}, [&](const char* level) {
+                           return test::has_thing(error->what(), level);
+                         });
   if (well_meant_ && of_nothing && !uneven && error && !of_before)
     notes_.is_wrong(std::string("nothing was to end, but: ") + error->what());
   if (life_.end == Life::End::one_drops && session_.size() > 1 && !of_nothing && !error)

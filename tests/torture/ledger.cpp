@@ -2,6 +2,10 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "support/code_name.hpp"
+
 namespace cairn::torture {
 
 void Ledger::opens(std::uint32_t ranks) {
@@ -29,6 +33,9 @@ void Ledger::is_wrong(const std::string& what) {
   const std::scoped_lock lock(mutex_);
   if (wrong_.empty()) wrong_ = what;
 }
+
+std::string noted(ErrorKind kind, const std::string& text) { return fmt::format("{}: {}", test::name(kind), text); }
+std::string noted(const Exception& error) { return noted(error.kind(), error.what()); }
 
 void Ledger::restored(std::size_t which, std::uint32_t ranks, const Restored* seen, const std::string& error) {
   const std::scoped_lock lock(mutex_);

@@ -7,12 +7,18 @@
 #include <string>
 #include <vector>
 
+#include <cairn/error.hpp>
+
 #include "torture/model.hpp"
 
 namespace cairn::torture {
 
 // How finalize() ended: well; with an error; or after a failed restore, so that it left everything as it was.
 enum class Ending { well, failed, of_nothing };
+
+// An error as it is noted and judged: its kind, and what it says.
+[[nodiscard]] std::string noted(ErrorKind kind, const std::string& text);
+[[nodiscard]] std::string noted(const Exception& error);
 
 // One rank's, or all ranks'.
 class Notes {

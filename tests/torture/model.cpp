@@ -11,7 +11,11 @@ constexpr std::uint32_t kGlobal = 4;
 
 std::uint64_t newest_of(const std::set<std::uint64_t>& stamps) { return stamps.empty() ? 0 : *stamps.rbegin(); }
 
-bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
+// An error begins with its kind, unless it was read from the log.
+bool is(const std::string& error, std::string_view kind) {
+  return error.starts_with(fmt::format("{}: ", kind)) || error.starts_with(kFromLog);
+}
+bool names_a_file(const std::string& error) { return error.find(".json") != std::string::npos; }
 
 }  // namespace
 
@@ -252,17 +256,17 @@ std::string Model::judge_restored(const Restored& seen) const {
 
 std::string Model::judge_error(const std::string& error) const {
   if (now_.faults != Faults::none && now_.shaky.empty()) return {};
-  if (now_.strangers && has(error, "ranks")) return {};
-  if (now_.others && (has(error, "newer") || has(error, "another key"))) return {};
+  if (now_.strangers && (is(error, "mismatch") || is(error, "unrecoverable"))) return {};
+  if (now_.others && is(error, "unrecoverable") && names_a_file(error)) return {};
   // A chain that began when only some of the nodes were there to tell of the old one; the others' stores are refused.
-  if (mark_was_lost_ && has(error, "has snapshots that belong to")) return {};
+  if (mark_was_lost_ && is(error, "mismatch")) return {};
   const std::uint32_t version = promised_without_shaky();
   if (version > 0 && !now_.anew) return fmt::format("version {} was promised, but: {}", version, error);
   if (now_.required || !now_.shaky.empty()) return {};
   if (now_.anew) return "a fresh start was asked for, but: " + error;
   // Once the records are lost, nobody can tell which life a damaged snapshot is of, and whether that life came before
   // the end of the chain.
-  if (global_was_lost_ && has(error, "has snapshots, but none is readable")) return {};
+  if (global_was_lost_ && is(error, "unrecoverable") && names_a_file(error)) return {};
   if (must_be_fresh_) return "the chain was ended, but the next start failed: " + error;
   return {};
 }

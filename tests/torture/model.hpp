@@ -19,6 +19,9 @@
 
 namespace cairn::torture {
 
+// Begins an error that was read from the log, which does not contain its kind.
+inline constexpr const char* kFromLog = "in the log: ";
+
 // What one rank saw of a restore that went well.
 struct Restored {
   bool fresh = true;

@@ -62,7 +62,8 @@ class ThreadCluster final : public Cluster {
       ways.about_to_finalize = begin_finalize;
       Application(session, ways, turn.life, turn.first_stamp, well_meant, notes).run();
     });
-    Lived lived{job_.open_error() ? job_.open_error()->text : "", {}};
+    const auto& refused = job_.open_error();
+    Lived lived{refused ? noted(refused->kind.value_or(ErrorKind::usage), refused->text) : "", {}};
     if (!job_.errors().empty()) lived.wrong = "an exception of another kind: " + job_.errors().begin()->second.text;
     return lived;
   }

@@ -64,7 +64,7 @@ void run_once(const char* config, const Life& life, std::uint64_t first_stamp, D
   try {
     session = Session::open(MPI_COMM_WORLD, config);
   } catch (const Exception& error) {
-    diary.cannot_open(error.what());
+    diary.cannot_open(noted(error));
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
   if (!session) return;  // a head has none
@@ -84,7 +84,7 @@ void run_mending(const char* config, const Life& life, std::uint64_t first_stamp
     ending = play(session, {[] { raise(SIGKILL); }, [] {}, pause, true}, life, first_stamp, diary);
   });
   set_log({});
-  if (code != EXIT_SUCCESS) diary.cannot_open(last_error.empty() ? Diary::kToldElsewhere : last_error);
+  if (code != EXIT_SUCCESS) diary.cannot_open(last_error.empty() ? Diary::kToldElsewhere : kFromLog + last_error);
   if (ending) diary.has_finalized(code == EXIT_SUCCESS ? *ending : Ending::failed);
 }
 

@@ -8,15 +8,13 @@
 
 #include "run_tool.hpp"
 #include "sample_job.hpp"
+#include "support/facts.hpp"
 
 namespace cairn::test {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
 TEST(CkptToolStores, names_the_jobs_when_there_are_several) {
   const SampleJob job;
@@ -24,7 +22,7 @@ TEST(CkptToolStores, names_the_jobs_when_there_are_several) {
   job.add_snapshot(1, {LevelId::local}, "wave");
   const Outcome outcome = run_on(job, "list");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("heat, wave"), HasSubstr("--job")));
+  EXPECT_THAT(outcome.err, Names({"heat", "wave", "--job"}));
   EXPECT_EQ(run_on(job, "list --job wave").code, 0);
 }
 
@@ -34,10 +32,12 @@ TEST(CkptToolStores, takes_places_and_job_from_the_configuration) {
   const std::string ini = job.root() + "/heat.ini";
   std::ofstream(ini) << "[job]\nname = heat\n[storage]\nlocal = " << job.local() << "\nglobal = " << job.global()
                      << "\n";
-  EXPECT_THAT(run_tool("verify --config " + ini).out, HasSubstr("all good"));
+  const Outcome outcome = run_tool("verify --json --config " + ini);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(json::parse(outcome.out)["summary"]["newest_recoverable"], 7);
   const Outcome missing = run_tool("list --config " + job.root() + "/none.ini");
   EXPECT_EQ(missing.code, 2);
-  EXPECT_THAT(missing.err, HasSubstr("none.ini"));
+  EXPECT_THAT(missing.err, Names({job.root() + "/none.ini"}));
 }
 
 TEST(CkptToolStores, names_a_directory_that_does_not_exist_and_who_named_it) {
@@ -47,18 +47,15 @@ TEST(CkptToolStores, names_a_directory_that_does_not_exist_and_who_named_it) {
   for (const std::string command : {"list", "inspect", "verify", "hang", "list --json"}) {
     const Outcome mistyped = run_tool(command + " --job heat --local " + job.root() + "/nowhere");
     EXPECT_EQ(mistyped.code, 2) << command;
-    EXPECT_THAT(mistyped.err, AllOf(HasSubstr(" " + job.root() + "/nowhere: no such directory ("),
-                                    HasSubstr("named by --local; correct the path")));
+    EXPECT_THAT(mistyped.err, Names({job.root() + "/nowhere", "--local"}));
     EXPECT_EQ(mistyped.out, "") << command;
     const Outcome configured = run_tool(command + " --config " + ini);
     EXPECT_EQ(configured.code, 2) << command;
-    EXPECT_THAT(configured.err, AllOf(HasSubstr(job.local() + ", " + job.global() + ": no such directories ("),
-                                      HasSubstr("named by [storage] local of " + ini)));
+    EXPECT_THAT(configured.err, Names({job.local(), job.global(), "[storage] local", "[storage] global", ini}));
     EXPECT_EQ(lines_in(mistyped.err + configured.err), 2U) << mistyped.err << configured.err;
   }
-  EXPECT_THAT(run_tool("list --global nowhere").err,
-              HasSubstr(fs::current_path().string() + "/nowhere: no such directory (named by --global"));
-  EXPECT_THAT(run_tool("list --local " + ini).err, HasSubstr(ini + ": not a directory (named by --local"));
+  EXPECT_THAT(run_tool("list --global nowhere").err, Names({fs::current_path().string() + "/nowhere", "--global"}));
+  EXPECT_THAT(run_tool("list --local " + ini).err, Names({ini, "--local"}));
 }
 
 TEST(CkptToolStores, says_that_a_directory_which_is_empty_has_no_snapshots) {
@@ -66,12 +63,14 @@ TEST(CkptToolStores, says_that_a_directory_which_is_empty_has_no_snapshots) {
   const std::string empty = job.root() + "/empty";
   fs::create_directories(empty);
   for (const std::string command : {"list", "inspect", "verify"}) {
-    EXPECT_EQ(run_tool(command + " --job heat --local " + empty).err,
-              "ckpt-tool: no snapshots of job heat in " + empty + "\n");
-    EXPECT_THAT(run_tool(command + " --local " + empty).err, HasSubstr("no snapshots of any job in " + empty));
+    const Outcome of_one = run_tool(command + " --job heat --local " + empty);
+    EXPECT_EQ(of_one.code, 2);
+    EXPECT_THAT(of_one.err, Names({"job heat", empty}));
+    EXPECT_EQ(lines_in(of_one.err), 1U) << of_one.err;
+    EXPECT_THAT(run_tool(command + " --local " + empty).err, Names({empty}));
   }
   job.add_snapshot(1, {LevelId::local});
-  EXPECT_THAT(run_on(job, "list --job haet").err, HasSubstr("(--job may be one of: heat)"));
+  EXPECT_THAT(run_on(job, "list --job haet").err, Names({"--job", "haet", "heat"}));
 }
 
 TEST(CkptToolStores, goes_on_without_directories_that_do_not_exist_and_names_them) {
@@ -79,8 +78,7 @@ TEST(CkptToolStores, goes_on_without_directories_that_do_not_exist_and_names_the
   job.add_snapshot(42, kUpToErasure);
   const std::string there = " --local " + job.local() + "/node0000 --local " + job.local() + "/node0003";
   const Outcome some = run_tool("list --json" + there + " --local /nowhere/1 --local /nowhere/2");
-  EXPECT_EQ(some.err.find("ckpt-tool: skipped: /nowhere/1, /nowhere/2: no such directories (named by --local;"), 0U)
-      << some.err;
+  EXPECT_THAT(some.err, Names({"/nowhere/1", "/nowhere/2", "--local"}));
   const Outcome none = run_tool("list --json" + there);
   EXPECT_EQ(some.code, none.code);
   EXPECT_EQ(json::parse(some.out)["snapshots"][0]["levels"], json::parse(none.out)["snapshots"][0]["levels"]);
@@ -95,34 +93,9 @@ TEST(CkptToolStores, takes_node_stores_that_were_copied_to_several_places) {
     fs::rename(job.local() + "/" + node + "/heat", job.root() + "/copied/from-" + node + "/heat");
     places += " --local " + job.root() + "/copied/from-" + node;
   }
-  const Outcome outcome = run_tool("verify" + places);
+  const Outcome outcome = run_tool("verify --json" + places);
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("recoverable: ranks 0-7 from L1"), Not(HasSubstr("from L2"))));
-}
-
-TEST(CkptToolInspect, shows_what_ranks_nodes_and_files_have_in_common) {
-  const SampleJob job;
-  job.add_snapshot(42, kEveryLevel);
-  const Outcome outcome = run_on(job, "inspect --version 42");
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  const std::string dir = job.global_snapshot(42).substr(job.global().size());
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("  ranks 0-7: plate float64[3000][4], 93.8 KiB each, part of [24000][4]\n"),
-                                 HasSubstr("  ranks 0-7: step int32, 4 B each\n"),
-                                 HasSubstr("  nodes 0-3  ranks 0-7 (2 on each)  " + job.local() + "/node*/heat\n"),
-                                 HasSubstr(job.local() + "/node*" + dir + "/rank*.shard\n"),
-                                 HasSubstr(job.global_snapshot(42) + "/node*.h5\n"), Not(HasSubstr("rank 5"))));
-  job.lose_node(1);
-  EXPECT_THAT(run_on(job, "inspect").out, testing::ContainsRegex("  node 1 +ranks 2-3 +not found\n"));
-}
-
-TEST(CkptToolInspect, shows_each_rank_node_and_file_on_request) {
-  const SampleJob job;
-  job.add_snapshot(42, kEveryLevel);
-  const Outcome outcome = run_on(job, "inspect --version 42 --details");
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("    rank 5 at [15000][0]\n"), HasSubstr("nodes 0-3"),
-                                 HasSubstr(job.shard(5, 42)), HasSubstr(job.copy(5, 42)),
-                                 HasSubstr(job.parity(2, 1, 42)), HasSubstr(job.global_snapshot(42) + "/node0003.h5")));
+  EXPECT_EQ(json::parse(outcome.out)["snapshots"][0]["sources"], (json{{"L1", json({0, 1, 2, 3, 4, 5, 6, 7})}}));
 }
 
 TEST(CkptToolInspect, has_everything_in_json) {
@@ -143,9 +116,11 @@ TEST(CkptToolInspect, finds_regions_in_the_global_store_when_no_node_is_left) {
   const SampleJob job;
   job.add_snapshot(42, kEveryLevel);
   fs::remove_all(job.local());
-  const Outcome outcome = run_on(job, "inspect");
+  const Outcome outcome = run_on(job, "inspect --json");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("plate float64[3000][4]"));
+  const json plate = json::parse(outcome.out)["regions"][0]["regions"][0];
+  EXPECT_EQ(plate["name"], "plate");
+  EXPECT_EQ(plate["shape"], json({3000, 4}));
 }
 
 TEST(CkptToolInspect, names_the_versions_there_are_when_asked_for_another) {
@@ -154,7 +129,7 @@ TEST(CkptToolInspect, names_the_versions_there_are_when_asked_for_another) {
   for (const char* command : {"inspect --version 9", "verify --version 9"}) {
     const Outcome outcome = run_on(job, command);
     EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, AllOf(HasSubstr("no version 9"), HasSubstr("there are: 41")));
+    EXPECT_THAT(outcome.err, Names({"version 9", "41"}));
   }
 }
 

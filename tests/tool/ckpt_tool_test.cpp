@@ -1,9 +1,11 @@
 // Runs the program on stores as a job would have left them, and on damaged ones.
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,6 +19,7 @@
 #include "run_tool.hpp"
 #include "sample_job.hpp"
 #include "store/names.hpp"
+#include "support/facts.hpp"
 #include "support/key_file.hpp"
 #include "support/sample_manifest.hpp"
 
@@ -25,16 +28,53 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
 
-// Verifies, and expects damage that is told by all of `words`.
-void expect_damage(const SampleJob& job, const std::vector<std::string>& words) {
-  const Outcome outcome = run_on(job, "verify");
-  EXPECT_EQ(outcome.code, 1) << outcome.out << outcome.err;
-  for (const std::string& word : words) EXPECT_THAT(outcome.out, HasSubstr(word));
+// A file or a node that is not good, as --json shows it, with the things that its description names.
+struct Flaw {
+  std::string state;
+  std::string where;
+  json ranks = json::array();
+  json level = nullptr;
+  Things names = {};
+};
+Flaw damaged(std::string where, json ranks, json level, Things names = {}) {
+  return {"damaged", std::move(where), std::move(ranks), std::move(level), std::move(names)};
 }
+Flaw missing(std::string where, json ranks, json level) {
+  return {"missing", std::move(where), std::move(ranks), std::move(level)};
+}
+Flaw missing_node(std::uint32_t node, json ranks) {
+  return missing("node " + std::to_string(node), std::move(ranks), "L1");
+}
+
+std::vector<json> all_in(const json& report) {
+  std::vector<json> all(report["others"].begin(), report["others"].end());
+  for (const json& snapshot : report["snapshots"])
+    all.insert(all.end(), snapshot["files"].begin(), snapshot["files"].end());
+  return all;
+}
+
+// Verifies, and expects `flaws` among what is found. Returns the report.
+json expect_damage(const SampleJob& job, const std::vector<Flaw>& flaws) {
+  const Outcome outcome = run_on(job, "verify --json");
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  json report = json::parse(outcome.out);
+  const std::vector<json> all = all_in(report);
+  for (const Flaw& flaw : flaws) {
+    const bool found = std::ranges::any_of(all, [&](const json& file) {
+      return file["state"] == flaw.state && file["where"] == flaw.where && file["level"] == flaw.level &&
+             file["ranks"] == flaw.ranks && std::ranges::all_of(flaw.names, [&](const std::string& thing) {
+               return has_thing(file["what"].get<std::string>(), thing);
+             });
+    });
+    EXPECT_TRUE(found) << flaw.state << " " << flaw.where << "\n" << outcome.out;
+  }
+  return report;
+}
+
+// The ranks that a restart takes from each level, of the newest snapshot.
+json sources_in(const json& report) { return report["snapshots"][0]["sources"]; }
+const json kAllFromL1{{"L1", json({0, 1, 2, 3, 4, 5, 6, 7})}};
 
 // Everything below a directory: length and time of the last write.
 std::map<std::string, std::pair<std::uintmax_t, fs::file_time_type>> state_of(const std::string& root) {
@@ -50,10 +90,6 @@ TEST(CkptToolList, shows_each_snapshot_with_the_levels_that_all_nodes_reached) {
   job.add_snapshot(41, {LevelId::local});
   job.add_snapshot(42, kEveryLevel);
   job.add_run({{1}, kRun, RunRecord::Parent::fresh, {}, true, false});
-  const Outcome text = run_on(job, "list");
-  EXPECT_EQ(text.code, 0) << text.err;
-  EXPECT_THAT(text.out, AllOf(HasSubstr("L1 L2 L3 L4"), HasSubstr("01234567"), HasSubstr("started fresh")));
-
   const Outcome outcome = run_on(job, "list --json");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const json list = json::parse(outcome.out);
@@ -82,8 +118,8 @@ TEST(CkptToolList, calls_no_level_reached_that_a_lost_node_or_file_has_broken) {
   job.lose_node(1);
   const json list = json::parse(run_on(job, "list --json").out);
   EXPECT_EQ(list["snapshots"][0]["levels"], (json{{"L1", false}, {"L2", false}, {"L3", false}, {"L4", false}}));
+  EXPECT_EQ(list["snapshots"][0]["nodes_at"]["L1"], 3);
   EXPECT_EQ(list["snapshots"][0]["recoverable"], true);
-  EXPECT_THAT(run_on(job, "list").out, AllOf(HasSubstr("L1 (3/4 nodes)"), HasSubstr("node 1 not found")));
 }
 
 TEST(CkptToolList, says_in_one_line_that_nothing_is_there) {
@@ -93,7 +129,7 @@ TEST(CkptToolList, says_in_one_line_that_nothing_is_there) {
   for (const char* command : {"list --job heat", "verify --job heat", "inspect --job heat"}) {
     const Outcome outcome = run_on(job, command);
     EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, AllOf(HasSubstr("no snapshots of job heat in"), HasSubstr(job.local())));
+    EXPECT_THAT(outcome.err, Names({"job heat", job.local()}));
     EXPECT_EQ(lines_in(outcome.err), 1U) << outcome.err;
   }
 }
@@ -119,8 +155,39 @@ TEST(CkptToolArguments, are_answered_with_one_line_and_exit_code_2) {
     EXPECT_EQ(lines_in(outcome.err), 1U) << wrong << ": " << outcome.err;
   }
   EXPECT_EQ(run_tool("--help").code, 0);
-  EXPECT_THAT(run_tool("verify --help").out, HasSubstr("Example"));
-  EXPECT_THAT(run_tool("--version").out, HasSubstr("ckpt-tool " CAIRN_VERSION_TEXT));
+  EXPECT_THAT(run_tool("verify --help").out, Names({"--quiet"}));
+  EXPECT_THAT(run_tool("--version").out, Names({"ckpt-tool", CAIRN_VERSION_TEXT}));
+}
+
+// The names of members, at any depth; levels are no names.
+void collect_names(const json& value, std::set<std::string>& names) {
+  for (const auto& [name, member] : value.items()) {
+    const bool is_level = name.size() == 2 && name[0] == 'L';
+    if (value.is_object() && !is_level) names.insert(name);
+    if (member.is_structured()) collect_names(member, names);
+  }
+}
+
+// The part of the man page that describes a command.
+std::string page_of(const std::string& command) {
+  const std::string page = read_whole(CAIRN_CKPT_TOOL_PAGE);
+  const std::size_t from = page.find("\n.SS " + command + "\n");
+  return from == std::string::npos ? "" : page.substr(from, page.find("\n.SS ", from + 1) - from);
+}
+
+TEST(CkptToolJson, has_no_member_that_the_man_page_does_not_name) {
+  const SampleJob job;
+  for (const std::uint32_t version : {41U, 42U}) job.add_snapshot(version, kEveryLevel);
+  job.add_run({{1}, kRun, RunRecord::Parent::snapshot, sample_job_identity(41), true, false});
+  for (const std::uint32_t node : {0U, 1U, 2U}) job.lose_node(node);
+  fs::remove_all(job.global_snapshot(42));
+  for (const std::string command : {"list", "inspect", "verify"}) {
+    std::set<std::string> names;
+    collect_names(json::parse(run_on(job, command + " --json").out), names);
+    EXPECT_GT(names.size(), 10U);
+    const std::string page = page_of(command) + page_of("list");
+    for (const std::string& name : names) EXPECT_THAT(page, Names({name})) << command;
+  }
 }
 
 TEST(CkptTool, changes_nothing_that_it_looks_at) {
@@ -145,61 +212,66 @@ INSTANTIATE_TEST_SUITE_P(Stores, CkptToolVerify, testing::Values("/tmp", "/dev/s
 TEST_P(CkptToolVerify, says_that_all_is_good_when_it_is) {
   const Outcome outcome = run_on(job, "verify");
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out,
-              AllOf(HasSubstr("all good"), HasSubstr("recoverable: ranks 0-7 from L1"), HasSubstr("L1, L2, L4"),
-                    Not(HasSubstr("note:")), HasSubstr("newest recoverable: version 42")));
   EXPECT_EQ(outcome.err, "");
+  const json report = json::parse(run_on(job, "verify --json").out);
+  for (const json& file : all_in(report)) EXPECT_EQ(file["state"], "good") << file;
+  EXPECT_EQ(report["summary"]["good"], all_in(report).size());
+  EXPECT_EQ(report["summary"]["newest_recoverable"], 42);
+  EXPECT_EQ(report["snapshots"][0]["notes"], json::array());
+  EXPECT_EQ(sources_in(report), kAllFromL1);
   const Outcome quiet = run_on(job, "verify --quiet");
   EXPECT_EQ(lines_in(quiet.out), 1U) << quiet.out;
 }
 
 TEST_P(CkptToolVerify, names_a_shard_with_a_flipped_byte_and_where_the_rank_comes_from_instead) {
   flip_middle_byte(job.shard(3, 42));
-  expect_damage(job, {job.shard(3, 42) + " (rank 3, L1): block 0 of 1: CRC-32C is", "rank 3 from L2", "1 damaged"});
-  const json report = json::parse(run_on(job, "verify --json").out);
+  const json report = expect_damage(job, {damaged(job.shard(3, 42), {3}, "L1", {"block 0", "CRC-32C"})});
   EXPECT_EQ(report["summary"]["damaged"], 1);
-  EXPECT_EQ(report["snapshots"][0]["sources"]["L2"], json::array({3}));
+  EXPECT_EQ(sources_in(report)["L2"], json::array({3}));
 }
 
 TEST_P(CkptToolVerify, names_a_shard_with_a_damaged_header) {
   flip_byte(job.shard(3, 42), 40);
-  expect_damage(job, {job.shard(3, 42) + " (rank 3, L1): ", "header"});
+  expect_damage(job, {damaged(job.shard(3, 42), {3}, "L1", {"header"})});
 }
 
 TEST_P(CkptToolVerify, names_a_shard_whose_padding_was_changed) {
   flip_byte(job.shard(3, 42), 4090 + 4096 - 1);
-  expect_damage(job, {job.shard(3, 42) + " (rank 3, L1): "});
+  expect_damage(job, {damaged(job.shard(3, 42), {3}, "L1")});
 }
 
 TEST_P(CkptToolVerify, names_a_shard_that_was_cut_or_is_gone) {
   cut(job.shard(3, 42), 8192);
   fs::remove(job.shard(4, 42));
-  expect_damage(job, {"damaged: " + job.shard(3, 42) + " (rank 3, L1): it is 8192 bytes long",
-                      "missing: " + job.shard(4, 42) + " (rank 4, L1): does not exist", "ranks 3-4 from L2"});
+  const json report =
+      expect_damage(job, {damaged(job.shard(3, 42), {3}, "L1", {"8192"}), missing(job.shard(4, 42), {4}, "L1")});
+  EXPECT_EQ(sources_in(report)["L2"], json({3, 4}));
 }
 
 TEST_P(CkptToolVerify, names_a_shard_that_is_another_ranks) {
   fs::copy_file(job.shard(2, 42), job.shard(3, 42), fs::copy_options::overwrite_existing);
-  expect_damage(job, {job.shard(3, 42) + " (rank 3, L1): it is a shard of rank 2, should be of rank 3"});
+  expect_damage(job, {damaged(job.shard(3, 42), {3}, "L1", {"rank 2", "rank 3"})});
 }
 
 TEST_P(CkptToolVerify, names_a_shard_that_is_of_another_snapshot) {
   job.add_snapshot(43, {LevelId::local});
   fs::copy_file(job.shard(3, 42), job.shard(3, 43), fs::copy_options::overwrite_existing);
-  expect_damage(job, {job.shard(3, 43) + " (rank 3, L1): "});
+  expect_damage(job, {damaged(job.shard(3, 43), {3}, "L1")});
 }
 
 TEST_P(CkptToolVerify, names_a_damaged_copy_though_nothing_needs_it) {
   flip_middle_byte(job.copy(3, 42));
-  expect_damage(job, {job.copy(3, 42) + " (rank 3, L2): block 0", "recoverable: ranks 0-7 from L1"});
+  EXPECT_EQ(sources_in(expect_damage(job, {damaged(job.copy(3, 42), {3}, "L2", {"block 0"})})), kAllFromL1);
 }
 
 TEST_P(CkptToolVerify, names_a_damaged_parity_file) {
   flip_middle_byte(job.parity(2, 1, 42));
   flip_byte(job.parity(1, 0, 42), 30);
   fs::remove(job.parity(0, 0, 42));
-  expect_damage(job, {job.parity(2, 1, 42) + " (L3): block 0 of 1: CRC-32C is",
-                      job.parity(1, 0, 42) + " (L3): parity file header", "missing: " + job.parity(0, 0, 42)});
+  const json none = json::array();
+  expect_damage(job,
+                {damaged(job.parity(2, 1, 42), none, "L3", {"block 0", "CRC-32C"}),
+                 damaged(job.parity(1, 0, 42), none, "L3", {"header"}), missing(job.parity(0, 0, 42), none, "L3")});
 }
 
 TEST_P(CkptToolVerify, finds_parity_that_was_wrong_from_the_start) {
@@ -213,28 +285,39 @@ TEST_P(CkptToolVerify, finds_parity_that_was_wrong_from_the_start) {
   std::memcpy(text.data() + crc_at, &crc, sizeof(crc));
   std::ofstream(file, std::ios::binary) << text;
   rewrite_json(job.node(2, 42) + "/manifest.json", before, digest());
-  expect_damage(job, {file + " (L3): byte 4196 differs from the parity", "1 damaged"});
+  const json report = expect_damage(job, {damaged(file, json::array(), "L3", {"byte 4196"})});
+  EXPECT_EQ(report["summary"]["damaged"], 1);
 }
 
 TEST_P(CkptToolVerify, names_a_node_manifest_that_cannot_be_read_and_the_ranks_it_spoke_of) {
   flip_byte(job.node(3, 42) + "/manifest.json", 0);
-  expect_damage(
-      job, {"damaged: " + job.node(3, 42) + "/manifest.json: ", "missing: node 3 (ranks 6-7): ", "ranks 6-7 from L2"});
+  const std::string manifest = job.node(3, 42) + "/manifest.json";
+  const json report = expect_damage(job, {damaged(manifest, json::array(), nullptr), missing_node(3, {6, 7})});
+  EXPECT_EQ(sources_in(report)["L2"], json({6, 7}));
   const Outcome list = run_on(job, "list");
   EXPECT_EQ(list.code, 1);
-  EXPECT_THAT(list.err, HasSubstr(job.node(3, 42) + "/manifest.json"));
+  EXPECT_THAT(list.err, Names({manifest}));
+}
+
+// `where`, or files in it, and nothing that is damaged, missing or forged.
+void expect_only_unreadable(const json& report, const std::string& where) {
+  bool found = false;
+  for (const json& file : all_in(report)) {
+    if (file["state"] == "good") continue;
+    EXPECT_EQ(file["state"], "unreadable") << file;
+    found = found || file["where"].get<std::string>().starts_with(where);
+  }
+  EXPECT_TRUE(found) << report;
+  EXPECT_EQ(report["summary"]["newest_recoverable"], 42);
 }
 
 TEST_P(CkptToolVerify, does_not_call_damaged_or_missing_what_it_fails_to_read) {
   const std::string manifest = job.node(1, 42) + "/manifest.json";
   fs::rename(manifest, manifest + ".moved");
   fs::create_symlink(manifest + ".moved", manifest);
-  const Outcome outcome = run_on(job, "verify");
+  const Outcome outcome = run_on(job, "verify --json");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("unreadable: " + manifest + ": cannot open"),
-                                 HasSubstr(" unreadable; newest recoverable"), Not(HasSubstr("damaged")),
-                                 Not(HasSubstr("missing"))));
-  EXPECT_GT(json::parse(run_on(job, "verify --json").out)["summary"]["unreadable"], 0);
+  expect_only_unreadable(json::parse(outcome.out), manifest);
 }
 
 // Makes the job's files those of a job with a key, of one chain.
@@ -266,10 +349,9 @@ TEST_P(CkptToolVerify, calls_nothing_damaged_or_forged_beside_a_chain_mark_that_
     const std::string mark = store + "/chain.json";
     fs::rename(mark, mark + ".moved");
     fs::create_symlink(mark + ".moved", mark);
-    const Outcome outcome = run_on(job, "verify" + with_key);
+    const Outcome outcome = run_on(job, "verify --json" + with_key);
     EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.out, AllOf(HasSubstr("unreadable: " + store), HasSubstr("newest recoverable: version 42"),
-                                   Not(HasSubstr("damaged")), Not(HasSubstr("untrusted")), Not(HasSubstr("missing"))));
+    expect_only_unreadable(json::parse(outcome.out), store);
     fs::rename(mark + ".moved", mark);
   }
 }
@@ -279,12 +361,13 @@ TEST_P(CkptToolVerify, names_a_manifest_that_contradicts_the_owner_of_a_shard) {
   const json manifest = json::parse(read_whole(job.node(2, 42) + "/manifest.json"));
   const std::string right = manifest["holdings"][0]["erasure"]["members"][0][1]["sha256"];
   rewrite_json(job.node(2, 42) + "/manifest.json", right, std::string(64, 'a'));
-  expect_damage(job, {job.node(2, 42) + "/manifest.json: lists the shard of rank 1 with"});
+  expect_damage(
+      job, {damaged(job.node(2, 42) + "/manifest.json", json::array(), nullptr, {"rank 1", std::string(64, 'a')})});
 }
 
 TEST_P(CkptToolVerify, names_a_node_whose_manifest_is_gone) {
   fs::remove(job.node(3, 42) + "/manifest.json");
-  expect_damage(job, {"missing: node 3 (ranks 6-7): none of the stores"});
+  expect_damage(job, {missing_node(3, {6, 7})});
 }
 
 TEST_P(CkptToolVerify, names_damaged_files_of_the_global_store) {
@@ -293,48 +376,60 @@ TEST_P(CkptToolVerify, names_damaged_files_of_the_global_store) {
   cut(dir + "/node0002.h5", 5000);
   fs::remove(dir + "/node0003.h5");
   flip_byte(dir + "/checkpoint.h5", 0);
-  expect_damage(job, {"damaged: " + dir + "/node0001.h5 (rank ",
-                      "damaged: " + dir + "/node0002.h5 (ranks 4-5, L4): it is 5000 bytes long",
-                      "missing: " + dir + "/node0003.h5 (ranks 6-7, L4)", "damaged: " + dir + "/checkpoint.h5 (L4)"});
+  expect_damage(job,
+                {damaged(dir + "/node0001.h5", {2}, "L4"), damaged(dir + "/node0002.h5", {4, 5}, "L4", {"5000"}),
+                 missing(dir + "/node0003.h5", {6, 7}, "L4"), damaged(dir + "/checkpoint.h5", json::array(), "L4")});
 }
 
 TEST_P(CkptToolVerify, names_a_master_file_that_is_gone_or_of_another_snapshot) {
   fs::remove(job.global_snapshot(42) + "/checkpoint.h5");
-  expect_damage(job, {"missing: " + job.global_snapshot(42) + "/checkpoint.h5"});
+  const std::string master = job.global_snapshot(42) + "/checkpoint.h5";
+  const json none = json::array();
+  expect_damage(job, {missing(master, none, "L4")});
   job.add_snapshot(43, kEveryLevel);
-  fs::copy_file(job.global_snapshot(43) + "/checkpoint.h5", job.global_snapshot(42) + "/checkpoint.h5");
-  expect_damage(job, {"damaged: " + job.global_snapshot(42) + "/checkpoint.h5 (L4): its SHA-256 is "});
+  fs::copy_file(job.global_snapshot(43) + "/checkpoint.h5", master);
+  expect_damage(job, {damaged(master, none, "L4", {"SHA-256"})});
   change_json(job.global_snapshot(42) + "/manifest.json", as_format_1);
-  expect_damage(job, {"damaged: " + job.global_snapshot(42) + "/checkpoint.h5 (L4): it is of version 43"});
+  expect_damage(job, {damaged(master, none, "L4", {"version 43"})});
 }
 
 TEST_P(CkptToolVerify, names_a_global_manifest_that_cannot_be_read) {
   flip_byte(job.global_snapshot(42) + "/manifest.json", 0);
-  expect_damage(job, {"damaged: " + job.global_snapshot(42) + "/manifest.json: ", "recoverable: ranks 0-7 from L1"});
+  const Flaw manifest = damaged(job.global_snapshot(42) + "/manifest.json", json::array(), nullptr);
+  EXPECT_EQ(sources_in(expect_damage(job, {manifest})), kAllFromL1);
 }
 
 TEST_P(CkptToolVerify, names_a_global_manifest_that_contradicts_the_shards) {
   const std::string file = job.global_snapshot(42) + "/manifest.json";
   const std::string right = json::parse(read_whole(file))["shards"][5]["sha256"];
   rewrite_json(file, right, std::string(64, 'b'));
-  expect_damage(job, {"damaged: " + file + ": lists the shard of rank 5 with", "node0002.h5 (rank 5, L4): "});
+  expect_damage(job, {damaged(file, json::array(), nullptr, {"rank 5"}),
+                      damaged(job.global_snapshot(42) + "/node0002.h5", {5}, "L4")});
 }
 
 TEST_P(CkptToolVerify, says_which_level_is_left_as_nodes_are_lost) {
   job.lose_node(1);
-  expect_damage(job, {"missing: node 1 (ranks 2-3)", "ranks 2-3 from L2"});
+  json sources = sources_in(expect_damage(job, {missing_node(1, {2, 3})}));
+  EXPECT_EQ(sources["L2"], json({2, 3}));
   job.lose_node(2);
-  expect_damage(job, {"ranks 4-5 from L2, ranks 2-3 from L3"});
+  sources = sources_in(expect_damage(job, {missing_node(2, {4, 5})}));
+  EXPECT_EQ(sources["L2"], json({4, 5}));
+  EXPECT_EQ(sources["L3"], json({2, 3}));
   fs::remove_all(job.local());
-  const Outcome outcome = run_on(job, "verify");
+  const Outcome outcome = run_on(job, "verify --json");
   EXPECT_EQ(outcome.code, 0) << outcome.out;  // what L4 promised is there, whole
-  EXPECT_THAT(outcome.out, HasSubstr("recoverable: ranks 0-7 from L4"));
+  EXPECT_EQ(sources_in(json::parse(outcome.out)), (json{{"L4", json({0, 1, 2, 3, 4, 5, 6, 7})}}));
 }
 
 TEST_P(CkptToolVerify, names_the_ranks_that_nothing_gives_back) {
   fs::remove_all(job.global());
   for (const std::uint32_t node : {0, 1, 2}) job.lose_node(node);
-  expect_damage(job, {"not recoverable: ", "no source for ranks 0, 1, 2, 3", "nothing is recoverable"});
+  const json report = expect_damage(job, {missing_node(0, {0, 1})});
+  const json& snapshot = report["snapshots"][0];
+  EXPECT_EQ(snapshot["recoverable"], false);
+  for (const std::string rank : {"rank 0", "rank 1", "rank 2", "rank 3"})
+    EXPECT_TRUE(has_thing(snapshot["why_not"].get<std::string>(), rank)) << snapshot["why_not"];
+  EXPECT_EQ(report["summary"]["newest_recoverable"], nullptr);
 }
 
 TEST_P(CkptToolVerify, refuses_what_a_newer_version_wrote) {
@@ -342,7 +437,7 @@ TEST_P(CkptToolVerify, refuses_what_a_newer_version_wrote) {
   for (const char* command : {"verify", "list", "inspect"}) {
     const Outcome outcome = run_on(job, command);
     EXPECT_EQ(outcome.code, 2) << command;
-    EXPECT_THAT(outcome.out + outcome.err, AllOf(HasSubstr("format 9 is newer than 7"), HasSubstr(job.node(0, 42))));
+    EXPECT_THAT(outcome.out + outcome.err, Names({"format 9", "7", job.node(0, 42) + "/manifest.json"}));
   }
 }
 
@@ -351,7 +446,7 @@ TEST_P(CkptToolVerify, reads_only_the_version_that_was_asked_for) {
   flip_middle_byte(job.shard(3, 42));
   EXPECT_EQ(run_on(job, "verify --version 43").code, 0);
   EXPECT_EQ(run_on(job, "verify --version 42").code, 1);
-  EXPECT_THAT(run_on(job, "verify").out, HasSubstr("newest recoverable: version 43"));
+  EXPECT_EQ(json::parse(run_on(job, "verify --json").out)["summary"]["newest_recoverable"], 43);
 }
 
 TEST_P(CkptToolVerify, is_not_misled_by_a_file_that_no_manifest_names) {

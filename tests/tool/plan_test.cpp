@@ -10,6 +10,7 @@
 #include "plot.hpp"
 #include "run_tool.hpp"
 #include "scenario.hpp"
+#include "support/facts.hpp"
 #include "support/temp_directory.hpp"
 #include "text.hpp"
 
@@ -27,11 +28,6 @@ using testing::StartsWith;
 
 constexpr double kDay = 86400;
 const std::string kFourLevels = " --cost 1s,6s,8s,90s --recovery 1s,5s,9s,2min --mtbf 12h,3d,10d,60d ";
-
-std::string error_of(const ScenarioOptions& options) {
-  const auto scenario = read_scenario(options);
-  return scenario ? "none" : scenario.error().text();
-}
 
 TEST(Scenario, takes_recoveries_from_costs_where_they_are_left_out) {
   ScenarioOptions options;
@@ -57,7 +53,7 @@ TEST(Scenario, shares_the_failures_of_the_nodes_out_to_the_levels) {
   EXPECT_DOUBLE_EQ(scenario.levels[1].rate, 0.2 / (10 * kDay));
   EXPECT_DOUBLE_EQ(ckpt_tool::overall_mtbf(scenario), 10 * kDay);
   options.shares = {0.8, 0.3};
-  EXPECT_THAT(error_of(options), HasSubstr("their sum is 1.1"));
+  EXPECT_THAT(read_scenario(options), Fails(Code::invalid_argument, {"--shares", "1.1", "1"}));
 }
 
 TEST(Scenario, reads_measured_levels_and_lets_the_command_line_go_before) {
@@ -72,9 +68,9 @@ TEST(Scenario, reads_measured_levels_and_lets_the_command_line_go_before) {
   EXPECT_THAT(scenario.levels[1].recovery, DoubleEq(6));
   EXPECT_THAT(scenario.levels[1].rate, DoubleEq(1.0 / 36000));
   std::ofstream(options.measured) << R"({"levels": [{"cost": "a lot"}]})";
-  EXPECT_THAT(error_of(options), HasSubstr("costs.json: level 1: cost is not a number"));
+  EXPECT_THAT(read_scenario(options), Fails(Code::corrupt, {options.measured, "level 1", "cost"}));
   std::ofstream(options.measured) << "[]";
-  EXPECT_THAT(error_of(options), HasSubstr("has no list of levels"));
+  EXPECT_THAT(read_scenario(options), Fails(Code::corrupt, {options.measured, "levels"}));
 }
 
 TEST(Scenario, reads_what_a_job_has_measured_of_itself) {
@@ -98,22 +94,23 @@ TEST(Scenario, says_what_is_missing_or_wrong) {
     options.costs = std::move(costs);
     options.mtbfs = std::move(mtbfs);
     change(options);
-    return error_of(options);
+    return read_scenario(options);
   };
   const auto as_it_is = [](ScenarioOptions&) {};
-  EXPECT_THAT(error_with({"1s"}, {}, as_it_is), HasSubstr("L1: no MTBF"));
-  EXPECT_THAT(error_with({}, {"1d"}, as_it_is), HasSubstr("L1: no cost"));
-  EXPECT_THAT(error_with({"1s", "2s"}, {"1d"}, as_it_is), HasSubstr("--mtbf: 1 times for 2 levels"));
-  EXPECT_THAT(error_with({"1 parsec"}, {"1d"}, as_it_is), HasSubstr("--cost: '1 parsec' is not a time"));
-  EXPECT_THAT(error_with({"1s"}, {"0s"}, as_it_is), HasSubstr("MTBF of 0"));
-  EXPECT_THAT(error_with({"0s"}, {"1d"}, as_it_is), HasSubstr("costs 0 s"));
+  const auto is_wrong = [](Things things) { return Fails(Code::invalid_argument, std::move(things)); };
+  EXPECT_THAT(error_with({"1s"}, {}, as_it_is), is_wrong({"L1", "--mtbf", "--node-mtbf"}));
+  EXPECT_THAT(error_with({}, {"1d"}, as_it_is), is_wrong({"L1", "--cost"}));
+  EXPECT_THAT(error_with({"1s", "2s"}, {"1d"}, as_it_is), is_wrong({"--mtbf", "1", "2 levels"}));
+  EXPECT_THAT(error_with({"1 parsec"}, {"1d"}, as_it_is), is_wrong({"--cost", "1 parsec", "10min"}));
+  EXPECT_THAT(error_with({"1s"}, {"0s"}, as_it_is), is_wrong({"L1", "MTBF", "0"}));
+  EXPECT_THAT(error_with({"0s"}, {"1d"}, as_it_is), is_wrong({"0 s"}));
   EXPECT_THAT(error_with({"1s"}, {"1d"}, [](auto& options) { options.node_mtbf = "1y"; }),
-              HasSubstr("--mtbf and --node-mtbf"));
+              is_wrong({"--mtbf", "--node-mtbf"}));
   EXPECT_THAT(error_with({"1s", "2s"}, {"1d", "2d"},
                          [](auto& options) {
                            options.numbers = {4, 1};
                          }),
-              HasSubstr("ascending"));
+              is_wrong({"--levels", "1"}));
 }
 
 TEST(CkptToolText, writes_computed_times_with_three_digits) {
@@ -128,7 +125,7 @@ TEST(CkptToolText, writes_computed_times_with_three_digits) {
 TEST(CkptToolPlan, prints_the_pattern_and_lines_that_the_configuration_takes) {
   const Outcome outcome = run_tool("plan" + kFourLevels);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("expected overhead: 2.2 %"), HasSubstr("half as long")));
+  EXPECT_THAT(outcome.out, Names({"overhead", "2.2 %"}));
   const auto start = outcome.out.find("[levels]");
   ASSERT_NE(start, std::string::npos);
   const auto config = parse_config(outcome.out.substr(start), "plan.ini", {});
@@ -152,15 +149,15 @@ TEST(CkptToolPlan, prints_no_time_that_the_configuration_does_not_take) {
 }
 
 TEST(CkptToolPlan, warns_where_failures_are_too_frequent_for_the_formula) {
-  EXPECT_THAT(run_tool("plan --cost 1s,6s --mtbf 3min,15min").out, HasSubstr("failures are frequent"));
-  EXPECT_THAT(run_tool("plan" + kFourLevels).out, Not(HasSubstr("failures are frequent")));
+  EXPECT_THAT(run_tool("plan --cost 1s,6s --mtbf 3min,15min").out, Names({"ckpt-tool simulate"}));
+  EXPECT_THAT(run_tool("plan" + kFourLevels).out, Not(Names({"ckpt-tool simulate"})));
 }
 
 TEST(CkptToolPlan, answers_a_mistake_with_one_line) {
   const Outcome outcome = run_tool("plan --cost 1s,6 --mtbf 1h,2h");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("--cost: '6' is not a time"), HasSubstr("10min")));
+  EXPECT_THAT(outcome.err, Names({"--cost", "6", "10min"}));
 }
 
 TEST(CkptToolSimulate, compares_strategies_and_draws_them) {
@@ -169,8 +166,8 @@ TEST(CkptToolSimulate, compares_strategies_and_draws_them) {
   const std::string command = "simulate --cost 1s,6s --mtbf 1d,10d --work 1d --runs 100 --helpers 3 --plot " + plot;
   const Outcome outcome = run_tool(command);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("\nL2 only "), HasSubstr("\nbest pattern "),
-                                 HasSubstr("\nbest pattern, 3 helpers "), HasSubstr("limits of the formula")));
+  for (const std::string strategy : {"L2 only", "best pattern", "best pattern, 3 helpers"})
+    EXPECT_NE(outcome.out.find("\n" + strategy + " "), std::string::npos) << outcome.out;
   const std::string svg = read_whole(plot);
   EXPECT_THAT(svg, AllOf(StartsWith("<svg "), HasSubstr("best pattern, 3 helpers"), HasSubstr("</svg>")));
   EXPECT_THAT(svg, AllOf(Not(HasSubstr("nan")), Not(HasSubstr("inf"))));
@@ -181,14 +178,14 @@ TEST(CkptToolSimulate, compares_strategies_and_draws_them) {
 TEST(CkptToolSimulate, puts_the_published_table_beside_its_own) {
   const Outcome outcome = run_tool("simulate --paper bondarenko2019 --runs 500");
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("240 s, 1200 s"), HasSubstr("largest deviation"), HasSubstr("25.3 + 5.1")));
+  EXPECT_THAT(outcome.out, AllOf(Names({"240 s", "1200 s", "812"}), Names({"180 s", "900 s", "25.3", "5.1"})));
   EXPECT_EQ(run_tool("simulate --paper nobody2020").code, 2);
 }
 
 TEST(CkptToolSimulate, says_which_file_it_cannot_write) {
   const Outcome outcome = run_tool("simulate --cost 1s --mtbf 1d --work 1h --runs 10 --plot /nowhere/at.svg");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, HasSubstr("/nowhere/at.svg: cannot be written"));
+  EXPECT_THAT(outcome.err, Names({"/nowhere/at.svg"}));
 }
 
 TEST(Plot, draws_every_series_within_its_frame) {

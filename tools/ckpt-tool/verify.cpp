@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -124,6 +125,14 @@ void print_snapshot(const SnapshotAudit& snapshot, const Audit& audit, bool quie
                audit.fresh_start.value);
 }
 
+std::optional<cairn::Version> newest_recoverable(const Audit& audit) {
+  const auto newest = std::ranges::find_if(audit.snapshots, [&](const SnapshotAudit& snapshot) {
+    return snapshot.recovery.possible && snapshot.view.identity.incarnation >= audit.fresh_start;
+  });
+  if (newest == audit.snapshots.end()) return {};
+  return newest->view.identity.version;
+}
+
 std::string summary_text(const Audit& audit) {
   using enum Finding::State;
   const std::size_t bad = audit.count(damaged) + audit.count(missing) + count_unknown(audit);
@@ -138,11 +147,8 @@ std::string summary_text(const Audit& audit) {
     separator = ", ";
   }
   if (audit.count(retired) > 0) text += fmt::format(", {} retired while reading", audit.count(retired));
-  const auto newest = std::ranges::find_if(audit.snapshots, [&](const SnapshotAudit& snapshot) {
-    return snapshot.recovery.possible && snapshot.view.identity.incarnation >= audit.fresh_start;
-  });
-  if (newest == audit.snapshots.end()) return text + "; nothing is recoverable";
-  return text + fmt::format("; newest recoverable: version {}", newest->view.identity.version.value);
+  const auto newest = newest_recoverable(audit);
+  return text + (newest ? fmt::format("; newest recoverable: version {}", newest->value) : "; nothing is recoverable");
 }
 
 Json json_of(const Finding& finding) {
@@ -176,6 +182,8 @@ void print_json(const OpenStores& opened, const Audit& audit) {
   for (const Finding& finding : audit.others) root["others"].push_back(json_of(finding));
   for (const Finding::State state : kEveryState) root["summary"][std::string(state_text(state))] = audit.count(state);
   root["summary"]["bytes_read"] = audit.bytes_read;
+  const auto newest = newest_recoverable(audit);
+  root["summary"]["newest_recoverable"] = newest ? Json(newest->value) : Json();
   root["summary"]["text"] = summary_text(audit);
   fmt::print("{}\n", root.dump(1));
 }

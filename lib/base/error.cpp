@@ -27,6 +27,11 @@ tl::unexpected<Error> fail_in_file(Code code, std::string_view path, std::string
   return fail(Error{code, std::move(what), std::move(hint), {}}.in_file(path));
 }
 
+tl::unexpected<Error> fail_internal(Code code, std::string message) {
+  return fail(code, std::move(message),
+              "this is a defect of Cairn, or of the memory or network of a node: please report it, with the log");
+}
+
 tl::unexpected<Error> fail_newer_format(std::string_view what, std::uint64_t format, std::uint64_t newest) {
   return fail(Code::newer_format,
               fmt::format("{} {} is newer than {}, the newest that this Cairn reads", what, format, newest),

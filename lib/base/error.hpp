@@ -51,6 +51,8 @@ using Status = Result<void>;
 // An error about a file: `what` is wrong with it.
 [[nodiscard]] tl::unexpected<Error> fail_in_file(Code code, std::string_view path, std::string what,
                                                  std::string hint = {});
+// An error that no user and no file can cause: a defect of Cairn, or a message that was changed on its way.
+[[nodiscard]] tl::unexpected<Error> fail_internal(Code code, std::string message);
 // `what` is the thing's name, such as "shard format": it is newer than the newest format that this Cairn can read.
 [[nodiscard]] tl::unexpected<Error> fail_newer_format(std::string_view what, std::uint64_t format,
                                                       std::uint64_t newest);

@@ -64,8 +64,9 @@ Combination ReedSolomon::encode_row(std::uint32_t p) const {
 Result<Combination> ReedSolomon::decode_row(std::uint32_t wanted, const std::vector<std::uint32_t>& have) const {
   const std::uint32_t rows = data_ + parity_;
   if (wanted >= rows) {
-    return fail(Code::invalid_argument, "row " + std::to_string(wanted) + " is requested, but the erasure code has " +
-                                            std::to_string(rows) + " rows");
+    return fail_internal(
+        Code::invalid_argument,
+        "row " + std::to_string(wanted) + " is requested, but the erasure code has " + std::to_string(rows) + " rows");
   }
   std::vector<bool> seen(rows);
   for (const std::uint32_t row : have) {
@@ -87,7 +88,7 @@ Result<Combination> ReedSolomon::decode_row(std::uint32_t wanted, const std::vec
   }
   std::vector<unsigned char> inverse(known.size());
   if (gf_invert_matrix(known.data(), inverse.data(), static_cast<int>(data_)) != 0) {
-    return fail(Code::unrecoverable, "the erasure code's matrix has no inverse for the rows that are left");
+    return fail_internal(Code::unrecoverable, "the erasure code's matrix has no inverse for the rows that are left");
   }
   // Row `wanted` of the generator, in terms of the rows at hand.
   std::vector<unsigned char> coefficients(data_);

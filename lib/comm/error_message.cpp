@@ -19,7 +19,8 @@ Error decode_error(Bytes bytes) {
   std::string message = reader.get_text();
   std::string hint = reader.get_text();
   std::string file = reader.get_text();
-  if (!reader.good() || !code) return Error{Code::failed_elsewhere, "failed, and its error message is damaged", {}};
+  if (!reader.good() || !code)
+    return fail_internal(Code::failed_elsewhere, "failed, and its error message is damaged").value();
   return Error{*code, std::move(message), std::move(hint), std::move(file)};
 }
 

@@ -29,21 +29,23 @@ std::unique_ptr<Request> finished_request(Status status) {
 
 Status check_peer(Peer peer, std::uint32_t size) {
   if (peer.value < size) return {};
-  return fail(Code::invalid_argument,
-              fmt::format("there is no member {} here; the members are 0 to {}", peer.value, size - 1));
+  return fail_internal(Code::invalid_argument,
+                       fmt::format("there is no member {} here; the members are 0 to {}", peer.value, size - 1));
 }
 
 Status check_message(Peer peer, Tag tag, std::uint32_t size) {
   if (tag.value > kLargestTag) {
-    return fail(Code::invalid_argument, fmt::format("message tag {} is above the largest, {}", tag.value, kLargestTag));
+    return fail_internal(Code::invalid_argument,
+                         fmt::format("message tag {} is above the largest, {}", tag.value, kLargestTag));
   }
   return check_peer(peer, size);
 }
 
 tl::unexpected<Error> message_too_long(Peer from, Tag tag, std::size_t size_bytes, std::size_t buffer_bytes) {
-  return fail(Code::communication, fmt::format("a message of {} bytes from member {} with tag {} is longer than its "
-                                               "buffer of {} bytes",
-                                               size_bytes, from.value, tag.value, buffer_bytes));
+  return fail_internal(Code::communication,
+                       fmt::format("a message of {} bytes from member {} with tag {} is longer than its "
+                                   "buffer of {} bytes",
+                                   size_bytes, from.value, tag.value, buffer_bytes));
 }
 
 }  // namespace cairn

@@ -74,8 +74,9 @@ Result<ConfigSource> decode_config_source(Bytes bytes) {
     source.environment[std::move(variable)] = in.get_text();
   }
   if (!in.good() || in.remaining() != 0 || format != kSourceFormat) {
-    return fail(Code::corrupt, fmt::format("configuration: a message of {} bytes is damaged, or not of format {}",
-                                           bytes.size(), kSourceFormat));
+    return fail_internal(
+        Code::corrupt, fmt::format("configuration: a message of {} bytes is damaged, or not of format {}", bytes.size(),
+                                   kSourceFormat));
   }
   return source;
 }

@@ -81,12 +81,12 @@ Buffer encode_any(const Message& message) {
 template <class Message, std::size_t I = 0>
 Result<Message> decode_any(std::uint8_t type, GetFields& get) {
   if constexpr (I == std::variant_size_v<Message>) {
-    return fail(Code::communication, "a control message has the unknown type " + std::to_string(type));
+    return fail_internal(Code::communication, "a control message has the unknown type " + std::to_string(type));
   } else if (type == I) {
     std::variant_alternative_t<I, Message> message;
     fields(get, message);
     if (!get.whole())
-      return fail(Code::communication, "a control message of type " + std::to_string(type) + " is damaged");
+      return fail_internal(Code::communication, "a control message of type " + std::to_string(type) + " is damaged");
     return Message(std::move(message));
   } else {
     return decode_any<Message, I + 1>(type, get);

@@ -15,8 +15,8 @@ Result<std::vector<ShardFile::Part>> parts_in_order(const Shard& shard, std::spa
   const auto& regions = shard.regions();
   for (const auto& target : targets) {
     if (target.region >= regions.size()) {
-      return fail(Code::invalid_argument,
-                  fmt::format("region {} is requested, but the shard has {} regions", target.region, regions.size()));
+      return fail_internal(Code::invalid_argument, fmt::format("region {} is requested, but the shard has {} regions",
+                                                               target.region, regions.size()));
     }
     const PlacedRegion& region = regions[target.region];
     if (target.into.size() != region.info.size_bytes()) {
@@ -27,7 +27,8 @@ Result<std::vector<ShardFile::Part>> parts_in_order(const Shard& shard, std::spa
   }
   std::ranges::sort(parts, {}, &ShardFile::Part::begin);
   for (std::size_t i = 1; i < parts.size(); ++i) {
-    if (parts[i].begin < parts[i - 1].end()) return fail(Code::invalid_argument, "one region is requested twice");
+    if (parts[i].begin < parts[i - 1].end())
+      return fail_internal(Code::invalid_argument, "one region is requested twice");
   }
   return parts;
 }

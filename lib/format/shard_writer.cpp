@@ -26,7 +26,7 @@ DataSection::DataSection(std::uint64_t data_bytes, MutableBytes mapping, Done do
 Status DataSection::put(Bytes bytes) {
   while (!bytes.empty()) {
     if (position_ == data_bytes_) {
-      return fail(Code::invalid_argument, fmt::format("more than {} bytes of data for a shard", data_bytes_));
+      return fail_internal(Code::invalid_argument, fmt::format("more than {} bytes of data for a shard", data_bytes_));
     }
     const std::uint64_t block_begin = position_ / kBlockBytes * kBlockBytes;
     const std::uint64_t block_end = std::min(block_begin + kBlockBytes, data_bytes_);

@@ -37,7 +37,7 @@ Result<GroupTables> decode_tables(Bytes bytes) {
     tables.members.push_back(std::move(*shards));
   }
   if (!in.good() || tables.chunk_bytes == 0) {
-    return fail(Code::corrupt, "the tables of an erasure group are damaged");
+    return fail_internal(Code::corrupt, "the tables of an erasure group are damaged");
   }
   return tables;
 }

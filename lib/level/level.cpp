@@ -98,7 +98,8 @@ Buffer encode_entries(const std::vector<ShardEntry>& shards) {
 
 Result<std::vector<ShardEntry>> decode_entries(Bytes bytes) {
   if (bytes.size() % kEntryBytes != 0) {
-    return fail(Code::communication, "a message of shard entries has " + std::to_string(bytes.size()) + " bytes");
+    return fail_internal(Code::communication,
+                         "a message of shard entries has " + std::to_string(bytes.size()) + " bytes");
   }
   ByteReader in(bytes);
   std::vector<ShardEntry> shards;

@@ -84,7 +84,8 @@ VolumeWriter::VolumeWriter(Store& store, std::vector<VolumeFile> files, std::str
 
 Status VolumeWriter::write(Bytes bytes) {
   while (!bytes.empty()) {
-    if (file_ == files_.size()) return fail(Code::invalid_argument, "more bytes than the volume has files for");
+    if (file_ == files_.size())
+      return fail_internal(Code::invalid_argument, "more bytes than the volume has files for");
     const VolumeFile& file = files_[file_];
     auto writer = writer_of(file_);
     if (!writer) return fail(writer.error());

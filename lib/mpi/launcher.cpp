@@ -80,7 +80,7 @@ Result<Launcher> Launcher::share(Comm& world) {
   launcher.started = *started;
   launcher.goes_on = in.get<bool>();
   launcher.ended = in.get_text();
-  if (!in.good()) return fail(Code::communication, "the message from world rank 0 about ckpt-run is damaged");
+  if (!in.good()) return fail_internal(Code::communication, "the message from world rank 0 about ckpt-run is damaged");
   return launcher;
 }
 

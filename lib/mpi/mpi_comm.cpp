@@ -116,9 +116,9 @@ std::unique_ptr<Request> MpiComm::isend(Peer to, Tag tag, Bytes message) {
   if (auto status = check_message(to, tag, size_); !status) return finished_request(status);
   if (message.size() > largest_transfer_) {
     return finished_request(
-        fail(Code::invalid_argument,
-             fmt::format("a message of {} bytes to member {} with tag {} is longer than the largest, {} bytes",
-                         message.size(), to.value, tag.value, largest_transfer_)));
+        fail_internal(Code::invalid_argument,
+                      fmt::format("a message of {} bytes to member {} with tag {} is longer than the largest, {} bytes",
+                                  message.size(), to.value, tag.value, largest_transfer_)));
   }
   idler_.reset();
   const MpiRequest::Operation operation{Kind::send, "send", to, tag, message.size()};
@@ -258,8 +258,8 @@ Result<std::unique_ptr<Comm>> MpiComm::split(std::optional<std::uint32_t> color,
   const int mpi_color = color && possible ? static_cast<int>(*color) : MPI_UNDEFINED;
   const int code = MPI_Comm_split(comm_, mpi_color, possible ? static_cast<int>(key) : 0, &part);
   if (!possible) {
-    return fail(Code::invalid_argument,
-                fmt::format("split: color {} and key {} must be at most {}", color.value_or(0), key, INT_MAX));
+    return fail_internal(Code::invalid_argument,
+                         fmt::format("split: color {} and key {} must be at most {}", color.value_or(0), key, INT_MAX));
   }
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "split"));
   if (part == MPI_COMM_NULL) return nullptr;

@@ -44,10 +44,10 @@ Error MpiRequest::error_of(int code, const MPI_Status& status) const {
                               operation_.buffer_bytes)
           .value();
     }
-    return Error{Code::communication,
-                 fmt::format("a message from member {} with tag {} is longer than its buffer of {} bytes",
-                             operation_.peer.value, operation_.tag.value, operation_.buffer_bytes),
-                 {}};
+    return fail_internal(Code::communication,
+                         fmt::format("a message from member {} with tag {} is longer than its buffer of {} bytes",
+                                     operation_.peer.value, operation_.tag.value, operation_.buffer_bytes))
+        .value();
   }
   const char* direction = operation_.kind == Kind::send ? "to" : "from";
   return mpi_error(code, fmt::format("{} {} member {} with tag {}", operation_.what, direction, operation_.peer.value,

@@ -101,7 +101,7 @@ Result<Chain> decode_chain(Bytes bytes, LevelSet levels) {
     good = good && known && chain.elsewhere.emplace(static_cast<LevelId>(level), std::move(snapshots)).second;
   }
   if (!in.good() || in.remaining() != 0 || !good)
-    return fail(Code::communication, "the message from head 0 about the chain of snapshots is damaged");
+    return fail_internal(Code::communication, "the message from head 0 about the chain of snapshots is damaged");
   return chain;
 }
 

@@ -114,8 +114,8 @@ Status share_layouts(Comm& heads, const StoreContents& mine, const Layout& known
     auto sent = heads.broadcast(heads.rank() == holder ? encoded_layout(mine, id) : Buffer{}, holder);
     if (!sent) return fail(sent.error());
     auto layout = decode_layout(*sent);
-    if (!layout) return fail(layout.error());
-    if (layout->id() != id) return fail(Code::communication, "a head sent a different layout than requested");
+    if (!layout) return fail_internal(layout.error().code, layout.error().message);
+    if (layout->id() != id) return fail_internal(Code::communication, "a head sent a different layout than requested");
     inventory.layouts.emplace(id, std::move(*layout));
   }
   return {};
@@ -130,8 +130,9 @@ Status check_nodes(const Inventory& inventory) {
       if (layout == nullptr || summary.layout != last) layout = &inventory.layouts.at(summary.layout);
       last = summary.layout;
       if (summary.node.value < layout->nodes) continue;
-      return fail(Code::communication, fmt::format("a head reports files of node {}, but the layout has {} nodes",
-                                                   summary.node.value, layout->nodes));
+      return fail_internal(Code::communication,
+                           fmt::format("a head reports files of node {}, but the layout has {} nodes",
+                                       summary.node.value, layout->nodes));
     }
   }
   return {};
@@ -183,8 +184,8 @@ class NodesSeen {
   void note(const HoldingSummary& summary, LevelSet struck) {
     for (const LevelId level : summary.levels) note(level, summary.node, struck);
   }
-  // A node's manifest names a level once all nodes have their parts. If some parts were lost later, the other parts may
-  // still be needed after the next loss: the level does not count as complete, but the parts stay, like struck ones.
+  // A node's manifest names a level once all nodes have their parts. If some parts were lost later, the level does not
+  // count as complete. But the other parts stay, like struck ones: they may be needed after the next loss.
   [[nodiscard]] LevelsReached reached(LevelSet redundancy) const {
     LevelsReached levels;
     for (const auto& [level, there] : there_) {
@@ -354,7 +355,7 @@ Result<bool> share_strikes(Comm& heads, Inventory& inventory, const std::vector<
       strike.file = in.get_text();
       news |= inventory.strikes.insert(std::move(strike)).second;
     }
-    if (!in.good()) return fail(Code::communication, "a list of unusable files is truncated");
+    if (!in.good()) return fail_internal(Code::communication, "a list of unusable files is truncated");
   }
   return news;
 }

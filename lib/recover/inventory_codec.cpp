@@ -52,7 +52,9 @@ NodeId usual_node(const HoldingList& holdings) {
   return most == count.end() ? NodeId{} : most->first;
 }
 
-Error cut_short() { return {Code::communication, "a list of a node's files is truncated", {}}; }
+tl::unexpected<Error> fail_truncated() {
+  return fail_internal(Code::communication, "a list of a node's files is truncated");
+}
 
 }  // namespace
 
@@ -66,7 +68,7 @@ Result<HoldingList> decode_holdings(Bytes bytes) {
   ByteReader in(bytes);
   HoldingList holdings;
   while (in.good() && in.remaining() > 0) holdings.push_back(get(in));
-  if (!in.good()) return fail(cut_short());
+  if (!in.good()) return fail_truncated();
   return holdings;
 }
 
@@ -104,7 +106,7 @@ Result<HoldingList> decode_holdings_by(const HoldingList& dictionary, Bytes byte
   ByteReader in(bytes);
   const NodeId node{in.get<std::uint32_t>()};
   const Bytes here = in.get_bytes((dictionary.size() + 1) / 2);
-  if (!in.good()) return fail(cut_short());
+  if (!in.good()) return fail_truncated();
   HoldingList holdings;
   for (std::size_t entry = 0; entry < dictionary.size(); ++entry) {
     const unsigned flags = std::to_integer<unsigned>(here[entry / 2]) >> (entry % 2 * 4);
@@ -114,7 +116,7 @@ Result<HoldingList> decode_holdings_by(const HoldingList& dictionary, Bytes byte
   while (in.good() && in.remaining() > 0) {
     const auto position = in.get<std::uint16_t>();
     const HoldingSummary other = get(in);
-    if (!in.good() || position > holdings.size()) return fail(cut_short());
+    if (!in.good() || position > holdings.size()) return fail_truncated();
     holdings.insert(holdings.begin() + position, other);
   }
   return holdings;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostHoldings = 16;
 constexpr std::size_t kListWords = kMostHoldings * 28 / sizeof(std::uint64_t);  // as encode_holdings() writes them
 
-// All words are reduced to their maximum. A word that must be equal on all heads is sent with its complement: the two
+// All words are reduced to their maximum. A word that must be equal on all heads is sent with its complement. The two
 // maxima are complements of each other only if all heads that sent a value sent the same one. A head without a value
 // sends zeros.
 struct Words {
@@ -36,8 +36,8 @@ struct Words {
   std::uint64_t digest = 0;
   std::uint64_t not_digest = 0;
   std::uint64_t mark_unknown = 0;
-  // 1 + the highest arrangement of today's shape in which this store is the same node as now; and 1 + the highest one
-  // in which it is another node.
+  // 1 + the highest arrangement of today's shape in which this store is the same node as now; and 1 + the highest
+  // arrangement in which this store is another node.
   std::uint64_t same_place = 0;
   std::uint64_t other_place = 0;
   std::array<std::uint64_t, kListWords> list{};
@@ -132,7 +132,7 @@ bool cannot_be(const Words& words) {
 
 Result<RollCall> read(const Words& words) {
   if (cannot_be(words))
-    return fail(Code::communication, "the answers of the heads to the roll call have impossible numbers");
+    return fail_internal(Code::communication, "the answers of the heads to the roll call have impossible numbers");
   RollCall roll;
   roll.newest.value = static_cast<std::uint32_t>(words.newest);
   roll.highest_version.value = static_cast<std::uint32_t>(words.highest_version);
@@ -174,7 +174,8 @@ Result<RollCall> call_roll(Comm& heads, const RollAnswer& mine) {
   words = std::bit_cast<Words>(reduced);
   if (words.failed != 0) {
     auto status = agree(heads, mine.status, "node");
-    return fail(status ? Error{Code::communication, "heads disagree whether one of them failed", {}} : status.error());
+    if (!status) return fail(status.error());
+    return fail_internal(Code::communication, "heads disagree whether one of them failed");
   }
   return read(words);
 }

@@ -192,7 +192,7 @@ Status Pool::take_news(ByteReader& news, std::uint32_t from_last) {
   const auto closed = news.get<std::uint32_t>();
   for (std::uint32_t i = 0; i < closed && news.good(); ++i) closed_hosts_.insert(news.get_text());
   if (!news.good() || from_last > roster_.size())
-    return fail(Code::communication, "the message to new processes is damaged");
+    return fail_internal(Code::communication, "the message to new processes is damaged");
   me_ = static_cast<std::uint32_t>(roster_.size()) - from_last;
   return {};
 }

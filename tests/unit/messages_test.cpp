@@ -17,6 +17,13 @@ TEST(Messages, with_a_level_that_there_is_not_are_refused) {
   EXPECT_TRUE(decode_to_rank(encode(ToRank(Reached{{42}, LevelId::global}))));
 }
 
+TEST(Messages, that_are_damaged_are_called_a_defect_of_cairn) {
+  const auto read = decode_to_rank(Buffer(3));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().hint, fail_internal(Code::communication, "").value().hint);
+  EXPECT_FALSE(read.error().hint.empty());
+}
+
 TEST(Messages, with_an_error_of_no_known_kind_are_refused) {
   Error unknown = kError;
   unknown.code = static_cast<Code>(77);

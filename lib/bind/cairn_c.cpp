@@ -290,7 +290,8 @@ int cairn_failed(const cairn_session* session) {
 
 int cairn_recover(cairn_session* session) {
   if (session == nullptr || !session->job)
-    return refuse(CAIRN_ERR_USAGE, "cairn_recover: the job does not repair itself ([recovery] mode)");
+    return refuse(CAIRN_ERR_USAGE,
+                  "cairn_recover: the job does not repair itself (set [recovery] mode = spares or respawn)");
   const auto refused = [job = session->job.get()](const cairn::Exception& error, int code) {
     return refuse(*job, error, code);
   };

@@ -201,7 +201,7 @@ Status check_recovery(const Config& config) {
   if (recovery.mode == Mode::restart && recovery.spares > 0) {
     return fail(Code::config,
                 fmt::format("[recovery] spares = {}: mode = restart does not use spares", recovery.spares),
-                "set mode = spares");
+                "set mode = spares or respawn, or spares = 0");
   }
   if (recovery.mode != Mode::restart && config.head.mode == HeadMode::thread) {
     return fail(Code::config, "[head] mode = thread: a job that repairs itself cannot have head threads",

@@ -116,8 +116,9 @@ Status Ending::end_chain(bool keep_going) {
     if (auto status = life_.record_parent(RunRecord::Parent::fresh, {}); !status) return status;
   }
   if (auto status = empty_node_store(); !status) {
-    head_.node.log.warning("node {}: the snapshots of the finished job could not be removed from {}: {}",
-                           head_.node.me.value, head_.node.local->where(), status.error().text());
+    head_.node.log.warning(
+        "node {}: the snapshots of the finished job could not be removed from {}; they are not needed any more: {}",
+        head_.node.me.value, head_.node.local->where(), status.error().text());
   }
   if (auto status = head_.heads.barrier(); !status) return status;
   return life_.record_end();

@@ -35,7 +35,7 @@ Status check_no_other_run(const Store& global, const Chain& chain) {
     const auto record = names::parse_run_record(entry.name);
     if (!record || record->incarnation <= chain.newest) continue;
     return fail(Code::taken_over, "another run of this job has begun: " + global.where() + " has " + entry.name,
-                "run only one job of this name at a time, or give this one another [job] name");
+                "end one of the two runs; if they are different jobs, give each a [job] name of its own");
   }
   return {};
 }
@@ -143,7 +143,9 @@ Status Life::record_parent(RunRecord::Parent parent, const Identity& snapshot) {
 Status Life::record_first_snapshot() {
   const RunRecord before = record_;
   if (is_undecided() && !catalog_.known.empty() && catalog_.known.begin()->first.incarnation < head_.node.incarnation) {
-    head_.node.log.warning("snapshot() was called before restore(): earlier snapshots will not be restored any more");
+    head_.node.log.warning(
+        "snapshot() was called before restore(): earlier snapshots will not be restored any more. Call restore() "
+        "first");
   }
   note_first_snapshot();
   const Status status = write_record();
@@ -161,7 +163,7 @@ Status Life::record_end() {
   Status mine = head_.node.leads() ? write_record() : Status{};
   if (!mine && mine.error().code == Code::no_space) {
     head_.node.log.warning(
-        "the job has finished, but its end could not be recorded, so its next start will restore the newest snapshot: "
+        "the job has finished, but its end could not be recorded, so its next run will restore the newest snapshot: "
         "{}",
         mine.error().text());
     mine = {};

@@ -65,8 +65,9 @@ Status Life::check_chain_is_known() const {
               fmt::format("{} and the node stores have no undamaged {}. Files with a key cannot be checked "
                           "without it",
                           catalog_.chain.place, mark),
-              fmt::format("bring back the {} of the global store or of a node store; [restart] mode = fresh starts "
-                          "without a snapshot and leaves these files there",
+              fmt::format("make the {} of the global store or of a node store readable again; to give up all "
+                          "snapshots, start once with CAIRN_RESTART_MODE=fresh ([restart] mode = fresh), which leaves "
+                          "these files there",
                           mark));
 }
 

@@ -132,7 +132,8 @@ Result<Offer> RestoreDesk::fresh_offer(Offer offer) {
   }
   if (head_.options.start == EngineOptions::Start::required && !life_.began_fresh()) {
     return fail(Code::unrecoverable,
-                fmt::format("[restart] mode = required, but job {} has no snapshot to restore", head_.options.job));
+                fmt::format("[restart] mode = required, but job {} has no snapshot to restore", head_.options.job),
+                "check [job] name and the directories in [storage]; with mode = auto the job starts fresh");
   }
   if (head_.node.leads()) {
     head_.node.log.info("{}", catalog_.chain.finished ? "the last run of this job finished; starting fresh"

@@ -239,9 +239,11 @@ void SealDesk::check_space(const Sealing& sealing) {
   if (needed <= available) return;
   // Only a warning, since no call has failed: a snapshot that really does not fit fails by itself.
   head_.node.log.warning(
-      "node {}: {} has {} bytes free; the snapshots to be kept will take about {} (give it more room, put [storage] "
-      "local elsewhere, or keep fewer: [storage] keep_local, [partner] copies)",
-      head_.node.me.value, head_.node.local->where(), available, needed);
+      "node {}: {} has {:.1f} MiB free, but the snapshots to be kept will take about {:.1f} MiB. A snapshot that does "
+      "not fit fails, and the job continues. Give it more room, put [storage] local elsewhere, or keep fewer snapshots "
+      "([storage] keep_local, [partner] copies)",
+      head_.node.me.value, head_.node.local->where(), static_cast<double>(available) / kMiB,
+      static_cast<double>(needed) / kMiB);
 }
 
 }  // namespace cairn

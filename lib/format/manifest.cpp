@@ -149,7 +149,7 @@ Result<NodeManifest> parse_node_manifest(const std::string& text, const Sealer& 
     for (std::size_t i = 0; i < holdings.size() && holdings.good(); ++i) {
       manifest.holdings.push_back(holding_of(holdings.at(i)));
       const bool first = layouts.insert(manifest.holdings.back().layout.id()).second;
-      if (!first) holdings.at(i)["layout"].complain("is the layout of an earlier holding");
+      if (!first) holdings.at(i)["layout"].complain("repeats the layout of an earlier element");
     }
     return manifest;
   });

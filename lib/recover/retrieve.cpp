@@ -221,7 +221,8 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
     if (!is_worth_another_round(state, *news))
       return fail(Code::unrecoverable,
                   fmt::format("version {} could not be restored: some of its shards did not reach their nodes",
-                              plan->snapshot.version.value));
+                              plan->snapshot.version.value),
+                  "look for the cause in the log above, and start the job again");
   }
 }
 

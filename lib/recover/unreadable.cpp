@@ -10,9 +10,12 @@ Unreadable unreadable_mark(const Error& error) { return {names::chain_mark(), {}
 
 Error refusal_of(const Store& store, const Unreadable& what) {
   const bool newer = what.error.code == Code::newer_format;
-  const std::string hint = newer ? "start the version of Cairn that wrote it, or a newer one" : what.error.hint;
+  const std::string hint =
+      newer ? "start the job with the version of Cairn that wrote it, or a newer one" : what.error.hint;
   return {what.error.code, fmt::format("{}: {}", store.where(), what.error.in_file(what.file.path).message),
-          hint + "; [restart] mode = fresh starts without a snapshot and leaves it there"};
+          hint +
+              "; to give up all snapshots, start once with CAIRN_RESTART_MODE=fresh ([restart] mode = fresh), which "
+              "leaves it there"};
 }
 
 }  // namespace cairn

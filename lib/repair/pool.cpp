@@ -185,7 +185,7 @@ Status Pool::look_for_unknown_deaths(UnknownDeaths& unknown) const {
     const auto since = unknown.since.try_emplace(i, now).first->second;
     if (now - since < kLongestUnknownDeath) continue;
     return fail(Code::communication,
-                fmt::format("process {} ({}) is gone, but MPI has not reported its death after {} s",
+                fmt::format("process {} ({}) is gone, but MPI has not reported its death after {} s: the job ends",
                             neighbours_[i]->number, name_of(roster_[i]), kLongestUnknownDeath.count()));
   }
   return {};
@@ -351,7 +351,7 @@ Error Pool::no_spare_left(const Proposal& proposal) const {
   return Error{
       Code::unrecoverable,
       fmt::format("rank {} on node {} died, and no spare is left", first.rank.value, nodes_[first.node.value].node),
-      "start the job again, with ckpt-run or by hand; it restores its newest snapshot"};
+      "the job ends; ckpt-run restarts it, or start it again: it restores its newest snapshot"};
 }
 
 }  // namespace cairn

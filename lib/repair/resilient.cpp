@@ -89,7 +89,8 @@ void Resilient::on_exit() {
   Resilient* const job = std::exchange(current(), nullptr);
   if (job == nullptr || job->over_ || this_process() != job->process_) return;
   job->give_up({CompletionMark::Kind::failed,
-                job->pool_->my_name() + " called exit() before the job finished, and the other processes wait for it",
+                job->pool_->my_name() +
+                    " called exit() before the job finished: the job ends. Let it call MPI_Abort after an error",
                 {},
                 Cause{Cause::Source::exit, {}, {}}});
 }
@@ -236,9 +237,11 @@ void Resilient::meet() {
 void Resilient::end_if_repairs_do_not_help() const {
   if (pool_->gives_up()) abort_mpi();
   if (pool_->repairs_without_effect() > kMostRepairsWithoutEffect)
-    end_job("repairs find no dead process and do not help: " + last_failure_, {Cause::Source::repairs, {}, {}});
+    end_job("MPI reports failures, but repairs find no dead process: the job ends. Last failure: " + last_failure_,
+            {Cause::Source::repairs, {}, {}});
   if (pool_->repairs_without_progress() > kMostRepairsWithoutProgress) {
-    end_job(fmt::format("{} repairs in a row without a newer snapshot: processes die again and again",
+    end_job(fmt::format("{} repairs in a row without a newer snapshot: processes die again and again: the job ends. "
+                        "Look in the log for what ends them",
                         pool_->repairs_without_progress()),
             {Cause::Source::repairs, {}, {}});
   }

@@ -70,16 +70,16 @@ void remark_on_theorem(LayoutDecision& decision) {
   const auto& layout = decision.layout;
   if (layout.copies < 2 || layout.rotation < 2) return;
   if (!layout.domain_of_node.empty()) {
-    decision.notes.push_back(
-        fmt::format("L2: copies avoid their owner's failure domain; with rotation = {} it is certain to survive "
-                    "only the loss of any {} nodes",
-                    layout.rotation, layout.copies));
+    decision.notes.push_back(fmt::format(
+        "L2: copies avoid their owner's failure domain. With rotation = {}, L2 may not survive the loss of more than "
+        "{} nodes",
+        layout.rotation, layout.copies));
     return;
   }
   const auto bound = sufficient_nodes(layout.copies, layout.rotation);
   if (layout.nodes > bound) return;
   decision.warnings.push_back(fmt::format(
-      "L2 is certain to survive only the loss of any {} nodes; [partner] copies = {} and rotation = {} need "
+      "L2 may not survive the loss of more than {} nodes: [partner] copies = {} and rotation = {} need "
       "more than {} nodes to survive the loss of any {}; there are {}",
       layout.copies, layout.copies, layout.rotation, bound, (layout.copies - 1) * layout.rotation + 1, layout.nodes));
 }

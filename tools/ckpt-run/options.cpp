@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <sstream>
 
@@ -20,9 +21,10 @@ constexpr const char* kAbout =
     "Exit codes:\n"
     "  0      the application has finished, or has stopped after SIGUSR1\n"
     "  1      ckpt-run gave up\n"
-    "  2      the arguments or the configuration are wrong\n"
+    "  2      the arguments or the configuration are wrong, or the application could not be started at all\n"
     "  130    SIGINT, SIGTERM or SIGHUP ended the job\n"
-    "  other  the application has finished, and the launcher then ended with this code\n";
+    "  other  the application has finished, and the launcher then ended with this code; only with [recovery] mode =\n"
+    "         restart\n";
 
 constexpr const char* kExamples =
     "The global store must be visible on the host that runs ckpt-run. SIGINT and SIGTERM end the whole job. SIGUSR1\n"
@@ -31,6 +33,13 @@ constexpr const char* kExamples =
     "  ckpt-run -n 8 -- heat --size 768 --steps 20000 --config heat.ini --output plate.bin\n"
     "  ckpt-run -n 96 --hosts a,b,c --spare-hosts d -- ./simulate --config simulate.ini\n"
     "  ckpt-run -n 8 --mpi-options \"--mca btl self,tcp\" --config heat.ini -- ./simulate";
+
+// CLI11 does not know what follows the options.
+class Form final : public CLI::Formatter {
+  std::string make_usage(const CLI::App* /*app*/, std::string /*name*/) const override {
+    return "Usage: ckpt-run -n N [OPTIONS] -- APPLICATION [ARGUMENTS]\n";
+  }
+};
 
 // Splits words as a shell does, but without quotes, which no launcher's option needs.
 std::vector<std::string> words_of(const std::string& text) {
@@ -101,6 +110,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   std::string grace = "5s";
   std::string linger = "10min";
   CLI::App app(kAbout, "ckpt-run");
+  app.formatter(std::make_shared<Form>());
   app.footer(kExamples);
   app.set_version_flag("--version", "ckpt-run " CAIRN_VERSION_TEXT, "Print the version and end");
   app.prefix_command();
@@ -113,8 +123,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--spare-hosts", options.spare_hosts,
-                 "Hosts that replace lost ones. If the job repairs itself, its spare ranks wait there; with\n"
-                 "[recovery] mode = respawn at least one on each, which starts new processes")
+                 "Hosts that replace lost ones. Requires --hosts. If the job repairs itself, its spare ranks wait\n"
+                 "there. With [recovery] mode = respawn, at least one waits on each host, and starts new processes")
       ->type_name("A,B,…")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -129,7 +139,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->type_name("PROGRAM")
       ->capture_default_str();
   app.add_option("--mpi-options", mpi_options, "Additional options for the launcher")->type_name("\"…\"");
-  app.add_option("--agent", agent, "Program that runs a command on a host, like ssh; the launcher uses it, too")
+  app.add_option("--agent", agent,
+                 "Program that runs a command on a host, like ssh; the launcher uses it, too.\n"
+                 "Default: srun in a Slurm job, otherwise ssh")
       ->type_name("\"…\"");
   const auto add_time = [&](const char* name, std::string& time, const char* help) {
     app.add_option(name, time, help)->type_name("TIME")->capture_default_str()->check(CLI::Validator(check_time, ""));

@@ -258,7 +258,8 @@ bool Supervisor::lacks_ranks(Watch& watch) {
   if (!watch.short_since) watch.short_since = now;
   if (now - *watch.short_since < kLongestStartOfFew) return false;
   fmt::print(stderr,
-             "ckpt-run: some ranks have not started, and the job has not opened its session: ckpt-run ends it\n");
+             "ckpt-run: some ranks have not started, and the job has not opened its session: ckpt-run ends the job. "
+             "Look for the cause in the lines above\n");
   return true;
 }
 

@@ -120,9 +120,10 @@ Result<Readings> take_readings(const OpenStores& opened, std::chrono::millisecon
   std::this_thread::sleep_for(apart);
   Readings found = reading.second();
   if (!found.ranks.empty() || !found.problems.empty()) return found;
-  return cairn::fail(cairn::Code::not_found,
-                     fmt::format("no rank of job {} has a file of its calls in {}", opened.job, opened.places_text()),
-                     "a job keeps them while it runs, if it records its calls to MPI");
+  return cairn::fail(
+      cairn::Code::not_found,
+      fmt::format("no rank of job {} has a file of its calls in {}", opened.job, opened.places_text()),
+      "run ckpt-tool on a node of the job; ranks write these files if [job] tap = on and the program links cairn-tap");
 }
 
 }  // namespace ckpt_tool

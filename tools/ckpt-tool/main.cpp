@@ -15,13 +15,15 @@ using ckpt_tool::HealthRequest;
 using ckpt_tool::Request;
 using ckpt_tool::Target;
 
-constexpr const char* kAbout =
-    "Shows and verifies the snapshots of a Cairn job, plans how often to take them, and reports why a job hangs.\n"
-    "Never changes a store, so it may be used while the job runs.\n"
+constexpr const char* kExitCodes =
     "Exit codes:\n"
-    "  0  nothing is damaged or missing\n"
+    "  0  nothing is damaged or missing (list does not check this)\n"
     "  1  a file is damaged or missing\n"
     "  2  the arguments are wrong, nothing was found, or a file has a newer format, another key, or cannot be read\n";
+
+constexpr const char* kAbout =
+    "Shows and verifies the snapshots of a Cairn job, plans how often to take them, and reports why a job hangs.\n"
+    "Never changes a store, so it may be used while the job runs.\n";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -36,8 +38,10 @@ constexpr const char* kPlanAbout =
     "Compute how often to take snapshots at each level, the overhead, and the lines for the INI file";
 constexpr const char* kPlanExamples =
     "The pattern is the optimum of Benoit et al. 2016 (DOI 10.1109/TC.2016.2643660). For a single level it is that\n"
-    "of Young and Daly. Every snapshot starts on L1 and is promoted, so the cost of a level is what it adds to the\n"
-    "levels below. A list has one entry for each level, lowest level first.\n"
+    "of Young and Daly. A pattern is the sequence of snapshots between two at the highest level. Every snapshot starts "
+    "on\n"
+    "L1 and is promoted, so the cost of a level is what it adds to the levels below. A list has one entry for each\n"
+    "level, lowest level first.\n"
     "Examples:\n"
     "  ckpt-tool plan --cost 1s,6s,8s,90s --recovery 1s,5s,9s,2min --mtbf 12h,3d,10d,60d\n"
     "  ckpt-tool plan --levels 1,4 --cost 1s,90s --node-mtbf 5y --nodes 1000 --shares 0.8,0.2\n"
@@ -58,7 +62,8 @@ constexpr const char* kSimulateExamples =
 constexpr const char* kHangAbout = "Whether a running job hangs, and which ranks cause it";
 constexpr const char* kHangExamples =
     "Reads twice which MPI calls the ranks have recorded in their node's store, and looks at the processes of this\n"
-    "host. The job is not disturbed. For ranks of other nodes, name their stores with --local, too.\n"
+    "host. The job is not disturbed, except by --stacks. --local adds stores of other nodes, if this host can read "
+    "them.\n"
     "Exit codes:\n"
     "  0  the job is healthy\n"
     "  1  it hangs, or ranks have waited longer than --after for a rank that computes\n"
@@ -91,13 +96,13 @@ void add_target(CLI::App& command, Target& target) {
 
 void add_target(CLI::App& command, Request& request) {
   add_target(command, request.target);
-  command.add_flag("--json", request.json, "Print JSON");
+  command.add_flag("--json", request.json, "Print JSON; the man page names its members");
 }
 
 CLI::App* add_hang(CLI::App& app, HangRequest& request) {
   CLI::App* const command = app.add_subcommand("hang", kHangAbout);
   add_target(*command, request.target);
-  command->add_flag("--json", request.json, "Print JSON");
+  command->add_flag("--json", request.json, "Print JSON; the man page names its members");
   command->add_option("--after", request.after, "How long a rank may wait for another before that is called a hang")
       ->type_name("TIME")
       ->capture_default_str();
@@ -105,7 +110,7 @@ CLI::App* add_hang(CLI::App& app, HangRequest& request) {
       ->type_name("SECONDS")
       ->expected(0, 1)
       ->default_str("10")
-      ->check(CLI::Range(0.1, 1e6));
+      ->check(CLI::Range(0.1, 1e6).description(""));
   command->add_flag("--stacks", request.stacks, "Show the stacks of ranks on this host that cause the hang, with gdb");
   command->footer(kHangExamples);
   return command;
@@ -160,6 +165,7 @@ void add_simulation(CLI::App& command, ckpt_tool::SimulateOptions& options) {
       ->capture_default_str();
   command.add_option("--plot", options.plot, "Draw the overhead against the MTBF")->type_name("FILE.svg");
   command.add_option("--paper", options.paper, "Compare the simulation with a published table instead")
+      ->type_name("NAME")
       ->check(CLI::IsMember({"bondarenko2019"}));
 }
 
@@ -174,7 +180,7 @@ CLI::App* add_trace(CLI::App& app, ckpt_tool::TraceRequest& request) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app(kAbout, "ckpt-tool");
+  CLI::App app(std::string(kAbout) + kExitCodes, "ckpt-tool");
   app.set_version_flag("--version", "ckpt-tool " CAIRN_VERSION_TEXT, "Print the version and end");
   app.footer(kExamples);
   app.require_subcommand(1);
@@ -182,20 +188,19 @@ int run(int argc, char** argv) {
 
   CLI::App* list = app.add_subcommand("list", "List the snapshots of a job, with their levels and ages");
   add_target(*list, request);
-  list->footer("Example:\n  ckpt-tool list --config heat.ini --json");
+  list->footer(std::string(kExitCodes) + "Example:\n  ckpt-tool list --config heat.ini --json");
 
   CLI::App* inspect = app.add_subcommand("inspect", "Show what is in a snapshot, and where its files are");
   add_target(*inspect, request);
   add_version(*inspect, request, "The snapshot to show. Default: the newest");
   inspect->add_flag("--details", request.details, "Show each rank, node and file on a line of its own");
-  inspect->footer("Example:\n  ckpt-tool inspect --config heat.ini --version 42");
+  inspect->footer(std::string(kExitCodes) + "Example:\n  ckpt-tool inspect --config heat.ini --version 42");
 
   CLI::App* verify = app.add_subcommand("verify", "Read all files, and report which are good, damaged or missing");
   add_target(*verify, request);
   add_version(*verify, request, "Verify only this snapshot");
-
   verify->add_flag("--quiet", request.quiet, "Print only what is not good, and the summary");
-  verify->footer("Example:\n  ckpt-tool verify --config heat.ini --quiet");
+  verify->footer(std::string(kExitCodes) + "Example:\n  ckpt-tool verify --config heat.ini --quiet");
 
   HangRequest hanging;
   CLI::App* hang = add_hang(app, hanging);

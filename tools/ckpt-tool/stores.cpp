@@ -201,7 +201,7 @@ Result<OpenStores> open_stores(Target target) {
   if (!places) return fail(places.error());
   if (places->locals.empty() && places->globals.empty()) {
     return fail(Code::invalid_argument, "no stores are named",
-                "give --config FILE, or --local DIR and --global DIR; see ckpt-tool --help");
+                "give --config FILE, --local DIR or --global DIR; see ckpt-tool --help");
   }
   if (auto status = keep_directories(*places); !status) return fail(status.error());
   OpenStores opened;

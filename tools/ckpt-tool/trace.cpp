@@ -97,7 +97,7 @@ Result<Source> open_source(const std::string& file) {
   if (args["format"] > cairn::kTraceFormat) {
     return fail(Code::corrupt,
                 fmt::format("{}: format {} is newer than {}", file, args["format"].get<int>(), cairn::kTraceFormat),
-                "use ckpt-tool of the version that wrote it");
+                "use ckpt-tool of the version that wrote it, or of a newer one");
   }
   if (!args.contains("start_ns") || !args["start_ns"].is_number_integer()) return no_trace;
   return Source{file, args["start_ns"].get<std::int64_t>()};

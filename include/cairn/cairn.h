@@ -27,12 +27,11 @@
  * do not communicate. All calls of a session come from one thread.
  *
  * Errors: calls return a code. A negative code is an error, and cairn_error_text() returns its text. Unless a comment
- * says otherwise, the session can still be used. No call ends the program,
- * except cairn_abandon in a job that repairs itself. Cairn logs each error: once if all ranks
+ * says otherwise, the session can still be used. No call ends the program. Cairn logs each error: once if all ranks
  * have it, otherwise with the number of the rank. To find out, a call that fails waits for the same error on the other
- * ranks: at most one second, or five in cairn_restore. If other ranks may not have the error, end the
- * program with MPI_Abort; they would wait for this rank. Every call that returns a code may return
- * CAIRN_ERR_USAGE for a wrong argument.
+ * ranks: at most one second, or five in cairn_restore. If other ranks may not have the error, end the program with
+ * MPI_Abort; they would wait for this rank. Every call that returns a code may return CAIRN_ERR_USAGE for a wrong
+ * argument.
  *
  * Storage errors: cairn_snapshot returns CAIRN_OK if a snapshot fails because of storage, such as a full disk. The
  * failure is logged once, cairn_storage_error() returns its text, and the last good snapshot remains. cairn_wait and
@@ -125,7 +124,7 @@ enum { CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4 };
 /* What the last restore did. */
 typedef struct {
   int restored;           /* 1; 0: a fresh start, nothing was restored */
-  uint32_t incarnation;   /* life of the job in which the restored snapshot was taken */
+  uint32_t incarnation;   /* number of the run that took the restored snapshot */
   uint32_t version;       /* of the restored snapshot */
   uint32_t ranks_from[4]; /* application ranks of the job whose shard came from L1, L2, L3, L4 */
   int my_level;           /* level from which this rank's shard came: CAIRN_L1 ... CAIRN_L4 */
@@ -174,7 +173,7 @@ int cairn_unprotect(cairn_session* session, const char* name);
  * background. With [head] mode = inline it returns when the snapshot has reached all its levels. It blocks while the
  * head still needs all older copies on the node, at most for [head] wait_limit.
  *
- * Collective, but not a barrier: without an inline head, a rank waits only for ranks that are more than one call
+ * Collective, but not a barrier: unless [head] mode = inline, a rank waits only for ranks that are more than one call
  * behind.
  * Returns: also errors of background work; see above for storage errors. CAIRN_ERR_USAGE after cairn_finalize. The
  * error of a cairn_restore that failed. */
@@ -213,13 +212,13 @@ const char* cairn_storage_error(const cairn_session* session);
 int cairn_stored_elements(cairn_session* session, const char* name, size_t* count);
 
 /* Copies the newest recoverable snapshot into the protected regions. On a fresh start it changes nothing: there are no
- * snapshots, or [restart] mode = fresh. cairn_restore_info tells whether something was restored.
+ * snapshots, or [restart] mode = fresh. cairn_restore_info returns whether something was restored.
  *
  * Collective.
  * Requires: the same regions are protected as in the snapshot, with the same types and shapes.
  * Returns: CAIRN_OK, also on a fresh start. CAIRN_ERR_UNRECOVERABLE: snapshots exist, but none can be restored.
  * CAIRN_ERR_MISMATCH: ranks or regions differ; the text lists the differences. After an error, the contents of the
- * regions are undefined, except on a rank that cairn_protect names; cairn_snapshot fails until a restore succeeds. */
+ * regions are undefined, except where cairn_protect says otherwise; cairn_snapshot fails until a restore succeeds. */
 int cairn_restore(cairn_session* session);
 /* Does the same for one region; other regions keep their contents. All ranks pass the same name.
  *
@@ -258,17 +257,18 @@ int cairn_recover(cairn_session* session);
 /* Returns CAIRN_FRESH, CAIRN_SURVIVOR or CAIRN_REPLACEMENT: how this process entered the application last. Local. */
 int cairn_state(const cairn_session* session);
 
-/* Waits for background work, ends the job as [restart] at_end says, frees the session and sets it to NULL, even after
- * an error. Only after CAIRN_ROLLBACK the session remains, for cairn_recover. After a restore that failed, or without
- * any restore or snapshot, all snapshots stay as they are, so that a later start can use them.
+/* Waits for background work, writes the newest snapshot to L4, and ends the job as [restart] at_end says. Frees the
+ * session and sets it to NULL, even after an error. Only after CAIRN_ROLLBACK the session remains, for cairn_recover.
+ * After a restore that failed, or without any restore or snapshot, all snapshots stay as they are, so that a later run
+ * can use them.
  *
  * Collective.
- * Returns: errors of background work that no call has returned yet; the error of the newest snapshot if it did not
- * reach the levels that were requested, nor higher ones. */
+ * Returns: errors of background work that no call has returned yet; the error of the newest snapshot, if it reached
+ * neither the requested levels nor higher ones. */
 int cairn_finalize(cairn_session** session);
 /* Ends this rank's session without cairn_finalize: snapshots that are not complete are lost. Frees the session and sets
  * it to NULL. Calls of other ranks that need this rank fail. If the job repairs itself, this ends the job: the call
- * returns when the other ranks know. They detect it in their next Cairn call, or MPI call on cairn_comm. Local. */
+ * returns, and the other ranks end. They detect it in their next Cairn call, or MPI call on cairn_comm. Local. */
 void cairn_abandon(cairn_session** session);
 
 /* A function that receives the log. level is CAIRN_LOG_ERROR ... CAIRN_LOG_DEBUG. line is valid only during the call.

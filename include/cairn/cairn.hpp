@@ -51,7 +51,7 @@ enum class State {
 class Session final : public SessionBase {
  public:
   // Opens a session without run(). `config` is the path of the configuration file; only rank 0 of `world` reads it. An
-  // empty path means the defaults. `failures` describes a failure before this start, if the caller knows more about it
+  // empty path means the defaults. `failures` describes a failure before this run, if the caller knows more about it
   // than ckpt-run. On application ranks, returns the session. On a head, serves the node until the session ends, and
   // then returns null.
   //
@@ -84,7 +84,7 @@ class Session final : public SessionBase {
   void watch(MPI_Comm comm);
 
   // Returns whether this process knows that another process has died. The next Cairn call then rolls back. This is for
-  // loops without Cairn calls in an application with its own MPI error handler: an MPI error does not end such loops.
+  // loops that make MPI calls but no Cairn calls, and that do not end at an MPI error.
   //
   // Local, fast.
   [[nodiscard]] bool failed() const;
@@ -115,10 +115,10 @@ class Session final : public SessionBase {
 // restore() failed.
 //
 // Repair: with [recovery] mode = spares or respawn, the job continues after a process dies. On survivors, Cairn calls
-// and MPI calls on session.comm() throw an Exception of kind `rollback`. It must leave `application`: do not catch it,
-// or throw it again. All application ranks then enter `application` again with a new session, protect their regions
-// again, and call restore(). After a rollback, create communicators again that were made from session.comm(), and
-// do not use requests from before it.
+// and MPI calls on session.comm() throw an Exception of kind `rollback`. It must leave `application`: do not catch
+// it; if you catch it, throw it again. All application ranks then enter `application` again with a new session, protect
+// their regions again, and call restore(). After a rollback, create communicators again that were made from
+// session.comm(), and do not use requests from before it.
 //
 // Collective over `world`.
 // Requires: MPI is initialized.

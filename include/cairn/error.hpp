@@ -16,7 +16,7 @@ enum class ErrorKind {
   mismatch,       // ranks or regions differ from those of the snapshot
   taken_over,     // another run of the job uses the same stores
   communication,  // a peer cannot be reached
-  rollback,       // a process died, and the job rolls back: do not catch it, cairn::run does
+  rollback,       // a process died, and the job rolls back: do not catch it; cairn::run does
 };
 
 // An error of a Cairn call. what() is one line: what happened, to which file, rank or key, and often what to do.

@@ -12,9 +12,9 @@
 // Collective calls: all application ranks make the same collective calls in the same order, at safe points. Local calls
 // do not communicate; ranks may protect different regions. All calls of a session come from one thread.
 //
-// Errors: calls throw cairn::Exception. An error of background work is thrown by the next call that reports errors
-// (snapshot, wait or finalize), and does not undo what that call did. Where the job repairs itself, a
-// call that communicates may throw kind `rollback`; see run().
+// Errors: calls throw cairn::Exception. The next call that reports errors (snapshot, wait or finalize) throws an error
+// of background work. It does not undo what that call did. Where the job repairs itself, a call that communicates may
+// throw kind `rollback`; see run().
 //
 // Storage errors: snapshot() does not throw if a snapshot fails because of storage, such as a full disk. The failure is
 // logged once, storage_error() returns its text, and the last good snapshot remains. wait() and finalize() throw its
@@ -66,7 +66,7 @@ inline constexpr FixedSize fixed_size{};
 // What restore() did.
 struct RestoreReport {
   bool restored = false;                      // false: a fresh start, nothing was restored
-  std::uint32_t incarnation = 0;              // life of the job in which the restored snapshot was taken
+  std::uint32_t incarnation = 0;              // number of the run that took the restored snapshot
   std::uint32_t version = 0;                  // of the restored snapshot
   std::array<std::uint32_t, 4> ranks_from{};  // application ranks of the job whose shard came from L1, L2, L3, L4
   LevelId my_level = LevelId::local;          // level from which this rank's shard came
@@ -271,8 +271,8 @@ class SessionBase {
   // mode = inline it returns when the snapshot has reached all its levels. It blocks while the head still needs all
   // older copies on the node, at most for [head] wait_limit. A version that fails because of storage is not used again.
   //
-  // Collective, but not a barrier: without an inline head, a rank waits only for ranks that are more than one call
-  // behind.
+  // Collective, but not a barrier: unless [head] mode = inline, a rank waits only for ranks that are more than one
+  // call behind.
   // Throws: kind `usage` after finalize(); the error of a restore() that failed; errors of background work. See above
   // for storage errors.
   std::optional<std::uint32_t> snapshot();
@@ -306,18 +306,18 @@ class SessionBase {
   // is at most 66 calls after the signal; mostly 2, if a step takes 0.1 s or more. Local.
   [[nodiscard]] bool should_stop() const;
 
-  // Waits for background work and ends the job as [restart] at_end says. After a restore that failed, or without any
-  // restore or snapshot, all snapshots stay as they are, so that a later start can use them. Afterwards only the
-  // destructor and calls that do not communicate may be used.
+  // Waits for background work, writes the newest snapshot to L4, and ends the job as [restart] at_end says. After a
+  // restore that failed, or without any restore or snapshot, all snapshots stay as they are, so that a later run can
+  // use them. Afterwards only the destructor and calls that do not communicate may be used.
   //
   // Collective.
-  // Throws: errors of background work that no call has thrown yet; the error of the newest snapshot if it did not reach
-  // the levels that were requested, nor higher ones.
+  // Throws: errors of background work that no call has thrown yet; the error of the newest snapshot, if it reached
+  // neither the requested levels nor higher ones.
   void finalize();
 
   [[nodiscard]] std::uint32_t rank() const;         // Number of this application rank, from 0. Local.
   [[nodiscard]] std::uint32_t size() const;         // Number of application ranks. Local.
-  [[nodiscard]] std::uint32_t incarnation() const;  // Number of this life of the job, from 1. Local.
+  [[nodiscard]] std::uint32_t incarnation() const;  // Number of this run, from 1. Local.
   // Returns the seconds that this rank has waited for its head in snapshot() so far. Local.
   [[nodiscard]] double waited_seconds() const;
 

@@ -46,7 +46,7 @@ module cairn
   ! What the last restore did.
   type, bind(c), public :: cairn_restore_status
     integer(c_int) :: restored           ! 1; 0: a fresh start, nothing was restored
-    integer(c_int32_t) :: incarnation    ! life of the job in which the restored snapshot was taken
+    integer(c_int32_t) :: incarnation    ! number of the run that took the restored snapshot
     integer(c_int32_t) :: version        ! of the restored snapshot
     integer(c_int32_t) :: ranks_from(4)  ! application ranks of the job whose shard came from L1, L2, L3, L4
     integer(c_int) :: my_level           ! level from which this rank's shard came: CAIRN_L1 to CAIRN_L4
@@ -469,7 +469,7 @@ contains
   end subroutine
 
   ! Copies the newest recoverable snapshot into the protected regions. On a fresh start it changes nothing, and the code
-  ! is CAIRN_OK; cairn_restore_info tells whether something was restored. Collective. Gives CAIRN_ERR_UNRECOVERABLE if
+  ! is CAIRN_OK; cairn_restore_info returns whether something was restored. Collective. Gives CAIRN_ERR_UNRECOVERABLE if
   ! snapshots exist but none can be restored, CAIRN_ERR_MISMATCH if ranks or regions differ. After an error, the
   ! contents of the regions are undefined, and cairn_snapshot fails until a later restore succeeds.
   subroutine cairn_restore(session, code)
@@ -561,9 +561,9 @@ contains
     cairn_state = c_state(session%handle)
   end function
 
-  ! Waits for background work, ends the job as [restart] at_end says, and ends the session, even after an error. Only
-  ! after CAIRN_ROLLBACK the session remains, for cairn_recover. Collective. Gives the error of the newest snapshot if
-  ! it did not reach the levels that were requested, nor higher ones.
+  ! Waits for background work, writes the newest snapshot to L4, and ends the job as [restart] at_end says. Ends the
+  ! session, even after an error. Only after CAIRN_ROLLBACK the session remains, for cairn_recover. Collective. Gives
+  ! the error of the newest snapshot, if it reached neither the requested levels nor higher ones.
   subroutine cairn_finalize(session, code)
     type(cairn_session), intent(inout) :: session
     integer, intent(out) :: code

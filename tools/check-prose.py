@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that text for users is plain English: no phrase of PHRASES, no sentence above 30 words, no spelling mistake.
 
-  tools/check-prose.py [FILE...]    checks these files (default: all that TEXTS names)
+  tools/check-prose.py [FILE...]    checks these files of TEXTS (default: all)
   tools/check-prose.py --self-test  proves on made-up texts that each kind of finding is made, and no other
 
 A finding is mended by a better sentence, not by another phrase that means the same. Code is not checked: blocks and
@@ -51,6 +51,7 @@ PHRASES = [
     (r"comput(es|ing) since|since \d+ ?(ms|s|min|h)", "has been computing for"),
     (r"waits? (there )?for ever|hangs? for ever", "block"),
     (r"come(s)? to a repair|come(s)? to the repair", "join the repair"),
+    (r"(next|last|each|every|earlier|new) starts?(?! of| with)", "run"),
     # A relative clause in the place of a noun.
     (r"(ends?|names?|kills?|replaces?|starts?|asks?|for|of|by|with|to) who(ever)? (do|does|is|are|has|have|waits?|comes?)",
      "name them: processes that, users who"),
@@ -68,10 +69,20 @@ PHRASES = [
     (r"utili[sz]e[sd]?", "use"),
     (r"seamless(ly)?|effortless(ly)?|blazing(ly)?|world-class|state-of-the-art|powerful|simply|of course|obviously", "leave it out"),
 ]  # fmt: skip
-PHRASE = [(re.compile(rf"(?<![\w-])(?:{what})(?!\w)", re.IGNORECASE), instead) for what, instead in PHRASES]
+# Names in the code that users should not have to learn.
+FOR_USERS = [
+    (r"life|lives", "run; is alive"),
+]
+
+
+def compiled(phrases):
+    return [(re.compile(rf"(?<![\w-])(?:{what})(?!\w)", re.IGNORECASE), instead) for what, instead in phrases]
+
+
+PHRASE, FOR_USER = compiled(PHRASES), compiled(FOR_USERS)
 
 # Words that codespell takes for mistakes.
-SPELLED_RIGHT = ["bu", "inout"]
+SPELLED_RIGHT = ["bu", "inflight", "inout", "nd"]
 
 
 # Readers: each yields the paragraphs of a text as (number of the first line, text with its line breaks).
@@ -177,7 +188,18 @@ def literals(text):
                 yield line, part
 
 
-# The texts that users read, and how each is read. To add messages: ("lib/**/*.cpp", literals).
+def inside(text):
+    """Comments of the library, for those who work on it."""
+    return comments(text)
+
+
+def program(text):
+    """Comments and strings of an example."""
+    yield from comments(text)
+    yield from literals(text)
+
+
+# The texts that users read, and how each is read.
 TEXTS = [
     ("README.md", markdown),
     ("lib/doc/*.md", markdown),
@@ -189,8 +211,14 @@ TEXTS = [
     ("lib/bind/cairn.f90", marked("!", code=r"\s*!    ")),
     ("config/cairn.ini", marked(";", code=r";\S")),
     ("tools/*/*.1", man_page),
-    ("tools/ckpt-run/options.cpp", literals),
-    ("tools/ckpt-tool/main.cpp", literals),
+    # Messages, and --help.
+    ("lib/**/*.[ch]pp", literals),
+    ("tools/**/*.[ch]pp", literals),
+    *[(f"lib/{room}/*.[ch]pp", inside) for room in ["tap", "hang", "repair", "recover", "session"]],
+    ("examples/**/*.[ch]pp", program),
+    ("examples/**/*.c", program),
+    ("examples/**/*.f90", marked("!", code=r"\s*!    ")),
+    ("examples/**/*.ini", marked(";", code=r";\S")),
 ]
 
 
@@ -213,7 +241,7 @@ def words_of(sentence):
 def check_text(read, text):
     """Findings as (line, what)."""
     for number, part in read(text):
-        for pattern, instead in PHRASE:
+        for pattern, instead in PHRASE + ([] if read is inside else FOR_USER):
             for found in pattern.finditer(re.sub(r"\s", " ", part)):
                 yield number + part.count("\n", 0, found.start()), f'"{found[0]}": {instead}'
         for start, sentence in sentences(part):
@@ -240,11 +268,15 @@ def files_of_texts(root):
 
 
 def check(root, only=()):
-    chosen = [(file, read) for file, read in files_of_texts(root) if not only or file in only]
+    texts = list(files_of_texts(root))
+    if unknown := [file for file in only if file not in [text for text, _ in texts]]:
+        raise SystemExit(f"check-prose: {unknown[0]}: is none of the texts for users; TEXTS lists them")
+    chosen = [(file, read) for file, read in texts if not only or file in only]
     findings = [f"{file.relative_to(root)}:{line}: {what}"
                 for file, read in chosen for line, what in sorted(check_text(read, file.read_text(encoding="utf-8")))]  # fmt: skip
-    findings += [finding.replace(f"{root}/", "") for finding in check_spelling([file for file, _ in chosen])]
-    return len(chosen), findings
+    files = sorted({file for file, _ in chosen})  # a file may have several readers
+    findings += [finding.replace(f"{root}/", "") for finding in check_spelling(files)]
+    return len(files), findings
 
 
 def self_test():
@@ -258,6 +290,7 @@ def self_test():
         (marked(";", code=r";\S"), "; A comment.\n;hear = on\n"),
         (marked(";", code=r";\S"), f"; One of:\n;   on   {long[:80]}\n;        {long[:30]}\n;   off  {long[:80]}\n"),
         (man_page, f".SH SYNOPSIS\n{long}\n.SH DESCRIPTION\n.B ckpt\\-run\nstarts it.\n.SH EXAMPLES\n{long}\n"),
+        (inside, "// The life of a job.\n"),
         (literals, '#include "go on.hpp"\nf("Start a job", "\\n  go on\\n");\n'),
     ]
     bad = [
@@ -267,6 +300,8 @@ def self_test():
         (markdown, "One.\nIt hears\nthis.\n", 2, '"hears"'),
         (comments, f"int a;\n// One.\n// {long}\n", 3, "a sentence of 31 words"),
         (comments, "int a;  // goes on\n", 1, '"goes on"'),
+        (comments, "// The life of a job.\n", 1, '"life"'),
+        (inside, "int a;\n// goes on\n", 2, '"goes on"'),
         (comments, "/* One.\n * It goes on. */\nint a; /* heard */\n", 2, '"goes on"'),
         (comments, "int a; /* heard */\n", 1, '"heard"'),
         (marked("!", code="!    "), "x = 1\n! It is not there.\n", 2, '"is not there"'),
@@ -284,9 +319,14 @@ def self_test():
         file.write_text("This is teh text.\n", encoding="utf-8")
         if not any("teh" in finding for finding in check_spelling([file])):
             failures.append("does not find a spelling mistake")
+        try:
+            check(ROOT, [file])
+            failures.append("checks other files than the one that is named")
+        except SystemExit:
+            pass
     for failure in failures:
         print(f"check-prose: self-test: {failure}", file=sys.stderr)
-    print(f"check-prose: self-test: {len(good) + len(bad) + 1} texts tried, {len(failures)} problems")
+    print(f"check-prose: self-test: {len(good) + len(bad) + 2} texts tried, {len(failures)} problems")
     return 1 if failures else 0
 
 

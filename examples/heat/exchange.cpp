@@ -25,7 +25,8 @@ void send_block(std::span<const double> cells, MPI_Comm comm) {
   }
 }
 
-// Rank 0: its own block, then everyone's. After an error it goes on receiving, so that no one is left sending.
+// Of rank 0: takes its own block, then those of the others. After an error it receives the rest, so that no rank
+// blocks.
 class Collector {
  public:
   explicit Collector(const std::string& path, Extent extent) {

@@ -1,5 +1,5 @@
-// heat: an application that survives. All that Cairn needs of it is in simulate(): what the state is (two
-// calls of protect), where to come back to (restore), and where it is safe to copy (snapshot).
+// heat: an application that survives failures. simulate() has all that Cairn needs: two calls of protect() name the
+// state, restore() continues from the newest snapshot, and snapshot() marks where a copy is safe.
 #include <exception>
 #include <iostream>
 #include <string>
@@ -30,7 +30,7 @@ void tell_start(const cairn::Session& session, std::int64_t step) {
   if (!report.restored) return say("starts at step 0");
 
   const auto& from = report.ranks_from;
-  say(fmt::format("goes on at step {}: version {} of incarnation {}, {:.3f} s", step, report.version,
+  say(fmt::format("continues at step {}: version {} of incarnation {}, {:.3f} s", step, report.version,
                   report.incarnation, report.seconds));
   say(fmt::format("lost nodes: {}",
                   report.lost_nodes.empty() ? "none" : fmt::format("{}", fmt::join(report.lost_nodes, " "))));
@@ -61,7 +61,7 @@ void simulate(cairn::Session& session, const heat::Options& options) {
     session.snapshot();
     if (speaks && ends_a_tenth(step, options.steps)) say(fmt::format("{} of {} steps", step, options.steps));
     if (session.should_stop()) {
-      if (speaks) say(fmt::format("asked to stop after step {}; the next start goes on from here", step));
+      if (speaks) say(fmt::format("asked to stop after step {}; the next run continues from here", step));
       return;
     }
     if (options.pause.count() > 0) std::this_thread::sleep_for(options.pause);

@@ -9,7 +9,8 @@ namespace heat {
 CommandLine parse_command_line(int argc, const char* const* argv) {
   Options options;
   std::int64_t pause_ms = 0;
-  CLI::App app{"Heat in a thin plate, kept safe by Cairn. Kill it, start it again: it goes on where it was."};
+  CLI::App app{
+      "Heat in a thin plate, kept safe by Cairn. Kill it and start it again: it continues from its newest snapshot."};
   app.add_option("--size", options.extent.rows, "rows of the plate, in cells")
       ->required()
       ->check(CLI::Range(1, 1 << 20));

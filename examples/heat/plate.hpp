@@ -3,9 +3,8 @@
 //   T'(r, c) = T + f · Σ (T_neighbour − T)     over neighbours that conduct,  f = 0.24
 //
 // which is stable for f ≤ 1/4. Cells of the frame and of heaters keep their temperature; insulated cells
-// pass no heat. The plate is cut into blocks of whole rows. A block's new cells depend on its own cells and on
-// one row above and below, always in the same order of operations, so that the result is the same bit for
-// bit however many blocks there are.
+// pass no heat. The plate is cut into blocks of whole rows. A block's new cells depend on its own cells and on one row
+// above and below. The order of operations is always the same, so the result does not depend on the number of blocks.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What the plate is made of, as a function of the place alone, so that every rank can lay out its own rows:
-// a cairn of insulated stones on warm ground, under a heater that is round like a sun, in a cold frame.
+// The plate shows a cairn of insulated stones on warm ground, under a round heater, in a cold frame. Each cell is a
+// function of its place alone, so every rank makes its own rows.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace heat {
 
-// An insulated cell holds no heat; it shows in results as this.
+// An insulated cell holds no heat. This value marks it in results.
 inline constexpr double kInsulated = -1.0;
 
 struct Cell {

@@ -1,4 +1,4 @@
-/* swing: a string that swings, in C, and goes on when processes die.
+/* swing: a string that swings, in C. It continues when processes die.
  *
  *   mpirun -n 4 swing --steps 5000 --config swing.ini --output string.bin
  *
@@ -128,7 +128,7 @@ static int simulate(cairn_session** session, const struct options* options) {
   cairn_protect_opaque(*session, "step", &step, "long", sizeof step, 1);
   int code = cairn_restore(*session);
   if (code != CAIRN_OK) return code;
-  if (rank == 0) printf(step > 0 ? "swing: goes on at step %ld:\n" : "swing: starts at step %ld\n", step);
+  if (rank == 0) printf(step > 0 ? "swing: continues at step %ld:\n" : "swing: starts at step %ld\n", step);
   fflush(stdout);
 
   while (step < options->steps) {

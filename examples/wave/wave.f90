@@ -1,10 +1,9 @@
-! A string that swings, kept safe by Cairn, in Fortran: kill it, start it again, and it goes on where it was.
+! A string that swings, kept safe by Cairn, in Fortran. Kill it and start it again: it continues from its newest snapshot.
 !
 !   ckpt-run -n 4 -- ./wave wave.ini 20000
 !
-! Each rank has a piece of the string; it tells its neighbours the ends of it at each step. With [recovery] mode =
-! spares it need not be started again: when a process dies, the others go back to their last snapshot with another in
-! its place.
+! Each rank has a piece of the string, and sends its ends to its neighbours at each step. With [recovery] mode = spares
+! no restart is needed: when a process dies, a spare replaces it, and all ranks roll back to their newest snapshot.
 program wave
   use, intrinsic :: iso_fortran_env, only: real64, error_unit
   use mpi_f08
@@ -38,9 +37,8 @@ program wave
 
 contains
 
-  ! Computes from wherever the newest snapshot is, or from the beginning, to the end. The first code that is not
-  ! CAIRN_OK ends it. MPI calls need no check: what they leave behind after a failure is never kept, since the next
-  ! Cairn call knows.
+  ! Computes from the newest snapshot, or from the beginning, to the end. The first code that is not CAIRN_OK ends it.
+  ! MPI calls need no check: after a failure the next Cairn call returns an error, so their results are not used.
   subroutine swing(code)
     integer, intent(out) :: code
     ! Displacement now and one step ago, with a neighbour's point at either end.

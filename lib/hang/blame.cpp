@@ -216,7 +216,7 @@ class Blame {
       judged_.findings.push_back({.cause = Cause::all_stopped, .ranks = {}, .need = {}});
   }
 
-  // Ranks that could not go on even if all those who can and all who halted did.
+  // Ranks that could not continue even if all free and all halted ranks did.
   void blame_cycles() {
     RankSet free = free_;
     for (std::uint32_t rank = 0; rank < count_; ++rank) free[rank] = free[rank] || halted_[rank];
@@ -225,7 +225,7 @@ class Blame {
     put_cycles(std::move(left), Certainty::certain);
   }
 
-  // Ranks that wait for nobody who may go on, has halted, or is told of already: they may wait for each other, or have
+  // Ranks that wait for none that is free, halted or reported already: they may wait for each other, or already have
   // what they wait for.
   void blame_unclear_cycles() {
     RankSet told(count_);
@@ -317,9 +317,9 @@ class Blame {
   HangReport& report_;
   std::uint32_t ranks_;
   std::size_t count_;    // and the heads that are processes of their own
-  RankSet free_;         // wait for nobody, or have gone on
-  RankSet halted_;       // will not go on by themselves
-  RankSet stuck_;        // wait for what will not come, unless somebody who has halted goes on
+  RankSet free_;         // wait for nobody, or have continued
+  RankSet halted_;       // will not continue by themselves
+  RankSet stuck_;        // wait for what will not come, unless a halted rank continues
   RankSet maybe_stuck_;  // the same if all needs that may be met already are not
   RankSet awaited_;
   std::vector<std::uint32_t> blamed_;

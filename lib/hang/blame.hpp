@@ -1,5 +1,5 @@
-// Who is to blame that ranks wait: ranks that will not go on by themselves, those that wait for each other, those that
-// entered a collective otherwise than the others, and those that may go on but have not yet. Pure.
+// Which ranks cause that others wait. Such ranks will not continue by themselves, or wait for each other. Others
+// entered a collective otherwise than the rest, or may continue but have not yet. Pure.
 #pragma once
 
 #include <cstdint>

@@ -2,9 +2,9 @@
 // the cause. From the MPI calls that the ranks record (hang/rank_calls), and what is known of their processes. Facts
 // only: hang/words and hang/report_text make sentences of them. Pure.
 //
-// It follows from the records, which know no MPI library's inside: a send that needs no receive does not last, and a
-// collective is taken to wait for all of its members. A rank that goes on excuses those that wait for it, and no
-// others.
+// It follows from the records, which contain nothing of the inside of an MPI library. A send that needs no receive does
+// not last. A collective is assumed to wait for all of its members. A rank that continues excuses the ranks that wait
+// for it, and no others.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ struct RankReport {
   std::string host;  // empty: not known
   ProcessFacts facts;
 
-  // The call that lasts longest; null: it is in none.
+  // The call that lasts longest; null: the rank is in no call.
   [[nodiscard]] const LastingCall* longest() const;
 };
 
@@ -129,7 +129,7 @@ struct Note {
 
 enum class Verdict {
   healthy,
-  suspect,  // ranks wait for others who may go on: they compute, or were not seen
+  suspect,  // ranks wait for others that may continue: they compute, or were not seen
   hangs,
   over,  // all processes are gone; the findings are about what they did at the end
 };
@@ -151,7 +151,7 @@ struct HangReport {
   std::vector<Need> needs;
   std::map<std::uint64_t, CommFacts> comms;  // of those about which more than their number is known
   std::vector<Rank> unseen;                  // for which there is no file
-  std::vector<Gap> gaps;  // because of which it is not known whether ranks that have waited long wait at all
+  std::vector<Gap> gaps;  // the reasons why it is unknown whether ranks that have waited long wait at all
 };
 
 // At least one reading; of a rank that has several, the newest file's counts. `left`: ranks whose file went away

@@ -13,7 +13,7 @@ namespace cairn::hang {
 // How far a statement follows from the records, the surest first.
 enum class Certainty {
   certain,
-  likely,   // unless a rank that may go on by itself does, or MPI makes progress without it
+  likely,   // unless a rank that may continue by itself does, or MPI makes progress without it
   unknown,  // the records leave open whether it is so
 };
 
@@ -23,19 +23,19 @@ enum class Reason {
   collective_not_begun,
   collective_maybe_not_begun,
   collective_halted,          // they are in it, and stopped or dead
-  collective_not_progressed,  // they began it with a request, and are in no call of MPI that would go on with it
+  collective_not_progressed,  // they began it with a request, and are in no MPI call that would continue it
   collective_mismatch,        // they entered it as `theirs`: they never meet those who wait
   // Of a call of Cairn that all ranks have begun.
   head_halted,   // heads are stopped or dead
   head_works,    // heads do the work of the call
-  head_outside,  // they act as heads only while they are in a call of Cairn, and are in none
+  head_outside,  // they act as heads only in calls of Cairn, and are outside
   // Of the message that the receive or probe `call` waits for.
   message_not_sent,
   message_not_sent_again,          // they sent earlier ones of the same kind
   message_sent_otherwise,          // they are sending `theirs` instead: with another tag, or on another communicator
   message_sent_earlier_otherwise,  // `theirs` is the last message that they sent: with another tag
   message_taken_by_wildcard,       // they sent it, and a receive from any source may have taken it
-  message_not_progressed,          // they began it with `theirs`, and have not gone on with it
+  message_not_progressed,          // they began it with `theirs`, and have not continued it
   message_maybe_not_sent,
   message_expected,  // nothing is known of them
   message_from_any,  // each of them may send it

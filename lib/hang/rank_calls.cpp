@@ -120,8 +120,8 @@ std::set<std::uint64_t> tested_requests(const CallFile& file, std::uint64_t sinc
   return requests;
 }
 
-// What it asks for in its last `since` calls. A test of one request names it, one of several may have left its mark, if
-// its thread is in no other call; one that asks for a message has its sender.
+// What it asks for in its last `since` calls. A test of one request names that request. A test of several may have left
+// its mark, if its thread is in no other call. A call that asks for a message names the sender.
 void put_polled(const CallFile& file, std::uint64_t since, RankCalls& into) {
   const auto tested = tested_requests(file, since);
   for (std::uint64_t back = 0; back < kept(file, CallFile::kPast) && is_vain_test(past_call(file, back)); ++back)

@@ -1,5 +1,5 @@
-// What a rank's file of calls (format/call_record) says about it, brought into a form that is small and easy to ask: of
-// thousands of ranks, the files themselves would not fit into memory twice. Pure.
+// What a rank's file of calls (format/call_record) says about it, in a small form that is easy to search. The files of
+// thousands of ranks would not fit into memory twice. Pure.
 #pragma once
 
 #include <array>

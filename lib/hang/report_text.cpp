@@ -98,7 +98,7 @@ struct Line {
   double longest = 0;
 };
 
-// What a rank that goes on waits for just now is no news, nor since when.
+// A rank that continues: what it waits for now, and for how long, is left out.
 std::vector<Line> lines_of(const HangReport& report, bool brief) {
   std::map<SameLine, Line> alike;
   for (const RankReport& rank : report.ranks) {

@@ -85,7 +85,7 @@ std::string headline(const HangReport& report, const Finding& finding) {
   }
 }
 
-// What is to be known of the ranks beside what they do.
+// Further facts about the ranks, beside what they do.
 void add_details(const HangReport& report, const Finding& finding, std::vector<std::string>& texts) {
   const ProcessOf process = process_of(report, finding);
   const bool one = is_one(finding);

@@ -24,7 +24,7 @@ using RankSet = std::vector<bool>;
 
 // Each function counts the needs that are at least as certain as it is told; the others count as met.
 
-// Which ranks can go on if those in `free` do: they are `free`, or one of their threads has all that it waits for.
+// Which ranks can continue if those in `free` do: they are `free`, or one of their threads has all that it waits for.
 enum class Never { stays, counts_as_met };
 [[nodiscard]] RankSet able(const WaitGraph& graph, RankSet free, Never never, Certainty least);
 

@@ -92,7 +92,7 @@ Wait WaitFinder::with_requests(const RankCalls& calls, const std::vector<Call>& 
   for (const Call& request : requests) {
     const std::size_t before = wait.needs.size();
     add_needs(calls, request, wait);
-    if (wait.any && wait.needs.size() == before) return {};  // this one goes on, and one is enough
+    if (wait.any && wait.needs.size() == before) return {};  // this one continues, and one is enough
   }
   return wait;
 }
@@ -145,8 +145,8 @@ WaitFinder::Needs WaitFinder::needs_of_all(const Call& call, const Asked& has_be
   return needs;
 }
 
-// All ranks make the calls of Cairn in the same order, and none comes out of one that waits before all are in it, and
-// the heads have done their part.
+// All ranks make the calls of Cairn in the same order. A call that waits ends when all ranks are in it and the heads
+// have done their part.
 const WaitFinder::Needs& WaitFinder::cairn_needs(const Call& call) {
   const auto [there, added] = cairn_needs_.try_emplace({call.cairn, call.number});
   if (!added) return there->second;
@@ -190,8 +190,8 @@ bool WaitFinder::is_answered_by(const RankCalls& other, const Call& call, Rank o
   return !halted_[other.rank.value] && is_answered(other, call, of);
 }
 
-// A request may be complete though its rank is still in a call for another one. What has not ended goes on while its
-// rank is in some call.
+// A request may be complete though its rank is still in a call for another one. What has not ended continues while
+// its rank is in some call.
 OtherSide WaitFinder::other_side_at(const RankCalls& other, const Call& call, const RankCalls& of) const {
   if (is_answered_by(other, call, of.rank)) return {true};
   const bool moves = !halted_[other.rank.value] && !other.lasting.empty();
@@ -338,7 +338,7 @@ void WaitFinder::add_unknown(const Side& side, Needs& needs) {
   needs.push_back(add(std::move(need)));
 }
 
-// Members that have begun it with a request, and are outside MPI: their MPI library may need a call to go on with it.
+// Members that have begun it with a request, and are outside MPI: their MPI library may need a call to continue it.
 // Some have a thread that does, and their part may be complete.
 void WaitFinder::add_not_progressed(const Side& side, Needs& needs) {
   Need need{.ranks = {},

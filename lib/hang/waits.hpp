@@ -51,14 +51,14 @@ class WaitFinder {
   void find_of(const RankCalls& calls);
   [[nodiscard]] Wait wait_of(const RankCalls& calls, const LastingCall& lasting);
   [[nodiscard]] Wait wait_of_poll(const RankCalls& calls);
-  // And for these requests; for nobody, if it waits for any of them and one goes on.
+  // And for these requests; for nobody, if it waits for any of them and one continues.
   [[nodiscard]] Wait with_requests(const RankCalls& calls, const std::vector<Call>& requests, Wait wait);
   void add_needs(const RankCalls& calls, const Call& call, Wait& to);
   [[nodiscard]] std::optional<Need> message_need(const RankCalls& calls, const Call& call) const;
   [[nodiscard]] std::size_t any_need(const RankCalls& calls, const Call& call);
   [[nodiscard]] bool is_short_of_messages(const RankCalls& calls, const Call& call) const;
   [[nodiscard]] const Needs& collective_needs(const Side& side);
-  // Of a call that all ranks make. What ranks without a file do counts only if no other one is to blame.
+  // Of a call that all ranks make. What ranks without a file do counts only if no other rank is the cause.
   [[nodiscard]] Needs needs_of_all(const Call& call, const Asked& has_begun, const Asked& is_inside);
   void add_finalize_needs();
   [[nodiscard]] const Needs& cairn_needs(const Call& call);

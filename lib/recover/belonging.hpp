@@ -1,5 +1,5 @@
 // To which chain of snapshots a node store belongs. A job finds its node stores by its name alone, and its global store
-// by its path; so a copy of a job in another directory finds the node stores of the first. Therefore each chain has an
+// by its path. So a copy of a job in another directory finds the node stores of the first. Therefore each chain has an
 // id, made with the global store and kept in all stores. A node store with another chain's snapshots is refused. Local.
 #pragma once
 

@@ -59,8 +59,8 @@ struct Catalog {
   // Retires the snapshots beyond the number to keep: in this node's store and, on head 0, in shared stores. Returns the
   // versions whose slots are free.
   [[nodiscard]] std::vector<Version> retire_old();
-  // A version of this life holds one slot of each rank from the time it is sealed until it is retired, lost or struck;
-  // after that no newer snapshot waits for it. take_free_slots() returns each version that no longer holds a slot,
+  // A version of this life holds one slot of each rank from the time it is sealed until it is retired, lost or struck.
+  // After that no newer snapshot waits for it. take_free_slots() returns each version that no longer holds a slot,
   // once.
   void hold_slot(Version version) { slots_.insert(version); }
   [[nodiscard]] std::vector<Version> take_free_slots(const std::vector<Identity>& retired = {});

@@ -15,10 +15,11 @@
 
 namespace cairn {
 
-// Tries the newest snapshot of each level, but none of a life before `not_before`: from `common`, which is what every
-// store holds that is not empty, or for L4 from the chain. As soon as a level is whole, returns which stores hold
-// nothing, by head. None: no level is whole, or a file is missing or wrong; then only an inventory can help. Reads only
-// the header of each file. The result is the same on all heads; an error means that a head was lost. Collective.
+// Tries the newest snapshot of each level, but none of a life before `not_before`. It takes them from `common`, which
+// is what every store holds that is not empty, or for L4 from the chain. As soon as a level is whole, returns which
+// stores hold nothing, by head. None: no level is whole, or a file is missing or wrong; then only an inventory can
+// help. Reads only the header of each file. The result is the same on all heads; an error means that a head was lost.
+// Collective.
 [[nodiscard]] Result<std::optional<std::vector<bool>>> try_levels(Comm& heads, const NodeContext& node,
                                                                   const StoreContents& mine, const HoldingList& common,
                                                                   const Chain& chain, Incarnation not_before);

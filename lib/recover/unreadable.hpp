@@ -14,7 +14,7 @@
 
 namespace cairn {
 
-// Whether this job cannot judge a file with such an error: the file may be whole, but this job cannot read it, so it
+// Whether this job cannot judge a file with such an error. The file may be whole, but this job cannot read it. So it
 // must neither count as damaged nor be removed.
 [[nodiscard]] constexpr bool is_others(Code code) { return code == Code::newer_format || code == Code::untrusted; }
 

@@ -1,7 +1,7 @@
 // Chooses the host on which new processes replace dead ones ([recovery] mode = respawn). Pure.
 //
-// A live process of that same host always starts them: mpirun of Open MPI 5.0 connects processes of one host only once
-// with processes that they have started on another host.
+// A live process of that same host always starts them. Open MPI 5.0 connects processes of one host only once with
+// processes that they have started on another host.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct Landing {
   friend bool operator==(const Landing&, const Landing&) = default;
 };
 
-// Where new processes for a node go: to its host; if that is closed, or no process lives there, to a host that has only
-// spares; otherwise to the one with the fewest processes. Nothing if all hosts are closed.
+// Where new processes for a node go: to its host. If that is closed, or no process is alive there, they go to a host
+// that has only spares; otherwise to the host with the fewest processes. Nothing if all hosts are closed.
 [[nodiscard]] std::optional<Landing> landing_for(NodeId node, const Survivors& survivors,
                                                  const std::set<std::string>& closed);
 

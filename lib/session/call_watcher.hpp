@@ -9,7 +9,7 @@ namespace cairn {
 class CallWatcher {
  public:
   virtual ~CallWatcher() = default;
-  // `another`: the application makes a further call of this kind; else it goes on with one that has begun.
+  // `another`: the application makes a further call of this kind; else it continues one that has begun.
   virtual void call_begins(CairnCall call, bool another) = 0;
   virtual void call_ends() = 0;
 };

@@ -1,15 +1,15 @@
-// The messages between ckpt-run and the job that it starts. ckpt-run to the job, in the environment of every rank: the
-// path of the completion mark, the processes that it has started, whether there are snapshots to restore, and what the
-// last failure destroyed. The job to ckpt-run: completion marks, the only proof of how the job ended, because after a
-// failure the exit code of a launcher proves nothing.
+// The messages between ckpt-run and the job that it starts. ckpt-run sets variables in the environment of every rank:
+// the path of the completion mark, and the processes that it has started. They also say whether there are snapshots to
+// restore, and what the last failure destroyed. The job answers with completion marks. They are the only proof of how
+// the job ended, because after a failure the exit code of a launcher proves nothing.
 //
 // A job may have several sessions at once, each on a part of its ranks. Each session has a mark of its own, named after
 // its job and global store. One more, the launch's own, takes errors of processes without a session.
 //
 // A mark is a file of kMarkBytes: one line, a word and a text, a second line with the cause, if there is one, and
-// spaces. It counts only if its first line is whole. Marks of older Cairns have no cause. ckpt-run writes the marks
-// that it knows of before each start, and ranks overwrite them in place. So a full file system cannot prevent the
-// report of the end, and no file system has cached the files as missing. Local.
+// spaces. It counts only if its first line is whole. Marks of older versions of Cairn have no cause. ckpt-run writes
+// the marks before each run, and ranks overwrite them in place. So a full file system cannot prevent
+// the report of the end, and no file system has cached the files as missing. Local.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +69,7 @@ struct CompletionMark {
     none,      // no report: the job failed before it could open a session
     opened,    // a session was opened (this replaces an earlier mark), and no end was reported since: the job failed
     finished,  // finalize succeeded
-    stopped,   // the same after a stop signal: the next start continues
+    stopped,   // the same after a stop signal: the next run continues
     error,     // a restart would fail in the same way; `text` has the error
     failed,    // an exception ended the application; `text` has the exception
   };
@@ -80,7 +80,7 @@ struct CompletionMark {
   friend bool operator==(const CompletionMark&, const CompletionMark&) = default;
 };
 
-// Whether the next start would fail with the same error.
+// Whether the next run would fail with the same error.
 [[nodiscard]] bool restart_would_fail(Code code);
 // The same for an exception, whose kind is less precise than a Code: `unrecoverable` may also mean that a file was not
 // found, so it does not count here.

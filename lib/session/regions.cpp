@@ -211,8 +211,8 @@ Status Regions::check_against(const Shard& shard, const std::string& only) {
                             : "start the job with the problem size of the snapshot");
 }
 
-// If the regions would be written now with the very table that the shard has, each of them lies where the plan says:
-// many regions then need no parsing and no looking up. False: they would not, and nothing was touched.
+// If the regions would be written now with exactly the table that the shard has, each of them is where the plan says.
+// Many regions then need no parsing and no search. False: they would not, and nothing was touched.
 Result<bool> Regions::restore_as_planned(const ShardFile& shard) {
   const auto now = plan();
   if (!now) return false;

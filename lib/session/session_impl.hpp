@@ -78,7 +78,7 @@ class SessionImpl {
     std::optional<Rank> rank;  // in whose process it is; none: a process of its own
   };
   [[nodiscard]] HeadFacts head() const;
-  // `watcher` is told of the calls that this rank is in, until it is taken away (null).
+  // Calls of this rank are reported to `watcher`, until it is taken away (null).
   void watch_calls(CallWatcher* watcher) { watcher_ = watcher; }
 
  private:

@@ -10,7 +10,7 @@ namespace cairn {
 // An absolute path, which is valid in any working directory. Does not resolve links.
 [[nodiscard]] std::string absolute_place(const std::string& path);
 
-// Node stores and the global store must not share a directory, and none may be inside the other: each would mistake the
+// Node stores and the global store must not share a directory, and none may be inside the other. Each would mistake the
 // other's files for its own, and L4 would be lost with a node. Follows links and ".." as far as the path exists.
 [[nodiscard]] Status check_places(const std::string& local, const std::string& global);
 

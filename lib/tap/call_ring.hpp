@@ -1,7 +1,7 @@
-// The observer that records the application's MPI calls in a file that other processes can read, while a rank hangs and
-// after it was killed: a CallFile in the node's store (format/call_record.hpp).
+// The observer that records the application's MPI calls in a CallFile in the node's store (format/call_record.hpp).
+// Other processes can read it, while a rank hangs and after it was killed.
 //
-// The destructor removes the file. After a kill, the next life of the job removes it (recover/leftovers).
+// The destructor removes the file. After a kill, the next run of the job removes it (recover/leftovers).
 #pragma once
 
 #include <array>

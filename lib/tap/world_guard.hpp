@@ -22,7 +22,7 @@ struct BlockedCall {
 
 class WorldGuard {
  public:
-  // `heads`: by rank in MPI_COMM_WORLD. `report` is called before such a call, which goes on if it returns.
+  // `heads`: by rank in MPI_COMM_WORLD. `report` is called before such a call, which continues if it returns.
   WorldGuard(std::vector<bool> heads, std::function<void(const BlockedCall&)> report);
   ~WorldGuard();
   WorldGuard(const WorldGuard&) = delete;

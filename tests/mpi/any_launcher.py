@@ -93,7 +93,7 @@ def ends_a_launcher_that_stays(job):
     ranks = job.ranks()
     job.stop_launcher(ranks)
     kill(ranks.values())
-    job.end_of_second_life("heat: goes on at step")
+    job.end_of_second_life("heat: continues at step")
     print("ended a launcher that stayed", flush=True)
 
 
@@ -133,8 +133,8 @@ def play(bin_directory, make_job, strikes=tuple(STRIKES)):
     def wave(job, _):
         return [str(wave_program), str(job.config), "400"]
 
-    survives(make_job, "heat", None, strikes, "goes on at step")
-    survives(make_job, "swing", swing, ["a rank"], "goes on at step")
+    survives(make_job, "heat", None, strikes, "continues at step")
+    survives(make_job, "swing", swing, ["a rank"], "continues at step")
     if wave_program.exists():
         survives(make_job, "wave", wave, ["a head"], "starts at step")
     ends_when_interrupted(make_job("ctrl-c"), signal.SIGINT, "")

@@ -247,10 +247,10 @@ def gives_up_after_max_restarts(job):
         seen = job.wait_for(r"heat: \d+ of \d+ steps", seen)
         kill(list(job.ranks().values())[:1])
     output = job.end(1, "after 1 restart (--max-restarts)", f"ckpt-tool list --config {job.config}")
-    if output.count("starts at step 0") + output.count("goes on at step") != 2:
+    if output.count("starts at step 0") + output.count("continues at step") != 2:
         fail("--max-restarts 1 should give two lives", output)
     # The same command goes on.
-    output = job.start().end(0, "heat: goes on at step")
+    output = job.start().end(0, "heat: continues at step")
     print("gave up after --max-restarts; the same command went on", flush=True)
 
 

@@ -148,7 +148,7 @@ def kill_node_in_mid_run(job, node, reference):
             run.wait()
     job.lose([node])
     output = run_well(job, STEPS, what)
-    if "goes on at step" not in output or f"lost nodes: node {node}" not in output:
+    if "continues at step" not in output or f"lost nodes: node {node}" not in output:
         fail(f"{what}: the restart did not go on without node {node}", output)
     expect_same(job, reference, what, output)
 
@@ -169,7 +169,7 @@ def main():
             run_well(job, STEPS // 2, what)
             job.lose(lost)
             output = run_well(job, STEPS, what)
-            if f"goes on at step {STEPS // 2}:" not in output:
+            if f"continues at step {STEPS // 2}:" not in output:
                 fail(f"{what}: it did not go on from the middle", output)
             expect_same(job, reference, what, output)
             print(f"same plate: {what}", flush=True)

@@ -31,7 +31,7 @@ void compute(cairn::Session& session, const fs::path& directory, bool is_first) 
   session.protect("state", state);
   session.protect("step", step);
   session.restore();
-  if (session.rank() == 0) note(directory / "log", name + " goes on at " + std::to_string(step));
+  if (session.rank() == 0) note(directory / "log", name + " continues at " + std::to_string(step));
   while (step < kSteps) {
     ++step;
     state.assign(state.size(), step);

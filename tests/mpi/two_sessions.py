@@ -41,7 +41,7 @@ def main():
         finally:
             job.stop_all()
         log = sorted((job.directory / "log").read_text().splitlines())
-        if log != ["first goes on at 0", "first goes on at 10", "second goes on at 0", "second goes on at 5"]:
+        if log != ["first continues at 0", "first continues at 10", "second continues at 0", "second continues at 5"]:
             fail(f"each job should go on from its last step: {log}", output)
     print("both jobs came to their end")
 

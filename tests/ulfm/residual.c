@@ -69,7 +69,8 @@ static int compute(cairn_session** session, const struct options* options) {
   cairn_protect_opaque(*session, "state", state, "long", sizeof(long), 2);
   int code = cairn_restore(*session);
   if (code != CAIRN_OK) return code;
-  if (rank == 0) printf(state[0] > 0 ? "residual: goes on at step %ld:\n" : "residual: starts at step %ld\n", state[0]);
+  if (rank == 0)
+    printf(state[0] > 0 ? "residual: continues at step %ld:\n" : "residual: starts at step %ld\n", state[0]);
   fflush(stdout);
   while (state[0] < options->steps) {
     state[1] += solve(*session, comm, options->jumps, options->pause_ms);

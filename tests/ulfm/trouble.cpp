@@ -129,7 +129,7 @@ class Ring {
 // whose partner dies there is ended by Open MPI 5.0.
 void say_where(std::int64_t step) {
   if (step == 0) std::printf("trouble: starts at step 0\n");
-  if (step > 0) std::printf("trouble: goes on at step %lld:\n", static_cast<long long>(step));
+  if (step > 0) std::printf("trouble: continues at step %lld:\n", static_cast<long long>(step));
   std::fflush(stdout);
 }
 

@@ -24,8 +24,8 @@ GOALS = {
     "10,000 regions of 1 KiB: L1 visible": ("<=", 7e-3, "value"),
     "10,000 regions of 1 KiB: restore from L1": ("<=", 1.8e-3, "value"),
     "an idle head, the busiest": ("<=", 0.01, "value"),
-    "MPI_Wait of nothing, heard": ("<=", 50e-9, "excess"),
-    "MPI_Barrier of one rank, heard": ("<=", 50e-9, "excess"),
+    "MPI_Wait of nothing, intercepted": ("<=", 50e-9, "excess"),
+    "MPI_Barrier of one rank, intercepted": ("<=", 50e-9, "excess"),
     "heat on a full node, snapshots at L1": ("<=", 2.0, "excess"),
     "heat on a half-full node, snapshots at L1": ("<=", 2.0, "excess"),
 }
@@ -66,7 +66,7 @@ def set_goal(record, size, text):
         return
     sign, bound, what = goal
     unit = {"value": record["unit"], "cpu": "s"}.get(what, "")
-    more = f"the copies + {bound:g} %" if record["unit"] == "%" else f"unheard + {text(bound, record['unit'])}"
+    more = f"the copies + {bound:g} %" if record["unit"] == "%" else f"MPI alone + {text(bound, record['unit'])}"
     words = {"cpu": f"{sign} {text(bound, unit)} cpu", "excess": f"{sign} {more}"}
     record.update(goal=words.get(what, f"{sign} {text(bound, unit)}"), goal_of=what)
     reached = part_of(record, what)

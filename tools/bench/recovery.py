@@ -71,7 +71,7 @@ MARKS = [
     ("open", OPEN),
     ("plan", re.compile(r"cairn: the heads restore version \d+")),
     ("retrieval", re.compile(r"cairn: .*version \d+ restored: ")),
-    ("running", re.compile(r"heat: goes on at step")),
+    ("running", re.compile(r"heat: continues at step")),
 ]
 
 

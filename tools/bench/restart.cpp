@@ -49,7 +49,7 @@ void check(const Options& options, const cairn::Session& session, cairn::Bytes r
   bench::Buffers expected(options.bytes);
   expected.rewrite(session.rank() * 1000 + std::uint64_t{kSnapshotsLeft});
   if (!std::ranges::equal(expected.source(), restored))
-    throw std::runtime_error("the restored bytes are not those of the first life");
+    throw std::runtime_error("the restored bytes are not those of the first run");
 }
 
 // Checks that some rank came from the level that this case measures. If none did, the script removed the wrong stores.
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
   app.add_option("--bytes", options.bytes, "Bytes of each rank")->check(CLI::Range(1024UL, 1UL << 40));
   app.add_option("--ranks", options.ranks, "Application ranks of the job")->required();
   app.add_option("--leave", options.leave_level, "Leave snapshots at this level")->check(CLI::Range(1, 4));
-  app.add_option("--expect", options.expect_level, "The level that some rank must come back from")
+  app.add_option("--expect", options.expect_level, "The level from which some rank must be restored")
       ->check(CLI::Range(1, 4));
   app.add_option("--told", options.told, "Nodes that the job is told are lost")->delimiter(',');
   return bench::run(argc, argv, app, options.setting, [&] {

@@ -1,5 +1,5 @@
-// bench-tap: what it costs an application that Cairn hears its calls: calls that do next to nothing, with a session
-// open, through the tap and without it. Ranks do so at the same time.
+// bench-tap: the cost of intercepting MPI calls. It times calls that do next to nothing, with a session
+// open, through the tap and without it, on all ranks at the same time.
 #include <array>
 #include <functional>
 #include <string>
@@ -43,16 +43,17 @@ struct Calls {
   decltype(&MPI_Waitall) waitall;
 };
 
-Calls heard_calls() { return {MPI_Wait, MPI_Barrier, MPI_Iprobe, MPI_Isend, MPI_Irecv, MPI_Waitall}; }
+Calls intercepted_calls() { return {MPI_Wait, MPI_Barrier, MPI_Iprobe, MPI_Isend, MPI_Irecv, MPI_Waitall}; }
 
-Calls unheard_calls() {
+Calls calls_of_mpi() {
   return {behind<decltype(&MPI_Wait)>("MPI_Wait"),     behind<decltype(&MPI_Barrier)>("MPI_Barrier"),
           behind<decltype(&MPI_Iprobe)>("MPI_Iprobe"), behind<decltype(&MPI_Isend)>("MPI_Isend"),
           behind<decltype(&MPI_Irecv)>("MPI_Irecv"),   behind<decltype(&MPI_Waitall)>("MPI_Waitall")};
 }
 
-constexpr std::array kNames{"MPI_Wait of nothing, heard", "MPI_Barrier of one rank, heard", "MPI_Iprobe, heard",
-                            "MPI_Irecv, Isend and Waitall of a rank with itself, a call, heard"};
+constexpr std::array kNames{"MPI_Wait of nothing, intercepted", "MPI_Barrier of one rank, intercepted",
+                            "MPI_Iprobe, intercepted",
+                            "MPI_Irecv, Isend and Waitall of a rank with itself, a call, intercepted"};
 
 // `self`: of this rank alone, made from the session's, so that what is timed waits for nobody.
 std::array<double, kNames.size()> time_calls(const Calls& call, MPI_Comm self) {
@@ -87,14 +88,14 @@ void measure(const Options& options) {
   if (!session) return;
   MPI_Comm self = MPI_COMM_NULL;
   MPI_Comm_split(session->comm(), static_cast<int>(session->rank()), 0, &self);
-  std::array<bench::Values, kNames.size()> heard;
-  std::array<bench::Values, kNames.size()> unheard;
+  std::array<bench::Values, kNames.size()> intercepted;
+  std::array<bench::Values, kNames.size()> alone;
   for (std::size_t i = 0; i < options.repetitions; ++i) {
-    const auto with = time_calls(heard_calls(), self);
-    const auto without = time_calls(unheard_calls(), self);
+    const auto with = time_calls(intercepted_calls(), self);
+    const auto without = time_calls(calls_of_mpi(), self);
     for (std::size_t call = 0; call < kNames.size(); ++call) {
-      heard[call].push_back(with[call]);
-      unheard[call].push_back(without[call]);
+      intercepted[call].push_back(with[call]);
+      alone[call].push_back(without[call]);
     }
   }
   MPI_Comm_free(&self);
@@ -102,9 +103,9 @@ void measure(const Options& options) {
   for (std::size_t call = 0; call < kNames.size(); ++call) {
     records.add({.group = "tap",
                  .name = kNames[call],
-                 .values = heard[call],
-                 .limit = "the same call, unheard",
-                 .limit_values = unheard[call]});
+                 .values = intercepted[call],
+                 .limit = "the same call, not intercepted",
+                 .limit_values = alone[call]});
   }
 }
 
@@ -112,7 +113,7 @@ void measure(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"Times calls of MPI that Cairn hears.", "bench-tap"};
+  CLI::App app{"Times MPI calls that Cairn intercepts.", "bench-tap"};
   bench::add_options(app, options.setting);
   app.add_option("--config", options.config, "Cairn's INI file")->required();
   app.add_option("--repetitions", options.repetitions, "Repetitions")->check(CLI::Range(1, 1000));

@@ -25,7 +25,7 @@ std::size_t count_of(const std::string& words, const std::string& text) {
 // Why it has ended: a line of heat's that tells nothing of a good course, an error that ended the job, or ckpt-run's.
 bool says_why(const std::string& output) {
   static const std::regex good(
-      "heat: (starts at|goes on|lost nodes|ranks |rank [0-9]+ from |[0-9]+ of |.* holds the plate).*");
+      "heat: (starts at|continues at|lost nodes|ranks |rank [0-9]+ from |[0-9]+ of |.* holds the plate).*");
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
     if (line.find("error: ") != std::string::npos || line.find("ckpt-run: gave up: ") != std::string::npos) return true;
@@ -48,7 +48,7 @@ class Heat final : public Piece {
 
   [[nodiscard]] std::size_t count_beginnings() const override {
     const std::string said = contents_of(root_ / "output");
-    return count_of("heat: starts at step", said) + count_of("heat: goes on at step", said);
+    return count_of("heat: starts at step", said) + count_of("heat: continues at step", said);
   }
 
   [[nodiscard]] Lived judge(const Played& played, const Begin& begin, Model&) const override {

@@ -82,7 +82,7 @@ def survives_a_death_before_there_is_a_session(job):
     heat = job.command
     script = 'mkdir "$0" 2>/dev/null && kill -KILL $$; exec "$@"'  # of those that come, the first
     job.command = lambda *how: ["sh", "-c", script, str(job.directory / "struck"), *heat(*how)]
-    job.start("--grace", "1s", ranks=RANKS, pause_ms=0).end(0, "ckpt-run: finished after 1 restart")
+    job.start("--grace", "1s", ranks=RANKS, pause_ms=0).end(0, "restart 1")
     print("came back from a death before there was a session", flush=True)
 
 

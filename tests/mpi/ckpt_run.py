@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+from facts import has_thing  # noqa: E402
 from processes import environment_of, program_of, send  # noqa: E402
 
 STEPS = 240
@@ -131,16 +132,16 @@ class Job:
             if pid not in ranks.values() and program_of(pid) != os.path.realpath(self.ckpt_run):
                 send(pid, signal.SIGSTOP)
 
-    def end(self, code, *said):
-        """Waits for ckpt-run; it must end with `code`, have said all of it, and leave nothing."""
+    def end(self, code, *named):
+        """Waits for ckpt-run; it must end with `code`, have named all these things, and leave nothing."""
         try:
             self.run.wait(max(self.deadline - time.monotonic(), 1))
         except subprocess.TimeoutExpired:
             fail(f"{self.directory.name}: not ended after {LIMIT_S} s", self.output)
         self.wait_for_end_of_output()
-        missing = [words for words in said if words not in self.output]
+        missing = [thing for thing in named if not has_thing(self.output, thing)]
         if self.run.returncode != code or missing:
-            fail(f"{self.directory.name}: ended with {self.run.returncode}, not {code}; not said: {missing}", self.output)
+            fail(f"{self.directory.name}: ended with {self.run.returncode}, not {code}; not named: {missing}", self.output)
         if left := self.processes():
             fail(f"{self.directory.name}: processes are left: {left}", self.output)
         shared = [path.name for path in Path("/dev/shm").glob("vader_segment.*")]
@@ -150,10 +151,10 @@ class Job:
             fail(f"{self.directory.name}: files are left: {left}", self.output)
         return self.output
 
-    def end_of_second_life(self, *said):
+    def end_of_second_life(self, *named):
         """As end(0). MPI itself may crash where it starts again just after a death, before there is a session: then the
         job is started once more."""
-        output = self.end(0, "ckpt-run: finished after ", *said)
+        output = self.end(0, *named)
         if (lives := len(re.findall(r"^cairn: job .*; incarnation \d", output, re.MULTILINE))) != 2:
             fail(f"{self.directory.name}: {lives} lives had a session, should be 2", output)
         return output
@@ -191,7 +192,7 @@ def survives_kills(job, random_, reference):
                 time.sleep(0.01)
             time.sleep(random_.uniform(0, 0.5))
             killed += kill(some_of(ranks, random_))
-    output = job.end(0, "ckpt-run: 6 application ranks + 3 heads on 3 simulated nodes", "ckpt-run: finished after")
+    output = job.end(0, "6 application ranks", "3 heads", "3 simulated nodes")
     if job.plate.read_bytes() != reference:
         fail("the plate differs from that of the run that nothing happened to", output)
     restarts = output.count("ckpt-run: mpirun ended")
@@ -209,14 +210,14 @@ def ends_when_interrupted(job, number, name):
     if name == "with a launcher that does not listen":
         job.stop_launcher(ranks)
     job.run.send_signal(number)
-    job.end(130, "ckpt-run: interrupted")
+    job.end(130)
     print(f"everything ended: signal {number} {name}", flush=True)
 
 
 def hands_on_the_code_that_comes_after_the_mark(job):
     heat = job.command
     job.command = lambda *how: ["sh", "-c", '"$@"; exit 7', "sh", *heat(*how)]
-    output = job.start(pause_ms=0).end(7, "the job finished; then mpirun ended with code 7")
+    output = job.start(pause_ms=0).end(7, "mpirun", "code 7")
     if was_restarted(output):
         fail("a job that had finished was started again", output)
     print("handed on the code after the mark", flush=True)
@@ -234,7 +235,7 @@ def reads_its_input_again_in_each_life(job):
         job.start(stdin=stdin)
         job.wait_for(r"heat: \d+ of \d+ steps")
         kill(list(job.ranks().values())[-1:])
-        output = job.end(0, "ckpt-run: finished after 1 restart")
+        output = job.end(0, "restart 1")
     if output.count("rank 0 has read read") != 2:
         fail("each life should read the same input", output)
     print("read its input in each life", flush=True)
@@ -246,7 +247,7 @@ def gives_up_after_max_restarts(job):
     for _ in range(2):
         seen = job.wait_for(r"heat: \d+ of \d+ steps", seen)
         kill(list(job.ranks().values())[:1])
-    output = job.end(1, "after 1 restart (--max-restarts)", f"ckpt-tool list --config {job.config}")
+    output = job.end(1, "--max-restarts", f"ckpt-tool list --config {job.config}")
     if output.count("starts at step 0") + output.count("continues at step") != 2:
         fail("--max-restarts 1 should give two lives", output)
     # The same command goes on.
@@ -258,7 +259,9 @@ def stops_as_asked(job):
     job.start(pause_ms=50)
     job.wait_for(r"heat: \d+ of \d+ steps")
     job.run.send_signal(signal.SIGUSR1)
-    output = job.end(0, "heat: asked to stop after step", "ckpt-run: stopped on request")
+    output = job.end(0)
+    if job.plate.exists():
+        fail("a job that was stopped should not have reached its end", output)
     if was_restarted(output):
         fail("a job that was stopped was started again", output)
     print("stopped by SIGUSR1", flush=True)
@@ -267,14 +270,14 @@ def stops_as_asked(job):
 def ends_at_once_on_what_no_restart_mends(job):
     text = job.config.read_text()
     job.config.write_text(text.replace("node_size", "node_sise"))
-    output = job.start().end(2, "heat.ini:12: [topology] node_sise: no such key; did you mean node_size?")
+    output = job.start().end(2, "heat.ini:12", "[topology] node_sise", "node_size")
     if output.count("\n") != 1:
         fail("a wrong configuration should be one line", output)
 
     # Only the application sees this one.
     other = job.directory / "other.ini"
     other.write_text(text)
-    output = job.start("--config", str(other)).end(1, "ckpt-run: gave up: ", "did you mean node_size?")
+    output = job.start("--config", str(other)).end(1, "[topology] node_sise", "node_size")
     if was_restarted(output):
         fail("a wrong configuration was tried again", output)
 
@@ -282,12 +285,11 @@ def ends_at_once_on_what_no_restart_mends(job):
     job.config.write_text(text)
     other.write_text(text.replace("node_size = 3", "node_size = 2"))
     output = job.start("--config", str(other)).end(
-        1, "ckpt-run started 4 application ranks and 4 heads on 4 nodes, and this session has 5 application ranks and "
-        "3 heads on 3 nodes")  # fmt: skip
+        1, "4 application ranks", "4 heads on 4 nodes", "5 application ranks", "3 heads on 3 nodes", "--config")  # fmt: skip
     if was_restarted(output) or "heat: starts" in output:
         fail("a job of another number of ranks was not refused at once", output)
 
-    output = job.start(size=["--width", "9"]).end(1, "and no Cairn session was opened")
+    output = job.start(size=["--width", "9"]).end(1, "mpirun")
     if was_restarted(output):
         fail("a wrong command line was tried again", output)
 
@@ -295,13 +297,13 @@ def ends_at_once_on_what_no_restart_mends(job):
     job.wait_for(r"heat: \d+ of \d+ steps")
     job.run.send_signal(signal.SIGINT)
     job.end(130)
-    output = job.start(size=["--size", "61", "--width", "53"]).end(1, "ckpt-run: gave up: ", "do not match the snapshot")
+    output = job.start(size=["--size", "61", "--width", "53"]).end(1, "plate", "ckpt-tool list")
     told = re.findall(r"cairn: error: rank (\d)", output)
     if was_restarted(output) or told not in (["0"], ["1"]):  # the ranks of node 0
         fail("rank 0 alone should tell of regions that do not match, and the job not be started again", output)
 
     shutil.rmtree(job.directory / "local" / "node0000")
-    output = job.start().end(1, "ckpt-run: gave up: ", "node 0 is lost", "ckpt-tool list")
+    output = job.start().end(1, "node 0", "ckpt-tool list")
     if was_restarted(output) or output.count("cairn: error: ") != 1:
         fail("what cannot be restored should be told once, and the job not be started again", output)
     print("ended at once where no restart helps", flush=True)

@@ -2,8 +2,10 @@
 
 #include <mpi-ext.h>
 
+#include <chrono>
 #include <memory>
 #include <numeric>
+#include <thread>
 
 #include "comm/backoff.hpp"
 #include "mpi/mpi_request.hpp"
@@ -29,10 +31,25 @@ bool turned_on() {
   return on != 0;
 }
 
-// An agreement also reports failures that are new to it by its code; its result is still valid, and the same for all.
-Result<int> outcome(int code, int word) {
+// An agreement reports failures by its code; both are valid then, and the same for all.
+Result<Agreed> outcome(int code, int word) {
   if (code != MPI_SUCCESS && !is_failure(code)) return fail(mpi_error(code, "MPIX_Comm_agree"));
-  return word;
+  return Agreed{word, code == MPI_SUCCESS};
+}
+
+// Open MPI 5.0 crashes, or blocks all members, if a process learns of a failure from a revocation, begins an agreement,
+// and hears of the death itself only then (era_mark_process_failed in coll/ftagree). So let it hear first: mpirun's
+// news takes some milliseconds. Nobody may have died.
+void wait_for_news(MPI_Comm comm) {
+  constexpr int kLooks = 60;
+  constexpr std::chrono::microseconds kBetweenLooks{500};
+  const tap::Unheard own;
+  if (!is_revoked(comm)) return;
+  for (int look = 0; look < kLooks && !has_failed(comm); ++look) {
+    int found = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
 }
 
 // Open MPI makes communicators one after another, the one whose parent has the lowest number first. If a member dies
@@ -92,6 +109,7 @@ bool is_revoked(MPI_Comm comm) {
 void revoke(MPI_Comm comm) { MPIX_Comm_revoke(comm); }
 
 Result<MPI_Comm> shrink(MPI_Comm comm) {
+  wait_for_news(comm);
   let_communicators_be_made_again();
   MPI_Comm live = MPI_COMM_NULL;
   const int code = MPIX_Comm_shrink(comm, &live);
@@ -100,12 +118,14 @@ Result<MPI_Comm> shrink(MPI_Comm comm) {
   return live;
 }
 
-Result<int> agree(MPI_Comm comm, int word) {
+Result<Agreed> agree(MPI_Comm comm, int word) {
+  wait_for_news(comm);
   const int code = MPIX_Comm_agree(comm, &word);
   return outcome(code, word);
 }
 
-Result<int> agree(MPI_Comm comm, int word, const std::function<Result<std::optional<int>>()>& meanwhile) {
+Result<Agreed> agree(MPI_Comm comm, int word, const std::function<Result<std::optional<int>>()>& meanwhile) {
+  wait_for_news(comm);
   auto agreed = std::make_unique<int>(word);
   const tap::Unheard own;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -116,7 +136,7 @@ Result<int> agree(MPI_Comm comm, int word, const std::function<Result<std::optio
     if (!known || *known) {
       (void)agreed.release();  // MPI may still write there
       if (!known) return fail(known.error());
-      return **known;
+      return Agreed{**known, false};
     }
     code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) break;

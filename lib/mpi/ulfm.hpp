@@ -32,10 +32,16 @@ void revoke(MPI_Comm comm);
 
 // The live members, in the same order. Errors on the new communicator are returned.
 [[nodiscard]] Result<MPI_Comm> shrink(MPI_Comm comm);
-// The bitwise and of the live members' words, the same on all of them; works on a revoked communicator.
-[[nodiscard]] Result<int> agree(MPI_Comm comm, int word);
+// What the live members have agreed on, the same on all of them.
+struct Agreed {
+  int word = 0;          // the bitwise and of their words
+  bool all_live = true;  // no member has died
+};
+// Works on a revoked communicator.
+[[nodiscard]] Result<Agreed> agree(MPI_Comm comm, int word);
 // The same, but sleeps most of the time, for members that may come late. Calls `meanwhile` again and again; that can
 // end the wait by an error, or by the word that others are known to have agreed on.
-[[nodiscard]] Result<int> agree(MPI_Comm comm, int word, const std::function<Result<std::optional<int>>()>& meanwhile);
+[[nodiscard]] Result<Agreed> agree(MPI_Comm comm, int word,
+                                   const std::function<Result<std::optional<int>>()>& meanwhile);
 
 }  // namespace cairn::ulfm

@@ -14,7 +14,9 @@ std::vector<std::uint32_t> failed_members(MPI_Comm) { return {}; }
 bool is_revoked(MPI_Comm) { return false; }
 void revoke(MPI_Comm) {}
 Result<MPI_Comm> shrink(MPI_Comm) { return fail(usable().error()); }
-Result<int> agree(MPI_Comm, int) { return fail(usable().error()); }
-Result<int> agree(MPI_Comm, int, const std::function<Result<std::optional<int>>()>&) { return fail(usable().error()); }
+Result<Agreed> agree(MPI_Comm, int) { return fail(usable().error()); }
+Result<Agreed> agree(MPI_Comm, int, const std::function<Result<std::optional<int>>()>&) {
+  return fail(usable().error());
+}
 
 }  // namespace cairn::ulfm

@@ -117,7 +117,8 @@ bool Pool::all_ranks(bool succeeded) {
         muster_->look();
         return std::nullopt;
       });
-  return word && *word == 1;
+  // A rank that has died may have had work to do after its vote.
+  return word && word->word == 1 && word->all_live;
 }
 
 // The death of another spare must not stop the job.
@@ -166,8 +167,8 @@ Result<bool> Pool::is_over(bool done) const {
     return std::nullopt;
   });
   if (!word) return fail(word.error());
-  if (*word == kRepair) ulfm::revoke(team_.alarm);
-  return *word != kRepair;
+  if (word->word == kRepair) ulfm::revoke(team_.alarm);
+  return word->word != kRepair;
 }
 
 // mpirun reports deaths to MPI. If it misses one, the meeting would wait for the dead process and never end. So this
@@ -217,7 +218,7 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
   // If this process has failed here, the other processes must not wait for it in the calls above.
   if (!status) ulfm::revoke(pool_);
   const auto word = ulfm::agree(pool_, status ? 1 : 0);
-  if (word && *word == 1) {
+  if (word && word->word == 1) {
     if (!proposal.repair.unfilled.empty()) return fail(no_spare_left(proposal));
     adopt(std::move(proposal));
     return true;

@@ -117,7 +117,7 @@ class Join {
   Status agree_on(int code, const char* step) {
     if (code != MPI_SUCCESS) give_up();
     const auto word = ulfm::agree(mine_, code == MPI_SUCCESS ? 1 : 0);
-    if (word && *word == 1) return {};
+    if (word && word->word == 1) return {};
     give_up();
     return fail(mpi_error(code != MPI_SUCCESS ? code : MPI_ERR_OTHER, step));
   }
@@ -146,8 +146,8 @@ Result<MPI_Comm> grow(MPI_Comm live, const Start& what) {
   }
   // Only some processes may detect a death meanwhile. Only the starter has mpirun's answer.
   const auto word = ulfm::agree(live, (code == MPI_SUCCESS ? kWell : 0) | (started.refused ? 0 : kNotRefused));
-  if (word && (*word & kNotRefused) == 0) return MPI_COMM_NULL;
-  if (!word || (*word & kWell) == 0) {
+  if (word && (word->word & kNotRefused) == 0) return MPI_COMM_NULL;
+  if (!word || (word->word & kWell) == 0) {
     join.give_up();
     return fail(mpi_error(code == MPI_SUCCESS ? MPI_ERR_OTHER : code, "starting new processes"));
   }

@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-struct Vote {
+struct Ballot {
   std::uint64_t first = 0;
   std::unique_ptr<Request> request;
 };
@@ -37,7 +37,7 @@ std::optional<std::uint64_t> FailureVote::first_failed(bool failed, std::chrono:
   if (is_over_) return {};
   const tap::Unheard unheard;
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  auto vote = std::make_unique<Vote>();
+  auto vote = std::make_unique<Ballot>();
   vote->first = failed ? rank() : size();
   vote->request = ranks_->iallreduce({&vote->first, 1}, Reduce::min);
   auto done = vote->request->test();

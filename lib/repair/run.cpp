@@ -19,7 +19,7 @@
 namespace cairn {
 namespace {
 
-using Application = std::function<void(Session&)>;
+using Work = std::function<void(Session&)>;
 using Kind = CompletionMark::Kind;
 
 // An error that the application's function or Cairn has thrown.
@@ -76,7 +76,7 @@ int fail_application(std::unique_ptr<Session> session, FailureVote& vote, MPI_Co
   return EXIT_FAILURE;
 }
 
-int run_once(MPI_Comm world, const std::string& config, const Application& application) {
+int run_once(MPI_Comm world, const std::string& config, const Work& application) {
   std::unique_ptr<Session> session;
   if (const auto error = thrown_by([&] { session = Session::open(world, config); })) return fail_to_open(world, *error);
   if (!session) return EXIT_SUCCESS;
@@ -91,7 +91,7 @@ int run_once(MPI_Comm world, const std::string& config, const Application& appli
   return error || first.value_or(vote.size()) < vote.size() ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-int run_resilient(Resilient& job, const Application& application) {
+int run_resilient(Resilient& job, const Work& application) {
   const auto error = thrown_by([&] {
     while (auto session = job.enter()) {
       const auto left = thrown_by([&] { application(*session); });
@@ -112,7 +112,7 @@ int run_resilient(Resilient& job, const Application& application) {
 
 }  // namespace
 
-int run(MPI_Comm world, const std::string& config, const Application& application) {
+int run(MPI_Comm world, const std::string& config, const Work& application) {
   std::unique_ptr<Resilient> job;
   if (const auto error = thrown_by([&] { job = Resilient::if_wanted(world, config, Resilient::Tells::by_exception); }))
     return fail_to_open(world, *error);

@@ -101,6 +101,7 @@ MpiComm::~MpiComm() {
   if (lifeline_) {
     lifeline_->remove(comm_);
   } else if (mpi_is_running() && !*unfinished_) {
+    const tap::Unheard own;
     MPI_Comm_free(&comm_);
   }
 }
@@ -127,6 +128,7 @@ std::unique_ptr<Request> MpiComm::isend(Peer to, Tag tag, Bytes message) {
     const int code = to_self_->send(comm_, static_cast<int>(to.value), static_cast<int>(tag.value), message);
     return code == MPI_SUCCESS ? finished_request({}) : started(code, request, operation);
   }
+  const tap::Unheard own;
   const int code = MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, static_cast<int>(to.value),
                              static_cast<int>(tag.value), comm_, &request);
   return started(code, request, operation);
@@ -138,6 +140,7 @@ std::unique_ptr<Request> MpiComm::irecv(Peer from, Tag tag, MutableBytes into) {
   // No message is longer than largest_transfer_, so a longer buffer need not be told to MPI in full.
   const std::size_t room = std::min(into.size(), kLargestTransfer);
   MPI_Request request = MPI_REQUEST_NULL;
+  const tap::Unheard own;
   const int code = MPI_Irecv(into.data(), static_cast<int>(room), MPI_BYTE, static_cast<int>(from.value),
                              static_cast<int>(tag.value), comm_, &request);
   return started(code, request, {Kind::receive, "receive", from, tag, into.size()});
@@ -151,6 +154,7 @@ Result<std::optional<Envelope>> MpiComm::probe(Tag tag) {
   // A probe of Open MPI first looks at the messages that it has, and only then receives new ones: a second probe finds
   // those.
   for (int look = 0; look < 2 && found == 0 && code == MPI_SUCCESS; ++look) {
+    const tap::Unheard own;
     code = MPI_Iprobe(MPI_ANY_SOURCE, static_cast<int>(tag.value), comm_, &found, &status);
   }
   int size_bytes = 0;
@@ -179,6 +183,7 @@ Status MpiComm::finish(int started, MPI_Request request, const char* what) {
 
 Status MpiComm::barrier() {
   MPI_Request request = MPI_REQUEST_NULL;
+  const tap::Unheard own;
   const int code = MPI_Ibarrier(comm_, &request);
   return finish(code, request, "barrier");
 }
@@ -192,6 +197,7 @@ Status MpiComm::gather_round(Bytes mine, const std::vector<int>& counts, std::ve
   }
   Buffer received(static_cast<std::size_t>(total));
   MPI_Request request = MPI_REQUEST_NULL;
+  const tap::Unheard own;
   const int code = MPI_Iallgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, received.data(), counts.data(),
                                    offsets.data(), MPI_BYTE, comm_, &request);
   if (auto status = finish(code, request, "allgather"); !status) return status;
@@ -206,6 +212,7 @@ Result<std::vector<Buffer>> MpiComm::allgather(Bytes mine) {
   const GatherBeginning beginning(mine);
   std::vector<GatherBeginning> beginnings(size_);
   MPI_Request request = MPI_REQUEST_NULL;
+  const tap::Unheard own;
   const int code = MPI_Iallgather(&beginning, sizeof(beginning), MPI_BYTE, beginnings.data(), sizeof(beginning),
                                   MPI_BYTE, comm_, &request);
   if (auto status = finish(code, request, "allgather of lengths"); !status) return fail(status.error());
@@ -236,6 +243,7 @@ Result<Buffer> MpiComm::broadcast(Bytes mine, Peer root) {
   BroadcastBeginning beginning(root == rank_ ? mine : Bytes{});
   MPI_Request request = MPI_REQUEST_NULL;
   const int from = static_cast<int>(root.value);
+  const tap::Unheard own;
   int code = MPI_Ibcast(&beginning, sizeof(beginning), MPI_BYTE, from, comm_, &request);
   if (auto status = finish(code, request, "broadcast of a length"); !status) return fail(status.error());
 

@@ -86,9 +86,9 @@ bool MpiRequest::linger() {
 
 bool MpiRequest::settle() {
   if (request_ == MPI_REQUEST_NULL || !mpi_is_running()) return true;
+  const tap::Unheard own;
   if (operation_.kind == Kind::receive) MPI_Cancel(&request_);
   const bool over = linger();
-  const tap::Unheard own;
   // MPI forbids freeing a collective's request: one that never ends is left to MPI.
   if (request_ != MPI_REQUEST_NULL && operation_.kind != Kind::collective) MPI_Request_free(&request_);
   request_ = MPI_REQUEST_NULL;
@@ -100,6 +100,7 @@ MpiReduction::MpiReduction(MPI_Comm comm, std::span<std::uint64_t> values, MPI_O
     : values_(values),
       copy_(std::make_unique<std::vector<std::uint64_t>>(values.begin(), values.end())),
       unfinished_(std::move(unfinished)) {
+  const tap::Unheard own;
   MPI_Request request = MPI_REQUEST_NULL;
   const int code =
       MPI_Iallreduce(MPI_IN_PLACE, copy_->data(), static_cast<int>(copy_->size()), MPI_UINT64_T, how, comm, &request);

@@ -21,7 +21,7 @@ import tempfile
 ROWS = [
     ["base"],
     ["topology", "codec", "model", "localize", "comm", "store"],
-    ["format", "config"],
+    ["format", "config", "replay"],
     ["level", "schedule", "hang", "tap"],
     ["recover", "intercept"],
     ["engine", "inspect"],

@@ -1,0 +1,186 @@
+#include "replay/catch_up.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cairn::replay {
+namespace {
+
+void put(ByteWriter& out, const Lane& lane) {
+  out.put(lane.epoch);
+  out.put(lane.tag);
+}
+
+Lane get_lane(ByteReader& in, std::uint32_t peer) {
+  const auto epoch = in.get<std::uint64_t>();
+  return {epoch, peer, in.get<std::int32_t>()};
+}
+
+void put(ByteWriter& out, const Content& content) {
+  out.put(content.bytes);
+  out.put(content.crc);
+}
+
+Content get_content(ByteReader& in) {
+  const auto bytes = in.get<std::uint64_t>();
+  return {bytes, in.get<std::uint32_t>()};
+}
+
+// In one lane between two snapshot() calls.
+constexpr std::uint64_t kMostPlaces = 1U << 30U;
+
+// SplitMix64 (Steele, Lea and Flood 2014, DOI 10.1145/2714064.2660195).
+std::uint64_t mix(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15U;
+  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
+  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
+  return value ^ (value >> 31U);
+}
+
+}  // namespace
+
+Buffer encode(const Shipment& shipment) {
+  ByteWriter out;
+  out.put(shipment.from);
+  out.put(static_cast<std::uint64_t>(shipment.messages.size()));
+  for (const auto& [lane, messages] : shipment.messages) {
+    put(out, lane);
+    out.put(static_cast<std::uint64_t>(messages.size()));
+    for (const Shipment::Message& message : messages) {
+      put(out, message.content);
+      out.put(static_cast<std::uint64_t>(message.payload.size()));
+      out.put(Bytes(message.payload));
+    }
+  }
+  out.put(static_cast<std::uint64_t>(shipment.received.size()));
+  for (const auto& [lane, received] : shipment.received) {
+    put(out, lane);
+    out.put(received.count());
+    received.for_each([&](std::uint64_t place, const Content& content) {
+      out.put(place);
+      put(out, content);
+    });
+  }
+  return out.take();
+}
+
+Result<Shipment> decode_shipment(Bytes bytes) {
+  const auto damaged = [&] {
+    return fail(Code::invalid_argument,
+                fmt::format("logged messages: {} bytes do not hold what they announce", bytes.size()));
+  };
+  ByteReader in(bytes);
+  Shipment shipment;
+  shipment.from = in.get<std::uint32_t>();
+  const auto lanes = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < lanes && in.good(); ++i) {
+    auto& messages = shipment.messages[get_lane(in, shipment.from)];
+    const auto count = in.get<std::uint64_t>();
+    for (std::uint64_t j = 0; j < count && in.good(); ++j) {
+      const Content content = get_content(in);
+      const Bytes payload = in.get_bytes(in.get<std::uint64_t>());
+      messages.push_back({content, Buffer(payload.begin(), payload.end())});
+    }
+  }
+  const auto received_lanes = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < received_lanes && in.good(); ++i) {
+    Received& received = shipment.received[get_lane(in, shipment.from)];
+    const auto count = in.get<std::uint64_t>();
+    for (std::uint64_t j = 0; j < count && in.good(); ++j) {
+      const auto place = in.get<std::uint64_t>();
+      const Content content = get_content(in);
+      if (place > kMostPlaces) return damaged();
+      received.add(place, content);
+    }
+  }
+  if (!in.good() || in.remaining() != 0) return damaged();
+  return shipment;
+}
+
+CatchUp::CatchUp(std::vector<Shipment> shipments, std::uint64_t newest) : newest_(newest) {
+  for (Shipment& shipment : shipments) {
+    for (auto& [lane, messages] : shipment.messages)
+      for (std::size_t place = 0; place < messages.size(); ++place)
+        messages_.emplace(Number{lane, place}, std::move(messages[place]));
+    received_[shipment.from] = std::move(shipment.received);
+  }
+}
+
+std::optional<Buffer> CatchUp::receive(const Number& number) {
+  const auto found = messages_.find(number);
+  if (found == messages_.end()) return {};
+  Buffer payload = std::move(found->second.payload);
+  messages_.erase(found);
+  return payload;
+}
+
+Result<bool> CatchUp::must_send(const Number& number, const Content& content) {
+  const auto peer = received_.find(number.lane.peer);
+  if (peer == received_.end()) return true;
+  const auto lane = peer->second.find(number.lane);
+  if (lane == peer->second.end()) return true;
+  if (!lane->second.contains(number.place)) return true;
+  const Content had = lane->second.take(number.place);
+  if (lane->second.count() == 0) peer->second.erase(lane);
+  if (had == content) return false;
+  return fail(
+      Code::mismatch,
+      fmt::format("message {} to rank {} with tag {} differs: rank {} had received {} bytes with CRC-32C {:08x}, "
+                  "now it is {} bytes with {:08x}",
+                  number.place, number.lane.peer, number.lane.tag, number.lane.peer, had.bytes, had.crc, content.bytes,
+                  content.crc));
+}
+
+bool CatchUp::is_over(std::uint64_t epoch) const {
+  return epoch >= newest_ && messages_.empty() &&
+         std::ranges::all_of(received_, [](const auto& peer) { return peer.second.empty(); });
+}
+
+std::map<Lane, Received> CatchUp::waiting_from(std::uint32_t peer) const {
+  std::map<Lane, Received> waiting;
+  for (const auto& [number, message] : messages_)
+    if (number.lane.peer == peer) waiting[number.lane].add(number.place, message.content);
+  return waiting;
+}
+
+std::set<std::uint32_t> CatchUp::peers() const {
+  std::set<std::uint32_t> peers;
+  for (const auto& [number, message] : messages_) peers.insert(number.lane.peer);
+  return peers;
+}
+
+Shipment ship(std::uint32_t me, std::uint32_t peer, std::uint64_t epoch, const SendLog& log,
+              std::map<Lane, Received> mine) {
+  Shipment shipment;
+  shipment.from = me;
+  for (const auto& [lane, entries] : log.messages_to(peer, epoch)) {
+    auto& messages = shipment.messages[Lane{lane.epoch, me, lane.tag}];
+    for (const SendLog::Entry& entry : entries)
+      messages.push_back({entry.content, Buffer(entry.payload.begin(), entry.payload.end())});
+  }
+  for (auto& [lane, received] : mine) shipment.received[Lane{lane.epoch, me, lane.tag}] = std::move(received);
+  return shipment;
+}
+
+std::vector<Number> lost_messages(std::uint32_t peer, std::uint64_t epoch, const SendLog& log,
+                                  const std::map<Lane, Received>& theirs) {
+  std::vector<Number> lost;
+  for (const auto& [lane, entries] : log.messages_to(peer, epoch)) {
+    const auto there = theirs.find(lane);
+    for (const SendLog::Entry& entry : entries)
+      if (there == theirs.end() || !there->second.contains(entry.place)) lost.push_back({lane, entry.place});
+  }
+  return lost;
+}
+
+std::uint64_t Balance::weight(std::uint32_t from, std::uint32_t to, const Number& number, const Content& content) {
+  std::uint64_t value = mix(std::uint64_t{from} << 32U | to);
+  value = mix(value ^ static_cast<std::uint32_t>(number.lane.tag));
+  value = mix(value ^ number.lane.epoch);
+  value = mix(value ^ number.place);
+  return mix(value ^ content.bytes ^ std::uint64_t{content.crc} << 32U);
+}
+
+}  // namespace cairn::replay

@@ -1,0 +1,107 @@
+// A replacement computes again what the rank whose place it takes had computed since the snapshot: it takes the
+// messages that it needs from what the others ship to it, and does not send again what they have received.
+//
+// Not thread-safe. Local.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "replay/number.hpp"
+#include "replay/receipts.hpp"
+#include "replay/send_log.hpp"
+
+namespace cairn::replay {
+
+// What one rank gives to a replacement. Lanes are those of the replacement: `peer` is the rank that gives it.
+struct Shipment {
+  struct Message {
+    Content content;
+    Buffer payload;
+  };
+  std::uint32_t from = 0;
+  std::map<Lane, std::vector<Message>> messages;  // sent to the replacement, places from 0
+  std::map<Lane, Received> received;              // from the rank that it replaces
+};
+
+[[nodiscard]] Buffer encode(const Shipment& shipment);
+// invalid_argument: these are no bytes of encode().
+[[nodiscard]] Result<Shipment> decode_shipment(Bytes bytes);
+
+class CatchUp {
+ public:
+  // `newest`: snapshot() calls that the rank which has made most has made.
+  CatchUp(std::vector<Shipment> shipments, std::uint64_t newest);
+
+  // The payload of a message that was shipped, once; nothing: it has to be received.
+  [[nodiscard]] std::optional<Buffer> receive(const Number& number);
+  // The length of a message that was shipped and has not been taken.
+  [[nodiscard]] std::optional<std::uint64_t> length_of(const Number& number) const {
+    const auto found = messages_.find(number);
+    if (found == messages_.end()) return {};
+    return found->second.content.bytes;
+  }
+  // Whether a message has to be sent; to be asked once. mismatch: its receiver had got other bytes from the rank that
+  // is replaced.
+  [[nodiscard]] Result<bool> must_send(const Number& number, const Content& content);
+
+  // A peer has died, too: its replacement needs all messages. What it had shipped is still good.
+  void forget_receipts_of(std::uint32_t peer) { received_.erase(peer); }
+  // What came from this peer and has not been asked for yet: it need not be sent again.
+  [[nodiscard]] std::map<Lane, Received> waiting_from(std::uint32_t peer) const;
+
+  // Those from which such messages came.
+  [[nodiscard]] std::set<std::uint32_t> peers() const;
+
+  // All that was shipped has been taken, and all that was received has been computed again.
+  [[nodiscard]] bool is_over(std::uint64_t epoch) const;
+  [[nodiscard]] std::uint64_t newest() const { return newest_; }
+
+ private:
+  std::uint64_t newest_;
+  std::map<Number, Shipment::Message> messages_;
+  std::map<std::uint32_t, std::map<Lane, Received>> received_;  // by peer
+};
+
+// What `me` gives to the replacement of `peer`. `mine`: what this rank has received from the dead one.
+[[nodiscard]] Shipment ship(std::uint32_t me, std::uint32_t peer, std::uint64_t epoch, const SendLog& log,
+                            std::map<Lane, Received> mine);
+// Messages to `peer` that it has not received, by lane and place: a failure has swallowed them. `theirs`: what it has
+// received, in the lanes of the sender.
+[[nodiscard]] std::vector<Number> lost_messages(std::uint32_t peer, std::uint64_t epoch, const SendLog& log,
+                                                const std::map<Lane, Received>& theirs);
+
+// At a snapshot() call, what all ranks have sent since an earlier one is what they have received: the sum of their
+// balances is 0 (modulo 2^64), whatever was exchanged.
+class Balance {
+ public:
+  void sent(std::uint32_t me, const Number& to, const Content& content) {
+    sum_of(to.lane.epoch) += weight(me, to.lane.peer, to, content);
+  }
+  void received(std::uint32_t me, const Number& from, const Content& content) {
+    sum_of(from.lane.epoch) -= weight(from.lane.peer, me, from, content);
+  }
+  // Snapshots before this call are not restored any more.
+  void cut(std::uint64_t epoch) { sums_.erase(sums_.begin(), sums_.lower_bound(epoch)); }
+  [[nodiscard]] std::uint64_t since(std::uint64_t epoch) const {
+    std::uint64_t sum = 0;
+    for (auto at = sums_.lower_bound(epoch); at != sums_.end(); ++at) sum += at->second;
+    return sum;
+  }
+
+ private:
+  // Most messages are of the present call.
+  std::uint64_t& sum_of(std::uint64_t epoch) {
+    if (!sums_.empty() && sums_.rbegin()->first == epoch) return sums_.rbegin()->second;
+    return sums_[epoch];
+  }
+  static std::uint64_t weight(std::uint32_t from, std::uint32_t to, const Number& number, const Content& content);
+  std::map<std::uint64_t, std::uint64_t> sums_;  // by snapshot() call
+};
+
+}  // namespace cairn::replay

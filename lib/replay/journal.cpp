@@ -1,0 +1,170 @@
+#include "replay/journal.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/crc32c.hpp"
+
+namespace cairn::replay {
+
+void Journal::start(std::uint64_t epoch) {
+  Journal fresh(me_, memory_);
+  fresh.sends_.enter(epoch);
+  fresh.receives_.enter(epoch);
+  fresh.log_.cut(epoch);
+  fresh.cut_ = epoch;
+  fresh.started_ = true;
+  // What holds for good was done before.
+  if (obstacle_ && obstacle_->from == UINT64_MAX) fresh.obstacle_ = std::move(obstacle_);
+  *this = std::move(fresh);
+}
+
+Result<Journal::Outgoing> Journal::sends(std::uint32_t peer, std::int32_t tag, Bytes payload) {
+  const Number number = sends_.next(peer, tag);
+  const auto crc = log_.keep(number, payload);
+  const Content content{payload.size(), crc ? *crc : crc32c(payload)};
+  Outgoing out{.number = number, .must_send = true, .is_logged = crc.has_value()};
+  balance_.sent(me_, number, content);
+  if (!catch_up_) return out;
+  const auto must_send = catch_up_->must_send(number, content);
+  if (!must_send) return fail(must_send.error());
+  out.must_send = *must_send;
+  look_whether_caught_up();
+  return out;
+}
+
+std::optional<Buffer> Journal::shipped(const Number& number) {
+  if (!catch_up_) return {};
+  auto payload = catch_up_->receive(number);
+  look_whether_caught_up();
+  return payload;
+}
+
+std::optional<std::uint64_t> Journal::next_shipped(std::uint32_t peer, std::int32_t tag) const {
+  return catch_up_ ? catch_up_->length_of(receives_.coming(peer, tag)) : std::nullopt;
+}
+
+void Journal::received(const Number& number, const Content& content) {
+  receipts_.add(number, content);
+  balance_.received(me_, number, content);
+}
+
+void Journal::enters(std::uint64_t call) {
+  sends_.enter(call);
+  receives_.enter(call);
+  look_whether_caught_up();
+}
+
+void Journal::look_whether_caught_up() {
+  if (catch_up_ && catch_up_->is_over(epoch())) catch_up_.reset();
+}
+
+void Journal::is_safe(std::uint32_t version) {
+  const auto safe = std::ranges::find(taken_, version, &Taken::version);
+  if (safe == taken_.end() || safe->call <= cut_) return;
+  cut_ = safe->call;
+  log_.cut(cut_);
+  receipts_.cut(cut_);
+  // The next check needs it.
+  if (!unchecked_since_) balance_.cut(cut_);
+  taken_.erase(taken_.begin(), safe);
+  if (obstacle_ && obstacle_->from < cut_) obstacle_.reset();
+}
+
+bool Journal::obstructs(const std::string& what, Until until) {
+  const bool first = !obstacle_;
+  const std::uint64_t from = until == Until::end ? UINT64_MAX : epoch();
+  if (first || obstacle_->from < from) obstacle_ = {first ? what : obstacle_->what, from};
+  return first;
+}
+
+std::optional<std::string> Journal::obstacle() const {
+  if (obstacle_) return obstacle_->what;
+  if (!log_.reaches(cut_))
+    return fmt::format("rank {}: the message log is full ([replay] memory = {} MiB)", me_, memory_ / kMiB);
+  return {};
+}
+
+Standing Journal::standing(bool replaced, std::uint64_t calls, std::uint32_t version) const {
+  return {.replaced = replaced, .calls = calls, .version = version, .reaches = cut_, .taken = taken_};
+}
+
+std::map<Lane, Received> Journal::has_from(std::uint32_t peer, std::uint64_t epoch) const {
+  auto has = receipts_.from(peer, epoch);
+  if (catch_up_)
+    for (const auto& [lane, waiting] : catch_up_->waiting_from(peer)) {
+      Received& all = has[lane];
+      waiting.for_each([&](std::uint64_t place, const Content& content) { all.add(place, content); });
+    }
+  return has;
+}
+
+std::map<std::uint32_t, Buffer> Journal::shipments(const Agreement& agreement, std::uint64_t epoch) const {
+  std::map<std::uint32_t, Buffer> out;
+  if (std::ranges::binary_search(agreement.replaced, me_)) return out;
+  for (const std::uint32_t peer : agreement.replaced)
+    out[peer] = encode(ship(me_, peer, epoch, log_, has_from(peer, epoch)));
+  std::set<std::uint32_t> peers = receipts_.peers(epoch);
+  if (catch_up_) peers.merge(catch_up_->peers());
+  for (const std::uint32_t peer : peers) {
+    if (out.contains(peer)) continue;
+    Shipment shipment;
+    shipment.from = me_;
+    for (auto& [lane, received] : has_from(peer, epoch))
+      shipment.received[Lane{lane.epoch, me_, lane.tag}] = std::move(received);
+    out[peer] = encode(shipment);
+  }
+  return out;
+}
+
+Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::uint64_t epoch,
+                                             const std::map<std::uint32_t, Buffer>& shipped) {
+  past_ = std::max(past_, agreement.newest);
+  unchecked_since_ = epoch;
+  std::uint64_t size = 0;
+  for (const auto& [from, bytes] : shipped) size += bytes.size();
+  if (size > memory_)
+    return fail(Code::unrecoverable,
+                fmt::format("rank {} gets {} MiB of logged messages, more than [replay] memory", me_, size / kMiB));
+  std::vector<Shipment> shipments;
+  for (const auto& [from, bytes] : shipped) {
+    auto shipment = decode_shipment(bytes);
+    if (!shipment) return fail(shipment.error().in(fmt::format("from rank {}", from)));
+    shipments.push_back(std::move(*shipment));
+  }
+  taken_ = agreement.taken;
+  std::erase_if(taken_, [&](const Taken& taken) { return taken.call < epoch; });
+  if (std::ranges::binary_search(agreement.replaced, me_)) {
+    catch_up_.emplace(std::move(shipments), agreement.newest);
+    look_whether_caught_up();
+    return std::vector<Number>{};
+  }
+  if (catch_up_)
+    for (const std::uint32_t peer : agreement.replaced) catch_up_->forget_receipts_of(peer);
+  std::vector<Number> again;
+  for (const std::uint32_t peer : log_.peers(epoch)) {
+    if (std::ranges::binary_search(agreement.replaced, peer)) continue;
+    const auto theirs = std::ranges::find(shipments, peer, &Shipment::from);
+    const auto lost =
+        lost_messages(peer, epoch, log_, theirs == shipments.end() ? std::map<Lane, Received>{} : theirs->received);
+    again.insert(again.end(), lost.begin(), lost.end());
+  }
+  look_whether_caught_up();
+  return again;
+}
+
+std::optional<Bytes> Journal::payload(const Number& number) const {
+  const auto entry = log_.find(number);
+  if (!entry) return {};
+  return entry->payload;
+}
+
+std::optional<std::uint32_t> Journal::taken_at(std::uint64_t call) const {
+  const auto at = std::ranges::find(taken_, call, &Taken::call);
+  if (at == taken_.end()) return {};
+  return at->version;
+}
+
+}  // namespace cairn::replay

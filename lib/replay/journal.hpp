@@ -1,0 +1,121 @@
+// What a rank has exchanged with the other application ranks since the oldest snapshot that may still be restored, so
+// that after a failure only the lost ranks roll back: survivors ship what the lost ones need, and send again what the
+// failure has swallowed. A replacement takes from its journal what was shipped to it.
+//
+// Calls must come in the order of the application's calls. Not thread-safe. Local.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/error.hpp"
+#include "replay/catch_up.hpp"
+#include "replay/number.hpp"
+#include "replay/receipts.hpp"
+#include "replay/send_log.hpp"
+#include "replay/standing.hpp"
+
+namespace cairn::replay {
+
+class Journal {
+ public:
+  // Payloads of messages that were sent take at most `memory` bytes.
+  Journal(std::uint32_t me, std::uint64_t memory) : me_(me), memory_(memory), log_(memory) {}
+  // The rank has restored a snapshot that was taken at this call, or starts anew, at call 0. What it has exchanged
+  // before is not in the journal.
+  void start(std::uint64_t epoch);
+  [[nodiscard]] bool is_started() const { return started_; }
+
+  struct Outgoing {
+    Number number;
+    bool must_send = true;  // false: its receiver has had it from the process that this one replaces
+    bool is_logged = true;  // false: the log is full
+  };
+  // The application sends a message. mismatch: the process that this one replaces had sent another one.
+  [[nodiscard]] Result<Outgoing> sends(std::uint32_t peer, std::int32_t tag, Bytes payload);
+  // The log was full: gives up what it need not keep any more.
+  void cut_what_is_void() { log_.cut_what_is_void(); }
+  // Gives the payload away before the log is cut: MPI still reads it.
+  [[nodiscard]] LoggedPayload release(const Number& number) { return log_.release(number); }
+  // The application is ready to receive a message.
+  [[nodiscard]] Number awaits(std::uint32_t peer, std::int32_t tag) { return receives_.next(peer, tag); }
+  // The payload of that message, if it was shipped to this rank; otherwise it has to be received.
+  [[nodiscard]] std::optional<Buffer> shipped(const Number& number);
+  // The length of the next such message that the application can be ready for, if it was shipped.
+  [[nodiscard]] std::optional<std::uint64_t> next_shipped(std::uint32_t peer, std::int32_t tag) const;
+  void received(const Number& number, const Content& content);
+
+  // A snapshot() call begins; no message of the application is under way.
+  void enters(std::uint64_t call);
+  // That call takes a snapshot of this version.
+  void takes(std::uint64_t call, std::uint32_t version) { taken_.push_back({call, version}); }
+  // This version and older ones can be given up for it: the log is cut there.
+  void is_safe(std::uint32_t version);
+  [[nodiscard]] std::uint64_t epoch() const { return sends_.epoch(); }
+  [[nodiscard]] std::uint64_t cut() const { return cut_; }
+
+  // The application does what local rollback does not replay. Until a snapshot that is taken later is safe, or for
+  // good, a failure makes all ranks roll back. Returns whether it is the first such call since then.
+  enum class Until { next_snapshot, end };
+  bool obstructs(const std::string& what, Until until);
+  // Why a failure makes all ranks roll back; nothing: this rank need not.
+  [[nodiscard]] std::optional<std::string> obstacle() const;
+
+  // After a failure. `calls`: of snapshot(), begun; `version`: the highest that this rank has used.
+  [[nodiscard]] Standing standing(bool replaced, std::uint64_t calls, std::uint32_t version) const;
+  // To ranks that are replaced, and to others what this rank has received from them.
+  [[nodiscard]] std::map<std::uint32_t, Buffer> shipments(const Agreement& agreement, std::uint64_t epoch) const;
+  // `shipped`: to this rank, by sender. Returns the messages that this rank has to send again. invalid_argument: it is
+  // damaged. unrecoverable: it exceeds the memory for messages.
+  [[nodiscard]] Result<std::vector<Number>> goes_on(const Agreement& agreement, std::uint64_t epoch,
+                                                    const std::map<std::uint32_t, Buffer>& shipped);
+  [[nodiscard]] std::optional<Bytes> payload(const Number& number) const;
+
+  // Calls up to this one answer as they did, take no snapshot and join no agreement.
+  [[nodiscard]] std::uint64_t past() const { return past_; }
+  // The snapshot that such a call has taken; nothing: none.
+  [[nodiscard]] std::optional<std::uint32_t> taken_at(std::uint64_t call) const;
+  // Whether this rank is a replacement that has not come to where the lost one was.
+  [[nodiscard]] bool catches_up() const { return catch_up_.has_value(); }
+  // Since a repair, sums of what was sent and received have not been compared: they are, in the first call after
+  // past().
+  [[nodiscard]] std::optional<std::uint64_t> unchecked_since() const { return unchecked_since_; }
+  // Added over all ranks, it must be 0.
+  [[nodiscard]] std::uint64_t balance(std::uint64_t since) const { return balance_.since(since); }
+  void is_checked() {
+    unchecked_since_.reset();
+    balance_.cut(cut_);
+  }
+
+ private:
+  // Where a receiver of that rank's messages has arrived.
+  [[nodiscard]] std::map<Lane, Received> has_from(std::uint32_t peer, std::uint64_t epoch) const;
+  [[nodiscard]] Result<std::vector<Number>> catch_up_with(std::vector<Shipment> shipments, std::uint64_t epoch);
+  void look_whether_caught_up();
+
+  std::uint32_t me_;
+  std::uint64_t memory_;
+  bool started_ = false;
+  Counter sends_;
+  Counter receives_;
+  SendLog log_;
+  Receipts receipts_;
+  Balance balance_;
+  std::vector<Taken> taken_;
+  std::uint64_t cut_ = 0;
+  std::uint64_t past_ = 0;
+  std::optional<std::uint64_t> unchecked_since_;
+  std::optional<CatchUp> catch_up_;
+  struct Obstacle {
+    std::string what;
+    std::uint64_t from = 0;  // a snapshot of a later call overcomes it
+  };
+  std::optional<Obstacle> obstacle_;
+};
+
+}  // namespace cairn::replay

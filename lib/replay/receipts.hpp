@@ -1,0 +1,89 @@
+// Which messages a rank has received since the oldest snapshot that may still be restored, and what they held. A later
+// short message may be complete before an earlier long one, so these are sets, and no counts.
+//
+// Not thread-safe. Local.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "replay/number.hpp"
+
+namespace cairn::replay {
+
+// Messages of one lane, by place.
+class Received {
+ public:
+  void add(std::uint64_t place, const Content& content) {
+    if (place >= entries_.size()) entries_.resize(place + 1);
+    if (!entries_[place].is_there) ++count_;
+    entries_[place] = {content, true};
+  }
+  [[nodiscard]] bool contains(std::uint64_t place) const { return place < entries_.size() && entries_[place].is_there; }
+  // Requires: contains(place).
+  Content take(std::uint64_t place) {
+    --count_;
+    entries_[place].is_there = false;
+    return entries_[place].content;
+  }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  // `visit(place, content)`, in the order of places.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::uint64_t place = 0; place < entries_.size(); ++place)
+      if (entries_[place].is_there) visit(place, entries_[place].content);
+  }
+
+ private:
+  struct Entry {
+    Content content;
+    bool is_there = false;
+  };
+  std::vector<Entry> entries_;
+  std::uint64_t count_ = 0;
+};
+
+class Receipts {
+ public:
+  void add(const Number& number, const Content& content) { lane_of(number.lane).add(number.place, content); }
+  // Snapshots before this call are not restored any more.
+  void cut(std::uint64_t epoch) {
+    lanes_.erase(lanes_.begin(), lanes_.lower_bound(Lane{epoch, 0, INT32_MIN}));
+    recent_.clear();
+  }
+  // Those from which something has come since this snapshot() call.
+  [[nodiscard]] std::set<std::uint32_t> peers(std::uint64_t epoch) const {
+    std::set<std::uint32_t> peers;
+    for (auto lane = lanes_.lower_bound(Lane{epoch, 0, INT32_MIN}); lane != lanes_.end(); ++lane)
+      peers.insert(lane->first.peer);
+    return peers;
+  }
+  // From this peer, since this snapshot() call.
+  [[nodiscard]] std::map<Lane, Received> from(std::uint32_t peer, std::uint64_t epoch) const {
+    std::map<Lane, Received> found;
+    for (auto lane = lanes_.lower_bound(Lane{epoch, 0, INT32_MIN}); lane != lanes_.end(); ++lane)
+      if (lane->first.peer == peer) found.insert(*lane);
+    return found;
+  }
+
+ private:
+  // Most messages are of the present snapshot() call.
+  Received& lane_of(const Lane& lane) {
+    if (lane.epoch != recent_epoch_) {
+      recent_epoch_ = lane.epoch;
+      recent_.clear();
+    }
+    Received*& found = recent_[key_of(lane.peer, lane.tag)];
+    if (found == nullptr) found = &lanes_[lane];
+    return *found;
+  }
+
+  std::map<Lane, Received> lanes_;
+  std::uint64_t recent_epoch_ = 0;
+  std::unordered_map<std::uint64_t, Received*> recent_;  // lanes of that call, by key_of()
+};
+
+}  // namespace cairn::replay

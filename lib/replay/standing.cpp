@@ -1,0 +1,63 @@
+#include "replay/standing.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cairn::replay {
+
+Buffer encode(const Standing& standing) {
+  ByteWriter out;
+  out.put(standing.replaced);
+  out.put(standing.calls);
+  out.put(standing.version);
+  out.put(standing.reaches);
+  out.put(static_cast<std::uint64_t>(standing.taken.size()));
+  for (const Taken& taken : standing.taken) {
+    out.put(taken.call);
+    out.put(taken.version);
+  }
+  return out.take();
+}
+
+Result<Standing> decode_standing(Bytes bytes) {
+  ByteReader in(bytes);
+  Standing standing;
+  standing.replaced = in.get<bool>();
+  standing.calls = in.get<std::uint64_t>();
+  standing.version = in.get<std::uint32_t>();
+  standing.reaches = in.get<std::uint64_t>();
+  const auto count = in.get<std::uint64_t>();
+  for (std::uint64_t i = 0; i < count && in.good(); ++i) {
+    const auto call = in.get<std::uint64_t>();
+    standing.taken.push_back({call, in.get<std::uint32_t>()});
+  }
+  if (!in.good() || in.remaining() != 0)
+    return fail(Code::invalid_argument, fmt::format("a rank's standing: {} bytes do not hold one", bytes.size()));
+  return standing;
+}
+
+Result<Agreement> agree_on(std::span<const Standing> ranks, std::uint64_t epoch) {
+  Agreement agreement{.newest = epoch, .version = 0, .taken = {}, .replaced = {}};
+  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+    const Standing& standing = ranks[rank];
+    agreement.version = std::max(agreement.version, standing.version);
+    if (standing.replaced) {
+      agreement.replaced.push_back(rank);
+      continue;
+    }
+    if (standing.reaches > epoch)
+      return fail(Code::unrecoverable,
+                  fmt::format("the message log of rank {} begins at snapshot() call {}, and the restored snapshot was "
+                              "taken at call {}",
+                              rank, standing.reaches, epoch));
+    agreement.newest = std::max(agreement.newest, standing.calls);
+    for (const Taken& taken : standing.taken) {
+      const auto at = std::ranges::lower_bound(agreement.taken, taken.call, {}, &Taken::call);
+      if (at == agreement.taken.end() || at->call != taken.call) agreement.taken.insert(at, taken);
+    }
+  }
+  return agreement;
+}
+
+}  // namespace cairn::replay

@@ -1,0 +1,179 @@
+// Ranks die at every step of programs drawn from seeds; those that replace them compute again, alone, and all come to
+// the results of a run in which nobody dies.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "codec/crc32c.hpp"
+#include "replay/catch_up.hpp"
+#include "world.hpp"
+
+namespace cairn::test {
+namespace {
+
+using replay::Balance;
+using replay::CatchUp;
+using replay::Content;
+using replay::Counter;
+using replay::Lane;
+using replay::Number;
+using replay::Receipts;
+using replay::SendLog;
+
+constexpr std::uint64_t kMostSteps = 100'000;
+
+struct Case {
+  explicit Case(std::uint64_t seed) : random(seed) {
+    ranks = 2 + static_cast<std::uint32_t>(random() % 5);
+    program = draw_program(random, ranks, 3 + static_cast<std::uint32_t>(random() % 5));
+    World world(program, seed);
+    while (world.step()) {
+    }
+    EXPECT_TRUE(world.is_finished() && world.fault().empty()) << "seed " << seed << ": " << world.fault();
+    EXPECT_EQ(world.balance(), 0U);
+    results = world.results();
+    steps = world.steps();
+  }
+  std::mt19937_64 random;
+  std::uint32_t ranks = 0;
+  Program program;
+  std::vector<std::uint64_t> results;
+  std::uint64_t steps = 0;
+};
+
+// What is wrong with a run in which ranks die at these steps; empty: nothing.
+std::string play(const Case& of, std::uint64_t seed, std::vector<std::uint64_t> deaths, Mutant mutant) {
+  World world(of.program, seed, mutant);
+  std::mt19937_64 random(seed ^ deaths.front() * 1315423911U);
+  while (world.steps() < kMostSteps) {
+    while (!deaths.empty() && world.steps() >= deaths.front()) {
+      deaths.erase(deaths.begin());
+      std::set<std::uint32_t> dead{static_cast<std::uint32_t>(random() % of.ranks)};
+      if (random() % 4 == 0 && of.ranks > 2) dead.insert(static_cast<std::uint32_t>(random() % of.ranks));
+      world.kill(dead);
+    }
+    if (!world.step()) break;
+    if (!world.fault().empty()) return world.fault();
+  }
+  if (!world.is_finished()) return "it stands still";
+  if (world.results() != of.results) return "another result";
+  return world.balance() == 0 ? "" : "messages are lost or doubled";
+}
+
+std::uint64_t seeds() {
+  const char* const text = std::getenv("REPLAY_SEEDS");
+  return text == nullptr ? 60 : std::strtoull(text, nullptr, 10);
+}
+
+TEST(Replay, comes_to_the_same_result_whichever_step_a_rank_dies_at) {
+  std::uint64_t runs = 0;
+  for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+    const Case of(seed);
+    for (std::uint64_t at = 0; at <= of.steps; ++at, ++runs) {
+      const std::string fault = play(of, seed, {at}, Mutant::none);
+      ASSERT_EQ(fault, "") << "seed " << seed << ", at step " << at << " of " << of.steps;
+    }
+  }
+  RecordProperty("runs", static_cast<int>(runs));
+}
+
+TEST(Replay, comes_to_the_same_result_when_ranks_die_again_and_again) {
+  for (std::uint64_t seed = 1; seed <= 4 * seeds(); ++seed) {
+    Case of(seed);
+    for (int run = 0; run < 10; ++run) {
+      std::vector<std::uint64_t> deaths;
+      for (std::uint64_t at = of.random() % of.steps; deaths.size() < 6; at += of.random() % 40) deaths.push_back(at);
+      const std::string fault = play(of, seed, deaths, Mutant::none);
+      ASSERT_EQ(fault, "") << "seed " << seed << ", from step " << deaths.front();
+    }
+  }
+}
+
+class ReplayMutants : public testing::TestWithParam<Mutant> {};
+
+TEST_P(ReplayMutants, are_found) {
+  for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+    const Case of(seed);
+    for (std::uint64_t at = 0; at <= of.steps; at += 3)
+      if (!play(of, seed, {at, at + 20}, GetParam()).empty()) return;
+  }
+  FAIL() << "nothing is wrong without it";
+}
+INSTANTIATE_TEST_SUITE_P(Each, ReplayMutants,
+                         testing::Values(Mutant::no_receipts, Mutant::no_resend, Mutant::restores_own_newest,
+                                         Mutant::numbers_go_on, Mutant::keeps_void_snapshots));
+
+Buffer some_bytes(std::size_t length) { return Buffer(length, std::byte{7}); }
+
+TEST(SendLog, that_is_full_reaches_back_to_the_next_snapshot_only) {
+  SendLog log(100);
+  Counter counter;
+  const Buffer sixty = some_bytes(60);
+  EXPECT_TRUE(log.keep(counter.next(1, 0), sixty));
+  EXPECT_TRUE(log.reaches(0));
+  EXPECT_FALSE(log.keep(counter.next(1, 0), sixty));
+  EXPECT_FALSE(log.keep(counter.next(1, 0), some_bytes(1)));
+  EXPECT_FALSE(log.reaches(0));
+  log.cut_what_is_void();
+  EXPECT_EQ(log.bytes(), 0U);
+  counter.enter(1);
+  EXPECT_TRUE(log.keep(counter.next(1, 0), sixty));
+  EXPECT_TRUE(log.reaches(1));
+  EXPECT_EQ(log.messages_to(1, 1).size(), 1U);
+}
+
+TEST(SendLog, gives_room_back_where_it_is_cut) {
+  SendLog log(100);
+  Counter counter;
+  for (std::uint64_t epoch = 1; epoch <= 50; ++epoch) {
+    counter.enter(epoch);
+    ASSERT_TRUE(log.keep(counter.next(1, 0), some_bytes(40)));
+    log.cut(epoch);
+  }
+  EXPECT_EQ(log.bytes(), 40U);
+  EXPECT_FALSE(log.reaches(49));
+}
+
+TEST(CatchUp, refuses_a_message_that_differs_from_what_was_received) {
+  Receipts receipts;
+  receipts.add({Lane{2, 3, 7}, 0}, {8, 0xaa});
+  const auto shipment = ship(1, 3, 2, SendLog(10), receipts.from(3, 2));
+  CatchUp catch_up({shipment}, 4);
+  const Number number{Lane{2, 1, 7}, 0};
+  EXPECT_EQ(catch_up.must_send({Lane{2, 1, 7}, 1}, {8, 0xaa}).value(), true);
+  EXPECT_FALSE(catch_up.is_over(4));
+  const auto refused = CatchUp(catch_up).must_send(number, {8, 0xab});
+  EXPECT_EQ(catch_up.must_send(number, {8, 0xaa}).value(), false);
+  EXPECT_TRUE(catch_up.is_over(4));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::mismatch);
+}
+
+TEST(Shipment, that_is_cut_short_is_refused) {
+  SendLog log(1000);
+  Counter counter;
+  ASSERT_TRUE(log.keep(counter.next(3, 5), some_bytes(30)));
+  Receipts receipts;
+  receipts.add({Lane{0, 3, 7}, 0}, {8, 0xaa});
+  const Buffer bytes = encode(ship(1, 3, 0, log, receipts.from(3, 0)));
+  EXPECT_TRUE(replay::decode_shipment(bytes));
+  for (std::size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_FALSE(replay::decode_shipment(Bytes(bytes).first(length))) << length;
+}
+
+// An extra exchange would shift all later messages of its lane, with the same bytes perhaps.
+TEST(Balance, finds_a_message_that_only_one_side_has_counted) {
+  Balance a;
+  Balance b;
+  a.sent(0, {Lane{1, 1, 5}, 0}, {8, 1});
+  b.received(1, {Lane{1, 0, 5}, 0}, {8, 1});
+  EXPECT_EQ(a.since(1) + b.since(1), 0U);
+  a.sent(0, {Lane{1, 1, 5}, 1}, {8, 1});
+  EXPECT_NE(a.since(1) + b.since(1), 0U);
+  EXPECT_EQ(a.since(2) + b.since(2), 0U);
+}
+
+}  // namespace
+}  // namespace cairn::test

@@ -1,0 +1,280 @@
+#include "world.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/crc32c.hpp"
+
+namespace cairn::test {
+namespace {
+
+using replay::Content;
+using replay::Journal;
+using replay::Lane;
+using replay::Standing;
+using Kind = Operation::Kind;
+
+std::uint64_t mix(std::uint64_t value) {
+  value ^= value >> 33U;
+  value *= 0xff51afd7ed558ccdU;
+  value ^= value >> 33U;
+  value *= 0xc4ceb9fe1a85ec53U;
+  return value ^ (value >> 33U);
+}
+
+Buffer payload_of(std::uint64_t state, std::uint32_t words) {
+  Buffer payload;
+  for (std::uint32_t i = 0; i < words; ++i) {
+    state = mix(state + i + 1);
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&state);
+    payload.insert(payload.end(), bytes, bytes + sizeof(state));
+  }
+  return payload;
+}
+
+Content content_of(Bytes payload) { return {payload.size(), crc32c(payload)}; }
+
+}  // namespace
+
+World::World(const Program& program, std::uint64_t seed, Mutant mutant)
+    : program_(program), random_(seed), mutant_(mutant), processes_(program.size()) {
+  for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+    processes_[rank].state = mix(rank + 1);
+    processes_[rank].journal.emplace(static_cast<std::uint32_t>(rank), 1U << 30U);
+    processes_[rank].saved[0] = {0, processes_[rank].state};
+  }
+}
+
+void World::wrong(std::string what) {
+  if (fault_.empty()) fault_ = std::move(what);
+}
+
+bool World::is_finished() const {
+  for (std::size_t rank = 0; rank < processes_.size(); ++rank)
+    if (processes_[rank].at < program_[rank].size()) return false;
+  return true;
+}
+
+std::vector<std::uint64_t> World::results() const {
+  std::vector<std::uint64_t> states;
+  for (const Process& process : processes_) states.push_back(process.state);
+  return states;
+}
+
+std::uint64_t World::balance() const {
+  std::uint64_t sum = 0;
+  for (const Process& process : processes_) sum += process.journal->balance(cut_);
+  return sum;
+}
+
+bool World::can_step(std::uint32_t rank) const {
+  const Process& process = processes_[rank];
+  if (process.at >= program_[rank].size()) return false;
+  const Kind kind = program_[rank][process.at].kind;
+  if (process.pending.empty()) return true;
+  // A call that waits has left its message behind, and is over when that is complete.
+  if (kind == Kind::isend || kind == Kind::ireceive) return true;
+  return std::ranges::all_of(process.pending, &Pending::complete);
+}
+
+bool World::step() {
+  ++steps_;
+  std::vector<std::uint32_t> able;
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank)
+    if (can_step(rank)) able.push_back(rank);
+  if (able.empty() || random_() % 3 == 0) return deliver_one() || !able.empty();
+  make(able[random_() % able.size()]);
+  return true;
+}
+
+void World::make(std::uint32_t rank) {
+  Process& process = processes_[rank];
+  const Operation& operation = program_[rank][process.at];
+  const bool blocks = operation.kind == Kind::send || operation.kind == Kind::receive;
+  if (blocks && process.pending.empty()) {
+    operation.kind == Kind::send ? begin_send(rank, operation) : begin_receive(rank, operation);
+    return;  // this operation goes on until its message is complete
+  }
+  switch (operation.kind) {
+    case Kind::isend: begin_send(rank, operation); break;
+    case Kind::ireceive: begin_receive(rank, operation); break;
+    case Kind::send:
+    case Kind::receive:
+    case Kind::wait_all:
+      for (const Pending& pending : process.pending) finish(process, pending);
+      process.pending.clear();
+      break;
+    case Kind::snapshot: snapshot(rank); break;
+  }
+  ++process.at;
+}
+
+void World::finish(Process& process, const Pending& pending) {
+  if (pending.sends || !pending.payload) return;
+  process.state = mix(process.state ^ crc32c(*pending.payload) ^ (std::uint64_t{pending.number.lane.peer} << 40U));
+}
+
+void World::begin_send(std::uint32_t rank, const Operation& operation) {
+  Process& process = processes_[rank];
+  Buffer payload = payload_of(process.state ^ process.at * 77, operation.words);
+  const auto out = process.journal->sends(operation.peer, operation.tag, payload);
+  if (!out) return wrong(out.error().message);
+  if (!out->is_logged) wrong("the log was full");
+  const bool must = out->must_send || mutant_ == Mutant::no_receipts;
+  // The log has a copy, so the buffer is free, and a short message is over with its call.
+  process.pending.push_back(
+      {.sends = true, .number = out->number, .payload = {}, .complete = !must || operation.words < 40});
+  if (must) transmit(rank, out->number, std::move(payload));
+}
+
+void World::transmit(std::uint32_t from, const Number& number, Buffer payload) {
+  const Lane there{number.lane.epoch, from, number.lane.tag};
+  network_[{number.lane.peer, Lane{0, from, number.lane.tag}}].push_back(
+      {.number = Number{there, number.place}, .stamp = number.place, .payload = std::move(payload)});
+}
+
+void World::begin_receive(std::uint32_t rank, const Operation& operation) {
+  Process& process = processes_[rank];
+  const Number number = process.journal->awaits(operation.peer, operation.tag);
+  process.pending.push_back({.sends = false, .number = number, .payload = {}, .complete = false});
+  if (auto payload = process.journal->shipped(number)) {
+    ++replayed_;
+    complete_receive(rank, process.pending.back(), std::move(*payload));
+  }
+}
+
+void World::complete_receive(std::uint32_t rank, Pending& pending, Buffer payload) {
+  Process& process = processes_[rank];
+  const Content content = content_of(payload);
+  process.journal->received(pending.number, content);
+  pending.payload = std::move(payload);
+  pending.complete = true;
+}
+
+// A message that has a receive, which gets it: of each lane the oldest receive has the oldest message, but a later one
+// may be complete before an earlier one.
+bool World::deliver_one() {
+  struct Match {
+    std::uint32_t rank;
+    std::size_t pending;
+    std::deque<Message>* lane;
+    std::size_t message;
+  };
+  std::vector<Match> matches;
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
+    std::map<Lane, std::size_t> seen;
+    auto& pending = processes_[rank].pending;
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+      if (pending[i].sends || pending[i].complete) continue;
+      const Lane lane{0, pending[i].number.lane.peer, pending[i].number.lane.tag};
+      const auto there = network_.find({rank, lane});
+      const std::size_t place = seen[lane]++;
+      if (there != network_.end() && place < there->second.size()) matches.push_back({rank, i, &there->second, place});
+    }
+  }
+  if (matches.empty()) return false;
+  const Match match = matches[random_() % matches.size()];
+  Message message = std::move((*match.lane)[match.message]);
+  match.lane->erase(match.lane->begin() + static_cast<std::ptrdiff_t>(match.message));
+  Pending& pending = processes_[match.rank].pending[match.pending];
+  if (!(message.number == pending.number))
+    wrong(fmt::format("rank {} takes message {} of call {} from rank {} for message {} of call {}", match.rank,
+                      message.number.place, message.number.lane.epoch, message.number.lane.peer, pending.number.place,
+                      pending.number.lane.epoch));
+  for (Pending& sent : processes_[message.number.lane.peer].pending)
+    if (sent.sends && sent.number.lane.peer == match.rank && sent.number.lane.tag == message.number.lane.tag &&
+        sent.number.lane.epoch == message.number.lane.epoch && sent.number.place == message.stamp)
+      sent.complete = true;
+  complete_receive(match.rank, pending, std::move(message.payload));
+  return true;
+}
+
+void World::snapshot(std::uint32_t rank) {
+  Process& process = processes_[rank];
+  const std::uint64_t call = ++process.calls;
+  if (mutant_ != Mutant::numbers_go_on) process.journal->enters(call);
+  if (call > process.journal->past() || mutant_ == Mutant::keeps_void_snapshots) {
+    process.saved[call] = {process.at + 1, process.state};
+    process.journal->takes(call, static_cast<std::uint32_t>(call));
+  }
+  // What all have is not given up before a newer one is whole.
+  const std::uint64_t whole = newest_whole();
+  if (whole <= cut_) return;
+  cut_ = whole;
+  for (Process& one : processes_) {
+    one.journal->is_safe(static_cast<std::uint32_t>(whole));
+    one.saved.erase(one.saved.begin(), one.saved.lower_bound(whole));
+  }
+}
+
+std::uint64_t World::newest_whole() const {
+  for (auto mine = processes_.front().saved.rbegin(); mine != processes_.front().saved.rend(); ++mine) {
+    const std::uint64_t epoch = mine->first;
+    if (std::ranges::all_of(processes_, [=](const Process& one) { return one.saved.contains(epoch); })) return epoch;
+  }
+  return 0;
+}
+
+// Of what is under way between survivors, some comes to its end yet. All else is lost.
+void World::harvest(const std::set<std::uint32_t>& dead) {
+  for (int i = static_cast<int>(random_() % 4); i > 0; --i) (void)deliver_one();
+  for (auto& [receiver, lane] : network_) lane.clear();
+  for (const std::uint32_t rank : dead) processes_[rank].pending.clear();
+}
+
+void World::replace(std::uint32_t rank, std::uint64_t epoch) {
+  Process fresh;
+  fresh.saved = std::move(processes_[rank].saved);
+  const Saved& from = fresh.saved.at(epoch);
+  fresh.at = from.at;
+  fresh.state = from.state;
+  fresh.calls = epoch;
+  fresh.journal.emplace(rank, 1U << 30U);
+  fresh.journal->start(epoch);
+  processes_[rank] = std::move(fresh);
+}
+
+// What the ranks do after a repair, each with its own journal.
+void World::go_on(std::uint64_t epoch, const std::set<std::uint32_t>& dead) {
+  std::vector<Standing> standings;
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
+    const Process& process = processes_[rank];
+    const auto told = encode(process.journal->standing(dead.contains(rank), process.calls, 0));
+    standings.push_back(replay::decode_standing(told).value());
+  }
+  const auto agreement = replay::agree_on(standings, epoch);
+  if (!agreement) return wrong(agreement.error().message);
+  std::map<std::uint32_t, std::map<std::uint32_t, Buffer>> shipped;  // by receiver and sender
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank)
+    for (auto& [to, bytes] : processes_[rank].journal->shipments(*agreement, epoch))
+      shipped[to][rank] = std::move(bytes);
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
+    Process& process = processes_[rank];
+    const auto again = process.journal->goes_on(*agreement, epoch, shipped[rank]);
+    if (!again) return wrong(again.error().message);
+    for (Pending& pending : process.pending)
+      if (pending.sends) pending.complete = true;  // the log has it
+    if (mutant_ == Mutant::no_resend) continue;
+    for (const Number& number : *again) {
+      const Bytes payload = *process.journal->payload(number);
+      transmit(rank, number, Buffer(payload.begin(), payload.end()));
+    }
+  }
+}
+
+void World::kill(const std::set<std::uint32_t>& dead) {
+  harvest(dead);
+  const std::uint64_t epoch = newest_whole();
+  const bool own = mutant_ == Mutant::restores_own_newest;
+  for (Process& process : processes_)
+    std::erase_if(process.saved, [&](const auto& saved) {
+      return saved.first > epoch && !own && mutant_ != Mutant::keeps_void_snapshots;
+    });
+  for (const std::uint32_t rank : dead) replace(rank, own ? processes_[rank].saved.rbegin()->first : epoch);
+  go_on(epoch, dead);
+}
+
+}  // namespace cairn::test

@@ -1,0 +1,48 @@
+// What all acts have in common: the arguments of a call, and how it is made for the application.
+#pragma once
+
+#include <mpi.h>
+
+#include <tuple>
+#include <type_traits>
+
+#include "tap/carrier.hpp"
+#include "tap/hear.hpp"
+
+namespace cairn::tap {
+
+// The argument that is `Back` places from the end.
+template <std::size_t Back, class... Arguments>
+auto last(const Arguments&... arguments) {
+  return std::get<sizeof...(arguments) - Back>(std::tuple(arguments...));
+}
+
+// The carrier of this call, if the application makes it and there is one.
+[[nodiscard]] inline Carrier* carrier_of(const Call& call) { return call.is_outermost() ? carrier() : nullptr; }
+// The carrier that makes the call in MPI's place, if it is one of its messages.
+[[nodiscard]] inline Carrier* carrier_of(const Call& call, const Site& site) {
+  Carrier* const one = carrier_of(call);
+  return one != nullptr && one->carries(site.comm) ? one : nullptr;
+}
+
+template <class Argument>
+Argument instead_of(const Argument& argument, MPI_Comm comm, MPI_Comm stand_in) {
+  // Where handles are numbers, nothing tells a communicator from another argument, and there is no carrier.
+  if constexpr (std::is_same_v<Argument, MPI_Comm> && std::is_pointer_v<MPI_Comm>)
+    return argument == comm ? stand_in : argument;
+  else
+    return argument;
+}
+
+// Makes a call that nobody carries.
+template <class Result, class... Arguments>
+Result make(const Call& call, Result (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  Carrier* const one = carrier_of(call);
+  if (one == nullptr) return next(arguments...);
+  if (const int code = one->makes_other(site.name, site.comm); code != MPI_SUCCESS) return code;
+  if (!one->carries(site.comm)) return next(arguments...);
+  const MPI_Comm stand_in = one->stand_in();
+  return next(instead_of(arguments, site.comm, stand_in)...);
+}
+
+}  // namespace cairn::tap

@@ -1,0 +1,196 @@
+// What the tap does around calls that send, receive or probe for a message.
+#pragma once
+
+#include <mpi.h>
+
+#include <tuple>
+#include <utility>
+
+#include "intercept/act.hpp"
+#include "tap/heard.hpp"
+#include "tap/world_guard.hpp"
+
+namespace cairn::tap {
+
+// The first arguments of such a call.
+template <class Count, class... Rest>
+OutgoingMessage outgoing(const void* buffer, Count count, MPI_Datatype type, int peer, int tag, Rest... /*rest*/) {
+  return {.buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag};
+}
+template <class Count, class... Rest>
+IncomingMessage incoming(void* buffer, Count count, MPI_Datatype type, int peer, int tag, Rest... /*rest*/) {
+  return {.buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag};
+}
+
+// A call that is over when its message is; `carry` makes it with a carrier.
+template <class Carry, class... Arguments>
+int meets(CallKind kind, Carry carry, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
+  const Heard heard(call, kind, site);
+  if (Carrier* const one = carrier_of(call, site)) return carry(*one);
+  return make(call, next, site, arguments...);
+}
+template <class... Arguments>
+int sends(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  return meets(
+      CallKind::send, [&](Carrier& one) { return one.send(outgoing(arguments...)); }, next, site, arguments...);
+}
+template <class... Arguments>
+int sends_synchronously(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  auto message = outgoing(arguments...);
+  message.synchronous = true;
+  return meets(
+      CallKind::send, [&](Carrier& one) { return one.send(message); }, next, site, arguments...);
+}
+template <class... Arguments>
+int receives(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  return meets(
+      CallKind::receive, [&](Carrier& one) { return one.receive(incoming(arguments...), last<1>(arguments...)); }, next,
+      site, arguments...);
+}
+inline int probes(int (*next)(int, int, MPI_Comm, MPI_Status*), const Site& site, int peer, int tag, MPI_Comm comm,
+                  MPI_Status* status) {
+  return meets(
+      CallKind::probe, [=](Carrier& one) { return one.probe(peer, tag, nullptr, status); }, next, site, peer, tag, comm,
+      status);
+}
+
+// A call that leaves a request behind, which is its last argument.
+template <class Carry, class... Arguments>
+int posts(CallKind kind, Carry carry, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
+  Heard heard(call, CallKind::other, site);
+  Carrier* const one = carrier_of(call, site);
+  const int code = one != nullptr ? carry(*one) : make(call, next, site, arguments...);
+  if (code == MPI_SUCCESS) heard.posts(kind, *last<1>(arguments...), true);
+  return code;
+}
+template <class... Arguments>
+int begins_to_send(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  return posts(
+      CallKind::send, [&](Carrier& one) { return one.begin_send(outgoing(arguments...), last<1>(arguments...)); }, next,
+      site, arguments...);
+}
+template <class... Arguments>
+int begins_to_send_synchronously(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  auto message = outgoing(arguments...);
+  message.synchronous = true;
+  return posts(
+      CallKind::send, [&](Carrier& one) { return one.begin_send(message, last<1>(arguments...)); }, next, site,
+      arguments...);
+}
+template <class... Arguments>
+int begins_to_receive(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  return posts(
+      CallKind::receive, [&](Carrier& one) { return one.begin_receive(incoming(arguments...), last<1>(arguments...)); },
+      next, site, arguments...);
+}
+
+// The same with a request that is to be started later, as often as one likes.
+template <class... Arguments>
+int prepares(CallKind kind, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
+  Heard heard(call, CallKind::other, site);
+  const int code = make(call, next, site, arguments...);
+  if (code == MPI_SUCCESS) heard.posts(kind, *last<1>(arguments...), false);
+  return code;
+}
+template <class... Arguments>
+int prepares_to_send(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  return prepares(CallKind::send, next, site, arguments...);
+}
+template <class... Arguments>
+int prepares_to_receive(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  return prepares(CallKind::receive, next, site, arguments...);
+}
+
+// A call that sends one message and receives another. `carry` makes it with a carrier.
+template <class Carry, class... Arguments>
+int exchanges_messages(Carry carry, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  if (call.is_outermost()) {
+    check_message(site.name, site.comm, site.peer);
+    check_message(site.name, site.comm, site.source);
+  }
+  const Exchange heard(call, site);
+  if (Carrier* const one = carrier_of(call, site)) return carry(*one);
+  return make(call, next, site, arguments...);
+}
+template <class Count>
+int exchanges(int (*next)(const void*, Count, MPI_Datatype, int, int, void*, Count, MPI_Datatype, int, int, MPI_Comm,
+                          MPI_Status*),
+              const Site& site, const void* from, Count count, MPI_Datatype type, int peer, int tag, void* to,
+              Count to_count, MPI_Datatype to_type, int source, int source_tag, MPI_Comm comm, MPI_Status* status) {
+  return exchanges_messages(
+      [=](Carrier& one) {
+        return one.exchange(outgoing(from, count, type, peer, tag), incoming(to, to_count, to_type, source, source_tag),
+                            status);
+      },
+      next, site, from, count, type, peer, tag, to, to_count, to_type, source, source_tag, comm, status);
+}
+template <class Count>
+int exchanges_in_place(int (*next)(void*, Count, MPI_Datatype, int, int, int, int, MPI_Comm, MPI_Status*),
+                       const Site& site, void* buffer, Count count, MPI_Datatype type, int peer, int tag, int source,
+                       int source_tag, MPI_Comm comm, MPI_Status* status) {
+  return exchanges_messages(
+      [=](Carrier& one) {
+        return one.exchange(outgoing(buffer, count, type, peer, tag), incoming(buffer, count, type, source, source_tag),
+                            status);
+      },
+      next, site, buffer, count, type, peer, tag, source, source_tag, comm, status);
+}
+
+// Its request stands for a send and a receive, of which neither is counted.
+template <class... Arguments>
+int exchanges_later(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  if (call.is_outermost()) {
+    check_message(site.name, site.comm, site.peer);
+    check_message(site.name, site.comm, site.source);
+  }
+  const Heard heard(call, CallKind::other, site);
+  heard.loses_count(CallKind::send, site.comm, site.peer, site.tag);
+  heard.loses_count(CallKind::receive, site.comm, site.source, site.source_tag);
+  return make(call, next, site, arguments...);
+}
+
+// It takes the message away from all receives, so it counts as one.
+template <class... Rest>
+int matches(int (*next)(int, int, MPI_Comm, Rest...), const Site& site, int peer, int tag, MPI_Comm comm,
+            Rest... rest) {
+  const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
+  const Heard heard(call, CallKind::probe, site);
+  const int code = make(call, next, site, peer, tag, comm, rest...);
+  if (code == MPI_SUCCESS) heard.takes_message();
+  return code;
+}
+
+inline int asks(int (*next)(int, int, MPI_Comm, int*, MPI_Status*), const Site& site, int peer, int tag, MPI_Comm comm,
+                int* flag, MPI_Status* status) {
+  const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
+  Heard heard(call, CallKind::test, site);  // it does not wait as a probe does
+  Carrier* const one = carrier_of(call, site);
+  const int code =
+      one != nullptr ? one->probe(peer, tag, flag, status) : make(call, next, site, peer, tag, comm, flag, status);
+  if (*flag == 0) heard.is_in_vain();
+  return code;
+}
+
+template <class... Rest>
+int asks_to_match(int (*next)(int, int, MPI_Comm, int*, Rest...), const Site& site, int peer, int tag, MPI_Comm comm,
+                  int* flag, Rest... rest) {
+  const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
+  Heard heard(call, CallKind::test, site);
+  const int code = make(call, next, site, peer, tag, comm, flag, rest...);
+  if (*flag == 0) heard.is_in_vain();
+  if (code == MPI_SUCCESS && *flag != 0) heard.takes_message();
+  return code;
+}
+
+}  // namespace cairn::tap

@@ -1,0 +1,86 @@
+// Does the application's point-to-point calls on one communicator in MPI's place. An observer hears of calls; a carrier
+// makes them: it may repeat, replace or leave out what MPI would do. A process has at most one.
+//
+// The functions return MPI's codes, and have the arguments of the calls that they stand for. They run in the thread
+// that makes the call, inside it, and may throw what the application is to get.
+#pragma once
+
+#include <mpi.h>
+
+#include <span>
+
+namespace cairn::tap {
+
+struct OutgoingMessage {
+  const void* buffer = nullptr;
+  MPI_Count count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  int peer = MPI_PROC_NULL;
+  int tag = 0;
+  bool synchronous = false;  // the call is over only when the message is received
+};
+
+struct IncomingMessage {
+  void* buffer = nullptr;
+  MPI_Count count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  int peer = MPI_ANY_SOURCE;
+  int tag = MPI_ANY_TAG;
+};
+
+// What a call waits for, or tests: which of its requests.
+enum class Which { one, any, all, some };
+
+// Where a call puts what it has found. Null: it has no such argument.
+struct Completed {
+  int* flag = nullptr;   // of a test; a call without it waits
+  int* index = nullptr;  // of any
+  int* done = nullptr;   // of some: how many, and which
+  int* indices = nullptr;
+  MPI_Status* statuses = MPI_STATUSES_IGNORE;  // one, or an array
+};
+
+class Carrier {
+ public:
+  virtual ~Carrier() = default;
+
+  // Whether the calls on this communicator are carried, or come to the carrier's notice.
+  [[nodiscard]] virtual bool carries(MPI_Comm comm) const = 0;
+  // All other calls on that communicator are made on this one.
+  [[nodiscard]] virtual MPI_Comm stand_in() const = 0;
+
+  virtual int send(const OutgoingMessage& message) = 0;
+  virtual int receive(const IncomingMessage& message, MPI_Status* status) = 0;
+  virtual int exchange(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) = 0;
+  virtual int begin_send(const OutgoingMessage& message, MPI_Request* request) = 0;
+  virtual int begin_receive(const IncomingMessage& message, MPI_Request* request) = 0;
+  // Null `flag`: waits for a message.
+  virtual int probe(int peer, int tag, int* flag, MPI_Status* status) = 0;
+
+  // Whether it has made any of these requests.
+  [[nodiscard]] virtual bool has_any(std::span<const MPI_Request> requests) const = 0;
+  // Requires: has_any(requests).
+  virtual int complete(Which which, std::span<MPI_Request> requests, const Completed& completed) = 0;
+  virtual int free(MPI_Request* request) = 0;
+  virtual int look_at(MPI_Request request, int* flag, MPI_Status* status) = 0;
+
+  virtual int cancel(MPI_Request* request) = 0;
+
+  // The application makes another call, on this or another communicator, or without one (null). MPI_SUCCESS: it goes
+  // on; otherwise the call returns this code.
+  virtual int makes_other(const char* call, MPI_Comm comm) = 0;
+};
+
+// The one of this process; null: there is none.
+[[nodiscard]] Carrier*& carrier();
+
+// While this object lives, `carrier` is the process's.
+class Carrying {
+ public:
+  explicit Carrying(Carrier& one) { carrier() = &one; }
+  ~Carrying() { carrier() = nullptr; }
+  Carrying(const Carrying&) = delete;
+  Carrying& operator=(const Carrying&) = delete;
+};
+
+}  // namespace cairn::tap

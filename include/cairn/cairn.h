@@ -229,7 +229,8 @@ int cairn_restore_region(cairn_session* session, const char* name);
 int cairn_restore_info(const cairn_session* session, cairn_restore_status* status);
 
 /* Sets *comm to the communicator of the application ranks, without heads and spares. Cairn owns it: do not free it. It
- * is valid until MPI_Finalize, even after cairn_finalize. After CAIRN_ROLLBACK it must not be used any more. Local. */
+ * is valid until MPI_Finalize, even after cairn_finalize. After CAIRN_ROLLBACK it must not be used any more.
+ * With [recovery] rollback = lost, it stays valid in survivors while the session is open. Local. */
 int cairn_comm(const cairn_session* session, MPI_Comm* comm);
 /* Adds a communicator to those that Cairn revokes when a process dies. Call this for a communicator that was not made
  * from that of cairn_comm. Otherwise a rank may block there forever, waiting for a rank that has already rolled back.
@@ -247,6 +248,12 @@ int cairn_should_stop(const cairn_session* session);
 /* Returns 1 if this process knows that another process has died, otherwise 0. The next Cairn call then returns
  * CAIRN_ROLLBACK. For loops without Cairn calls. Local, fast. */
 int cairn_failed(const cairn_session* session);
+
+/* Returns 1 if this process replaces a dead rank and has not caught up with it ([recovery] rollback = lost), otherwise
+ * 0. It is 1 from cairn_restore until the process has computed again what the dead rank had computed. The survivors do
+ * not repeat their calls. So between cairn_restore and the loop of time steps, the application must not communicate
+ * while this is 1. Local. */
+int cairn_catches_up(const cairn_session* session);
 
 /* Repairs the job after any call returned CAIRN_ROLLBACK, and renews the session, which then has no regions and another
  * communicator. Communicators made from the old one, and requests from before the failure, must not be used any more.

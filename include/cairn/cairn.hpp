@@ -69,7 +69,7 @@ class Session final : public SessionBase {
 
   // Returns the communicator of the application ranks, without heads and spares. Cairn owns it: do not free it. It is
   // valid until MPI_Finalize, even after the session is finalized or destroyed. After a rollback it must not be used
-  // any more.
+  // any more. With [recovery] rollback = lost, it stays valid in survivors while the session is open.
   //
   // Local.
   [[nodiscard]] MPI_Comm comm() const;
@@ -88,6 +88,14 @@ class Session final : public SessionBase {
   //
   // Local, fast.
   [[nodiscard]] bool failed() const;
+
+  // Returns whether this process replaces a dead rank and has not caught up with it ([recovery] rollback = lost). It is
+  // true from restore() until the process has computed again what the dead rank had computed. The survivors do not
+  // repeat their calls. So between restore() and the loop of time steps, the application must not communicate while
+  // this is true.
+  //
+  // Local.
+  [[nodiscard]] bool catches_up() const;
 
   // Returns how this process entered the application this time. Local.
   [[nodiscard]] State state() const;

@@ -69,7 +69,7 @@ module cairn
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_due, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
     cairn_storage_error, cairn_stored_elements, cairn_restore, cairn_get_comm, &
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_should_stop, cairn_failed, &
-    cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
+    cairn_catches_up, cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
 
   ! A subroutine that receives a line of the log: see cairn_set_log.
@@ -241,6 +241,11 @@ module cairn
       integer(c_int) :: code
     end function
     function c_should_stop(session) bind(c, name='cairn_should_stop') result(yes)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int) :: yes
+    end function
+    function c_catches_up(session) bind(c, name='cairn_catches_up') result(yes)
       import :: c_int, c_ptr
       type(c_ptr), value :: session
       integer(c_int) :: yes
@@ -537,6 +542,15 @@ contains
   logical function cairn_should_stop(session)
     type(cairn_session), intent(in) :: session
     cairn_should_stop = c_should_stop(session%handle) /= 0
+  end function
+
+  ! Returns whether this process replaces a dead rank and has not caught up with it ([recovery] rollback = lost). It is
+  ! true from cairn_restore until the process has computed again what the dead rank had computed. The survivors do not
+  ! repeat their calls. So between cairn_restore and the loop of time steps, the application must not communicate while
+  ! this is true. Local.
+  logical function cairn_catches_up(session)
+    type(cairn_session), intent(in) :: session
+    cairn_catches_up = c_catches_up(session%handle) /= 0
   end function
 
   ! Returns whether this process knows that another process has died. The next Cairn call then gives CAIRN_ROLLBACK. For

@@ -288,6 +288,10 @@ int cairn_failed(const cairn_session* session) {
   return session != nullptr && session->session && session->session->failed() ? 1 : 0;
 }
 
+int cairn_catches_up(const cairn_session* session) {
+  return session != nullptr && session->session && session->session->catches_up() ? 1 : 0;
+}
+
 int cairn_recover(cairn_session* session) {
   if (session == nullptr || !session->job)
     return refuse(CAIRN_ERR_USAGE,

@@ -203,6 +203,14 @@ Status check_recovery(const Config& config) {
                 fmt::format("[recovery] spares = {}: mode = restart does not use spares", recovery.spares),
                 "set mode = spares or respawn, or spares = 0");
   }
+  if (recovery.rollback == Config::Recovery::Rollback::lost && recovery.mode == Mode::restart) {
+    return fail(Code::config, "[recovery] rollback = lost: with [recovery] mode = restart, all ranks roll back",
+                "set [recovery] mode = spares or respawn, or rollback = all");
+  }
+  if (recovery.rollback == Config::Recovery::Rollback::lost && !config.job.tap) {
+    return fail(Code::config, "[recovery] rollback = lost: with [job] tap = off, Cairn cannot log messages",
+                "set [job] tap = on, or [recovery] rollback = all");
+  }
   if (recovery.mode != Mode::restart && config.head.mode == HeadMode::thread) {
     return fail(Code::config, "[head] mode = thread: a job that repairs itself cannot have head threads",
                 "set [head] mode = rank or inline, or [recovery] mode = restart");

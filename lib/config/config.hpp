@@ -87,12 +87,20 @@ struct Config {
   } integrity;
   struct Recovery {
     enum class Mode { restart, respawn, spares } mode = Mode::restart;
-    std::uint32_t spares = 0;  // the last ranks of the world
+    enum class Rollback { all, lost } rollback = Rollback::all;  // who rolls back to the newest snapshot
+    std::uint32_t spares = 0;                                    // the last ranks of the world
     enum class WhenSpent { restart, respawn } when_spent = WhenSpent::restart;
     WaitLimit hang_timeout = kForever;        // a process that has been stopped for longer is killed
     WaitLimit straggler_limit = kForever;     // a process that has not come to a repair by then is ended
     std::chrono::milliseconds limit{120000};  // a step of a repair that takes longer ends the job
   } recovery;
+  struct Replay {
+    std::uint64_t memory = 256 * kMiB;  // of a rank, for messages that it has sent
+    enum class Survives {
+      process,
+      node
+    } survives = Survives::process;  // what may be lost, so that only the lost roll back
+  } replay;
   struct Failures {
     std::vector<std::chrono::milliseconds> mtbf{std::chrono::hours(12), std::chrono::hours(72), std::chrono::hours(240),
                                                 std::chrono::hours(1440)};  // of L1 … L4

@@ -17,6 +17,9 @@ using Text = std::string_view;
 
 constexpr std::uint32_t kMostKept = 1000;
 constexpr std::uint32_t kMostSpares = 1U << 20U;
+// A rank's messages for another one are shipped as one message of MPI, which is shorter than 2 GiB.
+constexpr std::uint64_t kLeastReplayMemory = kMiB;
+constexpr std::uint64_t kMostReplayMemory = 1024 * kMiB;
 
 Mistake set_level(Config& config, LevelId level, Text value) {
   Interval& interval = config.levels.at[static_cast<int>(level) - 1];
@@ -78,6 +81,18 @@ Mistake set_when_spent(Config& config, Text value) {
   return values::word(value, kWords, config.recovery.when_spent);
 }
 
+Mistake set_rollback(Config& config, Text value) {
+  using Rollback = Config::Recovery::Rollback;
+  constexpr std::pair<Text, Rollback> kWords[] = {{"all", Rollback::all}, {"lost", Rollback::lost}};
+  return values::word(value, kWords, config.recovery.rollback);
+}
+
+Mistake set_replay_survives(Config& config, Text value) {
+  using Survives = Config::Replay::Survives;
+  constexpr std::pair<Text, Survives> kWords[] = {{"process", Survives::process}, {"node", Survives::node}};
+  return values::word(value, kWords, config.replay.survives);
+}
+
 Mistake set_limit_or_off(Text value, WaitLimit& limit) {
   limit = kForever;
   if (value == "off") return {};
@@ -123,6 +138,10 @@ constexpr ConfigKey kKeys[] = {
     {"recovery", "hang_timeout", [](Config& c, Text v) { return set_limit_or_off(v, c.recovery.hang_timeout); }},
     {"recovery", "straggler_limit", [](Config& c, Text v) { return set_limit_or_off(v, c.recovery.straggler_limit); }},
     {"recovery", "limit", [](Config& c, Text v) { return values::duration(v, c.recovery.limit); }},
+    {"recovery", "rollback", set_rollback},
+    {"replay", "memory",
+     [](Config& c, Text v) { return values::bytes(v, kLeastReplayMemory, kMostReplayMemory, c.replay.memory); }},
+    {"replay", "survives", set_replay_survives},
     {"failures", "mtbf", [](Config& c, Text v) { return values::durations(v, c.failures.mtbf); }},
     {"log", "level", [](Config& c, Text v) { return values::log_level(v, c.log.level); }},
     {"log", "trace", [](Config& c, Text v) { return c.log.trace = v, Mistake(); }},

@@ -59,6 +59,18 @@ Mistake number(std::string_view text, std::uint32_t least, std::uint32_t most, s
   return {};
 }
 
+Mistake bytes(std::string_view text, std::uint64_t least, std::uint64_t most, std::uint64_t& out) {
+  constexpr std::pair<std::string_view, std::uint64_t> kUnits[] = {{"KiB", kKiB}, {"MiB", kMiB}, {"GiB", 1024 * kMiB}};
+  for (const auto& [unit, size] : kUnits) {
+    if (!text.ends_with(unit)) continue;
+    const auto count = whole_number(trimmed(text.substr(0, text.size() - unit.size())));
+    if (!count || *count > most / size || *count * size < least) break;
+    out = *count * size;
+    return {};
+  }
+  return fmt::format("not a size from {} to {} MiB; write 256MiB", least / kMiB, most / kMiB);
+}
+
 Mistake duration(std::string_view text, std::chrono::milliseconds& out) {
   const auto value = parse_duration(text);
   if (!value) return "not a time; write 500ms, 90s, 10min, 12h or 3d";

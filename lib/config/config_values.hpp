@@ -19,6 +19,8 @@ using Mistake = std::string;  // empty: none
 
 // A whole number from `least` to `most`.
 [[nodiscard]] Mistake number(std::string_view text, std::uint32_t least, std::uint32_t most, std::uint32_t& out);
+// 64KiB, 256MiB or 1GiB, from `least` to `most` bytes.
+[[nodiscard]] Mistake bytes(std::string_view text, std::uint64_t least, std::uint64_t most, std::uint64_t& out);
 // 500ms, 90s, 10min, 12h or 3d.
 [[nodiscard]] Mistake duration(std::string_view text, std::chrono::milliseconds& out);
 // every N, a duration, auto or off.

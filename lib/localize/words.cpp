@@ -41,7 +41,7 @@ std::string conclusion_text(const RuleSet& rules, const Rule& rule) {
     case Then::confirm: return fmt::format("confirm {}", fmt::join(faults, ", "));
     case Then::excuse: break;
   }
-  return "it is not to blame";
+  return "it is not the cause";
 }
 
 std::string_view symptom_words(SymptomKind kind) {

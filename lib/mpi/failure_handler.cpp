@@ -16,6 +16,12 @@ FailureHandler*& current() {
   return handler;
 }
 
+// Of this thread.
+int& quiet_depth() {
+  thread_local constinit int depth = 0;
+  return depth;
+}
+
 // MPI_Waitall and similar calls only say that some of their requests have failed.
 bool reports_failure(MPI_Comm comm, int code) {
   int error_class = MPI_SUCCESS;
@@ -42,8 +48,11 @@ FailureHandler::~FailureHandler() {
   MPI_Errhandler_free(&before_);
 }
 
+FailureHandler::Quiet::Quiet() { ++quiet_depth(); }
+FailureHandler::Quiet::~Quiet() { --quiet_depth(); }
+
 void FailureHandler::on_error(MPI_Comm* comm, int* code, ...) {
-  if (current() != nullptr) current()->handle(*comm, *code);
+  if (current() != nullptr && quiet_depth() == 0) current()->handle(*comm, *code);
 }
 
 void FailureHandler::handle(MPI_Comm comm, int code) const {

@@ -23,6 +23,22 @@ class FailureHandler {
   FailureHandler(const FailureHandler&) = delete;
   FailureHandler& operator=(const FailureHandler&) = delete;
 
+  // While this object lives, calls return their errors to Cairn, which makes them for the application.
+  class Quiet {
+   public:
+    Quiet();
+    ~Quiet();
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+  };
+
+  // Runs a call so.
+  template <class Run>
+  static int quietly(Run run) {
+    const Quiet quiet;
+    return run();
+  }
+
   // For MPI: an error `code` on `comm`.
   static void on_error(MPI_Comm* comm, int* code, ...);
 

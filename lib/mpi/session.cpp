@@ -14,8 +14,10 @@
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_end.hpp"
 #include "mpi/mpi_request.hpp"
+#include "mpi/place_in.hpp"
 #include "mpi/process.hpp"
 #include "mpi/session_opening.hpp"
+#include "mpi/session_parts.hpp"
 #include "session/exception.hpp"
 #include "session/session_impl.hpp"
 #include "session/storage_places.hpp"
@@ -41,12 +43,6 @@ Result<std::shared_ptr<Store>> open_local(const Config& config, const Topology& 
   const std::string& name = topology.nodes[node.value].name;
   const std::string root = simulated ? config.storage.local + "/" + name : config.storage.local;
   return PosixStore::open(root, config.job.name);
-}
-
-int size_of(MPI_Comm comm) {
-  int ranks = 0;
-  MPI_Comm_size(comm, &ranks);
-  return ranks;
 }
 
 // A session of only some of the ranks need not have the numbers that ckpt-run was asked for, nor a rank for a head.
@@ -132,21 +128,6 @@ Result<std::shared_ptr<Store>> open_global(const Config& config) {
 
 }  // namespace
 
-struct Session::Mpi {
-  std::unique_ptr<MpiComm> world;
-  MPI_Comm ranks = MPI_COMM_NULL;  // the application's, which outlives the session: MPI_Finalize frees it
-  std::shared_ptr<Lifeline> lifeline;
-  std::unique_ptr<FailureHandler> handler;
-  std::unique_ptr<tap::CallRing> ring;  // what the application says to MPI, if that is written down
-  std::optional<tap::Listening> ring_listens;
-  std::unique_ptr<CallWatcher> watcher;    // writes down the calls of the session beside them
-  std::unique_ptr<tap::Family> family;     // what the application makes from `ranks`
-  std::unique_ptr<tap::WorldGuard> guard;  // where not all ranks compute
-  std::unique_ptr<MpiEnd> end;
-  State state = State::fresh;
-  FailureTopology failures;
-};
-
 Session::Session(std::unique_ptr<SessionImpl> impl, std::unique_ptr<Mpi> mpi)
     : SessionBase(std::move(impl)), mpi_(std::move(mpi)) {}
 Session::Session(Session&&) noexcept = default;
@@ -154,8 +135,10 @@ Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() {
   if (mpi_) {
     // Others may still have messages for this rank.
-    if (!impl().is_finalized()) mpi_->world->leave_to_mpi();
+    if (!impl().is_finalized() && mpi_->world) mpi_->world->leave_to_mpi();
     mpi_->end.reset();
+    mpi_->carrying.reset();
+    mpi_->carrier.reset();
     mpi_->guard.reset();
     mpi_->family.reset();
     impl().watch_calls(nullptr);
@@ -176,75 +159,135 @@ std::unique_ptr<Session> Session::open(MPI_Comm world, const std::string& config
   return open(opening);
 }
 
+// What a session of this world is opened with. The world must outlive it.
+Environment Session::Mpi::environment_of(MpiComm& world, const Opening& opening, const Launcher& launcher) {
+  // The caller may know more about the failure than ckpt-run did when it started the job.
+  const bool told = !opening.failures.dead_ranks.empty() || !opening.failures.lost_nodes.empty();
+  const auto start = std::chrono::steady_clock::now();
+  return {.world = world,
+          .host = host_name(),
+          .config_file = opening.config_file,
+          .open_local = open_local,
+          .open_global = open_global,
+          .threads_may_communicate = threads_may_communicate(),
+          .failures = told ? opening.failures : launcher.failures,
+          .clock =
+              [start] {
+                return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
+              },
+          .memory = opening.memory,
+          .leave_mark = [launcher](const Config& config, const CompletionMark& mark) { launcher.leave(config, mark); },
+          .repaired = opening.repaired,
+          .only_lost_go_back = opening.only_lost_go_back,
+          .started = opening.repaired || has_all_ranks(opening.world) ? launcher.started : std::nullopt,
+          .is_part = !opening.repaired && !has_all_ranks(opening.world),
+          .goes_on = launcher.goes_on,
+          .has_ended = [launcher](const Config& config) { return launcher.has_ended(config); },
+          .process = this_process().number};
+}
+
 std::unique_ptr<Session> Session::open(const Opening& opening) {
   auto mpi = std::make_unique<Mpi>();
   mpi->world = value_or_throw(MpiComm::duplicate(opening.world, MpiComm::kLargestTransfer, opening.lifeline));
   const auto launcher = opening.launcher ? *opening.launcher : value_or_throw(Launcher::share(*mpi->world));
-  // The caller may know more about the failure than ckpt-run did when it started the job.
-  const bool told = !opening.failures.dead_ranks.empty() || !opening.failures.lost_nodes.empty();
-  const auto start = std::chrono::steady_clock::now();
-  Environment environment{
-      .world = *mpi->world,
-      .host = host_name(),
-      .config_file = opening.config_file,
-      .open_local = open_local,
-      .open_global = open_global,
-      .threads_may_communicate = threads_may_communicate(),
-      .failures = told ? opening.failures : launcher.failures,
-      .clock =
-          [start] {
-            return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
-          },
-      .memory = opening.memory,
-      .leave_mark = [launcher](const Config& config, const CompletionMark& mark) { launcher.leave(config, mark); },
-      .repaired = opening.repaired,
-      .started = opening.repaired || has_all_ranks(opening.world) ? launcher.started : std::nullopt,
-      .is_part = !opening.repaired && !has_all_ranks(opening.world),
-      .goes_on = launcher.goes_on,
-      .has_ended = [launcher](const Config& config) { return launcher.has_ended(config); },
-      .process = this_process().number};
-  auto opened = SessionImpl::open(environment);
+  auto opened = SessionImpl::open(Mpi::environment_of(*mpi->world, opening, launcher));
   if (!opened && mpi->world->rank().value == 0) launcher.leave(opened.error());
   // All ranks have such an error. None of them may end the job for it before the mark is written.
   if (!opened && restart_would_fail(opened.error().code)) (void)mpi->world->barrier();
   auto impl = value_or_throw(std::move(opened));
   if (!impl) return nullptr;
-  // The application's own duplicate: its errors are handled as its world's are, and its messages never meet Cairn's.
-  mpi->ranks = value_or_throw(own_duplicate(static_cast<MpiComm&>(impl->ranks()).raw()));
-  MPI_Errhandler handler = opening.errhandler;
-  if (handler == MPI_ERRHANDLER_NULL) MPI_Comm_get_errhandler(opening.world, &handler);
-  MPI_Comm_set_errhandler(mpi->ranks, handler);
+  mpi->impl = impl.get();
   mpi->state = opening.state;
-  mpi->failures = opening.failures;
-  if (opening.lifeline) {
-    mpi->lifeline = opening.lifeline;
-    mpi->lifeline->add(mpi->ranks);
-    mpi->handler = std::make_unique<FailureHandler>(mpi->ranks, mpi->lifeline, opening.throws);
-  }
-  if (impl->hears_mpi()) {
-    if (impl->ranks().rank().value == 0 && !tap::is_intercepted())
-      impl->log().warning(
-          "MPI calls are not intercepted: link cairn-tap before MPI, as pkg-config --libs cairn does, or set [job] tap "
-          "= off");
-    mpi->ring = open_ring(*impl);
-    if (mpi->ring) mpi->ring_listens.emplace(*mpi->ring);
-    mpi->family = std::make_unique<tap::Family>(mpi->ranks, [lifeline = mpi->lifeline](MPI_Comm made) {
-      if (lifeline) lifeline->adopt(made);
-    });
-    if (mpi->ring) mpi->ring->is_session(tap::member_of(mpi->ranks)->id);
-    if (mpi->ring) mpi->watcher = std::make_unique<RingWatcher>(*mpi->ring);
-    impl->watch_calls(mpi->watcher.get());
-  }
-  const bool all_compute = impl->ranks().size() == mpi->world->size();
-  if (impl->hears_mpi() && (!all_compute || (opening.lifeline && !has_all_ranks(mpi->ranks)))) {
-    mpi->guard = std::make_unique<tap::WorldGuard>(heads_of(mpi->world->raw(), mpi->ranks),
-                                                   [impl = impl.get(), launcher](const tap::BlockedCall& call) {
-                                                     if (!impl->is_finalized())
-                                                       refuse(launcher, impl->ranks().rank().value, call);
-                                                   });
-  }
+  // The application's own duplicate: its messages never meet Cairn's.
+  mpi->ranks = value_or_throw(own_duplicate(static_cast<MpiComm&>(impl->ranks()).raw()));
+  mpi->join(mpi->ranks, opening);
+  if (impl->hears_mpi()) mpi->hear_calls();
+  mpi->guard_world(opening, launcher);
+  if (impl->journal() != nullptr) mpi->carry_messages(opening);
   mpi->end = std::make_unique<MpiEnd>([impl = impl.get()] { end_unfinished(*impl); });
   return std::unique_ptr<Session>(new Session(std::move(impl), std::move(mpi)));
+}
+
+// The application's errors on `comm` are handled as its world's are; in a job that repairs itself, its failures are
+// Cairn's.
+void Session::Mpi::join(MPI_Comm comm, const Opening& opening) {
+  MPI_Errhandler errhandler = opening.errhandler;
+  if (errhandler == MPI_ERRHANDLER_NULL) MPI_Comm_get_errhandler(opening.world, &errhandler);
+  MPI_Comm_set_errhandler(comm, errhandler);
+  failures = opening.failures;
+  if (!opening.lifeline) return;
+  lifeline = opening.lifeline;
+  lifeline->add(comm);
+  handler = std::make_unique<FailureHandler>(comm, lifeline, opening.throws);
+}
+
+void Session::Mpi::hear_calls() {
+  if (impl->rank().value == 0 && !tap::is_intercepted())
+    impl->log().warning(
+        "MPI calls are not intercepted: link cairn-tap before MPI, as pkg-config --libs cairn does, or set [job] tap "
+        "= off");
+  ring = open_ring(*impl);
+  if (ring) ring_listens.emplace(*ring);
+  family = std::make_unique<tap::Family>(ranks, [this](MPI_Comm made) {
+    if (lifeline) lifeline->adopt(made);
+  });
+  if (ring) ring->is_session(tap::member_of(ranks)->id);
+  if (ring) watcher = std::make_unique<RingWatcher>(*ring);
+  impl->watch_calls(watcher.get());
+}
+
+void Session::Mpi::guard_world(const Opening& opening, const Launcher& launcher) {
+  guard.reset();
+  const bool all_compute = impl->size() == world->size();
+  if (!impl->hears_mpi() || (all_compute && (!opening.lifeline || has_all_ranks(ranks)))) return;
+  guard = std::make_unique<tap::WorldGuard>(heads_of(world->raw(), twin()),
+                                            [impl = impl, launcher](const tap::BlockedCall& call) {
+                                              if (!impl->is_finalized()) refuse(launcher, impl->rank().value, call);
+                                            });
+}
+
+MPI_Comm Session::Mpi::twin() const { return carrier ? carrier->stand_in() : ranks; }
+
+void Session::Mpi::carry_messages(const Opening& opening) {
+  carrier = std::make_unique<MessageCarrier>(MessageCarrier::Setting{.comm = ranks,
+                                                                     .journal = *impl->journal(),
+                                                                     .stays = opening.stays,
+                                                                     .limit = opening.repaired->config.recovery.limit,
+                                                                     .replaces = opening.only_lost_go_back,
+                                                                     .has_threads = threads_may_communicate(),
+                                                                     .log = impl->log()},
+                                             lifeline);
+  carrying.emplace(*carrier);
+  impl->use_hooks({.stays = opening.stays,
+                   .settled = opening.settled,
+                   .at_safe_point = [this] { carrier->passes_safe_point(); },
+                   .before_cut = [this] { carrier->release_sends(); }});
+}
+
+// All communicators are revoked by now.
+bool Session::Mpi::leave_world() {
+  const bool is_still = carrier->harvest();
+  impl->disconnect();
+  guard.reset();
+  handler.reset();
+  if (world) world->leave_to_mpi();
+  world.reset();
+  return is_still;
+}
+
+Status Session::Mpi::enter_world(const Opening& opening) {
+  auto repaired = MpiComm::duplicate(opening.world, MpiComm::kLargestTransfer, opening.lifeline);
+  if (!repaired) return fail(repaired.error());
+  world = std::move(*repaired);
+  if (auto status = impl->reconnect(environment_of(*world, opening, *opening.launcher)); !status) return status;
+  const auto twin = own_duplicate(static_cast<MpiComm&>(impl->ranks()).raw());
+  if (!twin) return fail(twin.error());
+  join(*twin, opening);
+  const auto again = impl->restore_lost();
+  if (!again) return fail(again.error());
+  carrier->goes_on(*twin, lifeline, *again);
+  guard_world(opening, *opening.launcher);
+  return {};
 }
 
 MPI_Comm Session::comm() const { return mpi_->ranks; }
@@ -258,6 +301,7 @@ bool Session::failed() const {
 }
 bool Session::is_under_way() { return impl().is_under_way(); }
 State Session::state() const { return mpi_->state; }
+bool Session::catches_up() const { return mpi_->impl->catches_up(); }
 const FailureTopology& Session::failures() const { return mpi_->failures; }
 
 }  // namespace cairn

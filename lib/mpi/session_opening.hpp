@@ -1,6 +1,7 @@
 // What a Session is opened with, beyond what applications say.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,10 @@ struct Session::Opening {
   std::shared_ptr<Lifeline> lifeline;
   std::shared_ptr<StoreMemory> memory;  // of this process's node, beyond the session
   State state = State::fresh;
+  // Only the lost ranks roll back: see MessageHooks.
+  std::function<bool()> stays;
+  std::function<bool(bool)> settled;
+  bool only_lost_go_back = false;
   bool throws = true;  // how the application is told: by exceptions out of MPI calls, or by their return codes
 };
 

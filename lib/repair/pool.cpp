@@ -15,6 +15,7 @@
 #include "repair/respawn.hpp"
 #include "session/shared_setup.hpp"
 #include "tap/hear.hpp"
+#include "tap/intercepted.hpp"
 
 namespace cairn {
 namespace {
@@ -33,8 +34,18 @@ struct Presence {
   std::uint32_t under_way = 0;
   std::uint32_t restored = 0;  // version of the snapshot that it has restored
   std::uint32_t gives_up = 0;
+  std::uint32_t can_stay = 0;
+  std::uint32_t has_reason = 0;
   ProcessId process;
 };
+
+// Whether MPI, as it runs here, can do what the configuration asks for.
+Status usable(const Config& config) {
+  if (auto status = ulfm::usable(); !status) return status;
+  if (config.recovery.rollback != Config::Recovery::Rollback::lost || tap::is_intercepted()) return {};
+  return fail(Code::config, "[recovery] rollback = lost: this program's MPI calls are not intercepted",
+              "link cairn-tap before MPI, as pkg-config --libs cairn does, or set rollback = all");
+}
 
 // Which process is on which node, as if every one computed.
 Result<Topology> everyone(Comm& world, const Config& config) {
@@ -52,7 +63,7 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   std::unique_ptr<Pool> pool(new Pool(source, config));
   auto comm = MpiComm::duplicate(world);
   if (!comm) return fail(comm.error());
-  if (auto status = agree(**comm, ulfm::usable(), "world rank"); !status) return fail(status.error());
+  if (auto status = agree(**comm, usable(config), "world rank"); !status) return fail(status.error());
   auto launcher = Launcher::share(**comm);
   if (!launcher) return fail(launcher.error());
   pool->launcher_ = *std::move(launcher);
@@ -230,7 +241,9 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
 Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
   int size = 0;
   MPI_Comm_size(live, &size);
-  const Presence mine{me_, under_way ? 1U : 0U, restored_, gives_up_ ? 1U : 0U, this_process()};
+  const Presence mine{
+      me_,           under_way ? 1U : 0U, restored_, gives_up_ ? 1U : 0U, can_stay_ ? 1U : 0U, has_reason_ ? 1U : 0U,
+      this_process()};
   std::vector<Presence> all(static_cast<std::size_t>(size));
   const int code = MPI_Allgather(&mine, sizeof(Presence), MPI_BYTE, all.data(), sizeof(Presence), MPI_BYTE, live);
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Allgather"));
@@ -239,6 +252,8 @@ Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
     proposal.processes.push_back(present.process);
     proposal.under_way |= present.under_way != 0;
     proposal.gives_up |= present.gives_up != 0;
+    if (roster_[present.number].role == Role::rank) proposal.all_stay &= present.can_stay != 0;
+    if (present.has_reason != 0 && !proposal.first_reason) proposal.first_reason = present.number;
     proposal.restored = std::max(proposal.restored, present.restored);
   }
   proposal.repair = repair(roster_, proposal.live, head_mode());
@@ -266,10 +281,13 @@ void Pool::adopt(Proposal proposal) {
   const auto number = std::ranges::find(proposal.live, me_) - proposal.live.begin();
   failures_ = failures_of(before, proposal.live);
   repairs_without_effect_ = proposal.live.size() == before.size() ? repairs_without_effect_ + 1 : 0;
+  gives_reason_ = proposal.first_reason == me_;
   me_ = static_cast<std::uint32_t>(number);
   team_ = proposal.team;
   under_way_ |= proposal.under_way;
   gives_up_ |= proposal.gives_up;
+  all_stay_ = proposal.all_stay;
+  can_stay_ = has_reason_ = false;
   repairs_without_progress_ = proposal.restored > progress_ ? 0 : repairs_without_progress_ + 1;
   progress_ = restored_ = std::max(progress_, proposal.restored);
   ++repairs_;

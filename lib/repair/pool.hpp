@@ -68,6 +68,15 @@ class Pool {
   [[nodiscard]] std::uint32_t repairs_without_progress() const { return repairs_without_progress_; }
   // Notes the snapshot that the application of this process has restored, for the next meeting. Local.
   void went_on_from(std::uint32_t version) { restored_ = std::max(restored_, version); }
+  // At the next meeting: whether this application rank can continue its call, so that only the lost ranks roll back.
+  // Local.
+  void can_stay(bool can) { can_stay_ = can; }
+  // Whether all surviving application ranks do so. The same on all after a meeting.
+  [[nodiscard]] bool all_stay() const { return all_stay_; }
+  // At the next meeting: whether this process knows why all ranks roll back. Local.
+  void has_reason(bool has) { has_reason_ = has; }
+  // Whether it is the first of those that knew it.
+  [[nodiscard]] bool gives_reason() const { return gives_reason_; }
   // At the next meeting, this process will request the end of the job. Local.
   void give_up() { gives_up_ = true; }
   // Whether any process has requested it. The same on all after a meeting.
@@ -109,7 +118,9 @@ class Pool {
     Team team;
     bool under_way = false;
     bool gives_up = false;
-    std::uint32_t restored = 0;  // the newest snapshot that any of them has restored
+    bool all_stay = true;
+    std::optional<std::uint32_t> first_reason;  // the first process that knows why not
+    std::uint32_t restored = 0;                 // the newest snapshot that any of them has restored
   };
 
   Pool(ConfigSource source, const Config& config)
@@ -167,6 +178,10 @@ class Pool {
   bool strays_ = false;                       // there may be new processes that are in no pool
   bool under_way_ = false;
   bool gives_up_ = false;
+  bool can_stay_ = false;
+  bool all_stay_ = false;
+  bool has_reason_ = false;
+  bool gives_reason_ = false;
 };
 
 }  // namespace cairn

@@ -10,6 +10,7 @@
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_request.hpp"
 #include "mpi/session_opening.hpp"
+#include "mpi/session_parts.hpp"
 #include "repair/respawn.hpp"
 #include "session/exception.hpp"
 #include "session/shared_setup.hpp"
@@ -152,6 +153,14 @@ std::unique_ptr<Session> Resilient::enter() {
 }
 
 std::unique_ptr<Session> Resilient::open() {
+  left_ = Left::no;
+  auto session = Session::open(opening());
+  entered_ = session != nullptr;
+  session_ = session ? session->mpi_.get() : nullptr;
+  return session;
+}
+
+Session::Opening Resilient::opening() {
   Session::Opening opening;
   opening.world = pool_->world();
   opening.failures = pool_->failures();
@@ -167,10 +176,11 @@ std::unique_ptr<Session> Resilient::open() {
   opening.lifeline = pool_->lifeline();
   opening.memory = memory_;
   if (pool_->repairs() > 0) opening.state = entered_ ? State::survivor : State::replacement;
+  opening.only_lost_go_back = pool_->repairs() > 0 && pool_->all_stay();
+  opening.stays = [this] { return stays_in_call(); };
+  opening.settled = [this](bool ok) { return settled(ok); };
   opening.throws = tells_ == Tells::by_exception;
-  auto session = Session::open(opening);
-  entered_ = session != nullptr;
-  return session;
+  return opening;
 }
 
 void Resilient::remember(Session& session) {
@@ -180,16 +190,18 @@ void Resilient::remember(Session& session) {
 
 bool Resilient::complete(std::unique_ptr<Session> session) {
   remember(*session);
-  if (!pool_->all_ranks(!pool_->lifeline()->is_cut())) {
-    pool_->lifeline()->cut();
+  if (!all_finished(*session->mpi_)) {
+    if (left_ != Left::met) pool_->lifeline()->cut();
+    session_ = nullptr;
     session.reset();
-    meet();
+    vote_and_meet();
     return over_;
   }
   done_ = true;
   finalize(*session);
   // The session is no longer needed: the spares can be called to the last meeting.
   (void)pool_->all_ranks(true);
+  session_ = nullptr;
   session.reset();
   pool_->lifeline()->cut();
   meet();
@@ -211,24 +223,37 @@ void Resilient::finalize(Session& session) {
 
 void Resilient::roll_back(std::unique_ptr<Session> session) {
   remember(*session);
-  pool_->lifeline()->cut();
+  if (left_ != Left::met) pool_->lifeline()->cut();
+  note_obstacle(*session->mpi_);
+  session_ = nullptr;
   session.reset();
-  (void)pool_->all_ranks(false);
+  vote_and_meet();
+}
+
+// Unless a call of the session has done so already.
+void Resilient::vote_and_meet() {
+  const Left left = std::exchange(left_, Left::no);
+  if (left == Left::met) return;
+  if (left == Left::no) (void)pool_->all_ranks(false);
   meet();
 }
 
 void Resilient::abandon(std::unique_ptr<Session> session) {
   done_ = true;
   pool_->lifeline()->cut();
+  session_ = nullptr;
   session.reset();
   (void)pool_->all_ranks(true);
   meet();
 }
 
 void Resilient::meet() {
+  pool_->has_reason(!obstacle_.empty());
   const auto outcome = pool_->meet(done_, under_way_);
   if (!outcome) end_job(outcome.error().text(), cause_of(outcome.error()));
   over_ = *outcome == Pool::Outcome::over;
+  const std::string obstacle = std::exchange(obstacle_, {});
+  if (!over_ && pool_->gives_reason()) Log(pool_->config().log.level).info("all ranks roll back: {}", obstacle);
   if (!over_) end_if_repairs_do_not_help();
 }
 

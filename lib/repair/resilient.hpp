@@ -57,6 +57,14 @@ class Resilient {
  private:
   Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells);
   [[nodiscard]] std::unique_ptr<Session> open();
+  [[nodiscard]] Session::Opening opening();
+  // resilient_stay.cpp
+  bool stays_in_call();
+  [[nodiscard]] bool stay(Session::Mpi& session);
+  [[nodiscard]] bool settled(bool ok);
+  void note_obstacle(Session::Mpi& session);
+  [[nodiscard]] bool all_finished(Session::Mpi& session);
+  void vote_and_meet();
   void finalize(Session& session);
   // Notes how far the application has come.
   void remember(Session& session);
@@ -75,6 +83,10 @@ class Resilient {
   ProcessId process_ = this_process();
   std::unique_ptr<Pool> pool_;
   std::shared_ptr<StoreMemory> memory_ = std::make_shared<StoreMemory>();
+  Session::Mpi* session_ = nullptr;  // that this process has, as an application rank
+  // How far the application ranks have come in giving up that session: see Pool::all_ranks() and meet().
+  enum class Left { no, voted, met } left_ = Left::no;
+  std::string obstacle_;  // why this process could not stay in its call at the last failure
   bool entered_ = false;  // as an application rank, before
   bool under_way_ = false;
   bool done_ = false;  // all application ranks are through, or all know of the same error

@@ -137,6 +137,7 @@ Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::ui
   taken_ = agreement.taken;
   std::erase_if(taken_, [&](const Taken& taken) { return taken.call < epoch; });
   if (std::ranges::binary_search(agreement.replaced, me_)) {
+    replaces_ = true;
     catch_up_.emplace(std::move(shipments), agreement.newest);
     look_whether_caught_up();
     return std::vector<Number>{};

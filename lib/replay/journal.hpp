@@ -82,6 +82,9 @@ class Journal {
   [[nodiscard]] std::optional<std::uint32_t> taken_at(std::uint64_t call) const;
   // Whether this rank is a replacement that has not come to where the lost one was.
   [[nodiscard]] bool catches_up() const { return catch_up_.has_value(); }
+  // Whether it is a replacement whose messages have not been compared since. If it has exchanged others than the lost
+  // one, it may wait for a message that is sent only after that comparison.
+  [[nodiscard]] bool is_unchecked_replacement() const { return replaces_ && unchecked_since_.has_value(); }
   // Since a repair, sums of what was sent and received have not been compared: they are, in the first call after
   // past().
   [[nodiscard]] std::optional<std::uint64_t> unchecked_since() const { return unchecked_since_; }
@@ -89,6 +92,7 @@ class Journal {
   [[nodiscard]] std::uint64_t balance(std::uint64_t since) const { return balance_.since(since); }
   void is_checked() {
     unchecked_since_.reset();
+    replaces_ = false;
     balance_.cut(cut_);
   }
 
@@ -110,6 +114,7 @@ class Journal {
   std::uint64_t cut_ = 0;
   std::uint64_t past_ = 0;
   std::optional<std::uint64_t> unchecked_since_;
+  bool replaces_ = false;
   std::optional<CatchUp> catch_up_;
   struct Obstacle {
     std::string what;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 
@@ -51,11 +52,15 @@ class Counter {
   // A snapshot() call. Numbers from before come no more.
   void enter(std::uint64_t epoch) {
     epoch_ = epoch;
+    // Most applications use the same few tags again; some use new ones at each step.
+    if (places_.size() > kMostRemembered) places_.clear();
     for (auto& [key, place] : places_) place = 0;
   }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
 
  private:
+  static constexpr std::size_t kMostRemembered = 1024;
+
   std::uint64_t epoch_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> places_;
 };

@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "replay/journal.hpp"
 #include "schedule/auto_levels.hpp"
 #include "schedule/schedule.hpp"
 #include "session/regions.hpp"
@@ -21,6 +22,9 @@
 namespace cairn {
 
 struct Application {
+  Rank rank;  // of the application ranks
+  std::uint32_t ranks = 0;
+  Incarnation incarnation;  // of the connection that it had last
   Regions regions;
   Schedule schedule;                                // of the levels that the connection can use
   std::unique_ptr<AutoLevels> auto_levels;          // null: no level that can be used is `auto`
@@ -29,6 +33,8 @@ struct Application {
   std::array<Version, kMostLevels + 1> meant = {};  // newest version meant for each level
   std::optional<LevelSet> decided = std::nullopt;   // the result of due() for the next snapshot()
   std::optional<std::map<std::string, std::uint64_t>> stored = std::nullopt;  // elements of regions, once looked up
+  std::optional<replay::Journal> journal = std::nullopt;                      // where only the lost ranks roll back
+  bool replaces = false;  // this process takes the place of a lost rank, and only that one rolls back
   RestoreReport report = {};
   std::string storage_error = {};
   std::optional<Error> undefined = std::nullopt;  // a restore failed: the data of the regions is undefined

@@ -47,6 +47,8 @@ struct Environment {
   std::shared_ptr<StoreMemory> memory;
   LeaveMark leave_mark = {};  // empty: no reports
   std::optional<RepairedWorld> repaired = std::nullopt;
+  // After a repair: survivors continue their calls, and a rank that opens a session takes the place of a lost one.
+  bool only_lost_go_back = false;
   // The processes that were started for this session, which must have exactly these; none: unknown.
   std::optional<StartedNumbers> started = std::nullopt;
   // Only some of the job's processes open this session.

@@ -96,9 +96,9 @@ bool SessionBase::should_stop() const { return impl_->should_stop(); }
 
 void SessionBase::finalize() { answer(*impl_, impl_->finalize()); }
 
-std::uint32_t SessionBase::rank() const { return impl_->ranks().rank().value; }
+std::uint32_t SessionBase::rank() const { return impl_->rank().value; }
 
-std::uint32_t SessionBase::size() const { return impl_->ranks().size(); }
+std::uint32_t SessionBase::size() const { return impl_->size(); }
 
 std::uint32_t SessionBase::incarnation() const { return impl_->incarnation().value; }
 

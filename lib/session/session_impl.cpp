@@ -20,6 +20,7 @@ SessionImpl::~SessionImpl() { abandon(Abandoned::dropped); }
 void SessionImpl::abandon(Abandoned how) {
   if (finalized_) return;
   finalized_ = true;
+  if (!connection_) return;
   connection_->leave({.version = application_.last_version,
                       .calls = application_.whole_calls(),
                       .keep_going = true,
@@ -28,6 +29,7 @@ void SessionImpl::abandon(Abandoned how) {
 }
 
 Status SessionImpl::usable_now(const char* call) const {
+  if (!connection_) return fail(Code::communication, "a process died, and the job rolls back");
   if (!finalized_) return {};
   return fail(Code::invalid_argument, fmt::format("{} was called after finalize", call));
 }
@@ -44,7 +46,8 @@ Result<bool> SessionImpl::due() {
   const WatchedCall watched(watcher_, CairnCall::snapshot, !application_.decided);
   if (auto status = begin_snapshot(); !status) return fail(status.error());
   if (!application_.decided) {
-    auto due = levels_due();
+    auto due = is_past_call() ? levels_of_past_call() : levels_due();
+    if (!due && stays_after(due.error())) due = levels_of_past_call();
     if (!due) return fail(due.error());
     application_.decided = *due;
   }
@@ -60,6 +63,19 @@ Status SessionImpl::begin_snapshot() {
 }
 
 Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forced) {
+  while (true) {
+    const std::uint64_t made = application_.whole_calls();
+    auto taken = snapshot_now(forced);
+    if (taken || !stays_after(taken.error())) return taken;
+    // The failure has struck it after it began to count: now it is one of those that take no snapshot.
+    if (application_.whole_calls() > made) {
+      enter_safe_point();
+      return past_answer();
+    }
+  }
+}
+
+Result<std::optional<Version>> SessionImpl::snapshot_now(std::optional<LevelId> forced) {
   // One that due() has begun is the same call.
   const WatchedCall watched(watcher_, CairnCall::snapshot, !application_.decided);
   if (auto status = begin_snapshot(); !status) return fail(status.error());
@@ -67,10 +83,20 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
     return fail(Code::invalid_argument, fmt::format("L{} is off in this job", static_cast<int>(*forced)),
                 fmt::format("set [levels] l{} and give it enough nodes", static_cast<int>(*forced)));
   }
+  if (is_past_call()) {
+    if (!application_.decided) ++application_.calls;
+    application_.decided.reset();
+    enter_safe_point();
+    return past_answer();
+  }
+  if (has_unchecked_messages()) {
+    if (auto status = check_messages(); !status) return fail(status.error());
+  }
   auto span = connection_->trace.span("snapshot");
   Result<LevelSet> due = application_.decided ? *application_.decided : levels_due();
   application_.decided.reset();
   if (!due) return fail(due.error());
+  enter_safe_point();
   if (forced) due->add(*forced);
   std::optional<Version> taken;
   if (due->empty()) {
@@ -78,6 +104,7 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
   } else {
     const auto start = setting_.clock();
     taken = Version{++application_.last_version.value};
+    if (application_.journal) application_.journal->takes(application_.calls, taken->value);
     span.set_version(*taken);
     auto written = write(*taken, *due);
     if (!written && !goes_on_after(written.error())) return fail(written.error());
@@ -231,6 +258,9 @@ Status SessionImpl::run_head(Version version) {
 Status SessionImpl::wait(LevelId level) {
   if (auto status = usable_now("wait"); !status) return status;
   const WatchedCall watched(watcher_, CairnCall::wait);
+  if (application_.journal)
+    application_.journal->obstructs(fmt::format("rank {} calls wait()", connection_->rank().value),
+                                    replay::Journal::Until::next_snapshot);
   const Version target = application_.meant[static_cast<std::size_t>(level)];
   const auto span = connection_->trace.span("wait", target.value);
   // A rank that has left does not take part in it.
@@ -252,6 +282,7 @@ Status SessionImpl::wait(LevelId level) {
 }
 
 Result<Version> SessionImpl::safe_version(LevelId level) {
+  if (auto status = usable_now("safe_version"); !status) return fail(status.error());
   if (auto status = link().poll(); !status) return fail(status.error());
   return link().reached(level);
 }

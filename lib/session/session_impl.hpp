@@ -27,6 +27,7 @@
 #include "session/call_watcher.hpp"
 #include "session/connection.hpp"
 #include "session/environment.hpp"
+#include "session/message_hooks.hpp"
 
 namespace cairn {
 
@@ -60,8 +61,10 @@ class SessionImpl {
   [[nodiscard]] const std::string& storage_error() const { return application_.storage_error; }
   [[nodiscard]] bool should_stop() const { return application_.stop; }
   [[nodiscard]] const RestoreReport& last_restore() const { return application_.report; }
+  [[nodiscard]] Rank rank() const { return application_.rank; }
+  [[nodiscard]] std::uint32_t size() const { return application_.ranks; }
   [[nodiscard]] Comm& ranks() { return *connection_->membership->ranks; }
-  [[nodiscard]] Incarnation incarnation() const { return connection_->life.incarnation; }
+  [[nodiscard]] Incarnation incarnation() const { return application_.incarnation; }
   [[nodiscard]] double waited_seconds() const { return application_.waited_seconds; }
   [[nodiscard]] bool is_finalized() const { return finalized_; }
   [[nodiscard]] const std::shared_ptr<Store>& local_store() const { return connection_->local; }
@@ -70,6 +73,30 @@ class SessionImpl {
   [[nodiscard]] bool recoverable() const { return setting_.recoverable; }
   // Whether the application has restored or taken a snapshot.
   [[nodiscard]] bool is_under_way() const { return application_.is_under_way(); }
+
+  // Where only the lost ranks roll back; session_stay.cpp. Null: all roll back.
+  [[nodiscard]] replay::Journal* journal() { return application_.journal ? &*application_.journal : nullptr; }
+  void use_hooks(MessageHooks hooks) { hooks_ = std::move(hooks); }
+  // Whether this rank is a replacement that computes again what the lost one had computed.
+  [[nodiscard]] bool catches_up() const { return application_.journal && application_.journal->catches_up(); }
+  // Why a failure would make all ranks roll back; nothing: this rank can continue its call.
+  [[nodiscard]] std::optional<std::string> why_all_roll_back() const;
+  // After a failure: drops what refers to the world's communicators. Then only reconnect() and the destructor may
+  // follow, and calls that fail.
+  void disconnect();
+  // Joins the repaired world. Collective over it.
+  [[nodiscard]] Status reconnect(const Environment& environment);
+  // A survivor waits while the lost ranks restore, and ships them what they need. Returns the messages that it has to
+  // send again. Collective among the ranks: a replacement does its part in restore().
+  [[nodiscard]] Result<std::vector<replay::Number>> restore_lost();
+  // Whether this rank is a replacement that has not left restore().
+  [[nodiscard]] bool replaces() const { return application_.replaces; }
+  // Whether sums over all ranks have to be compared, since ranks have rolled back alone; and compares them. The same on
+  // all ranks. Collective among them.
+  [[nodiscard]] bool has_unchecked_messages() const {
+    return application_.journal && application_.journal->unchecked_since();
+  }
+  [[nodiscard]] Status check_messages();
 
   // The node of this rank, and who acts for it.
   struct HeadFacts {
@@ -92,6 +119,7 @@ class SessionImpl {
   };
   SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection);
 
+  [[nodiscard]] Result<std::optional<Version>> snapshot_now(std::optional<LevelId> forced);
   [[nodiscard]] Status usable_now(const char* call) const;
   [[nodiscard]] Status all_take_part() const;
   [[nodiscard]] Status begin_snapshot();
@@ -108,6 +136,17 @@ class SessionImpl {
   void leave_mark(CompletionMark::Kind kind) const;
   void leave_mark(CompletionMark::Kind kind, const Error& error) const;
   void leave_mark_of(const Error& error) const;
+
+  // session_stay.cpp
+  [[nodiscard]] bool stays_after(const Error& error);
+  [[nodiscard]] bool is_past_call() const;
+  [[nodiscard]] std::optional<Version> past_answer() const;
+  [[nodiscard]] LevelSet levels_of_past_call();
+  void enter_safe_point();
+  void look_whether_caught_up();
+  void cut_journal();
+  [[nodiscard]] Result<std::vector<replay::Number>> settle_messages(std::uint64_t epoch);
+  [[nodiscard]] Status start_journal(std::uint64_t epoch);
 
   // session_restore.cpp
   [[nodiscard]] RestoreResult answer_to(const Offer& offer, const std::string& only,
@@ -126,6 +165,7 @@ class SessionImpl {
   const Setting setting_;
   Application application_;
   CallWatcher* watcher_ = nullptr;
+  MessageHooks hooks_;
   std::unique_ptr<Connection> connection_;  // destroyed before the others, so that the head is notified first
   bool finalized_ = false;
 };

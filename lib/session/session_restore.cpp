@@ -55,6 +55,13 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   if (auto status = usable_now("restore"); !status) return fail(status.error());
   const WatchedCall watched(watcher_, CairnCall::restore);
   Application& app = application_;
+  if (catches_up()) {
+    // The others do not take part in another restore.
+    app.journal->obstructs(fmt::format("rank {} calls restore() again while it catches up", app.rank.value),
+                           replay::Journal::Until::next_snapshot);
+    (void)(hooks_.stays && hooks_.stays());
+    return fail(Code::communication, *app.journal->obstacle());
+  }
   auto span = connection_->trace.span("restore");
   const auto start = setting_.clock();
   const auto sizes = app.regions.container_sizes();
@@ -69,6 +76,12 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   app.restored = true;
   app.calls = calls;
   accept(*accepted);
+  if (app.journal) {
+    if (!only.empty())
+      app.journal->obstructs(fmt::format("rank {} restores region {} alone", connection_->rank().value, only),
+                             replay::Journal::Until::end);
+    if (auto status = start_journal(calls); !status) return fail(status.error());
+  }
   app.report.resized = app.regions.resized_since(sizes);
   app.report.resized_ranks = link().restore_done->resized_ranks;
   if (app.auto_levels) app.auto_levels->restored(highest_needed(app.report), setting_.clock() - start);
@@ -85,6 +98,9 @@ Result<std::optional<std::uint64_t>> SessionImpl::stored(const std::string& name
     if (is_under_way())
       return fail(Code::invalid_argument, "stored: called after restore() or snapshot()",
                   "call it before the first of them");
+    if (app.journal)
+      app.journal->obstructs(fmt::format("rank {} calls stored()", connection_->rank().value),
+                             replay::Journal::Until::end);
     auto span = connection_->trace.span("look");
     std::map<std::string, std::uint64_t> found;
     const auto accepted = settle_offer([&](const Offer& offer) {

@@ -1,4 +1,4 @@
-// Does the application's point-to-point calls on one communicator in MPI's place. An observer hears of calls; a carrier
+// Does the application's point-to-point calls on one communicator in MPI's place. An observer records calls; a carrier
 // makes them: it may repeat, replace or leave out what MPI would do. A process has at most one.
 //
 // The functions return MPI's codes, and have the arguments of the calls that they stand for. They run in the thread
@@ -66,8 +66,8 @@ class Carrier {
 
   virtual int cancel(MPI_Request* request) = 0;
 
-  // The application makes another call, on this or another communicator, or without one (null). MPI_SUCCESS: it goes
-  // on; otherwise the call returns this code.
+  // The application makes another call, on this or another communicator, or without one (null). MPI_SUCCESS: it
+  // continues; otherwise the call returns this code.
   virtual int makes_other(const char* call, MPI_Comm comm) = 0;
 };
 

@@ -314,6 +314,22 @@ TEST(Config, has_sha256_of_blocks_where_it_is_asked_for_or_needed) {
               Fails(Code::config, {"heat.ini:2", "[integrity] digest", "crc32c", "[integrity] key_file", "sha256"}));
 }
 
+TEST(Config, rollback_of_the_lost_ranks_alone_says_what_it_needs) {
+  const auto config =
+      config_of("[recovery]\nmode = respawn\nrollback = lost\n[replay]\nmemory = 64MiB\nsurvives = node\n");
+  EXPECT_EQ(config.recovery.rollback, Config::Recovery::Rollback::lost);
+  EXPECT_EQ(config.replay.memory, 64 * kMiB);
+  EXPECT_EQ(config.replay.survives, Config::Replay::Survives::node);
+  EXPECT_THAT(parsed("[recovery]\nrollback = lost"),
+              Fails(Code::config, {"[recovery] rollback", "lost", "[recovery] mode", "restart", "spares", "respawn"}));
+  EXPECT_THAT(parsed("[recovery]\nmode = spares\nrollback = lost\n[job]\ntap = off"),
+              Fails(Code::config, {"[recovery] rollback", "lost", "[job] tap", "off"}));
+  for (const char* size : {"256", "many MiB", "2GiB", "1KiB", "-1MiB"})
+    EXPECT_THAT(parsed(fmt::format("[replay]\nmemory = {}", size)),
+                Fails(Code::config, {"heat.ini:2", "[replay] memory", size, "256MiB"}))
+        << size;
+}
+
 TEST(Config, recovery_inside_a_running_job_says_what_it_needs) {
   const auto config = parse_config(
       "[recovery]\nmode = spares\nspares = 3\nwhen_spent = respawn\nhang_timeout = 5s\nstraggler_limit = 90s\n"
@@ -329,6 +345,7 @@ TEST(Config, recovery_inside_a_running_job_says_what_it_needs) {
   const auto off = config_of("[recovery]\nmode = spares\nhang_timeout = off\nstraggler_limit = off");
   EXPECT_EQ(off.recovery.hang_timeout, kForever);
   EXPECT_EQ(off.recovery.straggler_limit, kForever);
+  EXPECT_EQ(off.recovery.rollback, Config::Recovery::Rollback::all);
   EXPECT_THAT(parsed("[recovery]\nspares = 2"),
               Fails(Code::config, {"[recovery] spares", "2", "mode = restart", "mode = spares"}));
   EXPECT_THAT(parsed("[recovery]\nmode = respawn\n[head]\nmode = thread"),
@@ -355,7 +372,7 @@ TEST(Config, an_unknown_name_that_is_near_to_none_is_answered_with_the_names_tha
   EXPECT_THAT(parsed("[levels]\nl5 = off"), Fails(Code::config, {"heat.ini:2", "[levels] l5", "l1", "l2", "l3", "l4"}));
   EXPECT_THAT(parsed("[foo]\n"), Fails(Code::config, {"heat.ini:1", "[foo]", "[job]", "[storage]", "[levels]", "[head]",
                                                       "[partner]", "[erasure]", "[topology]", "[restart]",
-                                                      "[integrity]", "[recovery]", "[failures]", "[log]"}));
+                                                      "[integrity]", "[recovery]", "[replay]", "[failures]", "[log]"}));
   EXPECT_THAT(parsed("foo = 1"), Fails(Code::config, {"heat.ini:1", "foo", "[section]"}));
   EXPECT_THAT(parsed("", {{"CAIRN_LEVELS_L5", "every 4"}}),
               Fails(Code::config, {"CAIRN_LEVELS_L5", "[levels]", "l1", "l2", "l3", "l4"}));

@@ -1,0 +1,327 @@
+#include "mpi/message_carrier.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/crc32c.hpp"
+#include "mpi/failure_handler.hpp"
+#include "mpi/patience.hpp"
+#include "mpi/payload.hpp"
+#include "mpi/place_in.hpp"
+#include "mpi/ulfm.hpp"
+#include "tap/hear.hpp"
+
+namespace cairn {
+namespace {
+
+using replay::Journal;
+using replay::Number;
+using tap::IncomingMessage;
+using tap::OutgoingMessage;
+
+constexpr std::chrono::seconds kLongestHarvest{10};
+
+// Whether the call makes something that the application may use after the next snapshot, and that a replacement would
+// lack.
+bool makes_something_that_lasts(std::string_view call, MPI_Comm comm) {
+  const auto has = [&](std::string_view part) { return call.find(part) != std::string_view::npos; };
+  if (comm == MPI_COMM_NULL) return call != "MPI_Mrecv" && call != "MPI_Imrecv" && call != "MPI_Cancel";
+  return has("_Comm_") || has("_Win_") || has("_File_") || has("_Cart_") || has("_Graph_") || has("_graph_") ||
+         has("_Intercomm_") || has("_init");
+}
+
+}  // namespace
+
+MessageCarrier::MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeline)
+    : setting_(std::move(setting)),
+      twin_(setting_.comm),
+      size_(size_of(setting_.comm)),
+      lifeline_(std::move(lifeline)) {}
+
+// Nothing of the application's memory is touched after this.
+MessageCarrier::~MessageCarrier() {
+  if (!lifeline_->is_cut()) return;
+  (void)harvest();
+}
+
+std::string MessageCarrier::my_name() const { return fmt::format("rank {}", rank_in(setting_.comm)); }
+
+int MessageCarrier::raise(int code) const {
+  MPI_Comm_call_errhandler(setting_.comm, code);
+  return code;
+}
+
+std::optional<int> MessageCarrier::after(int code) {
+  if (code == MPI_SUCCESS) return code;
+  if (!ulfm::is_failure(code) && !lifeline_->is_cut()) return raise(code);
+  if (setting_.stays()) return {};
+  return code;
+}
+
+int MessageCarrier::rolls_back(const std::string& why) {
+  setting_.journal.obstructs(why, Journal::Until::next_snapshot);
+  (void)setting_.stays();
+  return MPI_ERR_OTHER;
+}
+
+void MessageCarrier::obstructs(const std::string& what, Journal::Until until) {
+  if (!setting_.journal.obstructs(what, until) || !told_.insert(what).second) return;
+  const std::string text = fmt::format(
+      "{}: a failure makes all ranks roll back{}", what,
+      until == Journal::Until::end ? "" : " until a later snapshot is complete ([recovery] rollback = lost)");
+  rank_in(setting_.comm) == 0 ? setting_.log.info("{}", text) : setting_.log.debug("{}", text);
+}
+
+bool MessageCarrier::is_of_session_thread() {
+  if (std::this_thread::get_id() == thread_) return !has_other_threads_;
+  has_other_threads_ = true;
+  return false;
+}
+
+bool MessageCarrier::is_replayed(int peer, int tag, const char* what) {
+  if (!is_of_session_thread()) return false;
+  if (!setting_.journal.is_started()) {
+    const std::string early = fmt::format("{} {} before restore()", my_name(), what);
+    if (setting_.replaces) (void)rolls_back(early);
+    obstructs(early, Journal::Until::end);
+    return false;
+  }
+  if (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) {
+    obstructs(fmt::format("{} {} from any rank or with any tag", my_name(), what), Journal::Until::next_snapshot);
+    return false;
+  }
+  // MPI raises the error of a wrong argument.
+  return peer >= 0 && tag >= 0 && peer < size_;
+}
+
+MessageCarrier::Logged MessageCarrier::log(const OutgoingMessage& m) {
+  if (!is_replayed(m.peer, m.tag, "sends a message")) return {};
+  const auto payload = Payload::of(m.buffer, m.count, m.type, twin_, types_);
+  if (!payload) {
+    obstructs(fmt::format("{} sends a message that cannot be logged", my_name()), Journal::Until::next_snapshot);
+    return {};
+  }
+  const auto out = setting_.journal.sends(static_cast<std::uint32_t>(m.peer), m.tag, payload->bytes());
+  if (!out) return {.is_over = true, .code = rolls_back(fmt::format("{}: {}", my_name(), out.error().text()))};
+  if (!out->must_send) return {.is_over = true};
+  if (!out->is_logged) {
+    release_sends();
+    setting_.journal.cut_what_is_void();
+    obstructs(*setting_.journal.obstacle(), Journal::Until::next_snapshot);
+  }
+  return {.is_logged = out->is_logged};
+}
+
+// Forgets those that MPI has sent.
+void MessageCarrier::look_at_sends() {
+  const FailureHandler::Quiet quiet;
+  std::erase_if(under_way_, [](UnderWay& one) {
+    int over = 0;
+    return MPI_Test(&one.real, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS || over != 0;
+  });
+}
+
+void MessageCarrier::release_sends() {
+  look_at_sends();
+  for (UnderWay& one : under_way_)
+    if (one.payload.bytes().empty()) one.payload = setting_.journal.release(one.number);
+}
+
+// If a process dies, a logged message is over: the repair sends or ships it. No other rank reads the application's
+// buffer after that, since each has ended its receives before all go on.
+int MessageCarrier::send(const OutgoingMessage& m) {
+  if (m.peer == MPI_PROC_NULL) return MPI_SUCCESS;
+  const Logged logged = log(m);
+  if (logged.is_over) return logged.code;
+  const auto count = static_cast<int>(m.count);
+  const int code = FailureHandler::quietly([&] {
+    if (is_patient()) return send_patiently(m);
+    return m.synchronous ? MPI_Ssend(m.buffer, count, m.type, m.peer, m.tag, twin_)
+                         : MPI_Send(m.buffer, count, m.type, m.peer, m.tag, twin_);
+  });
+  return after(code).value_or(logged.is_logged ? MPI_SUCCESS : MPI_ERR_OTHER);
+}
+
+int MessageCarrier::send_patiently(const OutgoingMessage& m) {
+  MPI_Request real = MPI_REQUEST_NULL;
+  const int code = begin(m, &real);
+  return code == MPI_SUCCESS ? wait_patiently(real, MPI_STATUS_IGNORE) : code;
+}
+
+int MessageCarrier::begin(const OutgoingMessage& m, MPI_Request* real) {
+  const auto count = static_cast<int>(m.count);
+  return m.synchronous ? MPI_Issend(m.buffer, count, m.type, m.peer, m.tag, twin_, real)
+                       : MPI_Isend(m.buffer, count, m.type, m.peer, m.tag, twin_, real);
+}
+
+int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
+  if (m.peer == MPI_PROC_NULL || !is_replayed(m.peer, m.tag, "receives a message"))
+    return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, twin_, status);
+  const Number number = setting_.journal.awaits(static_cast<std::uint32_t>(m.peer), m.tag);
+  while (true) {
+    if (const auto payload = setting_.journal.shipped(number)) {
+      const int code = put_payload(*payload, m.peer, m.tag, m.buffer, m.count, m.type, twin_, status);
+      setting_.journal.received(number, {payload->size(), crc32c(*payload)});
+      return code == MPI_SUCCESS ? code : raise(code);
+    }
+    MPI_Status mine{};
+    const int code = FailureHandler::quietly([&] {
+      if (is_patient()) return receive_patiently(m, &mine);
+      return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, twin_, &mine);
+    });
+    if (code == MPI_SUCCESS) {
+      note_received(number, m, mine);
+      if (status != MPI_STATUS_IGNORE) *status = mine;
+      return code;
+    }
+    if (const auto result = after(code)) return *result;
+  }
+}
+
+int MessageCarrier::receive_patiently(const IncomingMessage& m, MPI_Status* status) {
+  MPI_Request real = MPI_REQUEST_NULL;
+  const int code = MPI_Irecv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, twin_, &real);
+  return code == MPI_SUCCESS ? wait_patiently(real, status) : code;
+}
+
+// Sleeps: a replacement may compute for long before it comes to this message.
+int MessageCarrier::wait_patiently(MPI_Request real, MPI_Status* status) {
+  Patience patience(*this);
+  while (true) {
+    int done = 0;
+    const int code = MPI_Test(&real, &done, status);
+    if (code != MPI_SUCCESS || done != 0) return code;
+    // After a failure MPI still ends it, one way or the other.
+    if (!patience.turn()) return MPI_Wait(&real, status);
+  }
+}
+
+void MessageCarrier::note_received(const Number& number, const IncomingMessage& m, const MPI_Status& status) {
+  const auto payload = Payload::received(m.buffer, m.type, status, twin_, types_);
+  if (!payload)
+    return obstructs(fmt::format("{} receives a part of an element from rank {}", my_name(), m.peer),
+                     Journal::Until::next_snapshot);
+  setting_.journal.received(number, {payload->bytes().size(), crc32c(payload->bytes())});
+}
+
+// Where both messages are in the same buffer, the one to be sent is copied first.
+int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) {
+  std::optional<Payload> payload;
+  Buffer copy;
+  OutgoingMessage sent = out;
+  if (out.buffer == in.buffer && out.peer != MPI_PROC_NULL) {
+    payload = Payload::of(out.buffer, out.count, out.type, twin_, types_);
+    if (!payload) return raise(MPI_ERR_TYPE);
+    copy.assign(payload->bytes().begin(), payload->bytes().end());
+    sent.buffer = copy.data();
+    sent.count = static_cast<MPI_Count>(copy.size());
+    sent.type = MPI_BYTE;
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (const int code = begin_send(sent, &request); code != MPI_SUCCESS) return code;
+  const int received = receive(in, status);
+  const int over = complete(tap::Which::one, {&request, 1}, {.statuses = MPI_STATUS_IGNORE});
+  return received == MPI_SUCCESS ? over : received;
+}
+
+int MessageCarrier::probe(int peer, int tag, int* flag, MPI_Status* status) {
+  const bool replayed = peer != MPI_PROC_NULL && is_replayed(peer, tag, "probes for a message");
+  Patience patience(*this);
+  while (true) {
+    if (replayed) {
+      if (const auto bytes = setting_.journal.next_shipped(static_cast<std::uint32_t>(peer), tag)) {
+        fill_status(status, peer, tag, static_cast<MPI_Count>(*bytes));
+        if (flag != nullptr) *flag = 1;
+        return MPI_SUCCESS;
+      }
+    }
+    int found = 0;
+    const int code = FailureHandler::quietly([&] { return MPI_Iprobe(peer, tag, twin_, &found, status); });
+    const bool goes_on = code == MPI_SUCCESS && (found != 0 || patience.looks());
+    if (goes_on && (found != 0 || flag != nullptr)) {
+      if (flag != nullptr) *flag = found;
+      return MPI_SUCCESS;
+    }
+    if (goes_on) {
+      (void)patience.turn();
+    } else if (const auto result = after(code == MPI_SUCCESS ? MPI_ERR_OTHER : code)) {
+      return *result;
+    }
+  }
+}
+
+int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
+  if (comm == MPI_COMM_SELF || (comm != MPI_COMM_NULL && comm != setting_.comm && size_of(comm) == 1))
+    return MPI_SUCCESS;
+  if (!is_of_session_thread()) return MPI_SUCCESS;
+  const Journal& journal = setting_.journal;
+  const bool early = !journal.is_started();
+  const std::string what = fmt::format("{} calls {}{}", my_name(), call, early ? " before restore()" : "");
+  // The others do not take part: they have been here before, or come here only later.
+  if ((early && setting_.replaces) || journal.catches_up()) return rolls_back(what);
+  obstructs(what,
+            early || makes_something_that_lasts(call, comm) ? Journal::Until::end : Journal::Until::next_snapshot);
+  return MPI_SUCCESS;
+}
+
+void MessageCarrier::passes_safe_point() {
+  const auto pending = lock();
+  if (has_other_threads_)
+    setting_.journal.obstructs(fmt::format("{} exchanges messages from several threads", my_name()),
+                               Journal::Until::end);
+  if (!pending_.empty())
+    obstructs(fmt::format("{} calls snapshot() while it has {} pending requests", my_name(), pending_.size()),
+              Journal::Until::next_snapshot);
+}
+
+bool MessageCarrier::harvest() {
+  const tap::Unheard own;
+  const FailureHandler::Quiet quiet;
+  const auto end = std::chrono::steady_clock::now() + kLongestHarvest;
+  const auto in_time = [&] { return std::chrono::steady_clock::now() < end; };
+  bool all = true;
+  for (const auto& [request, pending] : pending_) {
+    Backoff backoff;
+    while (!pending->done && pending->real != MPI_REQUEST_NULL && test(*pending) && !pending->done && in_time())
+      backoff.sleep_a_little();
+    all = all && (pending->done || pending->real == MPI_REQUEST_NULL);
+  }
+  Backoff backoff;
+  for (look_at_sends(); !under_way_.empty() && in_time(); look_at_sends()) backoff.sleep_a_little();
+  if (!under_way_.empty()) {
+    // MPI may read from there until the process ends.
+    release_sends();
+    static auto& kept = *new std::vector<UnderWay>;
+    std::ranges::move(under_way_, std::back_inserter(kept));
+    under_way_.clear();
+  }
+  return all;
+}
+
+void MessageCarrier::goes_on(MPI_Comm twin, std::shared_ptr<Lifeline> lifeline, const std::vector<Number>& again) {
+  const tap::Unheard own;
+  const FailureHandler::Quiet quiet;
+  twin_ = twin;
+  lifeline_ = std::move(lifeline);
+  std::map<std::uint64_t, Pending*> waiting;
+  for (const auto& [request, pending] : pending_) {
+    if (pending->done) continue;
+    if (!pending->sends) waiting.emplace(pending->order, pending.get());
+    // It is in the log, and so among those to be sent again, or its receiver has it.
+    if (pending->sends) pending->done = true;
+  }
+  // If a process dies here, the next call on the twin finds it.
+  for (const auto& [order, pending] : waiting) (void)post(*pending);
+  for (const Number& number : again) {
+    const Bytes payload = *setting_.journal.payload(number);
+    MPI_Request real = MPI_REQUEST_NULL;
+    if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, static_cast<int>(number.lane.peer),
+                  number.lane.tag, twin_, &real) == MPI_SUCCESS)
+      under_way_.push_back({real, number, {}});
+  }
+}
+
+}  // namespace cairn

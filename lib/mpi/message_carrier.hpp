@@ -1,0 +1,155 @@
+// Makes the application's messages on session.comm() in a job in which only the lost ranks roll back ([recovery]
+// rollback = lost). It logs what is sent, notes what is received, and repeats after a failure what the failure has
+// interrupted: survivors stay in their calls.
+//
+// The application keeps the handle of its communicator. Until the first repair the messages are on it; after a repair
+// it is revoked, and they are on the communicator of the repaired world (the twin).
+//
+// Belongs to the session's thread. Calls of another thread are passed on to MPI, and are an obstacle for good.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/log.hpp"
+#include "mpi/lifeline.hpp"
+#include "mpi/payload.hpp"
+#include "mpi/stand_in_requests.hpp"
+#include "replay/journal.hpp"
+#include "tap/carrier.hpp"
+
+namespace cairn {
+
+class MessageCarrier final : public tap::Carrier {
+ public:
+  // `stays`: a process has died; repairs the job inside the call. True: this rank goes on. If all ranks roll back, it
+  // throws, or returns false where the application gets MPI's codes.
+  struct Setting {
+    MPI_Comm comm = MPI_COMM_NULL;  // the application's
+    replay::Journal& journal;
+    std::function<bool()> stays;
+    std::chrono::milliseconds limit;  // of a catch-up that stands still
+    bool replaces = false;            // this process takes the place of a dead rank, and only that one rolls back
+    bool has_threads = false;         // several threads may make calls
+    Log log;
+  };
+  MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeline);
+  ~MessageCarrier() override;
+  MessageCarrier(const MessageCarrier&) = delete;
+  MessageCarrier& operator=(const MessageCarrier&) = delete;
+
+  [[nodiscard]] bool carries(MPI_Comm comm) const override { return comm == setting_.comm; }
+  [[nodiscard]] MPI_Comm stand_in() const override { return twin_; }
+  int send(const tap::OutgoingMessage& message) override;
+  int receive(const tap::IncomingMessage& message, MPI_Status* status) override;
+  int exchange(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status) override;
+  int begin_send(const tap::OutgoingMessage& message, MPI_Request* request) override;
+  int begin_receive(const tap::IncomingMessage& message, MPI_Request* request) override;
+  int probe(int peer, int tag, int* flag, MPI_Status* status) override;
+  [[nodiscard]] bool has_any(std::span<const MPI_Request> requests) const override;
+  int complete(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed) override;
+  int free(MPI_Request* request) override;
+  int look_at(MPI_Request request, int* flag, MPI_Status* status) override;
+  int cancel(MPI_Request* request) override;
+  int makes_other(const char* call, MPI_Comm comm) override;
+
+  // A snapshot() call begins: no message should be under way.
+  void passes_safe_point();
+  // The log is about to be cut, and MPI may still read from it.
+  void release_sends();
+  // After a failure, once the communicators are revoked: waits until MPI has ended what was under way. Local. False: it
+  // has not, so the buffers of the application may still change.
+  [[nodiscard]] bool harvest();
+  // After a repair: goes on there, and sends these messages again. Local.
+  void goes_on(MPI_Comm twin, std::shared_ptr<Lifeline> lifeline, const std::vector<replay::Number>& again);
+
+ private:
+  // A message of the application that has a request.
+  struct Pending {
+    bool sends = false;
+    bool is_logged = false;  // otherwise it is MPI's alone
+    replay::Number number;
+    tap::IncomingMessage in;
+    MPI_Request real = MPI_REQUEST_NULL;
+    bool done = false;
+    int code = MPI_SUCCESS;
+    MPI_Status status{};
+    std::uint64_t order = 0;  // among those posted
+  };
+  // A message that MPI sends again from the log.
+  struct UnderWay {
+    MPI_Request real = MPI_REQUEST_NULL;
+    replay::Number number;
+    replay::LoggedPayload payload;  // once the log has given it away
+  };
+  enum class State { null, pending, done, lost };
+  class Patience;
+
+  [[nodiscard]] bool is_replayed(int peer, int tag, const char* what);
+  [[nodiscard]] bool is_of_session_thread();
+  void obstructs(const std::string& what, replay::Journal::Until until);
+  [[nodiscard]] std::string my_name() const;
+  // What the call returns after MPI's code. Nothing: the job was repaired, and the call is to be repeated.
+  std::optional<int> after(int code);
+  int raise(int code) const;
+  [[nodiscard]] bool is_patient() const { return setting_.journal.unchecked_since().has_value(); }
+  // This rank cannot go on, so all ranks roll back.
+  int rolls_back(const std::string& why);
+
+  struct Logged {
+    bool is_logged = false;
+    bool is_over = false;  // it need not be sent
+    int code = MPI_SUCCESS;
+  };
+  Logged log(const tap::OutgoingMessage& message);
+  int begin(const tap::OutgoingMessage& message, MPI_Request* real);
+  int send_patiently(const tap::OutgoingMessage& message);
+  void look_at_sends();
+  int wait_patiently(MPI_Request real, MPI_Status* status);
+  int receive_patiently(const tap::IncomingMessage& message, MPI_Status* status);
+  void note_received(const replay::Number& number, const tap::IncomingMessage& message, const MPI_Status& status);
+
+  int post(Pending& pending);
+  void settle(Pending& pending, int code, const MPI_Status& status);
+  // Lets MPI go on with it. False: a process has died.
+  bool test(Pending& pending);
+  [[nodiscard]] std::unique_lock<std::mutex> lock() const;
+  [[nodiscard]] Pending* find(MPI_Request request) const;
+  MPI_Request add(const Pending& pending);
+  [[nodiscard]] State state_of(MPI_Request request);
+  int finish(MPI_Request& request, MPI_Status* status);
+  int finish_all(std::span<MPI_Request> requests, MPI_Status* statuses);
+  std::optional<int> take_done(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed,
+                               std::span<const State> states);
+  bool block_in_mpi(tap::Which which, std::span<const MPI_Request> requests);
+
+  Setting setting_;
+  MPI_Comm twin_;
+  int size_;
+  DenseTypes types_;
+  std::shared_ptr<Lifeline> lifeline_;
+  std::thread::id thread_ = std::this_thread::get_id();
+  std::atomic<bool> has_other_threads_ = false;
+  mutable std::mutex mutex_;  // of pending_ and free requests
+  std::unordered_map<MPI_Request, std::unique_ptr<Pending>> pending_;
+  std::uint64_t posted_ = 0;
+  StandInRequests stand_ins_;
+  std::vector<UnderWay> under_way_;
+  std::set<std::string> told_;  // obstacles, each once
+};
+
+}  // namespace cairn

@@ -1,0 +1,274 @@
+// Requests of messages that a carrier makes: which calls complete which, as MPI does it.
+#include <algorithm>
+#include <utility>
+
+#include "codec/crc32c.hpp"
+#include "mpi/failure_handler.hpp"
+#include "mpi/message_carrier.hpp"
+#include "mpi/patience.hpp"
+#include "mpi/payload.hpp"
+#include "mpi/ulfm.hpp"
+
+namespace cairn {
+
+using tap::Completed;
+using tap::Which;
+
+std::unique_lock<std::mutex> MessageCarrier::lock() const {
+  std::unique_lock guard(mutex_, std::defer_lock);
+  if (setting_.has_threads) guard.lock();
+  return guard;
+}
+
+MessageCarrier::Pending* MessageCarrier::find(MPI_Request request) const {
+  const auto guard = lock();
+  const auto at = pending_.find(request);
+  return at == pending_.end() ? nullptr : at->second.get();
+}
+
+// MPI_REQUEST_NULL: MPI has no more requests.
+MPI_Request MessageCarrier::add(const Pending& pending) {
+  const auto guard = lock();
+  const MPI_Request request = stand_ins_.take();
+  if (request == MPI_REQUEST_NULL) return request;
+  const auto added = pending_.emplace(request, std::make_unique<Pending>(pending)).first;
+  added->second->order = posted_++;
+  return request;
+}
+
+int MessageCarrier::begin_send(const tap::OutgoingMessage& m, MPI_Request* request) {
+  Pending pending;
+  pending.sends = true;
+  pending.done = true;
+  fill_status(&pending.status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+  const Logged logged = m.peer == MPI_PROC_NULL ? Logged{.is_over = true} : log(m);
+  if (logged.code != MPI_SUCCESS) return logged.code;
+  if (!logged.is_over) {
+    const int code = FailureHandler::quietly([&] { return begin(m, &pending.real); });
+    const auto result = after(code);
+    if (result && *result != MPI_SUCCESS) return *result;
+    if (!result && !logged.is_logged) return MPI_ERR_OTHER;
+    // After a repair the message is over.
+    pending.done = !result;
+    pending.is_logged = logged.is_logged;
+  }
+  *request = add(pending);
+  return *request == MPI_REQUEST_NULL ? raise(MPI_ERR_NO_MEM) : MPI_SUCCESS;
+}
+
+int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* request) {
+  Pending pending;
+  pending.in = m;
+  if (m.peer == MPI_PROC_NULL) {
+    pending.done = true;
+    fill_status(&pending.status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+  } else if (is_replayed(m.peer, m.tag, "receives a message")) {
+    pending.is_logged = true;
+    pending.number = setting_.journal.awaits(static_cast<std::uint32_t>(m.peer), m.tag);
+    if (const auto payload = setting_.journal.shipped(pending.number)) {
+      pending.done = true;
+      pending.code = put_payload(*payload, m.peer, m.tag, m.buffer, m.count, m.type, twin_, &pending.status);
+      setting_.journal.received(pending.number, {payload->size(), crc32c(*payload)});
+    }
+  }
+  while (!pending.done) {
+    const auto result = after(post(pending));
+    if (result && *result != MPI_SUCCESS) return *result;
+    if (result) break;
+  }
+  *request = add(pending);
+  return *request == MPI_REQUEST_NULL ? raise(MPI_ERR_NO_MEM) : MPI_SUCCESS;
+}
+
+int MessageCarrier::post(Pending& pending) {
+  const FailureHandler::Quiet quiet;
+  const auto& in = pending.in;
+  return MPI_Irecv(in.buffer, static_cast<int>(in.count), in.type, in.peer, in.tag, twin_, &pending.real);
+}
+
+// MPI has ended it with that code.
+void MessageCarrier::settle(Pending& pending, int code, const MPI_Status& status) {
+  pending.real = MPI_REQUEST_NULL;
+  if (code != MPI_SUCCESS && (ulfm::is_failure(code) || lifeline_->is_cut())) return;  // it is lost
+  pending.done = true;
+  pending.code = code;
+  pending.status = status;
+  int cancelled = 0;
+  if (code == MPI_SUCCESS) MPI_Test_cancelled(&status, &cancelled);
+  if (code == MPI_SUCCESS && cancelled == 0 && pending.is_logged && !pending.sends && !has_other_threads_)
+    note_received(pending.number, pending.in, status);
+}
+
+bool MessageCarrier::test(Pending& pending) {
+  if (pending.done) return true;
+  if (pending.real == MPI_REQUEST_NULL) return false;
+  const FailureHandler::Quiet quiet;
+  int over = 0;
+  MPI_Status status{};
+  const int code = MPI_Test(&pending.real, &over, &status);
+  if (code == MPI_SUCCESS && over == 0) return true;
+  settle(pending, code, status);
+  return pending.done;
+}
+
+bool MessageCarrier::has_any(std::span<const MPI_Request> requests) const {
+  const auto guard = lock();
+  return !pending_.empty() &&
+         std::ranges::any_of(requests, [&](MPI_Request request) { return pending_.contains(request); });
+}
+
+// Of MPI's own requests, too.
+MessageCarrier::State MessageCarrier::state_of(MPI_Request request) {
+  if (request == MPI_REQUEST_NULL) return State::null;
+  if (Pending* const pending = find(request)) {
+    if (!test(*pending)) return State::lost;
+    return pending->done ? State::done : State::pending;
+  }
+  int over = 0;
+  MPI_Request_get_status(request, &over, MPI_STATUS_IGNORE);
+  return over != 0 ? State::done : State::pending;
+}
+
+// Takes a request that is done away from the application.
+int MessageCarrier::finish(MPI_Request& request, MPI_Status* status) {
+  Pending* const pending = find(request);
+  if (pending == nullptr) return MPI_Wait(&request, status);
+  const int code = pending->code;
+  if (status != MPI_STATUS_IGNORE) *status = pending->status;
+  const auto guard = lock();
+  pending_.erase(request);
+  stand_ins_.give_back(std::exchange(request, MPI_REQUEST_NULL));
+  return code;
+}
+
+int MessageCarrier::finish_all(std::span<MPI_Request> requests, MPI_Status* statuses) {
+  int code = MPI_SUCCESS;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    MPI_Status* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+    if (requests[i] == MPI_REQUEST_NULL) {
+      fill_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+      continue;
+    }
+    const int one = finish(requests[i], status);
+    if (status != MPI_STATUS_IGNORE && requests.size() > 1) status->MPI_ERROR = one;
+    if (one != MPI_SUCCESS) code = requests.size() == 1 ? one : MPI_ERR_IN_STATUS;
+  }
+  return code;
+}
+
+// The requests that are done, which the call takes away. Nothing: it has to go on.
+std::optional<int> MessageCarrier::take_done(Which which, std::span<MPI_Request> requests, const Completed& completed,
+                                             std::span<const State> states) {
+  const auto is = [&](State state) { return [&, state](std::size_t i) { return states[i] == state; }; };
+  std::vector<std::size_t> all(requests.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  const bool none = std::ranges::all_of(all, is(State::null));
+  const auto first = std::ranges::find_if(all, is(State::done));
+  switch (which) {
+    case Which::one:
+    case Which::all:
+      if (std::ranges::any_of(all, is(State::pending))) return {};
+      return finish_all(requests, completed.statuses);
+    case Which::any:
+      if (first == all.end() && !none) return {};
+      *completed.index = none ? MPI_UNDEFINED : static_cast<int>(*first);
+      if (!none) return finish(requests[*first], completed.statuses);
+      fill_status(completed.statuses, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+      return MPI_SUCCESS;
+    case Which::some: break;
+  }
+  if (first == all.end() && !none) return {};
+  *completed.done = none ? MPI_UNDEFINED : 0;
+  int code = MPI_SUCCESS;
+  for (const std::size_t i : all) {
+    if (states[i] != State::done) continue;
+    const auto place = static_cast<std::size_t>((*completed.done)++);
+    MPI_Status* const status =
+        completed.statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &completed.statuses[place];
+    completed.indices[place] = static_cast<int>(i);
+    const int one = finish(requests[i], status);
+    if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = one;
+    if (one != MPI_SUCCESS) code = MPI_ERR_IN_STATUS;
+  }
+  return code;
+}
+
+int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
+  const bool tests = completed.flag != nullptr;
+  Patience patience(*this);
+  std::vector<State> states(requests.size());
+  while (true) {
+    std::ranges::transform(requests, states.begin(), [&](MPI_Request request) { return state_of(request); });
+    if (std::ranges::find(states, State::lost) != states.end() || !patience.looks()) {
+      if (!setting_.stays()) return MPI_ERR_OTHER;
+      continue;
+    }
+    const auto code = take_done(which, requests, completed, states);
+    if (tests && completed.flag != completed.done) *completed.flag = code ? 1 : 0;
+    if (code) return *code == MPI_SUCCESS ? *code : raise(*code);
+    if (tests) {
+      if (completed.flag == completed.done) *completed.done = 0;
+      return MPI_SUCCESS;
+    }
+    if (is_patient() || !block_in_mpi(which, requests)) (void)patience.turn();
+  }
+}
+
+// Lets MPI wait, which knows best how. False: it cannot, since some requests are not of a carrier's messages.
+bool MessageCarrier::block_in_mpi(Which which, std::span<const MPI_Request> requests) {
+  std::vector<Pending*> waiting;
+  for (const MPI_Request request : requests) {
+    Pending* const pending = find(request);
+    if (pending == nullptr && request != MPI_REQUEST_NULL) return false;
+    if (pending != nullptr && !pending->done) waiting.push_back(pending);
+  }
+  const FailureHandler::Quiet quiet;
+  const bool for_all = which == Which::one || which == Which::all;
+  std::vector<MPI_Request> reals(waiting.size());
+  std::ranges::transform(waiting, reals.begin(), &Pending::real);
+  if (for_all && waiting.size() > 1) {
+    std::vector<MPI_Status> statuses(waiting.size());
+    const int code = MPI_Waitall(static_cast<int>(reals.size()), reals.data(), statuses.data());
+    for (std::size_t i = 0; i < reals.size(); ++i) {
+      if (reals[i] != MPI_REQUEST_NULL) continue;  // it goes on
+      settle(*waiting[i], code == MPI_SUCCESS ? code : statuses[i].MPI_ERROR, statuses[i]);
+    }
+    return true;
+  }
+  int index = 0;
+  MPI_Status status{};
+  const int code = MPI_Waitany(static_cast<int>(reals.size()), reals.data(), &index, &status);
+  if (index >= 0 && index != MPI_UNDEFINED && reals[static_cast<std::size_t>(index)] == MPI_REQUEST_NULL)
+    settle(*waiting[static_cast<std::size_t>(index)], code, status);
+  else if (code != MPI_SUCCESS)
+    lifeline_->cut();  // which of them has failed is not known, but that a process has died
+  return true;
+}
+
+int MessageCarrier::free(MPI_Request* request) {
+  Pending* const pending = find(*request);
+  if (!pending->done) {
+    obstructs(my_name() + " calls MPI_Request_free on a pending request", replay::Journal::Until::next_snapshot);
+    if (pending->real != MPI_REQUEST_NULL) MPI_Request_free(&pending->real);
+  }
+  (void)finish(*request, MPI_STATUS_IGNORE);
+  return MPI_SUCCESS;
+}
+
+int MessageCarrier::cancel(MPI_Request* request) {
+  Pending* const pending = find(*request);
+  obstructs(my_name() + " calls MPI_Cancel", replay::Journal::Until::next_snapshot);
+  return pending->done || pending->real == MPI_REQUEST_NULL ? MPI_SUCCESS : MPI_Cancel(&pending->real);
+}
+
+int MessageCarrier::look_at(MPI_Request request, int* flag, MPI_Status* status) {
+  Pending& pending = *find(request);
+  Patience patience(*this);
+  while (!test(pending) || !patience.looks())
+    if (!setting_.stays()) return MPI_ERR_OTHER;
+  *flag = pending.done ? 1 : 0;
+  if (pending.done && status != MPI_STATUS_IGNORE) *status = pending.status;
+  return MPI_SUCCESS;
+}
+
+}  // namespace cairn

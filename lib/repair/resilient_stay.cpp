@@ -1,0 +1,71 @@
+// Repair inside the calls of survivors, after which only the lost ranks roll back ([recovery] rollback = lost).
+//
+// All surviving application ranks do the same, wherever the failure has struck them. They vote that the session is over
+// (Pool::all_ranks), meet, and join the repaired world. Then they vote whether all of them can continue. A rank that
+// cannot, or whose call has no way to wait, unwinds instead, and all ranks roll back.
+#include <exception>
+
+#include "mpi/session_parts.hpp"
+#include "repair/resilient.hpp"
+#include "tap/hear.hpp"
+
+namespace cairn {
+
+bool Resilient::stays_in_call() {
+  if (session_ != nullptr && stay(*session_)) return true;
+  if (tells_ == Tells::by_exception && std::uncaught_exceptions() == 0)
+    throw Exception(ErrorKind::rollback, "a process died; roll back to the newest snapshot");
+  return false;
+}
+
+bool Resilient::stay(Session::Mpi& session) {
+  const tap::Unheard own;
+  if (left_ == Left::met) return false;
+  pool_->lifeline()->cut();
+  note_obstacle(session);
+  if (session.impl->journal() == nullptr || !obstacle_.empty()) return false;
+  under_way_ = true;
+  const bool is_still = session.leave_world();
+  if (!is_still) obstacle_ = "MPI has not ended the messages that were under way";
+  if (left_ == Left::no) (void)pool_->all_ranks(false);
+  pool_->can_stay(is_still);
+  left_ = Left::met;
+  meet();
+  if (!pool_->all_stay()) return false;
+  left_ = Left::no;
+  const Status joined = session.enter_world(opening());
+  if (joined)
+    pool_->went_on_from(session.impl->last_restore().version);
+  else
+    obstacle_ = joined.error().code == Code::communication ? "a process died before all ranks had left restore()"
+                                                           : joined.error().text();
+  return settled(joined.has_value());
+}
+
+// Without rollback = lost, all roll back as a rule, and nobody needs a reason.
+void Resilient::note_obstacle(Session::Mpi& session) {
+  if (session.impl->journal() != nullptr && obstacle_.empty())
+    obstacle_ = session.impl->why_all_roll_back().value_or("");
+}
+
+// The last step: from here on a failure is another one. Collective among the application ranks.
+bool Resilient::settled(bool ok) {
+  if (pool_->all_ranks(ok)) return true;
+  left_ = Left::voted;
+  return false;
+}
+
+// Whether all application ranks have finished, as often as failures send some of them back. A rank that has finished
+// keeps its log until then.
+bool Resilient::all_finished(Session::Mpi& session) {
+  while (true) {
+    bool all = pool_->all_ranks(!pool_->lifeline()->is_cut() && !session.impl->replaces());
+    if (all && session.impl->has_unchecked_messages())
+      all = pool_->all_ranks(session.impl->check_messages().has_value());
+    if (all) return true;
+    left_ = Left::voted;
+    if (!stay(session)) return false;
+  }
+}
+
+}  // namespace cairn

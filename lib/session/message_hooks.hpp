@@ -1,0 +1,21 @@
+// What a session's calls need of the carrier of the application's messages, where only the lost ranks roll back
+// ([recovery] rollback = lost). All are local but for `stays` and `settled`, which all live processes of the job join.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace cairn {
+
+struct MessageHooks {
+  // A call has found that a process has died. Repairs the job; true: this rank continues its call.
+  std::function<bool()> stays;
+  // A replacement has taken what survivors shipped to it, or could not. Whether all have come as far.
+  std::function<bool(bool ok)> settled;
+  // A snapshot() call begins.
+  std::function<void()> at_safe_point;
+  // The log is about to be cut.
+  std::function<void()> before_cut;
+};
+
+}  // namespace cairn

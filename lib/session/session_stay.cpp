@@ -1,0 +1,188 @@
+// A rank's part in a repair after which only the lost ranks roll back. Survivors keep their state, and join the
+// repaired world inside the call that the failure has struck.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "replay/exchange.hpp"
+#include "replay/standing.hpp"
+#include "session/session_impl.hpp"
+
+namespace cairn {
+namespace {
+
+using replay::Standing;
+
+std::uint64_t size_of(const std::map<std::uint32_t, Buffer>& messages) {
+  std::uint64_t size = 0;
+  for (const auto& [from, bytes] : messages) size += bytes.size();
+  return size;
+}
+
+}  // namespace
+
+bool SessionImpl::stays_after(const Error& error) {
+  return error.code == Code::communication && application_.journal && hooks_.stays && hooks_.stays();
+}
+
+std::optional<std::string> SessionImpl::why_all_roll_back() const {
+  const Application& app = application_;
+  if (!app.journal) return "[recovery] rollback = all";
+  if (!app.journal->is_started()) return fmt::format("rank {} has not left restore()", app.rank.value);
+  if (app.stop) return fmt::format("rank {} has got the stop signal", app.rank.value);
+  return app.journal->obstacle();
+}
+
+void SessionImpl::disconnect() {
+  if (!connection_) return;
+  link().wake_head();
+  connection_.reset();
+}
+
+Status SessionImpl::reconnect(const Environment& environment) {
+  auto connection = connect(environment, setting_.config, setting_.log);
+  if (!connection) return fail(connection.error());
+  connection_ = std::move(*connection);
+  application_.incarnation = connection_->life.incarnation;
+  return {};
+}
+
+// The next snapshot() call was made by some rank before a failure.
+bool SessionImpl::is_past_call() const {
+  const std::uint64_t next = application_.calls + (application_.decided ? 0 : 1);
+  return application_.journal && next <= application_.journal->past();
+}
+
+// What a call up to past() answers.
+std::optional<Version> SessionImpl::past_answer() const {
+  const auto version = application_.journal->taken_at(application_.calls);
+  if (!version) return {};
+  return Version{*version};
+}
+
+// The same for due(), which has begun the call.
+LevelSet SessionImpl::levels_of_past_call() {
+  if (is_past_call()) ++application_.calls;
+  LevelSet levels;
+  if (past_answer()) levels.add(LevelId::local);
+  return levels;
+}
+
+void SessionImpl::look_whether_caught_up() {
+  auto& catch_up = connection_->catch_up;
+  if (!catch_up || catches_up()) return;
+  const auto took = std::chrono::steady_clock::now() - catch_up->began;
+  setting_.log.info("rank {} has caught up at snapshot() call {}, after {:.3f} s", application_.rank.value,
+                    application_.calls, std::chrono::duration<double>(took).count());
+  catch_up.reset();
+}
+
+void SessionImpl::enter_safe_point() {
+  if (!application_.journal) return;
+  application_.journal->enters(application_.calls);
+  look_whether_caught_up();
+  if (hooks_.at_safe_point) hooks_.at_safe_point();
+  cut_journal();
+}
+
+// What the newest safe snapshot makes void.
+void SessionImpl::cut_journal() {
+  const bool survives_nodes = setting_.config.replay.survives == Config::Replay::Survives::node;
+  Version safe{};
+  for (const LevelId level : LevelSet::all())
+    if (level > LevelId::local || !survives_nodes) safe = std::max(safe, link().reached(level));
+  if (safe.value == 0) return;
+  if (hooks_.before_cut) hooks_.before_cut();
+  application_.journal->is_safe(safe.value);
+}
+
+// A replacement gets what survivors ship to it. All other ranks that have restored begin a new log.
+Status SessionImpl::start_journal(std::uint64_t epoch) {
+  Application& app = application_;
+  app.journal->start(epoch);
+  if (!app.replaces) return {};
+  const auto settled = settle_messages(epoch);
+  app.replaces = false;
+  if (!settled && settled.error().code != Code::communication)
+    app.journal->obstructs(settled.error().text(), replay::Journal::Until::next_snapshot);
+  if (!hooks_.settled || !hooks_.settled(settled.has_value()))
+    return fail(Code::communication, settled ? "another rank cannot continue" : settled.error().text());
+  connection_->catch_up = Connection::CatchUp{connection_->trace.span_beside("catch up")};
+  look_whether_caught_up();
+  return {};
+}
+
+Result<std::vector<replay::Number>> SessionImpl::restore_lost() {
+  Application& app = application_;
+  std::uint64_t epoch = app.calls;
+  const auto accepted = settle_offer([&](const Offer& offer) -> RestoreResult {
+    epoch = 0;
+    if (offer.fresh) return {};
+    const auto shard = open_offered(offer);
+    if (!shard) return {.error = shard.error(), .resized = {}};
+    epoch = shard->header().safe_point;
+    return {};
+  });
+  if (!accepted) return fail(accepted.error());
+  app.report.version = accepted->fresh ? 0 : accepted->snapshot.version.value;
+  return settle_messages(epoch);
+}
+
+Result<std::vector<replay::Number>> SessionImpl::settle_messages(std::uint64_t epoch) {
+  Application& app = application_;
+  const auto told = ranks().allgather(encode(app.journal->standing(app.replaces, app.calls, app.last_version.value)));
+  if (!told) return fail(told.error());
+  std::vector<Standing> standings;
+  for (const Buffer& bytes : *told) {
+    auto standing = replay::decode_standing(bytes);
+    if (!standing) return fail(standing.error());
+    standings.push_back(std::move(*standing));
+  }
+  const auto agreement = replay::agree_on(standings, epoch);
+  if (!agreement) return fail(agreement.error());
+  const auto shipped = replay::exchange(ranks(), app.journal->shipments(*agreement, epoch));
+  if (!shipped) return fail(shipped.error());
+  auto again = app.journal->goes_on(*agreement, epoch, *shipped);
+  if (!again) return again;
+  app.last_version = Version{std::max(app.last_version.value, agreement->version)};
+  app.schedule = Schedule(setting_.config.levels, connection_->life.usable, agreement->newest);
+  app.auto_levels = AutoLevels::make(setting_.config, connection_->life.usable, connection_->life.incarnation,
+                                     connection_->life.measured);
+  app.meant = {};
+  if (connection_->pulse) connection_->pulse.emplace(ranks(), setting_.clock);
+  if (agreement->replaced.empty() && app.rank.value == 0) setting_.log.info("no rank rolls back");
+  if (!agreement->replaced.empty() && agreement->replaced.front() == app.rank.value)
+    setting_.log.info("only {} {} {} back, to snapshot() call {} of {}; {} ranks ship {} KiB of messages",
+                      agreement->replaced.size() == 1 ? "rank" : "ranks", fmt::join(agreement->replaced, ", "),
+                      agreement->replaced.size() == 1 ? "rolls" : "roll", epoch, agreement->newest, shipped->size(),
+                      size_of(*shipped) / kKiB);
+  return again;
+}
+
+// An exchange that only one side has made, perhaps since a replacement leaves out or repeats one, shifts all later
+// messages. No checksum shows that.
+Status SessionImpl::check_messages() {
+  const std::uint64_t since = *application_.journal->unchecked_since();
+  std::uint64_t sum = application_.journal->balance(since);
+  const auto reduction = ranks().iallreduce({&sum, 1}, Reduce::sum);
+  Result<bool> over = false;
+  const auto done = [&] { return !(over = reduction->test()) || *over; };
+  auto waited = link().wait_until(done, {.call = "snapshot()", .woken_by = HeadLink::WokenBy::nobody});
+  if (!waited) return fail(waited.error());
+  if (!over) return fail(over.error());
+  if (sum == 0) {
+    application_.journal->is_checked();
+    return {};
+  }
+  const std::string text = fmt::format(
+      "messages since snapshot() call {} do not match: a rank that rolled back has exchanged others than the lost one",
+      since);
+  if (ranks().rank().value == 0) setting_.log.warning("{}", text);
+  application_.journal->obstructs(text, replay::Journal::Until::next_snapshot);
+  return fail(Code::communication, text);
+}
+
+}  // namespace cairn

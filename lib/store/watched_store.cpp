@@ -1,0 +1,103 @@
+#include "store/watched_store.hpp"
+
+#include <utility>
+
+namespace cairn {
+namespace {
+
+// The same result, counted.
+template <class T>
+Result<T> counted(StoreCounts& counts, Result<T> result) {
+  counts.count(!result && result.error().code == Code::io);
+  return result;
+}
+
+class WatchedWriter final : public Writer {
+ public:
+  WatchedWriter(std::unique_ptr<Writer> writer, std::shared_ptr<StoreCounts> counts)
+      : writer_(std::move(writer)), counts_(std::move(counts)) {}
+  MutableBytes mapping() override { return writer_->mapping(); }
+  Status write(std::uint64_t offset, Bytes bytes) override { return counted(*counts_, writer_->write(offset, bytes)); }
+  Status read(std::uint64_t offset, MutableBytes into) override {
+    return counted(*counts_, writer_->read(offset, into));
+  }
+  Status commit(std::uint64_t size_bytes, bool sync) override {
+    return counted(*counts_, writer_->commit(size_bytes, sync));
+  }
+
+ private:
+  std::unique_ptr<Writer> writer_;
+  std::shared_ptr<StoreCounts> counts_;
+};
+
+class WatchedReader final : public Reader {
+ public:
+  WatchedReader(std::unique_ptr<Reader> reader, std::shared_ptr<StoreCounts> counts)
+      : reader_(std::move(reader)), counts_(std::move(counts)) {}
+  std::uint64_t size_bytes() const override { return reader_->size_bytes(); }
+  Status read(std::uint64_t offset, MutableBytes into) const override {
+    return counted(*counts_, reader_->read(offset, into));
+  }
+  Bytes mapping() const override { return reader_->mapping(); }
+
+ private:
+  std::unique_ptr<Reader> reader_;
+  std::shared_ptr<StoreCounts> counts_;
+};
+
+class WatchedStore final : public Store {
+ public:
+  WatchedStore(std::shared_ptr<Store> store, std::shared_ptr<StoreCounts> counts)
+      : store_(std::move(store)), counts_(std::move(counts)) {}
+
+  Result<std::unique_ptr<Writer>> create(const FileName& name, std::uint64_t size_bytes,
+                                         const std::string& owner) override {
+    auto writer = counted(*counts_, store_->create(name, size_bytes, owner));
+    if (!writer) return writer;
+    return std::make_unique<WatchedWriter>(std::move(*writer), counts_);
+  }
+  Result<bool> warm_up(const std::string& owner, std::uint64_t size_bytes, std::uint32_t count) override {
+    return counted(*counts_, store_->warm_up(owner, size_bytes, count));
+  }
+  Result<std::unique_ptr<Reader>> open(const FileName& name) const override {
+    auto reader = counted(*counts_, store_->open(name));
+    if (!reader) return reader;
+    return std::make_unique<WatchedReader>(std::move(*reader), counts_);
+  }
+  Status patch(const FileName& name, std::uint64_t offset, Bytes bytes) override {
+    return counted(*counts_, store_->patch(name, offset, bytes));
+  }
+  Status sync(const FileName& name) override { return counted(*counts_, store_->sync(name)); }
+  Result<std::vector<Entry>> list(const DirName& directory) const override {
+    return counted(*counts_, store_->list(directory));
+  }
+  Status retire(const FileName& name, const std::string& owner) override {
+    return counted(*counts_, store_->retire(name, owner));
+  }
+  Status remove(const FileName& name) override { return counted(*counts_, store_->remove(name)); }
+  Status remove_directory(const DirName& name) override { return counted(*counts_, store_->remove_directory(name)); }
+  Status rename_directory(const DirName& from, const DirName& to) override {
+    return counted(*counts_, store_->rename_directory(from, to));
+  }
+  Status reclaim(Writers whose) override { return counted(*counts_, store_->reclaim(whose)); }
+  Status clean() override { return counted(*counts_, store_->clean()); }
+  Result<std::unique_ptr<Lock>> lock() override { return store_->lock(); }
+  Result<std::unique_ptr<Bell>> bell() override { return store_->bell(); }
+  Result<std::unique_ptr<SharedFile>> share(const FileName& name, std::uint64_t size_bytes) override {
+    return store_->share(name, size_bytes);
+  }
+  Result<std::uint64_t> free_bytes() const override { return store_->free_bytes(); }
+  std::string where() const override { return store_->where(); }
+
+ private:
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<StoreCounts> counts_;
+};
+
+}  // namespace
+
+std::shared_ptr<Store> watch_store(std::shared_ptr<Store> store, std::shared_ptr<StoreCounts> counts) {
+  return std::make_shared<WatchedStore>(std::move(store), std::move(counts));
+}
+
+}  // namespace cairn

@@ -76,6 +76,7 @@ struct Verdict {
   bool withdrawn = false;             // it does not hold any longer, or never did
   std::vector<Observation> evidence;  // the symptoms
   std::vector<Finding> findings;      // what the probes found
+  friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
 // Whether both say the same of the same thing. Partitions are one thing.

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -71,10 +72,35 @@ std::string nodes_text(std::vector<NodeId> nodes) {
   return fmt::format("{} {}", numbers.size() == 1 ? "node" : "nodes", first_few(numbers, kShown));
 }
 
+std::optional<double> finding_of(const Verdict& verdict, ProbeFact fact) {
+  const auto found = std::ranges::find(verdict.findings, fact_of(fact), &Finding::fact);
+  return found == verdict.findings.end() ? std::nullopt : std::optional(found->value);
+}
+
+// ", 3 of 40 operations since 03:12"
+std::string store_text(const Verdict& verdict, const Setting& setting) {
+  const auto failed = finding_of(verdict, ProbeFact::state_store_failed);
+  const auto operations = finding_of(verdict, ProbeFact::state_store_operations);
+  const auto since = finding_of(verdict, ProbeFact::state_store_since);
+  if (!failed || !operations || *failed == 0) return "";
+  std::string text = fmt::format(", {:.0f} of {:.0f} operations", *failed, *operations);
+  if (setting.today && since) {
+    const auto began = (*setting.today - std::chrono::seconds(static_cast<std::int64_t>(*since))).count();
+    text += fmt::format(" since {:%H:%M}", fmt::localtime(static_cast<std::time_t>(began)));
+  }
+  return text;
+}
+
+std::string node_text(NodeId node, const Setting& setting) {
+  const bool known = node.value < setting.hosts.size() && !setting.hosts[node.value].empty();
+  return fmt::format("node {}{}", node.value, known ? fmt::format(" (host {})", setting.hosts[node.value]) : "");
+}
+
 // What is wrong with what, without the evidence.
-std::string fault_text(const Verdict& verdict) {
-  const std::string node = fmt::format("node {}", verdict.suspect.node.value);
-  const std::string rank = verdict.suspect.rank ? fmt::format("rank {} ({})", verdict.suspect.rank->value, node) : node;
+std::string fault_text(const Verdict& verdict, const Setting& setting) {
+  const std::string node = node_text(verdict.suspect.node, setting);
+  const std::string rank =
+      verdict.suspect.rank ? fmt::format("rank {} on {}", verdict.suspect.rank->value, node) : node;
   switch (verdict.fault) {
     case Fault::process_dead: return rank + " is dead: its process has ended";
     case Fault::process_stopped: return rank + " is stopped: by a signal or a debugger";
@@ -83,7 +109,7 @@ std::string fault_text(const Verdict& verdict) {
     case Fault::node_down: return node + " is down: no other node reaches it";
     case Fault::node_stolen: return node + " is slow: its processors work for others";
     case Fault::node_swapping: return node + " is slow: its threads wait for memory";
-    case Fault::store_failing: return node + " is sick: its store fails";
+    case Fault::store_failing: return node + " is sick: its store fails" + store_text(verdict, setting);
     case Fault::store_full: return node + " is sick: its store is full";
     case Fault::link_degraded: return node + " has a slow link";
     case Fault::partition:
@@ -114,7 +140,7 @@ std::string rule_text(const RuleSet& rules, const Rule& rule) {
                      rule.why);
 }
 
-std::string evidence_text(const Verdict& verdict) {
+std::string symptoms_text(const Verdict& verdict) {
   std::set<NodeId> reporters;
   std::vector<std::string_view> kinds;
   for (const Observation& observation : verdict.evidence) {
@@ -122,18 +148,20 @@ std::string evidence_text(const Verdict& verdict) {
     const auto words = symptom_words(observation.kind);
     if (std::ranges::find(kinds, words) == kinds.end()) kinds.push_back(words);
   }
-  std::string text =
-      fmt::format("{} from {}", fmt::join(kinds, ", "), nodes_text({reporters.begin(), reporters.end()}));
+  return fmt::format("{} from {}", fmt::join(kinds, ", "), nodes_text({reporters.begin(), reporters.end()}));
+}
+
+std::string probes_text(const Verdict& verdict) {
   std::vector<std::string> found;
   for (const Finding& finding : verdict.findings) {
     found.push_back(fmt::format("{} = {:.3g}", fact_name(finding.fact), finding.value));
   }
-  if (!found.empty()) text += fmt::format("; probes: {}", fmt::join(found, ", "));
-  return text;
+  return fmt::format("{}", fmt::join(found, ", "));
 }
 
-std::string verdict_text(const Verdict& verdict) {
-  return fmt::format("{}{} ({})", verdict.withdrawn ? "withdrawn: " : "", fault_text(verdict), evidence_text(verdict));
+std::string verdict_text(const Verdict& verdict, const Setting& setting) {
+  return fmt::format("{}{} ({})", verdict.withdrawn ? "withdrawn: " : "", fault_text(verdict, setting),
+                     symptoms_text(verdict));
 }
 
 }  // namespace cairn::localize

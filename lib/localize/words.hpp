@@ -1,8 +1,11 @@
 // The sentences of fault localization. All else in this room is facts: nothing reads a sentence. Pure.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "localize/fault.hpp"
 #include "localize/rules.hpp"
@@ -14,9 +17,16 @@ namespace cairn::localize {
 // "silent_node: if unreachable, suspect node_down, partition: A node is silent if …"
 [[nodiscard]] std::string rule_text(const RuleSet& rules, const Rule& rule);
 
-// "missed heartbeats, messages without an answer from nodes 2, 4; probes: response.answers = 0"
-[[nodiscard]] std::string evidence_text(const Verdict& verdict);
-// "node 5 is down: no other node reaches it (missed heartbeats from …)"
-[[nodiscard]] std::string verdict_text(const Verdict& verdict);
+// What a sentence says besides the verdict's facts.
+struct Setting {
+  std::vector<std::string> hosts;             // by node; empty: not known
+  std::optional<std::chrono::seconds> today;  // since 1970, when the verdict was made; none: no times of day
+};
+// "missed heartbeats, messages without an answer from nodes 2, 4"
+[[nodiscard]] std::string symptoms_text(const Verdict& verdict);
+// "response.answers = 0, witness.reached = 0"; empty: there were no probes.
+[[nodiscard]] std::string probes_text(const Verdict& verdict);
+// "node 5 (host c17) is sick: its store fails, 3 of 40 operations since 03:12 (I/O errors of the store from node 5)"
+[[nodiscard]] std::string verdict_text(const Verdict& verdict, const Setting& setting = {});
 
 }  // namespace cairn::localize

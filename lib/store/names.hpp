@@ -10,6 +10,7 @@
 //   run-00000003-<run id>.json                global store only: one an incarnation
 //   chain.json                              which global store these snapshots belong to
 //   costs.json                              global store only: what the job has measured about itself
+//   health.json                             global store only: what is sick
 #pragma once
 
 #include <optional>
@@ -79,6 +80,7 @@ struct RunRecordName {
 [[nodiscard]] std::optional<Rank> parse_calls(std::string_view name);
 
 [[nodiscard]] FileName costs();
+[[nodiscard]] FileName health();
 [[nodiscard]] FileName chain_mark();
 
 // The owner of a retired file: a rank gets its own warm files back.

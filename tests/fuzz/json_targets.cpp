@@ -1,13 +1,15 @@
-// The JSON files of the stores: manifests, records, marks, costs, and the layouts in them. An input is a file's text
-// before its seal.
+// The JSON files of the stores: manifests, records, marks, costs, verdicts, and the layouts in them. An input is a
+// file's text before its seal.
 #include <algorithm>
 
 #include <nlohmann/json.hpp>
 
+#include "format/health_file.hpp"
 #include "format/job_costs.hpp"
 #include "format/layout_json.hpp"
 #include "format/manifest.hpp"
 #include "fuzz/target.hpp"
+#include "localize/facts.hpp"
 #include "support/sample_manifest.hpp"
 
 namespace cairn::fuzz {
@@ -129,6 +131,16 @@ std::vector<Buffer> node_manifests() { return both(to_json(test::sample_node_man
 std::vector<Buffer> global_manifests() { return both(to_json(test::sample_global_manifest())); }
 std::vector<Buffer> run_records() { return both(to_json(test::sample_run_record())); }
 std::vector<Buffer> chain_marks() { return both(to_json(test::sample_chain_mark())); }
+std::vector<Buffer> health_files() {
+  localize::Verdict verdict;
+  verdict.fault = localize::Fault::store_failing;
+  verdict.suspect.node = {1};
+  verdict.nodes = {{2}};
+  const localize::Time late = std::chrono::seconds(3);
+  verdict.evidence = {{SymptomKind::store_error, {{1}, Rank{4}}, {1}, late, late, {}, 3, 0.5}};
+  verdict.findings = {{localize::fact_of(localize::ProbeFact::state_store_errors), 0.5}};
+  return both(to_json(HealthFile{{2}, {{verdict, "c17", 1700000000, "node 1 is sick"}}}));
+}
 std::vector<Buffer> costs() { return both(to_json(test::sample_measured())); }
 
 }  // namespace
@@ -139,6 +151,7 @@ std::vector<Target> json_targets() {
           {"run_record", run_as<RunRecord, parse_run_record>, run_records, mutate_json},
           {"chain_mark", run_as<ChainMark, parse_chain_mark>, chain_marks, mutate_json},
           {"costs", run_as<JobCosts, parse_job_costs>, costs, mutate_json},
+          {"health", run_as<HealthFile, parse_health_file>, health_files, mutate_json},
           {"layout", run_layout, layouts}};
 }
 

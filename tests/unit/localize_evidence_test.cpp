@@ -155,5 +155,14 @@ TEST(VerdictText, says_what_is_wrong_with_what_and_who_saw_it) {
   }
 }
 
+TEST(VerdictText, names_the_host_and_how_many_operations_of_the_store_have_failed) {
+  Verdict verdict;
+  verdict.fault = Fault::store_failing;
+  verdict.suspect.node = NodeId{1};
+  verdict.findings = {{fact_of(ProbeFact::state_store_operations), 40}, {fact_of(ProbeFact::state_store_failed), 3}};
+  EXPECT_THAT(verdict_text(verdict, {{"c16", "c17"}, std::nullopt}),
+              HasSubstr("node 1 (host c17) is sick: its store fails, 3 of 40 operations"));
+}
+
 }  // namespace
 }  // namespace cairn::localize

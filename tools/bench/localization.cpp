@@ -43,6 +43,10 @@ struct Row {
   Accuracy accuracy;
 };
 
+std::string told(const cairn::localize::Verdict& verdict) {
+  return fmt::format("{}; probes: {}", cairn::localize::verdict_text(verdict), cairn::localize::probes_text(verdict));
+}
+
 // Each sickness that no verdict names, and each false verdict, for whoever mends the rules.
 void explain(const SickCase& one, const Judgement& judgement) {
   const auto seconds = [](cairn::localize::Time time) { return static_cast<double>(time.count()) / 1e6; };
@@ -54,8 +58,8 @@ void explain(const SickCase& one, const Judgement& judgement) {
                         name_of(sickness.ailment), sickness.node.value, sickness.cut_off);
   }
   for (const Found& found : judgement.found) {
-    text += fmt::format("  at {:.1f} s, {}: {}\n", seconds(found.at), found.which ? "right" : "false",
-                        cairn::localize::verdict_text(found.verdict));
+    text +=
+        fmt::format("  at {:.1f} s, {}: {}\n", seconds(found.at), found.which ? "right" : "false", told(found.verdict));
   }
   fmt::print("{}", text);
 }
@@ -154,8 +158,7 @@ int noise(const Options& options) {
           "{} nodes, seed {}, {} h without a fault: {} verdicts, {} messages, at most {} items kept by one node\n",
           nodes, seed, options.hours, judgement.false_verdicts, judgement.messages, judgement.most_kept);
       for (const Found& found : judgement.found) {
-        fmt::print("  at {:.1f} s: {}\n", static_cast<double>(found.at.count()) / 1e6,
-                   cairn::localize::verdict_text(found.verdict));
+        fmt::print("  at {:.1f} s: {}\n", static_cast<double>(found.at.count()) / 1e6, told(found.verdict));
       }
       if (judgement.false_verdicts > 0) code = 1;
       std::fflush(stdout);

@@ -1,0 +1,128 @@
+#include "format/health_file.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "format/layout_json.hpp"
+#include "localize/facts.hpp"
+#include "localize/names.hpp"
+
+namespace cairn {
+namespace {
+
+using localize::Observation;
+using localize::Time;
+using localize::Verdict;
+
+constexpr std::string_view kHealthKind = "health";
+// Far more than an analyst keeps.
+constexpr std::size_t kMostEntries = 4096;
+
+double seconds_of(Time time) { return std::chrono::duration<double>(std::max(time, Time{})).count(); }
+Time time_of(const JsonView& seconds) {
+  constexpr double kMost = 1e9;
+  return Time(std::llround(std::min(seconds.real(), kMost) * 1e6));
+}
+
+void put_rank(Json& json, const std::optional<Rank>& rank) {
+  if (rank) json["rank"] = rank->value;
+}
+std::optional<Rank> rank_of(const JsonView& json) {
+  return json.has("rank") ? std::optional(Rank{json["rank"].number32()}) : std::nullopt;
+}
+
+template <class T>
+T known(const JsonView& value, const std::optional<T>& found) {
+  if (!found) value.complain("is not known to this Cairn");
+  return found.value_or(T{});
+}
+
+Json json_of(const Observation& seen) {
+  Json json{{"symptom", localize::name_of(seen.kind)}};
+  put_rank(json, seen.suspect.rank);
+  json["reporter"] = seen.reporter.value;
+  json["count"] = seen.count;
+  json["worst"] = seen.worst;
+  json["first"] = seconds_of(seen.first);
+  json["last"] = seconds_of(seen.last);
+  return json;
+}
+
+Observation read_observation(const JsonView& json, NodeId node) {
+  Observation seen;
+  seen.kind = known(json["symptom"], localize::symptom_named(json["symptom"].text()));
+  seen.suspect = {node, rank_of(json)};
+  seen.reporter.value = json["reporter"].number32();
+  seen.count = json["count"].number32();
+  seen.worst = json["worst"].real();
+  seen.first = time_of(json["first"]);
+  seen.last = time_of(json["last"]);
+  return seen;
+}
+
+Json json_of(const HealthEntry& entry) {
+  const Verdict& verdict = entry.verdict;
+  Json json{{"fault", localize::name_of(verdict.fault)}, {"node", verdict.suspect.node.value}, {"host", entry.host}};
+  put_rank(json, verdict.suspect.rank);
+  json["nodes"] = Json::array();
+  for (const NodeId node : verdict.nodes) json["nodes"].push_back(node.value);
+  json["analyst"] = verdict.analyst.value;
+  json["decided"] = entry.decided;
+  json["text"] = entry.text;
+  json["evidence"] = Json::array();
+  for (const Observation& seen : verdict.evidence) json["evidence"].push_back(json_of(seen));
+  json["probes"] = Json::array();
+  for (const localize::Finding& finding : verdict.findings)
+    json["probes"].push_back(Json{{"fact", localize::fact_name(finding.fact)}, {"value", finding.value}});
+  return json;
+}
+
+HealthEntry read_entry(const JsonView& json) {
+  HealthEntry entry;
+  Verdict& verdict = entry.verdict;
+  const std::string fault = json["fault"].text();
+  const bool undetermined = fault == localize::name_of(localize::Fault::undetermined);
+  if (!undetermined) verdict.fault = known(json["fault"], localize::fault_named(fault));
+  verdict.suspect = {NodeId{json["node"].number32()}, rank_of(json)};
+  entry.host = json["host"].text();
+  const JsonView nodes = json["nodes"];
+  for (std::size_t i = 0; i < nodes.size() && json.good(); ++i) verdict.nodes.push_back({nodes.at(i).number32()});
+  verdict.analyst.value = json["analyst"].number32();
+  entry.decided = json["decided"].number();
+  entry.text = json["text"].text();
+  const JsonView evidence = json["evidence"];
+  for (std::size_t i = 0; i < evidence.size() && json.good(); ++i)
+    verdict.evidence.push_back(read_observation(evidence.at(i), verdict.suspect.node));
+  const JsonView probes = json["probes"];
+  for (std::size_t i = 0; i < probes.size() && json.good(); ++i) {
+    const JsonView probe = probes.at(i);
+    verdict.findings.push_back(
+        {known(probe["fact"], localize::fact_named(probe["fact"].text())), probe["value"].real()});
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string to_json(const HealthFile& health, const Sealer& sealer) {
+  Json json{{"kind", kHealthKind}, {"format", sealer.format(kRecordFormats)}};
+  json["incarnation"] = health.life.value;
+  json["verdicts"] = Json::array();
+  for (const HealthEntry& entry : health.entries) json["verdicts"].push_back(json_of(entry));
+  return sealer.seal(json);
+}
+
+Result<HealthFile> parse_health_file(const std::string& text, const Sealer& sealer) {
+  return read_json<HealthFile>(text, kHealthKind, sealer, [](const JsonView& root) {
+    HealthFile health;
+    health.life = {root["incarnation"].number32()};
+    const JsonView verdicts = root["verdicts"];
+    if (verdicts.size() > kMostEntries) verdicts.complain("has too many entries");
+    for (std::size_t i = 0; i < verdicts.size() && root.good(); ++i)
+      health.entries.push_back(read_entry(verdicts.at(i)));
+    return health;
+  });
+}
+
+}  // namespace cairn

@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/log.hpp"
+#include "localize/tree.hpp"
 #include "store/default_root.hpp"
 #include "topology/topology.hpp"
 
@@ -105,6 +106,11 @@ struct Config {
     std::vector<std::chrono::milliseconds> mtbf{std::chrono::hours(12), std::chrono::hours(72), std::chrono::hours(240),
                                                 std::chrono::hours(1440)};  // of L1 … L4
   } failures;
+  struct Localize {
+    bool on = true;  // where all heads are ranks of their own
+    std::uint32_t fanout = localize::kDefaultFanout;
+    std::string rules;  // file; empty: the default rules
+  } localize;
   struct LogSection {
     LogLevel level = LogLevel::info;
     std::string trace;  // base of the names of trace files; empty: none

@@ -17,6 +17,7 @@ using Text = std::string_view;
 
 constexpr std::uint32_t kMostKept = 1000;
 constexpr std::uint32_t kMostSpares = 1U << 20U;
+constexpr std::uint32_t kMostFanout = 1024;
 // A rank's messages for another one are shipped as one message of MPI, which is shorter than 2 GiB.
 constexpr std::uint64_t kLeastReplayMemory = kMiB;
 constexpr std::uint64_t kMostReplayMemory = 1024 * kMiB;
@@ -143,6 +144,9 @@ constexpr ConfigKey kKeys[] = {
      [](Config& c, Text v) { return values::bytes(v, kLeastReplayMemory, kMostReplayMemory, c.replay.memory); }},
     {"replay", "survives", set_replay_survives},
     {"failures", "mtbf", [](Config& c, Text v) { return values::durations(v, c.failures.mtbf); }},
+    {"localize", "mode", [](Config& c, Text v) { return values::on_off(v, c.localize.on); }},
+    {"localize", "fanout", [](Config& c, Text v) { return values::number(v, 1, kMostFanout, c.localize.fanout); }},
+    {"localize", "rules", [](Config& c, Text v) { return c.localize.rules = v, Mistake(); }},
     {"log", "level", [](Config& c, Text v) { return values::log_level(v, c.log.level); }},
     {"log", "trace", [](Config& c, Text v) { return c.log.trace = v, Mistake(); }},
 };

@@ -5,6 +5,8 @@
 
 #include "base/text_file.hpp"
 #include "config/config.hpp"
+#include "localize/rules.hpp"
+#include "localize/words.hpp"
 
 // POSIX has it, but only unistd.h declares it, and that header would bring in file I/O.
 extern "C" char** environ;
@@ -26,6 +28,16 @@ std::map<std::string, std::string> cairn_variables() {
   return variables;
 }
 
+// Each head reads the file by itself, again and again; a mistake that is there at the start is an error now.
+Status check_rules(const std::string& file) {
+  const auto text = read_text_file(file, Code::config);
+  if (!text) return fail(text.error().in("[localize] rules"));
+  const auto rules = localize::parse_rules(*text);
+  if (rules) return {};
+  return fail(Code::config, localize::mistake_text(file, rules.error().front()),
+              "ckpt-tool health --check-rules lists all mistakes");
+}
+
 }  // namespace
 
 Result<ConfigSource> read_config_source(const std::string& file) {
@@ -43,6 +55,9 @@ Result<ConfigSource> read_config_source(const std::string& file) {
     auto domains = read_text_file(config->topology.domains, Code::config);
     if (!domains) return fail(domains.error().in("[topology] domains"));
     source.domains_text = *std::move(domains);
+  }
+  if (!config->localize.rules.empty()) {
+    if (auto status = check_rules(config->localize.rules); !status) return fail(status.error());
   }
   return source;
 }

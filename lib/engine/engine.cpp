@@ -35,6 +35,7 @@ Result<bool> Engine::step(Heads heads) {
   // is being raised is finished first: the other heads wait for this one's part.
   if (worked && !*worked && promoter_.idle() && head_.is_dropped()) leave();
   inquiry_.look(head_.clock());
+  if (faults_) faults_->turn();
   // A tick() in between may have failed.
   if (worked && broken_) return fail(*broken_);
   if (!worked) break_down(worked.error());
@@ -48,6 +49,7 @@ void Engine::tick() {
   if (worked) worked = seals_.advance();
   if (!worked) break_down(worked.error());
   inquiry_.look(head_.clock());
+  if (faults_) faults_->turn();
   in_tick_ = false;
 }
 
@@ -196,9 +198,11 @@ Status Engine::handle(Peer from, ToHead message) {
 void Engine::handle(Rank from, ToHead message) {
   if (auto* hello = std::get_if<Hello>(&message)) {
     head_.requests.hellos.insert(from);
+    if (hello->process != 0) head_.processes[from] = hello->process;
     if (hello->error) head_.requests.hello_error = hello->error->in("rank " + std::to_string(from.value));
   } else if (auto* seal = std::get_if<Seal>(&message)) {
     seals_.receive(from, *seal);
+    if (faults_) faults_->note_write(seal->error && seal->error->code == Code::io);
   } else if (std::holds_alternative<RestoreRequest>(message)) {
     head_.requests.restore.insert(from);
   } else if (auto* result = std::get_if<RestoreResult>(&message)) {

@@ -22,8 +22,10 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/process_state.hpp"
 #include "base/trace.hpp"
 #include "comm/comm.hpp"
+#include "engine/fault_desk.hpp"
 #include "engine/head.hpp"
 #include "engine/inquiry.hpp"
 #include "engine/life.hpp"
@@ -54,7 +56,8 @@ struct EngineSetup {
   std::shared_ptr<StoreMemory> memory;  // kept beyond this life; null: nothing is
   Clock clock;
   Levels levels = make_levels();
-  std::int32_t process = 0;                    // this one's number on its host; 0: not known
+  std::int32_t process = 0;  // this one's number on its host; 0: not known
+  LookAtProcess look_at_process = cairn::look_at_process;
   std::optional<Error> unable = std::nullopt;  // why this node cannot take part: then all are told so
 };
 
@@ -116,6 +119,8 @@ class Engine {
   Promoter promoter_;
   SealDesk seals_;
   RestoreDesk restores_;
+  std::shared_ptr<StoreCounts> store_counts_;
+  std::unique_ptr<FaultDesk> faults_;  // null: off
   std::optional<Error> broken_;
   bool in_tick_ = false;
   bool finished_ = false;

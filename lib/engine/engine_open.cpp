@@ -24,9 +24,11 @@ Engine::Engine(const EngineSetup& setup)
       life_(head_, catalog_, setup.sealer),
       promoter_(head_, catalog_, life_),
       seals_(head_, catalog_, life_, promoter_),
-      restores_(head_, catalog_, life_, promoter_, seals_, setup.failures) {
+      restores_(head_, catalog_, life_, promoter_, seals_, setup.failures),
+      store_counts_(std::make_shared<StoreCounts>()) {
   head_.node.me = NodeId{setup.heads.rank().value};
   head_.node.local = setup.local;
+  if (FaultDesk::runs_here(head_) && setup.local) head_.node.local = watch_store(setup.local, store_counts_);
   head_.node.global = setup.global;
   head_.node.log = setup.log;
   head_.node.trace = setup.trace;
@@ -55,6 +57,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineSetup& setup) {
   opened.measured = engine->catalog_.chain.measured;
   if (!status) opened.error = status.error();
   if (status) engine->silence_.begin(*head.bell, head.clock());
+  if (status) engine->faults_ = FaultDesk::open(head, setup.look_at_process, engine->store_counts_);
   head.tell_all(opened);
   if (!status) return fail(status.error());
 

@@ -14,6 +14,7 @@
 #include "comm/comm.hpp"
 #include "engine/messages.hpp"
 #include "level/level.hpp"
+#include "localize/tree.hpp"
 #include "recover/retention.hpp"
 #include "topology/layout.hpp"
 #include "topology/topology.hpp"
@@ -33,6 +34,11 @@ struct EngineOptions {
   bool log_storage_errors = false;  // of snapshots: no call of the application throws them
   bool level_by_level = false;      // the level to restart from is found by trying them (recover/level_rounds)
   std::uint32_t threads = 1;        // that this head may use, its own included
+  struct Localize {
+    bool on = false;
+    std::uint32_t fanout = localize::kDefaultFanout;
+    std::string rules;  // file; empty: the default rules
+  } localize;
 };
 
 // What ranks of the node have asked for, and have no answer to yet. What a rank says arrives in order: one that waits
@@ -60,9 +66,10 @@ struct Head {
   EngineOptions options;
   Clock clock;
   NodeContext node = {};
-  std::vector<Rank> ranks = {};     // of this node
-  LevelSet usable = {};             // by today's layout
-  std::shared_ptr<Bell> bell = {};  // null until the store is open
+  std::vector<Rank> ranks = {};                 // of this node
+  std::map<Rank, std::int32_t> processes = {};  // of those ranks, on their hosts; where it is known
+  LevelSet usable = {};                         // by today's layout
+  std::shared_ptr<Bell> bell = {};              // null until the store is open
   Requests requests = {};
   std::optional<RankLeft> left = {};  // of any node; of several ranks, the one that made the fewest calls
 

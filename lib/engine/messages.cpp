@@ -37,7 +37,7 @@ void fields(auto& io, JobCosts& m) {
 }
 void fields(auto& io, Resized& m) { io(m.name), io(m.elements_before), io(m.elements_now), io(m.more); }
 
-void fields(auto& io, Hello& m) { io(m.error); }
+void fields(auto& io, Hello& m) { io(m.error), io(m.process); }
 void fields(auto& io, Seal& m) { io(m.version), io(m.safe_point), io(m.levels), io(m.bytes), io(m.error); }
 void fields(auto& /*io*/, RestoreRequest& /*m*/) {}
 void fields(auto& io, RestoreResult& m) { io(m.error), io(m.resized); }

@@ -19,10 +19,12 @@ namespace cairn {
 
 inline constexpr Tag kToHead{1};
 inline constexpr Tag kToRank{2};
+inline constexpr Tag kToFaultDesk{3};  // localize/codec
 
 // From a rank to its head.
 struct Hello {  // the rank is ready; or why it cannot take part
   std::optional<Error> error;
+  std::int32_t process = 0;  // of the rank, on its host; 0: not known
 };
 struct Seal {  // a shard is written; or why not
   Version version;

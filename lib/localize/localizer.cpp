@@ -110,6 +110,7 @@ void Localizer::begin_analyses() {
     for (const Group& group : evidence_.groups(*node)) {
       if (evidence_.weight(group, *rules_) < settings_.threshold) continue;
       cases_.emplace(*node, Case{Analysis(rules_, group, now_), std::nullopt, std::nullopt});
+      port_.analysis_begins(*node);
       break;
     }
     node = fresh_.erase(node);
@@ -124,6 +125,7 @@ void Localizer::recheck() {
       continue;
     }
     cases_.emplace(verdict->suspect.node, Case{Analysis(rules_, verdict->evidence, now_), std::nullopt, verdict});
+    port_.analysis_begins(verdict->suspect.node);
   }
 }
 
@@ -133,6 +135,7 @@ void Localizer::advance() {
       ++one;
       continue;
     }
+    port_.analysis_ends(one->first);
     fresh_.insert(one->first);  // what is left may be another fault
     one = cases_.erase(one);
   }

@@ -92,6 +92,9 @@ class Port {
   virtual void send(NodeId to, const Message& message) = 0;
   // At the root: a verdict is new, has changed, or was withdrawn.
   virtual void announce(const Verdict& verdict) = 0;
+  // At an analyst, for a trace.
+  virtual void analysis_begins(NodeId /*suspect*/) {}
+  virtual void analysis_ends(NodeId /*suspect*/) {}
 
  protected:
   Port() = default;

@@ -145,7 +145,7 @@ Result<std::unique_ptr<Connection>> connect(const Environment& environment, cons
     if (auto status = (*engine)->serve(); !status) return fail(status.error());
     return nullptr;
   }
-  auto greeting = greet_head(me, *stores->local, std::move(setup), log, trace, environment.clock);
+  auto greeting = greet_head(me, *stores->local, std::move(setup), log, trace, environment.clock, environment.process);
   if (!greeting) return not_opened(greeting.error());
   auto connection =
       std::make_unique<Connection>(std::move(*membership), trace, std::move(stores->local), std::move(*greeting));

@@ -22,13 +22,14 @@ void report_silent_head(HeadLink& link, const Membership& membership, const Log&
 }  // namespace
 
 Result<Greeting> greet_head(const Membership& membership, Store& local, std::optional<EngineSetup> own, const Log& log,
-                            const Trace& trace, const Clock& clock) {
+                            const Trace& trace, const Clock& clock, std::int32_t process) {
   const auto span = trace.span("open");
   const Peer head = membership.here().head;
   // The first message says what this rank alone cannot do. From then on all ranks leave, or all stay.
   auto bell = local.bell();
   Hello first;
   if (!bell) first.error = bell.error();
+  first.process = process;
   if (auto status = membership.control.send(head, kToHead, encode(ToHead(first))); !status) return fail(status.error());
   OwnEngine engine = own ? start_engine(*std::move(own)) : OwnEngine{};
   HeadLink::Drive drive;

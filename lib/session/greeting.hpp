@@ -23,9 +23,9 @@ struct Greeting {
   Opened life;  // without an error
 };
 
-// `own`: for a process that is a head itself, the setup of its engine. Collective in time: all ranks have the same
-// error.
+// `process`: this one's number on its host; 0: not known. `own`: for a process that is a head itself, the setup of its
+// engine. Collective in time: all ranks have the same error.
 [[nodiscard]] Result<Greeting> greet_head(const Membership& membership, Store& local, std::optional<EngineSetup> own,
-                                          const Log& log, const Trace& trace, const Clock& clock);
+                                          const Log& log, const Trace& trace, const Clock& clock, std::int32_t process);
 
 }  // namespace cairn

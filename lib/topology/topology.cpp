@@ -102,6 +102,12 @@ bool Topology::is_dedicated_head(Peer world) const {
 
 bool Topology::runs_inline(NodeId node) const { return mode != HeadMode::thread && !nodes[node.value].dedicated_head; }
 
+std::vector<std::string> Topology::hosts() const {
+  std::vector<std::string> hosts;
+  for (const Node& node : nodes) hosts.push_back(host_of_world[node.head.value]);
+  return hosts;
+}
+
 std::string Topology::text() const {
   const auto where = counted(node_of_world.size(), "rank") + " on " + counted(nodes.size(), "node");
   if (mode == HeadMode::thread) return where + ": all compute, heads are threads";

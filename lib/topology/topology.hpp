@@ -34,6 +34,8 @@ struct Topology {
   [[nodiscard]] bool is_dedicated_head(Peer world) const;
   // True where the node's head is a rank that computes, and does the head's work inside its own calls.
   [[nodiscard]] bool runs_inline(NodeId node) const;
+  // By node: that of its head.
+  [[nodiscard]] std::vector<std::string> hosts() const;
   // "12 ranks on 4 nodes: 8 compute, 4 heads"
   [[nodiscard]] std::string text() const;
 };

@@ -1,10 +1,15 @@
-// ckpt-tool health: what it says of a file of rules.
+// ckpt-tool health: what it says of a job that is sick, and of a file of rules.
+#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include "format/health_file.hpp"
+#include "localize/facts.hpp"
+#include "localize/words.hpp"
 #include "run_tool.hpp"
 #include "support/temp_directory.hpp"
 
@@ -49,11 +54,64 @@ TEST(Health, says_which_file_cannot_be_read_and_what_to_write) {
     EXPECT_EQ(checked.code, 2);
     EXPECT_THAT(checked.err, HasSubstr(file + ": cannot be read: "));
   }
-  for (const char* const wrong : {"health", "health --default-rules --check-rules x"}) {
-    const Outcome outcome = run_tool(wrong);
-    EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, HasSubstr("write --check-rules FILE, or --default-rules"));
+  const Outcome both = run_tool("health --default-rules --check-rules x");
+  EXPECT_EQ(both.code, 2);
+}
+
+// The global store of a job in which the store of node 1 fails.
+struct SickJob {
+  SickJob() {
+    std::filesystem::create_directories(directory.path() + "/global/heat");
+    localize::Verdict verdict;
+    verdict.fault = localize::Fault::store_failing;
+    verdict.suspect.node = NodeId{1};
+    verdict.evidence = {{SymptomKind::store_error, verdict.suspect, NodeId{1}, {}, {}, {}, 3, 0.5}};
+    verdict.findings = {{localize::fact_of(localize::ProbeFact::state_store_errors), 0.5}};
+    const HealthFile health{{2}, {{verdict, "c17", 1700000000, verdict_text(verdict, {{"c16", "c17"}, {}})}}};
+    std::ofstream(directory.path() + "/global/heat/health.json") << to_json(health);
   }
+  [[nodiscard]] std::string target() const { return "--job heat --global " + directory.path() + "/global"; }
+  TempDirectory directory{"/tmp"};
+};
+
+TEST(Health, says_what_is_sick_and_with_which_evidence) {
+  const SickJob job;
+  const Outcome shown = run_tool("health " + job.target());
+  EXPECT_EQ(shown.code, 1) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("run 2"));
+  EXPECT_THAT(shown.out, HasSubstr("node 1 (host c17) is sick: its store fails"));
+  EXPECT_THAT(shown.out, HasSubstr("store_error, 3 times from node 1"));
+  EXPECT_THAT(shown.out, HasSubstr("state.store_errors = 0.5"));
+}
+
+TEST(Health, prints_the_same_as_json) {
+  const SickJob job;
+  const Outcome shown = run_tool("health --json " + job.target());
+  EXPECT_EQ(shown.code, 1) << shown.err;
+  const auto json = nlohmann::json::parse(shown.out);
+  const auto& verdict = json.at("verdicts").at(0);
+  EXPECT_EQ(verdict.at("fault"), "store_failing");
+  EXPECT_EQ(verdict.at("node"), 1);
+  EXPECT_EQ(verdict.at("host"), "c17");
+  EXPECT_EQ(verdict.at("evidence").at(0).at("count"), 3);
+  EXPECT_EQ(verdict.at("probes").at("state.store_errors"), 0.5);
+}
+
+TEST(Health, forgets_verdicts_when_asked) {
+  const SickJob job;
+  EXPECT_EQ(run_tool("health --clear " + job.target()).code, 0);
+  const Outcome shown = run_tool("health " + job.target());
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("no node or rank is known to be sick"));
+}
+
+TEST(Health, refuses_a_damaged_file) {
+  const SickJob job;
+  const std::string file = job.directory.path() + "/global/heat/health.json";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  const Outcome shown = run_tool("health " + job.target());
+  EXPECT_EQ(shown.code, 2);
+  EXPECT_THAT(shown.err, HasSubstr("health.json"));
 }
 
 }  // namespace

@@ -55,6 +55,9 @@ void expect_defaults(const Config& config) {
   EXPECT_EQ(config.erasure.parity, 2U);
   EXPECT_TRUE(config.topology.node_size.empty());
   EXPECT_TRUE(config.topology.domains.empty());
+  EXPECT_TRUE(config.localize.on);
+  EXPECT_EQ(config.localize.fanout, 8U);
+  EXPECT_TRUE(config.localize.rules.empty());
   EXPECT_EQ(config.restart.mode, Config::Restart::Mode::automatic);
   EXPECT_EQ(config.restart.at_end, Config::Restart::AtEnd::finished);
   EXPECT_TRUE(config.restart.use_failure_topology);

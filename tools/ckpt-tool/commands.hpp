@@ -61,10 +61,14 @@ struct HangRequest {
 [[nodiscard]] cairn::Result<ExitCode> hang(const HangRequest& request);
 
 struct HealthRequest {
-  std::string rules;           // the file to check
-  bool default_rules = false;  // print them instead
+  Target target;
+  bool json = false;
+  bool clear = false;           // forget the verdicts
+  std::optional<double> watch;  // seconds between looks; none: one look
+  std::string rules;            // a file of rules to check, and nothing else
+  bool default_rules = false;   // print them, and nothing else
 };
-// kDamage: there are mistakes.
+// kDamage: something is sick, or the rules have mistakes.
 [[nodiscard]] cairn::Result<ExitCode> health(const HealthRequest& request);
 
 // What several commands print in the same way.

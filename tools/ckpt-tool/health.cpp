@@ -1,14 +1,127 @@
-// ckpt-tool health: checks a file of rules for fault localization, and prints the default ones.
+// ckpt-tool health: which nodes and ranks of a job are sick; and the rules by which that is found.
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "base/text_file.hpp"
 #include "commands.hpp"
+#include "format/health_file.hpp"
+#include "localize/facts.hpp"
+#include "localize/names.hpp"
 #include "localize/rules.hpp"
 #include "localize/words.hpp"
+#include "store/names.hpp"
 
 namespace ckpt_tool {
-cairn::Result<ExitCode> health(const HealthRequest& request) {
-  if (request.rules.empty() != request.default_rules) {
+namespace {
+
+using cairn::HealthEntry;
+using cairn::HealthFile;
+using cairn::Result;
+
+constexpr std::uint64_t kMostHealthBytes = 4 * cairn::kMiB;
+
+Result<ExitCode> check_rules(const std::string& file) {
+  const auto text = cairn::read_text_file(file, cairn::Code::io);
+  if (!text) return cairn::fail(text.error());
+  const auto rules = cairn::localize::parse_rules(*text);
+  if (!rules) {
+    for (const auto& mistake : rules.error()) complain(cairn::localize::mistake_text(file, mistake));
+    return kDamage;
+  }
+  for (const auto& rule : rules->rules) fmt::print("{}\n", cairn::localize::rule_text(*rules, rule));
+  fmt::print("{}: {} rules are in order\n", file, rules->rules.size());
+  return kGood;
+}
+
+// A job that has found nothing keeps no file.
+Result<HealthFile> read_health(const OpenStores& opened) {
+  const auto text = read_text(*opened.stores.global, cairn::names::health(), kMostHealthBytes);
+  if (!text && text.error().code == cairn::Code::not_found) return HealthFile{};
+  if (!text) return cairn::fail(text.error());
+  const auto health = parse_health_file(*text, opened.stores.sealer_at(cairn::StoreId::global()));
+  if (!health) return cairn::fail(health.error().in_file(cairn::names::health().path));
+  return *health;
+}
+
+Json json_of(const cairn::localize::Observation& seen) {
+  return {{"symptom", cairn::localize::name_of(seen.kind)},
+          {"reporter", seen.reporter.value},
+          {"count", seen.count},
+          {"worst", seen.worst},
+          {"seconds_before", std::chrono::duration<double>(seen.last).count()}};
+}
+
+Json json_of(const HealthEntry& entry) {
+  const auto& verdict = entry.verdict;
+  Json json{{"fault", name_of(verdict.fault)}, {"node", verdict.suspect.node.value}, {"host", entry.host}};
+  if (verdict.suspect.rank) json["rank"] = verdict.suspect.rank->value;
+  json["nodes"] = Json::array();
+  for (const cairn::NodeId node : verdict.nodes) json["nodes"].push_back(node.value);
+  json["analyst"] = verdict.analyst.value;
+  json["decided"] = entry.decided;
+  json["text"] = entry.text;
+  json["evidence"] = Json::array();
+  for (const auto& seen : verdict.evidence) json["evidence"].push_back(json_of(seen));
+  json["probes"] = Json::object();
+  for (const auto& finding : verdict.findings) json["probes"][cairn::localize::fact_name(finding.fact)] = finding.value;
+  return json;
+}
+
+void print_json(const std::string& job, const HealthFile& health, bool one_line) {
+  Json json{{"job", job}, {"life", health.life.value}, {"verdicts", Json::array()}};
+  for (const HealthEntry& entry : health.entries) json["verdicts"].push_back(json_of(entry));
+  fmt::print("{}\n", json.dump(one_line ? -1 : 1));
+}
+
+void print_text(const std::string& job, const HealthFile& health) {
+  if (health.entries.empty()) {
+    fmt::print("job {}: no node or rank is known to be sick\n", job);
+    return;
+  }
+  fmt::print("job {}, run {}:\n", job, health.life.value);
+  for (const HealthEntry& entry : health.entries) {
+    const auto decided = static_cast<std::time_t>(entry.decided);
+    fmt::print("  {:%Y-%m-%d %H:%M:%S}  {}\n", fmt::localtime(decided), entry.text);
+    for (const auto& seen : entry.verdict.evidence)
+      fmt::print("    evidence: {}, {} times from node {}, worst {:.3g}\n", cairn::localize::name_of(seen.kind),
+                 seen.count, seen.reporter.value, seen.worst);
+    const std::string probes = probes_text(entry.verdict);
+    if (!probes.empty()) fmt::print("    probes: {}\n", probes);
+  }
+}
+
+Result<ExitCode> show(const HealthRequest& request, const OpenStores& opened) {
+  const auto health = read_health(opened);
+  if (!health) return cairn::fail(health.error());
+  if (request.json) {
+    print_json(opened.job, *health, request.watch.has_value());
+  } else {
+    print_text(opened.job, *health);
+  }
+  std::fflush(stdout);
+  return health->entries.empty() ? kGood : kDamage;
+}
+
+// A job that runs writes its verdicts again when one is new or withdrawn.
+Result<ExitCode> clear(const OpenStores& opened) {
+  const std::string file = opened.stores.path_of(cairn::StoreId::global(), cairn::names::health());
+  std::error_code error;
+  const bool removed = std::filesystem::remove(file, error);
+  if (error) return cairn::fail_in_file(cairn::Code::io, file, "cannot be removed: " + error.message());
+  fmt::print("job {}: {}\n", opened.job, removed ? "its verdicts are forgotten" : "there were no verdicts");
+  return kGood;
+}
+
+}  // namespace
+
+Result<ExitCode> health(const HealthRequest& request) {
+  if (request.default_rules && !request.rules.empty()) {
     return cairn::fail(cairn::Code::invalid_argument, "health checks a file of rules, or prints the default ones",
                        "write --check-rules FILE, or --default-rules");
   }
@@ -16,16 +129,17 @@ cairn::Result<ExitCode> health(const HealthRequest& request) {
     fmt::print("{}", cairn::localize::default_rules_text());
     return kGood;
   }
-  const auto text = cairn::read_text_file(request.rules, cairn::Code::io);
-  if (!text) return cairn::fail(text.error());
-  const auto rules = cairn::localize::parse_rules(*text);
-  if (!rules) {
-    for (const auto& mistake : rules.error()) complain(cairn::localize::mistake_text(request.rules, mistake));
-    return kDamage;
+  if (!request.rules.empty()) return check_rules(request.rules);
+  const auto opened = open_stores(request.target);
+  if (!opened) return cairn::fail(opened.error());
+  if (!opened->stores.global) return cairn::fail(opened->nothing("global store"));
+  if (request.clear) return clear(*opened);
+  auto code = show(request, *opened);
+  while (request.watch && code) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(*request.watch));
+    code = show(request, *opened);
   }
-  for (const auto& rule : rules->rules) fmt::print("{}\n", cairn::localize::rule_text(*rules, rule));
-  fmt::print("{}: {} rules are in order\n", request.rules, rules->rules.size());
-  return kGood;
+  return code;
 }
 
 }  // namespace ckpt_tool

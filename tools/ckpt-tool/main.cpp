@@ -22,8 +22,9 @@ constexpr const char* kExitCodes =
     "  2  the arguments are wrong, nothing was found, or a file has a newer format, another key, or cannot be read\n";
 
 constexpr const char* kAbout =
-    "Shows and verifies the snapshots of a Cairn job, plans how often to take them, and reports why a job hangs.\n"
-    "Never changes a store, so it may be used while the job runs.\n";
+    "Shows and verifies the snapshots of a Cairn job, plans how often to take them, and reports why a job hangs or\n"
+    "which of its nodes are sick.\n"
+    "Changes no store but with health --clear, so it may be used while the job runs.\n";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -73,11 +74,16 @@ constexpr const char* kHangExamples =
     "  ckpt-tool hang --local /dev/shm/cairn-1000 --job heat --stacks\n"
     "  ckpt-tool hang --config heat.ini --watch 60 --after 5min --json      (one line of JSON a minute)";
 
-constexpr const char* kHealthAbout = "Check the rules that say which node is sick, and why";
+constexpr const char* kHealthAbout = "Report which nodes and ranks of a running job are sick, and why";
 constexpr const char* kHealthExamples =
-    "Rules say which symptoms make which faults candidates, and what confirms one.\n"
-    "Exit codes: 0 the rules are in order, 1 there are mistakes, 2 wrong arguments, or a file that cannot be read.\n"
+    "The heads of a job find this out while it runs, and keep it in the global store.\n"
+    "Exit codes:\n"
+    "  0  nothing is known to be sick, or the rules are in order\n"
+    "  1  a node or a rank is sick, or the rules have mistakes\n"
+    "  2  the arguments are wrong, nothing was found, or a file has a newer format, another key, or cannot be read\n"
     "Examples:\n"
+    "  ckpt-tool health --config heat.ini\n"
+    "  ckpt-tool health --config heat.ini --watch 60 --json      (one line of JSON a minute)\n"
     "  ckpt-tool health --default-rules > my.rules\n"
     "  ckpt-tool health --check-rules my.rules";
 
@@ -99,6 +105,14 @@ void add_target(CLI::App& command, Request& request) {
   command.add_flag("--json", request.json, "Print JSON; the man page names its members");
 }
 
+void add_watch(CLI::App& command, std::optional<double>& seconds, const char* help) {
+  command.add_option("--watch", seconds, help)
+      ->type_name("SECONDS")
+      ->expected(0, 1)
+      ->default_str("10")
+      ->check(CLI::Range(0.1, 1e6));
+}
+
 CLI::App* add_hang(CLI::App& app, HangRequest& request) {
   CLI::App* const command = app.add_subcommand("hang", kHangAbout);
   add_target(*command, request.target);
@@ -106,11 +120,7 @@ CLI::App* add_hang(CLI::App& app, HangRequest& request) {
   command->add_option("--after", request.after, "How long a rank may wait for another before that is called a hang")
       ->type_name("TIME")
       ->capture_default_str();
-  command->add_option("--watch", request.watch, "Repeat the report every SECONDS seconds (10) until the job has ended")
-      ->type_name("SECONDS")
-      ->expected(0, 1)
-      ->default_str("10")
-      ->check(CLI::Range(0.1, 1e6).description(""));
+  add_watch(*command, request.watch, "Repeat the report every SECONDS seconds (10) until the job has ended");
   command->add_flag("--stacks", request.stacks, "Show the stacks of ranks on this host that cause the hang, with gdb");
   command->footer(kHangExamples);
   return command;
@@ -118,6 +128,10 @@ CLI::App* add_hang(CLI::App& app, HangRequest& request) {
 
 CLI::App* add_health(CLI::App& app, HealthRequest& request) {
   CLI::App* const command = app.add_subcommand("health", kHealthAbout);
+  add_target(*command, request.target);
+  command->add_flag("--json", request.json, "Print JSON");
+  add_watch(*command, request.watch, "Repeat the report every SECONDS seconds (10) until it is interrupted");
+  command->add_flag("--clear", request.clear, "Forget the verdicts: remove them from the global store");
   command->add_option("--check-rules", request.rules, "Check this file, and print its rules")->type_name("FILE");
   command->add_flag("--default-rules", request.default_rules, "Print the rules that apply without a file");
   command->footer(kHealthExamples);

@@ -121,7 +121,7 @@ _ckpt_tool() {
     inspect) options="$stores --version --details" ;;
     verify) options="$stores --version --quiet" ;;
     hang) options="$stores --after --watch --stacks" ;;
-    health) options='--check-rules --default-rules' ;;
+    health) options="$stores --watch --clear --check-rules --default-rules" ;;
     trace) options='--output -o' ;;
     plan) options=$scenario ;;
     simulate) options="$scenario --work --helpers --runs --seed --threads --plot --paper" ;;

@@ -1,0 +1,97 @@
+// Fault localization on the head of a node (localize/): watches the node's processes and store, reports what seems
+// wrong, analyses other nodes, answers their probes, and reports verdicts. Only heads that do nothing else have one.
+//
+// The engine gives it its turn when there is nothing else to do, and while it waits. One turn costs a test of the
+// clock; every second it looks at /proc. Heads send each other nothing while nothing seems wrong. A verdict has no
+// effect but the log, the trace, and health.json in the global store. Local: it never waits for anybody.
+//
+// Messages carry the life and the run, since those of an earlier session may still arrive.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/process_state.hpp"
+#include "base/symptom.hpp"
+#include "base/trace.hpp"
+#include "engine/head.hpp"
+#include "localize/localizer.hpp"
+#include "store/watched_store.hpp"
+
+namespace cairn {
+
+class FaultDesk final : public SymptomPort, private localize::Port, private localize::Host {
+ public:
+  // Whether it is on, and this head does nothing else. Requires: the head knows its node.
+  [[nodiscard]] static bool runs_here(const Head& head);
+  // None: it does not run here. The first head logs once that heads compute. `counts`: of the node's store.
+  static std::unique_ptr<FaultDesk> open(Head& head, LookAtProcess look, std::shared_ptr<const StoreCounts> counts);
+  ~FaultDesk() override;
+
+  void turn();
+  // Time and reporter are filled in here.
+  void report(const Symptom& symptom) override;
+  // A rank of the node could not write its shard; or it could.
+  void note_write(bool failed);
+
+ private:
+  using Time = std::chrono::microseconds;
+  struct Process {
+    std::uint64_t started = 0;
+    ProcessState now;
+    bool ended = false;
+    std::optional<Time> stopped_since;
+    Time next_report{};
+  };
+  // Operations of the store, those of ranks included.
+  struct Operations {
+    std::uint64_t all = 0;
+    std::uint64_t failed = 0;
+  };
+
+  FaultDesk(Head& head, std::vector<NodeId> nodes, LookAtProcess look, std::shared_ptr<const StoreCounts> counts);
+
+  void send(NodeId to, const localize::Message& message) override;
+  void announce(const localize::Verdict& verdict) override;
+  void analysis_begins(NodeId suspect) override;
+  void analysis_ends(NodeId suspect) override;
+  [[nodiscard]] localize::RankProcess process(Rank rank) const override;
+  [[nodiscard]] localize::NodeState state() const override;
+  [[nodiscard]] localize::NodeLog log(std::optional<Rank> rank) const override;
+  [[nodiscard]] bool overloaded() const override { return false; }
+
+  void receive();
+  void look(Time now);
+  void look_at_process(Rank rank, Time now);
+  void look_at_store(Time now);
+  void renew_rules(Time now);
+  void keep_verdicts();
+  [[nodiscard]] Operations operations() const;
+
+  Head& head_;
+  LookAtProcess look_;
+  std::shared_ptr<const StoreCounts> counts_;
+  localize::Settings settings_;
+  localize::RuleBook book_;
+  localize::Localizer localizer_;
+  std::map<Rank, Process> processes_;
+  Operations written_;          // by ranks
+  Operations seen_;             // when the store was looked at last
+  Operations before_failures_;  // when its recent failures began
+  std::optional<Time> failing_since_;
+  Time last_failure_{};
+  std::vector<std::pair<Buffer, std::unique_ptr<Request>>> sent_;
+  std::deque<localize::Message> own_;
+  std::map<NodeId, Trace::Span> analyses_;
+  Time next_turn_{}, next_look_{}, next_rules_{};
+  bool unwritable_ = false;  // health.json; said once
+  bool unreadable_ = false;  // the file of rules; said once
+};
+
+}  // namespace cairn

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""The heads of real jobs find out what is sick, and ckpt-tool health shows it.
+
+    health.py PROGRAM CKPT_TOOL MPIEXEC FAILING_STORE
+
+PROGRAM is that of hang.py, FAILING_STORE a library that makes writes fail. Each job has two nodes of two ranks and a
+head. The tool is asked again and again until it says what it should; nothing here depends on how fast the machine is.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+from processes import descendants, environment_of, is_alive, program_of, send  # noqa: E402
+
+LIMIT_S = 120  # until it is said; a verdict is confirmed again, or withdrawn, after 30 s
+# mpirun leaves the other ranks alone when one of them dies.
+SURVIVORS = ["--mca", "orte_enable_recovery", "1", "--mca", "orte_abort_on_non_zero_status", "0"]
+
+CONFIG = """[job]
+name = sick
+[storage]
+local = {directory}/local
+global = {directory}/global
+[levels]
+l2 = off
+l3 = off
+l4 = off
+[topology]
+node_size = 3
+[head]
+mode = rank
+[localize]
+mode = on
+"""
+
+
+class Job:
+    def __init__(self, programs, kind, options=(), variables=None):
+        self.program, self.tool, self.mpiexec = programs[:3]
+        self.kind = kind
+        self.directory = tempfile.TemporaryDirectory(prefix="cairn-health-")
+        self.config = Path(self.directory.name, "sick.ini")
+        self.config.write_text(CONFIG.format(directory=self.directory.name))
+        self.output = Path(self.directory.name, "output")
+        self.variables = {**os.environ, **(variables(self) if variables else {})}
+        forwarded = [word for name in self.variables if name not in os.environ for word in ("-x", name)]
+        # --foreground is left out: timeout then kills its whole process group.
+        self.command = ["timeout", "-s", "KILL", str(4 * LIMIT_S), self.mpiexec, "--oversubscribe", "--bind-to", "none",
+                        *options, *forwarded, "-n", "6", self.program, str(self.config), kind]  # fmt: skip
+
+    def __enter__(self):
+        with self.output.open("w") as output:
+            self.run = subprocess.Popen(self.command, stdout=output, stderr=output, start_new_session=True,
+                                        env=self.variables)  # fmt: skip
+        return self
+
+    def __exit__(self, *failure):
+        ranks = list(self.processes().values())
+        for pid in ranks:
+            send(pid, signal.SIGCONT)
+            send(pid, signal.SIGKILL)
+        self.run.terminate()  # timeout sends it on to mpiexec
+        try:
+            self.run.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.run.pid, signal.SIGKILL)
+            self.run.wait()
+        self.directory.cleanup()
+        if left := [pid for pid in ranks if is_alive(pid) and not any(failure)]:
+            raise AssertionError(f"processes are left: {left}")
+
+    def processes(self):
+        """By world rank."""
+        found = [pid for pid in descendants(self.run.pid) if program_of(pid) == os.path.realpath(self.program)]
+        return {int(environment_of(pid).get("OMPI_COMM_WORLD_RANK", -1)): pid for pid in found}
+
+    def until(self, wanted, what):
+        """The answer of a function, once it has one."""
+        deadline = time.monotonic() + LIMIT_S
+        while not (found := wanted()):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{self.kind}: {what}\n{self.tell()}\n{self.output.read_text()}")
+            time.sleep(0.1)
+        return found
+
+    def start(self):
+        """Until all ranks work: their calls are recorded once the session is open."""
+        calls = [Path(self.directory.name, f"local/node000{node}/sick/calls/rank{rank:06}.calls")
+                 for rank, node in enumerate([0, 0, 1, 1])]  # fmt: skip
+        self.until(lambda: all(path.exists() for path in calls), "the session is not open")
+        return self.processes()
+
+    def tell(self, *options):
+        return subprocess.run([self.tool, "health", "--config", str(self.config), *options], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S).stdout  # fmt: skip
+
+    def verdicts(self):
+        asked = subprocess.run([self.tool, "health", "--config", str(self.config), "--json"], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True, timeout=LIMIT_S)  # fmt: skip
+        return json.loads(asked.stdout)["verdicts"] if asked.returncode in (0, 1) else []
+
+    def expect(self, **wanted):
+        """One verdict that has these values."""
+
+        def is_there():
+            said = self.verdicts()
+            return said if len(said) == 1 and wanted.items() <= said[0].items() else None
+
+        return self.until(is_there, f"{wanted} is not found")[0]
+
+
+def stop_and_die(programs):
+    """A rank is stopped, goes on, and is killed."""
+    with Job(programs, "exchange", SURVIVORS) as job:
+        pid = job.start()[4]
+        os.kill(pid, signal.SIGSTOP)
+        job.expect(fault="process_stopped", node=1, rank=3)
+        os.kill(pid, signal.SIGCONT)
+        job.until(lambda: not job.verdicts(), "the verdict is not withdrawn")
+        os.kill(pid, signal.SIGKILL)
+        verdict = job.expect(fault="process_dead", node=1, rank=3)
+        if [seen["symptom"] for seen in verdict["evidence"]] != ["process_failed"]:
+            raise AssertionError(verdict)
+        if verdict["text"] not in job.output.read_text():
+            raise AssertionError(f"the log does not say it: {job.output.read_text()}")
+
+
+def fail_store(programs):
+    """Writes to the store of node 1 fail with EIO."""
+
+    def variables(job):
+        return {"LD_PRELOAD": programs[3], "FAILING_STORE": f"{job.directory.name}/local/node0001",
+                "FAILING_STORE_NOW": f"{job.directory.name}/now"}  # fmt: skip
+
+    with Job(programs, "snapshots", variables=variables) as job:
+        job.start()
+        Path(job.directory.name, "now").touch()
+        verdict = job.expect(fault="store_failing", node=1)
+        if not verdict["probes"].get("state.store_failed", 0) > 0:
+            raise AssertionError(verdict)
+        job.tell("--clear")
+        if job.verdicts():
+            raise AssertionError("the verdicts are not forgotten")
+
+
+def main():
+    programs = sys.argv[1:5]
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
+    for play in [stop_and_die, fail_store]:
+        start = time.monotonic()
+        play(programs)
+        print(f"{play.__name__}: as it should be, {time.monotonic() - start:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -41,7 +41,8 @@
 /* With [recovery] mode = spares or respawn, the job continues after a process dies. The first Cairn call that detects
  * the failure returns CAIRN_ROLLBACK. Until then, MPI calls on the communicator of cairn_comm fail, and their results
  * are not valid. The application then calls cairn_recover, returns to the place after cairn_init, and protects its
- * regions again. Processes that replace dead ones enter there too, from cairn_init:
+ * regions again. Processes that replace dead ones enter there too, from cairn_init. With [recovery] rollback = lost,
+ * survivors stay in their MPI calls instead, if Cairn can replay the messages:
  *
  *     int code = cairn_init(MPI_COMM_WORLD, "heat.ini", &session);
  *     if (code != CAIRN_OK) { MPI_Finalize(); return code != CAIRN_HEAD; }

@@ -126,7 +126,8 @@ class Session final : public SessionBase {
 // and MPI calls on session.comm() throw an Exception of kind `rollback`. It must leave `application`: do not catch
 // it; if you catch it, throw it again. All application ranks then enter `application` again with a new session, protect
 // their regions again, and call restore(). After a rollback, create communicators again that were made from
-// session.comm(), and do not use requests from before it.
+// session.comm(), and do not use requests from before it. With [recovery] rollback = lost, survivors stay in their MPI
+// calls instead, if Cairn can replay the messages.
 //
 // Collective over `world`.
 // Requires: MPI is initialized.

@@ -23,7 +23,8 @@
 !
 ! With [recovery] mode = spares or respawn, the job continues after a process dies. The first call that detects the
 ! failure gives CAIRN_ROLLBACK. The application then calls cairn_recover and returns to the place after cairn_init.
-! examples/wave shows it.
+! examples/wave shows it. With [recovery] rollback = lost, survivors stay in their MPI calls instead, if Cairn can
+! replay the messages.
 !
 ! A protected variable has the attribute target, is contiguous, and keeps its address until the session ends or it is
 ! unprotected. After an array is allocated again, protect it again.

@@ -146,9 +146,9 @@ why The rank has not called MPI for this long, and others wait for it.
 rule rank_is_slow
 if log.idle < 2 and log.pace >= 1.5 and state.stolen < 0.1 and state.memory < 0.1
 then confirm rank_slow
-why The rank goes on, and computes for much longer than others, also of its node, between two calls.
+why The rank calls MPI, but computes much longer between two calls than other ranks, also those of its node.
 
-# --- who is not to blame
+# --- what shows that the suspect is not the cause
 
 rule waits_itself
 if waited_for and log.waits = 1

@@ -14,7 +14,7 @@
 //   then fact NAME                    other rules may ask after it
 //   then suspect FAULT, FAULT, …      candidates, in order of likelihood
 //   then confirm FAULT                it is this, if it is a candidate
-//   then excuse                       the suspect is not to blame
+//   then excuse                       the suspect is not the cause
 //   why WORDS                         why the rule holds, for a person
 //
 // A rule has each of `rule`, `then` and `why` once. A condition is FACT, which stands for FACT > 0, or FACT OP NUMBER

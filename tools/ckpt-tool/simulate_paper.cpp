@@ -19,7 +19,7 @@ constexpr const char* kNotes =
     "Means in seconds, ± 95 % confidence; 3600 s of work, C = 1 s and 6 s, R = 0.5 s and 4 s.\n"
     "Assumptions: the schedule counts only work that lasts. At its place in the pattern, a snapshot at L2 follows\n"
     "one at L1. There is no snapshot at the end. Failures strike at any time. Asynchronous recovery follows only\n"
-    "failures during work; after a failure during a checkpoint or a recovery, all ranks return.\n"
+    "failures during work; after a failure during a checkpoint or a recovery, all ranks roll back.\n"
     "The table implies that exception: with asynchronous recovery from every failure, the means are 1 to 13 %\n"
     "below the table, most with 5 helpers and frequent failures. With the exception for checkpoints only, they\n"
     "are up to 6 % below. The paper prints MTBF 1200 s as 1800 s; its failures are those of 1200 s.\n";

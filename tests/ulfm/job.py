@@ -24,14 +24,14 @@ FLAGS = ["--with-ft", "ulfm", "--oversubscribe", "--bind-to", "none",
          "--mca", "coll", "self,basic,tuned,libnbc,inter,ftagree",
          "--mca", "async_mpi_finalize", "1", "--mca", "mpi_yield_when_idle", "1",
          "--prtemca", "state_base_recoverable", "1"]  # fmt: skip
-SPAWNS = ["--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "lo"]
+SPAWNS = ["--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "lo", "--mca", "btl_tcp_flags", "9"]
 TRANSPORT = {"spares": ["--mca", "btl", "self,sm"], "respawn": SPAWNS, "restart": SPAWNS}
 
 CONFIG = """[storage]
 local = {local}
 global = {directory}/global
 [levels]
-l1 = every 5
+l1 = {l1}
 l2 = {l2}
 l3 = off
 l4 = {l4}
@@ -64,10 +64,10 @@ class OverTooSoon(Failed):
 class Job:
     running = []  # those that were not closed
 
-    def __init__(self, heat, directory, mode, ranks, spares, node_size="0", steps=60, pause_ms=0, l2="off", l4="off",
-                 more="", program=None, launcher=None, local=None):  # fmt: skip
+    def __init__(self, heat, directory, mode, ranks, spares, node_size="0", steps=60, pause_ms=0, l1="every 5", l2="off",
+                 l4="off", more="", program=None, arguments=None, launcher=None, local=None, options=()):  # fmt: skip
         self.directory = Path(directory)
-        self.directory.mkdir()
+        self.directory.mkdir(exist_ok=True)
         self.plate = self.directory / "plate.bin"
         self.lock = threading.Condition(threading.RLock())
         self.roles = {}  # process → (role, node)
@@ -75,12 +75,13 @@ class Job:
         self.entered = []  # when the application began, and when it went on after failures
         config = self.directory / "heat.ini"
         config.write_text(CONFIG.format(directory=directory, local=local or f"{directory}/local", mode=mode, spares=spares,
-                                        node_size=node_size, l2=l2, l4=l4, more=more,
+                                        node_size=node_size, l1=l1, l2=l2, l4=l4, more=more,
                                         head="" if launcher or "[head]" in more else "[head]\nmode = rank\n"))  # fmt: skip
         start = [*launcher, str(config), "--"] if launcher else [
-            "mpirun", *FLAGS, *TRANSPORT[mode], "-n", str(ranks + spares)]  # fmt: skip
-        command = [*start, *(program or [heat, *SIZE]), "--steps", str(steps), "--config", str(config),
-                   "--output", str(self.plate), "--pause-ms", str(pause_ms)]  # fmt: skip
+            "mpirun", *FLAGS, *TRANSPORT[mode], *options, "-n", str(ranks + spares)]  # fmt: skip
+        if arguments is None:
+            arguments = ["--steps", str(steps), "--config", str(config), "--output", str(self.plate), "--pause-ms", str(pause_ms)]
+        command = [*start, *(program or [heat, *SIZE]), *arguments]
         self.supervised = launcher is not None  # by ckpt-run, which starts it again when all its processes are gone
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True, start_new_session=True,

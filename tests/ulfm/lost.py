@@ -1,0 +1,322 @@
+#!/usr/bin/env python3
+"""Kills processes of jobs with [recovery] rollback = lost, each before a given call, and sees that only they roll back.
+
+    lost.py BINARIES [--kills 4 | --all] [--only SCENARIO...] [--rollback all] [--mode respawn]
+    lost.py BINARIES --soak 50 [--seed 1]
+
+BINARIES is where heat, swing, wave, lost_steps and killer.so are. A rank of each program is killed before one of its
+calls of MPI and Cairn, in one job after another: --kills of them for each program and rank, spread over all calls, or
+--all. The other scenarios play two deaths in one job, of ranks, replacements and heads. Each job must end within a
+minute with the result of a run that nothing happened to, byte for byte. No survivor may roll back unless the log says
+that everyone does.
+
+--soak plays so many jobs in which ranks and heads are killed at random times, one or two at once.
+"""
+
+import argparse
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import job as jobs
+import lost_job as lost
+from lost_job import hold, kill
+from scenarios import everyone_on
+
+class Lost:
+    def __init__(self, arguments, directory):
+        self.arguments = arguments
+        self.directory = directory
+        self.killer = os.path.realpath(Path(arguments.binaries) / "killer.so")
+        self.programs = lost.programs(os.path.realpath(arguments.binaries))
+        self.undisturbed = {}
+        self.count = lost.Count()
+        self.number = 0
+
+    def job(self, name, strikes=(), **settings):
+        self.number += 1
+        settings = {"rollback": self.arguments.rollback, "mode": self.arguments.mode} | settings
+        settings.setdefault("spares", 3 if settings["mode"] == "spares" else 0)
+        return self.make(self.programs[name], self.directory / f"job{self.number}", strikes, settings)
+
+    def make(self, program, directory, strikes, settings):
+        return lost.LostJob(program, directory, self.killer, strikes, **settings)
+
+    def reference(self, name, **shape):
+        """Result and calls of a run that nothing happens to."""
+        key = name, *shape.values()
+        if key not in self.undisturbed:
+            job = self.job(name, **shape)
+            found = job.end()
+            if found.kind() != "none" or found.local or found.everyone:
+                raise jobs.Failed(f"{name}: nothing happened to it, and it was repaired\n{job.output()}")
+            self.undisturbed[key] = job.program.result(job), found.lives
+            job.close()
+        return self.undisturbed[key]
+
+    def end(self, name, job, reference):
+        """It must have the right result. Returns its recoveries."""
+        result, calls = reference
+        found = job.end(result)
+        if self.arguments.rollback == "lost":
+            found.expect_agreement(job)
+        if found.kind() == "local":
+            lost.expect_same_calls(found, calls)
+        lost.expect_steps(job, found)
+        self.count.add(found)
+        job.close()
+        return found
+
+    def play(self, name, strikes, act=lambda job: None, shape=None, **settings):
+        """A job that is struck; `act` may do something meanwhile. `shape`: of it and of the undisturbed one. Returns
+        its recoveries."""
+        shape = shape or {}
+        reference = self.reference(name, **shape)
+        for _ in range(3):
+            job = self.job(name, strikes, **shape, **settings)
+            try:
+                act(job)
+                return self.end(name, job, reference)
+            except jobs.MpirunCrashed as error:
+                print(f"lost: {error}; once more", flush=True)
+                job.close()
+            except jobs.Failed as error:
+                report = job.report()
+                job.close()
+                raise jobs.Failed(f"{name}, {' '.join(strikes)}: {error}\n{report}") from None
+        raise jobs.Failed(f"{name}, {' '.join(strikes)}: mpirun crashed three times")
+
+    def soak(self, number, random_source):
+        """Some are killed wherever they are, also inside MPI calls."""
+        name = random_source.choice(["heat", "steps" if self.arguments.rollback == "lost" else "careful"])
+        kills = random_source.randint(1, 4)
+
+        def act(job):
+            job.wait_for("its ranks", lambda: len(job.lives()) >= 4)
+            for _ in range(kills):
+                time.sleep(random_source.uniform(0, 0.4))
+                jobs.kill_some(job, random_source, random_source.choice([1, 1, 2]))
+
+        found = self.play(name, [], act, {"steps": 100, "spares": 10}, pause_ms=5)
+        print(f"lost: job {number}: {name}: {found.replaced} replaced, {found.kind()}: {found.local} local; "
+              f"{'; '.join(found.everyone)}", flush=True)  # fmt: skip
+
+    def expect_local(self, found, strikes):
+        """But heat gathers lines at its start, and a snapshot after that may not be complete in time."""
+        if self.arguments.rollback == "all" or found.kind() == "local":
+            return
+        if found.kind() != "global" or not all("MPI_Gather" in why for why in found.everyone) or not found.everyone:
+            why = "; ".join(found.everyone) or "it does not say why"
+            raise jobs.Failed(f"{' '.join(strikes)}: {found.kind()}, not only the lost rolled back: {why}")
+
+    def sweep(self, name, rank):
+        """Kills before calls of a rank in turn."""
+        _, lives = self.reference(name)
+        calls = lives[rank, 0]
+        before = lost.Count()
+        # After the first step all have restored; the last ones are not yet at the end of the program.
+        snapshots = [place for place, call in enumerate(calls) if call == "cairn_snapshot"]
+        loop = range(snapshots[0], snapshots[-4])
+        for place in chosen(len(calls), len(calls) if self.arguments.all else self.arguments.kills):
+            strikes = [kill(rank, place + 1)]
+            found = self.play(name, strikes)
+            before.add(found)
+            if self.arguments.verbose:
+                why = "; ".join(found.everyone)
+                at = f"{name}: rank {rank} before call {place + 1}, {calls[place]}"
+                print(f"lost: {at}: {found.kind()} {why}", *found.crash_lines, sep="\n  ", flush=True)
+            if place in loop:
+                self.expect_local(found, strikes)
+        return before
+
+
+def chosen(length, count):
+    """So many places of a list, spread over it."""
+    count = min(count, length)
+    return [length * (2 * i + 1) // (2 * count) for i in range(count)]
+
+
+class Scenarios(Lost):
+    """Each is a promise in a sentence."""
+
+    HELPERS = ("HELPERS", "lose_a_node", "places")
+
+    def heat_survives_the_death_of_a_rank_before_any_of_its_calls(self):
+        return [self.sweep("heat", rank) for rank in (1, 0)]
+
+    def swing_survives_the_death_of_a_rank_before_any_of_its_calls(self):
+        return [self.sweep("swing", rank) for rank in (2,)]
+
+    def wave_survives_the_death_of_a_rank_before_any_of_its_calls(self):
+        return [self.sweep("wave", rank) for rank in (3,)]
+
+    def steps_of_every_kind_survive_the_death_of_a_rank_before_any_of_its_calls(self):
+        return [self.sweep("steps", rank) for rank in (1,)] + [self.sweep("careful", 2)]
+
+    def two_neighbours_die_at_the_same_call(self):
+        for name, place in self.places("heat", "steps"):
+            strikes = [hold(1, place), hold(2, place)]
+            self.expect_local(self.play(name, strikes, kill_held), strikes)
+
+    def a_neighbour_dies_while_a_replacement_catches_up(self):
+        for name, place in self.places("heat", "steps"):
+            strikes = [kill(1, place), hold(1, 3, life=1)]
+            self.expect_local(self.play(name, strikes, lambda job: kill_at_hold(job, [2], held=(1, 1))), strikes)
+
+    def a_replacement_dies_while_it_catches_up(self):
+        for name, place in self.places("heat", "steps"):
+            strikes = [kill(1, place), kill(1, 3, life=1)]
+            self.expect_local(self.play(name, strikes), strikes)
+
+    def a_replacement_dies_before_it_restores(self):
+        for name, place in self.places("heat"):
+            self.play(name, [kill(1, place), kill(1, 1, life=1)])
+
+    def a_head_dies_beside_a_rank(self):
+        for name, place in self.places("heat"):
+            strikes = [hold(1, place)]
+            self.play(name, strikes, lambda job: kill_at_hold(job, [1], heads=True, held=(1, 0)))
+
+    def a_head_dies_alone(self):
+        for name, place in self.places("heat"):
+            self.play(name, [hold(1, place)], lambda job: kill_at_hold(job, [], heads=True, held=(1, 0)))
+
+    def a_rank_dies_after_all_others_have_finished(self):
+        _, calls = self.reference("steps")
+        # Rank 0 takes what the others have sent it; they are through.
+        strikes = [hold(0, len(calls[0, 0]) - 4)]
+
+        def others_are_through(job):
+            lives = job.lives()
+            return all((rank, 0) in lives and lives[rank, 0] == calls[rank, 0][: len(lives[rank, 0])]
+                       and len(lives[rank, 0]) >= len(calls[rank, 0]) - 2 for rank in (1, 2, 3))
+
+        def act(job):
+            job.wait_for_hold(0)
+            job.wait_for("the others to be through", lambda: others_are_through(job))
+            os.kill(job.process_of(0), signal.SIGKILL)
+
+        self.expect_local(self.play("steps", strikes, act), strikes)
+
+    def a_lost_node_rolls_back_alone_if_logs_survive_nodes(self):
+        for survives, kind in [("node", "local"), ("process", "global")]:
+            found = self.lose_a_node(survives)
+            if self.arguments.rollback == "lost" and found.kind() != kind:
+                raise jobs.Failed(f"{survives}: {found.kind()}, not {kind}: {'; '.join(found.everyone)}")
+
+    def survivors_sleep_while_a_replacement_catches_up(self):
+        for name, place in self.places("heat"):
+            used = []
+            strikes = [kill(1, place), hold(1, 3, life=1)]
+            found = self.play(name, strikes, lambda job, used=used: used.extend(watch_survivors(job)))
+            self.expect_local(found, strikes)
+            if self.arguments.rollback == "lost" and max(used) > 0.1:
+                raise jobs.Failed(f"survivors use {used} of a processor while they wait")
+
+    def new_processes_take_over_where_no_spare_is_left(self):
+        for name, place in self.places("heat", "steps"):
+            strikes = [kill(1, place), kill(2, place + 5, life=0)]
+            self.play(name, strikes, mode="respawn", spares=0)
+
+    def lose_a_node(self, survives):
+        """All processes of a node die at once, and there is another node of spares. Its last snapshot on L2 is old."""
+        shape = {"ranks": 6, "spares": 3, "node_size": "3", "l2": "every 12", "steps": 24}
+        calls = self.reference("heat", **shape)[1][2, 0]
+        strikes = [hold(2, [place for place, call in enumerate(calls) if call == "cairn_snapshot"][20] + 3)]
+
+        def act(job):
+            job.wait_for_hold(2)
+            for pid in everyone_on(job, "node0001"):
+                jobs.send(pid, signal.SIGKILL)
+
+        more = f"[replay]\nsurvives = {survives}" if self.arguments.rollback == "lost" else ""
+        return self.play("heat", strikes, act, shape, more=more)
+
+    def places(self, *names):
+        """Of a call in the loop of a middle rank, between two snapshots: its number."""
+        for name in names:
+            _, lives = self.reference(name)
+            calls = lives[1, 0]
+            snapshots = [place for place, call in enumerate(calls) if call == "cairn_snapshot"]
+            yield name, snapshots[7] + 3
+
+
+def kill_held(job):
+    for rank in (1, 2):
+        job.wait_for_hold(rank)
+    for pid in [job.process_of(rank) for rank in (1, 2)]:
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_at_hold(job, ranks, held, heads=False):
+    """While a rank is held, kills these and the head; then the held one goes on if it lives."""
+    job.wait_for_hold(*held)
+    pids = [job.process_of(rank) for rank in ranks] + ([job.find("head")] if heads else [])
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    job.let_go(*held)
+
+
+def watch_survivors(job):
+    """While a replacement is held: the part of a processor that each survivor uses."""
+    job.wait_for_hold(1, life=1)
+    pids = [job.process_of(rank) for rank in (0, 2, 3)]
+    time.sleep(0.3)
+    before, began = [cpu_seconds(pid) for pid in pids], time.monotonic()
+    time.sleep(1)
+    used = [(cpu_seconds(pid) - start) / (time.monotonic() - began) for pid, start in zip(pids, before)]
+    job.let_go(1, life=1)
+    return used
+
+
+def cpu_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binaries")
+    parser.add_argument("--kills", type=int, default=4)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--soak", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--rollback", choices=["lost", "all"], default="lost", help="all: what the tests make of that")
+    parser.add_argument("--mode", choices=["spares", "respawn"], default="spares")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--go-on", action="store_true", help="after a scenario that failed, too")
+    arguments = parser.parse_args()
+    names = [name for name in vars(Scenarios) if not name.startswith("_") and name not in Scenarios.HELPERS]
+    start = time.monotonic()
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="cairn-lost-") as directory:
+        scenarios = Scenarios(arguments, Path(directory))
+        if arguments.soak:
+            names = [f"job_{number}" for number in range(1, arguments.soak + 1)]
+            random_source = random.Random(arguments.seed)
+        for name in arguments.only or names:
+            began = time.monotonic()
+            try:
+                counts = scenarios.soak(name, random_source) if arguments.soak else getattr(scenarios, name)()
+            except jobs.Failed as error:
+                print(f"lost: {name}: FAILED: {error}", file=sys.stderr, flush=True)
+                failed += 1
+                for job in list(jobs.Job.running):
+                    job.close()
+                if not arguments.go_on:
+                    break
+                continue
+            told = "".join(f"; {count}" for count in counts or [])
+            print(f"lost: {name.replace('_', ' ')}, {time.monotonic() - began:.1f} s{told}", flush=True)
+        took = time.monotonic() - start
+        print(f"lost: {scenarios.number} jobs; recoveries: {scenarios.count}; {took:.0f} s", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

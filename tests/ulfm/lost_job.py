@@ -1,0 +1,202 @@
+"""A job whose processes are killed before chosen calls (killer.cpp), and what it shows of its recoveries: for lost.py,
+lost_trouble.py and ../hosts/lost_rank_hosts.py.
+
+Each process leaves a list of its calls, so a test sees without the log whether a process has rolled back: it has called
+restore() once more.
+"""
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import job as jobs
+
+STEPS = 12
+L1 = "every 3"
+END_S = int(os.environ.get("LOST_LIMIT_S", "60"))  # every job ends within that time, if the machine is not busy
+
+# What the log says, by all that tests know of its words.
+ONLY_THE_LOST = re.compile(r"only ranks? [\d, ]+ rolls? back")
+ONLY_A_HEAD = re.compile(r"no rank rolls back")
+EVERYONE = re.compile(r"all ranks roll back")
+CAUGHT_UP = re.compile(r"rank (\d+) has caught up")
+
+TOLD = "a failure "  # begins what is told before one
+CRASH = "Caught signal"  # of a process inside Open MPI
+RESTORE = "cairn_restore"
+
+
+def read_if_there(path):
+    return path.read_bytes() if path.exists() else None
+
+
+class Program:
+    """What is run, and what counts as its result."""
+
+    def __init__(self, command, arguments=None, result=lambda job: read_if_there(job.plate)):
+        self.command = command
+        self.arguments = arguments  # of the configuration's path; None: those of job.py
+        self.result = result
+
+
+def last_words(job):
+    """wave prints its result, and once more after a failure."""
+    found = [line.partition("wave: after ")[2] for line in job.lines if "wave: after " in line]
+    return found[-1].encode() if found else None
+
+
+def programs(binaries):
+    heat, swing, wave, steps = (str(Path(binaries) / name) for name in ["heat", "swing", "wave", "lost_steps"])
+    return {
+        "heat": Program([heat, *jobs.SIZE]),
+        "swing": Program([swing]),
+        "wave": Program([wave], lambda config: [config, str(STEPS)], last_words),
+        "steps": Program([steps, "careful"]),
+        "careful": Program([steps, "careful"]),
+    }
+
+
+class LostJob(jobs.Job):
+    """Of four application ranks and a head. `strikes`: kill(rank, call) and the like. `rollback`: lost, or all to see
+    what the tests make of that. `launcher`: makes the command that starts it of the options that mpirun needs; None:
+    mpirun."""
+
+    def __init__(self, program, directory, killer, strikes=(), rollback="lost", mode="spares", ranks=5, spares=2,
+                 more="", launcher=None, **settings):  # fmt: skip
+        directory = Path(directory)
+        calls = directory / "calls"
+        calls.mkdir(parents=True)
+        self.program, self.calls = program, calls
+        values = {"LD_PRELOAD": killer, "CAIRN_CALLS": calls, "CAIRN_STRIKES": ",".join(strikes)}
+        options = [word for name, value in values.items() for word in ["-x", f"{name}={value}"]]
+        arguments = program.arguments and program.arguments(str(directory / "heat.ini"))
+        extra = f"rollback = {rollback}\n{more}" if rollback == "lost" else more
+        super().__init__(None, directory, mode, ranks, spares, program=program.command, arguments=arguments, more=extra,
+                         launcher=launcher and launcher(options), options=() if launcher else options,
+                         **{"steps": STEPS, "l1": L1, **settings})  # fmt: skip
+
+    def lives(self):
+        """Calls by rank and life."""
+        files = self.calls.glob("calls.*")
+        return {tuple(map(int, path.name.split(".")[1:])): path.read_text().split() for path in files}
+
+    def wait_for_hold(self, rank, life=0):
+        self.wait_for(f"rank {rank} to be held", (self.calls / f"held.{rank}.{life}").exists)
+
+    def let_go(self, rank, life=0):
+        (self.calls / f"go.{rank}.{life}").touch()
+
+    def process_of(self, rank):
+        return self.find(f"rank {rank}")
+
+    def end(self, expected=None):
+        """Waits for its end; its result must be the expected one. Returns what its recoveries were."""
+        self.finish(END_S, patience_s=END_S if self.supervised else 2)
+        result = self.program.result(self)
+        if result is None or (expected is not None and result != expected):
+            raise jobs.Failed(f"the result {'is missing' if result is None else 'differs'}")
+        return Recoveries(self)
+
+    def report(self):
+        """All that is known of one that has failed."""
+        lives = "".join(f"rank {rank}, life {life}, {len(calls)} calls: ... {' '.join(calls[-30:])}\n"
+                        for (rank, life), calls in sorted(self.lives().items()))  # fmt: skip
+        stacks = "\n".join(line[:160] for line in self.stacks().splitlines())
+        return f"mpirun: {self.process.poll()}\n{self.output()}\n{stacks}\n{lives}"
+
+
+class Recoveries:
+    """How often only the lost rolled back, and how often all ranks: by the log, and by what processes have called."""
+
+    def __init__(self, job):
+        self.lives = job.lives()
+        texts = [line.partition(" ")[2] for line in job.lines]
+        self.local = sum(bool(ONLY_THE_LOST.search(line)) for line in texts)
+        self.of_heads = sum(bool(ONLY_A_HEAD.search(line)) for line in texts)
+        self.everyone = [line for line in texts if EVERYONE.search(line) and TOLD not in line]
+        self.caught_up = [int(found[1]) for line in texts if (found := CAUGHT_UP.search(line))]
+        # A survivor may crash inside MPI; it is one more that is lost.
+        self.crashes = sum(CRASH in line for line in texts)
+        self.crash_lines = [line for line in texts if CRASH in line or ".so" in line]
+        self.replaced = sum(life > 0 for _, life in self.lives)
+        # Of the rank that has rolled back most often.
+        self.rolled_back = max((calls.count(RESTORE) - 1 for calls in self.lives.values()), default=0)
+
+    def kind(self):
+        if self.rolled_back > 0:
+            return "global and local" if self.local else "global"
+        if self.replaced > 0:
+            return "local"
+        if self.of_heads > 0:
+            return "of a head"
+        return "none"
+
+    def expect_agreement(self, job):
+        """The log says what has happened."""
+        if self.local and not self.replaced:
+            raise jobs.Failed("only the lost roll back, it says, but no process was replaced")
+        if self.kind() == "local" and not self.local:
+            raise jobs.Failed("only the lost rolled back, and it does not say so")
+        if self.kind() == "global" and not self.everyone:
+            raise jobs.Failed("all ranks rolled back, and it does not say so")
+        if self.kind() == "local" and self.everyone:
+            raise jobs.Failed("all ranks roll back, it says, but no process has")
+
+
+class Count:
+    """Kills and recoveries of many jobs."""
+
+    def __init__(self):
+        self.jobs = Counter()
+
+    def add(self, recoveries):
+        self.jobs[recoveries.kind()] += 1
+        self.jobs["crashes in MPI"] += recoveries.crashes
+
+    def __str__(self):
+        kinds = ["local", "of a head", "global", "global and local", "none", "crashes in MPI"]
+        return ", ".join(f"{kind}: {self.jobs[kind]}" for kind in kinds if self.jobs[kind])
+
+
+def kill(rank, call, life=0):
+    return f"kill:{rank}.{life}@{call}"
+
+
+def hold(rank, call, life=0):
+    return f"hold:{rank}.{life}@{call}"
+
+
+def expect_same_calls(recoveries, undisturbed):
+    """Of a job in which only the lost rolled back: survivors have made the calls of an undisturbed run, and no others;
+    a replacement those from a snapshot on."""
+    last = {}
+    for rank, life in recoveries.lives:
+        last[rank] = max(life, last.get(rank, 0))
+    for (rank, life), calls in recoveries.lives.items():
+        whole = undisturbed[rank, 0]
+        expected = whole if life == last[rank] else whole[: len(calls)]
+        if life > 0:
+            after = calls[1:]
+            is_suffix = life < last[rank] or whole[len(whole) - len(after) :] == after
+            if calls[0] != RESTORE or not is_suffix:
+                raise jobs.Failed(f"rank {rank}, life {life}: these are not its last calls: {calls}")
+        elif calls != expected:
+            raise jobs.Failed(f"rank {rank}, a survivor, has made other calls: {calls}, not {expected}")
+
+
+def expect_steps(job, recoveries):
+    """Of lost_steps: no survivor's steps go back, and all processes that took a step computed the same."""
+    sums = {}
+    for path in job.directory.glob("steps.*"):
+        rank = int(path.name.split(".")[1])
+        lines = [line.split() for line in path.read_text().splitlines()]
+        steps = [int(step) for step, _, _ in lines]
+        if recoveries.rolled_back == 0 and any(b != a + 1 for a, b in zip(steps, steps[1:])):
+            raise jobs.Failed(f"{path.name}: steps go back: {steps}")
+        catching = [int(flag) for _, _, flag in lines]
+        if recoveries.rolled_back == 0 and catching != sorted(catching, reverse=True):
+            raise jobs.Failed(f"{path.name}: catches up again after it has caught up: {catching}")
+        for step, value, _ in lines:
+            if sums.setdefault((rank, step), value) != value:
+                raise jobs.Failed(f"rank {rank}, step {step}: computed again it is another one")

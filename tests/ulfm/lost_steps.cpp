@@ -1,0 +1,381 @@
+// A small application for the tests beside this file, that communicates in every way that a replacement can compute
+// again alone, and shows what it has computed:
+//
+//   lost_steps polls|careful --steps N --config FILE --output FILE --pause-ms N
+//
+// Each process appends a line to steps.RANK.HOST.PROCESS after each step: the step, a sum over all that the rank has
+// received X a ring. Rank 0 writes the sums of all at the end.
+#include <mpi.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <cairn/cairn.hpp>
+
+namespace {
+
+constexpr int kLong = 40000;  // words of a message that MPI sends only when its receiver is known
+
+struct Options {
+  bool careful = false;
+  std::int64_t steps = 0;
+  std::int64_t pause_ms = 0;
+  std::string config;
+  std::string output;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  options.careful = argc > 1 && std::string(argv[1]) == "careful";
+  for (int i = 2; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    if (name == "--steps") options.steps = std::atol(argv[i + 1]);
+    if (name == "--pause-ms") options.pause_ms = std::atol(argv[i + 1]);
+    if (name == "--config") options.config = argv[i + 1];
+    if (name == "--output") options.output = argv[i + 1];
+  }
+  return options;
+}
+
+std::uint64_t mix(std::uint64_t sum, std::uint64_t word) {
+  sum = (sum ^ word) * 0x9E3779B97F4A7C15U;
+  return sum ^ (sum >> 29);
+}
+
+// The messages of one rank in one step. Each depends on all that the rank has received before.
+class Step {
+ public:
+  Step(const cairn::Session& session, bool careful, std::uint64_t& sum)
+      : session_(session), careful_(careful), comm_(session.comm()), sum_(sum) {
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+    left_ = (rank_ + size_ - 1) % size_;
+    right_ = (rank_ + 1) % size_;
+  }
+
+  void take() {
+    wait_for_all();
+    take_turns();
+    send_in_other_ways();
+    exchange();
+    probe();
+    test();
+    wait_for_any();
+    test_some();
+    overtake();
+    send_strided();
+    send_to_nobody_and_to_itself();
+  }
+
+ private:
+  using Words = std::array<std::uint64_t, 4>;
+
+  [[nodiscard]] Words words(std::uint64_t salt) const {
+    return {mix(sum_, salt), mix(sum_, salt + 1), salt, static_cast<std::uint64_t>(rank_)};
+  }
+  void absorb(std::span<const std::uint64_t> received) {
+    for (const auto word : received) sum_ = mix(sum_, word);
+  }
+  // What MPI says of a message counts, too.
+  void absorb(const MPI_Status& status) {
+    int count = 0;
+    MPI_Get_count(&status, MPI_UINT64_T, &count);
+    for (const int number : {status.MPI_SOURCE, status.MPI_TAG, count}) sum_ = mix(sum_, static_cast<unsigned>(number));
+  }
+
+  [[nodiscard]] MPI_Request begin_to_send(std::span<const std::uint64_t> from, int peer, int tag) const {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Isend(from.data(), static_cast<int>(from.size()), MPI_UINT64_T, peer, tag, comm_, &request);
+    return request;
+  }
+  [[nodiscard]] MPI_Request begin_to_receive(std::span<std::uint64_t> to, int peer, int tag) const {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(to.data(), static_cast<int>(to.size()), MPI_UINT64_T, peer, tag, comm_, &request);
+    return request;
+  }
+  // Until it is there.
+  template <class Look>
+  void poll(Look look) const {
+    while (!look() && !(careful_ && session_.failed())) std::this_thread::yield();
+  }
+  void wait(MPI_Request& request) const { MPI_Wait(&request, MPI_STATUS_IGNORE); }
+
+  void wait_for_all() {
+    const Words mine = words(10);
+    Words from_left{};
+    Words from_right{};
+    std::array requests{begin_to_receive(from_left, left_, 11), begin_to_receive(from_right, right_, 12),
+                        begin_to_send(mine, left_, 12), begin_to_send(mine, right_, 11)};
+    std::array<MPI_Status, 4> statuses{};
+    MPI_Waitall(4, requests.data(), statuses.data());
+    absorb(from_left);
+    absorb(from_right);
+    absorb(statuses[0]);
+    absorb(statuses[1]);
+  }
+
+  void take_turns() {
+    for (const bool synchronous : {false, true}) {
+      const Words mine = words(20);
+      Words theirs{};
+      const auto send = [&] { (synchronous ? MPI_Ssend : MPI_Send)(mine.data(), 4, MPI_UINT64_T, right_, 20, comm_); };
+      if (rank_ % 2 == 0) send();
+      MPI_Status status;
+      MPI_Recv(theirs.data(), 4, MPI_UINT64_T, left_, 20, comm_, &status);
+      if (rank_ % 2 != 0) send();
+      absorb(theirs);
+      absorb(status);
+    }
+  }
+
+  // Buffered, and to receives that have been posted: the receiver says so first.
+  void send_in_other_ways() {
+    const Words mine = words(25);
+    std::array<Words, 5> theirs{};
+    std::array<MPI_Request, 5> receives{};
+    for (std::size_t i = 0; i < 5; ++i) receives[i] = begin_to_receive(theirs[i], left_, 25);
+    std::array<char, 4096> buffer{};
+    void* detached = nullptr;
+    int bytes = 0;
+    std::array<MPI_Request, 3> sends{};
+    MPI_Sendrecv(nullptr, 0, MPI_UINT64_T, left_, 26, nullptr, 0, MPI_UINT64_T, right_, 26, comm_, MPI_STATUS_IGNORE);
+    MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size()));
+    MPI_Bsend(mine.data(), 4, MPI_UINT64_T, right_, 25, comm_);
+    MPI_Rsend(mine.data(), 4, MPI_UINT64_T, right_, 25, comm_);
+    MPI_Ibsend(mine.data(), 4, MPI_UINT64_T, right_, 25, comm_, sends.data());
+    MPI_Irsend(mine.data(), 4, MPI_UINT64_T, right_, 25, comm_, &sends[1]);
+    MPI_Issend(mine.data(), 4, MPI_UINT64_T, right_, 25, comm_, &sends[2]);
+    MPI_Waitall(3, sends.data(), MPI_STATUSES_IGNORE);
+    MPI_Waitall(5, receives.data(), MPI_STATUSES_IGNORE);
+    MPI_Buffer_detach(static_cast<void*>(&detached), &bytes);
+    for (const Words& each : theirs) absorb(each);
+    free_a_request();
+  }
+
+  // The buffer is used again when an answer says that the message has come.
+  void free_a_request() {
+    const Words mine = words(27);
+    Words theirs{};
+    MPI_Request request = begin_to_send(mine, right_, 27);
+    MPI_Request_free(&request);
+    MPI_Recv(theirs.data(), 4, MPI_UINT64_T, left_, 27, comm_, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(nullptr, 0, MPI_UINT64_T, left_, 28, nullptr, 0, MPI_UINT64_T, right_, 28, comm_, MPI_STATUS_IGNORE);
+    absorb(theirs);
+  }
+
+  void exchange() {
+    const Words mine = words(30);
+    Words theirs{};
+    MPI_Status status;
+    MPI_Sendrecv(mine.data(), 4, MPI_UINT64_T, right_, 30, theirs.data(), 4, MPI_UINT64_T, left_, 30, comm_, &status);
+    absorb(theirs);
+    absorb(status);
+    Words both = words(31);
+    MPI_Sendrecv_replace(both.data(), 4, MPI_UINT64_T, left_, 31, right_, 31, comm_, &status);
+    absorb(both);
+    absorb(status);
+  }
+
+  // The receiver does not know how long the message is.
+  void probe() {
+    for (const bool blocks : {true, false}) {
+      const std::vector<std::uint64_t> mine(1 + (sum_ % 5), sum_);
+      MPI_Request request = begin_to_send(mine, right_, 40);
+      MPI_Status status;
+      int arrived = 0;
+      if (blocks) MPI_Probe(left_, 40, comm_, &status);
+      if (!blocks)
+        poll([&] {
+          MPI_Iprobe(left_, 40, comm_, &arrived, &status);
+          return arrived;
+        });
+      int count = 0;
+      MPI_Get_count(&status, MPI_UINT64_T, &count);
+      std::vector<std::uint64_t> theirs(static_cast<std::size_t>(count));
+      MPI_Recv(theirs.data(), count, MPI_UINT64_T, left_, 40, comm_, MPI_STATUS_IGNORE);
+      wait(request);
+      absorb(theirs);
+      absorb(status);
+    }
+  }
+
+  void test() {
+    const Words mine = words(50);
+    Words theirs{};
+    std::array requests{begin_to_receive(theirs, left_, 50), begin_to_send(mine, right_, 50)};
+    int there = 0;
+    poll([&] {
+      MPI_Request_get_status(requests[0], &there, MPI_STATUS_IGNORE);
+      return there;
+    });
+    MPI_Status status;
+    poll([&] {
+      MPI_Test(requests.data(), &there, &status);
+      return there;
+    });
+    poll([&] {
+      MPI_Testall(2, requests.data(), &there, MPI_STATUSES_IGNORE);
+      return there;
+    });
+    absorb(theirs);
+    absorb(status);
+  }
+
+  // The last message may come first; what counts is what each request has got.
+  void wait_for_any() {
+    std::array<Words, 3> mine{words(60), words(61), words(62)};
+    std::array<Words, 3> theirs{};
+    std::array<MPI_Request, 3> receives{};
+    std::array<MPI_Request, 3> sends{};
+    for (std::size_t i = 0; i < 3; ++i) receives[i] = begin_to_receive(theirs[i], left_, 60 + static_cast<int>(i));
+    for (std::size_t i = 3; i-- > 0;) sends[i] = begin_to_send(mine[i], right_, 60 + static_cast<int>(i));
+    for (int done = 0; done < 3; ++done) {
+      int which = 0;
+      MPI_Waitany(3, receives.data(), &which, MPI_STATUS_IGNORE);
+    }
+    for (int done = 0; done < 3;) {
+      std::array<int, 3> which{};
+      int some = 0;
+      MPI_Waitsome(3, sends.data(), &some, which.data(), MPI_STATUSES_IGNORE);
+      done += some;
+    }
+    for (const Words& each : theirs) absorb(each);
+  }
+
+  void test_some() {
+    std::array<Words, 2> mine{words(70), words(71)};
+    std::array<Words, 2> theirs{};
+    std::array receives{begin_to_receive(theirs[0], left_, 70), begin_to_receive(theirs[1], left_, 70)};
+    std::array sends{begin_to_send(mine[0], right_, 70), begin_to_send(mine[1], right_, 70)};
+    int done = 0;
+    poll([&] {
+      int which = 0;
+      int there = 0;
+      MPI_Testany(2, receives.data(), &which, &there, MPI_STATUS_IGNORE);
+      done += there;
+      return done == 2;
+    });
+    done = 0;
+    poll([&] {
+      std::array<int, 2> which{};
+      int some = 0;
+      MPI_Testsome(2, sends.data(), &some, which.data(), MPI_STATUSES_IGNORE);
+      done += some;
+      return done == 2;
+    });
+    for (const Words& each : theirs) absorb(each);
+  }
+
+  // A short message may be there before a long one that was sent earlier.
+  void overtake() {
+    const std::vector<std::uint64_t> long_one(kLong, sum_);
+    const Words short_one = words(80);
+    std::vector<std::uint64_t> long_theirs(kLong);
+    Words short_theirs{};
+    std::array requests{begin_to_receive(long_theirs, left_, 80), begin_to_receive(short_theirs, left_, 80),
+                        begin_to_send(long_one, right_, 80), begin_to_send(short_one, right_, 80)};
+    wait(requests[1]);
+    absorb(short_theirs);
+    MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
+    absorb(long_theirs);
+  }
+
+  // Every other word of what lies there.
+  void send_strided() {
+    MPI_Datatype every_other = MPI_DATATYPE_NULL;
+    MPI_Type_vector(4, 1, 2, MPI_UINT64_T, &every_other);
+    MPI_Type_commit(&every_other);
+    std::array<std::uint64_t, 8> mine{};
+    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = mix(sum_, i);
+    std::array<std::uint64_t, 8> theirs{};
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(theirs.data(), 1, every_other, left_, 90, comm_, &request);
+    MPI_Send(mine.data(), 1, every_other, right_, 90, comm_);
+    wait(request);
+    MPI_Type_free(&every_other);
+    absorb(theirs);
+  }
+
+  void send_to_nobody_and_to_itself() {
+    const Words mine = words(100);
+    Words nothing{};
+    MPI_Send(mine.data(), 4, MPI_UINT64_T, MPI_PROC_NULL, 100, comm_);
+    MPI_Recv(nothing.data(), 4, MPI_UINT64_T, MPI_PROC_NULL, 100, comm_, MPI_STATUS_IGNORE);
+    absorb(nothing);
+    MPI_Request request = begin_to_send({}, right_, 101);
+    MPI_Status status;
+    MPI_Recv(nullptr, 0, MPI_UINT64_T, left_, 101, comm_, &status);
+    wait(request);
+    absorb(status);
+    Words own{};
+    request = begin_to_send(mine, rank_, 102);
+    MPI_Recv(own.data(), 4, MPI_UINT64_T, rank_, 102, comm_, MPI_STATUS_IGNORE);
+    wait(request);
+    absorb(own);
+  }
+
+  const cairn::Session& session_;
+  bool careful_;
+  MPI_Comm comm_;
+  std::uint64_t& sum_;
+  int rank_ = 0;
+  int size_ = 0;
+  int left_ = 0;
+  int right_ = 0;
+};
+
+void write_sums(const std::string& path, std::uint64_t mine, const cairn::Session& session) {
+  if (session.rank() != 0) {
+    MPI_Send(&mine, 1, MPI_UINT64_T, 0, 1, session.comm());
+    return;
+  }
+  std::ofstream file(path);
+  file << mine << "\n";
+  for (int rank = 1; rank < static_cast<int>(session.size()); ++rank) {
+    std::uint64_t theirs = 0;
+    MPI_Recv(&theirs, 1, MPI_UINT64_T, rank, 1, session.comm(), MPI_STATUS_IGNORE);
+    file << theirs << "\n";
+  }
+}
+
+std::string name_of_process() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return std::string(host.data()) + "." + std::to_string(getpid());
+}
+
+void compute(cairn::Session& session, const Options& options) {
+  std::int64_t step = 0;
+  std::uint64_t sum = session.rank();
+  session.protect("step", step);
+  session.protect("sum", sum);
+  session.restore();
+  std::ofstream steps("steps." + std::to_string(session.rank()) + "." + name_of_process(), std::ios::app);
+  while (step < options.steps) {
+    Step(session, options.careful, sum).take();
+    ++step;
+    session.snapshot();
+    steps << step << " " << sum << " " << session.catches_up() << std::endl;
+    std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
+  }
+  write_sums(options.output, sum, session);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  MPI_Init(&argc, &argv);
+  const int code =
+      cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); });
+  MPI_Finalize();
+  return code;
+}

@@ -1,0 +1,198 @@
+// A small application for the tests beside this file, with [recovery] rollback = lost, that does what a replacement
+// cannot compute again alone, or what shows that it has computed something else:
+//
+//   lost_trouble CASE --steps N --config FILE --output FILE --pause-ms N
+//
+// Each step is an exchange with both neighbours in a ring. The case is played once, in step 8, and rank 1 dies in step
+// 9; snapshots are expected of steps that 3 divides. It dies once more in step 23, when that of step 21 is complete.
+// The files died.1 and died.2 in the directory of the job say which of its deaths have happened. Rank 0 writes the
+// values of all at the end.
+#include <fcntl.h>
+#include <mpi.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <cairn/cairn.hpp>
+
+#include "not_replayed.hpp"
+
+namespace {
+
+using not_replayed::Ring;
+
+constexpr std::int64_t kTrouble = 8;
+constexpr std::int64_t kDeath = 9;
+constexpr std::int64_t kDifference = 6;  // after that step; its messages have been received when rank 1 dies
+constexpr std::int64_t kComplete = 21;
+constexpr std::int64_t kLaterDeath = 23;
+
+struct Options {
+  std::string trouble;
+  std::int64_t steps = 0;
+  std::string config;
+  std::string output;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  if (argc > 1) options.trouble = argv[1];
+  for (int i = 2; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    if (name == "--steps") options.steps = std::atol(argv[i + 1]);
+    if (name == "--config") options.config = argv[i + 1];
+    if (name == "--output") options.output = argv[i + 1];
+  }
+  return options;
+}
+
+// Once in all lives of the job.
+void die_once(int which) {
+  const int file = open(("died." + std::to_string(which)).c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (file >= 0) std::raise(SIGKILL);
+}
+
+// What a step makes of the values of a rank and its neighbours.
+std::uint64_t combine(std::uint64_t own, const std::array<std::uint64_t, 2>& theirs, std::int64_t step) {
+  return (own * 31 + theirs[0] * 7 + theirs[1]) ^ static_cast<std::uint64_t>(step);
+}
+
+std::array<std::uint64_t, 2> exchange(const Ring& ring, const std::uint64_t& told) {
+  std::array<std::uint64_t, 2> theirs{};
+  std::array requests{ring.begin_to_receive(theirs[0], ring.left, 1), ring.begin_to_receive(theirs[1], ring.right, 2),
+                      ring.begin_to_send(told, 1), MPI_Request{MPI_REQUEST_NULL}};
+  MPI_Isend(&told, 1, MPI_UINT64_T, ring.left, 2, ring.comm, &requests[3]);
+  MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
+  return theirs;
+}
+
+class Application {
+ public:
+  Application(cairn::Session& session, const Options& options)
+      : session_(session), options_(options), ring_(session.comm()), value_(session.rank()) {}
+
+  void run() {
+    session_.protect("step", step_);
+    session_.protect("value", value_);
+    session_.protect("unused", unused_);
+    session_.restore();
+    if (is("exchange-after-restore")) (void)exchange(ring_, value_);
+    while (step_ < options_.steps) take_step();
+    write();
+  }
+
+ private:
+  [[nodiscard]] bool is(const char* trouble) const { return options_.trouble == trouble; }
+  // A replacement in the step that it does otherwise than the rank whose place it takes.
+  [[nodiscard]] bool differs(const char* trouble) const {
+    return is(trouble) && step_ == kDifference && session_.catches_up();
+  }
+
+  void take_step() {
+    if (session_.rank() == 1 && step_ + 1 == (is("exchange-after-restore") ? kDeath + 1 : kDeath)) die_once(1);
+    if (session_.rank() == 1 && step_ + 1 == kLaterDeath) die_once(2);
+    const std::uint64_t told = differs("sends-other") ? value_ + 1 : value_;
+    if (differs("sends-less")) {
+      receive_only();
+    } else {
+      value_ = combine(value_, exchange(ring_, told), step_);
+    }
+    if (differs("sends-more")) {
+      const std::uint64_t word = 1;
+      MPI_Send(&word, 1, MPI_UINT64_T, ring_.right, 6, ring_.comm);
+    }
+    if (differs("stands-still")) {
+      std::uint64_t never = 0;
+      MPI_Recv(&never, 1, MPI_UINT64_T, ring_.left, 6, ring_.comm, MPI_STATUS_IGNORE);
+    }
+    ++step_;
+    get_into_trouble();
+  }
+
+  void receive_only() {
+    std::array<std::uint64_t, 2> theirs{};
+    std::array requests{ring_.begin_to_receive(theirs[0], ring_.left, 1),
+                        ring_.begin_to_receive(theirs[1], ring_.right, 2)};
+    MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+    value_ = combine(value_, theirs, step_);
+  }
+
+  // With the snapshot() call of this step.
+  void get_into_trouble() {
+    const bool now = step_ == kTrouble && session_.state() == cairn::State::fresh;
+    const auto trouble = not_replayed::kCalls.find(options_.trouble);
+    if (now && trouble != not_replayed::kCalls.end()) trouble->second(ring_);
+    if (now && is("restores-one")) session_.restore("unused");
+    if (now && (is("pending-receive") || is("pending-send"))) {
+      leave_pending();
+    } else {
+      const auto version = session_.snapshot();
+      const bool right_after = is("exchange-after-restore") && step_ == kDeath;
+      if (version && (step_ == kComplete || right_after)) wait_until_complete(*version);
+    }
+  }
+
+  // wait() would be a call that is not replayed.
+  void wait_until_complete(std::uint32_t version) {
+    while (session_.safe_version(cairn::LevelId::local) < version)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+  void leave_pending() {
+    const std::uint64_t mine = 1;
+    std::uint64_t theirs = 0;
+    MPI_Request receive = MPI_REQUEST_NULL;
+    MPI_Request send = MPI_REQUEST_NULL;
+    if (is("pending-receive")) {
+      receive = ring_.begin_to_receive(theirs, ring_.left, 3);
+      session_.snapshot();
+      send = ring_.begin_to_send(mine, 3);
+    } else {
+      send = ring_.begin_to_send(mine, 3);
+      session_.snapshot();
+      receive = ring_.begin_to_receive(theirs, ring_.left, 3);
+    }
+    not_replayed::complete(receive);
+    not_replayed::complete(send);
+  }
+
+  void write() {
+    if (ring_.rank != 0) {
+      MPI_Send(&value_, 1, MPI_UINT64_T, 0, 7, ring_.comm);
+      return;
+    }
+    std::ofstream file(options_.output);
+    file << value_ << "\n";
+    for (int rank = 1; rank < static_cast<int>(session_.size()); ++rank) {
+      std::uint64_t theirs = 0;
+      MPI_Recv(&theirs, 1, MPI_UINT64_T, rank, 7, ring_.comm, MPI_STATUS_IGNORE);
+      file << theirs << "\n";
+    }
+  }
+
+  cairn::Session& session_;
+  const Options& options_;
+  Ring ring_;
+  std::int64_t step_ = 0;
+  std::uint64_t value_ = 0;
+  std::uint64_t unused_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  if (options.trouble == "child") return not_replayed::be_a_child(argc, argv);
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  const int code =
+      cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { Application(session, options).run(); });
+  MPI_Finalize();
+  return code;
+}

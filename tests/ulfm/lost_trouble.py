@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""What makes all ranks roll back in spite of [recovery] rollback = lost, and what cannot be configured.
+
+    lost_trouble.py BINARIES [--only CASE...]
+
+Each case of lost_trouble is played three times: without deaths, which gives its result, with one, and with two. All
+ranks must roll back after the first death, and the log must say why. After the second, when a later snapshot is
+complete, only the lost must roll back, unless the case counts for the rest of the session.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import job as jobs
+import lost_job as lost
+
+STEPS = 30
+LIMIT = "limit = 3s"  # of [recovery]: a replacement that stands still for that long does not catch up
+
+
+class Case:
+    def __init__(self, reason, later="local", more="", deaths=2, **settings):
+        self.reason = reason  # a pattern that the log has where it says why all ranks roll back
+        self.later = later  # what the second death leads to
+        self.more = more
+        self.deaths = deaths
+        self.settings = settings
+
+
+SMALL = "[replay]\nmemory = 1MiB"
+CASES = {
+    # Until a later snapshot is complete.
+    "collective": Case("MPI_Allreduce"),
+    "nonblocking-collective": Case("MPI_Ibarrier"),
+    "any-source": Case("receives a message from any rank"),
+    "any-tag": Case("with any tag"),
+    "any-probe": Case("probes for a message from any rank"),
+    "matched": Case("MPI_Mprobe"),
+    "cancel": Case("MPI_Cancel"),
+    "world": Case("MPI_Sendrecv"),
+    "pending-receive": Case("pending"),
+    "pending-send": Case("pending"),
+    "much": Case("memory", more=SMALL),
+    # For the rest of the session.
+    "persistent-collective": Case("MPI_Barrier_init", later="global"),
+    "neighbour-collective": Case("MPI_Cart_create", later="global"),
+    "duplicate": Case("MPI_Comm_dup", later="global"),
+    "persistent": Case("MPI_(Send|Recv)_init", later="global"),
+    "partitioned": Case("MPI_Psend_init", deaths=0),  # Open MPI 5.0 crashes after a failure then
+    "window": Case("MPI_Win_create", later="global"),
+    "file": Case("MPI_File_open", later="global"),
+    "spawn": Case("MPI_Comm_spawn", later="global", mode="respawn", spares=0),
+    "thread": Case("thread", later="global"),
+    "restores-one": Case("restore", later="global"),
+}
+# What only the recovery shows: only the lost roll back at first.
+CHECKS = {
+    "sends-other": Case("rank 1: message 0 to rank 2"),
+    "sends-less": Case("do not match"),
+    "sends-more": Case("do not match"),
+    "stands-still": Case(r"\[recovery\] limit", more=LIMIT),
+    "exchange-after-restore": Case("do not match|limit", more=LIMIT),
+}
+# Not told before.
+LATE = {"much-to-one": Case("memory", more=SMALL)}
+
+SPARES = "[recovery]\nmode = spares\nspares = 1\n"
+REFUSED = {
+    "mode = restart": ("[recovery]\nmode = restart\nrollback = lost\n", ["rollback", "mode"]),
+    "tap = off": (f"[job]\ntap = off\n{SPARES}rollback = lost\n", ["rollback", "tap"]),
+    "not intercepted": (f"{SPARES}rollback = lost\n", ["rollback", "tap"], ["-x", "LD_PRELOAD=libmpi.so.40"]),
+    "no such value": (f"{SPARES}rollback = some\n", ["rollback", "all"]),
+    "no memory": (f"{SPARES}rollback = lost\n[replay]\nmemory = much\n", ["memory"]),
+    "survives the fire": (f"{SPARES}rollback = lost\n[replay]\nsurvives = fire\n", ["survives"]),
+}
+
+
+class Trouble:
+    def __init__(self, arguments, directory):
+        self.binaries = Path(os.path.realpath(arguments.binaries))
+        self.directory = directory
+        self.rollback = arguments.rollback
+        self.number = 0
+
+    def start(self, name, case, deaths):
+        self.number += 1
+        directory = self.directory / f"job{self.number}"
+        directory.mkdir()
+        for death in range(1, 3):
+            if death > deaths:
+                (directory / f"died.{death}").touch()
+        program = lost.Program([str(self.binaries / "lost_trouble"), name])
+        settings = {"spares": 3, "steps": STEPS} | case.settings
+        return lost.LostJob(program, directory, str(self.binaries / "killer.so"), rollback=self.rollback,
+                            more=case.more if self.rollback == "lost" else "", **settings)  # fmt: skip
+
+    def end(self, job, expected=None):
+        try:
+            return job.end(expected)
+        except jobs.MpirunCrashed:
+            raise
+        except jobs.Failed as error:
+            raise jobs.Failed(f"{error}\n{job.report()}") from None
+
+    def result_of(self, name, case):
+        """Without deaths: nobody rolls back, and what is not replayed is told."""
+        job = self.start(name, case, deaths=0)
+        recoveries = self.end(job)
+        if recoveries.kind() != "none" or recoveries.everyone:
+            raise jobs.Failed(f"nobody died, and processes rolled back\n{job.output()}")
+        told = [line for line in job.lines if lost.TOLD in line and re.search(f"rank .*({case.reason})", line)]
+        if self.rollback == "lost" and bool(told) != (name in CASES):
+            raise jobs.Failed(f"it was told {len(told)} times\n{job.output()}")
+        ranks = [re.search(r"rank \d+", line)[0] for line in told]
+        if len(set(ranks)) != len(ranks):
+            raise jobs.Failed(f"a rank has told it twice\n{job.output()}")
+        job.close()
+        return job.program.result(job)
+
+    def play(self, name, case, first):
+        expected = self.result_of(name, case)
+        why = []
+        for deaths in range(1, case.deaths + 1):
+            job = self.start(name, case, deaths)
+            found = self.end(job, expected)
+            local, back = (1 if first == "local" else 0), 1
+            if deaths == 2:
+                local += case.later == "local"
+                back += case.later == "global"
+            if self.rollback == "all":
+                local, back = 0, deaths
+            if found.rolled_back != back or found.local != local:
+                raise jobs.Failed(f"{deaths} deaths: all ranks rolled back {found.rolled_back} times, not {back}; only "
+                                  f"the lost {found.local} times, not {local}\n{job.output()}")  # fmt: skip
+            if self.rollback == "lost" and not any(re.search(case.reason, line) for line in found.everyone):
+                raise jobs.Failed(f"it does not say why: {found.everyone}\n{job.output()}")
+            why += found.everyone
+            job.close()
+        return "; ".join(dict.fromkeys(why)) or "it is told"
+
+    def refuse(self, text, keys, options=()):
+        self.number += 1
+        directory = self.directory / f"job{self.number}"
+        directory.mkdir()
+        config, plate = directory / "heat.ini", directory / "plate.bin"
+        config.write_text(f"[storage]\nlocal = {directory}/local\nglobal = {directory}/global\n{text}")
+        command = ["timeout", "-s", "KILL", "60", "mpirun", *jobs.FLAGS, *jobs.TRANSPORT["spares"], *options, "-n", "3",
+                   str(self.binaries / "heat"), *jobs.SIZE, "--steps", "3", "--config", str(config), "--output",
+                   str(plate)]  # fmt: skip
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True)  # fmt: skip
+        if done.returncode == 0 or plate.exists() or any(key not in done.stdout for key in keys):
+            raise jobs.Failed(f"ended with {done.returncode}; it must name {keys}\n{done.stdout}")
+        return next(line for line in done.stdout.splitlines() if keys[0] in line)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binaries")
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--rollback", choices=["lost", "all"], default="lost", help="all: what the tests make of that")
+    parser.add_argument("--go-on", action="store_true", help="after a case that failed, too")
+    arguments = parser.parse_args()
+    start = time.monotonic()
+    failed = []
+    with tempfile.TemporaryDirectory(prefix="cairn-lost-") as directory:
+        trouble = Trouble(arguments, Path(directory))
+        played = [(CASES, "global"), (CHECKS, "local"), (LATE, "global")]
+        plays = {name: lambda name=name, case=case, first=first: trouble.play(name, case, first)
+                 for cases, first in played for name, case in cases.items()}  # fmt: skip
+        plays |= {name: lambda refused=refused: trouble.refuse(*refused) for name, refused in REFUSED.items()}
+        for name in arguments.only or plays:
+            try:
+                told = plays[name]()
+            except jobs.Failed as error:
+                print(f"lost_trouble: {name}: FAILED: {error}", file=sys.stderr, flush=True)
+                failed.append(name)
+                for job in list(jobs.Job.running):
+                    job.close()
+                if not arguments.go_on:
+                    break
+                continue
+            print(f"lost_trouble: {name}: {told}", flush=True)
+    print(f"lost_trouble: {time.monotonic() - start:.0f} s", flush=True)
+    if failed:
+        sys.exit(f"lost_trouble: failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

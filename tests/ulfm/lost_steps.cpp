@@ -157,18 +157,6 @@ class Step {
     MPI_Waitall(5, receives.data(), MPI_STATUSES_IGNORE);
     MPI_Buffer_detach(static_cast<void*>(&detached), &bytes);
     for (const Words& each : theirs) absorb(each);
-    free_a_request();
-  }
-
-  // The buffer is used again when an answer says that the message has come.
-  void free_a_request() {
-    const Words mine = words(27);
-    Words theirs{};
-    MPI_Request request = begin_to_send(mine, right_, 27);
-    MPI_Request_free(&request);
-    MPI_Recv(theirs.data(), 4, MPI_UINT64_T, left_, 27, comm_, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(nullptr, 0, MPI_UINT64_T, left_, 28, nullptr, 0, MPI_UINT64_T, right_, 28, comm_, MPI_STATUS_IGNORE);
-    absorb(theirs);
   }
 
   void exchange() {

@@ -42,6 +42,7 @@ CASES = {
     "any-probe": Case("probes for a message from any rank"),
     "matched": Case("MPI_Mprobe"),
     "cancel": Case("MPI_Cancel"),
+    "free": Case("MPI_Request_free"),
     "world": Case("MPI_Sendrecv"),
     "pending-receive": Case("pending"),
     "pending-send": Case("pending"),

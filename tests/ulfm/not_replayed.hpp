@@ -87,6 +87,17 @@ inline void cancel(const Ring& ring) {
   complete(request);
 }
 
+// The buffer is used again when an answer says that the message has come.
+inline void free_while_pending(const Ring& ring) {
+  const std::uint64_t mine = 1;
+  std::uint64_t theirs = 0;
+  MPI_Request request = ring.begin_to_send(mine, 3);
+  MPI_Request_free(&request);
+  MPI_Recv(&theirs, 1, MPI_UINT64_T, ring.left, 3, ring.comm, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(nullptr, 0, MPI_UINT64_T, ring.left, 4, nullptr, 0, MPI_UINT64_T, ring.right, 4, ring.comm,
+               MPI_STATUS_IGNORE);
+}
+
 inline void start_persistent(const Ring& ring) {
   const std::uint64_t mine = 1;
   std::uint64_t theirs = 0;
@@ -227,6 +238,7 @@ inline const std::map<std::string, std::function<void(const Ring&)>> kCalls{
     {"any-probe", probe_anything},
     {"matched", match},
     {"cancel", cancel},
+    {"free", free_while_pending},
     {"persistent", start_persistent},
     {"partitioned", prepare_partitioned},
     {"window", open_window},

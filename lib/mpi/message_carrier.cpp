@@ -12,6 +12,7 @@
 #include "mpi/payload.hpp"
 #include "mpi/place_in.hpp"
 #include "mpi/ulfm.hpp"
+#include "session/obstacle.hpp"
 #include "tap/hear.hpp"
 
 namespace cairn {
@@ -23,6 +24,12 @@ using tap::IncomingMessage;
 using tap::OutgoingMessage;
 
 constexpr std::chrono::seconds kLongestHarvest{10};
+
+// Whether the call meets processes that are not in its communicator.
+bool reaches_other_processes(std::string_view call) {
+  return call.starts_with("MPI_Comm_spawn") || call == "MPI_Comm_accept" || call == "MPI_Comm_connect" ||
+         call == "MPI_Comm_join";
+}
 
 // Whether the call makes something that the application may use after the next snapshot, and that a replacement would
 // lack.
@@ -68,11 +75,7 @@ int MessageCarrier::rolls_back(const std::string& why) {
 }
 
 void MessageCarrier::obstructs(const std::string& what, Journal::Until until) {
-  if (!setting_.journal.obstructs(what, until) || !told_.insert(what).second) return;
-  const std::string text = fmt::format(
-      "{}: a failure makes all ranks roll back{}", what,
-      until == Journal::Until::end ? "" : " until a later snapshot is complete ([recovery] rollback = lost)");
-  rank_in(setting_.comm) == 0 ? setting_.log.info("{}", text) : setting_.log.debug("{}", text);
+  note_obstacle(setting_.journal, setting_.log, Rank{static_cast<std::uint32_t>(rank_in(setting_.comm))}, what, until);
 }
 
 bool MessageCarrier::is_of_session_thread() {
@@ -254,7 +257,8 @@ int MessageCarrier::probe(int peer, int tag, int* flag, MPI_Status* status) {
 }
 
 int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
-  if (comm == MPI_COMM_SELF || (comm != MPI_COMM_NULL && comm != setting_.comm && size_of(comm) == 1))
+  if (!reaches_other_processes(call) &&
+      (comm == MPI_COMM_SELF || (comm != MPI_COMM_NULL && comm != setting_.comm && size_of(comm) == 1)))
     return MPI_SUCCESS;
   if (!is_of_session_thread()) return MPI_SUCCESS;
   const Journal& journal = setting_.journal;
@@ -270,8 +274,7 @@ int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
 void MessageCarrier::passes_safe_point() {
   const auto pending = lock();
   if (has_other_threads_)
-    setting_.journal.obstructs(fmt::format("{} exchanges messages from several threads", my_name()),
-                               Journal::Until::end);
+    obstructs(fmt::format("{} exchanges messages from several threads", my_name()), Journal::Until::end);
   if (!pending_.empty())
     obstructs(fmt::format("{} calls snapshot() while it has {} pending requests", my_name(), pending_.size()),
               Journal::Until::next_snapshot);

@@ -18,7 +18,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -149,7 +148,6 @@ class MessageCarrier final : public tap::Carrier {
   std::uint64_t posted_ = 0;
   StandInRequests stand_ins_;
   std::vector<UnderWay> under_way_;
-  std::set<std::string> told_;  // obstacles, each once
 };
 
 }  // namespace cairn

@@ -37,21 +37,6 @@ Result<Agreed> outcome(int code, int word) {
   return Agreed{word, code == MPI_SUCCESS};
 }
 
-// Open MPI 5.0 crashes, or blocks all members, if a process learns of a failure from a revocation, begins an agreement,
-// and hears of the death itself only then (era_mark_process_failed in coll/ftagree). So let it hear first: mpirun's
-// news takes some milliseconds. Nobody may have died.
-void wait_for_news(MPI_Comm comm) {
-  constexpr int kLooks = 60;
-  constexpr std::chrono::microseconds kBetweenLooks{500};
-  const tap::Unheard own;
-  if (!is_revoked(comm)) return;
-  for (int look = 0; look < kLooks && !has_failed(comm); ++look) {
-    int found = 0;
-    MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
-    std::this_thread::sleep_for(kBetweenLooks);
-  }
-}
-
 // Open MPI makes communicators one after another, the one whose parent has the lowest number first. If a member dies
 // meanwhile, Open MPI 5.0 keeps that number, and whatever is made later from a parent with a higher one waits for ever
 // (ompi_comm_cid_lowest_id in ompi/communicator/comm_cid.c). MPI_COMM_SELF has the lowest number that there is but for
@@ -108,8 +93,22 @@ bool is_revoked(MPI_Comm comm) {
 
 void revoke(MPI_Comm comm) { MPIX_Comm_revoke(comm); }
 
+// Open MPI 5.0 crashes, or blocks all members, if a process learns of a failure from a revocation, begins an agreement,
+// and hears of the death itself only then (era_mark_process_failed in coll/ftagree). So let it hear first: mpirun's
+// news takes some milliseconds. Nobody may have died.
+void wait_for_news(MPI_Comm comm) {
+  constexpr int kLooks = 60;
+  constexpr std::chrono::microseconds kBetweenLooks{500};
+  const tap::Unheard own;
+  for (int look = 0; look < kLooks && !has_failed(comm); ++look) {
+    int found = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
 Result<MPI_Comm> shrink(MPI_Comm comm) {
-  wait_for_news(comm);
+  if (is_revoked(comm)) wait_for_news(comm);
   let_communicators_be_made_again();
   MPI_Comm live = MPI_COMM_NULL;
   const int code = MPIX_Comm_shrink(comm, &live);
@@ -119,13 +118,13 @@ Result<MPI_Comm> shrink(MPI_Comm comm) {
 }
 
 Result<Agreed> agree(MPI_Comm comm, int word) {
-  wait_for_news(comm);
+  if (is_revoked(comm)) wait_for_news(comm);
   const int code = MPIX_Comm_agree(comm, &word);
   return outcome(code, word);
 }
 
 Result<Agreed> agree(MPI_Comm comm, int word, const std::function<Result<std::optional<int>>()>& meanwhile) {
-  wait_for_news(comm);
+  if (is_revoked(comm)) wait_for_news(comm);
   auto agreed = std::make_unique<int>(word);
   const tap::Unheard own;
   MPI_Request request = MPI_REQUEST_NULL;

@@ -30,6 +30,9 @@ namespace cairn::ulfm {
 // From now on every call on `comm` fails, on every member, also those that wait in one.
 void revoke(MPI_Comm comm);
 
+// Lets this process hear of a death in `comm` before it begins an agreement: waits up to 30 ms. Nobody may have died.
+// The other functions do so themselves on a communicator that is revoked.
+void wait_for_news(MPI_Comm comm);
 // The live members, in the same order. Errors on the new communicator are returned.
 [[nodiscard]] Result<MPI_Comm> shrink(MPI_Comm comm);
 // What the live members have agreed on, the same on all of them.

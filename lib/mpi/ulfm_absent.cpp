@@ -13,6 +13,7 @@ bool has_failed(MPI_Comm) { return false; }
 std::vector<std::uint32_t> failed_members(MPI_Comm) { return {}; }
 bool is_revoked(MPI_Comm) { return false; }
 void revoke(MPI_Comm) {}
+void wait_for_news(MPI_Comm) {}
 Result<MPI_Comm> shrink(MPI_Comm) { return fail(usable().error()); }
 Result<Agreed> agree(MPI_Comm, int) { return fail(usable().error()); }
 Result<Agreed> agree(MPI_Comm, int, const std::function<Result<std::optional<int>>()>&) {

@@ -170,6 +170,7 @@ Result<bool> Pool::is_over(bool done) const {
   UnknownDeaths unknown;
   std::optional<Clock::time_point> alarmed;
   if (muster_) muster_->join();
+  if (!done) ulfm::wait_for_news(pool_);
   const auto word = ulfm::agree(pool_, done ? 0 : kRepair, [&]() -> Result<std::optional<int>> {
     if (!alarmed && ulfm::is_revoked(team_.alarm)) alarmed = Clock::now();
     if (alarmed && Clock::now() - *alarmed > kLongestAgreementAfterAlarm) return kRepair;

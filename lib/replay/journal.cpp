@@ -16,6 +16,7 @@ void Journal::start(std::uint64_t epoch) {
   fresh.log_.cut(epoch);
   fresh.cut_ = epoch;
   fresh.started_ = true;
+  fresh.told_ = std::move(told_);
   // What holds for good was done before.
   if (obstacle_ && obstacle_->from == UINT64_MAX) fresh.obstacle_ = std::move(obstacle_);
   *this = std::move(fresh);
@@ -74,10 +75,9 @@ void Journal::is_safe(std::uint32_t version) {
 }
 
 bool Journal::obstructs(const std::string& what, Until until) {
-  const bool first = !obstacle_;
   const std::uint64_t from = until == Until::end ? UINT64_MAX : epoch();
-  if (first || obstacle_->from < from) obstacle_ = {first ? what : obstacle_->what, from};
-  return first;
+  if (!obstacle_ || obstacle_->from < from) obstacle_ = {obstacle_ ? obstacle_->what : what, from};
+  return told_.insert(what).second;
 }
 
 std::optional<std::string> Journal::obstacle() const {

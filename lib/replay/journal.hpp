@@ -60,7 +60,7 @@ class Journal {
   [[nodiscard]] std::uint64_t cut() const { return cut_; }
 
   // The application does what local rollback does not replay. Until a snapshot that is taken later is safe, or for
-  // good, a failure makes all ranks roll back. Returns whether it is the first such call since then.
+  // good, a failure makes all ranks roll back. Returns whether this was not told before.
   enum class Until { next_snapshot, end };
   bool obstructs(const std::string& what, Until until);
   // Why a failure makes all ranks roll back; nothing: this rank need not.
@@ -121,6 +121,7 @@ class Journal {
     std::uint64_t from = 0;  // a snapshot of a later call overcomes it
   };
   std::optional<Obstacle> obstacle_;
+  std::set<std::string> told_;
 };
 
 }  // namespace cairn::replay

@@ -258,9 +258,7 @@ Status SessionImpl::run_head(Version version) {
 Status SessionImpl::wait(LevelId level) {
   if (auto status = usable_now("wait"); !status) return status;
   const WatchedCall watched(watcher_, CairnCall::wait);
-  if (application_.journal)
-    application_.journal->obstructs(fmt::format("rank {} calls wait()", connection_->rank().value),
-                                    replay::Journal::Until::next_snapshot);
+  obstruct("calls wait()", replay::Journal::Until::next_snapshot);
   const Version target = application_.meant[static_cast<std::size_t>(level)];
   const auto span = connection_->trace.span("wait", target.value);
   // A rank that has left does not take part in it.

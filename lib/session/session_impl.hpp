@@ -139,6 +139,7 @@ class SessionImpl {
 
   // session_stay.cpp
   [[nodiscard]] bool stays_after(const Error& error);
+  void obstruct(const std::string& what, replay::Journal::Until until);
   [[nodiscard]] bool is_past_call() const;
   [[nodiscard]] std::optional<Version> past_answer() const;
   [[nodiscard]] LevelSet levels_of_past_call();

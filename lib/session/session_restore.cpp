@@ -77,9 +77,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   app.calls = calls;
   accept(*accepted);
   if (app.journal) {
-    if (!only.empty())
-      app.journal->obstructs(fmt::format("rank {} restores region {} alone", connection_->rank().value, only),
-                             replay::Journal::Until::end);
+    if (!only.empty()) obstruct(fmt::format("restores region {} alone", only), replay::Journal::Until::end);
     if (auto status = start_journal(calls); !status) return fail(status.error());
   }
   app.report.resized = app.regions.resized_since(sizes);
@@ -98,9 +96,7 @@ Result<std::optional<std::uint64_t>> SessionImpl::stored(const std::string& name
     if (is_under_way())
       return fail(Code::invalid_argument, "stored: called after restore() or snapshot()",
                   "call it before the first of them");
-    if (app.journal)
-      app.journal->obstructs(fmt::format("rank {} calls stored()", connection_->rank().value),
-                             replay::Journal::Until::end);
+    obstruct("calls stored()", replay::Journal::Until::end);
     auto span = connection_->trace.span("look");
     std::map<std::string, std::uint64_t> found;
     const auto accepted = settle_offer([&](const Offer& offer) {

@@ -9,6 +9,7 @@
 
 #include "replay/exchange.hpp"
 #include "replay/standing.hpp"
+#include "session/obstacle.hpp"
 #include "session/session_impl.hpp"
 
 namespace cairn {
@@ -34,6 +35,13 @@ std::optional<std::string> SessionImpl::why_all_roll_back() const {
   if (!app.journal->is_started()) return fmt::format("rank {} has not left restore()", app.rank.value);
   if (app.stop) return fmt::format("rank {} has got the stop signal", app.rank.value);
   return app.journal->obstacle();
+}
+
+// The application does what is not replayed.
+void SessionImpl::obstruct(const std::string& what, replay::Journal::Until until) {
+  if (!application_.journal) return;
+  note_obstacle(*application_.journal, setting_.log, application_.rank,
+                fmt::format("rank {} {}", application_.rank.value, what), until);
 }
 
 void SessionImpl::disconnect() {

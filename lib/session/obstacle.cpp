@@ -1,0 +1,14 @@
+#include "session/obstacle.hpp"
+
+namespace cairn {
+
+void note_obstacle(replay::Journal& journal, const Log& log, Rank rank, const std::string& what,
+                   replay::Journal::Until until) {
+  if (!journal.obstructs(what, until)) return;
+  const std::string text = fmt::format(
+      "{}: a failure makes all ranks roll back{}", what,
+      until == replay::Journal::Until::end ? "" : " until a later snapshot is complete ([recovery] rollback = lost)");
+  rank.value == 0 ? log.info("{}", text) : log.debug("{}", text);
+}
+
+}  // namespace cairn

@@ -107,6 +107,13 @@ int prepares_to_receive(int (*next)(Arguments...), const Site& site, Arguments..
   return prepares(CallKind::receive, next, site, arguments...);
 }
 
+// Of a message that is sent or received in parts, nothing is recorded.
+template <class... Arguments>
+int prepares_parts(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  return make(call, next, site, arguments...);
+}
+
 // A call that sends one message and receives another. `carry` makes it with a carrier.
 template <class Carry, class... Arguments>
 int exchanges_messages(Carry carry, int (*next)(Arguments...), const Site& site, Arguments... arguments) {

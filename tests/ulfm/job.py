@@ -66,6 +66,7 @@ class Job:
 
     def __init__(self, heat, directory, mode, ranks, spares, node_size="0", steps=60, pause_ms=0, l1="every 5", l2="off",
                  l4="off", more="", program=None, arguments=None, launcher=None, local=None, options=()):  # fmt: skip
+        self.mode = mode
         self.directory = Path(directory)
         self.directory.mkdir(exist_ok=True)
         self.plate = self.directory / "plate.bin"

@@ -118,8 +118,8 @@ class Trouble:
         told = [line for line in job.lines if lost.TOLD in line and re.search(f"rank .*({case.reason})", line)]
         if self.rollback == "lost" and bool(told) != (name in CASES):
             raise jobs.Failed(f"it was told {len(told)} times\n{job.output()}")
-        ranks = [re.search(r"rank \d+", line)[0] for line in told]
-        if len(set(ranks)) != len(ranks):
+        texts = [re.search(r"rank \d+.*", line)[0] for line in told]
+        if len(set(texts)) != len(texts):
             raise jobs.Failed(f"a rank has told it twice\n{job.output()}")
         job.close()
         return job.program.result(job)

@@ -57,7 +57,6 @@ class Journal {
   // This version and older ones can be given up for it: the log is cut there.
   void is_safe(std::uint32_t version);
   [[nodiscard]] std::uint64_t epoch() const { return sends_.epoch(); }
-  [[nodiscard]] std::uint64_t cut() const { return cut_; }
 
   // The application does what local rollback does not replay. Until a snapshot that is taken later is safe, or for
   // good, a failure makes all ranks roll back. Returns whether this was not told before.
@@ -99,7 +98,6 @@ class Journal {
  private:
   // Where a receiver of that rank's messages has arrived.
   [[nodiscard]] std::map<Lane, Received> has_from(std::uint32_t peer, std::uint64_t epoch) const;
-  [[nodiscard]] Result<std::vector<Number>> catch_up_with(std::vector<Shipment> shipments, std::uint64_t epoch);
   void look_whether_caught_up();
 
   std::uint32_t me_;

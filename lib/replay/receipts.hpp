@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <unordered_map>
 #include <vector>
 
+#include "replay/lanes.hpp"
 #include "replay/number.hpp"
 
 namespace cairn::replay {
@@ -48,42 +48,24 @@ class Received {
 
 class Receipts {
  public:
-  void add(const Number& number, const Content& content) { lane_of(number.lane).add(number.place, content); }
+  void add(const Number& number, const Content& content) { lanes_.at(number.lane).add(number.place, content); }
   // Snapshots before this call are not restored any more.
   void cut(std::uint64_t epoch) {
-    lanes_.erase(lanes_.begin(), lanes_.lower_bound(Lane{epoch, 0, INT32_MIN}));
-    recent_.clear();
+    lanes_.cut(epoch, [](Received&) {});
   }
   // Those from which something has come since this snapshot() call.
-  [[nodiscard]] std::set<std::uint32_t> peers(std::uint64_t epoch) const {
-    std::set<std::uint32_t> peers;
-    for (auto lane = lanes_.lower_bound(Lane{epoch, 0, INT32_MIN}); lane != lanes_.end(); ++lane)
-      peers.insert(lane->first.peer);
-    return peers;
-  }
+  [[nodiscard]] std::set<std::uint32_t> peers(std::uint64_t epoch) const { return lanes_.peers(epoch); }
   // From this peer, since this snapshot() call.
   [[nodiscard]] std::map<Lane, Received> from(std::uint32_t peer, std::uint64_t epoch) const {
     std::map<Lane, Received> found;
-    for (auto lane = lanes_.lower_bound(Lane{epoch, 0, INT32_MIN}); lane != lanes_.end(); ++lane)
-      if (lane->first.peer == peer) found.insert(*lane);
+    lanes_.for_each(epoch, [&](const Lane& lane, const Received& received) {
+      if (lane.peer == peer) found.emplace(lane, received);
+    });
     return found;
   }
 
  private:
-  // Most messages are of the present snapshot() call.
-  Received& lane_of(const Lane& lane) {
-    if (lane.epoch != recent_epoch_) {
-      recent_epoch_ = lane.epoch;
-      recent_.clear();
-    }
-    Received*& found = recent_[key_of(lane.peer, lane.tag)];
-    if (found == nullptr) found = &lanes_[lane];
-    return *found;
-  }
-
-  std::map<Lane, Received> lanes_;
-  std::uint64_t recent_epoch_ = 0;
-  std::unordered_map<std::uint64_t, Received*> recent_;  // lanes of that call, by key_of()
+  Lanes<Received> lanes_;
 };
 
 }  // namespace cairn::replay

@@ -23,31 +23,18 @@ std::optional<std::uint32_t> SendLog::keep(const Number& number, Bytes payload) 
     copy_bytes(piece, copy.bytes().subspan(at));
     crc = crc32c(piece, crc);
   }
-  lane_of(number.lane).push_back({{payload.size(), crc}, std::move(copy)});
+  lanes_.at(number.lane).push_back({{payload.size(), crc}, std::move(copy)});
   bytes_ += payload.size();
   return crc;
 }
 
-// Most messages are of the present snapshot() call.
-SendLog::Messages& SendLog::lane_of(const Lane& lane) {
-  if (lane.epoch != recent_epoch_) {
-    recent_epoch_ = lane.epoch;
-    recent_.clear();
-  }
-  Messages*& found = recent_[key_of(lane.peer, lane.tag)];
-  if (found == nullptr) found = &lanes_[lane];
-  return *found;
-}
-
 void SendLog::cut(std::uint64_t epoch) {
-  while (!lanes_.empty() && lanes_.begin()->first.epoch < epoch) {
-    for (Kept& kept : lanes_.begin()->second) {
+  lanes_.cut(epoch, [&](Messages& messages) {
+    for (Kept& kept : messages) {
       bytes_ -= kept.content.bytes;
       blocks_.give_back(std::move(kept.payload));  // empty if it was released
     }
-    lanes_.erase(lanes_.begin());
-  }
-  if (recent_epoch_ < epoch) recent_.clear();
+  });
   reaches_ = std::max(reaches_, epoch);
 }
 
@@ -57,28 +44,21 @@ LoggedPayload SendLog::release(const Number& number) {
   return payload;
 }
 
-std::set<std::uint32_t> SendLog::peers(std::uint64_t epoch) const {
-  std::set<std::uint32_t> peers;
-  for (auto lane = lanes_.lower_bound(Lane{epoch, 0, INT32_MIN}); lane != lanes_.end(); ++lane)
-    peers.insert(lane->first.peer);
-  return peers;
-}
-
 std::map<Lane, std::vector<SendLog::Entry>> SendLog::messages_to(std::uint32_t peer, std::uint64_t epoch) const {
   std::map<Lane, std::vector<Entry>> found;
-  for (auto lane = lanes_.lower_bound(Lane{epoch, 0, INT32_MIN}); lane != lanes_.end(); ++lane) {
-    if (lane->first.peer != peer) continue;
-    auto& entries = found[lane->first];
-    for (std::size_t place = 0; place < lane->second.size(); ++place)
-      entries.push_back({place, lane->second[place].content, lane->second[place].payload.bytes()});
-  }
+  lanes_.for_each(epoch, [&](const Lane& lane, const Messages& messages) {
+    if (lane.peer != peer) return;
+    auto& entries = found[lane];
+    for (std::size_t place = 0; place < messages.size(); ++place)
+      entries.push_back({place, messages[place].content, messages[place].payload.bytes()});
+  });
   return found;
 }
 
 std::optional<SendLog::Entry> SendLog::find(const Number& number) const {
-  const auto lane = lanes_.find(number.lane);
-  if (lane == lanes_.end() || number.place >= lane->second.size()) return {};
-  const Kept& kept = lane->second[number.place];
+  const Messages* const messages = lanes_.find(number.lane);
+  if (messages == nullptr || number.place >= messages->size()) return {};
+  const Kept& kept = (*messages)[number.place];
   return Entry{number.place, kept.content, kept.payload.bytes()};
 }
 

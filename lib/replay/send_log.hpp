@@ -9,10 +9,10 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "replay/lanes.hpp"
 #include "replay/log_memory.hpp"
 #include "replay/number.hpp"
 
@@ -43,7 +43,7 @@ class SendLog {
     Bytes payload;
   };
   // Those to which messages were sent since this snapshot() call.
-  [[nodiscard]] std::set<std::uint32_t> peers(std::uint64_t epoch) const;
+  [[nodiscard]] std::set<std::uint32_t> peers(std::uint64_t epoch) const { return lanes_.peers(epoch); }
   // In the order in which they were sent in each lane.
   [[nodiscard]] std::map<Lane, std::vector<Entry>> messages_to(std::uint32_t peer, std::uint64_t epoch) const;
   // Nothing: it is not there.
@@ -55,14 +55,11 @@ class SendLog {
     LoggedPayload payload;
   };
   using Messages = std::vector<Kept>;  // places from 0
-  [[nodiscard]] Messages& lane_of(const Lane& lane);
   std::uint64_t memory_;
   std::uint64_t bytes_ = 0;
   std::uint64_t reaches_ = 0;
   LogMemory blocks_;
-  std::map<Lane, Messages> lanes_;
-  std::uint64_t recent_epoch_ = 0;
-  std::unordered_map<std::uint64_t, Messages*> recent_;  // lanes of that call, by key_of()
+  Lanes<Messages> lanes_;
 };
 
 }  // namespace cairn::replay

@@ -93,9 +93,9 @@ bool is_revoked(MPI_Comm comm) {
 
 void revoke(MPI_Comm comm) { MPIX_Comm_revoke(comm); }
 
-// Open MPI 5.0 crashes, or blocks all members, if a process learns of a failure from a revocation, begins an agreement,
-// and hears of the death itself only then (era_mark_process_failed in coll/ftagree). So let it hear first: mpirun's
-// news takes some milliseconds. Nobody may have died.
+// In Open MPI 5.0, a process may learn of a failure from a revocation, before mpirun reports the death to it. If the
+// report comes during an agreement, the process crashes or all members block (era_mark_process_failed in coll/ftagree).
+// The report takes some milliseconds.
 void wait_for_news(MPI_Comm comm) {
   constexpr int kLooks = 60;
   constexpr std::chrono::microseconds kBetweenLooks{500};

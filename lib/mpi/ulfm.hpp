@@ -30,8 +30,8 @@ namespace cairn::ulfm {
 // From now on every call on `comm` fails, on every member, also those that wait in one.
 void revoke(MPI_Comm comm);
 
-// Lets this process hear of a death in `comm` before it begins an agreement: waits up to 30 ms. Nobody may have died.
-// The other functions do so themselves on a communicator that is revoked.
+// Waits up to 30 ms until MPI reports the death of a member to this process. To be called before an agreement or a
+// shrink after a failure. The functions below call it if the communicator is revoked.
 void wait_for_news(MPI_Comm comm);
 // The live members, in the same order. Errors on the new communicator are returned.
 [[nodiscard]] Result<MPI_Comm> shrink(MPI_Comm comm);

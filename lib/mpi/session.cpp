@@ -297,7 +297,10 @@ void Session::watch(MPI_Comm comm) {
 bool Session::failed() const {
   if (!mpi_->lifeline) return false;
   mpi_->lifeline->watch();
-  return mpi_->lifeline->is_cut();
+  const bool failed = mpi_->lifeline->is_cut();
+  // The application may now leave a loop that other ranks do not leave.
+  if (failed) mpi_->impl->obstruct("has learned of a failure from failed()", replay::Journal::Until::next_snapshot);
+  return failed;
 }
 bool Session::is_under_way() { return impl().is_under_way(); }
 State Session::state() const { return mpi_->state; }

@@ -79,6 +79,8 @@ class SessionImpl {
   void use_hooks(MessageHooks hooks) { hooks_ = std::move(hooks); }
   // Whether this rank is a replacement that computes again what the lost one had computed.
   [[nodiscard]] bool catches_up() const { return application_.journal && application_.journal->catches_up(); }
+  // The application does what is not replayed; `what`: as in "rank 3 calls wait()", without the rank.
+  void obstruct(const std::string& what, replay::Journal::Until until);
   // Why a failure would make all ranks roll back; nothing: this rank can continue its call.
   [[nodiscard]] std::optional<std::string> why_all_roll_back() const;
   // After a failure: drops what refers to the world's communicators. Then only reconnect() and the destructor may
@@ -139,7 +141,6 @@ class SessionImpl {
 
   // session_stay.cpp
   [[nodiscard]] bool stays_after(const Error& error);
-  void obstruct(const std::string& what, replay::Journal::Until until);
   [[nodiscard]] bool is_past_call() const;
   [[nodiscard]] std::optional<Version> past_answer() const;
   [[nodiscard]] LevelSet levels_of_past_call();

@@ -37,7 +37,6 @@ std::optional<std::string> SessionImpl::why_all_roll_back() const {
   return app.journal->obstacle();
 }
 
-// The application does what is not replayed.
 void SessionImpl::obstruct(const std::string& what, replay::Journal::Until until) {
   if (!application_.journal) return;
   note_obstacle(*application_.journal, setting_.log, application_.rank,

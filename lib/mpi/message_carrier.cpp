@@ -165,13 +165,10 @@ int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
     return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, twin_, status);
   const Number number = setting_.journal.awaits(static_cast<std::uint32_t>(m.peer), m.tag);
   while (true) {
-    if (const auto payload = setting_.journal.shipped(number)) {
-      const int code = put_payload(*payload, m.peer, m.tag, m.buffer, m.count, m.type, twin_, status);
-      setting_.journal.received(number, {payload->size(), crc32c(*payload)});
-      return code == MPI_SUCCESS ? code : raise(code);
-    }
+    int code = MPI_SUCCESS;
+    if (take_shipped(number, m, status, &code)) return code;
     MPI_Status mine{};
-    const int code = FailureHandler::quietly([&] {
+    code = FailureHandler::quietly([&] {
       if (is_patient()) return receive_patiently(m, &mine);
       return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, twin_, &mine);
     });
@@ -182,6 +179,19 @@ int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
     }
     if (const auto result = after(code)) return *result;
   }
+}
+
+bool MessageCarrier::take_shipped(const Number& number, const IncomingMessage& m, MPI_Status* status, int* code) {
+  const auto payload = setting_.journal.shipped(number);
+  if (!payload) {
+    *code = rolls_back(fmt::format("{}: {}", my_name(), payload.error().text()));
+    return true;
+  }
+  if (!*payload) return false;
+  *code = put_payload(**payload, m.peer, m.tag, m.buffer, m.count, m.type, twin_, status);
+  setting_.journal.received(number, {(*payload)->size(), crc32c(**payload)});
+  if (*code != MPI_SUCCESS) (void)raise(*code);
+  return true;
 }
 
 int MessageCarrier::receive_patiently(const IncomingMessage& m, MPI_Status* status) {
@@ -235,8 +245,10 @@ int MessageCarrier::probe(int peer, int tag, int* flag, MPI_Status* status) {
   Patience patience(*this);
   while (true) {
     if (replayed) {
-      if (const auto bytes = setting_.journal.next_shipped(static_cast<std::uint32_t>(peer), tag)) {
-        fill_status(status, peer, tag, static_cast<MPI_Count>(*bytes));
+      const auto bytes = setting_.journal.next_shipped(static_cast<std::uint32_t>(peer), tag);
+      if (!bytes) return rolls_back(fmt::format("{}: {}", my_name(), bytes.error().text()));
+      if (*bytes) {
+        fill_status(status, peer, tag, static_cast<MPI_Count>(**bytes));
         if (flag != nullptr) *flag = 1;
         return MPI_SUCCESS;
       }

@@ -120,6 +120,8 @@ class MessageCarrier final : public tap::Carrier {
   void look_at_sends();
   int wait_patiently(MPI_Request real, MPI_Status* status);
   int receive_patiently(const tap::IncomingMessage& message, MPI_Status* status);
+  // Takes a message that was shipped to this rank. False: it has to be received.
+  bool take_shipped(const replay::Number& number, const tap::IncomingMessage& message, MPI_Status* status, int* code);
   void note_received(const replay::Number& number, const tap::IncomingMessage& message, const MPI_Status& status);
 
   int post(Pending& pending);

@@ -65,11 +65,7 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* re
   } else if (is_replayed(m.peer, m.tag, "receives a message")) {
     pending.is_logged = true;
     pending.number = setting_.journal.awaits(static_cast<std::uint32_t>(m.peer), m.tag);
-    if (const auto payload = setting_.journal.shipped(pending.number)) {
-      pending.done = true;
-      pending.code = put_payload(*payload, m.peer, m.tag, m.buffer, m.count, m.type, twin_, &pending.status);
-      setting_.journal.received(pending.number, {payload->size(), crc32c(*payload)});
-    }
+    pending.done = take_shipped(pending.number, m, &pending.status, &pending.code);
   }
   while (!pending.done) {
     const auto result = after(post(pending));

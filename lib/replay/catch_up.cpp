@@ -99,7 +99,18 @@ Result<Shipment> decode_shipment(Bytes bytes) {
   return shipment;
 }
 
-CatchUp::CatchUp(std::vector<Shipment> shipments, std::uint64_t newest) : newest_(newest) {
+Result<std::vector<Shipment>> decode_shipments(const std::map<std::uint32_t, Buffer>& shipped) {
+  std::vector<Shipment> shipments;
+  for (const auto& [from, bytes] : shipped) {
+    auto shipment = decode_shipment(bytes);
+    if (!shipment) return fail(shipment.error().in(fmt::format("from rank {}", from)));
+    shipments.push_back(std::move(*shipment));
+  }
+  return shipments;
+}
+
+CatchUp::CatchUp(std::vector<Shipment> shipments, std::uint64_t newest, Compares compares)
+    : newest_(newest), compares_(compares) {
   for (Shipment& shipment : shipments) {
     for (auto& [lane, messages] : shipment.messages)
       for (std::size_t place = 0; place < messages.size(); ++place)
@@ -124,13 +135,11 @@ Result<bool> CatchUp::must_send(const Number& number, const Content& content) {
   if (!lane->second.contains(number.place)) return true;
   const Content had = lane->second.take(number.place);
   if (lane->second.count() == 0) peer->second.erase(lane);
-  if (had == content) return false;
-  return fail(
-      Code::mismatch,
-      fmt::format("message {} to rank {} with tag {} differs: rank {} had received {} bytes with CRC-32C {:08x}, "
-                  "now it is {} bytes with {:08x}",
-                  number.place, number.lane.peer, number.lane.tag, number.lane.peer, had.bytes, had.crc, content.bytes,
-                  content.crc));
+  if (had == content || compares_ == Compares::numbers) return false;
+  return fail(Code::mismatch,
+              fmt::format("{} to rank {} differs: rank {} had received {} bytes with CRC-32C {:08x}, "
+                          "now it is {} bytes with {:08x}",
+                          number, number.lane.peer, number.lane.peer, had.bytes, had.crc, content.bytes, content.crc));
 }
 
 bool CatchUp::is_over(std::uint64_t epoch) const {

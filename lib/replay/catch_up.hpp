@@ -32,11 +32,15 @@ struct Shipment {
 [[nodiscard]] Buffer encode(const Shipment& shipment);
 // invalid_argument: these are no bytes of encode().
 [[nodiscard]] Result<Shipment> decode_shipment(Bytes bytes);
+// Of several ranks, by rank; names the rank whose bytes are damaged.
+[[nodiscard]] Result<std::vector<Shipment>> decode_shipments(const std::map<std::uint32_t, Buffer>& shipped);
 
 class CatchUp {
  public:
+  // What is compared of a message that is sent again.
+  enum class Compares { content, numbers };
   // `newest`: snapshot() calls that the rank which has made most has made.
-  CatchUp(std::vector<Shipment> shipments, std::uint64_t newest);
+  CatchUp(std::vector<Shipment> shipments, std::uint64_t newest, Compares compares = Compares::content);
 
   // The payload of a message that was shipped, once; nothing: it has to be received.
   [[nodiscard]] std::optional<Buffer> receive(const Number& number);
@@ -64,6 +68,7 @@ class CatchUp {
 
  private:
   std::uint64_t newest_;
+  Compares compares_;
   std::map<Number, Shipment::Message> messages_;
   std::map<std::uint32_t, std::map<Lane, Received>> received_;  // by peer
 };

@@ -9,20 +9,39 @@
 
 namespace cairn::replay {
 
-void Journal::start(std::uint64_t epoch) {
+Status Journal::start(std::uint64_t epoch) {
+  Status ended = prologue_.ends();
   Journal fresh(me_, memory_);
+  fresh.prologue_ = std::move(prologue_);
+  fresh.log_ = SendLog(memory_ - fresh.prologue_.bytes());
   fresh.sends_.enter(epoch);
   fresh.receives_.enter(epoch);
   fresh.log_.cut(epoch);
   fresh.cut_ = epoch;
+  fresh.began_ = epoch;
   fresh.started_ = true;
   fresh.told_ = std::move(told_);
   // What holds for good was done before.
   if (obstacle_ && obstacle_->from == UINT64_MAX) fresh.obstacle_ = std::move(obstacle_);
   *this = std::move(fresh);
+  return ended;
 }
 
-Result<Journal::Outgoing> Journal::sends(std::uint32_t peer, std::int32_t tag, Bytes payload) {
+Status Journal::check_size(const std::map<std::uint32_t, Buffer>& shipped) const {
+  std::uint64_t size = 0;
+  for (const auto& [from, bytes] : shipped) size += bytes.size();
+  if (size <= memory_) return {};
+  return fail(Code::unrecoverable,
+              fmt::format("rank {} gets {} MiB of logged messages, more than [replay] memory", me_, size / kMiB));
+}
+
+Status Journal::replays_prologue(const std::map<std::uint32_t, Buffer>& shipped) {
+  if (auto fits = check_size(shipped); !fits) return fits;
+  return prologue_.replays(shipped);
+}
+
+Result<Outgoing> Journal::sends(std::uint32_t peer, std::int32_t tag, Bytes payload) {
+  if (!started_) return prologue_.sends(peer, tag, payload);
   const Number number = sends_.next(peer, tag);
   const auto crc = log_.keep(number, payload);
   const Content content{payload.size(), crc ? *crc : crc32c(payload)};
@@ -36,18 +55,21 @@ Result<Journal::Outgoing> Journal::sends(std::uint32_t peer, std::int32_t tag, B
   return out;
 }
 
-std::optional<Buffer> Journal::shipped(const Number& number) {
-  if (!catch_up_) return {};
+Result<std::optional<Buffer>> Journal::shipped(const Number& number) {
+  if (!started_) return prologue_.shipped(number);
+  if (!catch_up_) return std::nullopt;
   auto payload = catch_up_->receive(number);
   look_whether_caught_up();
   return payload;
 }
 
-std::optional<std::uint64_t> Journal::next_shipped(std::uint32_t peer, std::int32_t tag) const {
+Result<std::optional<std::uint64_t>> Journal::next_shipped(std::uint32_t peer, std::int32_t tag) const {
+  if (!started_) return prologue_.next_shipped(peer, tag);
   return catch_up_ ? catch_up_->length_of(receives_.coming(peer, tag)) : std::nullopt;
 }
 
 void Journal::received(const Number& number, const Content& content) {
+  if (!started_) return prologue_.received(number, content);
   receipts_.add(number, content);
   balance_.received(me_, number, content);
 }
@@ -82,13 +104,13 @@ bool Journal::obstructs(const std::string& what, Until until) {
 
 std::optional<std::string> Journal::obstacle() const {
   if (obstacle_) return obstacle_->what;
-  if (!log_.reaches(cut_))
+  if (!prologue_.is_whole() || !log_.reaches(cut_))
     return fmt::format("rank {}: the message log is full ([replay] memory = {} MiB)", me_, memory_ / kMiB);
   return {};
 }
 
 Standing Journal::standing(bool replaced, std::uint64_t calls, std::uint32_t version) const {
-  return {.replaced = replaced, .calls = calls, .version = version, .reaches = cut_, .taken = taken_};
+  return {.replaced = replaced, .calls = calls, .version = version, .began = began_, .reaches = cut_, .taken = taken_};
 }
 
 std::map<Lane, Received> Journal::has_from(std::uint32_t peer, std::uint64_t epoch) const {
@@ -123,22 +145,16 @@ Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::ui
                                              const std::map<std::uint32_t, Buffer>& shipped) {
   past_ = std::max(past_, agreement.newest);
   unchecked_since_ = epoch;
-  std::uint64_t size = 0;
-  for (const auto& [from, bytes] : shipped) size += bytes.size();
-  if (size > memory_)
-    return fail(Code::unrecoverable,
-                fmt::format("rank {} gets {} MiB of logged messages, more than [replay] memory", me_, size / kMiB));
-  std::vector<Shipment> shipments;
-  for (const auto& [from, bytes] : shipped) {
-    auto shipment = decode_shipment(bytes);
-    if (!shipment) return fail(shipment.error().in(fmt::format("from rank {}", from)));
-    shipments.push_back(std::move(*shipment));
-  }
+  if (auto fits = check_size(shipped); !fits) return fail(fits.error());
+  auto shipments = decode_shipments(shipped);
+  if (!shipments) return fail(shipments.error());
   taken_ = agreement.taken;
   std::erase_if(taken_, [&](const Taken& taken) { return taken.call < epoch; });
   if (std::ranges::binary_search(agreement.replaced, me_)) {
     replaces_ = true;
-    catch_up_.emplace(std::move(shipments), agreement.newest);
+    began_ = agreement.began;
+    began_later_ = epoch > began_;
+    catch_up_.emplace(std::move(*shipments), agreement.newest);
     look_whether_caught_up();
     return std::vector<Number>{};
   }
@@ -147,9 +163,9 @@ Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::ui
   std::vector<Number> again;
   for (const std::uint32_t peer : log_.peers(epoch)) {
     if (std::ranges::binary_search(agreement.replaced, peer)) continue;
-    const auto theirs = std::ranges::find(shipments, peer, &Shipment::from);
+    const auto theirs = std::ranges::find(*shipments, peer, &Shipment::from);
     const auto lost =
-        lost_messages(peer, epoch, log_, theirs == shipments.end() ? std::map<Lane, Received>{} : theirs->received);
+        lost_messages(peer, epoch, log_, theirs == shipments->end() ? std::map<Lane, Received>{} : theirs->received);
     again.insert(again.end(), lost.begin(), lost.end());
   }
   look_whether_caught_up();

@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "replay/catch_up.hpp"
 #include "replay/number.hpp"
+#include "replay/prologue.hpp"
 #include "replay/receipts.hpp"
 #include "replay/send_log.hpp"
 #include "replay/standing.hpp"
@@ -25,29 +26,32 @@ namespace cairn::replay {
 class Journal {
  public:
   // Payloads of messages that were sent take at most `memory` bytes.
-  Journal(std::uint32_t me, std::uint64_t memory) : me_(me), memory_(memory), log_(memory) {}
-  // The rank has restored a snapshot that was taken at this call, or starts anew, at call 0. What it has exchanged
-  // before is not in the journal.
-  void start(std::uint64_t epoch);
+  Journal(std::uint32_t me, std::uint64_t memory) : me_(me), memory_(memory), prologue_(me, memory), log_(memory) {}
+  // The rank has restored a snapshot that was taken at this call, or starts anew, at call 0. mismatch: it is a
+  // replacement, and has not exchanged all messages that the dead rank had exchanged before that.
+  [[nodiscard]] Status start(std::uint64_t epoch);
   [[nodiscard]] bool is_started() const { return started_; }
 
-  struct Outgoing {
-    Number number;
-    bool must_send = true;  // false: its receiver has had it from the process that this one replaces
-    bool is_logged = true;  // false: the log is full
-  };
-  // The application sends a message. mismatch: the process that this one replaces had sent another one.
+  // What was exchanged before that: for the replacement of `peer`; and to this replacement, by sender.
+  [[nodiscard]] Buffer prologue_for(std::uint32_t peer) const { return prologue_.shipment_to(peer); }
+  // invalid_argument: it is damaged. unrecoverable: it exceeds the memory for messages.
+  [[nodiscard]] Status replays_prologue(const std::map<std::uint32_t, Buffer>& shipped);
+
+  // The application sends a message. mismatch: the process that this one replaces had sent another one, or none.
   [[nodiscard]] Result<Outgoing> sends(std::uint32_t peer, std::int32_t tag, Bytes payload);
   // The log was full: gives up what it need not keep any more.
   void cut_what_is_void() { log_.cut_what_is_void(); }
   // Gives the payload away before the log is cut: MPI still reads it.
   [[nodiscard]] LoggedPayload release(const Number& number) { return log_.release(number); }
   // The application is ready to receive a message.
-  [[nodiscard]] Number awaits(std::uint32_t peer, std::int32_t tag) { return receives_.next(peer, tag); }
-  // The payload of that message, if it was shipped to this rank; otherwise it has to be received.
-  [[nodiscard]] std::optional<Buffer> shipped(const Number& number);
-  // The length of the next such message that the application can be ready for, if it was shipped.
-  [[nodiscard]] std::optional<std::uint64_t> next_shipped(std::uint32_t peer, std::int32_t tag) const;
+  [[nodiscard]] Number awaits(std::uint32_t peer, std::int32_t tag) {
+    return started_ ? receives_.next(peer, tag) : prologue_.awaits(peer, tag);
+  }
+  // The payload of that message, if it was shipped to this rank; otherwise it has to be received. mismatch: it will not
+  // come, since the process that this one replaces has not received it.
+  [[nodiscard]] Result<std::optional<Buffer>> shipped(const Number& number);
+  // The length of the next such message that the application can be ready for, if it was shipped. mismatch: the same.
+  [[nodiscard]] Result<std::optional<std::uint64_t>> next_shipped(std::uint32_t peer, std::int32_t tag) const;
   void received(const Number& number, const Content& content);
 
   // A snapshot() call begins; no message of the application is under way.
@@ -81,6 +85,9 @@ class Journal {
   [[nodiscard]] std::optional<std::uint32_t> taken_at(std::uint64_t call) const;
   // Whether this rank is a replacement that has not come to where the lost one was.
   [[nodiscard]] bool catches_up() const { return catch_up_.has_value(); }
+  // Whether it has restored a later snapshot than all ranks did, and so does not repeat what they exchanged between
+  // restore() and their next snapshot() call.
+  [[nodiscard]] bool began_later() const { return began_later_; }
   // Whether it is a replacement whose messages have not been compared since. If it has exchanged others than the lost
   // one, it may wait for a message that is sent only after that comparison.
   [[nodiscard]] bool is_unchecked_replacement() const { return replaces_ && unchecked_since_.has_value(); }
@@ -96,6 +103,7 @@ class Journal {
   }
 
  private:
+  [[nodiscard]] Status check_size(const std::map<std::uint32_t, Buffer>& shipped) const;
   // Where a receiver of that rank's messages has arrived.
   [[nodiscard]] std::map<Lane, Received> has_from(std::uint32_t peer, std::uint64_t epoch) const;
   void look_whether_caught_up();
@@ -103,6 +111,9 @@ class Journal {
   std::uint32_t me_;
   std::uint64_t memory_;
   bool started_ = false;
+  std::uint64_t began_ = 0;
+  bool began_later_ = false;
+  Prologue prologue_;
   Counter sends_;
   Counter receives_;
   SendLog log_;

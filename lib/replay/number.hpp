@@ -10,7 +10,12 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 namespace cairn::replay {
+
+// All messages of collective calls have this tag, which no other message can have.
+inline constexpr std::int32_t kCollectiveTag = INT32_MIN + 1;
 
 // Between two ranks, as one of them sees it.
 struct Lane {
@@ -24,6 +29,13 @@ struct Number {
   Lane lane;
   std::uint64_t place = 0;  // from 0, in the order of the calls
   friend auto operator<=>(const Number&, const Number&) = default;
+};
+
+// A message that the application sends.
+struct Outgoing {
+  Number number;
+  bool must_send = true;  // false: its receiver has had it from the process that this one replaces
+  bool is_logged = true;  // false: the log is full
 };
 
 // What a message holds.
@@ -66,3 +78,14 @@ class Counter {
 };
 
 }  // namespace cairn::replay
+
+// "message 3 with tag 7".
+template <>
+struct fmt::formatter<cairn::replay::Number> : fmt::formatter<fmt::string_view> {
+  template <class Context>
+  auto format(const cairn::replay::Number& number, Context& context) const {
+    if (number.lane.tag == cairn::replay::kCollectiveTag)
+      return fmt::format_to(context.out(), "message {} of its collective calls", number.place);
+    return fmt::format_to(context.out(), "message {} with tag {}", number.place, number.lane.tag);
+  }
+};

@@ -11,6 +11,7 @@ Buffer encode(const Standing& standing) {
   out.put(standing.replaced);
   out.put(standing.calls);
   out.put(standing.version);
+  out.put(standing.began);
   out.put(standing.reaches);
   out.put(static_cast<std::uint64_t>(standing.taken.size()));
   for (const Taken& taken : standing.taken) {
@@ -26,6 +27,7 @@ Result<Standing> decode_standing(Bytes bytes) {
   standing.replaced = in.get<bool>();
   standing.calls = in.get<std::uint64_t>();
   standing.version = in.get<std::uint32_t>();
+  standing.began = in.get<std::uint64_t>();
   standing.reaches = in.get<std::uint64_t>();
   const auto count = in.get<std::uint64_t>();
   for (std::uint64_t i = 0; i < count && in.good(); ++i) {
@@ -38,7 +40,7 @@ Result<Standing> decode_standing(Bytes bytes) {
 }
 
 Result<Agreement> agree_on(std::span<const Standing> ranks, std::uint64_t epoch) {
-  Agreement agreement{.newest = epoch, .version = 0, .taken = {}, .replaced = {}};
+  Agreement agreement{.newest = epoch, .version = 0, .began = epoch, .taken = {}, .replaced = {}};
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
     const Standing& standing = ranks[rank];
     agreement.version = std::max(agreement.version, standing.version);
@@ -52,6 +54,7 @@ Result<Agreement> agree_on(std::span<const Standing> ranks, std::uint64_t epoch)
                               "taken at call {}",
                               rank, standing.reaches, epoch));
     agreement.newest = std::max(agreement.newest, standing.calls);
+    agreement.began = standing.began;
     for (const Taken& taken : standing.taken) {
       const auto at = std::ranges::lower_bound(agreement.taken, taken.call, {}, &Taken::call);
       if (at == agreement.taken.end() || at->call != taken.call) agreement.taken.insert(at, taken);

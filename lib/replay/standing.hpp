@@ -23,6 +23,7 @@ struct Standing {
   bool replaced = false;      // this rank rolls back
   std::uint64_t calls = 0;    // of snapshot(), begun
   std::uint32_t version = 0;  // the highest that it has used
+  std::uint64_t began = 0;    // the snapshot() call at which all ranks restored
   std::uint64_t reaches = 0;  // all messages since this call are in its log
   std::vector<Taken> taken;   // since the oldest call that its log reaches, in order
 };
@@ -34,6 +35,7 @@ struct Standing {
 struct Agreement {
   std::uint64_t newest = 0;             // snapshot() calls that the rank which has made most has begun
   std::uint32_t version = 0;            // the highest that a rank has used
+  std::uint64_t began = 0;              // the snapshot() call at which all ranks restored
   std::vector<Taken> taken;             // up to there, of all ranks
   std::vector<std::uint32_t> replaced;  // ranks, ascending
 };

@@ -109,7 +109,7 @@ void SessionImpl::cut_journal() {
 // A replacement gets what survivors ship to it. All other ranks that have restored begin a new log.
 Status SessionImpl::start_journal(std::uint64_t epoch) {
   Application& app = application_;
-  app.journal->start(epoch);
+  if (auto started = app.journal->start(epoch); !started) return started;
   if (!app.replaces) return {};
   const auto settled = settle_messages(epoch);
   app.replaces = false;

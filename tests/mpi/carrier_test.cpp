@@ -34,7 +34,7 @@ class CarriedMessages : public testing::Test {
     ranks_ = size_of(comm_);
     next_ = (me_ + 1) % ranks_;
     before_ = (me_ + ranks_ - 1) % ranks_;
-    journal_.start(0);
+    EXPECT_TRUE(journal_.start(0));
     carrier_ = std::make_unique<MessageCarrier>(MessageCarrier::Setting{.comm = comm_,
                                                                         .journal = journal_,
                                                                         .stays = [] { return false; },
@@ -258,7 +258,7 @@ TEST_F(Obstacles, are_what_cannot_be_replayed) {
   int in = -1;
   auto forget = [&, call = 0]() mutable {
     EXPECT_TRUE(journal_.obstacle());
-    journal_.start(static_cast<std::uint64_t>(++call));
+    EXPECT_TRUE(journal_.start(static_cast<std::uint64_t>(++call)));
     EXPECT_FALSE(journal_.obstacle());
   };
   MPI_Sendrecv(&out, 1, MPI_INT, next_, 0, &in, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm_, MPI_STATUS_IGNORE);
@@ -279,7 +279,7 @@ TEST_F(Obstacles, are_what_cannot_be_replayed) {
   // For good: what the application makes now it may use later.
   MPI_Send_init(&out, 1, MPI_INT, next_, 0, comm_, &request);
   MPI_Request_free(&request);
-  journal_.start(20);
+  EXPECT_TRUE(journal_.start(20));
   EXPECT_TRUE(journal_.obstacle());
 }
 
@@ -287,7 +287,7 @@ TEST_F(Obstacles, are_what_cannot_be_replayed) {
 std::map<std::uint32_t, Buffer> shipment_of(const std::vector<int>& sent, const std::vector<int>& received) {
   const auto bytes = [](const int& number) { return std::as_bytes(std::span(&number, 1)); };
   Journal other(1, kMiB);
-  other.start(4);
+  EXPECT_TRUE(other.start(4));
   for (const int& number : sent) EXPECT_TRUE(other.sends(0, 5, bytes(number)));
   for (const int& number : received) other.received(other.awaits(0, 6), {sizeof(int), crc32c(bytes(number))});
   return {{1, other.shipments({.newest = 5, .version = 1, .taken = {}, .replaced = {0}}, 4).at(0)}};
@@ -296,7 +296,7 @@ std::map<std::uint32_t, Buffer> shipment_of(const std::vector<int>& sent, const 
 // No other rank takes part.
 TEST_F(CarriedMessages, that_were_shipped_are_not_received_again) {
   if (me_ == 0) {
-    journal_.start(4);
+    EXPECT_TRUE(journal_.start(4));
     const Agreement agreement{.newest = 5, .version = 1, .taken = {}, .replaced = {0}};
     ASSERT_TRUE(journal_.goes_on(agreement, 4, shipment_of({41, 42, 43, 44}, {7, 8})));
     EXPECT_TRUE(journal_.catches_up());
@@ -323,7 +323,7 @@ TEST_F(CarriedMessages, that_were_shipped_are_not_received_again) {
 
 TEST_F(CarriedMessages, that_differ_from_those_before_send_everyone_back) {
   if (me_ == 0) {
-    journal_.start(4);
+    EXPECT_TRUE(journal_.start(4));
     ASSERT_TRUE(journal_.goes_on({.newest = 5, .version = 1, .taken = {}, .replaced = {0}}, 4, shipment_of({}, {7})));
     int out = 8;
     EXPECT_NE(MPI_Send(&out, 1, MPI_INT, 1, 6, comm_), MPI_SUCCESS);
@@ -334,7 +334,7 @@ TEST_F(CarriedMessages, that_differ_from_those_before_send_everyone_back) {
 
 TEST_F(CarriedMessages, that_are_shipped_do_not_meet_a_collective) {
   if (me_ == 0) {
-    journal_.start(4);
+    EXPECT_TRUE(journal_.start(4));
     ASSERT_TRUE(journal_.goes_on({.newest = 5, .version = 1, .taken = {}, .replaced = {0}}, 4, shipment_of({1}, {})));
     EXPECT_NE(MPI_Barrier(comm_), MPI_SUCCESS);
     EXPECT_TRUE(journal_.obstacle());

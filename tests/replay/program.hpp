@@ -9,7 +9,7 @@
 namespace cairn::test {
 
 struct Operation {
-  enum class Kind { send, isend, receive, ireceive, wait_all, snapshot };
+  enum class Kind { send, isend, receive, ireceive, wait_all, restore, snapshot };
   Kind kind{};
   std::uint32_t peer = 0;
   std::int32_t tag = 0;
@@ -22,7 +22,10 @@ inline Program draw_program(std::mt19937_64& random, std::uint32_t ranks, std::u
   using Kind = Operation::Kind;
   const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
   Program program(ranks);
-  for (std::uint32_t round = 0; round < rounds; ++round) {
+  const std::uint32_t first = below(3);  // the round before which all restore
+  for (std::uint32_t round = 0; round < first + rounds; ++round) {
+    if (round == first)
+      for (auto& rank : program) rank.push_back({Kind::restore, 0, 0, 0});
     struct Message {
       std::uint32_t from, to;
       std::int32_t tag;
@@ -46,7 +49,7 @@ inline Program draw_program(std::mt19937_64& random, std::uint32_t ranks, std::u
       for (const Message& m : messages) program[m.from].push_back({Kind::isend, m.to, m.tag, m.words});
       for (auto& rank : program) rank.push_back({Kind::wait_all, 0, 0, 0});
     }
-    if (below(3) != 0)
+    if (round >= first && below(3) != 0)
       for (auto& rank : program) rank.push_back({Kind::snapshot, 0, 0, 0});
   }
   return program;

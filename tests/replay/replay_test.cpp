@@ -8,6 +8,7 @@
 
 #include "codec/crc32c.hpp"
 #include "replay/catch_up.hpp"
+#include "replay/prologue.hpp"
 #include "world.hpp"
 
 namespace cairn::test {
@@ -19,6 +20,7 @@ using replay::Content;
 using replay::Counter;
 using replay::Lane;
 using replay::Number;
+using replay::Prologue;
 using replay::Receipts;
 using replay::SendLog;
 
@@ -103,7 +105,8 @@ TEST_P(ReplayMutants, are_found) {
 }
 INSTANTIATE_TEST_SUITE_P(Each, ReplayMutants,
                          testing::Values(Mutant::no_receipts, Mutant::no_resend, Mutant::restores_own_newest,
-                                         Mutant::numbers_go_on, Mutant::keeps_void_snapshots));
+                                         Mutant::numbers_go_on, Mutant::keeps_void_snapshots,
+                                         Mutant::ships_no_prologue));
 
 Buffer some_bytes(std::size_t length) { return Buffer(length, std::byte{7}); }
 
@@ -173,6 +176,38 @@ TEST(Balance, finds_a_message_that_only_one_side_has_counted) {
   a.sent(0, {Lane{1, 1, 5}, 1}, {8, 1});
   EXPECT_NE(a.since(1) + b.since(1), 0U);
   EXPECT_EQ(a.since(2) + b.since(2), 0U);
+}
+
+// Rank 1 had sent two messages to rank 0 before restore(), and received one. It is replaced.
+class ReplayedPrologue : public testing::Test {
+ protected:
+  ReplayedPrologue() {
+    for (int i = 0; i < 2; ++i) before_.received(before_.awaits(1, 3), {8, 0});
+    EXPECT_TRUE(before_.sends(1, 4, some_bytes(5)));
+    EXPECT_TRUE(again_.replays({{0, before_.shipment_to(1)}}));
+  }
+  Prologue before_{0, kMiB};  // of rank 0
+  Prologue again_{1, kMiB};
+};
+
+TEST_F(ReplayedPrologue, sends_nothing_again_and_takes_what_was_shipped) {
+  EXPECT_EQ(again_.next_shipped(0, 4).value(), 5U);
+  EXPECT_EQ(again_.shipped(again_.awaits(0, 4)).value(), some_bytes(5));
+  // What the messages hold may differ.
+  for (std::size_t length : {8U, 9U}) EXPECT_FALSE(again_.sends(0, 3, some_bytes(length)).value().must_send);
+  EXPECT_TRUE(again_.ends());
+}
+
+TEST_F(ReplayedPrologue, notices_a_message_too_many_or_too_few) {
+  EXPECT_EQ(again_.shipped(again_.awaits(0, 5)).error().code, Code::mismatch);
+  EXPECT_EQ(again_.next_shipped(0, 5).error().code, Code::mismatch);
+  EXPECT_EQ(again_.sends(0, 5, some_bytes(1)).error().code, Code::mismatch);
+  EXPECT_EQ(again_.ends().error().code, Code::mismatch);
+}
+
+TEST_F(ReplayedPrologue, exchanges_messages_with_another_replacement) {
+  EXPECT_TRUE(again_.sends(2, 3, some_bytes(1)).value().must_send);
+  EXPECT_EQ(again_.shipped(again_.awaits(2, 4)).value(), std::nullopt);
 }
 
 }  // namespace

@@ -35,6 +35,8 @@ Buffer payload_of(std::uint64_t state, std::uint32_t words) {
   return payload;
 }
 
+constexpr std::uint64_t kMostStepsToRestore = 100'000;
+
 Content content_of(Bytes payload) { return {payload.size(), crc32c(payload)}; }
 
 }  // namespace
@@ -44,7 +46,6 @@ World::World(const Program& program, std::uint64_t seed, Mutant mutant)
   for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
     processes_[rank].state = mix(rank + 1);
     processes_[rank].journal.emplace(static_cast<std::uint32_t>(rank), 1U << 30U);
-    processes_[rank].saved[0] = {0, processes_[rank].state};
   }
 }
 
@@ -70,9 +71,19 @@ std::uint64_t World::balance() const {
   return sum;
 }
 
+bool World::is_at_restore(std::uint32_t rank) const {
+  const Process& process = processes_[rank];
+  return process.at < program_[rank].size() && program_[rank][process.at].kind == Kind::restore;
+}
+
 bool World::can_step(std::uint32_t rank) const {
   const Process& process = processes_[rank];
   if (process.at >= program_[rank].size()) return false;
+  if (is_at_restore(rank)) {
+    for (std::uint32_t other = 0; other < processes_.size(); ++other)
+      if (!is_at_restore(other) && !processes_[other].journal->is_started()) return false;
+    return true;
+  }
   const Kind kind = program_[rank][process.at].kind;
   if (process.pending.empty()) return true;
   // A call that waits has left its message behind, and is over when that is complete.
@@ -82,8 +93,14 @@ bool World::can_step(std::uint32_t rank) const {
 
 bool World::step() {
   ++steps_;
+  std::set<std::uint32_t> all;
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) all.insert(rank);
+  return step_of(all);
+}
+
+bool World::step_of(const std::set<std::uint32_t>& ranks) {
   std::vector<std::uint32_t> able;
-  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank)
+  for (const std::uint32_t rank : ranks)
     if (can_step(rank)) able.push_back(rank);
   if (able.empty() || random_() % 3 == 0) return deliver_one() || !able.empty();
   make(able[random_() % able.size()]);
@@ -107,6 +124,7 @@ void World::make(std::uint32_t rank) {
       for (const Pending& pending : process.pending) finish(process, pending);
       process.pending.clear();
       break;
+    case Kind::restore: return restore(rank, 0);
     case Kind::snapshot: snapshot(rank); break;
   }
   ++process.at;
@@ -140,10 +158,11 @@ void World::begin_receive(std::uint32_t rank, const Operation& operation) {
   Process& process = processes_[rank];
   const Number number = process.journal->awaits(operation.peer, operation.tag);
   process.pending.push_back({.sends = false, .number = number, .payload = {}, .complete = false});
-  if (auto payload = process.journal->shipped(number)) {
-    ++replayed_;
-    complete_receive(rank, process.pending.back(), std::move(*payload));
-  }
+  auto payload = process.journal->shipped(number);
+  if (!payload) return wrong(payload.error().message);
+  if (!*payload) return;
+  ++replayed_;
+  complete_receive(rank, process.pending.back(), std::move(**payload));
 }
 
 void World::complete_receive(std::uint32_t rank, Pending& pending, Buffer payload) {
@@ -225,16 +244,38 @@ void World::harvest(const std::set<std::uint32_t>& dead) {
   for (const std::uint32_t rank : dead) processes_[rank].pending.clear();
 }
 
-void World::replace(std::uint32_t rank, std::uint64_t epoch) {
-  Process fresh;
-  fresh.saved = std::move(processes_[rank].saved);
-  const Saved& from = fresh.saved.at(epoch);
-  fresh.at = from.at;
-  fresh.state = from.state;
-  fresh.calls = epoch;
-  fresh.journal.emplace(rank, 1U << 30U);
-  fresh.journal->start(epoch);
-  processes_[rank] = std::move(fresh);
+void World::restore(std::uint32_t rank, std::uint64_t epoch) {
+  Process& process = processes_[rank];
+  ++process.at;
+  if (epoch != 0) {
+    process.at = process.saved.at(epoch).at;
+    process.state = process.saved.at(epoch).state;
+  }
+  process.calls = epoch;
+  if (const auto started = process.journal->start(epoch); !started) wrong(started.error().message);
+}
+
+// New processes begin anew, while the survivors wait for them to restore.
+void World::replace(const std::set<std::uint32_t>& dead) {
+  for (const std::uint32_t rank : dead) {
+    std::map<std::uint32_t, Buffer> shipped;
+    for (std::uint32_t from = 0; from < processes_.size(); ++from)
+      if (!dead.contains(from) && mutant_ != Mutant::ships_no_prologue)
+        shipped[from] = processes_[from].journal->prologue_for(rank);
+    Process fresh;
+    fresh.saved = std::move(processes_[rank].saved);
+    fresh.state = mix(rank + 1);
+    fresh.journal.emplace(rank, 1U << 30U);
+    if (const auto replays = fresh.journal->replays_prologue(shipped); !replays) wrong(replays.error().message);
+    processes_[rank] = std::move(fresh);
+  }
+  const auto all_are_there = [&] { return std::ranges::all_of(dead, [&](auto rank) { return is_at_restore(rank); }); };
+  for (std::uint64_t steps = 0; !all_are_there(); ++steps) {
+    std::set<std::uint32_t> busy;
+    for (const std::uint32_t rank : dead)
+      if (!is_at_restore(rank)) busy.insert(rank);
+    if (!step_of(busy) || steps > kMostStepsToRestore) return wrong("a replacement does not come to restore()");
+  }
 }
 
 // What the ranks do after a repair, each with its own journal.
@@ -266,6 +307,7 @@ void World::go_on(std::uint64_t epoch, const std::set<std::uint32_t>& dead) {
 }
 
 void World::kill(const std::set<std::uint32_t>& dead) {
+  if (!std::ranges::all_of(processes_, [](const Process& one) { return one.journal->is_started(); })) return;
   harvest(dead);
   const std::uint64_t epoch = newest_whole();
   const bool own = mutant_ == Mutant::restores_own_newest;
@@ -273,7 +315,12 @@ void World::kill(const std::set<std::uint32_t>& dead) {
     std::erase_if(process.saved, [&](const auto& saved) {
       return saved.first > epoch && !own && mutant_ != Mutant::keeps_void_snapshots;
     });
-  for (const std::uint32_t rank : dead) replace(rank, own ? processes_[rank].saved.rbegin()->first : epoch);
+  replace(dead);
+  if (!fault_.empty()) return;
+  for (const std::uint32_t rank : dead) {
+    const auto& saved = processes_[rank].saved;
+    restore(rank, own && !saved.empty() ? saved.rbegin()->first : epoch);
+  }
   go_on(epoch, dead);
 }
 

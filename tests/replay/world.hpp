@@ -18,7 +18,15 @@
 
 namespace cairn::test {
 
-enum class Mutant { none, no_receipts, no_resend, restores_own_newest, numbers_go_on, keeps_void_snapshots };
+enum class Mutant {
+  none,
+  no_receipts,
+  no_resend,
+  restores_own_newest,
+  numbers_go_on,
+  keeps_void_snapshots,
+  ships_no_prologue
+};
 
 class World {
  public:
@@ -28,7 +36,8 @@ class World {
   bool step();
   [[nodiscard]] bool is_finished() const;
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
-  // These ranks die now, all at once, and the others repair the job. Ranks that have finished may die, too.
+  // These ranks die now, all at once, and the others repair the job. Ranks that have finished may die, too. Nothing
+  // happens before all have restored: all would roll back.
   void kill(const std::set<std::uint32_t>& dead);
 
   // What each rank has computed.
@@ -67,6 +76,8 @@ class World {
   };
 
   [[nodiscard]] bool can_step(std::uint32_t rank) const;
+  [[nodiscard]] bool is_at_restore(std::uint32_t rank) const;
+  bool step_of(const std::set<std::uint32_t>& ranks);
   void make(std::uint32_t rank);
   void begin_send(std::uint32_t rank, const Operation& operation);
   void begin_receive(std::uint32_t rank, const Operation& operation);
@@ -78,7 +89,8 @@ class World {
 
   [[nodiscard]] std::uint64_t newest_whole() const;
   void harvest(const std::set<std::uint32_t>& dead);
-  void replace(std::uint32_t rank, std::uint64_t epoch);
+  void replace(const std::set<std::uint32_t>& dead);
+  void restore(std::uint32_t rank, std::uint64_t epoch);
   void go_on(std::uint64_t epoch, const std::set<std::uint32_t>& dead);
   void wrong(std::string what);
 

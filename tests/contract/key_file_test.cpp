@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "store/key_file.hpp"
 #include "support/facts.hpp"
 #include "support/key_file.hpp"

@@ -112,15 +112,4 @@ void write_plate(Plate& plate, const std::string& path, MPI_Comm comm) {
   if (error[0] != '\0') throw std::runtime_error(error.data());
 }
 
-std::vector<std::string> gather_lines(const std::string& line, MPI_Comm comm) {
-  constexpr std::size_t kWidth = 200;
-  std::array<char, kWidth> mine{};
-  line.copy(mine.data(), kWidth - 1);
-  std::vector<char> all(rank_of(comm) == 0 ? size_of(comm) * kWidth : 0);
-  MPI_Gather(mine.data(), kWidth, MPI_CHAR, all.data(), kWidth, MPI_CHAR, 0, comm);
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < all.size(); at += kWidth) lines.emplace_back(all.data() + at);
-  return lines;
-}
-
 }  // namespace heat

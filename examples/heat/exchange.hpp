@@ -20,7 +20,4 @@ void exchange_halos(Plate& plate, MPI_Comm comm);
 // Rank 0 writes the whole plate, block after block. Throws std::runtime_error on all ranks alike.
 void write_plate(Plate& plate, const std::string& path, MPI_Comm comm);
 
-// Every rank's line, in rank order, on rank 0; cut at 200 bytes.
-[[nodiscard]] std::vector<std::string> gather_lines(const std::string& line, MPI_Comm comm);
-
 }  // namespace heat

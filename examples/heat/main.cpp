@@ -18,13 +18,13 @@ namespace {
 
 void say(const std::string& text) { std::cout << "heat: " << text << std::endl; }
 
-// What restore() found, and for every rank where its part of the plate came from. Collective.
+// What restore() found: each rank says where its part of the plate came from, rank 0 the rest.
 void tell_start(const cairn::Session& session, std::int64_t step) {
   const cairn::RestoreReport& report = session.last_restore();
-  const MPI_Comm comm = session.comm();
   const bool replaces = session.state() == cairn::State::replacement;
-  const auto sources = heat::gather_lines(report.my_source + (replaces ? ", in a new process" : ""), comm);
-  if (heat::rank_of(comm) != 0) return;
+  if (report.restored)
+    say(fmt::format("rank {} from {}{}", session.rank(), report.my_source, replaces ? ", in a new process" : ""));
+  if (session.rank() != 0) return;
   if (const auto& dead = session.failures().dead_ranks; !dead.empty())
     say(fmt::format("ranks {} died", fmt::join(dead, " ")));
   if (!report.restored) return say("starts at step 0");
@@ -35,7 +35,6 @@ void tell_start(const cairn::Session& session, std::int64_t step) {
   say(fmt::format("lost nodes: {}",
                   report.lost_nodes.empty() ? "none" : fmt::format("{}", fmt::join(report.lost_nodes, " "))));
   say(fmt::format("ranks from L1: {}, L2: {}, L3: {}, L4: {}", from[0], from[1], from[2], from[3]));
-  for (std::size_t rank = 0; rank < sources.size(); ++rank) say(fmt::format("rank {} from {}", rank, sources[rank]));
 }
 
 // True in the step that completes another tenth.
@@ -52,8 +51,7 @@ void simulate(cairn::Session& session, const heat::Options& options) {
   session.protect("plate", plate.cells(), cairn::GlobalPlace{{extent.rows, extent.cols}, {block.first, 0}});
   session.protect("step", step);
   session.restore();
-  // A rank that rolls back alone must not communicate before the loop: the others have been here.
-  if (!session.catches_up()) tell_start(session, step);
+  tell_start(session, step);
 
   while (step < options.steps) {
     heat::exchange_halos(plate, comm);

@@ -548,7 +548,8 @@ contains
   ! Returns whether this process replaces a dead rank and has not caught up with it ([recovery] rollback = lost). It is
   ! true from cairn_restore until the process has computed again what the dead rank had computed. The survivors do not
   ! repeat their calls. So between cairn_restore and the loop of time steps, the application must not communicate while
-  ! this is true. Local.
+  ! this is true. It is false if the process has restored what all ranks had restored: then it repeats all their calls.
+  ! Local.
   logical function cairn_catches_up(session)
     type(cairn_session), intent(in) :: session
     cairn_catches_up = c_catches_up(session%handle) /= 0

@@ -38,12 +38,23 @@ int marks_collective(int (*next)(Arguments...), const Site& site, Arguments... a
   return make(call, next, site, arguments...);
 }
 
-template <class... Arguments>
-int collective(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+// A carrier makes it, unless its counts are large. `Carried` is one of tap::collectives.
+template <class Carried, class... Arguments>
+int carried(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
   if (call.is_outermost()) check_collective(site.name, site.comm);
   const Heard heard(call, CallKind::collective, site);
+  if constexpr (requires { Carried{arguments...}; })
+    if (Carrier* const one = carrier_of(call, site)) return one->collective(Carried{arguments...});
   return make(call, next, site, arguments...);
+}
+
+struct NotCarried {
+  NotCarried() = delete;
+};
+template <class... Arguments>
+int collective(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  return carried<NotCarried>(next, site, arguments...);
 }
 
 template <class... Arguments>

@@ -86,18 +86,18 @@ bool MessageCarrier::is_of_session_thread() {
 
 bool MessageCarrier::is_replayed(int peer, int tag, const char* what) {
   if (!is_of_session_thread()) return false;
-  if (!setting_.journal.is_started()) {
-    const std::string early = fmt::format("{} {} before restore()", my_name(), what);
-    if (setting_.replaces) (void)rolls_back(early);
-    obstructs(early, Journal::Until::end);
-    return false;
-  }
   if (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) {
     obstructs(fmt::format("{} {} from any rank or with any tag", my_name(), what), Journal::Until::next_snapshot);
     return false;
   }
   // MPI raises the error of a wrong argument.
-  return peer >= 0 && tag >= 0 && peer < size_;
+  return peer >= 0 && (tag >= 0 || tag == replay::kCollectiveTag) && peer < size_;
+}
+
+MessageCarrier::Way MessageCarrier::way_of(int tag) const {
+  // No other message of Cairn's communicator has it.
+  constexpr int kTag = 902;
+  return tag == replay::kCollectiveTag ? Way{setting_.own, kTag} : Way{twin_, tag};
 }
 
 MessageCarrier::Logged MessageCarrier::log(const OutgoingMessage& m) {
@@ -142,8 +142,9 @@ int MessageCarrier::send(const OutgoingMessage& m) {
   const auto count = static_cast<int>(m.count);
   const int code = FailureHandler::quietly([&] {
     if (is_patient()) return send_patiently(m);
-    return m.synchronous ? MPI_Ssend(m.buffer, count, m.type, m.peer, m.tag, twin_)
-                         : MPI_Send(m.buffer, count, m.type, m.peer, m.tag, twin_);
+    const Way way = way_of(m.tag);
+    return m.synchronous ? MPI_Ssend(m.buffer, count, m.type, m.peer, way.tag, way.comm)
+                         : MPI_Send(m.buffer, count, m.type, m.peer, way.tag, way.comm);
   });
   return after(code).value_or(logged.is_logged ? MPI_SUCCESS : MPI_ERR_OTHER);
 }
@@ -156,13 +157,16 @@ int MessageCarrier::send_patiently(const OutgoingMessage& m) {
 
 int MessageCarrier::begin(const OutgoingMessage& m, MPI_Request* real) {
   const auto count = static_cast<int>(m.count);
-  return m.synchronous ? MPI_Issend(m.buffer, count, m.type, m.peer, m.tag, twin_, real)
-                       : MPI_Isend(m.buffer, count, m.type, m.peer, m.tag, twin_, real);
+  const Way way = way_of(m.tag);
+  return m.synchronous ? MPI_Issend(m.buffer, count, m.type, m.peer, way.tag, way.comm, real)
+                       : MPI_Isend(m.buffer, count, m.type, m.peer, way.tag, way.comm, real);
 }
 
 int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
+  if (is_choice(m.peer, m.tag)) return receive_any(m, status);
+  const Way way = way_of(m.tag);
   if (m.peer == MPI_PROC_NULL || !is_replayed(m.peer, m.tag, "receives a message"))
-    return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, twin_, status);
+    return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, way.tag, way.comm, status);
   const Number number = setting_.journal.awaits(static_cast<std::uint32_t>(m.peer), m.tag);
   while (true) {
     int code = MPI_SUCCESS;
@@ -170,7 +174,8 @@ int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
     MPI_Status mine{};
     code = FailureHandler::quietly([&] {
       if (is_patient()) return receive_patiently(m, &mine);
-      return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, twin_, &mine);
+      const Way here = way_of(m.tag);  // after a repair it is another
+      return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, here.tag, here.comm, &mine);
     });
     if (code == MPI_SUCCESS) {
       note_received(number, m, mine);
@@ -196,7 +201,8 @@ bool MessageCarrier::take_shipped(const Number& number, const IncomingMessage& m
 
 int MessageCarrier::receive_patiently(const IncomingMessage& m, MPI_Status* status) {
   MPI_Request real = MPI_REQUEST_NULL;
-  const int code = MPI_Irecv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, twin_, &real);
+  const Way way = way_of(m.tag);
+  const int code = MPI_Irecv(m.buffer, static_cast<int>(m.count), m.type, m.peer, way.tag, way.comm, &real);
   return code == MPI_SUCCESS ? wait_patiently(real, status) : code;
 }
 
@@ -225,7 +231,7 @@ int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& 
   std::optional<Payload> payload;
   Buffer copy;
   OutgoingMessage sent = out;
-  if (out.buffer == in.buffer && out.peer != MPI_PROC_NULL) {
+  if (out.buffer == in.buffer && out.count > 0 && out.peer != MPI_PROC_NULL) {
     payload = Payload::of(out.buffer, out.count, out.type, twin_, types_);
     if (!payload) return raise(MPI_ERR_TYPE);
     copy.assign(payload->bytes().begin(), payload->bytes().end());
@@ -241,6 +247,7 @@ int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& 
 }
 
 int MessageCarrier::probe(int peer, int tag, int* flag, MPI_Status* status) {
+  if (is_choice(peer, tag)) return probe_any(peer, tag, flag, status);
   const bool replayed = peer != MPI_PROC_NULL && is_replayed(peer, tag, "probes for a message");
   Patience patience(*this);
   while (true) {
@@ -283,13 +290,12 @@ int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
   return MPI_SUCCESS;
 }
 
-void MessageCarrier::passes_safe_point() {
+void MessageCarrier::nothing_is_pending(const char* call, Journal::Until until) {
   const auto pending = lock();
   if (has_other_threads_)
     obstructs(fmt::format("{} exchanges messages from several threads", my_name()), Journal::Until::end);
   if (!pending_.empty())
-    obstructs(fmt::format("{} calls snapshot() while it has {} pending requests", my_name(), pending_.size()),
-              Journal::Until::next_snapshot);
+    obstructs(fmt::format("{} calls {} while it has {} pending requests", my_name(), call, pending_.size()), until);
 }
 
 bool MessageCarrier::harvest() {
@@ -316,10 +322,12 @@ bool MessageCarrier::harvest() {
   return all;
 }
 
-void MessageCarrier::goes_on(MPI_Comm twin, std::shared_ptr<Lifeline> lifeline, const std::vector<Number>& again) {
-  const tap::Unheard own;
+void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline,
+                             const std::vector<Number>& again) {
+  const tap::Unheard unheard;
   const FailureHandler::Quiet quiet;
   twin_ = twin;
+  setting_.own = own;
   lifeline_ = std::move(lifeline);
   std::map<std::uint64_t, Pending*> waiting;
   for (const auto& [request, pending] : pending_) {
@@ -332,9 +340,10 @@ void MessageCarrier::goes_on(MPI_Comm twin, std::shared_ptr<Lifeline> lifeline, 
   for (const auto& [order, pending] : waiting) (void)post(*pending);
   for (const Number& number : again) {
     const Bytes payload = *setting_.journal.payload(number);
+    const Way way = way_of(number.lane.tag);
     MPI_Request real = MPI_REQUEST_NULL;
     if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, static_cast<int>(number.lane.peer),
-                  number.lane.tag, twin_, &real) == MPI_SUCCESS)
+                  way.tag, way.comm, &real) == MPI_SUCCESS)
       under_way_.push_back({real, number, {}});
   }
 }

@@ -1,6 +1,6 @@
-// Makes the application's messages on session.comm() in a job in which only the lost ranks roll back ([recovery]
-// rollback = lost). It logs what is sent, notes what is received, and repeats after a failure what the failure has
-// interrupted: survivors stay in their calls.
+// Makes the application's messages and blocking collectives on session.comm() in a job in which only the lost ranks
+// roll back ([recovery] rollback = lost). It logs what is sent, notes what is received, and repeats after a failure
+// what the failure has interrupted: survivors stay in their calls.
 //
 // The application keeps the handle of its communicator. Until the first repair the messages are on it; after a repair
 // it is revoked, and they are on the communicator of the repaired world (the twin).
@@ -39,6 +39,7 @@ class MessageCarrier final : public tap::Carrier {
   // throws, or returns false where the application gets MPI's codes.
   struct Setting {
     MPI_Comm comm = MPI_COMM_NULL;  // the application's
+    MPI_Comm own = MPI_COMM_NULL;   // Cairn's, of the same ranks: it carries the messages of collectives
     replay::Journal& journal;
     std::function<bool()> stays;
     std::chrono::milliseconds limit;  // of a catch-up that stands still
@@ -59,6 +60,7 @@ class MessageCarrier final : public tap::Carrier {
   int begin_send(const tap::OutgoingMessage& message, MPI_Request* request) override;
   int begin_receive(const tap::IncomingMessage& message, MPI_Request* request) override;
   int probe(int peer, int tag, int* flag, MPI_Status* status) override;
+  int collective(const tap::collectives::Any& call) override;
   [[nodiscard]] bool has_any(std::span<const MPI_Request> requests) const override;
   int complete(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed) override;
   int free(MPI_Request* request) override;
@@ -66,15 +68,17 @@ class MessageCarrier final : public tap::Carrier {
   int cancel(MPI_Request* request) override;
   int makes_other(const char* call, MPI_Comm comm) override;
 
-  // A snapshot() call begins: no message should be under way.
-  void passes_safe_point();
+  // The rank has restored, or a snapshot() call begins: no message should be under way.
+  void passes_restore() { nothing_is_pending("restore()", replay::Journal::Until::end); }
+  void passes_safe_point() { nothing_is_pending("snapshot()", replay::Journal::Until::next_snapshot); }
   // The log is about to be cut, and MPI may still read from it.
   void release_sends();
   // After a failure, once the communicators are revoked: waits until MPI has ended what was under way. Local. False: it
   // has not, so the buffers of the application may still change.
   [[nodiscard]] bool harvest();
   // After a repair: goes on there, and sends these messages again. Local.
-  void goes_on(MPI_Comm twin, std::shared_ptr<Lifeline> lifeline, const std::vector<replay::Number>& again);
+  void goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline,
+               const std::vector<replay::Number>& again);
 
  private:
   // A message of the application that has a request.
@@ -83,6 +87,7 @@ class MessageCarrier final : public tap::Carrier {
     bool is_logged = false;  // otherwise it is MPI's alone
     replay::Number number;
     tap::IncomingMessage in;
+    std::optional<std::uint64_t> choice;  // see replay::Prologue
     MPI_Request real = MPI_REQUEST_NULL;
     bool done = false;
     int code = MPI_SUCCESS;
@@ -98,7 +103,23 @@ class MessageCarrier final : public tap::Carrier {
   enum class State { null, pending, done, lost };
   class Patience;
 
+  class CollectiveMessages;
+  // How MPI sends a message with this tag.
+  struct Way {
+    MPI_Comm comm;
+    int tag;
+  };
+  [[nodiscard]] Way way_of(int tag) const;
+
   [[nodiscard]] bool is_replayed(int peer, int tag, const char* what);
+  // Whether MPI chooses the message of a call before restore(), and that is noted.
+  [[nodiscard]] bool is_choice(int peer, int tag);
+  // In a replacement: the message that the dead rank got.
+  [[nodiscard]] Result<tap::IncomingMessage> message_of_the_dead(const tap::IncomingMessage& message);
+  int receive_any(const tap::IncomingMessage& message, MPI_Status* status);
+  int probe_any(int peer, int tag, int* flag, MPI_Status* status);
+  void note_choice(std::uint64_t choice, const tap::IncomingMessage& message, const MPI_Status& status);
+  void nothing_is_pending(const char* call, replay::Journal::Until until);
   [[nodiscard]] bool is_of_session_thread();
   void obstructs(const std::string& what, replay::Journal::Until until);
   [[nodiscard]] std::string my_name() const;

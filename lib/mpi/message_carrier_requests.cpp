@@ -59,7 +59,14 @@ int MessageCarrier::begin_send(const tap::OutgoingMessage& m, MPI_Request* reque
 int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* request) {
   Pending pending;
   pending.in = m;
-  if (m.peer == MPI_PROC_NULL) {
+  if (is_choice(m.peer, m.tag)) {
+    if (setting_.replaces) {
+      const auto named = message_of_the_dead(m);
+      if (named) return begin_receive(*named, request);
+      return rolls_back(fmt::format("{}: {}", my_name(), named.error().text()));
+    }
+    pending.choice = setting_.journal.prologue().chooses();
+  } else if (m.peer == MPI_PROC_NULL) {
     pending.done = true;
     fill_status(&pending.status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
   } else if (is_replayed(m.peer, m.tag, "receives a message")) {
@@ -79,7 +86,8 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* re
 int MessageCarrier::post(Pending& pending) {
   const FailureHandler::Quiet quiet;
   const auto& in = pending.in;
-  return MPI_Irecv(in.buffer, static_cast<int>(in.count), in.type, in.peer, in.tag, twin_, &pending.real);
+  const Way way = way_of(in.tag);
+  return MPI_Irecv(in.buffer, static_cast<int>(in.count), in.type, in.peer, way.tag, way.comm, &pending.real);
 }
 
 // MPI has ended it with that code.
@@ -93,6 +101,7 @@ void MessageCarrier::settle(Pending& pending, int code, const MPI_Status& status
   if (code == MPI_SUCCESS) MPI_Test_cancelled(&status, &cancelled);
   if (code == MPI_SUCCESS && cancelled == 0 && pending.is_logged && !pending.sends && !has_other_threads_)
     note_received(pending.number, pending.in, status);
+  if (code == MPI_SUCCESS && cancelled == 0 && pending.choice) note_choice(*pending.choice, pending.in, status);
 }
 
 bool MessageCarrier::test(Pending& pending) {

@@ -199,11 +199,14 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   mpi->impl = impl.get();
   mpi->state = opening.state;
   // The application's own duplicate: its messages never meet Cairn's.
-  mpi->ranks = value_or_throw(own_duplicate(static_cast<MpiComm&>(impl->ranks()).raw()));
+  mpi->ranks = value_or_throw(own_duplicate(mpi->own()));
   mpi->join(mpi->ranks, opening);
   if (impl->hears_mpi()) mpi->hear_calls();
   mpi->guard_world(opening, launcher);
-  if (impl->journal() != nullptr) mpi->carry_messages(opening);
+  if (impl->journal() != nullptr) {
+    mpi->carry_messages(opening);
+    if (opening.only_lost_go_back) value_or_throw(impl->settle_prologue());
+  }
   mpi->end = std::make_unique<MpiEnd>([impl = impl.get()] { end_unfinished(*impl); });
   return std::unique_ptr<Session>(new Session(std::move(impl), std::move(mpi)));
 }
@@ -247,9 +250,11 @@ void Session::Mpi::guard_world(const Opening& opening, const Launcher& launcher)
 }
 
 MPI_Comm Session::Mpi::twin() const { return carrier ? carrier->stand_in() : ranks; }
+MPI_Comm Session::Mpi::own() const { return static_cast<MpiComm&>(impl->ranks()).raw(); }
 
 void Session::Mpi::carry_messages(const Opening& opening) {
   carrier = std::make_unique<MessageCarrier>(MessageCarrier::Setting{.comm = ranks,
+                                                                     .own = own(),
                                                                      .journal = *impl->journal(),
                                                                      .stays = opening.stays,
                                                                      .limit = opening.repaired->config.recovery.limit,
@@ -260,6 +265,7 @@ void Session::Mpi::carry_messages(const Opening& opening) {
   carrying.emplace(*carrier);
   impl->use_hooks({.stays = opening.stays,
                    .settled = opening.settled,
+                   .at_restore = [this] { carrier->passes_restore(); },
                    .at_safe_point = [this] { carrier->passes_safe_point(); },
                    .before_cut = [this] { carrier->release_sends(); }});
 }
@@ -280,12 +286,13 @@ Status Session::Mpi::enter_world(const Opening& opening) {
   if (!repaired) return fail(repaired.error());
   world = std::move(*repaired);
   if (auto status = impl->reconnect(environment_of(*world, opening, *opening.launcher)); !status) return status;
-  const auto twin = own_duplicate(static_cast<MpiComm&>(impl->ranks()).raw());
+  const auto twin = own_duplicate(own());
   if (!twin) return fail(twin.error());
   join(*twin, opening);
+  if (auto shipped = impl->settle_prologue(); !shipped) return shipped;
   const auto again = impl->restore_lost();
   if (!again) return fail(again.error());
-  carrier->goes_on(*twin, lifeline, *again);
+  carrier->goes_on(*twin, own(), lifeline, *again);
   guard_world(opening, *opening.launcher);
   return {};
 }
@@ -304,7 +311,7 @@ bool Session::failed() const {
 }
 bool Session::is_under_way() { return impl().is_under_way(); }
 State Session::state() const { return mpi_->state; }
-bool Session::catches_up() const { return mpi_->impl->catches_up(); }
+bool Session::catches_up() const { return mpi_->impl->catches_up() && mpi_->impl->journal()->began_later(); }
 const FailureTopology& Session::failures() const { return mpi_->failures; }
 
 }  // namespace cairn

@@ -47,6 +47,8 @@ struct Session::Mpi {
   void carry_messages(const Opening& opening);
   // The communicator that stands for `ranks` now.
   [[nodiscard]] MPI_Comm twin() const;
+  // Cairn's own of the same ranks.
+  [[nodiscard]] MPI_Comm own() const;
 
   // A survivor leaves a world in which a process has died. False: MPI still uses memory of the application.
   [[nodiscard]] bool leave_world();

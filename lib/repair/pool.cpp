@@ -35,7 +35,7 @@ struct Presence {
   std::uint32_t restored = 0;  // version of the snapshot that it has restored
   std::uint32_t gives_up = 0;
   std::uint32_t can_stay = 0;
-  std::uint32_t has_reason = 0;
+  Pool::Reason reason = Pool::Reason::none;
   ProcessId process;
 };
 
@@ -242,9 +242,8 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
 Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
   int size = 0;
   MPI_Comm_size(live, &size);
-  const Presence mine{
-      me_,           under_way ? 1U : 0U, restored_, gives_up_ ? 1U : 0U, can_stay_ ? 1U : 0U, has_reason_ ? 1U : 0U,
-      this_process()};
+  const Presence mine{me_,     under_way ? 1U : 0U, restored_, gives_up_ ? 1U : 0U, can_stay_ ? 1U : 0U,
+                      reason_, this_process()};
   std::vector<Presence> all(static_cast<std::size_t>(size));
   const int code = MPI_Allgather(&mine, sizeof(Presence), MPI_BYTE, all.data(), sizeof(Presence), MPI_BYTE, live);
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Allgather"));
@@ -254,7 +253,8 @@ Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
     proposal.under_way |= present.under_way != 0;
     proposal.gives_up |= present.gives_up != 0;
     if (roster_[present.number].role == Role::rank) proposal.all_stay &= present.can_stay != 0;
-    if (present.has_reason != 0 && !proposal.first_reason) proposal.first_reason = present.number;
+    if (present.reason > proposal.best_reason) proposal.gives_reason = present.number;
+    proposal.best_reason = std::max(proposal.best_reason, present.reason);
     proposal.restored = std::max(proposal.restored, present.restored);
   }
   proposal.repair = repair(roster_, proposal.live, head_mode());
@@ -282,13 +282,14 @@ void Pool::adopt(Proposal proposal) {
   const auto number = std::ranges::find(proposal.live, me_) - proposal.live.begin();
   failures_ = failures_of(before, proposal.live);
   repairs_without_effect_ = proposal.live.size() == before.size() ? repairs_without_effect_ + 1 : 0;
-  gives_reason_ = proposal.first_reason == me_;
+  gives_reason_ = proposal.best_reason != Reason::none && proposal.gives_reason == me_;
   me_ = static_cast<std::uint32_t>(number);
   team_ = proposal.team;
   under_way_ |= proposal.under_way;
   gives_up_ |= proposal.gives_up;
   all_stay_ = proposal.all_stay;
-  can_stay_ = has_reason_ = false;
+  can_stay_ = false;
+  reason_ = Reason::none;
   repairs_without_progress_ = proposal.restored > progress_ ? 0 : repairs_without_progress_ + 1;
   progress_ = restored_ = std::max(progress_, proposal.restored);
   ++repairs_;

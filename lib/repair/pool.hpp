@@ -73,9 +73,10 @@ class Pool {
   void can_stay(bool can) { can_stay_ = can; }
   // Whether all surviving application ranks do so. The same on all after a meeting.
   [[nodiscard]] bool all_stay() const { return all_stay_; }
-  // At the next meeting: whether this process knows why all ranks roll back. Local.
-  void has_reason(bool has) { has_reason_ = has; }
-  // Whether it is the first of those that knew it.
+  // At the next meeting: whether this process knows why all ranks roll back, or only what it has seen of that. Local.
+  enum class Reason : std::uint32_t { none, seen, known };
+  void has_reason(Reason reason) { reason_ = reason; }
+  // Whether it is the first of those that knew it; if nobody did, of those that have seen something.
   [[nodiscard]] bool gives_reason() const { return gives_reason_; }
   // At the next meeting, this process will request the end of the job. Local.
   void give_up() { gives_up_ = true; }
@@ -119,8 +120,9 @@ class Pool {
     bool under_way = false;
     bool gives_up = false;
     bool all_stay = true;
-    std::optional<std::uint32_t> first_reason;  // the first process that knows why not
-    std::uint32_t restored = 0;                 // the newest snapshot that any of them has restored
+    Reason best_reason = Reason::none;  // why not
+    std::uint32_t gives_reason = 0;     // the first process that has it
+    std::uint32_t restored = 0;         // the newest snapshot that any of them has restored
   };
 
   Pool(ConfigSource source, const Config& config)
@@ -180,7 +182,7 @@ class Pool {
   bool gives_up_ = false;
   bool can_stay_ = false;
   bool all_stay_ = false;
-  bool has_reason_ = false;
+  Reason reason_ = Reason::none;
   bool gives_reason_ = false;
 };
 

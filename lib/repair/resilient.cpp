@@ -248,11 +248,11 @@ void Resilient::abandon(std::unique_ptr<Session> session) {
 }
 
 void Resilient::meet() {
-  pool_->has_reason(!obstacle_.empty());
+  pool_->has_reason(obstacle_.reason);
   const auto outcome = pool_->meet(done_, under_way_);
   if (!outcome) end_job(outcome.error().text(), cause_of(outcome.error()));
   over_ = *outcome == Pool::Outcome::over;
-  const std::string obstacle = std::exchange(obstacle_, {});
+  const std::string obstacle = std::exchange(obstacle_, {}).text;
   if (!over_ && pool_->gives_reason()) Log(pool_->config().log.level).info("all ranks roll back: {}", obstacle);
   if (!over_) end_if_repairs_do_not_help();
 }

@@ -86,7 +86,12 @@ class Resilient {
   Session::Mpi* session_ = nullptr;  // that this process has, as an application rank
   // How far the application ranks have come in giving up that session: see Pool::all_ranks() and meet().
   enum class Left { no, voted, met } left_ = Left::no;
-  std::string obstacle_;  // why this process could not stay in its call at the last failure
+  // Why this process could not stay in its call at the last failure.
+  struct Obstacle {
+    std::string text;
+    Pool::Reason reason = Pool::Reason::none;
+  };
+  Obstacle obstacle_;
   bool entered_ = false;  // as an application rank, before
   bool under_way_ = false;
   bool done_ = false;  // all application ranks are through, or all know of the same error

@@ -23,10 +23,10 @@ bool Resilient::stay(Session::Mpi& session) {
   if (left_ == Left::met) return false;
   pool_->lifeline()->cut();
   note_obstacle(session);
-  if (session.impl->journal() == nullptr || !obstacle_.empty()) return false;
+  if (session.impl->journal() == nullptr || !obstacle_.text.empty()) return false;
   under_way_ = true;
   const bool is_still = session.leave_world();
-  if (!is_still) obstacle_ = "MPI has not ended the messages that were under way";
+  if (!is_still) obstacle_ = {"MPI has not ended the messages that were under way", Pool::Reason::known};
   if (left_ == Left::no) (void)pool_->all_ranks(false);
   pool_->can_stay(is_still);
   left_ = Left::met;
@@ -37,15 +37,18 @@ bool Resilient::stay(Session::Mpi& session) {
   if (joined)
     pool_->went_on_from(session.impl->last_restore().version);
   else
-    obstacle_ = joined.error().code == Code::communication ? "a process died before all ranks had left restore()"
-                                                           : joined.error().text();
+    obstacle_ = joined.error().code == Code::communication
+                    ? Obstacle{"a process died before all ranks had left restore()", Pool::Reason::seen}
+                    : Obstacle{joined.error().text(), Pool::Reason::known};
   return settled(joined.has_value());
 }
 
 // Without rollback = lost, all roll back as a rule, and nobody needs a reason.
 void Resilient::note_obstacle(Session::Mpi& session) {
-  if (session.impl->journal() != nullptr && obstacle_.empty())
-    obstacle_ = session.impl->why_all_roll_back().value_or("");
+  const replay::Journal* const journal = session.impl->journal();
+  if (journal == nullptr || !obstacle_.text.empty()) return;
+  const auto why = session.impl->why_all_roll_back();
+  if (why) obstacle_ = {*why, journal->obstacle() ? Pool::Reason::known : Pool::Reason::seen};
 }
 
 // The last step: from here on a failure is another one. Collective among the application ranks.

@@ -35,9 +35,9 @@ Status Journal::check_size(const std::map<std::uint32_t, Buffer>& shipped) const
               fmt::format("rank {} gets {} MiB of logged messages, more than [replay] memory", me_, size / kMiB));
 }
 
-Status Journal::replays_prologue(const std::map<std::uint32_t, Buffer>& shipped) {
+Status Journal::replays_prologue(const std::map<std::uint32_t, Buffer>& shipped, std::uint32_t ranks) {
   if (auto fits = check_size(shipped); !fits) return fits;
-  return prologue_.replays(shipped);
+  return prologue_.replays(shipped, ranks);
 }
 
 Result<Outgoing> Journal::sends(std::uint32_t peer, std::int32_t tag, Bytes payload) {

@@ -35,7 +35,8 @@ class Journal {
   // What was exchanged before that: for the replacement of `peer`; and to this replacement, by sender.
   [[nodiscard]] Buffer prologue_for(std::uint32_t peer) const { return prologue_.shipment_to(peer); }
   // invalid_argument: it is damaged. unrecoverable: it exceeds the memory for messages.
-  [[nodiscard]] Status replays_prologue(const std::map<std::uint32_t, Buffer>& shipped);
+  [[nodiscard]] Status replays_prologue(const std::map<std::uint32_t, Buffer>& shipped, std::uint32_t ranks);
+  [[nodiscard]] Prologue& prologue() { return prologue_; }
 
   // The application sends a message. mismatch: the process that this one replaces had sent another one, or none.
   [[nodiscard]] Result<Outgoing> sends(std::uint32_t peer, std::int32_t tag, Bytes payload);

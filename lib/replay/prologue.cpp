@@ -8,6 +8,59 @@
 #include "codec/crc32c.hpp"
 
 namespace cairn::replay {
+namespace {
+
+Buffer encode_choices(const std::vector<std::optional<Choice>>& choices, std::uint32_t peer) {
+  ByteWriter out;
+  for (std::uint64_t place = 0; place < choices.size(); ++place) {
+    const auto& choice = choices[place];
+    if (!choice || choice->peer != peer) continue;
+    out.put(place);
+    out.put(choice->tag);
+    out.put(choice->is_of_probe);
+  }
+  return out.take();
+}
+
+// False: these are no bytes of encode_choices().
+bool decode_choices(Bytes bytes, std::uint32_t peer, std::map<std::uint64_t, Choice>& choices) {
+  ByteReader in(bytes);
+  while (in.good() && in.remaining() != 0) {
+    const auto place = in.get<std::uint64_t>();
+    const auto tag = in.get<std::int32_t>();
+    choices[place] = {peer, tag, in.get<bool>()};
+  }
+  return in.good();
+}
+
+// What a survivor ships.
+struct PrologueShipment {
+  Buffer your_choices;
+  Buffer my_choices;
+  Buffer messages;
+};
+
+Buffer encode_prologue(const PrologueShipment& shipment) {
+  ByteWriter out;
+  for (const Buffer* part : {&shipment.your_choices, &shipment.my_choices, &shipment.messages}) {
+    out.put(static_cast<std::uint64_t>(part->size()));
+    out.put(Bytes(*part));
+  }
+  return out.take();
+}
+
+std::optional<PrologueShipment> decode_prologue(Bytes bytes) {
+  ByteReader in(bytes);
+  PrologueShipment shipment;
+  for (Buffer* part : {&shipment.your_choices, &shipment.my_choices, &shipment.messages}) {
+    const Bytes found = in.get_bytes(in.get<std::uint64_t>());
+    part->assign(found.begin(), found.end());
+  }
+  if (!in.good() || in.remaining() != 0) return {};
+  return shipment;
+}
+
+}  // namespace
 
 Result<Outgoing> Prologue::sends(std::uint32_t peer, std::int32_t tag, Bytes payload) {
   const Number number = sends_.next(peer, tag);
@@ -40,12 +93,45 @@ Result<std::optional<std::uint64_t>> Prologue::next_shipped(std::uint32_t peer, 
   return length;
 }
 
-Buffer Prologue::shipment_to(std::uint32_t peer) const {
-  return encode(ship(me_, peer, 0, log_, receipts_.from(peer, 0)));
+Result<std::optional<Choice>> Prologue::next_choice(bool probes) {
+  const auto chosen = chosen_.find(choices_.size());
+  const bool fits = chosen != chosen_.end() && chosen->second.is_of_probe == probes;
+  if (!fits && probes && knows_all_choices_) return std::nullopt;
+  if (!fits)
+    return fail(Code::mismatch,
+                fmt::format("before restore() it {} from any rank or with any tag, and what the dead rank got is not "
+                            "known",
+                            probes ? "probes for a message" : "receives a message"));
+  choices_.emplace_back(chosen->second);
+  return choices_.back();
 }
 
-Status Prologue::replays(const std::map<std::uint32_t, Buffer>& shipped) {
-  auto shipments = decode_shipments(shipped);
+std::map<std::uint32_t, Buffer> Prologue::choices_by_peer() const {
+  std::map<std::uint32_t, Buffer> out;
+  for (const auto& choice : choices_)
+    if (choice && !out.contains(choice->peer)) out[choice->peer] = encode_choices(choices_, choice->peer);
+  return out;
+}
+
+Buffer Prologue::shipment_to(std::uint32_t peer) const {
+  const auto kept = kept_.find(peer);
+  return encode_prologue({.your_choices = kept == kept_.end() ? Buffer{} : kept->second,
+                          .my_choices = encode_choices(choices_, peer),
+                          .messages = encode(ship(me_, peer, 0, log_, receipts_.from(peer, 0)))});
+}
+
+Status Prologue::replays(const std::map<std::uint32_t, Buffer>& shipped, std::uint32_t ranks) {
+  knows_all_choices_ = shipped.size() + 1 == ranks;
+  std::map<std::uint32_t, Buffer> messages;
+  for (const auto& [from, bytes] : shipped) {
+    auto shipment = decode_prologue(bytes);
+    if (!shipment || !decode_choices(shipment->your_choices, from, chosen_))
+      return fail(Code::invalid_argument,
+                  fmt::format("from rank {}: {} bytes of messages before restore() are damaged", from, bytes.size()));
+    kept_[from] = std::move(shipment->my_choices);
+    messages[from] = std::move(shipment->messages);
+  }
+  auto shipments = decode_shipments(messages);
   if (!shipments) return fail(shipments.error());
   for (const Shipment& shipment : *shipments) survivors_.insert(shipment.from);
   catch_up_.emplace(std::move(*shipments), 0, CatchUp::Compares::numbers);

@@ -5,6 +5,9 @@
 // What messages hold is not compared: before restore() a rank may send what it does not use, such as memory that a
 // receive from any rank has filled. That their number is the same is checked.
 //
+// Calls that name no sender, or no tag, get what comes first. A replacement must get what the dead rank got, so ranks
+// tell those who had sent it when they restore.
+//
 // Calls must come in the order of the application's calls. Not thread-safe. Local.
 #pragma once
 
@@ -12,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
@@ -21,6 +25,13 @@
 #include "replay/send_log.hpp"
 
 namespace cairn::replay {
+
+// What a call has got that names no sender, or no tag.
+struct Choice {
+  std::uint32_t peer = 0;
+  std::int32_t tag = 0;
+  bool is_of_probe = false;
+};
 
 class Prologue {
  public:
@@ -37,15 +48,28 @@ class Prologue {
   [[nodiscard]] Result<std::optional<std::uint64_t>> next_shipped(std::uint32_t peer, std::int32_t tag) const;
   void received(const Number& number, const Content& content) { receipts_.add(number, content); }
 
+  // A call that names no sender, or no tag, receives a message: its place among these calls.
+  [[nodiscard]] std::uint64_t chooses() {
+    choices_.emplace_back();
+    return choices_.size() - 1;
+  }
+  void chose(std::uint64_t place, const Choice& choice) { choices_[place] = choice; }
+  // In a replacement: what such a call gets; it counts as one. Nothing: a probe finds no message. mismatch: it is not
+  // known, perhaps since its sender is replaced, too.
+  [[nodiscard]] Result<std::optional<Choice>> next_choice(bool probes);
+  // When the ranks restore: what each of the others is to keep, and keeps.
+  [[nodiscard]] std::map<std::uint32_t, Buffer> choices_by_peer() const;
+  void keep_choices(std::map<std::uint32_t, Buffer> of_others) { kept_ = std::move(of_others); }
+
   [[nodiscard]] std::uint64_t bytes() const { return log_.bytes(); }
   // Whether all messages are in the log.
   [[nodiscard]] bool is_whole() const { return log_.reaches(0); }
 
   // For the replacement of `peer`.
   [[nodiscard]] Buffer shipment_to(std::uint32_t peer) const;
-  // This rank is a replacement, and got these shipments, by sender: all survivors have sent one. invalid_argument: one
-  // is damaged.
-  [[nodiscard]] Status replays(const std::map<std::uint32_t, Buffer>& shipped);
+  // This rank, of so many, is a replacement, and got these shipments, by sender: all survivors have sent one.
+  // invalid_argument: one is damaged.
+  [[nodiscard]] Status replays(const std::map<std::uint32_t, Buffer>& shipped, std::uint32_t ranks);
   // The rank restores. mismatch: this rank is a replacement, and has not exchanged all messages of the dead rank.
   [[nodiscard]] Status ends();
 
@@ -57,6 +81,10 @@ class Prologue {
   Counter receives_;
   SendLog log_;
   Receipts receipts_;
+  std::vector<std::optional<Choice>> choices_;
+  std::map<std::uint32_t, Buffer> kept_;    // by the rank that has chosen messages of this one
+  std::map<std::uint64_t, Choice> chosen_;  // in a replacement: what survivors know of its choices
+  bool knows_all_choices_ = false;
   std::optional<CatchUp> catch_up_;
   std::set<std::uint32_t> survivors_;
 };

@@ -12,6 +12,8 @@ struct MessageHooks {
   std::function<bool()> stays;
   // A replacement has taken what survivors shipped to it, or could not. Whether all have come as far.
   std::function<bool(bool ok)> settled;
+  // The rank has restored.
+  std::function<void()> at_restore;
   // A snapshot() call begins.
   std::function<void()> at_safe_point;
   // The log is about to be cut.

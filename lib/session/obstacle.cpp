@@ -4,6 +4,8 @@ namespace cairn {
 
 void note_obstacle(replay::Journal& journal, const Log& log, Rank rank, const std::string& what,
                    replay::Journal::Until until) {
+  // A replacement repeats what comes before restore(), whichever snapshot it then restores.
+  if (!journal.is_started()) until = replay::Journal::Until::end;
   if (!journal.obstructs(what, until)) return;
   const std::string text = fmt::format(
       "{}: a failure makes all ranks roll back{}", what,

@@ -88,6 +88,8 @@ class SessionImpl {
   void disconnect();
   // Joins the repaired world. Collective over it.
   [[nodiscard]] Status reconnect(const Environment& environment);
+  // Survivors ship to each replacement what the dead rank exchanged before restore(). Collective among the ranks.
+  [[nodiscard]] Status settle_prologue();
   // A survivor waits while the lost ranks restore, and ships them what they need. Returns the messages that it has to
   // send again. Collective among the ranks: a replacement does its part in restore().
   [[nodiscard]] Result<std::vector<replay::Number>> restore_lost();

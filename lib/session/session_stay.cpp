@@ -32,9 +32,10 @@ bool SessionImpl::stays_after(const Error& error) {
 std::optional<std::string> SessionImpl::why_all_roll_back() const {
   const Application& app = application_;
   if (!app.journal) return "[recovery] rollback = all";
+  if (auto obstacle = app.journal->obstacle()) return obstacle;
   if (!app.journal->is_started()) return fmt::format("rank {} has not left restore()", app.rank.value);
   if (app.stop) return fmt::format("rank {} has got the stop signal", app.rank.value);
-  return app.journal->obstacle();
+  return {};
 }
 
 void SessionImpl::obstruct(const std::string& what, replay::Journal::Until until) {
@@ -106,12 +107,33 @@ void SessionImpl::cut_journal() {
   application_.journal->is_safe(safe.value);
 }
 
+Status SessionImpl::settle_prologue() {
+  Application& app = application_;
+  const std::byte mine{app.replaces ? std::uint8_t{1} : std::uint8_t{0}};
+  const auto told = ranks().allgather({&mine, 1});
+  if (!told) return fail(told.error());
+  std::map<std::uint32_t, Buffer> out;
+  for (std::uint32_t rank = 0; rank < told->size() && !app.replaces; ++rank)
+    if ((*told)[rank].front() != std::byte{0}) out[rank] = app.journal->prologue_for(rank);
+  const auto shipped = replay::exchange(ranks(), out);
+  if (!shipped) return fail(shipped.error());
+  return app.replaces ? app.journal->replays_prologue(*shipped, static_cast<std::uint32_t>(told->size())) : Status{};
+}
+
 // A replacement gets what survivors ship to it. All other ranks that have restored begin a new log.
 Status SessionImpl::start_journal(std::uint64_t epoch) {
   Application& app = application_;
-  if (auto started = app.journal->start(epoch); !started) return started;
+  if (hooks_.at_restore) hooks_.at_restore();
+  if (!app.replaces) {
+    auto choices = replay::exchange(ranks(), app.journal->prologue().choices_by_peer());
+    if (!choices) return fail(choices.error());
+    app.journal->prologue().keep_choices(std::move(*choices));
+  }
+  const auto started = app.journal->start(epoch);
   if (!app.replaces) return {};
-  const auto settled = settle_messages(epoch);
+  Status settled;
+  if (const auto again = settle_messages(epoch); !again) settled = fail(again.error());
+  if (settled && !started) settled = fail(started.error());
   app.replaces = false;
   if (!settled && settled.error().code != Code::communication)
     app.journal->obstructs(settled.error().text(), replay::Journal::Until::next_snapshot);

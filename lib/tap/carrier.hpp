@@ -1,5 +1,5 @@
-// Does the application's point-to-point calls on one communicator in MPI's place. An observer records calls; a carrier
-// makes them: it may repeat, replace or leave out what MPI would do. A process has at most one.
+// Does the application's messages and blocking collectives on one communicator in MPI's place. An observer records
+// calls; a carrier makes them: it may repeat, replace or leave out what MPI would do. A process has at most one.
 //
 // The functions return MPI's codes, and have the arguments of the calls that they stand for. They run in the thread
 // that makes the call, inside it, and may throw what the application is to get.
@@ -8,6 +8,8 @@
 #include <mpi.h>
 
 #include <span>
+
+#include "tap/collectives.hpp"
 
 namespace cairn::tap {
 
@@ -56,6 +58,7 @@ class Carrier {
   virtual int begin_receive(const IncomingMessage& message, MPI_Request* request) = 0;
   // Null `flag`: waits for a message.
   virtual int probe(int peer, int tag, int* flag, MPI_Status* status) = 0;
+  virtual int collective(const collectives::Any& call) = 0;
 
   // Whether it has made any of these requests.
   [[nodiscard]] virtual bool has_any(std::span<const MPI_Request> requests) const = 0;

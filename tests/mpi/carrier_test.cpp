@@ -14,9 +14,7 @@
 #include <vector>
 
 #include "codec/crc32c.hpp"
-#include "mpi/message_carrier.hpp"
-#include "mpi/place_in.hpp"
-#include "replay/journal.hpp"
+#include "mpi/carried_messages.hpp"
 #include "support/mpi_end_on_failure.hpp"
 
 namespace cairn::test {
@@ -25,53 +23,6 @@ namespace {
 using replay::Agreement;
 using replay::Journal;
 using replay::Number;
-
-class CarriedMessages : public testing::Test {
- protected:
-  void SetUp() override {
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
-    me_ = rank_in(comm_);
-    ranks_ = size_of(comm_);
-    next_ = (me_ + 1) % ranks_;
-    before_ = (me_ + ranks_ - 1) % ranks_;
-    EXPECT_TRUE(journal_.start(0));
-    carrier_ = std::make_unique<MessageCarrier>(MessageCarrier::Setting{.comm = comm_,
-                                                                        .journal = journal_,
-                                                                        .stays = [] { return false; },
-                                                                        .limit = std::chrono::minutes(1),
-                                                                        .log = Log::silent()},
-                                                std::make_shared<Lifeline>(MPI_COMM_NULL, MPI_COMM_NULL));
-    carrying_.emplace(*carrier_);
-  }
-  void TearDown() override {
-    carrying_.reset();
-    carrier_.reset();
-    MPI_Comm_free(&comm_);
-  }
-  // Ends the wait of a rank that has another one's messages to be sent yet.
-  void all_come_here() {
-    carrying_.reset();
-    MPI_Barrier(comm_);
-    carrying_.emplace(*carrier_);
-  }
-  // A carrier has only what was sent and received on all ranks.
-  void expect_balance() {
-    std::uint64_t sum = journal_.balance(0);
-    carrying_.reset();
-    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, comm_);
-    EXPECT_EQ(sum, 0U);
-    carrying_.emplace(*carrier_);
-  }
-
-  MPI_Comm comm_ = MPI_COMM_NULL;
-  int me_ = 0;
-  int ranks_ = 0;
-  int next_ = 0;
-  int before_ = 0;
-  Journal journal_{static_cast<std::uint32_t>(rank_in(MPI_COMM_WORLD)), 64 * kMiB};
-  std::unique_ptr<MessageCarrier> carrier_;
-  std::optional<tap::Carrying> carrying_;
-};
 
 int count_of(const MPI_Status& status, MPI_Datatype type) {
   int count = -1;
@@ -263,11 +214,12 @@ TEST_F(Obstacles, are_what_cannot_be_replayed) {
   };
   MPI_Sendrecv(&out, 1, MPI_INT, next_, 0, &in, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm_, MPI_STATUS_IGNORE);
   forget();
-  MPI_Bcast(&in, 1, MPI_INT, 0, comm_);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibcast(&in, 1, MPI_INT, 0, comm_, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
   forget();
   MPI_Barrier(MPI_COMM_WORLD);
   forget();
-  MPI_Request request = MPI_REQUEST_NULL;
   MPI_Irecv(&in, 1, MPI_INT, before_, 9, comm_, &request);
   carrier_->passes_safe_point();
   forget();
@@ -332,11 +284,12 @@ TEST_F(CarriedMessages, that_differ_from_those_before_send_everyone_back) {
   all_come_here();
 }
 
-TEST_F(CarriedMessages, that_are_shipped_do_not_meet_a_collective) {
+TEST_F(CarriedMessages, that_are_shipped_do_not_meet_a_call_that_is_not_replayed) {
   if (me_ == 0) {
     EXPECT_TRUE(journal_.start(4));
     ASSERT_TRUE(journal_.goes_on({.newest = 5, .version = 1, .taken = {}, .replaced = {0}}, 4, shipment_of({1}, {})));
-    EXPECT_NE(MPI_Barrier(comm_), MPI_SUCCESS);
+    MPI_Request request = MPI_REQUEST_NULL;
+    EXPECT_NE(MPI_Ibarrier(comm_, &request), MPI_SUCCESS);
     EXPECT_TRUE(journal_.obstacle());
   }
   all_come_here();

@@ -184,7 +184,7 @@ class ReplayedPrologue : public testing::Test {
   ReplayedPrologue() {
     for (int i = 0; i < 2; ++i) before_.received(before_.awaits(1, 3), {8, 0});
     EXPECT_TRUE(before_.sends(1, 4, some_bytes(5)));
-    EXPECT_TRUE(again_.replays({{0, before_.shipment_to(1)}}));
+    EXPECT_TRUE(again_.replays({{0, before_.shipment_to(1)}}, 3));
   }
   Prologue before_{0, kMiB};  // of rank 0
   Prologue again_{1, kMiB};
@@ -208,6 +208,59 @@ TEST_F(ReplayedPrologue, notices_a_message_too_many_or_too_few) {
 TEST_F(ReplayedPrologue, exchanges_messages_with_another_replacement) {
   EXPECT_TRUE(again_.sends(2, 3, some_bytes(1)).value().must_send);
   EXPECT_EQ(again_.shipped(again_.awaits(2, 4)).value(), std::nullopt);
+}
+
+// Rank 1 has received from any rank: first from rank 0, then, by a probe, from rank 2. It tells them, and is replaced.
+class ReplayedChoices : public testing::Test {
+ protected:
+  ReplayedChoices() {
+    Prologue dead(1, kMiB);
+    dead.chose(dead.chooses(), {0, 3, false});
+    dead.chose(dead.chooses(), {2, 4, true});
+    dead.chose(dead.chooses(), {0, 5, false});
+    const auto told = dead.choices_by_peer();
+    zero_.keep_choices({{1, told.at(0)}});
+    two_.keep_choices({{1, told.at(2)}});
+    for (const std::int32_t tag : {3, 5}) EXPECT_TRUE(zero_.sends(1, tag, some_bytes(1)));
+    EXPECT_TRUE(two_.sends(1, 4, some_bytes(1)));
+  }
+  Prologue zero_{0, kMiB};
+  Prologue two_{2, kMiB};
+  Prologue again_{1, kMiB};
+};
+
+TEST_F(ReplayedChoices, are_those_of_the_dead_rank) {
+  ASSERT_TRUE(again_.replays({{0, zero_.shipment_to(1)}, {2, two_.shipment_to(1)}}, 3));
+  EXPECT_EQ(again_.next_choice(true).value(), std::nullopt) << "the dead rank probed later";
+  EXPECT_EQ(again_.next_choice(false).value()->tag, 3);
+  EXPECT_EQ(again_.next_choice(true).value()->peer, 2U);
+  EXPECT_EQ(again_.next_choice(false).value()->tag, 5);
+  EXPECT_EQ(again_.next_choice(false).error().code, Code::mismatch);
+  // It can tell the next replacement of a peer.
+  EXPECT_EQ(again_.choices_by_peer().size(), 2U);
+}
+
+TEST_F(ReplayedChoices, are_not_known_if_the_sender_is_replaced_too) {
+  ASSERT_TRUE(again_.replays({{0, zero_.shipment_to(1)}}, 3));
+  EXPECT_EQ(again_.next_choice(false).value()->tag, 3);
+  EXPECT_EQ(again_.next_choice(true).error().code, Code::mismatch);
+}
+
+TEST_F(ReplayedChoices, are_kept_by_a_replacement_for_others) {
+  Prologue one(1, kMiB);
+  ASSERT_TRUE(one.replays({{0, zero_.shipment_to(1)}, {2, two_.shipment_to(1)}}, 3));
+  zero_.chose(zero_.chooses(), {1, 7, false});
+  ASSERT_TRUE(one.replays({{0, zero_.shipment_to(1)}, {2, two_.shipment_to(1)}}, 3));
+  EXPECT_TRUE(one.sends(0, 7, some_bytes(1)).error().code == Code::mismatch) << "no receipt of it was shipped";
+  Prologue zero_again(0, kMiB);
+  ASSERT_TRUE(zero_again.replays({{1, one.shipment_to(0)}, {2, two_.shipment_to(0)}}, 3));
+  EXPECT_EQ(zero_again.next_choice(false).value()->tag, 7);
+}
+
+TEST_F(ReplayedChoices, that_are_damaged_are_refused) {
+  Buffer bytes = zero_.shipment_to(1);
+  bytes.resize(bytes.size() / 2);
+  EXPECT_EQ(again_.replays({{0, bytes}}, 3).error().code, Code::invalid_argument);
 }
 
 }  // namespace

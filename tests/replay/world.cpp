@@ -266,7 +266,9 @@ void World::replace(const std::set<std::uint32_t>& dead) {
     fresh.saved = std::move(processes_[rank].saved);
     fresh.state = mix(rank + 1);
     fresh.journal.emplace(rank, 1U << 30U);
-    if (const auto replays = fresh.journal->replays_prologue(shipped); !replays) wrong(replays.error().message);
+    if (const auto replays = fresh.journal->replays_prologue(shipped, static_cast<std::uint32_t>(processes_.size()));
+        !replays)
+      wrong(replays.error().message);
     processes_[rank] = std::move(fresh);
   }
   const auto all_are_there = [&] { return std::ranges::all_of(dead, [&](auto rank) { return is_at_restore(rank); }); };

@@ -241,8 +241,26 @@ MPI_CALL(Bcast, (void* b, int n, Type t, int p, Comm c), b, n, t, p, c)
 MPI_CALL(Gather, (const void* b, int n, Type t, void* b2, int n2, Type t2, int p, Comm c), b, n, t, b2, n2, t2, p, c)
 MPI_CALL(Gatherv, (const void* b, int n, Type t, void* b2, const int* m, const int* w, Type t2, int p, Comm c), b, n, t,
          b2, m, w, t2, p, c)
+MPI_CALL(Scatter, (const void* b, int n, Type t, void* b2, int n2, Type t2, int p, Comm c), b, n, t, b2, n2, t2, p, c)
+MPI_CALL(Scatterv, (const void* b, const int* m, const int* w, Type t, void* b2, int n2, Type t2, int p, Comm c), b, m,
+         w, t, b2, n2, t2, p, c)
+MPI_CALL(Allgather, (const void* b, int n, Type t, void* b2, int n2, Type t2, Comm c), b, n, t, b2, n2, t2, c)
+MPI_CALL(Allgatherv, (const void* b, int n, Type t, void* b2, const int* m, const int* w, Type t2, Comm c), b, n, t, b2,
+         m, w, t2, c)
+MPI_CALL(Alltoall, (const void* b, int n, Type t, void* b2, int n2, Type t2, Comm c), b, n, t, b2, n2, t2, c)
+MPI_CALL(Alltoallv,
+         (const void* b, const int* m, const int* w, Type t, void* b2, const int* m2, const int* w2, Type t2, Comm c),
+         b, m, w, t, b2, m2, w2, t2, c)
+MPI_CALL(Alltoallw,
+         (const void* b, const int* m, const int* w, const Type* t, void* b2, const int* m2, const int* w2,
+          const Type* t2, Comm c),
+         b, m, w, t, b2, m2, w2, t2, c)
 MPI_CALL(Reduce, (const void* b, void* b2, int n, Type t, MPI_Op o, int p, Comm c), b, b2, n, t, o, p, c)
 MPI_CALL(Allreduce, (const void* b, void* b2, int n, Type t, MPI_Op o, Comm c), b, b2, n, t, o, c)
+MPI_CALL(Reduce_scatter_block, (const void* b, void* b2, int n, Type t, MPI_Op o, Comm c), b, b2, n, t, o, c)
+MPI_CALL(Reduce_scatter, (const void* b, void* b2, const int* n, Type t, MPI_Op o, Comm c), b, b2, n, t, o, c)
+MPI_CALL(Scan, (const void* b, void* b2, int n, Type t, MPI_Op o, Comm c), b, b2, n, t, o, c)
+MPI_CALL(Exscan, (const void* b, void* b2, int n, Type t, MPI_Op o, Comm c), b, b2, n, t, o, c)
 MPI_CALL(Finalize, ())
 
 MPI_F08_CALL(Sendrecv, mpi_sendrecv_f08_,

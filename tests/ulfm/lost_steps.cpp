@@ -6,49 +6,26 @@
 // Each process appends a line to steps.RANK.HOST.PROCESS after each step: the step, a sum over all that the rank has
 // received X a ring. Rank 0 writes the sums of all at the end.
 #include <mpi.h>
-#include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <fstream>
 #include <span>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include <cairn/cairn.hpp>
 
+#include "lost_program.hpp"
+
 namespace {
 
+using lost::mix;
+using lost::Options;
+using lost::StepLog;
+using lost::write_sums;
+
 constexpr int kLong = 40000;  // words of a message that MPI sends only when its receiver is known
-
-struct Options {
-  bool careful = false;
-  std::int64_t steps = 0;
-  std::int64_t pause_ms = 0;
-  std::string config;
-  std::string output;
-};
-
-Options parse(int argc, char** argv) {
-  Options options;
-  options.careful = argc > 1 && std::string(argv[1]) == "careful";
-  for (int i = 2; i + 1 < argc; i += 2) {
-    const std::string name = argv[i];
-    if (name == "--steps") options.steps = std::atol(argv[i + 1]);
-    if (name == "--pause-ms") options.pause_ms = std::atol(argv[i + 1]);
-    if (name == "--config") options.config = argv[i + 1];
-    if (name == "--output") options.output = argv[i + 1];
-  }
-  return options;
-}
-
-std::uint64_t mix(std::uint64_t sum, std::uint64_t word) {
-  sum = (sum ^ word) * 0x9E3779B97F4A7C15U;
-  return sum ^ (sum >> 29);
-}
 
 // The messages of one rank in one step. Each depends on all that the rank has received before.
 class Step {
@@ -320,38 +297,18 @@ class Step {
   int right_ = 0;
 };
 
-void write_sums(const std::string& path, std::uint64_t mine, const cairn::Session& session) {
-  if (session.rank() != 0) {
-    MPI_Send(&mine, 1, MPI_UINT64_T, 0, 1, session.comm());
-    return;
-  }
-  std::ofstream file(path);
-  file << mine << "\n";
-  for (int rank = 1; rank < static_cast<int>(session.size()); ++rank) {
-    std::uint64_t theirs = 0;
-    MPI_Recv(&theirs, 1, MPI_UINT64_T, rank, 1, session.comm(), MPI_STATUS_IGNORE);
-    file << theirs << "\n";
-  }
-}
-
-std::string name_of_process() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return std::string(host.data()) + "." + std::to_string(getpid());
-}
-
 void compute(cairn::Session& session, const Options& options) {
   std::int64_t step = 0;
   std::uint64_t sum = session.rank();
   session.protect("step", step);
   session.protect("sum", sum);
   session.restore();
-  std::ofstream steps("steps." + std::to_string(session.rank()) + "." + name_of_process(), std::ios::app);
+  StepLog steps(session);
   while (step < options.steps) {
-    Step(session, options.careful, sum).take();
+    Step(session, options.way == "careful", sum).take();
     ++step;
     session.snapshot();
-    steps << step << " " << sum << " " << session.catches_up() << std::endl;
+    steps.add(step, sum);
     std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
   }
   write_sums(options.output, sum, session);
@@ -360,7 +317,7 @@ void compute(cairn::Session& session, const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = parse(argc, argv);
+  const Options options = lost::parse(argc, argv);
   MPI_Init(&argc, &argv);
   const int code =
       cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); });

@@ -78,6 +78,7 @@ class Application {
       : session_(session), options_(options), ring_(session.comm()), value_(session.rank()) {}
 
   void run() {
+    if (options_.trouble.starts_with("early")) set_up();
     session_.protect("step", step_);
     session_.protect("value", value_);
     session_.protect("unused", unused_);
@@ -94,7 +95,24 @@ class Application {
     return is(trouble) && step_ == kDifference && session_.catches_up();
   }
 
+  // What a replacement does otherwise before restore() than the rank whose place it takes.
+  void set_up() {
+    const bool replaces = session_.state() == cairn::State::replacement;
+    std::uint64_t word = 1;
+    if (!replaces || !is("early-sends-less")) (void)exchange(ring_, word);
+    if (replaces && is("early-sends-more")) MPI_Send(&word, 1, MPI_UINT64_T, ring_.right, 6, ring_.comm);
+    if (replaces && is("early-receives-more"))
+      MPI_Recv(&word, 1, MPI_UINT64_T, ring_.left, 6, ring_.comm, MPI_STATUS_IGNORE);
+    if (replaces && is("early-receives-any"))
+      MPI_Recv(&word, 1, MPI_UINT64_T, MPI_ANY_SOURCE, 6, ring_.comm, MPI_STATUS_IGNORE);
+    if (is("early-pending")) pending_ = ring_.begin_to_receive(early_, ring_.left, 8);
+  }
+
   void take_step() {
+    if (pending_ != MPI_REQUEST_NULL) {
+      MPI_Send(&value_, 1, MPI_UINT64_T, ring_.right, 8, ring_.comm);
+      MPI_Wait(&pending_, MPI_STATUS_IGNORE);
+    }
     if (session_.rank() == 1 && step_ + 1 == (is("exchange-after-restore") ? kDeath + 1 : kDeath)) die_once(1);
     if (session_.rank() == 1 && step_ + 1 == kLaterDeath) die_once(2);
     const std::uint64_t told = differs("sends-other") ? value_ + 1 : value_;
@@ -182,6 +200,8 @@ class Application {
   std::int64_t step_ = 0;
   std::uint64_t value_ = 0;
   std::uint64_t unused_ = 0;
+  MPI_Request pending_ = MPI_REQUEST_NULL;
+  std::uint64_t early_ = 0;
 };
 
 }  // namespace

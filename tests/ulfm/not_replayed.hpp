@@ -144,12 +144,6 @@ inline void pass_in_the_world(const Ring& ring) {
   world.pass(3);
 }
 
-inline void reduce(const Ring& ring) {
-  const std::uint64_t mine = 1;
-  std::uint64_t sum = 0;
-  MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, ring.comm);
-}
-
 inline void meet_without_waiting(const Ring& ring) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(ring.comm, &request);
@@ -227,7 +221,6 @@ inline int be_a_child(int argc, char** argv) {
 
 // Played between two snapshot() calls.
 inline const std::map<std::string, std::function<void(const Ring&)>> kCalls{
-    {"collective", reduce},
     {"nonblocking-collective", meet_without_waiting},
     {"persistent-collective", meet_persistently},
     {"neighbour-collective", gather_from_neighbours},

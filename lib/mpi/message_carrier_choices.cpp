@@ -1,0 +1,70 @@
+// Receives and probes before restore() that name no sender, or no tag. What MPI chooses is noted, so that a replacement
+// gets the same messages.
+#include <fmt/format.h>
+
+#include "mpi/failure_handler.hpp"
+#include "mpi/message_carrier.hpp"
+
+namespace cairn {
+
+bool MessageCarrier::is_choice(int peer, int tag) {
+  return peer != MPI_PROC_NULL && (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) && !setting_.journal.is_started() &&
+         is_of_session_thread();
+}
+
+Result<tap::IncomingMessage> MessageCarrier::message_of_the_dead(const tap::IncomingMessage& m) {
+  const auto choice = setting_.journal.prologue().next_choice(false);
+  if (!choice) return fail(choice.error());
+  tap::IncomingMessage named = m;
+  named.peer = static_cast<int>((*choice)->peer);
+  named.tag = (*choice)->tag;
+  return named;
+}
+
+void MessageCarrier::note_choice(std::uint64_t choice, const tap::IncomingMessage& m, const MPI_Status& status) {
+  tap::IncomingMessage named = m;
+  named.peer = status.MPI_SOURCE;
+  named.tag = status.MPI_TAG;
+  const auto peer = static_cast<std::uint32_t>(named.peer);
+  setting_.journal.prologue().chose(choice, {peer, named.tag, false});
+  note_received(setting_.journal.awaits(peer, named.tag), named, status);
+}
+
+// If a process dies, all ranks roll back: none has left restore().
+int MessageCarrier::receive_any(const tap::IncomingMessage& m, MPI_Status* status) {
+  if (setting_.replaces) {
+    const auto named = message_of_the_dead(m);
+    return named ? receive(*named, status) : rolls_back(fmt::format("{}: {}", my_name(), named.error().text()));
+  }
+  const std::uint64_t choice = setting_.journal.prologue().chooses();
+  MPI_Status mine{};
+  const int code = FailureHandler::quietly(
+      [&] { return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, twin_, &mine); });
+  if (code != MPI_SUCCESS) return after(code).value_or(MPI_ERR_OTHER);
+  note_choice(choice, m, mine);
+  if (status != MPI_STATUS_IGNORE) *status = mine;
+  return code;
+}
+
+int MessageCarrier::probe_any(int peer, int tag, int* flag, MPI_Status* status) {
+  if (setting_.replaces) {
+    const auto known = setting_.journal.prologue().next_choice(true);
+    if (!known) return rolls_back(fmt::format("{}: {}", my_name(), known.error().text()));
+    if (*known) return probe(static_cast<int>((*known)->peer), (*known)->tag, flag, status);
+    if (flag == nullptr)
+      return rolls_back(my_name() + " probes for other messages before restore() than the dead rank");
+    *flag = 0;
+    return MPI_SUCCESS;
+  }
+  MPI_Status mine{};
+  const int code = FailureHandler::quietly(
+      [&] { return flag == nullptr ? MPI_Probe(peer, tag, twin_, &mine) : MPI_Iprobe(peer, tag, twin_, flag, &mine); });
+  if (code != MPI_SUCCESS) return after(code).value_or(MPI_ERR_OTHER);
+  if (flag != nullptr && *flag == 0) return code;
+  const std::uint64_t choice = setting_.journal.prologue().chooses();
+  setting_.journal.prologue().chose(choice, {static_cast<std::uint32_t>(mine.MPI_SOURCE), mine.MPI_TAG, true});
+  if (status != MPI_STATUS_IGNORE) *status = mine;
+  return code;
+}
+
+}  // namespace cairn

@@ -1,0 +1,71 @@
+// A fixture: the messages on a communicator of all ranks are made by a carrier.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "mpi/message_carrier.hpp"
+#include "mpi/place_in.hpp"
+#include "replay/journal.hpp"
+
+namespace cairn::test {
+
+class CarriedMessages : public testing::Test {
+ protected:
+  explicit CarriedMessages(std::uint64_t memory = 64 * kMiB)
+      : journal_(static_cast<std::uint32_t>(rank_in(MPI_COMM_WORLD)), memory) {}
+  void SetUp() override {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm_);
+    MPI_Comm_dup(MPI_COMM_WORLD, &own_);
+    me_ = rank_in(comm_);
+    ranks_ = size_of(comm_);
+    next_ = (me_ + 1) % ranks_;
+    before_ = (me_ + ranks_ - 1) % ranks_;
+    EXPECT_TRUE(journal_.start(0));
+    carrier_ = std::make_unique<MessageCarrier>(MessageCarrier::Setting{.comm = comm_,
+                                                                        .own = own_,
+                                                                        .journal = journal_,
+                                                                        .stays = [] { return false; },
+                                                                        .limit = std::chrono::minutes(1),
+                                                                        .log = Log::silent()},
+                                                std::make_shared<Lifeline>(MPI_COMM_NULL, MPI_COMM_NULL));
+    carrying_.emplace(*carrier_);
+  }
+  void TearDown() override {
+    carrying_.reset();
+    carrier_.reset();
+    MPI_Comm_free(&own_);
+    MPI_Comm_free(&comm_);
+  }
+  // Ends the wait of a rank that has another one's messages to be sent yet.
+  void all_come_here() {
+    carrying_.reset();
+    MPI_Barrier(comm_);
+    carrying_.emplace(*carrier_);
+  }
+  // A carrier has only what was sent and received on all ranks.
+  void expect_balance() {
+    std::uint64_t sum = journal_.balance(0);
+    carrying_.reset();
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, comm_);
+    EXPECT_EQ(sum, 0U);
+    carrying_.emplace(*carrier_);
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  MPI_Comm own_ = MPI_COMM_NULL;
+  int me_ = 0;
+  int ranks_ = 0;
+  int next_ = 0;
+  int before_ = 0;
+  replay::Journal journal_;
+  std::unique_ptr<MessageCarrier> carrier_;
+  std::optional<tap::Carrying> carrying_;
+};
+
+}  // namespace cairn::test

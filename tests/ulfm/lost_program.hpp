@@ -1,0 +1,77 @@
+// What the programs for lost.py have in common: their command line, and what they show.
+#pragma once
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include <cairn/cairn.hpp>
+
+namespace lost {
+
+struct Options {
+  std::string way;
+  std::int64_t steps = 0;
+  std::int64_t pause_ms = 0;
+  std::string config;
+  std::string output;
+};
+
+inline Options parse(int argc, char** argv) {
+  Options options;
+  if (argc > 1) options.way = argv[1];
+  for (int i = 2; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    if (name == "--steps") options.steps = std::atol(argv[i + 1]);
+    if (name == "--pause-ms") options.pause_ms = std::atol(argv[i + 1]);
+    if (name == "--config") options.config = argv[i + 1];
+    if (name == "--output") options.output = argv[i + 1];
+  }
+  return options;
+}
+
+inline std::uint64_t mix(std::uint64_t sum, std::uint64_t word) {
+  sum = (sum ^ word) * 0x9E3779B97F4A7C15U;
+  return sum ^ (sum >> 29);
+}
+
+inline void write_sums(const std::string& path, std::uint64_t mine, const cairn::Session& session) {
+  if (session.rank() != 0) {
+    MPI_Send(&mine, 1, MPI_UINT64_T, 0, 1, session.comm());
+    return;
+  }
+  std::ofstream file(path);
+  file << mine << "\n";
+  for (int rank = 1; rank < static_cast<int>(session.size()); ++rank) {
+    std::uint64_t theirs = 0;
+    MPI_Recv(&theirs, 1, MPI_UINT64_T, rank, 1, session.comm(), MPI_STATUS_IGNORE);
+    file << theirs << "\n";
+  }
+}
+
+inline std::string name_of_process() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return std::string(host.data()) + "." + std::to_string(getpid());
+}
+
+// A file of this process, which gets a line after each step.
+class StepLog {
+ public:
+  explicit StepLog(const cairn::Session& session)
+      : session_(session), file_("steps." + std::to_string(session.rank()) + "." + name_of_process(), std::ios::app) {}
+  void add(std::int64_t step, std::uint64_t sum) {
+    file_ << step << " " << sum << " " << session_.catches_up() << std::endl;
+  }
+
+ private:
+  const cairn::Session& session_;
+  std::ofstream file_;
+};
+
+}  // namespace lost

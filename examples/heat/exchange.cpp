@@ -6,14 +6,16 @@
 #include <optional>
 #include <stdexcept>
 
+#include "halo.hpp"
 #include "plate_file.hpp"
 
 namespace heat {
 
+using examples::rank_of;
+using examples::size_of;
+
 namespace {
 
-constexpr int kUpward = 1;
-constexpr int kDownward = 2;
 constexpr int kCells = 3;
 constexpr std::size_t kPieceCells = 8 << 20;  // at most 64 MiB a message, far below what an int can count
 
@@ -72,32 +74,13 @@ std::string collect(Plate& plate, const std::string& path, MPI_Comm comm) {
 
 }  // namespace
 
-std::size_t rank_of(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return static_cast<std::size_t>(rank);
-}
-
-std::size_t size_of(MPI_Comm comm) {
-  int size = 0;
-  MPI_Comm_size(comm, &size);
-  return static_cast<std::size_t>(size);
-}
-
 void exchange_halos(Plate& plate, MPI_Comm comm) {
   if (plate.block().rows == 0) return;
   // Empty blocks come last, so the one that ends at the plate's last row has no neighbour below.
   const auto rank = static_cast<int>(rank_of(comm));
   const int up = plate.block().first == 0 ? MPI_PROC_NULL : rank - 1;
   const int down = plate.block().first + plate.block().rows == plate.extent().rows ? MPI_PROC_NULL : rank + 1;
-  const auto cols = static_cast<int>(plate.extent().cols);
-  // Not MPI_Sendrecv: that of Open MPI 5.0 crashes when it receives from MPI_PROC_NULL and who it sends to has died.
-  std::array<MPI_Request, 4> requests{};
-  MPI_Irecv(plate.below().data(), cols, MPI_DOUBLE, down, kUpward, comm, &requests[0]);
-  MPI_Irecv(plate.above().data(), cols, MPI_DOUBLE, up, kDownward, comm, &requests[1]);
-  MPI_Isend(plate.first_row().data(), cols, MPI_DOUBLE, up, kUpward, comm, &requests[2]);
-  MPI_Isend(plate.last_row().data(), cols, MPI_DOUBLE, down, kDownward, comm, &requests[3]);
-  MPI_Waitall(requests.size(), requests.data(), MPI_STATUSES_IGNORE);
+  examples::exchange_halo({plate.first_row(), plate.last_row(), plate.above(), plate.below()}, up, down, comm);
 }
 
 void write_plate(Plate& plate, const std::string& path, MPI_Comm comm) {

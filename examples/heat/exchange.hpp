@@ -11,9 +11,6 @@
 
 namespace heat {
 
-[[nodiscard]] std::size_t rank_of(MPI_Comm comm);
-[[nodiscard]] std::size_t size_of(MPI_Comm comm);
-
 // Fills the rows above and below each block from the neighbours.
 void exchange_halos(Plate& plate, MPI_Comm comm);
 

@@ -11,6 +11,7 @@
 #include <cairn/cairn.hpp>
 
 #include "exchange.hpp"
+#include "halo.hpp"
 #include "options.hpp"
 #include "plate.hpp"
 
@@ -42,9 +43,9 @@ bool ends_a_tenth(std::int64_t done, std::int64_t steps) { return done * 10 / st
 
 void simulate(cairn::Session& session, const heat::Options& options) {
   const MPI_Comm comm = session.comm();
-  const bool speaks = heat::rank_of(comm) == 0;
+  const bool speaks = examples::rank_of(comm) == 0;
   const auto& extent = options.extent;
-  const auto block = heat::block_of(heat::rank_of(comm), heat::size_of(comm), extent.rows);
+  const auto block = heat::block_of(examples::rank_of(comm), examples::size_of(comm), extent.rows);
   heat::Plate plate(extent, block);
   std::int64_t step = 0;
 
@@ -71,7 +72,7 @@ void simulate(cairn::Session& session, const heat::Options& options) {
 
 // Every rank reads the same command line, so one may speak for all.
 int run(int argc, char** argv) {
-  const bool speaks = heat::rank_of(MPI_COMM_WORLD) == 0;
+  const bool speaks = examples::rank_of(MPI_COMM_WORLD) == 0;
   const auto command_line = heat::parse_command_line(argc, argv);
   if (!command_line.options) {
     if (speaks) (command_line.exit_code == 0 ? std::cout : std::cerr) << command_line.text << std::flush;

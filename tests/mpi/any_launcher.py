@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ckpt-run brings jobs of any MPI through failures: heat, and the C and Fortran examples, by the launcher that is named.
+"""ckpt-run brings jobs of any MPI through failures: the examples in C++, C and Fortran, by the launcher that is named.
 
     any_launcher.py BIN CKPT_RUN LAUNCHER [OPTION…]
 
@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ckpt_run import Job, ends_when_interrupted, fail, kill
+from ckpt_run import SIZE, Job, ends_when_interrupted, fail, kill
 
 STEPS = 60
 RANKS = 4  # two nodes of two ranks and a head each
@@ -30,11 +30,11 @@ STRIKES = {  # world ranks that are killed, and the node whose store goes with t
 
 
 def result_of(job, output):
-    """What the job has computed: the file it wrote, or else the line in which it says the sum."""
-    if job.plate.exists():
-        return job.plate.read_bytes()
-    found = re.search(r"wave: after .* the sum is (.*)", output)
-    return found.group(1) if found else fail("no result", output)
+    """What the job has computed: the file it wrote, and the line in which it says a sum or a norm."""
+    plate = job.plate.read_bytes() if job.plate.exists() else None
+    found = re.search(r"(?:wave|gradient): after \d+ steps the .* is ([^;\n]*)", output)
+    number = found and found.group(1)
+    return (plate, number) if plate or number else fail("no result", output)
 
 
 def strike(job, ranks, node):
@@ -126,6 +126,9 @@ def play(bin_directory, make_job, strikes=tuple(STRIKES)):
     start = time.monotonic()
     wave_program = Path(bin_directory) / "wave"
 
+    def gradient(job, pause_ms):
+        return [str(Path(bin_directory) / "gradient"), *job.heat_command(pause_ms, SIZE)[1:]]
+
     def swing(job, pause_ms):
         return [str(Path(bin_directory) / "swing"), "--steps", str(STEPS), "--pause-ms", str(pause_ms), "--config",
                 str(job.config), "--output", str(job.plate)]  # fmt: skip
@@ -134,6 +137,7 @@ def play(bin_directory, make_job, strikes=tuple(STRIKES)):
         return [str(wave_program), str(job.config), "400"]
 
     survives(make_job, "heat", None, strikes, "continues at step")
+    survives(make_job, "gradient", gradient, ["a rank"], "continues at step")
     survives(make_job, "swing", swing, ["a rank"], "continues at step")
     if wave_program.exists():
         survives(make_job, "wave", wave, ["a head"], "starts at step")

@@ -12,7 +12,7 @@ build=$(cd "$1" && pwd)
 for program in mpicc mpicxx mpifort mpirun; do
   command -v "$program.mpich" >/dev/null || die "$program.mpich is missing: tools/install-packages.sh"
 done
-programs=(heat swing)
+programs=(gradient heat swing)
 if command -v gfortran >/dev/null; then programs+=(wave); fi
 
 build_into "$build/mpich" -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCAIRN_BUILD_TESTS=OFF \

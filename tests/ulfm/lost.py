@@ -4,7 +4,7 @@
     lost.py BINARIES [--kills 4 | --all] [--only SCENARIO...] [--rollback all] [--mode respawn]
     lost.py BINARIES --soak 50 [--seed 1]
 
-BINARIES is where heat, swing, wave, lost_steps and killer.so are. A rank of each program is killed before one of its
+BINARIES is where gradient, heat, swing, wave, lost_steps and killer.so are. A rank of each program is killed before one of its
 calls of MPI and Cairn, in one job after another: --kills of them for each program and rank, spread over all calls, or
 --all. The other scenarios play two deaths in one job, of ranks, replacements and heads. Each job must end within a
 minute with the result of a run that nothing happened to, byte for byte. No survivor may roll back unless the log says
@@ -146,6 +146,9 @@ class Scenarios(Lost):
 
     def heat_survives_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("heat", rank) for rank in (1, 0)]
+
+    def gradient_survives_the_death_of_a_rank_before_any_of_its_calls(self):
+        return [self.sweep("gradient", rank) for rank in (1, 0)]
 
     def swing_survives_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("swing", rank) for rank in (2,)]

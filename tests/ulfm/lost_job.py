@@ -1,8 +1,8 @@
 """A job whose processes are killed before chosen calls (killer.cpp), and what it shows of its recoveries: for lost.py,
 lost_trouble.py and ../hosts/lost_rank_hosts.py.
 
-Each process leaves a list of its calls, so a test sees without the log whether a process has rolled back: it has called
-restore() once more.
+Each process leaves a list of its calls, so a test sees without the log whether a process has rolled back: it has made
+its first call, often restore(), once more.
 """
 
 import os
@@ -41,19 +41,27 @@ class Program:
         self.result = result
 
 
-def last_words(job):
-    """wave prints its result, and once more after a failure."""
-    found = [line.partition("wave: after ")[2] for line in job.lines if "wave: after " in line]
-    return found[-1].encode() if found else None
+def last_words(name, job):
+    """The program prints its result, and once more after a failure."""
+    begin = f"{name}: after "
+    found = [line.partition(begin)[2] for line in job.lines if begin in line]
+    return found[-1].partition(";")[0].encode() if found else None
+
+
+def solution(job):
+    """Of gradient, with the norm that it prints."""
+    found = read_if_there(job.plate), last_words("gradient", job)
+    return None if None in found else found
 
 
 def programs(binaries):
-    names = ["heat", "swing", "wave", "lost_steps", "lost_collectives"]
-    heat, swing, wave, steps, collectives = (str(Path(binaries) / name) for name in names)
+    names = ["gradient", "heat", "swing", "wave", "lost_steps", "lost_collectives"]
+    gradient, heat, swing, wave, steps, collectives = (str(Path(binaries) / name) for name in names)
     return {
+        "gradient": Program([gradient, *jobs.SIZE], result=solution),
         "heat": Program([heat, *jobs.SIZE]),
         "swing": Program([swing]),
-        "wave": Program([wave], lambda config: [config, str(STEPS)], last_words),
+        "wave": Program([wave], lambda config: [config, str(STEPS)], lambda job: last_words("wave", job)),
         "steps": Program([steps, "careful"]),
         "careful": Program([steps, "careful"]),
         "short": Program([collectives, "short"]),

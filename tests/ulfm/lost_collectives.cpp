@@ -16,6 +16,7 @@
 #include <cairn/cairn.hpp>
 
 #include "lost_program.hpp"
+#include "options.hpp"
 
 namespace {
 
@@ -208,8 +209,8 @@ std::uint64_t set_up(MPI_Comm comm, int words) {
   return mix(sum, learn_of_neighbours(comm, rank, size));
 }
 
-void compute(cairn::Session& session, const lost::Options& options) {
-  const int words = options.way == "long" ? 3000 : 3;
+void compute(cairn::Session& session, const Options& options) {
+  const int words = options.what == "long" ? 3000 : 3;
   const std::uint64_t set = set_up(session.comm(), words);
   std::int64_t step = 0;
   std::uint64_t sum = session.rank();
@@ -231,7 +232,7 @@ void compute(cairn::Session& session, const lost::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const lost::Options options = lost::parse(argc, argv);
+  const Options options = parse(argc, argv);
   MPI_Init(&argc, &argv);
   const int code =
       cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); });

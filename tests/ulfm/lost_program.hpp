@@ -1,4 +1,4 @@
-// What the programs for lost.py have in common: their command line, and what they show.
+// What the programs for lost.py show.
 #pragma once
 
 #include <mpi.h>
@@ -6,34 +6,12 @@
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 
 #include <cairn/cairn.hpp>
 
 namespace lost {
-
-struct Options {
-  std::string way;
-  std::int64_t steps = 0;
-  std::int64_t pause_ms = 0;
-  std::string config;
-  std::string output;
-};
-
-inline Options parse(int argc, char** argv) {
-  Options options;
-  if (argc > 1) options.way = argv[1];
-  for (int i = 2; i + 1 < argc; i += 2) {
-    const std::string name = argv[i];
-    if (name == "--steps") options.steps = std::atol(argv[i + 1]);
-    if (name == "--pause-ms") options.pause_ms = std::atol(argv[i + 1]);
-    if (name == "--config") options.config = argv[i + 1];
-    if (name == "--output") options.output = argv[i + 1];
-  }
-  return options;
-}
 
 inline std::uint64_t mix(std::uint64_t sum, std::uint64_t word) {
   sum = (sum ^ word) * 0x9E3779B97F4A7C15U;

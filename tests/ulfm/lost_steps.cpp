@@ -17,11 +17,11 @@
 #include <cairn/cairn.hpp>
 
 #include "lost_program.hpp"
+#include "options.hpp"
 
 namespace {
 
 using lost::mix;
-using lost::Options;
 using lost::StepLog;
 using lost::write_sums;
 
@@ -305,7 +305,7 @@ void compute(cairn::Session& session, const Options& options) {
   session.restore();
   StepLog steps(session);
   while (step < options.steps) {
-    Step(session, options.way == "careful", sum).take();
+    Step(session, options.what == "careful", sum).take();
     ++step;
     session.snapshot();
     steps.add(step, sum);
@@ -317,7 +317,7 @@ void compute(cairn::Session& session, const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = lost::parse(argc, argv);
+  const Options options = parse(argc, argv);
   MPI_Init(&argc, &argv);
   const int code =
       cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); });

@@ -14,7 +14,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -22,6 +21,7 @@
 #include <cairn/cairn.hpp>
 
 #include "not_replayed.hpp"
+#include "options.hpp"
 
 namespace {
 
@@ -32,25 +32,6 @@ constexpr std::int64_t kDeath = 9;
 constexpr std::int64_t kDifference = 6;  // after that step; its messages have been received when rank 1 dies
 constexpr std::int64_t kComplete = 21;
 constexpr std::int64_t kLaterDeath = 23;
-
-struct Options {
-  std::string trouble;
-  std::int64_t steps = 0;
-  std::string config;
-  std::string output;
-};
-
-Options parse(int argc, char** argv) {
-  Options options;
-  if (argc > 1) options.trouble = argv[1];
-  for (int i = 2; i + 1 < argc; i += 2) {
-    const std::string name = argv[i];
-    if (name == "--steps") options.steps = std::atol(argv[i + 1]);
-    if (name == "--config") options.config = argv[i + 1];
-    if (name == "--output") options.output = argv[i + 1];
-  }
-  return options;
-}
 
 // Once in all lives of the job.
 void die_once(int which) {
@@ -78,7 +59,7 @@ class Application {
       : session_(session), options_(options), ring_(session.comm()), value_(session.rank()) {}
 
   void run() {
-    if (options_.trouble.starts_with("early")) set_up();
+    if (options_.what.starts_with("early")) set_up();
     session_.protect("step", step_);
     session_.protect("value", value_);
     session_.protect("unused", unused_);
@@ -89,7 +70,7 @@ class Application {
   }
 
  private:
-  [[nodiscard]] bool is(const char* trouble) const { return options_.trouble == trouble; }
+  [[nodiscard]] bool is(const char* trouble) const { return options_.what == trouble; }
   // A replacement in the step that it does otherwise than the rank whose place it takes.
   [[nodiscard]] bool differs(const char* trouble) const {
     return is(trouble) && step_ == kDifference && session_.catches_up();
@@ -144,7 +125,7 @@ class Application {
   // With the snapshot() call of this step.
   void get_into_trouble() {
     const bool now = step_ == kTrouble && session_.state() == cairn::State::fresh;
-    const auto trouble = not_replayed::kCalls.find(options_.trouble);
+    const auto trouble = not_replayed::kCalls.find(options_.what);
     if (now && trouble != not_replayed::kCalls.end()) trouble->second(ring_);
     if (now && is("restores-one")) session_.restore("unused");
     if (now && (is("pending-receive") || is("pending-send"))) {
@@ -208,7 +189,7 @@ class Application {
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
-  if (options.trouble == "child") return not_replayed::be_a_child(argc, argv);
+  if (options.what == "child") return not_replayed::be_a_child(argc, argv);
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   const int code =

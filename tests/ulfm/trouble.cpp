@@ -20,31 +20,12 @@
 
 #include <cairn/cairn.hpp>
 
+#include "options.hpp"
+
 namespace {
 
 constexpr int kTag = 1;
 constexpr std::int64_t kFewSteps = 3;
-
-struct Options {
-  std::string trouble;
-  long steps = 0;
-  long pause_ms = 0;
-  std::string config;
-  std::string output;
-};
-
-Options parse(int argc, char** argv) {
-  Options options;
-  if (argc > 1) options.trouble = argv[1];
-  for (int i = 2; i + 1 < argc; i += 2) {
-    const std::string name = argv[i];
-    if (name == "--steps") options.steps = std::atol(argv[i + 1]);
-    if (name == "--pause-ms") options.pause_ms = std::atol(argv[i + 1]);
-    if (name == "--config") options.config = argv[i + 1];
-    if (name == "--output") options.output = argv[i + 1];
-  }
-  return options;
-}
 
 // True for the first who asks, in all lives of the job.
 bool is_first_time() {
@@ -140,14 +121,14 @@ void compute(cairn::Session& session, const Options& options, MPI_Comm oldest) {
   session.protect("value", value);
   session.restore();
   Ring ring(session.comm(), static_cast<int>(session.size()));
-  const bool derived = options.trouble == "ring" || options.trouble == "watched" || options.trouble == "straggler";
+  const bool derived = options.what == "ring" || options.what == "watched" || options.what == "straggler";
   MPI_Comm to_0 = derived ? ring.comm() : session.comm();
-  if (options.trouble == "watched") ring.watch(session);
+  if (options.what == "watched") ring.watch(session);
   bool enters = true;
   while (step < options.steps && !session.should_stop()) {
-    pass_news(session, options.trouble == "ring" ? to_0 : session.comm(), to_0);
+    pass_news(session, options.what == "ring" ? to_0 : session.comm(), to_0);
     if (session.rank() == 0 && std::exchange(enters, false)) say_where(step);
-    get_into_trouble(options.trouble, session, oldest, step);
+    get_into_trouble(options.what, session, oldest, step);
     ++step;
     value += step * (session.rank() + 1);
     session.snapshot();
@@ -179,23 +160,23 @@ int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
   const char* const text = std::getenv("OMPI_COMM_WORLD_RANK");
   const int rank = text == nullptr ? 0 : std::atoi(text);
-  if (options.trouble == "dies-before-init" && rank == 1 && is_first_time()) std::raise(SIGKILL);
+  if (options.what == "dies-before-init" && rank == 1 && is_first_time()) std::raise(SIGKILL);
   const bool is_newcomer = std::getenv("CAIRNPOOL") != nullptr;
-  if (options.trouble == "newcomer-dies" && is_newcomer && rank == 1) std::raise(SIGKILL);
+  if (options.what == "newcomer-dies" && is_newcomer && rank == 1) std::raise(SIGKILL);
   MPI_Init(&argc, &argv);
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm_get_parent(&parent);
-  if (options.trouble == "spawn" && parent == MPI_COMM_NULL) return spawn(argv);
-  if (options.trouble == "dies-before-open" && rank == 1 && is_first_time()) std::raise(SIGKILL);
-  if (options.trouble == "dies-while-opening" && rank == 1 && is_first_time())
+  if (options.what == "spawn" && parent == MPI_COMM_NULL) return spawn(argv);
+  if (options.what == "dies-before-open" && rank == 1 && is_first_time()) std::raise(SIGKILL);
+  if (options.what == "dies-while-opening" && rank == 1 && is_first_time())
     std::thread([] {
       std::this_thread::sleep_for(std::chrono::milliseconds(15));
       std::raise(SIGKILL);
     }).detach();
-  const MPI_Comm oldest = options.trouble == "duplicates" ? communicator_of_ranks(rank) : MPI_COMM_NULL;
+  const MPI_Comm oldest = options.what == "duplicates" ? communicator_of_ranks(rank) : MPI_COMM_NULL;
   const int code =
       cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options, oldest); });
-  if (parent != MPI_COMM_NULL && options.trouble == "spawn") {
+  if (parent != MPI_COMM_NULL && options.what == "spawn") {
     MPI_Barrier(parent);
     MPI_Comm_disconnect(&parent);
   }

@@ -23,7 +23,7 @@ EVERYONE = re.compile(r"all ranks roll back")
 NOT_RESTORED = re.compile(r"has not left restore\(\)")
 CAUGHT_UP = re.compile(r"rank (\d+) has caught up")
 
-TOLD = "a failure "  # begins what is told before one
+TOLD = "a failure makes"  # begins what is told before one
 CRASH = "Caught signal"  # of a process inside Open MPI
 RESTORE = "cairn_restore"
 

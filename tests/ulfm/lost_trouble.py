@@ -75,8 +75,8 @@ EARLY = {
     "early-receives-more": Case("before restore", later=None),
     "early-receives-any": Case("before restore", later=None),
 }
-# Not told before.
-LATE = {"much-to-one": Case("memory", more=SMALL)}
+# Not told before the failure.
+LATE = {"much-to-one": Case("memory", more=SMALL), "asks-failed": Case(r"rank 3 .*failed\(\)", later=None)}
 
 SPARES = "[recovery]\nmode = spares\nspares = 1\n"
 REFUSED = {

@@ -78,7 +78,10 @@ Status Engine::begin(const EngineSetup& setup) {
   if (status) status = choose_layout(*roll);
   if (status) status = restores_.take_inventory(*roll);
   // The ranks record no calls before they hear that the life has opened. A start that is refused removes nothing.
-  if (status && !head_.options.keeps_calls) remove_recorded_calls(*head_.node.local, head_.node.log);
+  if (status)
+    remove_recorded_calls(*head_.node.local,
+                          head_.options.keeps_calls ? std::span<const Rank>(head_.ranks) : std::span<const Rank>(),
+                          head_.node.log);
   return status;
 }
 

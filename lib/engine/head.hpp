@@ -29,7 +29,7 @@ struct EngineOptions {
   enum class Start { automatic, fresh, required } start = Start::automatic;
   bool finished_at_end = true;  // else the chain goes on
   bool after_end = false;       // a chain that has finished goes on all the same
-  bool keeps_calls = false;     // ranks of the life before go on, and record their MPI calls in the same files
+  bool keeps_calls = false;     // ranks of the node continue, and record MPI calls in the same files as before
   bool verify_own = false;
   bool log_storage_errors = false;  // of snapshots: no call of the application throws them
   bool level_by_level = false;      // the level to restart from is found by trying them (recover/level_rounds)

@@ -85,6 +85,11 @@ std::vector<bool> heads_of(MPI_Comm world, MPI_Comm ranks) {
   return heads;
 }
 
+tap::Server server_of(const SessionImpl& session) {
+  const auto head = session.head();
+  return {.node = head.node, .head_process = head.process, .head_rank = head.rank};
+}
+
 // Without it the job goes on: nobody needs it but who looks for the reason of a hang.
 std::unique_ptr<tap::CallRing> open_ring(SessionImpl& session) {
   auto ring = tap::CallRing::open(session.local_store(),
@@ -93,9 +98,7 @@ std::unique_ptr<tap::CallRing> open_ring(SessionImpl& session) {
                                    .process = this_process().number,
                                    .host = host_name(),
                                    .threads = threads_may_communicate(),
-                                   .node = session.head().node,
-                                   .head_process = session.head().process,
-                                   .head_rank = session.head().rank},
+                                   .server = server_of(session)},
                                   tap::call_names());
   if (ring) return std::move(*ring);
   session.log().warning("ckpt-tool hang cannot show this rank: {}", ring.error().text());
@@ -286,6 +289,7 @@ Status Session::Mpi::enter_world(const Opening& opening) {
   if (!repaired) return fail(repaired.error());
   world = std::move(*repaired);
   if (auto status = impl->reconnect(environment_of(*world, opening, *opening.launcher)); !status) return status;
+  if (ring) ring->is_served_by(server_of(*impl));
   const auto twin = own_duplicate(own());
   if (!twin) return fail(twin.error());
   join(*twin, opening);

@@ -1,5 +1,7 @@
 #include "recover/leftovers.hpp"
 
+#include <algorithm>
+
 #include "store/names.hpp"
 
 namespace cairn {
@@ -17,7 +19,15 @@ void remove_leftovers(Store& local, const StoreContents& contents, const Log& lo
   for (const FileName& name : contents.unnamed) warn(log, local.retire(name, names::owner_head()));
 }
 
-void remove_recorded_calls(Store& local, const Log& log) { warn(log, local.remove_directory(names::calls())); }
+void remove_recorded_calls(Store& local, std::span<const Rank> kept, const Log& log) {
+  if (kept.empty()) return warn(log, local.remove_directory(names::calls()));
+  const auto entries = local.list(names::calls());
+  if (!entries) return log.warning("{}", entries.error().text());
+  for (const Entry& entry : *entries) {
+    const auto rank = names::parse_calls(entry.name);
+    if (rank && std::ranges::find(kept, *rank) == kept.end()) warn(log, local.remove(names::calls(*rank)));
+  }
+}
 
 void remove_leftovers(Store& global, const Log& log) { warn(log, global.reclaim(Store::Writers::of_all_hosts)); }
 

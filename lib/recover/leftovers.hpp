@@ -2,6 +2,9 @@
 // may last for months. Local.
 #pragma once
 
+#include <span>
+
+#include "base/ids.hpp"
 #include "base/log.hpp"
 #include "recover/inventory.hpp"
 #include "store/store.hpp"
@@ -14,9 +17,9 @@ namespace cairn {
 void remove_leftovers(Store& local, const StoreContents& contents, const Log& log);
 
 // In a node's store, of which this process holds the lock: the MPI calls that ranks of earlier lives recorded until
-// they were killed. To be called before a rank of this life records calls. Until then `ckpt-tool hang` shows how the
-// earlier life ended.
-void remove_recorded_calls(Store& local, const Log& log);
+// they were killed. Those of `kept` stay: these ranks continue, and record their calls in the same files. To be called
+// before a new process of this life records calls. Until then `ckpt-tool hang` shows how the earlier life ended.
+void remove_recorded_calls(Store& local, std::span<const Rank> kept, const Log& log);
 
 // In the global store: files that were being written or removed. To be called by the life that has taken over, before
 // any of its own processes writes there.

@@ -131,12 +131,16 @@ void CallRing::enter(const Caller& caller, std::span<const char* const> names) {
   file_.opened_at = nanoseconds<std::chrono::system_clock>();
   file_.opened = nanoseconds<std::chrono::steady_clock>();
   put_text(file_.host, caller.host);
-  file_.node = caller.node.value;
-  file_.head_process = caller.head_process;
-  file_.head_rank = caller.head_rank ? static_cast<std::int32_t>(caller.head_rank->value) : kNoPeer;
+  is_served_by(caller.server);
   for (std::size_t i = 0; i < names.size(); ++i) put_text(file_.names[i], names[i]);
   std::atomic_thread_fence(std::memory_order_release);
   file_.magic = kCallFileMagic;
+}
+
+void CallRing::is_served_by(const Server& server) {
+  file_.node = server.node.value;
+  file_.head_process = server.head_process;
+  file_.head_rank = server.head_rank ? static_cast<std::int32_t>(server.head_rank->value) : kNoPeer;
 }
 
 std::unique_lock<std::mutex> CallRing::lock() {

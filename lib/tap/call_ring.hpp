@@ -20,6 +20,13 @@
 
 namespace cairn::tap {
 
+// The head that works for the rank.
+struct Server {
+  NodeId node = {};                    // of the rank
+  std::int32_t head_process = 0;       // 0: not known
+  std::optional<Rank> head_rank = {};  // whose process acts as the head
+};
+
 // The process that makes the calls.
 struct Caller {
   Rank rank;
@@ -27,9 +34,7 @@ struct Caller {
   std::int32_t process = 0;
   std::string host = {};
   bool threads = false;  // several threads may make calls at the same time
-  NodeId node = {};
-  std::int32_t head_process = 0;       // of the node's head; 0: not known
-  std::optional<Rank> head_rank = {};  // whose process acts as the head
+  Server server = {};
 };
 
 class CallRing final : public Observer {
@@ -57,6 +62,9 @@ class CallRing final : public Observer {
 
   // Which of the communicators is the session's own.
   void is_session(std::uint64_t comm) { file_.session_comm = comm; }
+
+  // A repair may have replaced the head.
+  void is_served_by(const Server& server);
 
   // The rank is in a call of Cairn; `another`: it has begun a further one.
   void cairn_began(CairnCall call, bool another);

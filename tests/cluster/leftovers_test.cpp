@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recover/leftovers.hpp"
 #include "session/session_impl.hpp"
 #include "store/names.hpp"
 #include "store/posix/posix_store.hpp"
@@ -106,6 +108,17 @@ TEST(Leftovers, of_killed_ranks_calls_are_removed_when_the_next_life_opens) {
       for (std::uint32_t node = 0; node < job.nodes(); ++node) EXPECT_EQ(recorded_calls(job.node_store(node)), 0U);
     });
   }
+}
+
+// A rank that was replaced on another node has left its calls here.
+TEST(Leftovers, of_ranks_that_continue_calls_stay_and_those_of_other_ranks_are_removed) {
+  Job job({2}, kContinue);
+  MemoryStore& store = job.node_store(0);
+  leave_recorded_calls(store);
+  const std::array kept{Rank{0}, Rank{1}};
+  remove_recorded_calls(store, kept, Log::silent());
+  EXPECT_EQ(recorded_calls(store), 1U);
+  EXPECT_TRUE(store.open(names::calls(Rank{1})));
 }
 
 TEST(Leftovers, of_killed_ranks_calls_stay_when_a_start_is_refused) {

@@ -610,6 +610,16 @@ TEST_F(Ring, has_a_place_for_each_of_many_threads_one_after_another) {
   EXPECT_EQ(in_use(read()->lasting), 0U);
 }
 
+TEST_F(Ring, tells_of_the_head_that_a_repair_has_put_in_place_of_another) {
+  ring_->is_served_by({.node = NodeId{1}, .head_process = 5000});
+  EXPECT_EQ(read()->node, 1U);
+  EXPECT_EQ(read()->head_process, 5000);
+  EXPECT_EQ(read()->head_rank, kNoPeer);
+  ring_->is_served_by({.node = NodeId{2}, .head_process = 77, .head_rank = Rank{3}});
+  EXPECT_EQ(read()->node, 2U);
+  EXPECT_EQ(read()->head_rank, 3);
+}
+
 TEST_F(Ring, takes_its_file_away_and_takes_the_place_of_an_old_one) {
   call(record(CallKind::send));
   auto other = tap::CallRing::open(store_, {.rank = Rank{3}, .ranks = 4, .process = 78}, names_);

@@ -4,9 +4,9 @@
     lost.py BINARIES [--kills 4 | --all] [--only SCENARIO...] [--rollback all] [--mode respawn]
     lost.py BINARIES --soak 50 [--seed 1]
 
-BINARIES is where gradient, heat, swing, wave, lost_steps and killer.so are. A rank of each program is killed before one of its
-calls of MPI and Cairn, in one job after another: --kills of them for each program and rank, spread over all calls, or
---all. The other scenarios play two deaths in one job, of ranks, replacements and heads. Each job must end within a
+BINARIES is where gradient, heat, swing, wave, lost_steps, killer.so and ckpt-tool are. A rank of each program is killed
+before one of its calls of MPI and Cairn, in one job after another: --kills of them for each program and rank, spread
+over all calls, or --all. The other scenarios play two deaths in one job, of ranks, replacements and heads. Each job must end within a
 minute with the result of a run that nothing happened to, byte for byte. No survivor may roll back unless the log says
 that everyone does.
 
@@ -14,9 +14,11 @@ that everyone does.
 """
 
 import argparse
+import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -142,7 +144,7 @@ def chosen(length, count):
 class Scenarios(Lost):
     """Each is a promise in a sentence."""
 
-    HELPERS = ("HELPERS", "lose_a_node", "places", "restored")
+    HELPERS = ("HELPERS", "lose_a_node", "shown_by_hang", "places", "restored")
 
     def heat_survives_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("heat", rank) for rank in (1, 0)]
@@ -189,6 +191,22 @@ class Scenarios(Lost):
     def a_head_dies_alone(self):
         for name, place in self.places("heat"):
             self.play(name, [hold(1, place)], lambda job: kill_at_hold(job, [], heads=True, held=(1, 0)))
+
+    def hang_shows_the_processes_that_have_replaced_dead_ones(self):
+        for name, place in self.places("heat"):
+            shown = []
+
+            def act(job, shown=shown):
+                kill_at_hold(job, [1], heads=True, held=(1, 0))
+                job.wait_for_hold(1, life=1)
+                expected = [job.find("head")], [job.process_of(rank) for rank in range(4)]
+                shown.append((expected, self.shown_by_hang(job)))
+                job.let_go(1, life=1)
+
+            self.play(name, [hold(1, place), hold(1, 3, life=1)], act)
+            for expected, found in shown:
+                if found != expected:
+                    raise jobs.Failed(f"the head and the ranks are processes {expected}, ckpt-tool hang shows {found}")
 
     def a_rank_dies_after_all_others_have_finished(self):
         _, calls = self.reference("steps")
@@ -240,6 +258,16 @@ class Scenarios(Lost):
 
         more = f"[replay]\nsurvives = {survives}" if self.arguments.rollback == "lost" else ""
         return self.play("heat", strikes, act, shape, more=more)
+
+    def shown_by_hang(self, job):
+        """The processes of heads and of ranks that are alive, as ckpt-tool hang shows them."""
+        tool = os.path.realpath(Path(self.arguments.binaries) / "ckpt-tool")
+        command = [tool, "hang", "--config", str(job.directory / "heat.ini"), "--json"]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode == 2:
+            raise jobs.Failed(f"ckpt-tool hang: {done.stderr}")
+        report = json.loads(done.stdout)
+        return tuple([one["process"] for one in report[kind] if one["state"] != "dead"] for kind in ("heads", "ranks"))
 
     def places(self, *names):
         """Of a call in the loop of a middle rank, between two snapshots: its number."""

@@ -18,8 +18,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--width", problem.cols, "columns of the grid (default: as many as rows)")
       ->check(CLI::Range(std::int64_t{1}, kLongest));
   app.add_option("--steps", problem.steps, "steps of the method, at most")->required()->check(CLI::NonNegativeNumber);
-  app.add_option("--tolerance", problem.tolerance, "norm of the residual that is small enough (default: 0)")
-      ->check(CLI::NonNegativeNumber);
+  app.add_option("--tolerance", problem.tolerance, "norm of the residual that is small enough (default: 1e-12)")
+      ->check(CLI::PositiveNumber);
   app.add_option("--config", options.config, "Cairn's INI file")->required()->check(CLI::ExistingFile);
   app.add_option("--output", options.output, "where to leave the solution: doubles, row by row")->required();
   app.add_option("--pause-ms", pause_ms, "sleep after each step, to have time to watch (or to pull a plug)")

@@ -12,8 +12,8 @@ namespace gradient {
 struct Problem {
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  std::int64_t steps = 0;  // at most
-  double tolerance = 0;    // norm of the residual that ends the iteration
+  std::int64_t steps = 0;    // at most
+  double tolerance = 1e-12;  // norm of the residual that ends the iteration; positive
 };
 
 struct Options {

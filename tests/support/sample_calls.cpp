@@ -168,13 +168,19 @@ std::vector<hang::Moment> SampleCalls::moments() const {
 }
 
 // A test in vain has been so more often at the second reading.
-hang::HangReport SampleCalls::examine(double after) const {
+std::vector<hang::RankReading> SampleCalls::readings() const {
   auto before = moments();
   for (hang::Moment& moment : before) moment.vain = moment.vain > 0 ? moment.vain - 1 : 0;
-  return examine_since(before, after);
+  return readings_since(before);
 }
 
+hang::HangReport SampleCalls::examine(double after) const { return hang::examine(readings(), {}, after); }
+
 hang::HangReport SampleCalls::examine_since(const std::vector<hang::Moment>& before, double after) const {
+  return hang::examine(readings_since(before), {}, after);
+}
+
+std::vector<hang::RankReading> SampleCalls::readings_since(const std::vector<hang::Moment>& before) const {
   std::vector<hang::RankReading> readings;
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     if (!files_[rank]) continue;
@@ -183,7 +189,7 @@ hang::HangReport SampleCalls::examine_since(const std::vector<hang::Moment>& bef
     if (const auto known = heads.find(files_[rank]->node); known != heads.end()) reading.head = known->second;
     readings.push_back(std::move(reading));
   }
-  return hang::examine(std::move(readings), {}, after);
+  return readings;
 }
 
 void SampleCalls::write(Store& store) const {

@@ -61,7 +61,10 @@ class SampleCalls {
 
   std::map<std::uint32_t, hang::ProcessFacts> facts;
   std::map<std::uint32_t, hang::ProcessFacts> heads;  // by node
+  // As the second reading finds it, if the first one found it as `before`.
+  [[nodiscard]] std::vector<hang::RankReading> readings_since(const std::vector<hang::Moment>& before) const;
   // As both readings found it.
+  [[nodiscard]] std::vector<hang::RankReading> readings() const;
   [[nodiscard]] hang::HangReport examine(double after = 10) const;
   // As the second reading finds it, if the first one found it as `before`.
   [[nodiscard]] hang::HangReport examine_since(const std::vector<hang::Moment>& before, double after = 10) const;

@@ -38,6 +38,7 @@ class PutFields {
   }
   void operator()(std::chrono::microseconds& time) { out_.put(std::int64_t{time.count()}); }
   void operator()(std::string& text) { out_.put_text(text); }
+  void operator()(Buffer& bytes) { out_.put_text(text_of(bytes)); }
   template <class T>
   void operator()(std::vector<T>& list) {
     out_.put(static_cast<std::uint32_t>(list.size()));
@@ -79,6 +80,10 @@ class GetFields {
   }
   void operator()(std::chrono::microseconds& time) { time = std::chrono::microseconds(in_.get<std::int64_t>()); }
   void operator()(std::string& text) { text = in_.get_text(); }
+  void operator()(Buffer& bytes) {
+    const Bytes read = in_.get_bytes(in_.get<std::uint32_t>());
+    bytes.assign(read.begin(), read.end());
+  }
   template <class T>
   void operator()(std::vector<T>& list) {
     const auto count = in_.get<std::uint32_t>();

@@ -30,4 +30,16 @@ std::optional<ProcessState> look_at_process(std::int32_t process) {
   return found;
 }
 
+std::optional<std::uint64_t> oom_kills_in(std::istream& vmstat) {
+  std::string name;
+  for (std::uint64_t value = 0; vmstat >> name >> value;)
+    if (name == "oom_kill") return value;
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> count_oom_kills() {
+  std::ifstream vmstat("/proc/vmstat");
+  return oom_kills_in(vmstat);
+}
+
 }  // namespace cairn

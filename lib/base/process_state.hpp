@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <istream>
 #include <optional>
 
 namespace cairn {
@@ -22,5 +23,12 @@ struct ProcessState {
 
 // The same as a value, for those who take it from their caller.
 using LookAtProcess = std::function<std::optional<ProcessState>(std::int32_t process)>;
+
+// How many processes the kernel's out-of-memory killer has ended on this host since it started, those of containers
+// included; none: the kernel does not say.
+[[nodiscard]] std::optional<std::uint64_t> count_oom_kills();
+// The same from the text of /proc/vmstat.
+[[nodiscard]] std::optional<std::uint64_t> oom_kills_in(std::istream& vmstat);
+using CountOomKills = std::function<std::optional<std::uint64_t>()>;
 
 }  // namespace cairn

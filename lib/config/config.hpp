@@ -110,6 +110,7 @@ struct Config {
     bool on = true;  // where all heads are ranks of their own
     std::uint32_t fanout = localize::kDefaultFanout;
     std::string rules;  // file; empty: the default rules
+    WaitLimit stuck_after = std::chrono::minutes(1);
   } localize;
   struct LogSection {
     LogLevel level = LogLevel::info;

@@ -58,6 +58,7 @@ struct EngineSetup {
   Levels levels = make_levels();
   std::int32_t process = 0;  // this one's number on its host; 0: not known
   LookAtProcess look_at_process = cairn::look_at_process;
+  CountOomKills count_oom_kills = cairn::count_oom_kills;
   std::optional<Error> unable = std::nullopt;  // why this node cannot take part: then all are told so
 };
 

@@ -57,7 +57,9 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineSetup& setup) {
   opened.measured = engine->catalog_.chain.measured;
   if (!status) opened.error = status.error();
   if (status) engine->silence_.begin(*head.bell, head.clock());
-  if (status) engine->faults_ = FaultDesk::open(head, setup.look_at_process, engine->store_counts_);
+  if (status)
+    engine->faults_ =
+        FaultDesk::open(head, {setup.look_at_process, setup.count_oom_kills, engine->store_counts_, setup.local});
   head.tell_all(opened);
   if (!status) return fail(status.error());
 

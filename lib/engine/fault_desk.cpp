@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "base/text_file.hpp"
+#include "engine/blockers.hpp"
 #include "format/health_file.hpp"
 #include "format/json_file.hpp"
+#include "hang/short_form.hpp"
 #include "localize/codec.hpp"
 #include "localize/words.hpp"
 #include "store/names.hpp"
@@ -15,19 +17,14 @@ namespace cairn {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr milliseconds kTurnEvery{50};
-constexpr seconds kLookEvery{1};  // a look at /proc takes some 20 µs for each rank
+constexpr seconds kLookEvery{1};  // a look at /proc and at the calls takes some 50 µs for each rank
 constexpr seconds kRulesEvery{10};
-constexpr seconds kReportAgain{10};
-// A debugger that looks around stops a process for less.
-constexpr seconds kStoppedFor{2};
-// So long after its last failure a store counts as healthy again.
-constexpr minutes kStoreRecovers{10};
-constexpr std::size_t kMostUnsent = 512;
-// So that a message is about 1 KiB, which MPI sends at once: at the end of a session, the peer may receive no more.
+constexpr std::size_t kMostUnsent = 4096;  // parts of messages
+// With the calls of its ranks, the longest is that of a node with hundreds of ranks.
+constexpr std::size_t kMostMessageBytes = 4 * kMiB;
 constexpr std::size_t kMostObservationsSent = 16;
 constexpr std::uint64_t kMostHealthBytes = 4 * kMiB;
 
@@ -36,7 +33,7 @@ constexpr std::uint64_t kMostHealthBytes = 4 * kMiB;
 localize::Settings settings_of_heads(std::uint32_t fanout) {
   localize::Settings settings;
   settings.fanout = fanout;
-  settings.window = kStoreRecovers;
+  settings.window = FaultDesk::kStoreRecovers;
   settings.receipt_limit = seconds(1);
   settings.response_limit = seconds(5);
   settings.errand_limit = seconds(5);
@@ -44,6 +41,7 @@ localize::Settings settings_of_heads(std::uint32_t fanout) {
   settings.answer_limit = seconds(5);
   settings.silence = seconds(5);
   settings.ask_again = seconds(1);
+  settings.asks_for_calls = true;
   return settings;
 }
 
@@ -65,6 +63,11 @@ localize::Message shortened(localize::Message message) {
   return message;
 }
 
+// The clock of the records of calls.
+std::int64_t monotonic_now() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 void put_life(ByteWriter& out, const NodeContext& node) {
   out.put(node.incarnation.value);
   out.put(node.run.value);
@@ -76,23 +79,24 @@ bool FaultDesk::runs_here(const Head& head) {
   return head.options.localize.on && head.topology.nodes[head.node.me.value].dedicated_head;
 }
 
-std::unique_ptr<FaultDesk> FaultDesk::open(Head& head, LookAtProcess look, std::shared_ptr<const StoreCounts> counts) {
+std::unique_ptr<FaultDesk> FaultDesk::open(Head& head, const Sources& sources) {
   auto nodes = nodes_with_heads(head.topology);
   if (nodes.empty() && head.node.leads() && head.options.localize.on)
     head.node.log.info("fault localization is off: it requires heads that are ranks, [head] mode = rank");
   if (!runs_here(head)) return nullptr;
-  return std::unique_ptr<FaultDesk>(new FaultDesk(head, std::move(nodes), std::move(look), std::move(counts)));
+  return std::unique_ptr<FaultDesk>(new FaultDesk(head, std::move(nodes), sources));
 }
 
-FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, LookAtProcess look,
-                     std::shared_ptr<const StoreCounts> counts)
+FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sources)
     : head_(head),
-      look_(std::move(look)),
-      counts_(std::move(counts)),
+      counts_(sources.counts),
       settings_(settings_of_heads(head.options.localize.fanout)),
       localizer_(head.node.me, localize::Tree(std::move(nodes), settings_.fanout), settings_, book_.rules(), head.clock,
                  *this, *this),
-      seen_(operations()) {}
+      parts_(kMostMessageBytes),
+      processes_(sources.look_at_process, sources.count_oom_kills),
+      seen_(operations()),
+      calls_(sources.calls) {}
 
 FaultDesk::~FaultDesk() = default;
 
@@ -131,9 +135,10 @@ void FaultDesk::send(NodeId to, const localize::Message& message) {
   ByteWriter out;
   put_life(out, head_.node);
   out.put(Bytes(encode(shortened(message))));
-  Buffer bytes = out.take();
-  auto request = head_.control.isend(head_.topology.nodes[to.value].head, kToFaultDesk, bytes);
-  sent_.emplace_back(std::move(bytes), std::move(request));
+  for (Buffer& part : cut_into_parts(out.bytes())) {
+    auto request = head_.control.isend(head_.topology.nodes[to.value].head, kToFaultDesk, part);
+    sent_.emplace_back(std::move(part), std::move(request));
+  }
 }
 
 void FaultDesk::receive() {
@@ -141,81 +146,17 @@ void FaultDesk::receive() {
   // An error is that of a lost peer, which the engine meets by itself.
   for (auto envelope = head_.control.probe(kToFaultDesk); envelope && *envelope;
        envelope = head_.control.probe(kToFaultDesk)) {
-    const auto bytes = head_.control.recv_probed(**envelope);
-    if (!bytes) return;
+    const auto part = head_.control.recv_probed(**envelope);
+    if (!part) return;
+    const auto whole = parts_.take((*envelope)->source, *part);
+    if (!whole) continue;
     ByteWriter life;
     put_life(life, head_.node);
-    const Bytes all(*bytes);
+    const Bytes all(*whole);
     if (all.size() < life.size() || !std::ranges::equal(all.first(life.size()), life.bytes())) continue;
     const auto message = localize::decode_message(all.subspan(life.size()));
     if (message) localizer_.receive(*message);
   }
-}
-
-void FaultDesk::look(Time now) {
-  for (const Rank rank : head_.ranks) look_at_process(rank, now);
-  look_at_store(now);
-  renew_rules(now);
-}
-
-// Of a rank on this host that has not ended its session. One that was never seen alive is in another container.
-void FaultDesk::look_at_process(Rank rank, Time now) {
-  const Peer world = head_.topology.world_of_rank[rank.value];
-  const auto& hosts = head_.topology.host_of_world;
-  const auto number = head_.processes.find(rank);
-  const bool here = hosts[world.value] == hosts[head_.control.rank().value];
-  if (!here || number == head_.processes.end() || head_.requests.finalize.contains(rank)) {
-    processes_.erase(rank);
-    return;
-  }
-  const auto found = look_(number->second);
-  const auto known = processes_.find(rank);
-  if (known == processes_.end()) {
-    if (found && !found->ended()) processes_.emplace(rank, Process{found->started, *found, false, {}, {}});
-    return;
-  }
-  Process& process = known->second;
-  process.ended = !found || found->ended() || found->started != process.started;
-  if (found) process.now = *found;
-  const bool stopped = !process.ended && found->stopped();
-  if (!stopped) process.stopped_since.reset();
-  if (stopped && !process.stopped_since) process.stopped_since = now;
-  if (now < process.next_report) return;
-  const Suspect suspect{head_.node.me, rank};
-  if (process.ended) {
-    report({SymptomKind::process_failed, suspect, {}, {}, 1});
-  } else if (stopped && now - *process.stopped_since >= kStoppedFor) {
-    const double stopped_seconds = std::chrono::duration<double>(now - *process.stopped_since).count();
-    report({SymptomKind::process_stopped, suspect, {}, {}, stopped_seconds});
-  } else {
-    return;
-  }
-  process.next_report = now + kReportAgain;
-}
-
-FaultDesk::Operations FaultDesk::operations() const {
-  return {counts_->operations() + written_.all, counts_->failed() + written_.failed};
-}
-
-// A symptom for each failed operation, as far as they count.
-void FaultDesk::look_at_store(Time now) {
-  const Operations all = operations();
-  const std::uint64_t failed = all.failed - seen_.failed;
-  if (failed > 0) {
-    if (!failing_since_) failing_since_ = now, before_failures_ = seen_;
-    last_failure_ = now;
-    const double share = static_cast<double>(failed) / static_cast<double>(all.all - seen_.all);
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(failed, localize::kMostRepeats); ++i) {
-      const Symptom symptom{SymptomKind::store_error,
-                            {head_.node.me, std::nullopt},
-                            head_.node.me,
-                            now + Time(static_cast<std::int64_t>(i)),
-                            share};
-      localizer_.report(symptom);
-    }
-  }
-  seen_ = all;
-  if (failing_since_ && now - last_failure_ >= kStoreRecovers) failing_since_.reset();
 }
 
 // A file that cannot be read, or has mistakes, changes nothing.
@@ -236,24 +177,18 @@ void FaultDesk::renew_rules(Time now) {
                            mistake_text(file, book_.mistakes().front()));
 }
 
-localize::RankProcess FaultDesk::process(Rank rank) const {
-  const auto found = processes_.find(rank);
-  if (found == processes_.end()) return {};
-  return {!found->second.ended, found->second.stopped_since.has_value()};
-}
-
-localize::NodeState FaultDesk::state() const {
-  localize::NodeState state;
-  if (!failing_since_) return state;
-  const Operations all = operations();
-  state.store_operations = static_cast<double>(all.all - before_failures_.all);
-  state.store_failed = static_cast<double>(all.failed - before_failures_.failed);
-  state.store_errors = state.store_operations > 0 ? state.store_failed / state.store_operations : 0;
-  state.store_since = std::chrono::duration<double>(head_.clock() - *failing_since_).count();
-  return state;
-}
-
 localize::NodeLog FaultDesk::log(std::optional<Rank> /*rank*/) const { return {}; }
+
+Buffer FaultDesk::calls() const { return hang::encode(calls_.readings(monotonic_now())); }
+
+std::vector<localize::Blocker> FaultDesk::blockers(const localize::CallReports& reports) const {
+  const auto& after = head_.options.localize.stuck_after;
+  if (!after) return {};
+  const auto& worlds = head_.topology.world_of_rank;
+  const auto node_of = [&](Rank rank) { return head_.topology.node_of_world[worlds[rank.value].value]; };
+  return find_blockers(reports, static_cast<std::uint32_t>(worlds.size()), node_of,
+                       std::chrono::duration<double>(*after).count());
+}
 
 void FaultDesk::analysis_begins(NodeId suspect) {
   analyses_.insert_or_assign(suspect, head_.node.trace.span_beside("analyse node"));

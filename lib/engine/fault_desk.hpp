@@ -8,6 +8,7 @@
 // Messages carry the life and the run, since those of an earlier session may still arrive.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -20,7 +21,10 @@
 #include "base/process_state.hpp"
 #include "base/symptom.hpp"
 #include "base/trace.hpp"
+#include "engine/call_watch.hpp"
 #include "engine/head.hpp"
+#include "engine/parts.hpp"
+#include "engine/process_watch.hpp"
 #include "localize/localizer.hpp"
 #include "store/watched_store.hpp"
 
@@ -30,8 +34,15 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
  public:
   // Whether it is on, and this head does nothing else. Requires: the head knows its node.
   [[nodiscard]] static bool runs_here(const Head& head);
-  // None: it does not run here. The first head logs once that heads compute. `counts`: of the node's store.
-  static std::unique_ptr<FaultDesk> open(Head& head, LookAtProcess look, std::shared_ptr<const StoreCounts> counts);
+  // Where it looks.
+  struct Sources {
+    LookAtProcess look_at_process;
+    CountOomKills count_oom_kills;
+    std::shared_ptr<const StoreCounts> counts;  // of the node's store
+    std::shared_ptr<const Store> calls;         // the same store, uncounted
+  };
+  // None: it does not run here. The first head logs once that heads compute.
+  static std::unique_ptr<FaultDesk> open(Head& head, const Sources& sources);
   ~FaultDesk() override;
 
   void turn();
@@ -39,23 +50,18 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   void report(const Symptom& symptom) override;
   // A rank of the node could not write its shard; or it could.
   void note_write(bool failed);
+  // So long after its last failure a store counts as healthy again.
+  static constexpr std::chrono::minutes kStoreRecovers{10};
 
  private:
   using Time = std::chrono::microseconds;
-  struct Process {
-    std::uint64_t started = 0;
-    ProcessState now;
-    bool ended = false;
-    std::optional<Time> stopped_since;
-    Time next_report{};
-  };
   // Operations of the store, those of ranks included.
   struct Operations {
     std::uint64_t all = 0;
     std::uint64_t failed = 0;
   };
 
-  FaultDesk(Head& head, std::vector<NodeId> nodes, LookAtProcess look, std::shared_ptr<const StoreCounts> counts);
+  FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sources);
 
   void send(NodeId to, const localize::Message& message) override;
   void announce(const localize::Verdict& verdict) override;
@@ -64,26 +70,30 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   [[nodiscard]] localize::RankProcess process(Rank rank) const override;
   [[nodiscard]] localize::NodeState state() const override;
   [[nodiscard]] localize::NodeLog log(std::optional<Rank> rank) const override;
+  [[nodiscard]] Buffer calls() const override;
+  [[nodiscard]] std::vector<localize::Blocker> blockers(const localize::CallReports& reports) const override;
   [[nodiscard]] bool overloaded() const override { return false; }
 
   void receive();
   void look(Time now);
-  void look_at_process(Rank rank, Time now);
+  void look_at(Rank rank, Time now);
   void look_at_store(Time now);
+  void look_for_waits();
   void renew_rules(Time now);
   void keep_verdicts();
   [[nodiscard]] Operations operations() const;
 
   Head& head_;
-  LookAtProcess look_;
   std::shared_ptr<const StoreCounts> counts_;
   localize::Settings settings_;
   localize::RuleBook book_;
   localize::Localizer localizer_;
-  std::map<Rank, Process> processes_;
+  PartJoiner parts_;
+  ProcessWatch processes_;
   Operations written_;          // by ranks
   Operations seen_;             // when the store was looked at last
   Operations before_failures_;  // when its recent failures began
+  CallWatch calls_;
   std::optional<Time> failing_since_;
   Time last_failure_{};
   std::vector<std::pair<Buffer, std::unique_ptr<Request>>> sent_;

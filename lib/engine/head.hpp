@@ -38,6 +38,7 @@ struct EngineOptions {
     bool on = false;
     std::uint32_t fanout = localize::kDefaultFanout;
     std::string rules;  // file; empty: the default rules
+    WaitLimit stuck_after = kForever;
   } localize;
 };
 

@@ -138,4 +138,28 @@ Result<std::unique_ptr<CallFile>> read_call_file(const Store& store, const FileN
   return file;
 }
 
+Status read_last_calls(const Store& store, const FileName& name, CallFile& into) {
+  const auto reader = store.open(name);
+  if (!reader) return fail(reader.error().in_file(name.path));
+  if ((*reader)->size_bytes() != sizeof(CallFile))
+    return fail_in_file(Code::corrupt, name.path, fmt::format("it is not {} bytes long", sizeof(CallFile)));
+  const auto all = std::as_writable_bytes(std::span(&into, 1));
+  Status status;
+  const auto read = [&](const void* begin, std::size_t length) {
+    const auto at = static_cast<std::size_t>(static_cast<const std::byte*>(begin) - all.data());
+    if (status) status = (*reader)->read(at, all.subspan(at, length));
+  };
+  read(&into, offsetof(CallFile, host));
+  CallRecord& newest = into.past[(into.calls - 1) % CallFile::kPast];
+  if (into.calls > 0) read(&newest, sizeof(newest));
+  read(&into.lasting, sizeof(into.lasting));
+  read(&into.cairn, sizeof(into.cairn));
+  if (!status) return fail(status.error().in_file(name.path));
+  const auto sound = [&](const CallRecord& record) { return is_sound(record, into.ranks); };
+  if (into.magic != kCallFileMagic || into.format != kCallFileFormat || into.cairn.call > CairnCall::finalize ||
+      !std::ranges::all_of(into.lasting, sound) || (into.calls > 0 && !sound(newest)))
+    return fail_in_file(Code::corrupt, name.path, "it is not a file of a rank's calls");
+  return {};
+}
+
 }  // namespace cairn

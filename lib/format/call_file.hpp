@@ -14,4 +14,8 @@ namespace cairn {
 // newer_format, corrupt, io.
 [[nodiscard]] Result<std::unique_ptr<CallFile>> read_call_file(const Store& store, const FileName& name);
 
+// The same of a few KiB of the file: what the rank is in, its newest call, and how many it has made. Everything else in
+// `into` stays as it was. Requires: this Cairn wrote the file; another format is an error.
+[[nodiscard]] Status read_last_calls(const Store& store, const FileName& name, CallFile& into);
+
 }  // namespace cairn

@@ -1,6 +1,7 @@
 #include "format/health_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -61,6 +62,26 @@ Observation read_observation(const JsonView& json, NodeId node) {
   return seen;
 }
 
+constexpr std::array<std::string_view, localize::kBlockerDoings> kDoings{"computes", "idles", "in_call", "polls"};
+
+localize::Blocker read_blocker(const JsonView& json, const Suspect& suspect) {
+  localize::Blocker blocker;
+  blocker.suspect = suspect;
+  const auto doing = std::ranges::find(kDoings, json["state"].text());
+  if (doing == kDoings.end()) json["state"].complain("is not known to this Cairn");
+  if (doing != kDoings.end()) blocker.doing = static_cast<localize::Blocker::Doing>(doing - kDoings.begin());
+  blocker.seconds = json["seconds"].real();
+  blocker.call = json["call"].text();
+  blocker.awaited = json["awaited"].text();
+  blocker.waiting = json["waiting"].number32();
+  blocker.waited = json["waited_seconds"].real();
+  blocker.likely = json["likely"].boolean();
+  blocker.unseen = json["unseen"].number32();
+  const JsonView silent = json["silent"];
+  for (std::size_t i = 0; i < silent.size() && json.good(); ++i) blocker.silent.push_back({silent.at(i).number32()});
+  return blocker;
+}
+
 Json json_of(const HealthEntry& entry) {
   const Verdict& verdict = entry.verdict;
   Json json{{"fault", localize::name_of(verdict.fault)}, {"node", verdict.suspect.node.value}, {"host", entry.host}};
@@ -75,6 +96,7 @@ Json json_of(const HealthEntry& entry) {
   json["probes"] = Json::array();
   for (const localize::Finding& finding : verdict.findings)
     json["probes"].push_back(Json{{"fact", localize::fact_name(finding.fact)}, {"value", finding.value}});
+  if (verdict.blocker) json["calls"] = cairn::json_of(*verdict.blocker);
   return json;
 }
 
@@ -100,10 +122,24 @@ HealthEntry read_entry(const JsonView& json) {
     verdict.findings.push_back(
         {known(probe["fact"], localize::fact_named(probe["fact"].text())), probe["value"].real()});
   }
+  if (json.has("calls")) verdict.blocker = read_blocker(json["calls"], verdict.suspect);
   return entry;
 }
 
 }  // namespace
+
+Json json_of(const localize::Blocker& blocker) {
+  Json json{{"state", kDoings.at(static_cast<std::size_t>(blocker.doing))}, {"seconds", blocker.seconds}};
+  json["call"] = blocker.call;
+  json["awaited"] = blocker.awaited;
+  json["waiting"] = blocker.waiting;
+  json["waited_seconds"] = blocker.waited;
+  json["likely"] = blocker.likely;
+  json["unseen"] = blocker.unseen;
+  json["silent"] = Json::array();
+  for (const NodeId node : blocker.silent) json["silent"].push_back(node.value);
+  return json;
+}
 
 std::string to_json(const HealthFile& health, const Sealer& sealer) {
   Json json{{"kind", kHealthKind}, {"format", sealer.format(kRecordFormats)}};

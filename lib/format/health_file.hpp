@@ -27,6 +27,9 @@ struct HealthFile {
   friend bool operator==(const HealthFile&, const HealthFile&) = default;
 };
 
+// What the calls of a rank show: of a verdict in the file, and for ckpt-tool.
+[[nodiscard]] nlohmann::ordered_json json_of(const localize::Blocker& blocker);
+
 // Inverse pair; the same errors as for manifests. A fault, a symptom or a fact of a newer Cairn is an error.
 [[nodiscard]] std::string to_json(const HealthFile& health, const Sealer& sealer = {});
 [[nodiscard]] Result<HealthFile> parse_health_file(const std::string& text, const Sealer& sealer = {});

@@ -25,6 +25,9 @@ class Analysis {
   // The probe was answered, or its time is up. Facts that it did not find stay unknown.
   void learn(Probe probe, const std::vector<std::pair<ProbeFact, double>>& found);
 
+  // Others wait for the suspect.
+  void learn(const Blocker& blocker) { blocker_ = blocker; }
+
   // The symptoms that the rules which excuse the suspect ask after.
   [[nodiscard]] Symptoms excused() const;
 
@@ -43,6 +46,7 @@ class Analysis {
   Conclusions conclusions_;
   std::set<Probe> made_;
   bool fell_silent_ = false;
+  std::optional<Blocker> blocker_;
 };
 
 }  // namespace cairn::localize

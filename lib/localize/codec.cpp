@@ -30,22 +30,31 @@ void fields(auto& io, Finding& m) {
   io.check(fact < kFacts);
   m.fact = fact;
 }
+void fields(auto& io, Blocker::Doing& doing) {
+  enum_fields(io, doing, static_cast<Blocker::Doing>(kBlockerDoings - 1));
+}
+void fields(auto& io, Blocker& m) {
+  io(m.suspect), io(m.doing), number(io, m.seconds), io(m.call), io(m.awaited), io(m.waiting), number(io, m.waited);
+  io(m.likely), io(m.unseen), io(m.silent);
+}
 void fields(auto& io, Verdict& m) {
   io(m.fault), io(m.suspect), io(m.nodes), io(m.analyst), io(m.threshold_at), io(m.decided_at), io(m.withdrawn);
-  io(m.evidence), io(m.findings);
+  io(m.evidence), io(m.findings), io(m.blocker);
 }
 void fields(auto& io, EvidenceNote& m) { io(m.observations), io(m.skipped), io(m.mute), io(m.hops); }
 void fields(auto& io, VerdictNote& m) { io(m.verdict), io(m.mute); }
 void fields(auto& io, Receipt& m) { io(m.note), io(m.taken); }
-void fields(auto& io, Question& m) { io(m.number), io(m.probe), io(m.suspect); }
+void fields(auto& io, Question& m) { io(m.number), io(m.probe), io(m.suspect), io(m.calls); }
 void fields(auto& io, NodeState& m) {
   for (double* value : {&m.bandwidth, &m.load, &m.stolen, &m.memory, &m.store_used, &m.store_errors, &m.queue,
                         &m.store_operations, &m.store_failed, &m.store_since})
     number(io, *value);
 }
 void fields(auto& io, RankLog& m) { io(m.waits), number(io, m.idle), number(io, m.step); }
-void fields(auto& io, NodeLog& m) { io(m.rank), number(io, m.usual_step), io(m.bad_peers), number(io, m.bad_share); }
-void fields(auto& io, RankProcess& m) { io(m.alive), io(m.stopped); }
+void fields(auto& io, NodeLog& m) {
+  io(m.rank), number(io, m.usual_step), io(m.bad_peers), number(io, m.bad_share), io(m.calls);
+}
+void fields(auto& io, RankProcess& m) { io(m.alive), io(m.stopped), io(m.oom_kills); }
 void fields(auto& io, ResponseAnswer& m) { io(m.process); }
 void fields(auto& io, WitnessAnswer& m) { io(m.reached); }
 void fields(auto& io, Answer& m) { io(m.number), io(m.what); }

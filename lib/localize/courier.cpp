@@ -130,7 +130,7 @@ std::vector<NodeId> Courier::probe_availability(Time now) {
     }
     if (now >= watched.next) {
       watched.next = now + settings_.ask_again;
-      port_.send(node, {self_, numbers_++, Question{0, Probe::response, {node, std::nullopt}}});
+      port_.send(node, {self_, numbers_++, Question{0, Probe::response, {node, std::nullopt}, false}});
     }
     ++one;
   }

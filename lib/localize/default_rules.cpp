@@ -143,6 +143,11 @@ if response.process_alive = 1 and log.waits = 0 and log.idle >= 2
 then confirm rank_stuck
 why The rank has not called MPI for this long, and others wait for it.
 
+rule rank_blocks_others
+if response.process_alive = 1 and response.process_stopped = 0 and log.blocks > 0
+then confirm rank_stuck
+why By the MPI calls of all ranks, others have waited for it for this long, and it waits for none of them.
+
 rule rank_is_slow
 if log.idle < 2 and log.pace >= 1.5 and state.stolen < 0.1 and state.memory < 0.1
 then confirm rank_slow
@@ -154,6 +159,11 @@ rule waits_itself
 if waited_for and log.waits = 1
 then excuse
 why The rank waits for another rank itself.
+
+rule blocks_nobody
+if waited_for and log.blocks = 0
+then excuse
+why By the MPI calls of all ranks, none waits for it any longer, or it waits itself.
 
 rule was_continued
 if process_stopped and response.process_stopped = 0

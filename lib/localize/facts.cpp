@@ -17,6 +17,7 @@ constexpr std::array<ProbeFactName, kProbeFacts> kProbeFactNames{{
     {Probe::response, "response.seconds"},
     {Probe::response, "response.process_alive"},
     {Probe::response, "response.process_stopped"},
+    {Probe::response, "response.oom_kills"},
     {Probe::witness, "witness.reached"},
     {Probe::witness, "witness.unreached"},
     {Probe::witness, "witness.silent"},
@@ -36,6 +37,7 @@ constexpr std::array<ProbeFactName, kProbeFacts> kProbeFactNames{{
     {Probe::log, "log.pace"},
     {Probe::log, "log.bad_peers"},
     {Probe::log, "log.bad_share"},
+    {Probe::log, "log.blocks"},
 }};
 constexpr std::array<std::string_view, kFactsPerSymptom> kParts{"", ".reporters", ".worst"};
 

@@ -21,6 +21,7 @@ enum class ProbeFact : std::uint8_t {
   response_seconds,          // how long that took
   response_process_alive,    // 1 or 0, if a rank is suspected
   response_process_stopped,  // the same
+  response_oom_kills,        // of one that is not alive: processes that the kernel ended for memory at about that time
   witness_reached,           // nodes that reach it
   witness_unreached,         // nodes that answer, but do not reach it
   witness_silent,            // nodes that were asked, and do not answer
@@ -40,8 +41,9 @@ enum class ProbeFact : std::uint8_t {
   log_pace,                  // how long it computes between two calls: times the median here and there, the larger
   log_bad_peers,             // nodes that got wrong data from this one
   log_bad_share,             // share of the messages to them that were wrong
+  log_blocks,                // seconds that others have waited for the rank, by the calls of all ranks; 0: none waits
 };
-inline constexpr std::size_t kProbeFacts = 23;
+inline constexpr std::size_t kProbeFacts = 25;
 inline constexpr std::size_t kFactsPerSymptom = 3;
 inline constexpr std::size_t kFacts = kSymptomKinds * kFactsPerSymptom + kProbeFacts;
 

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -66,6 +68,28 @@ struct Finding {
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
+// A rank for which others wait, as the MPI calls of the job's ranks show it.
+struct Blocker {
+  enum class Doing : std::uint8_t {
+    computes,  // or is in a call that is not recorded
+    idles,     // the same, without using processor time
+    in_call,
+    polls,  // tests or probes again and again without success
+  };
+  Suspect suspect = {};
+  Doing doing = Doing::computes;
+  double seconds = 0;               // since when it does that
+  std::string call = {};            // that it is in; outside of all calls: the last one; empty: it has made none
+  std::string awaited = {};         // the call in which the others wait
+  std::uint32_t waiting = 0;        // how many ranks wait for it
+  double waited = 0;                // seconds, by the one of those that has waited longest
+  bool likely = true;               // false: the records leave open whether they wait for it
+  std::uint32_t unseen = 0;         // how many ranks of the job have no record here
+  std::vector<NodeId> silent = {};  // nodes that have not answered when asked for the records of their ranks
+  friend bool operator==(const Blocker&, const Blocker&) = default;
+};
+inline constexpr std::size_t kBlockerDoings = 4;
+
 struct Verdict {
   Fault fault = Fault::undetermined;
   Suspect suspect;
@@ -76,6 +100,7 @@ struct Verdict {
   bool withdrawn = false;             // it does not hold any longer, or never did
   std::vector<Observation> evidence;  // the symptoms
   std::vector<Finding> findings;      // what the probes found
+  std::optional<Blocker> blocker;     // of a rank that is stuck: what its calls show, if they were looked at
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 

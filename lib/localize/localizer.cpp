@@ -29,12 +29,30 @@ Localizer::Localizer(NodeId self, Tree tree, const Settings& settings, std::shar
       courier_(self_, tree_, settings_, known_, port_, numbers_),
       evidence_(settings_.window),
       errands_(self_, settings_, port_, numbers_),
+      survey_(self_, tree_, settings_, port_, numbers_),
       own_(settings_) {}
 
 void Localizer::report(const Symptom& symptom) {
   if (!tree_.has(symptom.suspect.node)) return;
   now_ = clock_();
   courier_.post(EvidenceNote{{observation_of(symptom, now_)}, {}, {}, 0}, now_);
+  take_own_notes();
+}
+
+void Localizer::ask_for_calls() {
+  now_ = clock_();
+  survey_.want(now_);
+}
+
+void Localizer::finish_survey() {
+  const auto reports = survey_.turn(now_);
+  if (!reports) return;
+  for (const Blocker& blocker : host_.blockers(*reports)) {
+    if (!tree_.has(blocker.suspect.node)) continue;
+    Observation seen = observation_of({SymptomKind::waited_for, blocker.suspect, self_, now_, blocker.waited}, now_);
+    seen.count = std::min(blocker.waiting, kMostRepeats);
+    courier_.post(EvidenceNote{{seen}, {}, {}, 0}, now_);
+  }
   take_own_notes();
 }
 
@@ -45,6 +63,7 @@ void Localizer::turn() {
   courier_.turn(now_);
   take_own_notes();
   errands_.turn(now_);
+  finish_survey();
   if (now_ >= next_review_) {
     next_review_ = now_ + kReviewEvery;
     evidence_.forget_before(now_, [&](NodeId node) { return cases_.contains(node); });
@@ -62,7 +81,8 @@ void Localizer::turn() {
 }
 
 bool Localizer::idle() const {
-  return courier_.idle() && evidence_.empty() && cases_.empty() && errands_.empty() && own_.empty() && known_.empty();
+  return courier_.idle() && evidence_.empty() && cases_.empty() && errands_.empty() && survey_.idle() && own_.empty() &&
+         known_.empty();
 }
 
 const Group* Localizer::analysed(NodeId node) const {
@@ -147,7 +167,7 @@ bool Localizer::advance(Case& one) {
     if (one.round) {
       one.round->turn(self_, now_, port_, numbers_, settings_);
       if (!one.round->done(now_)) return false;
-      analysis.learn(one.round->probe(), one.round->facts(host_.state(), host_.log(std::nullopt)));
+      learn(analysis, *one.round);
       one.round.reset();
     }
     const auto probe = analysis.next_probe();
@@ -158,13 +178,32 @@ bool Localizer::advance(Case& one) {
   return true;
 }
 
+void Localizer::learn(Analysis& analysis, const ProbeRound& round) const {
+  FoundFacts facts = round.facts(host_.state(), host_.log(std::nullopt));
+  const Suspect& suspect = analysis.suspect();
+  if (round.asks_for_calls()) {
+    const CallReports reports = round.reports();
+    const auto blockers = host_.blockers(reports);
+    const auto found = std::ranges::find(blockers, suspect, &Blocker::suspect);
+    if (found != blockers.end()) analysis.learn(*found);
+    const double blocks = found == blockers.end() ? 0 : found->waited;
+    // What it does is not known without its calls.
+    if (reports.calls.contains(suspect.node)) facts.emplace_back(ProbeFact::log_blocks, blocks);
+  }
+  analysis.learn(round.probe(), facts);
+}
+
 ProbeRound Localizer::begin_round(Probe probe, const Suspect& suspect) {
   std::vector<NodeId> asked{suspect.node};
   if (probe == Probe::witness) asked = witnesses_for(tree_, suspect.node, self_, known_, settings_.witnesses);
   const Time limit = probe == Probe::response  ? settings_.response_limit
                      : probe == Probe::witness ? settings_.witness_limit
                                                : settings_.answer_limit;
-  return {probe, suspect, std::move(asked), now_, limit};
+  const bool calls = probe == Probe::log && suspect.rank && settings_.asks_for_calls;
+  for (const NodeId node : tree_.nodes()) {
+    if (calls && node != suspect.node && !known_.dead(node)) asked.push_back(node);
+  }
+  return {probe, suspect, std::move(asked), now_, limit, calls};
 }
 
 void Localizer::conclude(const Case& one) {

@@ -21,6 +21,7 @@
 #include "localize/messages.hpp"
 #include "localize/probe_round.hpp"
 #include "localize/rules.hpp"
+#include "localize/survey.hpp"
 #include "localize/tree.hpp"
 #include "localize/verdicts.hpp"
 
@@ -39,6 +40,9 @@ class Localizer : public SymptomPort {
   void report(const Symptom& symptom) override;
   void receive(const Message& message);
   void turn();
+  // A rank of this node has been waiting for long. Asks all nodes for the calls of their ranks, and reports those for
+  // which others wait. Of many nodes that want to ask at the same time, one does. To be called again while it waits.
+  void ask_for_calls();
   [[nodiscard]] bool idle() const;
 
   // The symptoms of the analysis about the node that is under way here; nullptr: there is none.
@@ -77,6 +81,8 @@ class Localizer : public SymptomPort {
   // Whether the case is over.
   bool advance(Case& one);
   [[nodiscard]] ProbeRound begin_round(Probe probe, const Suspect& suspect);
+  void learn(Analysis& analysis, const ProbeRound& round) const;
+  void finish_survey();
   void conclude(const Case& one);
   void conclude_again(const Case& one, const Verdict& before);
   void excuse(const Analysis& analysis);
@@ -100,6 +106,7 @@ class Localizer : public SymptomPort {
   std::set<NodeId> fresh_;  // new symptoms have come about them
   std::map<NodeId, Case> cases_;
   Errands errands_;
+  Survey survey_;
   std::map<Suspect, Excuse> excuses_;
   OwnVerdicts own_;
   AllVerdicts all_;

@@ -83,7 +83,13 @@ void Localizer::handle(NodeId from, std::uint64_t /*number*/, const Question& qu
       return answer(ResponseAnswer{rank ? std::optional(host_.process(*rank)) : std::nullopt});
     }
     case Probe::state: return answer(host_.state());
-    case Probe::log: return answer(host_.log(question.suspect.rank));
+    case Probe::log: {
+      // One that it asks itself is no reason not to ask.
+      if (question.calls && from != self_) survey_.note(now_);
+      NodeLog log = host_.log(question.suspect.rank);
+      if (question.calls) log.calls = host_.calls();
+      return answer(std::move(log));
+    }
     case Probe::witness: return errands_.ask(from, question, now_);
   }
 }
@@ -92,7 +98,7 @@ void Localizer::handle(NodeId from, std::uint64_t /*number*/, const Answer& answ
   for (auto& [node, one] : cases_) {
     if (one.round && one.round->take(from, answer, now_)) return;
   }
-  if (errands_.take(from, answer, now_)) return;
+  if (errands_.take(from, answer, now_) || survey_.take(from, answer, now_)) return;
   // Too late for the probe that asked.
   own_.doubt(from, now_);
 }

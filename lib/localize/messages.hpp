@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <variant>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "localize/fault.hpp"
 #include "localize/tree.hpp"
 
@@ -32,6 +34,7 @@ struct Question {
   std::uint64_t number = 0;
   Probe probe = Probe::response;
   Suspect suspect;
+  bool calls = false;  // of the log probe: the MPI calls of the node's ranks are asked for, too
 };
 
 // What the head of a node knows about it.
@@ -50,6 +53,9 @@ struct NodeState {
 struct RankProcess {
   bool alive = true;
   bool stopped = false;  // by a signal or a debugger
+  // Of one that is not alive: how many processes of its host the kernel's out-of-memory killer has ended between the
+  // last look at it and the first that did not find it; none: not known.
+  std::optional<std::uint32_t> oom_kills = {};
 };
 struct RankLog {
   bool waits = false;  // for another rank
@@ -61,6 +67,12 @@ struct NodeLog {
   double usual_step = 0;        // the median of the node's ranks; 0: not known
   std::uint32_t bad_peers = 0;  // that got wrong data
   double bad_share = 0;         // of the messages to them
+  Buffer calls;                 // of the node's ranks, if asked for: see Host::calls()
+};
+// What nodes have answered that were asked for the calls of their ranks.
+struct CallReports {
+  std::map<NodeId, Buffer> calls;
+  std::vector<NodeId> silent;  // no answer
 };
 struct ResponseAnswer {
   std::optional<RankProcess> process;  // of the rank that was asked about
@@ -109,6 +121,10 @@ class Host {
   [[nodiscard]] virtual RankProcess process(Rank rank) const = 0;
   [[nodiscard]] virtual NodeState state() const = 0;
   [[nodiscard]] virtual NodeLog log(std::optional<Rank> rank) const = 0;
+  // The MPI calls of the node's ranks, in a form that blockers() of other nodes reads; empty: they are not recorded.
+  [[nodiscard]] virtual Buffer calls() const { return {}; }
+  // The ranks for which others have waited for long.
+  [[nodiscard]] virtual std::vector<Blocker> blockers(const CallReports& /*reports*/) const { return {}; }
   // Whether its head has no time to analyse.
   [[nodiscard]] virtual bool overloaded() const = 0;
 
@@ -135,6 +151,10 @@ struct Settings {
   Time mute = std::chrono::seconds(10);           // how long a node that does not answer is not asked again
   Time recheck = std::chrono::seconds(30);        // how often a verdict is confirmed again
   Time recheck_undetermined = std::chrono::seconds(5);
+  bool asks_for_calls = false;  // whether the log probe about a rank asks all nodes for the calls of their ranks
+  Time survey_again = std::chrono::seconds(10);  // how long after a survey there is no other
+  // Times the place in the tree: how long a node leaves it to others to ask. Longer than a turn.
+  Time survey_stagger = std::chrono::milliseconds(60);
 };
 
 }  // namespace cairn::localize

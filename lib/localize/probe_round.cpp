@@ -54,8 +54,8 @@ std::vector<NodeId> witnesses_for(const Tree& tree, NodeId suspect, NodeId analy
   return witnesses;
 }
 
-ProbeRound::ProbeRound(Probe probe, const Suspect& suspect, std::vector<NodeId> asked, Time now, Time limit)
-    : probe_(probe), suspect_(suspect), began_(now), next_(now), limit_(now + limit) {
+ProbeRound::ProbeRound(Probe probe, const Suspect& suspect, std::vector<NodeId> asked, Time now, Time limit, bool calls)
+    : probe_(probe), suspect_(suspect), began_(now), next_(now), limit_(now + limit), calls_(calls) {
   for (const NodeId node : asked) asked_.push_back({node, 0, std::nullopt});
   near_ = asked_.size() / 2;
 }
@@ -66,7 +66,7 @@ void ProbeRound::turn(NodeId self, Time now, Port& port, std::uint64_t& numbers,
   for (Asked& one : asked_) {
     if (one.answer) continue;
     if (one.number == 0) one.number = numbers++;
-    port.send(one.to, {self, numbers++, Question{one.number, probe_, suspect_}});
+    port.send(one.to, {self, numbers++, Question{one.number, probe_, suspect_, calls_}});
   }
 }
 
@@ -80,6 +80,20 @@ bool ProbeRound::take(NodeId from, const Answer& answer, Time now) {
 
 bool ProbeRound::done(Time now) const {
   return now >= limit_ || std::ranges::all_of(asked_, [](const Asked& one) { return one.answer.has_value(); });
+}
+
+CallReports ProbeRound::reports() const {
+  CallReports reports;
+  for (const Asked& one : asked_) {
+    const auto* log = one.answer ? std::get_if<NodeLog>(&one.answer->what) : nullptr;
+    if (log == nullptr) {
+      reports.silent.push_back(one.to);
+    } else if (!log->calls.empty()) {
+      reports.calls.emplace(one.to, log->calls);
+    }
+  }
+  std::ranges::sort(reports.silent);
+  return reports;
 }
 
 FoundFacts ProbeRound::facts(const NodeState& own, const NodeLog& own_log) const {
@@ -110,6 +124,7 @@ FoundFacts ProbeRound::facts(const NodeState& own, const NodeLog& own_log) const
     if (response->process) {
       facts.emplace_back(ProbeFact::response_process_alive, response->process->alive ? 1 : 0);
       facts.emplace_back(ProbeFact::response_process_stopped, response->process->stopped ? 1 : 0);
+      if (const auto& kills = response->process->oom_kills) facts.emplace_back(ProbeFact::response_oom_kills, *kills);
     }
   }
   if (const auto* state = std::get_if<NodeState>(&answer.what)) add_state(facts, *state, own);

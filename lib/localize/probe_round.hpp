@@ -20,7 +20,8 @@ using FoundFacts = std::vector<std::pair<ProbeFact, double>>;
 
 class ProbeRound {
  public:
-  ProbeRound(Probe probe, const Suspect& suspect, std::vector<NodeId> asked, Time now, Time limit);
+  // `calls`: a log probe that asks for the MPI calls of ranks. Of several nodes, the first is the suspect's.
+  ProbeRound(Probe probe, const Suspect& suspect, std::vector<NodeId> asked, Time now, Time limit, bool calls = false);
 
   // Sends the questions that are due.
   void turn(NodeId self, Time now, Port& port, std::uint64_t& numbers, const Settings& settings);
@@ -28,6 +29,9 @@ class ProbeRound {
   bool take(NodeId from, const Answer& answer, Time now);
   [[nodiscard]] bool done(Time now) const;
   [[nodiscard]] Probe probe() const { return probe_; }
+  [[nodiscard]] bool asks_for_calls() const { return calls_; }
+  // Of a probe that asks for calls.
+  [[nodiscard]] CallReports reports() const;
   // What was found. `own` and `own_log`: what the analyst knows about itself, to compare with.
   [[nodiscard]] FoundFacts facts(const NodeState& own, const NodeLog& own_log) const;
 
@@ -45,6 +49,7 @@ class ProbeRound {
   Time next_;
   Time limit_;
   Time answered_{};
+  bool calls_;
 };
 
 }  // namespace cairn::localize

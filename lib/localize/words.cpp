@@ -96,15 +96,50 @@ std::string node_text(NodeId node, const Setting& setting) {
   return fmt::format("node {}{}", node.value, known ? fmt::format(" (host {})", setting.hosts[node.value]) : "");
 }
 
+// ". At about that time, the kernel's out-of-memory killer ended 2 processes on its host"
+std::string oom_text(const Verdict& verdict) {
+  const double kills = finding_of(verdict, ProbeFact::response_oom_kills).value_or(0);
+  if (!(kills > 0)) return "";
+  return fmt::format(". At about that time, the kernel's out-of-memory killer ended {:.0f} {} on its host", kills,
+                     kills == 1 ? "process" : "processes");
+}
+
+// "it has been computing for 72 s, since its MPI_Allreduce"
+std::string doing_text(const Blocker& blocker) {
+  const std::string last = blocker.call.empty() ? "" : fmt::format(", since its {}", blocker.call);
+  switch (blocker.doing) {
+    case Blocker::Doing::computes: return fmt::format("it has been computing for {:.0f} s{}", blocker.seconds, last);
+    case Blocker::Doing::idles: return fmt::format("it has been idle for {:.0f} s{}", blocker.seconds, last);
+    case Blocker::Doing::in_call: return fmt::format("it has been in {} for {:.0f} s", blocker.call, blocker.seconds);
+    case Blocker::Doing::polls: break;
+  }
+  return fmt::format("it has been calling {} without success for {:.0f} s", blocker.call, blocker.seconds);
+}
+
+// ". Unknown: what 2 ranks do (no answer from node 4)"
+std::string missing_text(const Blocker& blocker) {
+  if (blocker.unseen == 0) return "";
+  const std::string why = blocker.silent.empty() ? "" : " (no answer from " + nodes_text(blocker.silent) + ")";
+  return fmt::format(". Unknown: what {} {}{}", blocker.unseen, blocker.unseen == 1 ? "rank does" : "ranks do", why);
+}
+
+std::string stuck_text(const std::string& rank, const std::optional<Blocker>& blocker) {
+  if (!blocker) return rank + " is stuck: it no longer calls MPI, and others wait for it";
+  return fmt::format("{} {} stuck: {}, and {} {} waited up to {:.0f} s for it in {}{}", rank,
+                     blocker->likely ? "is" : "may be", doing_text(*blocker), blocker->waiting,
+                     blocker->waiting == 1 ? "rank has" : "ranks have", blocker->waited, blocker->awaited,
+                     missing_text(*blocker));
+}
+
 // What is wrong with what, without the evidence.
 std::string fault_text(const Verdict& verdict, const Setting& setting) {
   const std::string node = node_text(verdict.suspect.node, setting);
   const std::string rank =
       verdict.suspect.rank ? fmt::format("rank {} on {}", verdict.suspect.rank->value, node) : node;
   switch (verdict.fault) {
-    case Fault::process_dead: return rank + " is dead: its process has ended";
+    case Fault::process_dead: return rank + " is dead: its process has ended" + oom_text(verdict);
     case Fault::process_stopped: return rank + " is stopped: by a signal or a debugger";
-    case Fault::rank_stuck: return rank + " is stuck: it no longer calls MPI, and others wait for it";
+    case Fault::rank_stuck: return stuck_text(rank, verdict.blocker);
     case Fault::rank_slow: return rank + " is slow: it computes for longer than the other ranks";
     case Fault::node_down: return node + " is down: no other node reaches it";
     case Fault::node_stolen: return node + " is slow: its processors work for others";

@@ -7,10 +7,13 @@
 #include "engine/messages.hpp"
 #include "engine/vote.hpp"
 #include "fuzz/target.hpp"
+#include "hang/short_form.hpp"
+#include "hang/text.hpp"
 #include "level/level.hpp"
 #include "localize/codec.hpp"
 #include "localize/facts.hpp"
 #include "recover/inventory_codec.hpp"
+#include "support/sample_calls.hpp"
 
 namespace cairn::fuzz {
 namespace {
@@ -56,6 +59,16 @@ bool run_control(Bytes input, Result<Message> (*decode)(Bytes)) {
 bool run_to_head(Bytes input) { return run_control<ToHead>(input, decode_to_head); }
 bool run_to_rank(Bytes input) { return run_control<ToRank>(input, decode_to_rank); }
 bool run_localize(Bytes input) { return run_message<localize::Message>(input, localize::decode_message); }
+// What is read can be examined.
+bool run_rank_calls(Bytes input) {
+  constexpr std::uint32_t kMostRanks = 64;  // a job of more takes memory for each
+  const auto readings = hang::decode_readings(input);
+  if (!run_message<std::vector<hang::RankReading>>(input, hang::decode_readings) || readings->empty()) return false;
+  const auto is_small = [](const hang::RankReading& reading) { return reading.calls.ranks <= kMostRanks; };
+  if (std::ranges::all_of(*readings, is_small)) (void)report_text("heat", hang::examine(*readings, {}, 10));
+  return true;
+}
+
 bool run_config_source(Bytes input) { return run_message<ConfigSource>(input, decode_config_source); }
 
 bool run_entries(Bytes input) {
@@ -184,27 +197,37 @@ std::vector<Buffer> to_rank_seeds() {
 std::vector<Buffer> localize_seeds() {
   using namespace localize;
   const Observation seen{SymptomKind::store_error, {{5}, Rank{20}}, {3}, Time(1), Time(2), Time(9), 4, 0.25};
-  const Verdict verdict{Fault::store_failing,
-                        {{5}, std::nullopt},
-                        {{6}},
-                        {1},
-                        Time(7),
-                        Time(8),
-                        true,
-                        {seen},
-                        {{fact_of(ProbeFact::state_store_errors), 0.1}}};
+  const Verdict verdict{
+      Fault::store_failing,
+      {{5}, std::nullopt},
+      {{6}},
+      {1},
+      Time(7),
+      Time(8),
+      true,
+      {seen},
+      {{fact_of(ProbeFact::state_store_errors), 0.1}},
+      Blocker{{{5}, Rank{20}}, Blocker::Doing::polls, 9, "MPI_Test", "MPI_Barrier", 3, 8, false, 1, {{4}}}};
   std::vector<Buffer> seeds;
   const auto add = [&](auto body) { seeds.push_back(encode({{2}, 17, std::move(body)})); };
   add(EvidenceNote{{seen}, {{1}}, {{0}}, 2});
   add(VerdictNote{verdict, {{0}}});
   add(Receipt{16, false});
-  add(Question{15, Probe::log, {{4}, Rank{9}}});
-  add(Answer{15, ResponseAnswer{RankProcess{true, true}}});
+  add(Question{15, Probe::log, {{4}, Rank{9}}, true});
+  add(Answer{15, ResponseAnswer{RankProcess{false, false, 2}}});
   add(Answer{15, WitnessAnswer{true}});
   add(Answer{15, NodeState{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}});
-  add(Answer{15, NodeLog{RankLog{true, 1, 2}, 3, 4, 5}});
+  add(Answer{15, NodeLog{RankLog{true, 1, 2}, 3, 4, 5, Buffer(7)}});
   add(Bulletin{{3}, false});
   return seeds;
+}
+
+std::vector<Buffer> rank_calls_seeds() {
+  test::SampleCalls waiting(4);
+  waiting.all_last(test::collective("MPI_Alltoall"), {3});
+  test::SampleCalls receiving(4);
+  receiving.waits(1, "MPI_Waitall", CallKind::wait_all, {test::receive(0, 3), test::send(2, 3)});
+  return encoded<std::vector<hang::RankReading>>({waiting.readings(), receiving.readings()});
 }
 
 std::vector<Buffer> config_source_seeds() {
@@ -267,7 +290,7 @@ std::vector<Target> message_targets() {
           {"localize", run_localize, localize_seeds}, {"config_source", run_config_source, config_source_seeds},
           {"entries", run_entries, entries_seeds},    {"holdings", run_holdings, holdings_seeds},
           {"error_message", run_error, error_seeds},  {"vote", run_vote, vote_seeds},
-          {"inquiry", run_inquiry, inquiry_seeds}};
+          {"inquiry", run_inquiry, inquiry_seeds},    {"rank_calls", run_rank_calls, rank_calls_seeds}};
 }
 
 }  // namespace cairn::fuzz

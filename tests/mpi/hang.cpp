@@ -1,10 +1,15 @@
 // A job that hangs, in the way that its second argument names, on the communicator of its session, or that only looks
 // as if it did: for hang.py, which asks ckpt-tool what it says of each, and ends it.
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <mpi.h>
 
@@ -193,6 +198,36 @@ void wait_for_the_wrong_request(const Job& job) {
   sum(job);
 }
 
+// Rank 2 goes mute amid an all-to-all program: it computes, until the process gets SIGUSR1 and goes on.
+std::atomic<bool> computes = true;
+void exchange_but_one(const Job& job) {
+  std::signal(SIGUSR1, [](int /*signal*/) { computes = false; });
+  std::vector<int> mine(static_cast<std::size_t>(job.last) + 1);
+  std::vector<int> got(mine.size());
+  for (int round = 0;; ++round) {
+    while (job.rank == 2 && round == 100 && computes) {
+    }
+    MPI_Alltoall(mine.data(), 1, MPI_INT, got.data(), 1, MPI_INT, job.comm);
+  }
+}
+
+// The same, but it sleeps.
+void sleep_in_an_exchange(const Job& job) {
+  sum(job);
+  if (job.rank == 2) pause();
+  sum(job);
+}
+
+// All ranks compute for longer than one may be waited for.
+void compute_at_the_same_time(const Job& job) {
+  for (;;) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    sum(job);
+  }
+}
+
 // Sessions are open still, and rank 2 does not come.
 void miss_the_end(const Job& job) {
   if (job.rank == 2) compute(job);
@@ -247,6 +282,9 @@ const std::map<std::string, void (*)(const Job&)> kKinds{
     {"missed_restore", leave_a_restore_out},
     {"compute", compute},
     {"exchange", exchange},
+    {"mute", exchange_but_one},
+    {"asleep", sleep_in_an_exchange},
+    {"computes_at_the_same_time", compute_at_the_same_time},
     {"probe", probe_in_vain},
     {"begun_collective", compute_in_a_collective},
     {"missed_message", miss_a_message},

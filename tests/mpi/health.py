@@ -10,6 +10,7 @@ head. The tool is asked again and again until it says what it should; nothing he
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -37,7 +38,7 @@ node_size = 3
 [head]
 mode = rank
 [localize]
-mode = on
+stuck_after = 4s
 """
 
 
@@ -97,6 +98,11 @@ class Job:
         self.until(lambda: all(path.exists() for path in calls), "the session is not open")
         return self.processes()
 
+    def calls(self, rank):
+        """How many MPI calls it has ended."""
+        file = Path(self.directory.name, f"local/node{rank // 2:04}/sick/calls/rank{rank:06}.calls")
+        return struct.unpack_from("Q", file.read_bytes(), 40)[0]
+
     def tell(self, *options):
         return subprocess.run([self.tool, "health", "--config", str(self.config), *options], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S).stdout  # fmt: skip
@@ -132,6 +138,43 @@ def stop_and_die(programs):
             raise AssertionError(f"the log does not say it: {job.output.read_text()}")
 
 
+def go_mute(programs):
+    """A rank spins while the others wait for it, and goes on."""
+    with Job(programs, "mute") as job:
+        pid = job.start()[3]
+        verdict = job.expect(fault="rank_stuck", node=1, rank=2)
+        calls = verdict["calls"]
+        wanted = {"state": "computes", "call": "MPI_Alltoall", "awaited": "MPI_Alltoall", "waiting": 3, "likely": True,
+                  "unseen": 0, "silent": []}  # fmt: skip
+        if not wanted.items() <= calls.items() or min(calls["seconds"], calls["waited_seconds"]) < 4:
+            raise AssertionError(verdict)
+        os.kill(pid, signal.SIGUSR1)
+        job.until(lambda: not job.verdicts(), "the verdict is not withdrawn")
+
+
+def fall_asleep(programs):
+    """A rank sleeps while the others wait for it, and is then stopped."""
+    with Job(programs, "asleep") as job:
+        pid = job.start()[3]
+        verdict = job.expect(fault="rank_stuck", node=1, rank=2)
+        if verdict["calls"]["state"] != "idles" or verdict["calls"]["awaited"] != "MPI_Allreduce":
+            raise AssertionError(verdict)
+        os.kill(pid, signal.SIGSTOP)
+        job.until(lambda: [one["fault"] for one in job.verdicts()] == ["process_stopped"], "it is not called stopped")
+
+
+def compute(programs):
+    """All ranks compute for long: nothing is sick. A rank that dies then is found, so they do look."""
+    with Job(programs, "computes_at_the_same_time", SURVIVORS) as job:
+        pid = job.start()[3]
+        begun = job.calls(2)
+        job.until(lambda: job.calls(2) >= begun + 2, "the ranks do not go on")
+        if said := job.verdicts():
+            raise AssertionError(said)
+        os.kill(pid, signal.SIGKILL)
+        job.expect(fault="process_dead", node=1, rank=2)
+
+
 def fail_store(programs):
     """Writes to the store of node 1 fail with EIO."""
 
@@ -153,7 +196,7 @@ def fail_store(programs):
 def main():
     programs = sys.argv[1:5]
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
-    for play in [stop_and_die, fail_store]:
+    for play in [stop_and_die, fail_store, go_mute, fall_asleep, compute]:
         start = time.monotonic()
         play(programs)
         print(f"{play.__name__}: as it should be, {time.monotonic() - start:.1f} s", flush=True)

@@ -97,6 +97,26 @@ TEST(Health, prints_the_same_as_json) {
   EXPECT_EQ(verdict.at("probes").at("state.store_errors"), 0.5);
 }
 
+// What others wait for is read back from the file, and printed.
+TEST(Health, shows_what_the_calls_of_a_stuck_rank_say) {
+  const SickJob job;
+  localize::Verdict verdict;
+  verdict.fault = localize::Fault::rank_stuck;
+  verdict.suspect = {NodeId{1}, Rank{3}};
+  verdict.blocker = localize::Blocker{
+      verdict.suspect, localize::Blocker::Doing::idles, 72, "MPI_Bcast", "MPI_Alltoall", 27, 70, false, 4, {NodeId{6}}};
+  const HealthFile health{{2}, {{verdict, "c17", 1700000000, "as it is"}}};
+  const auto read = parse_health_file(to_json(health));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(*read, health);
+  std::ofstream(job.directory.path() + "/global/heat/health.json") << to_json(health);
+  const auto calls =
+      nlohmann::json::parse(run_tool("health --json " + job.target()).out).at("verdicts").at(0).at("calls");
+  EXPECT_EQ(calls.at("state"), "idles");
+  EXPECT_EQ(calls.at("awaited"), "MPI_Alltoall");
+  EXPECT_EQ(calls.at("silent"), nlohmann::json({6}));
+}
+
 TEST(Health, forgets_verdicts_when_asked) {
   const SickJob job;
   EXPECT_EQ(run_tool("health --clear " + job.target()).code, 0);

@@ -15,15 +15,17 @@ Observation seen() {
 }
 
 Verdict verdict() {
-  return {Fault::store_failing,
-          {NodeId{5}, std::nullopt},
-          {NodeId{6}},
-          NodeId{1},
-          seconds(7),
-          seconds(8),
-          true,
-          {seen()},
-          {{fact_of(ProbeFact::state_store_errors), 0.1}}};
+  return {
+      Fault::store_failing,
+      {NodeId{5}, std::nullopt},
+      {NodeId{6}},
+      NodeId{1},
+      seconds(7),
+      seconds(8),
+      true,
+      {seen()},
+      {{fact_of(ProbeFact::state_store_errors), 0.1}},
+      Blocker{{NodeId{5}, Rank{20}}, Blocker::Doing::polls, 9, "MPI_Test", "MPI_Barrier", 3, 8, false, 1, {NodeId{4}}}};
 }
 
 std::vector<Message> samples() {
@@ -32,11 +34,11 @@ std::vector<Message> samples() {
   add(EvidenceNote{{seen()}, {NodeId{1}}, {NodeId{0}}, 2});
   add(VerdictNote{verdict(), {NodeId{0}}});
   add(Receipt{16, false});
-  add(Question{15, Probe::log, {NodeId{4}, Rank{9}}});
-  add(Answer{15, ResponseAnswer{RankProcess{true, true}}});
+  add(Question{15, Probe::log, {NodeId{4}, Rank{9}}, true});
+  add(Answer{15, ResponseAnswer{RankProcess{true, true, 2}}});
   add(Answer{15, WitnessAnswer{true}});
   add(Answer{15, NodeState{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}});
-  add(Answer{15, NodeLog{RankLog{true, 1, 2}, 3, 4, 5}});
+  add(Answer{15, NodeLog{RankLog{true, 1, 2}, 3, 4, 5, Buffer(7)}});
   add(Bulletin{NodeId{3}, false});
   return all;
 }
@@ -76,6 +78,9 @@ TEST(Codec, refuses_kinds_faults_and_facts_that_there_are_not) {
   EXPECT_FALSE(decode_message(encode({NodeId{2}, 1, EvidenceNote{{unknown}, {}, {}, 0}})));
   Verdict strange = verdict();
   strange.fault = static_cast<Fault>(kFaults);
+  EXPECT_FALSE(decode_message(encode({NodeId{2}, 1, VerdictNote{strange, {}}})));
+  strange = verdict();
+  strange.blocker->doing = static_cast<Blocker::Doing>(kBlockerDoings);
   EXPECT_FALSE(decode_message(encode({NodeId{2}, 1, VerdictNote{strange, {}}})));
   strange = verdict();
   strange.findings.front().fact = kFacts;

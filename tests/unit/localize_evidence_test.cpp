@@ -15,6 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
+using testing::Not;
 
 Observation at(Time when, std::uint32_t suspect, std::uint32_t reporter, SymptomKind kind = SymptomKind::no_response) {
   return {kind, {NodeId{suspect}, std::nullopt}, NodeId{reporter}, when, when, when, 1, 1};
@@ -162,6 +163,50 @@ TEST(VerdictText, names_the_host_and_how_many_operations_of_the_store_have_faile
   verdict.findings = {{fact_of(ProbeFact::state_store_operations), 40}, {fact_of(ProbeFact::state_store_failed), 3}};
   EXPECT_THAT(verdict_text(verdict, {{"c16", "c17"}, std::nullopt}),
               HasSubstr("node 1 (host c17) is sick: its store fails, 3 of 40 operations"));
+}
+
+TEST(VerdictText, names_the_out_of_memory_killer_only_if_it_has_ended_processes) {
+  Verdict verdict;
+  verdict.fault = Fault::process_dead;
+  verdict.suspect = {NodeId{1}, Rank{3}};
+  const std::string killer = "At about that time, the kernel's out-of-memory killer ended 1 process on its host";
+  EXPECT_THAT(verdict_text(verdict), Not(HasSubstr(killer)));
+  verdict.findings = {{fact_of(ProbeFact::response_oom_kills), 0}};
+  EXPECT_THAT(verdict_text(verdict), Not(HasSubstr(killer)));
+  verdict.findings = {{fact_of(ProbeFact::response_oom_kills), 1}};
+  EXPECT_THAT(verdict_text(verdict), HasSubstr(killer));
+}
+
+Verdict stuck(const Blocker& blocker) {
+  Verdict verdict;
+  verdict.fault = Fault::rank_stuck;
+  verdict.suspect = {NodeId{1}, Rank{3}};
+  verdict.blocker = blocker;
+  return verdict;
+}
+
+TEST(VerdictText, says_what_a_stuck_rank_does_and_where_others_wait) {
+  Blocker blocker{.doing = Blocker::Doing::computes,
+                  .seconds = 72,
+                  .call = "MPI_Bcast",
+                  .awaited = "MPI_Alltoall",
+                  .waiting = 27,
+                  .waited = 70};
+  EXPECT_THAT(verdict_text(stuck(blocker)),
+              HasSubstr("rank 3 on node 1 is stuck: it has been computing for 72 s, since its MPI_Bcast, and 27 ranks "
+                        "have waited up to 70 s for it in MPI_Alltoall ("));
+  blocker.doing = Blocker::Doing::in_call;
+  EXPECT_THAT(verdict_text(stuck(blocker)), HasSubstr("it has been in MPI_Bcast for 72 s"));
+}
+
+TEST(VerdictText, says_what_is_not_known_of_a_stuck_rank) {
+  Blocker blocker{.call = "MPI_Bcast", .awaited = "MPI_Alltoall", .waiting = 1, .likely = false};
+  EXPECT_THAT(verdict_text(stuck(blocker)), HasSubstr("rank 3 on node 1 may be stuck: "));
+  EXPECT_THAT(verdict_text(stuck(blocker)), Not(HasSubstr("Unknown")));
+  blocker.unseen = 4;
+  blocker.silent = {NodeId{6}, NodeId{7}};
+  EXPECT_THAT(verdict_text(stuck(blocker)),
+              HasSubstr("in MPI_Alltoall. Unknown: what 4 ranks do (no answer from nodes 6, 7)"));
 }
 
 }  // namespace

@@ -24,6 +24,16 @@ class Network {
     [[nodiscard]] RankProcess process(Rank /*rank*/) const override { return rank_process; }
     [[nodiscard]] NodeState state() const override { return node_state; }
     [[nodiscard]] NodeLog log(std::optional<Rank> /*rank*/) const override { return node_log; }
+    // A node whose own number is the report of its ranks' calls.
+    [[nodiscard]] Buffer calls() const override { return Buffer(1, static_cast<std::byte>(id.value)); }
+    [[nodiscard]] std::vector<Blocker> blockers(const CallReports& reports) const override {
+      ++network.surveys;
+      network.reports = reports;
+      std::vector<Blocker> found;
+      if (network.blocker && reports.calls.contains(network.blocker->suspect.node)) found = {*network.blocker};
+      for (Blocker& blocker : found) blocker.silent = reports.silent;
+      return found;
+    }
     [[nodiscard]] bool overloaded() const override { return refuses; }
 
     Network& network;
@@ -75,6 +85,9 @@ class Network {
   std::vector<std::unique_ptr<Head>> heads;
   std::deque<std::pair<NodeId, Message>> flights;
   std::set<NodeId> dead;
+  std::optional<Blocker> blocker;  // as the calls of all ranks show it
+  CallReports reports;             // that were looked at last
+  int surveys = 0;
 };
 
 void fill_store(Network& network, std::uint32_t node) {
@@ -114,6 +127,16 @@ TEST(Localizer, finds_a_stopped_process_and_withdraws_that_once_it_runs_again) {
   network[5].rank_process.stopped = false;
   network.run(seconds(31));
   EXPECT_TRUE(network[0].localizer->standing().empty());
+}
+
+TEST(Localizer, says_of_a_dead_process_that_the_kernel_was_short_of_memory) {
+  Network network(7);
+  network[5].rank_process = {false, false, 2};
+  network[5].localizer->report({SymptomKind::process_failed, {NodeId{5}, Rank{20}}, NodeId{5}, network.now, 1});
+  network.run(milliseconds(400));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].fault, Fault::process_dead);
+  EXPECT_THAT(network[0].announced[0].findings, testing::Contains(Finding{fact_of(ProbeFact::response_oom_kills), 2}));
 }
 
 TEST(Localizer, says_nothing_about_symptoms_below_the_threshold) {
@@ -294,6 +317,81 @@ TEST(Localizer, survives_a_storm_in_bounded_memory) {
   }
   network.run(seconds(1));
   for (const auto& head : network.heads) EXPECT_LE(head->localizer->size(), 7 * kMostObservations + 1000);
+}
+
+// Rank 20 on node 5, for which so many others wait.
+struct Stuck : Network {
+  explicit Stuck(std::uint32_t waiting) : Network(7) {
+    settings.asks_for_calls = true;
+    blocker = Blocker{.suspect = {NodeId{5}, Rank{20}}, .call = "MPI_Alltoall", .waiting = waiting, .waited = 70};
+  }
+};
+
+TEST(Localizer, finds_a_rank_for_which_others_wait_and_withdraws_that_once_it_goes_on) {
+  Stuck network(27);
+  network[1].localizer->ask_for_calls();
+  network.run(seconds(1));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  const Verdict& verdict = network[0].announced[0];
+  EXPECT_EQ(verdict.fault, Fault::rank_stuck);
+  EXPECT_EQ(verdict.suspect, network.blocker->suspect);
+  EXPECT_EQ(verdict.analyst, NodeId{2});
+  EXPECT_EQ(verdict.blocker, network.blocker);
+  network.blocker.reset();
+  network.run(seconds(31));
+  EXPECT_TRUE(network[0].localizer->standing().empty());
+}
+
+// Its node does not answer the analyst, either: then something else is wrong with it than its calls.
+TEST(Localizer, knows_nothing_of_a_rank_whose_calls_are_missing) {
+  Stuck network(27);
+  network.dead.insert(NodeId{5});
+  network[1].localizer->ask_for_calls();
+  network.run(seconds(5));
+  EXPECT_TRUE(network[0].announced.empty());
+  EXPECT_EQ(network.reports.silent, std::vector{NodeId{5}});
+}
+
+TEST(Localizer, says_which_nodes_did_not_report_the_calls_of_their_ranks) {
+  Stuck network(27);
+  network.dead.insert(NodeId{6});
+  network[1].localizer->ask_for_calls();
+  network.run(seconds(5));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  ASSERT_TRUE(network[0].announced[0].blocker);
+  EXPECT_EQ(network[0].announced[0].blocker->silent, std::vector{NodeId{6}});
+}
+
+// One waiting rank is little evidence: it has to wait on.
+TEST(Localizer, counts_each_rank_that_waits_as_a_symptom) {
+  Stuck network(1);
+  network.settings.survey_again = milliseconds(500);
+  for (int asked = 0; asked < 3; ++asked) {
+    EXPECT_TRUE(network[0].announced.empty());
+    network[1].localizer->ask_for_calls();
+    network.run(seconds(1));
+  }
+  EXPECT_EQ(network[0].announced.size(), 1U);
+}
+
+TEST(Localizer, asks_for_calls_at_one_node_if_many_want_to) {
+  Stuck network(27);
+  network.blocker.reset();
+  for (std::uint32_t node = 6; node > 0; --node) network[node].localizer->ask_for_calls();
+  network.run(seconds(5));
+  EXPECT_EQ(network.surveys, 1);
+  EXPECT_EQ(network.reports.calls.size(), 7U);
+}
+
+// Those that everybody leaves to a node that is dead.
+TEST(Localizer, asks_itself_for_calls_where_the_nodes_before_it_do_not) {
+  Stuck network(27);
+  network.blocker.reset();
+  network.dead.insert(NodeId{1});
+  for (const std::uint32_t node : {1U, 3U}) network[node].localizer->ask_for_calls();
+  network.run(seconds(5));
+  EXPECT_EQ(network.surveys, 1);
+  for (const auto& head : network.heads) EXPECT_TRUE(head->localizer->idle() || head->id == NodeId{1});
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include "hang/process_facts.hpp"
+
 namespace ckpt_tool {
 namespace {
 
@@ -47,29 +49,12 @@ std::optional<ProcessSample> sample_process(std::int32_t process) {
 
 cairn::hang::ProcessFacts facts_of(const std::optional<ProcessSample>& first,
                                    const std::optional<ProcessSample>& second, std::int64_t opened, std::int64_t now) {
-  using State = cairn::hang::ProcessFacts::State;
-  constexpr double kSlack = 2;             // seconds: clocks of different grain are compared
-  constexpr std::uint64_t kTicksUsed = 2;  // less has a thread that only looks around now and then
-  cairn::hang::ProcessFacts facts;
+  constexpr double kSlack = 2;  // seconds: clocks of different grain are compared
   const double opened_before_now = static_cast<double>(now - opened) * kNanoseconds;
   if (!second || second->process.ended() || opened_before_now < -kSlack ||
-      second->started_before_now + kSlack < opened_before_now) {
-    facts.state = State::dead;
-    return facts;
-  }
-  switch (second->process.state) {
-    case 'T':
-    case 't': facts.state = State::stopped; break;
-    case 'D': facts.state = State::waits_for_disk; break;
-    case 'R': facts.state = State::runs; break;
-    default: facts.state = State::sleeps;
-  }
-  if (!first) return facts;
-  const bool used = second->process.ticks >= first->process.ticks + kTicksUsed;
-  // One that is ready to run computes, though others of its host may leave it no processor for a while.
-  const bool is_ready = first->process.state == 'R' || second->process.state == 'R';
-  if (used || !is_ready) facts.used_processor = used;
-  return facts;
+      second->started_before_now + kSlack < opened_before_now)
+    return {cairn::hang::ProcessFacts::State::dead, {}};
+  return cairn::hang::facts_of(first ? std::optional(first->process) : std::nullopt, second->process);
 }
 
 bool has_gdb() {

@@ -70,6 +70,7 @@ Json json_of(const HealthEntry& entry) {
   for (const auto& seen : verdict.evidence) json["evidence"].push_back(json_of(seen));
   json["probes"] = Json::object();
   for (const auto& finding : verdict.findings) json["probes"][cairn::localize::fact_name(finding.fact)] = finding.value;
+  if (verdict.blocker) json["calls"] = cairn::json_of(*verdict.blocker);
   return json;
 }
 

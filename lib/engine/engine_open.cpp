@@ -60,6 +60,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineSetup& setup) {
   if (status)
     engine->faults_ =
         FaultDesk::open(head, {setup.look_at_process, setup.count_oom_kills, engine->store_counts_, setup.local});
+  head.node.symptoms = engine->faults_.get();
   head.tell_all(opened);
   if (!status) return fail(status.error());
 

@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/log.hpp"
+#include "base/symptom.hpp"
 #include "base/trace.hpp"
 #include "base/workers.hpp"
 #include "comm/comm.hpp"
@@ -49,6 +50,7 @@ struct NodeContext {
   std::function<void()> between = [] {};  // run between slices, so that newer snapshots need not wait
   Log log = Log::silent();
   Trace trace;
+  SymptomPort* symptoms = nullptr;  // takes what seems wrong with other nodes; null: nobody does
   std::shared_ptr<Workers> workers = std::make_shared<Workers>(0);  // the head's; never null
 
   // Head 0 writes what the job has once, and speaks for it.

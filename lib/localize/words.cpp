@@ -91,6 +91,17 @@ std::string store_text(const Verdict& verdict, const Setting& setting) {
   return text;
 }
 
+// "; 2 neighbours saw CRC errors": in data from the node.
+std::string neighbours_text(const Verdict& verdict) {
+  std::set<NodeId> reporters;
+  for (const Observation& seen : verdict.evidence)
+    if (seen.kind == SymptomKind::crc_mismatch && seen.reporter != verdict.suspect.node)
+      reporters.insert(seen.reporter);
+  if (reporters.empty() || verdict.fault == Fault::path_corrupts) return "";
+  return fmt::format("; {} saw CRC errors",
+                     reporters.size() == 1 ? "1 neighbour" : fmt::format("{} neighbours", reporters.size()));
+}
+
 std::string node_text(NodeId node, const Setting& setting) {
   const bool known = node.value < setting.hosts.size() && !setting.hosts[node.value].empty();
   return fmt::format("node {}{}", node.value, known ? fmt::format(" (host {})", setting.hosts[node.value]) : "");
@@ -195,8 +206,8 @@ std::string probes_text(const Verdict& verdict) {
 }
 
 std::string verdict_text(const Verdict& verdict, const Setting& setting) {
-  return fmt::format("{}{} ({})", verdict.withdrawn ? "withdrawn: " : "", fault_text(verdict, setting),
-                     symptoms_text(verdict));
+  return fmt::format("{}{}{} ({})", verdict.withdrawn ? "withdrawn: " : "", fault_text(verdict, setting),
+                     neighbours_text(verdict), symptoms_text(verdict));
 }
 
 }  // namespace cairn::localize

@@ -98,10 +98,25 @@ Status verify(const NodeContext& node, const RestoreTask& task, const RestoreOut
   return status;
 }
 
+// A symptom for each of these arrivals (positions in the task) that another node has sent.
+void report_damaged(const NodeContext& node, const RestoreTask& task, const RestoreOutcome& outcome,
+                    const std::vector<std::size_t>& damaged) {
+  if (node.symptoms == nullptr) return;
+  for (const std::size_t i : damaged) {
+    const auto holder = task.deliveries[i].holder();
+    if (!holder || holder->value == node.me.value) continue;
+    const auto is_sent = [&](std::size_t other) { return task.deliveries[other].holder() == holder; };
+    const auto sent = std::ranges::count_if(outcome.arrived, is_sent, &RestoreOutcome::Arrival::delivery);
+    const double share = static_cast<double>(std::ranges::count_if(damaged, is_sent)) / static_cast<double>(sent);
+    node.symptoms->report({SymptomKind::crc_mismatch, {NodeId{holder->value}, std::nullopt}, node.me, {}, share});
+  }
+}
+
 // Arrivals that are what they should be get their names. The others are in `unread`, or in `wrong` by their positions
 // in the task: what lies under their names stays. Fails when the store does.
 Status take_in(const NodeContext& node, const RestoreTask& task, const RestoreOutcome& outcome, RetrieveState& state,
                std::vector<Strike>& unread, std::vector<std::size_t>& wrong) {
+  std::vector<std::size_t> damaged;
   for (const auto& arrival : outcome.arrived) {
     const Delivery& delivery = task.deliveries[arrival.delivery];
     const Status good = verify(node, task, arrival, !delivery.in_place() || state.verify_own);
@@ -113,8 +128,10 @@ Status take_in(const NodeContext& node, const RestoreTask& task, const RestoreOu
       unread.push_back(strike_at_home(node, task.snapshot, delivery.rank));
     } else {
       wrong.push_back(arrival.delivery);
+      if (good.error().code == Code::corrupt) damaged.push_back(arrival.delivery);
     }
   }
+  report_damaged(node, task, outcome, damaged);
   return {};
 }
 

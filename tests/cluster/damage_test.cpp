@@ -89,6 +89,35 @@ TEST(Damage, of_any_one_file_is_mended_from_the_global_store) {
   expect_every_single_damage_is_mended(cluster, {0, 1});
 }
 
+// Node 0 is lost, and the one that has the copy of its shard sends damaged bytes.
+TEST(Damage, of_a_copy_is_reported_by_the_node_that_gets_it) {
+  HeadCluster cluster = damage_cluster({1, 2, 1, 1}, 1, 2);
+  cluster.protect(level_set({kPartner, kErasure}));
+  for (std::uint32_t node = 1; node < 4; ++node) {
+    for (const auto& [path, bytes] : cluster.image(node)) {
+      const auto copy = names::parse_copy(path.substr(path.find('/') + 1));
+      if (!copy || copy->owner != NodeId{0}) continue;
+      cluster.put_back();
+      cluster.lose({0});
+      damage(cluster.store(node), path, bytes.size(), Damage::flip_middle);
+      const auto outcome = cluster.restore();
+      ASSERT_FALSE(outcome.error) << outcome.error->text();
+      ASSERT_EQ(outcome.symptoms.size(), 1U);
+      EXPECT_EQ(outcome.symptoms[0].kind, SymptomKind::crc_mismatch);
+      EXPECT_EQ(outcome.symptoms[0].suspect, (Suspect{NodeId{node}, std::nullopt}));
+      EXPECT_EQ(outcome.symptoms[0].reporter, NodeId{0});
+      EXPECT_EQ(outcome.symptoms[0].measure, 1);
+    }
+  }
+}
+
+TEST(Damage, of_no_file_is_reported_by_nobody) {
+  HeadCluster cluster = damage_cluster({1, 2, 1, 1}, 1, 2);
+  cluster.protect(level_set({kPartner, kErasure}));
+  cluster.lose({0});
+  EXPECT_TRUE(cluster.restore().symptoms.empty());
+}
+
 // One parity of three, and a node lost: all that is left is needed.
 TEST(Damage, beyond_redundancy_is_refused_and_never_returned) {
   HeadCluster cluster = damage_cluster({2, 1, 1}, 0, 1);

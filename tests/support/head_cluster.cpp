@@ -74,6 +74,10 @@ struct HeadCluster::HeadOutcome {
   Plan plan;
   std::set<Strike> strikes;
   std::uint64_t writes = 0;
+  struct Symptoms final : SymptomPort {
+    void report(const Symptom& symptom) override { all.push_back(symptom); }
+    std::vector<Symptom> all;
+  } symptoms;
 };
 
 HeadCluster::HeadCluster(Layout layout, const std::function<std::uint64_t(std::uint32_t rank)>& rows)
@@ -166,6 +170,7 @@ void HeadCluster::lose(const Losses& nodes) {
 void HeadCluster::restore_on(Comm& heads, const Layout& today, const std::vector<std::uint32_t>& hint,
                              HeadOutcome& outcome) {
   NodeContext node = context(heads.rank().value, today);
+  node.symptoms = &outcome.symptoms;
   const auto writes = std::make_shared<FaultPlan>();
   node.local = std::make_shared<FaultyStore>(node.local, writes);
   StoreMemory memory;
@@ -197,6 +202,7 @@ HeadCluster::Outcome HeadCluster::restore(const Layout& today, std::vector<std::
     EXPECT_EQ(one.plan.snapshot, all.plan.snapshot);
     EXPECT_EQ(one.plan.deliveries.size(), all.plan.deliveries.size());
     all.writes.push_back(one.writes);
+    all.symptoms.insert(all.symptoms.end(), one.symptoms.all.begin(), one.symptoms.all.end());
   }
   return all;
 }

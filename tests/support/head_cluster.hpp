@@ -45,7 +45,8 @@ class HeadCluster {
     std::optional<Error> error;  // the same on all heads
     Plan plan;
     std::set<Strike> strikes;
-    std::vector<std::uint64_t> writes;  // operations that change a store, by node
+    std::vector<std::uint64_t> writes;   // operations that change a store, by node
+    std::vector<Symptom> symptoms = {};  // that heads have reported, by node
   };
   // Brings the snapshot home to the nodes of `today`.
   [[nodiscard]] Outcome restore(const Layout& today, std::vector<std::uint32_t> hint = {});

@@ -165,6 +165,18 @@ TEST(VerdictText, names_the_host_and_how_many_operations_of_the_store_have_faile
               HasSubstr("node 1 (host c17) is sick: its store fails, 3 of 40 operations"));
 }
 
+TEST(VerdictText, counts_the_neighbours_that_saw_wrong_data) {
+  Verdict verdict;
+  verdict.fault = Fault::store_failing;
+  verdict.suspect.node = NodeId{1};
+  verdict.evidence = {{SymptomKind::store_error, verdict.suspect, NodeId{1}, {}, {}, {}, 3, 0.5},
+                      {SymptomKind::crc_mismatch, verdict.suspect, NodeId{2}, {}, {}, {}, 1, 0.5}};
+  EXPECT_THAT(verdict_text(verdict), HasSubstr("; 1 neighbour saw CRC errors ("));
+  verdict.evidence.push_back({SymptomKind::crc_mismatch, verdict.suspect, NodeId{3}, {}, {}, {}, 1, 0.5});
+  verdict.evidence.push_back({SymptomKind::crc_mismatch, verdict.suspect, NodeId{3}, {}, {}, {}, 1, 0.7});
+  EXPECT_THAT(verdict_text(verdict), HasSubstr("; 2 neighbours saw CRC errors ("));
+}
+
 TEST(VerdictText, names_the_out_of_memory_killer_only_if_it_has_ended_processes) {
   Verdict verdict;
   verdict.fault = Fault::process_dead;

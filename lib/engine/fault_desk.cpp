@@ -63,6 +63,11 @@ localize::Message shortened(localize::Message message) {
   return message;
 }
 
+// Since 1970.
+seconds seconds_of_today() {
+  return std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch());
+}
+
 // The clock of the records of calls.
 std::int64_t monotonic_now() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -96,7 +101,13 @@ FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sourc
       parts_(kMostMessageBytes),
       processes_(sources.look_at_process, sources.count_oom_kills),
       seen_(operations()),
-      calls_(sources.calls) {}
+      calls_(sources.calls),
+      spool_(head.node.local, head.topology, head.node.sealer, head.node.log) {
+  const auto kept = spool_.read(static_cast<std::uint64_t>(seconds_of_today().count()));
+  for (const localize::Observation& seen : kept)
+    if (seen.last < settings_.window) localizer_.take_up(seen);
+  spooled_ = !kept.empty();
+}
 
 FaultDesk::~FaultDesk() = default;
 
@@ -110,8 +121,14 @@ void FaultDesk::turn() {
     look(now);
   }
   if (!localizer_.idle()) localizer_.turn();
+  if (spooled_ && localizer_.delivered()) {
+    spool_.remove();
+    spooled_ = false;
+  }
   std::erase_if(sent_, [](const auto& one) { return one.second->test().value_or(true); });
 }
+
+void FaultDesk::spool() { spool_.write(localizer_.pending(), static_cast<std::uint64_t>(seconds_of_today().count())); }
 
 void FaultDesk::report(const Symptom& symptom) {
   Symptom complete = symptom;
@@ -198,14 +215,14 @@ void FaultDesk::analysis_ends(NodeId suspect) { analyses_.erase(suspect); }
 
 void FaultDesk::announce(const localize::Verdict& verdict) {
   localize::Setting setting{head_.topology.hosts(), {}};
-  setting.today = std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch());
+  setting.today = seconds_of_today();
   head_.node.log.warning("{}", verdict_text(verdict, setting));
   keep_verdicts();
 }
 
 void FaultDesk::keep_verdicts() {
   localize::Setting setting{head_.topology.hosts(), {}};
-  const auto today = std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch());
+  const auto today = seconds_of_today();
   setting.today = today;
   HealthFile health{head_.node.incarnation, {}};
   for (localize::Verdict& verdict : localizer_.standing()) {

@@ -25,6 +25,7 @@
 #include "engine/head.hpp"
 #include "engine/parts.hpp"
 #include "engine/process_watch.hpp"
+#include "engine/symptom_spool.hpp"
 #include "localize/localizer.hpp"
 #include "store/watched_store.hpp"
 
@@ -46,6 +47,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   ~FaultDesk() override;
 
   void turn();
+  // Before a repair, or when the job dies: keeps what is not a verdict yet for the heads that open next.
+  void spool();
   // Time and reporter are filled in here.
   void report(const Symptom& symptom) override;
   // A rank of the node could not write its shard; or it could.
@@ -96,6 +99,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   CallWatch calls_;
   std::optional<Time> failing_since_;
   Time last_failure_{};
+  SymptomSpool spool_;
+  bool spooled_ = false;  // symptoms of earlier heads lie in the spool
   std::vector<std::pair<Buffer, std::unique_ptr<Request>>> sent_;
   std::deque<localize::Message> own_;
   std::map<NodeId, Trace::Span> analyses_;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "format/layout_json.hpp"
+#include "format/observation_json.hpp"
 #include "localize/facts.hpp"
 #include "localize/names.hpp"
 
@@ -19,48 +20,6 @@ using localize::Verdict;
 constexpr std::string_view kHealthKind = "health";
 // Far more than an analyst keeps.
 constexpr std::size_t kMostEntries = 4096;
-
-double seconds_of(Time time) { return std::chrono::duration<double>(std::max(time, Time{})).count(); }
-Time time_of(const JsonView& seconds) {
-  constexpr double kMost = 1e9;
-  return Time(std::llround(std::min(seconds.real(), kMost) * 1e6));
-}
-
-void put_rank(Json& json, const std::optional<Rank>& rank) {
-  if (rank) json["rank"] = rank->value;
-}
-std::optional<Rank> rank_of(const JsonView& json) {
-  return json.has("rank") ? std::optional(Rank{json["rank"].number32()}) : std::nullopt;
-}
-
-template <class T>
-T known(const JsonView& value, const std::optional<T>& found) {
-  if (!found) value.complain("is not known to this Cairn");
-  return found.value_or(T{});
-}
-
-Json json_of(const Observation& seen) {
-  Json json{{"symptom", localize::name_of(seen.kind)}};
-  put_rank(json, seen.suspect.rank);
-  json["reporter"] = seen.reporter.value;
-  json["count"] = seen.count;
-  json["worst"] = seen.worst;
-  json["first"] = seconds_of(seen.first);
-  json["last"] = seconds_of(seen.last);
-  return json;
-}
-
-Observation read_observation(const JsonView& json, NodeId node) {
-  Observation seen;
-  seen.kind = known(json["symptom"], localize::symptom_named(json["symptom"].text()));
-  seen.suspect = {node, rank_of(json)};
-  seen.reporter.value = json["reporter"].number32();
-  seen.count = json["count"].number32();
-  seen.worst = json["worst"].real();
-  seen.first = time_of(json["first"]);
-  seen.last = time_of(json["last"]);
-  return seen;
-}
 
 constexpr std::array<std::string_view, localize::kBlockerDoings> kDoings{"computes", "idles", "in_call", "polls"};
 
@@ -92,7 +51,7 @@ Json json_of(const HealthEntry& entry) {
   json["decided"] = entry.decided;
   json["text"] = entry.text;
   json["evidence"] = Json::array();
-  for (const Observation& seen : verdict.evidence) json["evidence"].push_back(json_of(seen));
+  for (const Observation& seen : verdict.evidence) json["evidence"].push_back(to_json(seen));
   json["probes"] = Json::array();
   for (const localize::Finding& finding : verdict.findings)
     json["probes"].push_back(Json{{"fact", localize::fact_name(finding.fact)}, {"value", finding.value}});
@@ -105,7 +64,7 @@ HealthEntry read_entry(const JsonView& json) {
   Verdict& verdict = entry.verdict;
   const std::string fault = json["fault"].text();
   const bool undetermined = fault == localize::name_of(localize::Fault::undetermined);
-  if (!undetermined) verdict.fault = known(json["fault"], localize::fault_named(fault));
+  if (!undetermined) verdict.fault = known_value(json["fault"], localize::fault_named(fault));
   verdict.suspect = {NodeId{json["node"].number32()}, rank_of(json)};
   entry.host = json["host"].text();
   const JsonView nodes = json["nodes"];
@@ -120,7 +79,7 @@ HealthEntry read_entry(const JsonView& json) {
   for (std::size_t i = 0; i < probes.size() && json.good(); ++i) {
     const JsonView probe = probes.at(i);
     verdict.findings.push_back(
-        {known(probe["fact"], localize::fact_named(probe["fact"].text())), probe["value"].real()});
+        {known_value(probe["fact"], localize::fact_named(probe["fact"].text())), probe["value"].real()});
   }
   if (json.has("calls")) verdict.blocker = read_blocker(json["calls"], verdict.suspect);
   return entry;

@@ -31,7 +31,11 @@ std::optional<NodeId> Courier::address_of(const Note& note) const {
 
 bool Courier::dispatch(Letter& letter, Time now) {
   const auto address = address_of(letter.note);
-  if (!address || letter.moves++ == kMostMoves) return false;
+  if (!address || letter.moves++ == kMostMoves) {
+    if (undeliverable_.size() == kMostDelivered) undeliverable_.pop_front();
+    if (auto* evidence = std::get_if<EvidenceNote>(&letter.note)) undeliverable_.push_back(std::move(*evidence));
+    return false;
+  }
   if (*address == self_) {
     own_.push_back(std::move(letter.note));
     return false;
@@ -148,6 +152,17 @@ void Courier::on_unavailable(NodeId node, Time now) {
     note.hops = 0;
     post(std::move(note), now);
   }
+}
+
+std::vector<Observation> Courier::pending() const {
+  std::vector<Observation> all;
+  const auto add = [&](const EvidenceNote& note) {
+    all.insert(all.end(), note.observations.begin(), note.observations.end());
+  };
+  for (const Letter& letter : letters_)
+    if (const auto* evidence = std::get_if<EvidenceNote>(&letter.note)) add(*evidence);
+  for (const EvidenceNote& note : undeliverable_) add(note);
+  return all;
 }
 
 std::vector<Note> Courier::take_own() { return std::exchange(own_, {}); }

@@ -34,6 +34,10 @@ class Courier {
 
   // Notes that turned out to be for this node itself; they are handed over once.
   [[nodiscard]] std::vector<Note> take_own();
+  // Observations that are under way, or found nobody who takes them.
+  [[nodiscard]] std::vector<Observation> pending() const;
+  // Nothing waits for a receipt.
+  [[nodiscard]] bool delivered() const { return letters_.empty(); }
   [[nodiscard]] bool idle() const { return letters_.empty() && own_.empty() && delivered_.empty(); }
   [[nodiscard]] std::size_t size() const { return letters_.size() + delivered_.size(); }
 
@@ -75,6 +79,7 @@ class Courier {
   std::deque<Delivered> delivered_;
   std::map<NodeId, Watched> watched_;
   std::vector<Note> own_;
+  std::deque<EvidenceNote> undeliverable_;
 };
 
 }  // namespace cairn::localize

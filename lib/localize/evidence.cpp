@@ -72,6 +72,14 @@ std::vector<NodeId> Evidence::suspects() const {
   return nodes;
 }
 
+std::vector<Observation> Evidence::all() const {
+  std::vector<Observation> all;
+  for (const auto& [node, about] : cases_) {
+    for (const Entry& entry : about.entries) all.push_back(entry.seen);
+  }
+  return all;
+}
+
 std::vector<Group> Evidence::groups(NodeId node) const {
   const auto found = cases_.find(node);
   if (found == cases_.end()) return {};

@@ -47,6 +47,7 @@ class Evidence {
   }
 
   [[nodiscard]] std::vector<NodeId> suspects() const;
+  [[nodiscard]] std::vector<Observation> all() const;
   // Disjoint, the oldest first.
   [[nodiscard]] std::vector<Group> groups(NodeId node) const;
   // What the symptoms of a group that lie within the window before its newest one add up to.

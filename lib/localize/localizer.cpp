@@ -39,6 +39,35 @@ void Localizer::report(const Symptom& symptom) {
   take_own_notes();
 }
 
+std::vector<Observation> Localizer::pending() const {
+  std::vector<Observation> all = evidence_.all();
+  const auto add = [&](const std::vector<Observation>& more) {
+    for (const Observation& seen : more) {
+      const auto is_it = [&](const Observation& one) {
+        return one.kind == seen.kind && one.suspect == seen.suspect && one.reporter == seen.reporter &&
+               one.reported == seen.reported;
+      };
+      if (std::ranges::none_of(all, is_it)) all.push_back(seen);
+    }
+  };
+  add(courier_.pending());
+  for (const auto& [node, one] : cases_)
+    if (!one.again) add(one.analysis.group());
+  const Time now = clock_();
+  for (Observation& seen : all) seen.first = now - seen.first, seen.last = now - seen.last;
+  return all;
+}
+
+void Localizer::take_up(const Observation& aged) {
+  if (!tree_.has(aged.suspect.node)) return;
+  now_ = clock_();
+  Observation seen = aged;
+  seen.first = now_ - aged.first;
+  seen.last = now_ - aged.last;
+  courier_.post(EvidenceNote{{seen}, {}, {}, 0}, now_);
+  take_own_notes();
+}
+
 void Localizer::ask_for_calls() {
   now_ = clock_();
   survey_.want(now_);

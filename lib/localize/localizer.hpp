@@ -45,6 +45,13 @@ class Localizer : public SymptomPort {
   void ask_for_calls();
   [[nodiscard]] bool idle() const;
 
+  // For a spool, when a life ends: what has been seen, and is not a verdict yet. Each observation once; times are ages.
+  [[nodiscard]] std::vector<Observation> pending() const;
+  // From the spool of an earlier life.
+  void take_up(const Observation& aged);
+  // Whether all that this node has seen lies with the nodes that analyse it.
+  [[nodiscard]] bool delivered() const { return courier_.delivered(); }
+
   // The symptoms of the analysis about the node that is under way here; nullptr: there is none.
   [[nodiscard]] const Group* analysed(NodeId node) const;
   // At the root: the verdicts that hold.

@@ -144,6 +144,7 @@ std::optional<Rank> parse_calls(std::string_view name) {
 
 FileName costs() { return FileName{"costs.json"}; }
 FileName health() { return FileName{"health.json"}; }
+FileName symptoms() { return FileName{"symptoms.json"}; }
 
 std::string owner_rank(Rank rank) { return fmt::format("rank{:06}", rank.value); }
 std::string owner_head() { return "head"; }

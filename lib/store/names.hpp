@@ -11,6 +11,7 @@
 //   chain.json                              which global store these snapshots belong to
 //   costs.json                              global store only: what the job has measured about itself
 //   health.json                             global store only: what is sick
+//   symptoms.json                           node stores only: symptoms that wait for the next life
 #pragma once
 
 #include <optional>
@@ -81,6 +82,7 @@ struct RunRecordName {
 
 [[nodiscard]] FileName costs();
 [[nodiscard]] FileName health();
+[[nodiscard]] FileName symptoms();
 [[nodiscard]] FileName chain_mark();
 
 // The owner of a retired file: a rank gets its own warm files back.

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "format/health_file.hpp"
+#include "format/symptom_file.hpp"
 #include "store/names.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
@@ -36,13 +37,14 @@ std::optional<HealthFile> health_of(Job& job) {
 
 // A job whose node 1 fails to make shards while `fails` is set.
 struct FailingJob {
-  explicit FailingJob(std::string settings) : job({3, 3, 3}, std::move(settings)) {
+  explicit FailingJob(std::string settings, std::vector<std::uint32_t> ranks = {3, 3, 3})
+      : job(std::move(ranks), std::move(settings)) {
     job.clock = steady;
     job.wrap_node = [this](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
       if (node != 1) return store;
       return std::make_shared<HookedStore>(store, [this](const HookedStore::Operation& operation) -> Status {
         const bool creates = operation.kind == HookedStore::Operation::Kind::create;
-        if (fails && creates && operation.path.ends_with(".shard"))
+        if (creates && operation.path.ends_with(".shard") && (fails || failures.fetch_sub(1) > 0))
           return fail(Code::io, operation.path + ": Input/output error");
         return {};
       });
@@ -62,6 +64,7 @@ struct FailingJob {
   }
   Job job;
   std::atomic<bool> fails{false};
+  std::atomic<int> failures{0};  // so many more
 };
 
 TEST(FaultDesk, names_the_node_whose_store_fails) {
@@ -93,6 +96,83 @@ TEST(FaultDesk, reports_nothing_about_healthy_stores) {
     for (int i = 0; i < 50; ++i) steps.advance();
   });
   EXPECT_FALSE(health_of(job));
+}
+
+// One symptom is too little for a verdict. With one of before, it is not.
+class SymptomsOfBefore : public testing::Test {
+ protected:
+  // The store of node 1 fails once, and the job dies. Its heads have looked around by then: with each look at the clock
+  // time passes, and they look at it for every snapshot.
+  void fail_once() {
+    failing.job.clock = [this](std::uint32_t /*world_rank*/) {
+      return std::chrono::milliseconds(looks_at_the_clock.fetch_add(5));
+    };
+    failing.job.run_and_die([&](JobSession& session) {
+      Steps steps(session);
+      steps.restore();
+      if (session.rank() == 1) failing.failures = 1;
+      steps.advance_by(100);
+      steps.wait_for_all();
+    });
+    failing.failures = 0;
+    failing.job.clock = steady;
+  }
+  // The job goes on until this is so, or for long.
+  template <class Condition>
+  void run_until(Condition condition, int most = 1000) {
+    failing.job.run_and_die([&](JobSession& session) {
+      Steps steps(session);
+      steps.restore();
+      for (int i = 0; i < most && !condition(); ++i) {
+        steps.advance();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    });
+  }
+  // Where the symptom lies: with the node that saw it, or with the one that analyses it.
+  [[nodiscard]] std::optional<std::uint32_t> keeper() {
+    for (std::uint32_t node = 0; node < 3; ++node)
+      if (read_text(failing.job.node_store(node), names::symptoms())) return node;
+    return std::nullopt;
+  }
+
+  std::atomic<std::int64_t> looks_at_the_clock{0};
+  FailingJob failing{std::string(kSettings) + "[job]\non_storage_error = continue\n", {2, 2, 2}};  // with their heads
+};
+
+TEST_F(SymptomsOfBefore, count_after_the_job_has_died) {
+  fail_once();
+  EXPECT_FALSE(health_of(failing.job));
+  ASSERT_TRUE(keeper());
+  const auto file = parse_symptom_file(*read_text(failing.job.node_store(*keeper()), names::symptoms()));
+  ASSERT_TRUE(file) << file.error().text();
+  ASSERT_EQ(file->symptoms.size(), 1U);
+  EXPECT_EQ(file->symptoms[0].seen.kind, SymptomKind::store_error);
+  failing.failures = 1;
+  run_until([&] { return health_of(failing.job).has_value(); });
+  const auto health = health_of(failing.job);
+  ASSERT_TRUE(health);
+  const localize::Verdict& verdict = health->entries.at(0).verdict;
+  EXPECT_EQ(verdict.suspect.node, NodeId{1});
+  EXPECT_EQ(verdict.evidence.at(0).count, 2U);
+}
+
+TEST_F(SymptomsOfBefore, are_removed_once_the_analyst_has_them) {
+  fail_once();
+  ASSERT_TRUE(keeper());
+  bool removed = false;
+  run_until([&] { return removed = removed || !keeper(); });
+  EXPECT_TRUE(removed);
+}
+
+TEST_F(SymptomsOfBefore, do_not_count_if_their_file_is_damaged) {
+  fail_once();
+  ASSERT_TRUE(failing.job.node_store(keeper().value()).corrupt(names::symptoms(), 20));
+  failing.failures = 1;
+  bool removed = false;
+  run_until([&] { return removed = removed || !keeper(); });
+  EXPECT_TRUE(removed);
+  EXPECT_FALSE(health_of(failing.job));
 }
 
 }  // namespace

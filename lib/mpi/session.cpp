@@ -125,6 +125,14 @@ void end_unfinished(SessionImpl& session) {
   session.abandon(SessionImpl::Abandoned::mpi_ended);
 }
 
+// A replacement that cannot take what the dead rank exchanged before restore() must not run: all ranks roll back.
+void take_prologue(SessionImpl& session) {
+  const auto taken = session.settle_prologue();
+  if (taken) return;
+  if (taken.error().code == Code::communication) value_or_throw(taken);
+  throw Exception(ErrorKind::rollback, taken.error().text());
+}
+
 Result<std::shared_ptr<Store>> open_global(const Config& config) {
   return PosixStore::open(absolute_place(config.storage.global), config.job.name);
 }
@@ -208,7 +216,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   mpi->guard_world(opening, launcher);
   if (impl->journal() != nullptr) {
     mpi->carry_messages(opening);
-    if (opening.only_lost_go_back) value_or_throw(impl->settle_prologue());
+    if (opening.only_lost_go_back) take_prologue(*impl);
   }
   mpi->end = std::make_unique<MpiEnd>([impl = impl.get()] { end_unfinished(*impl); });
   return std::unique_ptr<Session>(new Session(std::move(impl), std::move(mpi)));

@@ -142,6 +142,7 @@ std::unique_ptr<Session> Resilient::enter() {
           done_ = true;
           error_ = std::current_exception();
         }
+        if (error.kind() == ErrorKind::rollback) obstacle_ = {error.what(), Pool::Reason::known};
         pool_->lifeline()->cut();
       }
       if (role == Role::rank) (void)pool_->all_ranks(false);

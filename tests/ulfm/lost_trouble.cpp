@@ -82,6 +82,7 @@ class Application {
   void set_up() {
     const bool replaces = session_.state() == cairn::State::replacement;
     std::uint64_t word = 1;
+    if (is("early-much-to-one")) not_replayed::kCalls.at("much-to-one")(ring_);
     if (!replaces || !is("early-sends-less")) (void)exchange(ring_, word);
     if (replaces && is("early-sends-more")) MPI_Send(&word, 1, MPI_UINT64_T, ring_.right, 6, ring_.comm);
     if (replaces && is("early-receives-more"))

@@ -74,6 +74,7 @@ EARLY = {
     "early-sends-less": Case("before restore", **BOTH),
     "early-receives-more": Case("before restore", later=None),
     "early-receives-any": Case("before restore", later=None),
+    "early-much-to-one": Case("memory", later=None, more=SMALL),
 }
 # Not told before the failure.
 LATE = {"much-to-one": Case("memory", more=SMALL), "asks-failed": Case(r"rank 3 .*failed\(\)", later=None)}

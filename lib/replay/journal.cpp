@@ -47,6 +47,7 @@ Result<Outgoing> Journal::sends(std::uint32_t peer, std::int32_t tag, Bytes payl
   const Content content{payload.size(), crc ? *crc : crc32c(payload)};
   Outgoing out{.number = number, .must_send = true, .is_logged = crc.has_value()};
   balance_.sent(me_, number, content);
+  logged_ += payload.size();
   if (!catch_up_) return out;
   const auto must_send = catch_up_->must_send(number, content);
   if (!must_send) return fail(must_send.error());
@@ -78,6 +79,12 @@ void Journal::enters(std::uint64_t call) {
   sends_.enter(call);
   receives_.enter(call);
   look_whether_caught_up();
+}
+
+bool Journal::fills() {
+  const std::uint64_t growth = logged_ - std::exchange(logged_when_asked_, logged_);
+  if (!started_ || growth == 0 || logged_ - logged_when_taken_ < 2 * growth) return false;
+  return prologue_.bytes() + log_.bytes() + 3 * growth > memory_;
 }
 
 void Journal::look_whether_caught_up() {

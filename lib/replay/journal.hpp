@@ -58,7 +58,13 @@ class Journal {
   // A snapshot() call begins; no message of the application is under way.
   void enters(std::uint64_t call);
   // That call takes a snapshot of this version.
-  void takes(std::uint64_t call, std::uint32_t version) { taken_.push_back({call, version}); }
+  void takes(std::uint64_t call, std::uint32_t version) {
+    taken_.push_back({call, version});
+    logged_when_taken_ = logged_;
+  }
+  // To be asked from time to time. Whether the log will be full before it is asked three times more, if it grows as it
+  // did since it was asked last, and a snapshot would help: none has been taken lately.
+  [[nodiscard]] bool fills();
   // This version and older ones can be given up for it: the log is cut there.
   void is_safe(std::uint32_t version);
   [[nodiscard]] std::uint64_t epoch() const { return sends_.epoch(); }
@@ -120,6 +126,9 @@ class Journal {
   SendLog log_;
   Receipts receipts_;
   Balance balance_;
+  std::uint64_t logged_ = 0;  // bytes, in all
+  std::uint64_t logged_when_asked_ = 0;
+  std::uint64_t logged_when_taken_ = 0;
   std::vector<Taken> taken_;
   std::uint64_t cut_ = 0;
   std::uint64_t past_ = 0;

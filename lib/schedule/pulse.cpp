@@ -19,7 +19,7 @@ Result<bool> Pulse::ready() {
   return done;
 }
 
-Result<std::optional<Pulse::Beat>> Pulse::call(bool stop_here, const RankCosts& mine) {
+Result<std::optional<Pulse::Beat>> Pulse::call(const std::function<Mine()>& mine) {
   std::optional<Beat> agreed;
   ++calls_;
   if (pending_) {
@@ -36,7 +36,7 @@ Result<std::optional<Pulse::Beat>> Pulse::call(bool stop_here, const RankCosts& 
     last_ = agreed->elapsed;
   }
   if (!started_ || calls_ >= period_) {
-    start(kSnapshot, stop_here, mine);
+    start(kSnapshot, mine());
     started_ = true;
     covered_ = std::exchange(calls_, 0);
   }
@@ -56,7 +56,7 @@ std::optional<Error> Pulse::find_other_call() const {
 Result<bool> Pulse::close(At place) {
   while (true) {
     if (!pending_) {
-      start(place == At::restore ? kRestore : kFinalize, false, {});
+      start(place == At::restore ? kRestore : kFinalize, {});
       closing_ = true;
     }
     const auto done = ready();
@@ -72,16 +72,17 @@ Result<bool> Pulse::close(At place) {
   }
 }
 
-void Pulse::start(Word place, bool stop_here, const RankCosts& mine) {
+void Pulse::start(Word place, const Mine& mine) {
   values_ = {};
   values_.at(place) = std::uint64_t{ranks_.rank().value} + 1;
   auto* value = values_.data() + kStop;
   const auto put = [&](microseconds time) { *value++ = static_cast<std::uint64_t>(time.count()); };
-  *value++ = stop_here ? 1U : 0U;
+  *value++ = mine.stop ? 1U : 0U;
+  *value++ = mine.log_fills ? 1U : 0U;
   put(clock_() - start_);
-  put(mine.stopped);
-  for (const microseconds cost : mine.cost) put(cost);
-  for (const microseconds recovery : mine.recovery) put(recovery);
+  put(mine.costs.stopped);
+  for (const microseconds cost : mine.costs.cost) put(cost);
+  for (const microseconds recovery : mine.costs.recovery) put(recovery);
   pending_ = ranks_.iallreduce(values_, Reduce::max);
   done_ = false;
 }
@@ -91,6 +92,7 @@ Pulse::Beat Pulse::beat() const {
   const auto get = [&] { return microseconds(*value++); };
   Beat beat{};
   beat.stop = *value++ != 0;
+  beat.log_fills = *value++ != 0;
   beat.elapsed = get();
   beat.costs.stopped = get();
   for (microseconds& cost : beat.costs.cost) cost = get();

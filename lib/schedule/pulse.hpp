@@ -1,6 +1,6 @@
-// The ranks' agreement on time, on the stop signal and on what snapshots cost: a small non-blocking reduction, started
-// every P calls of snapshot() and waited for one call later, so that the wait is rare and short. All ranks get the same
-// answer at the same call. P follows from what was agreed before.
+// The ranks' agreement on time, on the stop signal, on full message logs and on what snapshots cost: a small
+// non-blocking reduction, started every P calls of snapshot() and waited for one call later, so that the wait is rare
+// and short. All ranks get the same answer at the same call. P follows from what was agreed before.
 //
 // A rank that waits in restore or finalize takes part too. So if it has left out a snapshot, the others do not wait for
 // it in theirs for ever: they get an error.
@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -28,12 +29,18 @@ class Pulse {
     std::chrono::microseconds elapsed;  // the longest of all ranks
     bool stop;                          // some rank was warned
     RankCosts costs;                    // each the highest of all ranks
+    bool log_fills = false;             // some rank's message log will soon be full
+  };
+  struct Mine {
+    bool stop = false;
+    bool log_fills = false;
+    RankCosts costs;
   };
   // Whether call() would not wait, as far as is known by now.
   [[nodiscard]] Result<bool> ready();
-  // One call of snapshot(): completes a reduction under way, and starts the next when its turn has come. Collective in
-  // time. Fails where another rank has called something else meanwhile.
-  [[nodiscard]] Result<std::optional<Beat>> call(bool stop_here, const RankCosts& mine);
+  // One call of snapshot(): completes a reduction under way, and starts the next when its turn has come, with what
+  // `mine()` then returns. Collective in time. Fails where another rank has called something else meanwhile.
+  [[nodiscard]] Result<std::optional<Beat>> call(const std::function<Mine()>& mine);
 
   enum class At { restore, finalize };
   // To be called again and again by a rank that waits in restore or finalize, until it says that all ranks do: from
@@ -44,9 +51,9 @@ class Pulse {
  private:
   // What each rank contributes; the highest of each word counts. In one of the first three it puts its own number plus
   // one.
-  enum Word : std::size_t { kSnapshot, kRestore, kFinalize, kStop, kWords = kStop + 3 + 2 * kLevels };
+  enum Word : std::size_t { kSnapshot, kRestore, kFinalize, kStop, kWords = kStop + 4 + 2 * kLevels };
 
-  void start(Word place, bool stop_here, const RankCosts& mine);
+  void start(Word place, const Mine& mine);
   [[nodiscard]] Beat beat() const;
   [[nodiscard]] std::optional<Error> find_other_call() const;
 

@@ -41,6 +41,7 @@ struct Application {
   double waited_seconds = 0;
   bool restored = false;  // restore() has succeeded, also if there was no snapshot
   bool stop = false;
+  bool log_has_filled = false;  // before it was cut
 
   // Without one that due() has begun.
   [[nodiscard]] std::uint64_t whole_calls() const { return calls - (decided ? 1 : 0); }

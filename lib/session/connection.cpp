@@ -113,10 +113,11 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
                      .process = environment.process};
 }
 
-// Needed where a level is due by time or by the model, and for the stop signal: all ranks have to know of it at the
-// same call.
+// Needed where a level is due by time or by the model, for the stop signal, and for logs that fill: all ranks have to
+// know of it at the same call.
 bool agrees_on_time(const Config& config, LevelSet usable) {
-  return config.restart.stop_signal || std::ranges::any_of(kAllLevels, [&](LevelId level) {
+  return config.restart.stop_signal || config.recovery.rollback == Config::Recovery::Rollback::lost ||
+         std::ranges::any_of(kAllLevels, [&](LevelId level) {
            const Interval::Kind kind = config.levels.of(level).kind;
            return usable.has(level) && (kind == Interval::Kind::time || kind == Interval::Kind::automatic);
          });

@@ -139,8 +139,13 @@ Result<LevelSet> SessionImpl::levels_due() {
     return fail(heard.error());
   if (!ready) return fail(ready.error());
   if (!*ready) return fail(all_take_part().error());
-  auto beat = pulse()->call(StopSignal::seen(),
-                            application_.auto_levels ? application_.auto_levels->meter().costs() : RankCosts{});
+  auto beat = pulse()->call([this] {
+    return Pulse::Mine{
+        .stop = StopSignal::seen(),
+        .log_fills = application_.journal && application_.journal->fills(),
+        .costs = application_.auto_levels ? application_.auto_levels->meter().costs() : RankCosts{},
+    };
+  });
   if (!beat) return fail(beat.error());
   if (!*beat) {
     span.drop();
@@ -148,6 +153,7 @@ Result<LevelSet> SessionImpl::levels_due() {
   }
   span.end();
   due.add(application_.schedule.due_by_time((*beat)->elapsed));
+  if ((*beat)->log_fills) due.add(level_that_cuts_the_log());
   if (application_.auto_levels) {
     due.add(application_.auto_levels->due(**beat));
     if (auto status = report_auto_levels(); !status) return fail(status.error());

@@ -149,6 +149,7 @@ class SessionImpl {
   void enter_safe_point();
   void look_whether_caught_up();
   void cut_journal();
+  [[nodiscard]] LevelId level_that_cuts_the_log();
   [[nodiscard]] Result<std::vector<replay::Number>> settle_messages(std::uint64_t epoch);
   [[nodiscard]] Status start_journal(std::uint64_t epoch);
 

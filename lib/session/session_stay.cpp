@@ -120,6 +120,19 @@ Status SessionImpl::settle_prologue() {
   return app.replaces ? app.journal->replays_prologue(*shipped, static_cast<std::uint32_t>(told->size())) : Status{};
 }
 
+// Of a snapshot that is taken because a log will soon be full.
+LevelId SessionImpl::level_that_cuts_the_log() {
+  LevelId lowest = LevelId::local;
+  if (setting_.config.replay.survives == Config::Replay::Survives::node)
+    for (const LevelId level : kAllLevels)
+      if (lowest == LevelId::local && connection_->life.usable.has(level)) lowest = level;
+  if (application_.rank.value == 0 && !std::exchange(application_.log_has_filled, true))
+    setting_.log.info(
+        "a message log is nearly full ([replay] memory): a snapshot is taken at L{} now, and whenever a log fills",
+        static_cast<int>(lowest));
+  return lowest;
+}
+
 // A replacement gets what survivors ship to it. All other ranks that have restored begin a new log.
 Status SessionImpl::start_journal(std::uint64_t epoch) {
   Application& app = application_;

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "codec/crc32c.hpp"
 #include "replay/catch_up.hpp"
@@ -176,6 +177,28 @@ TEST(Balance, finds_a_message_that_only_one_side_has_counted) {
   a.sent(0, {Lane{1, 1, 5}, 1}, {8, 1});
   EXPECT_NE(a.since(1) + b.since(1), 0U);
   EXPECT_EQ(a.since(2) + b.since(2), 0U);
+}
+
+// A rank that logs 10 bytes at each call, and is asked at each.
+TEST(Journal, asks_for_a_snapshot_before_its_log_is_full) {
+  replay::Journal journal(0, 100);
+  EXPECT_TRUE(journal.start(0));
+  std::vector<std::uint64_t> asked;
+  std::uint64_t call = 0;
+  const auto make_call = [&] {
+    EXPECT_TRUE(journal.sends(1, 0, some_bytes(10)).value().is_logged);
+    if (journal.fills()) asked.push_back(call);
+    journal.enters(++call);
+  };
+  while (asked.empty() && call < 20) make_call();
+  EXPECT_EQ(asked, std::vector<std::uint64_t>{7}) << "80 bytes are logged, and 30 more would be too many";
+  journal.takes(call, 1);
+  make_call();
+  EXPECT_EQ(asked.size(), 1U) << "one is under way";
+  journal.is_safe(1);
+  for (int i = 0; i < 5; ++i) make_call();
+  EXPECT_EQ(asked.size(), 1U);
+  EXPECT_EQ(journal.obstacle(), std::nullopt);
 }
 
 // Rank 1 had sent two messages to rank 0 before restore(), and received one. It is replaced.

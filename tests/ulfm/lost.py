@@ -120,7 +120,7 @@ class Lost:
         calls = lives[rank, 0]
         before = lost.Count()
         # After the first step all have restored; the last ones are not yet at the end of the program.
-        snapshots = [place for place, call in enumerate(calls) if call == "cairn_snapshot"]
+        snapshots = [place for place, call in enumerate(calls) if call == lost.SNAPSHOT]
         loop = range(snapshots[0], snapshots[-4])
         for place in chosen(len(calls), len(calls) if self.arguments.all else self.arguments.kills):
             strikes = [kill(rank, place + 1)]
@@ -165,9 +165,14 @@ class Scenarios(Lost):
         return [self.sweep("short", rank) for rank in (1, 0)] + [self.sweep("long", 2)]
 
     def two_neighbours_die_at_the_same_call(self):
-        for name, place in self.places("heat", "steps", "short"):
+        for name, place in self.places("heat", "steps", "long"):
             strikes = [hold(1, place), hold(2, place)]
             self.expect_local(self.play(name, strikes, kill_held), strikes)
+        # Whom one heard of first, only the other knew.
+        for name, place in self.places("short"):
+            found = self.play(name, [hold(1, place), hold(2, place)], kill_held)
+            if self.arguments.rollback == "lost" and found.kind() != "global":
+                raise jobs.Failed(f"{name}: {found.kind()}, not global")
 
     def a_neighbour_dies_while_a_replacement_catches_up(self):
         for name, place in self.places("heat", "steps", "short"):
@@ -231,6 +236,15 @@ class Scenarios(Lost):
             if self.arguments.rollback == "lost" and found.kind() != kind:
                 raise jobs.Failed(f"{survives}: {found.kind()}, not {kind}: {'; '.join(found.everyone)}")
 
+    def a_log_that_fills_makes_ranks_take_a_snapshot(self):
+        """All messages of the job need twice the memory, and no snapshot is due."""
+        shape = {"steps": 100, "pause_ms": 10, "l1": "every 1000"}
+        calls = self.reference("steps", **shape)[1][1, 0]
+        snapshots = [place for place, call in enumerate(calls) if call == lost.SNAPSHOT]
+        strikes = [kill(1, snapshots[90] + 3)]
+        more = "[replay]\nmemory = 16MiB" if self.arguments.rollback == "lost" else ""
+        self.expect_local(self.play("steps", strikes, shape=shape, more=more), strikes)
+
     def survivors_sleep_while_a_replacement_catches_up(self):
         for name, place in self.places("heat"):
             used = []
@@ -249,7 +263,7 @@ class Scenarios(Lost):
         """All processes of a node die at once, and there is another node of spares. Its last snapshot on L2 is old."""
         shape = {"ranks": 6, "spares": 3, "node_size": "3", "l2": "every 12", "steps": 24}
         calls = self.reference("heat", **shape)[1][2, 0]
-        strikes = [hold(2, [place for place, call in enumerate(calls) if call == "cairn_snapshot"][20] + 3)]
+        strikes = [hold(2, [place for place, call in enumerate(calls) if call == lost.SNAPSHOT][20] + 3)]
 
         def act(job):
             job.wait_for_hold(2)
@@ -274,7 +288,7 @@ class Scenarios(Lost):
         for name in names:
             _, lives = self.reference(name)
             calls = lives[1, 0]
-            snapshots = [place for place, call in enumerate(calls) if call == "cairn_snapshot"]
+            snapshots = [place for place, call in enumerate(calls) if call == lost.SNAPSHOT]
             yield name, snapshots[7] + 3
 
     def restored(self, name):

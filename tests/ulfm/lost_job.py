@@ -26,6 +26,7 @@ CAUGHT_UP = re.compile(r"rank (\d+) has caught up")
 TOLD = "a failure makes"  # begins what is told before one
 CRASH = "Caught signal"  # of a process inside Open MPI
 RESTORE = "cairn_restore"
+SNAPSHOT = "cairn_snapshot"
 
 
 def read_if_there(path):

@@ -5,6 +5,8 @@ A file under lib/<room>/ includes only files of its own room and of rooms below 
 library only where the house says so: MPI in tap/, intercept/, mpi/, repair/ and bind/, HDF5 in format/hdf5/, ISA-L in
 codec/, POSIX I/O in store/.
 
+MPI_COMM_WORLD is named in tap/ only: it may stand for the application's own ([job] world). All else asks the tap.
+
 The rooms are named in four places: the folders of lib/, lib/CMakeLists.txt, .clang-tidy and this script. A room that is
 missing in one of them fails.
 
@@ -42,6 +44,13 @@ GUARDED = [
      "POSIX I/O belongs in store/"),
 ]
 
+WORLD = re.compile(r"\bMPI_COMM_WORLD\b")
+# Comments and texts, of C++ and of Fortran.
+NOT_CODE = {
+    **dict.fromkeys((".cpp", ".hpp", ".c", ".h"), re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)),
+    **dict.fromkeys((".f90", ".F90"), re.compile(r"""![^\n]*|"[^"\n]*"|'[^'\n]*'""")),
+}
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(<[^>]+>|"[^"]+")', re.MULTILINE)
 SOURCES = {".cpp", ".hpp", ".c", ".h", ".f90", ".F90"}
 
@@ -70,6 +79,16 @@ def check_guarded(where, places, name):
             if re.fullmatch(pattern, name) and not allowed & places]
 
 
+def check_world(relative, room, path):
+    """MPI_COMM_WORLD, where it is no word of a comment or of a text."""
+    if room == "tap":
+        return []
+    text = path.read_text(encoding="utf-8", errors="replace")
+    code = NOT_CODE[path.suffix].sub(lambda match: "\n" * match[0].count("\n"), text)
+    return [f"{relative}:{code.count(chr(10), 0, match.start()) + 1}: MPI_COMM_WORLD: only tap/ names it; others use "
+            "tap::all_processes() or tap::application_world()" for match in WORLD.finditer(code)]  # fmt: skip
+
+
 def check_file(root, path):
     relative = path.relative_to(root)
     parts = relative.parts
@@ -81,6 +100,7 @@ def check_file(root, path):
         room = parts[1]
         if room not in ROW_OF:
             return [f"{relative}: {room}/ is no room of the house; there are {', '.join(sorted(ROW_OF))}"]
+    problems += check_world(relative, room, path)
     for line, name in includes(path):
         where = f"{relative}:{line}"
         if room:
@@ -128,6 +148,9 @@ def self_test():
         "lib/codec/c.cpp": '#include <isa-l.h>\n#include "codec/c.hpp"\n',
         "lib/format/hdf5/d.cpp": '#include "store/posix/b.hpp"\n#include <hdf5.h>\n',
         "lib/mpi/e.cpp": '#include <mpi.h>\n#include "session/s.hpp"\n#include <cairn/cairn.hpp>\n',
+        "lib/tap/world.cpp": "return MPI_COMM_WORLD;\n",
+        "lib/repair/text.cpp": '// MPI_COMM_WORLD\nsay("MPI_COMM_WORLD");  /* MPI_COMM_WORLD */\n',
+        "lib/bind/text.f90": "! MPI_COMM_WORLD\nprint *, 'MPI_COMM_WORLD'\n",
         "include/cairn/cairn.hpp": "#include <mpi.h>\n#include <cairn/error.hpp>\n",
     }
     bad = {
@@ -144,6 +167,9 @@ def self_test():
         "lib/base/map.hpp": ("\n\n#include <sys/mman.h>\n", "lib/base/map.hpp:3"),
         "lib/attic/old.cpp": ("\n", "no room of the house"),
         "lib/loose.cpp": ("\n", "directly in lib/"),
+        "lib/mpi/world.cpp": ("/* a\n */\nint size = size_of(MPI_COMM_WORLD);\n", "lib/mpi/world.cpp:3: MPI_COMM_WORLD"),
+        "lib/intercept/world.hpp": ('say("x"); return MPI_COMM_WORLD;\n', "only tap/ names it"),
+        "lib/bind/world.f90": ("call cairn_init(MPI_COMM_WORLD)\n", "only tap/ names it"),
         "include/cairn/inside.hpp": ('#include "base/error.hpp"\n', "public header"),
     }
     failures = []

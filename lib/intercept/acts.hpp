@@ -8,6 +8,7 @@
 #include "intercept/message_acts.hpp"
 #include "intercept/next.hpp"
 #include "intercept/request_acts.hpp"
+#include "intercept/world_acts.hpp"
 #include "tap/heard.hpp"
 #include "tap/world_guard.hpp"
 

@@ -90,6 +90,20 @@ function(cairn_site names arguments out)
   set(${out} "${site}" PARENT_SCOPE)
 endfunction()
 
+# A statement for each communicator among the parameters: MPI_COMM_WORLD is what the application means by it.
+function(cairn_substitutions parameters act out)
+  set(statements "")
+  if(NOT act STREQUAL with_real_world)
+    string(REPLACE "," ";" each "${parameters}")
+    foreach(parameter IN LISTS each)
+      if(parameter MATCHES "^ ?MPI_Comm ([A-Za-z0-9_]+) ?$")
+        string(APPEND statements "  ${CMAKE_MATCH_1} = cairn::tap::meant_by(${CMAKE_MATCH_1});\n")
+      endif()
+    endforeach()
+  endif()
+  set(${out} "${statements}" PARENT_SCOPE)
+endfunction()
+
 function(cairn_define_calls table definitions names_of_calls)
   cairn_read_declarations()
   cairn_read_table(${table})
@@ -140,12 +154,14 @@ function(cairn_define_calls table definitions names_of_calls)
       string(APPEND act "<cairn::tap::collectives::${base}>")
     endif()
     cairn_site("${names}" "${arguments}" site)
+    cairn_substitutions("${parameters}" ${act} substitutions)
     list(TRANSFORM arguments PREPEND ", ")
     list(JOIN arguments "" passed)
     foreach(prefix MPI_ PMPI_)
       string(APPEND text
         "\n[[gnu::weak]] ${result_${call}} ${prefix}${call}(${parameters}) {\n"
         "  static const auto next = cairn::tap::next<${result_${call}} (*)(${parameters})>(\"${prefix}${call}\");\n"
+        "${substitutions}"
         "  return cairn::tap::${act}(next, {.name = \"MPI_${call}\", .number = ${number}${site}}${passed});\n"
         "}\n")
     endforeach()

@@ -26,6 +26,7 @@
 #include "tap/family.hpp"
 #include "tap/hear.hpp"
 #include "tap/intercepted.hpp"
+#include "tap/world.hpp"
 #include "tap/world_guard.hpp"
 
 namespace cairn {
@@ -46,7 +47,7 @@ Result<std::shared_ptr<Store>> open_local(const Config& config, const Topology& 
 }
 
 // A session of only some of the ranks need not have the numbers that ckpt-run was asked for, nor a rank for a head.
-bool has_all_ranks(MPI_Comm world) { return size_of(world) == size_of(MPI_COMM_WORLD); }
+bool has_all_ranks(MPI_Comm world) { return size_of(world) == size_of(tap::all_processes()); }
 
 // An error that would come again in the job's next life.
 void refuse(const Launcher& launcher, std::uint32_t rank, const tap::BlockedCall& call) {
@@ -59,19 +60,19 @@ void refuse(const Launcher& launcher, std::uint32_t rank, const tap::BlockedCall
       "Fortran. With [head] mode = thread or inline, all ranks are application ranks",
       rank, call.call, where, why);
   const Cause cause{Cause::Source::error, Code::invalid_argument, call.call};
-  launcher.end_job(MPI_COMM_WORLD, {CompletionMark::Kind::error, text, {}, cause});
+  launcher.end_job(tap::all_processes(), {CompletionMark::Kind::error, text, {}, cause});
 }
 
 // By rank in MPI_COMM_WORLD: those of `world` that are not among `ranks`.
 std::vector<bool> heads_of(MPI_Comm world, MPI_Comm ranks) {
-  std::vector<bool> heads(static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
+  std::vector<bool> heads(static_cast<std::size_t>(size_of(tap::all_processes())));
   std::vector<int> numbers(heads.size());
   std::iota(numbers.begin(), numbers.end(), 0);
   const auto places_in = [&](MPI_Comm comm) {
     std::vector<int> places(heads.size(), MPI_UNDEFINED);
     MPI_Group all = MPI_GROUP_NULL;
     MPI_Group group = MPI_GROUP_NULL;
-    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Comm_group(tap::all_processes(), &all);
     MPI_Comm_group(comm, &group);
     MPI_Group_translate_ranks(all, static_cast<int>(numbers.size()), numbers.data(), group, places.data());
     MPI_Group_free(&group);

@@ -11,6 +11,7 @@
 
 #include "support/mpi_end_on_failure.hpp"
 #include "tap/family.hpp"
+#include "tap/world.hpp"
 
 namespace cairn::test {
 namespace {
@@ -216,6 +217,29 @@ TEST_F(TapOfMpi, hears_nothing_when_its_family_has_ended) {
   EXPECT_THAT(told_, IsEmpty());
   MPI_Comm_free(&later);
   MPI_Comm_free(&made);
+}
+
+TEST_F(TapOfMpi, puts_the_applications_world_in_the_place_of_MPIs_in_every_argument) {
+  const bool computes = rank_in(MPI_COMM_WORLD) > 0;
+  const int members = computes ? size_of(root_) - 1 : 1;
+  EXPECT_EQ(tap::all_processes(), MPI_COMM_WORLD);
+  ASSERT_EQ(tap::replace_world(root_, computes), MPI_SUCCESS);
+  EXPECT_TRUE(tap::is_world_replaced());
+  EXPECT_EQ(size_of(MPI_COMM_WORLD), members);
+  EXPECT_EQ(rank_in(MPI_COMM_WORLD), computes ? rank_in(root_) - 1 : 0);
+  EXPECT_EQ(size_of(tap::all_processes()), size_of(root_));
+  int how = MPI_UNEQUAL;
+  MPI_Comm_compare(tap::application_world(), MPI_COMM_WORLD, &how);
+  EXPECT_EQ(how, MPI_IDENT);
+  MPI_Barrier(MPI_COMM_WORLD);
+  // What MPI attaches to its own is found there.
+  void* value = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &found);
+  EXPECT_NE(found, 0);
+  EXPECT_EQ(MPI_Comm_f2c(MPI_Comm_c2f(MPI_COMM_WORLD)), MPI_COMM_WORLD);
+  tap::restore_world();
+  EXPECT_EQ(size_of(MPI_COMM_WORLD), size_of(root_));
 }
 
 TEST_F(TapOfMpi, goes_on_hearing_after_a_call_was_left_by_an_exception) {

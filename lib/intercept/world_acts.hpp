@@ -1,0 +1,32 @@
+// What the tap does around calls for which a substitute of MPI_COMM_WORLD is not enough.
+#pragma once
+
+#include <mpi.h>
+
+#include "tap/hear.hpp"
+#include "tap/world.hpp"
+
+namespace cairn::tap {
+
+// Its communicator is not substituted: MPI_Abort ends all processes, and a handle in Fortran stays MPI_COMM_WORLD's.
+template <class Result, class... Arguments>
+Result with_real_world(Result (*next)(Arguments...), const Site& /*site*/, Arguments... arguments) {
+  return next(arguments...);
+}
+
+inline int gets_attribute(int (*next)(MPI_Comm, int, void*, int*), const Site& /*site*/, MPI_Comm comm, int key,
+                          void* value, int* found) {
+  const int code = next(comm, key, value, found);
+  if (code != MPI_SUCCESS || *found != 0) return code;
+  const MPI_Comm other = other_holder(key);
+  return other == MPI_COMM_NULL ? code : next(other, key, value, found);
+}
+
+inline int sets_handler(int (*next)(MPI_Comm, MPI_Errhandler), const Site& /*site*/, MPI_Comm comm,
+                        MPI_Errhandler handler) {
+  const int code = next(comm, handler);
+  const MPI_Comm twin = code == MPI_SUCCESS ? handler_twin(comm) : MPI_COMM_NULL;
+  return twin == MPI_COMM_NULL ? code : next(twin, handler);
+}
+
+}  // namespace cairn::tap

@@ -25,11 +25,11 @@ ROWS = [
     ["topology", "codec", "model", "localize", "comm", "store"],
     ["format", "config", "replay"],
     ["level", "schedule", "hang", "tap"],
-    ["recover", "intercept"],
+    ["recover"],
     ["engine", "inspect"],
     ["session"],
     ["mpi"],
-    ["repair"],
+    ["repair", "intercept"],
     ["bind"],
 ]
 ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}

@@ -103,6 +103,7 @@ class Session final : public SessionBase {
   [[nodiscard]] const FailureTopology& failures() const;
 
  private:
+  friend class JobWorld;
   friend class Resilient;
   struct Mpi;
   struct Opening;

@@ -218,6 +218,15 @@ Status check_recovery(const Config& config) {
   return {};
 }
 
+// Roles are given in MPI_Init, where no spare can take another's yet.
+Status check_world(const Config& config) {
+  using Mode = Config::Recovery::Mode;
+  if (config.job.world != Config::Job::World::application || config.recovery.mode == Mode::restart) return {};
+  const char* const mode = config.recovery.mode == Mode::spares ? "spares" : "respawn";
+  return fail(Code::config, fmt::format("[job] world = application: not possible with [recovery] mode = {}", mode),
+              "set [recovery] mode = restart, or [job] world = as is");
+}
+
 }  // namespace
 
 LevelSet Config::Levels::wanted() const {
@@ -239,6 +248,7 @@ Result<Config> parse_config(const std::string& text, const std::string& file,
   if (auto checked = check_verify(config, settings); !checked) return fail(checked.error());
   if (auto settled = settle_digest(config, settings); !settled) return fail(settled.error());
   if (auto checked = check_recovery(config); !checked) return fail(checked.error());
+  if (auto checked = check_world(config); !checked) return fail(checked.error());
   return config;
 }
 

@@ -39,6 +39,9 @@ struct Config {
     // What snapshot() does when a snapshot fails because of storage, in its own write or in the background.
     enum class OnStorageError { continue_, throw_ } on_storage_error = OnStorageError::continue_;
     bool tap = true;  // hears what the application says to MPI
+    // What MPI_COMM_WORLD is to the application: its ranks, or what MPI makes. None: auto.
+    enum class World { application, as_is };
+    std::optional<World> world;
   } job;
   struct Storage {
     std::string local = default_node_root();

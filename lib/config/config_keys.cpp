@@ -38,6 +38,13 @@ Mistake set_on_storage_error(Config& config, Text value) {
   return values::word(value, kWords, config.job.on_storage_error);
 }
 
+Mistake set_world(Config& config, Text value) {
+  using World = Config::Job::World;
+  constexpr std::pair<Text, std::optional<World>> kWords[] = {
+      {"auto", std::nullopt}, {"application", World::application}, {"as is", World::as_is}};
+  return values::word(value, kWords, config.job.world);
+}
+
 Mistake set_head_mode(Config& config, Text value) {
   constexpr std::pair<Text, std::optional<HeadMode>> kWords[] = {
       {"auto", std::nullopt}, {"rank", HeadMode::rank}, {"thread", HeadMode::thread}, {"inline", HeadMode::inline_}};
@@ -107,6 +114,7 @@ constexpr ConfigKey kKeys[] = {
     {"job", "name", [](Config& c, Text v) { return values::job_name(v, c.job.name); }},
     {"job", "on_storage_error", set_on_storage_error},
     {"job", "tap", [](Config& c, Text v) { return values::on_off(v, c.job.tap); }},
+    {"job", "world", set_world},
     {"storage", "local", [](Config& c, Text v) { return values::path(with_user_number(v), c.storage.local); }},
     {"storage", "global", [](Config& c, Text v) { return values::path(v, c.storage.global); }},
     {"storage", "keep_local", [](Config& c, Text v) { return values::number(v, 1, kMostKept, c.storage.keep_local); }},

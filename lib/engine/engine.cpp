@@ -131,7 +131,7 @@ Status Engine::serve() {
 
 // Of the first node alone: where it is silent, the others are too, or wait for it.
 void Engine::break_silence() {
-  if (!head_.node.leads() || !silence_.breaks(*head_.bell, head_.clock())) return;
+  if (!head_.options.is_in_world || !head_.node.leads() || !silence_.breaks(*head_.bell, head_.clock())) return;
   head_.node.log.warning(
       "no rank of node 0 has called restore, snapshot, wait or finalize in the {} s since the session was opened. If "
       "the job hangs, look for communication on MPI_COMM_WORLD: heads take no part in it. Use session.comm()",

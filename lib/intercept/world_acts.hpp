@@ -1,8 +1,9 @@
-// What the tap does around calls for which a substitute of MPI_COMM_WORLD is not enough.
+// What the tap does around calls that begin MPI, and those for which a substitute of MPI_COMM_WORLD is not enough.
 #pragma once
 
 #include <mpi.h>
 
+#include "mpi/job_world.hpp"
 #include "tap/hear.hpp"
 #include "tap/world.hpp"
 
@@ -12,6 +13,21 @@ namespace cairn::tap {
 template <class Result, class... Arguments>
 Result with_real_world(Result (*next)(Arguments...), const Site& /*site*/, Arguments... arguments) {
   return next(arguments...);
+}
+
+// Another tool may have defined the call behind the tap, and may make the tap's own again: the outermost is the last to
+// end. A head does not return from it.
+template <class... Arguments>
+int begins_mpi(int (*next)(Arguments...), const Site& /*site*/, Arguments... arguments) {
+  bool is_outermost = false;
+  int code = MPI_SUCCESS;
+  {
+    const Call call;
+    is_outermost = call.is_outermost();
+    code = next(arguments...);
+  }
+  if (is_outermost && code == MPI_SUCCESS) begin_job_world();
+  return code;
 }
 
 inline int gets_attribute(int (*next)(MPI_Comm, int, void*, int*), const Site& /*site*/, MPI_Comm comm, int key,

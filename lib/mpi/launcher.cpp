@@ -37,6 +37,9 @@ Buffer encode(const Launcher& launcher) {
   put_numbers(out, launcher.failures.dead_ranks);
   put_numbers(out, launcher.failures.lost_nodes);
   out.put_text(launcher.started ? started_text(*launcher.started) : std::string());
+  out.put(launcher.world.has_value());
+  put_numbers(out, launcher.world ? launcher.world->node_size : std::vector<std::uint32_t>{});
+  out.put(launcher.world ? launcher.world->spares : 0U);
   out.put(launcher.goes_on);
   out.put_text(launcher.ended);
   return out.take();
@@ -58,16 +61,26 @@ Result<Launcher> Launcher::from_environment() {
   if (!lost_nodes) return fail(lost_nodes.error());
   auto started = parse_started(variable(kStartedVariable));
   if (!started) return fail(started.error());
+  auto world = parse_world({{kWorldVariable, variable(kWorldVariable)},
+                            {kNodeSizeVariable, variable(kNodeSizeVariable)},
+                            {kSparesVariable, variable(kSparesVariable)}});
+  if (!world) return fail(world.error());
   return Launcher{variable(kMarkVariable),
                   {std::move(*dead_ranks), std::move(*lost_nodes)},
                   *started,
+                  std::move(*world),
                   variable(kGoesOnVariable) == "1",
                   variable(kEndedVariable)};
 }
 
-Result<Launcher> Launcher::share(Comm& world) {
+Result<Launcher> Launcher::share(Comm& world, const FailureTopology& told) {
   Result<Buffer> mine;
-  if (world.rank().value == 0) mine = from_environment().map([](const Launcher& launcher) { return encode(launcher); });
+  if (world.rank().value == 0) {
+    mine = from_environment().map([&](Launcher launcher) {
+      if (!told.dead_ranks.empty() || !told.lost_nodes.empty()) launcher.failures = told;
+      return encode(launcher);
+    });
+  }
   const auto bytes = cairn::share(world, mine, Peer{0}, "world rank");
   if (!bytes) return fail(bytes.error());
   ByteReader in(*bytes);
@@ -78,6 +91,9 @@ Result<Launcher> Launcher::share(Comm& world) {
   const auto started = parse_started(in.get_text());
   if (!started) return fail(started.error());
   launcher.started = *started;
+  const bool has_world = in.get<bool>();
+  StartedWorld started_world{get_numbers(in), in.get<std::uint32_t>()};
+  if (has_world) launcher.world = std::move(started_world);
   launcher.goes_on = in.get<bool>();
   launcher.ended = in.get_text();
   if (!in.good()) return fail_internal(Code::communication, "the message from world rank 0 about ckpt-run is damaged");

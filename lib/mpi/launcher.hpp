@@ -19,14 +19,16 @@ struct Launcher {
   std::string mark;  // path of the launch's own; empty: no marks are wanted
   FailureTopology failures;
   std::optional<StartedNumbers> started;
+  std::optional<StartedWorld> world;  // none: MPI_COMM_WORLD is as MPI makes it
   bool goes_on = false;
   std::string ended;  // names of sessions that have finished in an earlier life
 
   [[nodiscard]] bool has_ended(const Config& session) const;
   // As this process's environment says. Local.
   [[nodiscard]] static Result<Launcher> from_environment();
-  // The same of rank 0, told to all: a process that was spawned later may have another environment. Collective.
-  [[nodiscard]] static Result<Launcher> share(Comm& world);
+  // The same of rank 0, told to all: a process that was spawned later may have another environment. What rank 0 was
+  // `told` of the last failure counts more than what ckpt-run knew, where it is not empty. Collective.
+  [[nodiscard]] static Result<Launcher> share(Comm& world, const FailureTopology& told);
 
   // Without a mark, or with `opened`, the job counts as failed. `failed` does not replace another end that was already
   // left. What is left here is the launch's own mark, of processes without a session. Local.

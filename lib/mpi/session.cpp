@@ -10,6 +10,7 @@
 #include <cairn/cairn.hpp>
 
 #include "mpi/failure_handler.hpp"
+#include "mpi/job_world.hpp"
 #include "mpi/launcher.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_end.hpp"
@@ -168,8 +169,25 @@ std::unique_ptr<Session> Session::open(MPI_Comm world, const std::string& config
   opening.world = world;
   opening.config_file = config;
   opening.failures = failures;
-  return open(opening);
+  JobWorld* const job = JobWorld::current();
+  if (job == nullptr || !JobWorld::is_whole(world)) return open(opening);
+  value_or_throw(job->call_heads());
+  opening.world = tap::all_processes();
+  opening.ranks = tap::application_world();
+  auto session = open(opening);
+  session->mpi_->served = job->are_serving(*session->mpi_->impl);
+  return session;
 }
+
+namespace {
+
+WorldMode world_mode(const Launcher& launcher) {
+  WorldMode mode{.started = launcher.world, .replaced = tap::is_world_replaced()};
+  if (mode.started && !mode.replaced) mode.intercepted = tap::is_intercepted();
+  return mode;
+}
+
+}  // namespace
 
 // What a session of this world is opened with. The world must outlive it.
 Environment Session::Mpi::environment_of(MpiComm& world, const Opening& opening, const Launcher& launcher) {
@@ -195,13 +213,15 @@ Environment Session::Mpi::environment_of(MpiComm& world, const Opening& opening,
           .is_part = !opening.repaired && !has_all_ranks(opening.world),
           .goes_on = launcher.goes_on,
           .has_ended = [launcher](const Config& config) { return launcher.has_ended(config); },
-          .process = this_process().number};
+          .process = this_process().number,
+          .world_mode = world_mode(launcher)};
 }
 
 std::unique_ptr<Session> Session::open(const Opening& opening) {
   auto mpi = std::make_unique<Mpi>();
   mpi->world = value_or_throw(MpiComm::duplicate(opening.world, MpiComm::kLargestTransfer, opening.lifeline));
-  const auto launcher = opening.launcher ? *opening.launcher : value_or_throw(Launcher::share(*mpi->world));
+  const auto launcher =
+      opening.launcher ? *opening.launcher : value_or_throw(Launcher::share(*mpi->world, opening.failures));
   auto opened = SessionImpl::open(Mpi::environment_of(*mpi->world, opening, launcher));
   if (!opened && mpi->world->rank().value == 0) launcher.leave(opened.error());
   // All ranks have such an error. None of them may end the job for it before the mark is written.
@@ -211,8 +231,9 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   mpi->impl = impl.get();
   mpi->state = opening.state;
   // The application's own duplicate: its messages never meet Cairn's.
-  mpi->ranks = value_or_throw(own_duplicate(mpi->own()));
-  mpi->join(mpi->ranks, opening);
+  mpi->ranks = opening.ranks != MPI_COMM_NULL ? opening.ranks : value_or_throw(own_duplicate(mpi->own()));
+  mpi->failures = opening.failures;
+  if (opening.ranks == MPI_COMM_NULL) mpi->join(mpi->ranks, opening);
   if (impl->hears_mpi()) mpi->hear_calls();
   mpi->guard_world(opening, launcher);
   if (impl->journal() != nullptr) {
@@ -254,6 +275,7 @@ void Session::Mpi::hear_calls() {
 void Session::Mpi::guard_world(const Opening& opening, const Launcher& launcher) {
   guard.reset();
   const bool all_compute = impl->size() == world->size();
+  if (tap::is_world_replaced()) return;  // no communicator of the application has heads
   if (!impl->hears_mpi() || (all_compute && (!opening.lifeline || has_all_ranks(ranks)))) return;
   guard = std::make_unique<tap::WorldGuard>(heads_of(world->raw(), twin()),
                                             [impl = impl, launcher](const tap::BlockedCall& call) {

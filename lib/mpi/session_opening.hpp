@@ -16,7 +16,8 @@ namespace cairn {
 
 struct Session::Opening {
   MPI_Comm world = MPI_COMM_NULL;
-  std::string config_file;  // where `repaired` does not have the configuration
+  MPI_Comm ranks = MPI_COMM_NULL;  // the application's communicator; null: one is made
+  std::string config_file;         // where `repaired` does not have the configuration
   FailureTopology failures;
   MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;  // of the application's communicator; null: as `world` has it
   // In a job that repairs itself:

@@ -37,6 +37,7 @@ struct Session::Mpi {
   std::unique_ptr<MessageCarrier> carrier;  // where only the lost ranks roll back
   std::optional<tap::Carrying> carrying;
   std::unique_ptr<MpiEnd> end;
+  std::shared_ptr<const SessionImpl*> served;  // by the heads of a JobWorld; null: no such heads
   State state = State::fresh;
   FailureTopology failures;
 

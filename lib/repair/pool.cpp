@@ -64,7 +64,7 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   auto comm = MpiComm::duplicate(world);
   if (!comm) return fail(comm.error());
   if (auto status = agree(**comm, usable(config), "world rank"); !status) return fail(status.error());
-  auto launcher = Launcher::share(**comm);
+  auto launcher = Launcher::share(**comm, {});
   if (!launcher) return fail(launcher.error());
   pool->launcher_ = *std::move(launcher);
   pool->settle_head_mode(**comm);

@@ -17,6 +17,7 @@
 #include "level/level.hpp"
 #include "recover/store_memory.hpp"
 #include "session/handover.hpp"
+#include "session/world_mode.hpp"
 #include "store/store.hpp"
 #include "topology/topology.hpp"
 
@@ -62,6 +63,7 @@ struct Environment {
   std::int32_t process = 0;
   // Makes the table of levels for each head.
   std::function<Levels()> levels = make_levels;
+  WorldMode world_mode = {};
 };
 
 }  // namespace cairn

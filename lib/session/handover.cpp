@@ -30,6 +30,7 @@ constexpr std::pair<std::string_view, Cause::Source> kSources[] = {{"error", Cau
                                                                    {"exception", Cause::Source::exception},
                                                                    {"exit", Cause::Source::exit},
                                                                    {"repairs", Cause::Source::repairs}};
+constexpr std::string_view kApplicationWord = "application";  // of kWorldVariable
 constexpr std::string_view kCauseWord = "cause ";
 constexpr std::size_t kMostAboutBytes = 1024;
 
@@ -232,6 +233,31 @@ Result<std::optional<StartedNumbers>> parse_started(std::string_view text) {
   if (numbers->size() != 3)
     return fail(Code::config, fmt::format("{} = {}: write ranks,heads,nodes or nothing", kStartedVariable, text));
   return StartedNumbers{(*numbers)[0], (*numbers)[1], (*numbers)[2]};
+}
+
+std::map<std::string, std::string> world_variables(const std::optional<StartedWorld>& world) {
+  if (!world) return {{kWorldVariable, ""}, {kNodeSizeVariable, ""}, {kSparesVariable, ""}};
+  return {{kWorldVariable, std::string(kApplicationWord)},
+          {kNodeSizeVariable, numbers_text(world->node_size)},
+          {kSparesVariable, numbers_text({world->spares})}};
+}
+
+Result<std::optional<StartedWorld>> parse_world(const std::map<std::string, std::string>& variables) {
+  const auto value = [&](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::string() : found->second;
+  };
+  const std::string mode = value(kWorldVariable);
+  if (mode.empty()) return std::nullopt;
+  if (mode != kApplicationWord)
+    return fail(Code::config, fmt::format("{} = {}: write {} or nothing", kWorldVariable, mode, kApplicationWord));
+  auto node_size = parse_numbers(kNodeSizeVariable, value(kNodeSizeVariable));
+  if (!node_size) return fail(node_size.error());
+  const auto spares = parse_numbers(kSparesVariable, value(kSparesVariable));
+  if (!spares) return fail(spares.error());
+  if (spares->size() != 1)
+    return fail(Code::config, fmt::format("{} = {}: write one number", kSparesVariable, value(kSparesVariable)));
+  return StartedWorld{std::move(*node_size), spares->front()};
 }
 
 }  // namespace cairn

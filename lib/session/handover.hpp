@@ -35,6 +35,9 @@ inline constexpr const char* kLostNodesVariable = "CKPT_RUN_LOST_NODES";  // as 
 inline constexpr const char* kStartedVariable = "CKPT_RUN_STARTED";       // application ranks, heads, nodes: "8,2,2"
 inline constexpr const char* kGoesOnVariable = "CKPT_RUN_GOES_ON";        // "1": an earlier life took snapshots
 inline constexpr const char* kEndedVariable = "CKPT_RUN_ENDED";           // "1f2e3d4c,…": sessions that have finished
+inline constexpr const char* kWorldVariable = "CKPT_RUN_WORLD";           // "application": [job] world
+inline constexpr const char* kNodeSizeVariable = "CKPT_RUN_NODE_SIZE";    // [topology] node_size: "4,4,3"
+inline constexpr const char* kSparesVariable = "CKPT_RUN_SPARES";         // spare ranks: "2"
 inline constexpr const char* kJobVariable = "CKPT_RUN_JOB";               // how ckpt-run finds its processes
 
 // How many of each ckpt-run has started; the job must have as many.
@@ -43,6 +46,13 @@ struct StartedNumbers {
   std::uint32_t heads = 0;  // those that are dedicated ranks
   std::uint32_t nodes = 0;
   friend bool operator==(const StartedNumbers&, const StartedNumbers&) = default;
+};
+
+// What a job with [job] world = application needs to know in MPI_Init, before any process has read its configuration.
+struct StartedWorld {
+  std::vector<std::uint32_t> node_size;  // as [topology] node_size; empty: hosts are nodes
+  std::uint32_t spares = 0;
+  friend bool operator==(const StartedWorld&, const StartedWorld&) = default;
 };
 
 // Why a job ended, to be compared with why it ended in another life. What is shown to people is the mark's text.
@@ -121,5 +131,9 @@ struct Marks {
 // Inverse pair: "8,2,2"; empty: ckpt-run did not start the job.
 [[nodiscard]] std::string started_text(const StartedNumbers& started);
 [[nodiscard]] Result<std::optional<StartedNumbers>> parse_started(std::string_view text);
+
+// Inverse pair. The variables of such a job with their values; all are empty in other jobs.
+[[nodiscard]] std::map<std::string, std::string> world_variables(const std::optional<StartedWorld>& world);
+[[nodiscard]] Result<std::optional<StartedWorld>> parse_world(const std::map<std::string, std::string>& variables);
 
 }  // namespace cairn

@@ -33,18 +33,6 @@ Status threads_allowed(const Environment& environment) {
       "call MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) instead of MPI_Init, or set mode = rank");
 }
 
-// Every rank has the same topology, and so the same answer.
-Status check_started(const Topology& topology, const std::optional<StartedNumbers>& started) {
-  const auto nodes = static_cast<std::uint32_t>(topology.node_count());
-  const StartedNumbers here{topology.rank_count(), topology.mode == HeadMode::rank ? nodes : 0, nodes};
-  if (!started || *started == here) return {};
-  const auto text = [](const StartedNumbers& numbers) {
-    return fmt::format("{} application ranks and {} heads on {} nodes", numbers.ranks, numbers.heads, numbers.nodes);
-  };
-  return fail(Code::config, fmt::format("ckpt-run started {}, and this session has {}", text(*started), text(here)),
-              "give ckpt-run the INI file that the program reads (--config), and its hosts (--hosts)");
-}
-
 // Each process has its own answer, from its own MPI_Init.
 Result<bool> all_allow_threads(const Environment& environment) {
   std::uint64_t all = environment.threads_may_communicate ? 1 : 0;
@@ -54,6 +42,9 @@ Result<bool> all_allow_threads(const Environment& environment) {
 
 // Before the topology is made, whose ranks it decides on. Collective.
 Status settle_head_mode(const Environment& environment, Config& config) {
+  // No application rank becomes a head where none of them expects it.
+  if (environment.is_part && environment.world_mode.replaced && config.head.mode == HeadMode::rank)
+    config.head.mode.reset();
   if (config.head.mode) return {};
   const auto threads = all_allow_threads(environment);
   if (!threads) return fail(threads.error());
@@ -100,9 +91,23 @@ Result<std::vector<std::string>> share_hosts(Comm& world, const std::string& hos
   return hosts;
 }
 
+Status check_started(const Topology& topology, const std::optional<StartedNumbers>& started) {
+  const auto nodes = static_cast<std::uint32_t>(topology.node_count());
+  const StartedNumbers here{topology.rank_count(), topology.mode == HeadMode::rank ? nodes : 0, nodes};
+  if (!started || *started == here) return {};
+  const auto text = [](const StartedNumbers& numbers) {
+    return fmt::format("{} application ranks and {} heads on {} nodes", numbers.ranks, numbers.heads, numbers.nodes);
+  };
+  return fail(Code::config, fmt::format("ckpt-run started {}, and this session has {}", text(*started), text(here)),
+              "give ckpt-run the INI file that the program reads (--config), and its hosts (--hosts)");
+}
+
 Result<Config> share_config(const Environment& environment) {
   auto config = config_of_world(environment);
   if (!config) return config;
+  const bool heads = environment.started && environment.started->heads > 0;
+  if (auto status = check_world_mode(*config, environment.world_mode, heads, environment.is_part); !status)
+    return fail(status.error());
   if (!environment.repaired && config->recovery.mode != Config::Recovery::Mode::restart) {
     return fail(Code::config, "[recovery] mode: a session from Session::open() cannot be repaired",
                 "use cairn::run or cairn_init, or set mode = restart");
@@ -110,6 +115,8 @@ Result<Config> share_config(const Environment& environment) {
   if (environment.world.rank().value == 0) {
     const Log log(config->log.level);
     for (const std::string& warning : config->warnings) log.warning("{}", warning);
+    if (environment.world_mode.replaced && !environment.is_part)
+      log.info("MPI_COMM_WORLD has the application ranks only: session.comm() is the same communicator");
   }
   if (auto settled = settle_head_mode(environment, *config); !settled) return fail(settled.error());
   if (environment.goes_on && config->restart.mode == Config::Restart::Mode::fresh)

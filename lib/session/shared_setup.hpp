@@ -2,6 +2,7 @@
 // it and sends it to the others, so that every rank has the same, or the same error.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ namespace cairn {
 // The configuration of the session, with [head] mode resolved. Fails if the job cannot use it. Collective over the
 // environment's world.
 [[nodiscard]] Result<Config> share_config(const Environment& environment);
+// Whether these are the processes that ckpt-run has started; none: it has not. Pure.
+[[nodiscard]] Status check_started(const Topology& topology, const std::optional<StartedNumbers>& started);
 // The nodes and the role of each rank, from that configuration and the start of the job. Collective, likewise.
 [[nodiscard]] Result<Topology> share_topology(const Environment& environment, const Config& config);
 

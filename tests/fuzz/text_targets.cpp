@@ -67,6 +67,9 @@ bool run_numbers(Bytes input) {
   const std::string_view text = text_of(input);
   if (const auto started = parse_started(text); started && *started)
     must(parse_started(started_text(**started)).value() == **started, "what was started is told on");
+  const auto world =
+      parse_world({{kWorldVariable, "application"}, {kNodeSizeVariable, std::string(text)}, {kSparesVariable, "0"}});
+  if (world) must(parse_world(world_variables(*world)).value() == *world, "what is said of the world is told on");
   const auto numbers = parse_numbers(kDeadRanksVariable, text);
   if (!numbers) return false;
   must(parse_numbers(kDeadRanksVariable, numbers_text(*numbers)).value() == *numbers, "numbers are told on");

@@ -5,7 +5,7 @@ import subprocess
 
 HANDLES = re.compile(r"\bMPI_(Comm|Request|Win|File|Message|Group)\b")
 # Calls without such an argument that the tap defines all the same.
-OTHERS = {"Finalize"}
+OTHERS = {"Init", "Init_thread", "Finalize"}
 
 
 def declared_calls(compiler):

@@ -66,6 +66,15 @@ TEST(Placement, adds_no_rank_where_heads_are_threads_or_inline) {
   }
 }
 
+TEST(Placement, tells_the_job_of_its_world_where_that_is_the_applications) {
+  const auto told = [](const std::string& text) {
+    const Config config = config_of("[topology]\nnode_size = 3\n" + text);
+    return world_of(config, placed(4, config));
+  };
+  EXPECT_EQ(told("[job]\nworld = application"), (cairn::StartedWorld{{3}, 0}));
+  EXPECT_EQ(told("[job]\nworld = as is"), std::nullopt);
+}
+
 TEST(Placement, makes_simulated_nodes_of_the_size_that_is_configured) {
   const auto even = placed(5, config_of("[topology]\nnode_size = 3"));
   EXPECT_EQ(even.text(), "5 application ranks + 3 heads on 3 simulated nodes");

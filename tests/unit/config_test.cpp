@@ -38,6 +38,7 @@ Config config_of(const std::string& text, const Variables& environment = {}) {
 
 void expect_defaults(const Config& config) {
   EXPECT_EQ(config.job.name, "job");
+  EXPECT_EQ(config.job.world, std::nullopt);
   EXPECT_EQ(config.storage.local, "/dev/shm/cairn-" + std::to_string(::geteuid()));
   EXPECT_EQ(config.storage.global, "./checkpoints");
   EXPECT_EQ(config.storage.keep_local, 2U);
@@ -132,6 +133,7 @@ TEST(Config, reads_every_key) {
   const auto config = config_of(R"(
 [job]
 name = heat-2.5_a
+world = as is
 [storage]
 local = /mnt/nvme/cairn    ; fast
 global = /scratch/me
@@ -170,6 +172,7 @@ level = debug
 trace = traces/heat.json
 )");
   EXPECT_EQ(config.job.name, "heat-2.5_a");
+  EXPECT_EQ(config.job.world, Config::Job::World::as_is);
   EXPECT_EQ(config.storage.local, "/mnt/nvme/cairn");
   EXPECT_EQ(config.storage.global, "/scratch/me");
   EXPECT_EQ(config.storage.keep_local, 3U);
@@ -214,6 +217,18 @@ TEST(Config, a_level_left_to_cairn_is_not_one_that_the_user_insists_on) {
 TEST(Config, leaves_the_head_mode_to_the_session_if_it_is_auto) {
   EXPECT_EQ(config_of("[head]\nmode = auto").head.mode, std::nullopt);
   EXPECT_EQ(config_of("[head]\nmode = rank").head.mode, HeadMode::rank);
+}
+
+TEST(Config, leaves_the_world_to_ckpt_run_if_it_is_auto_and_refuses_it_where_processes_are_replaced) {
+  EXPECT_EQ(config_of("[job]\nworld = auto").job.world, std::nullopt);
+  EXPECT_EQ(config_of("[job]\nworld = application").job.world, Config::Job::World::application);
+  EXPECT_THAT(parsed("[job]\nworld = as_is"),
+              Fails(Code::config, {"heat.ini:2", "[job] world", "as_is", "auto", "application", "as is"}));
+  for (const std::string mode : {"spares", "respawn"}) {
+    EXPECT_THAT(parsed("[job]\nworld = application\n[recovery]\nmode = " + mode),
+                Fails(Code::config, {"[job] world", "application", "[recovery] mode", mode, "restart", "as is"}));
+    EXPECT_TRUE(parsed("[job]\nworld = as is\n[recovery]\nmode = " + mode)) << mode;
+  }
 }
 
 TEST(Config, reads_times_in_all_units) {

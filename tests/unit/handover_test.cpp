@@ -188,6 +188,24 @@ TEST(Handover, numbers_that_were_started_come_back_from_their_text) {
   EXPECT_THAT(parse_started("8,2"), Fails(Code::config, {"CKPT_RUN_STARTED", "8,2", "ranks,heads,nodes"}));
 }
 
+TEST(Handover, what_is_said_of_the_world_comes_back_from_its_variables) {
+  for (const StartedWorld& world : {StartedWorld{}, StartedWorld{{3}, 0}, StartedWorld{{3, 2, 2}, 4}})
+    EXPECT_EQ(parse_world(world_variables(world)).value(), world);
+  EXPECT_EQ(parse_world(world_variables({})).value(), std::nullopt);
+  EXPECT_EQ(parse_world({}).value(), std::nullopt);
+  // Each is set in all jobs: a job in a job must not take those of the outer one.
+  for (const auto& [name, value] : world_variables({})) EXPECT_EQ(value, "") << name;
+  auto wrong = world_variables(StartedWorld{});
+  wrong[kWorldVariable] = "mine";
+  EXPECT_THAT(parse_world(wrong), Fails(Code::config, {"CKPT_RUN_WORLD", "mine", "application"}));
+  wrong = world_variables(StartedWorld{});
+  wrong[kNodeSizeVariable] = "few";
+  EXPECT_THAT(parse_world(wrong), Fails(Code::config, {"CKPT_RUN_NODE_SIZE", "few"}));
+  wrong = world_variables(StartedWorld{});
+  wrong[kSparesVariable] = "";
+  EXPECT_THAT(parse_world(wrong), Fails(Code::config, {"CKPT_RUN_SPARES"}));
+}
+
 TEST(Handover, text_that_is_no_numbers_is_refused_by_the_name_of_its_variable) {
   for (const std::string text : {"a", "1,", ",1", "1,,2", "1 2", "-1", "4294967296"}) {
     const auto numbers = parse_numbers(kLostNodesVariable, text);

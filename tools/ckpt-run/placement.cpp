@@ -88,6 +88,11 @@ bool has_dedicated_heads(const Config& config) {
   return config.head.mode.value_or(cairn::HeadMode::rank) == cairn::HeadMode::rank;
 }
 
+std::optional<cairn::StartedWorld> world_of(const Config& config, const Placement& placement) {
+  if (config.job.world != Config::Job::World::application) return {};
+  return cairn::StartedWorld{config.topology.node_size, placement.spares};
+}
+
 Result<Placement> place(std::uint32_t ranks, std::optional<std::uint32_t> wanted_spares, const Config& config,
                         const std::vector<std::string>& hosts, const std::vector<std::string>& spare_hosts) {
   if (hosts.empty()) return fail(Code::invalid_argument, "the list of hosts is empty", "name hosts with --hosts a,b");

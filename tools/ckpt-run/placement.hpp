@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "config/config.hpp"
+#include "session/handover.hpp"
 
 namespace ckpt_run {
 
@@ -37,6 +38,9 @@ struct Placement {
 
 // Whether a rank of each node is to be its head, beside those that compute: with [head] mode = auto, too. Pure.
 [[nodiscard]] bool has_dedicated_heads(const cairn::Config& config);
+
+// What MPI_Init has to know if the application's MPI_COMM_WORLD is to have no heads; none: it is as MPI makes it. Pure.
+[[nodiscard]] std::optional<cairn::StartedWorld> world_of(const cairn::Config& config, const Placement& placement);
 
 // `spares`: nullopt means as many as [recovery] spares says. `spare_hosts`: where spare ranks go, evenly; the last host
 // when there are none. In mode `respawn` each spare host gets one at least: new processes are started on a host by a

@@ -126,6 +126,7 @@ Result<pid_t> Supervisor::launch(const Life& life) {
   environment[cairn::kLostNodesVariable] = cairn::numbers_text(life.failures.lost_nodes);
   environment[cairn::kStartedVariable] =
       cairn::started_text({life.placement.application, life.placement.heads, life.placement.nodes});
+  environment.merge(cairn::world_variables(world_of(config_, life.placement)));
   environment.emplace(cairn::kGoesOnVariable, life.goes_on ? "1" : "");
   environment[cairn::kEndedVariable] = fmt::format("{}", fmt::join(ended_, ","));
   if (mends_itself_) environment["CAIRN_RECOVERY_SPARES"] = std::to_string(life.placement.spares);

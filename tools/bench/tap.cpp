@@ -1,5 +1,6 @@
 // bench-tap: the cost of intercepting MPI calls. It times calls that do next to nothing, with a session
-// open, through the tap and without it, on all ranks at the same time.
+// open, through the tap and without it, on all ranks at the same time. Under ckpt-run with [job] world = application,
+// the calls on MPI_COMM_WORLD are also substituted.
 #include <array>
 #include <functional>
 #include <string>
@@ -38,25 +39,39 @@ struct Calls {
   decltype(&MPI_Wait) wait;
   decltype(&MPI_Barrier) barrier;
   decltype(&MPI_Iprobe) iprobe;
+  decltype(&MPI_Comm_rank) comm_rank;
   decltype(&MPI_Isend) isend;
   decltype(&MPI_Irecv) irecv;
   decltype(&MPI_Waitall) waitall;
 };
 
-Calls intercepted_calls() { return {MPI_Wait, MPI_Barrier, MPI_Iprobe, MPI_Isend, MPI_Irecv, MPI_Waitall}; }
-
-Calls calls_of_mpi() {
-  return {behind<decltype(&MPI_Wait)>("MPI_Wait"),     behind<decltype(&MPI_Barrier)>("MPI_Barrier"),
-          behind<decltype(&MPI_Iprobe)>("MPI_Iprobe"), behind<decltype(&MPI_Isend)>("MPI_Isend"),
-          behind<decltype(&MPI_Irecv)>("MPI_Irecv"),   behind<decltype(&MPI_Waitall)>("MPI_Waitall")};
+Calls intercepted_calls() {
+  return {MPI_Wait, MPI_Barrier, MPI_Iprobe, MPI_Comm_rank, MPI_Isend, MPI_Irecv, MPI_Waitall};
 }
 
-constexpr std::array kNames{"MPI_Wait of nothing, intercepted", "MPI_Barrier of one rank, intercepted",
+Calls calls_of_mpi() {
+  return {behind<decltype(&MPI_Wait)>("MPI_Wait"),      behind<decltype(&MPI_Barrier)>("MPI_Barrier"),
+          behind<decltype(&MPI_Iprobe)>("MPI_Iprobe"),  behind<decltype(&MPI_Comm_rank)>("MPI_Comm_rank"),
+          behind<decltype(&MPI_Isend)>("MPI_Isend"),    behind<decltype(&MPI_Irecv)>("MPI_Irecv"),
+          behind<decltype(&MPI_Waitall)>("MPI_Waitall")};
+}
+
+// What the application's MPI_COMM_WORLD is to MPI.
+MPI_Comm world_behind(MPI_Comm ranks) {
+  int how = MPI_UNEQUAL;
+  MPI_Comm_compare(ranks, MPI_COMM_WORLD, &how);
+  return how == MPI_IDENT ? ranks : MPI_COMM_WORLD;
+}
+
+constexpr std::array kNames{"MPI_Wait of nothing, intercepted",
+                            "MPI_Barrier of one rank, intercepted",
                             "MPI_Iprobe, intercepted",
-                            "MPI_Irecv, Isend and Waitall of a rank with itself, a call, intercepted"};
+                            "MPI_Irecv, Isend and Waitall of a rank with itself, a call, intercepted",
+                            "MPI_Iprobe on MPI_COMM_WORLD, intercepted",
+                            "MPI_Comm_rank of MPI_COMM_WORLD, intercepted"};
 
 // `self`: of this rank alone, made from the session's, so that what is timed waits for nobody.
-std::array<double, kNames.size()> time_calls(const Calls& call, MPI_Comm self) {
+std::array<double, kNames.size()> time_calls(const Calls& call, MPI_Comm self, MPI_Comm world) {
   const double waiting = time_of(kCalls, [&] {
     for (int i = 0; i < kCalls; ++i) {
       MPI_Request none = MPI_REQUEST_NULL;
@@ -80,7 +95,15 @@ std::array<double, kNames.size()> time_calls(const Calls& call, MPI_Comm self) {
       call.waitall(2, requests.data(), MPI_STATUSES_IGNORE);
     }
   });
-  return {waiting, meeting, asking, exchanging};
+  const double asking_world = time_of(kCalls, [&] {
+    int flag = 0;
+    for (int i = 0; i < kCalls; ++i) call.iprobe(MPI_ANY_SOURCE, 1, world, &flag, MPI_STATUS_IGNORE);
+  });
+  const double counting = time_of(kCalls, [&] {
+    int rank = 0;
+    for (int i = 0; i < kCalls; ++i) call.comm_rank(world, &rank);
+  });
+  return {waiting, meeting, asking, exchanging, asking_world, counting};
 }
 
 void measure(const Options& options) {
@@ -91,8 +114,8 @@ void measure(const Options& options) {
   std::array<bench::Values, kNames.size()> intercepted;
   std::array<bench::Values, kNames.size()> alone;
   for (std::size_t i = 0; i < options.repetitions; ++i) {
-    const auto with = time_calls(intercepted_calls(), self);
-    const auto without = time_calls(calls_of_mpi(), self);
+    const auto with = time_calls(intercepted_calls(), self, MPI_COMM_WORLD);
+    const auto without = time_calls(calls_of_mpi(), self, world_behind(session->comm()));
     for (std::size_t call = 0; call < kNames.size(); ++call) {
       intercepted[call].push_back(with[call]);
       alone[call].push_back(without[call]);

@@ -41,7 +41,7 @@ Result make(const Call& call, Result (*next)(Arguments...), const Site& site, Ar
   if (one == nullptr) return next(arguments...);
   if (const int code = one->makes_other(site.name, site.comm); code != MPI_SUCCESS) return code;
   if (!one->carries(site.comm)) return next(arguments...);
-  const MPI_Comm stand_in = one->stand_in();
+  const MPI_Comm stand_in = one->stand_in(site.comm);
   return next(instead_of(arguments, site.comm, stand_in)...);
 }
 

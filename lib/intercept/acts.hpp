@@ -76,11 +76,40 @@ void tell_of_made(const Call& call, int code, const Birth& birth, MPI_Comm paren
   call.is_heard() ? made(parent, *comm, birth) : made_outside(*comm);
 }
 
+// Whether the arguments make this rank a member of a new communicator.
+template <class... Rest>
+bool makes_a_member(MPI_Comm /*parent*/, Rest... /*rest*/) {
+  return true;
+}
+inline bool makes_a_member(MPI_Comm /*parent*/, int color, int /*key*/, MPI_Comm* /*made*/) {
+  return color != MPI_UNDEFINED;
+}
+inline bool makes_a_member(MPI_Comm /*parent*/, int how, int /*key*/, MPI_Info /*info*/, MPI_Comm* /*made*/) {
+  return how != MPI_UNDEFINED;
+}
+inline bool makes_a_member(MPI_Comm parent, int dimensions, const int lengths[], const int /*periodic*/[],
+                           int /*reorder*/, MPI_Comm* /*made*/) {
+  std::int64_t places = 1;
+  for (int i = 0; i < dimensions; ++i) places *= lengths[i];
+  int rank = 0;
+  PMPI_Comm_rank(parent, &rank);
+  return rank < places;
+}
+inline bool makes_a_member(MPI_Comm /*parent*/, MPI_Group group, MPI_Comm* /*made*/) {
+  int rank = MPI_UNDEFINED;
+  MPI_Group_rank(group, &rank);
+  return rank != MPI_UNDEFINED;
+}
+
 template <class... Rest>
 int makes_as(const Birth& birth, CallKind kind, int (*next)(MPI_Comm, Rest...), const Site& site, const Call& call,
              MPI_Comm parent, Rest... rest) {
   const Heard heard(call, kind, site);
-  const int code = make(call, next, site, parent, rest...);
+  std::optional<int> carried;
+  if (Carrier* const one = carrier_of(call, site); one != nullptr && kind == CallKind::collective)
+    carried = one->makes_communicator(site.name, parent, makes_a_member(parent, rest...), last<1>(rest...),
+                                      [&] { return next(parent, rest...); });
+  const int code = carried ? *carried : make(call, next, site, parent, rest...);
   tell_of_made(call, code, birth, parent, rest...);
   return code;
 }
@@ -149,6 +178,7 @@ inline int ends(int (*next)(MPI_Comm*), const Site& /*site*/, MPI_Comm* comm) {
   const int code = next(comm);
   if (code != MPI_SUCCESS) return code;
   if (anybody_listens()) ended(ending);
+  if (Carrier* const one = carrier_of(call)) one->freed(ending);
   ended_outside(ending);
   return code;
 }

@@ -14,12 +14,14 @@ namespace cairn::tap {
 
 // The first arguments of such a call.
 template <class Count, class... Rest>
-OutgoingMessage outgoing(const void* buffer, Count count, MPI_Datatype type, int peer, int tag, Rest... /*rest*/) {
-  return {.buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag};
+OutgoingMessage outgoing(const void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                         Rest... /*rest*/) {
+  return {.buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm};
 }
 template <class Count, class... Rest>
-IncomingMessage incoming(void* buffer, Count count, MPI_Datatype type, int peer, int tag, Rest... /*rest*/) {
-  return {.buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag};
+IncomingMessage incoming(void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                         Rest... /*rest*/) {
+  return {.buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm};
 }
 
 // A call that is over when its message is; `carry` makes it with a carrier.
@@ -52,8 +54,8 @@ int receives(int (*next)(Arguments...), const Site& site, Arguments... arguments
 inline int probes(int (*next)(int, int, MPI_Comm, MPI_Status*), const Site& site, int peer, int tag, MPI_Comm comm,
                   MPI_Status* status) {
   return meets(
-      CallKind::probe, [=](Carrier& one) { return one.probe(peer, tag, nullptr, status); }, next, site, peer, tag, comm,
-      status);
+      CallKind::probe, [=](Carrier& one) { return one.probe(comm, peer, tag, nullptr, status); }, next, site, peer, tag,
+      comm, status);
 }
 
 // A call that leaves a request behind, which is its last argument.
@@ -133,8 +135,8 @@ int exchanges(int (*next)(const void*, Count, MPI_Datatype, int, int, void*, Cou
               Count to_count, MPI_Datatype to_type, int source, int source_tag, MPI_Comm comm, MPI_Status* status) {
   return exchanges_messages(
       [=](Carrier& one) {
-        return one.exchange(outgoing(from, count, type, peer, tag), incoming(to, to_count, to_type, source, source_tag),
-                            status);
+        return one.exchange(outgoing(from, count, type, peer, tag, comm),
+                            incoming(to, to_count, to_type, source, source_tag, comm), status);
       },
       next, site, from, count, type, peer, tag, to, to_count, to_type, source, source_tag, comm, status);
 }
@@ -144,8 +146,8 @@ int exchanges_in_place(int (*next)(void*, Count, MPI_Datatype, int, int, int, in
                        int source_tag, MPI_Comm comm, MPI_Status* status) {
   return exchanges_messages(
       [=](Carrier& one) {
-        return one.exchange(outgoing(buffer, count, type, peer, tag), incoming(buffer, count, type, source, source_tag),
-                            status);
+        return one.exchange(outgoing(buffer, count, type, peer, tag, comm),
+                            incoming(buffer, count, type, source, source_tag, comm), status);
       },
       next, site, buffer, count, type, peer, tag, source, source_tag, comm, status);
 }
@@ -182,8 +184,8 @@ inline int asks(int (*next)(int, int, MPI_Comm, int*, MPI_Status*), const Site& 
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   Heard heard(call, CallKind::test, site);  // it does not wait as a probe does
   Carrier* const one = carrier_of(call, site);
-  const int code =
-      one != nullptr ? one->probe(peer, tag, flag, status) : make(call, next, site, peer, tag, comm, flag, status);
+  const int code = one != nullptr ? one->probe(comm, peer, tag, flag, status)
+                                  : make(call, next, site, peer, tag, comm, flag, status);
   if (*flag == 0) heard.is_in_vain();
   return code;
 }

@@ -43,10 +43,7 @@ bool makes_something_that_lasts(std::string_view call, MPI_Comm comm) {
 }  // namespace
 
 MessageCarrier::MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeline)
-    : setting_(std::move(setting)),
-      twin_(setting_.comm),
-      size_(size_of(setting_.comm)),
-      lifeline_(std::move(lifeline)) {}
+    : setting_(std::move(setting)), channels_(setting_.comm, setting_.own), lifeline_(std::move(lifeline)) {}
 
 // Nothing of the application's memory is touched after this.
 MessageCarrier::~MessageCarrier() {
@@ -56,14 +53,14 @@ MessageCarrier::~MessageCarrier() {
 
 std::string MessageCarrier::my_name() const { return fmt::format("rank {}", rank_in(setting_.comm)); }
 
-int MessageCarrier::raise(int code) const {
-  MPI_Comm_call_errhandler(setting_.comm, code);
+int MessageCarrier::raise(int code, MPI_Comm comm) {
+  MPI_Comm_call_errhandler(comm, code);
   return code;
 }
 
-std::optional<int> MessageCarrier::after(int code) {
+std::optional<int> MessageCarrier::after(int code, MPI_Comm comm) {
   if (code == MPI_SUCCESS) return code;
-  if (!ulfm::is_failure(code) && !lifeline_->is_cut()) return raise(code);
+  if (!ulfm::is_failure(code) && !lifeline_->is_cut()) return raise(code, comm);
   if (setting_.stays()) return {};
   return code;
 }
@@ -84,30 +81,31 @@ bool MessageCarrier::is_of_session_thread() {
   return false;
 }
 
-bool MessageCarrier::is_replayed(int peer, int tag, const char* what) {
+bool MessageCarrier::is_replayed(const Channel& channel, int peer, int tag, const char* what) {
   if (!is_of_session_thread()) return false;
   if (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) {
     obstructs(fmt::format("{} {} from any rank or with any tag", my_name(), what), Journal::Until::next_snapshot);
     return false;
   }
   // MPI raises the error of a wrong argument.
-  return peer >= 0 && (tag >= 0 || tag == replay::kCollectiveTag) && peer < size_;
+  return peer >= 0 && (tag >= 0 || tag == replay::kCollectiveTag) && peer < channel.size();
 }
 
-MessageCarrier::Way MessageCarrier::way_of(int tag) const {
+MessageCarrier::Way MessageCarrier::way_of(const Channel& channel, int tag) {
   // No other message of Cairn's communicator has it.
   constexpr int kTag = 902;
-  return tag == replay::kCollectiveTag ? Way{setting_.own, kTag} : Way{twin_, tag};
+  return tag == replay::kCollectiveTag ? Way{channel.own, kTag} : Way{channel.twin, tag};
 }
 
 MessageCarrier::Logged MessageCarrier::log(const OutgoingMessage& m) {
-  if (!is_replayed(m.peer, m.tag, "sends a message")) return {};
-  const auto payload = Payload::of(m.buffer, m.count, m.type, twin_, types_);
+  const Channel& channel = channel_of(m.comm);
+  if (!is_replayed(channel, m.peer, m.tag, "sends a message")) return {};
+  const auto payload = Payload::of(m.buffer, m.count, m.type, MPI_COMM_SELF, types_);
   if (!payload) {
     obstructs(fmt::format("{} sends a message that cannot be logged", my_name()), Journal::Until::next_snapshot);
     return {};
   }
-  const auto out = setting_.journal.sends(static_cast<std::uint32_t>(m.peer), m.tag, payload->bytes());
+  const auto out = setting_.journal.sends(stream(channel, m.peer, m.tag), payload->bytes());
   if (!out) return {.is_over = true, .code = rolls_back(fmt::format("{}: {}", my_name(), out.error().text()))};
   if (!out->must_send) return {.is_over = true};
   if (!out->is_logged) {
@@ -142,11 +140,11 @@ int MessageCarrier::send(const OutgoingMessage& m) {
   const auto count = static_cast<int>(m.count);
   const int code = FailureHandler::quietly([&] {
     if (is_patient()) return send_patiently(m);
-    const Way way = way_of(m.tag);
+    const Way way = way_of(channel_of(m.comm), m.tag);
     return m.synchronous ? MPI_Ssend(m.buffer, count, m.type, m.peer, way.tag, way.comm)
                          : MPI_Send(m.buffer, count, m.type, m.peer, way.tag, way.comm);
   });
-  return after(code).value_or(logged.is_logged ? MPI_SUCCESS : MPI_ERR_OTHER);
+  return after(code, m.comm).value_or(logged.is_logged ? MPI_SUCCESS : MPI_ERR_OTHER);
 }
 
 int MessageCarrier::send_patiently(const OutgoingMessage& m) {
@@ -157,24 +155,25 @@ int MessageCarrier::send_patiently(const OutgoingMessage& m) {
 
 int MessageCarrier::begin(const OutgoingMessage& m, MPI_Request* real) {
   const auto count = static_cast<int>(m.count);
-  const Way way = way_of(m.tag);
+  const Way way = way_of(channel_of(m.comm), m.tag);
   return m.synchronous ? MPI_Issend(m.buffer, count, m.type, m.peer, way.tag, way.comm, real)
                        : MPI_Isend(m.buffer, count, m.type, m.peer, way.tag, way.comm, real);
 }
 
 int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
   if (is_choice(m.peer, m.tag)) return receive_any(m, status);
-  const Way way = way_of(m.tag);
-  if (m.peer == MPI_PROC_NULL || !is_replayed(m.peer, m.tag, "receives a message"))
+  const Channel& channel = channel_of(m.comm);
+  const Way way = way_of(channel, m.tag);
+  if (m.peer == MPI_PROC_NULL || !is_replayed(channel, m.peer, m.tag, "receives a message"))
     return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, way.tag, way.comm, status);
-  const Number number = setting_.journal.awaits(static_cast<std::uint32_t>(m.peer), m.tag);
+  const Number number = setting_.journal.awaits(stream(channel, m.peer, m.tag));
   while (true) {
     int code = MPI_SUCCESS;
     if (take_shipped(number, m, status, &code)) return code;
     MPI_Status mine{};
     code = FailureHandler::quietly([&] {
       if (is_patient()) return receive_patiently(m, &mine);
-      const Way here = way_of(m.tag);  // after a repair it is another
+      const Way here = way_of(channel, m.tag);  // after a repair it is another
       return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, here.tag, here.comm, &mine);
     });
     if (code == MPI_SUCCESS) {
@@ -182,7 +181,7 @@ int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
       if (status != MPI_STATUS_IGNORE) *status = mine;
       return code;
     }
-    if (const auto result = after(code)) return *result;
+    if (const auto result = after(code, m.comm)) return *result;
   }
 }
 
@@ -193,15 +192,15 @@ bool MessageCarrier::take_shipped(const Number& number, const IncomingMessage& m
     return true;
   }
   if (!*payload) return false;
-  *code = put_payload(**payload, m.peer, m.tag, m.buffer, m.count, m.type, twin_, status);
+  *code = put_payload(**payload, m.peer, m.tag, m.buffer, m.count, m.type, MPI_COMM_SELF, status);
   setting_.journal.received(number, {(*payload)->size(), crc32c(**payload)});
-  if (*code != MPI_SUCCESS) (void)raise(*code);
+  if (*code != MPI_SUCCESS) (void)raise(*code, m.comm);
   return true;
 }
 
 int MessageCarrier::receive_patiently(const IncomingMessage& m, MPI_Status* status) {
   MPI_Request real = MPI_REQUEST_NULL;
-  const Way way = way_of(m.tag);
+  const Way way = way_of(channel_of(m.comm), m.tag);
   const int code = MPI_Irecv(m.buffer, static_cast<int>(m.count), m.type, m.peer, way.tag, way.comm, &real);
   return code == MPI_SUCCESS ? wait_patiently(real, status) : code;
 }
@@ -219,7 +218,7 @@ int MessageCarrier::wait_patiently(MPI_Request real, MPI_Status* status) {
 }
 
 void MessageCarrier::note_received(const Number& number, const IncomingMessage& m, const MPI_Status& status) {
-  const auto payload = Payload::received(m.buffer, m.type, status, twin_, types_);
+  const auto payload = Payload::received(m.buffer, m.type, status, MPI_COMM_SELF, types_);
   if (!payload)
     return obstructs(fmt::format("{} receives a part of an element from rank {}", my_name(), m.peer),
                      Journal::Until::next_snapshot);
@@ -232,8 +231,8 @@ int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& 
   Buffer copy;
   OutgoingMessage sent = out;
   if (out.buffer == in.buffer && out.count > 0 && out.peer != MPI_PROC_NULL) {
-    payload = Payload::of(out.buffer, out.count, out.type, twin_, types_);
-    if (!payload) return raise(MPI_ERR_TYPE);
+    payload = Payload::of(out.buffer, out.count, out.type, MPI_COMM_SELF, types_);
+    if (!payload) return raise(MPI_ERR_TYPE, out.comm);
     copy.assign(payload->bytes().begin(), payload->bytes().end());
     sent.buffer = copy.data();
     sent.count = static_cast<MPI_Count>(copy.size());
@@ -246,13 +245,14 @@ int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& 
   return received == MPI_SUCCESS ? over : received;
 }
 
-int MessageCarrier::probe(int peer, int tag, int* flag, MPI_Status* status) {
-  if (is_choice(peer, tag)) return probe_any(peer, tag, flag, status);
-  const bool replayed = peer != MPI_PROC_NULL && is_replayed(peer, tag, "probes for a message");
+int MessageCarrier::probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
+  if (is_choice(peer, tag)) return probe_any(comm, peer, tag, flag, status);
+  const Channel& channel = channel_of(comm);
+  const bool replayed = peer != MPI_PROC_NULL && is_replayed(channel, peer, tag, "probes for a message");
   Patience patience(*this);
   while (true) {
     if (replayed) {
-      const auto bytes = setting_.journal.next_shipped(static_cast<std::uint32_t>(peer), tag);
+      const auto bytes = setting_.journal.next_shipped(stream(channel, peer, tag));
       if (!bytes) return rolls_back(fmt::format("{}: {}", my_name(), bytes.error().text()));
       if (*bytes) {
         fill_status(status, peer, tag, static_cast<MPI_Count>(**bytes));
@@ -261,7 +261,7 @@ int MessageCarrier::probe(int peer, int tag, int* flag, MPI_Status* status) {
       }
     }
     int found = 0;
-    const int code = FailureHandler::quietly([&] { return MPI_Iprobe(peer, tag, twin_, &found, status); });
+    const int code = FailureHandler::quietly([&] { return MPI_Iprobe(peer, tag, channel.twin, &found, status); });
     const bool goes_on = code == MPI_SUCCESS && (found != 0 || patience.looks());
     if (goes_on && (found != 0 || flag != nullptr)) {
       if (flag != nullptr) *flag = found;
@@ -269,7 +269,7 @@ int MessageCarrier::probe(int peer, int tag, int* flag, MPI_Status* status) {
     }
     if (goes_on) {
       (void)patience.turn();
-    } else if (const auto result = after(code == MPI_SUCCESS ? MPI_ERR_OTHER : code)) {
+    } else if (const auto result = after(code == MPI_SUCCESS ? MPI_ERR_OTHER : code, comm)) {
       return *result;
     }
   }
@@ -277,7 +277,7 @@ int MessageCarrier::probe(int peer, int tag, int* flag, MPI_Status* status) {
 
 int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
   if (!reaches_other_processes(call) &&
-      (comm == MPI_COMM_SELF || (comm != MPI_COMM_NULL && comm != setting_.comm && size_of(comm) == 1)))
+      (comm == MPI_COMM_SELF || (comm != MPI_COMM_NULL && channels_.find(comm) == nullptr && size_of(comm) == 1)))
     return MPI_SUCCESS;
   if (!is_of_session_thread()) return MPI_SUCCESS;
   const Journal& journal = setting_.journal;
@@ -326,8 +326,8 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
                              const std::vector<Number>& again) {
   const tap::Unheard unheard;
   const FailureHandler::Quiet quiet;
-  twin_ = twin;
-  setting_.own = own;
+  channels_.session().twin = twin;
+  channels_.session().own = own;
   lifeline_ = std::move(lifeline);
   std::map<std::uint64_t, Pending*> waiting;
   for (const auto& [request, pending] : pending_) {
@@ -340,9 +340,10 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
   for (const auto& [order, pending] : waiting) (void)post(*pending);
   for (const Number& number : again) {
     const Bytes payload = *setting_.journal.payload(number);
-    const Way way = way_of(number.lane.tag);
+    const Channel& channel = *channels_.find_number(number.lane.channel);
+    const Way way = way_of(channel, number.lane.tag);
     MPI_Request real = MPI_REQUEST_NULL;
-    if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, static_cast<int>(number.lane.peer),
+    if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, channel.rank_of(number.lane.peer),
                   way.tag, way.comm, &real) == MPI_SUCCESS)
       under_way_.push_back({real, number, {}});
   }

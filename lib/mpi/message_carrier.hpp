@@ -25,6 +25,8 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "comm/comm.hpp"
+#include "mpi/channels.hpp"
 #include "mpi/lifeline.hpp"
 #include "mpi/payload.hpp"
 #include "mpi/stand_in_requests.hpp"
@@ -42,9 +44,10 @@ class MessageCarrier final : public tap::Carrier {
     MPI_Comm own = MPI_COMM_NULL;   // Cairn's, of the same ranks: it carries the messages of collectives
     replay::Journal& journal;
     std::function<bool()> stays;
-    std::chrono::milliseconds limit;  // of a catch-up that stands still
-    bool replaces = false;            // this process takes the place of a dead rank, and only that one rolls back
-    bool has_threads = false;         // several threads may make calls
+    std::function<void(MPI_Comm)> adopts = [](MPI_Comm) {};  // a communicator to be revoked after a failure
+    std::chrono::milliseconds limit;                         // of a catch-up that stands still
+    bool replaces = false;     // this process takes the place of a dead rank, and only that one rolls back
+    bool has_threads = false;  // several threads may make calls
     Log log;
   };
   MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeline);
@@ -52,20 +55,23 @@ class MessageCarrier final : public tap::Carrier {
   MessageCarrier(const MessageCarrier&) = delete;
   MessageCarrier& operator=(const MessageCarrier&) = delete;
 
-  [[nodiscard]] bool carries(MPI_Comm comm) const override { return comm == setting_.comm; }
-  [[nodiscard]] MPI_Comm stand_in() const override { return twin_; }
+  [[nodiscard]] bool carries(MPI_Comm comm) const override { return channels_.find(comm) != nullptr; }
+  [[nodiscard]] MPI_Comm stand_in(MPI_Comm comm) const override { return channels_.find(comm)->twin; }
   int send(const tap::OutgoingMessage& message) override;
   int receive(const tap::IncomingMessage& message, MPI_Status* status) override;
   int exchange(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status) override;
   int begin_send(const tap::OutgoingMessage& message, MPI_Request* request) override;
   int begin_receive(const tap::IncomingMessage& message, MPI_Request* request) override;
-  int probe(int peer, int tag, int* flag, MPI_Status* status) override;
+  int probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) override;
   int collective(const tap::collectives::Any& call) override;
   [[nodiscard]] bool has_any(std::span<const MPI_Request> requests) const override;
   int complete(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed) override;
   int free(MPI_Request* request) override;
   int look_at(MPI_Request request, int* flag, MPI_Status* status) override;
   int cancel(MPI_Request* request) override;
+  std::optional<int> makes_communicator(const char* call, MPI_Comm parent, bool is_in, MPI_Comm* made,
+                                        const std::function<int()>& make) override;
+  void freed(MPI_Comm comm) override { channels_.freed(comm); }
   int makes_other(const char* call, MPI_Comm comm) override;
 
   // The rank has restored, or a snapshot() call begins: no message should be under way.
@@ -76,6 +82,9 @@ class MessageCarrier final : public tap::Carrier {
   // After a failure, once the communicators are revoked: waits until MPI has ended what was under way. Local. False: it
   // has not, so the buffers of the application may still change.
   [[nodiscard]] bool harvest();
+  // After a repair, before a replacement begins: makes again what the application has made of its communicator. `twin`:
+  // of that one; `ranks`: the same ranks. Collective.
+  [[nodiscard]] Status makes_communicators_again(Comm& ranks, MPI_Comm twin);
   // After a repair: goes on there, and sends these messages again. Local.
   void goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline,
                const std::vector<replay::Number>& again);
@@ -83,6 +92,7 @@ class MessageCarrier final : public tap::Carrier {
  private:
   // A message of the application that has a request.
   struct Pending {
+    Channel* channel = nullptr;
     bool sends = false;
     bool is_logged = false;  // otherwise it is MPI's alone
     replay::Number number;
@@ -104,28 +114,37 @@ class MessageCarrier final : public tap::Carrier {
   class Patience;
 
   class CollectiveMessages;
+  // The application has made it; or this rank is not in it (null).
+  int add_communicator(const Channel& parent, std::uint64_t place, MPI_Comm made);
   // How MPI sends a message with this tag.
   struct Way {
     MPI_Comm comm;
     int tag;
   };
-  [[nodiscard]] Way way_of(int tag) const;
+  [[nodiscard]] static Way way_of(const Channel& channel, int tag);
+  [[nodiscard]] Channel& channel_of(MPI_Comm comm) const { return *channels_.find(comm); }
+  // Requires: a rank of the channel.
+  [[nodiscard]] static replay::Stream stream(const Channel& channel, int peer, int tag) {
+    return {channel.member(peer), tag, channel.facts.number};
+  }
 
-  [[nodiscard]] bool is_replayed(int peer, int tag, const char* what);
+  [[nodiscard]] bool is_replayed(const Channel& channel, int peer, int tag, const char* what);
   // Whether MPI chooses the message of a call before restore(), and that is noted.
   [[nodiscard]] bool is_choice(int peer, int tag);
   // In a replacement: the message that the dead rank got.
   [[nodiscard]] Result<tap::IncomingMessage> message_of_the_dead(const tap::IncomingMessage& message);
   int receive_any(const tap::IncomingMessage& message, MPI_Status* status);
-  int probe_any(int peer, int tag, int* flag, MPI_Status* status);
+  int probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status);
   void note_choice(std::uint64_t choice, const tap::IncomingMessage& message, const MPI_Status& status);
   void nothing_is_pending(const char* call, replay::Journal::Until until);
   [[nodiscard]] bool is_of_session_thread();
   void obstructs(const std::string& what, replay::Journal::Until until);
   [[nodiscard]] std::string my_name() const;
-  // What the call returns after MPI's code. Nothing: the job was repaired, and the call is to be repeated.
-  std::optional<int> after(int code);
-  int raise(int code) const;
+  // What a call on this communicator returns after MPI's code. Nothing: the job was repaired, and the call is to be
+  // repeated.
+  std::optional<int> after(int code, MPI_Comm comm);
+  // Calls the communicator's error handler. Returns the code.
+  static int raise(int code, MPI_Comm comm);
   [[nodiscard]] bool is_patient() const { return setting_.journal.unchecked_since().has_value(); }
   // This rank cannot go on, so all ranks roll back.
   int rolls_back(const std::string& why);
@@ -160,8 +179,7 @@ class MessageCarrier final : public tap::Carrier {
   bool block_in_mpi(tap::Which which, std::span<const MPI_Request> requests);
 
   Setting setting_;
-  MPI_Comm twin_;
-  int size_;
+  mutable Channels channels_;
   DenseTypes types_;
   std::shared_ptr<Lifeline> lifeline_;
   std::thread::id thread_ = std::this_thread::get_id();

@@ -16,7 +16,7 @@ Result<tap::IncomingMessage> MessageCarrier::message_of_the_dead(const tap::Inco
   const auto choice = setting_.journal.prologue().next_choice(false);
   if (!choice) return fail(choice.error());
   tap::IncomingMessage named = m;
-  named.peer = static_cast<int>((*choice)->peer);
+  named.peer = channel_of(m.comm).rank_of((*choice)->peer);
   named.tag = (*choice)->tag;
   return named;
 }
@@ -25,9 +25,9 @@ void MessageCarrier::note_choice(std::uint64_t choice, const tap::IncomingMessag
   tap::IncomingMessage named = m;
   named.peer = status.MPI_SOURCE;
   named.tag = status.MPI_TAG;
-  const auto peer = static_cast<std::uint32_t>(named.peer);
-  setting_.journal.prologue().chose(choice, {peer, named.tag, false});
-  note_received(setting_.journal.awaits(peer, named.tag), named, status);
+  const Channel& channel = channel_of(m.comm);
+  setting_.journal.prologue().chose(choice, {channel.member(named.peer), named.tag, false});
+  note_received(setting_.journal.awaits(stream(channel, named.peer, named.tag)), named, status);
 }
 
 // If a process dies, all ranks roll back: none has left restore().
@@ -38,31 +38,35 @@ int MessageCarrier::receive_any(const tap::IncomingMessage& m, MPI_Status* statu
   }
   const std::uint64_t choice = setting_.journal.prologue().chooses();
   MPI_Status mine{};
-  const int code = FailureHandler::quietly(
-      [&] { return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, twin_, &mine); });
-  if (code != MPI_SUCCESS) return after(code).value_or(MPI_ERR_OTHER);
+  const int code = FailureHandler::quietly([&] {
+    return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, channel_of(m.comm).twin, &mine);
+  });
+  if (code != MPI_SUCCESS) return after(code, m.comm).value_or(MPI_ERR_OTHER);
   note_choice(choice, m, mine);
   if (status != MPI_STATUS_IGNORE) *status = mine;
   return code;
 }
 
-int MessageCarrier::probe_any(int peer, int tag, int* flag, MPI_Status* status) {
+int MessageCarrier::probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
+  const Channel& channel = channel_of(comm);
   if (setting_.replaces) {
     const auto known = setting_.journal.prologue().next_choice(true);
     if (!known) return rolls_back(fmt::format("{}: {}", my_name(), known.error().text()));
-    if (*known) return probe(static_cast<int>((*known)->peer), (*known)->tag, flag, status);
+    if (*known) return probe(comm, channel.rank_of((*known)->peer), (*known)->tag, flag, status);
     if (flag == nullptr)
       return rolls_back(my_name() + " probes for other messages before restore() than the dead rank");
     *flag = 0;
     return MPI_SUCCESS;
   }
   MPI_Status mine{};
-  const int code = FailureHandler::quietly(
-      [&] { return flag == nullptr ? MPI_Probe(peer, tag, twin_, &mine) : MPI_Iprobe(peer, tag, twin_, flag, &mine); });
-  if (code != MPI_SUCCESS) return after(code).value_or(MPI_ERR_OTHER);
+  const int code = FailureHandler::quietly([&] {
+    return flag == nullptr ? MPI_Probe(peer, tag, channel.twin, &mine)
+                           : MPI_Iprobe(peer, tag, channel.twin, flag, &mine);
+  });
+  if (code != MPI_SUCCESS) return after(code, comm).value_or(MPI_ERR_OTHER);
   if (flag != nullptr && *flag == 0) return code;
   const std::uint64_t choice = setting_.journal.prologue().chooses();
-  setting_.journal.prologue().chose(choice, {static_cast<std::uint32_t>(mine.MPI_SOURCE), mine.MPI_TAG, true});
+  setting_.journal.prologue().chose(choice, {channel.member(mine.MPI_SOURCE), mine.MPI_TAG, true});
   if (status != MPI_STATUS_IGNORE) *status = mine;
   return code;
 }

@@ -11,10 +11,11 @@ namespace cairn {
 
 class MessageCarrier::CollectiveMessages final : public collectives::Messages {
  public:
-  explicit CollectiveMessages(MessageCarrier& of) : of_(of), rank_(rank_in(of.setting_.comm)) {}
+  CollectiveMessages(MessageCarrier& of, MPI_Comm comm)
+      : of_(of), comm_(comm), rank_(rank_in(comm)), size_(of.channel_of(comm).size()) {}
 
   [[nodiscard]] int rank() const override { return rank_; }
-  [[nodiscard]] int size() const override { return of_.size_; }
+  [[nodiscard]] int size() const override { return size_; }
   void send(const collectives::Source& what, int to) override { check(of_.send(message(what, to))); }
   void receive(const collectives::Target& into, int from) override {
     check(of_.receive(message(into, from), MPI_STATUS_IGNORE));
@@ -24,27 +25,40 @@ class MessageCarrier::CollectiveMessages final : public collectives::Messages {
   }
 
  private:
-  static tap::OutgoingMessage message(const collectives::Source& what, int to) {
-    return {.buffer = what.at, .count = what.count, .type = what.type, .peer = to, .tag = replay::kCollectiveTag};
+  [[nodiscard]] tap::OutgoingMessage message(const collectives::Source& what, int to) const {
+    return {.buffer = what.at,
+            .count = what.count,
+            .type = what.type,
+            .peer = to,
+            .tag = replay::kCollectiveTag,
+            .comm = comm_};
   }
-  static tap::IncomingMessage message(const collectives::Target& into, int from) {
-    return {.buffer = into.at, .count = into.count, .type = into.type, .peer = from, .tag = replay::kCollectiveTag};
+  [[nodiscard]] tap::IncomingMessage message(const collectives::Target& into, int from) const {
+    return {.buffer = into.at,
+            .count = into.count,
+            .type = into.type,
+            .peer = from,
+            .tag = replay::kCollectiveTag,
+            .comm = comm_};
   }
   static void check(int code) {
     if (code != MPI_SUCCESS) throw collectives::Failed{code, true};
   }
 
   MessageCarrier& of_;
+  MPI_Comm comm_;
   int rank_;
+  int size_;
 };
 
 int MessageCarrier::collective(const tap::collectives::Any& call) {
-  CollectiveMessages messages(*this);
+  const MPI_Comm comm = std::visit([](const auto& one) { return one.comm; }, call);
+  CollectiveMessages messages(*this, comm);
   try {
     std::visit([&](const auto& one) { collectives::make(one, messages); }, call);
     return MPI_SUCCESS;
   } catch (const collectives::Failed& failed) {
-    return failed.raised ? failed.code : raise(failed.code);
+    return failed.raised ? failed.code : raise(failed.code, comm);
   }
 }
 

@@ -38,6 +38,7 @@ MPI_Request MessageCarrier::add(const Pending& pending) {
 
 int MessageCarrier::begin_send(const tap::OutgoingMessage& m, MPI_Request* request) {
   Pending pending;
+  pending.channel = &channel_of(m.comm);
   pending.sends = true;
   pending.done = true;
   fill_status(&pending.status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
@@ -45,7 +46,7 @@ int MessageCarrier::begin_send(const tap::OutgoingMessage& m, MPI_Request* reque
   if (logged.code != MPI_SUCCESS) return logged.code;
   if (!logged.is_over) {
     const int code = FailureHandler::quietly([&] { return begin(m, &pending.real); });
-    const auto result = after(code);
+    const auto result = after(code, m.comm);
     if (result && *result != MPI_SUCCESS) return *result;
     if (!result && !logged.is_logged) return MPI_ERR_OTHER;
     // After a repair the message is over.
@@ -53,11 +54,12 @@ int MessageCarrier::begin_send(const tap::OutgoingMessage& m, MPI_Request* reque
     pending.is_logged = logged.is_logged;
   }
   *request = add(pending);
-  return *request == MPI_REQUEST_NULL ? raise(MPI_ERR_NO_MEM) : MPI_SUCCESS;
+  return *request == MPI_REQUEST_NULL ? raise(MPI_ERR_NO_MEM, m.comm) : MPI_SUCCESS;
 }
 
 int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* request) {
   Pending pending;
+  pending.channel = &channel_of(m.comm);
   pending.in = m;
   if (is_choice(m.peer, m.tag)) {
     if (setting_.replaces) {
@@ -69,24 +71,24 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* re
   } else if (m.peer == MPI_PROC_NULL) {
     pending.done = true;
     fill_status(&pending.status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
-  } else if (is_replayed(m.peer, m.tag, "receives a message")) {
+  } else if (is_replayed(*pending.channel, m.peer, m.tag, "receives a message")) {
     pending.is_logged = true;
-    pending.number = setting_.journal.awaits(static_cast<std::uint32_t>(m.peer), m.tag);
+    pending.number = setting_.journal.awaits(stream(*pending.channel, m.peer, m.tag));
     pending.done = take_shipped(pending.number, m, &pending.status, &pending.code);
   }
   while (!pending.done) {
-    const auto result = after(post(pending));
+    const auto result = after(post(pending), m.comm);
     if (result && *result != MPI_SUCCESS) return *result;
     if (result) break;
   }
   *request = add(pending);
-  return *request == MPI_REQUEST_NULL ? raise(MPI_ERR_NO_MEM) : MPI_SUCCESS;
+  return *request == MPI_REQUEST_NULL ? raise(MPI_ERR_NO_MEM, m.comm) : MPI_SUCCESS;
 }
 
 int MessageCarrier::post(Pending& pending) {
   const FailureHandler::Quiet quiet;
   const auto& in = pending.in;
-  const Way way = way_of(in.tag);
+  const Way way = way_of(*pending.channel, in.tag);
   return MPI_Irecv(in.buffer, static_cast<int>(in.count), in.type, in.peer, way.tag, way.comm, &pending.real);
 }
 
@@ -210,7 +212,7 @@ int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const
     }
     const auto code = take_done(which, requests, completed, states);
     if (tests && completed.flag != completed.done) *completed.flag = code ? 1 : 0;
-    if (code) return *code == MPI_SUCCESS ? *code : raise(*code);
+    if (code) return *code == MPI_SUCCESS ? *code : raise(*code, setting_.comm);
     if (tests) {
       if (completed.flag == completed.done) *completed.done = 0;
       return MPI_SUCCESS;

@@ -128,8 +128,9 @@ void end_unfinished(SessionImpl& session) {
 }
 
 // A replacement that cannot take what the dead rank exchanged before restore() must not run: all ranks roll back.
-void take_prologue(SessionImpl& session) {
-  const auto taken = session.settle_prologue();
+void take_prologue(SessionImpl& session, MessageCarrier& carrier, MPI_Comm twin) {
+  auto taken = session.settle_prologue();
+  if (taken) taken = carrier.makes_communicators_again(session.ranks(), twin);
   if (taken) return;
   if (taken.error().code == Code::communication) value_or_throw(taken);
   throw Exception(ErrorKind::rollback, taken.error().text());
@@ -238,7 +239,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   mpi->guard_world(opening, launcher);
   if (impl->journal() != nullptr) {
     mpi->carry_messages(opening);
-    if (opening.only_lost_go_back) take_prologue(*impl);
+    if (opening.only_lost_go_back) take_prologue(*impl, *mpi->carrier, mpi->ranks);
   }
   mpi->end = std::make_unique<MpiEnd>([impl = impl.get()] { end_unfinished(*impl); });
   return std::unique_ptr<Session>(new Session(std::move(impl), std::move(mpi)));
@@ -283,19 +284,21 @@ void Session::Mpi::guard_world(const Opening& opening, const Launcher& launcher)
                                             });
 }
 
-MPI_Comm Session::Mpi::twin() const { return carrier ? carrier->stand_in() : ranks; }
+MPI_Comm Session::Mpi::twin() const { return carrier ? carrier->stand_in(ranks) : ranks; }
 MPI_Comm Session::Mpi::own() const { return static_cast<MpiComm&>(impl->ranks()).raw(); }
 
 void Session::Mpi::carry_messages(const Opening& opening) {
-  carrier = std::make_unique<MessageCarrier>(MessageCarrier::Setting{.comm = ranks,
-                                                                     .own = own(),
-                                                                     .journal = *impl->journal(),
-                                                                     .stays = opening.stays,
-                                                                     .limit = opening.repaired->config.recovery.limit,
-                                                                     .replaces = opening.only_lost_go_back,
-                                                                     .has_threads = threads_may_communicate(),
-                                                                     .log = impl->log()},
-                                             lifeline);
+  carrier = std::make_unique<MessageCarrier>(
+      MessageCarrier::Setting{.comm = ranks,
+                              .own = own(),
+                              .journal = *impl->journal(),
+                              .stays = opening.stays,
+                              .adopts = [this](MPI_Comm comm) { lifeline->adopt(comm); },
+                              .limit = opening.repaired->config.recovery.limit,
+                              .replaces = opening.only_lost_go_back,
+                              .has_threads = threads_may_communicate(),
+                              .log = impl->log()},
+      lifeline);
   carrying.emplace(*carrier);
   impl->use_hooks({.stays = opening.stays,
                    .settled = opening.settled,
@@ -325,6 +328,7 @@ Status Session::Mpi::enter_world(const Opening& opening) {
   if (!twin) return fail(twin.error());
   join(*twin, opening);
   if (auto shipped = impl->settle_prologue(); !shipped) return shipped;
+  if (auto made = carrier->makes_communicators_again(impl->ranks(), *twin); !made) return made;
   const auto again = impl->restore_lost();
   if (!again) return fail(again.error());
   carrier->goes_on(*twin, own(), lifeline, *again);

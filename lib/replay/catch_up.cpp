@@ -11,11 +11,13 @@ namespace {
 void put(ByteWriter& out, const Lane& lane) {
   out.put(lane.epoch);
   out.put(lane.tag);
+  out.put(lane.channel);
 }
 
 Lane get_lane(ByteReader& in, std::uint32_t peer) {
   const auto epoch = in.get<std::uint64_t>();
-  return {epoch, peer, in.get<std::int32_t>()};
+  const auto tag = in.get<std::int32_t>();
+  return {epoch, peer, tag, in.get<std::uint64_t>()};
 }
 
 void put(ByteWriter& out, const Content& content) {
@@ -165,11 +167,12 @@ Shipment ship(std::uint32_t me, std::uint32_t peer, std::uint64_t epoch, const S
   Shipment shipment;
   shipment.from = me;
   for (const auto& [lane, entries] : log.messages_to(peer, epoch)) {
-    auto& messages = shipment.messages[Lane{lane.epoch, me, lane.tag}];
+    auto& messages = shipment.messages[Lane{lane.epoch, me, lane.tag, lane.channel}];
     for (const SendLog::Entry& entry : entries)
       messages.push_back({entry.content, Buffer(entry.payload.begin(), entry.payload.end())});
   }
-  for (auto& [lane, received] : mine) shipment.received[Lane{lane.epoch, me, lane.tag}] = std::move(received);
+  for (auto& [lane, received] : mine)
+    shipment.received[Lane{lane.epoch, me, lane.tag, lane.channel}] = std::move(received);
   return shipment;
 }
 
@@ -188,6 +191,7 @@ std::uint64_t Balance::weight(std::uint32_t from, std::uint32_t to, const Number
   std::uint64_t value = mix(std::uint64_t{from} << 32U | to);
   value = mix(value ^ static_cast<std::uint32_t>(number.lane.tag));
   value = mix(value ^ number.lane.epoch);
+  value = mix(value ^ number.lane.channel);
   value = mix(value ^ number.place);
   return mix(value ^ content.bytes ^ std::uint64_t{content.crc} << 32U);
 }

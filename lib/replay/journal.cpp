@@ -40,9 +40,9 @@ Status Journal::replays_prologue(const std::map<std::uint32_t, Buffer>& shipped,
   return prologue_.replays(shipped, ranks);
 }
 
-Result<Outgoing> Journal::sends(std::uint32_t peer, std::int32_t tag, Bytes payload) {
-  if (!started_) return prologue_.sends(peer, tag, payload);
-  const Number number = sends_.next(peer, tag);
+Result<Outgoing> Journal::sends(const Stream& to, Bytes payload) {
+  if (!started_) return prologue_.sends(to, payload);
+  const Number number = sends_.next(to);
   const auto crc = log_.keep(number, payload);
   const Content content{payload.size(), crc ? *crc : crc32c(payload)};
   Outgoing out{.number = number, .must_send = true, .is_logged = crc.has_value()};
@@ -64,9 +64,9 @@ Result<std::optional<Buffer>> Journal::shipped(const Number& number) {
   return payload;
 }
 
-Result<std::optional<std::uint64_t>> Journal::next_shipped(std::uint32_t peer, std::int32_t tag) const {
-  if (!started_) return prologue_.next_shipped(peer, tag);
-  return catch_up_ ? catch_up_->length_of(receives_.coming(peer, tag)) : std::nullopt;
+Result<std::optional<std::uint64_t>> Journal::next_shipped(const Stream& from) const {
+  if (!started_) return prologue_.next_shipped(from);
+  return catch_up_ ? catch_up_->length_of(receives_.coming(from)) : std::nullopt;
 }
 
 void Journal::received(const Number& number, const Content& content) {
@@ -142,7 +142,7 @@ std::map<std::uint32_t, Buffer> Journal::shipments(const Agreement& agreement, s
     Shipment shipment;
     shipment.from = me_;
     for (auto& [lane, received] : has_from(peer, epoch))
-      shipment.received[Lane{lane.epoch, me_, lane.tag}] = std::move(received);
+      shipment.received[Lane{lane.epoch, me_, lane.tag, lane.channel}] = std::move(received);
     out[peer] = encode(shipment);
   }
   return out;

@@ -39,20 +39,18 @@ class Journal {
   [[nodiscard]] Prologue& prologue() { return prologue_; }
 
   // The application sends a message. mismatch: the process that this one replaces had sent another one, or none.
-  [[nodiscard]] Result<Outgoing> sends(std::uint32_t peer, std::int32_t tag, Bytes payload);
+  [[nodiscard]] Result<Outgoing> sends(const Stream& to, Bytes payload);
   // The log was full: gives up what it need not keep any more.
   void cut_what_is_void() { log_.cut_what_is_void(); }
   // Gives the payload away before the log is cut: MPI still reads it.
   [[nodiscard]] LoggedPayload release(const Number& number) { return log_.release(number); }
   // The application is ready to receive a message.
-  [[nodiscard]] Number awaits(std::uint32_t peer, std::int32_t tag) {
-    return started_ ? receives_.next(peer, tag) : prologue_.awaits(peer, tag);
-  }
+  [[nodiscard]] Number awaits(const Stream& from) { return started_ ? receives_.next(from) : prologue_.awaits(from); }
   // The payload of that message, if it was shipped to this rank; otherwise it has to be received. mismatch: it will not
   // come, since the process that this one replaces has not received it.
   [[nodiscard]] Result<std::optional<Buffer>> shipped(const Number& number);
   // The length of the next such message that the application can be ready for, if it was shipped. mismatch: the same.
-  [[nodiscard]] Result<std::optional<std::uint64_t>> next_shipped(std::uint32_t peer, std::int32_t tag) const;
+  [[nodiscard]] Result<std::optional<std::uint64_t>> next_shipped(const Stream& from) const;
   void received(const Number& number, const Content& content);
 
   // A snapshot() call begins; no message of the application is under way.

@@ -22,7 +22,7 @@ class Lanes {
       recent_epoch_ = lane.epoch;
       recent_.clear();
     }
-    Value*& found = recent_[key_of(lane.peer, lane.tag)];
+    Value*& found = recent_[stream_of(lane)];
     if (found == nullptr) found = &lanes_[lane];
     return *found;
   }
@@ -54,7 +54,7 @@ class Lanes {
  private:
   std::map<Lane, Value> lanes_;
   std::uint64_t recent_epoch_ = 0;
-  std::unordered_map<std::uint64_t, Value*> recent_;  // of that call, by key_of()
+  std::unordered_map<Stream, Value*, Stream::Hash> recent_;  // of that call
 };
 
 }  // namespace cairn::replay

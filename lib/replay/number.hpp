@@ -17,11 +17,15 @@ namespace cairn::replay {
 // All messages of collective calls have this tag, which no other message can have.
 inline constexpr std::int32_t kCollectiveTag = INT32_MIN + 1;
 
+// The communicator whose ranks count: session.comm(). Others have numbers that all their members know.
+inline constexpr std::uint64_t kSessionChannel = 0;
+
 // Between two ranks, as one of them sees it.
 struct Lane {
   std::uint64_t epoch = 0;  // snapshot() calls so far
-  std::uint32_t peer = 0;
+  std::uint32_t peer = 0;   // its rank in session.comm(), whatever the channel
   std::int32_t tag = 0;
+  std::uint64_t channel = kSessionChannel;  // the communicator of the message
   friend auto operator<=>(const Lane&, const Lane&) = default;
 };
 
@@ -45,36 +49,47 @@ struct Content {
   friend bool operator==(const Content&, const Content&) = default;
 };
 
-// Which other rank and tag, as one value that can be hashed.
-[[nodiscard]] inline std::uint64_t key_of(std::uint32_t peer, std::int32_t tag) {
-  return std::uint64_t{peer} << 32U | static_cast<std::uint32_t>(tag);
-}
+// A lane without its snapshot() call, for tables of the present one.
+struct Stream {
+  std::uint32_t peer = 0;
+  std::int32_t tag = 0;
+  std::uint64_t channel = kSessionChannel;
+  friend bool operator==(const Stream&, const Stream&) = default;
+
+  struct Hash {
+    std::size_t operator()(const Stream& stream) const {
+      const std::uint64_t key = std::uint64_t{stream.peer} << 32U | static_cast<std::uint32_t>(stream.tag);
+      return key ^ (stream.channel * 0x9e3779b97f4a7c15U);
+    }
+  };
+};
+[[nodiscard]] inline Stream stream_of(const Lane& lane) { return {lane.peer, lane.tag, lane.channel}; }
 
 // The numbers of a rank's sends, or of its receives, in the order of its calls.
 class Counter {
  public:
-  [[nodiscard]] Number next(std::uint32_t peer, std::int32_t tag) {
-    return {{epoch_, peer, tag}, places_[key_of(peer, tag)]++};
-  }
+  [[nodiscard]] Number next(const Stream& stream) { return {lane_of(stream), places_[stream]++}; }
   // What next() would return.
-  [[nodiscard]] Number coming(std::uint32_t peer, std::int32_t tag) const {
-    const auto at = places_.find(key_of(peer, tag));
-    return {{epoch_, peer, tag}, at == places_.end() ? 0 : at->second};
+  [[nodiscard]] Number coming(const Stream& stream) const {
+    const auto at = places_.find(stream);
+    return {lane_of(stream), at == places_.end() ? 0 : at->second};
   }
   // A snapshot() call. Numbers from before come no more.
   void enter(std::uint64_t epoch) {
     epoch_ = epoch;
     // Most applications use the same few tags again; some use new ones at each step.
     if (places_.size() > kMostRemembered) places_.clear();
-    for (auto& [key, place] : places_) place = 0;
+    for (auto& [stream, place] : places_) place = 0;
   }
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
 
  private:
   static constexpr std::size_t kMostRemembered = 1024;
 
+  [[nodiscard]] Lane lane_of(const Stream& stream) const { return {epoch_, stream.peer, stream.tag, stream.channel}; }
+
   std::uint64_t epoch_ = 0;
-  std::unordered_map<std::uint64_t, std::uint64_t> places_;
+  std::unordered_map<Stream, std::uint64_t, Stream::Hash> places_;
 };
 
 }  // namespace cairn::replay
@@ -86,6 +101,7 @@ struct fmt::formatter<cairn::replay::Number> : fmt::formatter<fmt::string_view> 
   auto format(const cairn::replay::Number& number, Context& context) const {
     if (number.lane.tag == cairn::replay::kCollectiveTag)
       return fmt::format_to(context.out(), "message {} of its collective calls", number.place);
-    return fmt::format_to(context.out(), "message {} with tag {}", number.place, number.lane.tag);
+    return fmt::format_to(context.out(), "message {} with tag {}{}", number.place, number.lane.tag,
+                          number.lane.channel == cairn::replay::kSessionChannel ? "" : " on another communicator");
   }
 };

@@ -62,15 +62,15 @@ std::optional<PrologueShipment> decode_prologue(Bytes bytes) {
 
 }  // namespace
 
-Result<Outgoing> Prologue::sends(std::uint32_t peer, std::int32_t tag, Bytes payload) {
-  const Number number = sends_.next(peer, tag);
+Result<Outgoing> Prologue::sends(const Stream& to, Bytes payload) {
+  const Number number = sends_.next(to);
   const auto crc = log_.keep(number, payload);
   Outgoing out{.number = number, .must_send = true, .is_logged = crc.has_value()};
   if (!catch_up_) return out;
   out.must_send = catch_up_->must_send(number, {payload.size(), crc ? *crc : crc32c(payload)}).value();
-  if (out.must_send && is_survivor(peer))
-    return fail(Code::mismatch,
-                fmt::format("before restore() it sends {} to rank {}, which the dead rank had not sent", number, peer));
+  if (out.must_send && is_survivor(to.peer))
+    return fail(Code::mismatch, fmt::format("before restore() it sends {} to rank {}, which the dead rank had not sent",
+                                            number, to.peer));
   return out;
 }
 
@@ -83,13 +83,13 @@ Result<std::optional<Buffer>> Prologue::shipped(const Number& number) {
   return payload;
 }
 
-Result<std::optional<std::uint64_t>> Prologue::next_shipped(std::uint32_t peer, std::int32_t tag) const {
+Result<std::optional<std::uint64_t>> Prologue::next_shipped(const Stream& from) const {
   if (!catch_up_) return std::nullopt;
-  const Number number = receives_.coming(peer, tag);
+  const Number number = receives_.coming(from);
   const auto length = catch_up_->length_of(number);
-  if (!length && is_survivor(peer))
+  if (!length && is_survivor(from.peer))
     return fail(Code::mismatch,
-                fmt::format("before restore() it probes for {} from rank {}, which had sent none", number, peer));
+                fmt::format("before restore() it probes for {} from rank {}, which had sent none", number, from.peer));
   return length;
 }
 

@@ -39,13 +39,13 @@ class Prologue {
   Prologue(std::uint32_t me, std::uint64_t memory) : me_(me), log_(memory) {}
 
   // mismatch: the process that this one replaces had not sent so many messages.
-  [[nodiscard]] Result<Outgoing> sends(std::uint32_t peer, std::int32_t tag, Bytes payload);
-  [[nodiscard]] Number awaits(std::uint32_t peer, std::int32_t tag) { return receives_.next(peer, tag); }
+  [[nodiscard]] Result<Outgoing> sends(const Stream& to, Bytes payload);
+  [[nodiscard]] Number awaits(const Stream& from) { return receives_.next(from); }
   // The payload of that message, if it was shipped to this rank; nothing: it has to be received. mismatch: the sender
   // will not send it, since the process that this one replaces did not receive so many messages.
   [[nodiscard]] Result<std::optional<Buffer>> shipped(const Number& number);
   // The length of the next such message, if it was shipped. mismatch: it will not come.
-  [[nodiscard]] Result<std::optional<std::uint64_t>> next_shipped(std::uint32_t peer, std::int32_t tag) const;
+  [[nodiscard]] Result<std::optional<std::uint64_t>> next_shipped(const Stream& from) const;
   void received(const Number& number, const Content& content) { receipts_.add(number, content); }
 
   // A call that names no sender, or no tag, receives a message: its place among these calls.
@@ -70,6 +70,8 @@ class Prologue {
   // This rank, of so many, is a replacement, and got these shipments, by sender: all survivors have sent one.
   // invalid_argument: one is damaged.
   [[nodiscard]] Status replays(const std::map<std::uint32_t, Buffer>& shipped, std::uint32_t ranks);
+  // In a replacement: whether no other rank is replaced.
+  [[nodiscard]] bool others_survive() const { return knows_all_choices_; }
   // The rank restores. mismatch: this rank is a replacement, and has not exchanged all messages of the dead rank.
   [[nodiscard]] Status ends();
 

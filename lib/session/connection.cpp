@@ -114,8 +114,8 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
                      .process = environment.process};
 }
 
-// Needed where a level is due by time or by the model, for the stop signal, and for logs that fill: all ranks have to
-// know of it at the same call.
+// Whether ranks must know something at the same call: that a level is due by time or by the model, the stop signal, or
+// a log that fills.
 bool agrees_on_time(const Config& config, LevelSet usable) {
   return config.restart.stop_signal || config.recovery.rollback == Config::Recovery::Rollback::lost ||
          std::ranges::any_of(kAllLevels, [&](LevelId level) {

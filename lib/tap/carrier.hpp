@@ -1,4 +1,4 @@
-// Does the application's messages and blocking collectives on one communicator in MPI's place. An observer records
+// Does the application's messages and blocking collectives on some communicators in MPI's place. An observer records
 // calls; a carrier makes them: it may repeat, replace or leave out what MPI would do. A process has at most one.
 //
 // The functions return MPI's codes, and have the arguments of the calls that they stand for. They run in the thread
@@ -7,6 +7,8 @@
 
 #include <mpi.h>
 
+#include <functional>
+#include <optional>
 #include <span>
 
 #include "tap/collectives.hpp"
@@ -19,6 +21,7 @@ struct OutgoingMessage {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int peer = MPI_PROC_NULL;
   int tag = 0;
+  MPI_Comm comm = MPI_COMM_NULL;
   bool synchronous = false;  // the call is over only when the message is received
 };
 
@@ -28,6 +31,7 @@ struct IncomingMessage {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int peer = MPI_ANY_SOURCE;
   int tag = MPI_ANY_TAG;
+  MPI_Comm comm = MPI_COMM_NULL;
 };
 
 // What a call waits for, or tests: which of its requests.
@@ -48,8 +52,8 @@ class Carrier {
 
   // Whether the calls on this communicator are carried, or come to the carrier's notice.
   [[nodiscard]] virtual bool carries(MPI_Comm comm) const = 0;
-  // All other calls on that communicator are made on this one.
-  [[nodiscard]] virtual MPI_Comm stand_in() const = 0;
+  // All other calls on that communicator are made on this one. Requires: carries(comm).
+  [[nodiscard]] virtual MPI_Comm stand_in(MPI_Comm comm) const = 0;
 
   virtual int send(const OutgoingMessage& message) = 0;
   virtual int receive(const IncomingMessage& message, MPI_Status* status) = 0;
@@ -57,7 +61,7 @@ class Carrier {
   virtual int begin_send(const OutgoingMessage& message, MPI_Request* request) = 0;
   virtual int begin_receive(const IncomingMessage& message, MPI_Request* request) = 0;
   // Null `flag`: waits for a message.
-  virtual int probe(int peer, int tag, int* flag, MPI_Status* status) = 0;
+  virtual int probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) = 0;
   virtual int collective(const collectives::Any& call) = 0;
 
   // Whether it has made any of these requests.
@@ -68,6 +72,13 @@ class Carrier {
   virtual int look_at(MPI_Request request, int* flag, MPI_Status* status) = 0;
 
   virtual int cancel(MPI_Request* request) = 0;
+
+  // The application makes a communicator of a parent on which calls are carried. `is_in`: its arguments make this rank
+  // a member. `make`: MPI's own call. Nothing: this one is not carried.
+  virtual std::optional<int> makes_communicator(const char* call, MPI_Comm parent, bool is_in, MPI_Comm* made,
+                                                const std::function<int()>& make) = 0;
+  // The application has freed a communicator, if it was carried.
+  virtual void freed(MPI_Comm comm) = 0;
 
   // The application makes another call, on this or another communicator, or without one (null). MPI_SUCCESS: it
   // continues; otherwise the call returns this code.

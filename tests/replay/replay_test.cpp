@@ -115,15 +115,15 @@ TEST(SendLog, that_is_full_reaches_back_to_the_next_snapshot_only) {
   SendLog log(100);
   Counter counter;
   const Buffer sixty = some_bytes(60);
-  EXPECT_TRUE(log.keep(counter.next(1, 0), sixty));
+  EXPECT_TRUE(log.keep(counter.next({1, 0}), sixty));
   EXPECT_TRUE(log.reaches(0));
-  EXPECT_FALSE(log.keep(counter.next(1, 0), sixty));
-  EXPECT_FALSE(log.keep(counter.next(1, 0), some_bytes(1)));
+  EXPECT_FALSE(log.keep(counter.next({1, 0}), sixty));
+  EXPECT_FALSE(log.keep(counter.next({1, 0}), some_bytes(1)));
   EXPECT_FALSE(log.reaches(0));
   log.cut_what_is_void();
   EXPECT_EQ(log.bytes(), 0U);
   counter.enter(1);
-  EXPECT_TRUE(log.keep(counter.next(1, 0), sixty));
+  EXPECT_TRUE(log.keep(counter.next({1, 0}), sixty));
   EXPECT_TRUE(log.reaches(1));
   EXPECT_EQ(log.messages_to(1, 1).size(), 1U);
 }
@@ -133,7 +133,7 @@ TEST(SendLog, gives_room_back_where_it_is_cut) {
   Counter counter;
   for (std::uint64_t epoch = 1; epoch <= 50; ++epoch) {
     counter.enter(epoch);
-    ASSERT_TRUE(log.keep(counter.next(1, 0), some_bytes(40)));
+    ASSERT_TRUE(log.keep(counter.next({1, 0}), some_bytes(40)));
     log.cut(epoch);
   }
   EXPECT_EQ(log.bytes(), 40U);
@@ -158,7 +158,7 @@ TEST(CatchUp, refuses_a_message_that_differs_from_what_was_received) {
 TEST(Shipment, that_is_cut_short_is_refused) {
   SendLog log(1000);
   Counter counter;
-  ASSERT_TRUE(log.keep(counter.next(3, 5), some_bytes(30)));
+  ASSERT_TRUE(log.keep(counter.next({3, 5}), some_bytes(30)));
   Receipts receipts;
   receipts.add({Lane{0, 3, 7}, 0}, {8, 0xaa});
   const Buffer bytes = encode(ship(1, 3, 0, log, receipts.from(3, 0)));
@@ -186,7 +186,7 @@ TEST(Journal, asks_for_a_snapshot_before_its_log_is_full) {
   std::vector<std::uint64_t> asked;
   std::uint64_t call = 0;
   const auto make_call = [&] {
-    EXPECT_TRUE(journal.sends(1, 0, some_bytes(10)).value().is_logged);
+    EXPECT_TRUE(journal.sends({1, 0}, some_bytes(10)).value().is_logged);
     if (journal.fills()) asked.push_back(call);
     journal.enters(++call);
   };
@@ -205,8 +205,8 @@ TEST(Journal, asks_for_a_snapshot_before_its_log_is_full) {
 class ReplayedPrologue : public testing::Test {
  protected:
   ReplayedPrologue() {
-    for (int i = 0; i < 2; ++i) before_.received(before_.awaits(1, 3), {8, 0});
-    EXPECT_TRUE(before_.sends(1, 4, some_bytes(5)));
+    for (int i = 0; i < 2; ++i) before_.received(before_.awaits({1, 3}), {8, 0});
+    EXPECT_TRUE(before_.sends({1, 4}, some_bytes(5)));
     EXPECT_TRUE(again_.replays({{0, before_.shipment_to(1)}}, 3));
   }
   Prologue before_{0, kMiB};  // of rank 0
@@ -214,23 +214,23 @@ class ReplayedPrologue : public testing::Test {
 };
 
 TEST_F(ReplayedPrologue, sends_nothing_again_and_takes_what_was_shipped) {
-  EXPECT_EQ(again_.next_shipped(0, 4).value(), 5U);
-  EXPECT_EQ(again_.shipped(again_.awaits(0, 4)).value(), some_bytes(5));
+  EXPECT_EQ(again_.next_shipped({0, 4}).value(), 5U);
+  EXPECT_EQ(again_.shipped(again_.awaits({0, 4})).value(), some_bytes(5));
   // What the messages hold may differ.
-  for (std::size_t length : {8U, 9U}) EXPECT_FALSE(again_.sends(0, 3, some_bytes(length)).value().must_send);
+  for (std::size_t length : {8U, 9U}) EXPECT_FALSE(again_.sends({0, 3}, some_bytes(length)).value().must_send);
   EXPECT_TRUE(again_.ends());
 }
 
 TEST_F(ReplayedPrologue, notices_a_message_too_many_or_too_few) {
-  EXPECT_EQ(again_.shipped(again_.awaits(0, 5)).error().code, Code::mismatch);
-  EXPECT_EQ(again_.next_shipped(0, 5).error().code, Code::mismatch);
-  EXPECT_EQ(again_.sends(0, 5, some_bytes(1)).error().code, Code::mismatch);
+  EXPECT_EQ(again_.shipped(again_.awaits({0, 5})).error().code, Code::mismatch);
+  EXPECT_EQ(again_.next_shipped({0, 5}).error().code, Code::mismatch);
+  EXPECT_EQ(again_.sends({0, 5}, some_bytes(1)).error().code, Code::mismatch);
   EXPECT_EQ(again_.ends().error().code, Code::mismatch);
 }
 
 TEST_F(ReplayedPrologue, exchanges_messages_with_another_replacement) {
-  EXPECT_TRUE(again_.sends(2, 3, some_bytes(1)).value().must_send);
-  EXPECT_EQ(again_.shipped(again_.awaits(2, 4)).value(), std::nullopt);
+  EXPECT_TRUE(again_.sends({2, 3}, some_bytes(1)).value().must_send);
+  EXPECT_EQ(again_.shipped(again_.awaits({2, 4})).value(), std::nullopt);
 }
 
 // Rank 1 has received from any rank: first from rank 0, then, by a probe, from rank 2. It tells them, and is replaced.
@@ -244,8 +244,8 @@ class ReplayedChoices : public testing::Test {
     const auto told = dead.choices_by_peer();
     zero_.keep_choices({{1, told.at(0)}});
     two_.keep_choices({{1, told.at(2)}});
-    for (const std::int32_t tag : {3, 5}) EXPECT_TRUE(zero_.sends(1, tag, some_bytes(1)));
-    EXPECT_TRUE(two_.sends(1, 4, some_bytes(1)));
+    for (const std::int32_t tag : {3, 5}) EXPECT_TRUE(zero_.sends({1, tag}, some_bytes(1)));
+    EXPECT_TRUE(two_.sends({1, 4}, some_bytes(1)));
   }
   Prologue zero_{0, kMiB};
   Prologue two_{2, kMiB};
@@ -274,7 +274,7 @@ TEST_F(ReplayedChoices, are_kept_by_a_replacement_for_others) {
   ASSERT_TRUE(one.replays({{0, zero_.shipment_to(1)}, {2, two_.shipment_to(1)}}, 3));
   zero_.chose(zero_.chooses(), {1, 7, false});
   ASSERT_TRUE(one.replays({{0, zero_.shipment_to(1)}, {2, two_.shipment_to(1)}}, 3));
-  EXPECT_TRUE(one.sends(0, 7, some_bytes(1)).error().code == Code::mismatch) << "no receipt of it was shipped";
+  EXPECT_TRUE(one.sends({0, 7}, some_bytes(1)).error().code == Code::mismatch) << "no receipt of it was shipped";
   Prologue zero_again(0, kMiB);
   ASSERT_TRUE(zero_again.replays({{1, one.shipment_to(0)}, {2, two_.shipment_to(0)}}, 3));
   EXPECT_EQ(zero_again.next_choice(false).value()->tag, 7);

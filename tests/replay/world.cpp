@@ -138,7 +138,7 @@ void World::finish(Process& process, const Pending& pending) {
 void World::begin_send(std::uint32_t rank, const Operation& operation) {
   Process& process = processes_[rank];
   Buffer payload = payload_of(process.state ^ process.at * 77, operation.words);
-  const auto out = process.journal->sends(operation.peer, operation.tag, payload);
+  const auto out = process.journal->sends({operation.peer, operation.tag}, payload);
   if (!out) return wrong(out.error().message);
   if (!out->is_logged) wrong("the log was full");
   const bool must = out->must_send || mutant_ == Mutant::no_receipts;
@@ -156,7 +156,7 @@ void World::transmit(std::uint32_t from, const Number& number, Buffer payload) {
 
 void World::begin_receive(std::uint32_t rank, const Operation& operation) {
   Process& process = processes_[rank];
-  const Number number = process.journal->awaits(operation.peer, operation.tag);
+  const Number number = process.journal->awaits({operation.peer, operation.tag});
   process.pending.push_back({.sends = false, .number = number, .payload = {}, .complete = false});
   auto payload = process.journal->shipped(number);
   if (!payload) return wrong(payload.error().message);

@@ -164,8 +164,11 @@ class Scenarios(Lost):
     def collectives_survive_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("short", rank) for rank in (1, 0)] + [self.sweep("long", 2)]
 
+    def messages_on_derived_communicators_survive_the_death_of_a_rank_before_any_of_its_calls(self):
+        return [self.sweep("derived", rank) for rank in (1, 3)]
+
     def two_neighbours_die_at_the_same_call(self):
-        for name, place in self.places("heat", "steps", "long"):
+        for name, place in self.places("heat", "steps", "long", "derived"):
             strikes = [hold(1, place), hold(2, place)]
             self.expect_local(self.play(name, strikes, kill_held), strikes)
         # Whom one heard of first, only the other knew.
@@ -185,8 +188,8 @@ class Scenarios(Lost):
             self.expect_local(self.play(name, strikes), strikes)
 
     def a_replacement_dies_before_it_restores(self):
-        for name, place in self.places("heat"):
-            self.play(name, [kill(1, place), kill(1, 1, life=1)])
+        for name, place in self.places("heat", "short", "derived"):
+            self.play(name, [kill(1, place), kill(1, max(1, self.restored(name) // 2), life=1)])
 
     def a_head_dies_beside_a_rank(self):
         for name, place in self.places("heat"):

@@ -1,9 +1,9 @@
 // A small application for the tests beside this file: in each step it makes every blocking collective that Cairn
 // replays, and before restore() it exchanges messages in several ways, too; if they are short, also with any rank.
 //
-//   lost_collectives short|long --steps N --config FILE --output FILE --pause-ms N
+//   lost_collectives short|long|derived --steps N --config FILE --output FILE --pause-ms N
 //
-// It shows what it has computed as lost_steps does.
+// derived: on communicators that it has made before restore(). It shows what it has computed as lost_steps does.
 #include <mpi.h>
 
 #include <array>
@@ -209,7 +209,41 @@ std::uint64_t set_up(MPI_Comm comm, int words, bool learns) {
   return learns ? mix(sum, learn_of_neighbours(comm, rank, size)) : sum;
 }
 
+// The communicators of many programs: one of their own, the halves of all ranks, and a periodic grid of two columns.
+struct Communicators {
+  void make(MPI_Comm comm) {
+    int rank = 0;
+    int size = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_dup(comm, &all.front());
+    MPI_Comm_split(all.front(), rank % 2, size - rank, &all[1]);
+    const std::array lengths{size / 2, 2};
+    const std::array periodic{1, 1};
+    MPI_Cart_create(comm, 2, lengths.data(), periodic.data(), 0, &all[2]);
+  }
+  void free() {
+    for (MPI_Comm& comm : all) MPI_Comm_free(&comm);
+  }
+  std::array<MPI_Comm, 3> all{};
+};
+
+void use(MPI_Comm comm, int words, std::uint64_t& sum) {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  std::uint64_t theirs = 0;
+  MPI_Sendrecv(&sum, 1, MPI_UINT64_T, (rank + 1) % size, 6, &theirs, 1, MPI_UINT64_T, (rank + size - 1) % size, 6, comm,
+               MPI_STATUS_IGNORE);
+  sum = mix(sum, theirs);
+  Collectives(comm, words, sum).make_all(0);
+}
+
 void compute(cairn::Session& session, const Options& options) {
+  const bool derives = options.what == "derived";
+  Communicators communicators;
+  if (derives) communicators.make(session.comm());
   const int words = options.what == "long" ? 3000 : 3;
   const std::uint64_t set = set_up(session.comm(), words, options.what == "short");
   std::int64_t step = 0;
@@ -220,12 +254,16 @@ void compute(cairn::Session& session, const Options& options) {
   lost::StepLog steps(session);
   while (step < options.steps) {
     sum = mix(sum, set);
-    Collectives(session.comm(), words, sum).make_all(static_cast<int>(step) % static_cast<int>(session.size()));
+    if (!derives)
+      Collectives(session.comm(), words, sum).make_all(static_cast<int>(step) % static_cast<int>(session.size()));
+    else
+      for (const MPI_Comm comm : communicators.all) use(comm, words, sum);
     ++step;
     session.snapshot();
     steps.add(step, sum);
     std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
   }
+  if (derives) communicators.free();
   lost::write_sums(options.output, sum, session);
 }
 

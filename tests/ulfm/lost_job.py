@@ -67,6 +67,7 @@ def programs(binaries):
         "careful": Program([steps, "careful"]),
         "short": Program([collectives, "short"]),
         "long": Program([collectives, "long"]),
+        "derived": Program([collectives, "derived"]),
     }
 
 

@@ -1,0 +1,185 @@
+// Communicators that the application makes of a carried one before it restores: their messages and collectives are
+// those of MPI, and a replacement gets the same communicators.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <map>
+#include <vector>
+
+#include "mpi/carried_messages.hpp"
+#include "mpi/mpi_comm.hpp"
+#include "support/facts.hpp"
+#include "support/mpi_end_on_failure.hpp"
+
+namespace cairn::test {
+namespace {
+
+class Communicators : public CarriedMessages {
+ protected:
+  Communicators() : CarriedMessages(64 * kMiB, false) {}
+  // Those of a program: a duplicate, its halves, one that rank 0 is not in, and a periodic row of all.
+  void make_all() {
+    MPI_Comm_dup(comm_, &duplicate_);
+    MPI_Comm_split(duplicate_, me_ % 2, -me_, &half_);
+    MPI_Comm_split(comm_, me_ == 0 ? MPI_UNDEFINED : 0, 0, &others_);
+    const int periodic = 1;
+    MPI_Cart_create(duplicate_, 1, &ranks_, &periodic, 0, &row_);
+  }
+  [[nodiscard]] std::vector<MPI_Comm> all() const { return {duplicate_, half_, others_, row_}; }
+  void free_all() {
+    for (MPI_Comm comm : all())
+      if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+  }
+  MPI_Comm duplicate_ = MPI_COMM_NULL;
+  MPI_Comm half_ = MPI_COMM_NULL;
+  MPI_Comm others_ = MPI_COMM_NULL;
+  MPI_Comm row_ = MPI_COMM_NULL;
+};
+
+// Each rank passes a number on in each, and all add theirs.
+std::vector<int> use(const std::vector<MPI_Comm>& comms, int number) {
+  std::vector<int> got;
+  for (const MPI_Comm comm : comms) {
+    if (comm == MPI_COMM_NULL) continue;
+    const int size = size_of(comm);
+    const int me = rank_in(comm);
+    int theirs = -1;
+    MPI_Status status{};
+    MPI_Sendrecv(&number, 1, MPI_INT, (me + 1) % size, 4, &theirs, 1, MPI_INT, (me + size - 1) % size, 4, comm,
+                 &status);
+    int sum = 0;
+    MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, comm);
+    MPI_Request request = MPI_REQUEST_NULL;
+    int later = -1;
+    MPI_Irecv(&later, 1, MPI_INT, (me + 1) % size, 5, comm, &request);
+    MPI_Send(&sum, 1, MPI_INT, (me + size - 1) % size, 5, comm);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    got.insert(got.end(), {theirs, status.MPI_SOURCE, sum, later});
+  }
+  return got;
+}
+
+TEST_F(Communicators, have_the_messages_of_mpi) {
+  make_all();
+  EXPECT_TRUE(journal_.start(0));
+  const auto carried = use(all(), 10 + me_);
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
+  expect_balance();
+  carrying_.reset();
+  EXPECT_EQ(use(all(), 10 + me_), carried);
+  carrying_.emplace(*carrier_);
+  free_all();
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
+}
+
+TEST_F(Communicators, have_messages_before_the_rank_restores_too) {
+  make_all();
+  (void)use(all(), me_);
+  EXPECT_TRUE(journal_.start(0));
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
+  free_all();
+}
+
+TEST_F(Communicators, that_are_made_later_are_not_replayed) {
+  EXPECT_TRUE(journal_.start(0));
+  MPI_Comm_dup(comm_, &duplicate_);
+  EXPECT_TRUE(journal_.obstacle());
+  free_all();
+}
+
+TEST_F(Communicators, have_error_handlers_of_their_own) {
+  MPI_Comm_dup(comm_, &duplicate_);
+  EXPECT_TRUE(journal_.start(0));
+  MPI_Comm_set_errhandler(duplicate_, MPI_ERRORS_RETURN);  // on the other one errors are fatal
+  const std::vector<int> two(2, me_);
+  int one = -1;
+  int kind = MPI_SUCCESS;
+  MPI_Error_class(
+      MPI_Sendrecv(two.data(), 2, MPI_INT, next_, 0, &one, 1, MPI_INT, before_, 0, duplicate_, MPI_STATUS_IGNORE),
+      &kind);
+  EXPECT_EQ(kind, MPI_ERR_TRUNCATE);
+  free_all();
+}
+
+// What a communicator shows of itself.
+std::vector<int> shape_of(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) return {};
+  std::vector<int> shape{size_of(comm), rank_in(comm)};
+  int kind = MPI_UNDEFINED;
+  MPI_Topo_test(comm, &kind);
+  shape.push_back(kind);
+  if (kind == MPI_CART) {
+    int before = 0;
+    int after = 0;
+    MPI_Cart_shift(comm, 0, 1, &before, &after);
+    shape.insert(shape.end(), {before, after});
+  }
+  return shape;
+}
+
+// The last rank is replaced by a process that knows nothing.
+class ReplacedMember : public Communicators {};
+
+TEST_F(ReplacedMember, gets_the_same_communicators_without_the_others) {
+  make_all();
+  std::vector<std::vector<int>> shapes;
+  for (const MPI_Comm comm : all()) shapes.push_back(shape_of(comm));
+  const bool replaces = me_ == ranks_ - 1;
+  carrying_.reset();
+  auto ranks = std::move(*MpiComm::duplicate(comm_));
+  MPI_Comm twin = MPI_COMM_NULL;
+  MPI_Comm_dup(comm_, &twin);
+  replay::Journal fresh(static_cast<std::uint32_t>(me_), kMiB);
+  std::map<std::uint32_t, Buffer> shipped;  // all others survive
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const auto number = static_cast<std::uint32_t>(rank);
+    if (rank != me_) shipped[number] = replay::Journal(number, kMiB).prologue_for(static_cast<std::uint32_t>(me_));
+  }
+  ASSERT_TRUE(fresh.replays_prologue(shipped, static_cast<std::uint32_t>(ranks_)));
+  MessageCarrier replacement({.comm = twin,
+                              .own = own_,
+                              .journal = fresh,
+                              .stays = [] { return false; },
+                              .limit = std::chrono::minutes(1),
+                              .replaces = true,
+                              .log = Log::silent()},
+                             std::make_shared<Lifeline>(MPI_COMM_NULL, MPI_COMM_NULL));
+  MessageCarrier& mine = replaces ? replacement : *carrier_;
+  ASSERT_TRUE(mine.makes_communicators_again(*ranks, twin));
+  if (replaces) {
+    const std::vector<MPI_Comm> before = all();
+    carrying_.emplace(replacement);
+    std::swap(comm_, twin);
+    make_all();  // no other rank makes these calls
+    std::swap(comm_, twin);
+    for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(shape_of(all()[i]), shapes[i]) << i;
+    carrying_.reset();
+  }
+  for (const MPI_Comm comm : all()) {
+    if (comm == MPI_COMM_NULL) continue;
+    EXPECT_EQ(size_of(mine.stand_in(comm)), size_of(comm));
+  }
+  carrying_.emplace(*carrier_);
+}
+
+TEST(ChannelFacts, are_decoded_as_they_were) {
+  const ChannelFacts facts{7, {3, 2}, {0, 4, 5}, {3}, {1}};
+  const auto decoded = decode_channel_facts(encode(std::vector<ChannelFacts>{facts, {}}));
+  ASSERT_TRUE(decoded);
+  ASSERT_EQ(decoded->size(), 2U);
+  EXPECT_EQ((*decoded)[0].members, facts.members);
+  EXPECT_EQ((*decoded)[0].birth, facts.birth);
+  Buffer damaged = encode(std::vector<ChannelFacts>{facts});
+  damaged.pop_back();
+  EXPECT_EQ(decode_channel_facts(damaged).error().code, Code::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cairn::test
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  MPI_Init(&argc, &argv);
+  return cairn::test::run_tests_and_finalize();
+}

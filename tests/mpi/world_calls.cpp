@@ -218,6 +218,16 @@ void opens_two_at_once() {
   });
 }
 
+// Where heads are in MPI_COMM_WORLD: they come to this call.
+void opens_as_is() {
+  const auto session = cairn::Session::open(MPI_COMM_WORLD, config);
+  if (!session) return;
+  expect(size_of(session->comm()) == ranks - 2 && size_of(MPI_COMM_WORLD) == ranks, "heads are in the world");
+  session->restore();
+  session->snapshot();
+  session->finalize();
+}
+
 // The second try has another file.
 void opens_after_an_error() {
   bool refused = false;
@@ -291,6 +301,7 @@ const std::map<std::string, void (*)()>& cases() {
       {"part", opens_on_a_part},
       {"twice", opens_twice},
       {"two_at_once", opens_two_at_once},
+      {"as_is", opens_as_is},
       {"error", opens_after_an_error},
       {"unfinished", leaves_its_session_open},
       {"death", dies},

@@ -132,6 +132,15 @@ def refuses_what_it_cannot_be(root, programs):
         fail("plain mpirun should be refused", run.stdout)
 
 
+def is_the_default(root, programs):
+    """Of jobs with heads that can have it; the others have MPI_COMM_WORLD as it is."""
+    all_is_as_without_heads(root, programs, "session", world="world = auto")
+    for name, program, world in (("unheard", "world_calls_unheard", "world = auto"), ("not", "world_calls", "world = as is")):
+        job = WorldJob(root, name, programs, [program, "as_is", "CONFIG", RANKS + len(HEADS)], world=world)
+        job.start_it().end(0)
+        says_of_all(job, "all as it should be", RANKS + len(HEADS))
+
+
 def ends_with_its_job(root, programs):
     """A rank dies, or aborts, while heads wait for the next session, or serve one."""
     calls(root, programs, "death").start_it().end(137)
@@ -182,6 +191,7 @@ CASES = {
     "tap_off": lambda root, programs: all_is_as_without_heads(root, programs, "session", world="world = application\ntap = off"),
     "same_result": lambda root, programs: ends_alike(root, programs, "plain_world"),
     "same_result_c": lambda root, programs: ends_alike(root, programs, "plain_world_c"),
+    "default": is_the_default,
     "help": leaves_no_head_behind,
     "other_file": refuses_another_file,
     "impossible": refuses_what_it_cannot_be,

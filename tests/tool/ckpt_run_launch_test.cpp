@@ -73,6 +73,9 @@ TEST(Placement, tells_the_job_of_its_world_where_that_is_the_applications) {
   };
   EXPECT_EQ(told("[job]\nworld = application"), (cairn::StartedWorld{{3}, 0}));
   EXPECT_EQ(told("[job]\nworld = as is"), std::nullopt);
+  EXPECT_EQ(told(""), (cairn::StartedWorld{{3}, 0}));
+  EXPECT_EQ(told("[head]\nmode = inline"), std::nullopt);
+  EXPECT_EQ(told("[recovery]\nmode = spares"), std::nullopt);
 }
 
 TEST(Placement, makes_simulated_nodes_of_the_size_that_is_configured) {

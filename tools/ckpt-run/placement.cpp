@@ -89,7 +89,9 @@ bool has_dedicated_heads(const Config& config) {
 }
 
 std::optional<cairn::StartedWorld> world_of(const Config& config, const Placement& placement) {
-  if (config.job.world != Config::Job::World::application) return {};
+  using World = Config::Job::World;
+  const bool hides_heads = placement.heads > 0 && config.recovery.mode == Config::Recovery::Mode::restart;
+  if (config.job.world.value_or(hides_heads ? World::application : World::as_is) == World::as_is) return {};
   return cairn::StartedWorld{config.topology.node_size, placement.spares};
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/mix.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_request.hpp"
@@ -15,14 +16,6 @@
 
 namespace cairn {
 namespace {
-
-// SplitMix64 (Steele, Lea and Flood 2014, DOI 10.1145/2714064.2660195).
-std::uint64_t mixed(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31U);
-}
 
 std::vector<std::uint32_t> members_of(MPI_Comm comm, const Channel& session) {
   MPI_Group group = MPI_GROUP_NULL;
@@ -73,7 +66,7 @@ int Channels::add(const Channel& parent, std::uint64_t place, MPI_Comm made) {
   auto channel = std::make_unique<Channel>();
   channel->facts.birth = {parent.facts.number, place};
   channel->facts.members = members_of(made, session_);
-  channel->facts.number = mixed(mixed(mixed(parent.facts.number) ^ place) ^ channel->facts.members.front());
+  channel->facts.number = mix(mix(mix(parent.facts.number) ^ place) ^ channel->facts.members.front());
   note_grid(made, channel->facts);
   channel->handle = channel->twin = made;
   const auto own = own_duplicate(made);

@@ -2,18 +2,11 @@
 
 #include <numeric>
 
+#include "base/mix.hpp"
 #include "format/call_record.hpp"
 
 namespace cairn::tap {
 namespace {
-
-// SplitMix64 (Steele, Lea and Flood 2014, DOI 10.1145/2714064.2660195).
-std::uint64_t mix(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31U);
-}
 
 // The ranks in the session of a group's members, in the order of the group. Frees the group.
 std::vector<std::int32_t> ranks_of(MPI_Group group, MPI_Group session) {

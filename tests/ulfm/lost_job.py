@@ -63,7 +63,7 @@ def programs(binaries):
         "heat": Program([heat, *jobs.SIZE]),
         "swing": Program([swing]),
         "wave": Program([wave], lambda config: [config, str(STEPS)], lambda job: last_words("wave", job)),
-        "steps": Program([steps, "careful"]),
+        "steps": Program([steps, "polls"]),
         "careful": Program([steps, "careful"]),
         "short": Program([collectives, "short"]),
         "long": Program([collectives, "long"]),

@@ -91,7 +91,7 @@ class Lost:
                 report = job.report()
                 job.close()
                 raise jobs.Failed(f"{name}, {' '.join(strikes)}: {error}\n{report}") from None
-        raise jobs.Failed(f"{name}, {' '.join(strikes)}: mpirun crashed three times")
+        raise jobs.MpirunCrashed(f"{name}, {' '.join(strikes)}: mpirun crashed three times")
 
     def soak(self, number, random_source):
         """Some are killed wherever they are, also inside MPI calls."""
@@ -127,7 +127,16 @@ class Lost:
         loop = range(snapshots[0], snapshots[-4])
         for place in chosen(len(calls), len(calls) if self.arguments.all else self.arguments.kills):
             strikes = [kill(rank, place + 1)]
-            found = self.play(name, strikes)
+            try:
+                found = self.play(name, strikes)
+            except jobs.MpirunCrashed as error:
+                # Over TCP a daemon crashes if a rank dies right before its last call. That is the only one, or it counts.
+                if place < snapshots[-1]:
+                    raise
+                print(f"lost: {error}", flush=True)
+                before.jobs[lost.NOT_PLAYED] += 1
+                self.count.jobs[lost.NOT_PLAYED] += 1
+                continue
             before.add(found)
             if self.arguments.verbose:
                 why = "; ".join(found.everyone)

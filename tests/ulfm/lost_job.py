@@ -24,6 +24,7 @@ NOT_RESTORED = re.compile(r"has not left restore\(\)")
 CAUGHT_UP = re.compile(r"rank (\d+) has caught up")
 
 TOLD = "a failure makes"  # begins what is told before one
+NOT_PLAYED = "not played, since mpirun crashes"
 CRASH = "Caught signal"  # of a process inside Open MPI
 RESTORE = "cairn_restore"
 SNAPSHOT = "cairn_snapshot"
@@ -171,7 +172,7 @@ class Count:
         self.jobs["crashes in MPI"] += recoveries.crashes
 
     def __str__(self):
-        kinds = ["local", "of a head", "global", "global and local", "none", "crashes in MPI"]
+        kinds = ["local", "of a head", "global", "global and local", "none", "crashes in MPI", NOT_PLAYED]
         return ", ".join(f"{kind}: {self.jobs[kind]}" for kind in kinds if self.jobs[kind])
 
 

@@ -45,8 +45,10 @@ void note_grid(MPI_Comm comm, ChannelFacts& facts) {
 
 }  // namespace
 
-int Channel::rank_of(std::uint32_t member) const {
-  return static_cast<int>(std::ranges::find(facts.members, member) - facts.members.begin());
+std::optional<int> ChannelFacts::rank_of(std::uint32_t member) const {
+  const auto found = std::ranges::find(members, member);
+  if (found == members.end()) return {};
+  return static_cast<int>(found - members.begin());
 }
 
 Channels::Channels(MPI_Comm session, MPI_Comm own) {
@@ -102,9 +104,10 @@ Status Channels::remake(Comm& ranks, MPI_Comm base, bool replaces, const std::fu
     int color = MPI_UNDEFINED;
     int next = 0;
     for (const auto& [number, facts] : siblings) {
-      const bool is_member = std::ranges::find(facts.members, ranks.rank().value) != facts.members.end();
-      if (is_member) my_own = &facts;
-      if (is_member) color = next;
+      if (facts.rank_of(ranks.rank().value)) {
+        my_own = &facts;
+        color = next;
+      }
       ++next;
     }
     if (auto status = make_again(my_own, color, base, replaces, made); !status) return status;
@@ -116,10 +119,7 @@ Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base, 
                             const std::function<void(MPI_Comm)>& made) {
   const tap::Unheard unheard;
   const FailureHandler::Quiet quiet;
-  int key = 0;
-  if (mine != nullptr)
-    key = static_cast<int>(std::ranges::find(mine->members, static_cast<std::uint32_t>(rank_in(base))) -
-                           mine->members.begin());
+  const int key = mine == nullptr ? 0 : *mine->rank_of(static_cast<std::uint32_t>(rank_in(base)));
   MPI_Comm twin = MPI_COMM_NULL;
   if (const int code = MPI_Comm_split(base, color, key, &twin); code != MPI_SUCCESS)
     return fail(mpi_error(code, "MPI_Comm_split"));

@@ -38,6 +38,9 @@ struct ChannelFacts {
   std::vector<std::uint32_t> members;  // their ranks in session.comm(), by rank
   std::vector<int> lengths;            // of a Cartesian grid, by dimension
   std::vector<int> periodic;
+
+  // The rank of the one that has this rank in session.comm(); none: it is no member.
+  [[nodiscard]] std::optional<int> rank_of(std::uint32_t member) const;
 };
 
 struct Channel {
@@ -50,8 +53,8 @@ struct Channel {
   [[nodiscard]] int size() const { return static_cast<int>(facts.members.size()); }
   // Requires: 0 <= rank < size().
   [[nodiscard]] std::uint32_t member(int rank) const { return facts.members[static_cast<std::size_t>(rank)]; }
-  // The member with this rank in session.comm().
-  [[nodiscard]] int rank_of(std::uint32_t member) const;
+  // The rank of the one that has this rank in session.comm(). Requires: it is a member.
+  [[nodiscard]] int rank_of(std::uint32_t member) const { return *facts.rank_of(member); }
 };
 
 class Channels {

@@ -106,7 +106,7 @@ MessageCarrier::Logged MessageCarrier::log(const OutgoingMessage& m) {
     return {};
   }
   const auto out = setting_.journal.sends(stream(channel, m.peer, m.tag), payload->bytes());
-  if (!out) return {.is_over = true, .code = rolls_back(fmt::format("{}: {}", my_name(), out.error().text()))};
+  if (!out) return {.is_over = true, .code = rolls_back(out.error())};
   if (!out->must_send) return {.is_over = true};
   if (!out->is_logged) {
     release_sends();
@@ -188,7 +188,7 @@ int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
 bool MessageCarrier::take_shipped(const Number& number, const IncomingMessage& m, MPI_Status* status, int* code) {
   const auto payload = setting_.journal.shipped(number);
   if (!payload) {
-    *code = rolls_back(fmt::format("{}: {}", my_name(), payload.error().text()));
+    *code = rolls_back(payload.error());
     return true;
   }
   if (!*payload) return false;
@@ -253,7 +253,7 @@ int MessageCarrier::probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Statu
   while (true) {
     if (replayed) {
       const auto bytes = setting_.journal.next_shipped(stream(channel, peer, tag));
-      if (!bytes) return rolls_back(fmt::format("{}: {}", my_name(), bytes.error().text()));
+      if (!bytes) return rolls_back(bytes.error());
       if (*bytes) {
         fill_status(status, peer, tag, static_cast<MPI_Count>(**bytes));
         if (flag != nullptr) *flag = 1;

@@ -148,6 +148,7 @@ class MessageCarrier final : public tap::Carrier {
   [[nodiscard]] bool is_patient() const { return setting_.journal.unchecked_since().has_value(); }
   // This rank cannot go on, so all ranks roll back.
   int rolls_back(const std::string& why);
+  int rolls_back(const Error& why) { return rolls_back(my_name() + ": " + why.text()); }
 
   struct Logged {
     bool is_logged = false;

@@ -1,7 +1,5 @@
 // Receives and probes before restore() that name no sender, or no tag. What MPI chooses is noted, so that a replacement
 // gets the same messages.
-#include <fmt/format.h>
-
 #include "mpi/failure_handler.hpp"
 #include "mpi/message_carrier.hpp"
 
@@ -34,7 +32,7 @@ void MessageCarrier::note_choice(std::uint64_t choice, const tap::IncomingMessag
 int MessageCarrier::receive_any(const tap::IncomingMessage& m, MPI_Status* status) {
   if (setting_.replaces) {
     const auto named = message_of_the_dead(m);
-    return named ? receive(*named, status) : rolls_back(fmt::format("{}: {}", my_name(), named.error().text()));
+    return named ? receive(*named, status) : rolls_back(named.error());
   }
   const std::uint64_t choice = setting_.journal.prologue().chooses();
   MPI_Status mine{};
@@ -51,7 +49,7 @@ int MessageCarrier::probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_S
   const Channel& channel = channel_of(comm);
   if (setting_.replaces) {
     const auto known = setting_.journal.prologue().next_choice(true);
-    if (!known) return rolls_back(fmt::format("{}: {}", my_name(), known.error().text()));
+    if (!known) return rolls_back(known.error());
     if (*known) return probe(comm, channel.rank_of((*known)->peer), (*known)->tag, flag, status);
     if (flag == nullptr)
       return rolls_back(my_name() + " probes for other messages before restore() than the dead rank");

@@ -65,7 +65,7 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* re
     if (setting_.replaces) {
       const auto named = message_of_the_dead(m);
       if (named) return begin_receive(*named, request);
-      return rolls_back(fmt::format("{}: {}", my_name(), named.error().text()));
+      return rolls_back(named.error());
     }
     pending.choice = setting_.journal.prologue().chooses();
   } else if (m.peer == MPI_PROC_NULL) {

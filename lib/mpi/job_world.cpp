@@ -124,7 +124,7 @@ void JobWorld::serve() {
       continue;
     }
   }
-  // By its name, so that other tools hear of it.
+  // The public name, which other tools intercept, too.
   MPI_Finalize();
   std::cout.flush();
   (void)std::fflush(nullptr);

@@ -15,7 +15,6 @@
 
 #include "codec/crc32c.hpp"
 #include "mpi/carried_messages.hpp"
-#include "support/mpi_end_on_failure.hpp"
 
 namespace cairn::test {
 namespace {
@@ -308,9 +307,3 @@ TEST_F(CarriedMessages, that_do_not_fit_into_the_log_are_sent_all_the_same) {
 
 }  // namespace
 }  // namespace cairn::test
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  MPI_Init(&argc, &argv);
-  return cairn::test::run_tests_and_finalize();
-}

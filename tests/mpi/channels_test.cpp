@@ -10,7 +10,6 @@
 #include "mpi/carried_messages.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "support/facts.hpp"
-#include "support/mpi_end_on_failure.hpp"
 
 namespace cairn::test {
 namespace {
@@ -177,9 +176,3 @@ TEST(ChannelFacts, are_decoded_as_they_were) {
 
 }  // namespace
 }  // namespace cairn::test
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  MPI_Init(&argc, &argv);
-  return cairn::test::run_tests_and_finalize();
-}

@@ -10,7 +10,6 @@
 
 #include "codec/crc32c.hpp"
 #include "mpi/carried_messages.hpp"
-#include "support/mpi_end_on_failure.hpp"
 
 namespace cairn::test {
 namespace {
@@ -370,9 +369,3 @@ TEST_F(Collectives, report_wrong_arguments_as_mpi_does) {
 
 }  // namespace
 }  // namespace cairn::test
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  MPI_Init(&argc, &argv);
-  return cairn::test::run_tests_and_finalize();
-}

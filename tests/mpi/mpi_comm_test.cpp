@@ -9,7 +9,6 @@
 #include "contract/comm_contract.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "support/facts.hpp"
-#include "support/mpi_end_on_failure.hpp"
 
 namespace cairn::test {
 namespace {
@@ -128,9 +127,3 @@ TEST(MpiComm, stays_when_a_reduction_on_it_never_ends) {
 
 }  // namespace
 }  // namespace cairn::test
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  MPI_Init(&argc, &argv);
-  return cairn::test::run_tests_and_finalize();
-}

@@ -18,7 +18,6 @@
 #include "store/names.hpp"
 #include "store/posix/posix_store.hpp"
 #include "support/facts.hpp"
-#include "support/mpi_end_on_failure.hpp"
 #include "support/temp_directory.hpp"
 #include "tap/call_ring.hpp"
 #include "tap/family.hpp"
@@ -635,9 +634,3 @@ TEST_F(Ring, takes_its_file_away_and_takes_the_place_of_an_old_one) {
 
 }  // namespace
 }  // namespace cairn::test
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  MPI_Init(&argc, &argv);
-  return cairn::test::run_tests_and_finalize();
-}

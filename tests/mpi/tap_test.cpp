@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "support/mpi_end_on_failure.hpp"
 #include "tap/family.hpp"
 #include "tap/world.hpp"
 
@@ -258,9 +257,3 @@ TEST_F(TapOfMpi, goes_on_hearing_after_a_call_was_left_by_an_exception) {
 
 }  // namespace
 }  // namespace cairn::test
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  MPI_Init(&argc, &argv);
-  return cairn::test::run_tests_and_finalize();
-}

@@ -1,4 +1,4 @@
-// What the programs for lost.py show.
+// What the programs for lost.py have in common.
 #pragma once
 
 #include <mpi.h>
@@ -10,6 +10,8 @@
 #include <string>
 
 #include <cairn/cairn.hpp>
+
+#include "options.hpp"
 
 namespace lost {
 
@@ -51,5 +53,16 @@ class StepLog {
   const cairn::Session& session_;
   std::ofstream file_;
 };
+
+// The main of a program: `compute(session, options)` is the application.
+template <class Compute>
+int run(int argc, char** argv, Compute compute) {
+  const Options options = parse(argc, argv);
+  MPI_Init(&argc, &argv);
+  const int code =
+      cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); });
+  MPI_Finalize();
+  return code;
+}
 
 }  // namespace lost

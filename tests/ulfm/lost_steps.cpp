@@ -316,11 +316,4 @@ void compute(cairn::Session& session, const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const Options options = parse(argc, argv);
-  MPI_Init(&argc, &argv);
-  const int code =
-      cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); });
-  MPI_Finalize();
-  return code;
-}
+int main(int argc, char** argv) { return lost::run(argc, argv, compute); }

@@ -74,7 +74,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cairn-lost-hosts-") as name, Hosts([*HOSTS, SPARE]) as hosts:
         on_hosts = LostOnHosts(arguments, Path(name), hosts)
         try:
-            for program, rank in [("heat", 1), ("steps" if arguments.rollback == "lost" else "careful", 2)]:
+            for program, rank in [("heat", 1), ("steps", 2)]:
                 on_hosts.sweep(program, rank)
         except jobs.Failed as error:
             for job in list(jobs.Job.running):

@@ -34,7 +34,7 @@ class Lost:
         self.arguments = arguments
         self.directory = directory
         self.killer = os.path.realpath(Path(arguments.binaries) / "killer.so")
-        self.programs = lost.programs(os.path.realpath(arguments.binaries))
+        self.programs = lost.programs(os.path.realpath(arguments.binaries), arguments.rollback)
         self.undisturbed = {}
         self.count = lost.Count()
         self.number = 0
@@ -95,7 +95,7 @@ class Lost:
 
     def soak(self, number, random_source):
         """Some are killed wherever they are, also inside MPI calls."""
-        name = random_source.choice(["heat", "steps" if self.arguments.rollback == "lost" else "careful"])
+        name = random_source.choice(["heat", "steps"])
         kills = random_source.randint(1, 4)
 
         def act(job):
@@ -171,7 +171,7 @@ class Scenarios(Lost):
         return [self.sweep("wave", rank) for rank in (3,)]
 
     def steps_of_every_kind_survive_the_death_of_a_rank_before_any_of_its_calls(self):
-        return [self.sweep("steps", rank) for rank in (1,)] + [self.sweep("careful", 2)]
+        return [self.sweep("steps", rank) for rank in (1, 2)]
 
     def collectives_survive_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("short", rank) for rank in (1, 0)] + [self.sweep("long", 2)]

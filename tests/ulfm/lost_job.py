@@ -56,7 +56,9 @@ def solution(job):
     return None if None in found else found
 
 
-def programs(binaries):
+def programs(binaries, rollback):
+    """By name. An application that polls has to ask for failures where all ranks roll back; where only the lost do, one
+    that has learned of a failure makes all roll back."""
     names = ["gradient", "heat", "swing", "wave", "lost_steps", "lost_collectives"]
     gradient, heat, swing, wave, steps, collectives = (str(Path(binaries) / name) for name in names)
     return {
@@ -64,8 +66,7 @@ def programs(binaries):
         "heat": Program([heat, *jobs.SIZE]),
         "swing": Program([swing]),
         "wave": Program([wave], lambda config: [config, str(STEPS)], lambda job: last_words("wave", job)),
-        "steps": Program([steps, "polls"]),
-        "careful": Program([steps, "careful"]),
+        "steps": Program([steps, "polls" if rollback == "lost" else "careful"]),
         "short": Program([collectives, "short"]),
         "long": Program([collectives, "long"]),
         "derived": Program([collectives, "derived"]),

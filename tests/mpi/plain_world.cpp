@@ -2,6 +2,7 @@
 // needs of it is the lines with `session`.
 //
 //   plain_world CONFIG OUTPUT STEPS PAUSE_MS
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -24,7 +25,7 @@ struct World {
   MPI_Comm grid = MPI_COMM_NULL;
   MPI_Comm row = MPI_COMM_NULL;
   MPI_Win window = MPI_WIN_NULL;
-  std::array<double, kCells> inbox{};
+  double* inbox = nullptr;  // The window's memory, MPI's.
 
   World() {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -34,7 +35,9 @@ struct World {
     MPI_Dims_create(size, 2, lengths.data());
     MPI_Cart_create(MPI_COMM_WORLD, 2, lengths.data(), periodic.data(), 0, &grid);
     MPI_Comm_split(MPI_COMM_WORLD, rank / lengths[1], rank, &row);
-    MPI_Win_create(inbox.data(), sizeof(inbox), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    // Where processes cannot read each other's memory, Open MPI 4.1 makes windows of memory of its own only.
+    MPI_Win_allocate(kCells * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &inbox, &window);
+    std::fill_n(inbox, kCells, 0.0);
   }
   void free() {
     MPI_Win_free(&window);

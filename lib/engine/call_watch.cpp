@@ -40,7 +40,7 @@ void CallWatch::look(Rank rank, const std::optional<ProcessState>& process) {
   Look look{hang::moment_of(*scratch_), process};
   const auto [there, added] = seen_.try_emplace(rank, Seen{look, std::nullopt, std::nullopt});
   Seen& seen = there->second;
-  if (!added) seen.before = std::exchange(seen.last, std::move(look));
+  if (!added) seen.before = std::exchange(seen.last, look);
   seen.waits_since = wait_of(*scratch_);
 }
 

@@ -30,14 +30,16 @@ std::optional<std::size_t> answering(const std::vector<std::uint64_t>& counts, s
   return static_cast<std::size_t>(found - counts.begin());
 }
 
-Sums sums_of(std::span<const LevelModel> levels, const std::vector<std::uint64_t>& counts) {
+// After failures of the lowest `sped_up` levels, work is done again `speedup` times faster.
+Sums sums_of(std::span<const LevelModel> levels, const std::vector<std::uint64_t>& counts, double speedup = 1,
+             std::size_t sped_up = 0) {
   Sums sums;
   for (std::size_t i = 0; i < levels.size(); ++i) {
     sums.checkpoints += static_cast<double>(counts[i]) * levels[i].cost;
     if (levels[i].rate == 0) continue;
     const auto by = answering(counts, i);
     if (by) {
-      sums.rework += levels[i].rate / static_cast<double>(counts[*by]);
+      sums.rework += levels[i].rate / static_cast<double>(counts[*by]) / (i < sped_up ? speedup : 1);
     } else {
       sums.rework = kInfinite;
     }
@@ -188,10 +190,10 @@ Result<Pattern> optimal_pattern(std::span<const LevelModel> levels) {
   return best;
 }
 
-Prediction predict(std::span<const LevelModel> levels, const Pattern& pattern, double speedup) {
-  const Sums sums = sums_of(levels, pattern.counts);
+Prediction predict(std::span<const LevelModel> levels, const Pattern& pattern, double speedup, std::size_t sped_up) {
+  const Sums sums = sums_of(levels, pattern.counts, speedup, sped_up);
   if (sums.checkpoints == 0 && sums.rework == 0) return {};
-  return {sums.checkpoints / pattern.work, sums.rework * pattern.work / 2 / speedup, sums.recovery};
+  return {sums.checkpoints / pattern.work, sums.rework * pattern.work / 2, sums.recovery};
 }
 
 }  // namespace cairn::model

@@ -66,8 +66,10 @@ struct Prediction {
   [[nodiscard]] double total() const { return checkpoints + rework + recovery; }
 };
 
-// `speedup`: how many times faster lost work is done again than the first time.
-[[nodiscard]] Prediction predict(std::span<const LevelModel> levels, const Pattern& pattern, double speedup = 1);
+// `speedup`: how many times faster lost work is done again than the first time, after failures of the lowest
+// `sped_up` levels.
+[[nodiscard]] Prediction predict(std::span<const LevelModel> levels, const Pattern& pattern, double speedup = 1,
+                                 std::size_t sped_up = kLevels);
 
 // Says which level is the first one with an impossible number, and which number that is.
 [[nodiscard]] Status check(std::span<const LevelModel> levels);

@@ -29,7 +29,7 @@ RunOutcome Run::play() {
     const bool working = !failure;
     if (working) failure = work_to_next_slot();
     if (failure) {
-      recover(*failure, working && experiment_.protocol == Protocol::asynchronous);
+      recover(*failure, keeps(*failure, working));
     } else if (done_ >= experiment_.work) {
       outcome_.finished = true;
       break;
@@ -80,6 +80,15 @@ Run::Failure Run::work_to_next_slot() {
   return failure;
 }
 
+bool Run::keeps(std::size_t level, bool working) const {
+  switch (experiment_.protocol) {
+    case Protocol::coordinated: return false;
+    case Protocol::asynchronous: return working;
+    case Protocol::local: return level < experiment_.local_levels;
+  }
+  return false;
+}
+
 void Run::recover(std::size_t level, bool keep) {
   while (!impatient()) {
     std::fill_n(stored_.begin(), level, std::nullopt);
@@ -93,7 +102,7 @@ void Run::recover(std::size_t level, bool keep) {
     if (!failure && keep) failure = pass((done_ - position_of(source.slot)) / experiment_.helpers, again);
     if (!failure) return;
     level = *failure;
-    keep = false;
+    keep = keep && keeps(level, false);
   }
 }
 

@@ -38,6 +38,8 @@ class Run {
   [[nodiscard]] Failure work_to_next_slot();
   // Takes the levels due at this slot that are above the highest stored here.
   [[nodiscard]] Failure take_snapshot();
+  // Whether survivors keep their state after a failure, which has struck work or something else.
+  [[nodiscard]] bool keeps(std::size_t level, bool working) const;
   // Until the job works again; `keep`: survivors keep their state.
   void recover(std::size_t level, bool keep);
   [[nodiscard]] Source newest_from(std::size_t level) const;

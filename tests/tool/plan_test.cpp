@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "config/config.hpp"
 #include "format/job_costs.hpp"
@@ -166,7 +167,8 @@ TEST(CkptToolSimulate, compares_strategies_and_draws_them) {
   const std::string command = "simulate --cost 1s,6s --mtbf 1d,10d --work 1d --runs 100 --helpers 3 --plot " + plot;
   const Outcome outcome = run_tool(command);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  for (const std::string strategy : {"L2 only", "best pattern", "best pattern, 3 helpers"})
+  for (const std::string strategy :
+       {"L2 only", "best pattern", "best pattern, local rollback", "best pattern, 3 helpers"})
     EXPECT_NE(outcome.out.find("\n" + strategy + " "), std::string::npos) << outcome.out;
   const std::string svg = read_whole(plot);
   EXPECT_THAT(svg, AllOf(StartsWith("<svg "), HasSubstr("best pattern, 3 helpers"), HasSubstr("</svg>")));
@@ -180,6 +182,55 @@ TEST(CkptToolSimulate, puts_the_published_table_beside_its_own) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(Names({"240 s", "1200 s", "812"}), Names({"180 s", "900 s", "25.3", "5.1"})));
   EXPECT_EQ(run_tool("simulate --paper nobody2020").code, 2);
+}
+
+nlohmann::json simulated(const std::string& more) {
+  const Outcome outcome =
+      run_tool("simulate --cost 1s,6s --mtbf 1h,2h --work 1d --runs 200 --json --helpers 5 " + more);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return nlohmann::json::parse(outcome.out);
+}
+
+double overhead_of(const nlohmann::json& report, const std::string& name) {
+  for (const auto& strategy : report.at("strategies")) {
+    if (strategy.at("name") == name) return strategy.at("overhead").at("mean").get<double>();
+  }
+  ADD_FAILURE() << "no strategy " << name;
+  return 0;
+}
+
+TEST(CkptToolSimulate, rolls_back_only_the_lost_where_the_log_survives) {
+  const auto process = simulated("");
+  const auto node = simulated("--survives node");
+  EXPECT_EQ(overhead_of(node, "best pattern"), overhead_of(process, "best pattern"));
+  EXPECT_LT(overhead_of(node, "best pattern, 5 helpers"), overhead_of(process, "best pattern, 5 helpers"));
+  EXPECT_LT(overhead_of(process, "best pattern, 5 helpers"), overhead_of(process, "best pattern, local rollback"));
+  const auto l4_only = run_tool("simulate --cost 1s --mtbf 1h --levels 4 --runs 10 --json");
+  EXPECT_EQ(nlohmann::json::parse(l4_only.out).at("strategies").size(), 1U);
+}
+
+TEST(CkptToolSimulate, compares_given_intervals_with_the_best_ones) {
+  const auto report = simulated("--intervals 20s,20min");
+  EXPECT_GT(overhead_of(report, "given intervals"), overhead_of(report, "best pattern"));
+  const auto& levels = report.at("strategies").at(2).at("levels");
+  EXPECT_DOUBLE_EQ(levels.at(0).at("interval").get<double>(), 20);
+  EXPECT_DOUBLE_EQ(levels.at(1).at("interval").get<double>(), 1200);
+  EXPECT_THAT(simulated("--intervals off,20min").at("strategies").at(2).at("levels").at(0).contains("interval"),
+              testing::IsFalse());
+}
+
+TEST(CkptToolSimulate, names_intervals_that_cannot_be) {
+  const std::string command = "simulate --cost 1s,6s --mtbf 1h,2h --runs 10 --intervals ";
+  for (const auto& [intervals, named] : std::vector<std::pair<std::string, std::string>>{{"10min", "1 for 2"},
+                                                                                         {"10min,25min", "10min"},
+                                                                                         {"10min,5min", "10min"},
+                                                                                         {"10,20min", "'10'"},
+                                                                                         {"off,off", "off"},
+                                                                                         {"0s,10min", "0s"}}) {
+    const Outcome outcome = run_tool(command + intervals);
+    EXPECT_EQ(outcome.code, 2) << intervals;
+    EXPECT_THAT(outcome.err, Names({"--intervals", named}));
+  }
 }
 
 TEST(CkptToolSimulate, says_which_file_it_cannot_write) {

@@ -54,6 +54,16 @@ TEST(Pattern, of_two_levels_is_the_published_formula_rounded) {
   EXPECT_EQ(pattern.every(1), 11U);
 }
 
+TEST(Pattern, speeds_up_only_work_lost_by_failures_of_the_lowest_levels) {
+  const Levels levels{{1, 0.5, 1.0 / 1800}, {6, 4, 1.0 / 36000}};
+  const Pattern pattern{2000, {10, 1}};
+  // Half an interval is lost: 100 s and 1000 s.
+  EXPECT_DOUBLE_EQ(predict(levels, pattern).rework, 100.0 / 1800 + 1000.0 / 36000);
+  EXPECT_DOUBLE_EQ(predict(levels, pattern, 5, 1).rework, 20.0 / 1800 + 1000.0 / 36000);
+  EXPECT_DOUBLE_EQ(predict(levels, pattern, 5).rework, 20.0 / 1800 + 200.0 / 36000);
+  EXPECT_DOUBLE_EQ(predict(levels, pattern, 5, 0).rework, predict(levels, pattern).rework);
+}
+
 TEST(Pattern, has_counts_that_no_other_whole_multiples_beat) {
   std::mt19937_64 random(1);
   for (int i = 0; i < kTries / 10; ++i) {

@@ -98,6 +98,51 @@ TEST(Simulation, more_helpers_make_asynchronous_recovery_cheaper) {
   }
 }
 
+// Failures so frequent that many strike checkpoints and recoveries.
+Experiment with_local_rollback(std::size_t local_levels) {
+  Experiment experiment = with_best_pattern({{10, 10, 1.0 / 100}, {20, 40, 1.0 / 500}}, kHourSeconds);
+  experiment.protocol = Protocol::local;
+  experiment.local_levels = local_levels;
+  return experiment;
+}
+
+TEST(Simulation, local_rollback_of_no_level_is_coordinated) {
+  Experiment experiment = with_local_rollback(0);
+  const Simulated local = run(experiment, 300);
+  experiment.protocol = Protocol::coordinated;
+  EXPECT_EQ(local.overhead.mean, run(experiment, 300).overhead.mean);
+}
+
+TEST(Simulation, local_rollback_keeps_survivors_also_after_failures_during_checkpoints) {
+  Experiment experiment = with_local_rollback(2);
+  experiment.helpers = 5;
+  const double local = run(experiment, 1000).overhead.mean;
+  experiment.protocol = Protocol::asynchronous;
+  const double asynchronous = run(experiment, 1000).overhead.mean;
+  EXPECT_LT(local, 0.95 * asynchronous);
+}
+
+TEST(Simulation, local_rollback_of_more_levels_costs_less_with_helpers) {
+  double before = run(with_local_rollback(0), 1000).overhead.mean;
+  for (const std::size_t levels : {1U, 2U}) {
+    Experiment experiment = with_local_rollback(levels);
+    experiment.helpers = 5;
+    const double now = run(experiment, 1000).overhead.mean;
+    EXPECT_LT(now, before) << levels;
+    before = now;
+  }
+}
+
+TEST(Simulation, plain_replay_of_failures_during_work_takes_as_long_as_work_done_again) {
+  // Survivors wait for as long as they would compute. What differs are failures that strike the replay: the place where
+  // the survivors wait stays theirs.
+  Experiment experiment{{{1, 0, 1.0 / 2000}}, {50, {1}}, kHourSeconds, Protocol::local, 1};
+  const Simulated local = run(experiment, 4000);
+  experiment.protocol = Protocol::coordinated;
+  const Simulated coordinated = run(experiment, 4000);
+  EXPECT_NEAR(local.rework, coordinated.rework, 2 * (local.overhead.confidence + coordinated.overhead.confidence));
+}
+
 TEST(Simulation, more_failures_never_help_and_cheaper_checkpoints_never_hurt) {
   std::vector<LevelModel> levels{{1, 0.5, 1.0 / 1800}, {6, 4, 1.0 / 9000}};
   double before = run(with_best_pattern(levels, kHourSeconds), 2000).overhead.mean;

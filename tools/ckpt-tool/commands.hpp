@@ -31,8 +31,11 @@ struct Request {
 struct SimulateOptions {
   ScenarioOptions scenario;
   std::string work = "24h";
+  std::vector<std::string> intervals;  // of work between snapshots at each level, or "off"; empty: the best ones
+  std::string survives = "process";    // as [replay] survives
   std::vector<std::uint32_t> helpers{2, 5};
   cairn::model::SimulationOptions simulation;
+  bool json = false;
   std::string plot;   // SVG file; empty: none
   std::string paper;  // whose published table to compare with; then of the rest only `simulation` counts
 };

@@ -162,6 +162,18 @@ void add_simulation(CLI::App& command, ckpt_tool::SimulateOptions& options) {
   command.add_option("--work", options.work, "Time that a job takes without failures and checkpoints")
       ->type_name("TIME")
       ->capture_default_str();
+  command
+      .add_option(
+          "--intervals", options.intervals,
+          "Work between snapshots at each level, or off: compare this plan, too. Each a multiple of the one before")
+      ->type_name("TIME,…")
+      ->delimiter(',');
+  command
+      .add_option("--survives", options.survives,
+                  "Losses after which only the lost ranks roll back, as [replay] survives")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"process", "node"}))
+      ->capture_default_str();
   command.add_option("--helpers", options.helpers, "Numbers of helpers to compare, one row of the table each")
       ->type_name("N,…")
       ->delimiter(',')
@@ -177,6 +189,7 @@ void add_simulation(CLI::App& command, ckpt_tool::SimulateOptions& options) {
                   "Number of threads, which does not change the results. 0: all processors")
       ->type_name("N")
       ->capture_default_str();
+  command.add_flag("--json", options.json, "Print JSON, without the limits of the formula");
   command.add_option("--plot", options.plot, "Draw the overhead against the MTBF")->type_name("FILE.svg");
   command.add_option("--paper", options.paper, "Compare the simulation with a published table instead")
       ->type_name("NAME")

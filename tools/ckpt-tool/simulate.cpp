@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "plot.hpp"
@@ -23,23 +24,61 @@ using cairn::model::Simulated;
 
 struct Strategy {
   std::string name;
-  bool highest_only = false;
+  enum class Plan { best, highest_only, given } plan = Plan::best;
   Protocol protocol = Protocol::coordinated;
   std::uint32_t helpers = 1;
 };
 
+// After failures of which levels, from the lowest up, only the lost roll back.
+std::size_t local_levels(const Scenario& scenario, const SimulateOptions& options) {
+  const auto highest = options.survives == "node" ? cairn::LevelId::partner : cairn::LevelId::local;
+  return static_cast<std::size_t>(std::ranges::count_if(scenario.ids, [&](auto level) { return level <= highest; }));
+}
+
 std::vector<Strategy> strategies(const Scenario& scenario, const SimulateOptions& options) {
+  using Plan = Strategy::Plan;
   std::vector<Strategy> all;
-  if (scenario.ids.size() > 1) all.push_back({fmt::format("{} only", level_text(scenario.ids.back())), true});
+  if (scenario.ids.size() > 1)
+    all.push_back({fmt::format("{} only", level_text(scenario.ids.back())), Plan::highest_only});
   all.push_back({"best pattern"});
-  for (const std::uint32_t helpers : options.helpers) {
-    all.push_back({fmt::format("best pattern, {} helpers", helpers), false, Protocol::asynchronous, helpers});
-  }
+  const Plan plan = options.intervals.empty() ? Plan::best : Plan::given;
+  const std::string name = plan == Plan::given ? "given intervals" : all.back().name;
+  if (plan == Plan::given) all.push_back({name, plan});
+  if (local_levels(scenario, options) == 0) return all;
+  all.push_back({name + ", local rollback", plan, Protocol::local});
+  for (const std::uint32_t helpers : options.helpers)
+    all.push_back({fmt::format("{}, {} helpers", name, helpers), plan, Protocol::local, helpers});
   return all;
 }
 
-Result<Pattern> pattern_of(const Scenario& scenario, const Strategy& strategy) {
-  if (!strategy.highest_only) return cairn::model::optimal_pattern(scenario.levels);
+// The number of snapshots at each level in one interval of the highest, if all are multiples of each other.
+Result<Pattern> given_pattern(const std::vector<std::string>& intervals, std::size_t levels) {
+  if (intervals.size() != levels)
+    return fail(Code::invalid_argument, fmt::format("--intervals: {} for {} levels", intervals.size(), levels));
+  Pattern pattern{0, std::vector<std::uint64_t>(levels, 0)};
+  double above = 0;
+  for (std::size_t i = levels; i-- > 0;) {
+    if (intervals[i] == "off") continue;
+    const auto interval = parse_seconds(intervals[i]);
+    if (!interval) return fail(interval.error().in("--intervals"));
+    if (above == 0) above = pattern.work = *interval;
+    constexpr double kNearly = 1e-3;  // times are written in decimals
+    const double ratio = *interval > 0 ? above / *interval : 0;
+    if (!(std::round(ratio) >= 1) || !(std::abs(ratio - std::round(ratio)) <= kNearly * ratio))
+      return fail(Code::invalid_argument,
+                  fmt::format("--intervals: {} is not a part of the next longer interval", intervals[i]),
+                  "each interval must be a multiple of the one before");
+    pattern.counts[i] = static_cast<std::uint64_t>(std::llround(pattern.work / *interval));
+    above = *interval;
+  }
+  if (pattern.work == 0) return fail(Code::invalid_argument, "--intervals: all levels are off", "give one an interval");
+  return pattern;
+}
+
+Result<Pattern> pattern_of(const Scenario& scenario, const SimulateOptions& options, const Strategy& strategy) {
+  using Plan = Strategy::Plan;
+  if (strategy.plan == Plan::given) return given_pattern(options.intervals, scenario.ids.size());
+  if (strategy.plan == Plan::best) return cairn::model::optimal_pattern(scenario.levels);
   std::vector<bool> used(scenario.levels.size(), false);
   used.back() = true;
   return cairn::model::pattern_with(scenario.levels, used);
@@ -56,14 +95,15 @@ struct Comparison {
   [[nodiscard]] double miss() const { return share() > 0 ? predicted / share() - 1 : 0; }
 };
 
-Result<Comparison> compare(const Scenario& scenario, const Strategy& strategy, double work,
-                           const cairn::model::SimulationOptions& simulation) {
-  auto pattern = pattern_of(scenario, strategy);
+Result<Comparison> compare(const Scenario& scenario, const SimulateOptions& options, const Strategy& strategy,
+                           double work) {
+  auto pattern = pattern_of(scenario, options, strategy);
   if (!pattern) return fail(pattern.error());
-  const Experiment experiment{scenario.levels, *pattern, work, strategy.protocol, strategy.helpers};
-  auto simulated = cairn::model::simulate(experiment, simulation);
+  const Experiment experiment{scenario.levels,   *pattern,         work,
+                              strategy.protocol, strategy.helpers, local_levels(scenario, options)};
+  auto simulated = cairn::model::simulate(experiment, options.simulation);
   if (!simulated) return fail(simulated.error());
-  const double predicted = predict(scenario.levels, *pattern, strategy.helpers).total();
+  const double predicted = predict(scenario.levels, *pattern, strategy.helpers, experiment.local_levels).total();
   return Comparison{strategy, std::move(*pattern), work, predicted, std::move(*simulated)};
 }
 
@@ -93,6 +133,35 @@ std::string comparison_table(const std::vector<Comparison>& all) {
   return table_text(rows);
 }
 
+// Times in seconds.
+nlohmann::ordered_json json_of(const Scenario& scenario, const SimulateOptions& options, double work,
+                               const std::vector<Comparison>& all) {
+  nlohmann::ordered_json json{
+      {"work", work}, {"runs", options.simulation.runs}, {"strategies", nlohmann::json::array()}};
+  for (const Comparison& one : all) {
+    const Simulated& simulated = one.simulated;
+    auto& entry = json["strategies"].emplace_back();
+    entry["name"] = one.strategy.name;
+    entry["local_rollback"] = one.strategy.protocol == Protocol::local;
+    entry["helpers"] = one.strategy.helpers;
+    entry["levels"] = nlohmann::json::array();
+    for (std::size_t i = 0; i < scenario.ids.size(); ++i) {
+      nlohmann::ordered_json level{{"level", static_cast<int>(scenario.ids[i])}, {"failures", simulated.failures[i]}};
+      if (one.pattern.uses(i)) level["interval"] = one.pattern.interval() * static_cast<double>(one.pattern.every(i));
+      entry["levels"].push_back(std::move(level));
+    }
+    entry["overhead"] = {{"mean", simulated.overhead.mean},
+                         {"deviation", simulated.overhead.deviation},
+                         {"confidence", simulated.overhead.confidence}};
+    entry["checkpoints"] = simulated.checkpoints;
+    entry["repeated_work"] = simulated.rework;
+    entry["recovery"] = simulated.recovery;
+    entry["unfinished"] = simulated.unfinished;
+    entry["formula"] = one.predicted * work;
+  }
+  return json;
+}
+
 // All strategies, for each factor of the MTBFs: by factor, then in the order of strategies().
 struct Sweep {
   std::vector<double> mtbfs;
@@ -107,8 +176,8 @@ Result<Sweep> sweep_mtbf(const Scenario& scenario, const SimulateOptions& option
   // A job is this many patterns long: enough that its end does not matter, and not longer than needed.
   constexpr double kFewest = 20;
   constexpr double kMost = 200;
-  auto simulation = options.simulation;
-  simulation.runs = std::max<std::uint32_t>(simulation.runs / 5, 100);
+  SimulateOptions shorter = options;
+  shorter.simulation.runs = std::max<std::uint32_t>(options.simulation.runs / 5, 100);
   Sweep sweep;
   for (int step = kFirst; step <= kLast; ++step) {
     const Scenario other = with_mtbf(scenario, std::pow(10, static_cast<double>(step) / kPerDecade));
@@ -119,9 +188,9 @@ Result<Sweep> sweep_mtbf(const Scenario& scenario, const SimulateOptions& option
     sweep.mtbfs.push_back(overall_mtbf(other));
     auto& row = sweep.at.emplace_back();
     for (const Strategy& strategy : strategies(other, options)) {
-      const auto pattern = pattern_of(other, strategy);
+      const auto pattern = pattern_of(other, options, strategy);
       if (!pattern) return fail(pattern.error());
-      auto one = compare(other, strategy, std::clamp(work, kFewest * pattern->work, kMost * pattern->work), simulation);
+      auto one = compare(other, shorter, strategy, std::clamp(work, kFewest * pattern->work, kMost * pattern->work));
       if (!one) return fail(one.error());
       row.push_back(std::move(*one));
     }
@@ -173,9 +242,13 @@ Result<ExitCode> simulate(const SimulateOptions& options) {
 
   std::vector<Comparison> all;
   for (const Strategy& strategy : strategies(*scenario, options)) {
-    auto one = compare(*scenario, strategy, *work, options.simulation);
+    auto one = compare(*scenario, options, strategy, *work);
     if (!one) return fail(one.error());
     all.push_back(std::move(*one));
+  }
+  if (options.json) {
+    fmt::print("{}\n", json_of(*scenario, options, *work, all).dump(2));
+    return kGood;
   }
   const std::size_t best = scenario->ids.size() > 1 ? 1 : 0;
   fmt::print("{} of a job of {} of work; MTBF of all levels {}; means with 95 % confidence, as shares of the work\n\n",
@@ -183,7 +256,12 @@ Result<ExitCode> simulate(const SimulateOptions& options) {
   fmt::print("{}\n", comparison_table(all));
   for (std::size_t i = 0; i <= best; ++i)
     fmt::print("{}: {} of work\n", all[i].strategy.name, pattern_text(*scenario, all[i].pattern));
-  fmt::print("helpers: survivors keep their state, and the lost work is repeated that many times faster\n\n");
+  if (all.back().strategy.protocol == Protocol::local)
+    fmt::print(
+        "local rollback: after a failure up to {}, survivors keep their state and wait; helpers repeat the lost work\n"
+        "that many times faster\n",
+        level_text(scenario->ids[local_levels(*scenario, options) - 1]));
+  fmt::print("\n");
 
   const auto sweep = sweep_mtbf(*scenario, options, *work);
   if (!sweep) return fail(sweep.error());

@@ -124,7 +124,7 @@ _ckpt_tool() {
     health) options="$stores --watch --clear --check-rules --default-rules" ;;
     trace) options='--output -o' ;;
     plan) options=$scenario ;;
-    simulate) options="$scenario --work --helpers --runs --seed --threads --plot --paper" ;;
+    simulate) options="$scenario --work --intervals --survives --helpers --runs --seed --threads --json --plot --paper" ;;
     *) return ;;
   esac
 
@@ -138,6 +138,8 @@ _ckpt_tool() {
     *,--levels) _cairn_offer_entry -W '1 2 3 4' ;;
     *,--mtbf) _cairn_offer_entry -W never ;;
     ?*,--version | *,--job | *,--after | *,--cost | *,--recovery | *,--node-mtbf | *,--nodes | *,--shares) ;;
+    *,--survives) _cairn_offer -W 'process node' ;;
+    *,--intervals) _cairn_offer_entry -W off ;;
     *,--work | *,--helpers | *,--runs | *,--seed | *,--threads) ;;
     trace,*) if [[ $current == -* ]]; then _cairn_offer -W "$options --help -h"; else _cairn_offer_files json; fi ;;
     *) _cairn_offer -W "$options --help -h" ;;

@@ -64,6 +64,7 @@ void Lifeline::watch() {
   const auto now = Clock::now();
   if (now < next_look_) return;
   next_look_ = now + kBetweenLooks;
+  ulfm::let_news_come();
   if (ulfm::is_revoked(pool_) || ulfm::has_failed(world_) || misses_one()) cut();
 }
 

@@ -62,6 +62,12 @@ bool is_failure(int code) {
          error_class == MPIX_ERR_REVOKED;
 }
 
+void let_news_come() {
+  const tap::Unheard own;
+  int any = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE);
+}
+
 bool has_failed(MPI_Comm comm) {
   MPI_Group failed = MPI_GROUP_NULL;
   if (MPIX_Comm_get_failed(comm, &failed) != MPI_SUCCESS) return false;
@@ -99,10 +105,8 @@ void revoke(MPI_Comm comm) { MPIX_Comm_revoke(comm); }
 void wait_for_news(MPI_Comm comm) {
   constexpr int kLooks = 60;
   constexpr std::chrono::microseconds kBetweenLooks{500};
-  const tap::Unheard own;
   for (int look = 0; look < kLooks && !has_failed(comm); ++look) {
-    int found = 0;
-    MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+    let_news_come();
     std::this_thread::sleep_for(kBetweenLooks);
   }
 }

@@ -21,6 +21,8 @@ namespace cairn::ulfm {
 
 // True if an MPI error code says that a process has died or that a communicator was revoked.
 [[nodiscard]] bool is_failure(int code);
+// Lets MPI take in news of deaths and revocations: it does so only inside calls that make progress. Local.
+void let_news_come();
 // Whether this process knows that a member has died. It learns of a death some milliseconds later.
 [[nodiscard]] bool has_failed(MPI_Comm comm);
 // Which members those are, by rank.

@@ -9,6 +9,7 @@ Status usable() {
 }
 
 bool is_failure(int) { return false; }
+void let_news_come() {}
 bool has_failed(MPI_Comm) { return false; }
 std::vector<std::uint32_t> failed_members(MPI_Comm) { return {}; }
 bool is_revoked(MPI_Comm) { return false; }

@@ -1,7 +1,9 @@
 #include "repair/resilient.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -229,6 +231,21 @@ void Resilient::roll_back(std::unique_ptr<Session> session) {
   session_ = nullptr;
   session.reset();
   vote_and_meet();
+}
+
+bool Resilient::rolls_back_instead(std::unique_ptr<Session>& session, const std::string& error) {
+  constexpr std::chrono::seconds kPatience{1};
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  Lifeline& lifeline = *pool_->lifeline();
+  for (lifeline.watch(); !lifeline.is_cut(); lifeline.watch()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  Log(pool_->config().log.level)
+      .warning("rank {}: its application failed while a process died, so it rolls back: {}", session->rank(), error);
+  session->mpi_->impl->obstruct("has left its application with an error", replay::Journal::Until::next_snapshot);
+  roll_back(std::move(session));
+  return true;
 }
 
 // Unless a call of the session has done so already.

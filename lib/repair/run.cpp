@@ -99,7 +99,7 @@ int run_resilient(Resilient& job, const Work& application) {
         job.complete(std::move(session));
       } else if (left->kind == ErrorKind::rollback) {
         job.roll_back(std::move(session));
-      } else {
+      } else if (!job.rolls_back_instead(session, left->text)) {
         if (left->kind) let_rank_0_tell(session->rank(), *left->kind);
         job.give_up(mark_of(*left, left->text));
       }

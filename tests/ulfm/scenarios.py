@@ -203,6 +203,12 @@ class Scenarios:
         expect_sum(job)
         expect(job, job.says("repair 1: 1 process died (rank 1)"), "nobody died")
 
+    def an_error_of_the_application_amid_a_failure_is_no_reason_to_end_the_job(self):
+        for mode in ["spares", "respawn"]:
+            job = self.start(mode=mode, spares=1, program=[self.trouble, "rubbish"])
+            expect_sum(job)
+            expect(job, job.says("this is rubbish"), "nobody failed")
+
     def a_new_process_that_dies_before_it_joins_ends_the_job_and_all_others(self):
         job = self.start(mode="respawn", spares=0, more="limit = 5s", program=[self.trouble, "newcomer-dies"])
         kill(job, ["rank 0", "rank 1", "rank 2"])

@@ -74,9 +74,17 @@ void duplicate(cairn::Session& session, MPI_Comm oldest) {
   MPI_Comm_dup(oldest, &made);
 }
 
+// Rank 1 dies, and another rank computes with what it never got.
+void compute_with_rubbish(const cairn::Session& session, std::int64_t step) {
+  if (step != 20 || session.state() != cairn::State::fresh) return;
+  if (session.rank() == 1) std::raise(SIGKILL);
+  if (session.rank() == 2) throw std::runtime_error("this is rubbish");
+}
+
 void get_into_trouble(const std::string& trouble, cairn::Session& session, MPI_Comm oldest, std::int64_t step) {
   if (trouble == "duplicates" && step == 20 && session.state() == cairn::State::fresh) duplicate(session, oldest);
   if (trouble.ends_with("-exits") || trouble.ends_with("-throws")) leave_later(trouble, session, step);
+  if (trouble == "rubbish") compute_with_rubbish(session, step);
   if (session.rank() != 1) return;
   if (trouble == "exit" && step == 20) std::exit(3);
   if (trouble == "vanish" && step == 20) _exit(3);

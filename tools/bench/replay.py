@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""What local rollback saves: the experiment of Bondarenko, Lyakhov, Yakobovskiy 2019 (DOI 10.14529/cmse190205), in small.
+
+    replay.py BIN [--pairs 5] [--runs 10] [--work 24] [--json FILE] [--plot FILE.svg]
+
+BIN has bench-replay and ckpt-tool; MPI is Open MPI 5 with ULFM. A job of four ranks and two heads on two simulated
+nodes computes for T = 24 s, in steps of 10 ms that sleep. Failures of a process (which need L1) and of a node (which
+need L2) strike it at random times, after computing, after the exchange, or after the snapshot. The five pairs of MTBFs
+are the paper's, as parts of T. Snapshots at L1 and L2 have the paper's intervals, as parts of T: the best ones for its
+costs. New processes replace the dead (mode = respawn). Protocols:
+
+    coordinated    [recovery] rollback = all
+    local          [recovery] rollback = lost, [replay] survives = process: after the loss of a node, all roll back
+
+The same failure times are played for all protocols. An overhead is what a job takes beyond the same steps without
+failures and snapshots. Beside it is what the simulator predicts for this pattern from the costs of snapshots and
+recoveries that were measured in the same runs. A recovery is the time from a strike until the struck rank has its
+state. "difference" is that of the means of both protocols, with its 95 % confidence interval from pairs of runs.
+"""
+
+import argparse
+import json
+import math
+import random
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TOP / "tests" / "ulfm"), str(TOP / "tests" / "support")]
+import job as jobs  # noqa: E402
+from processes import is_alive, send  # noqa: E402
+
+STEP = 0.01  # seconds
+RANKS = 4
+PER_NODE = 3  # two ranks and their head
+POINTS = ["compute", "exchange", "save"]
+PROTOCOLS = {"coordinated": "", "local": "rollback = lost"}
+# Failures of processes and of nodes in T.
+PAIRS = [(2, 1 / 10), (4, 1), (10, 2), (15, 3), (20, 4)]
+# Its costs of a snapshot and of a recovery at L1 and at L2, as parts of T = 3600 s.
+PAPER_COSTS, PAPER_RECOVERIES = ([one / 3600 for one in costs] for costs in ([1, 6], [0.5, 4]))
+# Student's t for a two-sided interval of 95 %, by degrees of freedom.
+T95 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+       2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045]  # fmt: skip
+
+
+def confidence(values):
+    """Half of the 95 % interval of their mean; infinite for one."""
+    if len(values) < 2:
+        return math.inf
+    quantile = T95[len(values) - 2] if len(values) - 2 < len(T95) else 1.96
+    return quantile * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def failures(work, pair, seed):
+    """Exponentially distributed, until long after the job should have ended."""
+    source = random.Random(seed)
+    found = []
+    for kind, rate in zip(("process", "node"), pair):
+        at = 0.0
+        while (at := at + source.expovariate(rate / work)) < 20 * work:
+            found.append((at, source.randrange(RANKS), source.choice(POINTS), kind))
+    return sorted(found)
+
+
+@dataclass
+class Outcome:
+    seconds: float
+    saves: dict  # level → seconds of the application in each
+    recoveries: dict = field(default_factory=lambda: defaultdict(list))  # level → seconds of each
+
+
+class Experiment:
+    def __init__(self, binaries, work):
+        self.binaries = Path(binaries)
+        self.steps = round(work / STEP)
+
+    def play(self, protocol, schedule, every):
+        """One job; `every`: steps between snapshots at L1 and L2."""
+        with tempfile.TemporaryDirectory(prefix="cairn-replay-", dir="/dev/shm") as name:
+            directory = Path(name)
+            lines = [" ".join([f"{at:.6f}", str(rank), point, kind]) for at, rank, point, kind in schedule]
+            (directory / "failures").write_text("\n".join(lines) + "\n")
+            arguments = ["--config", str(directory / "heat.ini"), "--directory", name, "--steps", str(self.steps),
+                         "--step-seconds", str(STEP), "--local-every", str(every[0]), "--partner-every", str(every[1])]  # fmt: skip
+            job = jobs.Job(None, directory, "respawn", RANKS + 2, 1, node_size=str(PER_NODE), l1="every 1000000000",
+                           l2="every 1000000000", more=PROTOCOLS[protocol], program=[str(self.binaries / "bench-replay")],
+                           arguments=arguments)  # fmt: skip
+            try:
+                stop = threading.Event()
+                hand = threading.Thread(target=self.strike_nodes, args=(job, directory, schedule, stop), daemon=True)
+                hand.start()
+                job.finish(limit_s=30 * self.steps * STEP)
+                stop.set()
+                hand.join()
+                return self.outcome(job, directory, schedule)
+            finally:
+                stop.set()
+                job.close()
+
+    def strike_nodes(self, job, directory, schedule, stop):
+        """Does what a struck rank cannot do: ends its node, and takes its store."""
+        open_strikes = {number for number, entry in enumerate(schedule) if entry[3] == "node"}
+        while not stop.wait(0.001):
+            for number in [one for one in open_strikes if (directory / f"struck.{one}").exists()]:
+                open_strikes.remove(number)
+                pid = job.find(f"rank {schedule[number][1]}")
+                with job.lock:
+                    node = job.roles[pid][1]
+                    on_it = [one for one, (_, place) in job.roles.items() if place == node and is_alive(one)]
+                for one in on_it:
+                    send(one, signal.SIGKILL)
+                shutil.rmtree(directory / "local" / node, ignore_errors=True)
+
+    def outcome(self, job, directory, schedule):
+        events = [line.split() for line in (directory / "events").read_text().splitlines()]
+        ended = [float(at) for at, _, what, _, _ in events if what == "ended"]
+        if len(ended) < RANKS:
+            raise jobs.Failed(f"{len(ended)} ranks came to their end:\n{job.output()}")
+        begin = float((directory / "begin").read_text())
+        result = Outcome(max(ended) - begin, {1: [], 2: []})
+        for _, _, what, _, value in events:
+            if what in ("saved_local", "saved_partner"):
+                result.saves[1 if what == "saved_local" else 2].append(float(value))
+        for number, (_, rank, _, kind) in enumerate(schedule):
+            mark = directory / f"struck.{number}"
+            if not mark.exists():
+                continue
+            struck = float(mark.read_text())
+            after = [float(at) for at, who, what, _, _ in events if what == "restored" and int(who) == rank and float(at) > struck]
+            if after:
+                result.recoveries[1 if kind == "process" else 2].append(min(after) - struck)
+        return result
+
+
+def costs_of(outcomes):
+    """Mean seconds of C1, C2 and R1, R2; C2 is what L2 adds."""
+    def mean(which, level):
+        values = [value for one in outcomes for value in getattr(one, which)[level]]
+        return statistics.fmean(values) if values else None
+
+    local, partner = mean("saves", 1), mean("saves", 2)
+    least = 1e-6  # a cost must be above 0
+    costs = [max(local or least, least), max((partner or 0) - (local or 0), least)]
+    recoveries = [mean("recoveries", 1), mean("recoveries", 2)]
+    known = [value for value in recoveries if value is not None]
+    return costs, [value if value is not None else (known or [0])[0] for value in recoveries]
+
+
+def simulated(binaries, work, pair, costs, recoveries, runs, intervals=None):
+    """What ckpt-tool says, by the strategy's name."""
+    def times(values):
+        return ",".join(f"{value:.9f}s" for value in values)
+
+    command = [str(binaries / "ckpt-tool"), "simulate", "--json", "--work", f"{work}s", "--runs", str(runs), "--helpers", "2,5",
+               "--cost", times(costs), "--recovery", times(recoveries), "--mtbf", times([work / rate for rate in pair])]  # fmt: skip
+    if intervals:
+        command += ["--intervals", times(intervals)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return {one["name"]: one for one in json.loads(done.stdout)["strategies"]}
+
+
+def pattern(strategy):
+    """In steps."""
+    first, second = (level.get("interval") for level in strategy["levels"])
+    every = max(1, round((first or second) / STEP))
+    return every, every * max(1, round(second / (first or second)))
+
+
+def measure(experiment, work, base, pair, runs):
+    paper = simulated(experiment.binaries, work, pair, [one * work for one in PAPER_COSTS],
+                      [one * work for one in PAPER_RECOVERIES], runs=1)  # fmt: skip
+    every = pattern(paper["best pattern"])
+    outcomes = defaultdict(list)
+    for number in range(runs):
+        schedule = failures(work, pair, f"{pair} {number}")
+        for protocol in PROTOCOLS:
+            outcomes[protocol].append(experiment.play(protocol, schedule, every))
+            print(".", end="", file=sys.stderr, flush=True)
+    record = {"pair": pair, "every": every, "runs": runs}
+    for protocol, played in outcomes.items():
+        costs, recoveries = costs_of(played)
+        intervals = [steps * base / experiment.steps for steps in every]
+        name = "given intervals" + ("" if protocol == "coordinated" else ", local rollback")
+        expected = simulated(experiment.binaries, base, pair, costs, recoveries, 10000, intervals)
+        overheads = [one.seconds - base for one in played]
+        record[protocol] = {
+            "overhead": statistics.fmean(overheads), "confidence": confidence(overheads), "overheads": overheads,
+            "costs": costs, "recoveries": recoveries,
+            "failures": [statistics.fmean(len(one.recoveries[level]) for one in played) for level in (1, 2)],
+            "simulated": expected[name]["overhead"],
+            "with helpers, simulated": {n: expected[f"given intervals, {n} helpers"]["overhead"]["mean"] for n in (2, 5)}
+            if protocol == "local" else {},
+        }  # fmt: skip
+    all_, lost = record["coordinated"], record["local"]
+    pairs = [b - a for a, b in zip(all_["overheads"], lost["overheads"])]
+    both = math.hypot(all_["simulated"]["deviation"], lost["simulated"]["deviation"]) / math.sqrt(runs)
+    expected = lost["simulated"]["mean"] - all_["simulated"]["mean"]
+    record["difference"] = {"mean": statistics.fmean(pairs), "confidence": confidence(pairs),
+                            "simulated": expected, "simulated_interval": [expected - 1.96 * both, expected + 1.96 * both]}  # fmt: skip
+    return record
+
+
+COLUMNS = [("MTBFs", 13), ("protocol", 12), ("failures", 13), ("C1 ms", 7), ("C2 ms", 7), ("R1 ms", 7), ("R2 ms", 7),
+           ("overhead", 17), ("simulated", 17), ("2 helpers", 10), ("5 helpers", 10)]  # fmt: skip
+
+
+def row(cells):
+    print("  ".join(f"{cell:<{width}}" for cell, (_, width) in zip(cells, COLUMNS)).rstrip(), flush=True)
+
+
+def show(record, base):
+    def percent(value):
+        return f"{100 * value / base:.1f} %"
+
+    for protocol in PROTOCOLS:
+        one = record[protocol]
+        of_mean = 1.96 * one["simulated"]["deviation"] / math.sqrt(record["runs"])
+        row([" ".join(f"T/{rate:g}" if rate >= 1 else f"{1 / rate:g}T" for rate in record["pair"]), protocol,
+             " + ".join(f"{count:.1f}" for count in one["failures"]), *(f"{1000 * value:.1f}" for value in one["costs"] + one["recoveries"]),
+             f"{percent(one['overhead'])} ± {100 * one['confidence'] / base:.1f}",
+             f"{percent(one['simulated']['mean'])} ± {100 * of_mean / base:.1f}",
+             *(percent(one["with helpers, simulated"][n]) if n in one["with helpers, simulated"] else "" for n in (2, 5))])  # fmt: skip
+    found = record["difference"]
+    low, high = found["simulated_interval"]
+    inside = low <= found["mean"] <= high
+    print(f"{'':15}difference {percent(found['mean'])} ± {100 * found['confidence'] / base:.1f}, simulated {percent(found['simulated'])} "
+          f"({percent(low)} to {percent(high)}): {'within' if inside else 'outside'}\n", flush=True)  # fmt: skip
+
+
+def draw(records, base, path):
+    """Bars of measured overheads with their intervals, and a mark for what was simulated."""
+    width, height, left, bottom = 640, 320, 60, 40
+    most = max(one[p]["overhead"] + min(one[p]["confidence"], one[p]["overhead"]) for one in records for p in PROTOCOLS) / base
+    colours = {"coordinated": "#7a8594", "local": "#2f7d4f"}
+
+    def y(value):
+        return height - bottom - (height - bottom - 30) * value / most
+
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">',
+             f'<text x="{left}" y="16">Overhead in % of the work: measured (bars), simulated (lines)</text>']  # fmt: skip
+    for i, protocol in enumerate(PROTOCOLS):
+        parts.append(f'<rect x="{left + 380 + 110 * i}" y="6" width="12" height="12" fill="{colours[protocol]}"/>'
+                     f'<text x="{left + 396 + 110 * i}" y="16">{protocol}</text>')  # fmt: skip
+    for tick in range(5):
+        value = most * tick / 4
+        parts.append(f'<line x1="{left}" x2="{width - 10}" y1="{y(value):.1f}" y2="{y(value):.1f}" stroke="#ddd"/>'
+                     f'<text x="{left - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{100 * value:.0f}</text>')  # fmt: skip
+    room = (width - left - 10) / len(records)
+    for i, record in enumerate(records):
+        for k, protocol in enumerate(PROTOCOLS):
+            one = record[protocol]
+            x = left + room * i + room * (0.15 + 0.37 * k)
+            share, half, wide = one["overhead"] / base, min(one["confidence"], one["overhead"]) / base, room * 0.33
+            parts.append(f'<rect x="{x:.1f}" y="{y(share):.1f}" width="{wide:.1f}" height="{y(0) - y(share):.1f}" fill="{colours[protocol]}"/>'
+                         f'<line x1="{x + wide / 2:.1f}" x2="{x + wide / 2:.1f}" y1="{y(share - half):.1f}" y2="{y(share + half):.1f}" stroke="#000"/>'
+                         f'<line x1="{x:.1f}" x2="{x + wide:.1f}" y1="{y(one["simulated"]["mean"] / base):.1f}" '
+                         f'y2="{y(one["simulated"]["mean"] / base):.1f}" stroke="#c33" stroke-width="2"/>')  # fmt: skip
+        mtbfs = ", ".join(f"T/{rate:g}" if rate >= 1 else f"{1 / rate:g}T" for rate in record["pair"])
+        parts.append(f'<text x="{left + room * (i + 0.5):.1f}" y="{height - 16}" text-anchor="middle">{mtbfs}</text>')
+    Path(path).write_text("\n".join([*parts, "</svg>"]) + "\n", encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binaries", metavar="BIN")
+    parser.add_argument("--pairs", default="1,2,3,4,5", help="which of the five, from rare failures to frequent ones")
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--work", type=float, default=24)
+    parser.add_argument("--json")
+    parser.add_argument("--plot")
+    arguments = parser.parse_args()
+    experiment = Experiment(arguments.binaries, arguments.work)
+    base = statistics.median(experiment.play("coordinated", [], (0, 0)).seconds for _ in range(3))
+    print(f"T = {base:.2f} s; {arguments.runs} runs of each protocol; started {time.strftime('%F %T')}\n")
+    row([name for name, _ in COLUMNS])
+    records = []
+    for number in map(int, arguments.pairs.split(",")):
+        records.append(measure(experiment, arguments.work, base, PAIRS[number - 1], arguments.runs))
+        show(records[-1], base)
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps({"base": base, "records": records}, indent=1), encoding="utf-8")
+    if arguments.plot:
+        draw(records, base, arguments.plot)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

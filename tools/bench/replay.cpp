@@ -42,7 +42,7 @@ struct Options {
   std::size_t message_bytes = 65536;
   std::size_t state_bytes = std::size_t{8} << 20U;
   std::int64_t local_every = 0;  // steps; 0: never
-  std::int64_t partner_every = 0;
+  std::int64_t global_every = 0;
 };
 
 enum class Point { compute, exchange, save };
@@ -157,11 +157,11 @@ void compute(cairn::Session& session, const Options& options) {
     ring.exchange(step);
     strikes.meet(Point::exchange);
     ++step;
-    const bool partner = options.partner_every > 0 && step % options.partner_every == 0;
-    if (partner || (options.local_every > 0 && step % options.local_every == 0)) {
+    const bool upper = options.global_every > 0 && step % options.global_every == 0;
+    if (upper || (options.local_every > 0 && step % options.local_every == 0)) {
       const double start = bench::now();
-      session.snapshot(partner ? cairn::LevelId::partner : cairn::LevelId::local);
-      note(partner ? "saved_partner" : "saved_local", bench::now() - start);
+      session.snapshot(upper ? cairn::LevelId::global : cairn::LevelId::local);
+      note(upper ? "saved_global" : "saved_local", bench::now() - start);
     }
     strikes.meet(Point::save);
   }
@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
   app.add_option("--message", options.message_bytes, "Bytes to each neighbour in a step")->check(CLI::PositiveNumber);
   app.add_option("--state", options.state_bytes, "Bytes of a rank")->check(CLI::PositiveNumber);
   app.add_option("--local-every", options.local_every, "Steps between two snapshots at L1; 0: none");
-  app.add_option("--partner-every", options.partner_every, "Steps between two snapshots at L2; 0: none");
+  app.add_option("--global-every", options.global_every, "Steps between two snapshots at L4; 0: none");
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);
   const int code =

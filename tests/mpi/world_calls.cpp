@@ -17,7 +17,13 @@
 #include <mpi.h>
 #include <cairn/cairn.hpp>
 
+extern "C" int count_ranks_in_library();  // world_library.c
+
 namespace {
+
+// Before main().
+MPI_Comm const kWorldOfOld = MPI_COMM_WORLD;
+const std::array<MPI_Comm, 2> kWorlds{MPI_COMM_WORLD, MPI_COMM_SELF};
 
 int ranks = 4;  // that the job was started with
 std::string config;
@@ -123,6 +129,12 @@ void reduces() {
   MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, op, MPI_COMM_WORLD);
   expect(sum == ranks && calls > 0 && seen == ranks, "an operation sees the application's world");
   MPI_Op_free(&op);
+}
+
+// It is a value, which a program may keep from before MPI_Init, and libraries use without the program.
+void names_world_elsewhere() {
+  expect(size_of(kWorldOfOld) == ranks && size_of(kWorlds[0]) == ranks, "a static variable is the application's world");
+  expect(count_ranks_in_library() == ranks, "a library has the application's world");
 }
 
 // In each place that a communicator can have among the arguments.
@@ -296,6 +308,7 @@ const std::map<std::string, void (*)()>& cases() {
       {"attributes", keeps_attributes},
       {"operations", reduces},
       {"arguments", names_world_everywhere},
+      {"elsewhere", names_world_elsewhere},
       {"session", [] { use(MPI_COMM_WORLD, config, is_the_sessions); }},
       {"duplicate", opens_on_a_duplicate},
       {"part", opens_on_a_part},

@@ -3,7 +3,7 @@
 
     world_mode.py CKPT_RUN MPIEXEC DIRECTORY [CASE ...]
 
-DIRECTORY has the programs: plain_world, plain_world_c, world_calls, and world_calls with another tool (world_calls_tool,
+DIRECTORY has the programs: plain_world, plain_world_c, plain_world_f08 and the like, world_calls, and world_calls with another tool (world_calls_tool,
 world_calls_behind) or without the tap (world_calls_unheard). Each job has four application ranks, and a head on each of
 two nodes. It must leave no process.
 """
@@ -36,6 +36,7 @@ at_end = continue
 RANKS = 4
 HEADS = [2, 5]  # of the world, by number: the last of each node
 STEPS = 40
+FORTRAN = ["f08", "mpi", "mpif"]  # the module mpi_f08, the module mpi, mpif.h
 
 
 class WorldJob(Job):
@@ -45,13 +46,14 @@ class WorldJob(Job):
         directory, ckpt_run, *_ = programs
         super().__init__(root, name, (arguments[0], ckpt_run), command=lambda *_: self.arguments)
         self.programs = directory
+        self.launcher = programs[2]
         self.config_text = lambda part="": CONFIG.format(world=world, directory=self.directory, part=part) + more
         self.config.write_text(self.config_text())
         self.arguments = [str(directory / arguments[0]), *(str(each).replace("CONFIG", str(self.config))
                                                            for each in arguments[1:])]  # fmt: skip
 
     def start_it(self, *options):
-        return self.start("--config", str(self.config), "--grace", "1s", *options, ranks=RANKS)
+        return self.start("--launcher", self.launcher, "--config", str(self.config), "--grace", "1s", *options, ranks=RANKS)
 
 
 def calls(root, programs, what, program="world_calls", **how):
@@ -69,7 +71,7 @@ def all_is_as_without_heads(root, programs, what, named=(), **how):
     if what == "part":
         for part in ("0", "1"):
             Path(f"{job.config}{part}").write_text(job.config_text(part).replace("node_size = 3", "node_size = 1"))
-    opens = what not in ("nothing", "handlers", "attributes", "operations", "arguments", "children", "unfinished")
+    opens = what not in ("nothing", "handlers", "attributes", "operations", "arguments", "elsewhere", "children", "unfinished")
     job.start_it(*(["--max-restarts", "0"] if what == "unfinished" else [])).end(0 if opens else 1, *named)
     says_of_all(job, "all as it should be", RANKS + (what == "children"))
     return job
@@ -81,7 +83,7 @@ def ends_alike(root, programs, program):
     reference = WorldJob(root, f"{program}-alone", programs,
                          [program, "CONFIG", root / f"{program}.reference", STEPS, 0], world="world = as is")  # fmt: skip
     reference.config.write_text(reference.config_text().replace("node_size = 3", "node_size = 2"))
-    subprocess.run([programs[2], "--oversubscribe", "--bind-to", "none", "-n", str(RANKS), *reference.arguments],
+    subprocess.run([programs[2], "-n", str(RANKS), *reference.arguments],
                    check=True, timeout=100, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
     job.start_it()
     seen = job.wait_for(r"step 10 of")
@@ -182,15 +184,27 @@ def tells_other_tools(root, programs):
     del os.environ["OTHER_TOOL_TELLS"]
 
 
+def calls_in_fortran(root, programs, program):
+    """What Fortran programs get by other ways than the calls of C: attributes, error handlers, groups."""
+    job = WorldJob(root, f"{program}-calls", programs, [program, "calls", RANKS])
+    job.start_it().end(1)  # it opens no session
+    says_of_all(job, "all as it should be", RANKS)
+    says_of_all(job, f"attribute 41 ends among {RANKS}", RANKS)
+
+
 CASES = {
     **{what: lambda root, programs, what=what: all_is_as_without_heads(root, programs, what) for what in (
-        "nothing", "handlers", "operations", "arguments", "part", "twice", "two_at_once", "error", "unfinished", "children")},  # fmt: skip
+        "nothing", "handlers", "operations", "arguments", "elsewhere", "part", "twice", "two_at_once", "error", "unfinished", "children")},  # fmt: skip
     "attributes": lambda root, programs: says_of_all(all_is_as_without_heads(root, programs, "attributes"),
                                                      f"an attribute ends among {RANKS}", RANKS),  # fmt: skip
     "duplicate": lambda root, programs: all_is_as_without_heads(root, programs, "duplicate", ["2 heads"]),
     "tap_off": lambda root, programs: all_is_as_without_heads(root, programs, "session", world="world = application\ntap = off"),
     "same_result": lambda root, programs: ends_alike(root, programs, "plain_world"),
     "same_result_c": lambda root, programs: ends_alike(root, programs, "plain_world_c"),
+    **{f"same_result_{way}": lambda root, programs, way=way: ends_alike(root, programs, f"plain_world_{way}")
+       for way in FORTRAN},
+    **{f"calls_{way}": lambda root, programs, way=way: calls_in_fortran(root, programs, f"plain_world_{way}")
+       for way in FORTRAN},
     "default": is_the_default,
     "help": leaves_no_head_behind,
     "other_file": refuses_another_file,
@@ -204,8 +218,10 @@ CASES = {
 def main():
     ckpt_run, mpiexec, directory, *names = sys.argv[1:]
     programs = (Path(directory), ckpt_run, mpiexec)
-    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
-    for name in names or CASES:
+    # As variables, which another MPI than Open MPI ignores.
+    os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1",
+                      OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")  # fmt: skip
+    for name in names or [case for case in CASES if case.rpartition("_")[2] not in FORTRAN]:
         with tempfile.TemporaryDirectory(prefix="cairn-world-") as root:
             CASES[name](Path(root), programs)
         print(f"{name}: as it should be", flush=True)

@@ -251,10 +251,10 @@ int cairn_should_stop(const cairn_session* session);
 int cairn_failed(const cairn_session* session);
 
 /* Returns 1 if this process replaces a dead rank and has not caught up with it ([recovery] rollback = lost), otherwise
- * 0. It is 1 from cairn_restore until the process has computed again what the dead rank had computed. The survivors do
- * not repeat their calls. So between cairn_restore and the loop of time steps, the application must not communicate
- * while this is 1. It is 0 if the process has restored what all ranks had restored: then it repeats all their calls.
- * Local. */
+ * 0. It is 1 from cairn_restore until the process has computed again what the dead rank had computed, at least until
+ * its first message or cairn_snapshot. The survivors do not repeat their calls. So between cairn_restore and the loop
+ * of time steps, the application must not communicate while this is 1. It is 0 if the process has restored what all
+ * ranks had restored: then it repeats all their calls. Local. */
 int cairn_catches_up(const cairn_session* session);
 
 /* Repairs the job after any call returned CAIRN_ROLLBACK, and renews the session, which then has no regions and another

@@ -90,9 +90,10 @@ class Session final : public SessionBase {
   [[nodiscard]] bool failed() const;
 
   // Returns whether this process replaces a dead rank and has not caught up with it ([recovery] rollback = lost). It is
-  // true from restore() until the process has computed again what the dead rank had computed. The survivors do not
-  // repeat their calls. So between restore() and the loop of time steps, the application must not communicate while
-  // this is true. It is false if the process has restored what all ranks had restored: then it repeats all their calls.
+  // true from restore() until the process has computed again what the dead rank had computed, at least until its first
+  // message or snapshot() call. The survivors do not repeat their calls. So between restore() and the loop of time
+  // steps, the application must not communicate while this is true. It is false if the process has restored what all
+  // ranks had restored: then it repeats all their calls.
   //
   // Local.
   [[nodiscard]] bool catches_up() const;

@@ -350,7 +350,10 @@ bool Session::failed() const {
 }
 bool Session::is_under_way() { return impl().is_under_way(); }
 State Session::state() const { return mpi_->state; }
-bool Session::catches_up() const { return mpi_->impl->catches_up() && mpi_->impl->journal()->began_later(); }
+bool Session::catches_up() const {
+  const replay::Journal* const journal = mpi_->impl->journal();
+  return journal != nullptr && journal->began_later() && (journal->catches_up() || journal->is_at_restore());
+}
 const FailureTopology& Session::failures() const { return mpi_->failures; }
 
 }  // namespace cairn

@@ -42,6 +42,7 @@ Status Journal::replays_prologue(const std::map<std::uint32_t, Buffer>& shipped,
 
 Result<Outgoing> Journal::sends(const Stream& to, Bytes payload) {
   if (!started_) return prologue_.sends(to, payload);
+  is_at_restore_ = false;
   const Number number = sends_.next(to);
   const auto crc = log_.keep(number, payload);
   const Content content{payload.size(), crc ? *crc : crc32c(payload)};
@@ -76,6 +77,7 @@ void Journal::received(const Number& number, const Content& content) {
 }
 
 void Journal::enters(std::uint64_t call) {
+  is_at_restore_ = false;
   sends_.enter(call);
   receives_.enter(call);
   look_whether_caught_up();
@@ -161,6 +163,7 @@ Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::ui
     replaces_ = true;
     began_ = agreement.began;
     began_later_ = epoch > began_;
+    is_at_restore_ = true;
     catch_up_.emplace(std::move(*shipments), agreement.newest);
     look_whether_caught_up();
     return std::vector<Number>{};

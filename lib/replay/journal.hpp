@@ -45,7 +45,11 @@ class Journal {
   // Gives the payload away before the log is cut: MPI still reads it.
   [[nodiscard]] LoggedPayload release(const Number& number) { return log_.release(number); }
   // The application is ready to receive a message.
-  [[nodiscard]] Number awaits(const Stream& from) { return started_ ? receives_.next(from) : prologue_.awaits(from); }
+  [[nodiscard]] Number awaits(const Stream& from) {
+    if (!started_) return prologue_.awaits(from);
+    is_at_restore_ = false;
+    return receives_.next(from);
+  }
   // The payload of that message, if it was shipped to this rank; otherwise it has to be received. mismatch: it will not
   // come, since the process that this one replaces has not received it.
   [[nodiscard]] Result<std::optional<Buffer>> shipped(const Number& number);
@@ -93,6 +97,9 @@ class Journal {
   // Whether it has restored a later snapshot than all ranks did, and so does not repeat what they exchanged between
   // restore() and their next snapshot() call.
   [[nodiscard]] bool began_later() const { return began_later_; }
+  // Whether it is a replacement that has exchanged no message and made no snapshot() call since it restored. It must not
+  // repeat what ranks exchanged after restore(), even if it has nothing else to catch up with.
+  [[nodiscard]] bool is_at_restore() const { return is_at_restore_; }
   // Whether it is a replacement whose messages have not been compared since. If it has exchanged others than the lost
   // one, it may wait for a message that is sent only after that comparison.
   [[nodiscard]] bool is_unchecked_replacement() const { return replaces_ && unchecked_since_.has_value(); }
@@ -118,6 +125,7 @@ class Journal {
   bool started_ = false;
   std::uint64_t began_ = 0;
   bool began_later_ = false;
+  bool is_at_restore_ = false;
   Prologue prologue_;
   Counter sends_;
   Counter receives_;

@@ -286,5 +286,32 @@ TEST_F(ReplayedChoices, that_are_damaged_are_refused) {
   EXPECT_EQ(again_.replays({{0, bytes}}, 3).error().code, Code::invalid_argument);
 }
 
+// After restore(), the others have exchanged what they do not repeat.
+TEST(Replacement, is_at_restore_until_its_first_message_even_if_it_has_nothing_to_catch_up_with) {
+  constexpr std::uint64_t kCall = 4;
+  replay::Agreement agreement;
+  agreement.newest = kCall;
+  agreement.replaced = {1};
+  const auto replacement = [&] {
+    replay::Journal journal(1, 1024);
+    EXPECT_TRUE(journal.start(kCall));
+    EXPECT_FALSE(journal.is_at_restore());
+    EXPECT_TRUE(journal.goes_on(agreement, kCall, {}));
+    EXPECT_FALSE(journal.catches_up());
+    EXPECT_TRUE(journal.began_later());
+    EXPECT_TRUE(journal.is_at_restore());
+    return journal;
+  };
+  replay::Journal sends = replacement();
+  EXPECT_TRUE(sends.sends({0, 5}, {}));
+  EXPECT_FALSE(sends.is_at_restore());
+  replay::Journal receives = replacement();
+  (void)receives.awaits({0, 5});
+  EXPECT_FALSE(receives.is_at_restore());
+  replay::Journal saves = replacement();
+  saves.enters(kCall + 1);
+  EXPECT_FALSE(saves.is_at_restore());
+}
+
 }  // namespace
 }  // namespace cairn::test

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/mix.hpp"
+#include "codec/crc32c.hpp"
 
 namespace cairn::replay {
 namespace {
@@ -154,6 +155,60 @@ std::set<std::uint32_t> CatchUp::peers() const {
   std::set<std::uint32_t> peers;
   for (const auto& [number, message] : messages_) peers.insert(number.lane.peer);
   return peers;
+}
+
+Result<std::map<Number, Buffer>> CatchUp::messages_until(std::uint64_t call) const {
+  const auto check = [&](const Lane& lane) -> Status {
+    if (lane.epoch >= call || (lane.tag != kCollectiveTag && lane.channel == kSessionChannel)) return {};
+    return fail(Code::unrecoverable, lane.tag == kCollectiveTag ? "its steps have collective calls"
+                                                                : "its steps have messages on other communicators");
+  };
+  for (const auto& [peer, lanes] : received_)
+    for (const auto& [lane, received] : lanes)
+      if (auto status = check(lane); !status) return fail(status.error());
+  std::map<Number, Buffer> messages;
+  for (const auto& [number, message] : messages_) {
+    if (auto status = check(number.lane); !status) return fail(status.error());
+    if (number.lane.epoch < call) messages.emplace(number, message.payload);
+  }
+  return messages;
+}
+
+Result<CatchUp::Exchanged> CatchUp::recomputed(std::uint64_t call, std::vector<PartResult> parts) {
+  auto before = received_;
+  auto all = compare(call, std::move(parts));
+  if (!all) received_ = std::move(before);
+  if (all) messages_.erase(messages_.begin(), messages_.lower_bound(Number{Lane{call, 0, INT32_MIN}, 0}));
+  return all;
+}
+
+// Takes out of received_ what is the same.
+Result<CatchUp::Exchanged> CatchUp::compare(std::uint64_t call, std::vector<PartResult> parts) {
+  Exchanged all;
+  for (PartResult& part : parts) {
+    for (const Number& number : part.taken) {
+      const auto found = messages_.find(number);
+      const bool is_due = found != messages_.end() && number.lane.epoch < call;
+      if (!is_due || !all.received.emplace(number, found->second.content).second)
+        return fail(Code::mismatch, fmt::format("two parts have received {} from rank {}", number, number.lane.peer));
+    }
+    for (auto& [number, payload] : part.sent) {
+      const auto must_send = this->must_send(number, {payload.size(), crc32c(payload)});
+      if (!must_send) return fail(must_send.error());
+      if (*must_send)
+        return fail(Code::mismatch, fmt::format("{} to rank {}: the lost rank had not sent it, or another part has",
+                                                number, number.lane.peer));
+      all.sent.emplace(number, std::move(payload));
+    }
+  }
+  for (const auto& [number, message] : messages_)
+    if (number.lane.epoch < call && !all.received.contains(number))
+      return fail(Code::mismatch, fmt::format("no part has received {} from rank {}", number, number.lane.peer));
+  for (const auto& [peer, lanes] : received_)
+    if (!lanes.empty() && lanes.begin()->first.epoch < call)
+      return fail(Code::mismatch, fmt::format("no part has sent a message with tag {} to rank {}, as the lost rank had",
+                                              lanes.begin()->first.tag, peer));
+  return all;
 }
 
 Shipment ship(std::uint32_t me, std::uint32_t peer, std::uint64_t epoch, const SendLog& log,

@@ -13,6 +13,7 @@
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "replay/number.hpp"
+#include "replay/part_order.hpp"
 #include "replay/receipts.hpp"
 #include "replay/send_log.hpp"
 
@@ -62,11 +63,25 @@ class CatchUp {
   // Those from which such messages came.
   [[nodiscard]] std::set<std::uint32_t> peers() const;
 
+  // Several processes can compute the steps up to this snapshot() call, which all survivors have made: the messages
+  // that they need. unrecoverable: they cannot, since the lost rank has made collective calls in these steps, or
+  // exchanged messages on another communicator.
+  [[nodiscard]] Result<std::map<Number, Buffer>> messages_until(std::uint64_t call) const;
+  // They have done so: what they sent and took is over, and is returned. mismatch: it is not what the lost rank has
+  // sent and received; nothing has changed.
+  struct Exchanged {
+    std::map<Number, Buffer> sent;
+    std::map<Number, Content> received;
+  };
+  [[nodiscard]] Result<Exchanged> recomputed(std::uint64_t call, std::vector<PartResult> parts);
+
   // All that was shipped has been taken, and all that was received has been computed again.
   [[nodiscard]] bool is_over(std::uint64_t epoch) const;
   [[nodiscard]] std::uint64_t newest() const { return newest_; }
 
  private:
+  [[nodiscard]] Result<Exchanged> compare(std::uint64_t call, std::vector<PartResult> parts);
+
   std::uint64_t newest_;
   Compares compares_;
   std::map<Number, Shipment::Message> messages_;

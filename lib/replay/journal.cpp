@@ -165,6 +165,7 @@ Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::ui
     began_later_ = epoch > began_;
     is_at_restore_ = true;
     catch_up_.emplace(std::move(*shipments), agreement.newest);
+    agreement_ = agreement;
     look_whether_caught_up();
     return std::vector<Number>{};
   }
@@ -180,6 +181,30 @@ Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::ui
   }
   look_whether_caught_up();
   return again;
+}
+
+Result<LostSteps> Journal::steps_to_recompute() const {
+  if (!catch_up_ || agreement_->oldest <= epoch())
+    return fail(Code::unrecoverable, "not all survivors have completed a step");
+  if (agreement_->replaced.size() != 1) return fail(Code::unrecoverable, "other ranks are lost, too");
+  auto messages = catch_up_->messages_until(agreement_->oldest);
+  if (!messages) return fail(messages.error());
+  return LostSteps{me_, agreement_->ranks, epoch(), agreement_->oldest, std::move(*messages)};
+}
+
+Status Journal::recomputed(std::uint64_t call, std::vector<PartResult> parts) {
+  auto exchanged = catch_up_->recomputed(call, std::move(parts));
+  if (!exchanged) return fail(exchanged.error());
+  for (const auto& [number, payload] : exchanged->sent) {
+    log_.keep(number, payload);
+    balance_.sent(me_, number, {payload.size(), crc32c(payload)});
+    logged_ += payload.size();
+  }
+  for (const auto& [number, content] : exchanged->received) received(number, content);
+  began_later_ = true;
+  enters(call);
+  is_at_restore_ = true;
+  return {};
 }
 
 std::optional<Bytes> Journal::payload(const Number& number) const {

@@ -94,11 +94,16 @@ class Journal {
   [[nodiscard]] std::optional<std::uint32_t> taken_at(std::uint64_t call) const;
   // Whether this rank is a replacement that has not come to where the lost one was.
   [[nodiscard]] bool catches_up() const { return catch_up_.has_value(); }
+  // The steps that several processes can compute for this replacement: up to the last snapshot() call that all
+  // survivors have made. unrecoverable: none, with the reason.
+  [[nodiscard]] Result<LostSteps> steps_to_recompute() const;
+  // They have done it, and this rank stands at the end of these steps. mismatch: as CatchUp::recomputed().
+  [[nodiscard]] Status recomputed(std::uint64_t call, std::vector<PartResult> parts);
   // Whether it has restored a later snapshot than all ranks did, and so does not repeat what they exchanged between
   // restore() and their next snapshot() call.
   [[nodiscard]] bool began_later() const { return began_later_; }
-  // Whether it is a replacement that has exchanged no message and made no snapshot() call since it restored. It must not
-  // repeat what ranks exchanged after restore(), even if it has nothing else to catch up with.
+  // Whether it is a replacement that has exchanged no message and made no snapshot() call since it restored. It must
+  // not repeat what ranks exchanged after restore(), even if it has nothing else to catch up with.
   [[nodiscard]] bool is_at_restore() const { return is_at_restore_; }
   // Whether it is a replacement whose messages have not been compared since. If it has exchanged others than the lost
   // one, it may wait for a message that is sent only after that comparison.
@@ -141,6 +146,7 @@ class Journal {
   std::optional<std::uint64_t> unchecked_since_;
   bool replaces_ = false;
   std::optional<CatchUp> catch_up_;
+  std::optional<Agreement> agreement_;  // by which it is a replacement
   struct Obstacle {
     std::string what;
     std::uint64_t from = 0;  // a snapshot of a later call overcomes it

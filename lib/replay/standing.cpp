@@ -40,7 +40,13 @@ Result<Standing> decode_standing(Bytes bytes) {
 }
 
 Result<Agreement> agree_on(std::span<const Standing> ranks, std::uint64_t epoch) {
-  Agreement agreement{.newest = epoch, .version = 0, .began = epoch, .taken = {}, .replaced = {}};
+  Agreement agreement{.ranks = static_cast<std::uint32_t>(ranks.size()),
+                      .newest = epoch,
+                      .oldest = UINT64_MAX,
+                      .version = 0,
+                      .began = epoch,
+                      .taken = {},
+                      .replaced = {}};
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
     const Standing& standing = ranks[rank];
     agreement.version = std::max(agreement.version, standing.version);
@@ -54,12 +60,14 @@ Result<Agreement> agree_on(std::span<const Standing> ranks, std::uint64_t epoch)
                               "taken at call {}",
                               rank, standing.reaches, epoch));
     agreement.newest = std::max(agreement.newest, standing.calls);
+    agreement.oldest = std::min(agreement.oldest, standing.calls);
     agreement.began = standing.began;
     for (const Taken& taken : standing.taken) {
       const auto at = std::ranges::lower_bound(agreement.taken, taken.call, {}, &Taken::call);
       if (at == agreement.taken.end() || at->call != taken.call) agreement.taken.insert(at, taken);
     }
   }
+  if (agreement.oldest == UINT64_MAX) agreement.oldest = epoch;
   return agreement;
 }
 

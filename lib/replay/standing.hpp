@@ -33,7 +33,9 @@ struct Standing {
 [[nodiscard]] Result<Standing> decode_standing(Bytes bytes);
 
 struct Agreement {
+  std::uint32_t ranks = 0;
   std::uint64_t newest = 0;             // snapshot() calls that the rank which has made most has begun
+  std::uint64_t oldest = 0;             // the same of that which has made fewest, of those that are not replaced
   std::uint32_t version = 0;            // the highest that a rank has used
   std::uint64_t began = 0;              // the snapshot() call at which all ranks restored
   std::vector<Taken> taken;             // up to there, of all ranks

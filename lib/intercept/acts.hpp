@@ -4,6 +4,11 @@
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "base/mix.hpp"
 #include "intercept/act.hpp"
 #include "intercept/message_acts.hpp"
 #include "intercept/next.hpp"
@@ -101,14 +106,45 @@ inline bool makes_a_member(MPI_Comm /*parent*/, MPI_Group group, MPI_Comm* /*mad
   return rank != MPI_UNDEFINED;
 }
 
+// What the arguments hold that is alike on all members of a new communicator, as one number.
+inline std::uint64_t mixed(std::initializer_list<std::span<const int>> lists) {
+  std::uint64_t sum = 0;
+  for (const auto list : lists)
+    for (const int value : list) sum = mix(sum ^ static_cast<std::uint32_t>(value));
+  return sum;
+}
+template <class... Rest>
+std::uint64_t alike(MPI_Comm /*parent*/, Rest... /*rest*/) {
+  return 0;
+}
+inline std::uint64_t alike(MPI_Comm /*parent*/, int color, int /*key*/, MPI_Comm* /*made*/) {
+  return mixed({{&color, 1}});
+}
+inline std::uint64_t alike(MPI_Comm /*parent*/, int how, int /*key*/, MPI_Info /*info*/, MPI_Comm* /*made*/) {
+  return mixed({{&how, 1}});
+}
+inline std::uint64_t alike(MPI_Comm /*parent*/, int dimensions, const int lengths[], const int periodic[], int reorder,
+                           MPI_Comm* /*made*/) {
+  const auto count = static_cast<std::size_t>(dimensions);
+  return mixed({{lengths, count}, {periodic, count}, {&reorder, 1}});
+}
+inline std::uint64_t alike(MPI_Comm parent, const int kept[], MPI_Comm* /*made*/) {
+  int dimensions = 0;
+  MPI_Cartdim_get(parent, &dimensions);
+  return mixed({{kept, static_cast<std::size_t>(dimensions)}});
+}
+
 template <class... Rest>
 int makes_as(const Birth& birth, CallKind kind, int (*next)(MPI_Comm, Rest...), const Site& site, const Call& call,
              MPI_Comm parent, Rest... rest) {
   const Heard heard(call, kind, site);
   std::optional<int> carried;
   if (Carrier* const one = carrier_of(call, site); one != nullptr && kind == CallKind::collective)
-    carried = one->makes_communicator(site.name, parent, makes_a_member(parent, rest...), last<1>(rest...),
-                                      [&] { return next(parent, rest...); });
+    carried = one->makes_communicator({.call = site.name,
+                                       .parent = parent,
+                                       .is_in = makes_a_member(parent, rest...),
+                                       .alike = alike(parent, rest...)},
+                                      last<1>(rest...), [&](MPI_Comm of) { return next(of, rest...); });
   const int code = carried ? *carried : make(call, next, site, parent, rest...);
   tell_of_made(call, code, birth, parent, rest...);
   return code;

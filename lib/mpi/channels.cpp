@@ -21,7 +21,7 @@ std::vector<std::uint32_t> members_of(MPI_Comm comm, const Channel& session) {
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Comm_group(comm, &group);
-  MPI_Comm_group(session.handle, &all);
+  MPI_Comm_group(session.twin, &all);  // its processes, replacements too, are those of new communicators
   std::vector<int> numbers(static_cast<std::size_t>(size_of(comm)));
   std::iota(numbers.begin(), numbers.end(), 0);
   std::vector<int> places(numbers.size());
@@ -45,12 +45,6 @@ void note_grid(MPI_Comm comm, ChannelFacts& facts) {
 
 }  // namespace
 
-std::optional<int> ChannelFacts::rank_of(std::uint32_t member) const {
-  const auto found = std::ranges::find(members, member);
-  if (found == members.end()) return {};
-  return static_cast<int>(found - members.begin());
-}
-
 Channels::Channels(MPI_Comm session, MPI_Comm own) {
   session_.handle = session_.twin = session;
   session_.own = own;
@@ -64,41 +58,60 @@ Channel* Channels::find_number(std::uint64_t number) {
   return found == all_.end() ? nullptr : found->second.get();
 }
 
-int Channels::add(const Channel& parent, std::uint64_t place, MPI_Comm made) {
+Channel* Channels::add(const replay::Birthplace& birth, std::uint64_t alike, MPI_Comm made, int& code) {
   auto channel = std::make_unique<Channel>();
-  channel->facts.birth = {parent.facts.number, place};
+  channel->facts.birth = birth;
+  channel->facts.alike = alike;
   channel->facts.members = members_of(made, session_);
-  channel->facts.number = mix(mix(mix(parent.facts.number) ^ place) ^ channel->facts.members.front());
+  channel->facts.number = mix(mix(mix(mix(birth.parent) ^ birth.epoch) ^ birth.place) ^ channel->facts.members.front());
   note_grid(made, channel->facts);
   channel->handle = channel->twin = made;
-  const auto own = own_duplicate(made);
-  if (!own) return MPI_ERR_OTHER;
-  channel->own = *own;
+  {
+    const tap::Unheard own;
+    code = MPI_Comm_dup(made, &channel->own);
+  }
+  if (code != MPI_SUCCESS) return nullptr;
+  MPI_Comm_set_errhandler(channel->own, MPI_ERRORS_RETURN);
   derived_[made] = channel.get();
-  all_[channel->facts.number] = std::move(channel);
-  return MPI_SUCCESS;
+  auto& added = all_[channel->facts.number];
+  added = std::move(channel);
+  return added.get();
 }
 
-void Channels::freed(MPI_Comm handle) {
+std::optional<std::uint64_t> Channels::freed(MPI_Comm handle) {
   const auto found = derived_.find(handle);
-  if (found == derived_.end()) return;
+  if (found == derived_.end()) return {};
   Channel& channel = *found->second;
   if (channel.twin == channel.handle) channel.twin = MPI_COMM_NULL;
   channel.handle = MPI_COMM_NULL;
   derived_.erase(found);
+  return channel.facts.number;
 }
 
-Status Channels::remake(Comm& ranks, MPI_Comm base, bool replaces, const std::function<void(MPI_Comm)>& made) {
-  std::vector<ChannelFacts> mine;
-  for (const auto& [number, channel] : all_) mine.push_back(channel->facts);
-  const auto told = ranks.allgather(encode(mine));
+void Channels::drop(std::uint64_t number) {
+  const auto found = all_.find(number);
+  if (found == all_.end() || found->second->handle != MPI_COMM_NULL) return;
+  const tap::Unheard unheard;
+  const FailureHandler::Quiet quiet;
+  for (MPI_Comm* const comm : {&found->second->twin, &found->second->own})
+    if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
+  all_.erase(found);
+}
+
+Status Channels::remake(Comm& ranks, MPI_Comm base, replay::ChannelBook& book,
+                        const std::function<void(MPI_Comm)>& made) {
+  const auto told = ranks.allgather(encode(book.facts()));
   if (!told) return fail(told.error());
-  std::map<Birthplace, std::map<std::uint64_t, ChannelFacts>> all;  // by call, and by number
+  std::vector<std::vector<ChannelFacts>> by_rank;
+  std::map<replay::Birthplace, std::map<std::uint64_t, ChannelFacts>> all;  // by call, and by number
   for (const Buffer& bytes : *told) {
-    auto facts = decode_channel_facts(bytes);
+    auto facts = replay::decode_channel_facts(bytes);
     if (!facts) return fail(facts.error());
-    for (ChannelFacts& one : *facts) all[one.birth].emplace(one.number, std::move(one));
+    for (const ChannelFacts& one : *facts)
+      if (!one.members.empty() && !one.is_gone) all[one.birth].emplace(one.number, one);
+    by_rank.push_back(std::move(*facts));
   }
+  book.learns(by_rank);
   for (const auto& [birth, siblings] : all) {
     const ChannelFacts* my_own = nullptr;
     int color = MPI_UNDEFINED;
@@ -110,12 +123,12 @@ Status Channels::remake(Comm& ranks, MPI_Comm base, bool replaces, const std::fu
       }
       ++next;
     }
-    if (auto status = make_again(my_own, color, base, replaces, made); !status) return status;
+    if (auto status = make_again(my_own, color, base, made); !status) return status;
   }
   return {};
 }
 
-Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base, bool replaces,
+Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base,
                             const std::function<void(MPI_Comm)>& made) {
   const tap::Unheard unheard;
   const FailureHandler::Quiet quiet;
@@ -132,10 +145,11 @@ Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base, 
   }
   const auto own = own_duplicate(twin);
   if (!own) return fail(own.error());
+  MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
   made(twin);
   made(*own);
   auto& channel = all_[mine->number];
-  if (replaces || !channel) {
+  if (!channel) {
     channel = std::make_unique<Channel>();
     channel->facts = *mine;
   }
@@ -144,52 +158,11 @@ Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base, 
   return {};
 }
 
-Channel* Channels::take(const Birthplace& birth) {
-  for (const auto& [number, channel] : all_) {
-    if (channel->facts.birth != birth || channel->handle != MPI_COMM_NULL) continue;
-    channel->handle = channel->twin;
-    derived_[channel->handle] = channel.get();
-    return channel.get();
-  }
-  return nullptr;
-}
-
-Buffer encode(const std::vector<ChannelFacts>& all) {
-  ByteWriter out;
-  const auto put_all = [&](const auto& values) {
-    out.put(static_cast<std::uint64_t>(values.size()));
-    for (const auto value : values) out.put(value);
-  };
-  for (const ChannelFacts& facts : all) {
-    out.put(facts.number);
-    out.put(facts.birth.parent);
-    out.put(facts.birth.place);
-    put_all(facts.members);
-    put_all(facts.lengths);
-    put_all(facts.periodic);
-  }
-  return out.take();
-}
-
-Result<std::vector<ChannelFacts>> decode_channel_facts(Bytes bytes) {
-  ByteReader in(bytes);
-  const auto get_all = [&]<class Value>(std::vector<Value>& values) {
-    const auto count = in.get<std::uint64_t>();
-    for (std::uint64_t i = 0; i < count && in.good(); ++i) values.push_back(in.get<Value>());
-  };
-  std::vector<ChannelFacts> all;
-  while (in.good() && in.remaining() != 0) {
-    ChannelFacts& facts = all.emplace_back();
-    facts.number = in.get<std::uint64_t>();
-    facts.birth.parent = in.get<std::uint64_t>();
-    facts.birth.place = in.get<std::uint64_t>();
-    get_all(facts.members);
-    get_all(facts.lengths);
-    get_all(facts.periodic);
-  }
-  if (in.good()) return all;
-  return fail(Code::invalid_argument,
-              fmt::format("communicators of a rank: {} bytes do not hold what they announce", bytes.size()));
+Channel& Channels::take(std::uint64_t number) {
+  Channel& channel = *all_.at(number);
+  channel.handle = channel.twin;
+  derived_[channel.handle] = &channel;
+  return channel;
 }
 
 }  // namespace cairn

@@ -69,14 +69,17 @@ class MessageCarrier final : public tap::Carrier {
   int free(MPI_Request* request) override;
   int look_at(MPI_Request request, int* flag, MPI_Status* status) override;
   int cancel(MPI_Request* request) override;
-  std::optional<int> makes_communicator(const char* call, MPI_Comm parent, bool is_in, MPI_Comm* made,
-                                        const std::function<int()>& make) override;
-  void freed(MPI_Comm comm) override { channels_.freed(comm); }
+  std::optional<int> makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
+                                        const std::function<int(MPI_Comm)>& make) override;
+  void freed(MPI_Comm comm) override;
   int makes_other(const char* call, MPI_Comm comm) override;
 
   // The rank has restored, or a snapshot() call begins: no message should be under way.
   void passes_restore() { nothing_is_pending("restore()", replay::Journal::Until::end); }
-  void passes_safe_point() { nothing_is_pending("snapshot()", replay::Journal::Until::next_snapshot); }
+  void passes_safe_point() {
+    nothing_is_pending("snapshot()", replay::Journal::Until::next_snapshot);
+    drop_communicators();
+  }
   // The log is about to be cut, and MPI may still read from it.
   void release_sends();
   // After a failure, once the communicators are revoked: waits until MPI has ended what was under way. Local. False: it
@@ -114,8 +117,11 @@ class MessageCarrier final : public tap::Carrier {
   class Patience;
 
   class CollectiveMessages;
-  // The application has made it; or this rank is not in it (null).
-  int add_communicator(const Channel& parent, std::uint64_t place, MPI_Comm made);
+  struct Making;
+  std::optional<int> make_communicator(const Making& making);
+  int add_communicator(const Making& making);
+  int meet_patiently(const Channel& members);
+  void drop_communicators();
   // How MPI sends a message with this tag.
   struct Way {
     MPI_Comm comm;

@@ -1,13 +1,18 @@
-// Communicators that the application makes of session.comm() before restore(). A replacement gets those of which it is
-// a member, which the repair has made again.
+// Communicators that the application makes of session.comm(). A rank that others have left behind, such as a
+// replacement, gets those of which it is a member: the repair has made them again.
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "base/mix.hpp"
+#include "mpi/failure_handler.hpp"
 #include "mpi/message_carrier.hpp"
+#include "mpi/place_in.hpp"
 
 namespace cairn {
 namespace {
+
+using replay::ChannelBook;
 
 // What a repair can make again.
 bool can_be_made_again(std::string_view call) {
@@ -15,42 +20,127 @@ bool can_be_made_again(std::string_view call) {
          call.starts_with("MPI_Cart_");
 }
 
-}  // namespace
-
-std::optional<int> MessageCarrier::makes_communicator(const char* call, MPI_Comm parent, bool is_in, MPI_Comm* made,
-                                                      const std::function<int()>& make) {
-  if (setting_.journal.is_started() || !can_be_made_again(call) || !is_of_session_thread()) return {};
-  Channel& from = channel_of(parent);
-  const std::uint64_t place = from.calls++;
-  // A failure makes all ranks roll back: none has left restore().
-  if (!setting_.replaces || from.size() == 1) {
-    const int code = make();
-    return code == MPI_SUCCESS ? add_communicator(from, place, *made) : code;
-  }
-  if (const Channel* const known = channels_.take({from.facts.number, place})) {
-    *made = known->handle;
-    return MPI_SUCCESS;
-  }
-  *made = MPI_COMM_NULL;
-  if (!is_in) return MPI_SUCCESS;
-  // Its members would know it, so this rank is alone in it.
-  if (std::string_view(call).starts_with("MPI_Comm_split") && setting_.journal.prologue().others_survive()) {
-    const int code = MPI_Comm_dup(MPI_COMM_SELF, made);
-    return code == MPI_SUCCESS ? add_communicator(from, place, *made) : code;
-  }
-  return rolls_back(fmt::format("{}: no survivor knows the communicator of its {} before restore()", my_name(), call));
+std::uint64_t number_of(std::string_view call) {
+  std::uint64_t number = 0;
+  for (const char letter : call) number = mix(number ^ static_cast<unsigned char>(letter));
+  return number;
 }
 
-int MessageCarrier::add_communicator(const Channel& parent, std::uint64_t place, MPI_Comm made) {
-  if (made == MPI_COMM_NULL) return MPI_SUCCESS;
-  const int added = channels_.add(parent, place, made);
-  if (added != MPI_SUCCESS) return after(added, parent.handle).value_or(added);
-  setting_.adopts(channels_.find(made)->own);
-  return added;
+}  // namespace
+
+// A call of the application.
+struct MessageCarrier::Making {
+  const Channel& parent;
+  replay::Birthplace birth;
+  std::uint64_t alike;  // with the call
+  MPI_Comm* made;
+  const std::function<int(MPI_Comm)>& make;
+};
+
+std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
+                                                      const std::function<int(MPI_Comm)>& make) {
+  if (!can_be_made_again(one.call) || !is_of_session_thread()) return {};
+  replay::Journal& journal = setting_.journal;
+  ChannelBook& book = journal.channels();
+  const Channel& parent = channel_of(one.parent);
+  const ChannelBook::Request request{parent.facts.number, one.is_in, one.alike ^ number_of(one.call)};
+  const auto birth = journal.makes_channel(request);
+  if (!birth) return rolls_back(birth.error());
+  const Making making{parent, *birth, request.alike, made, make};
+  while (true) {
+    const auto known = book.look_up(making.birth, request, parent.facts.members);
+    if (!known) return rolls_back(known.error());
+    switch (*known) {
+      case ChannelBook::Known::as_member: {
+        Channel& taken = channels_.take(book.mine(making.birth)->number);
+        book.made(taken.facts);
+        *made = taken.handle;
+        return MPI_SUCCESS;
+      }
+      case ChannelBook::Known::as_other:
+        book.made({.birth = making.birth});
+        *made = MPI_COMM_NULL;
+        return MPI_SUCCESS;
+      case ChannelBook::Known::as_only_member: {
+        // Of a grid MPI would have to know the shape.
+        const bool is_plain = !std::string_view(one.call).starts_with("MPI_Cart_");
+        if (!is_plain) return rolls_back(fmt::format("{}: a grid of it alone", my_name()));
+        const int code = MPI_Comm_dup(MPI_COMM_SELF, made);
+        return code == MPI_SUCCESS ? add_communicator(making) : code;
+      }
+      case ChannelBook::Known::nothing: break;
+    }
+    if (setting_.replaces && !journal.is_started() && parent.size() > 1)
+      return rolls_back(
+          fmt::format("{}: no survivor knows the communicator of its {} before restore()", my_name(), one.call));
+    if (const auto code = make_communicator(making)) return code;
+  }
+}
+
+// All members of the parent take part. Nothing: the job was repaired, and the others may have it.
+std::optional<int> MessageCarrier::make_communicator(const Making& making) {
+  const int code = FailureHandler::quietly([&] {
+    if (is_patient())
+      if (const int met = meet_patiently(making.parent); met != MPI_SUCCESS) return met;
+    const int made = making.make(making.parent.twin);
+    return made == MPI_SUCCESS ? add_communicator(making) : made;
+  });
+  return after(code, making.parent.handle);
+}
+
+int MessageCarrier::add_communicator(const Making& making) {
+  ChannelBook& book = setting_.journal.channels();
+  if (*making.made == MPI_COMM_NULL) {
+    book.made({.birth = making.birth});
+    return MPI_SUCCESS;
+  }
+  const Channel& parent = making.parent;
+  if (parent.twin != parent.handle && &parent != &channels_.session()) {
+    // MPI has taken the error handler of the twin.
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_Comm_get_errhandler(parent.handle, &handler);
+    MPI_Comm_set_errhandler(*making.made, handler);
+    MPI_Errhandler_free(&handler);
+  }
+  int code = MPI_SUCCESS;
+  Channel* const added = channels_.add(making.birth, making.alike, *making.made, code);
+  if (added == nullptr) return code;
+  book.made(added->facts);
+  setting_.adopts(added->own);
+  return MPI_SUCCESS;
+}
+
+// Before MPI makes it, which cannot be interrupted: a replacement may come to its call late, or, if it exchanges other
+// messages than the dead rank, never.
+int MessageCarrier::meet_patiently(const Channel& members) {
+  constexpr int kTag = 903;  // no other message of Cairn's communicator has it
+  const tap::Unheard unheard;
+  const int size = members.size();
+  const int me = rank_in(members.own);
+  for (int distance = 1; distance < size; distance *= 2) {
+    MPI_Request receive = MPI_REQUEST_NULL;
+    MPI_Request send = MPI_REQUEST_NULL;
+    int code = MPI_Irecv(nullptr, 0, MPI_BYTE, (me + size - distance) % size, kTag, members.own, &receive);
+    if (code == MPI_SUCCESS) code = MPI_Isend(nullptr, 0, MPI_BYTE, (me + distance) % size, kTag, members.own, &send);
+    for (MPI_Request* const request : {&receive, &send})
+      if (code == MPI_SUCCESS) code = wait_patiently(*request, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) return code;
+  }
+  return MPI_SUCCESS;
+}
+
+void MessageCarrier::freed(MPI_Comm comm) {
+  if (const auto number = channels_.freed(comm)) setting_.journal.frees_channel(*number);
+}
+
+// Requests may still be of one.
+void MessageCarrier::drop_communicators() {
+  if (!pending_.empty()) return;
+  for (const std::uint64_t number : setting_.journal.channels().take_dropped()) channels_.drop(number);
 }
 
 Status MessageCarrier::makes_communicators_again(Comm& ranks, MPI_Comm twin) {
-  return channels_.remake(ranks, twin, setting_.replaces && !setting_.journal.is_started(), setting_.adopts);
+  return channels_.remake(ranks, twin, setting_.journal.channels(), setting_.adopts);
 }
 
 }  // namespace cairn

@@ -19,6 +19,9 @@ Status Journal::start(std::uint64_t epoch) {
   fresh.log_.cut(epoch);
   fresh.cut_ = epoch;
   fresh.began_ = epoch;
+  fresh.restored_ = epoch;
+  fresh.channels_ = std::move(channels_);
+  fresh.channels_.begins(epoch);
   fresh.started_ = true;
   fresh.told_ = std::move(told_);
   // What holds for good was done before.
@@ -99,6 +102,7 @@ void Journal::is_safe(std::uint32_t version) {
   cut_ = safe->call;
   log_.cut(cut_);
   receipts_.cut(cut_);
+  channels_.cut(cut_);
   // The next check needs it.
   if (!unchecked_since_) balance_.cut(cut_);
   taken_.erase(taken_.begin(), safe);
@@ -162,6 +166,7 @@ Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::ui
   if (std::ranges::binary_search(agreement.replaced, me_)) {
     replaces_ = true;
     began_ = agreement.began;
+    channels_.begins(began_);
     began_later_ = epoch > began_;
     is_at_restore_ = true;
     catch_up_.emplace(std::move(*shipments), agreement.newest);

@@ -15,6 +15,7 @@
 #include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "replay/catch_up.hpp"
+#include "replay/channel_book.hpp"
 #include "replay/number.hpp"
 #include "replay/prologue.hpp"
 #include "replay/receipts.hpp"
@@ -26,7 +27,8 @@ namespace cairn::replay {
 class Journal {
  public:
   // Payloads of messages that were sent take at most `memory` bytes.
-  Journal(std::uint32_t me, std::uint64_t memory) : me_(me), memory_(memory), prologue_(me, memory), log_(memory) {}
+  Journal(std::uint32_t me, std::uint64_t memory)
+      : me_(me), memory_(memory), prologue_(me, memory), log_(memory), channels_(me) {}
   // The rank has restored a snapshot that was taken at this call, or starts anew, at call 0. mismatch: it is a
   // replacement, and has not exchanged all messages that the dead rank had exchanged before that.
   [[nodiscard]] Status start(std::uint64_t epoch);
@@ -37,6 +39,13 @@ class Journal {
   // invalid_argument: it is damaged. unrecoverable: it exceeds the memory for messages.
   [[nodiscard]] Status replays_prologue(const std::map<std::uint32_t, Buffer>& shipped, std::uint32_t ranks);
   [[nodiscard]] Prologue& prologue() { return prologue_; }
+
+  // The communicators that the application makes; and a call by which it makes one.
+  [[nodiscard]] ChannelBook& channels() { return channels_; }
+  [[nodiscard]] Result<Birthplace> makes_channel(const ChannelBook::Request& request) {
+    return channels_.next(request, channel_epoch(), restored_);
+  }
+  void frees_channel(std::uint64_t number) { channels_.freed(number, channel_epoch()); }
 
   // The application sends a message. mismatch: the process that this one replaces had sent another one, or none.
   [[nodiscard]] Result<Outgoing> sends(const Stream& to, Bytes payload);
@@ -111,15 +120,17 @@ class Journal {
   // Since a repair, sums of what was sent and received have not been compared: they are, in the first call after
   // past().
   [[nodiscard]] std::optional<std::uint64_t> unchecked_since() const { return unchecked_since_; }
-  // Added over all ranks, it must be 0.
-  [[nodiscard]] std::uint64_t balance(std::uint64_t since) const { return balance_.since(since); }
+  // Of messages, and of communicators. Added over all ranks, it must be 0.
+  [[nodiscard]] std::uint64_t balance(std::uint64_t since) const { return balance_.since(since) + channels_.balance(); }
   void is_checked() {
     unchecked_since_.reset();
     replaces_ = false;
     balance_.cut(cut_);
+    channels_.is_checked();
   }
 
  private:
+  [[nodiscard]] std::uint64_t channel_epoch() const { return started_ ? epoch() : kBeforeRestore; }
   [[nodiscard]] Status check_size(const std::map<std::uint32_t, Buffer>& shipped) const;
   // Where a receiver of that rank's messages has arrived.
   [[nodiscard]] std::map<Lane, Received> has_from(std::uint32_t peer, std::uint64_t epoch) const;
@@ -129,6 +140,7 @@ class Journal {
   std::uint64_t memory_;
   bool started_ = false;
   std::uint64_t began_ = 0;
+  std::uint64_t restored_ = 0;  // the call at which this rank has restored
   bool began_later_ = false;
   bool is_at_restore_ = false;
   Prologue prologue_;
@@ -136,6 +148,7 @@ class Journal {
   Counter receives_;
   SendLog log_;
   Receipts receipts_;
+  ChannelBook channels_;
   Balance balance_;
   std::uint64_t logged_ = 0;  // bytes, in all
   std::uint64_t logged_when_asked_ = 0;

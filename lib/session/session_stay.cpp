@@ -220,7 +220,9 @@ Status SessionImpl::check_messages() {
     return {};
   }
   const std::string text = fmt::format(
-      "messages since snapshot() call {} do not match: a replacement has exchanged other messages than the dead rank",
+      "messages or communicators since snapshot() call {} do not match: a replacement has exchanged or made others "
+      "than "
+      "the dead rank",
       since);
   if (ranks().rank().value == 0) setting_.log.warning("{}", text);
   application_.journal->obstructs(text, replay::Journal::Until::next_snapshot);

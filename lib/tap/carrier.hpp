@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -46,6 +47,14 @@ struct Completed {
   MPI_Status* statuses = MPI_STATUSES_IGNORE;  // one, or an array
 };
 
+// A call that makes a communicator of another one.
+struct NewCommunicator {
+  const char* call = "";
+  MPI_Comm parent = MPI_COMM_NULL;
+  bool is_in = true;        // its arguments make this rank a member
+  std::uint64_t alike = 0;  // of its arguments, those that are alike on all members
+};
+
 class Carrier {
  public:
   virtual ~Carrier() = default;
@@ -73,10 +82,10 @@ class Carrier {
 
   virtual int cancel(MPI_Request* request) = 0;
 
-  // The application makes a communicator of a parent on which calls are carried. `is_in`: its arguments make this rank
-  // a member. `make`: MPI's own call. Nothing: this one is not carried.
-  virtual std::optional<int> makes_communicator(const char* call, MPI_Comm parent, bool is_in, MPI_Comm* made,
-                                                const std::function<int()>& make) = 0;
+  // The application makes a communicator of a parent on which calls are carried. `make`: MPI's own call, of another
+  // parent. Nothing: this one is not carried.
+  virtual std::optional<int> makes_communicator(const NewCommunicator& one, MPI_Comm* made,
+                                                const std::function<int(MPI_Comm)>& make) = 0;
   // The application has freed a communicator, if it was carried.
   virtual void freed(MPI_Comm comm) = 0;
 

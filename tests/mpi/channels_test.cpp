@@ -80,11 +80,38 @@ TEST_F(Communicators, have_messages_before_the_rank_restores_too) {
   free_all();
 }
 
-TEST_F(Communicators, that_are_made_later_are_not_replayed) {
+TEST_F(Communicators, that_are_made_later_are_carried_too) {
   EXPECT_TRUE(journal_.start(0));
-  MPI_Comm_dup(comm_, &duplicate_);
-  EXPECT_TRUE(journal_.obstacle());
+  make_all();
+  const auto carried = use(all(), 10 + me_);
+  expect_balance();
   free_all();
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
+  carrying_.reset();
+  make_all();
+  EXPECT_EQ(use(all(), 10 + me_), carried);
+  carrying_.emplace(*carrier_);
+}
+
+TEST_F(Communicators, that_no_replacement_can_ask_for_are_forgotten) {
+  EXPECT_TRUE(journal_.start(0));
+  make_all();  // the first are never forgotten
+  free_all();
+  const std::size_t first = journal_.channels().facts().size();
+  for (std::uint32_t step = 1; step <= 5; ++step) {
+    journal_.enters(step);
+    make_all();
+    (void)use(all(), me_);
+    free_all();
+    duplicate_ = half_ = others_ = row_ = MPI_COMM_NULL;
+    EXPECT_EQ(journal_.channels().facts().size(), 2 * first);
+    journal_.enters(step + 1);
+    journal_.takes(step + 1, step);
+    journal_.is_safe(step);
+    carrier_->passes_safe_point();
+  }
+  EXPECT_EQ(journal_.channels().facts().size(), first);
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
 }
 
 TEST_F(Communicators, have_error_handlers_of_their_own) {
@@ -160,18 +187,6 @@ TEST_F(ReplacedMember, gets_the_same_communicators_without_the_others) {
     EXPECT_EQ(size_of(mine.stand_in(comm)), size_of(comm));
   }
   carrying_.emplace(*carrier_);
-}
-
-TEST(ChannelFacts, are_decoded_as_they_were) {
-  const ChannelFacts facts{7, {3, 2}, {0, 4, 5}, {3}, {1}};
-  const auto decoded = decode_channel_facts(encode(std::vector<ChannelFacts>{facts, {}}));
-  ASSERT_TRUE(decoded);
-  ASSERT_EQ(decoded->size(), 2U);
-  EXPECT_EQ((*decoded)[0].members, facts.members);
-  EXPECT_EQ((*decoded)[0].birth, facts.birth);
-  Buffer damaged = encode(std::vector<ChannelFacts>{facts});
-  damaged.pop_back();
-  EXPECT_EQ(decode_channel_facts(damaged).error().code, Code::invalid_argument);
 }
 
 }  // namespace

@@ -261,6 +261,14 @@ MPI_CALL(Reduce_scatter_block, (const void* b, void* b2, int n, Type t, MPI_Op o
 MPI_CALL(Reduce_scatter, (const void* b, void* b2, const int* n, Type t, MPI_Op o, Comm c), b, b2, n, t, o, c)
 MPI_CALL(Scan, (const void* b, void* b2, int n, Type t, MPI_Op o, Comm c), b, b2, n, t, o, c)
 MPI_CALL(Exscan, (const void* b, void* b2, int n, Type t, MPI_Op o, Comm c), b, b2, n, t, o, c)
+MPI_CALL(Comm_dup, (Comm c, Comm* m), c, m)
+MPI_CALL(Comm_dup_with_info, (Comm c, MPI_Info i, Comm* m), c, i, m)
+MPI_CALL(Comm_split, (Comm c, int g, int k, Comm* m), c, g, k, m)
+MPI_CALL(Comm_split_type, (Comm c, int g, int k, MPI_Info i, Comm* m), c, g, k, i, m)
+MPI_CALL(Comm_create, (Comm c, MPI_Group g, Comm* m), c, g, m)
+MPI_CALL(Comm_free, (Comm * c), c)
+MPI_CALL(Cart_create, (Comm c, int n, const int* l, const int* p, int o, Comm* m), c, n, l, p, o, m)
+MPI_CALL(Cart_sub, (Comm c, const int* k, Comm* m), c, k, m)
 MPI_CALL(Finalize, ())
 
 MPI_F08_CALL(Sendrecv, mpi_sendrecv_f08_,

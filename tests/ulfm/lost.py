@@ -4,7 +4,7 @@
     lost.py BINARIES [--kills 4 | --all] [--only SCENARIO...] [--rollback all] [--mode respawn]
     lost.py BINARIES --soak 50 [--seed 1]
 
-BINARIES is where gradient, heat, swing, wave, lost_steps, killer.so and ckpt-tool are. A rank of each program is killed
+BINARIES is where gradient, heat, swing, wave, lost_steps and the like, killer.so and ckpt-tool are. A rank of each program is killed
 before one of its calls of MPI and Cairn, in one job after another: --kills of them for each program and rank, spread
 over all calls, or --all. The other scenarios play two deaths in one job, of ranks, replacements and heads. Each job must end within a
 minute with the result of a run that nothing happened to, byte for byte. No survivor may roll back unless the log says
@@ -178,6 +178,9 @@ class Scenarios(Lost):
 
     def messages_on_derived_communicators_survive_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("derived", rank) for rank in (1, 3)]
+
+    def communicators_that_are_made_after_restore_survive_the_death_of_a_rank_before_any_of_its_calls(self):
+        return [self.sweep("communicators", rank) for rank in (1, 3)]
 
     def two_neighbours_die_at_the_same_call(self):
         for name, place in self.places("heat", "steps", "long", "derived"):

@@ -59,8 +59,8 @@ def solution(job):
 def programs(binaries, rollback):
     """By name. An application that polls has to ask for failures where all ranks roll back; where only the lost do, one
     that has learned of a failure makes all roll back."""
-    names = ["gradient", "heat", "swing", "wave", "lost_steps", "lost_collectives"]
-    gradient, heat, swing, wave, steps, collectives = (str(Path(binaries) / name) for name in names)
+    names = ["gradient", "heat", "swing", "wave", "lost_steps", "lost_collectives", "lost_communicators"]
+    gradient, heat, swing, wave, steps, collectives, communicators = (str(Path(binaries) / name) for name in names)
     return {
         "gradient": Program([gradient, *jobs.SIZE], result=solution),
         "heat": Program([heat, *jobs.SIZE]),
@@ -70,6 +70,7 @@ def programs(binaries, rollback):
         "short": Program([collectives, "short"]),
         "long": Program([collectives, "long"]),
         "derived": Program([collectives, "derived"]),
+        "communicators": Program([communicators, "all"]),
     }
 
 
@@ -185,14 +186,18 @@ def hold(rank, call, life=0):
     return f"hold:{rank}.{life}@{call}"
 
 
+def makes_a_communicator(call):
+    return call.startswith(("MPI_Comm_", "MPI_Cart_"))
+
+
 def without_finalize(lives):
     return {life: [call for call in calls if call != "MPI_Finalize"] for life, calls in lives.items()}
 
 
 def expect_same_calls(recoveries, undisturbed):
     """Of a job in which only the lost rolled back: survivors have made the calls of an undisturbed run, and no others;
-    a replacement those up to restore(), and those from a snapshot on. But for MPI_Finalize: ckpt-run may end the job before all have come to
-    it."""
+    a replacement those up to restore(), and those from a snapshot on, and it has made its communicators again. But for
+    MPI_Finalize: ckpt-run may end the job before all have come to it."""
     undisturbed = without_finalize(undisturbed)
     last = {}
     for rank, life in recoveries.lives:
@@ -202,8 +207,9 @@ def expect_same_calls(recoveries, undisturbed):
         expected = whole if life == last[rank] else whole[: len(calls)]
         if life > 0:
             first = whole.index(RESTORE) + 1
-            after = calls[first:]
-            is_suffix = life < last[rank] or whole[len(whole) - len(after) :] == after
+            after = [call for call in calls[first:] if not makes_a_communicator(call)]
+            rest = [call for call in whole if not makes_a_communicator(call)]
+            is_suffix = life < last[rank] or rest[len(rest) - len(after) :] == after
             if calls[:first] != whole[: min(first, len(calls))] or not is_suffix:
                 raise jobs.Failed(f"rank {rank}, life {life}: these are not its first and last calls: {calls}")
         elif calls != expected:

@@ -40,6 +40,7 @@ CASES = {
     "any-tag": Case("with any tag"),
     "any-probe": Case("probes for a message from any rank"),
     "matched": Case("MPI_Mprobe"),
+    "neighbour-collective": Case("MPI_Neighbor_allgather"),
     "cancel": Case("MPI_Cancel"),
     "free": Case("MPI_Request_free"),
     "world": Case("MPI_Sendrecv"),
@@ -48,8 +49,7 @@ CASES = {
     "much": Case("memory", more=SMALL),
     # For the rest of the session.
     "persistent-collective": Case("MPI_Barrier_init", later="global"),
-    "neighbour-collective": Case("MPI_Cart_create", later="global"),
-    "duplicate": Case("MPI_Comm_dup", later="global"),
+    "group": Case("MPI_Comm_create_group", later="global"),
     "persistent": Case("MPI_(Send|Recv)_init", later="global"),
     "partitioned": Case("MPI_Psend_init", first=None, later=None),  # Open MPI 5.0 crashes after a failure then
     "window": Case("MPI_Win_create", later="global"),

@@ -129,11 +129,14 @@ inline void gather_from_neighbours(const Ring& ring) {
   MPI_Comm_free(&circle);
 }
 
-inline void pass_in_a_duplicate(const Ring& ring) {
-  MPI_Comm duplicate = MPI_COMM_NULL;
-  MPI_Comm_dup(ring.comm, &duplicate);
-  Ring(duplicate).pass(3);
-  MPI_Comm_free(&duplicate);
+inline void pass_in_a_group(const Ring& ring) {
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm all = MPI_COMM_NULL;
+  MPI_Comm_group(ring.comm, &group);
+  MPI_Comm_create_group(ring.comm, group, 3, &all);
+  MPI_Group_free(&group);
+  Ring(all).pass(3);
+  MPI_Comm_free(&all);
 }
 
 // The application ranks that the job starts with are the first of the world.
@@ -224,7 +227,7 @@ inline const std::map<std::string, std::function<void(const Ring&)>> kCalls{
     {"nonblocking-collective", meet_without_waiting},
     {"persistent-collective", meet_persistently},
     {"neighbour-collective", gather_from_neighbours},
-    {"duplicate", pass_in_a_duplicate},
+    {"group", pass_in_a_group},
     {"world", pass_in_the_world},
     {"any-source", [](const Ring& ring) { take_from_anywhere(ring, MPI_ANY_SOURCE, 3); }},
     {"any-tag", [](const Ring& ring) { take_from_anywhere(ring, ring.left, MPI_ANY_TAG); }},

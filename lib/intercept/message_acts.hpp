@@ -91,22 +91,36 @@ int begins_to_receive(int (*next)(Arguments...), const Site& site, Arguments... 
 }
 
 // The same with a request that is to be started later, as often as one likes.
-template <class... Arguments>
-int prepares(CallKind kind, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+template <class Carry, class... Arguments>
+int prepares(CallKind kind, Carry carry, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   Heard heard(call, CallKind::other, site);
-  const int code = make(call, next, site, arguments...);
+  Carrier* const one = carrier_of(call, site);
+  const int code = one != nullptr ? carry(*one) : make(call, next, site, arguments...);
   if (code == MPI_SUCCESS) heard.posts(kind, *last<1>(arguments...), false);
   return code;
 }
 template <class... Arguments>
 int prepares_to_send(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  return prepares(CallKind::send, next, site, arguments...);
+  return prepares(
+      CallKind::send, [&](Carrier& one) { return one.prepare_send(outgoing(arguments...), last<1>(arguments...)); },
+      next, site, arguments...);
+}
+template <class... Arguments>
+int prepares_to_send_synchronously(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  auto message = outgoing(arguments...);
+  message.synchronous = true;
+  return prepares(
+      CallKind::send, [&](Carrier& one) { return one.prepare_send(message, last<1>(arguments...)); }, next, site,
+      arguments...);
 }
 template <class... Arguments>
 int prepares_to_receive(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  return prepares(CallKind::receive, next, site, arguments...);
+  return prepares(
+      CallKind::receive,
+      [&](Carrier& one) { return one.prepare_receive(incoming(arguments...), last<1>(arguments...)); }, next, site,
+      arguments...);
 }
 
 // Of a message that is sent or received in parts, nothing is recorded.

@@ -115,19 +115,23 @@ inline int tests_some(int (*next)(int, MPI_Request*, int*, int*, MPI_Status*), c
       [=](std::size_t i) { return is_among(i, indices, *done); });
 }
 
+template <class Run>
+int starts_requests(const Call& call, const Heard& heard, std::span<MPI_Request> requests, Run run) {
+  Carrier* const one = carrier_of(call);
+  const bool carried = one != nullptr && one->has_any(requests);
+  const int code = carried ? one->start(requests) : run();
+  if (code == MPI_SUCCESS) heard.starts(requests);
+  return code;
+}
 inline int starts(int (*next)(MPI_Request*), const Site& site, MPI_Request* request) {
   const Call call;
   const Heard heard(call, CallKind::other, site, *request);
-  const int code = next(request);
-  if (code == MPI_SUCCESS) heard.starts({request, 1});
-  return code;
+  return starts_requests(call, heard, {request, 1}, [=] { return next(request); });
 }
 inline int starts_all(int (*next)(int, MPI_Request*), const Site& site, int length, MPI_Request* requests) {
   const Call call;
   const Heard heard(call, CallKind::other, site);
-  const int code = next(length, requests);
-  if (code == MPI_SUCCESS) heard.starts(all_of(length, requests));
-  return code;
+  return starts_requests(call, heard, all_of(length, requests), [=] { return next(length, requests); });
 }
 inline int frees(int (*next)(MPI_Request*), const Site& site, MPI_Request* request) {
   const Call call;

@@ -294,8 +294,8 @@ void MessageCarrier::nothing_is_pending(const char* call, Journal::Until until) 
   const auto pending = lock();
   if (has_other_threads_)
     obstructs(fmt::format("{} exchanges messages from several threads", my_name()), Journal::Until::end);
-  if (!pending_.empty())
-    obstructs(fmt::format("{} calls {} while it has {} pending requests", my_name(), call, pending_.size()), until);
+  const auto count = std::ranges::count_if(pending_, [](const auto& one) { return one.second->is_active; });
+  if (count > 0) obstructs(fmt::format("{} calls {} while it has {} pending requests", my_name(), call, count), until);
 }
 
 bool MessageCarrier::harvest() {

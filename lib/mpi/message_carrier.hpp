@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -62,6 +63,9 @@ class MessageCarrier final : public tap::Carrier {
   int exchange(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status) override;
   int begin_send(const tap::OutgoingMessage& message, MPI_Request* request) override;
   int begin_receive(const tap::IncomingMessage& message, MPI_Request* request) override;
+  int prepare_send(const tap::OutgoingMessage& message, MPI_Request* request) override;
+  int prepare_receive(const tap::IncomingMessage& message, MPI_Request* request) override;
+  int start(std::span<MPI_Request> requests) override;
   int probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) override;
   int collective(const tap::collectives::Any& call) override;
   [[nodiscard]] bool has_any(std::span<const MPI_Request> requests) const override;
@@ -93,6 +97,8 @@ class MessageCarrier final : public tap::Carrier {
                const std::vector<replay::Number>& again);
 
  private:
+  // What a persistent request sends or receives whenever it is started.
+  struct Prepared;
   // A message of the application that has a request.
   struct Pending {
     Channel* channel = nullptr;
@@ -105,7 +111,9 @@ class MessageCarrier final : public tap::Carrier {
     bool done = false;
     int code = MPI_SUCCESS;
     MPI_Status status{};
-    std::uint64_t order = 0;  // among those posted
+    std::uint64_t order = 0;                   // among those posted
+    std::shared_ptr<const Prepared> prepared;  // of a persistent request
+    bool is_active = true;  // a persistent request is active once it is started, until it is complete
   };
   // A message that MPI sends again from the log.
   struct UnderWay {
@@ -171,6 +179,12 @@ class MessageCarrier final : public tap::Carrier {
   bool take_shipped(const replay::Number& number, const tap::IncomingMessage& message, MPI_Status* status, int* code);
   void note_received(const replay::Number& number, const tap::IncomingMessage& message, const MPI_Status& status);
 
+  int begin_send(const tap::OutgoingMessage& message, Pending& pending);
+  int begin_receive(const tap::IncomingMessage& message, Pending& pending);
+  int start(MPI_Request& request);
+  int prepare(std::shared_ptr<const Prepared> prepared, MPI_Comm comm, MPI_Request* request);
+  int hand_out(const Pending& pending, MPI_Comm comm, MPI_Request* request);
+  static Pending not_active(const Pending& of);
   int post(Pending& pending);
   void settle(Pending& pending, int code, const MPI_Status& status);
   // Lets MPI go on with it. False: a process has died.
@@ -187,6 +201,7 @@ class MessageCarrier final : public tap::Carrier {
 
   Setting setting_;
   mutable Channels channels_;
+  std::set<std::uint64_t> dropped_;  // numbers of communicators that nobody needs
   DenseTypes types_;
   std::shared_ptr<Lifeline> lifeline_;
   std::thread::id thread_ = std::this_thread::get_id();

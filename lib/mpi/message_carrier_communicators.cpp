@@ -1,5 +1,6 @@
 // Communicators that the application makes of session.comm(). A rank that others have left behind, such as a
 // replacement, gets those of which it is a member: the repair has made them again.
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -133,10 +134,15 @@ void MessageCarrier::freed(MPI_Comm comm) {
   if (const auto number = channels_.freed(comm)) setting_.journal.frees_channel(*number);
 }
 
-// Requests may still be of one.
 void MessageCarrier::drop_communicators() {
-  if (!pending_.empty()) return;
-  for (const std::uint64_t number : setting_.journal.channels().take_dropped()) channels_.drop(number);
+  for (const std::uint64_t number : setting_.journal.channels().take_dropped()) dropped_.insert(number);
+  // Requests may still be of one.
+  std::erase_if(dropped_, [&](std::uint64_t number) {
+    const auto is_of = [&](const auto& one) { return one.second->channel->facts.number == number; };
+    if (std::ranges::any_of(pending_, is_of)) return false;
+    channels_.drop(number);
+    return true;
+  });
 }
 
 Status MessageCarrier::makes_communicators_again(Comm& ranks, MPI_Comm twin) {

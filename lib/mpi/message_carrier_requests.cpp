@@ -36,35 +36,47 @@ MPI_Request MessageCarrier::add(const Pending& pending) {
   return request;
 }
 
+int MessageCarrier::hand_out(const Pending& pending, MPI_Comm comm, MPI_Request* request) {
+  *request = add(pending);
+  return *request == MPI_REQUEST_NULL ? raise(MPI_ERR_NO_MEM, comm) : MPI_SUCCESS;
+}
+
 int MessageCarrier::begin_send(const tap::OutgoingMessage& m, MPI_Request* request) {
   Pending pending;
+  const int code = begin_send(m, pending);
+  return code == MPI_SUCCESS ? hand_out(pending, m.comm, request) : code;
+}
+
+int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* request) {
+  Pending pending;
+  const int code = begin_receive(m, pending);
+  return code == MPI_SUCCESS ? hand_out(pending, m.comm, request) : code;
+}
+
+int MessageCarrier::begin_send(const tap::OutgoingMessage& m, Pending& pending) {
   pending.channel = &channel_of(m.comm);
   pending.sends = true;
   pending.done = true;
   fill_status(&pending.status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
   const Logged logged = m.peer == MPI_PROC_NULL ? Logged{.is_over = true} : log(m);
-  if (logged.code != MPI_SUCCESS) return logged.code;
-  if (!logged.is_over) {
-    const int code = FailureHandler::quietly([&] { return begin(m, &pending.real); });
-    const auto result = after(code, m.comm);
-    if (result && *result != MPI_SUCCESS) return *result;
-    if (!result && !logged.is_logged) return MPI_ERR_OTHER;
-    // After a repair the message is over.
-    pending.done = !result;
-    pending.is_logged = logged.is_logged;
-  }
-  *request = add(pending);
-  return *request == MPI_REQUEST_NULL ? raise(MPI_ERR_NO_MEM, m.comm) : MPI_SUCCESS;
+  if (logged.is_over || logged.code != MPI_SUCCESS) return logged.code;
+  const int code = FailureHandler::quietly([&] { return begin(m, &pending.real); });
+  const auto result = after(code, m.comm);
+  if (result && *result != MPI_SUCCESS) return *result;
+  if (!result && !logged.is_logged) return MPI_ERR_OTHER;
+  // After a repair the message is over.
+  pending.done = !result;
+  pending.is_logged = logged.is_logged;
+  return MPI_SUCCESS;
 }
 
-int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* request) {
-  Pending pending;
+int MessageCarrier::begin_receive(const tap::IncomingMessage& m, Pending& pending) {
   pending.channel = &channel_of(m.comm);
   pending.in = m;
   if (is_choice(m.peer, m.tag)) {
     if (setting_.replaces) {
       const auto named = message_of_the_dead(m);
-      if (named) return begin_receive(*named, request);
+      if (named) return begin_receive(*named, pending);
       return rolls_back(named.error());
     }
     pending.choice = setting_.journal.prologue().chooses();
@@ -78,11 +90,9 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* re
   }
   while (!pending.done) {
     const auto result = after(post(pending), m.comm);
-    if (result && *result != MPI_SUCCESS) return *result;
-    if (result) break;
+    if (result) return *result;
   }
-  *request = add(pending);
-  return *request == MPI_REQUEST_NULL ? raise(MPI_ERR_NO_MEM, m.comm) : MPI_SUCCESS;
+  return MPI_SUCCESS;
 }
 
 int MessageCarrier::post(Pending& pending) {
@@ -128,6 +138,7 @@ bool MessageCarrier::has_any(std::span<const MPI_Request> requests) const {
 MessageCarrier::State MessageCarrier::state_of(MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return State::null;
   if (Pending* const pending = find(request)) {
+    if (!pending->is_active) return State::null;
     if (!test(*pending)) return State::lost;
     return pending->done ? State::done : State::pending;
   }
@@ -136,13 +147,17 @@ MessageCarrier::State MessageCarrier::state_of(MPI_Request request) {
   return over != 0 ? State::done : State::pending;
 }
 
-// Takes a request that is done away from the application.
+// Takes a request that is done away from the application; a persistent one stays, and is not active any more.
 int MessageCarrier::finish(MPI_Request& request, MPI_Status* status) {
   Pending* const pending = find(request);
   if (pending == nullptr) return MPI_Wait(&request, status);
   const int code = pending->code;
   if (status != MPI_STATUS_IGNORE) *status = pending->status;
   const auto guard = lock();
+  if (pending->prepared) {
+    *pending = not_active(*pending);
+    return code;
+  }
   pending_.erase(request);
   stand_ins_.give_back(std::exchange(request, MPI_REQUEST_NULL));
   return code;
@@ -258,7 +273,9 @@ int MessageCarrier::free(MPI_Request* request) {
     obstructs(my_name() + " calls MPI_Request_free on a pending request", replay::Journal::Until::next_snapshot);
     if (pending->real != MPI_REQUEST_NULL) MPI_Request_free(&pending->real);
   }
-  (void)finish(*request, MPI_STATUS_IGNORE);
+  const auto guard = lock();
+  pending_.erase(*request);
+  stand_ins_.give_back(std::exchange(*request, MPI_REQUEST_NULL));
   return MPI_SUCCESS;
 }
 

@@ -69,6 +69,11 @@ class Carrier {
   virtual int exchange(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) = 0;
   virtual int begin_send(const OutgoingMessage& message, MPI_Request* request) = 0;
   virtual int begin_receive(const IncomingMessage& message, MPI_Request* request) = 0;
+  // The same with a request that is to be started later, as often as one likes.
+  virtual int prepare_send(const OutgoingMessage& message, MPI_Request* request) = 0;
+  virtual int prepare_receive(const IncomingMessage& message, MPI_Request* request) = 0;
+  // Starts one request, or several. Requires: has_any(requests).
+  virtual int start(std::span<MPI_Request> requests) = 0;
   // Null `flag`: waits for a message.
   virtual int probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) = 0;
   virtual int collective(const collectives::Any& call) = 0;

@@ -226,6 +226,8 @@ MPI_CALL(Sendrecv_replace, (void* b, int n, Type t, int p, int g, int p2, int g2
          g2, c, s)
 MPI_CALL(Probe, (int p, int g, Comm c, Status* s), p, g, c, s)
 MPI_CALL(Iprobe, (int p, int g, Comm c, int* f, Status* s), p, g, c, f, s)
+MPI_CALL(Start, (Request * r), r)
+MPI_CALL(Startall, (int n, Request* r), n, r)
 MPI_CALL(Wait, (Request * r, Status* s), r, s)
 MPI_CALL(Waitany, (int n, Request* r, int* i, Status* s), n, r, i, s)
 MPI_CALL(Waitsome, (int n, Request* r, int* m, int* i, Status* s), n, r, m, i, s)

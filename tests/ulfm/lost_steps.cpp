@@ -297,6 +297,52 @@ class Step {
   int right_ = 0;
 };
 
+// Persistent requests, which the steps start: a long message and a short one to the right, and an answer.
+class Prepared {
+ public:
+  explicit Prepared(MPI_Comm comm) {
+    int rank = 0;
+    int size = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    const int left = (rank + size - 1) % size;
+    const int right = (rank + 1) % size;
+    MPI_Recv_init(theirs_.data(), kLong, MPI_UINT64_T, left, 110, comm, requests_.data());
+    MPI_Recv_init(&their_word_, 1, MPI_UINT64_T, left, 111, comm, &requests_[1]);
+    MPI_Send_init(mine_.data(), kLong, MPI_UINT64_T, right, 110, comm, &requests_[2]);
+    MPI_Ssend_init(&my_word_, 1, MPI_UINT64_T, right, 111, comm, &requests_[3]);
+    MPI_Recv_init(&answer_, 1, MPI_UINT64_T, right, 112, comm, &requests_[4]);
+    MPI_Rsend_init(&their_word_, 1, MPI_UINT64_T, left, 112, comm, &requests_[5]);
+  }
+  ~Prepared() {
+    for (MPI_Request& request : requests_) MPI_Request_free(&request);
+  }
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+
+  void start(std::uint64_t& sum) {
+    for (std::size_t i = 0; i < mine_.size(); ++i) mine_[i] = sum + i;
+    my_word_ = sum;
+    MPI_Start(&requests_[4]);
+    MPI_Startall(4, requests_.data());
+    MPI_Wait(&requests_[1], MPI_STATUS_IGNORE);
+    MPI_Start(&requests_[5]);
+    for (int open = 5; open > 0; --open) {
+      int which = 0;
+      MPI_Waitany(6, requests_.data(), &which, MPI_STATUS_IGNORE);
+    }
+    for (const std::uint64_t word : {theirs_.back(), their_word_, answer_}) sum = mix(sum, word);
+  }
+
+ private:
+  std::vector<std::uint64_t> mine_ = std::vector<std::uint64_t>(kLong);
+  std::vector<std::uint64_t> theirs_ = std::vector<std::uint64_t>(kLong);
+  std::uint64_t my_word_ = 0;
+  std::uint64_t their_word_ = 0;
+  std::uint64_t answer_ = 0;
+  std::array<MPI_Request, 6> requests_{};
+};
+
 void compute(cairn::Session& session, const Options& options) {
   std::int64_t step = 0;
   std::uint64_t sum = session.rank();
@@ -304,8 +350,10 @@ void compute(cairn::Session& session, const Options& options) {
   session.protect("sum", sum);
   session.restore();
   StepLog steps(session);
+  Prepared prepared(session.comm());
   while (step < options.steps) {
     Step(session, options.what == "careful", sum).take();
+    prepared.start(sum);
     ++step;
     session.snapshot();
     steps.add(step, sum);

@@ -50,7 +50,6 @@ CASES = {
     # For the rest of the session.
     "persistent-collective": Case("MPI_Barrier_init", later="global"),
     "group": Case("MPI_Comm_create_group", later="global"),
-    "persistent": Case("MPI_(Send|Recv)_init", later="global"),
     "partitioned": Case("MPI_Psend_init", first=None, later=None),  # Open MPI 5.0 crashes after a failure then
     "window": Case("MPI_Win_create", later="global"),
     "file": Case("MPI_File_open", later="global"),

@@ -98,17 +98,6 @@ inline void free_while_pending(const Ring& ring) {
                MPI_STATUS_IGNORE);
 }
 
-inline void start_persistent(const Ring& ring) {
-  const std::uint64_t mine = 1;
-  std::uint64_t theirs = 0;
-  std::array<MPI_Request, 2> requests{};
-  MPI_Send_init(&mine, 1, MPI_UINT64_T, ring.right, 3, ring.comm, &requests[0]);
-  MPI_Recv_init(&theirs, 1, MPI_UINT64_T, ring.left, 3, ring.comm, &requests[1]);
-  MPI_Startall(2, requests.data());
-  MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
-  for (MPI_Request& request : requests) MPI_Request_free(&request);
-}
-
 // It is not started: for that Open MPI 5.0 needs all ranks of the world, heads and spares, too.
 inline void prepare_partitioned(const Ring& ring) {
   std::uint64_t mine = 1;
@@ -235,7 +224,6 @@ inline const std::map<std::string, std::function<void(const Ring&)>> kCalls{
     {"matched", match},
     {"cancel", cancel},
     {"free", free_while_pending},
-    {"persistent", start_persistent},
     {"partitioned", prepare_partitioned},
     {"window", open_window},
     {"file", open_file},

@@ -59,8 +59,10 @@ def solution(job):
 def programs(binaries, rollback):
     """By name. An application that polls has to ask for failures where all ranks roll back; where only the lost do, one
     that has learned of a failure makes all roll back."""
-    names = ["gradient", "heat", "swing", "wave", "lost_steps", "lost_collectives", "lost_communicators"]
-    gradient, heat, swing, wave, steps, collectives, communicators = (str(Path(binaries) / name) for name in names)
+    names = ["gradient", "heat", "swing", "wave"]
+    names += ["lost_steps", "lost_collectives", "lost_communicators", "lost_particles"]
+    paths = (str(Path(binaries) / name) for name in names)
+    gradient, heat, swing, wave, steps, collectives, communicators, particles = paths
     return {
         "gradient": Program([gradient, *jobs.SIZE], result=solution),
         "heat": Program([heat, *jobs.SIZE]),
@@ -71,6 +73,7 @@ def programs(binaries, rollback):
         "long": Program([collectives, "long"]),
         "derived": Program([collectives, "derived"]),
         "communicators": Program([communicators, "all"]),
+        "particles": Program([particles, "named"]),
     }
 
 

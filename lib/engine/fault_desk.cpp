@@ -6,12 +6,9 @@
 
 #include "base/text_file.hpp"
 #include "engine/blockers.hpp"
-#include "format/health_file.hpp"
-#include "format/json_file.hpp"
 #include "hang/short_form.hpp"
 #include "localize/codec.hpp"
 #include "localize/words.hpp"
-#include "store/names.hpp"
 
 namespace cairn {
 namespace {
@@ -26,7 +23,6 @@ constexpr std::size_t kMostUnsent = 4096;  // parts of messages
 // With the calls of its ranks, the longest is that of a node with hundreds of ranks.
 constexpr std::size_t kMostMessageBytes = 4 * kMiB;
 constexpr std::size_t kMostObservationsSent = 16;
-constexpr std::uint64_t kMostHealthBytes = 4 * kMiB;
 
 // What differs from simulated heads, whose detectors never pause: a head that moves data may not look at its messages
 // for seconds; and a store fails only when snapshots are written, minutes apart.
@@ -102,11 +98,13 @@ FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sourc
       processes_(sources.look_at_process, sources.count_oom_kills),
       seen_(operations()),
       calls_(sources.calls),
-      spool_(head.node.local, head.topology, head.node.sealer, head.node.log) {
+      spool_(head.node.local, head.topology, head.node.sealer, head.node.log),
+      health_(head.node.global, head.topology, head.node.incarnation, head.node.sealer, head.node.log) {
   const auto kept = spool_.read(static_cast<std::uint64_t>(seconds_of_today().count()));
   for (const localize::Observation& seen : kept)
     if (seen.last < settings_.window) localizer_.take_up(seen);
   spooled_ = !kept.empty();
+  if (head_.node.leads()) health_.begin(seconds_of_today());
 }
 
 FaultDesk::~FaultDesk() = default;
@@ -119,6 +117,7 @@ void FaultDesk::turn() {
   if (now >= next_look_) {
     next_look_ = now + kLookEvery;
     look(now);
+    health_.renew(seconds_of_today());
   }
   if (!localizer_.idle()) localizer_.turn();
   if (spooled_ && localizer_.delivered()) {
@@ -217,30 +216,7 @@ void FaultDesk::announce(const localize::Verdict& verdict) {
   localize::Setting setting{head_.topology.hosts(), {}};
   setting.today = seconds_of_today();
   head_.node.log.warning("{}", verdict_text(verdict, setting));
-  keep_verdicts();
-}
-
-void FaultDesk::keep_verdicts() {
-  localize::Setting setting{head_.topology.hosts(), {}};
-  const auto today = seconds_of_today();
-  setting.today = today;
-  HealthFile health{head_.node.incarnation, {}};
-  for (localize::Verdict& verdict : localizer_.standing()) {
-    HealthEntry entry{{},
-                      setting.hosts[verdict.suspect.node.value],
-                      static_cast<std::uint64_t>(today.count()),
-                      verdict_text(verdict, setting)};
-    for (localize::Observation& seen : verdict.evidence) {
-      seen.first = verdict.decided_at - seen.first;
-      seen.last = verdict.decided_at - seen.last;
-    }
-    entry.verdict = std::move(verdict);
-    health.entries.push_back(std::move(entry));
-  }
-  const auto status =
-      write_json_text(*head_.node.global, names::health(), to_json(health, head_.node.sealer), kMostHealthBytes);
-  if (!status && !std::exchange(unwritable_, true))
-    head_.node.log.warning("ckpt-tool health cannot show what is sick: {}", status.error().text());
+  health_.take(verdict, *setting.today);
 }
 
 }  // namespace cairn

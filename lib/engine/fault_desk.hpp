@@ -23,6 +23,7 @@
 #include "base/trace.hpp"
 #include "engine/call_watch.hpp"
 #include "engine/head.hpp"
+#include "engine/health_keeper.hpp"
 #include "engine/parts.hpp"
 #include "engine/process_watch.hpp"
 #include "engine/symptom_spool.hpp"
@@ -83,7 +84,6 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   void look_at_store(Time now);
   void look_for_waits();
   void renew_rules(Time now);
-  void keep_verdicts();
   [[nodiscard]] Operations operations() const;
 
   Head& head_;
@@ -100,12 +100,12 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   std::optional<Time> failing_since_;
   Time last_failure_{};
   SymptomSpool spool_;
+  HealthKeeper health_;
   bool spooled_ = false;  // symptoms of earlier heads lie in the spool
   std::vector<std::pair<Buffer, std::unique_ptr<Request>>> sent_;
   std::deque<localize::Message> own_;
   std::map<NodeId, Trace::Span> analyses_;
   Time next_turn_{}, next_look_{}, next_rules_{};
-  bool unwritable_ = false;  // health.json; said once
   bool unreadable_ = false;  // the file of rules; said once
 };
 

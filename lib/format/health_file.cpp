@@ -18,8 +18,6 @@ using localize::Time;
 using localize::Verdict;
 
 constexpr std::string_view kHealthKind = "health";
-// Far more than an analyst keeps.
-constexpr std::size_t kMostEntries = 4096;
 
 constexpr std::array<std::string_view, localize::kBlockerDoings> kDoings{"computes", "idles", "in_call", "polls"};
 
@@ -48,7 +46,9 @@ Json json_of(const HealthEntry& entry) {
   json["nodes"] = Json::array();
   for (const NodeId node : verdict.nodes) json["nodes"].push_back(node.value);
   json["analyst"] = verdict.analyst.value;
+  json["incarnation"] = entry.life.value;
   json["decided"] = entry.decided;
+  json["expires"] = entry.expires;
   json["text"] = entry.text;
   json["evidence"] = Json::array();
   for (const Observation& seen : verdict.evidence) json["evidence"].push_back(to_json(seen));
@@ -70,7 +70,9 @@ HealthEntry read_entry(const JsonView& json) {
   const JsonView nodes = json["nodes"];
   for (std::size_t i = 0; i < nodes.size() && json.good(); ++i) verdict.nodes.push_back({nodes.at(i).number32()});
   verdict.analyst.value = json["analyst"].number32();
+  entry.life.value = json["incarnation"].number32();
   entry.decided = json["decided"].number();
+  entry.expires = json["expires"].number();
   entry.text = json["text"].text();
   const JsonView evidence = json["evidence"];
   for (std::size_t i = 0; i < evidence.size() && json.good(); ++i)
@@ -113,7 +115,7 @@ Result<HealthFile> parse_health_file(const std::string& text, const Sealer& seal
     HealthFile health;
     health.life = {root["incarnation"].number32()};
     const JsonView verdicts = root["verdicts"];
-    if (verdicts.size() > kMostEntries) verdicts.complain("has too many entries");
+    if (verdicts.size() > kMostHealthEntries) verdicts.complain("has too many entries");
     for (std::size_t i = 0; i < verdicts.size() && root.good(); ++i)
       health.entries.push_back(read_entry(verdicts.at(i)));
     return health;

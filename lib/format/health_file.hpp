@@ -1,11 +1,13 @@
-// The verdicts of fault localization that hold: health.json of the global store, for ckpt-tool health. FORMAT.md lists
-// the keys. No restore depends on it. Pure.
+// The verdicts of fault localization: health.json of the global store, for ckpt-tool health. Those that hold, and those
+// of earlier runs that have not expired. FORMAT.md lists the keys. No restore depends on it. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "format/sealer.hpp"
@@ -18,14 +20,21 @@ struct HealthEntry {
   std::string host;           // of the suspect's node
   std::uint64_t decided = 0;  // seconds since 1970
   std::string text;           // the verdict in words
+  Incarnation life = {};      // that found it
+  std::uint64_t expires = 0;  // seconds since 1970: from then on it no longer counts
+  [[nodiscard]] bool expired(std::uint64_t today) const { return today >= expires; }
   friend bool operator==(const HealthEntry&, const HealthEntry&) = default;
 };
 
 struct HealthFile {
-  Incarnation life;  // that found this
+  Incarnation life;  // that wrote this
   std::vector<HealthEntry> entries;
   friend bool operator==(const HealthFile&, const HealthFile&) = default;
 };
+
+// Far more than an analyst keeps.
+inline constexpr std::size_t kMostHealthEntries = 4096;
+inline constexpr std::uint64_t kMostHealthBytes = 4 * kMiB;
 
 // What the calls of a rank show: of a verdict in the file, and for ckpt-tool.
 [[nodiscard]] nlohmann::ordered_json json_of(const localize::Blocker& blocker);

@@ -139,7 +139,7 @@ std::vector<Buffer> health_files() {
   const localize::Time late = std::chrono::seconds(3);
   verdict.evidence = {{SymptomKind::store_error, {{1}, Rank{4}}, {1}, late, late, {}, 3, 0.5}};
   verdict.findings = {{localize::fact_of(localize::ProbeFact::state_store_errors), 0.5}};
-  return both(to_json(HealthFile{{2}, {{verdict, "c17", 1700000000, "node 1 is sick"}}}));
+  return both(to_json(HealthFile{{2}, {{verdict, "c17", 1700000000, "node 1 is sick", {2}, 1700086400}}}));
 }
 std::vector<Buffer> costs() { return both(to_json(test::sample_measured())); }
 

@@ -58,6 +58,8 @@ TEST(Health, says_which_file_cannot_be_read_and_what_to_write) {
   EXPECT_EQ(both.code, 2);
 }
 
+constexpr std::uint64_t kNeverYet = 99'999'999'999;  // a day in the year 5138
+
 // The global store of a job in which the store of node 1 fails.
 struct SickJob {
   SickJob() {
@@ -67,11 +69,15 @@ struct SickJob {
     verdict.suspect.node = NodeId{1};
     verdict.evidence = {{SymptomKind::store_error, verdict.suspect, NodeId{1}, {}, {}, {}, 3, 0.5}};
     verdict.findings = {{localize::fact_of(localize::ProbeFact::state_store_errors), 0.5}};
-    const HealthFile health{{2}, {{verdict, "c17", 1700000000, verdict_text(verdict, {{"c16", "c17"}, {}})}}};
-    std::ofstream(directory.path() + "/global/heat/health.json") << to_json(health);
+    entry = {verdict, "c17", 1700000000, verdict_text(verdict, {{"c16", "c17"}, {}}), {2}, kNeverYet};
+    write();
+  }
+  void write() const {
+    std::ofstream(directory.path() + "/global/heat/health.json") << to_json(HealthFile{{2}, {entry}});
   }
   [[nodiscard]] std::string target() const { return "--job heat --global " + directory.path() + "/global"; }
   TempDirectory directory{"/tmp"};
+  HealthEntry entry;
 };
 
 TEST(Health, says_what_is_sick_and_with_which_evidence) {
@@ -105,7 +111,7 @@ TEST(Health, shows_what_the_calls_of_a_stuck_rank_say) {
   verdict.suspect = {NodeId{1}, Rank{3}};
   verdict.blocker = localize::Blocker{
       verdict.suspect, localize::Blocker::Doing::idles, 72, "MPI_Bcast", "MPI_Alltoall", 27, 70, false, 4, {NodeId{6}}};
-  const HealthFile health{{2}, {{verdict, "c17", 1700000000, "as it is"}}};
+  const HealthFile health{{2}, {{verdict, "c17", 1700000000, "as it is", {2}, kNeverYet}}};
   const auto read = parse_health_file(to_json(health));
   ASSERT_TRUE(read) << read.error().text();
   EXPECT_EQ(*read, health);
@@ -115,6 +121,18 @@ TEST(Health, shows_what_the_calls_of_a_stuck_rank_say) {
   EXPECT_EQ(calls.at("state"), "idles");
   EXPECT_EQ(calls.at("awaited"), "MPI_Alltoall");
   EXPECT_EQ(calls.at("silent"), nlohmann::json({6}));
+}
+
+TEST(Health, says_when_a_verdict_expires_and_not_those_that_have) {
+  SickJob job;
+  const auto shown = nlohmann::json::parse(run_tool("health --json " + job.target()).out).at("verdicts").at(0);
+  EXPECT_EQ(shown.at("run"), 2);
+  EXPECT_EQ(shown.at("expires"), kNeverYet);
+  job.entry.expires = job.entry.decided + 60;
+  job.write();
+  const Outcome expired = run_tool("health " + job.target());
+  EXPECT_EQ(expired.code, 0) << expired.err;
+  EXPECT_THAT(expired.out, HasSubstr("no node or rank is known to be sick"));
 }
 
 TEST(Health, forgets_verdicts_when_asked) {

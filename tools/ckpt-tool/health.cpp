@@ -2,8 +2,10 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -24,8 +26,6 @@ using cairn::HealthEntry;
 using cairn::HealthFile;
 using cairn::Result;
 
-constexpr std::uint64_t kMostHealthBytes = 4 * cairn::kMiB;
-
 Result<ExitCode> check_rules(const std::string& file) {
   const auto text = cairn::read_text_file(file, cairn::Code::io);
   if (!text) return cairn::fail(text.error());
@@ -39,13 +39,20 @@ Result<ExitCode> check_rules(const std::string& file) {
   return kGood;
 }
 
+// Since 1970.
+std::uint64_t seconds_of_today() {
+  const auto today = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(today).count());
+}
+
 // A job that has found nothing keeps no file.
 Result<HealthFile> read_health(const OpenStores& opened) {
-  const auto text = read_text(*opened.stores.global, cairn::names::health(), kMostHealthBytes);
+  const auto text = read_text(*opened.stores.global, cairn::names::health(), cairn::kMostHealthBytes);
   if (!text && text.error().code == cairn::Code::not_found) return HealthFile{};
   if (!text) return cairn::fail(text.error());
-  const auto health = parse_health_file(*text, opened.stores.sealer_at(cairn::StoreId::global()));
+  auto health = parse_health_file(*text, opened.stores.sealer_at(cairn::StoreId::global()));
   if (!health) return cairn::fail(health.error().in_file(cairn::names::health().path));
+  std::erase_if(health->entries, [today = seconds_of_today()](const auto& entry) { return entry.expired(today); });
   return *health;
 }
 
@@ -64,7 +71,9 @@ Json json_of(const HealthEntry& entry) {
   json["nodes"] = Json::array();
   for (const cairn::NodeId node : verdict.nodes) json["nodes"].push_back(node.value);
   json["analyst"] = verdict.analyst.value;
+  json["run"] = entry.life.value;
   json["decided"] = entry.decided;
+  json["expires"] = entry.expires;
   json["text"] = entry.text;
   json["evidence"] = Json::array();
   for (const auto& seen : verdict.evidence) json["evidence"].push_back(json_of(seen));
@@ -85,8 +94,10 @@ void print_text(const std::string& job, const HealthFile& health) {
     fmt::print("job {}: no node or rank is known to be sick\n", job);
     return;
   }
-  fmt::print("job {}, run {}:\n", job, health.life.value);
+  std::optional<cairn::Incarnation> life;
   for (const HealthEntry& entry : health.entries) {
+    if (life != entry.life) fmt::print("job {}, run {}:\n", job, entry.life.value);
+    life = entry.life;
     const auto decided = static_cast<std::time_t>(entry.decided);
     fmt::print("  {:%Y-%m-%d %H:%M:%S}  {}\n", fmt::localtime(decided), entry.text);
     for (const auto& seen : entry.verdict.evidence)

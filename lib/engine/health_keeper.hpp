@@ -1,0 +1,54 @@
+// Keeps health.json of the global store, for ckpt-tool health and for later runs: the verdicts that hold, each with the
+// day it was first announced, and those of earlier runs until they expire. Of earlier runs, verdicts about ranks are
+// dropped: their processes are gone. Used by the head that announces verdicts. Local. One thread.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/log.hpp"
+#include "format/health_file.hpp"
+#include "format/sealer.hpp"
+#include "localize/fault.hpp"
+#include "store/store.hpp"
+#include "topology/topology.hpp"
+
+namespace cairn {
+
+class HealthKeeper {
+ public:
+  using Today = std::chrono::seconds;  // since 1970
+
+  // So long after it was last written, a verdict no longer counts.
+  static constexpr std::chrono::hours kVerdictLasts{24};
+  // How often verdicts that still hold are written again.
+  static constexpr std::chrono::hours kRenewEvery{1};
+
+  // Keeps a reference to `topology`. `store`: the global one. `life`: this run.
+  HealthKeeper(std::shared_ptr<Store> store, const Topology& topology, Incarnation life, Sealer sealer, Log log);
+
+  // At the start of a run, by one head: drops from the file what no longer counts.
+  void begin(Today today);
+  // A verdict is new, has changed, or was withdrawn. Writes the file; an error is logged once.
+  void take(const localize::Verdict& verdict, Today today);
+  // To be called now and then.
+  void renew(Today today);
+
+ private:
+  [[nodiscard]] std::vector<HealthEntry> of_earlier_runs(Today today);
+  void write(Today today);
+
+  std::shared_ptr<Store> store_;
+  const Topology& topology_;
+  Incarnation life_;
+  Sealer sealer_;
+  Log log_;
+  std::vector<HealthEntry> standing_;
+  Today written_{};
+  bool unwritable_ = false;  // said once
+  bool unreadable_ = false;  // said once
+};
+
+}  // namespace cairn

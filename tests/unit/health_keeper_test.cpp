@@ -1,0 +1,112 @@
+// The file that shows what is sick: what it has of this run, and of earlier ones.
+#include "engine/health_keeper.hpp"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+#include "store/memory/memory_store.hpp"
+#include "store/names.hpp"
+
+namespace cairn::test {
+namespace {
+
+using localize::Fault;
+using localize::Verdict;
+using std::chrono::hours;
+using std::chrono::seconds;
+
+constexpr seconds kDay{1'700'000'000};
+
+Verdict verdict_of(Fault fault, std::uint32_t node, std::optional<Rank> rank = std::nullopt) {
+  Verdict verdict;
+  verdict.fault = fault;
+  verdict.suspect = {NodeId{node}, rank};
+  return verdict;
+}
+
+class HealthKept : public testing::Test {
+ protected:
+  HealthKept() {
+    for (std::uint32_t node = 0; node < 3; ++node) {
+      topology.nodes.emplace_back().head = Peer{node};
+      topology.node_of_world.push_back(NodeId{node});
+    }
+    topology.host_of_world = {"c1", "c2", "c3"};
+  }
+  [[nodiscard]] HealthKeeper run(std::uint32_t life) { return {store, topology, Incarnation{life}, {}, Log::silent()}; }
+  [[nodiscard]] std::vector<HealthEntry> entries() const {
+    const auto text = read_text(*store, names::health(), kMostHealthBytes);
+    if (!text) return {};
+    const auto health = parse_health_file(*text);
+    EXPECT_TRUE(health) << health.error().text();
+    return health ? health->entries : std::vector<HealthEntry>{};
+  }
+  std::shared_ptr<MemoryStore> store = std::make_shared<MemoryStore>();
+  Topology topology;
+};
+
+TEST_F(HealthKept, keeps_the_day_of_a_verdict_when_another_one_comes) {
+  auto keeper = run(1);
+  keeper.take(verdict_of(Fault::store_failing, 1), kDay);
+  keeper.take(verdict_of(Fault::node_down, 2), kDay + seconds(70));
+  ASSERT_EQ(entries().size(), 2U);
+  EXPECT_EQ(entries()[0].decided, kDay.count());
+  EXPECT_EQ(entries()[1].decided, (kDay + seconds(70)).count());
+  EXPECT_EQ(entries()[0].host, "c2");
+}
+
+TEST_F(HealthKept, drops_what_was_withdrawn) {
+  auto keeper = run(1);
+  Verdict verdict = verdict_of(Fault::store_failing, 1);
+  keeper.take(verdict, kDay);
+  verdict.withdrawn = true;
+  keeper.take(verdict, kDay + seconds(30));
+  EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(HealthKept, a_verdict_that_holds_does_not_expire) {
+  auto keeper = run(1);
+  keeper.take(verdict_of(Fault::store_failing, 1), kDay);
+  EXPECT_TRUE(entries()[0].expired((kDay + HealthKeeper::kVerdictLasts).count()));
+  keeper.renew(kDay + HealthKeeper::kRenewEvery);
+  EXPECT_FALSE(entries()[0].expired((kDay + HealthKeeper::kVerdictLasts).count()));
+  EXPECT_EQ(entries()[0].decided, kDay.count());
+}
+
+TEST_F(HealthKept, the_next_run_keeps_what_is_about_nodes_until_it_expires) {
+  auto before = run(1);
+  before.take(verdict_of(Fault::store_failing, 1), kDay);
+  before.take(verdict_of(Fault::process_dead, 2, Rank{5}), kDay);
+  auto keeper = run(2);
+  keeper.begin(kDay + seconds(60));
+  ASSERT_EQ(entries().size(), 1U);
+  EXPECT_EQ(entries()[0].life, Incarnation{1});
+  keeper.take(verdict_of(Fault::node_down, 0), kDay + hours(1));
+  EXPECT_EQ(entries().size(), 2U);
+  keeper.renew(kDay + hours(30));
+  ASSERT_EQ(entries().size(), 1U);
+  EXPECT_EQ(entries()[0].life, Incarnation{2});
+}
+
+TEST_F(HealthKept, a_fault_that_is_found_again_is_there_once) {
+  run(1).take(verdict_of(Fault::store_failing, 1), kDay);
+  run(2).take(verdict_of(Fault::store_failing, 1), kDay + hours(1));
+  ASSERT_EQ(entries().size(), 1U);
+  EXPECT_EQ(entries()[0].life, Incarnation{2});
+}
+
+TEST_F(HealthKept, a_damaged_file_is_replaced) {
+  run(1).take(verdict_of(Fault::store_failing, 1), kDay);
+  ASSERT_TRUE(store->corrupt(names::health(), 20));
+  run(2).begin(kDay);
+  EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(HealthKept, a_run_that_finds_nothing_makes_no_file) {
+  run(1).begin(kDay);
+  EXPECT_FALSE(read_text(*store, names::health()));
+}
+
+}  // namespace
+}  // namespace cairn::test

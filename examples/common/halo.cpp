@@ -4,13 +4,6 @@
 
 namespace examples {
 
-namespace {
-
-constexpr int kUpward = 1;
-constexpr int kDownward = 2;
-
-}  // namespace
-
 std::size_t rank_of(MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);

@@ -20,6 +20,10 @@ struct Halo {
   std::span<double> below;        // received from the rank below
 };
 
+// Tags of messages to the rank above, and to the rank below.
+inline constexpr int kUpward = 1;
+inline constexpr int kDownward = 2;
+
 // Exchanges rows with the ranks `up` and `down`. Either may be MPI_PROC_NULL: the row there stays as it is.
 //
 // Collective over the neighbours.

@@ -1,9 +1,12 @@
 // heat: an application that survives failures. simulate() has all that Cairn needs: two calls of protect() name the
 // state, restore() continues from the newest snapshot, and snapshot() marks where a copy is safe.
+#include <cstddef>
 #include <exception>
 #include <iostream>
+#include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -12,6 +15,7 @@
 
 #include "exchange.hpp"
 #include "halo.hpp"
+#include "lost_rows.hpp"
 #include "options.hpp"
 #include "plate.hpp"
 
@@ -51,6 +55,11 @@ void simulate(cairn::Session& session, const heat::Options& options) {
 
   session.protect("plate", plate.cells(), cairn::GlobalPlace{{extent.rows, extent.cols}, {block.first, 0}});
   session.protect("step", step);
+  session.on_loss([&](std::uint32_t parts) { return heat::split_rows(plate, parts); },
+                  [&](std::span<const std::vector<std::byte>> parts, std::uint64_t steps) {
+                    heat::merge_rows(parts, plate);
+                    step += static_cast<std::int64_t>(steps);
+                  });
   session.restore();
   tell_start(session, step);
 
@@ -78,8 +87,10 @@ int run(int argc, char** argv) {
     if (speaks) (command_line.exit_code == 0 ? std::cout : std::cerr) << command_line.text << std::flush;
     return command_line.exit_code;
   }
-  return cairn::run(MPI_COMM_WORLD, command_line.options->config,
-                    [&](cairn::Session& session) { simulate(session, *command_line.options); });
+  const heat::Options& options = *command_line.options;
+  return cairn::run(
+      MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { simulate(session, options); },
+      [&](cairn::LostPart& part) { return heat::compute_rows(part, options); });
 }
 
 }  // namespace

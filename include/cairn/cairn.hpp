@@ -33,6 +33,7 @@
 
 #include <cairn/failure_topology.hpp>
 #include <cairn/log.hpp>
+#include <cairn/lost_part.hpp>
 #include <cairn/session_base.hpp>
 
 namespace cairn {
@@ -134,5 +135,10 @@ class Session final : public SessionBase {
 // Collective over `world`.
 // Requires: MPI is initialized.
 [[nodiscard]] int run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application);
+// The same for an application whose lost ranks spares help to replace ([replay] helpers): `compute_part` recomputes a
+// part of a lost rank's steps, in a spare or in the replacement. See LostPart and SessionBase::on_loss(). All processes
+// pass the same function.
+[[nodiscard]] int run(MPI_Comm world, const std::string& config, const std::function<void(Session&)>& application,
+                      const ComputePart& compute_part);
 
 }  // namespace cairn

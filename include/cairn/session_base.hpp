@@ -38,6 +38,7 @@
 
 #include <cairn/error.hpp>
 #include <cairn/level_id.hpp>
+#include <cairn/lost_part.hpp>
 #include <cairn/storable.hpp>
 #include <cairn/version.hpp>
 
@@ -236,6 +237,17 @@ class SessionBase {
   // Local.
   // Throws: kind `usage` if no region has this name.
   void unprotect(const std::string& name);
+
+  // Lets spares help to recompute the steps of this rank after its loss ([replay] helpers). `split` cuts the restored
+  // state in so many parts. `merge` gets the parts, in order, after that many steps, and writes the state into the
+  // regions, with all that has changed in these steps, such as a step counter. Both run inside restore() of a
+  // replacement, before it returns. run() gets the function that computes a part. If not all parts can be computed, or
+  // if their messages are not those of the lost rank, `merge` is not called, and the replacement computes alone.
+  //
+  // Local. To be called before restore(). Replaces the functions of an earlier call.
+  // Requires: what the functions refer to outlives restore().
+  // Throws: kind `usage` if a function is empty. restore() throws what `merge` throws.
+  void on_loss(SplitState split, MergeState merge);
 
   // Returns how many elements this rank's region of this name has in the snapshot that restore() will restore. Returns
   // nothing if the region is not in that snapshot, or on a fresh start. Use it for memory that must have its size

@@ -211,6 +211,12 @@ Status check_recovery(const Config& config) {
     return fail(Code::config, "[recovery] rollback = lost: with [job] tap = off, Cairn cannot log messages",
                 "set [job] tap = on, or [recovery] rollback = all");
   }
+  if (config.replay.helpers > 1 && recovery.rollback != Config::Recovery::Rollback::lost) {
+    return fail(Code::config,
+                fmt::format("[replay] helpers = {}: with [recovery] rollback = all, no rank recomputes steps alone",
+                            config.replay.helpers),
+                "set [recovery] rollback = lost, or helpers = 1");
+  }
   if (recovery.mode != Mode::restart && config.head.mode == HeadMode::thread) {
     return fail(Code::config, "[head] mode = thread: a job that repairs itself cannot have head threads",
                 "set [head] mode = rank or inline, or [recovery] mode = restart");
@@ -228,6 +234,17 @@ Status check_world(const Config& config) {
 }
 
 }  // namespace
+
+// In mode respawn, a new process replaces the lost one, and all spares can help it.
+Status check_helpers(const Config& config) {
+  const bool respawns = config.recovery.mode == Config::Recovery::Mode::respawn;
+  const std::uint32_t most = std::max(1U, config.recovery.spares + (respawns ? 1 : 0));
+  if (config.replay.helpers <= most) return {};
+  return fail(Code::config,
+              fmt::format("[replay] helpers = {}: with [recovery] spares = {}, at most {} can recompute steps",
+                          config.replay.helpers, config.recovery.spares, most),
+              "set fewer helpers, or start more spares");
+}
 
 LevelSet Config::Levels::wanted() const {
   LevelSet wanted;

@@ -104,6 +104,7 @@ struct Config {
       process,
       node
     } survives = Survives::process;  // what may be lost, so that only the lost roll back
+    std::uint32_t helpers = 1;       // processes that recompute the steps of a lost rank: its replacement and spares
   } replay;
   struct Failures {
     std::vector<std::chrono::milliseconds> mtbf{std::chrono::hours(12), std::chrono::hours(72), std::chrono::hours(240),
@@ -126,6 +127,10 @@ struct Config {
 // Parses INI text; `file` is used in messages only. `environment` holds CAIRN_… variables.
 [[nodiscard]] Result<Config> parse_config(const std::string& text, const std::string& file,
                                           const std::map<std::string, std::string>& environment);
+
+// Whether there can be so many helpers as [replay] helpers says. Apart from parse_config(), since ckpt-run may start
+// more spares than the file says.
+[[nodiscard]] Status check_helpers(const Config& config);
 
 // What parse_config needs, read on one rank and sent to the others: inverse pair encode/decode.
 struct ConfigSource {

@@ -151,6 +151,7 @@ constexpr ConfigKey kKeys[] = {
     {"replay", "memory",
      [](Config& c, Text v) { return values::bytes(v, kLeastReplayMemory, kMostReplayMemory, c.replay.memory); }},
     {"replay", "survives", set_replay_survives},
+    {"replay", "helpers", [](Config& c, Text v) { return values::number(v, 1, kMostSpares, c.replay.helpers); }},
     {"failures", "mtbf", [](Config& c, Text v) { return values::durations(v, c.failures.mtbf); }},
     {"localize", "mode", [](Config& c, Text v) { return values::on_off(v, c.localize.on); }},
     {"localize", "fanout", [](Config& c, Text v) { return values::number(v, 1, kMostFanout, c.localize.fanout); }},

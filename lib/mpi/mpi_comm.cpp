@@ -82,6 +82,10 @@ Result<std::unique_ptr<MpiComm>> MpiComm::duplicate(MPI_Comm comm, std::size_t l
   return adopt(*copy, largest_transfer, std::move(lifeline), std::make_shared<std::atomic<bool>>(false));
 }
 
+Result<std::unique_ptr<MpiComm>> MpiComm::take(MPI_Comm comm, std::shared_ptr<Lifeline> lifeline) {
+  return adopt(comm, kLargestTransfer, std::move(lifeline), std::make_shared<std::atomic<bool>>(false));
+}
+
 Result<std::unique_ptr<MpiComm>> MpiComm::adopt(MPI_Comm comm, std::size_t largest_transfer,
                                                 std::shared_ptr<Lifeline> lifeline, Unfinished unfinished) {
   std::unique_ptr<MpiComm> made(new MpiComm(comm, largest_transfer, std::move(lifeline), std::move(unfinished)));

@@ -37,6 +37,8 @@ class MpiComm final : public Comm {
   [[nodiscard]] static Result<std::unique_ptr<MpiComm>> duplicate(MPI_Comm comm,
                                                                   std::size_t largest_transfer = kLargestTransfer,
                                                                   std::shared_ptr<Lifeline> lifeline = {});
+  // The same of a communicator that nobody else uses. Local. The communicator is never freed.
+  [[nodiscard]] static Result<std::unique_ptr<MpiComm>> take(MPI_Comm comm, std::shared_ptr<Lifeline> lifeline);
   ~MpiComm() override;
   MpiComm(const MpiComm&) = delete;
   MpiComm& operator=(const MpiComm&) = delete;

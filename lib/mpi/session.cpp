@@ -302,6 +302,7 @@ void Session::Mpi::carry_messages(const Opening& opening) {
   carrying.emplace(*carrier);
   impl->use_hooks({.stays = opening.stays,
                    .settled = opening.settled,
+                   .recompute = opening.recompute,
                    .at_restore = [this] { carrier->passes_restore(); },
                    .at_safe_point = [this] { carrier->passes_safe_point(); },
                    .before_cut = [this] { carrier->release_sends(); }});

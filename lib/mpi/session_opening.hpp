@@ -11,6 +11,7 @@
 #include "mpi/launcher.hpp"
 #include "mpi/lifeline.hpp"
 #include "session/environment.hpp"
+#include "session/message_hooks.hpp"
 
 namespace cairn {
 
@@ -29,6 +30,7 @@ struct Session::Opening {
   // Only the lost ranks roll back: see MessageHooks.
   std::function<bool()> stays;
   std::function<bool(bool)> settled;
+  decltype(MessageHooks::recompute) recompute;
   bool only_lost_go_back = false;
   bool throws = true;  // how the application is told: by exceptions out of MPI calls, or by their return codes
 };

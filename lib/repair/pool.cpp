@@ -72,6 +72,7 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
     return fail(Code::config, "[recovery] mode = spares, but the job has no spares",
                 "start the job with ckpt-run --spares, or set [recovery] spares and start as many ranks more");
   }
+  if (auto enough = check_helpers(config); !enough) return fail(enough.error());
   auto topology = everyone(**comm, config);
   if (!topology) return fail(topology.error());
   for (const Node& node : topology->nodes) {
@@ -85,7 +86,7 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   if (!own) return fail(own.error());
   pool->pool_ = *own;
   MPI_Comm_set_errhandler(pool->pool_, MPI_ERRORS_RETURN);
-  if (auto status = make_team(pool->pool_, pool->roster_, pool->team_); !status) return fail(status.error());
+  if (auto status = make_team(pool->pool_, pool->roster_, {}, pool->team_); !status) return fail(status.error());
   pool->lifeline_ = std::make_shared<Lifeline>(pool->pool_, pool->team_.world);
   Proposal start;
   if (auto status = pool->gather(pool->pool_, false, start); !status) return fail(status.error());
@@ -139,11 +140,12 @@ bool Pool::a_worker_has_died() const {
   return std::ranges::any_of(failed, [&](std::uint32_t number) { return roster_[number].role != Role::spare; });
 }
 
-void Pool::wait_as_spare() {
+void Pool::wait_as_spare(const std::function<void()>& meanwhile) {
   while (!ulfm::is_revoked(pool_) && !a_worker_has_died() && !lifeline_->misses_one()) {
     // MPI detects failures only inside a call.
     int found = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, pool_, &found, MPI_STATUS_IGNORE);
+    meanwhile();
     std::this_thread::sleep_for(kSpareNap);
   }
   lifeline_->cut();
@@ -226,7 +228,8 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
   if (status) status = grow_if_wanted(under_way, watchdog, proposal);
   if (failed_growths_ > kMostFailedGrowths) return fail(status.error());
   watchdog.step("agreeing on a new world");
-  if (status && proposal.repair.unfilled.empty()) status = make_team(pool_, proposal.repair.roster, proposal.team);
+  if (status && proposal.repair.unfilled.empty())
+    status = make_team(pool_, proposal.repair.roster, helpers_after(proposal), proposal.team);
   // If this process has failed here, the other processes must not wait for it in the calls above.
   if (!status) ulfm::revoke(pool_);
   const auto word = ulfm::agree(pool_, status ? 1 : 0);
@@ -261,7 +264,13 @@ Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
   return {};
 }
 
-Status Pool::make_team(MPI_Comm pool, const Roster& roster, Team& team) {
+// The same on all members.
+std::vector<std::uint32_t> Pool::helpers_after(const Proposal& proposal) const {
+  if (!proposal.all_stay) return {};
+  return helpers_of(roster_, proposal.live, proposal.repair.roster, config_.replay.helpers);
+}
+
+Status Pool::make_team(MPI_Comm pool, const Roster& roster, const std::vector<std::uint32_t>& helpers, Team& team) {
   int me = 0;
   MPI_Comm_rank(pool, &me);
   const auto members = world_of(roster);
@@ -272,6 +281,11 @@ Status Pool::make_team(MPI_Comm pool, const Roster& roster, Team& team) {
   const tap::Unheard own;
   int code = MPI_Comm_split(pool, works ? 0 : MPI_UNDEFINED, key, &team.world);
   if (code == MPI_SUCCESS) code = MPI_Comm_split(pool, computes ? 0 : MPI_UNDEFINED, key, &team.ranks);
+  if (code == MPI_SUCCESS && !helpers.empty()) {
+    const auto place = std::ranges::find(helpers, static_cast<std::uint32_t>(me));
+    code = MPI_Comm_split(pool, place != helpers.end() ? 0 : MPI_UNDEFINED, static_cast<int>(place - helpers.begin()),
+                          &team.helpers);
+  }
   if (code == MPI_SUCCESS) code = MPI_Comm_dup(pool, &team.alarm);
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "making the communicators of a new world"));
   return {};

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -57,6 +58,9 @@ class Pool {
   // Application ranks in order, then heads; null for a spare. seats() says where each is.
   [[nodiscard]] MPI_Comm world() const { return team_.world; }
   [[nodiscard]] std::vector<Seat> seats() const;
+  // Of the replacement of the only rank that the last repair found dead, as rank 0, and of spares that can help it to
+  // recompute its steps. Null: this process is not one of them.
+  [[nodiscard]] MPI_Comm helpers() const { return team_.helpers; }
   // All communicators made from world() share it.
   [[nodiscard]] const std::shared_ptr<Lifeline>& lifeline() const { return lifeline_; }
   // The dead ranks and lost nodes of the last repair.
@@ -90,8 +94,8 @@ class Pool {
   // Whether all application ranks succeeded. Collective among them, when each has finished with a session by success or
   // failure, and once more when all succeeded.
   [[nodiscard]] bool all_ranks(bool succeeded);
-  // Sleeps until a meeting begins.
-  void wait_as_spare();
+  // Sleeps until a meeting begins. Calls `meanwhile` again and again.
+  void wait_as_spare(const std::function<void()>& meanwhile);
 
   enum class Outcome { over, repaired };
   // Collective among the live processes; to be called once the lifeline is cut, or by a head that has served to the
@@ -104,6 +108,7 @@ class Pool {
   struct Team {
     MPI_Comm world = MPI_COMM_NULL;
     MPI_Comm ranks = MPI_COMM_NULL;  // the application ranks of it, for their agreements
+    MPI_Comm helpers = MPI_COMM_NULL;
     MPI_Comm alarm = MPI_COMM_NULL;  // all of the pool; a process that detects a repair revokes it
   };
   // Members that are gone although MPI has not reported their death, by number, and since when.
@@ -131,7 +136,10 @@ class Pool {
   [[nodiscard]] HeadMode head_mode() const { return config_.head.mode.value(); }
   void settle_head_mode(const Comm& world);
   [[nodiscard]] Status gather(MPI_Comm live, bool under_way, Proposal& proposal) const;
-  [[nodiscard]] static Status make_team(MPI_Comm pool, const Roster& roster, Team& team);
+  // `helpers`: see helpers_of().
+  [[nodiscard]] static Status make_team(MPI_Comm pool, const Roster& roster, const std::vector<std::uint32_t>& helpers,
+                                        Team& team);
+  [[nodiscard]] std::vector<std::uint32_t> helpers_after(const Proposal& proposal) const;
   [[nodiscard]] Status rebuild(bool under_way);
   [[nodiscard]] Result<bool> settle(bool under_way, Watchdog& watchdog);
   [[nodiscard]] Error no_spare_left(const Proposal& proposal) const;

@@ -44,14 +44,16 @@ Resilient*& current() {
 
 }  // namespace
 
-Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells)
-    : world_(world), tells_(tells), pool_(std::move(pool)) {
+Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells, ComputePart compute_part)
+    : world_(world), tells_(tells), compute_part_(std::move(compute_part)), pool_(std::move(pool)) {
   // MPI reports deaths on this communicator too, whether or not Cairn uses it.
   MPI_Comm_get_errhandler(world_, &errhandler_);
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   if (pool_->config().recovery.straggler_limit) show_stack_when_asked();
   // Also for spares, which have no session: launchers send the signal to every process.
   if (pool_->config().restart.stop_signal) StopSignal::watch();
+  warn_if_parts_cannot_be_computed();
+  form_helper_team();  // a newcomer has joined in a repair
   current() = this;
   static const int registered = std::atexit(&Resilient::on_exit);
   (void)registered;
@@ -69,7 +71,8 @@ T at_start(MPI_Comm world, Result<T> result) {
   std::_Exit(EXIT_FAILURE);
 }
 
-std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::string& config_file, Tells tells) {
+std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::string& config_file, Tells tells,
+                                                ComputePart compute_part) {
   std::unique_ptr<Pool> pool;
   if (respawn::is_newcomer()) {
     prepare_process();
@@ -81,7 +84,7 @@ std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::strin
     prepare_process();
     pool = at_start(world, Pool::start(world, source));
   }
-  std::unique_ptr<Resilient> job(new Resilient(world, std::move(pool), tells));
+  std::unique_ptr<Resilient> job(new Resilient(world, std::move(pool), tells, std::move(compute_part)));
   job->end_if_repairs_do_not_help();
   return job;
 }
@@ -134,7 +137,7 @@ std::unique_ptr<Session> Resilient::enter() {
   while (!over_) {
     const Role role = pool_->me().role;
     if (role == Role::spare) {
-      pool_->wait_as_spare();
+      pool_->wait_as_spare([this] { help(); });
     } else {
       try {
         // A head gets no session: it has served to the end.
@@ -182,6 +185,7 @@ Session::Opening Resilient::opening() {
   opening.only_lost_go_back = pool_->repairs() > 0 && pool_->all_stay();
   opening.stays = [this] { return stays_in_call(); };
   opening.settled = [this](bool ok) { return settled(ok); };
+  opening.recompute = recompute();
   opening.throws = tells_ == Tells::by_exception;
   return opening;
 }
@@ -270,6 +274,7 @@ void Resilient::meet() {
   const auto outcome = pool_->meet(done_, under_way_);
   if (!outcome) end_job(outcome.error().text(), cause_of(outcome.error()));
   over_ = *outcome == Pool::Outcome::over;
+  if (!over_) form_helper_team();
   const std::string obstacle = std::exchange(obstacle_, {}).text;
   if (!over_ && pool_->gives_reason()) Log(pool_->config().log.level).info("all ranks roll back: {}", obstacle);
   if (!over_) end_if_repairs_do_not_help();

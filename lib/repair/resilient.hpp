@@ -23,9 +23,12 @@
 #include <cairn/cairn.hpp>
 
 #include "config/config.hpp"
+#include "mpi/mpi_comm.hpp"
 #include "mpi/process.hpp"
 #include "recover/store_memory.hpp"
 #include "repair/pool.hpp"
+#include "replay/helper_team.hpp"
+#include "session/message_hooks.hpp"
 
 namespace cairn {
 
@@ -34,8 +37,9 @@ class Resilient {
   // How an application learns of a failure in its own MPI calls.
   enum class Tells { by_exception, by_code };
 
-  // Null if the job does not repair itself by its configuration.
-  static std::unique_ptr<Resilient> if_wanted(MPI_Comm world, const std::string& config_file, Tells tells);
+  // Null if the job does not repair itself by its configuration. `compute_part`: see run(); may be empty.
+  static std::unique_ptr<Resilient> if_wanted(MPI_Comm world, const std::string& config_file, Tells tells,
+                                              ComputePart compute_part = {});
   ~Resilient();
   Resilient(const Resilient&) = delete;
   Resilient& operator=(const Resilient&) = delete;
@@ -60,7 +64,7 @@ class Resilient {
   void abandon(std::unique_ptr<Session> session);
 
  private:
-  Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells);
+  Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells, ComputePart compute_part);
   [[nodiscard]] std::unique_ptr<Session> open();
   [[nodiscard]] Session::Opening opening();
   // resilient_stay.cpp
@@ -69,6 +73,11 @@ class Resilient {
   [[nodiscard]] bool settled(bool ok);
   void note_obstacle(Session::Mpi& session);
   [[nodiscard]] bool all_finished(Session::Mpi& session);
+  // resilient_help.cpp
+  void warn_if_parts_cannot_be_computed() const;
+  void form_helper_team();
+  void help();
+  [[nodiscard]] decltype(MessageHooks::recompute) recompute();
   void vote_and_meet();
   void finalize(Session& session);
   // Notes how far the application has come.
@@ -85,10 +94,13 @@ class Resilient {
   MPI_Comm world_;
   MPI_Errhandler errhandler_ = MPI_ERRHANDLER_NULL;  // of the caller's world
   Tells tells_;
+  ComputePart compute_part_;
   ProcessId process_ = this_process();
   std::unique_ptr<Pool> pool_;
   std::shared_ptr<StoreMemory> memory_ = std::make_shared<StoreMemory>();
-  Session::Mpi* session_ = nullptr;  // that this process has, as an application rank
+  std::unique_ptr<MpiComm> helper_comm_;
+  std::unique_ptr<replay::HelperTeam> helpers_;  // of the last repair
+  Session::Mpi* session_ = nullptr;              // that this process has, as an application rank
   // How far the application ranks have come in giving up that session: see Pool::all_ranks() and meet().
   enum class Left { no, voted, met } left_ = Left::no;
   // Why this process could not stay in its call at the last failure.

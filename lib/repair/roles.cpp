@@ -145,6 +145,21 @@ Repair repair(const Roster& before, const std::vector<std::uint32_t>& live, Head
   return std::move(repairer).result();
 }
 
+std::vector<std::uint32_t> helpers_of(const Roster& before, const std::vector<std::uint32_t>& live, const Roster& after,
+                                      std::uint32_t most) {
+  std::vector<Rank> lost;
+  for (std::uint32_t i = 0; i < before.size(); ++i)
+    if (before[i].role == Role::rank && std::ranges::find(live, i) == live.end()) lost.push_back(before[i].rank);
+  if (lost.size() != 1 || most < 2) return {};
+  std::vector<std::uint32_t> members;
+  for (std::uint32_t i = 0; i < after.size(); ++i)
+    if (after[i].role == Role::rank && after[i].rank == lost.front()) members.push_back(i);
+  for (std::uint32_t i = 0; i < after.size() && members.size() < most; ++i)
+    if (after[i].role == Role::spare) members.push_back(i);
+  if (members.size() < 2) return {};
+  return members;
+}
+
 std::vector<std::uint32_t> world_of(const Roster& roster) {
   std::vector<std::uint32_t> members;
   for (std::uint32_t i = 0; i < roster.size(); ++i) {

@@ -43,6 +43,11 @@ struct Repair {
 // can still be reached. A node without a head gets one if it has another spare (mode `rank`).
 [[nodiscard]] Repair repair(const Roster& before, const std::vector<std::uint32_t>& live, HeadMode mode);
 
+// Who recomputes the steps of a lost rank, as numbers in `after`: its replacement, then at most `most` - 1 spares.
+// Empty: not exactly one rank is lost, or no spare is left. `after`: the roster that repair() made of `before`.
+[[nodiscard]] std::vector<std::uint32_t> helpers_of(const Roster& before, const std::vector<std::uint32_t>& live,
+                                                    const Roster& after, std::uint32_t most);
+
 // The members of the session's world, as numbers in the roster: application ranks in order, then heads.
 [[nodiscard]] std::vector<std::uint32_t> world_of(const Roster& roster);
 

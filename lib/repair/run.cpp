@@ -113,9 +113,13 @@ int run_resilient(Resilient& job, const Work& application) {
 }  // namespace
 
 int run(MPI_Comm world, const std::string& config, const Work& application) {
+  return run(world, config, application, {});
+}
+
+int run(MPI_Comm world, const std::string& config, const Work& application, const ComputePart& compute_part) {
   std::unique_ptr<Resilient> job;
-  if (const auto error = thrown_by([&] { job = Resilient::if_wanted(world, config, Resilient::Tells::by_exception); }))
-    return fail_to_open(world, *error);
+  const auto start = [&] { job = Resilient::if_wanted(world, config, Resilient::Tells::by_exception, compute_part); };
+  if (const auto error = thrown_by(start)) return fail_to_open(world, *error);
   return job ? run_resilient(*job, application) : run_once(world, config, application);
 }
 

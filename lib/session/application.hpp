@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include <cairn/lost_part.hpp>
 #include <cairn/session_base.hpp>
 
 #include "base/error.hpp"
@@ -20,6 +21,12 @@
 #include "session/regions.hpp"
 
 namespace cairn {
+
+// How spares can recompute the steps of this rank.
+struct OnLoss {
+  SplitState split;
+  MergeState merge;
+};
 
 struct Application {
   Rank rank;  // of the application ranks
@@ -35,6 +42,7 @@ struct Application {
   std::optional<std::map<std::string, std::uint64_t>> stored = std::nullopt;  // elements of regions, once looked up
   std::optional<replay::Journal> journal = std::nullopt;                      // where only the lost ranks roll back
   bool replaces = false;  // this process takes the place of a lost rank, and only that one rolls back
+  std::optional<OnLoss> on_loss = std::nullopt;
   RestoreReport report = {};
   std::string storage_error = {};
   std::optional<Error> undefined = std::nullopt;  // a restore failed: the data of the regions is undefined

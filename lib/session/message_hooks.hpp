@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
+
+#include "replay/helper_team.hpp"
 
 namespace cairn {
 
@@ -12,6 +15,10 @@ struct MessageHooks {
   std::function<bool()> stays;
   // A replacement has taken what survivors shipped to it, or could not. Whether all have come as far.
   std::function<bool(bool ok)> settled;
+  // In a replacement: recomputes steps together with spares. Empty: there are none.
+  std::function<Result<std::vector<replay::PartResult>>(const replay::LostSteps& steps,
+                                                        const replay::HelperTeam::Split& split)>
+      recompute;
   // The rank has restored.
   std::function<void()> at_restore;
   // A snapshot() call begins.

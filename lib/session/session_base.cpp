@@ -63,6 +63,11 @@ void SessionBase::protect_raw(const std::string& name, void* data, Element eleme
 
 void SessionBase::unprotect(const std::string& name) { answer(*impl_, impl_->unprotect(name)); }
 
+void SessionBase::on_loss(SplitState split, MergeState merge) {
+  if (!split || !merge) throw Exception(ErrorKind::usage, "on_loss: a function is empty");
+  impl_->on_loss({std::move(split), std::move(merge)});
+}
+
 RestoreReport SessionBase::restore() { return answer(*impl_, impl_->restore({})); }
 
 RestoreReport SessionBase::restore(const std::string& name) {

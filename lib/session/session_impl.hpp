@@ -77,6 +77,7 @@ class SessionImpl {
   // Where only the lost ranks roll back; session_stay.cpp. Null: all roll back.
   [[nodiscard]] replay::Journal* journal() { return application_.journal ? &*application_.journal : nullptr; }
   void use_hooks(MessageHooks hooks) { hooks_ = std::move(hooks); }
+  void on_loss(OnLoss on_loss) { application_.on_loss = std::move(on_loss); }
   // Whether this rank is a replacement that computes again what the lost one had computed.
   [[nodiscard]] bool catches_up() const { return application_.journal && application_.journal->catches_up(); }
   // The application does what is not replayed; `what`: as in "rank 3 calls wait()", without the rank.
@@ -152,6 +153,7 @@ class SessionImpl {
   [[nodiscard]] LevelId level_that_cuts_the_log();
   [[nodiscard]] Result<std::vector<replay::Number>> settle_messages(std::uint64_t epoch);
   [[nodiscard]] Status start_journal(std::uint64_t epoch);
+  void recompute_with_helpers();  // session_help.cpp
 
   // session_restore.cpp
   [[nodiscard]] RestoreResult answer_to(const Offer& offer, const std::string& only,

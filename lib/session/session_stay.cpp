@@ -153,6 +153,7 @@ Status SessionImpl::start_journal(std::uint64_t epoch) {
   if (!hooks_.settled || !hooks_.settled(settled.has_value()))
     return fail(Code::communication, settled ? "another rank cannot continue" : settled.error().text());
   connection_->catch_up = Connection::CatchUp{connection_->trace.span_beside("catch up")};
+  recompute_with_helpers();
   look_whether_caught_up();
   return {};
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (make-root.sh): builds what it needs there,
-# looks whether each file compiles alone, then plays scenarios.py, lost.py, lost_trouble.py, ../hosts/ulfm_hosts.py,
+# looks whether each file compiles alone, then plays scenarios.py, lost.py, lost_trouble.py, lost_helpers.py, ../hosts/ulfm_hosts.py,
 # ../hosts/lost_rank_hosts.py and a short soak.py. With arguments it plays one of these instead, soak.py if none is named:
 #
 #   run.sh --failures 100 --per-job 16
@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")" && pwd)
   cmake -S /cairn -B "$BUILD_TREE" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_BUILD_TESTS=OFF \
     -DCMAKE_Fortran_COMPILER=/usr/bin/gfortran
   cmake --build "$BUILD_TREE" -j "$(nproc)" --target gradient heat swing wave ckpt-run ckpt-tool trouble \
-    derived derived_fortran residual killer lost_collectives lost_communicators lost_particles lost_steps \
+    derived derived_fortran residual killer lost_collectives lost_communicators lost_helpers lost_particles lost_steps \
     lost_trouble
   if [[ $# -eq 0 ]]; then
     cmake -S /cairn -B "$BUILD_TREE-alone" -G Ninja -DCAIRN_UNITY=OFF -DCAIRN_BUILD_TESTS=OFF
@@ -36,6 +36,7 @@ here=$(cd "$(dirname "$0")" && pwd)
   timeout -s KILL 900 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run
   timeout -s KILL 600 python3 lost.py "$BUILD_TREE"/bin
   timeout -s KILL 600 python3 lost_trouble.py "$BUILD_TREE"/bin
+  timeout -s KILL 600 python3 lost_helpers.py "$BUILD_TREE"/bin
   timeout -s KILL 400 python3 soak.py "$heat" --failures 10 --per-job 5
   timeout -s KILL 400 python3 soak.py "$heat" --mode respawn --supervised --failures 6 --per-job 3
   wait "$hosts"

@@ -349,6 +349,24 @@ TEST(Config, rollback_of_the_lost_ranks_alone_says_what_it_needs) {
         << size;
 }
 
+TEST(Config, helpers_need_ranks_that_roll_back_alone_and_spares) {
+  const auto with = [](const std::string& more) { return parsed("[replay]\nhelpers = 3\n[recovery]\n" + more); };
+  EXPECT_EQ(config_of("").replay.helpers, 1U);
+  EXPECT_TRUE(check_helpers(config_of("")));
+  EXPECT_THAT(with("mode = spares\nspares = 3"),
+              Fails(Code::config, {"[replay] helpers", "3", "[recovery] rollback", "lost"}));
+  EXPECT_THAT(parsed("[replay]\nhelpers = 0"), Fails(Code::config, {"heat.ini:2", "[replay] helpers", "0"}));
+  for (const auto& [mode, spares, is_enough] :
+       {std::tuple("spares", 2, false), {"spares", 3, true}, {"respawn", 1, false}, {"respawn", 2, true}}) {
+    const auto config = with(fmt::format("mode = {}\nspares = {}\nrollback = lost", mode, spares));
+    ASSERT_TRUE(config) << config.error().text();
+    const auto checked = check_helpers(*config);
+    EXPECT_EQ(checked.has_value(), is_enough) << mode << spares;
+    if (is_enough) continue;
+    EXPECT_THAT(checked, Fails(Code::config, {"[replay] helpers", "3", "[recovery] spares"}));
+  }
+}
+
 TEST(Config, recovery_inside_a_running_job_says_what_it_needs) {
   const auto config = parse_config(
       "[recovery]\nmode = spares\nspares = 3\nwhen_spent = respawn\nhang_timeout = 5s\nstraggler_limit = 90s\n"

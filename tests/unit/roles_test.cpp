@@ -86,6 +86,23 @@ TEST(Repair, makes_a_spare_of_the_node_its_head_and_leaves_it_without_one_if_the
   EXPECT_TRUE(repaired.unfilled.empty());
 }
 
+TEST(Helpers, are_the_replacement_of_the_only_lost_rank_and_then_spares) {
+  const auto helpers = [](const Roster& before, std::vector<std::uint32_t> live, std::uint32_t most) {
+    return helpers_of(before, live, repair(before, live, HeadMode::rank).roster, most);
+  };
+  const Roster before = start({4, 5}, 3);
+  ASSERT_EQ(text(before), "0 1 2 H | 3 H s s s");
+  const std::vector<std::uint32_t> without_3 = {0, 1, 2, 3, 5, 6, 7, 8};
+  ASSERT_EQ(text(repair(before, without_3, HeadMode::rank).roster), "0 1 2 H | H s s 3");
+  EXPECT_EQ(helpers(before, without_3, 3), (std::vector<std::uint32_t>{7, 5, 6}));
+  EXPECT_EQ(helpers(before, without_3, 2), (std::vector<std::uint32_t>{7, 5}));
+  EXPECT_EQ(helpers(before, without_3, 9), (std::vector<std::uint32_t>{7, 5, 6}));
+  EXPECT_TRUE(helpers(before, without_3, 1).empty());
+  EXPECT_TRUE(helpers(before, {0, 1, 3, 5, 6, 7, 8}, 3).empty()) << "two ranks are lost";
+  EXPECT_TRUE(helpers(before, {0, 1, 2, 4, 5, 6, 7, 8}, 3).empty()) << "only a head is lost";
+  EXPECT_TRUE(helpers(before, {0, 1, 2, 3, 5, 8}, 3).empty()) << "no spare is left";
+}
+
 TEST(Repair, lets_a_head_that_would_be_alone_take_a_rank_so_that_its_store_stays_in_reach) {
   const Roster before = start({3, 3, 3}, 3);
   EXPECT_EQ(text(after(before, {3, 4}).roster), "0 1 H | 2 | 3 s H");

@@ -13,15 +13,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -105,63 +107,160 @@ class Strikes {
   std::optional<double> begin_;
 };
 
+// Tags of messages around the ring, and back.
+constexpr int kOnward = 0;
+constexpr int kBack = 1;
+
+// A rank, or a part of it, and its neighbours on the ring.
 class Ring {
  public:
-  Ring(MPI_Comm comm, std::size_t bytes) : comm_(comm), sent_(bytes), left_(bytes), right_(bytes) {
-    int size = 1;
-    MPI_Comm_size(comm, &size);
-    MPI_Comm_rank(comm, &rank_);
-    before_ = (rank_ + size - 1) % size;
-    after_ = (rank_ + 1) % size;
-  }
-  void exchange(std::int64_t step) {
-    sent_.assign(sent_.size(), static_cast<char>(step + rank_));
+  Ring(std::uint32_t rank, std::uint32_t ranks, std::size_t bytes)
+      : rank_(rank),
+        before_((rank + ranks - 1) % ranks),
+        after_((rank + 1) % ranks),
+        sent_(bytes),
+        left_(bytes),
+        right_(bytes) {}
+
+  void exchange(std::int64_t step, MPI_Comm comm) {
+    sent_.assign(sent_.size(), value(step, rank_));
     const auto bytes = static_cast<int>(sent_.size());
+    const auto before = static_cast<int>(before_);
+    const auto after = static_cast<int>(after_);
     std::array<MPI_Request, 4> requests{};
-    MPI_Irecv(left_.data(), bytes, MPI_BYTE, before_, 0, comm_, &requests[0]);
-    MPI_Irecv(right_.data(), bytes, MPI_BYTE, after_, 1, comm_, &requests[1]);
-    MPI_Isend(sent_.data(), bytes, MPI_BYTE, after_, 0, comm_, &requests[2]);
-    MPI_Isend(sent_.data(), bytes, MPI_BYTE, before_, 1, comm_, &requests[3]);
+    MPI_Irecv(left_.data(), bytes, MPI_BYTE, before, kOnward, comm, &requests[0]);
+    MPI_Irecv(right_.data(), bytes, MPI_BYTE, after, kBack, comm, &requests[1]);
+    MPI_Isend(sent_.data(), bytes, MPI_BYTE, after, kOnward, comm, &requests[2]);
+    MPI_Isend(sent_.data(), bytes, MPI_BYTE, before, kBack, comm, &requests[3]);
     MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
-    if (left_.front() != static_cast<char>(step + before_) || right_.back() != static_cast<char>(step + after_))
-      throw std::runtime_error(fmt::format("step {}: a neighbour has sent something else", step));
+    check(step, true, true);
+  }
+
+  // The first part has the neighbour before, the last one that after; parts beside each other exchange as much.
+  void exchange(std::int64_t step, cairn::LostPart& part) {
+    const bool first = part.part() == 0;
+    const bool last = part.part() + 1 == part.parts();
+    sent_.assign(sent_.size(), value(step, rank_));
+    if (first) part.send(before_, kBack, sent_);
+    if (last) part.send(after_, kOnward, sent_);
+    if (!first) part.send_to_part(part.part() - 1, kBack, sent_);
+    if (!last) part.send_to_part(part.part() + 1, kOnward, sent_);
+    if (first) part.receive(before_, kOnward, left_);
+    if (last) part.receive(after_, kBack, right_);
+    if (!first) part.receive_from_part(part.part() - 1, kOnward, left_);
+    if (!last) part.receive_from_part(part.part() + 1, kBack, right_);
+    check(step, first, last);
   }
 
  private:
-  MPI_Comm comm_;
-  int rank_ = 0;
-  int before_ = 0;
-  int after_ = 0;
+  static char value(std::int64_t step, std::uint32_t rank) { return static_cast<char>(step + rank); }
+  void check(std::int64_t step, bool left, bool right) const {
+    if ((left && left_.front() != value(step, before_)) || (right && right_.back() != value(step, after_)))
+      throw std::runtime_error(fmt::format("step {}: a neighbour has sent something else", step));
+  }
+
+  std::uint32_t rank_, before_, after_;
   std::vector<char> sent_, left_, right_;
 };
 
+// The state of a rank, of which each step changes a byte, or a part of it.
+struct State {
+  std::int64_t step = 0;
+  std::size_t first = 0;  // of the rank's
+  std::size_t whole = 0;
+  std::vector<char> bytes;
+
+  void take_step() {
+    const std::size_t place = static_cast<std::size_t>(step) % whole;
+    if (place >= first && place < first + bytes.size()) bytes[place - first] = static_cast<char>(step);
+    ++step;
+  }
+};
+
+// Inverse pair.
+std::vector<std::byte> encode(const State& state) {
+  std::vector<std::byte> out(3 * sizeof(std::int64_t) + state.bytes.size());
+  const std::array<std::int64_t, 3> numbers{state.step, static_cast<std::int64_t>(state.first),
+                                            static_cast<std::int64_t>(state.whole)};
+  std::memcpy(out.data(), numbers.data(), sizeof(numbers));
+  if (!state.bytes.empty()) std::memcpy(out.data() + sizeof(numbers), state.bytes.data(), state.bytes.size());
+  return out;
+}
+State decode(std::span<const std::byte> in) {
+  std::array<std::int64_t, 3> numbers{};
+  std::memcpy(numbers.data(), in.data(), sizeof(numbers));
+  const auto bytes = in.subspan(sizeof(numbers));
+  const auto* const begin = reinterpret_cast<const char*>(bytes.data());
+  return {numbers[0],
+          static_cast<std::size_t>(numbers[1]),
+          static_cast<std::size_t>(numbers[2]),
+          {begin, begin + bytes.size()}};
+}
+
+std::vector<std::vector<std::byte>> split(const State& state, std::uint32_t parts) {
+  std::vector<std::vector<std::byte>> all;
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    const std::size_t first = state.whole * part / parts;
+    const std::size_t end = state.whole * (part + 1) / parts;
+    all.push_back(encode({state.step,
+                          first,
+                          state.whole,
+                          {state.bytes.begin() + static_cast<std::ptrdiff_t>(first),
+                           state.bytes.begin() + static_cast<std::ptrdiff_t>(end)}}));
+  }
+  return all;
+}
+void merge(std::span<const std::vector<std::byte>> parts, State& state) {
+  for (const auto& bytes : parts) {
+    const State part = decode(bytes);
+    std::ranges::copy(part.bytes, state.bytes.begin() + static_cast<std::ptrdiff_t>(part.first));
+    state.step = part.step;
+  }
+}
+
+std::vector<std::byte> compute_part(cairn::LostPart& part, const Options& options) {
+  State state = decode(part.state());
+  Ring ring(part.rank(), part.ranks(), options.message_bytes);
+  while (part.next_step()) {
+    bench::sleep_for(options.step_seconds / part.parts());
+    ring.exchange(state.step, part);
+    state.take_step();
+  }
+  return encode(state);
+}
+
 void compute(cairn::Session& session, const Options& options) {
   const auto rank = static_cast<int>(session.rank());
-  std::vector<char> state(options.state_bytes, static_cast<char>(rank));
-  std::int64_t step = 0;
-  session.protect("state", state.data(), state.size());
-  session.protect("step", step);
+  State state{0, 0, options.state_bytes, std::vector<char>(options.state_bytes, static_cast<char>(rank))};
+  session.protect("state", state.bytes.data(), state.bytes.size());
+  session.protect("step", state.step);
+  session.on_loss([&](std::uint32_t parts) { return split(state, parts); },
+                  [&](std::span<const std::vector<std::byte>> parts, std::uint64_t /*steps*/) { merge(parts, state); });
   session.restore();
   const auto note = [&](const char* what, double value) {
     append(options.directory + "/events",
-           fmt::format("{:.6f} {} {} {} {:.6f}\n", bench::now(), rank, what, step, value));
+           fmt::format("{:.6f} {} {} {} {:.6f}\n", bench::now(), rank, what, state.step, value));
   };
   note("restored", 0);
   if (rank == 0) append(options.directory + "/begin", fmt::format("{:.6f}", bench::now()), true);
   Strikes strikes(options.directory, rank);
-  Ring ring(session.comm(), options.message_bytes);
-  while (step < options.steps) {
+  Ring ring(session.rank(), session.size(), options.message_bytes);
+  const auto is_due = [&](std::int64_t every) { return every > 0 && state.step % every == 0; };
+  while (state.step < options.steps) {
     bench::sleep_for(options.step_seconds);
-    state[static_cast<std::size_t>(step) % state.size()] = static_cast<char>(step);
     strikes.meet(Point::compute);
-    ring.exchange(step);
+    ring.exchange(state.step, session.comm());
     strikes.meet(Point::exchange);
-    ++step;
-    const bool upper = options.global_every > 0 && step % options.global_every == 0;
-    if (upper || (options.local_every > 0 && step % options.local_every == 0)) {
-      const double start = bench::now();
-      session.snapshot(upper ? cairn::LevelId::global : cairn::LevelId::local);
-      note(upper ? "saved_global" : "saved_local", bench::now() - start);
+    state.take_step();
+    const double start = bench::now();
+    if (is_due(options.global_every)) {
+      session.snapshot(cairn::LevelId::global);
+      note("saved_global", bench::now() - start);
+    } else if (is_due(options.local_every)) {
+      session.snapshot(cairn::LevelId::local);
+      note("saved_local", bench::now() - start);
+    } else {
+      session.snapshot();  // not due: the end of a step, for helpers
     }
     strikes.meet(Point::save);
   }
@@ -183,8 +282,9 @@ int main(int argc, char** argv) {
   app.add_option("--global-every", options.global_every, "Steps between two snapshots at L4; 0: none");
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);
-  const int code =
-      cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); });
+  const int code = cairn::run(
+      MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); },
+      [&](cairn::LostPart& part) { return compute_part(part, options); });
   MPI_Finalize();
   return code;
 }

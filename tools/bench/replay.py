@@ -11,11 +11,13 @@ costs. New processes replace the dead (mode = respawn). Protocols:
 
     coordinated    [recovery] rollback = all
     local          [recovery] rollback = lost, [replay] survives = process: after the loss of a node, all roll back
+    2 helpers      the same with [replay] helpers = 2: a spare computes half of what a replacement has to
 
 The same failure times are played for all protocols. An overhead is what a job takes beyond the same steps without
 failures and snapshots. Beside it is what the simulator predicts for this pattern from the costs of snapshots and
 recoveries that were measured in the same runs. A recovery is the time from a strike until the struck rank has its
-state. "difference" is that of the means of both protocols, with its 95 % confidence interval from pairs of runs.
+state. Differences to coordinated have a 95 % confidence interval, from pairs of runs with the same failures. What 5 helpers
+would cost is only simulated.
 """
 
 import argparse
@@ -43,7 +45,8 @@ STEP = 0.01  # seconds
 RANKS = 4
 PER_NODE = 3  # two ranks and their head
 POINTS = ["compute", "exchange", "save"]
-PROTOCOLS = {"coordinated": "", "local": "rollback = lost"}
+PROTOCOLS = {"coordinated": "", "local": "rollback = lost", "2 helpers": "rollback = lost\n[replay]\nhelpers = 2"}
+SPARES = 2  # one of them stays when another helps
 # Failures of processes and of nodes in T.
 PAIRS = [(2, 1 / 10), (4, 1), (10, 2), (15, 3), (20, 4)]
 # Its costs of a snapshot and of a recovery at L1 and at L4, as parts of T = 3600 s.
@@ -92,7 +95,7 @@ class Experiment:
             (directory / "failures").write_text("\n".join(lines) + "\n")
             arguments = ["--config", str(directory / "heat.ini"), "--directory", name, "--steps", str(self.steps),
                          "--step-seconds", str(STEP), "--local-every", str(every[0]), "--global-every", str(every[1])]  # fmt: skip
-            job = jobs.Job(None, directory, "respawn", RANKS + 2, 1, node_size=str(PER_NODE), l1="every 1000000000",
+            job = jobs.Job(None, directory, "respawn", RANKS + 2, SPARES, node_size=str(PER_NODE), l1="every 1000000000",
                            l4="every 1000000000", more=PROTOCOLS[protocol], program=[str(self.binaries / "bench-replay")],
                            arguments=arguments)  # fmt: skip
             try:
@@ -199,7 +202,7 @@ def measure(experiment, work, base, pair, runs):
     for protocol, played in outcomes.items():
         costs, recoveries = costs_of(played)
         intervals = [steps * base / experiment.steps for steps in every]
-        name = "given intervals" + ("" if protocol == "coordinated" else ", local rollback")
+        name = "given intervals" + {"coordinated": "", "local": ", local rollback"}.get(protocol, f", {protocol}")
         expected = simulated(experiment.binaries, base, pair, costs, recoveries, 10000, intervals)
         overheads = [one.seconds - base for one in played]
         record[protocol] = {
@@ -207,20 +210,23 @@ def measure(experiment, work, base, pair, runs):
             "costs": costs, "recoveries": recoveries,
             "failures": [statistics.fmean(len(one.recoveries[level]) for one in played) for level in (1, 2)],
             "simulated": expected[name]["overhead"],
-            "with helpers, simulated": {n: expected[f"given intervals, {n} helpers"]["overhead"]["mean"] for n in (2, 5)}
-            if protocol == "local" else {},
+            "5 helpers": expected["given intervals, 5 helpers"]["overhead"]["mean"],
         }  # fmt: skip
-    all_, lost = record["coordinated"], record["local"]
-    pairs = [b - a for a, b in zip(all_["overheads"], lost["overheads"])]
-    both = math.hypot(all_["simulated"]["deviation"], lost["simulated"]["deviation"]) / math.sqrt(runs)
-    expected = lost["simulated"]["mean"] - all_["simulated"]["mean"]
-    record["difference"] = {"mean": statistics.fmean(pairs), "confidence": confidence(pairs),
-                            "simulated": expected, "simulated_interval": [expected - 1.96 * both, expected + 1.96 * both]}  # fmt: skip
+    record["differences"] = {one: difference(record["coordinated"], record[one], runs)
+                             for one in PROTOCOLS if one != "coordinated"}  # fmt: skip
     return record
 
 
+def difference(all_, lost, runs):
+    pairs = [b - a for a, b in zip(all_["overheads"], lost["overheads"])]
+    both = math.hypot(all_["simulated"]["deviation"], lost["simulated"]["deviation"]) / math.sqrt(runs)
+    expected = lost["simulated"]["mean"] - all_["simulated"]["mean"]
+    return {"mean": statistics.fmean(pairs), "confidence": confidence(pairs), "simulated": expected,
+            "simulated_interval": [expected - 1.96 * both, expected + 1.96 * both]}  # fmt: skip
+
+
 COLUMNS = [("MTBFs", 13), ("protocol", 12), ("failures", 13), ("C1 ms", 7), ("C2 ms", 7), ("R1 ms", 7), ("R2 ms", 7),
-           ("overhead", 17), ("simulated", 17), ("2 helpers", 10), ("5 helpers", 10)]  # fmt: skip
+           ("overhead", 17), ("simulated", 17), ("5 helpers, simulated", 20)]  # fmt: skip
 
 
 def row(cells):
@@ -238,19 +244,21 @@ def show(record, base):
              " + ".join(f"{count:.1f}" for count in one["failures"]), *(f"{1000 * value:.1f}" for value in one["costs"] + one["recoveries"]),
              f"{percent(one['overhead'])} ± {100 * one['confidence'] / base:.1f}",
              f"{percent(one['simulated']['mean'])} ± {100 * of_mean / base:.1f}",
-             *(percent(one["with helpers, simulated"][n]) if n in one["with helpers, simulated"] else "" for n in (2, 5))])  # fmt: skip
-    found = record["difference"]
-    low, high = found["simulated_interval"]
-    inside = low <= found["mean"] <= high
-    print(f"{'':15}difference {percent(found['mean'])} ± {100 * found['confidence'] / base:.1f}, simulated {percent(found['simulated'])} "
-          f"({percent(low)} to {percent(high)}): {'within' if inside else 'outside'}\n", flush=True)  # fmt: skip
+             percent(one["5 helpers"]) if protocol == "2 helpers" else ""])  # fmt: skip
+    for protocol, found in record["differences"].items():
+        low, high = found["simulated_interval"]
+        inside = low <= found["mean"] <= high
+        print(f"{'':15}{protocol}: {percent(found['mean'])} ± {100 * found['confidence'] / base:.1f} of the work less or more than "
+              f"coordinated, simulated {percent(found['simulated'])} ({percent(low)} to {percent(high)}): "
+              f"{'within' if inside else 'outside'}", flush=True)  # fmt: skip
+    print(flush=True)
 
 
 def draw(records, base, path):
     """Bars of measured overheads with their intervals, and a mark for what was simulated."""
     width, height, left, bottom = 640, 320, 60, 40
     most = max(one[p]["overhead"] + min(one[p]["confidence"], one[p]["overhead"]) for one in records for p in PROTOCOLS) / base
-    colours = {"coordinated": "#7a8594", "local": "#2f7d4f"}
+    colours = dict(zip(PROTOCOLS, ("#7a8594", "#2f7d4f", "#2f5f9d")))
 
     def y(value):
         return height - bottom - (height - bottom - 30) * value / most
@@ -258,8 +266,8 @@ def draw(records, base, path):
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">',
              f'<text x="{left}" y="16">Overhead in % of the work: measured (bars), simulated (lines)</text>']  # fmt: skip
     for i, protocol in enumerate(PROTOCOLS):
-        parts.append(f'<rect x="{left + 380 + 110 * i}" y="6" width="12" height="12" fill="{colours[protocol]}"/>'
-                     f'<text x="{left + 396 + 110 * i}" y="16">{protocol}</text>')  # fmt: skip
+        parts.append(f'<rect x="{left + 310 + 95 * i}" y="6" width="12" height="12" fill="{colours[protocol]}"/>'
+                     f'<text x="{left + 326 + 95 * i}" y="16">{protocol}</text>')  # fmt: skip
     for tick in range(5):
         value = most * tick / 4
         parts.append(f'<line x1="{left}" x2="{width - 10}" y1="{y(value):.1f}" y2="{y(value):.1f}" stroke="#ddd"/>'
@@ -268,8 +276,8 @@ def draw(records, base, path):
     for i, record in enumerate(records):
         for k, protocol in enumerate(PROTOCOLS):
             one = record[protocol]
-            x = left + room * i + room * (0.15 + 0.37 * k)
-            share, half, wide = one["overhead"] / base, min(one["confidence"], one["overhead"]) / base, room * 0.33
+            x = left + room * i + room * (0.1 + 0.27 * k)
+            share, half, wide = one["overhead"] / base, min(one["confidence"], one["overhead"]) / base, room * 0.24
             parts.append(f'<rect x="{x:.1f}" y="{y(share):.1f}" width="{wide:.1f}" height="{y(0) - y(share):.1f}" fill="{colours[protocol]}"/>'
                          f'<line x1="{x + wide / 2:.1f}" x2="{x + wide / 2:.1f}" y1="{y(share - half):.1f}" y2="{y(share + half):.1f}" stroke="#000"/>'
                          f'<line x1="{x:.1f}" x2="{x + wide:.1f}" y1="{y(one["simulated"]["mean"] / base):.1f}" '

@@ -4,7 +4,8 @@
  *
  * Every rank holds a piece of the string. simulate() is the part that is run again after a failure, from the last
  * snapshot: it returns CAIRN_ROLLBACK as soon as a Cairn call does. MPI calls need no check, since what they leave
- * behind is not used: no snapshot is taken after a failure. */
+ * behind is not used: no snapshot is taken after a failure. compute_part() is what a spare does to help a rank that is
+ * lost, and split() and merge() are what its replacement does for that. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <cairn/cairn.h>
 #include <mpi.h>
@@ -64,27 +65,112 @@ static void pluck(struct piece* piece, int rank, int size) {
   }
 }
 
-static void swing(struct piece* piece, int rank, int size, MPI_Comm comm) {
-  const int left = rank == 0 ? MPI_PROC_NULL : rank - 1;
-  const int right = rank == size - 1 ? MPI_PROC_NULL : rank + 1;
+/* One step, once the neighbours' points are there. */
+static void move(struct piece* piece) {
   double* now = piece->now;
   const int n = piece->count;
   double after[kPoints + 2];
-  if (rank == 0) now[0] = 0;
-  if (rank == size - 1) now[n + 1] = 0;
-  /* Not MPI_Sendrecv: that of Open MPI 5.0 crashes when it receives from MPI_PROC_NULL and who it sends to has died. */
-  MPI_Request requests[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  MPI_Status statuses[4]; /* GCC takes MPICH's MPI_STATUSES_IGNORE for an array that is too short */
-  MPI_Irecv(&now[n + 1], 1, MPI_DOUBLE, right, 1, comm, &requests[0]);
-  MPI_Irecv(&now[0], 1, MPI_DOUBLE, left, 2, comm, &requests[1]);
-  MPI_Isend(&now[1], 1, MPI_DOUBLE, left, 1, comm, &requests[2]);
-  MPI_Isend(&now[n], 1, MPI_DOUBLE, right, 2, comm, &requests[3]);
-  MPI_Waitall(4, requests, statuses);
   for (int i = 1; i <= n; ++i) {
     after[i] = 2 * now[i] - piece->before[i] + 0.25 * (now[i - 1] - 2 * now[i] + now[i + 1]);
   }
   memcpy(&piece->before[1], &now[1], (size_t)n * sizeof(double));
   memcpy(&now[1], &after[1], (size_t)n * sizeof(double));
+}
+
+enum { kToLeft = 1, kToRight = 2 }; /* tags of messages */
+
+static void swing(struct piece* piece, int rank, int size, MPI_Comm comm) {
+  const int left = rank == 0 ? MPI_PROC_NULL : rank - 1;
+  const int right = rank == size - 1 ? MPI_PROC_NULL : rank + 1;
+  double* now = piece->now;
+  const int n = piece->count;
+  if (rank == 0) now[0] = 0;
+  if (rank == size - 1) now[n + 1] = 0;
+  /* Not MPI_Sendrecv: that of Open MPI 5.0 crashes when it receives from MPI_PROC_NULL and who it sends to has died. */
+  MPI_Request requests[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  MPI_Status statuses[4]; /* GCC takes MPICH's MPI_STATUSES_IGNORE for an array that is too short */
+  MPI_Irecv(&now[n + 1], 1, MPI_DOUBLE, right, kToLeft, comm, &requests[0]);
+  MPI_Irecv(&now[0], 1, MPI_DOUBLE, left, kToRight, comm, &requests[1]);
+  MPI_Isend(&now[1], 1, MPI_DOUBLE, left, kToLeft, comm, &requests[2]);
+  MPI_Isend(&now[n], 1, MPI_DOUBLE, right, kToRight, comm, &requests[3]);
+  MPI_Waitall(4, requests, statuses);
+  move(piece);
+}
+
+/* The same for a part of a lost rank's piece: beside it are other parts, or what the lost rank received. */
+static int exchange(struct piece* piece, cairn_part* part) {
+  const uint32_t me = cairn_part_number(part);
+  const uint32_t last = cairn_part_count(part) - 1;
+  const uint32_t rank = cairn_part_rank(part);
+  const int has_left = rank > 0;
+  const int has_right = rank + 1 < cairn_part_ranks(part);
+  double* now = piece->now;
+  const int n = piece->count;
+  const size_t one = sizeof(double);
+  int code = CAIRN_OK;
+  if (me > 0) code = cairn_part_send_to_part(part, me - 1, kToLeft, &now[1], one);
+  if (code == CAIRN_OK && me < last) code = cairn_part_send_to_part(part, me + 1, kToRight, &now[n], one);
+  if (code == CAIRN_OK && me == 0 && has_left) code = cairn_part_send(part, rank - 1, kToLeft, &now[1], one);
+  if (code == CAIRN_OK && me == last && has_right) code = cairn_part_send(part, rank + 1, kToRight, &now[n], one);
+  if (code == CAIRN_OK && me == 0 && has_left) code = cairn_part_receive(part, rank - 1, kToRight, &now[0], one);
+  if (code == CAIRN_OK && me == last && has_right) code = cairn_part_receive(part, rank + 1, kToLeft, &now[n + 1], one);
+  if (code == CAIRN_OK && me > 0) code = cairn_part_receive_from_part(part, me - 1, kToRight, &now[0], one);
+  if (code == CAIRN_OK && me < last) code = cairn_part_receive_from_part(part, me + 1, kToLeft, &now[n + 1], one);
+  if (me == 0 && !has_left) now[0] = 0;
+  if (me == last && !has_right) now[n + 1] = 0;
+  return code;
+}
+
+static int compute_part(cairn_part* part, void* data) {
+  struct piece piece;
+  int more = 1;
+  (void)data;
+  memcpy(&piece, cairn_part_state(part, NULL), sizeof piece);
+  int code = cairn_part_next_step(part, &more);
+  while (code == CAIRN_OK && more) {
+    code = exchange(&piece, part);
+    if (code != CAIRN_OK) break;
+    move(&piece);
+    code = cairn_part_next_step(part, &more);
+  }
+  return code == CAIRN_OK ? cairn_part_finish(part, &piece, sizeof piece) : code;
+}
+
+/* What a rank computes with, for split() and merge(). */
+struct state {
+  struct piece* piece;
+  long* step;
+};
+
+/* Each part is a piece of its own. A rank has at least as many points as there are parts. */
+static int split(cairn_parts* parts, uint32_t count, void* data) {
+  const struct piece* whole = ((const struct state*)data)->piece;
+  if (whole->count < (int)count) return CAIRN_ERR_USAGE;
+  for (int i = 0; i < (int)count; ++i) {
+    struct piece piece;
+    const int begin = whole->count * i / (int)count;
+    memset(&piece, 0, sizeof piece);
+    piece.first = whole->first + begin;
+    piece.count = whole->count * (i + 1) / (int)count - begin;
+    memcpy(piece.now, &whole->now[begin], ((size_t)piece.count + 2) * sizeof(double));
+    memcpy(piece.before, &whole->before[begin], ((size_t)piece.count + 2) * sizeof(double));
+    const int code = cairn_add_part(parts, &piece, sizeof piece);
+    if (code != CAIRN_OK) return code;
+  }
+  return CAIRN_OK;
+}
+
+static int merge(const void* const* parts, const size_t* bytes, uint32_t count, uint64_t steps, void* data) {
+  const struct state* state = data;
+  for (uint32_t i = 0; i < count; ++i) {
+    const struct piece* part = parts[i];
+    const int begin = part->first - state->piece->first;
+    if (bytes[i] != sizeof *part) return CAIRN_ERR_USAGE;
+    memcpy(&state->piece->now[begin + 1], &part->now[1], (size_t)part->count * sizeof(double));
+    memcpy(&state->piece->before[begin + 1], &part->before[1], (size_t)part->count * sizeof(double));
+  }
+  *state->step += (long)steps;
+  return CAIRN_OK;
 }
 
 /* The whole string, on rank 0. */
@@ -126,6 +212,8 @@ static int simulate(cairn_session** session, const struct options* options) {
   cairn_protect(*session, "now", piece.now, CAIRN_DOUBLE, kPoints + 2);
   cairn_protect(*session, "before", piece.before, CAIRN_DOUBLE, kPoints + 2);
   cairn_protect_opaque(*session, "step", &step, "long", sizeof step, 1);
+  struct state state = {&piece, &step};
+  cairn_on_loss(*session, split, merge, &state);
   int code = cairn_restore(*session);
   if (code != CAIRN_OK) return code;
   if (rank == 0) printf(step > 0 ? "swing: continues at step %ld:\n" : "swing: starts at step %ld\n", step);
@@ -152,7 +240,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   cairn_session* session = NULL;
-  int code = cairn_init(MPI_COMM_WORLD, options.config, &session);
+  int code = cairn_init_with_helpers(MPI_COMM_WORLD, options.config, compute_part, NULL, &session);
   /* All ranks have such an error, and Cairn has logged it. */
   const int has_begun = code >= CAIRN_OK;
   while (code == CAIRN_OK) {

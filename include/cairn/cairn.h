@@ -142,6 +142,79 @@ typedef struct {
  * Returns: CAIRN_OK, CAIRN_HEAD, or an error, the same on all ranks. */
 int cairn_init(MPI_Comm world, const char* config, cairn_session** session);
 
+/* A part of a lost rank's state, while its steps are recomputed by its replacement and spares ([replay] helpers). A
+ * step is what the application does from one cairn_snapshot to the next. Parts have numbers from 0. */
+typedef struct cairn_part cairn_part;
+/* The parts that a function split makes. */
+typedef struct cairn_parts cairn_parts;
+
+/* Computes a part from its first step to the last, in a spare or in a replacement: begins each step with
+ * cairn_part_next_step, and calls cairn_part_finish at the end. It gets all that it needs from the part. It makes no
+ * MPI call, and no call with a session. data is the pointer that was passed to cairn_init_with_helpers. Returns
+ * CAIRN_OK, or the code of a call with the part that was not CAIRN_OK. */
+typedef int (*cairn_compute_part)(cairn_part* part, void* data);
+/* Cuts the state of this rank in count parts: calls cairn_add_part for each, in order. Returns CAIRN_OK, or another
+ * code if it cannot. */
+typedef int (*cairn_split)(cairn_parts* parts, uint32_t count, void* data);
+/* Puts the state of this rank together, after so many steps: writes it into the regions, with all that has changed in
+ * these steps, such as a step counter. parts and bytes have count elements. Cairn owns them; they are valid during the
+ * call. Returns CAIRN_OK; cairn_restore fails with CAIRN_ERR_USAGE after another code. */
+typedef int (*cairn_merge)(const void* const* parts, const size_t* bytes, uint32_t count, uint64_t steps, void* data);
+
+/* Opens a session like cairn_init, for an application whose lost ranks spares help to replace. compute may be NULL:
+ * spares do not help. All processes pass the same function. The caller owns data, which must stay valid until the
+ * session is finalized. */
+int cairn_init_with_helpers(MPI_Comm world, const char* config, cairn_compute_part compute, void* data,
+                            cairn_session** session);
+/* Lets spares help to recompute the steps of this rank after its loss. Cairn calls split and merge with data inside
+ * cairn_restore of a replacement. If not all parts can be computed, or if their messages are not those of the lost
+ * rank, merge is not called, and the replacement computes alone.
+ *
+ * Local. To be called before cairn_restore. Replaces the functions of an earlier call.
+ * Requires: data, which the caller owns, stays valid until cairn_restore returns.
+ * Returns: CAIRN_ERR_USAGE if a function is NULL. */
+int cairn_on_loss(cairn_session* session, cairn_split split, cairn_merge merge, void* data);
+/* Adds a part of this many bytes, which are copied. To be called only by a function split. Local. */
+int cairn_add_part(cairn_parts* parts, const void* state, size_t bytes);
+
+/* The calls below are for a function that computes a part. part must not be NULL. They return CAIRN_ROLLBACK if the
+ * part is not needed any more: return that code. Only cairn_part_receive_from_part may block. */
+/* Returns the number of this part. Local. */
+uint32_t cairn_part_number(const cairn_part* part);
+/* Returns the number of parts, at least 2. Local. */
+uint32_t cairn_part_count(const cairn_part* part);
+/* Returns the lost rank: a rank in the communicator of cairn_comm. Local. */
+uint32_t cairn_part_rank(const cairn_part* part);
+/* Returns the number of application ranks. Local. */
+uint32_t cairn_part_ranks(const cairn_part* part);
+/* Returns what split has made for this part; *bytes gets its size, and may be NULL. Cairn owns the memory, which is
+ * valid until the function that computes the part returns. Local. */
+const void* cairn_part_state(const cairn_part* part, size_t* bytes);
+/* Begins the next step. *more gets 0 if all steps are done, otherwise 1. To be called before each step, until *more is
+ * 0. Local. */
+int cairn_part_next_step(cairn_part* part, int* more);
+/* Sends bytes that the lost rank has sent to rank in this step, with this tag on the communicator of cairn_comm.
+ * Nothing is sent: Cairn compares them with what rank has received, and keeps a copy. All messages of the lost rank
+ * with one peer and tag belong to one part, in their order. Local.
+ *
+ * Returns: CAIRN_ERR_USAGE before the first step or after the last. */
+int cairn_part_send(cairn_part* part, uint32_t rank, int tag, const void* data, size_t bytes);
+/* Receives bytes that the lost rank has received from rank in this step. Local.
+ *
+ * Returns: CAIRN_ERR_USAGE as above, or if there is no such message, or if it has another length. */
+int cairn_part_receive(cairn_part* part, uint32_t rank, int tag, void* data, size_t bytes);
+/* Sends bytes to another part. Messages between two parts with one tag arrive in their order. The call copies the
+ * bytes, and does not wait for a receive.
+ *
+ * Returns: CAIRN_ERR_USAGE if there is no such part, or if it is this one. */
+int cairn_part_send_to_part(cairn_part* part, uint32_t other, int tag, const void* data, size_t bytes);
+/* Waits for bytes from another part.
+ *
+ * Returns: CAIRN_ERR_USAGE as above, or if they have another length. */
+int cairn_part_receive_from_part(cairn_part* part, uint32_t other, int tag, void* data, size_t bytes);
+/* Sets the state of the part after the last step, which is copied. Local. */
+int cairn_part_finish(cairn_part* part, const void* state, size_t bytes);
+
 /* Protects count elements at data. A region with this name that is protected already is replaced. name is 1 to 255
  * bytes long, without '/' and control characters, and not ".".
  *

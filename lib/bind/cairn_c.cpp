@@ -13,6 +13,7 @@
 
 #include "base/log.hpp"
 #include "bind/last_error.hpp"
+#include "bind/parts.hpp"
 #include "repair/failure_vote.hpp"
 #include "repair/resilient.hpp"
 #include "session/session_impl.hpp"
@@ -131,11 +132,17 @@ int protect(cairn_session* session, const char* name, void* data, cairn_type typ
 }  // namespace
 
 int cairn_init(MPI_Comm world, const char* config, cairn_session** session) {
+  return cairn_init_with_helpers(world, config, nullptr, nullptr, session);
+}
+
+int cairn_init_with_helpers(MPI_Comm world, const char* config, cairn_compute_part compute, void* data,
+                            cairn_session** session) {
   if (session == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_init: session is NULL");
   *session = nullptr;
   const auto open = [&] {
     const std::string file = text_or_empty(config);
-    auto job = cairn::Resilient::if_wanted(world, file, cairn::Resilient::Tells::by_code);
+    auto job = cairn::Resilient::if_wanted(world, file, cairn::Resilient::Tells::by_code,
+                                           cairn::bind::compute_of(compute, data));
     auto opened = job ? job->enter() : cairn::Session::open(world, file);
     if (!opened) return static_cast<int>(CAIRN_HEAD);
     auto vote = job ? nullptr : std::make_unique<cairn::FailureVote>(opened->comm());
@@ -180,6 +187,13 @@ int cairn_protect_opaque(cairn_session* session, const char* name, void* data, c
 int cairn_unprotect(cairn_session* session, const char* name) {
   return with(session, [&](cairn::Session& open) {
     open.unprotect(text_or_empty(name));
+    return CAIRN_OK;
+  });
+}
+
+int cairn_on_loss(cairn_session* session, cairn_split split, cairn_merge merge, void* data) {
+  return with(session, [&](cairn::Session& open) {
+    open.on_loss(cairn::bind::split_of(split, data), cairn::bind::merge_of(merge, data));
     return CAIRN_OK;
   });
 }

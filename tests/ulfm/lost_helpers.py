@@ -4,7 +4,7 @@
     lost_helpers.py BINARIES [--only SCENARIO...]
     lost_helpers.py BINARIES --measure 7
 
-BINARIES is where heat, lost_helpers and killer.so are. Each job must end within a minute with the result of a run that
+BINARIES is where heat, swing, lost_helpers and killer.so are. Each job must end within a minute with the result of a run that
 nothing happened to, byte for byte. The log says how many processes have recomputed how many steps.
 
 --measure: how long a replacement of lost_helpers needs to catch up with 1, 2 and 3 helpers, in so many jobs each. A step is
@@ -43,7 +43,7 @@ class Helpers:
         self.number = 0
 
     def program(self, name):
-        if name == "heat":
+        if name in ("heat", "swing"):
             return lost.programs(self.binaries, "lost")[name]
         return lost.Program([str(Path(self.binaries) / "lost_helpers"), name])
 
@@ -132,6 +132,10 @@ class Scenarios(Helpers):
             for rank in (0, 1, 3):
                 place = self.after_snapshot(name, 18, rank)
                 expect_steps(self.play(name, [kill(rank, place)]), rank, 2)
+
+    def spares_recompute_in_a_c_program(self):
+        for rank in (0, 2):
+            expect_steps(self.play("swing", [kill(rank, self.after_snapshot("swing", 18, rank))]), rank, 2)
 
     def spares_recompute_what_came_before_the_first_snapshot(self):
         for name in ("heat", "right"):

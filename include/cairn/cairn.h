@@ -319,6 +319,13 @@ int cairn_watch(cairn_session* session, MPI_Comm comm);
  * ranks. That is at most 66 calls after the signal. Local. */
 int cairn_should_stop(const cairn_session* session);
 
+/* Reports that something seems to be wrong with this rank or its node, for example that a check of a result fails.
+ * text says what, in a few words for a person; of a text of more than 200 bytes, the beginning is used. The log has it,
+ * and fault localization examines the rank and its node: ckpt-tool health shows what it finds. Nothing else follows.
+ *
+ * Local. Errors: CAIRN_ERR_USAGE if the text is empty, or after cairn_finalize. */
+int cairn_suspect(cairn_session* session, const char* text);
+
 /* Returns 1 if this process knows that another process has died, otherwise 0. The next Cairn call then returns
  * CAIRN_ROLLBACK. For loops without Cairn calls. Local, fast. */
 int cairn_failed(const cairn_session* session);

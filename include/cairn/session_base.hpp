@@ -318,6 +318,15 @@ class SessionBase {
   // is at most 66 calls after the signal; mostly 2, if a step takes 0.1 s or more. Local.
   [[nodiscard]] bool should_stop() const;
 
+  // Reports that something seems to be wrong with this rank or its node, for example that a check of a result fails.
+  // `text` says what, in a few words for a person; of a text of more than 200 bytes, the beginning is used. The log has
+  // it, and fault localization examines the rank and its node: ckpt-tool health shows what it finds. Nothing else
+  // follows. It costs one short message to the head.
+  //
+  // Local.
+  // Throws: kind `usage` if the text is empty, or after finalize().
+  void suspect(const std::string& text);
+
   // Waits for background work, writes the newest snapshot to L4, and ends the job as [restart] at_end says. After a
   // restore that failed, or without any restore or snapshot, all snapshots stay as they are, so that a later run can
   // use them. Afterwards only the destructor and calls that do not communicate may be used.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/ids.hpp"
 
@@ -27,8 +28,9 @@ enum class SymptomKind : std::uint8_t {
   waited_for,        // another rank has been waiting for this rank [seconds]
   slow_rank,         // it computes for far longer than its siblings [times the median]
   process_stopped,   // a signal or a debugger has stopped the process [seconds]
+  suspected,         // the application, an operator or a health script says so [1]
 };
-inline constexpr std::size_t kSymptomKinds = 14;
+inline constexpr std::size_t kSymptomKinds = 15;
 
 // `rank` is set if one rank of the node is suspected, and not the node itself.
 struct Suspect {
@@ -43,8 +45,12 @@ struct Symptom {
   NodeId reporter;
   std::chrono::microseconds time{};  // on the reporter's clock
   double measure = 0;
+  std::string note = {};  // of one that comes from outside: in whose words; plain text
   friend bool operator==(const Symptom&, const Symptom&) = default;
 };
+
+// A longer note is cut.
+inline constexpr std::size_t kMostNoteBytes = 200;
 
 // Takes symptoms. report() never blocks and never fails: a symptom may get lost.
 class SymptomPort {

@@ -69,7 +69,7 @@ module cairn
 
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_due, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
     cairn_storage_error, cairn_stored_elements, cairn_restore, cairn_get_comm, &
-    cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_should_stop, cairn_failed, &
+    cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_suspect, cairn_should_stop, cairn_failed, &
     cairn_catches_up, cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
 
@@ -239,6 +239,12 @@ module cairn
       import :: c_int, c_ptr, cairn_restore_status
       type(c_ptr), value :: session
       type(cairn_restore_status), intent(out) :: status
+      integer(c_int) :: code
+    end function
+    function c_suspect(session, text) bind(c, name='cairn_suspect') result(code)
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: session
+      character(kind=c_char), intent(in) :: text(*)
       integer(c_int) :: code
     end function
     function c_should_stop(session) bind(c, name='cairn_should_stop') result(yes)
@@ -535,6 +541,17 @@ contains
     integer, intent(in) :: comm
     integer, intent(out) :: code
     code = c_watch(session%handle, comm)
+  end subroutine
+
+  ! Reports that something seems to be wrong with this rank or its node, for example that a check of a result fails.
+  ! text says what, in a few words for a person; of a text of more than 200 bytes, the beginning is used. The log has
+  ! it, and fault localization examines the rank and its node: ckpt-tool health shows what it finds. Nothing else
+  ! follows. Local. Gives CAIRN_ERR_USAGE if the text is empty, or after cairn_finalize.
+  subroutine cairn_suspect(session, text, code)
+    type(cairn_session), intent(in) :: session
+    character(*), intent(in) :: text
+    integer, intent(out) :: code
+    code = c_suspect(session%handle, c_text(text))
   end subroutine
 
   ! Returns whether the job has been asked to stop: SIGUSR1, a batch system's warning, has arrived at any rank. The

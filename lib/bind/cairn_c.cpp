@@ -294,6 +294,13 @@ int cairn_watch(cairn_session* session, MPI_Comm comm) {
   });
 }
 
+int cairn_suspect(cairn_session* session, const char* text) {
+  return with(session, [&](cairn::Session& open) {
+    open.suspect(text_or_empty(text));
+    return CAIRN_OK;
+  });
+}
+
 int cairn_should_stop(const cairn_session* session) {
   return session != nullptr && session->session && session->session->should_stop() ? 1 : 0;
 }

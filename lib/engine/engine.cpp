@@ -214,7 +214,16 @@ void Engine::handle(Rank from, ToHead message) {
     life_.keep_costs(*measured);
   } else if (auto* waits = std::get_if<Waits>(&message)) {
     inquiry_.receive(from, *waits, head_.clock());
+  } else if (auto* suspected = std::get_if<Suspected>(&message)) {
+    receive_suspicion(from, suspected->text);
   }
+}
+
+void Engine::receive_suspicion(Rank from, const std::string& text) {
+  if (faults_) return faults_->suspect({head_.node.me, from}, text);
+  if (suspected_.insert(from).second)
+    head_.node.log.warning("rank {} on node {} is suspected by the application: \"{}\"", from.value,
+                           head_.node.me.value, text);
 }
 
 }  // namespace cairn

@@ -15,6 +15,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <cairn/failure_topology.hpp>
@@ -104,6 +105,7 @@ class Engine {
   [[nodiscard]] Status handle(Peer from, ToHead message);
   void handle(Rank from, ToHead message);
   void receive_left(Rank from, const FinalizeRequest& request);
+  void receive_suspicion(Rank from, const std::string& text);
   void heed(const RankLeft& left);
   void leave();
   void break_down(const Error& error);
@@ -122,6 +124,7 @@ class Engine {
   RestoreDesk restores_;
   std::shared_ptr<StoreCounts> store_counts_;
   std::unique_ptr<FaultDesk> faults_;  // null: off
+  std::set<Rank> suspected_;           // by the application, where there is no fault localization; said once
   std::optional<Error> broken_;
   bool in_tick_ = false;
   bool finished_ = false;

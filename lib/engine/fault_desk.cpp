@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/text_file.hpp"
 #include "engine/blockers.hpp"
 #include "hang/short_form.hpp"
@@ -19,6 +21,8 @@ using std::chrono::seconds;
 constexpr milliseconds kTurnEvery{50};
 constexpr seconds kLookEvery{1};  // a look at /proc and at the calls takes some 50 µs for each rank
 constexpr seconds kRulesEvery{10};
+constexpr seconds kSuspicionsEvery{5};  // a listing of the global store, by one head
+constexpr std::chrono::minutes kSuspicionLoggedEvery{10};
 constexpr std::size_t kMostUnsent = 4096;  // parts of messages
 // With the calls of its ranks, the longest is that of a node with hundreds of ranks.
 constexpr std::size_t kMostMessageBytes = 4 * kMiB;
@@ -99,7 +103,8 @@ FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sourc
       seen_(operations()),
       calls_(sources.calls),
       spool_(head.node.local, head.topology, head.node.sealer, head.node.log),
-      health_(head.node.global, head.topology, head.node.incarnation, head.node.sealer, head.node.log) {
+      health_(head.node.global, head.topology, head.node.incarnation, head.node.sealer, head.node.log),
+      suspicions_(head.node.global, head.topology, head.node.sealer, head.node.log) {
   const auto kept = spool_.read(static_cast<std::uint64_t>(seconds_of_today().count()));
   for (const localize::Observation& seen : kept)
     if (seen.last < settings_.window) localizer_.take_up(seen);
@@ -118,6 +123,7 @@ void FaultDesk::turn() {
     next_look_ = now + kLookEvery;
     look(now);
     health_.renew(seconds_of_today());
+    take_suspicions(now);
   }
   if (!localizer_.idle()) localizer_.turn();
   if (spooled_ && localizer_.delivered()) {
@@ -134,6 +140,24 @@ void FaultDesk::report(const Symptom& symptom) {
   complete.reporter = head_.node.me;
   complete.time = head_.clock();
   localizer_.report(complete);
+}
+
+// Each is in the log, whatever comes of it; but one that is repeated all the time is not there each time.
+void FaultDesk::suspect(const Suspect& suspect, const std::string& text) {
+  report({SymptomKind::suspected, suspect, {}, {}, 1, text});
+  const Time now = head_.clock();
+  const auto [last, first] = logged_suspicions_.try_emplace(suspect, now);
+  if (!first && now - last->second < kSuspicionLoggedEvery) return;
+  last->second = now;
+  const std::string rank = suspect.rank ? fmt::format("rank {} on ", suspect.rank->value) : "";
+  head_.node.log.warning("{}node {} is reported from outside: \"{}\"", rank, suspect.node.value, text);
+}
+
+void FaultDesk::take_suspicions(Time now) {
+  if (!head_.node.leads() || now < next_suspicions_) return;
+  next_suspicions_ = now + kSuspicionsEvery;
+  for (const Suspicion& one : suspicions_.take(static_cast<std::uint64_t>(seconds_of_today().count())))
+    suspect(one.suspect, one.text);
 }
 
 void FaultDesk::note_write(bool failed) {

@@ -26,6 +26,7 @@
 #include "engine/health_keeper.hpp"
 #include "engine/parts.hpp"
 #include "engine/process_watch.hpp"
+#include "engine/suspicion_box.hpp"
 #include "engine/symptom_spool.hpp"
 #include "localize/localizer.hpp"
 #include "store/watched_store.hpp"
@@ -52,6 +53,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   void spool();
   // Time and reporter are filled in here.
   void report(const Symptom& symptom) override;
+  // The application, an operator or a health script suspects a rank or a node. `text`: plain, for a person.
+  void suspect(const Suspect& suspect, const std::string& text);
   // A rank of the node could not write its shard; or it could.
   void note_write(bool failed);
   // So long after its last failure a store counts as healthy again.
@@ -84,6 +87,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   void look_at_store(Time now);
   void look_for_waits();
   void renew_rules(Time now);
+  void take_suspicions(Time now);
   [[nodiscard]] Operations operations() const;
 
   Head& head_;
@@ -101,11 +105,13 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   Time last_failure_{};
   SymptomSpool spool_;
   HealthKeeper health_;
-  bool spooled_ = false;  // symptoms of earlier heads lie in the spool
+  SuspicionBox suspicions_;
+  std::map<Suspect, Time> logged_suspicions_;  // when last
+  bool spooled_ = false;                       // symptoms of earlier heads lie in the spool
   std::vector<std::pair<Buffer, std::unique_ptr<Request>>> sent_;
   std::deque<localize::Message> own_;
   std::map<NodeId, Trace::Span> analyses_;
-  Time next_turn_{}, next_look_{}, next_rules_{};
+  Time next_turn_{}, next_look_{}, next_rules_{}, next_suspicions_{};
   bool unreadable_ = false;  // the file of rules; said once
 };
 

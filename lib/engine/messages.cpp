@@ -45,6 +45,7 @@ void fields(auto& io, FinalizeRequest& m) {
   io(m.version), io(m.calls), io(m.keep_going), io(m.abandoned), io(m.undefined), io(m.ended_mpi);
 }
 void fields(auto& io, Waits& m) { io(m.call), io(m.seconds), io(m.asked); }
+void fields(auto& io, Suspected& m) { io(m.text); }
 void fields(auto& io, RankLeft& m) { io(m.rank), io(m.node), io(m.version), io(m.calls), io(m.ended_mpi); }
 void fields(auto& io, HeadGone& m) { io(m.why); }
 void fields(auto& io, Inquire& m) { io(m.rank), io(m.call), io(m.seconds); }

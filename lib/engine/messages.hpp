@@ -58,6 +58,9 @@ struct Waits {  // the rank is in this call: for a long time, or because it was 
   std::uint32_t seconds = 0;
   bool asked = false;
 };
+struct Suspected {   // the application suspects this rank or its node
+  std::string text;  // plain
+};
 // From a head to other heads, and to ranks.
 struct RankLeft {  // the rank ended its session without the others: later snapshots cannot be completed
   Rank rank;
@@ -84,7 +87,7 @@ struct Missing {  // for whom the job waits, in words; also to ranks
 };
 // `JobCosts`: what the job has measured so far, to be kept.
 using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, JobCosts, Waits, HeadGone,
-                            Inquire, Ask, NotHere, Missing, RankLeft>;
+                            Inquire, Ask, NotHere, Missing, RankLeft, Suspected>;
 
 // From a head to its ranks.
 struct Opened {

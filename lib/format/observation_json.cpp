@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/plain_text.hpp"
 #include "localize/names.hpp"
 
 namespace cairn {
@@ -36,6 +37,7 @@ Json to_json(const Observation& seen) {
   json["worst"] = seen.worst;
   json["first"] = seconds_of(seen.first);
   json["last"] = seconds_of(seen.last);
+  if (!seen.note.empty()) json["note"] = seen.note;
   return json;
 }
 
@@ -48,6 +50,7 @@ Observation read_observation(const JsonView& json, NodeId node) {
   seen.worst = json["worst"].real();
   seen.first = time_of(json["first"]);
   seen.last = time_of(json["last"]);
+  if (json.has("note")) seen.note = plain_text(json["note"].text(), kMostNoteBytes);
   return seen;
 }
 

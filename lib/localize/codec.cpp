@@ -22,7 +22,8 @@ void number(auto& io, double& value) {
 void fields(auto& io, Fault& fault) { enum_fields(io, fault, static_cast<Fault>(kFaults - 1)); }
 void fields(auto& io, Probe& probe) { enum_fields(io, probe, static_cast<Probe>(kProbes - 1)); }
 void fields(auto& io, Observation& m) {
-  io(m.kind), io(m.suspect), io(m.reporter), io(m.first), io(m.last), io(m.reported), io(m.count), number(io, m.worst);
+  io(m.kind), io(m.suspect), io(m.reporter), io(m.first), io(m.last), io(m.reported), io(m.count), number(io, m.worst),
+      io(m.note);
 }
 void fields(auto& io, Finding& m) {
   auto fact = static_cast<std::uint32_t>(m.fact);

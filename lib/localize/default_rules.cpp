@@ -12,6 +12,8 @@ weight process_failed 3
 weight process_stopped 3
 weight store_full 2
 weight store_error 1.5
+# Who reports this has looked.
+weight suspected 3
 # These pass by themselves now and then.
 weight high_load 0.25
 
@@ -80,6 +82,11 @@ rule slow_computation
 if slow_rank
 then suspect node_stolen, node_swapping, rank_slow
 why The ranks of one program take about the same time for a step.
+
+rule reported_from_outside
+if suspected
+then suspect node_down, partition, process_dead, process_stopped, store_failing, store_full, node_stolen, node_swapping, rank_stuck, rank_slow, link_degraded
+why Somebody knows something that Cairn does not see, so everything is looked at.
 
 # --- what confirms a fault
 
@@ -194,8 +201,8 @@ then excuse
 why The node has processors and memory again.
 
 rule too_early
-if state.stolen >= 0.1 and state.stolen < 0.2
-if state.memory >= 0.1 and state.memory < 0.2
+if suspected = 0 and state.stolen >= 0.1 and state.stolen < 0.2
+if suspected = 0 and state.memory >= 0.1 and state.memory < 0.2
 then excuse
 why The pressure on the node grows or falls: if it grows, the next symptoms will show it.
 

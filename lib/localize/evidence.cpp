@@ -45,6 +45,7 @@ void Evidence::merge(Entry& entry, const Observation& observation) const {
   seen.reported = std::max(seen.reported, observation.reported);
   seen.count += observation.count;
   seen.worst = worse_measure(seen.kind, seen.worst, observation.worst);
+  if (!observation.note.empty()) seen.note = observation.note;
 }
 
 bool Evidence::age(Case& about, Time now) const {

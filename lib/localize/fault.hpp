@@ -57,7 +57,8 @@ struct Observation {
   Time last{};
   Time reported{};  // the newest symptom's, on the reporter's clock
   std::uint32_t count = 0;
-  double worst = 0;  // the measure that is farthest from what is healthy
+  double worst = 0;       // the measure that is farthest from what is healthy
+  std::string note = {};  // the newest
   friend bool operator==(const Observation&, const Observation&) = default;
 };
 

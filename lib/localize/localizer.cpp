@@ -12,7 +12,7 @@ constexpr Time kPublishEvery = std::chrono::seconds(5);
 constexpr Time kExcuseLasts = std::chrono::seconds(1);
 
 Observation observation_of(const Symptom& symptom, Time now) {
-  return {symptom.kind, symptom.suspect, symptom.reporter, now, now, symptom.time, 1, symptom.measure};
+  return {symptom.kind, symptom.suspect, symptom.reporter, now, now, symptom.time, 1, symptom.measure, symptom.note};
 }
 
 }  // namespace
@@ -166,9 +166,17 @@ void Localizer::begin_analyses() {
   }
 }
 
+// Whether somebody outside has reported it lately.
+bool Localizer::is_suspected(const Verdict& verdict) const {
+  return std::ranges::any_of(verdict.evidence, [&](const Observation& seen) {
+    return seen.kind == SymptomKind::suspected && seen.last + settings_.suspicion_lasts > now_;
+  });
+}
+
 void Localizer::recheck() {
   while (const auto verdict = own_.due(now_)) {
     if (cases_.contains(verdict->suspect.node)) continue;
+    if (verdict->fault == Fault::undetermined && is_suspected(*verdict)) continue;
     if (verdict->fault == Fault::undetermined && own_.quiet(*verdict)) {
       if (const auto withdrawn = own_.withdraw(*verdict)) send_to_root(*withdrawn);
       continue;

@@ -84,6 +84,7 @@ class Localizer : public SymptomPort {
   void hand_on();
   void begin_analyses();
   void recheck();
+  [[nodiscard]] bool is_suspected(const Verdict& verdict) const;
   void advance();
   // Whether the case is over.
   bool advance(Case& one);

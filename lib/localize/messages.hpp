@@ -151,6 +151,7 @@ struct Settings {
   Time mute = std::chrono::seconds(10);           // how long a node that does not answer is not asked again
   Time recheck = std::chrono::seconds(30);        // how often a verdict is confirmed again
   Time recheck_undetermined = std::chrono::seconds(5);
+  Time suspicion_lasts = std::chrono::minutes(10);  // a report from outside for which no probe has found a reason
   bool asks_for_calls = false;  // whether the log probe about a rank asks all nodes for the calls of their ranks
   Time survey_again = std::chrono::seconds(10);  // how long after a survey there is no other
   // Times the place in the tree: how long a node leaves it to others to ask. Longer than a turn.

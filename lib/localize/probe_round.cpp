@@ -7,7 +7,8 @@ namespace cairn::localize {
 namespace {
 
 void add_state(FoundFacts& facts, const NodeState& state, const NodeState& own) {
-  if (own.bandwidth > 0) facts.emplace_back(ProbeFact::state_bandwidth, state.bandwidth / own.bandwidth);
+  if (own.bandwidth > 0 && state.bandwidth > 0)
+    facts.emplace_back(ProbeFact::state_bandwidth, state.bandwidth / own.bandwidth);
   facts.emplace_back(ProbeFact::state_load, state.load);
   facts.emplace_back(ProbeFact::state_stolen, state.stolen);
   facts.emplace_back(ProbeFact::state_memory, state.memory);

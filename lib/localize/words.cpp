@@ -61,6 +61,7 @@ std::string_view symptom_words(SymptomKind kind) {
     case SymptomKind::waited_for: return "ranks that wait for it";
     case SymptomKind::slow_rank: return "slow computation";
     case SymptomKind::process_stopped: return "a stopped process";
+    case SymptomKind::suspected: return "a report from outside";
   }
   return "unknown symptoms";
 }
@@ -100,6 +101,18 @@ std::string neighbours_text(const Verdict& verdict) {
   if (reporters.empty() || verdict.fault == Fault::path_corrupts) return "";
   return fmt::format("; {} saw CRC errors",
                      reporters.size() == 1 ? "1 neighbour" : fmt::format("{} neighbours", reporters.size()));
+}
+
+// "; reported: …": in the words of whoever did.
+std::string notes_text(const Verdict& verdict) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> notes;
+  for (const Observation& seen : verdict.evidence) {
+    std::string note = fmt::format("\"{}\"", seen.note);
+    if (!seen.note.empty() && notes.size() < kShown && std::ranges::find(notes, note) == notes.end())
+      notes.push_back(std::move(note));
+  }
+  return notes.empty() ? "" : fmt::format("; reported: {}", fmt::join(notes, ", "));
 }
 
 std::string node_text(NodeId node, const Setting& setting) {
@@ -166,7 +179,10 @@ std::string fault_text(const Verdict& verdict, const Setting& setting) {
     case Fault::head_overloaded: return node + " has an overloaded head: messages wait for it";
     case Fault::undetermined: break;
   }
-  return node + " is sick, but no probe has found out why";
+  const auto from_outside = [](const Observation& seen) { return seen.kind == SymptomKind::suspected; };
+  if (!verdict.evidence.empty() && std::ranges::all_of(verdict.evidence, from_outside))
+    return rank + " is suspected, but no probe has found anything";
+  return rank + " is sick, but no probe has found out why";
 }
 
 }  // namespace
@@ -206,8 +222,8 @@ std::string probes_text(const Verdict& verdict) {
 }
 
 std::string verdict_text(const Verdict& verdict, const Setting& setting) {
-  return fmt::format("{}{}{} ({})", verdict.withdrawn ? "withdrawn: " : "", fault_text(verdict, setting),
-                     neighbours_text(verdict), symptoms_text(verdict));
+  return fmt::format("{}{}{}{} ({})", verdict.withdrawn ? "withdrawn: " : "", fault_text(verdict, setting),
+                     neighbours_text(verdict), notes_text(verdict), symptoms_text(verdict));
 }
 
 }  // namespace cairn::localize

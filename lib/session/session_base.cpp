@@ -97,6 +97,8 @@ std::uint32_t SessionBase::safe_version(LevelId level) { return answer(*impl_, i
 
 std::string SessionBase::storage_error() const { return impl_->storage_error(); }
 
+void SessionBase::suspect(const std::string& text) { answer(*impl_, impl_->suspect(text)); }
+
 bool SessionBase::should_stop() const { return impl_->should_stop(); }
 
 void SessionBase::finalize() { answer(*impl_, impl_->finalize()); }

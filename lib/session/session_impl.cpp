@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/plain_text.hpp"
+#include "base/symptom.hpp"
 #include "format/shard.hpp"
 #include "session/stop_signal.hpp"
 #include "store/names.hpp"
@@ -289,6 +291,16 @@ Result<Version> SessionImpl::safe_version(LevelId level) {
   if (auto status = usable_now("safe_version"); !status) return fail(status.error());
   if (auto status = link().poll(); !status) return fail(status.error());
   return link().reached(level);
+}
+
+// A head that is lost is noticed by the next call that needs it.
+Status SessionImpl::suspect(const std::string& text) {
+  if (!connection_) return {};
+  if (auto status = usable_now("suspect"); !status) return status;
+  if (text.empty())
+    return fail(Code::invalid_argument, "suspect: the text is empty", "say in a few words what seems to be wrong");
+  (void)link().send(Suspected{plain_text(text, kMostNoteBytes)});
+  return {};
 }
 
 // Whether the job continues after this error without an exception: the log has it, and wait() and finalize() report it.

@@ -57,6 +57,9 @@ class SessionImpl {
   enum class Abandoned { dropped, mpi_ended };
   void abandon(Abandoned how);
 
+  // Reports this rank to its head, for fault localization. Local.
+  [[nodiscard]] Status suspect(const std::string& text);
+
   // The text of the last storage error of a snapshot in this session; empty: none.
   [[nodiscard]] const std::string& storage_error() const { return application_.storage_error; }
   [[nodiscard]] bool should_stop() const { return application_.stop; }

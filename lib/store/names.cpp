@@ -146,6 +146,13 @@ FileName costs() { return FileName{"costs.json"}; }
 FileName health() { return FileName{"health.json"}; }
 FileName symptoms() { return FileName{"symptoms.json"}; }
 
+FileName suspicion(std::uint64_t number) { return FileName{fmt::format("suspicion-{:016x}.json", number)}; }
+
+bool is_suspicion(std::string_view name) {
+  std::uint64_t number = 0;
+  return Scan(name).text("suspicion-").hex(number).text(".json").at_end() && suspicion(number).path == name;
+}
+
 std::string owner_rank(Rank rank) { return fmt::format("rank{:06}", rank.value); }
 std::string owner_head() { return "head"; }
 

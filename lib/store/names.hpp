@@ -11,6 +11,7 @@
 //   chain.json                              which global store these snapshots belong to
 //   costs.json                              global store only: what the job has measured about itself
 //   health.json                             global store only: what is sick
+//   suspicion-<16 hex digits>.json         global store only: what somebody reports, until a head takes it
 //   symptoms.json                           node stores only: symptoms that wait for the next life
 #pragma once
 
@@ -83,6 +84,9 @@ struct RunRecordName {
 [[nodiscard]] FileName costs();
 [[nodiscard]] FileName health();
 [[nodiscard]] FileName symptoms();
+// `number`: by chance, so that those of several reporters differ.
+[[nodiscard]] FileName suspicion(std::uint64_t number);
+[[nodiscard]] bool is_suspicion(std::string_view name);
 [[nodiscard]] FileName chain_mark();
 
 // The owner of a retired file: a rank gets its own warm files back.

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "format/health_file.hpp"
+#include "format/suspicion_file.hpp"
 #include "format/symptom_file.hpp"
 #include "store/names.hpp"
 #include "support/hooked_store.hpp"
@@ -96,6 +97,58 @@ TEST(FaultDesk, reports_nothing_about_healthy_stores) {
     for (int i = 0; i < 50; ++i) steps.advance();
   });
   EXPECT_FALSE(health_of(job));
+}
+
+// What the application, or somebody outside, reports of node 1 or of a rank there.
+class Suspicions : public testing::Test {
+ protected:
+  // Until heads have found something, or for long.
+  void run(const std::function<void(JobSession&)>& report) {
+    job.clock = steady;
+    job.run_and_die([&](JobSession& session) {
+      Steps steps(session);
+      steps.restore();
+      report(session);
+      for (int i = 0; i < 1000 && !health_of(job); ++i) {
+        steps.advance();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    });
+  }
+  Job job{{3, 3, 3}, kSettings};
+};
+
+TEST_F(Suspicions, of_the_application_are_examined_and_shown_in_its_words) {
+  run([](JobSession& session) {
+    if (session.rank() == 3) session.suspect("the residual\ngrows");
+  });
+  const auto health = health_of(job);
+  ASSERT_TRUE(health);
+  const HealthEntry& entry = health->entries.at(0);
+  EXPECT_EQ(entry.verdict.fault, Fault::undetermined);
+  EXPECT_EQ(entry.verdict.suspect, (Suspect{NodeId{1}, Rank{3}}));
+  EXPECT_EQ(entry.verdict.evidence.at(0).kind, SymptomKind::suspected);
+  EXPECT_EQ(entry.verdict.evidence.at(0).note, "the residual grows");
+  EXPECT_FALSE(entry.verdict.findings.empty());
+}
+
+TEST_F(Suspicions, of_an_operator_are_taken_from_the_global_store_and_removed) {
+  const auto today =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const SuspicionFile file{static_cast<std::uint64_t>(today), NodeId{1}, "its fan is loud"};
+  ASSERT_TRUE(write_text(job.global_store(), names::suspicion(1), to_json(file)));
+  run([](JobSession& /*session*/) {});
+  const auto health = health_of(job);
+  ASSERT_TRUE(health);
+  EXPECT_EQ(health->entries.at(0).verdict.suspect, (Suspect{NodeId{1}, std::nullopt}));
+  EXPECT_EQ(health->entries.at(0).verdict.evidence.at(0).note, "its fan is loud");
+  EXPECT_FALSE(read_text(job.global_store(), names::suspicion(1)));
+}
+
+TEST_F(Suspicions, without_words_are_refused) {
+  job.run_and_die([](JobSession& session) { session.suspect(""); });
+  ASSERT_TRUE(job.cause());
+  EXPECT_EQ(job.cause()->kind, ErrorKind::usage);
 }
 
 // One symptom is too little for a verdict. With one of before, it is not.

@@ -1,6 +1,7 @@
 // The JSON files of the stores: manifests, records, marks, costs, verdicts, and the layouts in them. An input is a
 // file's text before its seal.
 #include <algorithm>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -8,6 +9,7 @@
 #include "format/job_costs.hpp"
 #include "format/layout_json.hpp"
 #include "format/manifest.hpp"
+#include "format/suspicion_file.hpp"
 #include "fuzz/target.hpp"
 #include "localize/facts.hpp"
 #include "support/sample_manifest.hpp"
@@ -141,6 +143,11 @@ std::vector<Buffer> health_files() {
   verdict.findings = {{localize::fact_of(localize::ProbeFact::state_store_errors), 0.5}};
   return both(to_json(HealthFile{{2}, {{verdict, "c17", 1700000000, "node 1 is sick", {2}, 1700086400}}}));
 }
+std::vector<Buffer> suspicions() {
+  auto all = both(to_json(SuspicionFile{1700000000, NodeId{3}, "the fan is loud"}));
+  std::ranges::move(both(to_json(SuspicionFile{1700000000, std::string("c17"), "slow"})), std::back_inserter(all));
+  return all;
+}
 std::vector<Buffer> costs() { return both(to_json(test::sample_measured())); }
 
 }  // namespace
@@ -152,6 +159,7 @@ std::vector<Target> json_targets() {
           {"chain_mark", run_as<ChainMark, parse_chain_mark>, chain_marks, mutate_json},
           {"costs", run_as<JobCosts, parse_job_costs>, costs, mutate_json},
           {"health", run_as<HealthFile, parse_health_file>, health_files, mutate_json},
+          {"suspicion", run_as<SuspicionFile, parse_suspicion_file>, suspicions, mutate_json},
           {"layout", run_layout, layouts}};
 }
 

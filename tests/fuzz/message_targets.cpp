@@ -175,6 +175,7 @@ std::vector<ToHead> letters() {
           FinalizeRequest{{42}, 77, true, false, true, true},
           sample_measured(),
           Waits{"finalize()", 10, true},
+          Suspected{"the residual grows"},
           HeadGone{"it died"},
           Inquire{{3}, "restore()", 12},
           Ask{},

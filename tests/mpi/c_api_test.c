@@ -143,6 +143,10 @@ static void run_first(cairn_session* session, State* state) {
   CHECK(status.restored == 0);
   check_wrong_arguments(session);
 
+  CHECK(cairn_suspect(session, "this is a test") == CAIRN_OK);
+  CHECK_ERROR(cairn_suspect(session, ""), CAIRN_ERR_USAGE, "empty");
+  CHECK_ERROR(cairn_suspect(session, NULL), CAIRN_ERR_USAGE, "empty");
+
   int due = 1;
   fill(state, rank, 1);
   CHECK(cairn_due(session, &due) == CAIRN_OK && due == 0);

@@ -100,6 +100,10 @@ contains
       ! The first run took two more.
       call check(code == CAIRN_OK .and. version == first + merge(2, 0, life == 'second'), 'snapshot')
     end do
+    call cairn_suspect(session, 'this is a test', code)
+    call check(code == CAIRN_OK, 'suspect')
+    call cairn_suspect(session, '', code)
+    call check(code == CAIRN_ERR_USAGE, 'suspect without a text')
     call fill(0)
     call cairn_restore_region(session, 'plate', code)
     call check(code == CAIRN_OK .and. step == 0, 'restore of one region')

@@ -193,10 +193,20 @@ def fail_store(programs):
             raise AssertionError("the verdicts are not forgotten")
 
 
+def report(programs):
+    """An operator reports a rank, in which no probe finds anything."""
+    with Job(programs, "exchange") as job:
+        job.start()
+        job.tell("--report", "rank:2", "ECC errors in the log")
+        verdict = job.expect(fault="undetermined", node=1, rank=2)
+        if [seen.get("note") for seen in verdict["evidence"]] != ["ECC errors in the log"]:
+            raise AssertionError(verdict)
+
+
 def main():
     programs = sys.argv[1:5]
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
-    for play in [stop_and_die, fail_store, go_mute, fall_asleep, compute]:
+    for play in [stop_and_die, fail_store, go_mute, fall_asleep, compute, report]:
         start = time.monotonic()
         play(programs)
         print(f"{play.__name__}: as it should be, {time.monotonic() - start:.1f} s", flush=True)

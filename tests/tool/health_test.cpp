@@ -1,16 +1,21 @@
 // ckpt-tool health: what it says of a job that is sick, and of a file of rules.
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <string>
+#include <variant>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "format/health_file.hpp"
+#include "format/suspicion_file.hpp"
 #include "localize/facts.hpp"
 #include "localize/words.hpp"
 #include "run_tool.hpp"
+#include "store/names.hpp"
 #include "support/temp_directory.hpp"
 
 namespace cairn::test {
@@ -141,6 +146,45 @@ TEST(Health, forgets_verdicts_when_asked) {
   const Outcome shown = run_tool("health " + job.target());
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("no node or rank is known to be sick"));
+}
+
+// A head of the job takes it: see suspicion_box_test.
+std::optional<SuspicionFile> reported(const SickJob& job) {
+  for (const auto& entry : std::filesystem::directory_iterator(job.directory.path() + "/global/heat")) {
+    if (!names::is_suspicion(entry.path().filename().string())) continue;
+    std::ifstream in(entry.path());
+    const auto file = parse_suspicion_file(std::string((std::istreambuf_iterator<char>(in)), {}));
+    EXPECT_TRUE(file) << file.error().text();
+    if (file) return *file;
+  }
+  return {};
+}
+
+TEST(Health, leaves_a_report_for_the_job) {
+  const SickJob job;
+  const Outcome outcome = run_tool("health " + job.target() + " --report host:c17 'the fan\nis loud'");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto file = reported(job);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(std::get<std::string>(file->whom), "c17");
+  EXPECT_EQ(file->text, "the fan is loud");
+}
+
+TEST(Health, takes_a_node_or_a_rank_by_its_number) {
+  const SickJob job;
+  EXPECT_EQ(run_tool("health " + job.target() + " --report rank:7 x").code, 0);
+  EXPECT_EQ(std::get<Rank>(reported(job).value().whom), Rank{7});
+  const SickJob other;
+  EXPECT_EQ(run_tool("health " + other.target() + " --report node:3 x").code, 0);
+  EXPECT_EQ(std::get<NodeId>(reported(other).value().whom), NodeId{3});
+}
+
+TEST(Health, refuses_reports_about_nothing) {
+  const SickJob job;
+  for (const char* const report : {"c17 x", "node: x", "node:x x", "rank:-1 x", "host: x", "node:3 ''"}) {
+    EXPECT_EQ(run_tool("health " + job.target() + " --report " + std::string(report)).code, 2) << report;
+  }
+  EXPECT_FALSE(reported(job));
 }
 
 TEST(Health, refuses_a_damaged_file) {

@@ -189,6 +189,23 @@ TEST(VerdictText, names_the_out_of_memory_killer_only_if_it_has_ended_processes)
   EXPECT_THAT(verdict_text(verdict), HasSubstr(killer));
 }
 
+Verdict of_node(Fault fault, std::vector<Finding> findings) {
+  Verdict verdict;
+  verdict.fault = fault;
+  verdict.suspect.node = NodeId{1};
+  verdict.findings = std::move(findings);
+  return verdict;
+}
+
+TEST(VerdictText, has_the_words_of_those_who_report_from_outside) {
+  Verdict verdict = of_node(Fault::undetermined, {});
+  verdict.evidence = {{SymptomKind::suspected, verdict.suspect, NodeId{0}, {}, {}, {}, 1, 1, "the fan is loud"}};
+  EXPECT_THAT(verdict_text(verdict),
+              HasSubstr("node 1 is suspected, but no probe has found anything; reported: \"the fan is loud\" ("));
+  verdict.evidence.push_back({SymptomKind::mpi_error, verdict.suspect, NodeId{0}, {}, {}, {}, 1, 1});
+  EXPECT_THAT(verdict_text(verdict), HasSubstr("node 1 is sick, but no probe has found out why; reported: "));
+}
+
 Verdict stuck(const Blocker& blocker) {
   Verdict verdict;
   verdict.fault = Fault::rank_stuck;

@@ -139,6 +139,28 @@ TEST(Localizer, says_of_a_dead_process_that_the_kernel_was_short_of_memory) {
   EXPECT_THAT(network[0].announced[0].findings, testing::Contains(Finding{fact_of(ProbeFact::response_oom_kills), 2}));
 }
 
+TEST(Localizer, keeps_a_suspicion_for_ten_minutes_if_no_probe_finds_anything) {
+  Network network(7);
+  network[1].localizer->report({SymptomKind::suspected, {NodeId{5}, std::nullopt}, NodeId{1}, network.now, 1, "hot"});
+  network.run(seconds(2));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].fault, Fault::undetermined);
+  EXPECT_EQ(network[0].announced[0].evidence.at(0).note, "hot");
+  network.run(std::chrono::minutes(9));
+  EXPECT_EQ(network[0].localizer->standing().size(), 1U);
+  network.run(std::chrono::minutes(2));
+  EXPECT_TRUE(network[0].localizer->standing().empty());
+}
+
+TEST(Localizer, confirms_by_itself_what_somebody_suspects) {
+  Network network(7);
+  network[5].node_state.store_used = 1;
+  network[1].localizer->report({SymptomKind::suspected, {NodeId{5}, std::nullopt}, NodeId{1}, network.now, 1, "hot"});
+  network.run(seconds(2));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].fault, Fault::store_full);
+}
+
 TEST(Localizer, says_nothing_about_symptoms_below_the_threshold) {
   Network network(7);
   network[5].node_state.store_used = 1;

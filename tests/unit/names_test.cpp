@@ -26,6 +26,7 @@ TEST(Names, are_those_of_the_design) {
   EXPECT_EQ(names::node_file(dir, NodeId{0}).path, dir.path + "/node0000.h5");
   EXPECT_EQ(names::master_file(dir).path, dir.path + "/checkpoint.h5");
   EXPECT_EQ(names::run_record(Incarnation{3}, kRun).path, "run-00000003-00c0ffee00c0ffee.json");
+  EXPECT_EQ(names::suspicion(0x1f).path, "suspicion-000000000000001f.json");
   EXPECT_EQ(names::node_directory(NodeId{3}), "node0003");
 }
 
@@ -48,6 +49,8 @@ TEST(Names, parse_what_is_built_for_small_and_largest_numbers) {
     EXPECT_EQ(record->incarnation, Incarnation{counted});
     EXPECT_EQ(record->run, run);
     EXPECT_EQ(names::parse_run(names::hex(run)), run);
+    EXPECT_TRUE(names::is_suspicion(names::suspicion(run.value).path));
+    EXPECT_FALSE(names::is_suspicion(names::suspicion(run.value).path + "~"));
   }
 }
 

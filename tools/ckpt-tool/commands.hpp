@@ -66,10 +66,11 @@ struct HangRequest {
 struct HealthRequest {
   Target target;
   bool json = false;
-  bool clear = false;           // forget the verdicts
-  std::optional<double> watch;  // seconds between looks; none: one look
-  std::string rules;            // a file of rules to check, and nothing else
-  bool default_rules = false;   // print them, and nothing else
+  bool clear = false;               // forget the verdicts
+  std::optional<double> watch;      // seconds between looks; none: one look
+  std::string rules;                // a file of rules to check, and nothing else
+  bool default_rules = false;       // print them, and nothing else
+  std::vector<std::string> report;  // WHOM TEXT: reports it to the job, and nothing else
 };
 // kDamage: something is sick, or the rules have mistakes.
 [[nodiscard]] cairn::Result<ExitCode> health(const HealthRequest& request);

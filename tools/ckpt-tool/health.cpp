@@ -1,18 +1,25 @@
 // ckpt-tool health: which nodes and ranks of a job are sick; and the rules by which that is found.
+#include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <random>
 #include <system_error>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "base/plain_text.hpp"
 #include "base/text_file.hpp"
 #include "commands.hpp"
 #include "format/health_file.hpp"
+#include "format/suspicion_file.hpp"
 #include "localize/facts.hpp"
 #include "localize/names.hpp"
 #include "localize/rules.hpp"
@@ -57,11 +64,13 @@ Result<HealthFile> read_health(const OpenStores& opened) {
 }
 
 Json json_of(const cairn::localize::Observation& seen) {
-  return {{"symptom", cairn::localize::name_of(seen.kind)},
-          {"reporter", seen.reporter.value},
-          {"count", seen.count},
-          {"worst", seen.worst},
-          {"seconds_before", std::chrono::duration<double>(seen.last).count()}};
+  Json json{{"symptom", cairn::localize::name_of(seen.kind)},
+            {"reporter", seen.reporter.value},
+            {"count", seen.count},
+            {"worst", seen.worst},
+            {"seconds_before", std::chrono::duration<double>(seen.last).count()}};
+  if (!seen.note.empty()) json["note"] = seen.note;
+  return json;
 }
 
 Json json_of(const HealthEntry& entry) {
@@ -101,8 +110,9 @@ void print_text(const std::string& job, const HealthFile& health) {
     const auto decided = static_cast<std::time_t>(entry.decided);
     fmt::print("  {:%Y-%m-%d %H:%M:%S}  {}\n", fmt::localtime(decided), entry.text);
     for (const auto& seen : entry.verdict.evidence)
-      fmt::print("    evidence: {}, {} times from node {}, worst {:.3g}\n", cairn::localize::name_of(seen.kind),
-                 seen.count, seen.reporter.value, seen.worst);
+      fmt::print("    evidence: {}, {} times from node {}, worst {:.3g}{}\n", cairn::localize::name_of(seen.kind),
+                 seen.count, seen.reporter.value, seen.worst,
+                 seen.note.empty() ? "" : fmt::format(": \"{}\"", seen.note));
     const std::string probes = probes_text(entry.verdict);
     if (!probes.empty()) fmt::print("    probes: {}\n", probes);
   }
@@ -130,6 +140,53 @@ Result<ExitCode> clear(const OpenStores& opened) {
   return kGood;
 }
 
+// "node:3", "rank:7", "host:c17"
+Result<std::variant<cairn::NodeId, cairn::Rank, std::string>> whom_of(const std::string& text) {
+  const auto colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  const std::string name = colon == std::string::npos ? "" : text.substr(colon + 1);
+  if (kind == "host" && !name.empty()) return cairn::plain_text(name, cairn::kMostNoteBytes);
+  std::uint32_t number = 0;
+  const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool good = error == std::errc() && stop == name.data() + name.size();
+  if (kind == "node" && good) return cairn::NodeId{number};
+  if (kind == "rank" && good) return cairn::Rank{number};
+  return cairn::fail(cairn::Code::invalid_argument, fmt::format("--report: '{}' names no node, rank or host", text),
+                     "write node:N, rank:N or host:NAME");
+}
+
+// A job that looks for the file finds it whole.
+cairn::Status write_whole(const std::string& file, const std::string& text) {
+  const std::string begun = file + ".begun";
+  std::ofstream out(begun, std::ios::binary);
+  out << text;
+  out.close();
+  std::error_code error;
+  if (out) std::filesystem::rename(begun, file, error);
+  if (out && !error) return {};
+  const std::error_code cause = error ? error : std::error_code(errno, std::generic_category());
+  std::filesystem::remove(begun, error);
+  return cairn::fail_in_file(cairn::Code::io, file, "cannot be written: " + cause.message());
+}
+
+// A head of the job looks for it every few seconds.
+Result<ExitCode> report(const HealthRequest& request, const OpenStores& opened) {
+  const auto whom = whom_of(request.report.front());
+  if (!whom) return cairn::fail(whom.error());
+  const cairn::SuspicionFile file{seconds_of_today(), *whom,
+                                  cairn::plain_text(request.report.back(), cairn::kMostNoteBytes)};
+  if (file.text.empty())
+    return cairn::fail(cairn::Code::invalid_argument, "--report: the text is empty",
+                       "say in a few words what seems to be wrong");
+  std::random_device device;
+  const auto name = cairn::names::suspicion((static_cast<std::uint64_t>(device()) << 32U) | device());
+  const std::string path = opened.stores.path_of(cairn::StoreId::global(), name);
+  const auto written = write_whole(path, to_json(file, opened.stores.sealer_at(cairn::StoreId::global())));
+  if (!written) return cairn::fail(written.error());
+  fmt::print("job {}: reported. A job that runs with fault localization examines this within seconds\n", opened.job);
+  return kGood;
+}
+
 }  // namespace
 
 Result<ExitCode> health(const HealthRequest& request) {
@@ -145,6 +202,7 @@ Result<ExitCode> health(const HealthRequest& request) {
   const auto opened = open_stores(request.target);
   if (!opened) return cairn::fail(opened.error());
   if (!opened->stores.global) return cairn::fail(opened->nothing("global store"));
+  if (!request.report.empty()) return report(request, *opened);
   if (request.clear) return clear(*opened);
   auto code = show(request, *opened);
   while (request.watch && code) {

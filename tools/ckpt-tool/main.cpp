@@ -24,7 +24,7 @@ constexpr const char* kExitCodes =
 constexpr const char* kAbout =
     "Shows and verifies the snapshots of a Cairn job, plans how often to take them, and reports why a job hangs or\n"
     "which of its nodes are sick.\n"
-    "Changes no store but with health --clear, so it may be used while the job runs.\n";
+    "Changes no store but with health --clear and --report, so it may be used while the job runs.\n";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -84,6 +84,7 @@ constexpr const char* kHealthExamples =
     "Examples:\n"
     "  ckpt-tool health --config heat.ini\n"
     "  ckpt-tool health --config heat.ini --watch 60 --json      (one line of JSON a minute)\n"
+    "  ckpt-tool health --config heat.ini --report host:c17 'the fan is loud'\n"
     "  ckpt-tool health --default-rules > my.rules\n"
     "  ckpt-tool health --check-rules my.rules";
 
@@ -132,6 +133,11 @@ CLI::App* add_health(CLI::App& app, HealthRequest& request) {
   command->add_flag("--json", request.json, "Print JSON");
   add_watch(*command, request.watch, "Repeat the report every SECONDS seconds (10) until it is interrupted");
   command->add_flag("--clear", request.clear, "Forget the verdicts: remove them from the global store");
+  command
+      ->add_option("--report", request.report,
+                   "Report that something seems to be wrong with WHOM (node:N, rank:N or host:NAME); TEXT says what")
+      ->type_name("WHOM TEXT")
+      ->expected(2);
   command->add_option("--check-rules", request.rules, "Check this file, and print its rules")->type_name("FILE");
   command->add_flag("--default-rules", request.default_rules, "Print the rules that apply without a file");
   command->footer(kHealthExamples);

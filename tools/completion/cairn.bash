@@ -121,7 +121,7 @@ _ckpt_tool() {
     inspect) options="$stores --version --details" ;;
     verify) options="$stores --version --quiet" ;;
     hang) options="$stores --after --watch --stacks" ;;
-    health) options="$stores --watch --clear --check-rules --default-rules" ;;
+    health) options="$stores --watch --clear --report --check-rules --default-rules" ;;
     trace) options='--output -o' ;;
     plan) options=$scenario ;;
     simulate) options="$scenario --work --intervals --survives --helpers --runs --seed --threads --json --plot --paper" ;;
@@ -137,7 +137,7 @@ _ckpt_tool() {
     *,--paper) _cairn_offer -W bondarenko2019 ;;
     *,--levels) _cairn_offer_entry -W '1 2 3 4' ;;
     *,--mtbf) _cairn_offer_entry -W never ;;
-    ?*,--version | *,--job | *,--after | *,--cost | *,--recovery | *,--node-mtbf | *,--nodes | *,--shares) ;;
+    ?*,--version | *,--job | *,--report | *,--after | *,--cost | *,--recovery | *,--node-mtbf | *,--nodes | *,--shares) ;;
     *,--survives) _cairn_offer -W 'process node' ;;
     *,--intervals) _cairn_offer_entry -W off ;;
     *,--work | *,--helpers | *,--runs | *,--seed | *,--threads) ;;

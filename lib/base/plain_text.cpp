@@ -1,0 +1,45 @@
+#include "base/plain_text.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace cairn {
+namespace {
+
+// The length of the UTF-8 character at the beginning of a text that is not empty; 0: there is none.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(text[at]); };
+  if (byte(0) < 0x80) return 1;
+  // Those that begin with 0xc0, 0xc1 and 0xf5 up would be longer than needed, or beyond Unicode.
+  const std::size_t length = byte(0) < 0xc2 ? 0 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : byte(0) < 0xf5 ? 4 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+  const bool too_long = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = byte(0) == 0xed && byte(1) >= 0xa0;
+  const bool beyond = byte(0) == 0xf4 && byte(1) >= 0x90;
+  return too_long || surrogate || beyond ? 0 : length;
+}
+
+bool is_control(std::string_view character) {
+  const auto first = static_cast<std::uint8_t>(character[0]);
+  if (character.size() == 2) return first == 0xc2 && static_cast<std::uint8_t>(character[1]) < 0xa0;
+  return character.size() == 1 && (first < 0x20 || first == 0x7f);
+}
+
+}  // namespace
+
+std::string plain_text(std::string_view text, std::size_t most_bytes) {
+  std::string plain;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    const std::string_view shown = length == 0 ? "?" : is_control(character) ? " " : character;
+    if (plain.size() + shown.size() > most_bytes) break;
+    plain += shown;
+    text.remove_prefix(character.size());
+  }
+  return plain;
+}
+
+}  // namespace cairn

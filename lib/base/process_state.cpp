@@ -27,6 +27,10 @@ std::optional<ProcessState> look_at_process(std::int32_t process) {
   in >> found.started;  // 22
   if (!in) return {};
   found.ticks = user + system;
+  std::ifstream schedstat(fmt::format("/proc/{}/schedstat", process));
+  std::int64_t ran = 0;
+  std::int64_t waited = 0;
+  if (schedstat >> ran >> waited) found.waited = std::chrono::nanoseconds(waited);
   return found;
 }
 

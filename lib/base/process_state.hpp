@@ -1,6 +1,7 @@
 // What /proc says of a process of this host. Local.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <istream>
@@ -12,6 +13,7 @@ struct ProcessState {
   char state = 'X';           // as /proc writes it: R, S, D, T …
   std::uint64_t ticks = 0;    // of processor time
   std::uint64_t started = 0;  // clock ticks after the host's start: a new process with an old number has another
+  std::chrono::nanoseconds waited{};  // that its first thread could have run, and no processor was free; 0: not known
 
   [[nodiscard]] bool ended() const { return state == 'Z' || state == 'X'; }
   // By a signal or a debugger.

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/ids.hpp"
@@ -29,8 +30,9 @@ enum class SymptomKind : std::uint8_t {
   slow_rank,         // it computes for far longer than its siblings [times the median]
   process_stopped,   // a signal or a debugger has stopped the process [seconds]
   suspected,         // the application, an operator or a health script says so [1]
+  network_error,     // network cards of the node report errors [share of the packets]
 };
-inline constexpr std::size_t kSymptomKinds = 15;
+inline constexpr std::size_t kSymptomKinds = 16;
 
 // `rank` is set if one rank of the node is suspected, and not the node itself.
 struct Suspect {
@@ -57,6 +59,13 @@ class SymptomPort {
  public:
   virtual ~SymptomPort() = default;
   virtual void report(const Symptom& symptom) = 0;
+  // This node has sent data to other nodes and received data from them, all at the same time.
+  struct Transfer {
+    NodeId other;
+    std::uint64_t bytes = 0;
+    double seconds = 0;
+  };
+  virtual void note_transfers(std::span<const Transfer> /*transfers*/) {}
 
  protected:
   SymptomPort() = default;

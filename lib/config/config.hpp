@@ -115,6 +115,7 @@ struct Config {
     std::uint32_t fanout = localize::kDefaultFanout;
     std::string rules;  // file; empty: the default rules
     WaitLimit stuck_after = std::chrono::minutes(1);
+    WaitLimit silent_after = std::chrono::seconds(30);
   } localize;
   struct LogSection {
     LogLevel level = LogLevel::info;

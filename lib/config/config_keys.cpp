@@ -156,6 +156,7 @@ constexpr ConfigKey kKeys[] = {
     {"localize", "mode", [](Config& c, Text v) { return values::on_off(v, c.localize.on); }},
     {"localize", "fanout", [](Config& c, Text v) { return values::number(v, 1, kMostFanout, c.localize.fanout); }},
     {"localize", "stuck_after", [](Config& c, Text v) { return set_limit_or_off(v, c.localize.stuck_after); }},
+    {"localize", "silent_after", [](Config& c, Text v) { return set_limit_or_off(v, c.localize.silent_after); }},
     {"localize", "rules", [](Config& c, Text v) { return c.localize.rules = v, Mistake(); }},
     {"log", "level", [](Config& c, Text v) { return values::log_level(v, c.log.level); }},
     {"log", "trace", [](Config& c, Text v) { return c.log.trace = v, Mistake(); }},

@@ -202,7 +202,7 @@ void Engine::handle(Rank from, ToHead message) {
     if (hello->error) head_.requests.hello_error = hello->error->in("rank " + std::to_string(from.value));
   } else if (auto* seal = std::get_if<Seal>(&message)) {
     seals_.receive(from, *seal);
-    if (faults_) faults_->note_write(seal->error && seal->error->code == Code::io);
+    if (faults_) faults_->note_write(*seal);
   } else if (std::holds_alternative<RestoreRequest>(message)) {
     head_.requests.restore.insert(from);
   } else if (auto* result = std::get_if<RestoreResult>(&message)) {

@@ -22,6 +22,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/host_state.hpp"
 #include "base/log.hpp"
 #include "base/process_state.hpp"
 #include "base/trace.hpp"
@@ -60,6 +61,7 @@ struct EngineSetup {
   std::int32_t process = 0;  // this one's number on its host; 0: not known
   LookAtProcess look_at_process = cairn::look_at_process;
   CountOomKills count_oom_kills = cairn::count_oom_kills;
+  LookAtHost look_at_host = [] { return cairn::look_at_host(); };
   std::optional<Error> unable = std::nullopt;  // why this node cannot take part: then all are told so
 };
 

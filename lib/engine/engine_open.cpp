@@ -59,8 +59,8 @@ Result<std::unique_ptr<Engine>> Engine::open(const EngineSetup& setup) {
   if (!status) opened.error = status.error();
   if (status) engine->silence_.begin(*head.bell, head.clock());
   if (status)
-    engine->faults_ =
-        FaultDesk::open(head, {setup.look_at_process, setup.count_oom_kills, engine->store_counts_, setup.local});
+    engine->faults_ = FaultDesk::open(head, {setup.look_at_process, setup.count_oom_kills, setup.look_at_host,
+                                             engine->store_counts_, setup.local, setup.process});
   head.node.symptoms = engine->faults_.get();
   head.tell_all(opened);
   if (!status) return fail(status.error());

@@ -33,7 +33,7 @@ constexpr std::size_t kMostObservationsSent = 16;
 localize::Settings settings_of_heads(std::uint32_t fanout) {
   localize::Settings settings;
   settings.fanout = fanout;
-  settings.window = FaultDesk::kStoreRecovers;
+  settings.window = StoreWatch::kRecovers;
   settings.receipt_limit = seconds(1);
   settings.response_limit = seconds(5);
   settings.errand_limit = seconds(5);
@@ -73,11 +73,6 @@ std::int64_t monotonic_now() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void put_life(ByteWriter& out, const NodeContext& node) {
-  out.put(node.incarnation.value);
-  out.put(node.run.value);
-}
-
 }  // namespace
 
 bool FaultDesk::runs_here(const Head& head) {
@@ -94,17 +89,20 @@ std::unique_ptr<FaultDesk> FaultDesk::open(Head& head, const Sources& sources) {
 
 FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sources)
     : head_(head),
-      counts_(sources.counts),
+      sources_(sources),
       settings_(settings_of_heads(head.options.localize.fanout)),
-      localizer_(head.node.me, localize::Tree(std::move(nodes), settings_.fanout), settings_, book_.rules(), head.clock,
-                 *this, *this),
+      tree_(std::move(nodes), settings_.fanout),
+      localizer_(head.node.me, tree_, settings_, book_.rules(), head.clock, *this, *this),
       parts_(kMostMessageBytes),
       processes_(sources.look_at_process, sources.count_oom_kills),
-      seen_(operations()),
-      calls_(sources.calls),
+      store_(sources.counts, sources.store),
+      host_(sources.look_at_host),
+      transfers_(head.node.me),
+      calls_(sources.store),
       spool_(head.node.local, head.topology, head.node.sealer, head.node.log),
       health_(head.node.global, head.topology, head.node.incarnation, head.node.sealer, head.node.log),
       suspicions_(head.node.global, head.topology, head.node.sealer, head.node.log) {
+  if (const auto& after = head.options.localize.silent_after) beats_.emplace(head.node.me, tree_, *after);
   const auto kept = spool_.read(static_cast<std::uint64_t>(seconds_of_today().count()));
   for (const localize::Observation& seen : kept)
     if (seen.last < settings_.window) localizer_.take_up(seen);
@@ -118,7 +116,10 @@ void FaultDesk::turn() {
   const Time now = head_.clock();
   if (now < next_turn_) return;
   next_turn_ = now + kTurnEvery;
+  note_pause(now);
   receive();
+  receive_beats(now);
+  beat(now);
   if (now >= next_look_) {
     next_look_ = now + kLookEvery;
     look(now);
@@ -160,9 +161,11 @@ void FaultDesk::take_suspicions(Time now) {
     suspect(one.suspect, one.text);
 }
 
-void FaultDesk::note_write(bool failed) {
-  ++written_.all;
-  if (failed) ++written_.failed;
+Buffer FaultDesk::life() const {
+  ByteWriter out;
+  out.put(head_.node.incarnation.value);
+  out.put(head_.node.run.value);
+  return {out.bytes().begin(), out.bytes().end()};
 }
 
 void FaultDesk::send(NodeId to, const localize::Message& message) {
@@ -173,7 +176,7 @@ void FaultDesk::send(NodeId to, const localize::Message& message) {
   // A peer that does not take its messages costs bounded memory.
   if (sent_.size() >= kMostUnsent) return;
   ByteWriter out;
-  put_life(out, head_.node);
+  out.put(Bytes(life()));
   out.put(Bytes(encode(shortened(message))));
   for (Buffer& part : cut_into_parts(out.bytes())) {
     auto request = head_.control.isend(head_.topology.nodes[to.value].head, kToFaultDesk, part);
@@ -190,12 +193,13 @@ void FaultDesk::receive() {
     if (!part) return;
     const auto whole = parts_.take((*envelope)->source, *part);
     if (!whole) continue;
-    ByteWriter life;
-    put_life(life, head_.node);
+    const Buffer now = life();
     const Bytes all(*whole);
-    if (all.size() < life.size() || !std::ranges::equal(all.first(life.size()), life.bytes())) continue;
-    const auto message = localize::decode_message(all.subspan(life.size()));
-    if (message) localizer_.receive(*message);
+    if (all.size() < now.size() || !std::ranges::equal(all.first(now.size()), Bytes(now))) continue;
+    const auto message = localize::decode_message(all.subspan(now.size()));
+    if (!message) continue;
+    if (beats_) beats_->heard(message->from, head_.clock());
+    localizer_.receive(*message);
   }
 }
 
@@ -217,7 +221,11 @@ void FaultDesk::renew_rules(Time now) {
                            mistake_text(file, book_.mistakes().front()));
 }
 
-localize::NodeLog FaultDesk::log(std::optional<Rank> /*rank*/) const { return {}; }
+localize::NodeLog FaultDesk::log(std::optional<Rank> rank) const {
+  localize::NodeLog log;
+  if (rank) log.pace = processes_.pace(*rank);
+  return log;
+}
 
 Buffer FaultDesk::calls() const { return hang::encode(calls_.readings(monotonic_now())); }
 

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,10 +25,14 @@
 #include "engine/call_watch.hpp"
 #include "engine/head.hpp"
 #include "engine/health_keeper.hpp"
+#include "engine/heartbeats.hpp"
+#include "engine/node_watch.hpp"
 #include "engine/parts.hpp"
 #include "engine/process_watch.hpp"
+#include "engine/store_watch.hpp"
 #include "engine/suspicion_box.hpp"
 #include "engine/symptom_spool.hpp"
+#include "engine/transfer_watch.hpp"
 #include "localize/localizer.hpp"
 #include "store/watched_store.hpp"
 
@@ -41,8 +46,10 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   struct Sources {
     LookAtProcess look_at_process;
     CountOomKills count_oom_kills;
+    LookAtHost look_at_host;
     std::shared_ptr<const StoreCounts> counts;  // of the node's store
-    std::shared_ptr<const Store> calls;         // the same store, uncounted
+    std::shared_ptr<const Store> store;         // the same store, uncounted
+    std::int32_t process = 0;                   // of this head; 0: not known
   };
   // None: it does not run here. The first head logs once that heads compute.
   static std::unique_ptr<FaultDesk> open(Head& head, const Sources& sources);
@@ -53,23 +60,18 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   void spool();
   // Time and reporter are filled in here.
   void report(const Symptom& symptom) override;
+  void note_transfers(std::span<const Transfer> transfers) override { transfers_.note(transfers); }
   // The application, an operator or a health script suspects a rank or a node. `text`: plain, for a person.
   void suspect(const Suspect& suspect, const std::string& text);
-  // A rank of the node could not write its shard; or it could.
-  void note_write(bool failed);
-  // So long after its last failure a store counts as healthy again.
-  static constexpr std::chrono::minutes kStoreRecovers{10};
+  // A rank of the node has written its shard; or it could not.
+  void note_write(const Seal& seal) { store_.note_write(seal); }
 
  private:
   using Time = std::chrono::microseconds;
-  // Operations of the store, those of ranks included.
-  struct Operations {
-    std::uint64_t all = 0;
-    std::uint64_t failed = 0;
-  };
-
   FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sources);
 
+  // What messages begin with.
+  [[nodiscard]] Buffer life() const;
   void send(NodeId to, const localize::Message& message) override;
   void announce(const localize::Verdict& verdict) override;
   void analysis_begins(NodeId suspect) override;
@@ -85,30 +87,37 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   void look(Time now);
   void look_at(Rank rank, Time now);
   void look_at_store(Time now);
+  void look_at_host(Time now);
+  void note_pause(Time now);
+  void beat(Time now);
+  void receive_beats(Time now);
+  [[nodiscard]] std::optional<NodeWatch::Own> own_use() const;
   void look_for_waits();
   void renew_rules(Time now);
   void take_suspicions(Time now);
-  [[nodiscard]] Operations operations() const;
 
   Head& head_;
-  std::shared_ptr<const StoreCounts> counts_;
+  Sources sources_;
   localize::Settings settings_;
   localize::RuleBook book_;
+  localize::Tree tree_;
   localize::Localizer localizer_;
   PartJoiner parts_;
   ProcessWatch processes_;
-  Operations written_;          // by ranks
-  Operations seen_;             // when the store was looked at last
-  Operations before_failures_;  // when its recent failures began
+  StoreWatch store_;
+  NodeWatch host_;
+  std::optional<Heartbeats> beats_;  // none: off
+  TransferWatch transfers_;
+  Time turned_{};                             // when it had its last turn
+  std::deque<std::pair<Time, Time>> pauses_;  // when long times without a turn ended, and how long each was
   CallWatch calls_;
-  std::optional<Time> failing_since_;
-  Time last_failure_{};
   SymptomSpool spool_;
   HealthKeeper health_;
   SuspicionBox suspicions_;
   std::map<Suspect, Time> logged_suspicions_;  // when last
   bool spooled_ = false;                       // symptoms of earlier heads lie in the spool
   std::vector<std::pair<Buffer, std::unique_ptr<Request>>> sent_;
+  std::map<NodeId, std::pair<Buffer, std::unique_ptr<Request>>> beats_sent_;  // the last one to each
   std::deque<localize::Message> own_;
   std::map<NodeId, Trace::Span> analyses_;
   Time next_turn_{}, next_look_{}, next_rules_{}, next_suspicions_{};

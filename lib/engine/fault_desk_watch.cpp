@@ -1,16 +1,34 @@
 // What a FaultDesk sees on its own node.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "engine/fault_desk.hpp"
 
 namespace cairn {
+namespace {
+
+// A head that moves data may have no time for messages for less than that.
+constexpr std::chrono::seconds kLongPause{10};
+constexpr std::chrono::seconds kPausesCount{60};
+
+}  // namespace
 
 void FaultDesk::look(Time now) {
   processes_.begin_look();
   for (const Rank rank : head_.ranks) look_at(rank, now);
+  for (const Rank rank : head_.ranks) {
+    if (const auto wrong = processes_.look_at_pace(rank, now))
+      report({wrong->kind, {head_.node.me, rank}, {}, {}, wrong->measure});
+  }
   look_for_waits();
   look_at_store(now);
+  look_at_host(now);
+  const auto silent = beats_ ? beats_->look(now) : std::vector<Heartbeats::Silent>{};
+  for (const auto& [node, missed] : silent)
+    report({SymptomKind::heartbeat_missed, {node, std::nullopt}, {}, {}, missed});
+  for (const auto& [node, share] : transfers_.look())
+    report({SymptomKind::low_bandwidth, {node, std::nullopt}, {}, {}, share});
   renew_rules(now);
 }
 
@@ -28,29 +46,65 @@ void FaultDesk::look_at(Rank rank, Time now) {
   if (head_.options.localize.stuck_after) calls_.look(rank, processes_.state(rank));
 }
 
-FaultDesk::Operations FaultDesk::operations() const {
-  return {counts_->operations() + written_.all, counts_->failed() + written_.failed};
+void FaultDesk::look_at_store(Time now) {
+  Time time = now;  // of several symptoms, each has another one
+  for (const auto& [kind, measure] : store_.look(now))
+    localizer_.report({kind, {head_.node.me, std::nullopt}, head_.node.me, time++, measure});
 }
 
-// A symptom for each failed operation, as far as they count.
-void FaultDesk::look_at_store(Time now) {
-  const Operations all = operations();
-  const std::uint64_t failed = all.failed - seen_.failed;
-  if (failed > 0) {
-    if (!failing_since_) failing_since_ = now, before_failures_ = seen_;
-    last_failure_ = now;
-    const double share = static_cast<double>(failed) / static_cast<double>(all.all - seen_.all);
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(failed, localize::kMostRepeats); ++i) {
-      const Symptom symptom{SymptomKind::store_error,
-                            {head_.node.me, std::nullopt},
-                            head_.node.me,
-                            now + Time(static_cast<std::int64_t>(i)),
-                            share};
-      localizer_.report(symptom);
-    }
+void FaultDesk::look_at_host(Time now) {
+  for (const auto& [kind, measure] : host_.look(own_use(), now))
+    report({kind, {head_.node.me, std::nullopt}, {}, {}, measure});
+}
+
+// Of a host that the job shares with itself, nobody knows what is used by others.
+std::optional<NodeWatch::Own> FaultDesk::own_use() const {
+  const auto hosts = head_.topology.hosts();
+  if (std::ranges::count(hosts, hosts[head_.node.me.value]) != 1) return {};
+  const auto ticks = processes_.ticks(head_.ranks.size());
+  const auto head = sources_.process == 0 ? std::nullopt : sources_.look_at_process(sources_.process);
+  if (!ticks || !head) return {};
+  return NodeWatch::Own{*ticks + head->ticks, static_cast<std::uint32_t>(head_.ranks.size())};
+}
+
+// Long times without a turn: others had no answer meanwhile.
+void FaultDesk::note_pause(Time now) {
+  if (turned_ > Time{} && now - turned_ >= kLongPause) pauses_.emplace_back(now, now - turned_);
+  turned_ = now;
+  while (!pauses_.empty() && now - pauses_.front().first >= kPausesCount) pauses_.pop_front();
+}
+
+// To a node that does not take its messages, one is under way.
+void FaultDesk::beat(Time now) {
+  if (!beats_ || !beats_->due(now)) return;
+  for (const NodeId to : beats_->watchers()) {
+    auto& [bytes, request] = beats_sent_[to];
+    if (request && !request->test().value_or(true)) continue;
+    ByteWriter out;
+    out.put(Bytes(life()));
+    out.put(transfers_.own().exchanges);
+    out.put(transfers_.own().best);
+    bytes.assign(out.bytes().begin(), out.bytes().end());
+    request = head_.control.isend(head_.topology.nodes[to.value].head, kHeartbeat, bytes);
   }
-  seen_ = all;
-  if (failing_since_ && now - last_failure_ >= kStoreRecovers) failing_since_.reset();
+}
+
+void FaultDesk::receive_beats(Time now) {
+  if (!beats_) return;
+  const Buffer expected = life();
+  for (auto envelope = head_.control.probe(kHeartbeat); envelope && *envelope;
+       envelope = head_.control.probe(kHeartbeat)) {
+    const auto bytes = head_.control.recv_probed(**envelope);
+    if (!bytes) return;
+    const Bytes all(*bytes);
+    if (all.size() < expected.size() || !std::ranges::equal(all.first(expected.size()), Bytes(expected))) continue;
+    const NodeId from = head_.topology.node_of_world[(*envelope)->source.value];
+    beats_->heard(from, now);
+    ByteReader in(all.subspan(expected.size()));
+    const auto exchanges = in.get<std::uint64_t>();
+    const TransferRate rate{exchanges, in.get<double>()};
+    if (in.good() && std::isfinite(rate.best)) transfers_.note(from, rate);
+  }
 }
 
 // For whom a rank waits follows only from what all nodes know.
@@ -64,12 +118,11 @@ localize::RankProcess FaultDesk::process(Rank rank) const { return processes_.pr
 
 localize::NodeState FaultDesk::state() const {
   localize::NodeState state;
-  if (!failing_since_) return state;
-  const Operations all = operations();
-  state.store_operations = static_cast<double>(all.all - before_failures_.all);
-  state.store_failed = static_cast<double>(all.failed - before_failures_.failed);
-  state.store_errors = state.store_operations > 0 ? state.store_failed / state.store_operations : 0;
-  state.store_since = std::chrono::duration<double>(head_.clock() - *failing_since_).count();
+  store_.fill(state, head_.clock());
+  host_.fill(state);
+  state.bandwidth = transfers_.bandwidth();
+  for (const auto& [end, pause] : pauses_)
+    state.queue = std::max(state.queue, std::chrono::duration<double>(pause).count());
   return state;
 }
 

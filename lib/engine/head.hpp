@@ -40,6 +40,7 @@ struct EngineOptions {
     std::uint32_t fanout = localize::kDefaultFanout;
     std::string rules;  // file; empty: the default rules
     WaitLimit stuck_after = kForever;
+    WaitLimit silent_after = kForever;
   } localize;
 };
 

@@ -20,6 +20,7 @@ namespace cairn {
 inline constexpr Tag kToHead{1};
 inline constexpr Tag kToRank{2};
 inline constexpr Tag kToFaultDesk{3};  // localize/codec
+inline constexpr Tag kHeartbeat{4};    // engine/heartbeats
 
 // From a rank to its head.
 struct Hello {  // the rank is ready; or why it cannot take part

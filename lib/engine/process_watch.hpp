@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 
@@ -29,9 +31,16 @@ class ProcessWatch {
   };
   [[nodiscard]] std::optional<Found> look(Rank rank, std::int32_t process, Time now);
   void forget(Rank rank) { processes_.erase(rank); }
+  // After a look at all of them: whether a rank is held back, or waits for a processor far longer than the others of
+  // its node. Again and again, but not at each look.
+  [[nodiscard]] std::optional<Found> look_at_pace(Rank rank, Time now);
 
   // As it was at the last look; none: it is not watched.
   [[nodiscard]] std::optional<ProcessState> state(Rank rank) const;
+  // By the looks of the last seconds; none: it is not watched, or not for long enough.
+  [[nodiscard]] std::optional<localize::RankPace> pace(Rank rank) const;
+  // Processor time that all of them have used, in clock ticks; none: one of them has ended or is not watched.
+  [[nodiscard]] std::optional<std::uint64_t> ticks(std::size_t ranks) const;
   // For a probe. One that is not watched is taken to be alive.
   [[nodiscard]] localize::RankProcess probe(Rank rank) const;
 
@@ -42,7 +51,15 @@ class ProcessWatch {
     std::optional<std::uint32_t> oom_kills = {};  // between the last look at it and the first that did not find it
     std::optional<Time> stopped_since = {};
     Time next_report{};
+    Time next_pace{};
+    struct Look {
+      Time at{};
+      std::chrono::nanoseconds waited{};
+      bool stopped = false;
+    };
+    std::deque<Look> looks = {};  // the last ones, while it is alive
   };
+  static std::optional<double> crowding_of(const Process& process);
 
   LookAtProcess look_;
   CountOomKills count_oom_kills_;

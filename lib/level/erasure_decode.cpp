@@ -216,7 +216,8 @@ class Decoder {
 };
 
 Result<RestoreOutcome> Decoder::run(Comm& heads) {
-  if (auto status = exchange(heads, outgoing_, incoming_, node_.between); !status) return fail(status.error());
+  if (auto status = exchange(heads, outgoing_, incoming_, node_.between, node_.symptoms); !status)
+    return fail(status.error());
   RestoreOutcome outcome;
   outcome.strikes = std::move(strikes_);
   // Wrong tables can make a good file look missing or of another length, so the files are checked first.

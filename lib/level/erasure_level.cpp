@@ -171,7 +171,7 @@ Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest
     incoming.push_back(std::move(stream));
     writers.push_back(std::move(writer));
   }
-  if (auto status = exchange(heads, outgoing, incoming, node.between); !status) return status;
+  if (auto status = exchange(heads, outgoing, incoming, node.between, node.symptoms); !status) return status;
 
   for (const Outgoing& stream : outgoing) {
     if (!stream.status) return stream.status;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <map>
 #include <memory>
+#include <set>
 
 namespace cairn {
 namespace {
@@ -11,6 +14,45 @@ constexpr std::size_t kDepth = 2;                  // slices under way per strea
 constexpr std::uint64_t kWindowBytes = 64 * kMiB;  // of buffers, each for sending and receiving
 
 std::uint64_t slice_length(std::uint64_t bytes, std::uint64_t offset) { return std::min(kSliceBytes, bytes - offset); }
+
+// Notes for a watcher how long streams take, and who holds them up. Peers are heads, by the numbers of their nodes.
+class Stopwatch {
+ public:
+  explicit Stopwatch(SymptomPort* watcher) : watcher_(watcher), begun_(Clock::now()), moved_(begun_) {}
+
+  void done(Peer peer, std::uint64_t bytes) {
+    if (watcher_ == nullptr) return;
+    SymptomPort::Transfer& transfer = transfers_[peer.value];
+    transfer.other.value = peer.value;
+    transfer.bytes += bytes;
+    transfer.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
+  }
+  void end() const {
+    if (watcher_ == nullptr) return;
+    std::vector<SymptomPort::Transfer> all;
+    for (const auto& [peer, transfer] : transfers_) all.push_back(transfer);
+    watcher_->note_transfers(all);
+  }
+  void moved() { moved_ = reported_ = Clock::now(); }
+  // Whether it is time to say who holds up the streams.
+  [[nodiscard]] bool stalls() {
+    if (watcher_ == nullptr || Clock::now() - reported_ < kStalled) return false;
+    reported_ = Clock::now();
+    return true;
+  }
+  void held_up_by(const std::set<Peer>& peers) const {
+    const double waited = std::chrono::duration<double>(Clock::now() - moved_).count();
+    for (const Peer peer : peers)
+      watcher_->report({SymptomKind::no_response, {NodeId{peer.value}, std::nullopt}, {}, {}, waited});
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kStalled{10};
+  SymptomPort* watcher_;
+  Clock::time_point begun_, moved_, reported_ = begun_;
+  std::map<std::uint32_t, SymptomPort::Transfer> transfers_;
+};
 
 // A stream being sent: two slices take turns, each from where its bytes lie or from a buffer.
 class Sender {
@@ -21,6 +63,12 @@ class Sender {
     return offset_ == stream_.bytes &&
            std::ranges::all_of(in_flight_, [](const InFlight& piece) { return !piece.request; });
   }
+
+  void add_awaited(std::set<Peer>& peers) const {
+    if (std::ranges::any_of(in_flight_, [](const InFlight& piece) { return piece.request != nullptr; }))
+      peers.insert(stream_.to);
+  }
+  void note_end(Stopwatch& watch) const { watch.done(stream_.to, stream_.bytes); }
 
   // Starts and completes what can be; true when anything moved.
   Result<bool> advance(Comm& comm) {
@@ -76,6 +124,15 @@ class Receiver {
   }
 
   [[nodiscard]] bool done() const { return consumed_ == stream_.bytes; }
+  void add_awaited(std::set<Peer>& peers) const {
+    const InFlight& piece = in_flight_[turn_];
+    for (std::size_t i = 0; i < piece.requests.size(); ++i)
+      if (piece.requests[i]) peers.insert(*stream_.inputs[i].from);
+  }
+  void note_end(Stopwatch& watch) const {
+    for (const Incoming::Input& input : stream_.inputs)
+      if (input.from) watch.done(*input.from, stream_.bytes);
+  }
 
   Result<bool> advance(Comm& comm) {
     if (done()) return false;
@@ -164,14 +221,19 @@ std::vector<Stream*> in_order(std::vector<Stream>& streams) {
 
 // Drops finished streams from the front of the window's list. Returns whether there were any.
 template <class Worker>
-bool drop_finished(std::vector<std::unique_ptr<Worker>>& active) {
-  return std::erase_if(active, [](const auto& worker) { return worker->done(); }) > 0;
+bool drop_finished(std::vector<std::unique_ptr<Worker>>& active, Stopwatch& watch) {
+  const auto ends = [&](const auto& worker) {
+    if (worker->done()) worker->note_end(watch);
+    return worker->done();
+  };
+  return std::erase_if(active, ends) > 0;
 }
 
 }  // namespace
 
 Status exchange(Comm& comm, std::vector<Outgoing>& outgoing, std::vector<Incoming>& incoming,
-                const std::function<void()>& between) {
+                const std::function<void()>& between, SymptomPort* watcher) {
+  Stopwatch watch(watcher);
   const auto to_send = in_order(outgoing);
   const auto to_receive = in_order(incoming);
   std::size_t inputs = 1;
@@ -190,7 +252,10 @@ Status exchange(Comm& comm, std::vector<Outgoing>& outgoing, std::vector<Incomin
     while (receivers.size() < receive_window && next_receive < to_receive.size()) {
       receivers.push_back(std::make_unique<Receiver>(comm, *to_receive[next_receive++]));
     }
-    if (senders.empty() && receivers.empty()) return {};
+    if (senders.empty() && receivers.empty()) {
+      watch.end();
+      return {};
+    }
 
     bool moved = false;
     for (auto& receiver : receivers) {
@@ -203,9 +268,16 @@ Status exchange(Comm& comm, std::vector<Outgoing>& outgoing, std::vector<Incomin
       if (!result) return fail(result.error());
       moved |= *result;
     }
-    moved |= drop_finished(senders);
-    moved |= drop_finished(receivers);
+    moved |= drop_finished(senders, watch);
+    moved |= drop_finished(receivers, watch);
+    if (moved) watch.moved();
     if (moved) between();
+    if (watch.stalls()) {
+      std::set<Peer> peers;
+      for (const auto& receiver : receivers) receiver->add_awaited(peers);
+      for (const auto& sender : senders) sender->add_awaited(peers);
+      watch.held_up_by(peers);
+    }
     comm.idle(moved);
   }
 }

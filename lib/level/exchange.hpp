@@ -18,6 +18,7 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "base/symptom.hpp"
 #include "comm/comm.hpp"
 
 namespace cairn {
@@ -64,9 +65,10 @@ struct Incoming {
 };
 
 // Runs all streams to their end; calls `between` now and then. Collective among those that the streams name. Fails only
-// if a peer cannot be reached; all other errors are in the streams.
+// if a peer cannot be reached; all other errors are in the streams. `watcher` gets how long the streams took, and which
+// peers hold up all of them for 10 seconds; null: nobody does.
 [[nodiscard]] Status exchange(Comm& comm, std::vector<Outgoing>& outgoing, std::vector<Incoming>& incoming,
-                              const std::function<void()>& between);
+                              const std::function<void()>& between, SymptomPort* watcher = nullptr);
 
 // Sends `mine` to every member of `to` and receives a message of known size from every `from`, in that order.
 // Collective among those named.

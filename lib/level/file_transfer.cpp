@@ -114,7 +114,8 @@ Result<RestoreOutcome> transfer_files(Comm& heads, const NodeContext& node, cons
       writers.push_back(std::move(writer));
     }
   }
-  if (auto status = exchange(heads, outgoing, incoming, node.between); !status) return fail(status.error());
+  if (auto status = exchange(heads, outgoing, incoming, node.between, node.symptoms); !status)
+    return fail(status.error());
 
   for (std::size_t s = 0; s < sent.size(); ++s) {
     if (!outgoing[s].status)

@@ -82,7 +82,7 @@ Status copy_to_partners(Comm& heads, const NodeContext& node, NodeManifest& mani
          [writer](std::uint64_t, std::span<const Bytes> in) { return writer->write(in.front()); },
          [writer](std::uint64_t offset, std::uint64_t length) { return writer->place(offset, length); }});
   }
-  if (auto status = exchange(heads, outgoing, incoming, node.between); !status) return status;
+  if (auto status = exchange(heads, outgoing, incoming, node.between, node.symptoms); !status) return status;
   auto status = first_failure(outgoing, incoming);
   holding.partner = PartnerHolding{turn, std::move(*held)};
   return status;

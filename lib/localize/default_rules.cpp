@@ -73,6 +73,11 @@ if crc_mismatch.reporters = 1
 then suspect path_corrupts
 why Wrong data at one receiver only is the path's: the sender's other receivers got good data.
 
+rule bad_card
+if network_error
+then suspect link_degraded
+why A network card counts packets that it sends or receives with errors.
+
 rule late_rank
 if waited_for
 then suspect node_down, partition, process_dead, node_stolen, node_swapping, rank_slow, rank_stuck
@@ -132,8 +137,15 @@ why All transfers of the node are slow, though it has processors and memory.
 
 rule store_is_full
 if state.store_used >= 0.98
+if state.store_room < 1
+if state.store_refused >= 1
 then confirm store_full
-why The store has no room left.
+why The store has no room left, or none for the next snapshot of its ranks.
+
+rule card_has_errors
+if network_error >= 2 and state.network_errors >= 0.001
+then confirm link_degraded
+why A network card of the node reports errors for this share of its packets.
 
 rule store_fails
 if store_error >= 2 and state.store_errors > 0.01
@@ -159,6 +171,16 @@ rule rank_is_slow
 if log.idle < 2 and log.pace >= 1.5 and state.stolen < 0.1 and state.memory < 0.1
 then confirm rank_slow
 why The rank calls MPI, but computes much longer between two calls than other ranks, also those of its node.
+
+rule rank_is_held_back
+if log.held >= 0.2
+then confirm rank_slow
+why Something stops the process and lets it continue, again and again: it stands still for this share of the time.
+
+rule rank_is_crowded_out
+if log.crowded >= 0.2
+then confirm rank_slow
+why The process waits for a processor for this share of the time, and the other ranks of the node do not.
 
 # --- what shows that the suspect is not the cause
 
@@ -206,8 +228,19 @@ if suspected = 0 and state.memory >= 0.1 and state.memory < 0.2
 then excuse
 why The pressure on the node grows or falls: if it grows, the next symptoms will show it.
 
+rule has_room_again
+if store_full and state.store_room >= 1 and state.store_refused = 0 and state.store_used < 0.98
+then excuse
+why The store has room again.
+
+rule card_is_well
+if network_error and state.network_errors < 0.001
+then excuse
+why The network cards of the node report no errors any more.
+
 rule computes_as_usual
 if slow_rank and log.pace < 1.5
+if slow_rank and log.held < 0.2 and log.crowded < 0.2
 then excuse
 why The rank computes as fast as others again.
 )rules";

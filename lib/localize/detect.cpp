@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace cairn::localize {
 namespace {
 
 constexpr std::size_t kFewestSiblings = 4;
-// A median absolute deviation times this is the standard deviation of normal values.
+// A median absolute deviation times this is the standard deviation of normal values: 1 / Φ⁻¹(3/4).
 constexpr double kNormal = 1.4826;
 
 Symptom symptom_about(const About& about, SymptomKind kind, double measure) {
@@ -39,8 +40,7 @@ std::vector<Outlier> outliers(std::span<const double> values, double side, doubl
   std::vector<double> work(values.begin(), values.end());
   const double median = middle(work);
   if (!(median > 0) || std::ranges::none_of(values, [&](double value) { return far(value / median); })) return {};
-  std::ranges::transform(values, work.begin(), [&](double value) { return std::abs(value - median); });
-  const double spread = kNormal * middle(work);
+  const double spread = spread_of(std::move(work));
   std::vector<Outlier> found;
   for (std::size_t place = 0; place < values.size(); ++place) {
     const double share = values[place] / median;
@@ -77,6 +77,10 @@ Detected detect_stolen(const About& about, double share, const DetectorLimits& l
 
 Detected detect_memory(const About& about, double share, const DetectorLimits& limits) {
   return if_at_least(about, SymptomKind::memory_pressure, share, limits.memory_share);
+}
+
+Detected detect_network_errors(const About& about, double share, const DetectorLimits& limits) {
+  return if_at_least(about, SymptomKind::network_error, share, limits.network_errors);
 }
 
 Detected detect_store_use(const About& about, double share, const DetectorLimits& limits) {
@@ -117,5 +121,11 @@ Detected detect_slow_rank(const About& about, const Outlier& outlier) {
 }
 
 double median_of(std::vector<double> values) { return middle(values); }
+
+double spread_of(std::vector<double> values) {
+  const double median = median_of(values);
+  std::ranges::transform(values, values.begin(), [&](double value) { return std::abs(value - median); });
+  return kNormal * middle(values);
+}
 
 }  // namespace cairn::localize

@@ -24,6 +24,7 @@ struct DetectorLimits {
   double stolen_share = 0.25;
   double memory_share = 0.25;
   double store_used = 0.98;
+  double network_errors = 0.001;
   std::chrono::microseconds waited = std::chrono::seconds(2);
   double slow_deviations = 5;
   double slow_times = 1.5;  // and at least this multiple of the median
@@ -49,6 +50,7 @@ using Detected = std::optional<Symptom>;
 [[nodiscard]] Detected detect_load(const About& about, double per_processor, const DetectorLimits& limits);
 [[nodiscard]] Detected detect_stolen(const About& about, double share, const DetectorLimits& limits);
 [[nodiscard]] Detected detect_memory(const About& about, double share, const DetectorLimits& limits);
+[[nodiscard]] Detected detect_network_errors(const About& about, double share, const DetectorLimits& limits);
 [[nodiscard]] Detected detect_store_use(const About& about, double share, const DetectorLimits& limits);
 [[nodiscard]] Detected detect_store_errors(const About& about, std::uint32_t operations, std::uint32_t failed);
 // A revoked communicator says nothing about who is sick.
@@ -70,5 +72,9 @@ struct Outlier {
 
 // 0 for none.
 [[nodiscard]] double median_of(std::vector<double> values);
+// The median absolute deviation, scaled to the standard deviation of normal values. An outlier changes it little. Leys
+// et al. (2013), "Detecting outliers: Do not use standard deviation around the mean, use absolute deviation around the
+// median", Journal of Experimental Social Psychology 49(4), DOI 10.1016/j.jesp.2013.03.013.
+[[nodiscard]] double spread_of(std::vector<double> values);
 
 }  // namespace cairn::localize

@@ -31,6 +31,10 @@ constexpr std::array<ProbeFactName, kProbeFacts> kProbeFactNames{{
     {Probe::state, "state.store_operations"},
     {Probe::state, "state.store_failed"},
     {Probe::state, "state.store_since"},
+    {Probe::state, "state.store_room"},
+    {Probe::state, "state.store_free"},
+    {Probe::state, "state.store_refused"},
+    {Probe::state, "state.network_errors"},
     {Probe::state, "state.queue"},
     {Probe::log, "log.waits"},
     {Probe::log, "log.idle"},
@@ -38,6 +42,8 @@ constexpr std::array<ProbeFactName, kProbeFacts> kProbeFactNames{{
     {Probe::log, "log.bad_peers"},
     {Probe::log, "log.bad_share"},
     {Probe::log, "log.blocks"},
+    {Probe::log, "log.held"},
+    {Probe::log, "log.crowded"},
 }};
 constexpr std::array<std::string_view, kFactsPerSymptom> kParts{"", ".reporters", ".worst"};
 

@@ -48,7 +48,11 @@ struct NodeState {
   double queue = 0;         // seconds that messages wait for the head
   double store_operations = 0;
   double store_failed = 0;
-  double store_since = 0;  // seconds since the first of them failed
+  double store_since = 0;     // seconds since the first of them failed
+  double store_room = -1;     // how many snapshots of the node's ranks fit into what is free; below 0: not known
+  double store_free = -1;     // bytes; below 0: not known
+  double store_refused = 0;   // recent operations that found no room
+  double network_errors = 0;  // share of the packets, of the worst network card
 };
 struct RankProcess {
   bool alive = true;
@@ -62,12 +66,18 @@ struct RankLog {
   double idle = 0;     // seconds since its last call ended; 0 while it is in one
   double step = 0;     // seconds that it usually computes between two calls
 };
+// Of a rank's process, by the last looks at it.
+struct RankPace {
+  double held = 0;     // share of the time in which a signal or a debugger had stopped it
+  double crowded = 0;  // share of the time in which it waited for a processor, if that is far more than its siblings do
+};
 struct NodeLog {
-  std::optional<RankLog> rank;  // of the rank that was asked about
-  double usual_step = 0;        // the median of the node's ranks; 0: not known
-  std::uint32_t bad_peers = 0;  // that got wrong data
-  double bad_share = 0;         // of the messages to them
-  Buffer calls;                 // of the node's ranks, if asked for: see Host::calls()
+  std::optional<RankLog> rank = {};   // of the rank that was asked about
+  std::optional<RankPace> pace = {};  // the same; none: its process is not watched
+  double usual_step = 0;              // the median of the node's ranks; 0: not known
+  std::uint32_t bad_peers = 0;        // that got wrong data
+  double bad_share = 0;               // of the messages to them
+  Buffer calls = {};                  // of the node's ranks, if asked for: see Host::calls()
 };
 // What nodes have answered that were asked for the calls of their ranks.
 struct CallReports {

@@ -17,12 +17,18 @@ void add_state(FoundFacts& facts, const NodeState& state, const NodeState& own) 
   facts.emplace_back(ProbeFact::state_store_operations, state.store_operations);
   facts.emplace_back(ProbeFact::state_store_failed, state.store_failed);
   facts.emplace_back(ProbeFact::state_store_since, state.store_since);
+  if (state.store_room >= 0) facts.emplace_back(ProbeFact::state_store_room, state.store_room);
+  if (state.store_free >= 0) facts.emplace_back(ProbeFact::state_store_free, state.store_free);
+  facts.emplace_back(ProbeFact::state_store_refused, state.store_refused);
+  facts.emplace_back(ProbeFact::state_network_errors, state.network_errors);
   facts.emplace_back(ProbeFact::state_queue, state.queue);
 }
 
 void add_log(FoundFacts& facts, const NodeLog& log, const NodeLog& own) {
   facts.emplace_back(ProbeFact::log_bad_peers, log.bad_peers);
   facts.emplace_back(ProbeFact::log_bad_share, log.bad_share);
+  if (log.pace) facts.emplace_back(ProbeFact::log_held, log.pace->held);
+  if (log.pace) facts.emplace_back(ProbeFact::log_crowded, log.pace->crowded);
   if (!log.rank) return;
   facts.emplace_back(ProbeFact::log_waits, log.rank->waits ? 1 : 0);
   facts.emplace_back(ProbeFact::log_idle, log.rank->idle);

@@ -9,12 +9,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/bytes.hpp"
 #include "base/list_text.hpp"
 #include "localize/facts.hpp"
 #include "localize/names.hpp"
 
 namespace cairn::localize {
 namespace {
+
+constexpr double kMuch = 0.2;  // as the default rules say
 
 std::string_view sign_of(Comparison comparison) {
   switch (comparison) {
@@ -62,6 +65,7 @@ std::string_view symptom_words(SymptomKind kind) {
     case SymptomKind::slow_rank: return "slow computation";
     case SymptomKind::process_stopped: return "a stopped process";
     case SymptomKind::suspected: return "a report from outside";
+    case SymptomKind::network_error: return "errors of a network card";
   }
   return "unknown symptoms";
 }
@@ -155,6 +159,52 @@ std::string stuck_text(const std::string& rank, const std::optional<Blocker>& bl
                      missing_text(*blocker));
 }
 
+// Whether it is down, cut off or does nothing, cannot be seen from elsewhere.
+std::string unreached_text(const Verdict& verdict) {
+  const std::string text = " may be down: its head does not answer";
+  const auto others = finding_of(verdict, ProbeFact::witness_unreached);
+  if (!others) return text;
+  if (*others == 0) return text + ", and no third node was able to ask it";
+  if (*others == 1) return text + ", and another node does not reach it either";
+  return text + fmt::format(", and {:.0f} other nodes do not reach it either", *others);
+}
+
+// " for up to 42 s"
+std::string queue_text(const Verdict& verdict) {
+  const double seconds = finding_of(verdict, ProbeFact::state_queue).value_or(0);
+  return seconds >= 1 ? fmt::format(" for up to {:.0f} s", seconds) : "";
+}
+
+// Why a rank is slow.
+std::string slow_text(const Verdict& verdict) {
+  const auto held = finding_of(verdict, ProbeFact::log_held).value_or(0);
+  const auto crowded = finding_of(verdict, ProbeFact::log_crowded).value_or(0);
+  if (held >= kMuch)
+    return fmt::format("its process is stopped and continued all the time, {:.0f} % of it", held * 100);
+  if (crowded >= kMuch)
+    return fmt::format("it waits for a processor for {:.0f} % of the time, far longer than other ranks of its node",
+                       crowded * 100);
+  return "it computes for longer than the other ranks";
+}
+
+// ": 12.5 MiB are free, less than its ranks' next snapshot takes"
+std::string full_text(const Verdict& verdict) {
+  const auto free = finding_of(verdict, ProbeFact::state_store_free);
+  const auto refused = finding_of(verdict, ProbeFact::state_store_refused).value_or(0);
+  std::string text;
+  if (free) text = fmt::format(", {:.1f} MiB are free", *free / kMiB);
+  if (refused > 0) return text + fmt::format("; {:.0f} of its operations found no room", refused);
+  const auto room = finding_of(verdict, ProbeFact::state_store_room);
+  return room && *room < 1 ? text + ", less than the next snapshot of its ranks takes" : text;
+}
+
+std::string link_text(const Verdict& verdict) {
+  const auto errors = finding_of(verdict, ProbeFact::state_network_errors).value_or(0);
+  if (errors > 0)
+    return fmt::format(" has a bad link: a network card reports errors, {:.2g} % of its packets", errors * 100);
+  return " has a slow link";
+}
+
 // What is wrong with what, without the evidence.
 std::string fault_text(const Verdict& verdict, const Setting& setting) {
   const std::string node = node_text(verdict.suspect.node, setting);
@@ -164,19 +214,19 @@ std::string fault_text(const Verdict& verdict, const Setting& setting) {
     case Fault::process_dead: return rank + " is dead: its process has ended" + oom_text(verdict);
     case Fault::process_stopped: return rank + " is stopped: by a signal or a debugger";
     case Fault::rank_stuck: return stuck_text(rank, verdict.blocker);
-    case Fault::rank_slow: return rank + " is slow: it computes for longer than the other ranks";
-    case Fault::node_down: return node + " is down: no other node reaches it";
+    case Fault::rank_slow: return rank + " is slow: " + slow_text(verdict);
+    case Fault::node_down: return node + unreached_text(verdict);
     case Fault::node_stolen: return node + " is slow: its processors work for others";
     case Fault::node_swapping: return node + " is slow: its threads wait for memory";
     case Fault::store_failing: return node + " is sick: its store fails" + store_text(verdict, setting);
-    case Fault::store_full: return node + " is sick: its store is full";
-    case Fault::link_degraded: return node + " has a slow link";
+    case Fault::store_full: return node + " is sick: its store is full" + full_text(verdict);
+    case Fault::link_degraded: return node + link_text(verdict);
     case Fault::partition:
       return fmt::format("the network is partitioned: {} cannot reach {}", nodes_text({verdict.analyst}),
                          nodes_text(verdict.nodes));
     case Fault::path_corrupts:
       return fmt::format("data from {} to {} arrives damaged", node, nodes_text(verdict.nodes));
-    case Fault::head_overloaded: return node + " has an overloaded head: messages wait for it";
+    case Fault::head_overloaded: return node + " has an overloaded head: messages wait for it" + queue_text(verdict);
     case Fault::undetermined: break;
   }
   const auto from_outside = [](const Observation& seen) { return seen.kind == SymptomKind::suspected; };

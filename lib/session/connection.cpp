@@ -111,7 +111,8 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
                      .memory = remembers ? environment.memory : nullptr,
                      .clock = environment.clock,
                      .levels = environment.levels(),
-                     .process = environment.process};
+                     .process = environment.process,
+                     .look_at_host = environment.look_at_host};
 }
 
 // Whether ranks must know something at the same call: that a level is due by time or by the model, the stop signal, or

@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/host_state.hpp"
 #include "comm/comm.hpp"
 #include "config/config.hpp"
 #include "level/level.hpp"
@@ -64,6 +65,8 @@ struct Environment {
   // Makes the table of levels for each head.
   std::function<Levels()> levels = make_levels;
   WorldMode world_mode = {};
+  // How heads look at their host.
+  LookAtHost look_at_host = [] { return cairn::look_at_host(); };
 };
 
 }  // namespace cairn

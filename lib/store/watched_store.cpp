@@ -1,5 +1,6 @@
 #include "store/watched_store.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace cairn {
@@ -8,7 +9,9 @@ namespace {
 // The same result, counted.
 template <class T>
 Result<T> counted(StoreCounts& counts, Result<T> result) {
-  counts.count(!result && result.error().code == Code::io);
+  using Outcome = StoreCounts::Outcome;
+  const auto code = result ? std::nullopt : std::optional(result.error().code);
+  counts.count(code == Code::io ? Outcome::failed : code == Code::no_space ? Outcome::refused : Outcome::other);
   return result;
 }
 

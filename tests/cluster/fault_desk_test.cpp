@@ -190,7 +190,8 @@ class SymptomsOfBefore : public testing::Test {
   }
 
   std::atomic<std::int64_t> looks_at_the_clock{0};
-  FailingJob failing{std::string(kSettings) + "[job]\non_storage_error = continue\n", {2, 2, 2}};  // with their heads
+  FailingJob failing{std::string(kSettings) + "[job]\non_storage_error = continue\n[localize]\nsilent_after = off\n",
+                     {2, 2, 2}};  // with their heads
 };
 
 TEST_F(SymptomsOfBefore, count_after_the_job_has_died) {

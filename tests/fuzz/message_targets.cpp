@@ -217,8 +217,8 @@ std::vector<Buffer> localize_seeds() {
   add(Question{15, Probe::log, {{4}, Rank{9}}, true});
   add(Answer{15, ResponseAnswer{RankProcess{false, false, 2}}});
   add(Answer{15, WitnessAnswer{true}});
-  add(Answer{15, NodeState{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}});
-  add(Answer{15, NodeLog{RankLog{true, 1, 2}, 3, 4, 5, Buffer(7)}});
+  add(Answer{15, NodeState{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}});
+  add(Answer{15, NodeLog{RankLog{true, 1, 2}, RankPace{0.5, 0.25}, 3, 4, 5, Buffer(7)}});
   add(Bulletin{{3}, false});
   return seeds;
 }

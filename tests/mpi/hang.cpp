@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -198,14 +199,16 @@ void wait_for_the_wrong_request(const Job& job) {
   sum(job);
 }
 
-// Rank 2 goes mute amid an all-to-all program: it computes, until the process gets SIGUSR1 and goes on.
+// Rank 2, or $MUTE_RANK, goes mute amid an all-to-all program: it computes, until the process gets SIGUSR1 and goes on.
 std::atomic<bool> computes = true;
 void exchange_but_one(const Job& job) {
   std::signal(SIGUSR1, [](int /*signal*/) { computes = false; });
+  const char* const chosen = std::getenv("MUTE_RANK");
+  const int mute = chosen == nullptr ? 2 : std::atoi(chosen);
   std::vector<int> mine(static_cast<std::size_t>(job.last) + 1);
   std::vector<int> got(mine.size());
   for (int round = 0;; ++round) {
-    while (job.rank == 2 && round == 100 && computes) {
+    while (job.rank == mute && round == 100 && computes) {
     }
     MPI_Alltoall(mine.data(), 1, MPI_INT, got.data(), 1, MPI_INT, job.comm);
   }
@@ -251,6 +254,42 @@ void take_snapshots(const Job& job) {
   }
 }
 
+// Each is larger than the one before, up to 64 MiB.
+void take_growing_snapshots(const Job& job) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  std::vector<char> state;
+  job.session->protect("state", state);
+  job.session->restore();
+  for (;;) {
+    if (state.size() < 64 * kMiB) state.resize(state.size() + kMiB);
+    job.session->snapshot(cairn::LevelId::local);
+    sum(job);
+  }
+}
+
+// 8 MiB of each rank, again and again, to the partner node.
+void send_snapshots_to_partners(const Job& job) {
+  std::vector<char> state(std::size_t{8} << 20, 'x');
+  job.session->protect("state", state);
+  job.session->restore();
+  for (;;) {
+    job.session->snapshot(cairn::LevelId::partner);
+    job.session->wait(cairn::LevelId::partner);
+    sum(job);
+  }
+}
+
+// Rank 2 takes more and more memory once it gets SIGUSR1, until the kernel ends it.
+std::atomic<bool> hungry = false;
+void take_memory(const Job& job) {
+  std::signal(SIGUSR1, [](int /*signal*/) { hungry = true; });
+  std::vector<std::vector<char>> taken;
+  for (;;) {
+    if (job.rank == 2 && hungry) taken.emplace_back(std::size_t{16} << 20, 'x');
+    sum(job);
+  }
+}
+
 void leave_a_snapshot_out(const Job& job) {
   double state = 1;
   job.session->protect("state", state);
@@ -278,6 +317,9 @@ void leave_a_fence_out(const Job& job) {
 const std::map<std::string, void (*)(const Job&)> kKinds{
     {"fence", leave_a_fence_out},
     {"snapshots", take_snapshots},
+    {"growing_snapshots", take_growing_snapshots},
+    {"partner_snapshots", send_snapshots_to_partners},
+    {"hungry", take_memory},
     {"missed_snapshot", leave_a_snapshot_out},
     {"missed_restore", leave_a_restore_out},
     {"compute", compute},

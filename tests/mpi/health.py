@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -122,6 +123,26 @@ class Job:
         return self.until(is_there, f"{wanted} is not found")[0]
 
 
+class MemoryLimit:
+    """A control group whose processes may have 400 MiB."""
+
+    def __enter__(self):
+        self.group = Path(f"/sys/fs/cgroup/memory/cairn-health-{os.getpid()}")
+        self.group.mkdir()
+        Path(self.group, "memory.limit_in_bytes").write_text(str(400 << 20))
+        return self
+
+    def take(self, pid):
+        Path(self.group, "cgroup.procs").write_text(str(pid))
+
+    def __exit__(self, *_):
+        for _ in range(100):  # until its processes are gone
+            try:
+                return self.group.rmdir()
+            except OSError:
+                time.sleep(0.1)
+
+
 def stop_and_die(programs):
     """A rank is stopped, goes on, and is killed."""
     with Job(programs, "exchange", SURVIVORS) as job:
@@ -203,10 +224,65 @@ def report(programs):
             raise AssertionError(verdict)
 
 
+def slow_down(programs):
+    """A rank is stopped and continued all the time, as cpulimit does."""
+    with Job(programs, "exchange") as job:
+        pid = job.start()[4]
+        over = threading.Event()
+
+        def limit():
+            while not over.wait(0.3):
+                send(pid, signal.SIGSTOP)
+                over.wait(0.3)
+                send(pid, signal.SIGCONT)
+
+        limiter = threading.Thread(target=limit)
+        limiter.start()
+        try:
+            verdict = job.expect(fault="rank_slow", node=1, rank=3)
+        finally:
+            over.set()
+            limiter.join()
+        if verdict["probes"].get("log.held", 0) < 0.2:
+            raise AssertionError(verdict)
+
+
+def fill_store(programs):
+    """The store of node 1 is small, and snapshots grow."""
+    if os.geteuid() != 0:
+        return print("fill_store: left out, since only root mounts a small file system")
+    job = Job(programs, "growing_snapshots")
+    place = Path(job.directory.name, "local", "node0001")
+    place.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", place], check=True)
+    with job:
+        try:
+            verdict = job.expect(fault="store_full", node=1)
+        finally:
+            # Its processes still use it, but its directory can be removed.
+            subprocess.run(["umount", "-l", place], check=True)
+        if verdict["probes"].get("state.store_refused", 0) < 1:
+            raise AssertionError(verdict)
+
+
+def run_out_of_memory(programs):
+    """The kernel ends a rank, since it takes too much memory."""
+    if os.geteuid() != 0 or not Path("/sys/fs/cgroup/memory/cgroup.procs").exists():
+        return print("run_out_of_memory: left out, since it needs root and control groups of version 1")
+    with MemoryLimit() as limit, Job(programs, "hungry", SURVIVORS) as job:
+        pid = job.start()[3]
+        limit.take(pid)
+        os.kill(pid, signal.SIGUSR1)
+        verdict = job.expect(fault="process_dead", node=1, rank=2)
+        if verdict["probes"].get("response.oom_kills", 0) < 1:
+            raise AssertionError(verdict)
+
+
 def main():
     programs = sys.argv[1:5]
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
-    for play in [stop_and_die, fail_store, go_mute, fall_asleep, compute, report]:
+    for play in [stop_and_die, fail_store, go_mute, fall_asleep, compute, report, slow_down, fill_store,
+                 run_out_of_memory]:  # fmt: skip
         start = time.monotonic()
         play(programs)
         print(f"{play.__name__}: as it should be, {time.monotonic() - start:.1f} s", flush=True)

@@ -158,6 +158,7 @@ void Job::start(const std::function<void(JobSession&)>& application, bool die) {
         .goes_on = goes_on,
         .has_ended = [this](const Config&) { return has_ended; },
         .levels = levels};
+    environment.look_at_host = look_at_host;
     auto opened = SessionImpl::open(environment);
     if (!opened) {
       Failure failure = failure_of(opened.error());

@@ -14,6 +14,7 @@
 #include <cairn/failure_topology.hpp>
 #include <cairn/session_base.hpp>
 
+#include "base/host_state.hpp"
 #include "comm/thread_comm.hpp"
 #include "level/levels.hpp"
 #include "recover/store_memory.hpp"
@@ -103,6 +104,8 @@ class Job {
   bool same_processes = false;
   // The table of levels of each head.
   std::function<Levels()> levels = make_levels;
+  // What heads see of their hosts; not this machine, which may have much to do.
+  LookAtHost look_at_host = [] { return HostState{}; };
   std::string log_level = "error";
   std::chrono::seconds limit = kClusterLimit;  // for a run
 

@@ -37,8 +37,8 @@ std::vector<Message> samples() {
   add(Question{15, Probe::log, {NodeId{4}, Rank{9}}, true});
   add(Answer{15, ResponseAnswer{RankProcess{true, true, 2}}});
   add(Answer{15, WitnessAnswer{true}});
-  add(Answer{15, NodeState{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}});
-  add(Answer{15, NodeLog{RankLog{true, 1, 2}, 3, 4, 5, Buffer(7)}});
+  add(Answer{15, NodeState{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}});
+  add(Answer{15, NodeLog{RankLog{true, 1, 2}, RankPace{0.5, 0.25}, 3, 4, 5, Buffer(7)}});
   add(Bulletin{NodeId{3}, false});
   return all;
 }

@@ -147,7 +147,7 @@ TEST(VerdictText, says_what_is_wrong_with_what_and_who_saw_it) {
   analysis.learn(Probe::witness, {{ProbeFact::witness_reached, 0}, {ProbeFact::witness_near_silent, 0}});
   const std::string text = verdict_text(analysis.verdict(NodeId{0}, seconds(3)));
   EXPECT_THAT(text,
-              HasSubstr("node 1 is down: no other node reaches it (messages without an answer from nodes 2, 3, 4"));
+              HasSubstr("node 1 may be down: its head does not answer (messages without an answer from nodes 2, 3, 4"));
   for (std::size_t i = 0; i < kFaults; ++i) {
     Verdict verdict;
     verdict.fault = static_cast<Fault>(i);
@@ -195,6 +195,42 @@ Verdict of_node(Fault fault, std::vector<Finding> findings) {
   verdict.suspect.node = NodeId{1};
   verdict.findings = std::move(findings);
   return verdict;
+}
+
+TEST(VerdictText, does_not_claim_that_a_node_is_down_and_says_who_was_asked) {
+  const auto text = [](double others) {
+    return verdict_text(of_node(Fault::node_down, {{fact_of(ProbeFact::witness_unreached), others}}));
+  };
+  EXPECT_THAT(text(3), HasSubstr("node 1 may be down: its head does not answer, and 3 other nodes do not reach it"));
+  EXPECT_THAT(text(1), HasSubstr("and another node does not reach it either"));
+  EXPECT_THAT(text(0), HasSubstr("and no third node was able to ask it"));
+}
+
+TEST(VerdictText, says_how_much_room_a_full_store_has) {
+  const Finding free{fact_of(ProbeFact::state_store_free), 1.5 * (1 << 20)};
+  EXPECT_THAT(verdict_text(of_node(Fault::store_full, {free, {fact_of(ProbeFact::state_store_room), 0.5}})),
+              HasSubstr("its store is full, 1.5 MiB are free, less than the next snapshot of its ranks takes"));
+  EXPECT_THAT(verdict_text(of_node(Fault::store_full, {free, {fact_of(ProbeFact::state_store_refused), 2}})),
+              HasSubstr("1.5 MiB are free; 2 of its operations found no room"));
+}
+
+TEST(VerdictText, says_why_a_link_or_a_head_is_slow) {
+  EXPECT_THAT(verdict_text(of_node(Fault::link_degraded, {})), HasSubstr("node 1 has a slow link ("));
+  EXPECT_THAT(verdict_text(of_node(Fault::link_degraded, {{fact_of(ProbeFact::state_network_errors), 0.02}})),
+              HasSubstr("a network card reports errors, 2 % of its packets"));
+  EXPECT_THAT(verdict_text(of_node(Fault::head_overloaded, {{fact_of(ProbeFact::state_queue), 42}})),
+              HasSubstr("messages wait for it for up to 42 s"));
+}
+
+TEST(VerdictText, says_why_a_rank_is_slow) {
+  const auto text = [](ProbeFact fact) {
+    Verdict verdict = of_node(Fault::rank_slow, {{fact_of(fact), 0.5}});
+    verdict.suspect.rank = Rank{3};
+    return verdict_text(verdict);
+  };
+  EXPECT_THAT(text(ProbeFact::log_held), HasSubstr("its process is stopped and continued all the time, 50 % of it"));
+  EXPECT_THAT(text(ProbeFact::log_crowded), HasSubstr("it waits for a processor for 50 % of the time"));
+  EXPECT_THAT(text(ProbeFact::log_pace), HasSubstr("it computes for longer than the other ranks"));
 }
 
 TEST(VerdictText, has_the_words_of_those_who_report_from_outside) {

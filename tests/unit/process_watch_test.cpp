@@ -1,6 +1,7 @@
 // What a head notices of the processes of its ranks.
 #include "engine/process_watch.hpp"
 
+#include <array>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -101,6 +102,52 @@ TEST(OomKills, are_counted_in_vmstat) {
   EXPECT_EQ(oom_kills_in(text), 3U);
   std::istringstream old("nr_free_pages 812\n");
   EXPECT_FALSE(oom_kills_in(old));
+}
+
+// As cpulimit does it: stopped for half of the time, however the looks fall.
+TEST_F(ProcessWatched, is_slow_and_not_stopped_if_it_is_continued_again_and_again) {
+  std::optional<ProcessWatch::Found> slow;
+  for (int i = 0; i < 40; ++i) {
+    process->state = i % 4 < 3 ? 'T' : 'R';
+    process->ticks += 50;
+    EXPECT_FALSE(look());
+    if (auto found = watch.look_at_pace(Rank{4}, now)) slow = found;
+  }
+  ASSERT_TRUE(slow);
+  EXPECT_EQ(slow->kind, SymptomKind::slow_rank);
+  EXPECT_NEAR(watch.pace(Rank{4})->held, 0.75, 0.01);
+}
+
+TEST_F(ProcessWatched, is_not_slow_if_it_is_stopped_for_good) {
+  for (int i = 0; i < 40; ++i) {
+    process->state = 'T';
+    (void)look();
+    EXPECT_FALSE(watch.look_at_pace(Rank{4}, now));
+  }
+}
+
+// Four ranks, of which each waits for a processor for so large a share of the time.
+std::optional<ProcessWatch::Found> pace_of_first(const std::array<double, 4>& waits) {
+  std::array<ProcessState, 4> processes;
+  processes.fill({'R', 1, 99});
+  ProcessWatch watch([&](std::int32_t number) { return std::optional(processes.at(number - 1)); },
+                     [] { return std::optional<std::uint64_t>(0); });
+  std::optional<ProcessWatch::Found> found;
+  for (int i = 1; i <= 20; ++i) {
+    for (std::uint32_t rank = 0; rank < waits.size(); ++rank) {
+      processes.at(rank).waited += std::chrono::nanoseconds(static_cast<std::int64_t>(waits.at(rank) * 1e9));
+      EXPECT_FALSE(watch.look(Rank{rank}, static_cast<std::int32_t>(rank) + 1, seconds(i)));
+    }
+    if (auto slow = watch.look_at_pace(Rank{0}, seconds(i))) found = slow;
+  }
+  return found;
+}
+
+TEST(ProcessPace, is_slow_where_one_rank_alone_waits_for_its_processor) {
+  EXPECT_TRUE(pace_of_first({0.5, 0.01, 0.02, 0.01}));
+  EXPECT_FALSE(pace_of_first({0.5, 0.5, 0.45, 0.55})) << "there are more ranks than processors";
+  EXPECT_FALSE(pace_of_first({0.1, 0, 0, 0})) << "it hardly waits";
+  EXPECT_FALSE(pace_of_first({0.01, 0.5, 0.02, 0.01})) << "another one waits";
 }
 
 }  // namespace

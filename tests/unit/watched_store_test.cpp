@@ -37,10 +37,11 @@ TEST(WatchedStore, counts_errors_of_input_and_output) {
   EXPECT_EQ(watched.counts->failed(), 1U);
 }
 
-TEST(WatchedStore, takes_a_missing_file_and_a_full_store_for_no_failure) {
+TEST(WatchedStore, takes_a_missing_file_for_no_failure_and_counts_what_finds_no_room_apart) {
   const Watched full(Code::no_space);
   EXPECT_FALSE(write_text(*full.store, kFile, "text"));
   EXPECT_EQ(full.counts->failed(), 0U);
+  EXPECT_EQ(full.counts->refused(), 1U);
   const Watched empty;
   EXPECT_FALSE(empty.store->open(kFile));
   EXPECT_EQ(empty.counts->operations(), 1U);

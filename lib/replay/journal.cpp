@@ -123,7 +123,13 @@ std::optional<std::string> Journal::obstacle() const {
 }
 
 Standing Journal::standing(bool replaced, std::uint64_t calls, std::uint32_t version) const {
-  return {.replaced = replaced, .calls = calls, .version = version, .began = began_, .reaches = cut_, .taken = taken_};
+  return {.replaced = replaced,
+          .calls = calls,
+          .past = past_,
+          .version = version,
+          .began = began_,
+          .reaches = cut_,
+          .taken = taken_};
 }
 
 std::map<Lane, Received> Journal::has_from(std::uint32_t peer, std::uint64_t epoch) const {

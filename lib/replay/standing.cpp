@@ -10,6 +10,7 @@ Buffer encode(const Standing& standing) {
   ByteWriter out;
   out.put(standing.replaced);
   out.put(standing.calls);
+  out.put(standing.past);
   out.put(standing.version);
   out.put(standing.began);
   out.put(standing.reaches);
@@ -26,6 +27,7 @@ Result<Standing> decode_standing(Bytes bytes) {
   Standing standing;
   standing.replaced = in.get<bool>();
   standing.calls = in.get<std::uint64_t>();
+  standing.past = in.get<std::uint64_t>();
   standing.version = in.get<std::uint32_t>();
   standing.began = in.get<std::uint64_t>();
   standing.reaches = in.get<std::uint64_t>();
@@ -59,7 +61,7 @@ Result<Agreement> agree_on(std::span<const Standing> ranks, std::uint64_t epoch)
                   fmt::format("the message log of rank {} begins at snapshot() call {}, and the restored snapshot was "
                               "taken at call {}",
                               rank, standing.reaches, epoch));
-    agreement.newest = std::max(agreement.newest, standing.calls);
+    agreement.newest = std::max({agreement.newest, standing.calls, standing.past});
     agreement.oldest = std::min(agreement.oldest, standing.calls);
     agreement.began = standing.began;
     for (const Taken& taken : standing.taken) {

@@ -22,6 +22,7 @@ struct Taken {
 struct Standing {
   bool replaced = false;      // this rank rolls back
   std::uint64_t calls = 0;    // of snapshot(), begun
+  std::uint64_t past = 0;     // of snapshot(), begun by any rank before an earlier failure
   std::uint32_t version = 0;  // the highest that it has used
   std::uint64_t began = 0;    // the snapshot() call at which all ranks restored
   std::uint64_t reaches = 0;  // all messages since this call are in its log
@@ -34,7 +35,7 @@ struct Standing {
 
 struct Agreement {
   std::uint32_t ranks = 0;
-  std::uint64_t newest = 0;             // snapshot() calls that the rank which has made most has begun
+  std::uint64_t newest = 0;             // snapshot() calls that the rank which has made most has begun, dead ranks, too
   std::uint64_t oldest = 0;             // the same of that which has made fewest, of those that are not replaced
   std::uint32_t version = 0;            // the highest that a rank has used
   std::uint64_t began = 0;              // the snapshot() call at which all ranks restored

@@ -286,6 +286,24 @@ TEST_F(ReplayedChoices, that_are_damaged_are_refused) {
   EXPECT_EQ(again_.replays({{0, bytes}}, 3).error().code, Code::invalid_argument);
 }
 
+// Otherwise a rank that is replaced now would take a snapshot at a call at which the others take none.
+TEST(Agreement, counts_calls_of_ranks_that_have_died_since) {
+  replay::Journal survivor(0, 1024);
+  ASSERT_TRUE(survivor.start(4));
+  replay::Agreement first;
+  first.newest = 9;  // of a rank that is dead by now
+  first.replaced = {1};
+  ASSERT_TRUE(survivor.goes_on(first, 4, {}));
+  const auto told = replay::decode_standing(encode(survivor.standing(false, 7, 0)));
+  ASSERT_TRUE(told);
+  std::vector<replay::Standing> ranks(2);
+  ranks[0] = *told;
+  ranks[1].replaced = true;
+  const auto second = replay::agree_on(ranks, 4);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->newest, survivor.past());
+}
+
 // After restore(), the others have exchanged what they do not repeat.
 TEST(Replacement, is_at_restore_until_its_first_message_even_if_it_has_nothing_to_catch_up_with) {
   constexpr std::uint64_t kCall = 4;

@@ -200,6 +200,13 @@ class Scenarios(Lost):
             strikes = [kill(1, place), hold(1, self.restored(name), life=1)]
             self.expect_local(self.play(name, strikes, lambda job: kill_at_hold(job, [2], held=(1, 1))), strikes)
 
+    def the_fastest_rank_dies_while_a_replacement_catches_up(self):
+        """It alone has made the newest snapshot() calls."""
+        calls = self.reference("heat")[1][0, 0]
+        snapshots = [place for place, call in enumerate(calls) if call == lost.SNAPSHOT]
+        strikes = [kill(0, snapshots[6] + 1), hold(0, calls.index(lost.RESTORE) + 3, life=1)]
+        self.expect_local(self.play("heat", strikes, lambda job: kill_at_hold(job, [3], held=(0, 1))), strikes)
+
     def a_replacement_dies_while_it_catches_up(self):
         for name, place in self.places("heat", "steps", "short"):
             strikes = [kill(1, place), kill(1, self.restored(name), life=1)]

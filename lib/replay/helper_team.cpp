@@ -91,7 +91,7 @@ void HelperTeam::begin(std::uint32_t attempt, std::vector<std::uint32_t> members
 bool HelperTeam::has_lost_a_member() const { return std::ranges::any_of(members_, setting_.is_gone); }
 
 Status HelperTeam::look() {
-  if (auto status = take_messages(); !status) return status;
+  if (auto status = take_messages(); !status) stopped_ = status.error();
   if (!stopped_ && has_lost_a_member()) stopped_ = Error{Code::communication, "a process that helps has died", {}};
   return stopped_ ? Status(fail(*stopped_)) : Status{};
 }
@@ -157,6 +157,7 @@ Result<std::vector<PartResult>> HelperTeam::lead(const LostSteps& steps, std::ve
   }
   PartWork work(*this, std::move(order));
   auto state = compute(work);
+  if (stopped_) return fail(*stopped_);
   if (!state) return fail(state.error());
   auto mine = std::move(work).result(std::move(*state));
   if (!mine) return fail(mine.error());

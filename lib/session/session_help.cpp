@@ -15,7 +15,8 @@ void SessionImpl::recompute_with_helpers() {
   const auto recompute = std::exchange(hooks_.recompute, {});
   if (!recompute || !catches_up()) return;
   const auto alone = [&](const Error& why) {
-    const std::string text = fmt::format("rank {} recomputes its steps alone: {}", app.rank.value, why.text());
+    const std::string text = fmt::format("rank {} recomputes its steps alone: {}", app.rank.value,
+                                         why.code == Code::communication ? "a process has died" : why.text());
     const bool is_usual = why.code == Code::unrecoverable || why.code == Code::communication;
     is_usual ? setting_.log.info("{}", text) : setting_.log.warning("{}", text);
   };

@@ -100,6 +100,8 @@ HostState look_at_host(const std::string& root) {
   std::ifstream pressure(root + "/proc/pressure/memory");
   host.memory_waits = waits_in(pressure);
   add_cards(host.cards, root);
+  std::ifstream boot(root + "/proc/sys/kernel/random/boot_id");
+  boot >> host.boot_id;
   return host;
 }
 

@@ -1,4 +1,4 @@
-// What the operating system says of this host: its processors, its memory, its network cards. All numbers only grow
+// What the operating system says of this host: its processors, its memory, its network cards. All counts only grow
 // since the host started, except those of a card that is removed. Local.
 #pragma once
 
@@ -29,6 +29,8 @@ struct HostState {
   // How long threads have waited for memory: of all on the host; none: the kernel does not say.
   std::optional<std::chrono::microseconds> memory_waits;
   std::map<std::string, Card> cards;  // by name; "lo" is left out
+  // The same for all hosts that are containers of one machine; empty: not known.
+  std::string boot_id;
 };
 
 // Reads <root>/proc and <root>/sys. What cannot be read is left out.

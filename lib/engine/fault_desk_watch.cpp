@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <string>
 
 #include "engine/fault_desk.hpp"
 
@@ -60,7 +61,7 @@ void FaultDesk::look_at_host(Time now) {
 // Of a host that the job shares with itself, nobody knows what is used by others.
 std::optional<NodeWatch::Own> FaultDesk::own_use() const {
   const auto hosts = head_.topology.hosts();
-  if (std::ranges::count(hosts, hosts[head_.node.me.value]) != 1) return {};
+  if (shares_machine_ || std::ranges::count(hosts, hosts[head_.node.me.value]) != 1) return {};
   const auto ticks = processes_.ticks(head_.ranks.size());
   const auto head = sources_.process == 0 ? std::nullopt : sources_.look_at_process(sources_.process);
   if (!ticks || !head) return {};
@@ -84,6 +85,7 @@ void FaultDesk::beat(Time now) {
     out.put(Bytes(life()));
     out.put(transfers_.own().exchanges);
     out.put(transfers_.own().best);
+    out.put_text(host_.boot_id());
     bytes.assign(out.bytes().begin(), out.bytes().end());
     request = head_.control.isend(head_.topology.nodes[to.value].head, kHeartbeat, bytes);
   }
@@ -103,6 +105,8 @@ void FaultDesk::receive_beats(Time now) {
     ByteReader in(all.subspan(expected.size()));
     const auto exchanges = in.get<std::uint64_t>();
     const TransferRate rate{exchanges, in.get<double>()};
+    const std::string boot_id = in.get_text();
+    if (in.good() && !boot_id.empty() && boot_id == host_.boot_id()) shares_machine_ = true;
     if (in.good() && std::isfinite(rate.best)) transfers_.note(from, rate);
   }
 }

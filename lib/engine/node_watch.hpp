@@ -9,6 +9,8 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/host_state.hpp"
@@ -43,6 +45,8 @@ class NodeWatch {
     double measure = 0;
   };
   [[nodiscard]] std::vector<Found> look(const std::optional<Own>& own, Time now);
+  // Of the machine; empty: not known.
+  [[nodiscard]] std::string boot_id() const { return looks_.empty() ? std::string() : looks_.back().host.boot_id; }
   // What the last looks have found.
   void fill(localize::NodeState& state) const;
 

@@ -70,7 +70,10 @@ TEST(HostState, of_a_host_without_these_files_is_empty) {
   EXPECT_TRUE(host.cards.empty());
 }
 
-TEST(HostState, is_known_of_this_host) { EXPECT_TRUE(look_at_host().processors); }
+TEST(HostState, is_known_of_this_host) {
+  EXPECT_TRUE(look_at_host().processors);
+  EXPECT_FALSE(look_at_host().boot_id.empty());
+}
 
 }  // namespace
 }  // namespace cairn::test

@@ -55,8 +55,10 @@ class Watched : public testing::Test {
   }
 
   microseconds now{};
-  HostState host{
-      .processors = HostState::Processors{.count = 4, .runnable = 8}, .memory_waits = microseconds(0), .cards = {}};
+  HostState host{.processors = HostState::Processors{.count = 4, .runnable = 8},
+                 .memory_waits = microseconds(0),
+                 .cards = {},
+                 .boot_id = {}};
   NodeWatch::Own own{.ticks = 0, .processes = 4};
   bool known = true;
   NodeWatch watch{[this] { return host; }};

@@ -29,20 +29,18 @@ HealthKeeper::HealthKeeper(std::shared_ptr<Store> store, const Topology& topolog
 
 void HealthKeeper::begin(Today today) {
   const auto text = read_text(*store_, names::health(), kMostHealthBytes);
-  if (text || text.error().code != Code::not_found) write(today);
+  if (text || text.error().code != Code::not_found) write_or_warn(today);
 }
 
-void HealthKeeper::take(const localize::Verdict& verdict, Today today) {
+void HealthKeeper::resume() {
+  for (HealthEntry& entry : read())
+    if (entry.life == life_) standing_.push_back(std::move(entry));
+}
+
+void HealthKeeper::put(const localize::Verdict& verdict, std::string text, Today today) {
   const auto found =
       std::ranges::find_if(standing_, [&](const HealthEntry& one) { return same_fault(one.verdict, verdict); });
-  if (verdict.withdrawn) {
-    if (found != standing_.end()) standing_.erase(found);
-    return write(today);
-  }
-  localize::Setting setting{topology_.hosts(), {}};
-  setting.today = today;
-  HealthEntry entry{verdict, setting.hosts[verdict.suspect.node.value], seconds_of(today),
-                    verdict_text(verdict, setting)};
+  HealthEntry entry{verdict, topology_.hosts()[verdict.suspect.node.value], seconds_of(today), std::move(text)};
   entry.life = life_;
   make_ages(entry.verdict);
   if (found == standing_.end()) {
@@ -51,43 +49,57 @@ void HealthKeeper::take(const localize::Verdict& verdict, Today today) {
     entry.decided = found->decided;
     *found = std::move(entry);
   }
-  write(today);
+}
+
+void HealthKeeper::take(const localize::Verdict& verdict, Today today) {
+  if (verdict.withdrawn) {
+    std::erase_if(standing_, [&](const HealthEntry& one) { return same_fault(one.verdict, verdict); });
+  } else {
+    localize::Setting setting{topology_.hosts(), today};
+    put(verdict, verdict_text(verdict, setting), today);
+  }
+  write_or_warn(today);
 }
 
 void HealthKeeper::renew(Today today) {
-  if (!standing_.empty() && today - written_ >= kRenewEvery) write(today);
+  if (!standing_.empty() && today - written_ >= kRenewEvery) write_or_warn(today);
 }
 
 // A file that is damaged counts as none, and is replaced.
-std::vector<HealthEntry> HealthKeeper::of_earlier_runs(Today today) {
+std::vector<HealthEntry> HealthKeeper::read() {
   const auto text = read_text(*store_, names::health(), kMostHealthBytes);
   if (!text && text.error().code == Code::not_found) return {};
-  const auto health = text ? parse_health_file(*text, sealer_) : fail(text.error());
-  if (!health) {
-    if (!std::exchange(unreadable_, true))
-      log_.warning("{}; what earlier runs found sick is forgotten",
-                   health.error().in_file(names::health().path).text());
-    return {};
-  }
+  auto health = text ? parse_health_file(*text, sealer_) : fail(text.error());
+  if (health) return std::move(health->entries);
+  if (!std::exchange(unreadable_, true))
+    log_.warning("{}; what earlier runs found sick is forgotten", health.error().in_file(names::health().path).text());
+  return {};
+}
+
+std::vector<HealthEntry> HealthKeeper::of_earlier_runs(Today today) {
   std::vector<HealthEntry> kept;
-  for (const HealthEntry& entry : health->entries) {
+  for (HealthEntry& entry : read()) {
     const bool of_now = entry.life == life_;
     const bool found_again = std::ranges::any_of(standing_, [&](const HealthEntry& one) {
       return one.host == entry.host && one.verdict.fault == entry.verdict.fault;
     });
     if (!of_now && !found_again && !entry.verdict.suspect.rank && !entry.expired(seconds_of(today)))
-      kept.push_back(entry);
+      kept.push_back(std::move(entry));
   }
   return kept;
 }
 
-void HealthKeeper::write(Today today) {
+Status HealthKeeper::write(Today today) {
   HealthFile health{life_, standing_};
   for (HealthEntry& entry : health.entries) entry.expires = seconds_of(today + kVerdictLasts);
   std::ranges::move(of_earlier_runs(today), std::back_inserter(health.entries));
   if (health.entries.size() > kMostHealthEntries) health.entries.resize(kMostHealthEntries);
   written_ = today;
-  const auto status = write_json_text(*store_, names::health(), to_json(health, sealer_), kMostHealthBytes);
+  return write_json_text(*store_, names::health(), to_json(health, sealer_), kMostHealthBytes);
+}
+
+void HealthKeeper::write_or_warn(Today today) {
+  const auto status = write(today);
   if (!status && !std::exchange(unwritable_, true))
     log_.warning("ckpt-tool health cannot show what is sick: {}", status.error().text());
 }

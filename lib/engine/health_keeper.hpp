@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -31,14 +32,20 @@ class HealthKeeper {
 
   // At the start of a run, by one head: drops from the file what no longer counts.
   void begin(Today today);
+  // For a process that adds to what this run has written: takes that up.
+  void resume();
+  // A verdict in the words `text`; write() is to follow.
+  void put(const localize::Verdict& verdict, std::string text, Today today);
+  [[nodiscard]] Status write(Today today);
   // A verdict is new, has changed, or was withdrawn. Writes the file; an error is logged once.
   void take(const localize::Verdict& verdict, Today today);
   // To be called now and then.
   void renew(Today today);
 
  private:
+  [[nodiscard]] std::vector<HealthEntry> read();
   [[nodiscard]] std::vector<HealthEntry> of_earlier_runs(Today today);
-  void write(Today today);
+  void write_or_warn(Today today);
 
   std::shared_ptr<Store> store_;
   const Topology& topology_;

@@ -271,6 +271,10 @@ std::string probes_text(const Verdict& verdict) {
   return fmt::format("{}", fmt::join(found, ", "));
 }
 
+std::string unanswered_text(NodeId node, const Setting& setting) {
+  return node_text(node, setting) + " may be down: its host does not answer since the job has ended";
+}
+
 std::string verdict_text(const Verdict& verdict, const Setting& setting) {
   return fmt::format("{}{}{}{} ({})", verdict.withdrawn ? "withdrawn: " : "", fault_text(verdict, setting),
                      neighbours_text(verdict), notes_text(verdict), symptoms_text(verdict));

@@ -26,6 +26,8 @@ struct Setting {
 [[nodiscard]] std::string symptoms_text(const Verdict& verdict);
 // "response.answers = 0, witness.reached = 0"; empty: there were no probes.
 [[nodiscard]] std::string probes_text(const Verdict& verdict);
+// "node 5 (host c17) may be down: its host does not answer since the job has ended"; of a job that MPI has ended.
+[[nodiscard]] std::string unanswered_text(NodeId node, const Setting& setting);
 // "node 5 (host c17) is sick: its store fails, 3 of 40 operations since 03:12 (I/O errors of the store from node 5)"
 [[nodiscard]] std::string verdict_text(const Verdict& verdict, const Setting& setting = {});
 

@@ -6,6 +6,7 @@
 ckpt-run must bring heat to its end each time, with the plate of a run that nothing happened to, byte for byte.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -98,6 +99,13 @@ class Job:
         return self.plate.read_bytes()
 
 
+def sick_hosts(job):
+    """Those that `ckpt-tool health` would show as down."""
+    files = job.directory.glob("global/*/health.json")
+    verdicts = [verdict for file in files for verdict in json.loads(file.read_text())["verdicts"]]
+    return {verdict["host"] for verdict in verdicts if verdict["fault"] == "node_down"}
+
+
 def kill_ranks_and_wipe(hosts):
     hosts.run("n2", ["sh", "-c", "pkill -KILL -x heat; rm -rf /local/*"])
 
@@ -127,6 +135,8 @@ def main(heat, ckpt_run):
                 lose(hosts)
                 if job.end(*named) != reference:
                     fail(f"{name}: the plate is another one", job.log.read_text())
+                if sick_hosts(job) != {host for host in HOSTS if host in named}:
+                    fail(f"{name}: hosts that are shown as down: {sick_hosts(job)}", job.log.read_text())
             print(f"{name}: came back, {time.monotonic() - started:.1f} s", flush=True)
     finally:
         shutil.rmtree(root, ignore_errors=True)

@@ -96,6 +96,18 @@ TEST_F(HealthKept, a_fault_that_is_found_again_is_there_once) {
   EXPECT_EQ(entries()[0].life, Incarnation{2});
 }
 
+TEST_F(HealthKept, another_process_adds_to_what_the_run_has_written) {
+  run(2).take(verdict_of(Fault::store_failing, 1), kDay);
+  auto later = run(2);
+  later.resume();
+  later.put(verdict_of(Fault::node_down, 2), "in other words", kDay + seconds(90));
+  ASSERT_TRUE(later.write(kDay + seconds(90)));
+  ASSERT_EQ(entries().size(), 2U);
+  EXPECT_EQ(entries()[0].decided, kDay.count());
+  EXPECT_EQ(entries()[1].host, "c3");
+  EXPECT_EQ(entries()[1].text, "in other words");
+}
+
 TEST_F(HealthKept, a_damaged_file_is_replaced) {
   run(1).take(verdict_of(Fault::store_failing, 1), kDay);
   ASSERT_TRUE(store->corrupt(names::health(), 20));

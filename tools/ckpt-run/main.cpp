@@ -1,4 +1,5 @@
 // ckpt-run: starts an MPI application that uses Cairn, and starts it again after failures until it has finished.
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <sstream>
@@ -7,6 +8,7 @@
 
 #include "command.hpp"
 #include "job_files.hpp"
+#include "lost_hosts.hpp"
 #include "options.hpp"
 #include "process.hpp"
 #include "restart_loop.hpp"
@@ -16,6 +18,11 @@
 namespace {
 
 using namespace ckpt_run;
+
+// Since 1970.
+std::chrono::seconds today() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+}
 
 void say(const std::string& text) {
   std::istringstream lines(text);
@@ -57,6 +64,10 @@ int run(int argc, char** argv) {
     say(step.text);
     if (!step.life) return step.code;
     const auto end = supervisor.run(*step.life);
+    if (end && !end->lost_hosts.empty()) {
+      const auto noted = note_lost_hosts(*config, step.life->placement, end->lost_hosts, today());
+      if (!noted) say("ckpt-tool health cannot show the lost hosts: " + noted.error().text());
+    }
     step = end ? loop.after(*end) : loop.not_started(end.error());
   }
 }

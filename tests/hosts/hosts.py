@@ -100,6 +100,14 @@ class Hosts:
     def mend(self, name):
         self._in_switch(f"ip link set to-{name} up")
 
+    def thin(self, name, rate):
+        """Limits what the host sends and receives to a rate, as tc writes it."""
+        limit = f"root tbf rate {rate} burst 64kb latency 200ms"
+        self._in_switch(f"tc qdisc replace dev to-{name} {limit}")
+        with open(f"{self.directory}/{name}.pid", encoding="utf-8") as file:
+            subprocess.run(["nsenter", "-t", file.read(), "-n", "sh", "-c", f"tc qdisc replace dev net0 {limit}"],
+                           check=True, timeout=LIMIT_S)  # fmt: skip
+
     def kill(self, name):
         """The host is gone: the first process of a process namespace takes all others along."""
         process = self.processes.pop(name)

@@ -108,6 +108,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   NodeWatch host_;
   std::optional<Heartbeats> beats_;  // none: off
   TransferWatch transfers_;
+  bool said_farewell_ = false;                // to those that expect its heartbeats
   bool shares_machine_ = false;               // with another node of the job, though they have different host names
   Time turned_{};                             // when it had its last turn
   std::deque<std::pair<Time, Time>> pauses_;  // when long times without a turn ended, and how long each was

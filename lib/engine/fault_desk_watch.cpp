@@ -75,9 +75,12 @@ void FaultDesk::note_pause(Time now) {
   while (!pauses_.empty() && now - pauses_.front().first >= kPausesCount) pauses_.pop_front();
 }
 
-// To a node that does not take its messages, one is under way.
+// To a node that does not take its messages, one is under way. The last one is sent before the heads end the run
+// together: a later one might arrive when its communicator is gone.
 void FaultDesk::beat(Time now) {
-  if (!beats_ || !beats_->due(now)) return;
+  const bool ends = head_.requests.finalize.size() >= head_.ranks.size();
+  if (!beats_ || said_farewell_ || (!ends && !beats_->due(now))) return;
+  said_farewell_ = ends;
   for (const NodeId to : beats_->watchers()) {
     auto& [bytes, request] = beats_sent_[to];
     if (request && !request->test().value_or(true)) continue;
@@ -86,6 +89,7 @@ void FaultDesk::beat(Time now) {
     out.put(transfers_.own().exchanges);
     out.put(transfers_.own().best);
     out.put_text(host_.boot_id());
+    out.put(ends);
     bytes.assign(out.bytes().begin(), out.bytes().end());
     request = head_.control.isend(head_.topology.nodes[to.value].head, kHeartbeat, bytes);
   }
@@ -106,6 +110,7 @@ void FaultDesk::receive_beats(Time now) {
     const auto exchanges = in.get<std::uint64_t>();
     const TransferRate rate{exchanges, in.get<double>()};
     const std::string boot_id = in.get_text();
+    if (in.get<bool>() && in.good()) beats_->left(from);
     if (in.good() && !boot_id.empty() && boot_id == host_.boot_id()) shares_machine_ = true;
     if (in.good() && std::isfinite(rate.best)) transfers_.note(from, rate);
   }

@@ -30,6 +30,8 @@ class Heartbeats {
   [[nodiscard]] bool due(Time now);
   // A message of any kind has come from the node.
   void heard(NodeId from, Time now);
+  // The node sends no more: its ranks have ended their sessions.
+  void left(NodeId node) { watched_.erase(node); }
   // Nodes that are silent, with how many of their heartbeats were missed in a row: again and again, but not at each
   // look. To be called after all messages that have arrived were reported. Times before the first look do not count.
   struct Silent {

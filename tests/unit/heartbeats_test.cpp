@@ -60,6 +60,14 @@ TEST(Heartbeats, that_are_missed_for_long_show_that_a_node_is_silent) {
   EXPECT_TRUE(beats.look(seconds(150)).empty());
 }
 
+TEST(Heartbeats, are_not_expected_from_a_node_that_has_left) {
+  Heartbeats beats(NodeId{0}, tree_of(3), seconds(30));
+  EXPECT_TRUE(beats.look(seconds(0)).empty());
+  beats.left(NodeId{1});
+  beats.heard(NodeId{2}, seconds(60));
+  EXPECT_TRUE(beats.look(seconds(60)).empty());
+}
+
 TEST(Heartbeats, are_expected_from_those_that_send_them) {
   const auto tree = tree_of(20);
   for (const NodeId node : tree.nodes()) {

@@ -278,11 +278,25 @@ def run_out_of_memory(programs):
             raise AssertionError(verdict)
 
 
+def silence_head(programs):
+    """The head of node 1 is stopped, and goes on. Nobody can tell whether the node is down."""
+    job = Job(programs, "exchange")
+    job.config.write_text(job.config.read_text() + "silent_after = 5s\n")
+    with job:
+        pid = job.start()[5]
+        os.kill(pid, signal.SIGSTOP)
+        verdict = job.expect(fault="node_down", node=1)
+        if verdict["probes"].get("response.answers") != 0:
+            raise AssertionError(verdict)
+        os.kill(pid, signal.SIGCONT)
+        job.until(lambda: "node_down" not in [one["fault"] for one in job.verdicts()], "it is not withdrawn")
+
+
 def main():
     programs = sys.argv[1:5]
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
     for play in [stop_and_die, fail_store, go_mute, fall_asleep, compute, report, slow_down, fill_store,
-                 run_out_of_memory]:  # fmt: skip
+                 run_out_of_memory, silence_head]:  # fmt: skip
         start = time.monotonic()
         play(programs)
         print(f"{play.__name__}: as it should be, {time.monotonic() - start:.1f} s", flush=True)

@@ -84,7 +84,10 @@ bool MessageCarrier::is_of_session_thread() {
 bool MessageCarrier::is_replayed(const Channel& channel, int peer, int tag, const char* what) {
   if (!is_of_session_thread()) return false;
   if (peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) {
-    obstructs(fmt::format("{} {} from any rank or with any tag", my_name(), what), Journal::Until::next_snapshot);
+    const std::string call = fmt::format("{} {} from any rank or with any tag", my_name(), what);
+    obstructs(call, Journal::Until::next_snapshot);
+    // Its messages were shipped, so they do not come.
+    if (setting_.journal.catches_up()) (void)rolls_back(call);
     return false;
   }
   // MPI raises the error of a wrong argument.
@@ -139,7 +142,7 @@ int MessageCarrier::send(const OutgoingMessage& m) {
   if (logged.is_over) return logged.code;
   const auto count = static_cast<int>(m.count);
   const int code = FailureHandler::quietly([&] {
-    if (is_patient()) return send_patiently(m);
+    if (is_patient() || !open_.empty()) return send_patiently(m);
     const Way way = way_of(channel_of(m.comm), m.tag);
     return m.synchronous ? MPI_Ssend(m.buffer, count, m.type, m.peer, way.tag, way.comm)
                          : MPI_Send(m.buffer, count, m.type, m.peer, way.tag, way.comm);
@@ -160,19 +163,27 @@ int MessageCarrier::begin(const OutgoingMessage& m, MPI_Request* real) {
                        : MPI_Isend(m.buffer, count, m.type, m.peer, way.tag, way.comm, real);
 }
 
+int MessageCarrier::receive_by_request(const IncomingMessage& m, MPI_Status* status) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = begin_receive(m, &request);
+  return code == MPI_SUCCESS ? complete(tap::Which::one, {&request, 1}, {.statuses = status}) : code;
+}
+
 int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
   if (is_choice(m.peer, m.tag)) return receive_any(m, status);
+  if (is_recorded(m.peer, m.tag)) return receive_by_request(m, status);
   const Channel& channel = channel_of(m.comm);
   const Way way = way_of(channel, m.tag);
   if (m.peer == MPI_PROC_NULL || !is_replayed(channel, m.peer, m.tag, "receives a message"))
     return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, way.tag, way.comm, status);
+  if (is_behind_open(channel, m.peer, m.tag)) return receive_by_request(m, status);
   const Number number = setting_.journal.awaits(stream(channel, m.peer, m.tag));
   while (true) {
     int code = MPI_SUCCESS;
     if (take_shipped(number, m, status, &code)) return code;
     MPI_Status mine{};
     code = FailureHandler::quietly([&] {
-      if (is_patient()) return receive_patiently(m, &mine);
+      if (is_patient() || !open_.empty()) return receive_patiently(m, &mine);
       const Way here = way_of(channel, m.tag);  // after a repair it is another
       return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, here.tag, here.comm, &mine);
     });
@@ -247,10 +258,12 @@ int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& 
 
 int MessageCarrier::probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
   if (is_choice(peer, tag)) return probe_any(comm, peer, tag, flag, status);
+  if (is_recorded(peer, tag)) return probe_recorded(comm, peer, tag, flag, status);
   const Channel& channel = channel_of(comm);
   const bool replayed = peer != MPI_PROC_NULL && is_replayed(channel, peer, tag, "probes for a message");
   Patience patience(*this);
   while (true) {
+    if (replayed && !open_.empty()) (void)advance_open();
     if (replayed) {
       const auto bytes = setting_.journal.next_shipped(stream(channel, peer, tag));
       if (!bytes) return rolls_back(bytes.error());
@@ -261,7 +274,10 @@ int MessageCarrier::probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Statu
       }
     }
     int found = 0;
-    const int code = FailureHandler::quietly([&] { return MPI_Iprobe(peer, tag, channel.twin, &found, status); });
+    const int code = FailureHandler::quietly([&] {
+      return replayed ? probe_once(channel, peer, tag, &found, status)
+                      : MPI_Iprobe(peer, tag, channel.twin, &found, status);
+    });
     const bool goes_on = code == MPI_SUCCESS && (found != 0 || patience.looks());
     if (goes_on && (found != 0 || flag != nullptr)) {
       if (flag != nullptr) *flag = found;
@@ -331,7 +347,7 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
   lifeline_ = std::move(lifeline);
   std::map<std::uint64_t, Pending*> waiting;
   for (const auto& [request, pending] : pending_) {
-    if (pending->done) continue;
+    if (pending->done || pending->is_open) continue;
     if (!pending->sends) waiting.emplace(pending->order, pending.get());
     // It is in the log, and so among those to be sent again, or its receiver has it.
     if (pending->sends) pending->done = true;

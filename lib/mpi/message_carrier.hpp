@@ -107,6 +107,8 @@ class MessageCarrier final : public tap::Carrier {
     replay::Number number;
     tap::IncomingMessage in;
     std::optional<std::uint64_t> choice;  // see replay::Prologue
+    bool is_open = false;                 // MPI does not know it yet: see message_carrier_open.cpp
+    std::optional<std::uint64_t> place;   // see replay::Choices
     MPI_Request real = MPI_REQUEST_NULL;
     bool done = false;
     int code = MPI_SUCCESS;
@@ -149,6 +151,18 @@ class MessageCarrier final : public tap::Carrier {
   [[nodiscard]] Result<tap::IncomingMessage> message_of_the_dead(const tap::IncomingMessage& message);
   int receive_any(const tap::IncomingMessage& message, MPI_Status* status);
   int probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status);
+  // Whether MPI chooses the message of a call after restore(), and that is recorded.
+  [[nodiscard]] bool is_recorded(int peer, int tag);
+  // Whether an open receive from before that might get the message.
+  [[nodiscard]] bool is_behind_open(const Channel& channel, int peer, int tag, std::uint64_t order = UINT64_MAX) const;
+  int begin_any(const tap::IncomingMessage& message, Pending& pending);
+  bool advance_open();
+  bool advance(Pending& open, bool& again);
+  void becomes(Pending& open, int peer, int tag);
+  static replay::Pattern pattern(const Channel& channel, int peer, int tag);
+  int probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status);
+  int probe_once(const Channel& channel, int peer, int tag, int* found, MPI_Status* status);
+  void record_is_full();
   void note_choice(std::uint64_t choice, const tap::IncomingMessage& message, const MPI_Status& status);
   void nothing_is_pending(const char* call, replay::Journal::Until until);
   [[nodiscard]] bool is_of_session_thread();
@@ -174,6 +188,7 @@ class MessageCarrier final : public tap::Carrier {
   int send_patiently(const tap::OutgoingMessage& message);
   void look_at_sends();
   int wait_patiently(MPI_Request real, MPI_Status* status);
+  int receive_by_request(const tap::IncomingMessage& message, MPI_Status* status);
   int receive_patiently(const tap::IncomingMessage& message, MPI_Status* status);
   // Takes a message that was shipped to this rank. False: it has to be received.
   bool take_shipped(const replay::Number& number, const tap::IncomingMessage& message, MPI_Status* status, int* code);
@@ -209,6 +224,7 @@ class MessageCarrier final : public tap::Carrier {
   mutable std::mutex mutex_;  // of pending_ and free requests
   std::unordered_map<MPI_Request, std::unique_ptr<Pending>> pending_;
   std::uint64_t posted_ = 0;
+  std::map<std::uint64_t, Pending*> open_;  // by order
   StandInRequests stand_ins_;
   std::vector<UnderWay> under_way_;
 };

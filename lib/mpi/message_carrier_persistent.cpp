@@ -51,6 +51,7 @@ int MessageCarrier::start(MPI_Request& request) {
   begun.prepared = prepared;
   begun.order = posted_++;
   *pending = begun;
+  if (pending->is_open) open_[pending->order] = pending;
   return MPI_SUCCESS;
 }
 

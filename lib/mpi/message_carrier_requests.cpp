@@ -33,6 +33,7 @@ MPI_Request MessageCarrier::add(const Pending& pending) {
   if (request == MPI_REQUEST_NULL) return request;
   const auto added = pending_.emplace(request, std::make_unique<Pending>(pending)).first;
   added->second->order = posted_++;
+  if (pending.is_open) open_[added->second->order] = added->second.get();
   return request;
 }
 
@@ -80,11 +81,15 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, Pending& pendin
       return rolls_back(named.error());
     }
     pending.choice = setting_.journal.prologue().chooses();
+  } else if (is_recorded(m.peer, m.tag)) {
+    return begin_any(m, pending);
   } else if (m.peer == MPI_PROC_NULL) {
     pending.done = true;
     fill_status(&pending.status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
   } else if (is_replayed(*pending.channel, m.peer, m.tag, "receives a message")) {
     pending.is_logged = true;
+    pending.is_open = is_behind_open(*pending.channel, m.peer, m.tag);
+    if (pending.is_open) return MPI_SUCCESS;
     pending.number = setting_.journal.awaits(stream(*pending.channel, m.peer, m.tag));
     pending.done = take_shipped(pending.number, m, &pending.status, &pending.code);
   }
@@ -117,6 +122,8 @@ void MessageCarrier::settle(Pending& pending, int code, const MPI_Status& status
 }
 
 bool MessageCarrier::test(Pending& pending) {
+  if (pending.is_open && !advance_open()) return false;
+  if (pending.is_open) return true;
   if (pending.done) return true;
   if (pending.real == MPI_REQUEST_NULL) return false;
   const FailureHandler::Quiet quiet;
@@ -238,6 +245,7 @@ int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const
 
 // Lets MPI wait, which knows best how. False: it cannot, since some requests are not of a carrier's messages.
 bool MessageCarrier::block_in_mpi(Which which, std::span<const MPI_Request> requests) {
+  if (!open_.empty()) return false;
   std::vector<Pending*> waiting;
   for (const MPI_Request request : requests) {
     Pending* const pending = find(request);
@@ -274,6 +282,7 @@ int MessageCarrier::free(MPI_Request* request) {
     if (pending->real != MPI_REQUEST_NULL) MPI_Request_free(&pending->real);
   }
   const auto guard = lock();
+  if (pending->is_open) open_.erase(pending->order);
   pending_.erase(*request);
   stand_ins_.give_back(std::exchange(*request, MPI_REQUEST_NULL));
   return MPI_SUCCESS;
@@ -282,6 +291,11 @@ int MessageCarrier::free(MPI_Request* request) {
 int MessageCarrier::cancel(MPI_Request* request) {
   Pending* const pending = find(*request);
   obstructs(my_name() + " calls MPI_Cancel", replay::Journal::Until::next_snapshot);
+  if (std::exchange(pending->is_open, false)) {
+    open_.erase(pending->order);
+    pending->done = true;
+    MPI_Status_set_cancelled(&pending->status, 1);
+  }
   return pending->done || pending->real == MPI_REQUEST_NULL ? MPI_SUCCESS : MPI_Cancel(&pending->real);
 }
 

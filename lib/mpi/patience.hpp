@@ -11,7 +11,7 @@ namespace cairn {
 
 class MessageCarrier::Patience {
  public:
-  explicit Patience(MessageCarrier& of) : of_(of) {}
+  explicit Patience(MessageCarrier& of) : of_(of), backoff_({.yields = of.is_patient() ? 100U : 20'000U}) {}
 
   // False: a process has died.
   [[nodiscard]] bool looks() {
@@ -23,7 +23,7 @@ class MessageCarrier::Patience {
 
  private:
   MessageCarrier& of_;
-  Backoff backoff_{{.yields = 100}};
+  Backoff backoff_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 

@@ -47,6 +47,7 @@ Buffer encode(const Shipment& shipment) {
     out.put(static_cast<std::uint64_t>(messages.size()));
     for (const Shipment::Message& message : messages) {
       put(out, message.content);
+      out.put(message.order);
       out.put(static_cast<std::uint64_t>(message.payload.size()));
       out.put(Bytes(message.payload));
     }
@@ -77,8 +78,9 @@ Result<Shipment> decode_shipment(Bytes bytes) {
     const auto count = in.get<std::uint64_t>();
     for (std::uint64_t j = 0; j < count && in.good(); ++j) {
       const Content content = get_content(in);
+      const auto order = in.get<std::uint64_t>();
       const Bytes payload = in.get_bytes(in.get<std::uint64_t>());
-      messages.push_back({content, Buffer(payload.begin(), payload.end())});
+      messages.push_back({content, Buffer(payload.begin(), payload.end()), order});
     }
   }
   const auto received_lanes = in.get<std::uint64_t>();
@@ -122,6 +124,23 @@ std::optional<Buffer> CatchUp::receive(const Number& number) {
   Buffer payload = std::move(found->second.payload);
   messages_.erase(found);
   return payload;
+}
+
+// MPI keeps the messages of one sender in order, also those with different tags.
+std::optional<Number> CatchUp::any_for(const Pattern& pattern, std::uint64_t epoch,
+                                       const std::function<Number(const Stream&)>& coming) const {
+  std::optional<Number> best;
+  std::uint64_t order = 0;
+  for (auto at = messages_.lower_bound({Lane{epoch, 0, INT32_MIN, 0}, 0}); at != messages_.end(); ++at) {
+    const Lane& lane = at->first.lane;
+    if (lane.epoch != epoch || (best && lane.peer != best->lane.peer)) break;
+    if (lane.channel != pattern.channel || lane.tag == kCollectiveTag) continue;
+    if ((pattern.peer && *pattern.peer != lane.peer) || (pattern.tag && *pattern.tag != lane.tag)) continue;
+    if (coming(stream_of(lane)) != at->first || (best && at->second.order > order)) continue;
+    best = at->first;
+    order = at->second.order;
+  }
+  return best;
 }
 
 Result<bool> CatchUp::must_send(const Number& number, const Content& content) {
@@ -218,7 +237,7 @@ Shipment ship(std::uint32_t me, std::uint32_t peer, std::uint64_t epoch, const S
   for (const auto& [lane, entries] : log.messages_to(peer, epoch)) {
     auto& messages = shipment.messages[Lane{lane.epoch, me, lane.tag, lane.channel}];
     for (const SendLog::Entry& entry : entries)
-      messages.push_back({entry.content, Buffer(entry.payload.begin(), entry.payload.end())});
+      messages.push_back({entry.content, Buffer(entry.payload.begin(), entry.payload.end()), entry.order});
   }
   for (auto& [lane, received] : mine)
     shipment.received[Lane{lane.epoch, me, lane.tag, lane.channel}] = std::move(received);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,6 +25,7 @@ struct Shipment {
   struct Message {
     Content content;
     Buffer payload;
+    std::uint64_t order = 0;  // among all that the rank has sent
   };
   std::uint32_t from = 0;
   std::map<Lane, std::vector<Message>> messages;  // sent to the replacement, places from 0
@@ -35,6 +37,13 @@ struct Shipment {
 [[nodiscard]] Result<Shipment> decode_shipment(Bytes bytes);
 // Of several ranks, by rank; names the rank whose bytes are damaged.
 [[nodiscard]] Result<std::vector<Shipment>> decode_shipments(const std::map<std::uint32_t, Buffer>& shipped);
+
+// What a receive can get.
+struct Pattern {
+  std::uint64_t channel = kSessionChannel;
+  std::optional<std::uint32_t> peer;  // nothing: any
+  std::optional<std::int32_t> tag;
+};
 
 class CatchUp {
  public:
@@ -51,6 +60,10 @@ class CatchUp {
     if (found == messages_.end()) return {};
     return found->second.content.bytes;
   }
+  // Of the shipped messages which a receive could get that names no sender, or no tag, the one that MPI could choose.
+  // `coming`: the next number of a stream.
+  [[nodiscard]] std::optional<Number> any_for(const Pattern& pattern, std::uint64_t epoch,
+                                              const std::function<Number(const Stream&)>& coming) const;
   // Whether a message has to be sent; to be asked once. mismatch: its receiver had got other bytes from the rank that
   // is replaced.
   [[nodiscard]] Result<bool> must_send(const Number& number, const Content& content);

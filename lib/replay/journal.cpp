@@ -73,6 +73,11 @@ Result<std::optional<std::uint64_t>> Journal::next_shipped(const Stream& from) c
   return catch_up_ ? catch_up_->length_of(receives_.coming(from)) : std::nullopt;
 }
 
+std::optional<Number> Journal::any_shipped(const Pattern& pattern) const {
+  if (!catch_up_) return {};
+  return catch_up_->any_for(pattern, epoch(), [&](const Stream& from) { return receives_.coming(from); });
+}
+
 void Journal::received(const Number& number, const Content& content) {
   if (!started_) return prologue_.received(number, content);
   receipts_.add(number, content);
@@ -103,6 +108,7 @@ void Journal::is_safe(std::uint32_t version) {
   log_.cut(cut_);
   receipts_.cut(cut_);
   channels_.cut(cut_);
+  choices_.cut(cut_);
   // The next check needs it.
   if (!unchecked_since_) balance_.cut(cut_);
   taken_.erase(taken_.begin(), safe);
@@ -128,6 +134,7 @@ Standing Journal::standing(bool replaced, std::uint64_t calls, std::uint32_t ver
           .past = past_,
           .version = version,
           .began = began_,
+          .stamp = stamp_,
           .reaches = cut_,
           .taken = taken_};
 }
@@ -172,6 +179,7 @@ Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::ui
   if (std::ranges::binary_search(agreement.replaced, me_)) {
     replaces_ = true;
     began_ = agreement.began;
+    stamp_ = agreement.stamp;
     channels_.begins(began_);
     began_later_ = epoch > began_;
     is_at_restore_ = true;
@@ -190,6 +198,8 @@ Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::ui
         lost_messages(peer, epoch, log_, theirs == shipments->end() ? std::map<Lane, Received>{} : theirs->received);
     again.insert(again.end(), lost.begin(), lost.end());
   }
+  // MPI keeps the messages of one sender in order, also those with different tags.
+  std::ranges::sort(again, {}, [&](const Number& number) { return log_.find(number)->order; });
   look_whether_caught_up();
   return again;
 }

@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "replay/catch_up.hpp"
 #include "replay/channel_book.hpp"
+#include "replay/choices.hpp"
 #include "replay/number.hpp"
 #include "replay/prologue.hpp"
 #include "replay/receipts.hpp"
@@ -65,6 +66,10 @@ class Journal {
   // The length of the next such message that the application can be ready for, if it was shipped. mismatch: the same.
   [[nodiscard]] Result<std::optional<std::uint64_t>> next_shipped(const Stream& from) const;
   void received(const Number& number, const Content& content);
+  // After restore(), what receives and probes get that name no sender, or no tag.
+  [[nodiscard]] Choices& choices() { return choices_; }
+  // A shipped message that such a call of a replacement gets.
+  [[nodiscard]] std::optional<Number> any_shipped(const Pattern& pattern) const;
 
   // A snapshot() call begins; no message of the application is under way.
   void enters(std::uint64_t call);
@@ -88,6 +93,7 @@ class Journal {
   [[nodiscard]] std::optional<std::string> obstacle() const;
 
   // After a failure. `calls`: of snapshot(), begun; `version`: the highest that this rank has used.
+  void has_stamp(std::uint64_t stamp) { stamp_ = stamp; }
   [[nodiscard]] Standing standing(bool replaced, std::uint64_t calls, std::uint32_t version) const;
   // To ranks that are replaced, and to others what this rank has received from them.
   [[nodiscard]] std::map<std::uint32_t, Buffer> shipments(const Agreement& agreement, std::uint64_t epoch) const;
@@ -140,6 +146,7 @@ class Journal {
   std::uint64_t memory_;
   bool started_ = false;
   std::uint64_t began_ = 0;
+  std::uint64_t stamp_ = 0;     // of the record of choices of all ranks that have restored together
   std::uint64_t restored_ = 0;  // the call at which this rank has restored
   bool began_later_ = false;
   bool is_at_restore_ = false;
@@ -148,6 +155,7 @@ class Journal {
   Counter receives_;
   SendLog log_;
   Receipts receipts_;
+  Choices choices_;
   ChannelBook channels_;
   Balance balance_;
   std::uint64_t logged_ = 0;  // bytes, in all

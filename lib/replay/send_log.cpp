@@ -23,7 +23,7 @@ std::optional<std::uint32_t> SendLog::keep(const Number& number, Bytes payload) 
     copy_bytes(piece, copy.bytes().subspan(at));
     crc = crc32c(piece, crc);
   }
-  lanes_.at(number.lane).push_back({{payload.size(), crc}, std::move(copy)});
+  lanes_.at(number.lane).push_back({{payload.size(), crc}, std::move(copy), kept_++});
   bytes_ += payload.size();
   return crc;
 }
@@ -50,7 +50,7 @@ std::map<Lane, std::vector<SendLog::Entry>> SendLog::messages_to(std::uint32_t p
     if (lane.peer != peer) return;
     auto& entries = found[lane];
     for (std::size_t place = 0; place < messages.size(); ++place)
-      entries.push_back({place, messages[place].content, messages[place].payload.bytes()});
+      entries.push_back({place, messages[place].content, messages[place].payload.bytes(), messages[place].order});
   });
   return found;
 }
@@ -59,7 +59,7 @@ std::optional<SendLog::Entry> SendLog::find(const Number& number) const {
   const Messages* const messages = lanes_.find(number.lane);
   if (messages == nullptr || number.place >= messages->size()) return {};
   const Kept& kept = (*messages)[number.place];
-  return Entry{number.place, kept.content, kept.payload.bytes()};
+  return Entry{number.place, kept.content, kept.payload.bytes(), kept.order};
 }
 
 }  // namespace cairn::replay

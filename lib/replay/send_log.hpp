@@ -41,6 +41,7 @@ class SendLog {
     std::uint64_t place = 0;
     Content content;
     Bytes payload;
+    std::uint64_t order = 0;  // among all messages
   };
   // Those to which messages were sent since this snapshot() call.
   [[nodiscard]] std::set<std::uint32_t> peers(std::uint64_t epoch) const { return lanes_.peers(epoch); }
@@ -53,10 +54,12 @@ class SendLog {
   struct Kept {
     Content content;
     LoggedPayload payload;
+    std::uint64_t order = 0;
   };
   using Messages = std::vector<Kept>;  // places from 0
   std::uint64_t memory_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t kept_ = 0;
   std::uint64_t reaches_ = 0;
   LogMemory blocks_;
   Lanes<Messages> lanes_;

@@ -9,11 +9,9 @@ namespace cairn::replay {
 Buffer encode(const Standing& standing) {
   ByteWriter out;
   out.put(standing.replaced);
-  out.put(standing.calls);
-  out.put(standing.past);
   out.put(standing.version);
-  out.put(standing.began);
-  out.put(standing.reaches);
+  for (const std::uint64_t value : {standing.calls, standing.past, standing.began, standing.stamp, standing.reaches})
+    out.put(value);
   out.put(static_cast<std::uint64_t>(standing.taken.size()));
   for (const Taken& taken : standing.taken) {
     out.put(taken.call);
@@ -26,11 +24,10 @@ Result<Standing> decode_standing(Bytes bytes) {
   ByteReader in(bytes);
   Standing standing;
   standing.replaced = in.get<bool>();
-  standing.calls = in.get<std::uint64_t>();
-  standing.past = in.get<std::uint64_t>();
   standing.version = in.get<std::uint32_t>();
-  standing.began = in.get<std::uint64_t>();
-  standing.reaches = in.get<std::uint64_t>();
+  for (std::uint64_t* const value :
+       {&standing.calls, &standing.past, &standing.began, &standing.stamp, &standing.reaches})
+    *value = in.get<std::uint64_t>();
   const auto count = in.get<std::uint64_t>();
   for (std::uint64_t i = 0; i < count && in.good(); ++i) {
     const auto call = in.get<std::uint64_t>();
@@ -47,6 +44,7 @@ Result<Agreement> agree_on(std::span<const Standing> ranks, std::uint64_t epoch)
                       .oldest = UINT64_MAX,
                       .version = 0,
                       .began = epoch,
+                      .stamp = 0,
                       .taken = {},
                       .replaced = {}};
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
@@ -64,6 +62,7 @@ Result<Agreement> agree_on(std::span<const Standing> ranks, std::uint64_t epoch)
     agreement.newest = std::max({agreement.newest, standing.calls, standing.past});
     agreement.oldest = std::min(agreement.oldest, standing.calls);
     agreement.began = standing.began;
+    agreement.stamp = standing.stamp;
     for (const Taken& taken : standing.taken) {
       const auto at = std::ranges::lower_bound(agreement.taken, taken.call, {}, &Taken::call);
       if (at == agreement.taken.end() || at->call != taken.call) agreement.taken.insert(at, taken);

@@ -25,6 +25,7 @@ struct Standing {
   std::uint64_t past = 0;     // of snapshot(), begun by any rank before an earlier failure
   std::uint32_t version = 0;  // the highest that it has used
   std::uint64_t began = 0;    // the snapshot() call at which all ranks restored
+  std::uint64_t stamp = 0;    // that they agreed on then
   std::uint64_t reaches = 0;  // all messages since this call are in its log
   std::vector<Taken> taken;   // since the oldest call that its log reaches, in order
 };
@@ -39,6 +40,7 @@ struct Agreement {
   std::uint64_t oldest = 0;             // the same of that which has made fewest, of those that are not replaced
   std::uint32_t version = 0;            // the highest that a rank has used
   std::uint64_t began = 0;              // the snapshot() call at which all ranks restored
+  std::uint64_t stamp = 0;              // that they agreed on then
   std::vector<Taken> taken;             // up to there, of all ranks
   std::vector<std::uint32_t> replaced;  // ranks, ascending
 };

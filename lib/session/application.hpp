@@ -19,6 +19,7 @@
 #include "schedule/auto_levels.hpp"
 #include "schedule/schedule.hpp"
 #include "session/regions.hpp"
+#include "store/store.hpp"
 
 namespace cairn {
 
@@ -41,6 +42,7 @@ struct Application {
   std::optional<LevelSet> decided = std::nullopt;   // the result of due() for the next snapshot()
   std::optional<std::map<std::string, std::uint64_t>> stored = std::nullopt;  // elements of regions, once looked up
   std::optional<replay::Journal> journal = std::nullopt;                      // where only the lost ranks roll back
+  std::unique_ptr<SharedFile> choices = nullptr;                              // of the journal; null: no such file
   bool replaces = false;  // this process takes the place of a lost rank, and only that one rolls back
   std::optional<OnLoss> on_loss = std::nullopt;
   RestoreReport report = {};

@@ -155,6 +155,11 @@ class SessionImpl {
   void cut_journal();
   [[nodiscard]] LevelId level_that_cuts_the_log();
   [[nodiscard]] Result<std::vector<replay::Number>> settle_messages(std::uint64_t epoch);
+  // What receives and probes have got that name no sender, or no tag.
+  [[nodiscard]] Status record_choices();
+  [[nodiscard]] Status settle_choices(const replay::Agreement& agreement, std::uint64_t epoch);
+  void open_choices(std::uint64_t stamp, const std::vector<replay::Choices::Entry>& known);
+  void remove_choices();
   [[nodiscard]] Status start_journal(std::uint64_t epoch);
   void recompute_with_helpers();  // session_help.cpp
 

@@ -143,7 +143,7 @@ Status SessionImpl::start_journal(std::uint64_t epoch) {
     app.journal->prologue().keep_choices(std::move(*choices));
   }
   const auto started = app.journal->start(epoch);
-  if (!app.replaces) return {};
+  if (!app.replaces) return record_choices();
   Status settled;
   if (const auto again = settle_messages(epoch); !again) settled = fail(again.error());
   if (settled && !started) settled = fail(started.error());
@@ -188,6 +188,7 @@ Result<std::vector<replay::Number>> SessionImpl::settle_messages(std::uint64_t e
   if (!agreement) return fail(agreement.error());
   const auto shipped = replay::exchange(ranks(), app.journal->shipments(*agreement, epoch));
   if (!shipped) return fail(shipped.error());
+  if (auto settled = settle_choices(*agreement, epoch); !settled) return fail(settled.error());
   auto again = app.journal->goes_on(*agreement, epoch, *shipped);
   if (!again) return again;
   app.last_version = Version{std::max(app.last_version.value, agreement->version)};

@@ -142,6 +142,8 @@ std::optional<Rank> parse_calls(std::string_view name) {
   return rank;
 }
 
+FileName choices(Rank rank) { return inside(DirName{"choices"}, fmt::format("rank{:06}.choices", rank.value)); }
+
 FileName costs() { return FileName{"costs.json"}; }
 FileName health() { return FileName{"health.json"}; }
 FileName symptoms() { return FileName{"symptoms.json"}; }

@@ -81,6 +81,9 @@ struct RunRecordName {
 [[nodiscard]] FileName calls(Rank rank);
 [[nodiscard]] std::optional<Rank> parse_calls(std::string_view name);
 
+// What a rank's calls have got that name no sender, or no tag.
+[[nodiscard]] FileName choices(Rank rank);
+
 [[nodiscard]] FileName costs();
 [[nodiscard]] FileName health();
 [[nodiscard]] FileName symptoms();

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -105,7 +106,7 @@ struct Chain {
     return journal;
   }
 
-  std::vector<Journal> journals;
+  std::deque<Journal> journals;
   Cells cells[kRanks];
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::int32_t>, std::uint64_t> under_way;
   Cells restored;

@@ -9,7 +9,7 @@
 namespace cairn::test {
 
 struct Operation {
-  enum class Kind { send, isend, receive, ireceive, wait_all, restore, snapshot };
+  enum class Kind { send, isend, receive, receive_any, ireceive, wait_all, restore, snapshot };
   Kind kind{};
   std::uint32_t peer = 0;
   std::int32_t tag = 0;
@@ -38,7 +38,12 @@ inline Program draw_program(std::mt19937_64& random, std::uint32_t ranks, std::u
       messages.push_back(
           {from, to, static_cast<std::int32_t>(below(2)), below(3) == 0 ? 40 + below(40) : 1 + below(4)});
     }
-    if (below(2) == 0) {
+    if (round > first && below(3) == 0) {
+      // Ranks receive in any order, with a tag of this round: what is there decides.
+      const auto tag = static_cast<std::int32_t>(100 + round);
+      for (const Message& m : messages) program[m.from].push_back({Kind::send, m.to, tag, 1 + m.words % 8});
+      for (const Message& m : messages) program[m.to].push_back({Kind::receive_any, 0, tag, 0});
+    } else if (below(2) == 0) {
       // One after another: each rank makes its calls in the order of all messages.
       for (const Message& m : messages) {
         program[m.from].push_back({Kind::send, m.to, m.tag, m.words});

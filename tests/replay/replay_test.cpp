@@ -31,6 +31,8 @@ struct Case {
   explicit Case(std::uint64_t seed) : random(seed) {
     ranks = 2 + static_cast<std::uint32_t>(random() % 5);
     program = draw_program(random, ranks, 3 + static_cast<std::uint32_t>(random() % 5));
+    for (const auto& rank : program)
+      for (const Operation& one : rank) is_free = is_free || one.kind == Operation::Kind::receive_any;
     World world(program, seed);
     while (world.step()) {
     }
@@ -42,6 +44,7 @@ struct Case {
   std::mt19937_64 random;
   std::uint32_t ranks = 0;
   Program program;
+  bool is_free = false;  // ranks receive from any rank, so each run has another result
   std::vector<std::uint64_t> results;
   std::uint64_t steps = 0;
 };
@@ -61,7 +64,7 @@ std::string play(const Case& of, std::uint64_t seed, std::vector<std::uint64_t> 
     if (!world.fault().empty()) return world.fault();
   }
   if (!world.is_finished()) return "it stands still";
-  if (world.results() != of.results) return "another result";
+  if (!of.is_free && world.results() != of.results) return "another result";
   return world.balance() == 0 ? "" : "messages are lost or doubled";
 }
 
@@ -106,8 +109,8 @@ TEST_P(ReplayMutants, are_found) {
 }
 INSTANTIATE_TEST_SUITE_P(Each, ReplayMutants,
                          testing::Values(Mutant::no_receipts, Mutant::no_resend, Mutant::restores_own_newest,
-                                         Mutant::numbers_go_on, Mutant::keeps_void_snapshots,
-                                         Mutant::ships_no_prologue));
+                                         Mutant::numbers_go_on, Mutant::keeps_void_snapshots, Mutant::ships_no_prologue,
+                                         Mutant::forgets_choices));
 
 Buffer some_bytes(std::size_t length) { return Buffer(length, std::byte{7}); }
 

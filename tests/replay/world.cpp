@@ -36,6 +36,8 @@ Buffer payload_of(std::uint64_t state, std::uint32_t words) {
 }
 
 constexpr std::uint64_t kMostStepsToRestore = 100'000;
+constexpr std::uint64_t kStamp = 7;
+constexpr std::size_t kRecord = 10'000;
 
 Content content_of(Bytes payload) { return {payload.size(), crc32c(payload)}; }
 
@@ -110,9 +112,12 @@ bool World::step_of(const std::set<std::uint32_t>& ranks) {
 void World::make(std::uint32_t rank) {
   Process& process = processes_[rank];
   const Operation& operation = program_[rank][process.at];
-  const bool blocks = operation.kind == Kind::send || operation.kind == Kind::receive;
+  const bool blocks =
+      operation.kind == Kind::send || operation.kind == Kind::receive || operation.kind == Kind::receive_any;
   if (blocks && process.pending.empty()) {
-    operation.kind == Kind::send ? begin_send(rank, operation) : begin_receive(rank, operation);
+    if (operation.kind == Kind::send) begin_send(rank, operation);
+    if (operation.kind == Kind::receive) begin_receive(rank, operation);
+    if (operation.kind == Kind::receive_any) begin_receive_any(rank, operation);
     return;  // this operation goes on until its message is complete
   }
   switch (operation.kind) {
@@ -120,6 +125,7 @@ void World::make(std::uint32_t rank) {
     case Kind::ireceive: begin_receive(rank, operation); break;
     case Kind::send:
     case Kind::receive:
+    case Kind::receive_any:
     case Kind::wait_all:
       for (const Pending& pending : process.pending) finish(process, pending);
       process.pending.clear();
@@ -128,6 +134,15 @@ void World::make(std::uint32_t rank) {
     case Kind::snapshot: snapshot(rank); break;
   }
   ++process.at;
+  note_state(rank);
+}
+
+// A process that computes again what others may have seen must come to the same.
+void World::note_state(std::uint32_t rank) {
+  const Process& process = processes_[rank];
+  if (!process.journal->is_started()) return;
+  if (states_.try_emplace({rank, process.at}, process.state).first->second != process.state)
+    wrong(fmt::format("rank {} computes something else again", rank));
 }
 
 void World::finish(Process& process, const Pending& pending) {
@@ -165,6 +180,47 @@ void World::begin_receive(std::uint32_t rank, const Operation& operation) {
   complete_receive(rank, process.pending.back(), std::move(**payload));
 }
 
+void World::begin_receive_any(std::uint32_t rank, const Operation& operation) {
+  Process& process = processes_[rank];
+  const auto next = process.journal->choices().receives(process.calls, process.journal->catches_up());
+  if (!next) return wrong(next.error().message);
+  if (next->got) return begin_receive(rank, {Kind::receive, next->got->peer, next->got->tag, 0});
+  const Number any{Lane{process.calls, 0, operation.tag}, 0};
+  process.pending.push_back({.sends = false, .number = any, .payload = {}, .complete = false});
+  process.pending.back().place = next->place;
+  (void)deliver_any(rank);
+}
+
+// To a receive from any rank: of what was shipped to a replacement, or of what has come.
+bool World::deliver_any(std::uint32_t rank) {
+  Process& process = processes_[rank];
+  if (process.pending.empty() || !process.pending.front().place || process.pending.front().complete) return false;
+  Pending& pending = process.pending.front();
+  const std::int32_t tag = pending.number.lane.tag;
+  const auto take = [&](std::uint32_t peer) {
+    process.journal->choices().chose(*pending.place, {peer, tag, false});
+    pending.number = process.journal->awaits({peer, tag});
+    pending.place.reset();
+  };
+  if (const auto shipped = process.journal->any_shipped({.peer = {}, .tag = tag})) {
+    take(shipped->lane.peer);
+    complete_receive(rank, pending, std::move(*process.journal->shipped(pending.number).value()));
+    return true;
+  }
+  std::vector<std::uint32_t> senders;
+  for (const auto& [where, messages] : network_)
+    if (where.first == rank && where.second.tag == tag && !messages.empty()) senders.push_back(where.second.peer);
+  if (senders.empty()) return false;
+  take(senders[random_() % senders.size()]);
+  return true;
+}
+
+void World::record_choices(std::uint32_t rank, const std::vector<replay::Choices::Entry>& known) {
+  Process& process = processes_[rank];
+  process.choices = std::make_shared<Buffer>(kRecord);
+  process.journal->choices().records_in(*process.choices, kStamp, known);
+}
+
 void World::complete_receive(std::uint32_t rank, Pending& pending, Buffer payload) {
   Process& process = processes_[rank];
   const Content content = content_of(payload);
@@ -183,18 +239,20 @@ bool World::deliver_one() {
     std::size_t message;
   };
   std::vector<Match> matches;
+  bool any = false;
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) any = deliver_any(rank) || any;
   for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
     std::map<Lane, std::size_t> seen;
     auto& pending = processes_[rank].pending;
     for (std::size_t i = 0; i < pending.size(); ++i) {
-      if (pending[i].sends || pending[i].complete) continue;
+      if (pending[i].sends || pending[i].complete || pending[i].place) continue;
       const Lane lane{0, pending[i].number.lane.peer, pending[i].number.lane.tag};
       const auto there = network_.find({rank, lane});
       const std::size_t place = seen[lane]++;
       if (there != network_.end() && place < there->second.size()) matches.push_back({rank, i, &there->second, place});
     }
   }
-  if (matches.empty()) return false;
+  if (matches.empty()) return any;
   const Match match = matches[random_() % matches.size()];
   Message message = std::move((*match.lane)[match.message]);
   match.lane->erase(match.lane->begin() + static_cast<std::ptrdiff_t>(match.message));
@@ -253,6 +311,13 @@ void World::restore(std::uint32_t rank, std::uint64_t epoch) {
   }
   process.calls = epoch;
   if (const auto started = process.journal->start(epoch); !started) wrong(started.error().message);
+  std::vector<replay::Choices::Entry> known;
+  if (process.choices && mutant_ != Mutant::forgets_choices) {
+    const auto found = replay::read_choices(*process.choices, kStamp, epoch);
+    if (found) known = *replay::decode_choices(encode(*found));
+    if (!found) wrong("the record of choices is lost");
+  }
+  record_choices(rank, known);
 }
 
 // New processes begin anew, while the survivors wait for them to restore.
@@ -264,6 +329,7 @@ void World::replace(const std::set<std::uint32_t>& dead) {
         shipped[from] = processes_[from].journal->prologue_for(rank);
     Process fresh;
     fresh.saved = std::move(processes_[rank].saved);
+    fresh.choices = std::move(processes_[rank].choices);
     fresh.state = mix(rank + 1);
     fresh.journal.emplace(rank, 1U << 30U);
     if (const auto replays = fresh.journal->replays_prologue(shipped, static_cast<std::uint32_t>(processes_.size()));

@@ -25,7 +25,8 @@ enum class Mutant {
   restores_own_newest,
   numbers_go_on,
   keeps_void_snapshots,
-  ships_no_prologue
+  ships_no_prologue,
+  forgets_choices
 };
 
 class World {
@@ -53,7 +54,8 @@ class World {
   struct Pending {
     bool sends = false;
     Number number;
-    std::optional<Buffer> payload;  // of a receive that is complete
+    std::optional<Buffer> payload;            // of a receive that is complete
+    std::optional<std::uint64_t> place = {};  // of a receive from any rank that has no message: see replay::Choices
     bool complete = false;
   };
   struct Saved {
@@ -67,6 +69,7 @@ class World {
     std::uint64_t calls = 0;  // of snapshot()
     std::optional<replay::Journal> journal;
     std::map<std::uint64_t, Saved> saved;  // by snapshot() call: in its node's store
+    std::shared_ptr<Buffer> choices;       // there, too
   };
   struct Message {
     Number number;            // as its receiver has it
@@ -80,6 +83,10 @@ class World {
   bool step_of(const std::set<std::uint32_t>& ranks);
   void make(std::uint32_t rank);
   void begin_send(std::uint32_t rank, const Operation& operation);
+  void begin_receive_any(std::uint32_t rank, const Operation& operation);
+  bool deliver_any(std::uint32_t rank);
+  void record_choices(std::uint32_t rank, const std::vector<replay::Choices::Entry>& known);
+  void note_state(std::uint32_t rank);
   void begin_receive(std::uint32_t rank, const Operation& operation);
   void transmit(std::uint32_t from, const Number& number, Buffer payload);
   bool deliver_one();
@@ -99,6 +106,7 @@ class World {
   Mutant mutant_;
   std::vector<Process> processes_;
   std::map<std::pair<std::uint32_t, replay::Lane>, std::deque<Message>> network_;  // by receiver, and the lane there
+  std::map<std::pair<std::uint32_t, std::size_t>, std::uint64_t> states_;  // by rank and operation that it has made
   std::uint64_t cut_ = 0;
   std::uint64_t steps_ = 0;
   std::uint64_t replayed_ = 0;

@@ -185,8 +185,11 @@ class Scenarios(Lost):
     def particles_survive_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("particles", rank) for rank in (0, 2)]
 
+    def messages_from_any_rank_survive_the_death_of_a_rank_before_any_of_its_calls(self):
+        return [self.sweep("any", rank) for rank in (1, 2)]
+
     def two_neighbours_die_at_the_same_call(self):
-        for name, place in self.places("heat", "steps", "long", "derived", "particles"):
+        for name, place in self.places("heat", "steps", "long", "derived", "particles", "any"):
             strikes = [hold(1, place), hold(2, place)]
             self.expect_local(self.play(name, strikes, kill_held), strikes)
         # Whom one heard of first, only the other knew.
@@ -196,7 +199,7 @@ class Scenarios(Lost):
                 raise jobs.Failed(f"{name}: {found.kind()}, not global")
 
     def a_neighbour_dies_while_a_replacement_catches_up(self):
-        for name, place in self.places("heat", "steps", "short"):
+        for name, place in self.places("heat", "steps", "short", "any"):
             strikes = [kill(1, place), hold(1, self.restored(name), life=1)]
             self.expect_local(self.play(name, strikes, lambda job: kill_at_hold(job, [2], held=(1, 1))), strikes)
 
@@ -208,7 +211,7 @@ class Scenarios(Lost):
         self.expect_local(self.play("heat", strikes, lambda job: kill_at_hold(job, [3], held=(0, 1))), strikes)
 
     def a_replacement_dies_while_it_catches_up(self):
-        for name, place in self.places("heat", "steps", "short"):
+        for name, place in self.places("heat", "steps", "short", "any"):
             strikes = [kill(1, place), kill(1, self.restored(name), life=1)]
             self.expect_local(self.play(name, strikes), strikes)
 

@@ -74,6 +74,7 @@ def programs(binaries, rollback):
         "derived": Program([collectives, "derived"]),
         "communicators": Program([communicators, "all"]),
         "particles": Program([particles, "named"]),
+        "any": Program([particles, "any"]),
     }
 
 

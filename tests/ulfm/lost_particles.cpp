@@ -4,7 +4,8 @@
 //
 //   lost_particles named --steps N --config FILE --output FILE --pause-ms N
 //
-// It shows what it has computed as lost_steps does.
+// any: ranks receive all that from any rank, and with any tag, in several ways. It shows what it has computed as
+// lost_steps does.
 #include <mpi.h>
 
 #include <algorithm>
@@ -38,7 +39,7 @@ constexpr int kPayload = 2;
 
 class Domain {
  public:
-  explicit Domain(MPI_Comm comm) : comm_(comm) {
+  Domain(MPI_Comm comm, bool from_any) : comm_(comm), from_any_(from_any) {
     MPI_Comm_rank(comm, &rank_);
     MPI_Comm_size(comm, &size_);
     neighbours_ = {(rank_ + size_ - 1) % size_, (rank_ + 1) % size_};
@@ -114,9 +115,51 @@ class Domain {
     MPI_Waitall(static_cast<int>(open.size()), open.data(), MPI_STATUSES_IGNORE);
     return arriving;
   }
+  // The same. From whom a rank hears first differs from run to run.
+  [[nodiscard]] std::array<std::vector<Particle>, 2> exchange_with_any(
+      const std::array<std::vector<Particle>, 2>& leaving, std::int64_t step) const {
+    std::array<MPI_Request, 4> sends{};
+    std::array<int, 2> mine{};
+    std::array<int, 2> theirs{};
+    std::array<MPI_Request, 2> receives{};
+    const int salt = static_cast<int>(step % 2) * 100;
+    for (std::size_t i = 0; i < 2; ++i)
+      MPI_Irecv(&theirs[i], 1, MPI_INT, MPI_ANY_SOURCE, salt + kCount, comm_, &receives[i]);
+    for (std::size_t side = 0; side < 2; ++side) {
+      mine[side] = static_cast<int>(leaving[side].size());
+      MPI_Isend(&mine[side], 1, MPI_INT, neighbours_[side], salt + kCount, comm_, &sends[side]);
+      MPI_Isend(leaving[side].data(), mine[side] * kWords, MPI_INT64_T, neighbours_[side], salt + kPayload, comm_,
+                &sends[2 + side]);
+    }
+    std::array<std::vector<Particle>, 2> arriving;
+    const int first = take_probed(arriving[0], salt);
+    MPI_Waitall(2, receives.data(), MPI_STATUSES_IGNORE);
+    arriving[1].resize(static_cast<std::size_t>(theirs[0] + theirs[1]) - arriving[0].size());
+    // The other neighbour has sent its count before.
+    const bool any_source = rank_ % 2 == 0;
+    MPI_Recv(arriving[1].data(), static_cast<int>(arriving[1].size()) * kWords, MPI_INT64_T,
+             any_source ? MPI_ANY_SOURCE : neighbours_[first == neighbours_[0] ? 1 : 0],
+             any_source ? salt + kPayload : MPI_ANY_TAG, comm_, MPI_STATUS_IGNORE);
+    MPI_Waitall(4, sends.data(), MPI_STATUSES_IGNORE);
+    return arriving;
+  }
+  // Returns where they come from.
+  int take_probed(std::vector<Particle>& some, int salt) const {
+    MPI_Status status;
+    if (rank_ % 2 == 0)
+      MPI_Probe(MPI_ANY_SOURCE, salt + kPayload, comm_, &status);
+    else
+      for (int found = 0; found == 0;) MPI_Iprobe(MPI_ANY_SOURCE, salt + kPayload, comm_, &found, &status);
+    int words = 0;
+    MPI_Get_count(&status, MPI_INT64_T, &words);
+    some.resize(static_cast<std::size_t>(words / kWords));
+    MPI_Recv(some.data(), words, MPI_INT64_T, status.MPI_SOURCE, status.MPI_TAG, comm_, MPI_STATUS_IGNORE);
+    return status.MPI_SOURCE;
+  }
   static int tag(int what, std::size_t side) { return 10 * what + static_cast<int>(side); }
 
   MPI_Comm comm_;
+  bool from_any_;
   int rank_ = 0;
   int size_ = 0;
   std::array<int, 2> neighbours_{};
@@ -124,7 +167,7 @@ class Domain {
 
 void compute(cairn::Session& session, const Options& options) {
   std::int64_t step = 0;
-  Domain domain(session.comm());
+  Domain domain(session.comm(), options.what == "any");
   session.protect("step", step);
   session.protect("particles", domain.particles);
   if (!session.restore().restored) domain.fill();

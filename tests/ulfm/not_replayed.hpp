@@ -52,24 +52,6 @@ struct Ring {
 
 inline void complete(MPI_Request& request) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
 
-inline void take_from_anywhere(const Ring& ring, int source, int tag) {
-  const std::uint64_t mine = 1;
-  std::uint64_t theirs = 0;
-  MPI_Request request = ring.begin_to_send(mine, 3);
-  MPI_Recv(&theirs, 1, MPI_UINT64_T, source, tag, ring.comm, MPI_STATUS_IGNORE);
-  complete(request);
-}
-
-inline void probe_anything(const Ring& ring) {
-  const std::uint64_t mine = 1;
-  std::uint64_t theirs = 0;
-  MPI_Request request = ring.begin_to_send(mine, 3);
-  MPI_Status status;
-  MPI_Probe(MPI_ANY_SOURCE, 3, ring.comm, &status);
-  MPI_Recv(&theirs, 1, MPI_UINT64_T, status.MPI_SOURCE, 3, ring.comm, MPI_STATUS_IGNORE);
-  complete(request);
-}
-
 inline void match(const Ring& ring) {
   const std::uint64_t mine = 1;
   std::uint64_t theirs = 0;
@@ -218,9 +200,6 @@ inline const std::map<std::string, std::function<void(const Ring&)>> kCalls{
     {"neighbour-collective", gather_from_neighbours},
     {"group", pass_in_a_group},
     {"world", pass_in_the_world},
-    {"any-source", [](const Ring& ring) { take_from_anywhere(ring, MPI_ANY_SOURCE, 3); }},
-    {"any-tag", [](const Ring& ring) { take_from_anywhere(ring, ring.left, MPI_ANY_TAG); }},
-    {"any-probe", probe_anything},
     {"matched", match},
     {"cancel", cancel},
     {"free", free_while_pending},

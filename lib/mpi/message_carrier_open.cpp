@@ -1,0 +1,171 @@
+// Receives and probes after restore() that name no sender, or no tag. MPI does not get such a receive: it stays open
+// here until a probe finds its message. So it is known at once which message it gets, and that is recorded before the
+// application can see it. A receive that an earlier one of these might take the message from is open, too, so that each
+// message goes to the receive to which MPI would give it.
+#include <iterator>
+#include <utility>
+
+#include "mpi/failure_handler.hpp"
+#include "mpi/message_carrier.hpp"
+#include "mpi/patience.hpp"
+#include "mpi/payload.hpp"
+#include "mpi/ulfm.hpp"
+
+namespace cairn {
+namespace {
+
+bool names_all(int peer, int tag) { return peer != MPI_ANY_SOURCE && tag != MPI_ANY_TAG; }
+
+bool accepts(int expected, int actual, int any) { return expected == actual || expected == any; }
+
+}  // namespace
+
+bool MessageCarrier::is_recorded(int peer, int tag) {
+  return peer != MPI_PROC_NULL && !names_all(peer, tag) && setting_.journal.is_started() &&
+         setting_.journal.choices().is_recorded() && is_of_session_thread();
+}
+
+bool MessageCarrier::is_behind_open(const Channel& channel, int peer, int tag, std::uint64_t order) const {
+  if (tag == replay::kCollectiveTag) return false;
+  for (const auto& [earlier, open] : open_) {
+    if (earlier >= order) break;
+    if (open->channel == &channel && accepts(open->in.peer, peer, MPI_ANY_SOURCE) &&
+        accepts(open->in.tag, tag, MPI_ANY_TAG))
+      return true;
+  }
+  return false;
+}
+
+int MessageCarrier::begin_any(const tap::IncomingMessage& m, Pending& pending) {
+  replay::Journal& journal = setting_.journal;
+  const auto next = journal.choices().receives(journal.epoch(), journal.catches_up());
+  if (!next) return rolls_back(next.error());
+  if (next->got) {
+    tap::IncomingMessage named = m;
+    named.peer = pending.channel->rank_of(next->got->peer);
+    named.tag = next->got->tag;
+    return begin_receive(named, pending);
+  }
+  if (!next->place) record_is_full();
+  pending.is_open = true;
+  pending.is_logged = true;
+  pending.place = next->place;
+  return MPI_SUCCESS;
+}
+
+void MessageCarrier::record_is_full() {
+  obstructs(my_name() + " receives too many messages from any rank or with any tag",
+            replay::Journal::Until::next_snapshot);
+}
+
+// False: a process has died.
+bool MessageCarrier::advance_open() {
+  for (auto at = open_.begin(); at != open_.end();) {
+    Pending& one = *at->second;
+    if (names_all(one.in.peer, one.in.tag) && is_behind_open(*one.channel, one.in.peer, one.in.tag, at->first)) {
+      ++at;
+      continue;
+    }
+    bool again = false;
+    const bool goes_on = advance(one, again);
+    at = one.is_open ? std::next(at) : open_.erase(at);
+    if (!goes_on) return false;
+    if (again) at = open_.begin();
+  }
+  return true;
+}
+
+replay::Pattern MessageCarrier::pattern(const Channel& channel, int peer, int tag) {
+  replay::Pattern pattern{.channel = channel.facts.number, .peer = {}, .tag = {}};
+  if (peer != MPI_ANY_SOURCE) pattern.peer = channel.member(peer);
+  if (tag != MPI_ANY_TAG) pattern.tag = tag;
+  return pattern;
+}
+
+// It gets the next message of that sender with that tag.
+void MessageCarrier::becomes(Pending& open, int peer, int tag) {
+  open.is_open = false;
+  open.in.peer = peer;
+  open.in.tag = tag;
+  const replay::Stream from = stream(*open.channel, peer, tag);
+  if (open.place) setting_.journal.choices().chose(*open.place, {from.peer, tag, false});
+  open.number = setting_.journal.awaits(from);
+}
+
+// `again`: an earlier receive gets the message that has come meanwhile.
+bool MessageCarrier::advance(Pending& open, bool& again) {
+  const FailureHandler::Quiet quiet;
+  const Channel& channel = *open.channel;
+  const auto shipped = setting_.journal.any_shipped(pattern(channel, open.in.peer, open.in.tag));
+  if (shipped || names_all(open.in.peer, open.in.tag)) {
+    becomes(open, shipped ? channel.rank_of(shipped->lane.peer) : open.in.peer,
+            shipped ? shipped->lane.tag : open.in.tag);
+    open.done = take_shipped(open.number, open.in, &open.status, &open.code);
+    return open.done || post(open) == MPI_SUCCESS;
+  }
+  int found = 0;
+  MPI_Status status{};
+  if (MPI_Iprobe(open.in.peer, open.in.tag, channel.twin, &found, &status) != MPI_SUCCESS) return false;
+  if (found == 0) return true;
+  again = is_behind_open(channel, status.MPI_SOURCE, status.MPI_TAG, open.order);
+  if (again) return true;
+  becomes(open, status.MPI_SOURCE, status.MPI_TAG);
+  return post(open) == MPI_SUCCESS;
+}
+
+int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
+  replay::Journal& journal = setting_.journal;
+  const Channel& channel = channel_of(comm);
+  const auto next = journal.choices().probes(journal.epoch(), flag == nullptr, journal.catches_up());
+  if (!next) return rolls_back(next.error());
+  if (next->got) {
+    // The dead rank got it, so it comes.
+    const int code = probe(comm, channel.rank_of(next->got->peer), next->got->tag, nullptr, status);
+    if (flag != nullptr) *flag = code == MPI_SUCCESS ? 1 : 0;
+    return code;
+  }
+  if (flag != nullptr) *flag = 0;
+  if (!next->is_free) return MPI_SUCCESS;
+  Patience patience(*this);
+  while (true) {
+    int found = 0;
+    MPI_Status mine{};
+    const int code = probe_once(channel, peer, tag, &found, &mine);
+    const bool goes_on = code == MPI_SUCCESS && (found != 0 || patience.looks());
+    if (goes_on && found != 0) {
+      if (!journal.choices().probed(journal.epoch(), {channel.member(mine.MPI_SOURCE), mine.MPI_TAG, true}))
+        record_is_full();
+      if (status != MPI_STATUS_IGNORE) *status = mine;
+      if (flag != nullptr) *flag = 1;
+      return MPI_SUCCESS;
+    }
+    if (goes_on && flag != nullptr) return MPI_SUCCESS;
+    if (goes_on)
+      (void)patience.turn();
+    else if (const auto result = after(code == MPI_SUCCESS ? MPI_ERR_OTHER : code, comm))
+      return *result;
+  }
+}
+
+// Among those that no open receive gets.
+int MessageCarrier::probe_once(const Channel& channel, int peer, int tag, int* found, MPI_Status* status) {
+  const FailureHandler::Quiet quiet;
+  while (true) {
+    if (!open_.empty() && !advance_open()) return MPI_ERR_OTHER;
+    if (const auto shipped = setting_.journal.any_shipped(pattern(channel, peer, tag))) {
+      const auto bytes = setting_.journal.next_shipped(replay::stream_of(shipped->lane));
+      fill_status(status, channel.rank_of(shipped->lane.peer), shipped->lane.tag,
+                  static_cast<MPI_Count>(bytes ? bytes->value_or(0) : 0));
+      *found = 1;
+      return MPI_SUCCESS;
+    }
+    MPI_Status mine{};
+    const int code = MPI_Iprobe(peer, tag, channel.twin, found, &mine);
+    if (code != MPI_SUCCESS || *found == 0) return code;
+    if (is_behind_open(channel, mine.MPI_SOURCE, mine.MPI_TAG, UINT64_MAX)) continue;
+    if (status != MPI_STATUS_IGNORE) *status = mine;
+    return code;
+  }
+}
+
+}  // namespace cairn

@@ -124,6 +124,10 @@ Result<Choices::Probe> Choices::probes(std::uint64_t epoch, bool waits, bool cat
   return Probe{};
 }
 
+void Choices::skips_to(std::uint64_t epoch) {
+  while (next_ < first_ + entries_.size() && entries_[next_ - first_].epoch < epoch) ++next_;
+}
+
 // No call is under way. Nothing is lost if the process ends meanwhile: the other half is in use until this one is
 // whole.
 void Choices::cut(std::uint64_t epoch) {

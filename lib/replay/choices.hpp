@@ -52,6 +52,8 @@ class Choices {
   [[nodiscard]] bool probed(std::uint64_t epoch, const Choice& choice) {
     return add({epoch, true, choice}).has_value();
   }
+  // The calls of a replacement up to this snapshot() call were made by helpers: it does not make them.
+  void skips_to(std::uint64_t epoch);
   // Snapshots before this call are not restored any more.
   void cut(std::uint64_t epoch);
 

@@ -223,6 +223,7 @@ Status Journal::recomputed(std::uint64_t call, std::vector<PartResult> parts) {
   }
   for (const auto& [number, content] : exchanged->received) received(number, content);
   began_later_ = true;
+  choices_.skips_to(call);
   enters(call);
   is_at_restore_ = true;
   return {};

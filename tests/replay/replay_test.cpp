@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "codec/crc32c.hpp"
 #include "replay/catch_up.hpp"
+#include "replay/choices.hpp"
 #include "replay/prologue.hpp"
 #include "world.hpp"
 
@@ -17,6 +19,7 @@ namespace {
 
 using replay::Balance;
 using replay::CatchUp;
+using replay::Choice;
 using replay::Content;
 using replay::Counter;
 using replay::Lane;
@@ -305,6 +308,18 @@ TEST(Agreement, counts_calls_of_ranks_that_have_died_since) {
   const auto second = replay::agree_on(ranks, 4);
   ASSERT_TRUE(second);
   EXPECT_EQ(second->newest, survivor.past());
+}
+
+TEST(Choices, of_steps_that_helpers_have_made_are_skipped) {
+  alignas(std::uint64_t) std::array<std::byte, 4096> memory{};
+  const std::vector<replay::Choices::Entry> known{{4, false, Choice{2, 1, false}}, {5, false, Choice{3, 1, false}}};
+  replay::Choices choices;
+  choices.records_in(memory, 7, known);
+  EXPECT_EQ(choices.receives(5, true).error().code, Code::mismatch) << "the first is of an earlier step";
+  choices.skips_to(5);
+  const auto next = choices.receives(5, true);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->got->peer, 3U);
 }
 
 // After restore(), the others have exchanged what they do not repeat.

@@ -22,6 +22,7 @@ ONLY_A_HEAD = re.compile(r"no rank rolls back")
 EVERYONE = re.compile(r"all ranks roll back")
 NOT_RESTORED = re.compile(r"has not left restore\(\)")
 CAUGHT_UP = re.compile(r"rank (\d+) has caught up")
+FILLS = re.compile(r"a message log is nearly full")
 
 TOLD = "a failure makes"  # begins what is told before one
 NOT_PLAYED = "not played, since mpirun crashes"

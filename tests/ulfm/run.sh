@@ -5,6 +5,7 @@
 #
 #   run.sh --failures 100 --per-job 16
 #   run.sh lost.py --kills 100              or --all
+#   run.sh lost_at_bound.py --seconds 3600
 #   run.sh ../hosts/lost_rank_hosts.py --kills 25
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,7 +35,7 @@ here=$(cd "$(dirname "$0")" && pwd)
   } &
   hosts=$!
   timeout -s KILL 900 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run
-  timeout -s KILL 600 python3 lost.py "$BUILD_TREE"/bin
+  timeout -s KILL 900 python3 lost.py "$BUILD_TREE"/bin
   timeout -s KILL 600 python3 lost_trouble.py "$BUILD_TREE"/bin
   timeout -s KILL 600 python3 lost_helpers.py "$BUILD_TREE"/bin
   timeout -s KILL 400 python3 soak.py "$heat" --failures 10 --per-job 5

@@ -9,6 +9,7 @@
 #include "mpi/failure_handler.hpp"
 #include "mpi/message_carrier.hpp"
 #include "mpi/place_in.hpp"
+#include "tap/hear.hpp"
 
 namespace cairn {
 namespace {

@@ -46,7 +46,7 @@ std::optional<ProcessWatch::Found> ProcessWatch::look(Rank rank, std::int32_t pr
   if (stopped && !one.stopped_since) one.stopped_since = now;
   if (!ended) {
     one.now = *found;
-    one.looks.push_back({now, found->waited, stopped});
+    one.looks.push_back({now, found->waited, stopped && now - *one.stopped_since < kStoppedFor});
     if (one.looks.size() > kLooks) one.looks.pop_front();
   }
   if (now < one.next_report) return {};
@@ -74,7 +74,7 @@ std::optional<localize::RankPace> ProcessWatch::pace(Rank rank) const {
   if (!own) return {};
   localize::RankPace pace;
   const auto& looks = known->second.looks;
-  pace.held = static_cast<double>(std::ranges::count_if(looks, [](const auto& look) { return look.stopped; })) / kLooks;
+  pace.held = static_cast<double>(std::ranges::count_if(looks, [](const auto& look) { return look.held; })) / kLooks;
   std::vector<double> all;
   for (const auto& [other, process] : processes_)
     if (const auto crowding = crowding_of(process)) all.push_back(*crowding);
@@ -91,10 +91,7 @@ std::optional<ProcessWatch::Found> ProcessWatch::look_at_pace(Rank rank, Time no
   const auto found = pace(rank);
   if (!found) return {};
   Process& one = processes_.at(rank);
-  // One that is stopped for good is not slow.
-  const bool for_good = one.stopped_since && now - *one.stopped_since >= kStoppedFor;
-  const bool held = found->held >= kSlowShare && !for_good;
-  const double lost = held ? found->held : found->crowded;
+  const double lost = std::max(found->held, found->crowded);
   if (lost < kSlowShare || now < one.next_pace) return {};
   one.next_pace = now + kFoundAgain;
   return Found{SymptomKind::slow_rank, 1 / std::max(1 - lost, 0.01)};
@@ -118,7 +115,9 @@ localize::RankProcess ProcessWatch::probe(Rank rank) const {
   const auto known = processes_.find(rank);
   if (known == processes_.end()) return {};
   const Process& one = known->second;
-  return {!one.ended, one.stopped_since.has_value(), one.oom_kills};
+  const bool stopped =
+      one.stopped_since && !one.looks.empty() && one.looks.back().at - *one.stopped_since >= kStoppedFor;
+  return {!one.ended, stopped, one.oom_kills};
 }
 
 }  // namespace cairn

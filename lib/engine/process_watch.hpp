@@ -55,7 +55,7 @@ class ProcessWatch {
     struct Look {
       Time at{};
       std::chrono::nanoseconds waited{};
-      bool stopped = false;
+      bool held = false;  // it has been stopped for a moment: not for good
     };
     std::deque<Look> looks = {};  // the last ones, while it is alive
   };

@@ -124,6 +124,11 @@ TEST_F(ProcessWatched, is_not_slow_if_it_is_stopped_for_good) {
     (void)look();
     EXPECT_FALSE(watch.look_at_pace(Rank{4}, now));
   }
+  EXPECT_EQ(watch.pace(Rank{4})->held, 0);
+  process->state = 'R';
+  process->ticks += 50;
+  (void)look();
+  EXPECT_FALSE(watch.look_at_pace(Rank{4}, now)) << "it goes on after a long stop";
 }
 
 // Four ranks, of which each waits for a processor for so large a share of the time.

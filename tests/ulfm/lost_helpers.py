@@ -23,6 +23,7 @@ from pathlib import Path
 import job as jobs
 import lost_job as lost
 from lost_job import hold, kill
+from processes import descendants, program_of
 
 RECOMPUTED = re.compile(r"rank (\d+) and (\d+) spares? have recomputed (\d+) steps")
 ALONE = re.compile(r"rank (\d+) recomputes its steps alone: (.*)")
@@ -230,9 +231,16 @@ class Scenarios(Helpers):
             self.number += 1
             job = lost.LostJob(self.program("right"), self.directory / f"job{self.number}", self.killer, (), spares=4,
                                more=f"[replay]\n{more}")  # fmt: skip
-            job.finish()
-            said = [line for line in job.lines if all(name in line for name in names)]
-            expect(f"{more}: lines that say so", len(said), 1)
+            def said(job=job, names=names):
+                return [line for line in job.lines if all(name in line for name in names)]
+
+            def is_over(job=job):
+                return not any(program_of(pid) == job.program.command[0] for pid in descendants(job.process.pid))
+
+            # mpirun may stay, if several processes end with a code.
+            job.wait_for("the error", said)
+            job.wait_for("the end of all processes", is_over)
+            expect(f"{more}: lines that say so", len(said()), 1)
             job.close()
 
 

@@ -256,9 +256,8 @@ def show(record, base):
     for protocol, found in record["differences"].items():
         low, high = found["simulated_interval"]
         inside = low <= found["mean"] <= high
-        print(f"{'':15}{protocol}: {percent(found['mean'])} ± {100 * found['confidence'] / base:.1f} of the work less or more than "
-              f"coordinated, simulated {percent(found['simulated'])} ({percent(low)} to {percent(high)}): "
-              f"{'within' if inside else 'outside'}", flush=True)  # fmt: skip
+        print(f"{'':15}{protocol} minus coordinated: {percent(found['mean'])} ± {100 * found['confidence'] / base:.1f}, simulated "
+              f"{percent(found['simulated'])} ({percent(low)} to {percent(high)}): {'within' if inside else 'outside'}", flush=True)  # fmt: skip
     print(f"{'':15}{record['runs']} runs, {record['left_out']} left out, since a job failed\n", flush=True)
 
 

@@ -251,18 +251,14 @@ void compute(cairn::Session& session, const Options& options) {
   session.protect("step", step);
   session.protect("sum", sum);
   session.restore();
-  lost::StepLog steps(session);
-  while (step < options.steps) {
+  lost::take_steps(session, options, step, [&] {
     sum = mix(sum, set);
     if (!derives)
       Collectives(session.comm(), words, sum).make_all(static_cast<int>(step) % static_cast<int>(session.size()));
     else
       for (const MPI_Comm comm : communicators.all) use(comm, words, sum);
-    ++step;
-    session.snapshot();
-    steps.add(step, sum);
-    std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
-  }
+    return sum;
+  });
   if (derives) communicators.free();
   lost::write_sums(options.output, sum, session);
 }

@@ -149,16 +149,12 @@ void compute(cairn::Session& session, const Options& options) {
     const Kept kept(session.comm());
     Groups groups(session.comm());
     groups.restore(step);
-    lost::StepLog steps(session);
-    while (step < options.steps) {
+    lost::take_steps(session, options, step, [&] {
       kept.use_all(sum);
       use(groups.at(step), sum);
       use_for_this_step(session.comm(), step, sum);
-      ++step;
-      session.snapshot();
-      steps.add(step, sum);
-      std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
-    }
+      return sum;
+    });
   }
   lost::write_sums(options.output, sum, session);
 }

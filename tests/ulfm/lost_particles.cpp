@@ -171,14 +171,10 @@ void compute(cairn::Session& session, const Options& options) {
   session.protect("step", step);
   session.protect("particles", domain.particles);
   if (!session.restore().restored) domain.fill();
-  lost::StepLog steps(session);
-  while (step < options.steps) {
+  lost::take_steps(session, options, step, [&] {
     domain.step(step);
-    ++step;
-    session.snapshot();
-    steps.add(step, domain.sum());
-    std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
-  }
+    return domain.sum();
+  });
   lost::write_sums(options.output, domain.sum(), session);
 }
 

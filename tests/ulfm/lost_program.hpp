@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include <cairn/cairn.hpp>
 
@@ -53,6 +55,19 @@ class StepLog {
   const cairn::Session& session_;
   std::ofstream file_;
 };
+
+// Takes the steps that are left. `take` computes one, and returns a sum over all that the rank has received.
+template <class Take>
+void take_steps(cairn::Session& session, const Options& options, std::int64_t& step, Take take) {
+  StepLog steps(session);
+  while (step < options.steps) {
+    const std::uint64_t sum = take();
+    ++step;
+    session.snapshot();
+    steps.add(step, sum);
+    std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
+  }
+}
 
 // The main of a program: `compute(session, options)` is the application.
 template <class Compute>

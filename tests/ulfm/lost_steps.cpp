@@ -22,7 +22,6 @@
 namespace {
 
 using lost::mix;
-using lost::StepLog;
 using lost::write_sums;
 
 constexpr int kLong = 40000;  // words of a message that MPI sends only when its receiver is known
@@ -349,16 +348,12 @@ void compute(cairn::Session& session, const Options& options) {
   session.protect("step", step);
   session.protect("sum", sum);
   session.restore();
-  StepLog steps(session);
   Prepared prepared(session.comm());
-  while (step < options.steps) {
+  lost::take_steps(session, options, step, [&] {
     Step(session, options.what == "careful", sum).take();
     prepared.start(sum);
-    ++step;
-    session.snapshot();
-    steps.add(step, sum);
-    std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
-  }
+    return sum;
+  });
   write_sums(options.output, sum, session);
 }
 

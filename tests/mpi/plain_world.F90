@@ -8,6 +8,7 @@
 #else
 #define HANDLE(kind) integer
 #endif
+! The callbacks of the program below, and its MPI.
 module plain_world_callbacks
 #if defined WORLD_F08
   use mpi_f08
@@ -54,17 +55,9 @@ end module
 program plain_world
   use, intrinsic :: iso_fortran_env, only: int32, real64
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_ptr, c_null_ptr
-#if defined WORLD_F08
-  use mpi_f08
-#elif defined WORLD_MPI
-  use mpi
-#endif
+  use plain_world_callbacks
   use cairn
-  use plain_world_callbacks, only: on_error, on_copy, on_delete, errors, copies
   implicit none
-#if !defined WORLD_F08 && !defined WORLD_MPI
-  include 'mpif.h'
-#endif
 
   integer, parameter :: kCells = 64
   type(cairn_session) :: session

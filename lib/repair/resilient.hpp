@@ -51,9 +51,9 @@ class Resilient {
   bool complete(std::unique_ptr<Session> session);
   void roll_back(std::unique_ptr<Session> session);
   // Rolls back after an error of this rank's application, if this process detects a failure within a second; otherwise
-  // returns false. A rank that rolls back frees the buffers that it sends from. So what others receive from it then may
-  // be rubbish, although MPI reports no error, and their applications may fail before they detect the failure. Local
-  // if it returns false; else as roll_back().
+  // returns false. A rank that rolls back frees the buffers that it sends from. So others may receive wrong data from
+  // it then, although MPI reports no error, and their applications may fail before they detect the failure. Local if it
+  // returns false; else as roll_back().
   [[nodiscard]] bool rolls_back_instead(std::unique_ptr<Session>& session, const std::string& error);
   // The application fails, and so the job fails: ends all its processes, with the reason. Local; but if some processes
   // were started later than others, waits for the other processes.

@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// Asks MPI at most once a millisecond who has died.
+// Which members have died. MPI is asked at most once per millisecond.
 class Deaths {
  public:
   explicit Deaths(MPI_Comm comm) : comm_(comm) {}

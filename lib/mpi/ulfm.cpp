@@ -47,6 +47,37 @@ void let_communicators_be_made_again() {
   if (MPI_Comm_dup(MPI_COMM_SELF, &mine) == MPI_SUCCESS) MPI_Comm_free(&mine);
 }
 
+std::size_t count_failed(MPI_Comm comm) {
+  MPI_Group failed = MPI_GROUP_NULL;
+  if (MPIX_Comm_get_failed(comm, &failed) != MPI_SUCCESS) return 0;
+  int size = 0;
+  MPI_Group_size(failed, &size);
+  MPI_Group_free(&failed);
+  return static_cast<std::size_t>(size);
+}
+
+// To be made before an agreement, and asked after it.
+//
+// A process of Open MPI 5.0 that learns of a death by an agreement postpones what this means for other agreements, even
+// for one that only a quicker member has begun: a timer event points to that. If it has ended when MPI looks for such
+// events, MPI crashes (era_error_event_cb in coll/ftagree). MPI looks for them every 10 ms; until then no other
+// agreement may begin, nor a call that makes communicators, as these agree, too.
+class PostponedNews {
+ public:
+  explicit PostponedNews(MPI_Comm comm) : comm_(comm), known_(count_failed(comm)) {}
+  void let_come() const {
+    if (count_failed(comm_) == known_) return;
+    constexpr auto kBetweenLooksOfMpi = std::chrono::milliseconds(11);
+    std::this_thread::sleep_for(kBetweenLooksOfMpi);
+    // One call in eight looks for events.
+    for (int i = 0; i < 8; ++i) let_news_come();
+  }
+
+ private:
+  MPI_Comm comm_;
+  std::size_t known_;
+};
+
 }  // namespace
 
 Status usable() {
@@ -68,14 +99,7 @@ void let_news_come() {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE);
 }
 
-bool has_failed(MPI_Comm comm) {
-  MPI_Group failed = MPI_GROUP_NULL;
-  if (MPIX_Comm_get_failed(comm, &failed) != MPI_SUCCESS) return false;
-  int size = 0;
-  MPI_Group_size(failed, &size);
-  MPI_Group_free(&failed);
-  return size > 0;
-}
+bool has_failed(MPI_Comm comm) { return count_failed(comm) > 0; }
 
 std::vector<std::uint32_t> failed_members(MPI_Comm comm) {
   MPI_Group failed = MPI_GROUP_NULL;
@@ -123,7 +147,9 @@ Result<MPI_Comm> shrink(MPI_Comm comm) {
 
 Result<Agreed> agree(MPI_Comm comm, int word) {
   if (is_revoked(comm)) wait_for_news(comm);
+  const PostponedNews news(comm);
   const int code = MPIX_Comm_agree(comm, &word);
+  news.let_come();
   return outcome(code, word);
 }
 
@@ -131,6 +157,7 @@ Result<Agreed> agree(MPI_Comm comm, int word, const std::function<Result<std::op
   if (is_revoked(comm)) wait_for_news(comm);
   auto agreed = std::make_unique<int>(word);
   const tap::Unheard own;
+  const PostponedNews news(comm);
   MPI_Request request = MPI_REQUEST_NULL;
   int code = MPIX_Comm_iagree(comm, agreed.get(), &request);
   int done = code == MPI_SUCCESS ? 0 : 1;
@@ -144,6 +171,7 @@ Result<Agreed> agree(MPI_Comm comm, int word, const std::function<Result<std::op
     code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) break;
   }
+  news.let_come();
   return outcome(code, *agreed);
 }
 

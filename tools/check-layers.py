@@ -29,8 +29,8 @@ ROWS = [
     ["engine", "inspect"],
     ["session"],
     ["mpi"],
-    ["repair", "intercept"],
-    ["bind"],
+    ["repair"],
+    ["bind", "intercept"],
 ]
 ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
 

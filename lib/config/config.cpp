@@ -224,13 +224,12 @@ Status check_recovery(const Config& config) {
   return {};
 }
 
-// Roles are given in MPI_Init, where no spare can take another's yet.
+// Spares wait inside MPI_Init, before the application could give them the function that computes a part.
 Status check_world(const Config& config) {
-  using Mode = Config::Recovery::Mode;
-  if (config.job.world != Config::Job::World::application || config.recovery.mode == Mode::restart) return {};
-  const char* const mode = config.recovery.mode == Mode::spares ? "spares" : "respawn";
-  return fail(Code::config, fmt::format("[job] world = application: not possible with [recovery] mode = {}", mode),
-              "set [recovery] mode = restart, or [job] world = as is");
+  if (config.job.world != Config::Job::World::application || config.replay.helpers <= 1) return {};
+  return fail(Code::config,
+              fmt::format("[replay] helpers = {}: not possible with [job] world = application", config.replay.helpers),
+              "set helpers = 1, or [job] world = as is");
 }
 
 }  // namespace

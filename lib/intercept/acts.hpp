@@ -171,6 +171,7 @@ int makes_of_two(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm pare
 template <class... Rest>
 int makes_of_some(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
   const Call call;
+  if (call.is_outermost()) check_part(site.name, site.comm);
   const Birth birth{0, static_cast<std::uint64_t>(site.tag)};
   return makes_as(birth, CallKind::other, next, site, call, parent, rest...);
 }

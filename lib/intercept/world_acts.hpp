@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-#include "mpi/job_world.hpp"
+#include "repair/job_begin.hpp"
 #include "tap/hear.hpp"
 #include "tap/world.hpp"
 
@@ -26,7 +26,7 @@ int begins_mpi(int (*next)(Arguments...), const Site& /*site*/, Arguments... arg
     is_outermost = call.is_outermost();
     code = next(arguments...);
   }
-  if (is_outermost && code == MPI_SUCCESS) begin_job_world();
+  if (is_outermost && code == MPI_SUCCESS) begin_job();
   return code;
 }
 

@@ -23,6 +23,9 @@ class FailureHandler {
   FailureHandler(const FailureHandler&) = delete;
   FailureHandler& operator=(const FailureHandler&) = delete;
 
+  // From now on; for a session that was opened before its application could say so.
+  void tell_by_exceptions(bool throws) { throws_ = throws; }
+
   // While this object lives, calls return their errors to Cairn, which makes them for the application.
   class Quiet {
    public:

@@ -40,6 +40,7 @@ Buffer encode(const Launcher& launcher) {
   out.put(launcher.world.has_value());
   put_numbers(out, launcher.world ? launcher.world->node_size : std::vector<std::uint32_t>{});
   out.put(launcher.world ? launcher.world->spares : 0U);
+  out.put(launcher.world && launcher.world->repairs);
   out.put(launcher.goes_on);
   out.put_text(launcher.ended);
   return out.take();
@@ -63,7 +64,8 @@ Result<Launcher> Launcher::from_environment() {
   if (!started) return fail(started.error());
   auto world = parse_world({{kWorldVariable, variable(kWorldVariable)},
                             {kNodeSizeVariable, variable(kNodeSizeVariable)},
-                            {kSparesVariable, variable(kSparesVariable)}});
+                            {kSparesVariable, variable(kSparesVariable)},
+                            {kRepairsVariable, variable(kRepairsVariable)}});
   if (!world) return fail(world.error());
   return Launcher{variable(kMarkVariable),
                   {std::move(*dead_ranks), std::move(*lost_nodes)},
@@ -92,7 +94,10 @@ Result<Launcher> Launcher::share(Comm& world, const FailureTopology& told) {
   if (!started) return fail(started.error());
   launcher.started = *started;
   const bool has_world = in.get<bool>();
-  StartedWorld started_world{get_numbers(in), in.get<std::uint32_t>()};
+  StartedWorld started_world;
+  started_world.node_size = get_numbers(in);
+  started_world.spares = in.get<std::uint32_t>();
+  started_world.repairs = in.get<bool>();
   if (has_world) launcher.world = std::move(started_world);
   launcher.goes_on = in.get<bool>();
   launcher.ended = in.get_text();

@@ -234,7 +234,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   // The application's own duplicate: its messages never meet Cairn's.
   mpi->ranks = opening.ranks != MPI_COMM_NULL ? opening.ranks : value_or_throw(own_duplicate(mpi->own()));
   mpi->failures = opening.failures;
-  if (opening.ranks == MPI_COMM_NULL) mpi->join(mpi->ranks, opening);
+  if (opening.ranks == MPI_COMM_NULL || opening.lifeline) mpi->join(mpi->ranks, opening);
   if (impl->hears_mpi()) mpi->hear_calls();
   mpi->guard_world(opening, launcher);
   if (impl->journal() != nullptr) {

@@ -16,6 +16,7 @@
 #include "session/shared_setup.hpp"
 #include "tap/hear.hpp"
 #include "tap/intercepted.hpp"
+#include "tap/world.hpp"
 
 namespace cairn {
 namespace {
@@ -91,8 +92,8 @@ Result<std::unique_ptr<Pool>> Pool::start(MPI_Comm world, const ConfigSource& so
   Proposal start;
   if (auto status = pool->gather(pool->pool_, false, start); !status) return fail(status.error());
   const ProcessId& first = start.processes.front();
-  pool->mark_ =
-      fmt::format("{}={}-{}-{}", respawn::kPoolVariable, pool->nodes_.front().host, first.number, first.started);
+  pool->mark_ = fmt::format("{}={}-{}-{}{}", respawn::kPoolVariable, pool->nodes_.front().host, first.number,
+                            first.started, tap::is_world_replaced() ? respawn::kReplacesWorld : "");
   pool->meet_neighbours(start.processes);
   pool->log_role();
   return pool;

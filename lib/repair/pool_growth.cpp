@@ -141,6 +141,7 @@ Buffer Pool::news() const {
   out.put(head_mode());
   out.put_text(launcher_.mark);
   out.put_text(launcher_.ended);
+  out.put(launcher_.world.has_value());
   out.put_text(mark_);
   out.put(strays_);
   out.put(repairs_);
@@ -168,6 +169,7 @@ Status Pool::take_news(ByteReader& news, std::uint32_t from_last) {
   config_.head.mode = news.get<HeadMode>();
   launcher_.mark = news.get_text();
   launcher_.ended = news.get_text();
+  if (news.get<bool>()) launcher_.world = StartedWorld{config_.topology.node_size, config_.recovery.spares, true};
   mark_ = news.get_text();
   strays_ = news.get<bool>();
   repairs_ = news.get<std::uint32_t>();

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "mpi/job_world.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_request.hpp"
 #include "mpi/session_opening.hpp"
@@ -17,6 +18,7 @@
 #include "session/exception.hpp"
 #include "session/shared_setup.hpp"
 #include "session/stop_signal.hpp"
+#include "tap/world.hpp"
 
 namespace cairn {
 namespace {
@@ -47,7 +49,7 @@ Resilient*& current() {
 Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells, ComputePart compute_part)
     : world_(world), tells_(tells), compute_part_(std::move(compute_part)), pool_(std::move(pool)) {
   // MPI reports deaths on this communicator too, whether or not Cairn uses it.
-  MPI_Comm_get_errhandler(world_, &errhandler_);
+  MPI_Comm_get_errhandler(tap::is_world_replaced() ? tap::application_world() : world_, &errhandler_);
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   if (pool_->config().recovery.straggler_limit) show_stack_when_asked();
   // Also for spares, which have no session: launchers send the signal to every process.
@@ -71,15 +73,17 @@ T at_start(MPI_Comm world, Result<T> result) {
   std::_Exit(EXIT_FAILURE);
 }
 
-std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm world, const std::string& config_file, Tells tells,
+std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm caller, const std::string& config_file, Tells tells,
                                                 ComputePart compute_part) {
+  if (auto job = taken_over(caller, tells, compute_part)) return job;
+  const MPI_Comm world = call_others(caller);
   std::unique_ptr<Pool> pool;
   if (respawn::is_newcomer()) {
     prepare_process();
     pool = value_or_throw(Pool::join(world));
   } else {
-    const auto comm = value_or_throw(MpiComm::duplicate(world));
-    const auto source = value_or_throw(share_config_source(*comm, config_file));
+    const auto comm = at_start(world, MpiComm::duplicate(world));
+    const auto source = at_start(world, share_config_source(*comm, config_file));
     if (value_or_throw(parse_config(source)).recovery.mode == Config::Recovery::Mode::restart) return nullptr;
     prepare_process();
     pool = at_start(world, Pool::start(world, source));
@@ -134,6 +138,7 @@ void Resilient::give_up(const CompletionMark& why) {
 }
 
 std::unique_ptr<Session> Resilient::enter() {
+  if (taken_) return std::move(taken_);
   while (!over_) {
     const Role role = pool_->me().role;
     if (role == Role::spare) {
@@ -163,6 +168,7 @@ std::unique_ptr<Session> Resilient::open() {
   auto session = Session::open(opening());
   entered_ = session != nullptr;
   session_ = session ? session->mpi_.get() : nullptr;
+  if (session) follow_world(*session);
   return session;
 }
 
@@ -176,6 +182,8 @@ Session::Opening Resilient::opening() {
     opening.launcher->started.reset();
   }
   opening.errhandler = errhandler_;
+  if (tap::is_world_replaced() && pool_->repairs() == 0 && pool_->me().role == Role::rank)
+    opening.ranks = tap::application_world();
   opening.repaired = RepairedWorld{pool_->config(), pool_->seats()};
   // The application has begun already: it must now continue, even if the job was started with mode = fresh or required.
   if (pool_->under_way()) opening.repaired->config.restart.mode = Config::Restart::Mode::automatic;
@@ -208,6 +216,7 @@ bool Resilient::complete(std::unique_ptr<Session> session) {
   finalize(*session);
   // The session is no longer needed: the spares can be called to the last meeting.
   (void)pool_->all_ranks(true);
+  keep_world(*session);
   session_ = nullptr;
   session.reset();
   pool_->lifeline()->cut();
@@ -274,6 +283,8 @@ void Resilient::meet() {
   const auto outcome = pool_->meet(done_, under_way_);
   if (!outcome) end_job(outcome.error().text(), cause_of(outcome.error()));
   over_ = *outcome == Pool::Outcome::over;
+  JobWorld* const job_world = JobWorld::current();
+  if (!over_ && job_world != nullptr) job_world->note_repair();
   if (!over_) form_helper_team();
   const std::string obstacle = std::exchange(obstacle_, {}).text;
   if (!over_ && pool_->gives_reason()) Log(pool_->config().log.level).info("all ranks roll back: {}", obstacle);

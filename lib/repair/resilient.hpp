@@ -38,8 +38,12 @@ class Resilient {
   enum class Tells { by_exception, by_code };
 
   // Null if the job does not repair itself by its configuration. `compute_part`: see run(); may be empty.
-  static std::unique_ptr<Resilient> if_wanted(MPI_Comm world, const std::string& config_file, Tells tells,
+  static std::unique_ptr<Resilient> if_wanted(MPI_Comm caller, const std::string& config_file, Tells tells,
                                               ComputePart compute_part = {});
+  // With [job] world = application, for a process that does not compute: joins the job of the others, and serves there
+  // until this process replaces a dead one. Then if_wanted() gives the job to its application. False: the job is over,
+  // or does not repair itself by its configuration. Collective with if_wanted(), which the application ranks call.
+  static bool wait_to_take_over(MPI_Comm all);
   ~Resilient();
   Resilient(const Resilient&) = delete;
   Resilient& operator=(const Resilient&) = delete;
@@ -67,6 +71,11 @@ class Resilient {
   Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells, ComputePart compute_part);
   [[nodiscard]] std::unique_ptr<Session> open();
   [[nodiscard]] Session::Opening opening();
+  // resilient_world.cpp
+  [[nodiscard]] static MPI_Comm call_others(MPI_Comm world);
+  [[nodiscard]] static std::unique_ptr<Resilient> taken_over(MPI_Comm world, Tells tells, ComputePart& compute_part);
+  static void follow_world(const Session& session);
+  void keep_world(const Session& session) const;
   // resilient_stay.cpp
   bool stays_in_call();
   [[nodiscard]] bool stay(Session::Mpi& session);
@@ -113,7 +122,8 @@ class Resilient {
   bool under_way_ = false;
   bool done_ = false;  // all application ranks are through, or all know of the same error
   bool over_ = false;
-  std::exception_ptr error_;  // to be thrown at the end
+  std::exception_ptr error_;        // to be thrown at the end
+  std::unique_ptr<Session> taken_;  // of a process that has taken over in MPI_Init, until enter()
   std::string last_failure_;
 };
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "mpi/mpi_request.hpp"
@@ -165,9 +166,14 @@ Status send_news(MPI_Comm grown, Bytes news) {
 }
 
 bool is_newcomer() {
+  const tap::Unheard own;
   MPI_Comm parent = MPI_COMM_NULL;
   return MPI_Comm_get_parent(&parent) == MPI_SUCCESS && parent != MPI_COMM_NULL &&
          std::getenv(kPoolVariable) != nullptr;
+}
+
+bool is_newcomer_in_world() {
+  return is_newcomer() && std::string_view(std::getenv(kPoolVariable)).ends_with(kReplacesWorld);
 }
 
 Welcome join(MPI_Comm newcomers) {

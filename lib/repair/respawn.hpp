@@ -18,6 +18,8 @@ namespace cairn::respawn {
 
 // In the environment of every process that a pool has started, and of no other.
 inline constexpr const char* kPoolVariable = "CAIRNPOOL";
+// Ends its value in a job with [job] world = application.
+inline constexpr const char* kReplacesWorld = "+world";
 
 struct Start {
   std::uint32_t starter = 0;  // the survivor that starts them, on its host
@@ -38,6 +40,8 @@ struct Start {
 
 // Whether this process was started by grow(), and not by an application that spawns others, or by hand.
 [[nodiscard]] bool is_newcomer();
+// The same in a job with [job] world = application. Requires: this process has not joined yet.
+[[nodiscard]] bool is_newcomer_in_world();
 
 struct Welcome {
   MPI_Comm grown = MPI_COMM_NULL;

@@ -236,10 +236,11 @@ Result<std::optional<StartedNumbers>> parse_started(std::string_view text) {
 }
 
 std::map<std::string, std::string> world_variables(const std::optional<StartedWorld>& world) {
-  if (!world) return {{kWorldVariable, ""}, {kNodeSizeVariable, ""}, {kSparesVariable, ""}};
+  if (!world) return {{kWorldVariable, ""}, {kNodeSizeVariable, ""}, {kSparesVariable, ""}, {kRepairsVariable, ""}};
   return {{kWorldVariable, std::string(kApplicationWord)},
           {kNodeSizeVariable, numbers_text(world->node_size)},
-          {kSparesVariable, numbers_text({world->spares})}};
+          {kSparesVariable, numbers_text({world->spares})},
+          {kRepairsVariable, world->repairs ? "1" : ""}};
 }
 
 Result<std::optional<StartedWorld>> parse_world(const std::map<std::string, std::string>& variables) {
@@ -257,7 +258,7 @@ Result<std::optional<StartedWorld>> parse_world(const std::map<std::string, std:
   if (!spares) return fail(spares.error());
   if (spares->size() != 1)
     return fail(Code::config, fmt::format("{} = {}: write one number", kSparesVariable, value(kSparesVariable)));
-  return StartedWorld{std::move(*node_size), spares->front()};
+  return StartedWorld{std::move(*node_size), spares->front(), value(kRepairsVariable) == "1"};
 }
 
 }  // namespace cairn

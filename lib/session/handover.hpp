@@ -38,6 +38,7 @@ inline constexpr const char* kEndedVariable = "CKPT_RUN_ENDED";           // "1f
 inline constexpr const char* kWorldVariable = "CKPT_RUN_WORLD";           // "application": [job] world
 inline constexpr const char* kNodeSizeVariable = "CKPT_RUN_NODE_SIZE";    // [topology] node_size: "4,4,3"
 inline constexpr const char* kSparesVariable = "CKPT_RUN_SPARES";         // spare ranks: "2"
+inline constexpr const char* kRepairsVariable = "CKPT_RUN_REPAIRS";       // "1": [recovery] mode is not restart
 inline constexpr const char* kJobVariable = "CKPT_RUN_JOB";               // how ckpt-run finds its processes
 
 // How many of each ckpt-run has started; the job must have as many.
@@ -52,6 +53,7 @@ struct StartedNumbers {
 struct StartedWorld {
   std::vector<std::uint32_t> node_size;  // as [topology] node_size; empty: hosts are nodes
   std::uint32_t spares = 0;
+  bool repairs = false;  // [recovery] mode is not restart
   friend bool operator==(const StartedWorld&, const StartedWorld&) = default;
 };
 

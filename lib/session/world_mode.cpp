@@ -25,7 +25,7 @@ Status check_asked(const WorldMode& mode, bool heads) {
     return fail(Code::config, "[job] world = application: ckpt-run has not started the job so",
                 "start it with ckpt-run, and give that this INI file (--config); or set world = as is");
   }
-  if (mode.replaced || !heads) return {};
+  if (mode.replaced || (!heads && !mode.started->repairs)) return {};
   if (!mode.intercepted) {
     return fail(Code::config, "[job] world = application: MPI calls are not intercepted",
                 "link cairn-tap before a shared MPI library, as pkg-config --libs cairn does, or set world = as is");
@@ -42,12 +42,14 @@ Status check_world_mode(const Config& config, const WorldMode& mode, bool heads,
   }
   if (!mode.replaced) return {};
   if (config.job.world == World::as_is) return refuse_other("[job] world = as is", "[job] world = application");
-  if (config.recovery.mode != Config::Recovery::Mode::restart) {
+  if (config.recovery.mode != Config::Recovery::Mode::restart && !mode.started->repairs) {
     const char* const name = config.recovery.mode == Config::Recovery::Mode::spares ? "spares" : "respawn";
     return refuse_other(fmt::format("[recovery] mode = {}", name), "[recovery] mode = restart");
   }
+  if (config.recovery.mode == Config::Recovery::Mode::restart && mode.started->repairs)
+    return refuse_other("[recovery] mode = restart", "[recovery] mode = spares or respawn");
   if (is_part) return {};
-  if (config.head.mode.value_or(HeadMode::rank) != HeadMode::rank) {
+  if (heads && config.head.mode.value_or(HeadMode::rank) != HeadMode::rank) {
     const char* const name = config.head.mode == HeadMode::thread ? "thread" : "inline";
     return refuse_other(fmt::format("[head] mode = {}", name), "[head] mode = rank");
   }

@@ -13,6 +13,7 @@ namespace {
 struct Worlds {
   std::atomic<MPI_Comm> application = MPI_Comm{};
   std::atomic<MPI_Comm> all = MPI_Comm{};
+  std::atomic<bool> repairs = false;
 };
 
 Worlds& worlds() {
@@ -31,13 +32,15 @@ bool is_world_replaced() { return worlds().application.load(std::memory_order_ac
 
 MPI_Comm all_processes() { return is_world_replaced() ? worlds().all.load() : MPI_COMM_WORLD; }
 
-int replace_world(MPI_Comm all, bool computes) {
+int replace_world(MPI_Comm all, bool computes, bool repairs) {
   const Unheard own;
   MPI_Comm part = MPI_COMM_NULL;
   // Made from MPI_COMM_WORLD, whose error handler it gets.
   const int code = MPI_Comm_split(MPI_COMM_WORLD, computes ? 0 : 1, 0, &part);
   if (code != MPI_SUCCESS) return code;
   MPI_Comm_set_name(part, "MPI_COMM_WORLD");
+  if (repairs) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  worlds().repairs = repairs;
   worlds().all = all;
   worlds().application.store(part, std::memory_order_release);
   return MPI_SUCCESS;
@@ -51,6 +54,24 @@ void restore_world() {
   worlds().application.store(MPI_Comm{}, std::memory_order_release);
 }
 
+void follow_world(MPI_Comm part) {
+  const Unheard own;
+  char name[MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  MPI_Comm_get_name(application_world(), name, &length);
+  MPI_Comm_set_name(part, name);
+  worlds().application.store(part, std::memory_order_release);
+}
+
+void replace_world_of_newcomer(MPI_Comm all) {
+  const Unheard own;
+  MPI_Comm_set_name(all, "MPI_COMM_WORLD");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  worlds().repairs = true;
+  worlds().all = all;
+  worlds().application.store(all, std::memory_order_release);
+}
+
 MPI_Comm other_holder(int key) {
   constexpr int kOfMpi[] = {MPI_TAG_UB,        MPI_HOST,   MPI_IO,          MPI_WTIME_IS_GLOBAL,
                             MPI_UNIVERSE_SIZE, MPI_APPNUM, MPI_LASTUSEDCODE};
@@ -59,7 +80,8 @@ MPI_Comm other_holder(int key) {
 }
 
 MPI_Comm handler_twin(MPI_Comm comm) {
-  return is_world_replaced() && comm == application_world() ? MPI_COMM_WORLD : MPI_COMM_NULL;
+  const bool has_one = is_world_replaced() && !worlds().repairs && comm == application_world();
+  return has_one ? MPI_COMM_WORLD : MPI_COMM_NULL;
 }
 
 }  // namespace cairn::tap

@@ -22,11 +22,19 @@ namespace cairn::tap {
 [[nodiscard]] MPI_Comm all_processes();
 
 // Puts a communicator of this process's part in MPI_COMM_WORLD's place, from now on. `all`: Cairn's duplicate of
-// MPI_COMM_WORLD, which stays the caller's. Collective over it. Returns MPI's code.
-[[nodiscard]] int replace_world(MPI_Comm all, bool computes);
+// MPI_COMM_WORLD, which stays the caller's. `repairs`: in a job that repairs itself. MPI reports deaths by the error
+// handler of its own MPI_COMM_WORLD, too, so that one then returns errors, whatever the application sets. Collective
+// over `all`. Returns MPI's code.
+[[nodiscard]] int replace_world(MPI_Comm all, bool computes, bool repairs = false);
 // Frees that communicator, which calls the delete callbacks of its attributes, and takes it out of MPI_COMM_WORLD's
 // place. Requires: MPI has not ended.
 void restore_world();
+// Puts `part` in MPI_COMM_WORLD's place, instead of what was there: the application's world after a repair. It gets the
+// name of that. `part` stays the caller's.
+void follow_world(MPI_Comm part);
+// The same in a process that a repair has started. `all`: Cairn's duplicate of this process's MPI_COMM_WORLD, which
+// stays the caller's, and stands for the application's world until a repair gives the process its part.
+void replace_world_of_newcomer(MPI_Comm all);
 
 // Where a call with `comm` looks after it found no such attribute there: MPI attaches those that it has defined to its
 // own MPI_COMM_WORLD. MPI_COMM_NULL: nowhere else.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tap/hear.hpp"
+#include "tap/world.hpp"
 
 namespace cairn::tap {
 namespace {
@@ -62,6 +63,7 @@ Outside& outside() {
 const WorldGuard* guard_of(MPI_Comm comm) {
   const WorldGuard* const guard = current().load(std::memory_order_acquire);
   if (guard == nullptr || comm == MPI_COMM_WORLD) return guard;
+  if (guard->is_before_session()) return comm == application_world() ? guard : nullptr;
   return outside().is_empty() || member_of(comm) != nullptr ? nullptr : guard;
 }
 
@@ -70,6 +72,11 @@ std::vector<bool> heads_in(MPI_Comm comm, const WorldGuard& guard) {
 }
 
 }  // namespace
+
+WorldGuard::WorldGuard(std::function<void(const BlockedCall&)> report)
+    : is_before_session_(true), report_(std::move(report)) {
+  current() = this;
+}
 
 WorldGuard::WorldGuard(std::vector<bool> heads, std::function<void(const BlockedCall&)> report)
     : heads_(std::move(heads)), report_(std::move(report)) {
@@ -108,17 +115,24 @@ std::vector<bool> WorldGuard::heads_in(MPI_Comm comm) const {
 void check_collective(const char* call, MPI_Comm comm) {
   const WorldGuard* const guard = guard_of(comm);
   if (guard == nullptr) return;
-  const bool on_world = comm == MPI_COMM_WORLD;
+  const bool on_world = comm == MPI_COMM_WORLD || guard->is_before_session();
   if (on_world || !heads_in(comm, *guard).empty()) guard->report({call, on_world, {}});
 }
 
 void check_message(const char* call, MPI_Comm comm, int peer) {
-  if (peer < 0) return;  // any rank, or none
+  if (peer == MPI_PROC_NULL) return;
   const WorldGuard* const guard = guard_of(comm);
   if (guard == nullptr) return;
+  if (guard->is_before_session()) return guard->report({call, true, {}});
+  if (peer < 0) return;  // any rank
   const std::vector<bool> heads = heads_in(comm, *guard);
   if (static_cast<std::size_t>(peer) < heads.size() && heads[static_cast<std::size_t>(peer)])
     guard->report({call, comm == MPI_COMM_WORLD, peer});
+}
+
+void check_part(const char* call, MPI_Comm comm) {
+  const WorldGuard* const guard = guard_of(comm);
+  if (guard != nullptr && guard->is_before_session()) guard->report({call, true, {}});
 }
 
 void made_outside(MPI_Comm comm) { outside().add(comm); }

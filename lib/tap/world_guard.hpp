@@ -22,6 +22,9 @@ struct BlockedCall {
 
 class WorldGuard {
  public:
+  // Of the application's world before its session opens, in a job that repairs itself. Reports all communication on it:
+  // a process that replaces a dead rank would be alone in such a call.
+  explicit WorldGuard(std::function<void(const BlockedCall&)> report);
   // `heads`: by rank in MPI_COMM_WORLD. `report` is called before such a call, which continues if it returns.
   WorldGuard(std::vector<bool> heads, std::function<void(const BlockedCall&)> report);
   ~WorldGuard();
@@ -29,10 +32,12 @@ class WorldGuard {
   WorldGuard& operator=(const WorldGuard&) = delete;
 
   void report(const BlockedCall& call) const { report_(call); }
+  [[nodiscard]] bool is_before_session() const { return is_before_session_; }
   // Heads among those that a rank sends to and receives from, by rank in `comm`; empty: there are none.
   [[nodiscard]] std::vector<bool> heads_in(MPI_Comm comm) const;
 
  private:
+  bool is_before_session_ = false;
   std::vector<bool> heads_;
   std::function<void(const BlockedCall&)> report_;
 };
@@ -40,6 +45,8 @@ class WorldGuard {
 // The application is about to make a collective call, or to meet a message of `peer`.
 void check_collective(const char* call, MPI_Comm comm);
 void check_message(const char* call, MPI_Comm comm, int peer);
+// The same call, where only some of the ranks take part.
+void check_part(const char* call, MPI_Comm comm);
 
 // The application has made a communicator that is in no session's family, and frees one.
 void made_outside(MPI_Comm comm);

@@ -124,9 +124,8 @@ def refuses_another_file(root, programs):
 def refuses_what_it_cannot_be(root, programs):
     job = calls(root, programs, "session", program="world_calls_unheard", world="world = application")
     job.start_it().end(1, "world = application", "cairn-tap")
-    for mode in ("spares", "respawn"):
-        job = calls(root, programs, mode, more=f"[recovery]\nmode = {mode}\n")
-        job.start_it().end(2, "[job] world = application", f"[recovery] mode = {mode}")
+    job = calls(root, programs, "helpers", more="[recovery]\nmode = spares\nspares = 2\nrollback = lost\n[replay]\nhelpers = 2\n")
+    job.start_it().end(2, "[job] world = application", "[replay] helpers = 2")
     job = calls(root, programs, "session")
     run = subprocess.run([programs[2], "--oversubscribe", "-n", str(RANKS), *job.arguments], stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, timeout=100)  # fmt: skip

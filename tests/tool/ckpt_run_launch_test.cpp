@@ -76,6 +76,7 @@ TEST(Placement, tells_the_job_of_its_world_where_that_is_the_applications) {
   EXPECT_EQ(told(""), (cairn::StartedWorld{{3}, 0}));
   EXPECT_EQ(told("[head]\nmode = inline"), std::nullopt);
   EXPECT_EQ(told("[recovery]\nmode = spares"), std::nullopt);
+  EXPECT_EQ(told("[job]\nworld = application\n[recovery]\nmode = spares"), (cairn::StartedWorld{{3}, 0, true}));
 }
 
 TEST(Placement, makes_simulated_nodes_of_the_size_that_is_configured) {
@@ -211,6 +212,17 @@ TEST(Command, turns_ulfm_on_only_where_the_job_mends_itself) {
   config.recovery.mode = Config::Recovery::Mode::respawn;
   EXPECT_THAT(command_of(options_of({}), config, open_mpi(5), placed(4, config)),
               HasSubstr("--mca btl self,sm,tcp --mca btl_tcp_if_include lo"));
+}
+
+TEST(Command, has_files_opened_by_ranks_that_were_started_at_different_times) {
+  Config config;
+  config.recovery.mode = Config::Recovery::Mode::spares;
+  const auto files = HasSubstr("--mca sharedfp ^sm");
+  EXPECT_THAT(command_of(options_of({}), config, open_mpi(5), placed(4, config)), Not(files));
+  config.recovery.when_spent = Config::Recovery::WhenSpent::respawn;
+  EXPECT_THAT(command_of(options_of({}), config, open_mpi(5), placed(4, config)), files);
+  EXPECT_THAT(command_of(options_of({"--mpi-options", "--mca sharedfp sm"}), config, open_mpi(5), placed(4, config)),
+              Not(files));
 }
 
 TEST(Command, has_messages_over_TCP_sent_so_that_their_sender_may_die) {

@@ -15,7 +15,7 @@ here=$(cd "$(dirname "$0")" && pwd)
     -DCMAKE_Fortran_COMPILER=/usr/bin/gfortran
   cmake --build "$BUILD_TREE" -j "$(nproc)" --target gradient heat swing wave ckpt-run ckpt-tool trouble \
     derived derived_fortran residual killer lost_collectives lost_communicators lost_helpers lost_particles lost_steps \
-    lost_trouble
+    lost_trouble world_repair world_repair_fortran
   if [[ $# -eq 0 ]]; then
     cmake -S /cairn -B "$BUILD_TREE-alone" -G Ninja -DCAIRN_UNITY=OFF -DCAIRN_BUILD_TESTS=OFF
     /cairn/tools/check-includes.py "$BUILD_TREE-alone"

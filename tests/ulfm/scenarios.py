@@ -8,6 +8,7 @@ the promise is another one.
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ UNHEARD = "[job]\ntap = off"  # Cairn knows no communicator that the application
 
 
 class Scenarios:
-    HELPERS = ("HELPERS", "pause_ms", "start", "start_supervised", "expect_same_plate")
+    HELPERS = ("HELPERS", "pause_ms", "start", "start_supervised", "start_on_world", "expect_same_plate")
     pause_ms = PAUSE_MS
 
     def __init__(self, heat, swing, ckpt_run, directory):
@@ -33,6 +34,7 @@ class Scenarios:
         self.trouble = str(Path(heat).with_name("trouble"))
         self.derived = str(Path(heat).with_name("derived"))
         self.residual = str(Path(heat).with_name("residual"))
+        self.world = str(Path(heat).with_name("world_repair"))
         self.directory = directory
         self.reference = jobs.reference_plate(heat, directory / "reference", STEPS)
 
@@ -45,6 +47,55 @@ class Scenarios:
         """trouble, by ckpt-run, on three ranks and a head."""
         launcher = [self.ckpt_run, "-n", "3", "--spares", str(spares), "--config"]
         return self.start(spares=spares, program=[self.trouble, trouble], launcher=launcher, **options)
+
+    def start_on_world(self, what, mode="spares", more="", launcher=(), **options):
+        """world_repair, by ckpt-run, on four ranks and a head."""
+        program = [self.world + "_fortran"] if what == "fortran" else [self.world, what]
+        spares = ["--spares", "2"] if mode == "spares" else []
+        return self.start(mode=mode, program=program, launcher=[self.ckpt_run, "-n", "4", *spares, *launcher, "--config"],
+                          more=f"{more}\n[job]\nworld = application", **{"steps": 80, "pause_ms": 8, **options})  # fmt: skip
+
+    def programs_on_mpi_comm_world_are_repaired_in_place(self):
+        for what in ["computes", "fortran"]:
+            job = self.start_on_world(what)
+            job.finish()
+            expected = job.plate.read_bytes()
+            job.close()
+            for mode, more in [("spares", ""), ("spares", "rollback = lost"), ("respawn", "")]:
+                job = self.start_on_world(what, mode, more)
+                for number, victim in enumerate(["rank 1", "head"], 1):
+                    kill(job, [victim])
+                    repaired = f"repair {number}:"
+                    expect(job, job.wait_for("the repair", lambda repaired=repaired: job.says(repaired)), f"no {repaired}")
+                job.finish()
+                at = f"{what}, {mode}, {more}"
+                expect(job, job.plate.read_bytes() == expected, f"{at}: the result differs")
+                expect(job, job.restarts() == 0, f"{at}: ckpt-run had to start it again")
+                expect(job, not job.says("no communication after the session"), f"{at}: its world has ended too soon")
+                job.close()
+
+    def communication_on_mpi_comm_world_before_the_session_ends_the_job_by_name(self):
+        job = self.start_on_world("early", launcher=["--max-restarts", "3"])
+        job.finish(patience_s=20)
+        expect(job, job.says("calls MPI_Barrier on MPI_COMM_WORLD before cairn::run"), "it does not name the call")
+        expect(job, job.process.poll() != 0 and job.restarts() == 0, "a restart does not help")
+        job.close()
+
+    def a_program_that_opens_no_session_leaves_no_spare_behind(self):
+        job = self.start_on_world("nothing", launcher=["--max-restarts", "0"])
+        job.finish(patience_s=20)
+        expect(job, not any(map(jobs.is_alive, jobs.descendants(job.process.pid))), "processes are left")
+        job.close()
+
+    def a_death_before_the_session_ends_the_job_and_ckpt_run_starts_it_again(self):
+        job = self.start_on_world("late")
+        job.wait_for("its ranks", lambda: len(waiting(job)) == 4)
+        jobs.send(waiting(job)[2], signal.SIGKILL)
+        job.wait_for("the restart", lambda: job.restarts() == 1, 60)
+        (job.directory / "go").touch()
+        job.finish()
+        expect(job, job.plate.exists() and job.process.poll() == 0, "it did not come to its end")
+        job.close()
 
     def one_node_loses_a_rank_and_then_its_head(self):
         job = self.start(spares=2)
@@ -275,6 +326,13 @@ class Scenarios:
         job.finish()
         expect(job, job.plate.exists() and job.plate.read_bytes() == self.reference, "the plate is missing or differs")
         job.close()
+
+
+def waiting(job):
+    """Processes of world_repair that have not come to their session."""
+    with job.lock:
+        found = [re.search(r"world: process (\d+) waits", line) for line in job.lines]
+    return [int(each[1]) for each in found if each and jobs.is_alive(int(each[1]))]
 
 
 def expect_sum(job, ranks=3, steps=STEPS, limit_s=60):

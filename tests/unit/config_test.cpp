@@ -220,16 +220,19 @@ TEST(Config, leaves_the_head_mode_to_the_session_if_it_is_auto) {
   EXPECT_EQ(config_of("[head]\nmode = rank").head.mode, HeadMode::rank);
 }
 
-TEST(Config, leaves_the_world_to_ckpt_run_if_it_is_auto_and_refuses_it_where_processes_are_replaced) {
+TEST(Config, leaves_the_world_to_ckpt_run_if_it_is_auto_and_refuses_helpers_that_wait_in_mpi_init) {
   EXPECT_EQ(config_of("[job]\nworld = auto").job.world, std::nullopt);
   EXPECT_EQ(config_of("[job]\nworld = application").job.world, Config::Job::World::application);
   EXPECT_THAT(parsed("[job]\nworld = as_is"),
               Fails(Code::config, {"heat.ini:2", "[job] world", "as_is", "auto", "application", "as is"}));
   for (const std::string mode : {"spares", "respawn"}) {
-    EXPECT_THAT(parsed("[job]\nworld = application\n[recovery]\nmode = " + mode),
-                Fails(Code::config, {"[job] world", "application", "[recovery] mode", mode, "restart", "as is"}));
+    EXPECT_TRUE(parsed("[job]\nworld = application\n[recovery]\nmode = " + mode)) << mode;
     EXPECT_TRUE(parsed("[job]\nworld = as is\n[recovery]\nmode = " + mode)) << mode;
   }
+  const std::string helped = "[recovery]\nmode = spares\nspares = 2\nrollback = lost\n[replay]\nhelpers = 2";
+  EXPECT_THAT(parsed("[job]\nworld = application\n" + helped),
+              Fails(Code::config, {"[replay] helpers = 2", "[job] world = application", "as is"}));
+  EXPECT_TRUE(parsed("[job]\nworld = as is\n" + helped));
 }
 
 TEST(Config, reads_times_in_all_units) {

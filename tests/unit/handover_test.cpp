@@ -189,7 +189,7 @@ TEST(Handover, numbers_that_were_started_come_back_from_their_text) {
 }
 
 TEST(Handover, what_is_said_of_the_world_comes_back_from_its_variables) {
-  for (const StartedWorld& world : {StartedWorld{}, StartedWorld{{3}, 0}, StartedWorld{{3, 2, 2}, 4}})
+  for (const StartedWorld& world : {StartedWorld{}, StartedWorld{{3}, 0}, StartedWorld{{3, 2, 2}, 4, true}})
     EXPECT_EQ(parse_world(world_variables(world)).value(), world);
   EXPECT_EQ(parse_world(world_variables({})).value(), std::nullopt);
   EXPECT_EQ(parse_world({}).value(), std::nullopt);

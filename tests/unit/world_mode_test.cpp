@@ -42,6 +42,20 @@ TEST(WorldMode, that_ckpt_run_was_told_otherwise_is_an_error_that_names_both) {
   }
 }
 
+TEST(WorldMode, of_a_job_that_repairs_itself_is_that_of_the_start) {
+  const WorldMode repairs{.started = StartedWorld{{3}, 2, true}, .replaced = true};
+  const std::string sizes = "[topology]\nnode_size = 3\n";
+  for (const std::string mode : {"spares", "respawn"})
+    EXPECT_TRUE(checked(sizes + "[job]\nworld = application\n[recovery]\nmode = " + mode, repairs)) << mode;
+  EXPECT_THAT(checked(sizes + "[recovery]\nmode = restart", repairs),
+              Fails(Code::config, {"[recovery] mode = restart", "spares or respawn", "--config"}));
+  // It may have no heads, but spares.
+  EXPECT_TRUE(checked(sizes + "[head]\nmode = inline\n[recovery]\nmode = spares", repairs, false));
+  const WorldMode not_there{.started = StartedWorld{{}, 2, true}};
+  EXPECT_THAT(checked("[job]\nworld = application\n[recovery]\nmode = spares", not_there, false),
+              Fails(Code::config, {"[job] world = application", "as is"}));
+}
+
 // It has nodes of its own, and any rank may have the head's work.
 TEST(WorldMode, of_a_part_of_the_ranks_is_about_less) {
   EXPECT_TRUE(checked("[topology]\nnode_size = 1\n[head]\nmode = inline", replaced(), true, true));

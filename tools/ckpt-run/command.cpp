@@ -51,9 +51,11 @@ Words ulfm_options(const Options& options, const Config& config, const Placement
               "1"};
   // When the sender of a long message dies, survivors crash or spin inside MPI, unless TCP only sends and never puts.
   if (!says(options, {"btl_tcp_flags"})) append(words, {"--mca", "btl_tcp_flags", "9"});
-  if (says(options, {"btl"})) return words;
   const bool spawns = config.recovery.mode == Config::Recovery::Mode::respawn ||
                       config.recovery.when_spent == Config::Recovery::WhenSpent::respawn;
+  // With it, MPI_File_open blocks on a communicator of ranks that were started at different times.
+  if (spawns && !says(options, {"sharedfp"})) append(words, {"--mca", "sharedfp", "^sm"});
+  if (says(options, {"btl"})) return words;
   const bool tcp = !one_host || spawns;
   append(words, {"--mca", "btl", tcp ? "self,sm,tcp" : "self,sm"});
   if (one_host && tcp) append(words, {"--mca", "btl_tcp_if_include", "lo"});

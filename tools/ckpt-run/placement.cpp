@@ -90,9 +90,10 @@ bool has_dedicated_heads(const Config& config) {
 
 std::optional<cairn::StartedWorld> world_of(const Config& config, const Placement& placement) {
   using World = Config::Job::World;
-  const bool hides_heads = placement.heads > 0 && config.recovery.mode == Config::Recovery::Mode::restart;
+  const bool repairs = config.recovery.mode != Config::Recovery::Mode::restart;
+  const bool hides_heads = placement.heads > 0 && !repairs;
   if (config.job.world.value_or(hides_heads ? World::application : World::as_is) == World::as_is) return {};
-  return cairn::StartedWorld{config.topology.node_size, placement.spares};
+  return cairn::StartedWorld{config.topology.node_size, placement.spares, repairs};
 }
 
 Result<Placement> place(std::uint32_t ranks, std::optional<std::uint32_t> wanted_spares, const Config& config,

@@ -100,6 +100,7 @@ struct Config {
   } recovery;
   struct Replay {
     std::uint64_t memory = 256 * kMiB;  // of a rank, for messages that it has sent
+    std::uint64_t spill = 0;            // of a rank, in the node's store, for those that do not fit
     enum class Survives {
       process,
       node

@@ -21,6 +21,7 @@ constexpr std::uint32_t kMostFanout = 1024;
 // A rank's messages for another one are shipped as one message of MPI, which is shorter than 2 GiB.
 constexpr std::uint64_t kLeastReplayMemory = kMiB;
 constexpr std::uint64_t kMostReplayMemory = 1024 * kMiB;
+constexpr std::uint64_t kMostReplaySpill = 1024 * 1024 * kMiB;
 
 Mistake set_level(Config& config, LevelId level, Text value) {
   Interval& interval = config.levels.at[static_cast<int>(level) - 1];
@@ -95,6 +96,16 @@ Mistake set_rollback(Config& config, Text value) {
   return values::word(value, kWords, config.recovery.rollback);
 }
 
+Mistake set_replay_spill(Config& config, Text value) {
+  config.replay.spill = 0;
+  if (value == "off") return {};
+  std::uint64_t bytes = 0;
+  if (!values::bytes(value, kLeastReplayMemory, kMostReplaySpill, bytes).empty())
+    return "not a size from 1MiB to 1TiB; write off, 512MiB or 4GiB";
+  config.replay.spill = bytes;
+  return {};
+}
+
 Mistake set_replay_survives(Config& config, Text value) {
   using Survives = Config::Replay::Survives;
   constexpr std::pair<Text, Survives> kWords[] = {{"process", Survives::process}, {"node", Survives::node}};
@@ -150,6 +161,7 @@ constexpr ConfigKey kKeys[] = {
     {"recovery", "rollback", set_rollback},
     {"replay", "memory",
      [](Config& c, Text v) { return values::bytes(v, kLeastReplayMemory, kMostReplayMemory, c.replay.memory); }},
+    {"replay", "spill", set_replay_spill},
     {"replay", "survives", set_replay_survives},
     {"replay", "helpers", [](Config& c, Text v) { return values::number(v, 1, kMostSpares, c.replay.helpers); }},
     {"failures", "mtbf", [](Config& c, Text v) { return values::durations(v, c.failures.mtbf); }},

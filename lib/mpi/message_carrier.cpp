@@ -112,7 +112,6 @@ MessageCarrier::Logged MessageCarrier::log(const OutgoingMessage& m) {
   if (!out) return {.is_over = true, .code = rolls_back(out.error())};
   if (!out->must_send) return {.is_over = true};
   if (!out->is_logged) {
-    release_sends();
     setting_.journal.cut_what_is_void();
     obstructs(*setting_.journal.obstacle(), Journal::Until::next_snapshot);
   }
@@ -126,12 +125,6 @@ void MessageCarrier::look_at_sends() {
     int over = 0;
     return MPI_Test(&one.real, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS || over != 0;
   });
-}
-
-void MessageCarrier::release_sends() {
-  look_at_sends();
-  for (UnderWay& one : under_way_)
-    if (one.payload.bytes().empty()) one.payload = setting_.journal.release(one.number);
 }
 
 // If a process dies, a logged message is over: the repair sends or ships it. No other rank reads the application's
@@ -330,7 +323,6 @@ bool MessageCarrier::harvest() {
   for (look_at_sends(); !under_way_.empty() && in_time(); look_at_sends()) backoff.sleep_a_little();
   if (!under_way_.empty()) {
     // MPI may read from there until the process ends.
-    release_sends();
     static auto& kept = *new std::vector<UnderWay>;
     std::ranges::move(under_way_, std::back_inserter(kept));
     under_way_.clear();
@@ -339,7 +331,7 @@ bool MessageCarrier::harvest() {
 }
 
 void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline,
-                             const std::vector<Number>& again) {
+                             std::vector<replay::Repeated> again) {
   const tap::Unheard unheard;
   const FailureHandler::Quiet quiet;
   channels_.session().twin = twin;
@@ -354,14 +346,13 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
   }
   // If a process dies here, the next call on the twin finds it.
   for (const auto& [order, pending] : waiting) (void)post(*pending);
-  for (const Number& number : again) {
-    const Bytes payload = *setting_.journal.payload(number);
+  for (auto& [number, payload] : again) {
     const Channel& channel = *channels_.find_number(number.lane.channel);
     const Way way = way_of(channel, number.lane.tag);
     MPI_Request real = MPI_REQUEST_NULL;
     if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, channel.rank_of(number.lane.peer),
                   way.tag, way.comm, &real) == MPI_SUCCESS)
-      under_way_.push_back({real, number, {}});
+      under_way_.push_back({real, std::move(payload)});
   }
 }
 

@@ -84,8 +84,6 @@ class MessageCarrier final : public tap::Carrier {
     nothing_is_pending("snapshot()", replay::Journal::Until::next_snapshot);
     drop_communicators();
   }
-  // The log is about to be cut, and MPI may still read from it.
-  void release_sends();
   // After a failure, once the communicators are revoked: waits until MPI has ended what was under way. Local. False: it
   // has not, so the buffers of the application may still change.
   [[nodiscard]] bool harvest();
@@ -93,8 +91,7 @@ class MessageCarrier final : public tap::Carrier {
   // of that one; `ranks`: the same ranks. Collective.
   [[nodiscard]] Status makes_communicators_again(Comm& ranks, MPI_Comm twin);
   // After a repair: goes on there, and sends these messages again. Local.
-  void goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline,
-               const std::vector<replay::Number>& again);
+  void goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeline> lifeline, std::vector<replay::Repeated> again);
 
  private:
   // What a persistent request sends or receives whenever it is started.
@@ -117,11 +114,10 @@ class MessageCarrier final : public tap::Carrier {
     std::shared_ptr<const Prepared> prepared;  // of a persistent request
     bool is_active = true;  // a persistent request is active once it is started, until it is complete
   };
-  // A message that MPI sends again from the log.
+  // A message that MPI sends again.
   struct UnderWay {
     MPI_Request real = MPI_REQUEST_NULL;
-    replay::Number number;
-    replay::LoggedPayload payload;  // once the log has given it away
+    Buffer payload;
   };
   enum class State { null, pending, done, lost };
   class Patience;

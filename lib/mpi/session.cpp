@@ -304,8 +304,7 @@ void Session::Mpi::carry_messages(const Opening& opening) {
                    .settled = opening.settled,
                    .recompute = opening.recompute,
                    .at_restore = [this] { carrier->passes_restore(); },
-                   .at_safe_point = [this] { carrier->passes_safe_point(); },
-                   .before_cut = [this] { carrier->release_sends(); }});
+                   .at_safe_point = [this] { carrier->passes_safe_point(); }});
 }
 
 // All communicators are revoked by now.
@@ -330,9 +329,9 @@ Status Session::Mpi::enter_world(const Opening& opening) {
   join(*twin, opening);
   if (auto shipped = impl->settle_prologue(); !shipped) return shipped;
   if (auto made = carrier->makes_communicators_again(impl->ranks(), *twin); !made) return made;
-  const auto again = impl->restore_lost();
+  auto again = impl->restore_lost();
   if (!again) return fail(again.error());
-  carrier->goes_on(*twin, own(), lifeline, *again);
+  carrier->goes_on(*twin, own(), lifeline, std::move(*again));
   guard_world(opening, *opening.launcher);
   return {};
 }

@@ -230,14 +230,17 @@ Result<CatchUp::Exchanged> CatchUp::compare(std::uint64_t call, std::vector<Part
   return all;
 }
 
-Shipment ship(std::uint32_t me, std::uint32_t peer, std::uint64_t epoch, const SendLog& log,
-              std::map<Lane, Received> mine) {
+Result<Shipment> ship(std::uint32_t me, std::uint32_t peer, std::uint64_t epoch, const SendLog& log,
+                      std::map<Lane, Received> mine) {
   Shipment shipment;
   shipment.from = me;
   for (const auto& [lane, entries] : log.messages_to(peer, epoch)) {
     auto& messages = shipment.messages[Lane{lane.epoch, me, lane.tag, lane.channel}];
-    for (const SendLog::Entry& entry : entries)
-      messages.push_back({entry.content, Buffer(entry.payload.begin(), entry.payload.end()), entry.order});
+    for (const SendLog::Entry& entry : entries) {
+      auto payload = log.payload({lane, entry.place});
+      if (!payload) return fail(payload.error());
+      messages.push_back({entry.content, std::move(*payload), entry.order});
+    }
   }
   for (auto& [lane, received] : mine)
     shipment.received[Lane{lane.epoch, me, lane.tag, lane.channel}] = std::move(received);

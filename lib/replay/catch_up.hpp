@@ -101,9 +101,10 @@ class CatchUp {
   std::map<std::uint32_t, std::map<Lane, Received>> received_;  // by peer
 };
 
-// What `me` gives to the replacement of `peer`. `mine`: what this rank has received from the dead one.
-[[nodiscard]] Shipment ship(std::uint32_t me, std::uint32_t peer, std::uint64_t epoch, const SendLog& log,
-                            std::map<Lane, Received> mine);
+// What `me` gives to the replacement of `peer`. `mine`: what this rank has received from the dead one. corrupt and
+// others: the log cannot read a payload back.
+[[nodiscard]] Result<Shipment> ship(std::uint32_t me, std::uint32_t peer, std::uint64_t epoch, const SendLog& log,
+                                    std::map<Lane, Received> mine);
 // Messages to `peer` that it has not received, by lane and place: a failure has swallowed them. `theirs`: what it has
 // received, in the lanes of the sender.
 [[nodiscard]] std::vector<Number> lost_messages(std::uint32_t peer, std::uint64_t epoch, const SendLog& log,

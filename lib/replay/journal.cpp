@@ -33,9 +33,14 @@ Status Journal::start(std::uint64_t epoch) {
 Status Journal::check_size(const std::map<std::uint32_t, Buffer>& shipped) const {
   std::uint64_t size = 0;
   for (const auto& [from, bytes] : shipped) size += bytes.size();
-  if (size <= memory_) return {};
+  if (size <= room()) return {};
   return fail(Code::unrecoverable,
-              fmt::format("rank {} gets {} MiB of logged messages, more than [replay] memory", me_, size / kMiB));
+              fmt::format("rank {} gets {} MiB of logged messages, more than {}", me_, size / kMiB, size_of_room()));
+}
+
+std::string Journal::size_of_room() const {
+  const std::string memory = fmt::format("[replay] memory = {} MiB", memory_ / kMiB);
+  return log_.spill_bytes() == 0 ? memory : fmt::format("{}, spill = {} MiB", memory, log_.spill_bytes() / kMiB);
 }
 
 Status Journal::replays_prologue(const std::map<std::uint32_t, Buffer>& shipped, std::uint32_t ranks) {
@@ -94,7 +99,7 @@ void Journal::enters(std::uint64_t call) {
 bool Journal::fills() {
   const std::uint64_t growth = logged_ - std::exchange(logged_when_asked_, logged_);
   if (!started_ || growth == 0 || logged_ - logged_when_taken_ < 2 * growth) return false;
-  return prologue_.bytes() + log_.bytes() + 3 * growth > memory_;
+  return prologue_.bytes() + log_.bytes() + 3 * growth > room();
 }
 
 void Journal::look_whether_caught_up() {
@@ -123,9 +128,10 @@ bool Journal::obstructs(const std::string& what, Until until) {
 
 std::optional<std::string> Journal::obstacle() const {
   if (obstacle_) return obstacle_->what;
-  if (!prologue_.is_whole() || !log_.reaches(cut_))
-    return fmt::format("rank {}: the message log is full ([replay] memory = {} MiB)", me_, memory_ / kMiB);
-  return {};
+  if (prologue_.is_whole() && log_.reaches(cut_)) return {};
+  const std::string full = fmt::format("rank {}: the message log is full ({})", me_, size_of_room());
+  if (log_.spill_bytes() == 0 || !log_.spill_error()) return full;
+  return fmt::format("{}: {}", full, log_.spill_error()->message);
 }
 
 Standing Journal::standing(bool replaced, std::uint64_t calls, std::uint32_t version) const {
@@ -149,11 +155,14 @@ std::map<Lane, Received> Journal::has_from(std::uint32_t peer, std::uint64_t epo
   return has;
 }
 
-std::map<std::uint32_t, Buffer> Journal::shipments(const Agreement& agreement, std::uint64_t epoch) const {
+Result<std::map<std::uint32_t, Buffer>> Journal::shipments(const Agreement& agreement, std::uint64_t epoch) const {
   std::map<std::uint32_t, Buffer> out;
   if (std::ranges::binary_search(agreement.replaced, me_)) return out;
-  for (const std::uint32_t peer : agreement.replaced)
-    out[peer] = encode(ship(me_, peer, epoch, log_, has_from(peer, epoch)));
+  for (const std::uint32_t peer : agreement.replaced) {
+    const auto shipment = ship(me_, peer, epoch, log_, has_from(peer, epoch));
+    if (!shipment) return fail(shipment.error().in(fmt::format("rank {}", me_)));
+    out[peer] = encode(*shipment);
+  }
   std::set<std::uint32_t> peers = receipts_.peers(epoch);
   if (catch_up_) peers.merge(catch_up_->peers());
   for (const std::uint32_t peer : peers) {
@@ -167,8 +176,8 @@ std::map<std::uint32_t, Buffer> Journal::shipments(const Agreement& agreement, s
   return out;
 }
 
-Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::uint64_t epoch,
-                                             const std::map<std::uint32_t, Buffer>& shipped) {
+Result<std::vector<Repeated>> Journal::goes_on(const Agreement& agreement, std::uint64_t epoch,
+                                               const std::map<std::uint32_t, Buffer>& shipped) {
   past_ = std::max(past_, agreement.newest);
   unchecked_since_ = epoch;
   if (auto fits = check_size(shipped); !fits) return fail(fits.error());
@@ -186,7 +195,7 @@ Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::ui
     catch_up_.emplace(std::move(*shipments), agreement.newest);
     agreement_ = agreement;
     look_whether_caught_up();
-    return std::vector<Number>{};
+    return std::vector<Repeated>{};
   }
   if (catch_up_)
     for (const std::uint32_t peer : agreement.replaced) catch_up_->forget_receipts_of(peer);
@@ -201,7 +210,17 @@ Result<std::vector<Number>> Journal::goes_on(const Agreement& agreement, std::ui
   // MPI keeps the messages of one sender in order, also those with different tags.
   std::ranges::sort(again, {}, [&](const Number& number) { return log_.find(number)->order; });
   look_whether_caught_up();
-  return again;
+  return with_payloads(std::move(again));
+}
+
+Result<std::vector<Repeated>> Journal::with_payloads(std::vector<Number> numbers) const {
+  std::vector<Repeated> messages;
+  for (const Number& number : numbers) {
+    auto payload = log_.payload(number);
+    if (!payload) return fail(payload.error().in(fmt::format("rank {}", me_)));
+    messages.push_back({number, std::move(*payload)});
+  }
+  return messages;
 }
 
 Result<LostSteps> Journal::steps_to_recompute() const {
@@ -227,12 +246,6 @@ Status Journal::recomputed(std::uint64_t call, std::vector<PartResult> parts) {
   enters(call);
   is_at_restore_ = true;
   return {};
-}
-
-std::optional<Bytes> Journal::payload(const Number& number) const {
-  const auto entry = log_.find(number);
-  if (!entry) return {};
-  return entry->payload;
 }
 
 std::optional<std::uint32_t> Journal::taken_at(std::uint64_t call) const {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -25,15 +26,23 @@
 
 namespace cairn::replay {
 
+// A message that a rank sends again.
+struct Repeated {
+  Number number;
+  Buffer payload;
+};
+
 class Journal {
  public:
-  // Payloads of messages that were sent take at most `memory` bytes.
+  // Payloads of messages that were sent take at most `memory` bytes of memory.
   Journal(std::uint32_t me, std::uint64_t memory)
       : me_(me), memory_(memory), prologue_(me, memory), log_(memory), channels_(me) {}
   // The rank has restored a snapshot that was taken at this call, or starts anew, at call 0. mismatch: it is a
   // replacement, and has not exchanged all messages that the dead rank had exchanged before that.
   [[nodiscard]] Status start(std::uint64_t epoch);
   [[nodiscard]] bool is_started() const { return started_; }
+  // Where payloads go for which the memory has no room; see Spill::uses(). Requires: the rank has restored.
+  void spills_to(std::uint64_t most_bytes, Spill::Open open) { log_.spills_to(most_bytes, std::move(open)); }
 
   // What was exchanged before that: for the replacement of `peer`; and to this replacement, by sender.
   [[nodiscard]] Buffer prologue_for(std::uint32_t peer) const { return prologue_.shipment_to(peer); }
@@ -52,8 +61,6 @@ class Journal {
   [[nodiscard]] Result<Outgoing> sends(const Stream& to, Bytes payload);
   // The log was full: gives up what it need not keep any more.
   void cut_what_is_void() { log_.cut_what_is_void(); }
-  // Gives the payload away before the log is cut: MPI still reads it.
-  [[nodiscard]] LoggedPayload release(const Number& number) { return log_.release(number); }
   // The application is ready to receive a message.
   [[nodiscard]] Number awaits(const Stream& from) {
     if (!started_) return prologue_.awaits(from);
@@ -95,13 +102,14 @@ class Journal {
   // After a failure. `calls`: of snapshot(), begun; `version`: the highest that this rank has used.
   void has_stamp(std::uint64_t stamp) { stamp_ = stamp; }
   [[nodiscard]] Standing standing(bool replaced, std::uint64_t calls, std::uint32_t version) const;
-  // To ranks that are replaced, and to others what this rank has received from them.
-  [[nodiscard]] std::map<std::uint32_t, Buffer> shipments(const Agreement& agreement, std::uint64_t epoch) const;
-  // `shipped`: to this rank, by sender. Returns the messages that this rank has to send again. invalid_argument: it is
-  // damaged. unrecoverable: it exceeds the memory for messages.
-  [[nodiscard]] Result<std::vector<Number>> goes_on(const Agreement& agreement, std::uint64_t epoch,
-                                                    const std::map<std::uint32_t, Buffer>& shipped);
-  [[nodiscard]] std::optional<Bytes> payload(const Number& number) const;
+  // To ranks that are replaced, and to others what this rank has received from them. corrupt and others: a payload
+  // cannot be read back from its file.
+  [[nodiscard]] Result<std::map<std::uint32_t, Buffer>> shipments(const Agreement& agreement,
+                                                                  std::uint64_t epoch) const;
+  // `shipped`: to this rank, by sender. Returns the messages that this rank has to send again, in this order.
+  // invalid_argument: it is damaged. unrecoverable: it exceeds the room for messages. corrupt and others: as above.
+  [[nodiscard]] Result<std::vector<Repeated>> goes_on(const Agreement& agreement, std::uint64_t epoch,
+                                                      const std::map<std::uint32_t, Buffer>& shipped);
 
   // Calls up to this one answer as they did, take no snapshot and join no agreement.
   [[nodiscard]] std::uint64_t past() const { return past_; }
@@ -136,6 +144,10 @@ class Journal {
   }
 
  private:
+  // For payloads of messages.
+  [[nodiscard]] std::uint64_t room() const { return memory_ + log_.spill_bytes(); }
+  [[nodiscard]] std::string size_of_room() const;
+  [[nodiscard]] Result<std::vector<Repeated>> with_payloads(std::vector<Number> numbers) const;
   [[nodiscard]] std::uint64_t channel_epoch() const { return started_ ? epoch() : kBeforeRestore; }
   [[nodiscard]] Status check_size(const std::map<std::uint32_t, Buffer>& shipped) const;
   // Where a receiver of that rank's messages has arrived.

@@ -25,10 +25,6 @@ LoggedPayload LogMemory::take(std::size_t bytes) {
   return {std::make_unique_for_overwrite<std::byte[]>(room), bytes};
 }
 
-void LogMemory::give_away(const LoggedPayload& payload) {
-  if (payload.bytes_ > kShort) bytes_ -= room_for(payload.bytes_);
-}
-
 void LogMemory::give_back(LoggedPayload payload) {
   if (payload.bytes_ > kShort) free_[room_for(payload.bytes_)].push_back(std::move(payload.memory_));
 }

@@ -35,8 +35,6 @@ class LogMemory {
   explicit LogMemory(std::uint64_t most) : most_(most) {}
   [[nodiscard]] LoggedPayload take(std::size_t bytes);
   void give_back(LoggedPayload payload);
-  // It will not be given back.
-  void give_away(const LoggedPayload& payload);
 
  private:
   using Blocks = std::vector<std::unique_ptr<std::byte[]>>;

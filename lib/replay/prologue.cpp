@@ -115,9 +115,11 @@ std::map<std::uint32_t, Buffer> Prologue::choices_by_peer() const {
 
 Buffer Prologue::shipment_to(std::uint32_t peer) const {
   const auto kept = kept_.find(peer);
+  // This log has no files, so all of it can be read.
+  const auto messages = ship(me_, peer, 0, log_, receipts_.from(peer, 0));
   return encode_prologue({.your_choices = kept == kept_.end() ? Buffer{} : kept->second,
                           .my_choices = encode_choices(choices_, peer),
-                          .messages = encode(ship(me_, peer, 0, log_, receipts_.from(peer, 0)))});
+                          .messages = encode(messages.value())});
 }
 
 Status Prologue::replays(const std::map<std::uint32_t, Buffer>& shipped, std::uint32_t ranks) {

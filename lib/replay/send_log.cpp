@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "codec/crc32c.hpp"
 
 namespace cairn::replay {
@@ -13,8 +15,8 @@ constexpr std::size_t kPiece = 8 * kKiB;
 }  // namespace
 
 std::optional<std::uint32_t> SendLog::keep(const Number& number, Bytes payload) {
-  if (payload.size() > memory_ - bytes_) reaches_ = std::max(reaches_, number.lane.epoch + 1);
   if (!reaches(number.lane.epoch)) return {};
+  if (payload.size() > memory_ - in_memory_) return keep_in_file(number, payload);
   LoggedPayload copy = blocks_.take(payload.size());
   // Each piece is copied and then summed, while it is in the cache.
   std::uint32_t crc = 0;
@@ -23,25 +25,33 @@ std::optional<std::uint32_t> SendLog::keep(const Number& number, Bytes payload) 
     copy_bytes(piece, copy.bytes().subspan(at));
     crc = crc32c(piece, crc);
   }
-  lanes_.at(number.lane).push_back({{payload.size(), crc}, std::move(copy), kept_++});
-  bytes_ += payload.size();
+  lanes_.at(number.lane).push_back({{payload.size(), crc}, std::move(copy), {}, kept_++});
+  in_memory_ += payload.size();
+  return crc;
+}
+
+std::optional<std::uint32_t> SendLog::keep_in_file(const Number& number, Bytes payload) {
+  const auto place = spill_.append(number.lane.epoch, payload);
+  if (!place) {
+    spill_error_ = place.error();
+    reaches_ = std::max(reaches_, number.lane.epoch + 1);
+    return {};
+  }
+  const std::uint32_t crc = crc32c(payload);
+  lanes_.at(number.lane).push_back({{payload.size(), crc}, {}, *place, kept_++});
   return crc;
 }
 
 void SendLog::cut(std::uint64_t epoch) {
   lanes_.cut(epoch, [&](Messages& messages) {
     for (Kept& kept : messages) {
-      bytes_ -= kept.content.bytes;
-      blocks_.give_back(std::move(kept.payload));  // empty if it was released
+      if (kept.spilled) continue;
+      in_memory_ -= kept.content.bytes;
+      blocks_.give_back(std::move(kept.payload));
     }
   });
+  spill_.cut(epoch);
   reaches_ = std::max(reaches_, epoch);
-}
-
-LoggedPayload SendLog::release(const Number& number) {
-  LoggedPayload payload = std::exchange(lanes_.at(number.lane).at(number.place).payload, {});
-  blocks_.give_away(payload);
-  return payload;
 }
 
 std::map<Lane, std::vector<SendLog::Entry>> SendLog::messages_to(std::uint32_t peer, std::uint64_t epoch) const {
@@ -50,7 +60,7 @@ std::map<Lane, std::vector<SendLog::Entry>> SendLog::messages_to(std::uint32_t p
     if (lane.peer != peer) return;
     auto& entries = found[lane];
     for (std::size_t place = 0; place < messages.size(); ++place)
-      entries.push_back({place, messages[place].content, messages[place].payload.bytes(), messages[place].order});
+      entries.push_back({place, messages[place].content, messages[place].order});
   });
   return found;
 }
@@ -59,7 +69,20 @@ std::optional<SendLog::Entry> SendLog::find(const Number& number) const {
   const Messages* const messages = lanes_.find(number.lane);
   if (messages == nullptr || number.place >= messages->size()) return {};
   const Kept& kept = (*messages)[number.place];
-  return Entry{number.place, kept.content, kept.payload.bytes(), kept.order};
+  return Entry{number.place, kept.content, kept.order};
+}
+
+Result<Buffer> SendLog::payload(const Number& number) const {
+  const Kept& kept = (*lanes_.find(number.lane))[number.place];
+  const Bytes bytes = kept.payload.bytes();
+  if (!kept.spilled) return Buffer(bytes.begin(), bytes.end());
+  Buffer payload(kept.content.bytes);
+  const auto of = [&] { return fmt::format("the copy of {} to rank {}", number, number.lane.peer); };
+  if (auto read = spill_.read(*kept.spilled, payload); !read) return fail(read.error().in(of()));
+  const std::uint32_t crc = crc32c(payload);
+  if (crc == kept.content.crc) return payload;
+  return fail(Code::corrupt,
+              fmt::format("{}: CRC-32C in its file is {:08x}, should be {:08x}", of(), crc, kept.content.crc));
 }
 
 }  // namespace cairn::replay

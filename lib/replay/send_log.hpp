@@ -1,6 +1,8 @@
 // What a rank has sent since the oldest snapshot that may still be restored, payload and all: a replacement takes its
 // messages from the logs of those who sent them, and what a failure has swallowed is sent again from there.
 //
+// Payloads are in memory, and when that is full, in files. A payload stays where it was put.
+//
 // Not thread-safe. Local.
 #pragma once
 
@@ -9,38 +11,44 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/error.hpp"
 #include "replay/lanes.hpp"
 #include "replay/log_memory.hpp"
 #include "replay/number.hpp"
+#include "replay/spill.hpp"
 
 namespace cairn::replay {
 
 class SendLog {
  public:
-  // Payloads take at most `memory` bytes.
+  // Payloads in memory take at most `memory` bytes.
   explicit SendLog(std::uint64_t memory) : memory_(memory), blocks_(memory) {}
+  // More of them go to files; see Spill::uses().
+  void spills_to(std::uint64_t most_bytes, Spill::Open open) { spill_.uses(most_bytes, std::move(open)); }
+  [[nodiscard]] std::uint64_t spill_bytes() const { return spill_.most_bytes(); }
 
-  // Keeps a copy of a message. Nothing: there is no room, and from now on the log does not reach back beyond the next
-  // snapshot() call. Returns the CRC-32C of the copy.
+  // Keeps a copy of a message. Nothing: there is no room, or its file cannot be written, and from now on the log does
+  // not reach back beyond the next snapshot() call. Returns the CRC-32C of the copy.
   std::optional<std::uint32_t> keep(const Number& number, Bytes payload);
   // Snapshots before this call are not restored any more.
   void cut(std::uint64_t epoch);
   // Gives up what a log that was full does not need any more.
   void cut_what_is_void() { cut(reaches_); }
-  // Gives a payload away; the message itself is still known. Requires: it is there.
-  [[nodiscard]] LoggedPayload release(const Number& number);
 
   // Whether all messages since this snapshot() call are there.
   [[nodiscard]] bool reaches(std::uint64_t epoch) const { return epoch >= reaches_; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t bytes() const { return in_memory_ + spill_.bytes(); }
+  // Why a payload had no room in the files, the last time that this was so; nothing: it never was.
+  [[nodiscard]] const std::optional<Error>& spill_error() const { return spill_error_; }
 
   struct Entry {
     std::uint64_t place = 0;
     Content content;
-    Bytes payload;
     std::uint64_t order = 0;  // among all messages
   };
   // Those to which messages were sent since this snapshot() call.
@@ -49,19 +57,25 @@ class SendLog {
   [[nodiscard]] std::map<Lane, std::vector<Entry>> messages_to(std::uint32_t peer, std::uint64_t epoch) const;
   // Nothing: it is not there.
   [[nodiscard]] std::optional<Entry> find(const Number& number) const;
+  // A copy. corrupt: it was damaged in its file; and the errors of the store. Requires: find() finds the message.
+  [[nodiscard]] Result<Buffer> payload(const Number& number) const;
 
  private:
   struct Kept {
     Content content;
-    LoggedPayload payload;
+    LoggedPayload payload;                 // unless it is in a file
+    std::optional<std::uint64_t> spilled;  // its place there
     std::uint64_t order = 0;
   };
+  [[nodiscard]] std::optional<std::uint32_t> keep_in_file(const Number& number, Bytes payload);
   using Messages = std::vector<Kept>;  // places from 0
   std::uint64_t memory_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t in_memory_ = 0;
   std::uint64_t kept_ = 0;
   std::uint64_t reaches_ = 0;
   LogMemory blocks_;
+  Spill spill_;
+  std::optional<Error> spill_error_;
   Lanes<Messages> lanes_;
 };
 

@@ -23,8 +23,6 @@ struct MessageHooks {
   std::function<void()> at_restore;
   // A snapshot() call begins.
   std::function<void()> at_safe_point;
-  // The log is about to be cut.
-  std::function<void()> before_cut;
 };
 
 }  // namespace cairn

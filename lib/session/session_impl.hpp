@@ -96,7 +96,7 @@ class SessionImpl {
   [[nodiscard]] Status settle_prologue();
   // A survivor waits while the lost ranks restore, and ships them what they need. Returns the messages that it has to
   // send again. Collective among the ranks: a replacement does its part in restore().
-  [[nodiscard]] Result<std::vector<replay::Number>> restore_lost();
+  [[nodiscard]] Result<std::vector<replay::Repeated>> restore_lost();
   // Whether this rank is a replacement that has not left restore().
   [[nodiscard]] bool replaces() const { return application_.replaces; }
   // Whether sums over all ranks have to be compared, since ranks have rolled back alone; and compares them. The same on
@@ -154,12 +154,13 @@ class SessionImpl {
   void look_whether_caught_up();
   void cut_journal();
   [[nodiscard]] LevelId level_that_cuts_the_log();
-  [[nodiscard]] Result<std::vector<replay::Number>> settle_messages(std::uint64_t epoch);
+  [[nodiscard]] Result<std::vector<replay::Repeated>> settle_messages(std::uint64_t epoch);
   // What receives and probes have got that name no sender, or no tag.
   [[nodiscard]] Status record_choices();
   [[nodiscard]] Status settle_choices(const replay::Agreement& agreement, std::uint64_t epoch);
   void open_choices(std::uint64_t stamp, const std::vector<replay::Choices::Entry>& known);
   void remove_choices();
+  void open_spill();
   [[nodiscard]] Status start_journal(std::uint64_t epoch);
   void recompute_with_helpers();  // session_help.cpp
 

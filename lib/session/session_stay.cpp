@@ -11,6 +11,7 @@
 #include "replay/standing.hpp"
 #include "session/obstacle.hpp"
 #include "session/session_impl.hpp"
+#include "store/names.hpp"
 
 namespace cairn {
 namespace {
@@ -55,6 +56,7 @@ Status SessionImpl::reconnect(const Environment& environment) {
   if (!connection) return fail(connection.error());
   connection_ = std::move(*connection);
   application_.incarnation = connection_->life.incarnation;
+  if (application_.journal && application_.journal->is_started()) open_spill();
   return {};
 }
 
@@ -103,7 +105,6 @@ void SessionImpl::cut_journal() {
   for (const LevelId level : LevelSet::all())
     if (level > LevelId::local || !survives_nodes) safe = std::max(safe, link().reached(level));
   if (safe.value == 0) return;
-  if (hooks_.before_cut) hooks_.before_cut();
   application_.journal->is_safe(safe.value);
 }
 
@@ -133,6 +134,16 @@ LevelId SessionImpl::level_that_cuts_the_log() {
   return lowest;
 }
 
+// The copies of messages of dead ranks that were on this node go.
+void SessionImpl::open_spill() {
+  Application& app = application_;
+  const std::uint64_t most = setting_.config.replay.spill;
+  if (most == 0) return;
+  const std::shared_ptr<Store> store = local_store();
+  (void)store->reclaim(Store::Writers::of_this_host);
+  app.journal->spills_to(most, [store, rank = app.rank] { return store->create(names::spill(rank), 0, {}); });
+}
+
 // A replacement gets what survivors ship to it. All other ranks that have restored begin a new log.
 Status SessionImpl::start_journal(std::uint64_t epoch) {
   Application& app = application_;
@@ -143,6 +154,7 @@ Status SessionImpl::start_journal(std::uint64_t epoch) {
     app.journal->prologue().keep_choices(std::move(*choices));
   }
   const auto started = app.journal->start(epoch);
+  open_spill();
   if (!app.replaces) return record_choices();
   Status settled;
   if (const auto again = settle_messages(epoch); !again) settled = fail(again.error());
@@ -158,7 +170,7 @@ Status SessionImpl::start_journal(std::uint64_t epoch) {
   return {};
 }
 
-Result<std::vector<replay::Number>> SessionImpl::restore_lost() {
+Result<std::vector<replay::Repeated>> SessionImpl::restore_lost() {
   Application& app = application_;
   std::uint64_t epoch = app.calls;
   const auto accepted = settle_offer([&](const Offer& offer) -> RestoreResult {
@@ -174,7 +186,7 @@ Result<std::vector<replay::Number>> SessionImpl::restore_lost() {
   return settle_messages(epoch);
 }
 
-Result<std::vector<replay::Number>> SessionImpl::settle_messages(std::uint64_t epoch) {
+Result<std::vector<replay::Repeated>> SessionImpl::settle_messages(std::uint64_t epoch) {
   Application& app = application_;
   const auto told = ranks().allgather(encode(app.journal->standing(app.replaces, app.calls, app.last_version.value)));
   if (!told) return fail(told.error());
@@ -186,9 +198,12 @@ Result<std::vector<replay::Number>> SessionImpl::settle_messages(std::uint64_t e
   }
   const auto agreement = replay::agree_on(standings, epoch);
   if (!agreement) return fail(agreement.error());
-  const auto shipped = replay::exchange(ranks(), app.journal->shipments(*agreement, epoch));
+  // If a rank cannot read its log, it still takes part: the others learn of it by the vote that follows.
+  const auto out = app.journal->shipments(*agreement, epoch);
+  const auto shipped = replay::exchange(ranks(), out.value_or(std::map<std::uint32_t, Buffer>{}));
   if (!shipped) return fail(shipped.error());
   if (auto settled = settle_choices(*agreement, epoch); !settled) return fail(settled.error());
+  if (!out) return fail(out.error());
   auto again = app.journal->goes_on(*agreement, epoch, *shipped);
   if (!again) return again;
   app.last_version = Version{std::max(app.last_version.value, agreement->version)};

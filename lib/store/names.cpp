@@ -144,6 +144,8 @@ std::optional<Rank> parse_calls(std::string_view name) {
 
 FileName choices(Rank rank) { return inside(DirName{"choices"}, fmt::format("rank{:06}.choices", rank.value)); }
 
+FileName spill(Rank rank) { return FileName{fmt::format("rank{:06}.spill", rank.value)}; }
+
 FileName costs() { return FileName{"costs.json"}; }
 FileName health() { return FileName{"health.json"}; }
 FileName symptoms() { return FileName{"symptoms.json"}; }

@@ -83,6 +83,8 @@ struct RunRecordName {
 
 // What a rank's calls have got that name no sender, or no tag.
 [[nodiscard]] FileName choices(Rank rank);
+// A rank's copies of messages for which its memory has no room.
+[[nodiscard]] FileName spill(Rank rank);
 
 [[nodiscard]] FileName costs();
 [[nodiscard]] FileName health();

@@ -138,7 +138,7 @@ TEST_F(AnyMessages, of_a_replacement_are_those_of_the_dead_rank) {
     Buffer memory(4096);
     journal_.choices().records_in(memory, 7,
                                   {{4, false, replay::Choice{1, 5, false}}, {4, true, replay::Choice{1, 4, true}}});
-    ASSERT_TRUE(journal_.goes_on(agreement, 4, {{1, other.shipments(agreement, 4).at(0)}}));
+    ASSERT_TRUE(journal_.goes_on(agreement, 4, {{1, other.shipments(agreement, 4).value().at(0)}}));
     int in = 0;
     MPI_Status status{};
     MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &status);

@@ -245,7 +245,7 @@ std::map<std::uint32_t, Buffer> shipment_of(const std::vector<int>& sent, const 
   EXPECT_TRUE(other.start(4));
   for (const int& number : sent) EXPECT_TRUE(other.sends({0, 5}, bytes(number)));
   for (const int& number : received) other.received(other.awaits({0, 6}), {sizeof(int), crc32c(bytes(number))});
-  return {{1, other.shipments({.newest = 5, .version = 1, .taken = {}, .replaced = {0}}, 4).at(0)}};
+  return {{1, other.shipments({.newest = 5, .version = 1, .taken = {}, .replaced = {0}}, 4).value().at(0)}};
 }
 
 // No other rank takes part.

@@ -101,7 +101,7 @@ struct Chain {
     std::map<std::uint32_t, Buffer> shipped;
     for (const std::uint32_t rank : {0U, 2U})
       if (!std::ranges::binary_search(agreement.replaced, rank))
-        shipped[rank] = journals[rank].shipments(agreement, kBegin).at(kLost);
+        shipped[rank] = journals[rank].shipments(agreement, kBegin)->at(kLost);
     EXPECT_TRUE(journal.goes_on(agreement, kBegin, shipped));
     return journal;
   }
@@ -225,7 +225,7 @@ TEST(Helpers, come_to_the_state_and_the_log_of_the_lost_rank) {
     EXPECT_TRUE(journal.is_at_restore());
     // A neighbour that is lost now gets from it what it would have got from the dead rank.
     const Agreement next = agreement_of({2});
-    EXPECT_EQ(journal.shipments(next, kBegin).at(2), chain.journals[kLost].shipments(next, kBegin).at(2));
+    EXPECT_EQ(journal.shipments(next, kBegin)->at(2), chain.journals[kLost].shipments(next, kBegin)->at(2));
   }
 }
 

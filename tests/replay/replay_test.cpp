@@ -113,7 +113,7 @@ TEST_P(ReplayMutants, are_found) {
 INSTANTIATE_TEST_SUITE_P(Each, ReplayMutants,
                          testing::Values(Mutant::no_receipts, Mutant::no_resend, Mutant::restores_own_newest,
                                          Mutant::numbers_go_on, Mutant::keeps_void_snapshots, Mutant::ships_no_prologue,
-                                         Mutant::forgets_choices));
+                                         Mutant::forgets_choices, Mutant::damages_files));
 
 Buffer some_bytes(std::size_t length) { return Buffer(length, std::byte{7}); }
 
@@ -149,7 +149,7 @@ TEST(SendLog, gives_room_back_where_it_is_cut) {
 TEST(CatchUp, refuses_a_message_that_differs_from_what_was_received) {
   Receipts receipts;
   receipts.add({Lane{2, 3, 7}, 0}, {8, 0xaa});
-  const auto shipment = ship(1, 3, 2, SendLog(10), receipts.from(3, 2));
+  const auto shipment = ship(1, 3, 2, SendLog(10), receipts.from(3, 2)).value();
   CatchUp catch_up({shipment}, 4);
   const Number number{Lane{2, 1, 7}, 0};
   EXPECT_EQ(catch_up.must_send({Lane{2, 1, 7}, 1}, {8, 0xaa}).value(), true);
@@ -167,7 +167,7 @@ TEST(Shipment, that_is_cut_short_is_refused) {
   ASSERT_TRUE(log.keep(counter.next({3, 5}), some_bytes(30)));
   Receipts receipts;
   receipts.add({Lane{0, 3, 7}, 0}, {8, 0xaa});
-  const Buffer bytes = encode(ship(1, 3, 0, log, receipts.from(3, 0)));
+  const Buffer bytes = encode(ship(1, 3, 0, log, receipts.from(3, 0)).value());
   EXPECT_TRUE(replay::decode_shipment(bytes));
   for (std::size_t length = 0; length < bytes.size(); ++length)
     EXPECT_FALSE(replay::decode_shipment(Bytes(bytes).first(length))) << length;

@@ -41,13 +41,44 @@ constexpr std::size_t kRecord = 10'000;
 
 Content content_of(Bytes payload) { return {payload.size(), crc32c(payload)}; }
 
+class MemoryWriter final : public Writer {
+ public:
+  explicit MemoryWriter(bool damages) : damages_(damages) {}
+  MutableBytes mapping() override { return {}; }
+  Status write(std::uint64_t offset, Bytes bytes) override {
+    content_.resize(std::max<std::size_t>(content_.size(), offset + bytes.size()));
+    copy_bytes(bytes, MutableBytes(content_).subspan(offset));
+    return {};
+  }
+  Status read(std::uint64_t offset, MutableBytes into) override {
+    copy_bytes(Bytes(content_).subspan(offset, into.size()), into);
+    if (damages_) into.front() ^= std::byte{1};
+    return {};
+  }
+  Status commit(std::uint64_t /*size_bytes*/, bool /*sync*/) override { return {}; }
+
+ private:
+  bool damages_;
+  Buffer content_;
+};
+
+// Of the processes that a job starts with: what they send before restore(), and little more. The rest spills.
+std::uint64_t memory_for(const std::vector<Operation>& operations) {
+  std::uint64_t words = 10;
+  for (const Operation& one : operations) {
+    if (one.kind == Kind::restore) break;
+    if (one.kind == Kind::send || one.kind == Kind::isend) words += one.words;
+  }
+  return words * sizeof(std::uint64_t);
+}
+
 }  // namespace
 
 World::World(const Program& program, std::uint64_t seed, Mutant mutant)
     : program_(program), random_(seed), mutant_(mutant), processes_(program.size()) {
   for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
     processes_[rank].state = mix(rank + 1);
-    processes_[rank].journal.emplace(static_cast<std::uint32_t>(rank), 1U << 30U);
+    processes_[rank].journal.emplace(static_cast<std::uint32_t>(rank), memory_for(program[rank]));
   }
 }
 
@@ -311,6 +342,8 @@ void World::restore(std::uint32_t rank, std::uint64_t epoch) {
   }
   process.calls = epoch;
   if (const auto started = process.journal->start(epoch); !started) wrong(started.error().message);
+  const bool damages = mutant_ == Mutant::damages_files;
+  process.journal->spills_to(64 * kKiB, [damages] { return std::make_unique<MemoryWriter>(damages); });
   std::vector<replay::Choices::Entry> known;
   if (process.choices && mutant_ != Mutant::forgets_choices) {
     const auto found = replay::read_choices(*process.choices, kStamp, epoch);
@@ -357,20 +390,19 @@ void World::go_on(std::uint64_t epoch, const std::set<std::uint32_t>& dead) {
   const auto agreement = replay::agree_on(standings, epoch);
   if (!agreement) return wrong(agreement.error().message);
   std::map<std::uint32_t, std::map<std::uint32_t, Buffer>> shipped;  // by receiver and sender
-  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank)
-    for (auto& [to, bytes] : processes_[rank].journal->shipments(*agreement, epoch))
-      shipped[to][rank] = std::move(bytes);
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
+    auto mine = processes_[rank].journal->shipments(*agreement, epoch);
+    if (!mine) return wrong(mine.error().message);
+    for (auto& [to, bytes] : *mine) shipped[to][rank] = std::move(bytes);
+  }
   for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
     Process& process = processes_[rank];
-    const auto again = process.journal->goes_on(*agreement, epoch, shipped[rank]);
+    auto again = process.journal->goes_on(*agreement, epoch, shipped[rank]);
     if (!again) return wrong(again.error().message);
     for (Pending& pending : process.pending)
       if (pending.sends) pending.complete = true;  // the log has it
     if (mutant_ == Mutant::no_resend) continue;
-    for (const Number& number : *again) {
-      const Bytes payload = *process.journal->payload(number);
-      transmit(rank, number, Buffer(payload.begin(), payload.end()));
-    }
+    for (replay::Repeated& message : *again) transmit(rank, message.number, std::move(message.payload));
   }
 }
 

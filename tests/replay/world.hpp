@@ -26,7 +26,8 @@ enum class Mutant {
   numbers_go_on,
   keeps_void_snapshots,
   ships_no_prologue,
-  forgets_choices
+  forgets_choices,
+  damages_files
 };
 
 class World {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Plays one long job with [recovery] rollback = lost whose message logs are at their bound all the time, and kills ranks.
 
-    lost_at_bound.py BINARIES [--seconds 3600] [--kills 12] [--seed 1]
+    lost_at_bound.py BINARIES [--seconds 3600] [--kills 12] [--seed 1] [--memory 16] [--spill 0]
 
 No snapshot is due, so ranks take one only when a log is nearly full. The job must end with the result of a run that
-nothing happened to, each failure must make only the lost roll back, and the processes must not grow.
+nothing happened to, each failure must make only the lost roll back, and the processes must not grow. With --spill, what
+exceeds the memory (both in MiB) is in files, and none may be left.
 """
 
 import argparse
@@ -19,7 +20,6 @@ import job as jobs
 import lost
 import lost_job
 
-MEMORY_MIB = 16
 STEP_S = 0.05  # of lost_steps, with its pause, on an idle machine
 GROWTH_MIB = 64  # beyond the logs
 
@@ -61,7 +61,9 @@ class Bound:
         shape = {"steps": max(100, int(arguments.seconds / STEP_S)), "l1": "every 1000000",
                  "spares": arguments.kills + 2}  # fmt: skip
         player = lost.Lost(settings, Path(directory))
-        more = f"[replay]\nmemory = {MEMORY_MIB}MiB"
+        more = f"[replay]\nmemory = {arguments.memory}MiB"
+        if arguments.spill:
+            more += f"\nspill = {arguments.spill}MiB"
         return player.play("steps", [], self.act, shape=shape, pause_ms=10, more=more)
 
 
@@ -71,18 +73,23 @@ def main():
     parser.add_argument("--seconds", type=int, default=3600)
     parser.add_argument("--kills", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--memory", type=int, default=16, metavar="MIB")
+    parser.add_argument("--spill", type=int, default=0, metavar="MIB")
     arguments = parser.parse_args()
     bound = Bound(arguments)
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="cairn-bound-") as directory:
         found = bound.play(directory)
+        left = [str(path) for path in Path(directory).rglob("*.writing")]
     print(f"lost_at_bound: {found.replaced} replaced, {found.kind()}, {found.local} local recoveries, largest process "
           f"{[round(size) for size in bound.sizes]} MiB; {time.monotonic() - start:.0f} s", flush=True)  # fmt: skip
     if found.kind() != "local" and not found.crashes:
         raise SystemExit(f"not only the lost rolled back: {found.everyone}")
+    if left:
+        raise SystemExit(f"files are left: {left}")
     if not any(lost_job.FILLS.search(line) for line in bound.job.lines):
         raise SystemExit("no log was at its bound")
-    if bound.sizes and max(bound.sizes) > bound.sizes[0] + MEMORY_MIB + GROWTH_MIB:
+    if bound.sizes and max(bound.sizes) > bound.sizes[0] + arguments.memory + arguments.spill + GROWTH_MIB:
         raise SystemExit("a process grows")
 
 

@@ -3,6 +3,8 @@
 //
 //   lost_trouble CASE --steps N --config FILE --output FILE --pause-ms N
 //
+// CASE-replayed is a case that a replacement computes again.
+//
 // Each step is an exchange with both neighbours in a ring. The case is played once, in step 8, and rank 1 dies in step
 // 9; snapshots are expected of steps that 3 divides. It dies once more in step 23, when that of step 21 is complete.
 // The files died.1 and died.2 in the directory of the job say which of its deaths have happened. Rank 0 writes the
@@ -16,6 +18,7 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <cairn/cairn.hpp>
@@ -133,8 +136,10 @@ class Application {
 
   // With the snapshot() call of this step.
   void get_into_trouble() {
-    const bool now = step_ == kTrouble && session_.state() == cairn::State::fresh;
-    const auto trouble = not_replayed::kCalls.find(options_.what);
+    constexpr std::string_view kReplayed = "-replayed";
+    const bool repeats = options_.what.ends_with(kReplayed) && session_.state() == cairn::State::replacement;
+    const bool now = step_ == kTrouble && (session_.state() == cairn::State::fresh || repeats);
+    const auto trouble = not_replayed::kCalls.find(options_.what.substr(0, options_.what.find(kReplayed)));
     if (now && trouble != not_replayed::kCalls.end()) trouble->second(ring_);
     if (now && is("restores-one")) session_.restore("unused");
     if (now && (is("pending-receive") || is("pending-send"))) {

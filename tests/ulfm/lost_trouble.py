@@ -5,7 +5,7 @@
 
 Each case of lost_trouble is played without deaths, which gives its result; with a death soon after: all ranks must roll
 back, and the log must say why; and with a death when a later snapshot is complete: only the lost must roll back, unless
-the case counts for the rest of the session.
+the case counts for the rest of the session. What is replayed is a case, too, in which only the lost roll back.
 """
 
 import argparse
@@ -33,6 +33,7 @@ class Case:
 
 
 SMALL = "[replay]\nmemory = 1MiB"
+SPILLS = f"{SMALL}\nspill = 8MiB"
 CASES = {
     # Until a later snapshot is complete.
     "nonblocking-collective": Case("MPI_Ibarrier"),
@@ -74,6 +75,11 @@ EARLY = {
 }
 # Not told before the failure.
 LATE = {"much-to-one": Case("memory", more=SMALL), "asks-failed": Case(r"rank 3 .*failed\(\)", later=None)}
+# What a replacement repeats.
+REPLAYED = {
+    "much-replayed": Case("memory", first="local", more=SPILLS),
+    "much-to-one-replayed": Case("memory", first="local", more=SPILLS),
+}
 
 SPARES = "[recovery]\nmode = spares\nspares = 1\n"
 REFUSED = {
@@ -81,6 +87,7 @@ REFUSED = {
     "tap = off": (f"[job]\ntap = off\n{SPARES}rollback = lost\n", ["rollback", "tap"]),
     "not intercepted": (f"{SPARES}rollback = lost\n", ["rollback", "tap"], ["-x", "LD_PRELOAD=libmpi.so.40"]),
     "no such value": (f"{SPARES}rollback = some\n", ["rollback", "all"]),
+    "no spill": (f"{SPARES}rollback = lost\n[replay]\nspill = on\n", ["spill", "off"]),
     "no memory": (f"{SPARES}rollback = lost\n[replay]\nmemory = much\n", ["memory"]),
     "survives the fire": (f"{SPARES}rollback = lost\n[replay]\nsurvives = fire\n", ["survives"]),
 }
@@ -162,7 +169,7 @@ class Trouble:
                 raise jobs.Failed(f"it does not say why: {found.everyone}\n{job.output()}")
             why += found.everyone
             job.close()
-        return "; ".join(dict.fromkeys(why)) or "it is told"
+        return "; ".join(dict.fromkeys(why)) or ("only the lost roll back" if name in REPLAYED else "it is told")
 
     def refuse(self, text, keys, options=()):
         self.number += 1
@@ -192,7 +199,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cairn-lost-") as directory:
         trouble = Trouble(arguments, Path(directory))
         plays = {name: lambda name=name, case=case: trouble.play(name, case)
-                 for name, case in {**CASES, **CHECKS, **EARLY, **LATE}.items()}  # fmt: skip
+                 for name, case in {**CASES, **CHECKS, **EARLY, **LATE, **REPLAYED}.items()}  # fmt: skip
         plays |= {name: lambda refused=refused: trouble.refuse(*refused) for name, refused in REFUSED.items()}
         for name in arguments.only or plays:
             try:

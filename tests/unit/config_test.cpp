@@ -351,6 +351,13 @@ TEST(Config, rollback_of_the_lost_ranks_alone_says_what_it_needs) {
     EXPECT_THAT(parsed(fmt::format("[replay]\nmemory = {}", size)),
                 Fails(Code::config, {"heat.ini:2", "[replay] memory", size, "256MiB"}))
         << size;
+  EXPECT_EQ(config.replay.spill, 0U);
+  EXPECT_EQ(config_of("[replay]\nspill = 4GiB").replay.spill, 4 * kMiB * kKiB);
+  EXPECT_EQ(config_of("[replay]\nspill = off").replay.spill, 0U);
+  for (const char* size : {"on", "0", "1KiB", "2TiB"})
+    EXPECT_THAT(parsed(fmt::format("[replay]\nspill = {}", size)),
+                Fails(Code::config, {"heat.ini:2", "[replay] spill", size, "off", "4GiB"}))
+        << size;
 }
 
 TEST(Config, helpers_need_ranks_that_roll_back_alone_and_spares) {

@@ -190,6 +190,23 @@ Result<Pattern> optimal_pattern(std::span<const LevelModel> levels) {
   return best;
 }
 
+Pattern at_most(Pattern pattern, std::size_t level, double seconds) {
+  auto& counts = pattern.counts;
+  const std::uint64_t have =
+      *std::ranges::max_element(counts.begin() + static_cast<std::ptrdiff_t>(level), counts.end());
+  if (have == 0) return pattern;
+  const double parts = std::ceil(pattern.work / static_cast<double>(have) / seconds);
+  if (parts <= 1) return pattern;
+  counts[level] = have * static_cast<std::uint64_t>(std::min(parts, kMostRatio));
+  std::uint64_t above = counts[level];
+  for (std::size_t i = level; i-- > 0;) {
+    if (!pattern.uses(i)) continue;
+    counts[i] = (counts[i] + above - 1) / above * above;
+    above = counts[i];
+  }
+  return pattern;
+}
+
 Prediction predict(std::span<const LevelModel> levels, const Pattern& pattern, double speedup, std::size_t sped_up) {
   const Sums sums = sums_of(levels, pattern.counts, speedup, sped_up);
   if (sums.checkpoints == 0 && sums.rework == 0) return {};

@@ -57,6 +57,11 @@ struct Pattern {
 // possible that no used level survives.
 [[nodiscard]] Result<Pattern> pattern_with(std::span<const LevelModel> levels, const std::vector<bool>& used);
 
+// The same pattern, with more snapshots at `level` and at the used levels below it, so that at most `seconds` of work
+// pass between two snapshots at `level` or above. The snapshots above stay where they are: the work between two of them
+// is cut into ceil(work / seconds) equal parts. Requires: the pattern has snapshots; seconds is above 0.
+[[nodiscard]] Pattern at_most(Pattern pattern, std::size_t level, double seconds);
+
 // The expected overhead as a share of the work, to first order in λ: it ignores failures during checkpoints, recoveries
 // and work done again, and so is too low if there are many of those (see simulation.hpp).
 struct Prediction {

@@ -102,6 +102,12 @@ bool Journal::fills() {
   return prologue_.bytes() + log_.bytes() + 3 * growth > room();
 }
 
+std::uint64_t Journal::logged_millionths() const {
+  constexpr std::uint64_t kWhole = 1'000'000;
+  const std::uint64_t most = std::max(room() - std::min(prologue_.bytes(), room()), kWhole);
+  return logged_ / most * kWhole + logged_ % most * kWhole / most;
+}
+
 void Journal::look_whether_caught_up() {
   if (catch_up_ && catch_up_->is_over(epoch())) catch_up_.reset();
 }

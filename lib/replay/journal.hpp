@@ -88,6 +88,8 @@ class Journal {
   // To be asked from time to time. Whether the log will be full before it is asked three times more, if it grows as it
   // did since it was asked last, and a snapshot would help: none has been taken lately.
   [[nodiscard]] bool fills();
+  // What was logged since the rank has restored, in all, in millionths of what the log can hold.
+  [[nodiscard]] std::uint64_t logged_millionths() const;
   // This version and older ones can be given up for it: the log is cut there.
   void is_safe(std::uint32_t version);
   [[nodiscard]] std::uint64_t epoch() const { return sends_.epoch(); }

@@ -21,9 +21,24 @@ constexpr int kRecordShare = 20;
 
 double seconds_of(microseconds time) { return std::chrono::duration<double>(time).count(); }
 
+// A log that fills a little faster or slower is no reason to choose again.
+constexpr double kOtherPace = 1.1;
+
 bool same_costs(const RankCosts& a, const RankCosts& b) { return a.cost == b.cost && a.recovery == b.recovery; }
 
+bool same_bound(const std::optional<LogBound>& a, const std::optional<LogBound>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return std::max(a->fills_after, b->fills_after) < kOtherPace * std::min(a->fills_after, b->fills_after);
+}
+
 }  // namespace
+
+LevelId level_that_cuts_logs(const Config& config, LevelSet usable) {
+  if (config.replay.survives == Config::Replay::Survives::process) return LevelId::local;
+  for (const LevelId level : kAllLevels)
+    if (level > LevelId::local && usable.has(level)) return level;
+  return LevelId::local;
+}
 
 std::unique_ptr<AutoLevels> AutoLevels::make(const Config& config, LevelSet usable, Incarnation life,
                                              const std::optional<JobCosts>& before) {
@@ -36,6 +51,7 @@ std::unique_ptr<AutoLevels> AutoLevels::make(const Config& config, LevelSet usab
 
 AutoLevels::AutoLevels(const Config& config, LevelSet usable, Incarnation life, const JobCosts& before)
     : schedule_(config.levels, usable),
+      cuts_logs_(level_that_cuts_logs(config, usable)),
       meter_(before),
       life_(life),
       after_failure_(before.life.value != 0 && !before.ended),
@@ -57,17 +73,35 @@ void AutoLevels::restored(std::optional<LevelId> highest, microseconds time) {
 }
 
 LevelSet AutoLevels::due(const Pulse::Beat& beat) {
-  const bool same = same_costs(costs_, beat.costs);
+  note_log(beat);
+  const auto bound = log_bound();
+  const bool same = same_costs(costs_, beat.costs) && same_bound(bound_, bound);
   elapsed_ = beat.elapsed;
   costs_ = beat.costs;
   const bool known = costs_.cost[0].count() > 0;
   // The job's own MTBFs grow while there are no failures.
   const bool later = observed() - chosen_at_ > chosen_at_ / kRecordShare;
   if (known && (!same || later || !schedule_.pattern())) {
-    schedule_.choose(figures());
+    schedule_.choose(figures(), bound);
+    bound_ = bound;
     chosen_at_ = observed();
   }
   return schedule_.due(elapsed_ - costs_.stopped);
+}
+
+// Before elapsed_ and costs_ are those of this beat. After a restore, both kinds of numbers begin from 0 again.
+void AutoLevels::note_log(const Pulse::Beat& beat) {
+  const microseconds worked = (beat.elapsed - beat.costs.stopped) - (elapsed_ - costs_.stopped);
+  const std::uint64_t before = std::exchange(logged_, beat.logged);
+  if (worked.count() <= 0 || beat.logged < before) return;
+  log_time_ += worked;
+  log_filled_ += beat.logged - before;
+}
+
+std::optional<LogBound> AutoLevels::log_bound() const {
+  if (log_filled_ == 0) return {};
+  constexpr double kWhole = 1e6;  // in millionths
+  return LogBound{cuts_logs_, seconds_of(log_time_) * kWhole / static_cast<double>(log_filled_)};
 }
 
 ModelInputs AutoLevels::figures() const {

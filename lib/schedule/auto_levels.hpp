@@ -9,6 +9,9 @@
 // counts as a failure of the highest level that the next restore needed. Lives that end before their first agreement on
 // time are not counted: a job that cannot start is not one that fails often.
 //
+// Where ranks log their messages ([recovery] rollback = lost), a level whose snapshots let them drop messages is due
+// before a log is full (AutoSchedule::choose). How fast logs fill is the mean over all work of this session so far.
+//
 // One thread.
 #pragma once
 
@@ -26,6 +29,9 @@
 #include "schedule/pulse.hpp"
 
 namespace cairn {
+
+// The lowest level whose snapshots let ranks drop messages from their logs.
+[[nodiscard]] LevelId level_that_cuts_logs(const Config& config, LevelSet usable);
 
 class AutoLevels {
  public:
@@ -56,8 +62,11 @@ class AutoLevels {
   [[nodiscard]] ModelInputs figures() const;
   [[nodiscard]] std::chrono::microseconds observed() const { return observed_ + elapsed_; }
   [[nodiscard]] double mtbf(std::size_t level) const;
+  void note_log(const Pulse::Beat& beat);
+  [[nodiscard]] std::optional<LogBound> log_bound() const;
 
   AutoSchedule schedule_;
+  LevelId cuts_logs_;
   CostMeter meter_;
   std::array<double, kLevels> configured_mtbf_{};  // seconds
   Incarnation life_;
@@ -68,6 +77,10 @@ class AutoLevels {
   std::chrono::microseconds observed_;    // before elapsed_
   std::chrono::microseconds elapsed_{0};  // since the start or the last restore
   RankCosts costs_;
+  std::uint64_t logged_ = 0;                // see Pulse::Beat
+  std::chrono::microseconds log_time_{0};   // of work, during which
+  std::uint64_t log_filled_ = 0;            // was logged, in the same unit
+  std::optional<LogBound> bound_;           // when the pattern was chosen
   std::chrono::microseconds chosen_at_{0};  // observed(), when the pattern was chosen
   std::optional<std::chrono::microseconds> recorded_at_;
   std::optional<std::chrono::microseconds> told_at_;

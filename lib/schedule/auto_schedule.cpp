@@ -74,12 +74,20 @@ AutoModel auto_model(const Config::Levels& levels, LevelSet usable, const ModelI
 
 AutoSchedule::AutoSchedule(const Config::Levels& levels, LevelSet usable) : levels_(levels), usable_(usable) {}
 
-void AutoSchedule::choose(const ModelInputs& figures) {
+void AutoSchedule::choose(const ModelInputs& figures, const std::optional<LogBound>& bound) {
   figures_ = figures;
   model_ = auto_model(levels_, usable_, figures);
   auto pattern = model::optimal_pattern(model_.levels);
   if (!pattern) return;  // cannot be: there are levels, and their figures are above 0
   pattern_ = std::move(*pattern);
+  bound_.reset();
+  const auto bounded = bound ? std::ranges::find(model_.ids, bound->level) : model_.ids.end();
+  if (bounded != model_.ids.end() && pattern_->snapshots() > 0) {
+    const auto level = static_cast<std::size_t>(bounded - model_.ids.begin());
+    const auto counts = pattern_->counts;
+    *pattern_ = model::at_most(std::move(*pattern_), level, kLogShare * bound->fills_after);
+    if (pattern_->counts != counts) bound_ = bound;
+  }
   since_.resize(model_.ids.size());
   taken_.resize(model_.ids.size());
 }
@@ -144,6 +152,7 @@ std::string AutoSchedule::text() const {
   std::string often = std::isfinite(pattern_->interval())
                           ? fmt::format("a snapshot every {}", duration_text(pattern_->interval()))
                           : "no snapshots";
+  if (bound_) often += fmt::format(", because a message log fills in {}", duration_text(bound_->fills_after));
   std::string costs;
   std::string mtbfs;
   for (std::size_t i = 0; i < model_.ids.size(); ++i) {

@@ -32,6 +32,13 @@ struct LevelInputs {
 };
 using ModelInputs = std::array<LevelInputs, kLevels>;
 
+// Only a snapshot at this level or above lets ranks drop messages from their logs (see lib/replay), and without one a
+// log would be full after so much work, in seconds.
+struct LogBound {
+  LevelId level = LevelId::local;
+  double fills_after = 0;
+};
+
 struct AutoModel {
   std::vector<LevelId> ids;
   std::vector<model::LevelModel> levels;
@@ -44,8 +51,12 @@ class AutoSchedule {
  public:
   AutoSchedule(const Config::Levels& levels, LevelSet usable);
 
-  // Chooses the pattern for these figures.
-  void choose(const ModelInputs& figures);
+  // Chooses the pattern for these figures. `bound`: if its level is auto, the interval of that level is at most
+  // kLogShare of the time after which a log would be full; higher levels keep their intervals.
+  void choose(const ModelInputs& figures, const std::optional<LogBound>& bound = std::nullopt);
+  // A log still holds messages from before a snapshot until that is complete everywhere. And without this margin, logs
+  // would be nearly full just before a snapshot is due, which asks for another one (replay::Journal::fills).
+  static constexpr double kLogShare = 0.75;
 
   // text(), when the pattern is the first, or differs noticeably, by more than a fifth, from the one reported last.
   [[nodiscard]] std::optional<std::string> take_news();
@@ -72,6 +83,7 @@ class AutoSchedule {
   AutoModel model_;
   ModelInputs figures_;
   std::optional<model::Pattern> pattern_;
+  std::optional<LogBound> bound_;  // that has made the interval shorter
   std::optional<model::Pattern> told_;
   std::chrono::microseconds last_{0};
   // By level of the model: snapshots since the last one there, and those there in all.

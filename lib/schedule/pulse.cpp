@@ -79,6 +79,7 @@ void Pulse::start(Word place, const Mine& mine) {
   const auto put = [&](microseconds time) { *value++ = static_cast<std::uint64_t>(time.count()); };
   *value++ = mine.stop ? 1U : 0U;
   *value++ = mine.log_fills ? 1U : 0U;
+  *value++ = mine.logged;
   put(clock_() - start_);
   put(mine.costs.stopped);
   for (const microseconds cost : mine.costs.cost) put(cost);
@@ -93,6 +94,7 @@ Pulse::Beat Pulse::beat() const {
   Beat beat{};
   beat.stop = *value++ != 0;
   beat.log_fills = *value++ != 0;
+  beat.logged = *value++;
   beat.elapsed = get();
   beat.costs.stopped = get();
   for (microseconds& cost : beat.costs.cost) cost = get();

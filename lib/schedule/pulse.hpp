@@ -30,10 +30,12 @@ class Pulse {
     bool stop;                          // some rank was warned
     RankCosts costs;                    // each the highest of all ranks
     bool log_fills = false;             // some rank's message log will soon be full
+    std::uint64_t logged = 0;  // what a rank has logged in all, in millionths of what its log can hold; the most
   };
   struct Mine {
     bool stop = false;
     bool log_fills = false;
+    std::uint64_t logged = 0;
     RankCosts costs;
   };
   // Whether call() would not wait, as far as is known by now.
@@ -51,7 +53,7 @@ class Pulse {
  private:
   // What each rank contributes; the highest of each word counts. In one of the first three it puts its own number plus
   // one.
-  enum Word : std::size_t { kSnapshot, kRestore, kFinalize, kStop, kWords = kStop + 4 + 2 * kLevels };
+  enum Word : std::size_t { kSnapshot, kRestore, kFinalize, kStop, kWords = kStop + 5 + 2 * kLevels };
 
   void start(Word place, const Mine& mine);
   [[nodiscard]] Beat beat() const;

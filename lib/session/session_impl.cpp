@@ -145,6 +145,7 @@ Result<LevelSet> SessionImpl::levels_due() {
     return Pulse::Mine{
         .stop = StopSignal::seen(),
         .log_fills = application_.journal && application_.journal->fills(),
+        .logged = application_.journal ? application_.journal->logged_millionths() : 0,
         .costs = application_.auto_levels ? application_.auto_levels->meter().costs() : RankCosts{},
     };
   });

@@ -123,10 +123,7 @@ Status SessionImpl::settle_prologue() {
 
 // Of a snapshot that is taken because a log will soon be full.
 LevelId SessionImpl::level_that_cuts_the_log() {
-  LevelId lowest = LevelId::local;
-  if (setting_.config.replay.survives == Config::Replay::Survives::node)
-    for (const LevelId level : kAllLevels)
-      if (lowest == LevelId::local && connection_->life.usable.has(level)) lowest = level;
+  const LevelId lowest = level_that_cuts_logs(setting_.config, connection_->life.usable);
   if (application_.rank.value == 0 && !std::exchange(application_.log_has_filled, true))
     setting_.log.info(
         "a message log is nearly full ([replay] memory): a snapshot is taken at L{} now, and whenever a log fills",

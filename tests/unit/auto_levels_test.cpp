@@ -88,6 +88,30 @@ TEST(AutoLevels, is_there_only_where_a_level_that_can_be_used_is_auto) {
   EXPECT_EQ(AutoLevels::make(config, LevelSet::of_bits(0x16), Incarnation{1}, {}), nullptr);
 }
 
+// A tenth of the log is filled in each second of work, and a quarter of all time is spent in snapshots.
+TEST(AutoLevels, learns_how_fast_message_logs_fill) {
+  const auto levels = next_life({});
+  (void)levels->due({seconds(0), false, kCosts});
+  LevelSet due;
+  for (int second = 1; second <= 40; ++second) {
+    RankCosts costs = kCosts;
+    costs.stopped = milliseconds(250) * second;
+    const LevelSet now = levels->due({seconds(second), false, costs, false, std::uint64_t{75'000} * second});
+    if (second > 1 && !now.empty()) due.add(LevelId::local);
+  }
+  EXPECT_TRUE(due.has(LevelId::local)) << "without logs, the first one is due after 93 s";
+  EXPECT_THAT(*levels->take_news(), Names({"10 s"}));
+}
+
+TEST(AutoLevels, cuts_logs_at_the_lowest_level_that_survives_what_they_are_for) {
+  Config config;
+  EXPECT_EQ(level_that_cuts_logs(config, kAllUsable), LevelId::local);
+  config.replay.survives = Config::Replay::Survives::node;
+  EXPECT_EQ(level_that_cuts_logs(config, kAllUsable), LevelId::partner);
+  EXPECT_EQ(level_that_cuts_logs(config, LevelSet::of_bits(0x12)), LevelId::global);
+  EXPECT_EQ(level_that_cuts_logs(config, LevelSet::of_bits(0x02)), LevelId::local);
+}
+
 TEST(AutoLevels, assumes_a_level_that_was_not_measured_to_be_dearer_than_the_one_below) {
   auto levels = next_life({});
   const RankCosts first = measures_of({milliseconds(100), {}, {}, {}});

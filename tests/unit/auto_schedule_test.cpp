@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/duration_text.hpp"
+
 namespace cairn {
 namespace {
 
@@ -98,6 +100,26 @@ TEST(AutoSchedule, plays_the_optimal_pattern) {
   const Played played = play(schedule, 0, work + 2);
   EXPECT_EQ(played.snapshots, 4 * best.snapshots());
   for (std::size_t i = 0; i < std::size_t{kLevels}; ++i) EXPECT_EQ(played.at[i], 4 * best.counts[i]) << i;
+}
+
+TEST(AutoSchedule, is_due_before_a_message_log_is_full) {
+  AutoSchedule schedule(kAllAuto, kAllUsable);
+  schedule.choose(figures());
+  const double free = schedule.pattern()->interval();
+  schedule.choose(figures(), LogBound{LevelId::local, free / 2});
+  EXPECT_LE(schedule.pattern()->interval(), AutoSchedule::kLogShare * free / 2);
+  EXPECT_THAT(schedule.text(), HasSubstr(duration_text(free / 2)));
+  schedule.choose(figures(), LogBound{LevelId::local, 2 * free});
+  EXPECT_EQ(schedule.pattern()->interval(), free);
+  const double partner = free * static_cast<double>(schedule.pattern()->every(1));
+  schedule.choose(figures(), LogBound{LevelId::partner, partner / 3});
+  EXPECT_LE(schedule.pattern()->interval() * static_cast<double>(schedule.pattern()->every(1)), partner / 3);
+  // A level with a rule of its own keeps it.
+  AutoSchedule partly(levels_at(kEvery10, kAuto, kAuto, kAuto), kAllUsable);
+  partly.choose(figures());
+  const auto counts = partly.pattern()->counts;
+  partly.choose(figures(), LogBound{LevelId::local, 1});
+  EXPECT_EQ(partly.pattern()->counts, counts);
 }
 
 TEST(AutoSchedule, keeps_its_pace_though_calls_come_late) {

@@ -181,6 +181,34 @@ TEST(Pattern, is_never_hurt_by_one_more_level_to_choose_from) {
   }
 }
 
+TEST(Pattern, with_a_longest_interval_keeps_the_intervals_of_the_levels_above) {
+  const std::vector<LevelModel> levels{{1, 1, 1e-3}, {4, 4, 1e-4}, {20, 20, 1e-5}};
+  const Pattern best = optimal_pattern(levels).value();
+  ASSERT_TRUE(best.uses(0) && best.uses(1) && best.uses(2));
+  EXPECT_EQ(at_most(best, 0, best.interval()).counts, best.counts) << "it is short enough";
+  for (const double seconds : {best.interval() * 0.99, best.interval() / 7.5, 0.5}) {
+    const Pattern bounded = at_most(best, 0, seconds);
+    EXPECT_LE(bounded.interval(), seconds);
+    EXPECT_GT(bounded.interval() * 2, seconds) << "it is not cut into more parts than it must be";
+    EXPECT_EQ(bounded.work, best.work);
+    EXPECT_EQ(bounded.counts[1], best.counts[1]);
+    EXPECT_EQ(bounded.counts[2], best.counts[2]);
+    EXPECT_EQ(bounded.counts[0] % bounded.counts[1], 0U);
+  }
+}
+
+// Also where that level was left out.
+TEST(Pattern, with_a_longest_interval_of_a_higher_level_has_multiples_below) {
+  const std::vector<LevelModel> levels{{1, 1, 1e-3}, {400, 4, 1e-6}, {20, 20, 1e-5}};
+  const Pattern best = optimal_pattern(levels).value();
+  ASSERT_FALSE(best.uses(1));
+  const double seconds = best.work / 2.5;
+  const Pattern bounded = at_most(best, 1, seconds);
+  EXPECT_EQ(bounded.counts[1], 3 * best.counts[2]);
+  EXPECT_EQ(bounded.counts[0] % bounded.counts[1], 0U);
+  EXPECT_GE(bounded.counts[0], best.counts[0]);
+}
+
 TEST(Pattern, says_which_number_cannot_be) {
   EXPECT_EQ(optimal_pattern(Levels{}).error().code, Code::invalid_argument);
   EXPECT_EQ(optimal_pattern(Levels(5, {1, 1, 1})).error().code, Code::invalid_argument);

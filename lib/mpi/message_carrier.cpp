@@ -12,6 +12,7 @@
 #include "mpi/payload.hpp"
 #include "mpi/place_in.hpp"
 #include "mpi/ulfm.hpp"
+#include "mpi/whole_count.hpp"
 #include "session/obstacle.hpp"
 #include "tap/hear.hpp"
 
@@ -133,12 +134,12 @@ int MessageCarrier::send(const OutgoingMessage& m) {
   if (m.peer == MPI_PROC_NULL) return MPI_SUCCESS;
   const Logged logged = log(m);
   if (logged.is_over) return logged.code;
-  const auto count = static_cast<int>(m.count);
   const int code = FailureHandler::quietly([&] {
     if (is_patient() || !open_.empty()) return send_patiently(m);
+    const WholeCount all(m.count, m.type);
     const Way way = way_of(channel_of(m.comm), m.tag);
-    return m.synchronous ? MPI_Ssend(m.buffer, count, m.type, m.peer, way.tag, way.comm)
-                         : MPI_Send(m.buffer, count, m.type, m.peer, way.tag, way.comm);
+    return m.synchronous ? MPI_Ssend(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm)
+                         : MPI_Send(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm);
   });
   return after(code, m.comm).value_or(logged.is_logged ? MPI_SUCCESS : MPI_ERR_OTHER);
 }
@@ -150,10 +151,10 @@ int MessageCarrier::send_patiently(const OutgoingMessage& m) {
 }
 
 int MessageCarrier::begin(const OutgoingMessage& m, MPI_Request* real) {
-  const auto count = static_cast<int>(m.count);
+  const WholeCount all(m.count, m.type);
   const Way way = way_of(channel_of(m.comm), m.tag);
-  return m.synchronous ? MPI_Issend(m.buffer, count, m.type, m.peer, way.tag, way.comm, real)
-                       : MPI_Isend(m.buffer, count, m.type, m.peer, way.tag, way.comm, real);
+  return m.synchronous ? MPI_Issend(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, real)
+                       : MPI_Isend(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, real);
 }
 
 int MessageCarrier::receive_by_request(const IncomingMessage& m, MPI_Status* status) {
@@ -167,8 +168,9 @@ int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
   if (is_recorded(m.peer, m.tag)) return receive_by_request(m, status);
   const Channel& channel = channel_of(m.comm);
   const Way way = way_of(channel, m.tag);
+  const WholeCount all(m.count, m.type);
   if (m.peer == MPI_PROC_NULL || !is_replayed(channel, m.peer, m.tag, "receives a message"))
-    return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, way.tag, way.comm, status);
+    return MPI_Recv(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, status);
   if (is_behind_open(channel, m.peer, m.tag)) return receive_by_request(m, status);
   const Number number = setting_.journal.awaits(stream(channel, m.peer, m.tag));
   while (true) {
@@ -178,7 +180,7 @@ int MessageCarrier::receive(const IncomingMessage& m, MPI_Status* status) {
     code = FailureHandler::quietly([&] {
       if (is_patient() || !open_.empty()) return receive_patiently(m, &mine);
       const Way here = way_of(channel, m.tag);  // after a repair it is another
-      return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, here.tag, here.comm, &mine);
+      return MPI_Recv(m.buffer, all.count(), all.type(), m.peer, here.tag, here.comm, &mine);
     });
     if (code == MPI_SUCCESS) {
       note_received(number, m, mine);
@@ -205,7 +207,8 @@ bool MessageCarrier::take_shipped(const Number& number, const IncomingMessage& m
 int MessageCarrier::receive_patiently(const IncomingMessage& m, MPI_Status* status) {
   MPI_Request real = MPI_REQUEST_NULL;
   const Way way = way_of(channel_of(m.comm), m.tag);
-  const int code = MPI_Irecv(m.buffer, static_cast<int>(m.count), m.type, m.peer, way.tag, way.comm, &real);
+  const WholeCount all(m.count, m.type);
+  const int code = MPI_Irecv(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, &real);
   return code == MPI_SUCCESS ? wait_patiently(real, status) : code;
 }
 

@@ -36,6 +36,8 @@
 
 namespace cairn {
 
+class KeptType;
+
 class MessageCarrier final : public tap::Carrier {
  public:
   // `stays`: a process has died; repairs the job inside the call. True: this rank goes on. If all ranks roll back, it
@@ -103,9 +105,10 @@ class MessageCarrier final : public tap::Carrier {
     bool is_logged = false;  // otherwise it is MPI's alone
     replay::Number number;
     tap::IncomingMessage in;
-    std::optional<std::uint64_t> choice;  // see replay::Prologue
-    bool is_open = false;                 // MPI does not know it yet: see message_carrier_open.cpp
-    std::optional<std::uint64_t> place;   // see replay::Choices
+    std::shared_ptr<const KeptType> type = nullptr;  // of `in`, unless it stays valid anyway
+    std::optional<std::uint64_t> choice;             // see replay::Prologue
+    bool is_open = false;                            // MPI does not know it yet: see message_carrier_open.cpp
+    std::optional<std::uint64_t> place;              // see replay::Choices
     MPI_Request real = MPI_REQUEST_NULL;
     bool done = false;
     int code = MPI_SUCCESS;
@@ -123,6 +126,7 @@ class MessageCarrier final : public tap::Carrier {
   class Patience;
 
   class CollectiveMessages;
+  class PatientMessages;
   struct Making;
   std::optional<int> make_communicator(const Making& making);
   int add_communicator(const Making& making);

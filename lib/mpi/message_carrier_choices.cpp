@@ -2,6 +2,7 @@
 // gets the same messages.
 #include "mpi/failure_handler.hpp"
 #include "mpi/message_carrier.hpp"
+#include "mpi/whole_count.hpp"
 
 namespace cairn {
 
@@ -37,7 +38,8 @@ int MessageCarrier::receive_any(const tap::IncomingMessage& m, MPI_Status* statu
   const std::uint64_t choice = setting_.journal.prologue().chooses();
   MPI_Status mine{};
   const int code = FailureHandler::quietly([&] {
-    return MPI_Recv(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, channel_of(m.comm).twin, &mine);
+    const WholeCount all(m.count, m.type);
+    return MPI_Recv(m.buffer, all.count(), all.type(), m.peer, m.tag, channel_of(m.comm).twin, &mine);
   });
   if (code != MPI_SUCCESS) return after(code, m.comm).value_or(MPI_ERR_OTHER);
   note_choice(choice, m, mine);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/mix.hpp"
+#include "mpi/collectives/collectives.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/message_carrier.hpp"
 #include "mpi/place_in.hpp"
@@ -37,6 +38,44 @@ struct MessageCarrier::Making {
   std::uint64_t alike;  // with the call
   MPI_Comm* made;
   const std::function<int(MPI_Comm)>& make;
+};
+
+// Messages of Cairn's own, which are not logged. A wait for one ends when a process has died.
+class MessageCarrier::PatientMessages final : public collectives::Messages {
+ public:
+  PatientMessages(MessageCarrier& of, const Channel& members)
+      : of_(of), comm_(members.own), rank_(rank_in(members.own)), size_(members.size()) {}
+
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return size_; }
+  void send(const collectives::Source& what, int to) override { wait_for(begin_to_send(what, to)); }
+  void receive(const collectives::Target& into, int from) override { wait_for(begin_to_receive(into, from)); }
+  void exchange(const collectives::Source& what, int to, const collectives::Target& into, int from) override {
+    const MPI_Request received = begin_to_receive(into, from);
+    const MPI_Request sent = begin_to_send(what, to);
+    wait_for(received);
+    wait_for(sent);
+  }
+
+ private:
+  static constexpr int kTag = 903;  // no other message of Cairn's communicator has it
+
+  [[nodiscard]] MPI_Request begin_to_send(const collectives::Source& what, int to) const {
+    MPI_Request request = MPI_REQUEST_NULL;
+    collectives::check(MPI_Isend(what.at, static_cast<int>(what.count), what.type, to, kTag, comm_, &request));
+    return request;
+  }
+  [[nodiscard]] MPI_Request begin_to_receive(const collectives::Target& into, int from) const {
+    MPI_Request request = MPI_REQUEST_NULL;
+    collectives::check(MPI_Irecv(into.at, static_cast<int>(into.count), into.type, from, kTag, comm_, &request));
+    return request;
+  }
+  void wait_for(MPI_Request request) { collectives::check(of_.wait_patiently(request, MPI_STATUS_IGNORE)); }
+
+  MessageCarrier& of_;
+  MPI_Comm comm_;
+  int rank_;
+  int size_;
 };
 
 std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
@@ -115,20 +154,14 @@ int MessageCarrier::add_communicator(const Making& making) {
 // Before MPI makes it, which cannot be interrupted: a replacement may come to its call late, or, if it exchanges other
 // messages than the dead rank, never.
 int MessageCarrier::meet_patiently(const Channel& members) {
-  constexpr int kTag = 903;  // no other message of Cairn's communicator has it
   const tap::Unheard unheard;
-  const int size = members.size();
-  const int me = rank_in(members.own);
-  for (int distance = 1; distance < size; distance *= 2) {
-    MPI_Request receive = MPI_REQUEST_NULL;
-    MPI_Request send = MPI_REQUEST_NULL;
-    int code = MPI_Irecv(nullptr, 0, MPI_BYTE, (me + size - distance) % size, kTag, members.own, &receive);
-    if (code == MPI_SUCCESS) code = MPI_Isend(nullptr, 0, MPI_BYTE, (me + distance) % size, kTag, members.own, &send);
-    for (MPI_Request* const request : {&receive, &send})
-      if (code == MPI_SUCCESS) code = wait_patiently(*request, MPI_STATUS_IGNORE);
-    if (code != MPI_SUCCESS) return code;
+  PatientMessages messages(*this, members);
+  try {
+    collectives::make(tap::collectives::Barrier{members.own}, messages);
+    return MPI_SUCCESS;
+  } catch (const collectives::Failed& failed) {
+    return failed.code;
   }
-  return MPI_SUCCESS;
 }
 
 void MessageCarrier::freed(MPI_Comm comm) {

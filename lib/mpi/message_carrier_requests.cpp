@@ -4,10 +4,12 @@
 
 #include "codec/crc32c.hpp"
 #include "mpi/failure_handler.hpp"
+#include "mpi/kept_type.hpp"
 #include "mpi/message_carrier.hpp"
 #include "mpi/patience.hpp"
 #include "mpi/payload.hpp"
 #include "mpi/ulfm.hpp"
+#include "mpi/whole_count.hpp"
 
 namespace cairn {
 
@@ -50,7 +52,12 @@ int MessageCarrier::begin_send(const tap::OutgoingMessage& m, MPI_Request* reque
 
 int MessageCarrier::begin_receive(const tap::IncomingMessage& m, MPI_Request* request) {
   Pending pending;
-  const int code = begin_receive(m, pending);
+  tap::IncomingMessage kept = m;
+  if (types_.dense_bytes(m.type) == 0) {
+    pending.type = std::make_shared<const KeptType>(m.type);
+    kept.type = pending.type->get();
+  }
+  const int code = begin_receive(kept, pending);
   return code == MPI_SUCCESS ? hand_out(pending, m.comm, request) : code;
 }
 
@@ -103,8 +110,9 @@ int MessageCarrier::begin_receive(const tap::IncomingMessage& m, Pending& pendin
 int MessageCarrier::post(Pending& pending) {
   const FailureHandler::Quiet quiet;
   const auto& in = pending.in;
+  const WholeCount all(in.count, in.type);
   const Way way = way_of(*pending.channel, in.tag);
-  return MPI_Irecv(in.buffer, static_cast<int>(in.count), in.type, in.peer, way.tag, way.comm, &pending.real);
+  return MPI_Irecv(in.buffer, all.count(), all.type(), in.peer, way.tag, way.comm, &pending.real);
 }
 
 // MPI has ended it with that code.

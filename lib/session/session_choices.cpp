@@ -45,13 +45,13 @@ void SessionImpl::open_choices(std::uint64_t stamp, const std::vector<Choices::E
   app.choices = std::move(*file);
 }
 
-// All ranks have finished.
+// All ranks have finished: records of ranks that were replaced on another node go, too.
 void SessionImpl::remove_choices() {
   Application& app = application_;
   if (!app.choices) return;
   app.journal->choices().ends();
   app.choices.reset();
-  (void)local_store()->remove(names::choices(app.rank));
+  (void)local_store()->remove_directory(names::choices());
 }
 
 // All ranks have restored together.

@@ -142,7 +142,8 @@ std::optional<Rank> parse_calls(std::string_view name) {
   return rank;
 }
 
-FileName choices(Rank rank) { return inside(DirName{"choices"}, fmt::format("rank{:06}.choices", rank.value)); }
+DirName choices() { return DirName{"choices"}; }
+FileName choices(Rank rank) { return inside(choices(), fmt::format("rank{:06}.choices", rank.value)); }
 
 FileName spill(Rank rank) { return FileName{fmt::format("rank{:06}.spill", rank.value)}; }
 

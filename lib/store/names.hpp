@@ -82,6 +82,7 @@ struct RunRecordName {
 [[nodiscard]] std::optional<Rank> parse_calls(std::string_view name);
 
 // What a rank's calls have got that name no sender, or no tag.
+[[nodiscard]] DirName choices();
 [[nodiscard]] FileName choices(Rank rank);
 // A rank's copies of messages for which its memory has no room.
 [[nodiscard]] FileName spill(Rank rank);

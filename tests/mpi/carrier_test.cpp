@@ -15,6 +15,7 @@
 
 #include "codec/crc32c.hpp"
 #include "mpi/carried_messages.hpp"
+#include "mpi/whole_count.hpp"
 
 namespace cairn::test {
 namespace {
@@ -66,6 +67,43 @@ TEST_F(CarriedMessages, exchange_two_messages_in_one_buffer) {
     EXPECT_EQ(in, numbers((me_ + 2 * ranks_ - 2) % ranks_, count));
   }
   expect_balance();
+}
+
+// The datatype may be freed at once.
+TEST_F(CarriedMessages, keep_the_datatype_of_a_receive_that_is_under_way) {
+  MPI_Datatype every_other = MPI_DATATYPE_NULL;
+  MPI_Type_vector(2, 1, 2, MPI_INT, &every_other);
+  MPI_Type_commit(&every_other);
+  std::array in{-1, -1, -1};
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(in.data(), 1, every_other, before_, 3, comm_, &request);
+  MPI_Type_free(&every_other);
+  // MPI uses its memory again.
+  std::array<MPI_Datatype, 20> others{};
+  for (MPI_Datatype& other : others) MPI_Type_contiguous(3, MPI_BYTE, &other);
+  const std::array out{me_, me_ + 1};
+  MPI_Send(out.data(), 2, MPI_INT, next_, 3, comm_);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  EXPECT_THAT(in, testing::ElementsAre(before_, -1, before_ + 1));
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
+  expect_balance();
+  for (MPI_Datatype& other : others) MPI_Type_free(&other);
+}
+
+TEST(WholeCount, has_all_elements_of_a_count_that_is_too_large) {
+  const std::vector<int> from = numbers(0, 3 * 23);
+  MPI_Datatype three = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(3, MPI_INT, &three);
+  MPI_Type_commit(&three);
+  for (const MPI_Count most : {23, 22, 12, 7, 1}) {
+    std::vector<int> into(from.size(), -1);
+    const WholeCount all(23, three, most);
+    EXPECT_EQ(all.count(), most == 23 ? 23 : 1);
+    MPI_Sendrecv(from.data(), all.count(), all.type(), 0, 0, into.data(), static_cast<int>(into.size()), MPI_INT, 0, 0,
+                 MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    EXPECT_EQ(into, from) << most;
+  }
+  MPI_Type_free(&three);
 }
 
 TEST_F(CarriedMessages, have_elements_with_gaps) {

@@ -181,15 +181,45 @@ int exchanges_later(int (*next)(Arguments...), const Site& site, Arguments... ar
 }
 
 // It takes the message away from all receives, so it counts as one.
-template <class... Rest>
-int matches(int (*next)(int, int, MPI_Comm, Rest...), const Site& site, int peer, int tag, MPI_Comm comm,
-            Rest... rest) {
+inline int matches(int (*next)(int, int, MPI_Comm, MPI_Message*, MPI_Status*), const Site& site, int peer, int tag,
+                   MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   const Heard heard(call, CallKind::probe, site);
-  const int code = make(call, next, site, peer, tag, comm, rest...);
+  Carrier* const one = carrier_of(call, site);
+  const int code = one != nullptr ? one->match(comm, peer, tag, nullptr, message, status)
+                                  : make(call, next, site, peer, tag, comm, message, status);
   if (code == MPI_SUCCESS) heard.takes_message();
   return code;
+}
+
+// A call that receives a message that was taken away.
+template <class Run, class... Arguments>
+int takes_matched(Run run, MPI_Message message, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  const Heard heard(call, CallKind::opaque, site);
+  Carrier* const one = carrier_of(call);
+  return one != nullptr && one->has_matched(message) ? run(*one) : make(call, next, site, arguments...);
+}
+template <class Count>
+int receives_matched(int (*next)(void*, Count, MPI_Datatype, MPI_Message*, MPI_Status*), const Site& site, void* buffer,
+                     Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
+  return takes_matched(
+      [=](Carrier& one) {
+        return one.receive_matched({.buffer = buffer, .count = count, .type = type}, message, status, nullptr);
+      },
+      *message, next, site, buffer, count, type, message, status);
+}
+template <class Count>
+int begins_to_receive_matched(int (*next)(void*, Count, MPI_Datatype, MPI_Message*, MPI_Request*), const Site& site,
+                              void* buffer, Count count, MPI_Datatype type, MPI_Message* message,
+                              MPI_Request* request) {
+  return takes_matched(
+      [=](Carrier& one) {
+        return one.receive_matched({.buffer = buffer, .count = count, .type = type}, message, MPI_STATUS_IGNORE,
+                                   request);
+      },
+      *message, next, site, buffer, count, type, message, request);
 }
 
 inline int asks(int (*next)(int, int, MPI_Comm, int*, MPI_Status*), const Site& site, int peer, int tag, MPI_Comm comm,
@@ -204,13 +234,14 @@ inline int asks(int (*next)(int, int, MPI_Comm, int*, MPI_Status*), const Site& 
   return code;
 }
 
-template <class... Rest>
-int asks_to_match(int (*next)(int, int, MPI_Comm, int*, Rest...), const Site& site, int peer, int tag, MPI_Comm comm,
-                  int* flag, Rest... rest) {
+inline int asks_to_match(int (*next)(int, int, MPI_Comm, int*, MPI_Message*, MPI_Status*), const Site& site, int peer,
+                         int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   Heard heard(call, CallKind::test, site);
-  const int code = make(call, next, site, peer, tag, comm, flag, rest...);
+  Carrier* const one = carrier_of(call, site);
+  const int code = one != nullptr ? one->match(comm, peer, tag, flag, message, status)
+                                  : make(call, next, site, peer, tag, comm, flag, message, status);
   if (*flag == 0) heard.is_in_vain();
   if (code == MPI_SUCCESS && *flag != 0) heard.takes_message();
   return code;

@@ -308,6 +308,7 @@ void MessageCarrier::nothing_is_pending(const char* call, Journal::Until until) 
     obstructs(fmt::format("{} exchanges messages from several threads", my_name()), Journal::Until::end);
   const auto count = std::ranges::count_if(pending_, [](const auto& one) { return one.second->is_active; });
   if (count > 0) obstructs(fmt::format("{} calls {} while it has {} pending requests", my_name(), call, count), until);
+  if (!matched_.empty()) obstructs(fmt::format("{} calls {} between MPI_Mprobe and MPI_Mrecv", my_name(), call), until);
 }
 
 bool MessageCarrier::harvest() {

@@ -30,6 +30,7 @@
 #include "mpi/channels.hpp"
 #include "mpi/lifeline.hpp"
 #include "mpi/payload.hpp"
+#include "mpi/stand_in_messages.hpp"
 #include "mpi/stand_in_requests.hpp"
 #include "replay/journal.hpp"
 #include "tap/carrier.hpp"
@@ -69,6 +70,10 @@ class MessageCarrier final : public tap::Carrier {
   int prepare_receive(const tap::IncomingMessage& message, MPI_Request* request) override;
   int start(std::span<MPI_Request> requests) override;
   int probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) override;
+  int match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Message* message, MPI_Status* status) override;
+  [[nodiscard]] bool has_matched(MPI_Message message) const override;
+  int receive_matched(const tap::IncomingMessage& into, MPI_Message* message, MPI_Status* status,
+                      MPI_Request* request) override;
   int collective(const tap::collectives::Any& call) override;
   [[nodiscard]] bool has_any(std::span<const MPI_Request> requests) const override;
   int complete(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed) override;
@@ -116,6 +121,12 @@ class MessageCarrier final : public tap::Carrier {
     std::uint64_t order = 0;                   // among those posted
     std::shared_ptr<const Prepared> prepared;  // of a persistent request
     bool is_active = true;  // a persistent request is active once it is started, until it is complete
+  };
+  // A message that a matched probe has found.
+  struct Matched {
+    Buffer payload;
+    int peer = 0;
+    int tag = 0;
   };
   // A message that MPI sends again.
   struct UnderWay {
@@ -221,11 +232,13 @@ class MessageCarrier final : public tap::Carrier {
   std::shared_ptr<Lifeline> lifeline_;
   std::thread::id thread_ = std::this_thread::get_id();
   std::atomic<bool> has_other_threads_ = false;
-  mutable std::mutex mutex_;  // of pending_ and free requests
+  mutable std::mutex mutex_;  // of pending_ and free requests, and of matched messages
   std::unordered_map<MPI_Request, std::unique_ptr<Pending>> pending_;
   std::uint64_t posted_ = 0;
   std::map<std::uint64_t, Pending*> open_;  // by order
   StandInRequests stand_ins_;
+  std::unordered_map<MPI_Message, Matched> matched_;
+  StandInMessages stand_in_messages_;
   std::vector<UnderWay> under_way_;
 };
 

@@ -76,6 +76,12 @@ class Carrier {
   virtual int start(std::span<MPI_Request> requests) = 0;
   // Null `flag`: waits for a message.
   virtual int probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) = 0;
+  // The same, and only receive_matched() gets the message.
+  virtual int match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Message* message, MPI_Status* status) = 0;
+  [[nodiscard]] virtual bool has_matched(MPI_Message message) const = 0;
+  // Null `request`: the call is over when the message is received. Requires: has_matched(*message).
+  virtual int receive_matched(const IncomingMessage& into, MPI_Message* message, MPI_Status* status,
+                              MPI_Request* request) = 0;
   virtual int collective(const collectives::Any& call) = 0;
 
   // Whether it has made any of these requests.

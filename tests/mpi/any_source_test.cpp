@@ -43,6 +43,26 @@ TEST_F(AnyMessages, come_from_all_with_the_status_of_mpi) {
   expect_balance();
 }
 
+TEST_F(AnyMessages, are_matched_by_probes_that_are_recorded) {
+  for (int peer = 0; peer < ranks_; ++peer)
+    if (peer != me_) MPI_Send(&me_, 1, MPI_INT, peer, 3, comm_);
+  std::set<int> from;
+  for (int i = 1; i < ranks_; ++i) {
+    int theirs = -1;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status{};
+    MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &message, &status);
+    MPI_Mrecv(&theirs, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+    EXPECT_EQ(theirs, status.MPI_SOURCE);
+    from.insert(theirs);
+  }
+  EXPECT_EQ(from.size(), static_cast<std::size_t>(ranks_ - 1));
+  EXPECT_EQ(recorded().size(), from.size());
+  EXPECT_TRUE(recorded().front().is_of_probe);
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
+  expect_balance();
+}
+
 // MPI would match all of the receives at once.
 TEST_F(AnyMessages, go_to_receives_in_the_order_of_these) {
   std::array<int, 4> out{};

@@ -142,7 +142,9 @@ class Application {
     const auto trouble = not_replayed::kCalls.find(options_.what.substr(0, options_.what.find(kReplayed)));
     if (now && trouble != not_replayed::kCalls.end()) trouble->second(ring_);
     if (now && is("restores-one")) session_.restore("unused");
-    if (now && (is("pending-receive") || is("pending-send"))) {
+    if (now && is("pending-matched")) {
+      leave_matched();
+    } else if (now && (is("pending-receive") || is("pending-send"))) {
       leave_pending();
     } else {
       const auto version = session_.snapshot();
@@ -155,6 +157,17 @@ class Application {
   void wait_until_complete(std::uint32_t version) {
     while (session_.safe_version(cairn::LevelId::local) < version)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+  void leave_matched() {
+    const std::uint64_t mine = 1;
+    std::uint64_t theirs = 0;
+    MPI_Request send = ring_.begin_to_send(mine, 3);
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Mprobe(ring_.left, 3, ring_.comm, &message, MPI_STATUS_IGNORE);
+    not_replayed::complete(send);
+    session_.snapshot();
+    MPI_Mrecv(&theirs, 1, MPI_UINT64_T, &message, MPI_STATUS_IGNORE);
   }
 
   void leave_pending() {

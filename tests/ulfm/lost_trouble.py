@@ -37,7 +37,7 @@ SPILLS = f"{SMALL}\nspill = 8MiB"
 CASES = {
     # Until a later snapshot is complete.
     "nonblocking-collective": Case("MPI_Ibarrier"),
-    "matched": Case("MPI_Mprobe"),
+    "pending-matched": Case("MPI_Mrecv"),
     "neighbour-collective": Case("MPI_Neighbor_allgather"),
     "cancel": Case("MPI_Cancel"),
     "free": Case("MPI_Request_free"),
@@ -77,6 +77,7 @@ EARLY = {
 LATE = {"much-to-one": Case("memory", more=SMALL), "asks-failed": Case(r"rank 3 .*failed\(\)", later=None)}
 # What a replacement repeats.
 REPLAYED = {
+    "matched-replayed": Case("", first="local"),
     "much-replayed": Case("memory", first="local", more=SPILLS),
     "much-to-one-replayed": Case("memory", first="local", more=SPILLS),
 }

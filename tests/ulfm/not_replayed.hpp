@@ -1,5 +1,5 @@
-// What a replacement cannot compute again alone: calls that are not replayed, each played by all ranks of a ring
-// between two snapshot() calls.
+// What a replacement cannot compute again alone, or only with more than messages: calls that are played by all ranks of a
+// ring between two snapshot() calls.
 #pragma once
 
 #include <mpi.h>

@@ -1,0 +1,65 @@
+// Matched probes. The carrier receives the message at once, into memory of its own, and the application gets it from
+// there: a message that MPI has matched, but not received, would be lost in a failure, and later ones would take its
+// place.
+#include <utility>
+
+#include "mpi/message_carrier.hpp"
+#include "mpi/payload.hpp"
+
+namespace cairn {
+
+int MessageCarrier::match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Message* message, MPI_Status* status) {
+  if (peer == MPI_PROC_NULL) {
+    const MPI_Comm twin = channel_of(comm).twin;
+    return flag == nullptr ? MPI_Mprobe(peer, tag, twin, message, status)
+                           : MPI_Improbe(peer, tag, twin, flag, message, status);
+  }
+  MPI_Status found{};
+  if (const int code = probe(comm, peer, tag, flag, &found); code != MPI_SUCCESS) return code;
+  if (flag != nullptr && *flag == 0) return MPI_SUCCESS;
+  MPI_Count bytes = 0;
+  MPI_Get_elements_x(&found, MPI_BYTE, &bytes);
+  Matched matched{Buffer(static_cast<std::size_t>(bytes)), found.MPI_SOURCE, found.MPI_TAG};
+  const tap::IncomingMessage in{.buffer = matched.payload.data(),
+                                .count = bytes,
+                                .type = MPI_BYTE,
+                                .peer = matched.peer,
+                                .tag = matched.tag,
+                                .comm = comm};
+  if (const int code = receive(in, MPI_STATUS_IGNORE); code != MPI_SUCCESS) return code;
+  const auto guard = lock();
+  const MPI_Message stand_in = stand_in_messages_.take();
+  if (stand_in == MPI_MESSAGE_NULL) return raise(MPI_ERR_NO_MEM, comm);
+  matched_.emplace(stand_in, std::move(matched));
+  *message = stand_in;
+  if (status != MPI_STATUS_IGNORE) *status = found;
+  return MPI_SUCCESS;
+}
+
+bool MessageCarrier::has_matched(MPI_Message message) const {
+  const auto guard = lock();
+  return matched_.contains(message);
+}
+
+int MessageCarrier::receive_matched(const tap::IncomingMessage& into, MPI_Message* message, MPI_Status* status,
+                                    MPI_Request* request) {
+  Pending received;
+  {
+    const auto guard = lock();
+    const auto found = matched_.find(*message);
+    const Matched matched = std::move(found->second);
+    matched_.erase(found);
+    stand_in_messages_.give_back(std::exchange(*message, MPI_MESSAGE_NULL));
+    received.code = put_payload(matched.payload, matched.peer, matched.tag, into.buffer, into.count, into.type,
+                                MPI_COMM_SELF, &received.status);
+  }
+  if (request != nullptr) {
+    received.channel = &channels_.session();
+    received.done = true;
+    return hand_out(received, setting_.comm, request);
+  }
+  if (status != MPI_STATUS_IGNORE) *status = received.status;
+  return received.code == MPI_SUCCESS ? MPI_SUCCESS : raise(received.code, setting_.comm);
+}
+
+}  // namespace cairn

@@ -2,6 +2,7 @@
 # Measures Cairn against what this machine can do: tools/bench.sh [--quick] [--json FILE] [--size BYTES] [--bin DIR]
 # and how long a job takes to come back after a failure: tools/bench.sh recovery [--quick] [--bin DIR]
 # and what local rollback saves: tools/bench.sh replay [--quick] [--bin DIR]
+# and what fault localization costs: tools/bench.sh localize [--quick] [--bin DIR]
 #
 #   --quick       the headline case only, with fewer repetitions: about a minute and a half; all of it takes up to ten
 #   --json FILE   all figures with all repetitions, and what machine it was
@@ -27,6 +28,10 @@ fi
 if [[ ${1:-} == replay ]]; then
   shift
   exec "$top/tools/bench/replay.sh" "$@"
+fi
+if [[ ${1:-} == localize ]]; then
+  shift
+  exec "$top/tools/bench/localize.sh" "$@"
 fi
 
 mib=$((1024 * 1024))

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -38,6 +39,7 @@ struct Event {
   std::uint64_t bytes;
   std::uint64_t thread;
   bool beside;
+  std::optional<double> value = {};  // of a counter
 };
 
 std::string stem_of(const std::string& path) {
@@ -165,10 +167,11 @@ class Trace::File {
     put_time("ts", at - start_);
     if (event.beside) {
       fmt::format_to(std::back_inserter(text_), R"(,"id2":{{"local":"{}"}})", beside_);
-    } else {
+    } else if (!event.value) {
       put_time("dur", event.end - event.start);
     }
     fmt::format_to(std::back_inserter(text_), R"(,"args":{{)");
+    if (event.value) fmt::format_to(std::back_inserter(text_), R"("value":{})", *event.value);
     if (event.version > 0) fmt::format_to(std::back_inserter(text_), R"("version":{})", event.version);
     if (event.bytes > 0)
       fmt::format_to(std::back_inserter(text_), R"({}"bytes":{})", event.version > 0 ? "," : "", event.bytes);
@@ -187,7 +190,7 @@ class Trace::File {
         put(event, "b", event.start);
         put(event, "e", event.end);
       } else {
-        put(event, "X", event.start);
+        put(event, event.value ? "C" : "X", event.start);
       }
     }
     events_.clear();
@@ -240,6 +243,11 @@ void Trace::begin(Incarnation incarnation) const {
 
 void Trace::name_thread(std::string name) const {
   if (file_) file_->name_thread(std::move(name));
+}
+
+void Trace::count(const char* name, double value) const {
+  const auto now = std::chrono::steady_clock::now();
+  if (file_) file_->record({name, now, now, 0, 0, 0, false, value});
 }
 
 void Trace::flush() const {

@@ -58,6 +58,10 @@ class Trace {
   // Something that runs beside the thread's own work: it may overlap other spans, and may end on another thread.
   [[nodiscard]] Span span_beside(const char* name, std::uint64_t version = 0) const;
 
+  // A value that grows or falls, as it is now. `name`: a literal.
+  void count(const char* name, double value) const;
+
+  [[nodiscard]] bool is_on() const { return file_ != nullptr; }
   // Writes what has been gathered.
   void flush() const;
 

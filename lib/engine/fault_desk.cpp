@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/processor_time.hpp"
 #include "base/text_file.hpp"
 #include "engine/blockers.hpp"
 #include "hang/short_form.hpp"
@@ -75,6 +76,22 @@ std::int64_t monotonic_now() {
 
 }  // namespace
 
+class FaultDesk::Meter {
+ public:
+  explicit Meter(FaultDesk& desk) : desk_(desk) {
+    if (desk_.head_.node.trace.is_on()) begun_ = processor_time_of_thread();
+  }
+  ~Meter() {
+    if (begun_) desk_.taken_ += processor_time_of_thread() - *begun_;
+  }
+  Meter(const Meter&) = delete;
+  Meter& operator=(const Meter&) = delete;
+
+ private:
+  FaultDesk& desk_;
+  std::optional<std::chrono::nanoseconds> begun_;
+};
+
 bool FaultDesk::runs_here(const Head& head) {
   return head.options.localize.on && head.topology.nodes[head.node.me.value].dedicated_head;
 }
@@ -116,6 +133,7 @@ void FaultDesk::turn() {
   const Time now = head_.clock();
   if (now < next_turn_) return;
   next_turn_ = now + kTurnEvery;
+  const Meter meter(*this);
   note_pause(now);
   receive();
   receive_beats(now);
@@ -125,6 +143,7 @@ void FaultDesk::turn() {
     look(now);
     health_.renew(seconds_of_today());
     take_suspicions(now);
+    head_.node.trace.count("fault localization, processor s", std::chrono::duration<double>(taken_).count());
   }
   if (!localizer_.idle()) localizer_.turn();
   if (spooled_ && localizer_.delivered()) {
@@ -143,8 +162,13 @@ void FaultDesk::report(const Symptom& symptom) {
   localizer_.report(complete);
 }
 
-// Each is in the log, whatever comes of it; but one that is repeated all the time is not there each time.
 void FaultDesk::suspect(const Suspect& suspect, const std::string& text) {
+  const Meter meter(*this);
+  note_suspicion(suspect, text);
+}
+
+// Each is in the log, whatever comes of it; but one that is repeated all the time is not there each time.
+void FaultDesk::note_suspicion(const Suspect& suspect, const std::string& text) {
   report({SymptomKind::suspected, suspect, {}, {}, 1, text});
   const Time now = head_.clock();
   const auto [last, first] = logged_suspicions_.try_emplace(suspect, now);
@@ -158,7 +182,7 @@ void FaultDesk::take_suspicions(Time now) {
   if (!head_.node.leads() || now < next_suspicions_) return;
   next_suspicions_ = now + kSuspicionsEvery;
   for (const Suspicion& one : suspicions_.take(static_cast<std::uint64_t>(seconds_of_today().count())))
-    suspect(one.suspect, one.text);
+    note_suspicion(one.suspect, one.text);
 }
 
 Buffer FaultDesk::life() const {

@@ -70,6 +70,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   using Time = std::chrono::microseconds;
   FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sources);
 
+  class Meter;  // of the processor time that fault localization takes, for a trace
+
   // What messages begin with.
   [[nodiscard]] Buffer life() const;
   void send(NodeId to, const localize::Message& message) override;
@@ -95,6 +97,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   void look_for_waits();
   void renew_rules(Time now);
   void take_suspicions(Time now);
+  void note_suspicion(const Suspect& suspect, const std::string& text);
 
   Head& head_;
   Sources sources_;
@@ -123,7 +126,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   std::deque<localize::Message> own_;
   std::map<NodeId, Trace::Span> analyses_;
   Time next_turn_{}, next_look_{}, next_rules_{}, next_suspicions_{};
-  bool unreadable_ = false;  // the file of rules; said once
+  std::chrono::nanoseconds taken_{};  // by this thread, for fault localization; measured while there is a trace
+  bool unreadable_ = false;           // the file of rules; said once
 };
 
 }  // namespace cairn

@@ -45,6 +45,22 @@ struct TraceTest : testing::Test {
   }
 };
 
+TEST_F(TraceTest, writes_the_values_of_a_counter_in_their_order) {
+  {
+    const Trace trace = open();
+    ASSERT_TRUE(trace.is_on());
+    trace.count("level", 0.25);
+    trace.count("level", 1e-7);
+  }
+  const auto found = events("level");
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0]["ph"], "C");
+  EXPECT_EQ(found[0]["args"]["value"], 0.25);
+  EXPECT_EQ(found[1]["args"]["value"], 1e-7);
+  EXPECT_LE(found[0]["ts"], found[1]["ts"]);
+  EXPECT_FALSE(found[0].contains("dur"));
+}
+
 TEST_F(TraceTest, writes_every_span_with_its_time_version_and_bytes) {
   {
     const Trace trace = open();

@@ -28,13 +28,14 @@ HealthKeeper::HealthKeeper(std::shared_ptr<Store> store, const Topology& topolog
     : store_(std::move(store)), topology_(topology), life_(life), sealer_(std::move(sealer)), log_(std::move(log)) {}
 
 void HealthKeeper::begin(Today today) {
-  const auto text = read_text(*store_, names::health(), kMostHealthBytes);
-  if (text || text.error().code != Code::not_found) write_or_warn(today);
+  if (read().any) write_or_warn(today);
 }
 
 void HealthKeeper::resume() {
-  for (HealthEntry& entry : read())
-    if (entry.life == life_) standing_.push_back(std::move(entry));
+  for (HealthEntry& entry : read().entries) {
+    const auto is_it = [&](const HealthEntry& one) { return same_fault(one.verdict, entry.verdict); };
+    if (entry.life == life_ && std::ranges::none_of(standing_, is_it)) standing_.push_back(std::move(entry));
+  }
 }
 
 void HealthKeeper::put(const localize::Verdict& verdict, std::string text, Today today) {
@@ -65,37 +66,66 @@ void HealthKeeper::renew(Today today) {
   if (!standing_.empty() && today - written_ >= kRenewEvery) write_or_warn(today);
 }
 
-// A file that is damaged counts as none, and is replaced.
-std::vector<HealthEntry> HealthKeeper::read() {
-  const auto text = read_text(*store_, names::health(), kMostHealthBytes);
-  if (!text && text.error().code == Code::not_found) return {};
+void HealthKeeper::read(const FileName& name, Kept& kept) {
+  const auto text = read_text(*store_, name, kMostHealthBytes);
+  if (!text && text.error().code == Code::not_found) return;
+  kept.any = true;
   auto health = text ? parse_health_file(*text, sealer_) : fail(text.error());
-  if (health) return std::move(health->entries);
-  if (!std::exchange(unreadable_, true))
-    log_.warning("{}; what earlier runs found sick is forgotten", health.error().in_file(names::health().path).text());
-  return {};
+  const bool is_own = name == names::health();
+  if (health) {
+    std::ranges::move(health->entries, std::back_inserter(kept.entries));
+    if (!is_own) kept.beside.push_back(name);
+    return;
+  }
+  const bool damaged = health.error().code == Code::corrupt;
+  kept.stays |= is_own && !damaged;
+  if (!unreadable_.insert(name.path).second) return;
+  const std::string error = health.error().in_file(name.path).text();
+  if (damaged) {
+    log_.warning("{}; what earlier runs found sick is forgotten", error);
+  } else if (is_own) {
+    log_.warning("{}; the file stays, and {} will have what this run finds", error, names::health_of(life_).path);
+  } else {
+    log_.warning("{}; the file stays", error);
+  }
 }
 
-std::vector<HealthEntry> HealthKeeper::of_earlier_runs(Today today) {
-  std::vector<HealthEntry> kept;
-  for (HealthEntry& entry : read()) {
+HealthKeeper::Kept HealthKeeper::read() {
+  Kept kept;
+  read(names::health(), kept);
+  const auto entries = store_->list(DirName{});
+  if (!entries) return kept;
+  for (const Entry& entry : *entries)
+    if (!entry.directory && names::is_health_of_a_run(entry.name)) read(FileName{entry.name}, kept);
+  return kept;
+}
+
+std::vector<HealthEntry> HealthKeeper::of_earlier_runs(std::vector<HealthEntry> all, Today today) const {
+  std::erase_if(all, [&](const HealthEntry& entry) {
     const bool of_now = entry.life == life_;
     const bool found_again = std::ranges::any_of(standing_, [&](const HealthEntry& one) {
       return one.host == entry.host && one.verdict.fault == entry.verdict.fault;
     });
-    if (!of_now && !found_again && !entry.verdict.suspect.rank && !entry.expired(seconds_of(today)))
-      kept.push_back(std::move(entry));
-  }
-  return kept;
+    return of_now || found_again || entry.verdict.suspect.rank || entry.expired(seconds_of(today));
+  });
+  return all;
 }
 
 Status HealthKeeper::write(Today today) {
+  Kept kept = read();
   HealthFile health{life_, standing_};
   for (HealthEntry& entry : health.entries) entry.expires = seconds_of(today + kVerdictLasts);
-  std::ranges::move(of_earlier_runs(today), std::back_inserter(health.entries));
+  std::ranges::move(of_earlier_runs(std::move(kept.entries), today), std::back_inserter(health.entries));
   if (health.entries.size() > kMostHealthEntries) health.entries.resize(kMostHealthEntries);
   written_ = today;
-  return write_json_text(*store_, names::health(), to_json(health, sealer_), kMostHealthBytes);
+  if (kept.stays && health.entries.empty() && kept.beside.empty()) return {};
+  const FileName name = kept.stays ? names::health_of(life_) : names::health();
+  auto status = write_json_text(*store_, name, to_json(health, sealer_), kMostHealthBytes);
+  // What they hold is in the new one.
+  for (const FileName& beside : kept.beside) {
+    if (status && beside != name) status = store_->remove(beside);
+  }
+  return status;
 }
 
 void HealthKeeper::write_or_warn(Today today) {

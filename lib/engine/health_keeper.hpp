@@ -1,10 +1,14 @@
 // Keeps health.json of the global store, for ckpt-tool health and for later runs: the verdicts that hold, each with the
 // day it was first announced, and those of earlier runs until they expire. Of earlier runs, verdicts about ranks are
 // dropped: their processes are gone. Used by the head that announces verdicts. Local. One thread.
+//
+// A file that is damaged is replaced. One that cannot be read now, that is sealed with another key, or that a newer
+// Cairn has written, stays. The verdicts of this run then lie beside it (names::health_of), until a run can read it.
 #pragma once
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,8 +47,16 @@ class HealthKeeper {
   void renew(Today today);
 
  private:
-  [[nodiscard]] std::vector<HealthEntry> read();
-  [[nodiscard]] std::vector<HealthEntry> of_earlier_runs(Today today);
+  // What lies in the store.
+  struct Kept {
+    std::vector<HealthEntry> entries;
+    std::vector<FileName> beside;  // files of runs that could not read the other one; `entries` has what they hold
+    bool stays = false;            // the file cannot be read, and is not damaged
+    bool any = false;              // there is a file
+  };
+  [[nodiscard]] Kept read();
+  void read(const FileName& name, Kept& kept);
+  [[nodiscard]] std::vector<HealthEntry> of_earlier_runs(std::vector<HealthEntry> all, Today today) const;
   void write_or_warn(Today today);
 
   std::shared_ptr<Store> store_;
@@ -54,8 +66,8 @@ class HealthKeeper {
   Log log_;
   std::vector<HealthEntry> standing_;
   Today written_{};
-  bool unwritable_ = false;  // said once
-  bool unreadable_ = false;  // said once
+  bool unwritable_ = false;           // said once
+  std::set<std::string> unreadable_;  // files; each is said once
 };
 
 }  // namespace cairn

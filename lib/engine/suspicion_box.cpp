@@ -48,27 +48,31 @@ std::vector<Suspicion> SuspicionBox::take(std::uint64_t today) {
     if (entry.directory || !names::is_suspicion(entry.name)) continue;
     const FileName name{entry.name};
     auto read_ones = read(name, today);
+    if (!read_ones) continue;
     // It would be taken again and again.
     if (const auto removed = store_->remove(name); !removed) {
       log_.warning("{}", removed.error().text());
       continue;
     }
-    for (Suspicion& one : read_ones) taken.push_back(std::move(one));
+    for (Suspicion& one : *read_ones) taken.push_back(std::move(one));
   }
   return taken;
 }
 
-std::vector<Suspicion> SuspicionBox::read(const FileName& name, std::uint64_t today) const {
+std::optional<std::vector<Suspicion>> SuspicionBox::read(const FileName& name, std::uint64_t today) {
   const auto text = read_text(*store_, name);
   const auto file = text ? parse_suspicion_file(*text, sealer_) : fail(text.error());
   if (!file) {
-    log_.warning("{}; what it reports is ignored", file.error().in_file(name.path).text());
-    return {};
+    const bool damaged = file.error().code == Code::corrupt;
+    if (damaged || kept_.insert(name.path).second)
+      log_.warning("{}; what it reports is ignored{}", file.error().in_file(name.path).text(),
+                   damaged ? "" : ", and the file stays");
+    return damaged ? std::optional(std::vector<Suspicion>{}) : std::nullopt;
   }
   if (today > file->written + kCountsForSeconds) {
     log_.warning("{} was reported more than {} minutes ago, which no longer counts: \"{}\"", whom_text(*file),
                  kCountsForSeconds / 60, file->text);
-    return {};
+    return std::vector<Suspicion>{};
   }
   std::vector<Suspicion> suspicions;
   for (const Suspect& suspect : suspects_of(*file, topology_)) suspicions.push_back({suspect, file->text});

@@ -1,8 +1,11 @@
 // What ckpt-tool health --report has left in the global store: taken by one head, which removes it. Local.
+// A report that cannot be read now, that is sealed with another key, or that a newer Cairn has written, stays.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,12 +35,14 @@ class SuspicionBox {
   [[nodiscard]] std::vector<Suspicion> take(std::uint64_t today);
 
  private:
-  [[nodiscard]] std::vector<Suspicion> read(const FileName& name, std::uint64_t today) const;
+  // None: it stays.
+  [[nodiscard]] std::optional<std::vector<Suspicion>> read(const FileName& name, std::uint64_t today);
 
   std::shared_ptr<Store> store_;
   const Topology& topology_;
   Sealer sealer_;
   Log log_;
+  std::set<std::string> kept_;  // that stay; said once
 };
 
 }  // namespace cairn

@@ -149,6 +149,13 @@ FileName spill(Rank rank) { return FileName{fmt::format("rank{:06}.spill", rank.
 
 FileName costs() { return FileName{"costs.json"}; }
 FileName health() { return FileName{"health.json"}; }
+FileName health_of(Incarnation life) { return FileName{fmt::format("health-{:08}.json", life.value)}; }
+
+bool is_health_of_a_run(std::string_view name) {
+  Incarnation life;
+  return Scan(name).text("health-").number(life.value).text(".json").at_end() && health_of(life).path == name;
+}
+
 FileName symptoms() { return FileName{"symptoms.json"}; }
 
 FileName suspicion(std::uint64_t number) { return FileName{fmt::format("suspicion-{:016x}.json", number)}; }

@@ -11,6 +11,7 @@
 //   chain.json                              which global store these snapshots belong to
 //   costs.json                              global store only: what the job has measured about itself
 //   health.json                             global store only: what is sick
+//   health-00000003.json                    global store only: the same, of one run that could not read health.json
 //   suspicion-<16 hex digits>.json         global store only: what somebody reports, until a head takes it
 //   symptoms.json                           node stores only: symptoms that wait for the next life
 #pragma once
@@ -89,6 +90,9 @@ struct RunRecordName {
 
 [[nodiscard]] FileName costs();
 [[nodiscard]] FileName health();
+// The verdicts of one run that could not read health.json.
+[[nodiscard]] FileName health_of(Incarnation life);
+[[nodiscard]] bool is_health_of_a_run(std::string_view name);
 [[nodiscard]] FileName symptoms();
 // `number`: by chance, so that those of several reporters differ.
 [[nodiscard]] FileName suspicion(std::uint64_t number);

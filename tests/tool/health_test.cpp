@@ -187,6 +187,21 @@ TEST(Health, refuses_reports_about_nothing) {
   EXPECT_FALSE(reported(job));
 }
 
+TEST(Health, shows_what_runs_have_found_that_could_not_read_the_file) {
+  SickJob job;
+  const std::string global = job.directory.path() + "/global/heat/";
+  std::filesystem::rename(global + "health.json", global + names::health_of(Incarnation{2}).path);
+  EXPECT_THAT(run_tool("health " + job.target()).out, HasSubstr("c17"));
+  job.write();
+  std::filesystem::resize_file(global + "health.json", 1);
+  const Outcome shown = run_tool("health " + job.target());
+  EXPECT_EQ(shown.code, 1);
+  EXPECT_THAT(shown.out, HasSubstr("c17"));
+  EXPECT_THAT(shown.err, HasSubstr("health.json"));
+  EXPECT_EQ(run_tool("health --clear " + job.target()).code, 0);
+  EXPECT_EQ(run_tool("health " + job.target()).code, 0);
+}
+
 TEST(Health, refuses_a_damaged_file) {
   const SickJob job;
   const std::string file = job.directory.path() + "/global/heat/health.json";

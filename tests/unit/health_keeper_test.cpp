@@ -7,6 +7,7 @@
 
 #include "store/memory/memory_store.hpp"
 #include "store/names.hpp"
+#include "support/hooked_store.hpp"
 
 namespace cairn::test {
 namespace {
@@ -113,6 +114,71 @@ TEST_F(HealthKept, a_damaged_file_is_replaced) {
   ASSERT_TRUE(store->corrupt(names::health(), 20));
   run(2).begin(kDay);
   EXPECT_TRUE(entries().empty());
+}
+
+// health.json is sealed with a key that this run does not have.
+class SealedHealth : public HealthKept {
+ protected:
+  SealedHealth() {
+    Buffer bytes(SecretKey::kLeastBytes);
+    bytes[0] = std::byte{1};
+    auto key = SecretKey::from(std::move(bytes));
+    sealer = Sealer(std::make_shared<const SecretKey>(std::move(key.value())), "heat");
+    HealthKeeper(store, topology, Incarnation{1}, sealer, Log::silent())
+        .take(verdict_of(Fault::store_failing, 1), kDay);
+    text = whole(names::health());
+  }
+  [[nodiscard]] std::string whole(const FileName& name) const {
+    return read_text(*store, name, kMostHealthBytes).value_or("");
+  }
+  Sealer sealer;
+  std::string text;
+};
+
+TEST_F(SealedHealth, stays_and_the_verdicts_of_the_run_lie_beside_it) {
+  auto keeper = run(2);
+  keeper.begin(kDay);
+  EXPECT_EQ(store->list(DirName{})->size(), 1U);
+  keeper.take(verdict_of(Fault::node_down, 2), kDay);
+  EXPECT_EQ(whole(names::health()), text);
+  const auto beside = parse_health_file(whole(names::health_of(Incarnation{2})));
+  ASSERT_TRUE(beside);
+  ASSERT_EQ(beside->entries.size(), 1U);
+  EXPECT_EQ(beside->entries[0].verdict.fault, Fault::node_down);
+}
+
+TEST_F(SealedHealth, a_process_that_adds_to_what_the_run_has_written_finds_it_beside) {
+  run(2).take(verdict_of(Fault::node_down, 2), kDay);
+  auto later = run(2);
+  later.resume();
+  later.put(verdict_of(Fault::store_failing, 0), "in other words", kDay);
+  ASSERT_TRUE(later.write(kDay));
+  EXPECT_EQ(parse_health_file(whole(names::health_of(Incarnation{2})))->entries.size(), 2U);
+}
+
+TEST_F(SealedHealth, the_next_run_that_can_read_all_puts_them_together) {
+  HealthKeeper(store, topology, Incarnation{2}, {}, Log::silent()).take(verdict_of(Fault::node_down, 2), kDay);
+  ASSERT_TRUE(store->remove(names::health()));
+  run(3).take(verdict_of(Fault::store_full, 0), kDay + seconds(60));
+  EXPECT_EQ(entries().size(), 2U);
+  EXPECT_EQ(store->list(DirName{})->size(), 1U);
+}
+
+TEST_F(HealthKept, a_file_that_cannot_be_read_for_a_while_is_neither_replaced_nor_forgotten) {
+  run(1).take(verdict_of(Fault::store_failing, 1), kDay);
+  bool fails = true;
+  const auto hooked = std::make_shared<HookedStore>(store, [](const auto&) { return Status{}; });
+  hooked->on_read = [&](const std::string& path) -> Status {
+    return fails && path == names::health().path ? fail(Code::io, "injected") : Status{};
+  };
+  HealthKeeper keeper(hooked, topology, Incarnation{2}, {}, Log::silent());
+  keeper.begin(kDay);
+  keeper.take(verdict_of(Fault::node_down, 2), kDay);
+  ASSERT_EQ(entries().size(), 1U);
+  fails = false;
+  keeper.take(verdict_of(Fault::store_full, 0), kDay);
+  EXPECT_EQ(entries().size(), 3U);
+  EXPECT_FALSE(read_text(*store, names::health_of(Incarnation{2})));
 }
 
 TEST_F(HealthKept, a_run_that_finds_nothing_makes_no_file) {

@@ -51,7 +51,10 @@ TEST(Names, parse_what_is_built_for_small_and_largest_numbers) {
     EXPECT_EQ(names::parse_run(names::hex(run)), run);
     EXPECT_TRUE(names::is_suspicion(names::suspicion(run.value).path));
     EXPECT_FALSE(names::is_suspicion(names::suspicion(run.value).path + "~"));
+    EXPECT_TRUE(names::is_health_of_a_run(names::health_of(Incarnation{number}).path));
+    EXPECT_FALSE(names::is_health_of_a_run(names::health_of(Incarnation{number}).path + "~"));
   }
+  EXPECT_FALSE(names::is_health_of_a_run(names::health().path));
 }
 
 // The number after it would begin again at 0.

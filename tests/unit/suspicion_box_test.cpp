@@ -6,6 +6,8 @@
 #include "format/suspicion_file.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/names.hpp"
+#include "support/hooked_store.hpp"
+#include "support/log_reading.hpp"
 
 namespace cairn::test {
 namespace {
@@ -66,6 +68,31 @@ TEST_F(Suspicious, a_damaged_report_is_removed) {
   ASSERT_TRUE(store->corrupt(names::suspicion(1), 20));
   EXPECT_TRUE(take().empty());
   EXPECT_TRUE(is_empty());
+}
+
+TEST_F(Suspicious, a_report_that_cannot_be_read_now_stays_and_is_said_once) {
+  put({kToday, NodeId{2}, "a"});
+  const auto hooked = std::make_shared<HookedStore>(store, [](const auto&) { return Status{}; });
+  hooked->on_read = [](const std::string& path) -> Status {
+    return path.empty() ? Status{} : fail(Code::io, "injected");
+  };
+  const LogReading log;
+  SuspicionBox box(hooked, topology, {}, Log());
+  EXPECT_TRUE(box.take(kToday).empty());
+  EXPECT_TRUE(box.take(kToday).empty());
+  EXPECT_EQ(log.lines().size(), 1U);
+  EXPECT_FALSE(is_empty());
+  EXPECT_EQ(take().size(), 1U);
+}
+
+TEST_F(Suspicious, a_report_that_is_sealed_with_another_key_stays) {
+  Buffer bytes(SecretKey::kLeastBytes);
+  bytes[0] = std::byte{1};
+  auto key = SecretKey::from(std::move(bytes));
+  const Sealer other(std::make_shared<const SecretKey>(std::move(key.value())), "heat");
+  ASSERT_TRUE(write_text(*store, names::suspicion(1), to_json(SuspicionFile{kToday, NodeId{2}, "a"}, other)));
+  EXPECT_TRUE(take().empty());
+  EXPECT_FALSE(is_empty());
 }
 
 TEST_F(Suspicious, other_files_stay) {

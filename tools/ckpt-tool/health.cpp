@@ -1,14 +1,17 @@
 // ckpt-tool health: which nodes and ranks of a job are sick; and the rules by which that is found.
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <random>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -52,15 +55,43 @@ std::uint64_t seconds_of_today() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(today).count());
 }
 
-// A job that has found nothing keeps no file.
-Result<HealthFile> read_health(const OpenStores& opened) {
-  const auto text = read_text(*opened.stores.global, cairn::names::health(), cairn::kMostHealthBytes);
+// Without the verdicts that have expired.
+Result<HealthFile> read_health(const OpenStores& opened, const cairn::FileName& name) {
+  const auto text = read_text(*opened.stores.global, name, cairn::kMostHealthBytes);
   if (!text && text.error().code == cairn::Code::not_found) return HealthFile{};
   if (!text) return cairn::fail(text.error());
   auto health = parse_health_file(*text, opened.stores.sealer_at(cairn::StoreId::global()));
-  if (!health) return cairn::fail(health.error().in_file(cairn::names::health().path));
+  if (!health) return cairn::fail(health.error().in_file(name.path));
   std::erase_if(health->entries, [today = seconds_of_today()](const auto& entry) { return entry.expired(today); });
   return *health;
+}
+
+// Those of runs that could not read health.json.
+Result<std::vector<cairn::FileName>> files_of_runs(const OpenStores& opened) {
+  const auto entries = opened.stores.global->list(cairn::DirName{});
+  if (!entries) return cairn::fail(entries.error());
+  std::vector<cairn::FileName> files;
+  for (const cairn::Entry& entry : *entries)
+    if (!entry.directory && cairn::names::is_health_of_a_run(entry.name)) files.push_back({entry.name});
+  return files;
+}
+
+// A job that has found nothing keeps no file. A file that cannot be read hides no other.
+Result<HealthFile> read_health(const OpenStores& opened) {
+  const auto files = files_of_runs(opened);
+  if (!files) return cairn::fail(files.error());
+  auto health = read_health(opened, cairn::names::health());
+  if (files->empty()) return health;
+  HealthFile all;
+  if (health) all = std::move(*health);
+  if (!health) complain(health.error().text());
+  for (const cairn::FileName& name : *files) {
+    auto more = read_health(opened, name);
+    if (!more) return cairn::fail(more.error());
+    all.life = std::max(all.life, more->life);
+    std::ranges::move(more->entries, std::back_inserter(all.entries));
+  }
+  return all;
 }
 
 Json json_of(const cairn::localize::Observation& seen) {
@@ -132,10 +163,16 @@ Result<ExitCode> show(const HealthRequest& request, const OpenStores& opened) {
 
 // A job that runs writes its verdicts again when one is new or withdrawn.
 Result<ExitCode> clear(const OpenStores& opened) {
-  const std::string file = opened.stores.path_of(cairn::StoreId::global(), cairn::names::health());
-  std::error_code error;
-  const bool removed = std::filesystem::remove(file, error);
-  if (error) return cairn::fail_in_file(cairn::Code::io, file, "cannot be removed: " + error.message());
+  auto files = files_of_runs(opened);
+  if (!files) return cairn::fail(files.error());
+  files->push_back(cairn::names::health());
+  bool removed = false;
+  for (const cairn::FileName& name : *files) {
+    const std::string file = opened.stores.path_of(cairn::StoreId::global(), name);
+    std::error_code error;
+    removed |= std::filesystem::remove(file, error);
+    if (error) return cairn::fail_in_file(cairn::Code::io, file, "cannot be removed: " + error.message());
+  }
   fmt::print("job {}: {}\n", opened.job, removed ? "its verdicts are forgotten" : "there were no verdicts");
   return kGood;
 }

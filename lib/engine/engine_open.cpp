@@ -38,7 +38,7 @@ Engine::Engine(const EngineSetup& setup)
 }
 
 Engine::~Engine() {
-  if (faults_ && !finished_) faults_->spool();
+  if (faults_) finished_ ? faults_->forget_spool() : faults_->spool();
   head_.heads.on_wait({});
   head_.votes.on_wait({});
 }

@@ -24,6 +24,7 @@ constexpr seconds kLookEvery{1};  // a look at /proc and at the calls takes some
 constexpr seconds kRulesEvery{10};
 constexpr seconds kSuspicionsEvery{5};  // a listing of the global store, by one head
 constexpr std::chrono::minutes kSuspicionLoggedEvery{10};
+constexpr seconds kSpoolEvery{5};
 constexpr std::size_t kMostUnsent = 4096;  // parts of messages
 // With the calls of its ranks, the longest is that of a node with hundreds of ranks.
 constexpr std::size_t kMostMessageBytes = 4 * kMiB;
@@ -123,7 +124,6 @@ FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sourc
   const auto kept = spool_.read(static_cast<std::uint64_t>(seconds_of_today().count()));
   for (const localize::Observation& seen : kept)
     if (seen.last < settings_.window) localizer_.take_up(seen);
-  spooled_ = !kept.empty();
   if (head_.node.leads()) health_.begin(seconds_of_today());
 }
 
@@ -146,14 +146,23 @@ void FaultDesk::turn() {
     head_.node.trace.count("fault localization, processor s", std::chrono::duration<double>(taken_).count());
   }
   if (!localizer_.idle()) localizer_.turn();
-  if (spooled_ && localizer_.delivered()) {
-    spool_.remove();
-    spooled_ = false;
-  }
+  keep_pending(now);
   std::erase_if(sent_, [](const auto& one) { return one.second->test().value_or(true); });
 }
 
 void FaultDesk::spool() { spool_.write(localizer_.pending(), static_cast<std::uint64_t>(seconds_of_today().count())); }
+
+void FaultDesk::keep_pending(Time now) {
+  if (now < next_spool_ || (localizer_.idle() && !spool_.holds_any())) return;
+  next_spool_ = now + kSpoolEvery;
+  spool();
+}
+
+// The application may end the job because of it.
+void FaultDesk::note_write(const Seal& seal) {
+  store_.note_write(seal);
+  if (seal.error) next_turn_ = next_look_ = next_spool_ = {};
+}
 
 void FaultDesk::report(const Symptom& symptom) {
   Symptom complete = symptom;

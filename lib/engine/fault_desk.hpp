@@ -56,15 +56,20 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   ~FaultDesk() override;
 
   void turn();
-  // Before a repair, or when the job dies: keeps what is not a verdict yet for the heads that open next.
+  // Before a repair: keeps what is not a verdict yet for the heads that open next. While the job runs, turn() does that
+  // now and then: MPI may end the job, and this process, at any moment.
   void spool();
+  // At the end of the job.
+  void forget_spool() {
+    if (spool_.holds_any()) spool_.remove();
+  }
   // Time and reporter are filled in here.
   void report(const Symptom& symptom) override;
   void note_transfers(std::span<const Transfer> transfers) override { transfers_.note(transfers); }
   // The application, an operator or a health script suspects a rank or a node. `text`: plain, for a person.
   void suspect(const Suspect& suspect, const std::string& text);
   // A rank of the node has written its shard; or it could not.
-  void note_write(const Seal& seal) { store_.note_write(seal); }
+  void note_write(const Seal& seal);
 
  private:
   using Time = std::chrono::microseconds;
@@ -96,6 +101,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   [[nodiscard]] std::optional<NodeWatch::Own> own_use() const;
   void look_for_waits();
   void renew_rules(Time now);
+  void keep_pending(Time now);
   void take_suspicions(Time now);
   void note_suspicion(const Suspect& suspect, const std::string& text);
 
@@ -120,12 +126,11 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   HealthKeeper health_;
   SuspicionBox suspicions_;
   std::map<Suspect, Time> logged_suspicions_;  // when last
-  bool spooled_ = false;                       // symptoms of earlier heads lie in the spool
   std::vector<std::pair<Buffer, std::unique_ptr<Request>>> sent_;
   std::map<NodeId, std::pair<Buffer, std::unique_ptr<Request>>> beats_sent_;  // the last one to each
   std::deque<localize::Message> own_;
   std::map<NodeId, Trace::Span> analyses_;
-  Time next_turn_{}, next_look_{}, next_rules_{}, next_suspicions_{};
+  Time next_turn_{}, next_look_{}, next_rules_{}, next_suspicions_{}, next_spool_{};
   std::chrono::nanoseconds taken_{};  // by this thread, for fault localization; measured while there is a trace
   bool unreadable_ = false;           // the file of rules; said once
 };

@@ -1,6 +1,6 @@
-// Symptoms about nodes that have found no verdict when a life ends, as it does at a repair: kept in the node's store,
-// taken up again by the node's head in the next life. Those about ranks are not kept: a repair replaces processes, and
-// a head sees by itself what is wrong with those of its node. Local.
+// Symptoms about nodes that have no verdict yet: kept in the node's store, since the life may end at any moment. The
+// node's head takes them up in the next life, and ckpt-run collects them if MPI has ended the job. Those about ranks are
+// not kept: their processes are gone by then. Local.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,39 @@
 
 #include "base/log.hpp"
 #include "format/sealer.hpp"
+#include "format/symptom_file.hpp"
 #include "localize/fault.hpp"
 #include "store/store.hpp"
 #include "topology/topology.hpp"
 
 namespace cairn {
 
+// The symptoms of a file about nodes of this job, with ages as of today (seconds since 1970).
+[[nodiscard]] std::vector<localize::Observation> aged_symptoms(const SymptomFile& file, const Topology& topology,
+                                                               std::uint64_t today);
+
 class SymptomSpool {
  public:
   // Keeps a reference to `topology`. `store`: the node's.
   SymptomSpool(std::shared_ptr<Store> store, const Topology& topology, Sealer sealer, Log log);
 
-  // Syncs. `pending`: their times are ages. `today`: seconds since 1970. An error is a warning.
+  // Syncs, unless nothing has changed since the last time. If nothing is pending, there will be no file. `pending`:
+  // their times are ages. `today`: seconds since 1970. An error is a warning.
   void write(const std::vector<localize::Observation>& pending, std::uint64_t today);
-  // What an earlier life has left about nodes of this one, with ages as of today. A file that is damaged, or cannot be
-  // read, is a warning that names it, and is removed.
+  // What an earlier life has left about nodes of this one, with ages as of today. A file that cannot be read is a
+  // warning that names it. If it is damaged, it is removed.
   [[nodiscard]] std::vector<localize::Observation> read(std::uint64_t today);
   void remove();
+  // Whether there may be a file.
+  [[nodiscard]] bool holds_any() const { return holds_any_; }
 
  private:
   std::shared_ptr<Store> store_;
   const Topology& topology_;
   Sealer sealer_;
   Log log_;
+  bool holds_any_ = true;
+  std::vector<SpooledSymptom> written_;  // without their ages
 };
 
 }  // namespace cairn

@@ -275,6 +275,13 @@ std::string unanswered_text(NodeId node, const Setting& setting) {
   return node_text(node, setting) + " may be down: its host does not answer since the job has ended";
 }
 
+std::string ended_text(const Verdict& verdict, const Setting& setting) {
+  if (verdict.fault != Fault::undetermined) return verdict_text(verdict, setting);
+  return fmt::format("{} may be sick: the job ended before a probe found out why{}{} ({})",
+                     node_text(verdict.suspect.node, setting), neighbours_text(verdict), notes_text(verdict),
+                     symptoms_text(verdict));
+}
+
 std::string verdict_text(const Verdict& verdict, const Setting& setting) {
   return fmt::format("{}{}{}{} ({})", verdict.withdrawn ? "withdrawn: " : "", fault_text(verdict, setting),
                      neighbours_text(verdict), notes_text(verdict), symptoms_text(verdict));

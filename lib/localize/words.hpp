@@ -28,6 +28,9 @@ struct Setting {
 [[nodiscard]] std::string probes_text(const Verdict& verdict);
 // "node 5 (host c17) may be down: its host does not answer since the job has ended"; of a job that MPI has ended.
 [[nodiscard]] std::string unanswered_text(NodeId node, const Setting& setting);
+// As verdict_text(), of a verdict that was made when the job had ended. "node 5 (host c17) may be sick: the job ended
+// before a probe found out why (I/O errors of the store from node 5)"
+[[nodiscard]] std::string ended_text(const Verdict& verdict, const Setting& setting);
 // "node 5 (host c17) is sick: its store fails, 3 of 40 operations since 03:12 (I/O errors of the store from node 5)"
 [[nodiscard]] std::string verdict_text(const Verdict& verdict, const Setting& setting = {});
 

@@ -211,12 +211,31 @@ TEST_F(SymptomsOfBefore, count_after_the_job_has_died) {
   EXPECT_EQ(verdict.evidence.at(0).count, 2U);
 }
 
-TEST_F(SymptomsOfBefore, are_removed_once_the_analyst_has_them) {
+// Node 0 analyses node 1.
+TEST_F(SymptomsOfBefore, move_to_the_store_of_the_analyst) {
   fail_once();
   ASSERT_TRUE(keeper());
-  bool removed = false;
-  run_until([&] { return removed = removed || !keeper(); });
-  EXPECT_TRUE(removed);
+  const auto kept_in = [&](std::uint32_t node) {
+    return read_text(failing.job.node_store(node), names::symptoms()).has_value();
+  };
+  bool moved = false;
+  run_until([&] { return moved = moved || (kept_in(0) && !kept_in(1) && !kept_in(2)); });
+  EXPECT_TRUE(moved);
+}
+
+// MPI may end it with all its heads.
+TEST_F(SymptomsOfBefore, are_kept_while_the_job_runs) {
+  bool kept = false;
+  failing.failures = 1;
+  run_until([&] { return kept = kept || keeper(); });
+  EXPECT_TRUE(kept);
+}
+
+TEST_F(SymptomsOfBefore, are_removed_when_the_job_has_finished) {
+  fail_once();
+  ASSERT_TRUE(keeper());
+  failing.job.run([&](JobSession& session) { Steps(session).restore(); });
+  EXPECT_FALSE(keeper());
 }
 
 TEST_F(SymptomsOfBefore, do_not_count_if_their_file_is_damaged) {

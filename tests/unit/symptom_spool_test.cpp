@@ -8,6 +8,7 @@
 #include "format/symptom_file.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/names.hpp"
+#include "support/hooked_store.hpp"
 
 namespace cairn::test {
 namespace {
@@ -67,6 +68,33 @@ TEST_F(SymptomSpooled, is_removed_if_it_is_damaged) {
   spool.write({observation(1)}, kToday);
   ASSERT_TRUE(store->corrupt(names::symptoms(), 30));
   EXPECT_TRUE(spool.read(kToday).empty());
+  EXPECT_FALSE(read_text(*store, names::symptoms()));
+}
+
+TEST_F(SymptomSpooled, that_cannot_be_read_now_stays) {
+  spool.write({observation(1)}, kToday);
+  const auto hooked = std::make_shared<HookedStore>(store, [](const auto&) { return Status{}; });
+  hooked->on_read = [](const std::string&) -> Status { return fail(Code::io, "injected"); };
+  EXPECT_TRUE(SymptomSpool(hooked, before, {}, Log::silent()).read(kToday).empty());
+  EXPECT_EQ(spool.read(kToday).size(), 1U);
+}
+
+TEST_F(SymptomSpooled, is_written_when_it_changes_and_removed_when_nothing_is_pending) {
+  int writes = 0;
+  const auto hooked = std::make_shared<HookedStore>(store, [&](const HookedStore::Operation& operation) {
+    writes += operation.kind == HookedStore::Operation::Kind::create ? 1 : 0;
+    return Status{};
+  });
+  SymptomSpool counted(hooked, before, {}, Log::silent());
+  counted.write({observation(1)}, kToday);
+  auto older = observation(1);
+  older.last += seconds(5);
+  counted.write({older}, kToday + 5);
+  EXPECT_EQ(writes, 1);
+  ++older.count;
+  counted.write({older}, kToday + 5);
+  EXPECT_EQ(writes, 2);
+  counted.write({}, kToday + 5);
   EXPECT_FALSE(read_text(*store, names::symptoms()));
 }
 

@@ -140,6 +140,10 @@ bool same_host(std::string_view a, std::string_view b) {
   return b.starts_with(a) && (a.size() == b.size() || b[a.size()] == '.');
 }
 
+bool is_this_host(const Facts& facts, std::string_view host) {
+  return same_host(host, facts.host) || host == "localhost";
+}
+
 std::string name_of_this_host(const Facts& facts) {
   return facts.kind == LauncherKind::slurm ? facts.host.substr(0, facts.host.find('.')) : facts.host;
 }

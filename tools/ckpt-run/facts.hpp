@@ -45,6 +45,8 @@ struct Facts {
 // Whether two names may be of one host: equal, or one is the other without its domain.
 [[nodiscard]] bool same_host(std::string_view a, std::string_view b);
 
+[[nodiscard]] bool is_this_host(const Facts& facts, std::string_view host);
+
 // The launcher's name for this host: Slurm leaves out the domain.
 [[nodiscard]] std::string name_of_this_host(const Facts& facts);
 

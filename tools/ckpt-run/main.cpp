@@ -11,6 +11,7 @@
 #include "lost_hosts.hpp"
 #include "options.hpp"
 #include "process.hpp"
+#include "remains.hpp"
 #include "restart_loop.hpp"
 #include "signals.hpp"
 #include "supervisor.hpp"
@@ -27,6 +28,16 @@ std::chrono::seconds today() {
 void say(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) fmt::print(stderr, "ckpt-run: {}\n", line);
+}
+
+// What the job's heads had not analysed when it ended.
+void tell_remains(const cairn::Config& config, const Life& life, const LifeEnd& end, const OnHosts& on_hosts,
+                  std::chrono::seconds today) {
+  if (end.mark.kind == cairn::CompletionMark::Kind::finished || end.interrupted || !end.opened) return;
+  const auto remains = examine_remains(config, life.placement, end.lost_hosts, today, on_hosts);
+  if (!remains) return say("ckpt-tool health cannot show what the job left: " + remains.error().text());
+  for (const Remains::Unread& unread : remains->unread) say(unread_text(unread));
+  for (const std::string& verdict : remains->verdicts) say(verdict);
 }
 
 ExitCode unusable(const cairn::Error& error) {
@@ -60,10 +71,19 @@ int run(int argc, char** argv) {
   if (hosts.empty()) hosts = {name_of_this_host(*facts)};
   Supervisor supervisor(options, *config, *facts, *mends, **files, signals, name);
   RestartLoop loop(options, *config, hosts);
+  const OnHosts on_hosts = [&, agent = choose_agent(options, *facts, name)](const std::vector<HostCommand>& wanted) {
+    std::vector<std::vector<std::string>> commands;
+    for (const auto& [host, command] : wanted) {
+      commands.push_back(is_this_host(*facts, host) ? std::vector<std::string>{"sh", "-c", command}
+                                                    : on_host(agent, host, command));
+    }
+    return run_all_for_output(commands, options.agent_limit, kMostAnswerBytes, [&] { return signals.interrupted(); });
+  };
   for (Step step = loop.first();;) {
     say(step.text);
     if (!step.life) return step.code;
     const auto end = supervisor.run(*step.life);
+    if (end) tell_remains(*config, *step.life, *end, on_hosts, today());
     if (end && !end->lost_hosts.empty()) {
       const auto noted = note_lost_hosts(*config, step.life->placement, end->lost_hosts, today());
       if (!noted) say("ckpt-tool health cannot show the lost hosts: " + noted.error().text());

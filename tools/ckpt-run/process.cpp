@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -100,8 +102,8 @@ int own_input(int nothing) {
   if (::getppid() != parent) ::_exit(127);
   const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   ::dup2(options.input ? own_input(nothing) : nothing, STDIN_FILENO);
-  if (options.output >= 0) ::dup2(options.output, STDOUT_FILENO);
   if (options.silent) ::dup2(nothing, STDOUT_FILENO);
+  if (options.output >= 0) ::dup2(options.output, STDOUT_FILENO);
   if (options.silent) ::dup2(nothing, STDERR_FILENO);
   sigset_t none;
   ::sigemptyset(&none);
@@ -195,8 +197,11 @@ Result<Ending> run_for_output(const std::vector<std::string>& argv, std::chrono:
   }
 }
 
-std::vector<int> run_all(const std::vector<std::vector<std::string>>& commands, std::chrono::milliseconds limit,
-                         const std::function<bool()>& hurry) {
+namespace {
+
+// Where a command's stdout goes: descriptors, or none.
+std::vector<int> run_each(const std::vector<std::vector<std::string>>& commands, const std::vector<int>& outputs,
+                          std::chrono::milliseconds limit, const std::function<bool()>& hurry) {
   struct Running {
     std::size_t number;
     pid_t pid;
@@ -209,7 +214,7 @@ std::vector<int> run_all(const std::vector<std::vector<std::string>>& commands, 
     const bool over = hurry();
     if (over) next = commands.size();
     for (; next < commands.size() && running.size() < kAtATime; ++next) {
-      const auto pid = start(commands[next], {.silent = true});
+      const auto pid = start(commands[next], {.silent = true, .output = outputs.empty() ? -1 : outputs[next]});
       if (pid)
         running.push_back({next, *pid, Clock::now() + limit});
       else
@@ -224,6 +229,41 @@ std::vector<int> run_all(const std::vector<std::vector<std::string>>& commands, 
     if (!running.empty()) std::this_thread::sleep_for(kNap);
   }
   return codes;
+}
+
+std::string beginning_of(int file, std::size_t most_bytes) {
+  std::string text(most_bytes, '\0');
+  std::size_t length = 0;
+  ssize_t count = 0;
+  while (length < most_bytes &&
+         (count = ::pread(file, text.data() + length, most_bytes - length, static_cast<off_t>(length))) > 0)
+    length += static_cast<std::size_t>(count);
+  text.resize(length);
+  return text;
+}
+
+}  // namespace
+
+std::vector<int> run_all(const std::vector<std::vector<std::string>>& commands, std::chrono::milliseconds limit,
+                         const std::function<bool()>& hurry) {
+  return run_each(commands, {}, limit, hurry);
+}
+
+// Files without a name, not pipes: nobody has to read them meanwhile.
+std::vector<Ending> run_all_for_output(const std::vector<std::vector<std::string>>& commands,
+                                       std::chrono::milliseconds limit, std::size_t most_bytes,
+                                       const std::function<bool()>& hurry) {
+  std::deque<Descriptor> files;
+  std::vector<int> outputs;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    files.emplace_back(::memfd_create("output", MFD_CLOEXEC));
+    outputs.push_back(files.back().get());
+  }
+  const auto codes = run_each(commands, outputs, limit, hurry);
+  std::vector<Ending> endings;
+  for (std::size_t i = 0; i < commands.size(); ++i)
+    endings.push_back({codes[i], outputs[i] < 0 ? std::string() : beginning_of(outputs[i], most_bytes)});
+  return endings;
 }
 
 void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }

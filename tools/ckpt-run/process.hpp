@@ -21,12 +21,12 @@ namespace ckpt_run {
 // How a process ended: an exit code, or 128 + the number of the signal that killed it.
 struct Ending {
   int code = 0;
-  std::string out;  // of run_for_output
+  std::string out;  // of run_for_output and run_all_for_output
 };
 
 struct StartOptions {
   std::map<std::string, std::string> environment = {};  // on top of this process's own
-  bool silent = false;                                  // output goes nowhere
+  bool silent = false;                                  // output goes nowhere, but what goes to `output`
   int output = -1;                                      // a descriptor for its stdout; −1: as this process's
   bool input = false;                                   // it reads what ckpt-run was given to read
 };
@@ -48,6 +48,11 @@ struct StartOptions {
 // this ends early: commands without a code then count as killed.
 [[nodiscard]] std::vector<int> run_all(const std::vector<std::vector<std::string>>& commands,
                                        std::chrono::milliseconds limit, const std::function<bool()>& hurry);
+
+// The same, with what each has written to its stdout, as far as it fits into `most_bytes`.
+[[nodiscard]] std::vector<Ending> run_all_for_output(const std::vector<std::vector<std::string>>& commands,
+                                                     std::chrono::milliseconds limit, std::size_t most_bytes,
+                                                     const std::function<bool()>& hurry);
 
 void adopt_orphans();
 

@@ -264,7 +264,7 @@ bool Supervisor::lacks_ranks(Watch& watch) {
   return true;
 }
 
-bool Supervisor::is_here(const std::string& host) const { return same_host(host, facts_.host) || host == "localhost"; }
+bool Supervisor::is_here(const std::string& host) const { return is_this_host(facts_, host); }
 
 bool Supervisor::ranks_are_left(Watch& watch) {
   bool found = !ranks_here().empty();

@@ -108,6 +108,14 @@ class Hosts:
             subprocess.run(["nsenter", "-t", file.read(), "-n", "sh", "-c", f"tc qdisc replace dev net0 {limit}"],
                            check=True, timeout=LIMIT_S)  # fmt: skip
 
+    def lose(self, name, percent):
+        """Loses so many of the packets that the host receives, and of those that it sends."""
+        rules = "".join(f"chain {hook} {{\ntype filter hook {hook} priority 0; policy accept;\n"
+                        f"numgen random mod 100 < {percent} drop\n}}\n" for hook in ("input", "output"))  # fmt: skip
+        with open(f"{self.directory}/{name}.pid", encoding="utf-8") as file:
+            subprocess.run(["nsenter", "-t", file.read(), "-n", "nft", "-f", "-"], check=True, timeout=LIMIT_S, text=True,
+                           input=f"table inet loss {{\n{rules}}}\n")  # fmt: skip
+
     def kill(self, name):
         """The host is gone: the first process of a process namespace takes all others along."""
         process = self.processes.pop(name)
@@ -148,6 +156,15 @@ class Hosts:
         kinds = ["--net", "--uts", "--mount", "--ipc", "--pid", "--fork"]
         made = subprocess.run(["unshare", *kinds, "true"], capture_output=True, text=True, check=False)
         return f"hosts are namespaces, and none can be made here: {made.stderr.strip()}" if made.returncode else ""
+
+    @staticmethod
+    def trouble_of_loss():
+        """Why packets cannot be lost here, or nothing."""
+        rule = "table inet t { chain c { numgen random mod 2 < 1 drop; }; }"
+        if not shutil.which("nft"):
+            return "there is no nft; install nftables"
+        made = subprocess.run(["unshare", "--net", "nft", "--check", rule], capture_output=True, text=True, check=False)
+        return f"this kernel has no such rule: {made.stderr.strip()}" if made.returncode else ""
 
     def _start(self):
         with open(self.agent, "w", encoding="utf-8") as file:

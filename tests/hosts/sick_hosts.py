@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The heads of a job on several hosts find out which of them is cut off, and which has a slow link.
+"""The heads of a job on several hosts find out which of them is cut off, and which has a slow or a lossy link.
 
     sick_hosts.py PROGRAM CKPT_TOOL MPIRUN
 
@@ -20,6 +20,7 @@ from hosts import SUBNET, Hosts
 
 LIMIT_S = 240
 SKIPPED = 77
+LOST_PERCENT = 10
 NAMES = ["n1", "n2", "n3", "n4", "n5"]
 
 CONFIG = """[job]
@@ -108,13 +109,28 @@ def thin_link(hosts, programs):
             raise AssertionError(said)
 
 
+def lossy_link(hosts, programs):
+    """A host loses packets, which TCP sends again: its transfers are slow."""
+    with Job(hosts, programs, "partner_snapshots", l2="every 1") as job:
+        job.until(job.is_open, "the session is not open")
+        hosts.lose("n3", LOST_PERCENT)
+        job.until(lambda: ("link_degraded", 2) in faults(job), "the link that loses packets is not found")
+        if said := [fault for fault in faults(job) if fault != ("link_degraded", 2)]:
+            raise AssertionError(said)
+
+
 def main():
     if why := Hosts.trouble():
         print(f"sick_hosts: NOT TESTED: {why}", file=sys.stderr)
         sys.exit(1 if os.environ.get("CI") else SKIPPED)
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
-    for play in [cut_off, thin_link]:
+    for play in [cut_off, thin_link, lossy_link]:
         if len(sys.argv) > 4 and play.__name__ not in sys.argv[4:]:
+            continue
+        if play is lossy_link and (why := Hosts.trouble_of_loss()):
+            print(f"{play.__name__}: NOT TESTED: {why}", file=sys.stderr)
+            if os.environ.get("CI"):
+                sys.exit(1)
             continue
         start = time.monotonic()
         with Hosts(NAMES) as hosts:

@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/log.hpp"
+#include "localize/action.hpp"
 #include "localize/tree.hpp"
 #include "store/default_root.hpp"
 #include "topology/topology.hpp"
@@ -117,6 +118,7 @@ struct Config {
     std::string rules;  // file; empty: the default rules
     WaitLimit stuck_after = std::chrono::minutes(1);
     WaitLimit silent_after = std::chrono::seconds(30);
+    localize::Act act = localize::Act::snapshot;  // what follows from a verdict
   } localize;
   struct LogSection {
     LogLevel level = LogLevel::info;

@@ -121,6 +121,12 @@ Mistake set_limit_or_off(Text value, WaitLimit& limit) {
   return {};
 }
 
+Mistake set_act(Config& config, Text value) {
+  using localize::Act;
+  constexpr std::pair<Text, Act> kWords[] = {{"tell", Act::tell}, {"snapshot", Act::snapshot}};
+  return values::word(value, kWords, config.localize.act);
+}
+
 constexpr ConfigKey kKeys[] = {
     {"job", "name", [](Config& c, Text v) { return values::job_name(v, c.job.name); }},
     {"job", "on_storage_error", set_on_storage_error},
@@ -169,6 +175,7 @@ constexpr ConfigKey kKeys[] = {
     {"localize", "fanout", [](Config& c, Text v) { return values::number(v, 1, kMostFanout, c.localize.fanout); }},
     {"localize", "stuck_after", [](Config& c, Text v) { return set_limit_or_off(v, c.localize.stuck_after); }},
     {"localize", "silent_after", [](Config& c, Text v) { return set_limit_or_off(v, c.localize.silent_after); }},
+    {"localize", "act", set_act},
     {"localize", "rules", [](Config& c, Text v) { return c.localize.rules = v, Mistake(); }},
     {"log", "level", [](Config& c, Text v) { return values::log_level(v, c.log.level); }},
     {"log", "trace", [](Config& c, Text v) { return c.log.trace = v, Mistake(); }},

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/list_text.hpp"
 #include "base/processor_time.hpp"
 #include "base/text_file.hpp"
 #include "engine/blockers.hpp"
@@ -68,6 +69,14 @@ localize::Message shortened(localize::Message message) {
 // Since 1970.
 seconds seconds_of_today() {
   return std::chrono::duration_cast<seconds>(std::chrono::system_clock::now().time_since_epoch());
+}
+
+// "node 5", "nodes 1, 5"
+std::string numbers_of_nodes(const std::vector<NodeId>& nodes) {
+  constexpr std::size_t kShown = 16;
+  std::vector<std::uint32_t> numbers;
+  for (const NodeId node : nodes) numbers.push_back(node.value);
+  return fmt::format("{} {}", numbers.size() == 1 ? "node" : "nodes", first_few(numbers, kShown));
 }
 
 // The clock of the records of calls.
@@ -146,6 +155,7 @@ void FaultDesk::turn() {
     head_.node.trace.count("fault localization, processor s", std::chrono::duration<double>(taken_).count());
   }
   if (!localizer_.idle()) localizer_.turn();
+  ask_for_snapshot(now);
   keep_pending(now);
   std::erase_if(sent_, [](const auto& one) { return one.second->test().value_or(true); });
 }
@@ -282,6 +292,33 @@ void FaultDesk::announce(const localize::Verdict& verdict) {
   setting.today = seconds_of_today();
   head_.node.log.warning("{}", verdict_text(verdict, setting));
   health_.take(verdict, *setting.today);
+  if (head_.options.localize.act >= localize::Act::snapshot) snapshots_.take(verdict);
+}
+
+// The ranks agree on it, so one of them is asked.
+void FaultDesk::ask_for_snapshot(Time now) {
+  const auto endangered = snapshots_.due(now);
+  if (!endangered) return;
+  const auto level = level_without(*endangered);
+  const std::string danger = numbers_of_nodes(*endangered) + " may soon be lost";
+  if (!level) return head_.node.log.info("{}, and no level above L1 is on for a snapshot", danger);
+  head_.node.log.info("{}: all ranks take a snapshot at L{}", danger, static_cast<int>(*level));
+  head_.tell(head_.ranks.front(), SnapshotNow{*level});
+  if (head_.bell) head_.bell->ring(Bell::Who::ranks);
+}
+
+// The cheapest level from which a snapshot can be restored after these nodes are lost; else the most expensive one.
+// None: the job has only the own stores of its nodes.
+std::optional<LevelId> FaultDesk::level_without(const std::vector<NodeId>& lost) const {
+  const NodeContext& node = head_.node;
+  const LevelSet usable = head_.usable - LevelSet{node.levels.of_own_shards()};
+  LevelSet enough = usable;
+  for (std::uint32_t turn = 0; turn < node.layout.rotation; ++turn)
+    enough = enough & node.levels.that_survive(node.layout, lost, turn);
+  if (!enough.empty()) return *enough.begin();
+  std::optional<LevelId> last;
+  for (const LevelId level : usable) last = level;
+  return last;
 }
 
 }  // namespace cairn

@@ -2,8 +2,9 @@
 // wrong, analyses other nodes, answers their probes, and reports verdicts. Only heads that do nothing else have one.
 //
 // The engine gives it its turn when there is nothing else to do, and while it waits. One turn costs a test of the
-// clock; every second it looks at /proc. Heads send each other nothing while nothing seems wrong. A verdict has no
-// effect but the log, the trace, and health.json in the global store. Local: it never waits for anybody.
+// clock; every second it looks at /proc. Heads send each other nothing while nothing seems wrong. A verdict goes to the
+// log, the trace, and health.json in the global store; and all ranks may be asked for a snapshot because of it. Local:
+// it never waits for anybody.
 //
 // Messages carry the life and the run, since those of an earlier session may still arrive.
 #pragma once
@@ -33,6 +34,7 @@
 #include "engine/suspicion_box.hpp"
 #include "engine/symptom_spool.hpp"
 #include "engine/transfer_watch.hpp"
+#include "localize/action.hpp"
 #include "localize/localizer.hpp"
 #include "store/watched_store.hpp"
 
@@ -104,6 +106,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   void keep_pending(Time now);
   void take_suspicions(Time now);
   void note_suspicion(const Suspect& suspect, const std::string& text);
+  void ask_for_snapshot(Time now);
+  [[nodiscard]] std::optional<LevelId> level_without(const std::vector<NodeId>& lost) const;
 
   Head& head_;
   Sources sources_;
@@ -125,6 +129,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   SymptomSpool spool_;
   HealthKeeper health_;
   SuspicionBox suspicions_;
+  localize::SnapshotCalls snapshots_;
   std::map<Suspect, Time> logged_suspicions_;  // when last
   std::vector<std::pair<Buffer, std::unique_ptr<Request>>> sent_;
   std::map<NodeId, std::pair<Buffer, std::unique_ptr<Request>>> beats_sent_;  // the last one to each

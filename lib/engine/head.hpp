@@ -14,6 +14,7 @@
 #include "comm/comm.hpp"
 #include "engine/messages.hpp"
 #include "level/level.hpp"
+#include "localize/action.hpp"
 #include "localize/tree.hpp"
 #include "recover/retention.hpp"
 #include "topology/layout.hpp"
@@ -41,6 +42,7 @@ struct EngineOptions {
     std::string rules;  // file; empty: the default rules
     WaitLimit stuck_after = kForever;
     WaitLimit silent_after = kForever;
+    localize::Act act = localize::Act::tell;
   } localize;
 };
 

@@ -66,6 +66,7 @@ void fields(auto& io, Offer& m) {
 void fields(auto& io, RestoreDone& m) { io(m.last_version), io(m.resized_ranks), io(m.error); }
 void fields(auto& io, Finalized& m) { io(m.error); }
 void fields(auto& io, Trouble& m) { io(m.error); }
+void fields(auto& io, SnapshotNow& m) { io(m.level); }
 
 namespace {
 

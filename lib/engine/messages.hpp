@@ -135,8 +135,11 @@ struct Trouble {  // an error of background work that belongs to no version
   Error error;
 };
 struct Acknowledged {};  // the head knows that the rank waits
+struct SnapshotNow {     // all ranks take a snapshot as soon as they have agreed on it: a node is in danger
+  LevelId level = LevelId::partner;
+};
 using ToRank = std::variant<Opened, Reached, Failed, Retired, Offer, RestoreDone, Finalized, Trouble, Acknowledged, Ask,
-                            Missing, RankLeft>;
+                            Missing, RankLeft, SnapshotNow>;
 
 // Whether the code says that a store failed, here or elsewhere, and not that a call was wrong: then the job can go on.
 [[nodiscard]] bool fails_for_storage(Code code);

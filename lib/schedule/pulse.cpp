@@ -80,6 +80,7 @@ void Pulse::start(Word place, const Mine& mine) {
   *value++ = mine.stop ? 1U : 0U;
   *value++ = mine.log_fills ? 1U : 0U;
   *value++ = mine.logged;
+  *value++ = mine.asked_for ? static_cast<std::uint64_t>(*mine.asked_for) : 0;
   put(clock_() - start_);
   put(mine.costs.stopped);
   for (const microseconds cost : mine.costs.cost) put(cost);
@@ -95,6 +96,7 @@ Pulse::Beat Pulse::beat() const {
   beat.stop = *value++ != 0;
   beat.log_fills = *value++ != 0;
   beat.logged = *value++;
+  if (const std::uint64_t level = *value++; level != 0) beat.asked_for = static_cast<LevelId>(level);
   beat.elapsed = get();
   beat.costs.stopped = get();
   for (microseconds& cost : beat.costs.cost) cost = get();

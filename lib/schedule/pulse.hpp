@@ -1,6 +1,7 @@
-// The ranks' agreement on time, on the stop signal, on full message logs and on what snapshots cost: a small
-// non-blocking reduction, started every P calls of snapshot() and waited for one call later, so that the wait is rare
-// and short. All ranks get the same answer at the same call. P follows from what was agreed before.
+// The ranks' agreement on time, on the stop signal, on full message logs, on snapshots that heads ask for and on what
+// snapshots cost: a small non-blocking reduction, started every P calls of snapshot() and waited for one call later, so
+// that the wait is rare and short. All ranks get the same answer at the same call. P follows from what was agreed
+// before.
 //
 // A rank that waits in restore or finalize takes part too. So if it has left out a snapshot, the others do not wait for
 // it in theirs for ever: they get an error.
@@ -26,16 +27,18 @@ class Pulse {
   Pulse(Comm& ranks, Clock clock);
 
   struct Beat {
-    std::chrono::microseconds elapsed;  // the longest of all ranks
-    bool stop;                          // some rank was warned
-    RankCosts costs;                    // each the highest of all ranks
-    bool log_fills = false;             // some rank's message log will soon be full
+    std::chrono::microseconds elapsed;      // the longest of all ranks
+    bool stop;                              // some rank was warned
+    RankCosts costs;                        // each the highest of all ranks
+    bool log_fills = false;                 // some rank's message log will soon be full
+    std::optional<LevelId> asked_for = {};  // a head wants a snapshot for this level; of several, the highest
     std::uint64_t logged = 0;  // what a rank has logged in all, in millionths of what its log can hold; the most
   };
   struct Mine {
     bool stop = false;
     bool log_fills = false;
     std::uint64_t logged = 0;
+    std::optional<LevelId> asked_for = {};
     RankCosts costs;
   };
   // Whether call() would not wait, as far as is known by now.
@@ -53,7 +56,7 @@ class Pulse {
  private:
   // What each rank contributes; the highest of each word counts. In one of the first three it puts its own number plus
   // one.
-  enum Word : std::size_t { kSnapshot, kRestore, kFinalize, kStop, kWords = kStop + 5 + 2 * kLevels };
+  enum Word : std::size_t { kSnapshot, kRestore, kFinalize, kStop, kWords = kStop + 6 + 2 * kLevels };
 
   void start(Word place, const Mine& mine);
   [[nodiscard]] Beat beat() const;

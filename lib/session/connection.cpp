@@ -116,9 +116,11 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
 }
 
 // Whether ranks must know something at the same call: that a level is due by time or by the model, the stop signal, or
-// a log that fills.
-bool agrees_on_time(const Config& config, LevelSet usable) {
-  return config.restart.stop_signal || config.recovery.rollback == Config::Recovery::Rollback::lost ||
+// a log that fills. Heads may ask for a snapshot, too.
+bool agrees_on_time(const Config& config, const Topology& topology, LevelSet usable) {
+  const bool heads_may_ask = config.localize.on && config.localize.act >= localize::Act::snapshot &&
+                             std::ranges::any_of(topology.nodes, &Node::dedicated_head);
+  return heads_may_ask || config.restart.stop_signal || config.recovery.rollback == Config::Recovery::Rollback::lost ||
          std::ranges::any_of(kAllLevels, [&](LevelId level) {
            const Interval::Kind kind = config.levels.of(level).kind;
            return usable.has(level) && (kind == Interval::Kind::time || kind == Interval::Kind::automatic);
@@ -152,7 +154,8 @@ Result<std::unique_ptr<Connection>> connect(const Environment& environment, cons
   if (!greeting) return not_opened(greeting.error());
   auto connection =
       std::make_unique<Connection>(std::move(*membership), trace, std::move(stores->local), std::move(*greeting));
-  if (agrees_on_time(config, connection->life.usable)) connection->pulse.emplace(*me.ranks, environment.clock);
+  if (agrees_on_time(config, connection->membership->topology, connection->life.usable))
+    connection->pulse.emplace(*me.ranks, environment.clock);
   return connection;
 }
 

@@ -112,6 +112,7 @@ void HeadLink::take(ToRank message) {
   if (auto* m = std::get_if<Offer>(&message)) offer = std::move(*m);
   if (auto* m = std::get_if<RestoreDone>(&message)) restore_done = std::move(*m);
   if (auto* m = std::get_if<Finalized>(&message)) finalized = std::move(*m);
+  if (auto* m = std::get_if<SnapshotNow>(&message)) snapshot_now_ = m->level;
   if (std::holds_alternative<Acknowledged>(message)) head_answered_ = true;
   if (std::holds_alternative<Ask>(message)) asked_ = true;
   if (auto* m = std::get_if<RankLeft>(&message); m && (!left || m->calls < left->calls)) left = *m;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -73,6 +74,8 @@ class HeadLink {
     LevelSet levels;
   };
   std::deque<BackgroundError> errors;
+  // The level of the snapshot that the head asks for, once.
+  std::optional<LevelId> take_snapshot_now() { return std::exchange(snapshot_now_, std::nullopt); }
   // Promotions that the head has timed, kept until they are asked for; only the last few.
   std::deque<Reached> promotions;
 
@@ -99,7 +102,8 @@ class HeadLink {
   bool asked_ = false;          // whether this rank waits
   std::uint32_t rings_ = 0;     // when poll_if_rung() looked last
   int looks_ = kLooksPerRing;   // looks left until the next ring
-  std::optional<Error> lost_;   // why the head can no longer answer
+  std::optional<LevelId> snapshot_now_;
+  std::optional<Error> lost_;  // why the head can no longer answer
   std::array<Version, kMostLevels + 1> reached_{};
   std::set<Version> sealed_;       // and not yet retired
   std::set<Version> failed_here_;  // this rank could not write its part; the head has not answered yet

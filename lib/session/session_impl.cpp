@@ -146,6 +146,7 @@ Result<LevelSet> SessionImpl::levels_due() {
         .stop = StopSignal::seen(),
         .log_fills = application_.journal && application_.journal->fills(),
         .logged = application_.journal ? application_.journal->logged_millionths() : 0,
+        .asked_for = link().take_snapshot_now(),
         .costs = application_.auto_levels ? application_.auto_levels->meter().costs() : RankCosts{},
     };
   });
@@ -157,6 +158,7 @@ Result<LevelSet> SessionImpl::levels_due() {
   span.end();
   due.add(application_.schedule.due_by_time((*beat)->elapsed));
   if ((*beat)->log_fills) due.add(level_that_cuts_the_log());
+  if ((*beat)->asked_for) due.add(*(*beat)->asked_for);
   if (application_.auto_levels) {
     due.add(application_.auto_levels->due(**beat));
     if (auto status = report_auto_levels(); !status) return fail(status.error());

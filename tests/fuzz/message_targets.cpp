@@ -192,7 +192,7 @@ std::vector<Buffer> to_rank_seeds() {
                           Failed{{42}, LevelSet::of_bits(6), kError}, Retired{{41}},
                           Offer{false, kSnapshot, LevelId::partner, "L2", {1, 2, 3, 4}, {"a", "b"}, 0.5},
                           RestoreDone{{42}, 3, kError}, Finalized{kError}, Trouble{kError}, Acknowledged{}, Ask{},
-                          Missing{"x"}, kLeft});
+                          Missing{"x"}, kLeft, SnapshotNow{LevelId::erasure}});
 }
 
 std::vector<Buffer> localize_seeds() {

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <mpi.h>
@@ -279,6 +280,28 @@ void send_snapshots_to_partners(const Job& job) {
   }
 }
 
+// The first snapshot goes to the partner node, the others where they are due. Rank 0 prints which one was restored, and
+// each that the partner node has.
+void snapshot_when_due(const Job& job) {
+  double state = 1;
+  job.session->protect("state", state);
+  std::uint32_t partner_has = job.session->restore().version;
+  const auto print = [&](const char* what) {
+    if (job.rank == 0) std::printf("%s %u\n", what, partner_has), std::fflush(stdout);
+  };
+  print("restored");
+  if (partner_has == 0) job.session->snapshot(cairn::LevelId::partner);
+  for (;;) {
+    job.session->snapshot();
+    if (const auto safe = job.session->safe_version(cairn::LevelId::partner); safe > partner_has) {
+      partner_has = safe;
+      print("partner");
+    }
+    sum(job);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
 // Rank 2 takes more and more memory once it gets SIGUSR1, until the kernel ends it.
 std::atomic<bool> hungry = false;
 void take_memory(const Job& job) {
@@ -319,6 +342,7 @@ const std::map<std::string, void (*)(const Job&)> kKinds{
     {"snapshots", take_snapshots},
     {"growing_snapshots", take_growing_snapshots},
     {"partner_snapshots", send_snapshots_to_partners},
+    {"snapshots_when_due", snapshot_when_due},
     {"hungry", take_memory},
     {"missed_snapshot", leave_a_snapshot_out},
     {"missed_restore", leave_a_restore_out},

@@ -96,7 +96,8 @@ TEST(AutoLevels, learns_how_fast_message_logs_fill) {
   for (int second = 1; second <= 40; ++second) {
     RankCosts costs = kCosts;
     costs.stopped = milliseconds(250) * second;
-    const LevelSet now = levels->due({seconds(second), false, costs, false, std::uint64_t{75'000} * second});
+    const LevelSet now = levels->due(
+        {.elapsed = seconds(second), .stop = false, .costs = costs, .logged = std::uint64_t{75'000} * second});
     if (second > 1 && !now.empty()) due.add(LevelId::local);
   }
   EXPECT_TRUE(due.has(LevelId::local)) << "without logs, the first one is due after 93 s";

@@ -1,0 +1,54 @@
+#include "localize/action.hpp"
+
+#include <algorithm>
+
+namespace cairn::localize {
+
+bool calls_for_snapshot(const Verdict& verdict) {
+  switch (verdict.fault) {
+    case Fault::node_stolen:
+    case Fault::node_swapping:
+    case Fault::store_failing:
+    case Fault::link_degraded:
+    case Fault::path_corrupts: return true;
+    // Somebody outside may know of a node what Cairn cannot see. Who suspects a rank suspects its data.
+    case Fault::undetermined: return !verdict.suspect.rank;
+    // No snapshot can be completed.
+    case Fault::process_dead:
+    case Fault::process_stopped:
+    case Fault::rank_stuck:
+    case Fault::node_down:
+    case Fault::partition:
+    case Fault::store_full:
+    // A snapshot would be one more burden, or nothing is in danger.
+    case Fault::head_overloaded:
+    case Fault::rank_slow: break;
+  }
+  return false;
+}
+
+void SnapshotCalls::take(const Verdict& verdict) {
+  const auto known = [&](const Danger& one) { return same_fault(one.verdict, verdict); };
+  if (verdict.withdrawn) {
+    std::erase_if(dangers_, known);
+  } else if (calls_for_snapshot(verdict) && std::ranges::none_of(dangers_, known)) {
+    dangers_.push_back({verdict});
+  }
+}
+
+std::optional<std::vector<NodeId>> SnapshotCalls::due(Time now) {
+  if (last_ && now < *last_ + kLeastInterval) return {};
+  if (std::ranges::all_of(dangers_, &Danger::answered)) return {};
+  last_ = now;
+  std::vector<NodeId> nodes;
+  for (Danger& one : dangers_) {
+    one.answered = true;
+    nodes.push_back(one.verdict.suspect.node);
+  }
+  std::ranges::sort(nodes);
+  const auto repeated = std::ranges::unique(nodes);
+  nodes.erase(repeated.begin(), repeated.end());
+  return nodes;
+}
+
+}  // namespace cairn::localize

@@ -1,0 +1,69 @@
+// What follows from verdicts.
+#include <chrono>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "localize/action.hpp"
+
+namespace cairn::localize {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::Optional;
+
+Verdict verdict(Fault fault, std::uint32_t node, bool withdrawn = false) {
+  Verdict made;
+  made.fault = fault;
+  made.suspect.node = NodeId{node};
+  made.withdrawn = withdrawn;
+  return made;
+}
+
+TEST(CallsForSnapshot, only_if_the_node_is_in_danger_and_can_still_take_part) {
+  EXPECT_TRUE(calls_for_snapshot(verdict(Fault::store_failing, 1)));
+  EXPECT_TRUE(calls_for_snapshot(verdict(Fault::node_swapping, 1)));
+  EXPECT_TRUE(calls_for_snapshot(verdict(Fault::undetermined, 1)));
+  EXPECT_FALSE(calls_for_snapshot(verdict(Fault::node_down, 1)));
+  EXPECT_FALSE(calls_for_snapshot(verdict(Fault::process_dead, 1)));
+  EXPECT_FALSE(calls_for_snapshot(verdict(Fault::rank_slow, 1)));
+}
+
+TEST(CallsForSnapshot, not_if_the_application_suspects_the_data_of_a_rank) {
+  Verdict suspected = verdict(Fault::undetermined, 1);
+  suspected.suspect.rank = Rank{3};
+  EXPECT_FALSE(calls_for_snapshot(suspected));
+}
+
+TEST(SnapshotCalls, take_one_snapshot_for_each_verdict) {
+  SnapshotCalls calls;
+  EXPECT_FALSE(calls.due(seconds(0)));
+  calls.take(verdict(Fault::store_failing, 2));
+  EXPECT_THAT(calls.due(seconds(1)), Optional(ElementsAre(NodeId{2})));
+  EXPECT_FALSE(calls.due(seconds(1) + SnapshotCalls::kLeastInterval));
+  calls.take(verdict(Fault::store_failing, 2));
+  EXPECT_FALSE(calls.due(seconds(1) + SnapshotCalls::kLeastInterval));
+}
+
+TEST(SnapshotCalls, keep_their_distance_and_name_all_nodes_that_are_in_danger) {
+  SnapshotCalls calls;
+  calls.take(verdict(Fault::store_failing, 2));
+  EXPECT_TRUE(calls.due(seconds(5)));
+  calls.take(verdict(Fault::node_swapping, 1));
+  calls.take(verdict(Fault::link_degraded, 1));
+  EXPECT_FALSE(calls.due(seconds(4) + SnapshotCalls::kLeastInterval));
+  EXPECT_THAT(calls.due(seconds(5) + SnapshotCalls::kLeastInterval), Optional(ElementsAre(NodeId{1}, NodeId{2})));
+}
+
+TEST(SnapshotCalls, leave_out_what_was_withdrawn) {
+  SnapshotCalls calls;
+  calls.take(verdict(Fault::store_failing, 2));
+  calls.take(verdict(Fault::store_failing, 2, true));
+  EXPECT_FALSE(calls.due(seconds(1)));
+  calls.take(verdict(Fault::head_overloaded, 2));
+  EXPECT_FALSE(calls.due(seconds(1)));
+}
+
+}  // namespace
+}  // namespace cairn::localize

@@ -118,7 +118,7 @@ struct Config {
     std::string rules;  // file; empty: the default rules
     WaitLimit stuck_after = std::chrono::minutes(1);
     WaitLimit silent_after = std::chrono::seconds(30);
-    localize::Act act = localize::Act::snapshot;  // what follows from a verdict
+    localize::Act act = localize::Act::avoid;  // what follows from a verdict
   } localize;
   struct LogSection {
     LogLevel level = LogLevel::info;

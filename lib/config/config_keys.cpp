@@ -123,7 +123,7 @@ Mistake set_limit_or_off(Text value, WaitLimit& limit) {
 
 Mistake set_act(Config& config, Text value) {
   using localize::Act;
-  constexpr std::pair<Text, Act> kWords[] = {{"tell", Act::tell}, {"snapshot", Act::snapshot}};
+  constexpr std::pair<Text, Act> kWords[] = {{"tell", Act::tell}, {"snapshot", Act::snapshot}, {"avoid", Act::avoid}};
   return values::word(value, kWords, config.localize.act);
 }
 

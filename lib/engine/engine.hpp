@@ -17,6 +17,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <cairn/failure_topology.hpp>
 
@@ -97,6 +98,7 @@ class Engine {
   [[nodiscard]] Status receive_hellos();
   [[nodiscard]] Result<RollCall> take_stock(const EngineSetup& setup);
   [[nodiscard]] Status look_around();
+  [[nodiscard]] std::vector<NodeId> look_for_sick_nodes() const;
   [[nodiscard]] Status choose_layout(const RollCall& roll);
   [[nodiscard]] Status begin(const EngineSetup& setup);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "engine/engine.hpp"
+#include "engine/sick_nodes.hpp"
 #include "recover/leftovers.hpp"
 
 namespace cairn {
@@ -116,7 +117,16 @@ Status Engine::look_around() {
   if (!chain) return fail(chain.error());
   catalog_.chain = std::move(*chain);
   catalog_.chain.next = draw_run();
+  catalog_.chain.sick = look_for_sick_nodes();
   return list_other_stores(node, life_.sealer(), catalog_.chain);
+}
+
+// Of the chain in the global store, if its files can be read.
+std::vector<NodeId> Engine::look_for_sick_nodes() const {
+  const auto& localize = head_.options.localize;
+  const auto& mark = catalog_.chain.mark;
+  if (!localize.on || localize.act < localize::Act::avoid || (!mark && life_.sealer().has_key())) return {};
+  return read_sick_nodes(head_.node, head_.topology, mark ? life_.sealer().of_chain(mark->id) : life_.sealer());
 }
 
 // If one rank cannot take part (its store does not open, say), all must fail, not hang.
@@ -133,6 +143,7 @@ Result<RollCall> Engine::take_stock(const EngineSetup& setup) {
 }
 
 Status Engine::choose_layout(const RollCall& roll) {
+  head_.options.wishes.avoid = catalog_.chain.sick;
   LayoutWishes wishes = head_.options.wishes;
   wishes.restart = roll.any_holdings || !catalog_.chain.global.empty() || !catalog_.chain.elsewhere.empty();
   auto decision = decide_layout(head_.topology, wishes);

@@ -82,6 +82,11 @@ Json json_of(const Layout& layout) {
   json["groups"] = std::move(groups);
   json["parity"] = layout.parity;
   if (layout.arrangement != 0) json["arrangement"] = layout.arrangement;
+  if (!layout.avoided.empty()) {
+    Json avoided = Json::array();
+    for (const NodeId node : layout.avoided) avoided.push_back(node.value);
+    json["avoided"] = std::move(avoided);
+  }
   return json;
 }
 
@@ -100,6 +105,12 @@ Layout layout_of(const JsonView& from) {
   if (from.good() && layout.rotation == 0) from["rotation"].complain("is 0, should be 1 or more");
   layout.parity = from["parity"].number32();
   if (from.has("arrangement")) layout.arrangement = from["arrangement"].number32();
+  if (from.has("avoided")) {
+    const JsonView avoided = from["avoided"];
+    for (std::size_t i = 0; i < avoided.size() && avoided.good(); ++i)
+      layout.avoided.push_back({avoided.at(i).below(layout.nodes)});
+    if (avoided.good() && layout.avoided.empty()) avoided.complain("names no node, should name some or be left out");
+  }
   layout.groups = groups_of(from["groups"], layout.nodes, layout.parity);
   const JsonView id = from["id"];
   const std::string stored = id.text();

@@ -48,10 +48,10 @@ PartnerHolding partner_of(const JsonView& from, const Layout& layout, NodeId nod
   return partner;
 }
 
-ParityEntry parity_of(const JsonView& from, std::size_t nodes, std::uint32_t rows, std::uint64_t chunk_bytes) {
+ParityEntry parity_of(const JsonView& from, const ErasureShape& shape, std::uint64_t chunk_bytes) {
   ParityEntry entry;
-  entry.column = from["column"].below(nodes);
-  entry.row = from["row"].below(rows);
+  entry.column = from["column"].below(shape.columns());
+  entry.row = from["row"].below(shape.m);
   entry.bytes = from["bytes"].number();
   const ParityHeader with_crcs{.chunk_bytes = chunk_bytes, .digest = BlockDigest::crc32c};
   const ParityHeader whole{.chunk_bytes = chunk_bytes, .digest = BlockDigest::sha256};
@@ -68,16 +68,18 @@ ErasureHolding erasure_of(const JsonView& from, const Layout& layout, NodeId nod
   erasure.chunk_bytes = from["chunk_bytes"].number();
   if (layout.groups.empty()) from.complain("exists, but the layout has no groups");
   if (!from.good()) return erasure;
-  const auto& group = layout.groups[layout.place_in_group(node).group];
+  const auto place = layout.place_in_group(node);
+  const ErasureShape shape = layout.shape_of(place.group);
   const JsonView members = from["members"];
-  members.expect_size(group.size());
+  members.expect_size(shape.n);
   for (std::size_t i = 0; i < members.size() && members.good(); ++i) {
     erasure.members.push_back(shards_of(members.at(i), layout));
   }
   const JsonView parity = from["parity"];
+  if (!shape.holds_parity(place.index)) parity.expect_size(0);
   std::set<std::pair<std::uint32_t, std::uint32_t>> places;
   for (std::size_t i = 0; i < parity.size() && parity.good(); ++i) {
-    erasure.parity.push_back(parity_of(parity.at(i), group.size(), layout.parity, erasure.chunk_bytes));
+    erasure.parity.push_back(parity_of(parity.at(i), shape, erasure.chunk_bytes));
     const auto& entry = erasure.parity.back();
     if (!places.emplace(entry.column, entry.row).second) parity.at(i).complain("repeats a column and row");
   }
@@ -124,7 +126,9 @@ const Holding* NodeManifest::find(LayoutId layout) const {
 }
 
 std::string to_json(const NodeManifest& manifest, const Sealer& sealer) {
-  Json json{{"kind", kNodeKind}, {"format", sealer.format(kManifestFormats)}};
+  const bool avoids =
+      std::ranges::any_of(manifest.holdings, [](const Holding& holding) { return !holding.layout.avoided.empty(); });
+  Json json{{"kind", kNodeKind}, {"format", sealer.format(avoids ? kAvoidingFormats : kManifestFormats)}};
   put_identity(json, manifest.identity);
   json["safe_point"] = manifest.safe_point;
   Json holdings = Json::array();

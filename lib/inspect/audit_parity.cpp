@@ -40,12 +40,12 @@ class ParityCheck {
 
   void run() {
     for (const auto& [id, layout] : step_.survey.inventory.layouts) {
-      for (const auto& members : layout.groups) {
+      for (std::uint32_t group = 0; group < layout.groups.size(); ++group) {
+        const auto& members = layout.groups[group];
         const auto place = first_with_parity(layout, members);
         if (!place) continue;
-        const ErasureShape shape{static_cast<std::uint32_t>(members.size()), layout.parity};
-        const Group group{layout, members, shape, *place->holding->erasure};
-        for (std::uint32_t column = 0; column < shape.n; ++column) check_column(group, column);
+        const Group checked{layout, members, layout.shape_of(group), *place->holding->erasure};
+        for (std::uint32_t column = 0; column < checked.shape.columns(); ++column) check_column(checked, column);
       }
     }
   }

@@ -46,6 +46,7 @@ std::vector<Strike> suspect_tables(const NodeContext& node, const RestoreTask& t
   const DecodedShard& decode = decode_of(delivery);
   const ErasureShape shape = GroupCode(task, decode).shape;
   std::vector<Strike> strikes;
+  if (!shape.holds_parity(source.member)) return strikes;
   for (std::uint32_t row = 0; row < shape.m; ++row) {
     const std::uint32_t column = shape.column_of_parity(source.member, row);
     strikes.push_back(

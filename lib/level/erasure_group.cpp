@@ -47,7 +47,7 @@ Result<GroupTables> decode_tables(Bytes bytes) {
 GroupCode::GroupCode(const RestoreTask& task, const DecodedShard& decode)
     : layout(task.layouts.at(decode.layout)),
       members(layout.groups[layout.place_in_group(decode.owner).group]),
-      shape{static_cast<std::uint32_t>(members.size()), layout.parity} {}
+      shape(layout.shape_of(layout.place_in_group(decode.owner).group)) {}
 
 std::uint32_t GroupCode::group(const DecodedShard& decode) const { return layout.place_in_group(decode.owner).group; }
 

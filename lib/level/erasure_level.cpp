@@ -30,7 +30,7 @@ struct Seat {
 Seat seat_of(const NodeContext& node) {
   const Layout::GroupPlace place = node.layout.place_in_group(node.me);
   const auto& members = node.layout.groups[place.group];
-  return {members, place.index, {static_cast<std::uint32_t>(members.size()), node.layout.parity}};
+  return {members, place.index, node.layout.shape_of(place.group)};
 }
 
 // Every member's shard entries, by index in the group.
@@ -118,7 +118,7 @@ std::vector<Outgoing> chunks_to_send(const NodeContext& node, const Seat& seat, 
                                      const std::vector<ShardEntry>& own, std::uint64_t chunk) {
   std::vector<Outgoing> outgoing;
   const auto volume = std::make_shared<CheckedVolume>(*node.local, dir, own, node.sealer.has_key());
-  for (std::uint32_t t = 0; t < seat.shape.data(); ++t) {
+  for (std::uint32_t t = 0; t < seat.shape.chunks(seat.index); ++t) {
     const std::uint32_t column = seat.shape.column_of_chunk(seat.index, t);
     for (std::uint32_t row = 0; row < seat.shape.m; ++row) {
       outgoing.push_back({column * seat.shape.m + row, seat.head(seat.shape.parity_holder(column, row)),
@@ -148,15 +148,16 @@ Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest
   const DirName dir = node.dir(manifest.identity);
   auto members = learn_members(heads, node, seat, *holding.own);
   if (!members) return fail(members.error());
-  std::uint64_t longest = 0;
-  for (const auto& shards : *members) longest = std::max(longest, volume_bytes(shards));
-  const std::uint64_t chunk = chunk_bytes(longest, seat.shape);
+  std::vector<std::uint64_t> volumes;
+  for (const auto& shards : *members) volumes.push_back(volume_bytes(shards));
+  const std::uint64_t chunk = chunk_bytes(volumes, seat.shape);
   auto code = ReedSolomon::create(seat.shape.data(), seat.shape.m);
   if (!code) return fail(code.error());
 
   auto outgoing = chunks_to_send(node, seat, dir, *holding.own, chunk);
   std::vector<Incoming> incoming;
-  for (std::uint32_t row = 0; row < seat.shape.m; ++row) {
+  const std::uint32_t rows = seat.shape.holds_parity(seat.index) ? seat.shape.m : 0;
+  for (std::uint32_t row = 0; row < rows; ++row) {
     const std::uint32_t column = seat.shape.column_of_parity(seat.index, row);
     ParityHeader header{manifest.identity, node.layout.id(), column, row, chunk};
     header.digest = digest_of(node, holding, header);
@@ -189,8 +190,13 @@ Status encode_group(Comm& heads, const NodeContext& node, NodeManifest& manifest
 
 }  // namespace
 
-std::uint64_t chunk_bytes(std::uint64_t longest_bytes, const ErasureShape& shape) {
-  return round_up((longest_bytes + shape.data() - 1) / shape.data(), 64);
+std::uint64_t chunk_bytes(const std::vector<std::uint64_t>& volume_bytes, const ErasureShape& shape) {
+  std::uint64_t longest = 0;
+  for (std::uint32_t member = 0; member < volume_bytes.size(); ++member) {
+    const std::uint32_t chunks = shape.chunks(member);
+    longest = std::max(longest, (volume_bytes[member] + chunks - 1) / chunks);
+  }
+  return round_up(longest, 64);
 }
 
 Status ErasureLevel::protect(Comm& heads, const NodeContext& node, NodeManifest& manifest, std::uint64_t /*turn*/) {
@@ -216,8 +222,9 @@ bool ErasureLevel::survives(const Layout& layout, const std::vector<bool>& gone,
 }
 
 std::uint64_t ErasureLevel::extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const {
-  const auto& group = layout.groups[layout.place_in_group(me).group];
-  return own_bytes * layout.parity / (group.size() - layout.parity);
+  const auto place = layout.place_in_group(me);
+  const ErasureShape shape = layout.shape_of(place.group);
+  return shape.holds_parity(place.index) ? own_bytes * shape.m / shape.chunks(place.index) : 0;
 }
 
 std::unique_ptr<SourceFinder> ErasureLevel::sources(const KnownParts& known) const { return find_decodes(known); }

@@ -33,7 +33,7 @@ class ErasureLevel final : public Level {
   [[nodiscard]] bool begins_well(const Store& store, const Identity& snapshot, const NamedFile& file) const override;
 };
 
-// Bytes of one chunk of a group whose longest volume is `longest_bytes`.
-[[nodiscard]] std::uint64_t chunk_bytes(std::uint64_t longest_bytes, const ErasureShape& shape);
+// Bytes of one chunk of a group whose members have volumes of these sizes, so that all fit into their chunks.
+[[nodiscard]] std::uint64_t chunk_bytes(const std::vector<std::uint64_t>& volume_bytes, const ErasureShape& shape);
 
 }  // namespace cairn

@@ -84,9 +84,9 @@ class DecodeFinder final : public SourceFinder {
     const Layout::GroupPlace place = parts.index->place_in_group(owner);
     if (place.group >= layout.groups.size()) return {};
     const auto& members = layout.groups[place.group];
-    const ErasureShape shape{static_cast<std::uint32_t>(members.size()), layout.parity};
+    const ErasureShape shape = layout.shape_of(place.group);
     Chunks chunks;
-    for (std::uint32_t t = 0; t < shape.data(); ++t) {
+    for (std::uint32_t t = 0; t < shape.chunks(place.index); ++t) {
       const std::uint32_t column = shape.column_of_chunk(place.index, t);
       auto& pieces = chunks.emplace_back();
       for (std::uint32_t row = 0; row < shape.data(); ++row) {

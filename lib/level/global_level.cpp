@@ -60,6 +60,7 @@ Status commit(const NodeContext& node, const NodeManifest& manifest, const DirNa
               const std::vector<Buffer>& reports) {
   GlobalManifest global{manifest.identity, manifest.safe_point, node.layout, {}, {}};
   global.layout.arrangement = 0;  // it numbers the places of node stores, which do not matter here
+  global.layout.avoided.clear();  // nor does what they hold of each other
   global.shards.resize(node.layout.node_of_rank.size());
   std::vector<RankRegions> ranks(global.shards.size());
   for (std::uint32_t i = 0; i < reports.size(); ++i) {

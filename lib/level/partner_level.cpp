@@ -141,8 +141,15 @@ bool PartnerLevel::survives(const Layout& layout, const std::vector<bool>& gone,
   return true;
 }
 
-std::uint64_t PartnerLevel::extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId /*me*/) const {
-  return own_bytes * layout.copies;
+// Where nodes are avoided, the others hold what these would.
+std::uint64_t PartnerLevel::extra_bytes(std::uint64_t own_bytes, const Layout& layout, NodeId me) const {
+  std::size_t owners = layout.copies;
+  if (!layout.avoided.empty()) {
+    owners = 0;
+    for (std::uint32_t turn = 0; turn < layout.rotation; ++turn)
+      owners = std::max(owners, owners_held_by(layout, me, turn).size());
+  }
+  return own_bytes * owners;
 }
 
 std::unique_ptr<SourceFinder> PartnerLevel::sources(const KnownParts& known) const {

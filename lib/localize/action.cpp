@@ -27,6 +27,27 @@ bool calls_for_snapshot(const Verdict& verdict) {
   return false;
 }
 
+bool calls_for_avoiding(const Verdict& verdict) {
+  switch (verdict.fault) {
+    case Fault::node_down:
+    case Fault::node_swapping:
+    case Fault::store_failing:
+    case Fault::store_full:
+    case Fault::link_degraded:
+    case Fault::path_corrupts: return true;
+    case Fault::undetermined: return !verdict.suspect.rank;
+    // Of a process, or of the network between nodes; or it soon passes, and what the node holds is not in danger.
+    case Fault::process_dead:
+    case Fault::process_stopped:
+    case Fault::rank_stuck:
+    case Fault::rank_slow:
+    case Fault::node_stolen:
+    case Fault::partition:
+    case Fault::head_overloaded: break;
+  }
+  return false;
+}
+
 void SnapshotCalls::take(const Verdict& verdict) {
   const auto known = [&](const Danger& one) { return same_fault(one.verdict, verdict); };
   if (verdict.withdrawn) {

@@ -14,11 +14,15 @@ namespace cairn::localize {
 enum class Act : std::uint8_t {
   tell,      // the log and health.json
   snapshot,  // all ranks take a snapshot while the node can still take part in it
+  avoid,     // from the next run on, the node holds nothing that other nodes must not lose
 };
 
 // Whether the node may soon be lost, with all that it holds, and can still take part in a snapshot. Not so where it is
 // too late, or where only the rank's own progress is in danger.
 [[nodiscard]] bool calls_for_snapshot(const Verdict& verdict);
+
+// Whether it is unwise to keep anything of other nodes on the node, in runs to come too.
+[[nodiscard]] bool calls_for_avoiding(const Verdict& verdict);
 
 // Decides when all ranks take a snapshot because of verdicts: once for each verdict, and not more often than the limit.
 // A verdict that is withdrawn before its turn needs none. Used by the head that announces verdicts.

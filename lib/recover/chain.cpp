@@ -33,6 +33,9 @@ void put_snapshots(ByteWriter& out, const std::vector<Identity>& snapshots) {
   }
 }
 
+// Stands before the sick nodes, where the snapshots of a level may stand.
+constexpr LevelId kNoLevel{};
+
 std::vector<Identity> get_snapshots(ByteReader& in) {
   std::vector<Identity> snapshots;
   for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count) {
@@ -64,7 +67,19 @@ Buffer encode(const Chain& chain) {
     out.put(level);
     put_snapshots(out, snapshots);
   }
+  if (!chain.sick.empty()) {
+    out.put(kNoLevel);
+    out.put(static_cast<std::uint32_t>(chain.sick.size()));
+    for (const NodeId node : chain.sick) out.put(node.value);
+  }
   return out.take();
+}
+
+std::vector<NodeId> get_nodes_of_message(ByteReader& in) {
+  std::vector<NodeId> nodes;
+  for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count)
+    nodes.push_back(NodeId{in.get<std::uint32_t>()});
+  return nodes;
 }
 
 // An empty text means that the value was not known. False: the text cannot be read, and the whole message is refused.
@@ -96,6 +111,11 @@ Result<Chain> decode_chain(Bytes bytes, LevelSet levels) {
   chain.global = get_snapshots(in);
   while (in.good() && in.remaining() > 0) {
     const auto level = in.get<std::underlying_type_t<LevelId>>();
+    if (level == static_cast<std::underlying_type_t<LevelId>>(kNoLevel)) {
+      good = good && chain.sick.empty();
+      chain.sick = get_nodes_of_message(in);
+      continue;
+    }
     auto snapshots = get_snapshots(in);
     const bool known = level <= kMostLevels && levels.has(static_cast<LevelId>(level));
     good = good && known && chain.elsewhere.emplace(static_cast<LevelId>(level), std::move(snapshots)).second;

@@ -38,6 +38,7 @@ struct Chain {
   Version highest_version;
   RunId next;                          // drawn for the life that begins, in case two take the same number
   std::optional<JobCosts> measured;    // by earlier lives
+  std::vector<NodeId> sick;            // of today's nodes, as earlier runs have found
   std::vector<Unreadable> unreadable;  // records and snapshots in the global store; known to head 0 only
 
   // Snapshots by the job's levels, including the level in the global store.

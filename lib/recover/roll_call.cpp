@@ -90,11 +90,11 @@ void put_numbers(Words& words, const RollAnswer& mine) {
 
 void put_arrangement(Words& words, const RollAnswer& mine, NodeId me) {
   if (mine.shape == nullptr) return;
+  const Layout today = mine.shape->shape();
   for (const NodeManifest& manifest : mine.contents.manifests) {
     for (const Holding& holding : manifest.holdings) {
-      Layout shape = holding.layout;
-      const std::uint64_t next = std::uint64_t{std::exchange(shape.arrangement, 0)} + 1;
-      if (shape != *mine.shape) continue;
+      const std::uint64_t next = std::uint64_t{holding.layout.arrangement} + 1;
+      if (holding.layout.shape() != today) continue;
       std::uint64_t& word = holding.node == me ? words.same_place : words.other_place;
       word = std::max(word, next);
     }

@@ -42,7 +42,7 @@ struct RollAnswer {
   const StoreContents& contents;
   const Chain& chain;  // what this head has read of it itself
   const std::vector<std::uint32_t>& lost_nodes;
-  const Layout* shape = nullptr;  // today's layout but for its arrangement; null: there is none
+  const Layout* shape = nullptr;  // a layout of today's shape; null: there is none
 };
 
 // Fails on all heads where one has failed, as agree() does. Collective.

@@ -144,7 +144,8 @@ Buffer encode(const Layout& layout) {
   }
   put_runs(out, sizes);
   put_runs(out, members);
-  if (layout.arrangement != 0) out.put(layout.arrangement);
+  if (layout.arrangement != 0 || !layout.avoided.empty()) out.put(layout.arrangement);
+  if (!layout.avoided.empty()) put_runs(out, numbers_of(layout.avoided));
   return out.take();
 }
 
@@ -166,7 +167,12 @@ Result<Layout> decode_layout(Bytes bytes) {
 
   if (auto lists = read_lists(in, layout); !lists) return fail(lists.error());
   if (!in.good()) return fail(Code::corrupt, fmt::format("layout: {} bytes, should be more", bytes.size()));
-  if (in.remaining() == sizeof layout.arrangement) layout.arrangement = in.get<std::uint32_t>();
+  if (in.remaining() >= sizeof layout.arrangement) layout.arrangement = in.get<std::uint32_t>();
+  if (in.remaining() >= sizeof layout.arrangement) {
+    auto avoided = get_nodes(in, "avoided nodes", layout.nodes);
+    if (!avoided) return fail(avoided.error());
+    layout.avoided = *std::move(avoided);
+  }
   if (in.remaining() != 0) {
     return fail(Code::corrupt, fmt::format("layout: {} bytes follow its end", in.remaining()));
   }

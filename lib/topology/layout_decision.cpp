@@ -76,6 +76,12 @@ void remark_on_theorem(LayoutDecision& decision) {
         layout.rotation, layout.copies));
     return;
   }
+  if (!layout.avoided.empty()) {
+    decision.notes.push_back(fmt::format(
+        "L2: copies avoid sick nodes. With rotation = {}, L2 may not survive the loss of more than {} nodes",
+        layout.rotation, layout.copies));
+    return;
+  }
   const auto bound = sufficient_nodes(layout.copies, layout.rotation);
   if (layout.nodes > bound) return;
   decision.warnings.push_back(fmt::format(
@@ -114,6 +120,47 @@ void remark_on_group_domains(LayoutDecision& decision) {
       return;
     }
   }
+}
+
+// How much sick nodes hold of others: owners of copies in all turns, and places in groups with parity.
+std::size_t burden(const Layout& layout, const std::vector<NodeId>& sick) {
+  std::size_t held = 0;
+  for (const NodeId node : sick) {
+    for (std::uint32_t turn = 0; turn < layout.rotation; ++turn) held += owners_held_by(layout, node, turn).size();
+    if (layout.groups.empty()) continue;
+    const auto place = layout.place_in_group(node);
+    if (layout.shape_of(place.group).holds_parity(place.index)) ++held;
+  }
+  return held;
+}
+
+void remark_on_sick(LayoutDecision& decision, const std::vector<NodeId>& sick, const std::vector<std::string>& hosts) {
+  for (const NodeId node : sick) {
+    const auto name = fmt::format("node {} (host {})", node.value, hosts[node.value]);
+    if (burden(decision.layout, {node}) == 0) {
+      decision.notes.push_back(fmt::format("{} is sick: it keeps no copies or parity of other nodes", name));
+    } else {
+      decision.warnings.push_back(
+          fmt::format("{} is sick, but it keeps copies or parity of other nodes: there are too few others", name));
+    }
+  }
+}
+
+// Takes sick nodes out of their duties for others, as far as others can take these over.
+void avoid(std::vector<NodeId> sick, const std::vector<std::string>& hosts, LayoutDecision& decision) {
+  std::ranges::sort(sick);
+  const auto twice = std::ranges::unique(sick);
+  sick.erase(twice.begin(), twice.end());
+  Layout& layout = decision.layout;
+  std::erase_if(sick, [&](NodeId node) { return node.value >= layout.nodes; });
+  if (sick.empty() || (layout.copies == 0 && layout.groups.empty())) return;
+  Layout without = layout;
+  without.avoided = sick;
+  for (auto& group : without.groups)
+    std::ranges::stable_partition(group, [&](NodeId node) { return !without.avoids(node); });
+  const bool few = sick.size() <= most_avoided(layout.nodes);
+  if (few && burden(without, sick) < burden(layout, sick)) layout = std::move(without);
+  remark_on_sick(decision, sick, hosts);
 }
 
 Status check_wishes(const LayoutWishes& wishes) {
@@ -155,6 +202,7 @@ Result<LayoutDecision> decide_layout(const Topology& topology, const LayoutWishe
     layout.groups = make_groups(layout.nodes, wishes.group, wishes.parity, layout.domain_of_node);
     layout.parity = wishes.parity;
   }
+  avoid(wishes.avoid, topology.hosts(), decision);
   remark_on_theorem(decision);
   remark_on_partner_domains(decision);
   remark_on_group_domains(decision);

@@ -12,12 +12,16 @@
 namespace cairn::test {
 namespace {
 
-HeadCluster erasure_cluster(std::uint32_t nodes, std::uint32_t group, std::uint32_t parity) {
+HeadCluster erasure_cluster(std::uint32_t nodes, std::uint32_t group, std::uint32_t parity,
+                            std::vector<NodeId> avoided = {}) {
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t node = 0; node < nodes; ++node) ranks.push_back(1 + (node + 1) % 3);
   Layout layout = layout_of_ranks(ranks);
   layout.groups = make_groups(nodes, group, parity, {});
   layout.parity = parity;
+  layout.avoided = std::move(avoided);
+  for (auto& members : layout.groups)
+    std::ranges::stable_partition(members, [&](NodeId node) { return !layout.avoids(node); });
   HeadCluster cluster(layout, [](std::uint32_t rank) { return rank * 131 % 400; });
   cluster.protect(level_set({LevelId::erasure}));
   return cluster;
@@ -27,13 +31,20 @@ struct Shape {
   std::uint32_t nodes;
   std::uint32_t group;
   std::uint32_t parity;
+  std::vector<NodeId> avoided = {};
 };
 
 class ErasureShapes : public testing::TestWithParam<Shape> {};
 
 TEST_P(ErasureShapes, bring_back_every_subset_of_lost_nodes_that_leaves_enough_of_each_group) {
-  HeadCluster cluster = erasure_cluster(GetParam().nodes, GetParam().group, GetParam().parity);
+  HeadCluster cluster = erasure_cluster(GetParam().nodes, GetParam().group, GetParam().parity, GetParam().avoided);
   expect_all_that_can_survive(cluster);
+}
+
+std::string without(const std::vector<NodeId>& avoided) {
+  std::string text;
+  for (const NodeId node : avoided) text += "_without_" + std::to_string(node.value);
+  return text;
 }
 
 std::vector<Shape> shapes() {
@@ -49,12 +60,19 @@ std::vector<Shape> shapes() {
   all.push_back({5, 3, 1});
   all.push_back({7, 4, 1});
   all.push_back({7, 4, 2});
+  // With sick nodes, which hold no parity where others can.
+  for (std::uint32_t m = 1; m <= 2; ++m) {
+    for (std::uint32_t sick = 0; sick < 5; ++sick) all.push_back({5, 5, m, {NodeId{sick}}});
+    all.push_back({6, 6, m, {NodeId{1}, NodeId{4}}});
+    all.push_back({4, 4, m, {NodeId{0}, NodeId{3}}});
+  }
+  all.push_back({7, 4, 2, {NodeId{0}, NodeId{5}}});
   return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ErasureShapes, testing::ValuesIn(shapes()), [](const auto& shape) {
   return "nodes_" + std::to_string(shape.param.nodes) + "_group_" + std::to_string(shape.param.group) + "_parity_" +
-         std::to_string(shape.param.parity);
+         std::to_string(shape.param.parity) + without(shape.param.avoided);
 });
 
 // The judge of the sweep above works column by column; this is the promise itself.
@@ -64,6 +82,18 @@ TEST(ErasureLevel, survives_the_loss_of_m_nodes_of_each_group_and_of_no_more) {
     const auto gone = ranks_beyond_rescue(cluster.layout(), cluster.levels(), 0, losses_of(bits));
     const auto lost_of = [&](std::uint32_t mask) { return losses_of(bits & mask).size(); };
     EXPECT_EQ(gone.empty(), lost_of(0b0001111) <= 2 && lost_of(0b1110000) <= 2) << bits;
+  }
+}
+
+TEST(ErasureLevel, keeps_no_parity_on_sick_nodes_and_protects_their_shards) {
+  HeadCluster cluster = erasure_cluster(5, 5, 2, {NodeId{1}});
+  for (std::uint32_t node = 0; node < 5; ++node) {
+    const auto manifest = read_node_manifest(cluster.store(node), cluster.dir(), {});
+    ASSERT_TRUE(manifest) << manifest.error().text();
+    EXPECT_EQ(manifest->holdings.front().erasure->parity.size(), node == 1 ? 0U : 2U) << node;
+  }
+  for (const std::uint32_t bits : {0b00010U, 0b00110U, 0b10010U}) {
+    EXPECT_TRUE(ranks_beyond_rescue(cluster.layout(), cluster.levels(), 0, losses_of(bits)).empty()) << bits;
   }
 }
 

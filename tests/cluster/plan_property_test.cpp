@@ -46,7 +46,7 @@ class Reading {
 
   [[nodiscard]] bool holds(const Layout& layout, std::uint32_t column, const Piece& piece) const {
     const auto& members = layout.groups[group_];
-    const ErasureShape shape{static_cast<std::uint32_t>(members.size()), layout.parity};
+    const ErasureShape shape = layout.shape_of(group_);
     if (piece.row >= shape.data()) {
       const std::uint32_t row = piece.row - shape.data();
       return has_parity(layout, piece.holder.value, members[shape.parity_holder(column, row)], column, row);
@@ -63,8 +63,8 @@ class Reading {
     if (place.group == layout.groups.size()) return false;
     group_ = place.group;
     const auto& members = layout.groups[place.group];
-    const ErasureShape shape{static_cast<std::uint32_t>(members.size()), layout.parity};
-    for (std::uint32_t t = 0; t < shape.data(); ++t) {
+    const ErasureShape shape = layout.shape_of(place.group);
+    for (std::uint32_t t = 0; t < shape.chunks(place.index); ++t) {
       const std::uint32_t column = shape.column_of_chunk(place.index, t);
       std::uint32_t parts = 0;
       for (std::uint32_t row = 0; row < shape.n; ++row) {
@@ -100,7 +100,7 @@ class Reading {
     const Layout& layout = one_.inventory.layouts.at(decode.layout);
     const Layout::GroupPlace place = layout.place_in_group(decode.owner);
     group_ = place.group;
-    const ErasureShape shape{static_cast<std::uint32_t>(layout.groups[group_].size()), layout.parity};
+    const ErasureShape shape = layout.shape_of(group_);
     for (std::uint32_t t = 0; t < decode.chunks.size(); ++t) {
       const std::uint32_t column = shape.column_of_chunk(place.index, t);
       std::set<std::uint32_t> rows;
@@ -109,7 +109,7 @@ class Reading {
       }
       if (rows.size() < shape.data()) return false;
     }
-    return decode.chunks.size() == shape.data();
+    return decode.chunks.size() == shape.chunks(place.index);
   }
 
   [[nodiscard]] bool global(Rank rank) const {
@@ -181,6 +181,9 @@ Layout random_layout(std::mt19937& random, std::uint32_t ranks) {
   layout.parity = 1 + random() % 2;
   layout.groups = random() % 3 == 0 ? std::vector<std::vector<NodeId>>{}
                                     : make_groups(nodes, nodes, layout.parity, layout.domain_of_node);
+  if (random() % 3 == 0) layout.avoided = {NodeId{static_cast<std::uint32_t>(random() % nodes)}};
+  for (auto& group : layout.groups)
+    std::ranges::stable_partition(group, [&](NodeId node) { return !layout.avoids(node); });
   return layout;
 }
 
@@ -248,9 +251,9 @@ void expect_source(const Case& one, Rank rank, const Delivery* delivery) {
     const auto& decode = std::get<DecodedShard>(delivery->source);
     EXPECT_EQ(decode.layout, id);
     const Layout::GroupPlace place = layout.place_in_group(layout.node_of_rank[rank.value]);
-    const ErasureShape shape{static_cast<std::uint32_t>(layout.groups[place.group].size()), layout.parity};
-    ASSERT_EQ(decode.chunks.size(), shape.data());
-    for (std::uint32_t t = 0; t < shape.data(); ++t) {
+    const ErasureShape shape = layout.shape_of(place.group);
+    ASSERT_EQ(decode.chunks.size(), shape.chunks(place.index));
+    for (std::uint32_t t = 0; t < decode.chunks.size(); ++t) {
       const std::uint32_t column = shape.column_of_chunk(place.index, t);
       std::set<std::uint32_t> rows;
       for (const Piece& piece : decode.chunks[t]) {

@@ -94,7 +94,7 @@ bool same(const Chain& a, const Chain& b) {
          a.has_snapshots == b.has_snapshots && a.global == b.global && a.past == b.past && a.mark == b.mark &&
          a.place == b.place && a.costs_unknown == b.costs_unknown && a.mark_unknown == b.mark_unknown &&
          a.present == b.present && a.highest_version == b.highest_version && a.next == b.next &&
-         a.measured == b.measured;
+         a.measured == b.measured && a.sick == b.sick;
 }
 
 bool run_chain(Bytes input) {
@@ -158,7 +158,10 @@ std::vector<Buffer> chain_seeds() {
   chain.next = {77};
   test::ScriptedComm zero(Peer{0}, 2, {});
   must(share_chain(zero, chain).has_value(), "a chain is told");
-  return {zero.told()};
+  test::ScriptedComm of_sick(Peer{0}, 2, {});
+  chain.sick = {{1}, {3}};
+  must(share_chain(of_sick, chain).has_value(), "a chain with sick nodes is told");
+  return {zero.told(), of_sick.told()};
 }
 
 }  // namespace

@@ -147,6 +147,17 @@ TEST(Golden, manifests_with_an_arrangement_of_formats_4_and_5_are_read) {
   EXPECT_EQ(parse_node_manifest(golden("node-manifest-5.json"), sealer).value(), manifest);
 }
 
+// Of layouts that avoid sick nodes, without a key and with one.
+TEST(Golden, manifests_with_avoided_nodes_are_written_and_read_as_formats_8_and_9_say) {
+  NodeManifest manifest = test::sample_node_manifest();
+  manifest.holdings.front().layout.avoided = {NodeId{3}};
+  const Sealer sealer = golden_sealer().of_chain(test::sample_chain_mark().id);
+  expect_golden("node-manifest-8.json", to_json(manifest));
+  expect_golden("node-manifest-9.json", to_json(manifest, sealer));
+  EXPECT_EQ(parse_node_manifest(golden("node-manifest-8.json")).value(), manifest);
+  EXPECT_EQ(parse_node_manifest(golden("node-manifest-9.json"), sealer).value(), manifest);
+}
+
 TEST(Golden, manifests_of_format_1_are_read) {
   GlobalManifest global = test::sample_global_manifest();
   global.master.reset();

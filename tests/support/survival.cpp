@@ -24,19 +24,21 @@ class Judge {
     return std::ranges::any_of(partners_of(layout_, owner, turn_), [&](NodeId partner) { return alive(partner); });
   }
 
-  // Column c of n has parity on members c … c+m−1 and a chunk from each of the others; any n−m of its n parts give
-  // all, and the owner needs every column in which it has a chunk.
+  // Column c has parity on members c … c+m−1 of those that are not spared, and a chunk from each of the others; any n−m
+  // of its n parts give all, and the owner needs every column in which it has a chunk.
   [[nodiscard]] bool decodes(NodeId owner) const {
     if (!levels_.has(LevelId::erasure)) return false;
     const auto group = std::ranges::find_if(
         layout_.groups, [&](const auto& members) { return std::ranges::find(members, owner) != members.end(); });
     if (group == layout_.groups.end()) return false;
     const std::size_t n = group->size();
-    for (std::size_t column = 0; column < n; ++column) {
+    const std::size_t spared = layout_.shape_of(static_cast<std::uint32_t>(group - layout_.groups.begin())).spared;
+    const std::size_t h = n - spared;
+    for (std::size_t column = 0; column < h; ++column) {
       std::size_t parts = 0;
       bool needed = true;
       for (std::size_t i = 0; i < n; ++i) {
-        const bool is_parity = (i + n - column) % n < layout_.parity;
+        const bool is_parity = i < h && (i + h - column) % h < layout_.parity;
         if (is_parity && (*group)[i] == owner) needed = false;
         parts += (is_parity ? alive((*group)[i]) : has_volume((*group)[i])) ? 1 : 0;
       }

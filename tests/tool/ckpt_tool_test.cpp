@@ -223,6 +223,18 @@ TEST_P(CkptToolVerify, says_that_all_is_good_when_it_is) {
   EXPECT_EQ(lines_in(quiet.out), 1U) << quiet.out;
 }
 
+TEST_P(CkptToolVerify, reads_snapshots_that_keep_nothing_on_a_sick_node) {
+  job.avoid({NodeId{1}});
+  job.add_snapshot(43, kEveryLevel);
+  const json report = json::parse(run_on(job, "verify --json").out);
+  for (const json& file : all_in(report)) EXPECT_EQ(file["state"], "good") << file;
+  EXPECT_EQ(report["summary"]["newest_recoverable"], 43);
+  for (const json& snapshot : report["snapshots"]) EXPECT_EQ(snapshot["notes"], json::array());
+  EXPECT_EQ(json::parse(run_on(job, "inspect --json --version 43").out)["layout"]["avoided"], json({1}));
+  job.lose_node(1);
+  EXPECT_EQ(json::parse(run_on(job, "verify --json").out)["summary"]["newest_recoverable"], 43);
+}
+
 TEST_P(CkptToolVerify, names_a_shard_with_a_flipped_byte_and_where_the_rank_comes_from_instead) {
   flip_middle_byte(job.shard(3, 42));
   const json report = expect_damage(job, {damaged(job.shard(3, 42), {3}, "L1", {"block 0", "CRC-32C"})});

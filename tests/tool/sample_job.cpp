@@ -37,10 +37,10 @@ void write_rank(Store& store, const Identity& identity, Rank rank) {
 }
 
 void take_snapshot(Comm& heads, const std::string& local, const std::string& global, const std::string& job,
-                   const Identity& identity, const std::vector<LevelId>& levels) {
+                   const Identity& identity, const std::vector<LevelId>& levels, const Layout& layout) {
   NodeContext node;
   node.me = NodeId{heads.rank().value};
-  node.layout = sample_job_layout();
+  node.layout = layout;
   node.incarnation = identity.incarnation;
   node.run = identity.run;
   auto store = PosixStore::open(local + "/" + names::node_directory(node.me), job);
@@ -63,7 +63,7 @@ std::string dir_name(std::uint32_t version) { return names::snapshot(Version{ver
 
 }  // namespace
 
-Layout sample_job_layout() {
+Layout sample_job_layout(const std::vector<NodeId>& avoided) {
   Layout layout;
   layout.nodes = kNodes;
   for (std::uint32_t rank = 0; rank < kNodes * kRanksPerNode; ++rank)
@@ -71,6 +71,8 @@ Layout sample_job_layout() {
   layout.copies = 1;
   layout.groups = {{{0}, {1}, {2}, {3}}};
   layout.parity = 2;
+  layout.avoided = avoided;
+  std::ranges::stable_partition(layout.groups.front(), [&](NodeId node) { return !layout.avoids(node); });
   return layout;
 }
 
@@ -78,8 +80,9 @@ Identity sample_job_identity(std::uint32_t version) { return {{1}, {version}, kR
 
 void SampleJob::add_snapshot(std::uint32_t version, const std::vector<LevelId>& levels, const std::string& job) const {
   add_run({{1}, kRun, RunRecord::Parent::fresh, {}, true, false}, job);
-  run_cluster(kNodes,
-              [&](Comm& heads) { take_snapshot(heads, local(), global(), job, sample_job_identity(version), levels); });
+  run_cluster(kNodes, [&](Comm& heads) {
+    take_snapshot(heads, local(), global(), job, sample_job_identity(version), levels, sample_job_layout(avoided_));
+  });
 }
 
 void SampleJob::add_run(const RunRecord& record, const std::string& job) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "format/manifest.hpp"
@@ -23,6 +24,9 @@ class SampleJob {
  public:
   // Below `parent`: /dev/shm is tmpfs, /tmp should be a disk.
   explicit SampleJob(const std::string& parent = "/tmp") : directory_(parent) {}
+
+  // Sick nodes: snapshots that are added from now on keep nothing of other nodes there.
+  void avoid(std::vector<NodeId> nodes) { avoided_ = std::move(nodes); }
 
   // Takes a snapshot to all of `levels`, in their order, in the life 1, which has a record then.
   void add_snapshot(std::uint32_t version, const std::vector<LevelId>& levels, const std::string& job = "heat") const;
@@ -45,9 +49,10 @@ class SampleJob {
 
  private:
   TempDirectory directory_;
+  std::vector<NodeId> avoided_;
 };
 
-[[nodiscard]] Layout sample_job_layout();
+[[nodiscard]] Layout sample_job_layout(const std::vector<NodeId>& avoided = {});
 [[nodiscard]] Identity sample_job_identity(std::uint32_t version);
 
 // Damage, on the real files.

@@ -61,7 +61,7 @@ void expect_defaults(const Config& config) {
   EXPECT_EQ(config.localize.stuck_after, std::chrono::minutes(1));
   EXPECT_EQ(config.localize.silent_after, std::chrono::seconds(30));
   EXPECT_TRUE(config.localize.rules.empty());
-  EXPECT_EQ(config.localize.act, localize::Act::snapshot);
+  EXPECT_EQ(config.localize.act, localize::Act::avoid);
   EXPECT_EQ(config.restart.mode, Config::Restart::Mode::automatic);
   EXPECT_EQ(config.restart.at_end, Config::Restart::AtEnd::finished);
   EXPECT_TRUE(config.restart.use_failure_topology);

@@ -110,6 +110,56 @@ TEST(LayoutDecision, warns_of_domains_that_are_too_large_and_notes_that_they_voi
               ElementsAre(Names({"L2", "node 0", "node 2"}), Names({"L3", "node 1", "parity", "2", "group 0"})));
 }
 
+TEST(LayoutDecision, takes_sick_nodes_out_of_their_duties_for_others_and_says_so) {
+  auto wish = wishes(1, 1, 8, 1);
+  wish.avoid = {NodeId{1}, NodeId{1}};
+  const auto decision = decide_layout(topology_of(4), wish);
+  ASSERT_TRUE(decision) << decision.error().text();
+  const Layout& layout = decision->layout;
+  EXPECT_THAT(layout.avoided, ElementsAre(NodeId{1}));
+  EXPECT_THAT(partners_of(layout, NodeId{0}, 0), ElementsAre(NodeId{2}));
+  EXPECT_THAT(partners_of(layout, NodeId{1}, 0), ElementsAre(NodeId{2})) << "its own shards are copied";
+  EXPECT_THAT(layout.groups, ElementsAre(ElementsAre(NodeId{0}, NodeId{2}, NodeId{3}, NodeId{1})));
+  EXPECT_EQ(layout.shape_of(0).spared, 1U);
+  EXPECT_THAT(decision->notes, ElementsAre(Names({"node 1"})));
+  EXPECT_THAT(decision->warnings, IsEmpty());
+  EXPECT_TRUE(check(layout));
+}
+
+TEST(LayoutDecision, uses_sick_nodes_if_there_are_too_few_others_and_says_so) {
+  auto wish = wishes(1, 1, 8, 1);
+  wish.avoid = {NodeId{1}};
+  const auto two = decide_layout(topology_of(2), wish);
+  ASSERT_TRUE(two) << two.error().text();
+  EXPECT_EQ(two->layout, decide_layout(topology_of(2), wishes(1, 1, 8, 1))->layout);
+  EXPECT_THAT(two->warnings, ElementsAre(Names({"node 1"})));
+  wish.avoid = {NodeId{1}, NodeId{2}, NodeId{3}};
+  const auto four = decide_layout(topology_of(4), wish);
+  ASSERT_TRUE(four) << four.error().text();
+  EXPECT_THAT(four->layout.avoided, IsEmpty()) << "node 0 would have to hold everything";
+  EXPECT_THAT(four->warnings, ElementsAre(Names({"node 1"}), Names({"node 2"}), Names({"node 3"})));
+}
+
+TEST(LayoutDecision, spares_sick_nodes_as_far_as_it_can) {
+  auto wish = wishes(2, 1, 8, 1);
+  wish.avoid = {NodeId{0}};
+  const auto decision = decide_layout(topology_of(3), wish);
+  ASSERT_TRUE(decision) << decision.error().text();
+  EXPECT_THAT(partners_of(decision->layout, NodeId{1}, 0), ElementsAre(NodeId{2}, NodeId{0}));
+  EXPECT_EQ(decision->layout.shape_of(0).spared, 1U);
+  EXPECT_THAT(decision->warnings, ElementsAre(Names({"node 0"})));
+}
+
+TEST(LayoutDecision, is_the_same_as_ever_if_nothing_is_held_for_others) {
+  LayoutWishes wish = wishes(1, 1, 8, 2);
+  wish.for_copies = wish.for_parity = Wish::off;
+  wish.avoid = {NodeId{1}};
+  const auto decision = decide_layout(topology_of(4), wish);
+  ASSERT_TRUE(decision) << decision.error().text();
+  EXPECT_THAT(decision->layout.avoided, IsEmpty());
+  EXPECT_THAT(decision->notes, IsEmpty());
+}
+
 TEST(LayoutDecision, refuses_settings_out_of_range) {
   EXPECT_FALSE(decide_layout(topology_of(4), wishes(0, 1, 8, 2)));
   EXPECT_FALSE(decide_layout(topology_of(4), wishes(1, 9, 8, 2)));
@@ -148,6 +198,26 @@ TEST(LayoutBytes, come_back_as_the_layout_they_were) {
     EXPECT_EQ(*decoded, layout);
     EXPECT_EQ(decoded->id(), layout.id());
   }
+}
+
+TEST(LayoutBytes, come_back_with_the_nodes_that_are_avoided) {
+  auto layout = layout_of(5, 1, 1);
+  layout.avoided = {NodeId{1}, NodeId{4}};
+  EXPECT_EQ(*decode_layout(encode(layout)), layout);
+  layout.arrangement = 2;
+  EXPECT_EQ(*decode_layout(encode(layout)), layout);
+  auto other = layout;
+  other.avoided = {NodeId{1}};
+  EXPECT_NE(other.id(), layout.id());
+  layout.avoided = {NodeId{4}, NodeId{1}};
+  EXPECT_THAT(decode_layout(encode(layout)), Fails(Code::corrupt, {"node 1", "node 4"}));
+  layout.avoided = {NodeId{5}};
+  EXPECT_THAT(decode_layout(encode(layout)), Fails(Code::corrupt, {"node 5"}));
+  layout = layout_of(3, 1, 1);
+  layout.groups = {{NodeId{0}, NodeId{1}, NodeId{2}}};
+  layout.parity = 1;
+  layout.avoided = {NodeId{1}};
+  EXPECT_THAT(decode_layout(encode(layout)), Fails(Code::corrupt, {"group 0"}));
 }
 
 TEST(LayoutBytes, give_different_layouts_different_ids) {

@@ -131,6 +131,41 @@ bool some_placement_is_whole(const Layout& layout, std::uint32_t lost) {
 
 std::uint32_t losses_promised(const Layout& layout) { return (layout.copies - 1) * layout.rotation + 1; }
 
+TEST(Partners, are_never_avoided_nodes_while_enough_others_are_there) {
+  for (std::uint32_t n = 3; n <= 7; ++n)
+    for (std::uint32_t copies = 1; copies <= 2; ++copies)
+      for (std::uint32_t rotation = 1; rotation <= 2; ++rotation)
+        for (std::uint32_t bits = 1; bits < 1U << n; ++bits) {
+          if (!placement_obstacle(copies, rotation, n).empty()) continue;
+          auto layout = layout_of(n, copies, rotation);
+          for (std::uint32_t i = 0; i < n; ++i)
+            if ((bits >> i & 1U) != 0) layout.avoided.push_back(NodeId{i});
+          for (std::uint32_t owner = 0; owner < n; ++owner) {
+            const auto others = n - layout.avoided.size() - (layout.avoids(NodeId{owner}) ? 0 : 1);
+            const auto partners = partners_of(layout, NodeId{owner}, rotation);
+            const std::set<NodeId> distinct(partners.begin(), partners.end());
+            ASSERT_EQ(distinct.size(), copies);
+            ASSERT_FALSE(distinct.contains(NodeId{owner}));
+            const auto sick = std::ranges::count_if(partners, [&](NodeId node) { return layout.avoids(node); });
+            ASSERT_EQ(static_cast<std::size_t>(sick), copies - std::min<std::size_t>(copies, others))
+                << n << ' ' << bits;
+            for (std::uint32_t holder = 0; holder < n; ++holder) {
+              const auto owners = owners_held_by(layout, NodeId{holder}, rotation);
+              ASSERT_EQ(std::ranges::count(owners, NodeId{owner}), distinct.contains(NodeId{holder}) ? 1 : 0);
+            }
+          }
+        }
+}
+
+TEST(Partners, leave_an_avoided_node_rather_than_their_owners_domain) {
+  auto layout = layout_of(4, 1, 1, {0, 0, 1, 1});
+  EXPECT_THAT(partners_of(layout, NodeId{0}, 0), ElementsAre(NodeId{2}));
+  layout.avoided = {NodeId{2}};
+  EXPECT_THAT(partners_of(layout, NodeId{0}, 0), ElementsAre(NodeId{3}));
+  layout.avoided = {NodeId{2}, NodeId{3}};
+  EXPECT_THAT(partners_of(layout, NodeId{0}, 0), ElementsAre(NodeId{1}));
+}
+
 TEST(Partners, rotation_survives_all_losses_that_the_theorem_promises) {
   for (std::uint32_t copies = 1; copies <= 3; ++copies)
     for (std::uint32_t rotation = 1; rotation <= 3; ++rotation) {
@@ -170,13 +205,18 @@ TEST(Partners, without_rotation_a_node_and_all_its_partners_are_one_loss_too_man
 TEST(ErasureShape, every_member_has_one_part_in_every_column) {
   for (std::uint32_t n = 2; n <= 12; ++n)
     for (std::uint32_t m = 1; m < n; ++m) {
-      const ErasureShape shape{n, m};
-      for (std::uint32_t column = 0; column < n; ++column) {
-        std::set<std::uint32_t> members;
-        for (std::uint32_t row = 0; row < m; ++row) members.insert(shape.parity_holder(column, row));
-        for (std::uint32_t row = 0; row < shape.data(); ++row) members.insert(shape.data_holder(column, row));
-        ASSERT_EQ(members.size(), n) << n << ' ' << m << ' ' << column;
-        ASSERT_LT(*members.rbegin(), n);
+      for (std::uint32_t spared = 0; spared < n - m; ++spared) {
+        const ErasureShape shape{n, m, spared};
+        for (std::uint32_t column = 0; column < shape.columns(); ++column) {
+          std::set<std::uint32_t> members;
+          for (std::uint32_t row = 0; row < m; ++row) {
+            ASSERT_TRUE(shape.holds_parity(shape.parity_holder(column, row)));
+            members.insert(shape.parity_holder(column, row));
+          }
+          for (std::uint32_t row = 0; row < shape.data(); ++row) members.insert(shape.data_holder(column, row));
+          ASSERT_EQ(members.size(), n) << n << ' ' << m << ' ' << spared << ' ' << column;
+          ASSERT_LT(*members.rbegin(), n);
+        }
       }
     }
 }
@@ -184,23 +224,25 @@ TEST(ErasureShape, every_member_has_one_part_in_every_column) {
 TEST(ErasureShape, chunks_and_data_rows_are_inverse_to_each_other) {
   for (std::uint32_t n = 2; n <= 12; ++n)
     for (std::uint32_t m = 1; m < n; ++m) {
-      const ErasureShape shape{n, m};
-      for (std::uint32_t member = 0; member < n; ++member) {
-        std::set<std::uint32_t> columns;
-        for (std::uint32_t chunk = 0; chunk < shape.data(); ++chunk) {
-          const auto column = shape.column_of_chunk(member, chunk);
-          columns.insert(column);
-          ASSERT_EQ(shape.chunk_in_column(member, column), chunk);
-          const auto row = shape.data_row(member, column);
-          ASSERT_LT(row, shape.data());
-          ASSERT_EQ(shape.data_holder(column, row), member);
+      for (std::uint32_t spared = 0; spared < n - m; ++spared) {
+        const ErasureShape shape{n, m, spared};
+        for (std::uint32_t member = 0; member < n; ++member) {
+          std::set<std::uint32_t> columns;
+          for (std::uint32_t chunk = 0; chunk < shape.chunks(member); ++chunk) {
+            const auto column = shape.column_of_chunk(member, chunk);
+            columns.insert(column);
+            ASSERT_EQ(shape.chunk_in_column(member, column), chunk);
+            const auto row = shape.data_row(member, column);
+            ASSERT_LT(row, shape.data());
+            ASSERT_EQ(shape.data_holder(column, row), member);
+          }
+          for (std::uint32_t row = 0; row < m && shape.holds_parity(member); ++row) {
+            const auto column = shape.column_of_parity(member, row);
+            columns.insert(column);
+            ASSERT_EQ(shape.parity_holder(column, row), member);
+          }
+          ASSERT_EQ(columns.size(), shape.columns()) << "a member's chunks and parities lie in different columns";
         }
-        for (std::uint32_t row = 0; row < m; ++row) {
-          const auto column = shape.column_of_parity(member, row);
-          columns.insert(column);
-          ASSERT_EQ(shape.parity_holder(column, row), member);
-        }
-        ASSERT_EQ(columns.size(), n) << "a member's chunks and parities lie in different columns";
       }
     }
 }

@@ -139,6 +139,7 @@ void print_json(const Inspection& of) {
                     {"parity", layout.parity},
                     {"nodes", Json::array()},
                     {"groups", Json::array()}};
+  if (!layout.avoided.empty()) root["layout"]["avoided"] = node_numbers(layout.avoided);
   const auto turn = turn_of(of);
   for (std::uint32_t node = 0; node < layout.nodes; ++node) {
     Json json{{"node", node}, {"ranks", numbers(layout.ranks_on(NodeId{node}))}, {"copies_on", Json::array()}};

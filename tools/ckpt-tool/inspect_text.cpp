@@ -177,10 +177,12 @@ Rows folded_node_rows(const Inspection& of) {
 
 std::string layout_text(const Inspection& of, bool details) {
   const auto& layout = of.snapshot.layout;
-  return fmt::format("\nlayout {}: {}, {} of each shard, {} in {}\n{}", cairn::names::hex(layout.id()),
+  const std::string sick =
+      layout.avoided.empty() ? "" : fmt::format("; sick, and avoided: {}", nodes_text(layout.avoided));
+  return fmt::format("\nlayout {}: {}, {} of each shard, {} in {}{}\n{}", cairn::names::hex(layout.id()),
                      count_text(layout.nodes, "node"),
                      layout.copies == 1 ? "1 copy" : fmt::format("{} copies", layout.copies),
-                     count_text(layout.parity, "parity row"), count_text(layout.groups.size(), "group"),
+                     count_text(layout.parity, "parity row"), count_text(layout.groups.size(), "group"), sick,
                      table_text(details ? node_rows(of) : folded_node_rows(of)));
 }
 

@@ -185,6 +185,9 @@ Status Engine::handle(Peer from, ToHead message) {
     inquiry_.receive(node, *answer);
   } else if (const auto* missing = std::get_if<Missing>(&message)) {
     inquiry_.receive(*missing);
+  } else if (const auto* avoid = std::get_if<AvoidNodes>(&message)) {
+    for (const std::uint32_t sick : avoid->nodes)
+      if (sick < head_.topology.node_count()) head_.sick.insert(NodeId{sick});
   } else {
     for (const Rank rank : head_.ranks) {
       if (head_.topology.world_of_rank[rank.value] != from) continue;

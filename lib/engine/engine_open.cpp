@@ -154,6 +154,7 @@ Status Engine::choose_layout(const RollCall& roll) {
   // layout: what the store holds as that node must not be taken for what it has to hold as this one.
   head_.node.layout.arrangement = roll.arrangement;
   if (auto status = check(head_.node.layout); !status) return status;
+  head_.first_layout = head_.node.layout;
   if (!head_.node.leads()) return {};
   head_.node.log.info("job {}: {}; incarnation {}", head_.options.job, head_.topology.text(),
                       head_.node.incarnation.value);

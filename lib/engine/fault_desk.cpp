@@ -292,7 +292,12 @@ void FaultDesk::announce(const localize::Verdict& verdict) {
   setting.today = seconds_of_today();
   head_.node.log.warning("{}", verdict_text(verdict, setting));
   health_.take(verdict, *setting.today);
-  if (head_.options.localize.act >= localize::Act::snapshot) snapshots_.take(verdict);
+  const localize::Act act = head_.options.localize.act;
+  if (act >= localize::Act::avoid && !verdict.withdrawn && localize::calls_for_avoiding(verdict)) {
+    head_.sick.insert(verdict.suspect.node);
+    head_.send_to_other_heads(AvoidNodes{{verdict.suspect.node.value}});
+  }
+  if (act >= localize::Act::snapshot) snapshots_.take(verdict);
 }
 
 // The ranks agree on it, so one of them is asked.

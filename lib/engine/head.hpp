@@ -76,6 +76,8 @@ struct Head {
   LevelSet usable = {};                         // by today's layout
   std::shared_ptr<Bell> bell = {};              // null until the store is open
   Requests requests = {};
+  Layout first_layout = {};           // with which the life began: shards are sealed under it
+  std::set<NodeId> sick = {};         // found in this life, as far as this head knows: they are to be avoided
   std::optional<RankLeft> left = {};  // of any node; of several ranks, the one that made the fewest calls
 
   [[nodiscard]] Identity identity(Version version) const { return {node.incarnation, version, node.run}; }

@@ -51,6 +51,7 @@ void fields(auto& io, HeadGone& m) { io(m.why); }
 void fields(auto& io, Inquire& m) { io(m.rank), io(m.call), io(m.seconds); }
 void fields(auto& /*io*/, Ask& /*m*/) {}
 void fields(auto& io, NotHere& m) { io(m.ranks); }
+void fields(auto& io, AvoidNodes& m) { io(m.nodes); }
 void fields(auto& io, Missing& m) { io(m.text); }
 void fields(auto& /*io*/, Acknowledged& /*m*/) {}
 void fields(auto& io, Opened& m) {

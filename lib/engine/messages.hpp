@@ -83,12 +83,15 @@ struct Ask {};    // who is in a Cairn call; also to ranks
 struct NotHere {  // to head 0: these ranks of the node are not
   std::vector<std::uint32_t> ranks;
 };
+struct AvoidNodes {  // these nodes are sick: others are to keep nothing there
+  std::vector<std::uint32_t> nodes;
+};
 struct Missing {  // for whom the job waits, in words; also to ranks
   std::string text;
 };
 // `JobCosts`: what the job has measured so far, to be kept.
 using ToHead = std::variant<Hello, Seal, RestoreRequest, RestoreResult, FinalizeRequest, JobCosts, Waits, HeadGone,
-                            Inquire, Ask, NotHere, Missing, RankLeft, Suspected>;
+                            Inquire, Ask, NotHere, Missing, RankLeft, Suspected, AvoidNodes>;
 
 // From a head to its ranks.
 struct Opened {

@@ -21,6 +21,7 @@ void Promoter::add(Known& known) {
 
 Result<bool> Promoter::raise_next() {
   if (queue_.empty()) return false;
+  change_layout_for(queue_.front().version);
   Known& known = catalog_.known.at(queue_.front());
   if (!known.due.empty()) {
     if (auto status = raise(known, *known.due.begin()); !status) return fail(status.error());
@@ -32,6 +33,28 @@ Result<bool> Promoter::raise_next() {
   catalog_.retire_damaged(known);
   retire_old();
   return true;
+}
+
+// Between promotions, which are the same on all heads: so the layout changes for the same promotion everywhere.
+void Promoter::change_layout_for(Version version) {
+  for (; !changes_.empty() && changes_.front().first <= version; changes_.pop_front()) {
+    head_.node.layout = std::move(changes_.front().second);
+    if (head_.node.leads())
+      head_.node.log.info("from version {} on, copies and parity are kept elsewhere: sick nodes are avoided",
+                          changes_.front().first.value);
+  }
+}
+
+// Shards that were sealed under an earlier layout of this life are where they are under today's.
+void Promoter::note_own_shards(NodeManifest& manifest) const {
+  const Layout& layout = head_.node.layout;
+  if (manifest.find(layout.id()) != nullptr) return;
+  for (const Holding& holding : manifest.holdings) {
+    if (!holding.own || holding.node != head_.node.me || holding.layout.node_of_rank != layout.node_of_rank) continue;
+    Holding here{layout, head_.node.me, holding.own, {}, {}};
+    manifest.holdings.insert(manifest.holdings.begin(), std::move(here));
+    return;
+  }
 }
 
 Status Promoter::raise(Known& known, LevelId level) {
@@ -80,6 +103,7 @@ void Promoter::give_up(Known& known, LevelId level, NodeManifest before, const E
 // Makes the snapshot complete at a level, or finds out whether it is less than it was thought to be. Fails alike on all
 // heads.
 Status Promoter::protect(Known& known, LevelId level, std::uint64_t turn) {
+  note_own_shards(known.manifest);
   Status status;
   const bool in_manifest = strategy(level).in_node_stores();
   if (!in_manifest) status = agree(head_.heads, life_.renew_records(), "node");

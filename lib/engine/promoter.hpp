@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <utility>
 
 #include "base/error.hpp"
 #include "engine/head.hpp"
@@ -24,6 +25,8 @@ class Promoter {
     for (const LevelId level : head_.node.levels.that_take_turns()) turns_[level] = turn;
   }
 
+  // This version and later ones are promoted under another layout.
+  void change_layout_from(Version version, Layout layout) { changes_.emplace_back(version, std::move(layout)); }
   // Queues what is due of a snapshot, if anything is.
   void add(Known& known);
   // Raises the first snapshot in the queue to one more level; false: the queue is empty. Fails only when a peer is
@@ -41,6 +44,8 @@ class Promoter {
   [[nodiscard]] const Identity& current() const { return queue_.front(); }
 
  private:
+  void change_layout_for(Version version);
+  void note_own_shards(NodeManifest& manifest) const;
   [[nodiscard]] Status raise(Known& known, LevelId level);
   [[nodiscard]] Status protect(Known& known, LevelId level, std::uint64_t turn);
   [[nodiscard]] Result<bool> is_still_at(LevelId level, Known& known, Level::Reads reads);
@@ -53,7 +58,8 @@ class Promoter {
   Catalog& catalog_;
   Life& life_;
   std::deque<Identity> queue_;
-  std::map<LevelId, std::uint64_t> turns_;  // promotions so far
+  std::deque<std::pair<Version, Layout>> changes_;  // of the layout, that are still to come
+  std::map<LevelId, std::uint64_t> turns_;          // promotions so far
 };
 
 }  // namespace cairn

@@ -60,6 +60,7 @@ bool SealDesk::start_vote() {
     if (!left_out.empty()) sealing.error = never_sealed(left_out);
     sealing.vote = Vote::on(version, sealing.levels, sealing.safe_point);
     note_losses(sealing.vote);
+    sealing.offered = change_.offer(sealing.vote);
     if (head_.left && version > head_.left->version) sealing.vote.note_left(*head_.left);
     sealing.step = life_.begun() ? Sealing::Step::seal : Sealing::Step::begin;
     call_vote(version, sealing, life_.begun() ? seal_here(version, sealing) : begin_here(sealing));
@@ -177,7 +178,7 @@ Status SealDesk::seal_here(Version version, Sealing& sealing) {
     if (!entry) return fail(entry.error());
     own.push_back(*entry);
   }
-  known.manifest.holdings.push_back({head_.node.layout, head_.node.me, std::move(own), {}, {}});
+  known.manifest.holdings.push_back({head_.first_layout, head_.node.me, std::move(own), {}, {}});
   auto status = catalog_.write(known.manifest);
   catalog_.known[known.manifest.identity] = std::move(known);
   return status;
@@ -196,6 +197,8 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
   known.due = sealing.levels & head_.usable;
   known.due.remove(own);
   known.asked = known.due;
+  if (auto layout = LayoutChange::settle(sealing.vote, sealing.offered))
+    promoter_.change_layout_from(version, std::move(*layout));
   promoter_.add(known);
   if (known.due.empty()) catalog_.retire_damaged(known);
   head_.tell_all(Reached{version, own});

@@ -15,6 +15,7 @@
 #include "base/trace.hpp"
 #include "comm/comm.hpp"
 #include "engine/head.hpp"
+#include "engine/layout_change.hpp"
 #include "engine/life.hpp"
 #include "engine/promoter.hpp"
 #include "engine/vote.hpp"
@@ -25,7 +26,7 @@ namespace cairn {
 class SealDesk {
  public:
   SealDesk(Head& head, Catalog& catalog, Life& life, Promoter& promoter)
-      : head_(head), catalog_(catalog), life_(life), promoter_(promoter) {}
+      : head_(head), catalog_(catalog), life_(life), promoter_(promoter), change_(head, catalog) {}
 
   // A rank has written its shard, or could not.
   void receive(Rank from, const Seal& seal);
@@ -59,6 +60,7 @@ class SealDesk {
     std::set<Rank> ranks;
     std::optional<Error> error;
     Vote vote;
+    std::shared_ptr<const Layout> offered;  // in that vote
     // What is voted on: whether the life may begin, where that is not known yet; whether all nodes have sealed it; and,
     // of a chain's first snapshot, whether it is recorded that there are some.
     enum class Step { begin, seal, record } step = Step::seal;
@@ -83,6 +85,7 @@ class SealDesk {
   Catalog& catalog_;
   Life& life_;
   Promoter& promoter_;
+  LayoutChange change_;
   std::map<Version, Sealing> sealing_;
   // The vote that no version is left, while ranks wait for a restore or for the end.
   std::optional<Vote> closing_;

@@ -59,6 +59,18 @@ bool Vote::has_lost(Version version) const {
   return version.value != 0 && words_.at(kLost + version.value % kLostWords) == version.value;
 }
 
+void Vote::note_layout(LayoutId layout, std::uint64_t same_place, std::uint64_t other_place) {
+  put(kLayout, std::uint64_t{layout.value} + 1);
+  words_[kSamePlace] = same_place;
+  words_[kOtherPlace] = other_place;
+}
+
+std::optional<Vote::AgreedLayout> Vote::layout() const {
+  if (words_[kLayout] == 0 || !all_gave_the_same(kLayout)) return {};
+  return AgreedLayout{LayoutId{static_cast<std::uint32_t>(words_[kLayout] - 1)}, words_[kSamePlace],
+                      words_[kOtherPlace]};
+}
+
 bool Vote::nothing_is_left() const { return words_[kSealing] == 0; }
 
 Version Vote::highest() const { return Version{static_cast<std::uint32_t>(words_[kHighest])}; }

@@ -34,6 +34,9 @@ class Vote {
   void note_lost(Version version);
   // A rank has left its session, so that the version cannot be completed.
   void note_left(const RankLeft& left) { words_[kLeft] = to_word(left); }
+  // The layout to which this head would like to change, without its arrangement (recover/roll_call: PlacesOfShape).
+  void note_layout(LayoutId layout, std::uint64_t same_place, std::uint64_t other_place);
+  void note_no_layout() { put(kLayout, 0); }
 
   // Reduce these by maximum, word by word.
   [[nodiscard]] std::span<std::uint64_t> words() { return words_; }
@@ -47,6 +50,13 @@ class Vote {
   // The node that could not seal its part; where several could not, one of them.
   [[nodiscard]] std::optional<NodeId> failed_node() const;
   [[nodiscard]] Version highest() const;
+  // The layout that all heads would like to change to; none: they would not, or to different ones.
+  struct AgreedLayout {
+    LayoutId id;
+    std::uint64_t same_place = 0;
+    std::uint64_t other_place = 0;
+  };
+  [[nodiscard]] std::optional<AgreedLayout> layout() const;
   [[nodiscard]] bool has_lost(Version version) const;
   // Who has left, of those that keep the version from being sealed.
   [[nodiscard]] std::optional<RankLeft> left() const { return left_of_word(words_[kLeft]); }
@@ -65,7 +75,10 @@ class Vote {
     kVersion,
     kDue = kVersion + 2,
     kSafePoint = kDue + 2,
-    kLost = kSafePoint + 2
+    kLayout = kSafePoint + 2,
+    kSamePlace = kLayout + 2,
+    kOtherPlace,
+    kLost
   };
   static constexpr std::size_t kLostWords = 8;
   static constexpr std::size_t kWords = kLost + kLostWords;

@@ -14,7 +14,7 @@ namespace cairn::localize {
 enum class Act : std::uint8_t {
   tell,      // the log and health.json
   snapshot,  // all ranks take a snapshot while the node can still take part in it
-  avoid,     // from the next run on, the node holds nothing that other nodes must not lose
+  avoid,     // the node gets nothing more that other nodes must not lose
 };
 
 // Whether the node may soon be lost, with all that it holds, and can still take part in a snapshot. Not so where it is

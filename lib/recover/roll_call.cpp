@@ -90,15 +90,10 @@ void put_numbers(Words& words, const RollAnswer& mine) {
 
 void put_arrangement(Words& words, const RollAnswer& mine, NodeId me) {
   if (mine.shape == nullptr) return;
-  const Layout today = mine.shape->shape();
-  for (const NodeManifest& manifest : mine.contents.manifests) {
-    for (const Holding& holding : manifest.holdings) {
-      const std::uint64_t next = std::uint64_t{holding.layout.arrangement} + 1;
-      if (holding.layout.shape() != today) continue;
-      std::uint64_t& word = holding.node == me ? words.same_place : words.other_place;
-      word = std::max(word, next);
-    }
-  }
+  PlacesOfShape places{mine.shape->shape()};
+  for (const NodeManifest& manifest : mine.contents.manifests) places.note(manifest, me);
+  words.same_place = places.same;
+  words.other_place = places.other;
 }
 
 void put_topology(Words& words, const RollAnswer& mine, NodeId me, bool holds) {
@@ -142,8 +137,7 @@ Result<RollCall> read(const Words& words) {
   roll.unreadable = words.unreadable != 0;
   roll.mark_unknown = words.mark_unknown != 0;
   roll.newest_readable.value = static_cast<std::uint32_t>(words.newest_readable);
-  const std::uint64_t arrangement = words.other_place >= words.same_place ? words.other_place : words.same_place - 1;
-  roll.arrangement = static_cast<std::uint32_t>(arrangement);
+  roll.arrangement = PlacesOfShape{{}, words.same_place, words.other_place}.arrangement();
   roll.any_holdings = words.holdings > 0;
   roll.as_expected = words.unreported == 0 && words.topology == ~words.not_topology;
   if (!roll.any_holdings) {
@@ -158,6 +152,14 @@ Result<RollCall> read(const Words& words) {
 }
 
 }  // namespace
+
+void PlacesOfShape::note(const NodeManifest& manifest, NodeId me) {
+  for (const Holding& holding : manifest.holdings) {
+    if (holding.layout.shape() != shape) continue;
+    std::uint64_t& highest = holding.node == me ? same : other;
+    highest = std::max(highest, std::uint64_t{holding.layout.arrangement} + 1);
+  }
+}
 
 Result<RollCall> call_roll(Comm& heads, const RollAnswer& mine) {
   Words words;

@@ -36,6 +36,21 @@ struct RollCall {
   bool as_expected = false;
 };
 
+// In which arrangements of a shape (Layout::shape) a store was the same node as now, and in which it was another one: 1
+// + the highest number; 0: in none. Heads reduce both by maximum.
+struct PlacesOfShape {
+  Layout shape = {};
+  std::uint64_t same = 0;
+  std::uint64_t other = 0;
+
+  // `me`: the node of the store that has the manifest.
+  void note(const NodeManifest& manifest, NodeId me);
+  // One in which no store was another node than now.
+  [[nodiscard]] std::uint32_t arrangement() const {
+    return static_cast<std::uint32_t>(other >= same ? other : same - 1);
+  }
+};
+
 // What one head contributes.
 struct RollAnswer {
   Status status;

@@ -114,6 +114,7 @@ bool run_vote(Bytes input) {
   if (different) must(!different->message.empty(), "an error says why");
   must(!vote.failed_node() || objection, "what a node could not seal is not sealed");
   (void)vote.has_lost({vote.highest()});
+  (void)vote.layout();
   return !objection;
 }
 
@@ -181,7 +182,8 @@ std::vector<ToHead> letters() {
           Ask{},
           NotHere{{1, 2, 5}},
           Missing{"rank 3"},
-          kLeft};
+          kLeft,
+          AvoidNodes{{1, 4}}};
 }
 
 std::vector<Buffer> to_head_seeds() { return encoded(letters()); }

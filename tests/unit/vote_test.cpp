@@ -53,6 +53,27 @@ TEST(Vote, tells_what_stores_have_lost_whatever_it_decides) {
   EXPECT_FALSE(reduced({kGood, kGood}).has_lost(Version{1}));
 }
 
+TEST(Vote, names_a_layout_only_if_all_heads_have_offered_the_same) {
+  const auto offer = [](std::uint32_t layout, std::uint64_t same_place, std::uint64_t other_place) {
+    Vote vote = kGood;
+    vote.note_layout(LayoutId{layout}, same_place, other_place);
+    return vote;
+  };
+  const auto agreed = reduced({offer(7, 2, 0), offer(7, 0, 1), offer(7, 1, 0)}).layout();
+  ASSERT_TRUE(agreed);
+  EXPECT_EQ(agreed->id, LayoutId{7});
+  EXPECT_EQ(agreed->same_place, 2U);
+  EXPECT_EQ(agreed->other_place, 1U);
+  EXPECT_TRUE(reduced({offer(0, 0, 0), offer(0, 0, 0)}).layout()) << "an id may be 0";
+  EXPECT_FALSE(reduced({offer(7, 0, 0), offer(8, 0, 0)}).layout());
+  Vote content = kGood;
+  content.note_no_layout();
+  EXPECT_FALSE(reduced({offer(7, 0, 0), content}).layout());
+  EXPECT_FALSE(reduced({content, content}).layout());
+  EXPECT_FALSE(reduced({kGood, kGood}).layout()) << "a vote after the first";
+  EXPECT_FALSE(reduced({offer(7, 0, 0), offer(8, 0, 0)}).objection()) << "the snapshot does not suffer";
+}
+
 TEST(Vote, tells_the_newer_of_two_losses_that_share_a_place) {
   Vote one = kGood;
   one.note_lost(Version{2});

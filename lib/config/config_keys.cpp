@@ -123,7 +123,8 @@ Mistake set_limit_or_off(Text value, WaitLimit& limit) {
 
 Mistake set_act(Config& config, Text value) {
   using localize::Act;
-  constexpr std::pair<Text, Act> kWords[] = {{"tell", Act::tell}, {"snapshot", Act::snapshot}, {"avoid", Act::avoid}};
+  constexpr std::pair<Text, Act> kWords[] = {
+      {"tell", Act::tell}, {"snapshot", Act::snapshot}, {"avoid", Act::avoid}, {"replace", Act::replace}};
   return values::word(value, kWords, config.localize.act);
 }
 

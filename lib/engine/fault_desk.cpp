@@ -308,7 +308,7 @@ void FaultDesk::ask_for_snapshot(Time now) {
   const std::string danger = numbers_of_nodes(*endangered) + " may soon be lost";
   if (!level) return head_.node.log.info("{}, and no level above L1 is on for a snapshot", danger);
   head_.node.log.info("{}: all ranks take a snapshot at L{}", danger, static_cast<int>(*level));
-  head_.tell(head_.ranks.front(), SnapshotNow{*level});
+  head_.tell(head_.ranks.empty() ? Rank{} : head_.ranks.front(), SnapshotNow{*level});
   if (head_.bell) head_.bell->ring(Bell::Who::ranks);
 }
 

@@ -4,6 +4,15 @@
 
 namespace cairn::localize {
 
+namespace {
+
+bool is_reported_from_outside(const Verdict& verdict) {
+  return std::ranges::any_of(verdict.evidence,
+                             [](const Observation& seen) { return seen.kind == SymptomKind::suspected; });
+}
+
+}  // namespace
+
 bool calls_for_snapshot(const Verdict& verdict) {
   switch (verdict.fault) {
     case Fault::node_stolen:
@@ -35,7 +44,7 @@ bool calls_for_avoiding(const Verdict& verdict) {
     case Fault::store_full:
     case Fault::link_degraded:
     case Fault::path_corrupts: return true;
-    case Fault::undetermined: return !verdict.suspect.rank;
+    case Fault::undetermined: return !verdict.suspect.rank && is_reported_from_outside(verdict);
     // Of a process, or of the network between nodes; or it soon passes, and what the node holds is not in danger.
     case Fault::process_dead:
     case Fault::process_stopped:
@@ -46,6 +55,10 @@ bool calls_for_avoiding(const Verdict& verdict) {
     case Fault::head_overloaded: break;
   }
   return false;
+}
+
+bool calls_for_replacing(const Verdict& verdict) {
+  return calls_for_avoiding(verdict) && verdict.fault != Fault::undetermined;
 }
 
 void SnapshotCalls::take(const Verdict& verdict) {
@@ -67,8 +80,7 @@ std::optional<std::vector<NodeId>> SnapshotCalls::due(Time now) {
     nodes.push_back(one.verdict.suspect.node);
   }
   std::ranges::sort(nodes);
-  const auto repeated = std::ranges::unique(nodes);
-  nodes.erase(repeated.begin(), repeated.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;
 }
 

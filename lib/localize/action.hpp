@@ -15,6 +15,7 @@ enum class Act : std::uint8_t {
   tell,      // the log and health.json
   snapshot,  // all ranks take a snapshot while the node can still take part in it
   avoid,     // the node gets nothing more that other nodes must not lose
+  replace,   // ckpt-run starts the next run on a spare host instead
 };
 
 // Whether the node may soon be lost, with all that it holds, and can still take part in a snapshot. Not so where it is
@@ -23,6 +24,9 @@ enum class Act : std::uint8_t {
 
 // Whether it is unwise to keep anything of other nodes on the node, in runs to come too.
 [[nodiscard]] bool calls_for_avoiding(const Verdict& verdict);
+
+// Whether the next run should be on another node, if there is one: only after a probe has confirmed what is wrong.
+[[nodiscard]] bool calls_for_replacing(const Verdict& verdict);
 
 // Decides when all ranks take a snapshot because of verdicts: once for each verdict, and not more often than the limit.
 // A verdict that is withdrawn before its turn needs none. Used by the head that announces verdicts.

@@ -149,15 +149,14 @@ void remark_on_sick(LayoutDecision& decision, const std::vector<NodeId>& sick, c
 // Takes sick nodes out of their duties for others, as far as others can take these over.
 void avoid(std::vector<NodeId> sick, const std::vector<std::string>& hosts, LayoutDecision& decision) {
   std::ranges::sort(sick);
-  const auto twice = std::ranges::unique(sick);
-  sick.erase(twice.begin(), twice.end());
+  sick.erase(std::unique(sick.begin(), sick.end()), sick.end());
   Layout& layout = decision.layout;
   std::erase_if(sick, [&](NodeId node) { return node.value >= layout.nodes; });
   if (sick.empty() || (layout.copies == 0 && layout.groups.empty())) return;
   Layout without = layout;
   without.avoided = sick;
   for (auto& group : without.groups)
-    std::ranges::stable_partition(group, [&](NodeId node) { return !without.avoids(node); });
+    std::stable_partition(group.begin(), group.end(), [&](NodeId node) { return !without.avoids(node); });
   const bool few = sick.size() <= most_avoided(layout.nodes);
   if (few && burden(without, sick) < burden(layout, sick)) layout = std::move(without);
   remark_on_sick(decision, sick, hosts);

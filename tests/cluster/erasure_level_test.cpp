@@ -21,7 +21,7 @@ HeadCluster erasure_cluster(std::uint32_t nodes, std::uint32_t group, std::uint3
   layout.parity = parity;
   layout.avoided = std::move(avoided);
   for (auto& members : layout.groups)
-    std::ranges::stable_partition(members, [&](NodeId node) { return !layout.avoids(node); });
+    std::stable_partition(members.begin(), members.end(), [&](NodeId node) { return !layout.avoids(node); });
   HeadCluster cluster(layout, [](std::uint32_t rank) { return rank * 131 % 400; });
   cluster.protect(level_set({LevelId::erasure}));
   return cluster;

@@ -111,7 +111,8 @@ TEST_P(LongWait, in_snapshot_is_told) {
 
 TEST(WaitLimit, that_is_over_names_who_is_missing) {
   Job job({3, 2, 2}, std::string(kSettings) +
-                         "[job]\non_storage_error = throw\n[head]\nwait_limit = 1h\n[restart]\nstop_signal = off\n");
+                         "[job]\non_storage_error = throw\n[head]\nwait_limit = 1h\n[restart]\nstop_signal = "
+                         "off\n[localize]\nact = tell\n");
   job.log_level = "warning";
   const StderrFile log;
   std::atomic<bool> hour_is_over{false};

@@ -183,7 +183,7 @@ Layout random_layout(std::mt19937& random, std::uint32_t ranks) {
                                     : make_groups(nodes, nodes, layout.parity, layout.domain_of_node);
   if (random() % 3 == 0) layout.avoided = {NodeId{static_cast<std::uint32_t>(random() % nodes)}};
   for (auto& group : layout.groups)
-    std::ranges::stable_partition(group, [&](NodeId node) { return !layout.avoids(node); });
+    std::stable_partition(group.begin(), group.end(), [&](NodeId node) { return !layout.avoids(node); });
   return layout;
 }
 

@@ -65,7 +65,7 @@ class SlowDeath : public testing::Test {
       steps.restore();
       steps.advance_to(LevelId::partner);
       steps.wait_for_all();
-      if (session.rank() == 2) failures = 6;
+      if (session.rank() == 2) failures = writes_that_fail;
       for (std::uint32_t left = kStepsAfterwards; left > 0 && steps.step() < kMostSteps;) {
         const auto taken = steps.advance();
         if (session.rank() == 0 && taken) newest = *taken;
@@ -86,6 +86,7 @@ class SlowDeath : public testing::Test {
   }
 
   std::optional<Job> job;
+  int writes_that_fail = 6;
   std::atomic<int> failures{0};  // of the next writes of shards to node 1
   std::atomic<std::uint32_t> healthy_until{0};
   std::atomic<std::uint32_t> newest{0}, safe{0};
@@ -127,6 +128,8 @@ std::map<std::uint32_t, std::size_t> kept_by_version(const MemoryStore& store) {
 
 TEST_F(SlowDeath, keeps_copies_and_parity_away_from_the_node_while_the_job_runs) {
   prepare("act = avoid\n[erasure]\nparity = 1\n[storage]\nkeep_local = 3\n", "every 1");
+  writes_that_fail = 0;
+  report_as_operator(1);
   fall_sick();
   const auto kept = kept_by_version(job->node_store(1));
   ASSERT_FALSE(kept.empty());

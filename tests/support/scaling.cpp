@@ -13,12 +13,13 @@
 namespace cairn::test {
 namespace {
 
-// The signal's flag would travel with a reduction now and then; it is off, as is what goes by the clock.
+// The signal's flag, and snapshots that heads ask for, would travel with a reduction now and then; they are off, as is
+// what goes by the clock.
 std::string settings_for(LevelSet levels) {
   const auto every = [&](LevelId level) { return levels.has(level) ? "every 1" : "off"; };
   return fmt::format(
       "[storage]\nkeep_local = 1\n[levels]\nl1 = every 1\nl2 = {}\nl3 = {}\nl4 = {}\n"
-      "[erasure]\ngroup = 8\nparity = 1\n[restart]\nat_end = continue\nstop_signal = off\n",
+      "[erasure]\ngroup = 8\nparity = 1\n[restart]\nat_end = continue\nstop_signal = off\n[localize]\nact = tell\n",
       every(LevelId::partner), every(LevelId::erasure), every(LevelId::global));
 }
 

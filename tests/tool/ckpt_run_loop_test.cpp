@@ -257,6 +257,56 @@ TEST(RestartLoop, without_spare_hosts_gives_up_or_goes_on_with_fewer_as_allowed)
   EXPECT_FALSE(shrinking.after(with_loss(death(), {"a", "b"})).life);
 }
 
+LifeEnd with_sick(LifeEnd end, const HostNames& hosts) {
+  end.sick_hosts = hosts;
+  return end;
+}
+
+HostNames hosts_of(const Step& step) {
+  HostNames hosts;
+  for (const HostRanks& host : step.life->placement.hosts) hosts.push_back(host.host);
+  return hosts;
+}
+
+TEST(RestartLoop, moves_from_sick_hosts_to_spare_ones_that_are_well_and_takes_the_sick_ones_last) {
+  Loop loop({.spare_hosts = {"s", "t"}});
+  const auto step = loop.after(with_sick(death(), {"b.cluster", "s"}));
+  ASSERT_TRUE(step.life);
+  EXPECT_THAT(hosts_of(step), ElementsAre("a", "t", "c"));
+  EXPECT_THAT(step.life->failures.lost_nodes, ElementsAre(1)) << "its store is not there any more";
+  EXPECT_THAT(step.text, Names({"b", "restart 1"}));
+  // Nobody else is left.
+  EXPECT_THAT(hosts_of(loop.after(with_loss(death(), {"a"}))), ElementsAre("s", "t", "c"));
+  EXPECT_THAT(hosts_of(loop.after(with_loss(death(), {"c"}))), ElementsAre("s", "t", "b"));
+}
+
+TEST(RestartLoop, uses_sick_hosts_where_there_are_no_others_and_says_so) {
+  Loop loop;
+  const auto step = loop.after(with_sick(death(), {"b"}));
+  ASSERT_TRUE(step.life);
+  EXPECT_THAT(hosts_of(step), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(step.life->failures.lost_nodes, IsEmpty());
+  EXPECT_THAT(step.text, Names({"b"}));
+}
+
+TEST(RestartLoop, starts_a_job_on_its_sick_hosts_again_that_cannot_start_without_them) {
+  Loop loop({.spare_hosts = {"s"}});
+  ASSERT_TRUE(loop.after(with_sick(death(), {"b"})).life);
+  const auto back = loop.after(with_sick(with_mark(death(false), Kind::error, "unrecoverable"), {"b"}));
+  ASSERT_TRUE(back.life);
+  EXPECT_THAT(hosts_of(back), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(back.life->failures.lost_nodes, IsEmpty());
+  // It stays there, and the next error is its own.
+  EXPECT_THAT(hosts_of(loop.after(with_sick(death(), {"b"}))), ElementsAre("a", "b", "c"));
+  EXPECT_FALSE(loop.after(with_mark(death(false), Kind::error, "unrecoverable")).life);
+}
+
+TEST(RestartLoop, gives_up_on_an_error_of_a_life_that_was_moved_and_came_further) {
+  Loop loop({.spare_hosts = {"s"}});
+  ASSERT_TRUE(loop.after(with_sick(death(), {"b"})).life);
+  EXPECT_FALSE(loop.after(with_mark(death(true), Kind::error, "mismatch")).life);
+}
+
 TEST(RestartLoop, takes_a_lost_host_for_the_cause_of_a_life_without_snapshots) {
   Loop loop({.shrink_hosts = true});
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(loop.after(death(false)).life);

@@ -445,11 +445,11 @@ TEST_P(CkptToolVerify, names_the_ranks_that_nothing_gives_back) {
 }
 
 TEST_P(CkptToolVerify, refuses_what_a_newer_version_wrote) {
-  rewrite_json(job.node(0, 42) + "/manifest.json", "\"format\": 6", "\"format\": 9");
+  rewrite_json(job.node(0, 42) + "/manifest.json", "\"format\": 6", "\"format\": 10");
   for (const char* command : {"verify", "list", "inspect"}) {
     const Outcome outcome = run_on(job, command);
     EXPECT_EQ(outcome.code, 2) << command;
-    EXPECT_THAT(outcome.out + outcome.err, Names({"format 9", "7", job.node(0, 42) + "/manifest.json"}));
+    EXPECT_THAT(outcome.out + outcome.err, Names({"format 10", "9", job.node(0, 42) + "/manifest.json"}));
   }
 }
 

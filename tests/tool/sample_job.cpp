@@ -72,7 +72,8 @@ Layout sample_job_layout(const std::vector<NodeId>& avoided) {
   layout.groups = {{{0}, {1}, {2}, {3}}};
   layout.parity = 2;
   layout.avoided = avoided;
-  std::ranges::stable_partition(layout.groups.front(), [&](NodeId node) { return !layout.avoids(node); });
+  auto& members = layout.groups.front();
+  std::stable_partition(members.begin(), members.end(), [&](NodeId node) { return !layout.avoids(node); });
   return layout;
 }
 

@@ -21,7 +21,7 @@ using test::StoreImage;
 using Json = nlohmann::ordered_json;
 using MishapKind = Mishap::Kind;
 
-constexpr std::uint32_t kNewerFormat = 9;
+constexpr std::uint32_t kNewerFormat = 11;
 
 bool is_global(MishapKind kind) { return kind >= MishapKind::lose_global; }
 Place place_of(const Mishap& mishap) { return is_global(mishap.kind) ? Place() : mishap.host; }

@@ -36,6 +36,27 @@ TEST(CallsForSnapshot, not_if_the_application_suspects_the_data_of_a_rank) {
   EXPECT_FALSE(calls_for_snapshot(suspected));
 }
 
+TEST(CallsForAvoiding, if_what_the_node_holds_is_in_danger) {
+  EXPECT_TRUE(calls_for_avoiding(verdict(Fault::store_failing, 1)));
+  EXPECT_TRUE(calls_for_avoiding(verdict(Fault::store_full, 1)));
+  EXPECT_TRUE(calls_for_avoiding(verdict(Fault::node_down, 1)));
+  EXPECT_FALSE(calls_for_avoiding(verdict(Fault::node_stolen, 1)));
+  EXPECT_FALSE(calls_for_avoiding(verdict(Fault::process_dead, 1)));
+}
+
+TEST(CallsForAvoiding, without_a_known_fault_only_if_somebody_outside_has_reported_the_node) {
+  Verdict suspected = verdict(Fault::undetermined, 1);
+  EXPECT_FALSE(calls_for_avoiding(suspected));
+  Observation seen;
+  seen.kind = SymptomKind::suspected;
+  suspected.evidence.push_back(seen);
+  EXPECT_TRUE(calls_for_avoiding(suspected));
+  EXPECT_FALSE(calls_for_replacing(suspected)) << "no probe has confirmed anything";
+  suspected.suspect.rank = Rank{3};
+  EXPECT_FALSE(calls_for_avoiding(suspected));
+  EXPECT_TRUE(calls_for_replacing(verdict(Fault::store_failing, 1)));
+}
+
 TEST(SnapshotCalls, take_one_snapshot_for_each_verdict) {
   SnapshotCalls calls;
   EXPECT_FALSE(calls.due(seconds(0)));

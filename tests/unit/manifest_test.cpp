@@ -101,9 +101,9 @@ TEST(NodeManifest, ranks_are_written_as_runs_and_numbers_as_hex) {
 
 TEST(NodeManifest, a_newer_format_and_another_kind_say_so) {
   std::string newer = to_json(test::sample_node_manifest());
-  newer.replace(newer.find("\"format\": 6"), 11, "\"format\": 8");
+  newer.replace(newer.find("\"format\": 6"), 11, "\"format\": 10");
   newer = test::sealed_again(newer);
-  EXPECT_THAT(parse_node_manifest(newer), Fails(Code::newer_format, {"node manifest", "format 8", "7"}));
+  EXPECT_THAT(parse_node_manifest(newer), Fails(Code::newer_format, {"node manifest", "format 10", "9"}));
   EXPECT_THAT(with_text("\"format\": 6", "\"format\": 0"), Fails(Code::corrupt, {"format", "0", "1"}));
   EXPECT_THAT(with_text("node manifest", "global manifest"),
               Fails(Code::corrupt, {"global manifest", "node manifest"}));

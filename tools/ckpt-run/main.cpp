@@ -3,6 +3,9 @@
 #include <cstdio>
 #include <exception>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,6 +16,7 @@
 #include "process.hpp"
 #include "remains.hpp"
 #include "restart_loop.hpp"
+#include "sick_hosts.hpp"
 #include "signals.hpp"
 #include "supervisor.hpp"
 
@@ -45,6 +49,25 @@ ExitCode unusable(const cairn::Error& error) {
   return kUnusable;
 }
 
+// What cannot be read moves no job.
+std::vector<std::string> known_sick(const cairn::Config& config) {
+  auto hosts = sick_hosts(config, today());
+  if (!hosts) say("no sick host is avoided: " + hosts.error().text());
+  return hosts ? std::move(*hosts) : std::vector<std::string>{};
+}
+
+// Runs commands on hosts by the agent; on this host without it.
+OnHosts commands_on_hosts(const Options& options, const Facts& facts, Signals& signals, const std::string& name) {
+  return [&, agent = choose_agent(options, facts, name)](const std::vector<HostCommand>& wanted) {
+    std::vector<std::vector<std::string>> commands;
+    for (const auto& [host, command] : wanted) {
+      commands.push_back(is_this_host(facts, host) ? std::vector<std::string>{"sh", "-c", command}
+                                                   : on_host(agent, host, command));
+    }
+    return run_all_for_output(commands, options.agent_limit, kMostAnswerBytes, [&] { return signals.interrupted(); });
+  };
+}
+
 int run(int argc, char** argv) {
   const auto command_line = parse_command_line(argc, argv);
   if (!command_line.options) {
@@ -71,23 +94,17 @@ int run(int argc, char** argv) {
   if (hosts.empty()) hosts = {name_of_this_host(*facts)};
   Supervisor supervisor(options, *config, *facts, *mends, **files, signals, name);
   RestartLoop loop(options, *config, hosts);
-  const OnHosts on_hosts = [&, agent = choose_agent(options, *facts, name)](const std::vector<HostCommand>& wanted) {
-    std::vector<std::vector<std::string>> commands;
-    for (const auto& [host, command] : wanted) {
-      commands.push_back(is_this_host(*facts, host) ? std::vector<std::string>{"sh", "-c", command}
-                                                    : on_host(agent, host, command));
-    }
-    return run_all_for_output(commands, options.agent_limit, kMostAnswerBytes, [&] { return signals.interrupted(); });
-  };
-  for (Step step = loop.first();;) {
+  const OnHosts on_hosts = commands_on_hosts(options, *facts, signals, name);
+  for (Step step = loop.first(known_sick(*config));;) {
     say(step.text);
     if (!step.life) return step.code;
-    const auto end = supervisor.run(*step.life);
+    auto end = supervisor.run(*step.life);
     if (end) tell_remains(*config, *step.life, *end, on_hosts, today());
     if (end && !end->lost_hosts.empty()) {
       const auto noted = note_lost_hosts(*config, step.life->placement, end->lost_hosts, today());
       if (!noted) say("ckpt-tool health cannot show the lost hosts: " + noted.error().text());
     }
+    if (end) end->sick_hosts = known_sick(*config);
     step = end ? loop.after(*end) : loop.not_started(end.error());
   }
 }

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "facts.hpp"
+
 namespace ckpt_run {
 namespace {
 
@@ -18,17 +20,34 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+bool is_among(const std::vector<std::string>& names, const std::string& host) {
+  return std::ranges::any_of(names, [&](const std::string& name) { return same_host(name, host); });
+}
+
+// "; sick, and replaced by spare hosts: c17"
+std::string sick_text(const std::vector<std::string>& sick, const std::vector<std::string>& hosts,
+                      const std::vector<std::string>& left) {
+  std::vector<std::string> used;
+  for (const std::string& host : hosts)
+    if (is_among(sick, host)) used.push_back(host);
+  std::string text;
+  if (!left.empty()) text += fmt::format("; sick, and replaced by spare hosts: {}", fmt::join(left, ", "));
+  if (!used.empty()) text += fmt::format("; sick, and used because no spare host is left: {}", fmt::join(used, ", "));
+  return text;
+}
+
 std::string words_of(const LifeEnd& end) {
   return end.mark.text.empty() ? end.how : fmt::format("{}: {}", end.how, end.mark.text);
 }
 
 }  // namespace
 
-Step RestartLoop::first() {
+Step RestartLoop::first(const std::vector<std::string>& sick_hosts) {
+  const auto left = move_from(sick_hosts);
   auto placed = place(options_.ranks, options_.spares, config_, hosts_, spare_hosts_);
   if (!placed) return {placed.error().text(), {}, kUnusable};
   placement_ = std::move(*placed);
-  return {placement_.text(), Life{placement_, {}, false}, kFinished};
+  return {placement_.text() + sick_text(sick_hosts, hosts_, left), Life{placement_, {}, false}, kFinished};
 }
 
 Step RestartLoop::not_started(const cairn::Error& error) const {
@@ -111,6 +130,43 @@ std::optional<std::string> RestartLoop::replace(const std::vector<std::string>& 
   return {};
 }
 
+// Sick hosts become the last of the spare ones. What they hold is not seen by the next life, so a snapshot that they
+// alone have is not restored.
+std::vector<std::string> RestartLoop::move_from(const std::vector<std::string>& sick) {
+  before_move_.reset();
+  if (!may_move_ || sick.empty()) return {};
+  const Hosts before{hosts_, spare_hosts_};
+  const auto well = std::stable_partition(spare_hosts_.begin(), spare_hosts_.end(),
+                                          [&](const std::string& host) { return !is_among(sick, host); });
+  auto left_to_take = well - spare_hosts_.begin();
+  std::vector<std::string> left;
+  for (std::string& host : hosts_) {
+    if (left_to_take == 0 || !is_among(sick, host)) continue;
+    left.push_back(host);
+    std::swap(host, spare_hosts_.front());
+    std::rotate(spare_hosts_.begin(), spare_hosts_.begin() + 1, spare_hosts_.end());
+    --left_to_take;
+  }
+  if (!left.empty()) before_move_ = before;
+  return left;
+}
+
+// The life has failed because it was moved, as far as can be known: nothing has been restored, nor a snapshot taken.
+std::optional<Step> RestartLoop::move_back(const LifeEnd& end) {
+  if (!before_move_ || end.mark.kind != Kind::error || end.snapshots.value_or(false)) return {};
+  hosts_ = before_move_->hosts;
+  spare_hosts_ = before_move_->spares;
+  before_move_.reset();
+  may_move_ = false;
+  auto placed = place(options_.ranks, options_.spares, config_, hosts_, spare_hosts_);
+  if (!placed) return give_up(placed.error().text());
+  placement_ = std::move(*placed);
+  ++restarts_;
+  return Step{fmt::format("{}; the job cannot continue without its sick hosts, and is started on them; restart {}: {}",
+                          words_of(end), restarts_, placement_.text()),
+              Life{placement_, {}, goes_on_}, kFinished};
+}
+
 cairn::FailureTopology RestartLoop::topology_of(const std::vector<std::string>& lost) const {
   cairn::FailureTopology failures;
   for (const HostRanks& host : placement_.hosts) {
@@ -140,20 +196,25 @@ Step RestartLoop::after(const LifeEnd& end) {
     return {"interrupted: the job was ended; the same command restores its newest snapshot", {}, kInterrupted};
   opened_ |= end.opened;
   goes_on_ |= end.snapshots.value_or(false);
+  if (auto back = move_back(end)) return std::move(*back);
   if (end.mark.kind == Kind::error) return give_up(end.mark.text);
   if (const auto why = why_not_restart(end)) return give_up(*why);
   if (restarts_ >= options_.max_restarts)
     return give_up(
         fmt::format("{} after {} restart{} (--max-restarts)", words_of(end), restarts_, restarts_ == 1 ? "" : "s"));
 
-  auto failures = topology_of(end.lost_hosts);
   if (const auto why = replace(end.lost_hosts)) return give_up(*why);
+  const auto left = move_from(end.sick_hosts);
+  auto gone = end.lost_hosts;
+  gone.insert(gone.end(), left.begin(), left.end());
+  auto failures = topology_of(gone);
   auto placed = place(options_.ranks, options_.spares, config_, hosts_, spare_hosts_);
   if (!placed) return give_up(placed.error().text());
   placement_ = std::move(*placed);
   ++restarts_;
   const auto lost = end.lost_hosts.empty() ? "" : fmt::format("; lost: {}", fmt::join(end.lost_hosts, ", "));
-  return {fmt::format("{}{}; restart {}: {}", words_of(end), lost, restarts_, placement_.text()),
+  return {fmt::format("{}{}{}; restart {}: {}", words_of(end), lost, sick_text(end.sick_hosts, hosts_, left), restarts_,
+                      placement_.text()),
           Life{placement_, std::move(failures), goes_on_}, kFinished};
 }
 

@@ -7,7 +7,10 @@
 //                   no newer snapshot, again and again?       give up
 //                   too many restarts?                        give up
 //                   hosts lost? spare ones take their place; or fewer hosts, if allowed; or give up
+//                   hosts sick? spare ones that are well take their place, as long as there are some
 //                   start again, and tell which nodes are lost
+//
+// A job that cannot start without its sick hosts, since they alone have its snapshots, is started on them again.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +46,7 @@ struct LifeEnd {
   std::optional<bool> snapshots;  // it has sealed or restored one; none: not known
   std::optional<cairn::Identity> restored = std::nullopt;  // the snapshot that it, or its last repair, went on from
   std::vector<std::string> lost_hosts;
+  std::vector<std::string> sick_hosts;  // from which the job is to be moved
 };
 
 // What is to be done: say `text`, then start `life`, or end with `code`.
@@ -57,7 +61,7 @@ class RestartLoop {
   RestartLoop(const Options& options, const cairn::Config& config, std::vector<std::string> hosts)
       : options_(options), config_(config), hosts_(std::move(hosts)), spare_hosts_(options.spare_hosts) {}
 
-  [[nodiscard]] Step first();
+  [[nodiscard]] Step first(const std::vector<std::string>& sick_hosts = {});
   [[nodiscard]] Step after(const LifeEnd& end);
   // A life could not be started at all.
   [[nodiscard]] Step not_started(const cairn::Error& error) const;
@@ -69,12 +73,20 @@ class RestartLoop {
   [[nodiscard]] bool may_be_struck(const LifeEnd& end);
   [[nodiscard]] bool has_come_further(const LifeEnd& end);
   [[nodiscard]] std::optional<std::string> replace(const std::vector<std::string>& lost);
+  // The hosts that have left the job, for spare hosts.
+  [[nodiscard]] std::vector<std::string> move_from(const std::vector<std::string>& sick);
+  [[nodiscard]] std::optional<Step> move_back(const LifeEnd& end);
   [[nodiscard]] cairn::FailureTopology topology_of(const std::vector<std::string>& lost) const;
 
   const Options& options_;
   const cairn::Config& config_;
   std::vector<std::string> hosts_;
   std::vector<std::string> spare_hosts_;
+  struct Hosts {
+    std::vector<std::string> hosts, spares;
+  };
+  std::optional<Hosts> before_move_;  // of the life under way; none: it has not been moved
+  bool may_move_ = true;
   Placement placement_;  // of the life under way
   std::uint32_t restarts_ = 0;
   std::uint32_t runs_without_snapshot_ = 0;  // lives in a row without progress that lost no host

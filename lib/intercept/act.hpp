@@ -34,6 +34,15 @@ Argument instead_of(const Argument& argument, MPI_Comm comm, MPI_Comm stand_in) 
     return argument;
 }
 
+// The same of a group; null: the call keeps its own.
+template <class Argument>
+Argument instead_of_group(const Argument& argument, MPI_Group stand_in) {
+  if constexpr (std::is_same_v<Argument, MPI_Group> && std::is_pointer_v<MPI_Group>)
+    return stand_in == MPI_GROUP_NULL ? argument : stand_in;
+  else
+    return argument;
+}
+
 // Makes a call that nobody carries.
 template <class Result, class... Arguments>
 Result make(const Call& call, Result (*next)(Arguments...), const Site& site, Arguments... arguments) {

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -100,11 +101,19 @@ inline bool makes_a_member(MPI_Comm parent, int dimensions, const int lengths[],
   PMPI_Comm_rank(parent, &rank);
   return rank < places;
 }
-inline bool makes_a_member(MPI_Comm /*parent*/, MPI_Group group, MPI_Comm* /*made*/) {
+inline bool is_in(MPI_Group group) {
   int rank = MPI_UNDEFINED;
   MPI_Group_rank(group, &rank);
   return rank != MPI_UNDEFINED;
 }
+inline bool makes_a_member(MPI_Comm /*parent*/, MPI_Group group, MPI_Comm* /*made*/) { return is_in(group); }
+
+// The group that they name.
+template <class... Rest>
+MPI_Group group_of(MPI_Comm /*parent*/, Rest... /*rest*/) {
+  return MPI_GROUP_NULL;
+}
+inline MPI_Group group_of(MPI_Comm /*parent*/, MPI_Group group, MPI_Comm* /*made*/) { return group; }
 
 // What the arguments hold that is alike on all members of a new communicator, as one number.
 inline std::uint64_t mixed(std::initializer_list<std::span<const int>> lists) {
@@ -134,28 +143,53 @@ inline std::uint64_t alike(MPI_Comm parent, const int kept[], MPI_Comm* /*made*/
   return mixed({{kept, static_cast<std::size_t>(dimensions)}});
 }
 
-template <class... Rest>
-int makes_as(const Birth& birth, CallKind kind, int (*next)(MPI_Comm, Rest...), const Site& site, const Call& call,
-             MPI_Comm parent, Rest... rest) {
+// `describe()`: what a carrier is told of the call.
+template <class Describe, class... Rest>
+int makes_as(const Birth& birth, CallKind kind, Describe describe, int (*next)(MPI_Comm, Rest...), const Site& site,
+             const Call& call, MPI_Comm parent, Rest... rest) {
   const Heard heard(call, kind, site);
   std::optional<int> carried;
-  if (Carrier* const one = carrier_of(call, site); one != nullptr && kind == CallKind::collective)
-    carried = one->makes_communicator({.call = site.name,
-                                       .parent = parent,
-                                       .is_in = makes_a_member(parent, rest...),
-                                       .alike = alike(parent, rest...)},
-                                      last<1>(rest...), [&](MPI_Comm of) { return next(of, rest...); });
+  if (Carrier* const one = carrier_of(call, site))
+    carried = one->makes_communicator(describe(), last<1>(rest...), [&](MPI_Comm of, MPI_Group group) {
+      return next(of, instead_of_group(rest, group)...);
+    });
   const int code = carried ? *carried : make(call, next, site, parent, rest...);
   tell_of_made(call, code, birth, parent, rest...);
   return code;
 }
 
-template <class... Rest>
-int makes(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
+template <class Describe, class... Rest>
+int makes_of_all(Describe describe, int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
   const Call call;
   if (call.is_outermost()) check_collective(site.name, site.comm);
   const Birth birth = call.is_heard() ? next_child_of(parent) : Birth{};
-  return makes_as(birth, CallKind::collective, next, site, call, parent, rest...);
+  return makes_as(birth, CallKind::collective, describe, next, site, call, parent, rest...);
+}
+template <class... Rest>
+int makes(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
+  const auto describe = [&] {
+    return NewCommunicator{.call = site.name,
+                           .parent = parent,
+                           .is_in = makes_a_member(parent, rest...),
+                           .alike = alike(parent, rest...),
+                           .group = group_of(parent, rest...)};
+  };
+  return makes_of_all(describe, next, site, parent, rest...);
+}
+
+inline int makes_graph(int (*next)(MPI_Comm, int, const int[], const int[], int, MPI_Comm*), const Site& site,
+                       MPI_Comm parent, int nodes, const int index[], const int edges[], int reorder, MPI_Comm* made) {
+  const auto describe = [&] {
+    int rank = 0;
+    PMPI_Comm_rank(parent, &rank);
+    const auto count = static_cast<std::size_t>(std::max(nodes, 0));
+    const auto length = count == 0 ? 0 : static_cast<std::size_t>(index[count - 1]);
+    return NewCommunicator{.call = site.name,
+                           .parent = parent,
+                           .is_in = rank < nodes,
+                           .alike = mixed({{index, count}, {edges, length}, {&reorder, 1}})};
+  };
+  return makes_of_all(describe, next, site, parent, nodes, index, edges, reorder, made);
 }
 
 // Two sides, each with a parent of its own: only the tag and the members are the same for both.
@@ -164,16 +198,25 @@ int makes_of_two(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm pare
   const Call call;
   if (call.is_outermost()) check_collective(site.name, site.comm);
   const Birth birth{0, static_cast<std::uint64_t>(site.tag)};
-  return makes_as(birth, CallKind::collective, next, site, call, parent, rest...);
+  const auto describe = [&] { return NewCommunicator{.call = site.name, .parent = parent}; };
+  return makes_as(birth, CallKind::collective, describe, next, site, call, parent, rest...);
 }
 
 // The parent's other ranks do not take part, and do not count it.
-template <class... Rest>
-int makes_of_some(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
+inline int makes_of_some(int (*next)(MPI_Comm, MPI_Group, int, MPI_Comm*), const Site& site, MPI_Comm parent,
+                         MPI_Group group, int tag, MPI_Comm* made) {
   const Call call;
   if (call.is_outermost()) check_part(site.name, site.comm);
   const Birth birth{0, static_cast<std::uint64_t>(site.tag)};
-  return makes_as(birth, CallKind::other, next, site, call, parent, rest...);
+  const auto describe = [&] {
+    return NewCommunicator{.call = site.name,
+                           .parent = parent,
+                           .is_in = is_in(group),
+                           .alike = mixed({{&tag, 1}}),
+                           .group = group,
+                           .is_of_group = true};
+  };
+  return makes_as(birth, CallKind::other, describe, next, site, call, parent, group, tag, made);
 }
 
 template <class... Rest>

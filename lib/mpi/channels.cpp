@@ -17,30 +17,67 @@
 namespace cairn {
 namespace {
 
+// MPI_UNDEFINED: of one that is not there.
+std::vector<int> ranks_in(MPI_Comm comm, MPI_Group group) {
+  int size = 0;
+  MPI_Group_size(group, &size);
+  std::vector<int> numbers(static_cast<std::size_t>(size));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  std::vector<int> ranks(numbers.size());
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Comm_group(comm, &all);
+  MPI_Group_translate_ranks(group, size, numbers.data(), all, ranks.data());
+  MPI_Group_free(&all);
+  return ranks;
+}
+
 std::vector<std::uint32_t> members_of(MPI_Comm comm, const Channel& session) {
   MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group all = MPI_GROUP_NULL;
   MPI_Comm_group(comm, &group);
-  MPI_Comm_group(session.twin, &all);  // its processes, replacements too, are those of new communicators
-  std::vector<int> numbers(static_cast<std::size_t>(size_of(comm)));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  std::vector<int> places(numbers.size());
-  MPI_Group_translate_ranks(group, static_cast<int>(numbers.size()), numbers.data(), all, places.data());
-  MPI_Group_free(&all);
+  // Its processes, replacements too, are those of new communicators.
+  const std::vector<int> places = ranks_in(session.twin, group);
   MPI_Group_free(&group);
   return {places.begin(), places.end()};
 }
 
+void note_graph(MPI_Comm comm, ChannelFacts& facts) {
+  int nodes = 0;
+  int edges = 0;
+  MPI_Graphdims_get(comm, &nodes, &edges);
+  facts.index.resize(static_cast<std::size_t>(nodes));
+  facts.edges.resize(static_cast<std::size_t>(edges));
+  MPI_Graph_get(comm, nodes, edges, facts.index.data(), facts.edges.data());
+}
+
 void note_grid(MPI_Comm comm, ChannelFacts& facts) {
-  int kind = MPI_UNDEFINED;
-  MPI_Topo_test(comm, &kind);
-  if (kind != MPI_CART) return;
   int dimensions = 0;
   MPI_Cartdim_get(comm, &dimensions);
   facts.lengths.resize(static_cast<std::size_t>(dimensions));
   facts.periodic.resize(facts.lengths.size());
   std::vector<int> place(facts.lengths.size());
   MPI_Cart_get(comm, dimensions, facts.lengths.data(), facts.periodic.data(), place.data());
+}
+
+void note_shape(MPI_Comm comm, ChannelFacts& facts) {
+  int kind = MPI_UNDEFINED;
+  MPI_Topo_test(comm, &kind);
+  if (kind == MPI_CART) note_grid(comm, facts);
+  if (kind == MPI_GRAPH) note_graph(comm, facts);
+}
+
+// The inverse of note_shape(). Collective over `comm`, which it frees if it has another one in its place.
+Status give_shape(const ChannelFacts& facts, MPI_Comm& comm) {
+  MPI_Comm plain = comm;
+  const auto dimensions = static_cast<int>(facts.lengths.size());
+  const auto nodes = static_cast<int>(facts.index.size());
+  int code = MPI_SUCCESS;
+  if (dimensions > 0)
+    code = MPI_Cart_create(plain, dimensions, facts.lengths.data(), facts.periodic.data(), 0, &comm);
+  else if (nodes > 0)
+    code = MPI_Graph_create(plain, nodes, facts.index.data(), facts.edges.data(), 0, &comm);
+  if (code != MPI_SUCCESS) return fail(mpi_error(code, "a communicator with a topology"));
+  if (comm != plain) MPI_Comm_free(&plain);
+  return {};
 }
 
 }  // namespace
@@ -63,8 +100,9 @@ Channel* Channels::add(const replay::Birthplace& birth, std::uint64_t alike, MPI
   channel->facts.birth = birth;
   channel->facts.alike = alike;
   channel->facts.members = members_of(made, session_);
-  channel->facts.number = mix(mix(mix(mix(birth.parent) ^ birth.epoch) ^ birth.place) ^ channel->facts.members.front());
-  note_grid(made, channel->facts);
+  channel->facts.number =
+      mix(mix(mix(mix(mix(birth.parent) ^ birth.group) ^ birth.epoch) ^ birth.place) ^ channel->facts.members.front());
+  note_shape(made, channel->facts);
   channel->handle = channel->twin = made;
   {
     const tap::Unheard own;
@@ -76,6 +114,19 @@ Channel* Channels::add(const replay::Birthplace& birth, std::uint64_t alike, MPI
   auto& added = all_[channel->facts.number];
   added = std::move(channel);
   return added.get();
+}
+
+std::vector<int> Channels::ranks_of(MPI_Group group, const Channel& channel) const {
+  const tap::Unheard own;
+  std::vector<int> ranks = ranks_in(channel.handle, group);
+  for (const MPI_Comm session : {session_.handle, session_.twin}) {
+    const std::vector<int> members = ranks_in(session, group);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (ranks[i] != MPI_UNDEFINED || members[i] == MPI_UNDEFINED) continue;
+      ranks[i] = channel.facts.rank_of(static_cast<std::uint32_t>(members[i])).value_or(MPI_UNDEFINED);
+    }
+  }
+  return ranks;
 }
 
 std::optional<std::uint64_t> Channels::freed(MPI_Comm handle) {
@@ -137,12 +188,7 @@ Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base,
   if (const int code = MPI_Comm_split(base, color, key, &twin); code != MPI_SUCCESS)
     return fail(mpi_error(code, "MPI_Comm_split"));
   if (mine == nullptr) return {};
-  if (!mine->lengths.empty()) {
-    const MPI_Comm plain = twin;
-    const int code = MPI_Cart_create(plain, static_cast<int>(mine->lengths.size()), mine->lengths.data(),
-                                     mine->periodic.data(), 0, &twin);
-    if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Cart_create"));
-  }
+  if (auto shaped = give_shape(*mine, twin); !shaped) return shaped;
   const auto own = own_duplicate(twin);
   if (!own) return fail(own.error());
   MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);

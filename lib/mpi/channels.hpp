@@ -57,6 +57,10 @@ class Channels {
   // The application has made a communicator by this call. `alike`: what all members gave it alike. Collective over the
   // new one. Null: `code` says why.
   Channel* add(const replay::Birthplace& birth, std::uint64_t alike, MPI_Comm made, int& code);
+  // The ranks in a channel of a group's members. A process that has died is the one in its place, as far as
+  // session.comm() shows. MPI_UNDEFINED: none.
+  [[nodiscard]] std::vector<int> ranks_of(MPI_Group group, const Channel& channel) const;
+
   // The application frees it. Returns its number; nothing: it is not carried.
   std::optional<std::uint64_t> freed(MPI_Comm handle);
   // Nobody will need it any more.

@@ -81,7 +81,7 @@ class MessageCarrier final : public tap::Carrier {
   int look_at(MPI_Request request, int* flag, MPI_Status* status) override;
   int cancel(MPI_Request* request) override;
   std::optional<int> makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
-                                        const std::function<int(MPI_Comm)>& make) override;
+                                        const std::function<int(MPI_Comm, MPI_Group)>& make) override;
   void freed(MPI_Comm comm) override;
   int makes_other(const char* call, MPI_Comm comm) override;
 
@@ -140,8 +140,9 @@ class MessageCarrier final : public tap::Carrier {
   class PatientMessages;
   struct Making;
   std::optional<int> make_communicator(const Making& making);
+  int make_of_twin(const Making& making);
   int add_communicator(const Making& making);
-  int meet_patiently(const Channel& members);
+  int meet_patiently(const Making& making);
   void drop_communicators();
   // How MPI sends a message with this tag.
   struct Way {

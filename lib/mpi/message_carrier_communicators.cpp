@@ -1,7 +1,10 @@
 // Communicators that the application makes of session.comm(). A rank that others have left behind, such as a
 // replacement, gets those of which it is a member: the repair has made them again.
 #include <algorithm>
+#include <numeric>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,7 +23,17 @@ using replay::ChannelBook;
 // What a repair can make again.
 bool can_be_made_again(std::string_view call) {
   return call.starts_with("MPI_Comm_dup") || call.starts_with("MPI_Comm_split") || call == "MPI_Comm_create" ||
-         call.starts_with("MPI_Cart_");
+         call == "MPI_Comm_create_group" || call.starts_with("MPI_Cart_") || call == "MPI_Graph_create";
+}
+
+// Whether MPI knows a shape of it, and not only its members.
+bool has_shape(std::string_view call) { return call.starts_with("MPI_Cart_") || call == "MPI_Graph_create"; }
+
+// Not 0.
+std::uint64_t number_of(std::span<const std::uint32_t> members) {
+  std::uint64_t number = 1;
+  for (const std::uint32_t member : members) number = mix(number ^ member);
+  return number | 1U;
 }
 
 std::uint64_t number_of(std::string_view call) {
@@ -34,20 +47,25 @@ std::uint64_t number_of(std::string_view call) {
 // A call of the application.
 struct MessageCarrier::Making {
   const Channel& parent;
+  std::span<const int> callers;  // by rank in the parent
   replay::Birthplace birth;
   std::uint64_t alike;  // with the call
   MPI_Comm* made;
-  const std::function<int(MPI_Comm)>& make;
+  const std::function<int(MPI_Comm, MPI_Group)>& make;
+  MPI_Group group;  // that the call names
 };
 
 // Messages of Cairn's own, which are not logged. A wait for one ends when a process has died.
 class MessageCarrier::PatientMessages final : public collectives::Messages {
  public:
-  PatientMessages(MessageCarrier& of, const Channel& members)
-      : of_(of), comm_(members.own), rank_(rank_in(members.own)), size_(members.size()) {}
+  // `ranks`: of the channel, this one among them.
+  PatientMessages(MessageCarrier& of, const Channel& channel, std::span<const int> ranks)
+      : of_(of), comm_(channel.own), ranks_(ranks) {}
 
-  [[nodiscard]] int rank() const override { return rank_; }
-  [[nodiscard]] int size() const override { return size_; }
+  [[nodiscard]] int rank() const override {
+    return static_cast<int>(std::ranges::find(ranks_, rank_in(comm_)) - ranks_.begin());
+  }
+  [[nodiscard]] int size() const override { return static_cast<int>(ranks_.size()); }
   void send(const collectives::Source& what, int to) override { wait_for(begin_to_send(what, to)); }
   void receive(const collectives::Target& into, int from) override { wait_for(begin_to_receive(into, from)); }
   void exchange(const collectives::Source& what, int to, const collectives::Target& into, int from) override {
@@ -62,34 +80,48 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
 
   [[nodiscard]] MPI_Request begin_to_send(const collectives::Source& what, int to) const {
     MPI_Request request = MPI_REQUEST_NULL;
-    collectives::check(MPI_Isend(what.at, static_cast<int>(what.count), what.type, to, kTag, comm_, &request));
+    collectives::check(MPI_Isend(what.at, static_cast<int>(what.count), what.type, rank_of(to), kTag, comm_, &request));
     return request;
   }
   [[nodiscard]] MPI_Request begin_to_receive(const collectives::Target& into, int from) const {
     MPI_Request request = MPI_REQUEST_NULL;
-    collectives::check(MPI_Irecv(into.at, static_cast<int>(into.count), into.type, from, kTag, comm_, &request));
+    collectives::check(
+        MPI_Irecv(into.at, static_cast<int>(into.count), into.type, rank_of(from), kTag, comm_, &request));
     return request;
   }
   void wait_for(MPI_Request request) { collectives::check(of_.wait_patiently(request, MPI_STATUS_IGNORE)); }
 
+  [[nodiscard]] int rank_of(int caller) const { return ranks_[static_cast<std::size_t>(caller)]; }
+
   MessageCarrier& of_;
   MPI_Comm comm_;
-  int rank_;
-  int size_;
+  std::span<const int> ranks_;
 };
 
 std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
-                                                      const std::function<int(MPI_Comm)>& make) {
+                                                      const std::function<int(MPI_Comm, MPI_Group)>& make) {
   if (!can_be_made_again(one.call) || !is_of_session_thread()) return {};
   replay::Journal& journal = setting_.journal;
   ChannelBook& book = journal.channels();
   const Channel& parent = channel_of(one.parent);
-  const ChannelBook::Request request{parent.facts.number, one.is_in, one.alike ^ number_of(one.call)};
+  if (one.is_of_group && !one.is_in) {
+    *made = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+  }
+  std::vector<int> callers(parent.facts.members.size());
+  std::iota(callers.begin(), callers.end(), 0);
+  if (one.is_of_group) callers = channels_.ranks_of(one.group, parent);
+  // An error that MPI finds.
+  if (std::ranges::any_of(callers, [](int caller) { return caller == MPI_UNDEFINED; })) return {};
+  std::vector<std::uint32_t> members;
+  for (const int caller : callers) members.push_back(parent.member(caller));
+  const ChannelBook::Request request{parent.facts.number, one.is_in, one.alike ^ number_of(one.call),
+                                     one.is_of_group ? number_of(members) : 0};
   const auto birth = journal.makes_channel(request);
   if (!birth) return rolls_back(birth.error());
-  const Making making{parent, *birth, request.alike, made, make};
+  const Making making{parent, callers, *birth, request.alike, made, make, one.group};
   while (true) {
-    const auto known = book.look_up(making.birth, request, parent.facts.members);
+    const auto known = book.look_up(making.birth, request, members);
     if (!known) return rolls_back(known.error());
     switch (*known) {
       case ChannelBook::Known::as_member: {
@@ -103,30 +135,45 @@ std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator
         *made = MPI_COMM_NULL;
         return MPI_SUCCESS;
       case ChannelBook::Known::as_only_member: {
-        // Of a grid MPI would have to know the shape.
-        const bool is_plain = !std::string_view(one.call).starts_with("MPI_Cart_");
-        if (!is_plain) return rolls_back(fmt::format("{}: a grid of it alone", my_name()));
+        if (has_shape(one.call)) return rolls_back(fmt::format("{}: a grid or graph of it alone", my_name()));
         const int code = MPI_Comm_dup(MPI_COMM_SELF, made);
         return code == MPI_SUCCESS ? add_communicator(making) : code;
       }
       case ChannelBook::Known::nothing: break;
     }
-    if (setting_.replaces && !journal.is_started() && parent.size() > 1)
+    if (setting_.replaces && !journal.is_started() && callers.size() > 1)
       return rolls_back(
           fmt::format("{}: no survivor knows the communicator of its {} before restore()", my_name(), one.call));
     if (const auto code = make_communicator(making)) return code;
   }
 }
 
-// All members of the parent take part. Nothing: the job was repaired, and the others may have it.
+// All callers take part. Nothing: the job was repaired, and the others may have it.
 std::optional<int> MessageCarrier::make_communicator(const Making& making) {
   const int code = FailureHandler::quietly([&] {
-    if (is_patient())
-      if (const int met = meet_patiently(making.parent); met != MPI_SUCCESS) return met;
-    const int made = making.make(making.parent.twin);
+    // Open MPI does not end MPI_Comm_create_group if a member dies before it begins the call.
+    if (is_patient() || making.birth.group != 0)
+      if (const int met = meet_patiently(making); met != MPI_SUCCESS) return met;
+    const int made = make_of_twin(making);
     return made == MPI_SUCCESS ? add_communicator(making) : made;
   });
   return after(code, making.parent.handle);
+}
+
+// After a repair, the application's groups may have processes that are not in the twin.
+int MessageCarrier::make_of_twin(const Making& making) {
+  const Channel& parent = making.parent;
+  if (making.group == MPI_GROUP_NULL || parent.twin == parent.handle) return making.make(parent.twin, MPI_GROUP_NULL);
+  const std::vector<int> ranks = channels_.ranks_of(making.group, parent);
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm_group(parent.twin, &all);
+  int code = MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &group);
+  MPI_Group_free(&all);
+  if (code != MPI_SUCCESS) return code;
+  code = making.make(parent.twin, group);
+  if (group != MPI_GROUP_EMPTY) MPI_Group_free(&group);
+  return code;
 }
 
 int MessageCarrier::add_communicator(const Making& making) {
@@ -153,11 +200,11 @@ int MessageCarrier::add_communicator(const Making& making) {
 
 // Before MPI makes it, which cannot be interrupted: a replacement may come to its call late, or, if it exchanges other
 // messages than the dead rank, never.
-int MessageCarrier::meet_patiently(const Channel& members) {
+int MessageCarrier::meet_patiently(const Making& making) {
   const tap::Unheard unheard;
-  PatientMessages messages(*this, members);
+  PatientMessages messages(*this, making.parent, making.callers);
   try {
-    collectives::make(tap::collectives::Barrier{members.own}, messages);
+    collectives::make(tap::collectives::Barrier{making.parent.own}, messages);
     return MPI_SUCCESS;
   } catch (const collectives::Failed& failed) {
     return failed.code;

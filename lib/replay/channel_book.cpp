@@ -33,7 +33,8 @@ std::optional<int> ChannelFacts::rank_of(std::uint32_t member) const {
 
 Result<Birthplace> ChannelBook::next(const Request& request, std::uint64_t epoch, std::uint64_t restored) {
   if (epoch != kBeforeRestore && !std::exchange(awaits_, true)) await_what_was_kept(restored);
-  if (auto& awaited = awaited_[request.parent]; !awaited.empty()) {
+  const Family family{request.parent, request.group};
+  if (auto& awaited = awaited_[family]; !awaited.empty()) {
     if (epoch != restored)
       return fail(Code::mismatch, fmt::format("rank {} has not made a communicator again that it had at the restored "
                                               "snapshot",
@@ -45,9 +46,9 @@ Result<Birthplace> ChannelBook::next(const Request& request, std::uint64_t epoch
       return birth;
     }
   }
-  Count& count = counts_[request.parent];
+  Count& count = counts_[family];
   if (count.epoch != epoch) count = {epoch, 0};
-  return Birthplace{request.parent, epoch, count.calls++};
+  return Birthplace{request.parent, request.group, epoch, count.calls++};
 }
 
 // Leaves the one for which the call stands at the front; none: it stands for a later one.
@@ -65,7 +66,8 @@ Status ChannelBook::take_awaited(std::deque<Awaited>& awaited, const Request& re
   if (awaited.front().is_needed) return {};
   const auto other_fits = [&](const Awaited& one) { return &one != &awaited.front() && may_fit(one.birth); };
   const auto later_fits = [&](const auto& one) {
-    return one.first.parent == request.parent && one.first.epoch == restored && may_fit(one.first);
+    return one.first.parent == request.parent && one.first.group == request.group && one.first.epoch == restored &&
+           may_fit(one.first);
   };
   if (!fits(awaited.front().birth, request) || std::ranges::any_of(awaited, other_fits) ||
       std::ranges::any_of(told_, later_fits))
@@ -100,12 +102,12 @@ void ChannelBook::await_what_was_kept(std::uint64_t restored) {
     const auto is_needed = [&](const auto& one) { return needed.contains(one.first); };
     const bool all = std::ranges::all_of(told.all, is_kept) && !told.all.empty();
     if (all || told.all.empty() || std::ranges::any_of(told.all, is_kept))
-      awaited_[birth.parent].push_back({birth, all, !all || std::ranges::any_of(told.all, is_needed)});
+      awaited_[{birth.parent, birth.group}].push_back({birth, all, !all || std::ranges::any_of(told.all, is_needed)});
   }
 }
 
 Result<ChannelBook::Known> ChannelBook::look_up(const Birthplace& birth, const Request& request,
-                                                std::span<const std::uint32_t> parent) const {
+                                                std::span<const std::uint32_t> callers) const {
   if (mine(birth) != nullptr) {
     if (fits(birth, request)) return Known::as_member;
     return fail(Code::mismatch, fmt::format("rank {} makes another communicator than the dead rank", me_));
@@ -114,7 +116,7 @@ Result<ChannelBook::Known> ChannelBook::look_up(const Birthplace& birth, const R
   if (told == told_.end()) return Known::nothing;
   if (!request.is_in) return Known::as_other;
   const auto has_told = [&](std::uint32_t rank) { return rank == me_ || told->second.by.contains(rank); };
-  if (std::ranges::all_of(parent, has_told)) return Known::as_only_member;
+  if (std::ranges::all_of(callers, has_told)) return Known::as_only_member;
   return fail(Code::mismatch, fmt::format("rank {} makes a communicator that no other rank has", me_));
 }
 
@@ -198,13 +200,15 @@ Buffer encode(const std::vector<ChannelFacts>& all) {
     for (const auto value : values) out.put(value);
   };
   for (const ChannelFacts& facts : all) {
-    for (const std::uint64_t value :
-         {facts.number, facts.birth.parent, facts.birth.epoch, facts.birth.place, facts.alike, facts.freed})
+    for (const std::uint64_t value : {facts.number, facts.birth.parent, facts.birth.group, facts.birth.epoch,
+                                      facts.birth.place, facts.alike, facts.freed})
       out.put(value);
     out.put(facts.is_gone);
     put_all(facts.members);
     put_all(facts.lengths);
     put_all(facts.periodic);
+    put_all(facts.index);
+    put_all(facts.edges);
   }
   return out.take();
 }
@@ -218,13 +222,15 @@ Result<std::vector<ChannelFacts>> decode_channel_facts(Bytes bytes) {
   std::vector<ChannelFacts> all;
   while (in.good() && in.remaining() != 0) {
     ChannelFacts& facts = all.emplace_back();
-    for (std::uint64_t* const value :
-         {&facts.number, &facts.birth.parent, &facts.birth.epoch, &facts.birth.place, &facts.alike, &facts.freed})
+    for (std::uint64_t* const value : {&facts.number, &facts.birth.parent, &facts.birth.group, &facts.birth.epoch,
+                                       &facts.birth.place, &facts.alike, &facts.freed})
       *value = in.get<std::uint64_t>();
     facts.is_gone = in.get<bool>();
     get_all(facts.members);
     get_all(facts.lengths);
     get_all(facts.periodic);
+    get_all(facts.index);
+    get_all(facts.edges);
   }
   if (in.good()) return all;
   return fail(Code::invalid_argument,

@@ -1,7 +1,8 @@
 // Which communicators a rank has made of session.comm(), and of these, so that a replacement gets the same ones.
 //
 // A communicator is made by a call that has a number: the parent, the snapshot() call before it, and its place among
-// the calls that make communicators of that parent after that snapshot() call. All members count alike.
+// the calls that make communicators of that parent after that snapshot() call. All members count alike. Calls that only
+// a group of the parent's ranks makes are counted for each group by itself.
 //
 // A handle cannot be restored. So a program that has kept a communicator over a snapshot makes it again after
 // restore(). The first calls of a replacement after restore() therefore stand for those that made what was kept, in
@@ -32,6 +33,7 @@ inline constexpr std::uint64_t kNeverFreed = UINT64_MAX;
 // The call that has made a communicator, or several at once.
 struct Birthplace {
   std::uint64_t parent = 0;  // its number
+  std::uint64_t group = 0;   // a number of those of its ranks that make the call; 0: all
   std::uint64_t epoch = kBeforeRestore;
   std::uint64_t place = 0;
   friend auto operator<=>(const Birthplace&, const Birthplace&) = default;
@@ -47,6 +49,8 @@ struct ChannelFacts {
   std::vector<std::uint32_t> members = {};  // their ranks in session.comm(), by rank
   std::vector<int> lengths = {};            // of a Cartesian grid, by dimension
   std::vector<int> periodic = {};
+  std::vector<int> index = {};  // of a graph, as MPI_Graph_create takes it
+  std::vector<int> edges = {};
 
   // The rank of the one that has this rank in session.comm(); none: it is no member.
   [[nodiscard]] std::optional<int> rank_of(std::uint32_t member) const;
@@ -65,16 +69,17 @@ class ChannelBook {
     std::uint64_t parent = 0;  // its number
     bool is_in = true;         // its arguments make this rank a member
     std::uint64_t alike = 0;   // what all members give it alike
+    std::uint64_t group = 0;   // see Birthplace
   };
   // `restored`: the snapshot() call at which this rank has restored. mismatch: a replacement does not make again what
   // was kept, or what that was is not known.
   [[nodiscard]] Result<Birthplace> next(const Request& request, std::uint64_t epoch, std::uint64_t restored);
 
   enum class Known { nothing, as_member, as_other, as_only_member };
-  // What the ranks told after the last failure of such a call, which this rank has not made. `parent`: the members of
-  // that communicator. mismatch: they told of another call, or too little.
+  // What the ranks told after the last failure of such a call, which this rank has not made. `callers`: the ranks that
+  // make it. mismatch: they told of another call, or too little.
   [[nodiscard]] Result<Known> look_up(const Birthplace& birth, const Request& request,
-                                      std::span<const std::uint32_t> parent) const;
+                                      std::span<const std::uint32_t> callers) const;
 
   // This rank has made the call, and has the communicator.
   void made(ChannelFacts facts);
@@ -111,6 +116,8 @@ class ChannelBook {
     bool is_clear = true;   // whether it was kept
     bool is_needed = true;  // otherwise it was freed before the next snapshot() call, perhaps without being used again
   };
+  // The parent, and the group.
+  using Family = std::pair<std::uint64_t, std::uint64_t>;
   struct Count {
     std::uint64_t epoch = kBeforeRestore;
     std::uint64_t calls = 0;
@@ -123,9 +130,9 @@ class ChannelBook {
   std::uint64_t began_ = 0;
   std::map<Birthplace, Entry> mine_;
   std::map<Birthplace, Told> told_;
-  std::map<std::uint64_t, Count> counts_;                 // by parent
-  bool awaits_ = false;                                   // it is known what was kept
-  std::map<std::uint64_t, std::deque<Awaited>> awaited_;  // by parent
+  std::map<Family, Count> counts_;
+  bool awaits_ = false;  // it is known what was kept
+  std::map<Family, std::deque<Awaited>> awaited_;
   std::vector<std::uint64_t> dropped_;
 };
 

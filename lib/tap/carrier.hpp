@@ -51,8 +51,10 @@ struct Completed {
 struct NewCommunicator {
   const char* call = "";
   MPI_Comm parent = MPI_COMM_NULL;
-  bool is_in = true;        // its arguments make this rank a member
-  std::uint64_t alike = 0;  // of its arguments, those that are alike on all members
+  bool is_in = true;                 // its arguments make this rank a member
+  std::uint64_t alike = 0;           // of its arguments, those that are alike on all members
+  MPI_Group group = MPI_GROUP_NULL;  // that the call names
+  bool is_of_group = false;          // only its members make the call
 };
 
 class Carrier {
@@ -94,9 +96,9 @@ class Carrier {
   virtual int cancel(MPI_Request* request) = 0;
 
   // The application makes a communicator of a parent on which calls are carried. `make`: MPI's own call, of another
-  // parent. Nothing: this one is not carried.
+  // parent, and of another group in place of the call's; null: of that. Nothing: this one is not carried.
   virtual std::optional<int> makes_communicator(const NewCommunicator& one, MPI_Comm* made,
-                                                const std::function<int(MPI_Comm)>& make) = 0;
+                                                const std::function<int(MPI_Comm, MPI_Group)>& make) = 0;
   // The application has freed a communicator, if it was carried.
   virtual void freed(MPI_Comm comm) = 0;
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -17,15 +18,39 @@ namespace {
 class Communicators : public CarriedMessages {
  protected:
   Communicators() : CarriedMessages(64 * kMiB, false) {}
-  // Those of a program: a duplicate, its halves, one that rank 0 is not in, and a periodic row of all.
+  // Those of a program: a duplicate, its halves, one that rank 0 is not in, a periodic row of all, a graph, and one
+  // that every other rank makes, with the last one.
   void make_all() {
     MPI_Comm_dup(comm_, &duplicate_);
     MPI_Comm_split(duplicate_, me_ % 2, -me_, &half_);
     MPI_Comm_split(comm_, me_ == 0 ? MPI_UNDEFINED : 0, 0, &others_);
     const int periodic = 1;
     MPI_Cart_create(duplicate_, 1, &ranks_, &periodic, 0, &row_);
+    make_graph();
+    make_group();
   }
-  [[nodiscard]] std::vector<MPI_Comm> all() const { return {duplicate_, half_, others_, row_}; }
+  void make_graph() {
+    std::vector<int> index;
+    std::vector<int> edges;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      index.push_back(rank + 1);
+      edges.push_back((rank + 1) % ranks_);
+    }
+    MPI_Graph_create(duplicate_, ranks_, index.data(), edges.data(), 0, &graph_);
+  }
+  void make_group() {
+    std::vector<int> members;
+    for (int rank = ranks_ - 1; rank >= 0; rank -= 2) members.push_back(rank);
+    if (!std::ranges::count(members, me_)) return;
+    MPI_Group all = MPI_GROUP_NULL;
+    MPI_Group some = MPI_GROUP_NULL;
+    MPI_Comm_group(comm_, &all);
+    MPI_Group_incl(all, static_cast<int>(members.size()), members.data(), &some);
+    MPI_Comm_create_group(comm_, some, 6, &group_);
+    MPI_Group_free(&some);
+    MPI_Group_free(&all);
+  }
+  [[nodiscard]] std::vector<MPI_Comm> all() const { return {duplicate_, half_, others_, row_, graph_, group_}; }
   void free_all() {
     for (MPI_Comm comm : all())
       if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
@@ -34,6 +59,8 @@ class Communicators : public CarriedMessages {
   MPI_Comm half_ = MPI_COMM_NULL;
   MPI_Comm others_ = MPI_COMM_NULL;
   MPI_Comm row_ = MPI_COMM_NULL;
+  MPI_Comm graph_ = MPI_COMM_NULL;
+  MPI_Comm group_ = MPI_COMM_NULL;
 };
 
 // Each rank passes a number on in each, and all add theirs.
@@ -103,7 +130,7 @@ TEST_F(Communicators, that_no_replacement_can_ask_for_are_forgotten) {
     make_all();
     (void)use(all(), me_);
     free_all();
-    duplicate_ = half_ = others_ = row_ = MPI_COMM_NULL;
+    duplicate_ = half_ = others_ = row_ = graph_ = group_ = MPI_COMM_NULL;
     EXPECT_EQ(journal_.channels().facts().size(), 2 * first);
     journal_.enters(step + 1);
     journal_.takes(step + 1, step);
@@ -140,6 +167,11 @@ std::vector<int> shape_of(MPI_Comm comm) {
     int after = 0;
     MPI_Cart_shift(comm, 0, 1, &before, &after);
     shape.insert(shape.end(), {before, after});
+  }
+  if (kind == MPI_GRAPH) {
+    int neighbour = -1;
+    MPI_Graph_neighbors(comm, rank_in(comm), 1, &neighbour);
+    shape.push_back(neighbour);
   }
   return shape;
 }

@@ -23,9 +23,10 @@ constexpr int kAll = -1;  // session.comm()
 struct ChannelCall {
   enum class Kind { make, free, snapshot };
   Kind kind = Kind::snapshot;
-  int parent = kAll;        // the call that has made it
-  std::vector<int> colors;  // by rank; negative: it gets none
-  int which = 0;            // is freed
+  int parent = kAll;         // the call that has made it
+  std::vector<int> colors;   // by rank; negative: it gets none
+  bool is_of_group = false;  // only those that get it make the call
+  int which = 0;             // is freed
 };
 
 struct ChannelProgram {
@@ -55,9 +56,13 @@ ChannelProgram draw_channels(std::mt19937_64& random) {
     if (what < 3) {
       ChannelCall call{
           .kind = ChannelCall::Kind::make, .parent = open[static_cast<std::size_t>(below(open.size()))], .colors = {}};
-      const int colors = 1 + below(2);
+      // If its parent were freed, ranks with another parent of the same call could not tell that they make it again.
+      call.is_of_group = call.parent == kAll && below(3) == 0;
+      const int colors = call.is_of_group ? 1 : 1 + below(2);
+      const bool some_are_out = is_early || call.is_of_group;
       for (std::uint32_t rank = 0; rank < program.ranks; ++rank)
-        call.colors.push_back(is_early && below(8) == 0 ? -1 : below(static_cast<std::uint64_t>(colors)));
+        call.colors.push_back(
+            some_are_out && below(call.is_of_group ? 3 : 8) == 0 ? -1 : below(static_cast<std::uint64_t>(colors)));
       const bool some_get_none = std::ranges::min(call.colors) < 0;
       open.push_back(i);
       program.calls.push_back(std::move(call));
@@ -76,7 +81,7 @@ ChannelProgram draw_channels(std::mt19937_64& random) {
   return program;
 }
 
-enum class ChannelMutant { none, nothing_was_kept, tells_no_end, without_parents };
+enum class ChannelMutant { none, nothing_was_kept, tells_no_end, without_parents, counts_groups_together };
 
 // What one rank does with its book.
 class ChannelRank {
@@ -89,9 +94,10 @@ class ChannelRank {
   // Without a failure.
   void make(int call) {
     const ChannelCall& made = program_.calls[static_cast<std::size_t>(call)];
-    if (!number_of(made.parent)) return;
-    const Birthplace birth = book.next({*number_of(made.parent)}, epoch, restored).value();
     const auto members = program_.members(call, me_);
+    if (!number_of(made.parent) || (made.is_of_group && members.empty())) return;
+    const ChannelBook::Request request{.parent = *number_of(made.parent), .group = group_of(call)};
+    const Birthplace birth = book.next(request, epoch, restored).value();
     if (members.empty()) return book.made({.birth = birth});
     ChannelFacts facts{
         .number = number(birth, members.front()), .birth = birth, .alike = alike(call), .members = members};
@@ -113,7 +119,8 @@ class ChannelRank {
     const ChannelCall& made = program_.calls[static_cast<std::size_t>(call)];
     if (!number_of(made.parent)) return true;
     const bool is_in = !program_.members(call, me_).empty();
-    const ChannelBook::Request request{*number_of(made.parent), is_in, alike(call)};
+    if (made.is_of_group && !is_in) return true;
+    const ChannelBook::Request request{*number_of(made.parent), is_in, alike(call), group_of(call)};
     const auto birth = book.next(request, epoch, restored);
     if (!birth) return false;
     if (program_.members(made.parent, me_).size() == 1) {
@@ -123,7 +130,7 @@ class ChannelRank {
       numbers_[static_cast<std::size_t>(call)] = number(*birth, me_);
       return true;
     }
-    const auto known = book.look_up(*birth, request, program_.members(made.parent, me_));
+    const auto known = book.look_up(*birth, request, program_.members(made.is_of_group ? call : made.parent, me_));
     if (!known) return false;
     const auto its = dead.had_[static_cast<std::size_t>(call)];
     std::optional<std::uint64_t> mine;
@@ -145,14 +152,21 @@ class ChannelRank {
   }
   std::uint64_t epoch = 0;
   std::uint64_t restored = 0;
+  bool counts_groups_together = false;
   std::vector<std::optional<std::uint64_t>> had_;
 
  private:
   [[nodiscard]] std::uint64_t alike(int call) const {
     return static_cast<std::uint64_t>(program_.calls[static_cast<std::size_t>(call)].colors[me_]);
   }
+  [[nodiscard]] std::uint64_t group_of(int call) const {
+    if (!program_.calls[static_cast<std::size_t>(call)].is_of_group || counts_groups_together) return 0;
+    std::uint64_t sum = 1;
+    for (const std::uint32_t member : program_.members(call, me_)) sum = mix(sum ^ member);
+    return sum;
+  }
   static std::uint64_t number(const Birthplace& birth, std::uint32_t first) {
-    return mix(mix(mix(mix(birth.parent) ^ birth.epoch) ^ birth.place) ^ first);
+    return mix(mix(mix(mix(mix(birth.parent) ^ birth.group) ^ birth.epoch) ^ birth.place) ^ first);
   }
   const ChannelProgram& program_;
   std::uint32_t me_;
@@ -209,6 +223,7 @@ ChannelOutcome play_channels(std::uint64_t seed, ChannelMutant mutant) {
   std::vector<ChannelRank> ranks;
   for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
     ranks.emplace_back(program, rank).remember();
+    ranks.back().counts_groups_together = mutant == ChannelMutant::counts_groups_together;
     for (std::size_t i = 0; i < end; ++i) {
       ranks.back().play(static_cast<int>(i));
       ranks.back().keep_all_that_was_made();
@@ -225,6 +240,7 @@ ChannelOutcome play_channels(std::uint64_t seed, ChannelMutant mutant) {
     }
   }
   ChannelRank replacement(program, dead);
+  replacement.counts_groups_together = mutant == ChannelMutant::counts_groups_together;
   replacement.book.learns(told);
   replacement.epoch = chosen;
   replacement.restored = mutant == ChannelMutant::nothing_was_kept ? 0 : chosen;
@@ -267,7 +283,7 @@ TEST_P(ChannelBookMutants, are_found) {
 }
 INSTANTIATE_TEST_SUITE_P(Each, ChannelBookMutants,
                          testing::Values(ChannelMutant::nothing_was_kept, ChannelMutant::tells_no_end,
-                                         ChannelMutant::without_parents));
+                                         ChannelMutant::without_parents, ChannelMutant::counts_groups_together));
 
 constexpr ChannelBook::Request kFive{0, true, 5};
 
@@ -283,8 +299,8 @@ class KeptChannel : public testing::Test {
 };
 
 TEST_F(KeptChannel, is_made_again_before_the_next_snapshot_call) {
-  EXPECT_EQ(again_.next(kFive, 3, 3).value(), (Birthplace{0, 2, 0}));
-  EXPECT_EQ(again_.next(kFive, 3, 3).value(), (Birthplace{0, 3, 0}));
+  EXPECT_EQ(again_.next(kFive, 3, 3).value(), (Birthplace{.epoch = 2}));
+  EXPECT_EQ(again_.next(kFive, 3, 3).value(), (Birthplace{.epoch = 3}));
 }
 
 TEST_F(KeptChannel, is_not_taken_for_one_that_is_made_later) {
@@ -301,14 +317,14 @@ TEST_F(KeptChannel, is_refused_to_another_call) {
 
 TEST_F(KeptChannel, that_the_replacement_lacks_is_noticed_by_the_sum) {
   ChannelBook other(0);
-  other.made({.number = 7, .birth = {0, 2, 0}, .members = {0, 1}});
+  other.made({.number = 7, .birth = {.epoch = 2}, .members = {0, 1}});
   EXPECT_NE(other.balance() + again_.balance(), 0U);
-  again_.made(*again_.mine({0, 2, 0}));
+  again_.made(*again_.mine({.epoch = 2}));
   EXPECT_EQ(other.balance() + again_.balance(), 0U);
 }
 
 TEST(ChannelFacts, are_decoded_as_they_were) {
-  const ChannelFacts facts{7, {3, 5, 2}, 9, 8, true, {0, 4, 5}, {3}, {1}};
+  const ChannelFacts facts{7, {3, 6, 5, 2}, 9, 8, true, {0, 4, 5}, {3}, {1}, {1, 2}, {1, 0}};
   const auto decoded = replay::decode_channel_facts(encode(std::vector<ChannelFacts>{facts, {}}));
   ASSERT_TRUE(decoded);
   ASSERT_EQ(decoded->size(), 2U);

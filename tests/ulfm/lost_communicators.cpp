@@ -46,6 +46,21 @@ void use(MPI_Comm comm, std::uint64_t& sum) {
   sum = mix(sum, all);
 }
 
+// Of the first ranks, in the other order.
+MPI_Comm make_group(MPI_Comm comm, int ranks, int tag) {
+  std::vector<int> members;
+  for (int rank = ranks - 1; rank >= 0; --rank) members.push_back(rank);
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group some = MPI_GROUP_NULL;
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Comm_group(comm, &group);
+  MPI_Group_incl(group, ranks, members.data(), &some);
+  MPI_Comm_create_group(comm, some, tag, &made);
+  MPI_Group_free(&some);
+  MPI_Group_free(&group);
+  return made;
+}
+
 // What a program keeps while it runs.
 class Kept {
  public:
@@ -56,6 +71,8 @@ class Kept {
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &add());
     make_group_without_last(comm, at);
     make_rows(comm, at);
+    make_graph(comm, at);
+    make_group_of_first(comm, at);
     // Of this one only some are members.
     MPI_Comm_split(comm, at.rank < 2 ? 0 : MPI_UNDEFINED, at.size - at.rank, &add());
   }
@@ -94,6 +111,19 @@ class Kept {
     MPI_Cart_sub(grid, column.data(), &add());
     MPI_Comm_free(&grid);
   }
+  void make_graph(MPI_Comm comm, const Place& at) {
+    std::vector<int> index;
+    std::vector<int> edges;
+    for (int rank = 0; rank < at.size; ++rank) {
+      index.push_back(rank + 1);
+      edges.push_back((rank + 1) % at.size);
+    }
+    MPI_Graph_create(comm, at.size, index.data(), edges.data(), 0, &add());
+  }
+  // The last one does not make the call.
+  void make_group_of_first(MPI_Comm comm, const Place& at) {
+    if (at.rank + 1 < at.size) add() = make_group(comm, at.size - 1, 5);
+  }
   std::vector<MPI_Comm> all_;
 };
 
@@ -127,6 +157,23 @@ class Groups {
   MPI_Comm mine_ = MPI_COMM_NULL;
 };
 
+// Groups of the step, which only their members make, and then all ranks.
+void use_group_for_this_step(MPI_Comm comm, const Place& at, std::int64_t step, std::uint64_t& sum) {
+  const int ranks = 2 + static_cast<int>(step % (at.size - 1));
+  for (int i = 0; i < 2 && at.rank < ranks; ++i) {
+    MPI_Comm some = make_group(comm, ranks, 5 + i);
+    use(some, sum);
+    MPI_Comm_free(&some);
+  }
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm_group(comm, &group);
+  MPI_Comm all = MPI_COMM_NULL;
+  MPI_Comm_create(comm, group, &all);
+  MPI_Group_free(&group);
+  use(all, sum);
+  MPI_Comm_free(&all);
+}
+
 void use_for_this_step(MPI_Comm comm, std::int64_t step, std::uint64_t& sum) {
   const Place at(comm);
   MPI_Comm some = MPI_COMM_NULL;
@@ -137,6 +184,7 @@ void use_for_this_step(MPI_Comm comm, std::int64_t step, std::uint64_t& sum) {
   MPI_Comm_free(&some);
   use(child, sum);
   MPI_Comm_free(&child);
+  use_group_for_this_step(comm, at, step, sum);
 }
 
 void compute(cairn::Session& session, const Options& options) {

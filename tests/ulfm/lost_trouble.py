@@ -37,7 +37,6 @@ SPILLS = f"{SMALL}\nspill = 8MiB"
 CASES = {
     # Until a later snapshot is complete.
     "nonblocking-collective": Case("MPI_Ibarrier"),
-    "pending-matched": Case("MPI_Mrecv"),
     "neighbour-collective": Case("MPI_Neighbor_allgather"),
     "cancel": Case("MPI_Cancel"),
     "free": Case("MPI_Request_free"),
@@ -47,7 +46,10 @@ CASES = {
     "much": Case("memory", more=SMALL),
     # For the rest of the session.
     "persistent-collective": Case("MPI_Barrier_init", later="global"),
-    "group": Case("MPI_Comm_create_group", later="global"),
+    "dist-graph": Case("MPI_Dist_graph_create_adjacent", later="global"),
+    "idup": Case("MPI_Comm_idup", later="global"),
+    "intercommunicator": Case("MPI_Intercomm_create", later="global"),
+    "pending-matched": Case("MPI_Mrecv"),
     "partitioned": Case("MPI_Psend_init", first=None, later=None),  # Open MPI 5.0 crashes after a failure then
     "window": Case("MPI_Win_create", later="global"),
     "file": Case("MPI_File_open", later="global"),
@@ -78,6 +80,7 @@ LATE = {"much-to-one": Case("memory", more=SMALL), "asks-failed": Case(r"rank 3 
 # What a replacement repeats.
 REPLAYED = {
     "matched-replayed": Case("", first="local"),
+    "group-replayed": Case("", first="local"),
     "much-replayed": Case("memory", first="local", more=SPILLS),
     "much-to-one-replayed": Case("memory", first="local", more=SPILLS),
 }

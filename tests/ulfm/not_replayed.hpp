@@ -1,5 +1,5 @@
-// What a replacement cannot compute again alone, or only with more than messages: calls that are played by all ranks of a
-// ring between two snapshot() calls.
+// What a replacement cannot compute again alone, or only with more than messages: calls that are played by all ranks of
+// a ring between two snapshot() calls.
 #pragma once
 
 #include <mpi.h>
@@ -110,6 +110,32 @@ inline void pass_in_a_group(const Ring& ring) {
   MPI_Comm_free(&all);
 }
 
+inline void make_graph_of_neighbours(const Ring& ring) {
+  MPI_Comm circle = MPI_COMM_NULL;
+  MPI_Dist_graph_create_adjacent(ring.comm, 1, &ring.left, MPI_UNWEIGHTED, 1, &ring.right, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &circle);
+  MPI_Comm_free(&circle);
+}
+
+inline void begin_to_duplicate(const Ring& ring) {
+  MPI_Comm all = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm_idup(ring.comm, &all, &request);
+  complete(request);
+  MPI_Comm_free(&all);
+}
+
+// Rank 0, and the others.
+inline void join_two_groups(const Ring& ring) {
+  const int side = ring.rank == 0 ? 0 : 1;
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm both = MPI_COMM_NULL;
+  MPI_Comm_split(ring.comm, side, 0, &half);
+  MPI_Intercomm_create(half, 0, ring.comm, side == 0 ? 1 : 0, 3, &both);
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&half);
+}
+
 // The application ranks that the job starts with are the first of the world.
 inline void pass_in_the_world(const Ring& ring) {
   Ring world(MPI_COMM_WORLD);
@@ -199,6 +225,9 @@ inline const std::map<std::string, std::function<void(const Ring&)>> kCalls{
     {"persistent-collective", meet_persistently},
     {"neighbour-collective", gather_from_neighbours},
     {"group", pass_in_a_group},
+    {"dist-graph", make_graph_of_neighbours},
+    {"idup", begin_to_duplicate},
+    {"intercommunicator", join_two_groups},
     {"world", pass_in_the_world},
     {"matched", match},
     {"cancel", cancel},

@@ -89,8 +89,8 @@ class Process {
 
  private:
   static bool looks(const std::string& call) {
-    return call.starts_with("MPI_Test") || call == "MPI_Iprobe" || call == "MPI_Request_get_status" ||
-           call == "MPI_Waitsome";
+    return call.starts_with("MPI_Test") || call == "MPI_Iprobe" || call == "MPI_Improbe" ||
+           call == "MPI_Request_get_status" || call == "MPI_Waitsome";
   }
   [[nodiscard]] std::string path(const char* kind) const { return directory_ + "/" + kind + "." + name_; }
 
@@ -226,6 +226,10 @@ MPI_CALL(Sendrecv_replace, (void* b, int n, Type t, int p, int g, int p2, int g2
          g2, c, s)
 MPI_CALL(Probe, (int p, int g, Comm c, Status* s), p, g, c, s)
 MPI_CALL(Iprobe, (int p, int g, Comm c, int* f, Status* s), p, g, c, f, s)
+MPI_CALL(Mprobe, (int p, int g, Comm c, MPI_Message* m, Status* s), p, g, c, m, s)
+MPI_CALL(Improbe, (int p, int g, Comm c, int* f, MPI_Message* m, Status* s), p, g, c, f, m, s)
+MPI_CALL(Mrecv, (void* b, int n, Type t, MPI_Message* m, Status* s), b, n, t, m, s)
+MPI_CALL(Imrecv, (void* b, int n, Type t, MPI_Message* m, Request* r), b, n, t, m, r)
 MPI_CALL(Start, (Request * r), r)
 MPI_CALL(Startall, (int n, Request* r), n, r)
 MPI_CALL(Wait, (Request * r, Status* s), r, s)
@@ -268,8 +272,10 @@ MPI_CALL(Comm_dup_with_info, (Comm c, MPI_Info i, Comm* m), c, i, m)
 MPI_CALL(Comm_split, (Comm c, int g, int k, Comm* m), c, g, k, m)
 MPI_CALL(Comm_split_type, (Comm c, int g, int k, MPI_Info i, Comm* m), c, g, k, i, m)
 MPI_CALL(Comm_create, (Comm c, MPI_Group g, Comm* m), c, g, m)
+MPI_CALL(Comm_create_group, (Comm c, MPI_Group g, int t, Comm* m), c, g, t, m)
 MPI_CALL(Comm_free, (Comm * c), c)
 MPI_CALL(Cart_create, (Comm c, int n, const int* l, const int* p, int o, Comm* m), c, n, l, p, o, m)
+MPI_CALL(Graph_create, (Comm c, int n, const int* i, const int* e, int o, Comm* m), c, n, i, e, o, m)
 MPI_CALL(Cart_sub, (Comm c, const int* k, Comm* m), c, k, m)
 MPI_CALL(Finalize, ())
 

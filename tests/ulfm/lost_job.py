@@ -192,7 +192,7 @@ def hold(rank, call, life=0):
 
 
 def makes_a_communicator(call):
-    return call.startswith(("MPI_Comm_", "MPI_Cart_"))
+    return call.startswith(("MPI_Comm_", "MPI_Cart_", "MPI_Graph_"))
 
 
 def without_finalize(lives):

@@ -43,6 +43,7 @@ class Step {
     send_in_other_ways();
     exchange();
     probe();
+    match();
     test();
     wait_for_any();
     test_some();
@@ -169,6 +170,34 @@ class Step {
       absorb(theirs);
       absorb(status);
     }
+  }
+
+  // Long and short ones, which are received in another order than they are matched in.
+  void match() {
+    const std::vector<std::uint64_t> mine(kLong, sum_);
+    const Words more = words(45);
+    std::array sends{begin_to_send(mine, right_, 45), begin_to_send(more, right_, 45), begin_to_send(more, right_, 46)};
+    std::array<MPI_Message, 3> messages{};
+    std::array<MPI_Status, 3> statuses{};
+    MPI_Mprobe(left_, 45, comm_, messages.data(), statuses.data());
+    poll([&] {
+      int flag = 0;
+      MPI_Improbe(left_, 46, comm_, &flag, &messages[2], &statuses[2]);
+      return flag != 0;
+    });
+    MPI_Mprobe(left_, 45, comm_, &messages[1], &statuses[1]);
+    Words theirs{};
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Imrecv(theirs.data(), 4, MPI_UINT64_T, &messages[2], &request);
+    wait(request);
+    absorb(theirs);
+    MPI_Mrecv(theirs.data(), 4, MPI_UINT64_T, &messages[1], MPI_STATUS_IGNORE);
+    absorb(theirs);
+    std::vector<std::uint64_t> longest(kLong);
+    MPI_Mrecv(longest.data(), kLong, MPI_UINT64_T, messages.data(), MPI_STATUS_IGNORE);
+    absorb(longest);
+    for (const MPI_Status& status : statuses) absorb(status);
+    MPI_Waitall(3, sends.data(), MPI_STATUSES_IGNORE);
   }
 
   void test() {

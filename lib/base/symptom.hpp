@@ -66,6 +66,13 @@ class SymptomPort {
     double seconds = 0;
   };
   virtual void note_transfers(std::span<const Transfer> /*transfers*/) {}
+  // Another node has got a file of this node's store.
+  enum class Sent : std::uint8_t {
+    whole,
+    refused,  // it arrived damaged; this node has read it again, and it is whole here
+    damaged,  // the same, but it is damaged here, too
+  };
+  virtual void note_sent(NodeId /*to*/, Sent /*how*/) {}
 
  protected:
   SymptomPort() = default;

@@ -267,6 +267,7 @@ void FaultDesk::renew_rules(Time now) {
 localize::NodeLog FaultDesk::log(std::optional<Rank> rank) const {
   localize::NodeLog log;
   if (rank) log.pace = processes_.pace(*rank);
+  sent_files_.fill(log, head_.clock());
   return log;
 }
 

@@ -30,6 +30,7 @@
 #include "engine/node_watch.hpp"
 #include "engine/parts.hpp"
 #include "engine/process_watch.hpp"
+#include "engine/sent_watch.hpp"
 #include "engine/store_watch.hpp"
 #include "engine/suspicion_box.hpp"
 #include "engine/symptom_spool.hpp"
@@ -68,6 +69,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   // Time and reporter are filled in here.
   void report(const Symptom& symptom) override;
   void note_transfers(std::span<const Transfer> transfers) override { transfers_.note(transfers); }
+  void note_sent(NodeId to, Sent how) override;
   // The application, an operator or a health script suspects a rank or a node. `text`: plain, for a person.
   void suspect(const Suspect& suspect, const std::string& text);
   // A rank of the node has written its shard; or it could not.
@@ -121,6 +123,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   NodeWatch host_;
   std::optional<Heartbeats> beats_;  // none: off
   TransferWatch transfers_;
+  SentWatch sent_files_;
   bool said_farewell_ = false;                // to those that expect its heartbeats
   bool shares_machine_ = false;               // with another node of the job, though they have different host names
   Time turned_{};                             // when it had its last turn

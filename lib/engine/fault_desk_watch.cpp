@@ -116,6 +116,12 @@ void FaultDesk::receive_beats(Time now) {
   }
 }
 
+// The node that has got the file reports it by itself.
+void FaultDesk::note_sent(NodeId to, Sent how) {
+  sent_files_.note(to, how, head_.clock());
+  if (how == Sent::damaged) report({SymptomKind::crc_mismatch, {head_.node.me, std::nullopt}, {}, {}, 1});
+}
+
 // For whom a rank waits follows only from what all nodes know.
 void FaultDesk::look_for_waits() {
   const auto& after = head_.options.localize.stuck_after;
@@ -129,6 +135,7 @@ localize::NodeState FaultDesk::state() const {
   localize::NodeState state;
   store_.fill(state, head_.clock());
   host_.fill(state);
+  sent_files_.fill(state, head_.clock());
   state.bandwidth = transfers_.bandwidth();
   for (const auto& [end, pause] : pauses_)
     state.queue = std::max(state.queue, std::chrono::duration<double>(pause).count());

@@ -18,6 +18,7 @@ bool calls_for_snapshot(const Verdict& verdict) {
     case Fault::node_stolen:
     case Fault::node_swapping:
     case Fault::store_failing:
+    case Fault::store_corrupts:
     case Fault::link_degraded:
     case Fault::path_corrupts: return true;
     // Somebody outside may know of a node what Cairn cannot see. Who suspects a rank suspects its data.
@@ -42,6 +43,7 @@ bool calls_for_avoiding(const Verdict& verdict) {
     case Fault::node_swapping:
     case Fault::store_failing:
     case Fault::store_full:
+    case Fault::store_corrupts:
     case Fault::link_degraded:
     case Fault::path_corrupts: return true;
     case Fault::undetermined: return !verdict.suspect.rank && is_reported_from_outside(verdict);

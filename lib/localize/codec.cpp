@@ -47,9 +47,9 @@ void fields(auto& io, VerdictNote& m) { io(m.verdict), io(m.mute); }
 void fields(auto& io, Receipt& m) { io(m.note), io(m.taken); }
 void fields(auto& io, Question& m) { io(m.number), io(m.probe), io(m.suspect), io(m.calls); }
 void fields(auto& io, NodeState& m) {
-  for (double* value :
-       {&m.bandwidth, &m.load, &m.stolen, &m.memory, &m.store_used, &m.store_errors, &m.queue, &m.store_operations,
-        &m.store_failed, &m.store_since, &m.store_room, &m.store_free, &m.store_refused, &m.network_errors})
+  for (double* value : {&m.bandwidth, &m.load, &m.stolen, &m.memory, &m.store_used, &m.store_errors, &m.queue,
+                        &m.store_operations, &m.store_failed, &m.store_since, &m.store_room, &m.store_free,
+                        &m.store_refused, &m.network_errors, &m.store_damaged})
     number(io, *value);
 }
 void fields(auto& io, RankLog& m) { io(m.waits), number(io, m.idle), number(io, m.step); }

@@ -68,6 +68,11 @@ if memory_pressure
 then suspect node_swapping
 why The operating system counts the time in which threads wait for memory.
 
+rule damaged_file
+if crc_mismatch
+then suspect store_corrupts
+why Data that arrives damaged may lie so in the store of its sender.
+
 rule wrong_data
 if crc_mismatch.reporters = 1
 then suspect path_corrupts
@@ -152,10 +157,15 @@ if store_error >= 2 and state.store_errors > 0.01
 then confirm store_failing
 why The store has failed for this share of the recent operations.
 
+rule store_is_damaged
+if crc_mismatch >= 2 and state.store_damaged >= 1
+then confirm store_corrupts
+why The node has read again what others refused, and found it damaged.
+
 rule one_path_is_bad
 if crc_mismatch >= 2 and log.bad_peers = 1 and log.bad_share >= 0.05
 then confirm path_corrupts
-why One receiver of this node's messages has refused some of them, and no other has.
+why One receiver has refused data that is whole where it comes from, and no other receiver has.
 
 rule rank_is_stuck
 if response.process_alive = 1 and log.waits = 0 and log.idle >= 2

@@ -34,6 +34,7 @@ constexpr std::array<ProbeFactName, kProbeFacts> kProbeFactNames{{
     {Probe::state, "state.store_room"},
     {Probe::state, "state.store_free"},
     {Probe::state, "state.store_refused"},
+    {Probe::state, "state.store_damaged"},
     {Probe::state, "state.network_errors"},
     {Probe::state, "state.queue"},
     {Probe::log, "log.waits"},

@@ -25,13 +25,14 @@ enum class Fault : std::uint8_t {
   node_swapping,
   store_failing,
   store_full,
+  store_corrupts,  // it returns other data than was written
   link_degraded,
   partition,      // of the network: the node is cut off together with others
   path_corrupts,  // between two nodes, data changes on the way
   head_overloaded,
   undetermined,  // no candidate was confirmed
 };
-inline constexpr std::size_t kFaults = 14;
+inline constexpr std::size_t kFaults = 15;
 
 // Whether the fault is that of a rank, and not of its node.
 [[nodiscard]] constexpr bool is_of_rank(Fault fault) {

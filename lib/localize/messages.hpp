@@ -53,6 +53,7 @@ struct NodeState {
   double store_free = -1;     // bytes; below 0: not known
   double store_refused = 0;   // recent operations that found no room
   double network_errors = 0;  // share of the packets, of the worst network card
+  double store_damaged = 0;   // recent files that others have refused, and that were damaged when read again
 };
 struct RankProcess {
   bool alive = true;
@@ -75,7 +76,7 @@ struct NodeLog {
   std::optional<RankLog> rank = {};   // of the rank that was asked about
   std::optional<RankPace> pace = {};  // the same; none: its process is not watched
   double usual_step = 0;              // the median of the node's ranks; 0: not known
-  std::uint32_t bad_peers = 0;        // that got wrong data
+  std::uint32_t bad_peers = 0;        // that got wrong data, though it is right here
   double bad_share = 0;               // of the messages to them
   Buffer calls = {};                  // of the node's ranks, if asked for: see Host::calls()
 };

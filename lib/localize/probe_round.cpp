@@ -20,6 +20,7 @@ void add_state(FoundFacts& facts, const NodeState& state, const NodeState& own) 
   if (state.store_room >= 0) facts.emplace_back(ProbeFact::state_store_room, state.store_room);
   if (state.store_free >= 0) facts.emplace_back(ProbeFact::state_store_free, state.store_free);
   facts.emplace_back(ProbeFact::state_store_refused, state.store_refused);
+  facts.emplace_back(ProbeFact::state_store_damaged, state.store_damaged);
   facts.emplace_back(ProbeFact::state_network_errors, state.network_errors);
   facts.emplace_back(ProbeFact::state_queue, state.queue);
 }

@@ -198,6 +198,13 @@ std::string full_text(const Verdict& verdict) {
   return room && *room < 1 ? text + ", less than the next snapshot of its ranks takes" : text;
 }
 
+// ", 2 files that others refused"
+std::string damaged_text(const Verdict& verdict) {
+  const double files = finding_of(verdict, ProbeFact::state_store_damaged).value_or(0);
+  if (files == 0) return "";
+  return files == 1 ? ", 1 file that another node refused" : fmt::format(", {:.0f} files that others refused", files);
+}
+
 std::string link_text(const Verdict& verdict) {
   const auto errors = finding_of(verdict, ProbeFact::state_network_errors).value_or(0);
   if (errors > 0)
@@ -220,6 +227,7 @@ std::string fault_text(const Verdict& verdict, const Setting& setting) {
     case Fault::node_swapping: return node + " is slow: its threads wait for memory";
     case Fault::store_failing: return node + " is sick: its store fails" + store_text(verdict, setting);
     case Fault::store_full: return node + " is sick: its store is full" + full_text(verdict);
+    case Fault::store_corrupts: return node + " is sick: its store returns damaged data" + damaged_text(verdict);
     case Fault::link_degraded: return node + link_text(verdict);
     case Fault::partition:
       return fmt::format("the network is partitioned: {} cannot reach {}", nodes_text({verdict.analyst}),

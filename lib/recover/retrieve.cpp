@@ -1,6 +1,7 @@
 #include "recover/retrieve.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "comm/share.hpp"
 #include "format/checked_shard.hpp"
 #include "format/manifest.hpp"
+#include "recover/sent_files.hpp"
 #include "store/names.hpp"
 
 namespace cairn {
@@ -226,6 +228,8 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
       ready = ready && *checked;
     }
     if (heads.rank().value == 0) node.log.debug("the heads restore {}", node.name_of(plan->snapshot));
+    const auto sent = node.symptoms != nullptr ? sent_files(node, state, *plan) : std::vector<Delivery>{};
+    const auto struck_before = sent.empty() ? std::set<Strike>{} : state.inventory.strikes;
     span = node.trace.span("retrieve", plan->snapshot.version.value);
     if (ready) {
       if (auto status = execute(heads, node, state, *plan, strikes); !status) return fail(status.error());
@@ -234,6 +238,7 @@ Result<Plan> retrieve(Comm& heads, const NodeContext& node, RetrieveState& state
     for (const Strike& strike : strikes) node.log.warning("{} cannot be used", text_of(strike));
     auto news = share_strikes(heads, state.inventory, strikes);
     if (!news) return fail(news.error());
+    if (!sent.empty()) report_sent(node, state, manifest_of(state, plan->snapshot), {sent, strikes, struck_before});
     if (state.arrived.size() == plan->deliveries.size()) return plan;
     if (!is_worth_another_round(state, *news))
       return fail(Code::unrecoverable,

@@ -1,6 +1,10 @@
 // Damage to single files: what is bad is struck and the next source taken; what redundancy cannot replace is refused;
 // wrong bytes never come back.
 #include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +12,7 @@
 #include "store/names.hpp"
 #include "support/facts.hpp"
 #include "support/head_cluster.hpp"
+#include "support/hooked_store.hpp"
 #include "topology/placement.hpp"
 
 // HDF5 1.10 does not free all it has of a file in which it met damaged metadata (h5dump leaves the same behind).
@@ -89,6 +94,14 @@ TEST(Damage, of_any_one_file_is_mended_from_the_global_store) {
   expect_every_single_damage_is_mended(cluster, {0, 1});
 }
 
+// What becomes of the only file that node 0 is sent.
+void expect_sent(const HeadCluster::Outcome& outcome, std::uint32_t from, SymptomPort::Sent how) {
+  ASSERT_EQ(outcome.sent.size(), 1U);
+  EXPECT_EQ(outcome.sent[0].from, NodeId{from});
+  EXPECT_EQ(outcome.sent[0].to, NodeId{0});
+  EXPECT_EQ(outcome.sent[0].how, how);
+}
+
 // Node 0 is lost, and the one that has the copy of its shard sends damaged bytes.
 TEST(Damage, of_a_copy_is_reported_by_the_node_that_gets_it) {
   HeadCluster cluster = damage_cluster({1, 2, 1, 1}, 1, 2);
@@ -107,15 +120,60 @@ TEST(Damage, of_a_copy_is_reported_by_the_node_that_gets_it) {
       EXPECT_EQ(outcome.symptoms[0].suspect, (Suspect{NodeId{node}, std::nullopt}));
       EXPECT_EQ(outcome.symptoms[0].reporter, NodeId{0});
       EXPECT_EQ(outcome.symptoms[0].measure, 1);
+      expect_sent(outcome, node, SymptomPort::Sent::damaged);
     }
   }
+}
+
+// A store whose copies are wrong when they are read for the first time, as if they were damaged on their way.
+class WrongAtFirst : public HookedStore {
+ public:
+  explicit WrongAtFirst(std::shared_ptr<Store> store)
+      : HookedStore(std::move(store), [](const Operation&) { return Status{}; }) {}
+  Result<std::unique_ptr<Reader>> open(const FileName& name) const override {
+    auto reader = HookedStore::open(name);
+    const bool copy = names::parse_copy(name.path.substr(name.path.find('/') + 1)).has_value();
+    if (!reader || !copy || !opened_.insert(name.path).second) return reader;
+    return std::make_unique<WrongReader>(std::move(*reader));
+  }
+
+ private:
+  class WrongReader : public Reader {
+   public:
+    explicit WrongReader(std::unique_ptr<Reader> right) : right_(std::move(right)) {}
+    std::uint64_t size_bytes() const override { return right_->size_bytes(); }
+    Bytes mapping() const override { return {}; }
+    Status read(std::uint64_t offset, MutableBytes into) const override {
+      return right_->read(offset, into).map([&] { into.back() ^= std::byte{1}; });
+    }
+
+   private:
+    std::unique_ptr<Reader> right_;
+  };
+  mutable std::set<std::string> opened_;
+};
+
+TEST(Damage, on_the_way_is_told_from_damage_in_the_store) {
+  HeadCluster cluster = damage_cluster({1, 2, 1, 1}, 1, 2);
+  cluster.protect(level_set({kPartner, kErasure}));
+  cluster.lose({0});
+  cluster.seen = [](std::uint32_t, std::shared_ptr<Store> store) {
+    return std::make_shared<WrongAtFirst>(std::move(store));
+  };
+  const auto outcome = cluster.restore();
+  ASSERT_FALSE(outcome.error) << outcome.error->text();
+  ASSERT_EQ(outcome.symptoms.size(), 1U);
+  expect_sent(outcome, outcome.symptoms[0].suspect.node.value, SymptomPort::Sent::refused);
 }
 
 TEST(Damage, of_no_file_is_reported_by_nobody) {
   HeadCluster cluster = damage_cluster({1, 2, 1, 1}, 1, 2);
   cluster.protect(level_set({kPartner, kErasure}));
   cluster.lose({0});
-  EXPECT_TRUE(cluster.restore().symptoms.empty());
+  const auto outcome = cluster.restore();
+  EXPECT_TRUE(outcome.symptoms.empty());
+  ASSERT_FALSE(outcome.sent.empty());
+  expect_sent(outcome, outcome.sent[0].from.value, SymptomPort::Sent::whole);
 }
 
 // One parity of three, and a node lost: all that is left is needed.

@@ -76,7 +76,10 @@ struct HeadCluster::HeadOutcome {
   std::uint64_t writes = 0;
   struct Symptoms final : SymptomPort {
     void report(const Symptom& symptom) override { all.push_back(symptom); }
+    void note_sent(NodeId to, Sent how) override { sent.push_back({me, to, how}); }
+    NodeId me;
     std::vector<Symptom> all;
+    std::vector<Outcome::Sent> sent;
   } symptoms;
 };
 
@@ -171,6 +174,8 @@ void HeadCluster::restore_on(Comm& heads, const Layout& today, const std::vector
                              HeadOutcome& outcome) {
   NodeContext node = context(heads.rank().value, today);
   node.symptoms = &outcome.symptoms;
+  outcome.symptoms.me = node.me;
+  if (seen) node.local = seen(node.me.value, node.local);
   const auto writes = std::make_shared<FaultPlan>();
   node.local = std::make_shared<FaultyStore>(node.local, writes);
   StoreMemory memory;
@@ -203,6 +208,7 @@ HeadCluster::Outcome HeadCluster::restore(const Layout& today, std::vector<std::
     EXPECT_EQ(one.plan.deliveries.size(), all.plan.deliveries.size());
     all.writes.push_back(one.writes);
     all.symptoms.insert(all.symptoms.end(), one.symptoms.all.begin(), one.symptoms.all.end());
+    all.sent.insert(all.sent.end(), one.symptoms.sent.begin(), one.symptoms.sent.end());
   }
   return all;
 }

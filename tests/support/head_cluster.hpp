@@ -47,6 +47,11 @@ class HeadCluster {
     std::set<Strike> strikes;
     std::vector<std::uint64_t> writes;   // operations that change a store, by node
     std::vector<Symptom> symptoms = {};  // that heads have reported, by node
+    struct Sent {
+      NodeId from, to;
+      SymptomPort::Sent how{};
+    };
+    std::vector<Sent> sent = {};  // what became of the files that heads have sent, by node
   };
   // Brings the snapshot home to the nodes of `today`.
   [[nodiscard]] Outcome restore(const Layout& today, std::vector<std::uint32_t> hint = {});
@@ -56,6 +61,8 @@ class HeadCluster {
   [[nodiscard]] std::vector<std::uint32_t> wrong_ranks(const Layout& today) const;
   [[nodiscard]] std::vector<std::uint32_t> wrong_ranks() const { return wrong_ranks(layout_); }
 
+  // What restore() sees instead of a node's store; empty: the store.
+  std::function<std::shared_ptr<Store>(std::uint32_t node, std::shared_ptr<Store>)> seen;
   // Whether restore() looks for the level to restart from as [restart] use_failure_topology = off does.
   bool level_by_level = false;
 

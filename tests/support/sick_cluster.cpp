@@ -14,8 +14,9 @@ using localize::Fault;
 using localize::Time;
 
 constexpr std::array<std::string_view, kAilments> kAilmentNames{
-    "process dead", "rank stuck",    "rank slow", "node down",     "node stolen",     "node swapping", "store failing",
-    "store full",   "link degraded", "partition", "path corrupts", "head overloaded", "memory flips",  "card errors"};
+    "process dead",  "rank stuck",      "rank slow",    "node down",     "node stolen",
+    "node swapping", "store failing",   "store full",   "link degraded", "partition",
+    "path corrupts", "head overloaded", "memory flips", "card errors",   "store corrupts"};
 constexpr std::array<std::string_view, kTroubles> kTroubleNames{
     "none", "lossy", "analyst dead", "analyst overloaded", "analyst dies", "second fault"};
 constexpr Time kWarmUp = std::chrono::seconds(10);
@@ -210,6 +211,7 @@ Fault expected_fault(Ailment ailment) {
     case Ailment::partition: return Fault::partition;
     case Ailment::path_corrupts: return Fault::path_corrupts;
     case Ailment::head_overloaded: return Fault::head_overloaded;
+    case Ailment::store_corrupts: return Fault::store_corrupts;
     case Ailment::memory_flips:
     case Ailment::card_errors: break;
   }

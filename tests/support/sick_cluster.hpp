@@ -33,8 +33,10 @@ enum class Ailment : std::uint8_t {
   // No rule knows these:
   memory_flips,  // what the node sends is wrong now and then, whoever gets it
   card_errors,   // MPI reports errors of the node's network card
+  // This one, a rule knows:
+  store_corrupts,  // files of the node are damaged, whoever gets them
 };
-inline constexpr std::size_t kAilments = 14;
+inline constexpr std::size_t kAilments = 15;
 [[nodiscard]] std::string_view name_of(Ailment ailment);
 [[nodiscard]] localize::Fault expected_fault(Ailment ailment);
 

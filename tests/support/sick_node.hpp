@@ -65,6 +65,7 @@ struct SimNode {
   double store_used = 0.5;
   double store_error_rate = 0;
   double flip_rate = 0;        // of all that it sends
+  double damage_rate = 0;      // of its files
   double card_error_rate = 0;  // of all that it sends or gets
   bool refuses = false;        // its head has no time to analyse
   std::array<SimRank, kRanksPerNode> ranks;
@@ -89,6 +90,7 @@ struct SimNode {
   std::size_t next_peer = 0;
   double measured_stolen = 0, measured_memory = 0, measured_load = 1;
   std::uint32_t operations = 0, failed_operations = 0;
+  std::uint32_t damaged_files = 0;
   struct Sent {
     NodeId to;
     std::uint32_t messages = 0, wrong = 0;

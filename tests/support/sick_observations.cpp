@@ -123,7 +123,12 @@ void SickWorld::fetch_from(SimNode& node, NodeId id, SimNode::Peer& peer) {
   if (sent == sender.sent.end()) sent = sender.sent.insert(sent, SimNode::Sent{id, 0, 0});
   auto& [to, messages, refused] = *sent;
   ++messages;
-  if (dice_.chance(wrong)) {
+  // The sender reads again what was refused.
+  if (dice_.chance(sender.damage_rate)) {
+    ++sender.damaged_files;
+    for (const NodeId reporter : {id, peer.node})
+      report(reporter, localize::detect_crc(about(reporter, peer.node), kBlocks, 1 + dice_.below(3)));
+  } else if (dice_.chance(wrong)) {
     ++refused;
     report(id, localize::detect_crc(about(id, peer.node), kBlocks, 1 + dice_.below(3)));
   }

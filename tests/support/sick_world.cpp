@@ -58,6 +58,7 @@ class SickWorld::Head : public localize::Port, public localize::Host {
     state.load = node().measured_load;
     state.store_used = node().store_used;
     if (node().operations > 0) state.store_errors = static_cast<double>(node().failed_operations) / node().operations;
+    state.store_damaged = node().damaged_files;
     state.queue = node().queue_at(world_.now_);
     return state;
   }
@@ -227,6 +228,7 @@ void SickWorld::begin(const Sickness& sickness) {
       node.refuses = true;
       break;
     case Ailment::memory_flips: node.flip_rate = 0.4; break;
+    case Ailment::store_corrupts: node.damage_rate = 0.4; break;
     case Ailment::card_errors: node.card_error_rate = 0.3; break;
   }
 }

@@ -38,6 +38,8 @@ class HealthKeeper {
   void begin(Today today);
   // For a process that adds to what this run has written: takes that up.
   void resume();
+  // The verdicts of this run that hold.
+  [[nodiscard]] const std::vector<HealthEntry>& standing() const { return standing_; }
   // A verdict in the words `text`; write() is to follow.
   void put(const localize::Verdict& verdict, std::string text, Today today);
   [[nodiscard]] Status write(Today today);

@@ -1,6 +1,6 @@
 // Symptoms about nodes that have no verdict yet: kept in the node's store, since the life may end at any moment. The
-// node's head takes them up in the next life, and ckpt-run collects them if MPI has ended the job. Those about ranks are
-// not kept: their processes are gone by then. Local.
+// node's head takes them up in the next life, and ckpt-run collects them if MPI has ended the job. Those about ranks
+// are not kept: their processes are gone by then. Local.
 #pragma once
 
 #include <cstdint>

@@ -18,6 +18,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
+using testing::UnorderedElementsAre;
 using Kind = cairn::CompletionMark::Kind;
 using HostNames = std::vector<std::string>;
 
@@ -242,6 +243,15 @@ TEST(RestartLoop, puts_spare_hosts_in_the_places_of_lost_ones_and_tells_which_no
   EXPECT_EQ(next.life->placement.hosts[1].host, "t");
   EXPECT_THAT(next.life->failures.lost_nodes, ElementsAre(1));
   EXPECT_THAT(loop.after(death()).life->failures.lost_nodes, IsEmpty());
+}
+
+TEST(RestartLoop, tells_which_ranks_are_dead_for_certain) {
+  auto end = with_loss(death(), {"b"});
+  end.dead_ranks = {0, 2};
+  const auto step = Loop({.spare_hosts = {"s"}}).after(end);
+  ASSERT_TRUE(step.life);
+  EXPECT_THAT(step.life->failures.dead_ranks, UnorderedElementsAre(0, 2));
+  EXPECT_THAT(step.life->failures.lost_nodes, ElementsAre(1));
 }
 
 TEST(RestartLoop, without_spare_hosts_gives_up_or_goes_on_with_fewer_as_allowed) {

@@ -145,6 +145,25 @@ TEST_F(RemainsTest, hosts_that_are_lost_are_not_asked) {
   EXPECT_EQ(hosts, (std::vector<std::string>{"c1", "c1"}));
 }
 
+TEST_F(RemainsTest, ranks_that_their_head_has_found_dead_are_dead) {
+  const auto life = cairn::test::sample_run_record().incarnation;
+  cairn::HealthEntry dead;
+  dead.verdict.fault = Fault::process_dead;
+  dead.verdict.suspect = {cairn::NodeId{1}, cairn::Rank{5}};
+  dead.host = "c1";
+  dead.life = life;
+  dead.expires = static_cast<std::uint64_t>(kEndedAt.count()) + 60;
+  cairn::HealthEntry silent = dead;
+  silent.verdict.fault = Fault::node_down;
+  silent.verdict.suspect = {cairn::NodeId{2}, std::nullopt};
+  cairn::HealthEntry before = dead;
+  before.verdict.suspect.rank = cairn::Rank{6};
+  before.life = cairn::Incarnation{life.value - 1};
+  const cairn::HealthFile health{life, {dead, silent, before}};
+  ASSERT_TRUE(write_text(*store, cairn::names::health(), to_json(health)));
+  EXPECT_EQ(examine().dead_ranks, std::vector<std::uint32_t>{5});
+}
+
 TEST_F(RemainsTest, nothing_is_asked_where_fault_localization_is_off) {
   keep(0, "c1", 1, 2);
   config.localize.on = false;

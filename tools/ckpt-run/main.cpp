@@ -34,14 +34,15 @@ void say(const std::string& text) {
   for (std::string line; std::getline(lines, line);) fmt::print(stderr, "ckpt-run: {}\n", line);
 }
 
-// What the job's heads had not analysed when it ended.
-void tell_remains(const cairn::Config& config, const Life& life, const LifeEnd& end, const OnHosts& on_hosts,
-                  std::chrono::seconds today) {
+// What the job's heads had found, and not yet analysed, when it ended.
+void examine(const cairn::Config& config, const Life& life, LifeEnd& end, const OnHosts& on_hosts,
+             std::chrono::seconds today) {
   if (end.mark.kind == cairn::CompletionMark::Kind::finished || end.interrupted || !end.opened) return;
   const auto remains = examine_remains(config, life.placement, end.lost_hosts, today, on_hosts);
   if (!remains) return say("ckpt-tool health cannot show what the job left: " + remains.error().text());
   for (const Remains::Unread& unread : remains->unread) say(unread_text(unread));
   for (const std::string& verdict : remains->verdicts) say(verdict);
+  end.dead_ranks = remains->dead_ranks;
 }
 
 ExitCode unusable(const cairn::Error& error) {
@@ -99,7 +100,7 @@ int run(int argc, char** argv) {
     say(step.text);
     if (!step.life) return step.code;
     auto end = supervisor.run(*step.life);
-    if (end) tell_remains(*config, *step.life, *end, on_hosts, today());
+    if (end) examine(*config, *step.life, *end, on_hosts, today());
     if (end && !end->lost_hosts.empty()) {
       const auto noted = note_lost_hosts(*config, step.life->placement, end->lost_hosts, today());
       if (!noted) say("ckpt-tool health cannot show the lost hosts: " + noted.error().text());

@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -184,13 +185,18 @@ cairn::Result<Remains> examine_remains(const cairn::Config& config, const Placem
   auto stores = stores_of(config, placement);
   std::erase_if(stores, [&](const NodeStore& one) { return std::ranges::find(lost, one.host) != lost.end(); });
   const Examination examination(config, ended, std::move(stores), on_hosts);
+  cairn::HealthKeeper keeper(ended.global, ended.topology, ended.life, ended.sealer, cairn::Log());
+  keeper.resume();
   Remains remains;
+  for (const cairn::HealthEntry& entry : keeper.standing()) {
+    const auto& [fault, suspect] = std::tie(entry.verdict.fault, entry.verdict.suspect);
+    if (fault == localize::Fault::process_dead && suspect.rank) remains.dead_ranks.push_back(suspect.rank->value);
+  }
+  std::ranges::sort(remains.dead_ranks);
   const auto symptoms = examination.collect(static_cast<std::uint64_t>(today.count()), remains);
   const auto verdicts = examination.analyse(symptoms);
   if (verdicts.empty()) return remains;
 
-  cairn::HealthKeeper keeper(ended.global, ended.topology, ended.life, ended.sealer, cairn::Log());
-  keeper.resume();
   const localize::Setting setting{ended.topology.hosts(), today};
   for (const localize::Verdict& verdict : verdicts) {
     remains.verdicts.push_back(ended_text(verdict, setting));

@@ -26,6 +26,8 @@ using OnHosts = std::function<std::vector<Ending>(const std::vector<HostCommand>
 inline constexpr std::size_t kMostAnswerBytes = 1U << 20U;
 
 struct Remains {
+  // Application ranks whose head has looked for their process, and has not found it: no doubt is left. Ascending.
+  std::vector<std::uint32_t> dead_ranks;
   std::vector<std::string> verdicts;  // in words
   struct Unread {
     std::uint32_t node = 0;

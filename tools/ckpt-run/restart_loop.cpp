@@ -208,6 +208,8 @@ Step RestartLoop::after(const LifeEnd& end) {
   auto gone = end.lost_hosts;
   gone.insert(gone.end(), left.begin(), left.end());
   auto failures = topology_of(gone);
+  for (const std::uint32_t rank : end.dead_ranks)
+    if (std::ranges::find(failures.dead_ranks, rank) == failures.dead_ranks.end()) failures.dead_ranks.push_back(rank);
   auto placed = place(options_.ranks, options_.spares, config_, hosts_, spare_hosts_);
   if (!placed) return give_up(placed.error().text());
   placement_ = std::move(*placed);

@@ -11,7 +11,7 @@ script). The columns:
     head        processor time of fault localization in a head, by the clock of its thread, as a share of the time that
                 passed: the median of the heads and of the runs
     worst       the same: the largest
-    analyses    that a head has made, per minute: the median
+    analyses    that heads have made, per minute and head: the mean, since only nodes with others below them analyse
     time        of the program, with fault localization and without it: medians of the slowest rank
     ratio       of the two: the median of the pairs, and the smallest and the largest
 
@@ -140,7 +140,7 @@ def row(cells):
 def show(record):
     ratios = record["ratios"]
     row([record["kernel"], record["ranks"], record["heads"], f"{100 * statistics.median(record['shares']):.2f} %",
-         f"{100 * max(record['shares']):.2f} %", f"{statistics.median(record['analyses']):.0f}",
+         f"{100 * max(record['shares']):.2f} %", f"{statistics.fmean(record['analyses']):.0f}",
          f"{statistics.median(record['on']):.2f} s, {statistics.median(record['off']):.2f} s",
          f"{statistics.median(ratios):.3f} ({min(ratios):.2f} to {max(ratios):.2f})", f"{record['load']:.1f}"])  # fmt: skip
 

@@ -39,7 +39,8 @@ Engine::Engine(const EngineSetup& setup)
 }
 
 Engine::~Engine() {
-  if (faults_) finished_ ? faults_->forget_spool() : faults_->spool();
+  if (faults_ && finished_) faults_->forget_spool();
+  if (faults_ && !finished_) (void)faults_->spool();
   head_.heads.on_wait({});
   head_.votes.on_wait({});
 }

@@ -26,6 +26,7 @@ constexpr seconds kRulesEvery{10};
 constexpr seconds kSuspicionsEvery{5};  // a listing of the global store, by one head
 constexpr std::chrono::minutes kSuspicionLoggedEvery{10};
 constexpr seconds kSpoolEvery{5};
+constexpr seconds kSpoolAgain{60};         // when it has failed
 constexpr std::size_t kMostUnsent = 4096;  // parts of messages
 // With the calls of its ranks, the longest is that of a node with hundreds of ranks.
 constexpr std::size_t kMostMessageBytes = 4 * kMiB;
@@ -160,18 +161,23 @@ void FaultDesk::turn() {
   std::erase_if(sent_, [](const auto& one) { return one.second->test().value_or(true); });
 }
 
-void FaultDesk::spool() { spool_.write(localizer_.pending(), static_cast<std::uint64_t>(seconds_of_today().count())); }
+bool FaultDesk::spool() {
+  return spool_.write(localizer_.pending(), static_cast<std::uint64_t>(seconds_of_today().count()));
+}
 
+// Each write that fails is a symptom, too: it must not lead to another one at once.
 void FaultDesk::keep_pending(Time now) {
   if (now < next_spool_ || (localizer_.idle() && !spool_.holds_any())) return;
-  next_spool_ = now + kSpoolEvery;
-  spool();
+  spoolable_ = spool();
+  next_spool_ = now + (spoolable_ ? kSpoolEvery : kSpoolAgain);
 }
 
 // The application may end the job because of it.
 void FaultDesk::note_write(const Seal& seal) {
   store_.note_write(seal);
-  if (seal.error) next_turn_ = next_look_ = next_spool_ = {};
+  if (!seal.error) return;
+  next_turn_ = next_look_ = {};
+  if (spoolable_) next_spool_ = {};
 }
 
 void FaultDesk::report(const Symptom& symptom) {

@@ -61,7 +61,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   void turn();
   // Before a repair: keeps what is not a verdict yet for the heads that open next. While the job runs, turn() does that
   // now and then: MPI may end the job, and this process, at any moment.
-  void spool();
+  // False: the store has failed.
+  bool spool();
   // At the end of the job.
   void forget_spool() {
     if (spool_.holds_any()) spool_.remove();
@@ -139,6 +140,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   std::deque<localize::Message> own_;
   std::map<NodeId, Trace::Span> analyses_;
   Time next_turn_{}, next_look_{}, next_rules_{}, next_suspicions_{}, next_spool_{};
+  bool spoolable_ = true;             // as far as the last write has shown
   std::chrono::nanoseconds taken_{};  // by this thread, for fault localization; measured while there is a trace
   bool unreadable_ = false;           // the file of rules; said once
 };

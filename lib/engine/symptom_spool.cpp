@@ -44,7 +44,7 @@ std::vector<localize::Observation> aged_symptoms(const SymptomFile& file, const 
 SymptomSpool::SymptomSpool(std::shared_ptr<Store> store, const Topology& topology, Sealer sealer, Log log)
     : store_(std::move(store)), topology_(topology), sealer_(std::move(sealer)), log_(std::move(log)) {}
 
-void SymptomSpool::write(const std::vector<localize::Observation>& pending, std::uint64_t today) {
+bool SymptomSpool::write(const std::vector<localize::Observation>& pending, std::uint64_t today) {
   const auto places = places_of(topology_);
   SymptomFile file{today, {}};
   for (const localize::Observation& seen : pending) {
@@ -54,15 +54,18 @@ void SymptomSpool::write(const std::vector<localize::Observation>& pending, std:
   }
   if (file.symptoms.empty()) {
     if (holds_any_) remove();
-    return;
+    return true;
   }
   auto ageless = file.symptoms;
   for (SpooledSymptom& one : ageless) one.seen.first = one.seen.last = {};
-  if (ageless == written_) return;
+  if (ageless == written_) return true;
   written_ = std::move(ageless);
   holds_any_ = true;
   const auto status = write_json_text(*store_, names::symptoms(), to_json(file, sealer_), kMostSpoolBytes);
-  if (!status) log_.warning("symptoms of sick nodes get lost: {}", status.error().text());
+  if (!status && !std::exchange(unwritable_, true))
+    log_.warning("symptoms of sick nodes get lost: {}", status.error().text());
+  if (!status) written_.clear();
+  return status.has_value();
 }
 
 std::vector<localize::Observation> SymptomSpool::read(std::uint64_t today) {

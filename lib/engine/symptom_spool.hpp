@@ -26,8 +26,8 @@ class SymptomSpool {
   SymptomSpool(std::shared_ptr<Store> store, const Topology& topology, Sealer sealer, Log log);
 
   // Syncs, unless nothing has changed since the last time. If nothing is pending, there will be no file. `pending`:
-  // their times are ages. `today`: seconds since 1970. An error is a warning.
-  void write(const std::vector<localize::Observation>& pending, std::uint64_t today);
+  // their times are ages. `today`: seconds since 1970. False: the store has failed, which is a warning, once.
+  bool write(const std::vector<localize::Observation>& pending, std::uint64_t today);
   // What an earlier life has left about nodes of this one, with ages as of today. A file that cannot be read is a
   // warning that names it. If it is damaged, it is removed.
   [[nodiscard]] std::vector<localize::Observation> read(std::uint64_t today);
@@ -41,6 +41,7 @@ class SymptomSpool {
   Sealer sealer_;
   Log log_;
   bool holds_any_ = true;
+  bool unwritable_ = false;              // said once
   std::vector<SpooledSymptom> written_;  // without their ages
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The heads of real jobs find out what is sick, and ckpt-tool health shows it.
 
-    health.py PROGRAM CKPT_TOOL MPIEXEC FAILING_STORE
+    health.py PROGRAM CKPT_TOOL MPIEXEC FAILING_STORE CKPT_RUN
 
 PROGRAM is that of hang.py, FAILING_STORE a library that makes writes fail. Each job has two nodes of two ranks and a
 head. The tool is asked again and again until it says what it should; nothing here depends on how fast the machine is.
@@ -196,14 +196,57 @@ def compute(programs):
         job.expect(fault="process_dead", node=1, rank=2)
 
 
+def fails_store(programs):
+    """The variables by which writes to the store of node 1 fail with EIO."""
+    return lambda job: {"LD_PRELOAD": programs[3], "FAILING_STORE": f"{job.directory.name}/local/node0001",
+                        "FAILING_STORE_NOW": f"{job.directory.name}/now"}  # fmt: skip
+
+
+class RunJob(Job):
+    """Under ckpt-run, which does not start it again."""
+
+    def __init__(self, programs, kind, variables=None):
+        super().__init__(programs, kind, variables=variables)
+        forwarded = [f"-x {name}" for name in self.variables if name not in os.environ]
+        self.command = ["timeout", "-s", "KILL", str(4 * LIMIT_S), programs[4], "--launcher", self.mpiexec,
+                        "--mpi-options", " ".join(["--oversubscribe", "--bind-to none", *forwarded]), "-n", "4",
+                        "--max-restarts", "0", "--config", str(self.config), "--", self.program, str(self.config),
+                        kind]  # fmt: skip
+
+
+def end_by_mpi(programs):
+    """A process is killed, and MPI ends the job, before its heads have found out whose store fails."""
+    job = RunJob(programs, "snapshots", fails_store(programs))
+    rules = Path(job.directory.name, "sick.rules")
+    right = job.tell("--default-rules")
+    weight = "weight store_error 1.5"
+    if weight not in right:
+        raise AssertionError(right)
+    # Too little for heads; until they read the rules again, which they do every 10 seconds.
+    rules.write_text(right.replace(weight, "weight store_error 0.1"))
+    job.config.write_text(job.config.read_text() + f"rules = {rules}\n")
+    with job:
+        job.start()
+        Path(job.directory.name, "now").touch()
+        spool = Path(job.directory.name, "local/node0000/sick/symptoms.json")
+        job.until(lambda: spool.exists() and json.loads(spool.read_text())["symptoms"][0]["count"] > 1,
+                  "no symptoms are kept")  # fmt: skip
+        rules.write_text(right)
+        os.kill(job.processes()[0], signal.SIGKILL)
+        job.until(lambda: job.run.poll() is not None, "ckpt-run does not end")
+        # The heads may have found out about the process.
+        verdicts = [one for one in job.verdicts() if one["fault"] != "process_dead"]
+        if [(one["fault"], one["node"], one["run"]) for one in verdicts] != [("undetermined", 1, 1)]:
+            raise AssertionError(f"{verdicts}\n{job.output.read_text()}")
+        if [seen["symptom"] for seen in verdicts[0]["evidence"]] != ["store_error"]:
+            raise AssertionError(verdicts)
+        if f"ckpt-run: {verdicts[0]['text']}" not in job.output.read_text():
+            raise AssertionError(job.output.read_text())
+
+
 def fail_store(programs):
     """Writes to the store of node 1 fail with EIO."""
-
-    def variables(job):
-        return {"LD_PRELOAD": programs[3], "FAILING_STORE": f"{job.directory.name}/local/node0001",
-                "FAILING_STORE_NOW": f"{job.directory.name}/now"}  # fmt: skip
-
-    with Job(programs, "snapshots", variables=variables) as job:
+    with Job(programs, "snapshots", variables=fails_store(programs)) as job:
         job.start()
         Path(job.directory.name, "now").touch()
         verdict = job.expect(fault="store_failing", node=1)
@@ -293,10 +336,12 @@ def silence_head(programs):
 
 
 def main():
-    programs = sys.argv[1:5]
+    programs = sys.argv[1:6]
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
-    for play in [stop_and_die, fail_store, go_mute, fall_asleep, compute, report, slow_down, fill_store,
+    for play in [stop_and_die, fail_store, end_by_mpi, go_mute, fall_asleep, compute, report, slow_down, fill_store,
                  run_out_of_memory, silence_head]:  # fmt: skip
+        if len(sys.argv) > 6 and play.__name__ not in sys.argv[6:]:
+            continue
         start = time.monotonic()
         play(programs)
         print(f"{play.__name__}: as it should be, {time.monotonic() - start:.1f} s", flush=True)

@@ -9,6 +9,7 @@
 #include "store/memory/memory_store.hpp"
 #include "store/names.hpp"
 #include "support/hooked_store.hpp"
+#include "support/log_reading.hpp"
 
 namespace cairn::test {
 namespace {
@@ -96,6 +97,20 @@ TEST_F(SymptomSpooled, is_written_when_it_changes_and_removed_when_nothing_is_pe
   EXPECT_EQ(writes, 2);
   counted.write({}, kToday + 5);
   EXPECT_FALSE(read_text(*store, names::symptoms()));
+}
+
+TEST_F(SymptomSpooled, that_cannot_be_written_is_said_once_and_tried_again) {
+  bool fails = true;
+  const auto hooked = std::make_shared<HookedStore>(
+      store, [&](const HookedStore::Operation&) -> Status { return fails ? fail(Code::io, "injected") : Status{}; });
+  const LogReading log;
+  SymptomSpool unlucky(hooked, before, {}, Log());
+  EXPECT_FALSE(unlucky.write({observation(1)}, kToday));
+  EXPECT_FALSE(unlucky.write({observation(1)}, kToday));
+  EXPECT_EQ(log.lines().size(), 1U);
+  fails = false;
+  EXPECT_TRUE(unlucky.write({observation(1)}, kToday));
+  EXPECT_EQ(spool.read(kToday).size(), 1U);
 }
 
 TEST_F(SymptomSpooled, is_one_of_so_many) {

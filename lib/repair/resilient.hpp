@@ -74,7 +74,7 @@ class Resilient {
   // resilient_world.cpp
   [[nodiscard]] static MPI_Comm call_others(MPI_Comm world);
   [[nodiscard]] static std::unique_ptr<Resilient> taken_over(MPI_Comm world, Tells tells, ComputePart& compute_part);
-  static void follow_world(const Session& session);
+  void follow_world(const Session& session);
   void keep_world(const Session& session) const;
   // resilient_stay.cpp
   bool stays_in_call();
@@ -122,7 +122,8 @@ class Resilient {
   bool under_way_ = false;
   bool done_ = false;  // all application ranks are through, or all know of the same error
   bool over_ = false;
-  std::exception_ptr error_;        // to be thrown at the end
+  std::exception_ptr error_;  // to be thrown at the end
+  bool told_of_attributes_ = false;
   std::unique_ptr<Session> taken_;  // of a process that has taken over in MPI_Init, until enter()
   std::string last_failure_;
 };

@@ -3,6 +3,7 @@
 // the newest session.
 #include <utility>
 
+#include "base/log.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/job_world.hpp"
 #include "mpi/session_parts.hpp"
@@ -57,7 +58,14 @@ MPI_Comm Resilient::call_others(MPI_Comm world) {
 
 void Resilient::follow_world(const Session& session) {
   if (!tap::is_world_replaced()) return;
-  if (session.comm() != tap::application_world()) tap::follow_world(session.comm());
+  const bool is_new = session.comm() != tap::application_world();
+  if (is_new) tap::follow_world(session.comm());
+  if (is_new && session.rank() == 0 && !std::exchange(told_of_attributes_, true)) {
+    Log(pool_->config().log.level)
+        .info(
+            "MPI_COMM_WORLD is a new communicator after a repair: it keeps its name and error handler, but no "
+            "attributes of the application");
+  }
   if (JobWorld* const job = JobWorld::current()) job->open_for_messages();
 }
 

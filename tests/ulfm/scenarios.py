@@ -71,6 +71,9 @@ class Scenarios:
                 at = f"{what}, {mode}, {more}"
                 expect(job, job.plate.read_bytes() == expected, f"{at}: the result differs")
                 expect(job, job.restarts() == 0, f"{at}: ckpt-run had to start it again")
+                told = sum("it keeps its name and error handler" in line for line in job.lines)
+                # Where only the lost roll back, survivors keep it, unless a process dies before all have restored.
+                expect(job, told == 1 or (told == 0 and more), f"{at}: that attributes are lost is told {told} times")
                 expect(job, not job.says("no communication after the session"), f"{at}: its world has ended too soon")
                 job.close()
 

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Plays one long job with [recovery] rollback = lost whose message logs are at their bound all the time, and kills ranks.
 
-    lost_at_bound.py BINARIES [--seconds 3600] [--kills 12] [--seed 1] [--memory 16] [--spill 0]
+    lost_at_bound.py BINARIES [--seconds 3600] [--kills 12] [--seed 1] [--memory 16] [--spill 0] [--auto]
 
 No snapshot is due, so ranks take one only when a log is nearly full. The job must end with the result of a run that
 nothing happened to, each failure must make only the lost roll back, and the processes must not grow. With --spill, what
-exceeds the memory (both in MiB) is in files, and none may be left.
+exceeds the memory (both in MiB) is in files, and none may be left. With --auto, the interval of snapshots is auto, and
+must be short enough for the log.
 """
 
 import argparse
 import os
 import random
+import re
 import signal
 import tempfile
 import time
@@ -22,6 +24,7 @@ import lost_job
 
 STEP_S = 0.05  # of lost_steps, with its pause, on an idle machine
 GROWTH_MIB = 64  # beyond the logs
+AUTO = re.compile(r"auto: .* a message log fills in")
 
 
 def resident_mib(pid):
@@ -58,7 +61,7 @@ class Bound:
         arguments = self.arguments
         lost_job.END_S = 20 * arguments.seconds + 60
         settings = argparse.Namespace(binaries=arguments.binaries, rollback="lost", mode="spares")
-        shape = {"steps": max(100, int(arguments.seconds / STEP_S)), "l1": "every 1000000",
+        shape = {"steps": max(100, int(arguments.seconds / STEP_S)), "l1": "auto" if arguments.auto else "every 1000000",
                  "spares": arguments.kills + 2}  # fmt: skip
         player = lost.Lost(settings, Path(directory))
         more = f"[replay]\nmemory = {arguments.memory}MiB"
@@ -75,6 +78,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--memory", type=int, default=16, metavar="MIB")
     parser.add_argument("--spill", type=int, default=0, metavar="MIB")
+    parser.add_argument("--auto", action="store_true")
     arguments = parser.parse_args()
     bound = Bound(arguments)
     start = time.monotonic()
@@ -87,7 +91,8 @@ def main():
         raise SystemExit(f"not only the lost rolled back: {found.everyone}")
     if left:
         raise SystemExit(f"files are left: {left}")
-    if not any(lost_job.FILLS.search(line) for line in bound.job.lines):
+    bounds = AUTO if arguments.auto else lost_job.FILLS
+    if not any(bounds.search(line) for line in bound.job.lines):
         raise SystemExit("no log was at its bound")
     if bound.sizes and max(bound.sizes) > bound.sizes[0] + arguments.memory + arguments.spill + GROWTH_MIB:
         raise SystemExit("a process grows")

@@ -24,7 +24,8 @@ namespace {
 using lost::mix;
 using lost::write_sums;
 
-constexpr int kLong = 40000;  // words of a message that MPI sends only when its receiver is known
+constexpr int kLong = 40000;    // words of a message that MPI sends only when its receiver is known
+constexpr int kMatched = 5000;  // the same
 
 // The messages of one rank in one step. Each depends on all that the rank has received before.
 class Step {
@@ -174,7 +175,7 @@ class Step {
 
   // Long and short ones, which are received in another order than they are matched in.
   void match() {
-    const std::vector<std::uint64_t> mine(kLong, sum_);
+    const std::vector<std::uint64_t> mine(kMatched, sum_);
     const Words more = words(45);
     std::array sends{begin_to_send(mine, right_, 45), begin_to_send(more, right_, 45), begin_to_send(more, right_, 46)};
     std::array<MPI_Message, 3> messages{};
@@ -193,8 +194,8 @@ class Step {
     absorb(theirs);
     MPI_Mrecv(theirs.data(), 4, MPI_UINT64_T, &messages[1], MPI_STATUS_IGNORE);
     absorb(theirs);
-    std::vector<std::uint64_t> longest(kLong);
-    MPI_Mrecv(longest.data(), kLong, MPI_UINT64_T, messages.data(), MPI_STATUS_IGNORE);
+    std::vector<std::uint64_t> longest(kMatched);
+    MPI_Mrecv(longest.data(), kMatched, MPI_UINT64_T, messages.data(), MPI_STATUS_IGNORE);
     absorb(longest);
     for (const MPI_Status& status : statuses) absorb(status);
     MPI_Waitall(3, sends.data(), MPI_STATUSES_IGNORE);

@@ -92,7 +92,7 @@ def dies_and_goes_on(program, root, mpiexec):
     (directory / "program.ini").write_text(CONFIG.format(directory=directory))
     launch = [mpiexec, "--oversubscribe", "--bind-to", "none", "-n", RANKS, program]
     output = run(*launch, "die", good=False, cwd=directory)
-    if "from " in output:
+    if re.search(r"from \d+ to \d+ on", output):
         fail(f"{program}: did not die", output)
     output = run(*launch, cwd=directory)
     if f"from 5 to 10 on {RANKS - 1} ranks" not in output:

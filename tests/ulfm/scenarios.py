@@ -56,12 +56,14 @@ class Scenarios:
                           more=f"{more}\n[job]\nworld = application", **{"steps": 80, "pause_ms": 8, **options})  # fmt: skip
 
     def programs_on_mpi_comm_world_are_repaired_in_place(self):
-        for what in ["computes", "fortran"]:
+        for what in ["computes", "window", "fortran"]:
             job = self.start_on_world(what)
             job.finish()
             expected = job.plate.read_bytes()
             job.close()
-            for mode, more in [("spares", ""), ("spares", "rollback = lost"), ("respawn", "")]:
+            # In Open MPI 5.0, making a window of ranks that were started at different times blocks.
+            respawn = [] if what == "window" else [("respawn", "")]
+            for mode, more in [("spares", ""), ("spares", "rollback = lost"), *respawn]:
                 job = self.start_on_world(what, mode, more)
                 for number, victim in enumerate(["rank 1", "head"], 1):
                     kill(job, [victim])

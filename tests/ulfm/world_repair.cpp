@@ -2,9 +2,11 @@
 // application). Every life looks at its world first, also one that replaces a dead rank.
 //
 //   world_repair computes --steps N --config FILE --output FILE --pause-ms N
+//   world_repair window ...     the same with a window
 //   world_repair early ...      communicates before cairn::run
 //   world_repair nothing ...    opens no session
 //   world_repair late ...       comes to cairn::run when there is a file "go", and says so before
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -44,13 +46,18 @@ struct World {
   int rank = 0;
   MPI_Comm grid = MPI_COMM_NULL;
   MPI_Comm row = MPI_COMM_NULL;
+  MPI_Win window = MPI_WIN_NULL;
+  double* inbox = nullptr;  // the window's memory, MPI's
 
-  World() {
+  explicit World(bool has_window) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const std::array<int, 2> lengths{2, 2};
     const std::array<int, 2> periodic{1, 1};
     MPI_Cart_create(MPI_COMM_WORLD, 2, lengths.data(), periodic.data(), 0, &grid);
     MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &row);
+    if (!has_window) return;
+    MPI_Win_allocate(kCells * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &inbox, &window);
+    std::fill_n(inbox, kCells, 0.0);
   }
 };
 
@@ -68,6 +75,11 @@ void relax(const World& world, std::vector<double>& cells) {
   MPI_Allreduce(MPI_IN_PLACE, &sums[0], 1, MPI_DOUBLE, MPI_SUM, world.row);
   MPI_Allreduce(MPI_IN_PLACE, &sums[1], 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   for (double& cell : cells) cell += 0.001 * (sums[0] - sums[1]);
+  if (world.window == MPI_WIN_NULL) return;
+  MPI_Win_fence(0, world.window);
+  MPI_Put(cells.data(), kCells, MPI_DOUBLE, (world.rank + 1) % kRanks, 0, kCells, MPI_DOUBLE, world.window);
+  MPI_Win_fence(0, world.window);
+  for (int i = 0; i < kCells; ++i) cells[i] += 0.001 * world.inbox[i];
 }
 
 void write(const World& world, const std::vector<double>& cells, const std::string& output) {
@@ -80,7 +92,7 @@ void write(const World& world, const std::vector<double>& cells, const std::stri
 
 void compute(cairn::Session& session, const Options& options) {
   look_at_world("in a session");
-  const World world;
+  const World world(options.what == "window");
   std::vector<double> cells(kCells);
   for (int i = 0; i < kCells; ++i) cells[i] = std::sin(i + world.rank);
   long step = 0;

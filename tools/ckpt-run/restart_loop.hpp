@@ -47,7 +47,7 @@ struct LifeEnd {
   std::optional<cairn::Identity> restored = std::nullopt;  // the snapshot that it, or its last repair, went on from
   std::vector<std::string> lost_hosts;
   std::vector<std::uint32_t> dead_ranks = {};  // that a head has confirmed to be dead
-  std::vector<std::string> sick_hosts = {};  // from which the job is to be moved
+  std::vector<std::string> sick_hosts = {};    // from which the job is to be moved
 };
 
 // What is to be done: say `text`, then start `life`, or end with `code`.

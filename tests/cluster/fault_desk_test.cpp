@@ -218,16 +218,22 @@ TEST_F(SymptomsOfBefore, move_to_the_store_of_the_analyst) {
   const auto kept_in = [&](std::uint32_t node) {
     return read_text(failing.job.node_store(node), names::symptoms()).has_value();
   };
-  bool moved = false;
-  run_until([&] { return moved = moved || (kept_in(0) && !kept_in(1) && !kept_in(2)); });
+  std::atomic<bool> moved = false;
+  run_until([&] {
+    if (kept_in(0) && !kept_in(1) && !kept_in(2)) moved = true;
+    return moved.load();
+  });
   EXPECT_TRUE(moved);
 }
 
 // MPI may end it with all its heads.
 TEST_F(SymptomsOfBefore, are_kept_while_the_job_runs) {
-  bool kept = false;
+  std::atomic<bool> kept = false;
   failing.failures = 1;
-  run_until([&] { return kept = kept || keeper(); });
+  run_until([&] {
+    if (keeper()) kept = true;
+    return kept.load();
+  });
   EXPECT_TRUE(kept);
 }
 
@@ -242,8 +248,11 @@ TEST_F(SymptomsOfBefore, do_not_count_if_their_file_is_damaged) {
   fail_once();
   ASSERT_TRUE(failing.job.node_store(keeper().value()).corrupt(names::symptoms(), 20));
   failing.failures = 1;
-  bool removed = false;
-  run_until([&] { return removed = removed || !keeper(); });
+  std::atomic<bool> removed = false;
+  run_until([&] {
+    if (!keeper()) removed = true;
+    return removed.load();
+  });
   EXPECT_TRUE(removed);
   EXPECT_FALSE(health_of(failing.job));
 }

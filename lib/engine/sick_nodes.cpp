@@ -1,23 +1,12 @@
 #include "engine/sick_nodes.hpp"
 
-#include <algorithm>
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include "localize/action.hpp"
 #include "store/names.hpp"
+#include "topology/host_name.hpp"
 
 namespace cairn {
-namespace {
-
-// One may be written with its domain.
-bool names_one_host(std::string_view a, std::string_view b) {
-  if (a.size() > b.size()) std::swap(a, b);
-  return b.starts_with(a) && (a.size() == b.size() || b[a.size()] == '.');
-}
-
-}  // namespace
 
 std::vector<NodeId> sick_nodes(const std::vector<HealthEntry>& entries, const Topology& topology,
                                std::chrono::seconds today) {
@@ -27,11 +16,11 @@ std::vector<NodeId> sick_nodes(const std::vector<HealthEntry>& entries, const To
     if (entry.expired(static_cast<std::uint64_t>(today.count())) || !localize::calls_for_avoiding(entry.verdict))
       continue;
     const std::uint32_t number = entry.verdict.suspect.node.value;
-    if (number < hosts.size() && names_one_host(hosts[number], entry.host)) {
+    if (number < hosts.size() && same_host(hosts[number], entry.host)) {
       sick[number] = true;
       continue;
     }
-    for (std::size_t i = 0; i < hosts.size(); ++i) sick[i] = sick[i] || names_one_host(hosts[i], entry.host);
+    for (std::size_t i = 0; i < hosts.size(); ++i) sick[i] = sick[i] || same_host(hosts[i], entry.host);
   }
   std::vector<NodeId> nodes;
   for (std::uint32_t i = 0; i < sick.size(); ++i)

@@ -135,11 +135,6 @@ std::string beside(const std::string& launcher, const std::string& program) {
   return (std::filesystem::path(launcher).parent_path() / program).string();
 }
 
-bool same_host(std::string_view a, std::string_view b) {
-  if (a.size() > b.size()) std::swap(a, b);
-  return b.starts_with(a) && (a.size() == b.size() || b[a.size()] == '.');
-}
-
 bool is_this_host(const Facts& facts, std::string_view host) {
   return same_host(host, facts.host) || host == "localhost";
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "options.hpp"
+#include "topology/host_name.hpp"
 
 namespace ckpt_run {
 
@@ -42,8 +43,7 @@ struct Facts {
 // A program that came with the launcher: beside it, where it was named by a path.
 [[nodiscard]] std::string beside(const std::string& launcher, const std::string& program);
 
-// Whether two names may be of one host: equal, or one is the other without its domain.
-[[nodiscard]] bool same_host(std::string_view a, std::string_view b);
+using cairn::same_host;
 
 [[nodiscard]] bool is_this_host(const Facts& facts, std::string_view host);
 

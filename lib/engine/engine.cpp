@@ -91,12 +91,7 @@ void Engine::receive_left(Rank from, const FinalizeRequest& request) {
   head_.requests.finalize[from] = request;
   const RankLeft left = head_.left_by(from, request);
   head_.send_to_other_heads(left);
-  heed(left);
-}
-
-void Engine::heed(const RankLeft& left) {
-  if (!head_.left || left.calls < head_.left->calls) head_.left = left;
-  head_.tell_all(left);
+  head_.heed(left);
 }
 
 bool Engine::busy() const {
@@ -176,7 +171,7 @@ Status Engine::handle(Peer from, ToHead message) {
   if (const auto* gone = std::get_if<HeadGone>(&message)) {
     return fail(is_gone(*gone));
   } else if (const auto* left = std::get_if<RankLeft>(&message)) {
-    heed(*left);
+    head_.heed(*left);
   } else if (const auto* question = std::get_if<Inquire>(&message)) {
     inquiry_.receive(node, *question, now);
   } else if (const auto* ask = std::get_if<Ask>(&message)) {

@@ -110,7 +110,6 @@ class Engine {
   void handle(Rank from, ToHead message);
   void receive_left(Rank from, const FinalizeRequest& request);
   void receive_suspicion(Rank from, const std::string& text);
-  void heed(const RankLeft& left);
   void leave();
   void break_down(const Error& error);
   void break_silence();

@@ -32,6 +32,11 @@ void Head::tell_all(const ToRank& message) {
   if (bell) bell->ring(Bell::Who::ranks);
 }
 
+void Head::heed(const RankLeft& its_leave) {
+  if (!left || its_leave.calls < left->calls) left = its_leave;
+  tell_all(its_leave);
+}
+
 void Head::log_storage_error(bool here, const Error& error) const {
   if (here && options.log_storage_errors && fails_for_storage(error.code)) node.log.error("{}", error.text());
 }

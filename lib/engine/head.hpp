@@ -94,6 +94,8 @@ struct Head {
   void send_to_other_heads(const ToHead& message);
   // Every rank of the node; wakes them.
   void tell_all(const ToRank& message);
+  // A rank of any node has left its session: its head told this one, or a vote did.
+  void heed(const RankLeft& its_leave);
   // Once for the whole job: by one of the heads that met it, which knows the cause.
   void log_storage_error(bool here, const Error& error) const;
 };

@@ -17,6 +17,14 @@ Error never_sealed(const std::vector<std::uint32_t>& ranks) {
           "every application rank must make the same snapshot calls"};
 }
 
+// Its head's message may come after the vote. A rank that learns of an abandoned version must find its next call
+// refused. All ranks have made the call of this version by now, so any later one counts as more calls than 0.
+RankLeft left_before(Version version, RankLeft left) {
+  left.version = Version{version.value - 1};
+  left.calls = 0;
+  return left;
+}
+
 }  // namespace
 
 void SealDesk::receive(Rank from, const Seal& seal) {
@@ -213,6 +221,7 @@ void SealDesk::abandon(Version version, const Sealing& sealing, const Error& obj
   head_.log_storage_error(sealing.vote.failed_node() == head_.node.me, error);
   catalog_.known.erase(id);
   if (auto status = catalog_.retire(head_.node.dir(id)); !status) head_.node.log.warning("{}", status.error().text());
+  if (const auto left = sealing.vote.left(); left && !head_.left) head_.heed(left_before(version, *left));
   head_.tell_all(Failed{version, head_.node.levels.all(), error});
   head_.tell_all(Retired{version});
   promoter_.free_slots();

@@ -99,7 +99,7 @@ void Journal::enters(std::uint64_t call) {
 bool Journal::fills() {
   const std::uint64_t growth = logged_ - std::exchange(logged_when_asked_, logged_);
   if (!started_ || growth == 0 || logged_ - logged_when_taken_ < 2 * growth) return false;
-  return prologue_.bytes() + log_.bytes() + 3 * growth > room();
+  return prologue_.bytes() + log_.bytes() + std::max(3 * growth, room() / 4) > room();
 }
 
 std::uint64_t Journal::logged_millionths() const {

@@ -85,8 +85,9 @@ class Journal {
     taken_.push_back({call, version});
     logged_when_taken_ = logged_;
   }
-  // To be asked from time to time. Whether the log will be full before it is asked three times more, if it grows as it
-  // did since it was asked last, and a snapshot would help: none has been taken lately.
+  // To be asked from time to time. Whether a quarter of the log's room is left, or the log will be full before it is
+  // asked three times more, if it grows as it did since it was asked last; and a snapshot would help: none has been
+  // taken lately.
   [[nodiscard]] bool fills();
   // What was logged since the rank has restored, in all, in millionths of what the log can hold.
   [[nodiscard]] std::uint64_t logged_millionths() const;

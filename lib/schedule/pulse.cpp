@@ -1,5 +1,6 @@
 #include "schedule/pulse.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,6 +35,10 @@ Result<std::optional<Pulse::Beat>> Pulse::call(const std::function<Mine()>& mine
     agreed = beat();
     period_ = PulsePeriod::next_period(covered_, agreed->elapsed - last_, period_);
     last_ = agreed->elapsed;
+    // After a restore, ranks begin with empty logs.
+    const std::uint64_t before = std::exchange(last_logged_, agreed->logged);
+    const std::uint64_t growth = agreed->logged - (agreed->logged < before ? 0 : before);
+    period_ = std::min(period_, PulsePeriod::most_for_log(covered_, growth));
   }
   if (!started_ || calls_ >= period_) {
     start(kSnapshot, mine());

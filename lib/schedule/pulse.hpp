@@ -74,6 +74,7 @@ class Pulse {
   std::uint64_t covered_ = 0;  // calls between the two starts before
   std::uint64_t period_ = 1;
   std::chrono::microseconds last_{0};
+  std::uint64_t last_logged_ = 0;
 };
 
 // Closes a pulse during a call that also waits for something else. Without a pulse there is nothing to close.

@@ -48,4 +48,10 @@ std::uint64_t PulsePeriod::next_period(std::uint64_t calls, std::chrono::microse
   return std::clamp(aim, kLeast, most);
 }
 
+std::uint64_t PulsePeriod::most_for_log(std::uint64_t calls, std::uint64_t logged) {
+  constexpr std::uint64_t kSixteenth = 1'000'000 / 16;
+  if (logged == 0 || calls >= kMost * logged) return kMost;
+  return std::clamp(calls * kSixteenth / logged, kLeast, kMost);
+}
+
 }  // namespace cairn

@@ -58,6 +58,9 @@ struct PulsePeriod {
 
   [[nodiscard]] static std::uint64_t next_period(std::uint64_t calls, std::chrono::microseconds elapsed,
                                                  std::uint64_t present);
+  // The longest period in which a message log fills by no more than a sixteenth, so that its ranks agree on a snapshot
+  // in time. `logged`: during `calls`, in millionths of what the log can hold.
+  [[nodiscard]] static std::uint64_t most_for_log(std::uint64_t calls, std::uint64_t logged);
 };
 
 }  // namespace cairn

@@ -207,6 +207,18 @@ TEST(Journal, asks_for_a_snapshot_before_its_log_is_full) {
   EXPECT_EQ(journal.obstacle(), std::nullopt);
 }
 
+// Its head may need longer for the snapshot than three short calls take.
+TEST(Journal, asks_for_a_snapshot_while_a_quarter_of_its_room_is_left) {
+  replay::Journal journal(0, 1000);
+  EXPECT_TRUE(journal.start(0));
+  std::uint64_t call = 0;
+  do {
+    EXPECT_TRUE(journal.sends({1, 0}, some_bytes(10)).value().is_logged);
+    journal.enters(++call);
+  } while (!journal.fills() && call < 200);
+  EXPECT_EQ(call, 76U) << "760 bytes are logged";
+}
+
 // Rank 1 had sent two messages to rank 0 before restore(), and received one. It is replaced.
 class ReplayedPrologue : public testing::Test {
  protected:

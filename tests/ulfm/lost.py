@@ -269,12 +269,12 @@ class Scenarios(Lost):
 
     def a_log_that_fills_makes_ranks_take_a_snapshot(self):
         """All messages of the job need twice the memory, and no snapshot is due."""
-        shape = {"steps": 100, "pause_ms": 10, "l1": "every 1000"}
-        calls = self.reference("steps", **shape)[1][1, 0]
+        shape = {"steps": 100, "l1": "every 1000"}
+        calls = self.reference("patient", **shape)[1][1, 0]
         snapshots = [place for place, call in enumerate(calls) if call == lost.SNAPSHOT]
         strikes = [kill(1, snapshots[90] + 3)]
         more = "[replay]\nmemory = 16MiB" if self.arguments.rollback == "lost" else ""
-        self.expect_local(self.play("steps", strikes, shape=shape, more=more), strikes)
+        self.expect_local(self.play("patient", strikes, shape=shape, more=more), strikes)
 
     def survivors_sleep_while_a_replacement_catches_up(self):
         for name, place in self.places("heat"):

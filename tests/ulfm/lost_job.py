@@ -70,6 +70,7 @@ def programs(binaries, rollback):
         "swing": Program([swing]),
         "wave": Program([wave], lambda config: [config, str(STEPS)], lambda job: last_words("wave", job)),
         "steps": Program([steps, "polls" if rollback == "lost" else "careful"]),
+        "patient": Program([steps, "patient" if rollback == "lost" else "careful"]),
         "short": Program([collectives, "short"]),
         "long": Program([collectives, "long"]),
         "derived": Program([collectives, "derived"]),

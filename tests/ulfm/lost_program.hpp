@@ -56,6 +56,16 @@ class StepLog {
   std::ofstream file_;
 };
 
+// Until a snapshot is safe, so that no log can be full because a head has had no processor. Not for long: after a
+// failure it may never be safe.
+inline void wait_until_safe(cairn::Session& session, std::uint32_t version) {
+  constexpr int kMostNaps = 5000;
+  for (int i = 0; i < kMostNaps && !session.catches_up(); ++i) {
+    if (session.safe_version(cairn::LevelId::local) >= version) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 // Takes the steps that are left. `take` computes one, and returns a sum over all that the rank has received.
 template <class Take>
 void take_steps(cairn::Session& session, const Options& options, std::int64_t& step, Take take) {
@@ -63,7 +73,8 @@ void take_steps(cairn::Session& session, const Options& options, std::int64_t& s
   while (step < options.steps) {
     const std::uint64_t sum = take();
     ++step;
-    session.snapshot();
+    const auto taken = session.snapshot();
+    if (options.what == "patient" && taken) wait_until_safe(session, *taken);
     steps.add(step, sum);
     std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
   }

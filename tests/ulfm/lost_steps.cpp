@@ -1,7 +1,7 @@
 // A small application for the tests beside this file, that communicates in every way that a replacement can compute
 // again alone, and shows what it has computed:
 //
-//   lost_steps polls|careful --steps N --config FILE --output FILE --pause-ms N
+//   lost_steps polls|patient|careful --steps N --config FILE --output FILE --pause-ms N
 //
 // Each process appends a line to steps.RANK.HOST.PROCESS after each step: the step, a sum over all that the rank has
 // received X a ring. Rank 0 writes the sums of all at the end.

@@ -97,6 +97,14 @@ TEST(PulsePeriod, at_most_doubles_and_stays_in_its_bounds) {
   EXPECT_EQ(PulsePeriod::next_period(~std::uint64_t{0}, milliseconds(1), 60), 64U);
 }
 
+TEST(PulsePeriod, is_short_where_a_message_log_fills_soon) {
+  EXPECT_EQ(PulsePeriod::most_for_log(10, 0), 64U);
+  EXPECT_EQ(PulsePeriod::most_for_log(10, 10'000), 62U) << "a thousandth a call";
+  EXPECT_EQ(PulsePeriod::most_for_log(10, 200'000), 3U) << "a fiftieth a call";
+  EXPECT_EQ(PulsePeriod::most_for_log(1, 2'000'000), 1U) << "twice the log a call";
+  EXPECT_EQ(PulsePeriod::most_for_log(~std::uint64_t{0}, 1), 64U);
+}
+
 // A stop signal that comes then waits for the next reduction.
 TEST(PulsePeriod, is_never_long_when_steps_become_long_after_many_short_ones) {
   std::uint64_t period = 1;

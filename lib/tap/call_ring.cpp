@@ -19,11 +19,11 @@ namespace {
 constexpr std::size_t kWindow = 16;
 constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15U;  // Knuth's multiplier for hashing
 
-// The first place in `all`, within the window for `number`, for which `is_it` is true.
+// The first place in `all`, within the window for `number` or its first `length` places, for which `is_it` is true.
 template <class All, class IsIt>
-auto* find_in(All& all, std::uint64_t number, IsIt is_it) {
+auto* find_in(All& all, std::uint64_t number, IsIt is_it, std::size_t length = kWindow) {
   const std::size_t first = (number * kGolden) >> 32U;
-  for (std::size_t i = 0; i < kWindow; ++i) {
+  for (std::size_t i = 0; i < length; ++i) {
     auto& place = all[(first + i) % all.size()];
     if (is_it(place)) return &place;
   }
@@ -197,9 +197,20 @@ void CallRing::asked_in_vain(const CallRecord& call) {
   ended(first);
 }
 
-CallRecord* CallRing::find(std::uint64_t number, std::uint64_t request) {
-  const std::uint64_t* const place = find_in(requests_, number, [=](std::uint64_t there) { return there == request; });
+CallRecord* CallRing::find(std::uint64_t request) {
+  const auto is_it = [=](std::uint64_t there) { return there == request; };
+  const std::uint64_t* const place = find_in(requests_, request, is_it, most_looked_at_);
   return place == nullptr ? nullptr : &file_.pending[static_cast<std::size_t>(place - requests_.data())];
+}
+
+CallRecord* CallRing::place_for(std::uint64_t request) {
+  std::size_t looked_at = 0;
+  const auto is_free = [&](std::uint64_t there) { return ++looked_at, there == 0; };
+  std::uint64_t* const place = find_in(requests_, request, is_free);
+  if (place == nullptr) return nullptr;
+  most_looked_at_ = std::max(most_looked_at_, looked_at);
+  *place = request;
+  return &file_.pending[static_cast<std::size_t>(place - requests_.data())];
 }
 
 CommRecord* CallRing::find_comm(std::uint64_t id) {
@@ -243,7 +254,7 @@ void CallRing::stop_counting(const CallRecord& message) {
 void CallRing::posted(const CallRecord& request) {
   const auto guard = lock();
   CallRecord* place = find(request.request);
-  if (place == nullptr) place = find(request.request, 0);
+  if (place == nullptr) place = place_for(request.request);
   if (place == nullptr) {
     ++file_.requests_left_out;
     if (request.active != 0)
@@ -254,7 +265,6 @@ void CallRing::posted(const CallRecord& request) {
   }
   *place = request;
   if (request.active != 0) place->number = count(request);
-  requests_[static_cast<std::size_t>(place - file_.pending.data())] = request.request;
 }
 
 void CallRing::started(std::uint64_t request) {

@@ -75,9 +75,10 @@ class CallRing final : public Observer {
   [[nodiscard]] std::optional<std::int64_t> opened_in_store() const;
   void enter(const Caller& caller, std::span<const char* const> names);
   [[nodiscard]] std::unique_lock<std::mutex> lock();
-  // The place of a request; nothing if it has none. For request 0, a free place in the window of `number`.
-  [[nodiscard]] CallRecord* find(std::uint64_t number, std::uint64_t request);
-  [[nodiscard]] CallRecord* find(std::uint64_t request) { return find(request, request); }
+  // The place of a request; nothing if it has none.
+  [[nodiscard]] CallRecord* find(std::uint64_t request);
+  // A place that the request has from now on; nothing if none is free.
+  [[nodiscard]] CallRecord* place_for(std::uint64_t request);
   [[nodiscard]] CommRecord* find_comm(std::uint64_t id);
   // The call of this thread.
   void put_lasting(const CallRecord& call);
@@ -96,6 +97,7 @@ class CallRing final : public Observer {
   std::unique_ptr<SharedFile> shared_;
   CallFile& file_;
   std::array<std::uint64_t, CallFile::kPending> requests_{};  // the request of each place in `pending`, or 0
+  std::size_t most_looked_at_ = 0;                            // places in the window of a request, to find one for it
   bool threads_;
   std::mutex mutex_;  // guards requests, communicators and messages, if several threads make calls
 };

@@ -1,6 +1,7 @@
 #include "tap/heard.hpp"
 
 #include <ctime>
+#include <utility>
 #include <vector>
 
 namespace cairn::tap {
@@ -58,14 +59,13 @@ void Heard::end() {
 
 void Heard::posts(CallKind kind, MPI_Request request, bool active) {
   if (!lasts() || request == MPI_REQUEST_NULL) return;
-  record_.ended = record_.began;  // it did not wait, and reading the clock takes time
+  const CallKind own_kind = std::exchange(record_.kind, kind);
   record_.request = number_of(request);
-  if (active) record_.kind = kind;  // it has not waited, so its kind can now be that of the request
-  CallRecord pending = record_;
-  pending.ended = 0;
-  pending.kind = kind;
-  pending.active = active ? 1 : 0;
-  for (Observer* const observer : told_) observer->posted(pending);
+  record_.active = active ? 1 : 0;
+  for (Observer* const observer : told_) observer->posted(record_);
+  record_.ended = record_.began;  // it did not wait, and reading the clock takes time
+  record_.active = 0;
+  if (!active) record_.kind = own_kind;  // otherwise it can be that of the request: the call has not waited
 }
 
 void Heard::starts(std::span<const MPI_Request> requests) const {

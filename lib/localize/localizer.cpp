@@ -103,6 +103,7 @@ void Localizer::turn() {
       for (const Verdict& verdict : own_.all()) send_to_root(verdict);
     }
     publish_again();
+    for (const Verdict& verdict : all_.take_grown()) port_.announce(verdict);
   }
   begin_analyses();
   recheck();
@@ -111,7 +112,7 @@ void Localizer::turn() {
 
 bool Localizer::idle() const {
   return courier_.idle() && evidence_.empty() && cases_.empty() && errands_.empty() && survey_.idle() && own_.empty() &&
-         known_.empty();
+         known_.empty() && !all_.any_grown();
 }
 
 const Group* Localizer::analysed(NodeId node) const {

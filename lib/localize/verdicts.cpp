@@ -129,12 +129,19 @@ std::optional<Verdict> AllVerdicts::merge(const Verdict& verdict) {
   }
   if (found == claims_.end()) {
     if (claims_.size() == kMostVerdicts) return std::nullopt;
-    claims_.push_back({verdict, {verdict.analyst}});
+    claims_.push_back({verdict, {verdict.analyst}, false});
     return verdict;
   }
   found->analysts.insert(verdict.analyst);
-  const bool grown = verdict.fault == Fault::partition && add_nodes(found->verdict.nodes, verdict.nodes);
-  return grown ? std::optional(found->verdict) : std::nullopt;
+  if (verdict.fault == Fault::partition && add_nodes(found->verdict.nodes, verdict.nodes)) found->grown = true;
+  return std::nullopt;
+}
+
+std::vector<Verdict> AllVerdicts::take_grown() {
+  std::vector<Verdict> grown;
+  for (Claim& claim : claims_)
+    if (std::exchange(claim.grown, false)) grown.push_back(claim.verdict);
+  return grown;
 }
 
 std::vector<Verdict> AllVerdicts::standing() const {

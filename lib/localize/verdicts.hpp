@@ -2,6 +2,7 @@
 // where equal ones are one. Pure.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -55,14 +56,20 @@ class OwnVerdicts {
 // What the root knows.
 class AllVerdicts {
  public:
-  // Equal faults of several analysts are one. Answers with the verdict as it is now, if that is new to the user.
+  // Equal faults of several analysts are one. Answers with the verdict as it is now, if that is new to the user: it is
+  // the first of its kind, or was withdrawn.
   [[nodiscard]] std::optional<Verdict> merge(const Verdict& verdict);
+  // Those that have got more nodes since. A partition of hundreds of nodes grows node by node: the user is not told
+  // each time.
+  [[nodiscard]] std::vector<Verdict> take_grown();
+  [[nodiscard]] bool any_grown() const { return std::ranges::any_of(claims_, &Claim::grown); }
   [[nodiscard]] std::vector<Verdict> standing() const;
 
  private:
   struct Claim {
     Verdict verdict;
     std::set<NodeId> analysts;
+    bool grown = false;
   };
   std::vector<Claim> claims_;
 };

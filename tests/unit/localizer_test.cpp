@@ -277,6 +277,25 @@ TEST(Localizer, names_all_nodes_that_are_cut_off_together) {
   ASSERT_EQ(standing.size(), 1U);
   EXPECT_EQ(standing[0].fault, Fault::partition);
   EXPECT_EQ(standing[0].nodes, cut);
+  EXPECT_EQ(network[0].announced.back().nodes, cut);
+}
+
+TEST(Localizer, does_not_announce_each_node_of_a_large_partition) {
+  constexpr std::uint32_t kNodes = 400;
+  Network network(kNodes, 8);
+  for (std::uint32_t node = kNodes / 2; node < kNodes; ++node) network.dead.insert(NodeId{node});
+  for (int i = 0; i < 4; ++i) {
+    for (std::uint32_t node = kNodes / 2; node < kNodes; ++node) {
+      for (const std::uint32_t reporter : {1U, 2U}) network.report(reporter, node, SymptomKind::heartbeat_missed);
+    }
+    network.run(seconds(1));
+  }
+  network.run(seconds(20));
+  std::size_t most = 0;
+  for (const Verdict& one : network[0].announced) most = std::max(most, one.nodes.size());
+  EXPECT_GT(most, kNodes / 4);
+  EXPECT_LT(network[0].announced.size(), 60U);
+  EXPECT_EQ(network[0].announced.back().nodes, network[0].localizer->standing().back().nodes);
 }
 
 TEST(Localizer, a_witness_answers_again_when_its_answer_was_lost) {

@@ -37,6 +37,9 @@ double middle(std::span<double> values) {
 template <class Far>
 std::vector<Outlier> outliers(std::span<const double> values, double side, double deviations, Far far) {
   if (values.size() < kFewestSiblings) return {};
+  // Mostly, no value can be far from a median that lies between them.
+  const auto [low, high] = std::ranges::minmax(values);
+  if (low > 0 && !far(side < 0 ? low / high : high / low)) return {};
   std::vector<double> work(values.begin(), values.end());
   const double median = middle(work);
   if (!(median > 0) || std::ranges::none_of(values, [&](double value) { return far(value / median); })) return {};

@@ -24,7 +24,7 @@ enum class SymptomKind : std::uint8_t {
   memory_pressure,   // threads wait for memory [share of the time]
   store_full,        // [share in use]
   store_error,       // reads or writes fail with EIO, or the store is read-only [share of the operations]
-  process_failed,    // MPI has reported that the process is dead [1]
+  process_failed,    // MPI, or the operating system, has reported that a process is dead [how many of the node]
   mpi_error,         // MPI has reported an error of another class [how many]
   waited_for,        // another rank has been waiting for this rank [seconds]
   slow_rank,         // it computes for far longer than its siblings [times the median]

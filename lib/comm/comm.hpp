@@ -72,6 +72,9 @@ class Comm {
   virtual void on_wait(std::function<bool()> work) = 0;
   // Runs that function once, or sleeps for a moment that grows while nothing happens (reset by `progress`).
   virtual void idle(bool progress) = 0;
+  // Members whose processes are reported as dead, as far as this member knows. After a call has failed, may wait some
+  // milliseconds for the reports. Local. A revoked communicator alone names nobody.
+  [[nodiscard]] virtual std::vector<Peer> dead_members() const { return {}; }
 
   // Built from the above, the same for every implementation.
   [[nodiscard]] Status wait(Request& request);

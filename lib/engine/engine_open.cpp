@@ -40,7 +40,10 @@ Engine::Engine(const EngineSetup& setup)
 
 Engine::~Engine() {
   if (faults_ && finished_) faults_->forget_spool();
-  if (faults_ && !finished_) (void)faults_->spool();
+  if (faults_ && !finished_) {
+    faults_->note_dead(head_.control.dead_members());
+    (void)faults_->spool();
+  }
   head_.heads.on_wait({});
   head_.votes.on_wait({});
 }

@@ -12,6 +12,7 @@
 #include "engine/blockers.hpp"
 #include "hang/short_form.hpp"
 #include "localize/codec.hpp"
+#include "localize/detect.hpp"
 #include "localize/words.hpp"
 
 namespace cairn {
@@ -162,7 +163,19 @@ void FaultDesk::turn() {
 }
 
 bool FaultDesk::spool() {
-  return spool_.write(localizer_.pending(), static_cast<std::uint64_t>(seconds_of_today().count()));
+  auto pending = localizer_.pending();
+  pending.insert(pending.end(), dead_.begin(), dead_.end());
+  return spool_.write(pending, static_cast<std::uint64_t>(seconds_of_today().count()));
+}
+
+void FaultDesk::note_dead(std::span<const Peer> dead) {
+  dead_.clear();
+  const localize::About about{{}, head_.node.me, head_.clock()};
+  for (const Symptom& seen : localize::detect_dead(about, dead, head_.topology.node_of_world)) {
+    dead_.push_back({seen.kind, seen.suspect, seen.reporter, {}, {}, seen.time, 1, seen.measure});
+    head_.node.log.debug("MPI reports dead processes of node {} to node {}: {}", seen.suspect.node.value,
+                         head_.node.me.value, seen.measure);
+  }
 }
 
 // Each write that fails is a symptom, too: it must not lead to another one at once.

@@ -63,6 +63,9 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   // now and then: MPI may end the job, and this process, at any moment.
   // False: the store has failed.
   bool spool();
+  // At the end of a life: MPI reports the processes of these world ranks as dead. It is kept with the other symptoms,
+  // and not sent: the communicator that a message would take may be revoked by now.
+  void note_dead(std::span<const Peer> dead);
   // At the end of the job.
   void forget_spool() {
     if (spool_.holds_any()) spool_.remove();
@@ -140,9 +143,10 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   std::deque<localize::Message> own_;
   std::map<NodeId, Trace::Span> analyses_;
   Time next_turn_{}, next_look_{}, next_rules_{}, next_suspicions_{}, next_spool_{};
-  bool spoolable_ = true;             // as far as the last write has shown
-  std::chrono::nanoseconds taken_{};  // by this thread, for fault localization; measured while there is a trace
-  bool unreadable_ = false;           // the file of rules; said once
+  std::vector<localize::Observation> dead_;  // what MPI has reported, with ages; one for each node
+  bool spoolable_ = true;                    // as far as the last write has shown
+  std::chrono::nanoseconds taken_{};         // by this thread, for fault localization; measured while there is a trace
+  bool unreadable_ = false;                  // the file of rules; said once
 };
 
 }  // namespace cairn

@@ -204,6 +204,11 @@ if waited_for and log.blocks = 0
 then excuse
 why By the MPI calls of all ranks, none waits for it any longer, or it waits itself.
 
+rule only_the_process_failed
+if process_failed and response.answers = 1
+then excuse
+why The head of the node answers: a process has ended, and not the node.
+
 rule was_continued
 if process_stopped and response.process_stopped = 0
 then excuse

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 namespace cairn::localize {
@@ -99,6 +100,19 @@ Detected detect_mpi_error(const About& about, MpiErrorClass error) {
   if (error == MpiErrorClass::process_failed) return symptom_about(about, SymptomKind::process_failed, 1);
   if (error == MpiErrorClass::other) return symptom_about(about, SymptomKind::mpi_error, 1);
   return std::nullopt;
+}
+
+std::vector<Symptom> detect_dead(const About& about, std::span<const Peer> dead,
+                                 std::span<const NodeId> node_of_process) {
+  std::map<NodeId, std::uint32_t> counts;
+  for (const Peer process : dead)
+    if (process.value < node_of_process.size()) ++counts[node_of_process[process.value]];
+  std::vector<Symptom> symptoms;
+  for (const auto& [node, count] : counts) {
+    symptoms.push_back(*detect_mpi_error({{node, {}}, about.reporter, about.now}, MpiErrorClass::process_failed));
+    symptoms.back().measure = count;
+  }
+  return symptoms;
 }
 
 Detected detect_wait(const About& about, std::chrono::microseconds since, const DetectorLimits& limits) {

@@ -55,6 +55,10 @@ using Detected = std::optional<Symptom>;
 [[nodiscard]] Detected detect_store_errors(const About& about, std::uint32_t operations, std::uint32_t failed);
 // A revoked communicator says nothing about who is sick.
 [[nodiscard]] Detected detect_mpi_error(const About& about, MpiErrorClass error);
+// MPI reports these processes as dead: a symptom about the node of each, with the number of its processes. Several of
+// one node are one symptom. `about`: without its suspect.
+[[nodiscard]] std::vector<Symptom> detect_dead(const About& about, std::span<const Peer> dead,
+                                               std::span<const NodeId> node_of_process);
 // A rank has been waiting for the suspect since `since`.
 [[nodiscard]] Detected detect_wait(const About& about, std::chrono::microseconds since, const DetectorLimits& limits);
 

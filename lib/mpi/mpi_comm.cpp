@@ -10,6 +10,7 @@
 #include "comm/finished_request.hpp"
 #include "mpi/mpi_library.hpp"
 #include "mpi/mpi_request.hpp"
+#include "mpi/ulfm.hpp"
 #include "tap/hear.hpp"
 
 namespace cairn {
@@ -115,6 +116,16 @@ Status MpiComm::look_for_failures() {
   lifeline_->watch();
   if (!lifeline_->is_cut()) return {};
   return fail(Code::communication, "a process died");
+}
+
+// The report of a death may come later than the revocation because of it. The repair that follows would wait for it,
+// too.
+std::vector<Peer> MpiComm::dead_members() const {
+  if (!lifeline_ || !mpi_is_running()) return {};
+  if (lifeline_->is_cut()) ulfm::wait_for_news(comm_);
+  std::vector<Peer> dead;
+  for (const std::uint32_t member : ulfm::failed_members(comm_)) dead.push_back(Peer{member});
+  return dead;
 }
 
 std::unique_ptr<Request> MpiComm::isend(Peer to, Tag tag, Bytes message) {

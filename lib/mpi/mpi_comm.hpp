@@ -62,6 +62,8 @@ class MpiComm final : public Comm {
 
   void on_wait(std::function<bool()> work) override { idler_.set_work(std::move(work)); }
   void idle(bool progress) override;
+  // Only with a lifeline.
+  [[nodiscard]] std::vector<Peer> dead_members() const override;
 
  private:
   using Unfinished = std::shared_ptr<std::atomic<bool>>;

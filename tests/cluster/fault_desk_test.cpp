@@ -257,5 +257,44 @@ TEST_F(SymptomsOfBefore, do_not_count_if_their_file_is_damaged) {
   EXPECT_FALSE(health_of(failing.job));
 }
 
+// What MPI reports when a process dies, as a life ends.
+class DeadProcesses : public testing::Test {
+ protected:
+  // These world ranks are dead, and the job dies of it.
+  void die(std::vector<Peer> dead) {
+    job.clock = steady;
+    job.message_faults = std::make_shared<CommFaultPlan>();
+    job.message_faults->dead = std::move(dead);
+    job.run_and_die([](JobSession& session) { Steps(session).restore(); });
+  }
+  [[nodiscard]] std::optional<SymptomFile> kept_in(std::uint32_t node) {
+    const auto text = read_text(job.node_store(node), names::symptoms());
+    if (!text) return {};
+    const auto file = parse_symptom_file(*text);
+    EXPECT_TRUE(file) << file.error().text();
+    return file ? std::optional(*file) : std::nullopt;
+  }
+  Job job{{3, 3, 3}, kSettings};
+};
+
+TEST_F(DeadProcesses, are_kept_as_symptoms_about_their_node) {
+  die({Peer{3}, Peer{5}});
+  for (const std::uint32_t node : {0U, 2U}) {
+    const auto file = kept_in(node);
+    ASSERT_TRUE(file) << node;
+    ASSERT_EQ(file->symptoms.size(), 1U);
+    const localize::Observation& seen = file->symptoms[0].seen;
+    EXPECT_EQ(seen.kind, SymptomKind::process_failed);
+    EXPECT_EQ(seen.reporter, NodeId{node});
+    EXPECT_EQ(seen.worst, 2) << "processes";
+    EXPECT_EQ(file->symptoms[0].host, kept_in(0)->symptoms[0].host);
+  }
+}
+
+TEST_F(DeadProcesses, that_nobody_names_accuse_no_node) {
+  die({});
+  for (std::uint32_t node = 0; node < 3; ++node) EXPECT_FALSE(kept_in(node));
+}
+
 }  // namespace
 }  // namespace cairn::test

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "comm/comm.hpp"
 
@@ -19,6 +20,7 @@ struct CommFaultPlan {
 
   std::uint64_t first_failing = kNever;    // operations are counted from 0
   std::function<void()> on_first_failure;  // for instance to kill the member, so that nobody waits for it
+  std::vector<Peer> dead;                  // what all members report
   std::atomic<std::uint64_t> operations{0};
   std::atomic<bool> failing{false};
 
@@ -48,6 +50,7 @@ class FaultyComm final : public Comm {
   [[nodiscard]] Result<std::unique_ptr<Comm>> split(std::optional<std::uint32_t> color, std::uint32_t key) override;
   void on_wait(std::function<bool()> work) override { inner_.on_wait(std::move(work)); }
   void idle(bool progress) override { inner_.idle(progress); }
+  [[nodiscard]] std::vector<Peer> dead_members() const override { return plan_->dead; }
 
  private:
   std::unique_ptr<Comm> owned_;

@@ -48,9 +48,10 @@ class RemainsTest : public testing::Test {
     return store_of(node) + "/" + cairn::names::symptoms().path;
   }
   // So many errors of the store of a node, kept in the store of another one.
-  void keep(std::uint32_t in, const std::string& host, std::uint32_t place, std::uint32_t count) const {
+  void keep(std::uint32_t in, const std::string& host, std::uint32_t place, std::uint32_t count,
+            SymptomKind kind = SymptomKind::store_error) const {
     cairn::localize::Observation seen;
-    seen.kind = SymptomKind::store_error;
+    seen.kind = kind;
     seen.reporter = cairn::NodeId{in};
     seen.count = count;
     seen.worst = 1;
@@ -114,6 +115,14 @@ TEST_F(RemainsTest, symptoms_of_several_nodes_add_up_and_hosts_may_have_their_do
 TEST_F(RemainsTest, too_few_symptoms_prove_nothing) {
   keep(0, "c1", 1, 1);
   EXPECT_TRUE(examine().verdicts.empty());
+  EXPECT_TRUE(entries().empty());
+}
+
+TEST_F(RemainsTest, a_process_that_mpi_has_reported_as_dead_does_not_make_its_node_sick) {
+  keep(0, "c1", 1, 3, SymptomKind::process_failed);
+  const auto remains = examine();
+  EXPECT_TRUE(remains.unread.empty());
+  EXPECT_TRUE(remains.verdicts.empty());
   EXPECT_TRUE(entries().empty());
 }
 

@@ -57,6 +57,20 @@ TEST(Detect, blames_nobody_for_a_revoked_communicator) {
   EXPECT_EQ(detect_mpi_error(kAbout, MpiErrorClass::other)->kind, SymptomKind::mpi_error);
 }
 
+TEST(Detect, counts_the_dead_processes_of_each_node) {
+  const std::vector<NodeId> node_of_process{{0}, {0}, {0}, {1}, {1}, {2}};
+  const auto found = [&](const std::vector<Peer>& dead) { return detect_dead(kAbout, dead, node_of_process); };
+  EXPECT_TRUE(found({}).empty()) << "a revoked communicator alone";
+  const auto symptoms = found({{0}, {4}, {2}, {9}});
+  ASSERT_EQ(symptoms.size(), 2U);
+  EXPECT_EQ(symptoms[0].kind, SymptomKind::process_failed);
+  EXPECT_EQ(symptoms[0].suspect, (Suspect{NodeId{0}, std::nullopt}));
+  EXPECT_EQ(symptoms[0].reporter, kAbout.reporter);
+  EXPECT_EQ(symptoms[0].measure, 2);
+  EXPECT_EQ(symptoms[1].suspect, (Suspect{NodeId{1}, std::nullopt}));
+  EXPECT_EQ(symptoms[1].measure, 1);
+}
+
 TEST(FarBelow, finds_the_one_slow_link_among_its_siblings) {
   const auto found = far_below(std::vector<double>{100, 98, 103, 20, 97, 101}, kLimits);
   ASSERT_EQ(found.size(), 1U);

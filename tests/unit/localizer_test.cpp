@@ -139,6 +139,28 @@ TEST(Localizer, says_of_a_dead_process_that_the_kernel_was_short_of_memory) {
   EXPECT_THAT(network[0].announced[0].findings, testing::Contains(Finding{fact_of(ProbeFact::response_oom_kills), 2}));
 }
 
+// As heads keep it when a life ends: MPI names processes, and after a repair others have taken over from them.
+TEST(Localizer, does_not_accuse_a_node_that_answers_because_a_process_of_it_has_died) {
+  Network network(7);
+  for (const std::uint32_t reporter : {0U, 1U, 3U}) network.report(reporter, 5, SymptomKind::process_failed);
+  network.run(seconds(2));
+  for (const auto& head : network.heads) {
+    EXPECT_TRUE(head->announced.empty());
+    EXPECT_TRUE(head->localizer->standing().empty());
+    EXPECT_TRUE(head->localizer->pending().empty());
+  }
+}
+
+TEST(Localizer, finds_that_a_node_is_down_where_mpi_has_reported_a_dead_process_and_nobody_answers) {
+  Network network(7);
+  network.dead.insert(NodeId{5});
+  network.report(0, 5, SymptomKind::process_failed);
+  network.run(seconds(2));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].fault, Fault::node_down);
+  EXPECT_EQ(network[0].announced[0].suspect.node, NodeId{5});
+}
+
 TEST(Localizer, keeps_a_suspicion_for_ten_minutes_if_no_probe_finds_anything) {
   Network network(7);
   network[1].localizer->report({SymptomKind::suspected, {NodeId{5}, std::nullopt}, NodeId{1}, network.now, 1, "hot"});

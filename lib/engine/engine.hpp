@@ -98,9 +98,10 @@ class Engine {
   [[nodiscard]] Status receive_hellos();
   [[nodiscard]] Result<RollCall> take_stock(const EngineSetup& setup);
   [[nodiscard]] Status look_around();
-  [[nodiscard]] std::vector<NodeId> look_for_sick_nodes() const;
+  void look_for_sick_nodes();
   [[nodiscard]] Status choose_layout(const RollCall& roll);
   [[nodiscard]] Status begin(const EngineSetup& setup);
+  void remember_sick() const;
 
   // Run by promotions between slices and while they wait, so that a newer snapshot never waits for an older one.
   void tick();
@@ -126,8 +127,9 @@ class Engine {
   SealDesk seals_;
   RestoreDesk restores_;
   std::shared_ptr<StoreCounts> store_counts_;
-  std::unique_ptr<FaultDesk> faults_;  // null: off
-  std::set<Rank> suspected_;           // by the application, where there is no fault localization; said once
+  std::unique_ptr<FaultDesk> faults_;    // null: off
+  std::shared_ptr<StoreMemory> memory_;  // may be null
+  std::set<Rank> suspected_;             // by the application, where there is no fault localization; said once
   std::optional<Error> broken_;
   bool in_tick_ = false;
   bool finished_ = false;

@@ -26,7 +26,8 @@ Engine::Engine(const EngineSetup& setup)
       promoter_(head_, catalog_, life_),
       seals_(head_, catalog_, life_, promoter_),
       restores_(head_, catalog_, life_, promoter_, seals_, setup.failures),
-      store_counts_(std::make_shared<StoreCounts>()) {
+      store_counts_(std::make_shared<StoreCounts>()),
+      memory_(setup.memory) {
   head_.node.me = NodeId{setup.heads.rank().value};
   head_.node.local = setup.local;
   if (FaultDesk::runs_here(head_) && setup.local) head_.node.local = watch_store(setup.local, store_counts_);
@@ -43,6 +44,7 @@ Engine::~Engine() {
   if (faults_ && !finished_) {
     faults_->note_dead(head_.control.dead_members());
     (void)faults_->spool();
+    remember_sick();
   }
   head_.heads.on_wait({});
   head_.votes.on_wait({});
@@ -85,6 +87,7 @@ Status Engine::begin(const EngineSetup& setup) {
   promoter_.begin_placements_at(roll->turns);
   Status status = life_.start(*roll);
   if (status) status = choose_layout(*roll);
+  remember_sick();
   if (status) status = restores_.take_inventory(*roll);
   // The ranks record no calls before they hear that the life has opened. A start that is refused removes nothing.
   if (status)
@@ -121,16 +124,31 @@ Status Engine::look_around() {
   if (!chain) return fail(chain.error());
   catalog_.chain = std::move(*chain);
   catalog_.chain.next = draw_run();
-  catalog_.chain.sick = look_for_sick_nodes();
+  look_for_sick_nodes();
   return list_other_stores(node, life_.sealer(), catalog_.chain);
 }
 
 // Of the chain in the global store, if its files can be read.
-std::vector<NodeId> Engine::look_for_sick_nodes() const {
+void Engine::look_for_sick_nodes() {
   const auto& localize = head_.options.localize;
   const auto& mark = catalog_.chain.mark;
-  if (!localize.on || localize.act < localize::Act::avoid || (!mark && life_.sealer().has_key())) return {};
-  return read_sick_nodes(head_.node, head_.topology, mark ? life_.sealer().of_chain(mark->id) : life_.sealer());
+  if (!localize.on || localize.act < localize::Act::avoid || (!mark && life_.sealer().has_key())) return;
+  auto found = read_sick_nodes(head_.node, head_.topology, mark ? life_.sealer().of_chain(mark->id) : life_.sealer());
+  catalog_.chain.sick = std::move(found.nodes);
+  catalog_.chain.sick_hosts = std::move(found.hosts_elsewhere);
+}
+
+// For a repair, which may be the next that happens.
+void Engine::remember_sick() const {
+  if (!memory_) return;
+  SickNames names;
+  std::set<NodeId> sick = head_.sick;
+  sick.insert(catalog_.chain.sick.begin(), catalog_.chain.sick.end());
+  for (const NodeId node : sick) {
+    if (node.value < head_.topology.node_count()) names.nodes.insert(head_.topology.nodes[node.value].name);
+  }
+  names.hosts = {catalog_.chain.sick_hosts.begin(), catalog_.chain.sick_hosts.end()};
+  memory_->know_sick(std::move(names));
 }
 
 // If one rank cannot take part (its store does not open, say), all must fail, not hang.

@@ -1,5 +1,7 @@
 #include "engine/sick_nodes.hpp"
 
+#include <algorithm>
+#include <set>
 #include <string>
 
 #include "localize/action.hpp"
@@ -7,14 +9,20 @@
 #include "topology/host_name.hpp"
 
 namespace cairn {
+namespace {
+
+bool is_to_be_avoided(const HealthEntry& entry, std::chrono::seconds today) {
+  return !entry.expired(static_cast<std::uint64_t>(today.count())) && localize::calls_for_avoiding(entry.verdict);
+}
+
+}  // namespace
 
 std::vector<NodeId> sick_nodes(const std::vector<HealthEntry>& entries, const Topology& topology,
                                std::chrono::seconds today) {
   const auto hosts = topology.hosts();
   std::vector<bool> sick(hosts.size());
   for (const HealthEntry& entry : entries) {
-    if (entry.expired(static_cast<std::uint64_t>(today.count())) || !localize::calls_for_avoiding(entry.verdict))
-      continue;
+    if (!is_to_be_avoided(entry, today)) continue;
     const std::uint32_t number = entry.verdict.suspect.node.value;
     if (number < hosts.size() && same_host(hosts[number], entry.host)) {
       sick[number] = true;
@@ -28,7 +36,18 @@ std::vector<NodeId> sick_nodes(const std::vector<HealthEntry>& entries, const To
   return nodes;
 }
 
-std::vector<NodeId> read_sick_nodes(const NodeContext& node, const Topology& topology, const Sealer& sealer) {
+std::vector<std::string> sick_hosts_elsewhere(const std::vector<HealthEntry>& entries, const Topology& topology,
+                                              std::chrono::seconds today) {
+  const auto hosts = topology.hosts();
+  std::set<std::string> elsewhere;
+  for (const HealthEntry& entry : entries) {
+    const auto is_it = [&](const std::string& host) { return same_host(host, entry.host); };
+    if (is_to_be_avoided(entry, today) && std::ranges::none_of(hosts, is_it)) elsewhere.insert(entry.host);
+  }
+  return {elsewhere.begin(), elsewhere.end()};
+}
+
+SickPlaces read_sick_nodes(const NodeContext& node, const Topology& topology, const Sealer& sealer) {
   const auto text = read_text(*node.global, names::health(), kMostHealthBytes);
   if (!text && text.error().code == Code::not_found) return {};
   const auto health = text.and_then([&](const std::string& whole) { return parse_health_file(whole, sealer); });
@@ -36,8 +55,9 @@ std::vector<NodeId> read_sick_nodes(const NodeContext& node, const Topology& top
     node.log.warning("{}; no node is avoided because of it", health.error().in_file(names::health().path).text());
     return {};
   }
-  const auto today = std::chrono::system_clock::now().time_since_epoch();
-  return sick_nodes(health->entries, topology, std::chrono::duration_cast<std::chrono::seconds>(today));
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto today = std::chrono::duration_cast<std::chrono::seconds>(now);
+  return {sick_nodes(health->entries, topology, today), sick_hosts_elsewhere(health->entries, topology, today)};
 }
 
 }  // namespace cairn

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -17,8 +18,15 @@ namespace cairn {
 [[nodiscard]] std::vector<NodeId> sick_nodes(const std::vector<HealthEntry>& entries, const Topology& topology,
                                              std::chrono::seconds today);
 
+// The hosts that the entries name, and on which no node of today is. Each once. Pure.
+[[nodiscard]] std::vector<std::string> sick_hosts_elsewhere(const std::vector<HealthEntry>& entries,
+                                                            const Topology& topology, std::chrono::seconds today);
+
+struct SickPlaces {
+  std::vector<NodeId> nodes;
+  std::vector<std::string> hosts_elsewhere;
+};
 // Reads the file, for all heads: none, if it cannot be read, which is logged. `sealer`: of the chain there. Local.
-[[nodiscard]] std::vector<NodeId> read_sick_nodes(const NodeContext& node, const Topology& topology,
-                                                  const Sealer& sealer);
+[[nodiscard]] SickPlaces read_sick_nodes(const NodeContext& node, const Topology& topology, const Sealer& sealer);
 
 }  // namespace cairn

@@ -67,10 +67,12 @@ Buffer encode(const Chain& chain) {
     out.put(level);
     put_snapshots(out, snapshots);
   }
-  if (!chain.sick.empty()) {
+  if (!chain.sick.empty() || !chain.sick_hosts.empty()) {
     out.put(kNoLevel);
     out.put(static_cast<std::uint32_t>(chain.sick.size()));
     for (const NodeId node : chain.sick) out.put(node.value);
+    out.put(static_cast<std::uint32_t>(chain.sick_hosts.size()));
+    for (const std::string& host : chain.sick_hosts) out.put_text(host);
   }
   return out.take();
 }
@@ -112,8 +114,10 @@ Result<Chain> decode_chain(Bytes bytes, LevelSet levels) {
   while (in.good() && in.remaining() > 0) {
     const auto level = in.get<std::underlying_type_t<LevelId>>();
     if (level == static_cast<std::underlying_type_t<LevelId>>(kNoLevel)) {
-      good = good && chain.sick.empty();
+      good = good && chain.sick.empty() && chain.sick_hosts.empty();
       chain.sick = get_nodes_of_message(in);
+      for (auto count = in.get<std::uint32_t>(); count > 0 && in.good(); --count)
+        chain.sick_hosts.push_back(in.get_text());
       continue;
     }
     auto snapshots = get_snapshots(in);

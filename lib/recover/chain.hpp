@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/error.hpp"
@@ -36,10 +37,11 @@ struct Chain {
   std::string place;              // where the global store is
   bool costs_unknown = false;     // costs.json is there and cannot be read, or has another seal: it is left alone
   Version highest_version;
-  RunId next;                          // drawn for the life that begins, in case two take the same number
-  std::optional<JobCosts> measured;    // by earlier lives
-  std::vector<NodeId> sick;            // of today's nodes, as earlier runs have found
-  std::vector<Unreadable> unreadable;  // records and snapshots in the global store; known to head 0 only
+  RunId next;                           // drawn for the life that begins, in case two take the same number
+  std::optional<JobCosts> measured;     // by earlier lives
+  std::vector<NodeId> sick;             // of today's nodes, as earlier runs have found
+  std::vector<std::string> sick_hosts;  // the same, where no node of today is
+  std::vector<Unreadable> unreadable;   // records and snapshots in the global store; known to head 0 only
 
   // Snapshots by the job's levels, including the level in the global store.
   [[nodiscard]] SharedSnapshots shared(const Levels& levels) const;

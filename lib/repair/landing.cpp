@@ -1,5 +1,6 @@
 #include "repair/landing.hpp"
 
+#include <tuple>
 #include <utility>
 
 namespace cairn {
@@ -20,12 +21,14 @@ std::set<std::string> forgetful_hosts(const Survivors& survivors) {
   return hosts;
 }
 
-std::optional<Landing> landing_for(NodeId node, const Survivors& survivors, const std::set<std::string>& closed) {
+std::optional<Landing> landing_for(NodeId node, const Survivors& survivors, const std::set<std::string>& closed,
+                                   const std::set<std::string>& sick) {
   const auto member = [&](std::uint32_t at) -> const Member& { return survivors.before[survivors.live[at]]; };
   const auto host = [&](std::uint32_t at) -> const std::string& { return survivors.host_of[member(at).node.value]; };
   const std::string& home = survivors.host_of[node.value];
   const auto cost = [&](std::uint32_t at) {
-    if (host(at) == home) return std::pair(0, 0);
+    const bool is_sick = sick.contains(host(at));
+    if (host(at) == home) return std::tuple(is_sick, 0, 0);
     int processes = 0;
     bool only_spares = true;
     for (std::uint32_t i = 0; i < survivors.live.size(); ++i) {
@@ -33,7 +36,7 @@ std::optional<Landing> landing_for(NodeId node, const Survivors& survivors, cons
       ++processes;
       only_spares = only_spares && member(i).role == Member::Role::spare;
     }
-    return only_spares ? std::pair(1, 0) : std::pair(2, processes);
+    return only_spares ? std::tuple(is_sick, 1, 0) : std::tuple(is_sick, 2, processes);
   };
   std::optional<std::uint32_t> best;
   for (std::uint32_t i = 0; i < survivors.live.size(); ++i) {

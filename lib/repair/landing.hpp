@@ -34,8 +34,10 @@ struct Landing {
 };
 
 // Where new processes for a node go: to its host. If that is closed, or no process is alive there, they go to a host
-// that has only spares; otherwise to the host with the fewest processes. Nothing if all hosts are closed.
+// that has only spares; otherwise to the host with the fewest processes. Hosts of `sick` come last, in the same order.
+// Nothing if all hosts are closed.
 [[nodiscard]] std::optional<Landing> landing_for(NodeId node, const Survivors& survivors,
-                                                 const std::set<std::string>& closed);
+                                                 const std::set<std::string>& closed,
+                                                 const std::set<std::string>& sick = {});
 
 }  // namespace cairn

@@ -261,7 +261,8 @@ Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
     proposal.best_reason = std::max(proposal.best_reason, present.reason);
     proposal.restored = std::max(proposal.restored, present.restored);
   }
-  proposal.repair = repair(roster_, proposal.live, head_mode());
+  if (auto status = share_sick(live, proposal); !status) return status;
+  proposal.repair = repair(roster_, proposal.live, head_mode(), proposal.sick);
   return {};
 }
 
@@ -311,7 +312,10 @@ void Pool::adopt(Proposal proposal) {
   lifeline_ = std::make_shared<Lifeline>(pool_, team_.world);
   meet_neighbours(proposal.processes);
   end_strays();
-  if (me_ == 0) log_repair(before, proposal);
+  if (me_ == 0) {
+    log_repair(before, proposal);
+    log_sick(before, proposal);
+  }
   log_role();
 }
 

@@ -36,6 +36,7 @@
 #include "repair/muster.hpp"
 #include "repair/roles.hpp"
 #include "repair/watchdog.hpp"
+#include "topology/sick_names.hpp"
 
 namespace cairn {
 
@@ -82,6 +83,8 @@ class Pool {
   void has_reason(Reason reason) { reason_ = reason; }
   // Whether it is the first of those that knew it; if nobody did, of those that have seen something.
   [[nodiscard]] bool gives_reason() const { return gives_reason_; }
+  // At the next meeting: which nodes this process knows to be sick. Spares there are used last. Local.
+  void knows_sick(SickNames names) { sick_ = std::move(names); }
   // At the next meeting, this process will request the end of the job. Local.
   void give_up() { gives_up_ = true; }
   // Whether any process has requested it. The same on all after a meeting.
@@ -128,6 +131,7 @@ class Pool {
     Reason best_reason = Reason::none;  // why not
     std::uint32_t gives_reason = 0;     // the first process that has it
     std::uint32_t restored = 0;         // the newest snapshot that any of them has restored
+    std::set<NodeId> sick;              // as any of them knows
   };
 
   Pool(ConfigSource source, const Config& config)
@@ -148,6 +152,12 @@ class Pool {
   [[nodiscard]] Result<bool> is_over(bool done) const;
   [[nodiscard]] Status look_for_unknown_deaths(UnknownDeaths& unknown) const;
   void log_repair(const Roster& before, const Proposal& proposal) const;
+
+  // pool_sick.cpp
+  [[nodiscard]] bool heeds_verdicts() const;
+  [[nodiscard]] Status share_sick(MPI_Comm live, Proposal& proposal) const;
+  void log_sick(const Roster& before, const Proposal& proposal) const;
+
   void log_role() const;
   [[nodiscard]] std::string name_of(const Member& member) const;
   [[nodiscard]] FailureTopology failures_of(const Roster& before, const std::vector<std::uint32_t>& live) const;
@@ -157,7 +167,7 @@ class Pool {
   // pool_growth.cpp, and join()
   [[nodiscard]] Status grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal);
   [[nodiscard]] std::vector<NodeId> wanted(const Proposal& proposal) const;
-  [[nodiscard]] Result<bool> start_for(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& live);
+  [[nodiscard]] Result<bool> start_for(std::vector<NodeId> nodes, const Proposal& proposal);
   void end_strays() const;
   void end_newcomers() const;  // when the start of new processes is stuck
   [[nodiscard]] Buffer news() const;
@@ -183,6 +193,7 @@ class Pool {
   std::uint32_t repairs_without_progress_ = 0;
   std::uint32_t repairs_without_effect_ = 0;  // in a row, without a dead process
   std::uint32_t failed_growths_ = 0;          // in a row, that started no newcomers
+  SickNames sick_;                            // as this process knows
   std::set<std::string> closed_hosts_;        // that take no new processes; the same on all members
   std::string mark_;                          // variable in the environment of all new processes, of this pool alone
   bool strays_ = false;                       // there may be new processes that are in no pool

@@ -7,6 +7,7 @@
 #include "repair/landing.hpp"
 #include "repair/pool.hpp"
 #include "repair/respawn.hpp"
+#include "repair/sick_seats.hpp"
 
 namespace cairn {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::chrono::minutes kLongestWelcome{10};
 Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& proposal) {
   for (auto nodes = wanted(proposal); !nodes.empty(); nodes = wanted(proposal)) {
     watchdog.step("starting new processes");
-    const auto started = start_for(std::move(nodes), proposal.live);
+    const auto started = start_for(std::move(nodes), proposal);
     if (!started) return fail(started.error());
     if (!*started) return {};
     if (auto status = respawn::send_news(pool_, news()); !status) return status;
@@ -32,7 +33,8 @@ Status Pool::grow_if_wanted(bool under_way, Watchdog& watchdog, Proposal& propos
 }
 
 // Starts new processes for the nodes that are on the same host as the first. False if no host takes new processes.
-Result<bool> Pool::start_for(std::vector<NodeId> nodes, const std::vector<std::uint32_t>& live) {
+Result<bool> Pool::start_for(std::vector<NodeId> nodes, const Proposal& proposal) {
+  const std::vector<std::uint32_t>& live = proposal.live;
   std::vector<std::string> host_of;
   for (const Seat& node : nodes_) host_of.push_back(node.host);
   const bool one_host = std::ranges::all_of(host_of, [&](const std::string& host) { return host == host_of[0]; });
@@ -40,7 +42,8 @@ Result<bool> Pool::start_for(std::vector<NodeId> nodes, const std::vector<std::u
   std::erase_if(nodes, [&](NodeId node) { return host_of[node.value] != host_of[home.value]; });
   const Survivors survivors{roster_, live, host_of};
   closed_hosts_.merge(forgetful_hosts(survivors));
-  while (const auto landing = landing_for(home, survivors, closed_hosts_)) {
+  const auto sick = hosts_of(proposal.sick, nodes_);
+  while (const auto landing = landing_for(home, survivors, closed_hosts_, sick)) {
     const std::string& host = host_of[landing->node.value];
     const auto grown = respawn::grow(pool_, {landing->starter, one_host ? std::string() : host, nodes.size(), mark_});
     if (!grown) {

@@ -280,6 +280,7 @@ void Resilient::abandon(std::unique_ptr<Session> session) {
 
 void Resilient::meet() {
   pool_->has_reason(obstacle_.reason);
+  pool_->knows_sick(memory_->sick());
   const auto outcome = pool_->meet(done_, under_way_);
   if (!outcome) end_job(outcome.error().text(), cause_of(outcome.error()));
   over_ = *outcome == Pool::Outcome::over;

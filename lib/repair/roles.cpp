@@ -16,7 +16,7 @@ using Role = Member::Role;
 // One repair under way.
 class Repairer {
  public:
-  Repairer(const Roster& before, const std::vector<std::uint32_t>& live) {
+  Repairer(const Roster& before, const std::vector<std::uint32_t>& live, const std::set<NodeId>& sick) : sick_(sick) {
     std::vector<bool> lives(before.size());
     for (const std::uint32_t number : live) {
       lives[number] = true;
@@ -28,8 +28,12 @@ class Repairer {
     std::ranges::sort(holes_, {}, &Member::rank);
   }
 
-  void fill_at_home() {
-    std::erase_if(holes_, [&](const Member& hole) { return take(find(Role::spare, hole.node), hole); });
+  enum class Among { healthy, all };
+
+  void fill_at_home(Among among) {
+    std::erase_if(holes_, [&](const Member& hole) {
+      return !left_out(hole.node, among) && take(find(Role::spare, hole.node), hole);
+    });
   }
 
   void give_ranks_to_lone_heads() {
@@ -38,9 +42,9 @@ class Repairer {
     });
   }
 
-  void fill_elsewhere() {
+  void fill_elsewhere(Among among) {
     std::erase_if(holes_, [&](const Member& hole) {
-      const auto spare = best_spare(hole.node);
+      const auto spare = best_spare(hole.node, among);
       if (!spare) return false;
       neighbours_[hole.node] = roster_[*spare].node;
       return take(spare, hole);
@@ -80,7 +84,11 @@ class Repairer {
     return true;
   }
 
-  [[nodiscard]] std::optional<std::size_t> best_spare(NodeId lost) const {
+  [[nodiscard]] bool left_out(NodeId node, Among among) const {
+    return among == Among::healthy && sick_.contains(node);
+  }
+
+  [[nodiscard]] std::optional<std::size_t> best_spare(NodeId lost, Among among) const {
     const auto neighbour = neighbours_.find(lost);
     const auto cost = [&](std::size_t i) {
       const NodeId node = roster_[i].node;
@@ -91,11 +99,13 @@ class Repairer {
     };
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < roster_.size(); ++i) {
-      if (roster_[i].role == Role::spare && (!best || cost(i) < cost(*best))) best = i;
+      if (roster_[i].role != Role::spare || left_out(roster_[i].node, among)) continue;
+      if (!best || cost(i) < cost(*best)) best = i;
     }
     return best;
   }
 
+  const std::set<NodeId>& sick_;
   Roster roster_;
   std::vector<Member> holes_;
   std::map<NodeId, NodeId> neighbours_;  // where the ranks of a node go to
@@ -136,11 +146,14 @@ Result<Roster> first_roster(const Topology& everyone, HeadMode mode, std::uint32
   return roster;
 }
 
-Repair repair(const Roster& before, const std::vector<std::uint32_t>& live, HeadMode mode) {
-  Repairer repairer(before, live);
-  repairer.fill_at_home();
+Repair repair(const Roster& before, const std::vector<std::uint32_t>& live, HeadMode mode,
+              const std::set<NodeId>& sick) {
+  Repairer repairer(before, live, sick);
+  repairer.fill_at_home(Repairer::Among::healthy);
   repairer.give_ranks_to_lone_heads();
-  repairer.fill_elsewhere();
+  repairer.fill_elsewhere(Repairer::Among::healthy);
+  repairer.fill_at_home(Repairer::Among::all);
+  repairer.fill_elsewhere(Repairer::Among::all);
   if (mode == HeadMode::rank) repairer.appoint_heads();
   return std::move(repairer).result();
 }

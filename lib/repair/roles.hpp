@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,10 @@ struct Repair {
 // it goes to a spare of a node that got another rank of its node; else of a node without application ranks; else of
 // any. But if a node would be left with its head only, the head first becomes one of the node's ranks: then its store
 // can still be reached. A node without a head gets one if it has another spare (mode `rank`).
-[[nodiscard]] Repair repair(const Roster& before, const std::vector<std::uint32_t>& live, HeadMode mode);
+//
+// Spares on nodes of `sick` come last, also for ranks of those nodes: they are used if no other is left.
+[[nodiscard]] Repair repair(const Roster& before, const std::vector<std::uint32_t>& live, HeadMode mode,
+                            const std::set<NodeId>& sick = {});
 
 // Who recomputes the steps of a lost rank, as numbers in `after`: its replacement, then at most `most` - 1 spares.
 // Empty: not exactly one rank is lost, or no spare is left. `after`: the roster that repair() made of `before`.

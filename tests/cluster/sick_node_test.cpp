@@ -177,5 +177,15 @@ TEST(SickNodes, are_found_by_their_hosts) {
   EXPECT_EQ(sick(old), Nodes{});
 }
 
+TEST(SickHosts, where_no_node_is_are_known_for_the_spares_that_wait_there) {
+  const auto topology = make_topology({"a", "b"}, {1}, HeadMode::thread).value();
+  const std::vector entries{entry_about(0, Fault::store_failing, "b.cluster"),
+                            entry_about(2, Fault::store_failing, "s"), entry_about(2, Fault::store_full, "s"),
+                            entry_about(3, Fault::head_overloaded, "t")};
+  const std::chrono::seconds today(entries[0].decided);
+  EXPECT_EQ(sick_hosts_elsewhere(entries, topology, today), std::vector<std::string>{"s"});
+  EXPECT_TRUE(sick_hosts_elsewhere(entries, topology, std::chrono::seconds(entries[1].expires)).empty());
+}
+
 }  // namespace
 }  // namespace cairn::test

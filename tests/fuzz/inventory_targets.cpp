@@ -94,7 +94,7 @@ bool same(const Chain& a, const Chain& b) {
          a.has_snapshots == b.has_snapshots && a.global == b.global && a.past == b.past && a.mark == b.mark &&
          a.place == b.place && a.costs_unknown == b.costs_unknown && a.mark_unknown == b.mark_unknown &&
          a.present == b.present && a.highest_version == b.highest_version && a.next == b.next &&
-         a.measured == b.measured && a.sick == b.sick;
+         a.measured == b.measured && a.sick == b.sick && a.sick_hosts == b.sick_hosts;
 }
 
 bool run_chain(Bytes input) {
@@ -161,7 +161,10 @@ std::vector<Buffer> chain_seeds() {
   test::ScriptedComm of_sick(Peer{0}, 2, {});
   chain.sick = {{1}, {3}};
   must(share_chain(of_sick, chain).has_value(), "a chain with sick nodes is told");
-  return {zero.told(), of_sick.told()};
+  test::ScriptedComm of_spares(Peer{0}, 2, {});
+  chain.sick_hosts = {"c17", "c18"};
+  must(share_chain(of_spares, chain).has_value(), "a chain with sick hosts is told");
+  return {zero.told(), of_sick.told(), of_spares.told()};
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ class Scenarios:
     def __init__(self, heat, swing, ckpt_run, directory):
         self.ckpt_run = ckpt_run
         self.heat = heat
+        self.tool = str(Path(heat).with_name("ckpt-tool"))
         self.swing = swing
         self.trouble = str(Path(heat).with_name("trouble"))
         self.derived = str(Path(heat).with_name("derived"))
@@ -141,6 +142,20 @@ class Scenarios:
         lose(job, [on(job, "rank 2", "node0001"), on(job, "rank 3", "node0001")])
         job.wait_for("its new role", lambda: "rank 2" in roles_on(job, "node0001"))
         self.expect_same_plate(job)
+
+    # Node 1 has a spare of its own, which comes first where nothing is sick.
+    def a_spare_on_a_sick_node_replaces_a_rank_only_if_no_other_is_left(self):
+        job = self.start(ranks=6, spares=2, node_size="3,4,1", l4="every 100", steps=1000 * STEPS)
+        job.wait_for_start()
+        expect(job, "a spare" in roles_on(job, "node0001"), "the spare is elsewhere")
+        jobs.report_sick(self.tool, job, "node:1")
+        job.wait_for("the verdict", lambda: job.says("its fan is loud") and job.says("is suspected, but"))
+        lose(job, [on(job, "rank 3", "node0001")])
+        job.wait_for("the repair", lambda: any(role.startswith("rank") for role in roles_on(job, "node0002")))
+        expect(job, not job.says("which is sick"), "a spare on the sick node was taken")
+        lose(job, [on(job, "rank", "node0000")])
+        job.wait_for("the warning", lambda: job.says("continues on node node0001"))
+        job.close()
 
     def inline_heads_are_replaced_too(self):
         job = self.start(ranks=4, spares=2, node_size="2", l4="every 10", more="[head]\nmode = inline")

@@ -34,8 +34,8 @@ class Job {
   }
   [[nodiscard]] Survivors survivors() const { return {roster_, live_, host_of_}; }
   // "3 on c": the starter by its number in the roster, and the host.
-  [[nodiscard]] std::string landing(std::uint32_t node, const Names& closed = {}) const {
-    const auto found = landing_for(NodeId{node}, survivors(), closed);
+  [[nodiscard]] std::string landing(std::uint32_t node, const Names& closed = {}, const Names& sick = {}) const {
+    const auto found = landing_for(NodeId{node}, survivors(), closed, sick);
     return found ? std::to_string(live_[found->starter]) + " on " + host_of_[found->node.value] : "nowhere";
   }
 
@@ -61,6 +61,17 @@ TEST(Landing, without_a_host_of_spares_is_where_the_fewest_processes_are) {
   Job job;
   job.lose({3, 4, 5, 7, 9, 10});
   EXPECT_EQ(job.landing(1), "6 on c");
+}
+
+TEST(Landing, is_on_a_sick_host_only_if_all_others_are_closed) {
+  Job job;
+  job.lose({3});
+  EXPECT_EQ(job.landing(1, {}, {"c"}), "4 on b");
+  EXPECT_EQ(job.landing(1, {}, {"b"}), "9 on s");
+  EXPECT_EQ(job.landing(1, {}, {"b", "s"}), "0 on a");
+  EXPECT_EQ(job.landing(1, {"a", "c"}, {"b", "s"}), "4 on b");
+  EXPECT_EQ(job.landing(1, {}, {"a", "b", "c", "s"}), "4 on b");
+  EXPECT_EQ(job.landing(1, {"a", "b", "c", "s"}, {"b"}), "nowhere");
 }
 
 TEST(Landing, is_never_on_a_closed_host) {

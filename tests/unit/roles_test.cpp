@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,12 +36,13 @@ std::string text(const Roster& roster) {
   return out;
 }
 
-Repair after(const Roster& before, std::initializer_list<std::uint32_t> dead, HeadMode mode = HeadMode::rank) {
+Repair after(const Roster& before, std::initializer_list<std::uint32_t> dead, HeadMode mode = HeadMode::rank,
+             const std::set<NodeId>& sick = {}) {
   std::vector<std::uint32_t> live;
   for (std::uint32_t i = 0; i < before.size(); ++i) {
     if (std::ranges::find(dead, i) == dead.end()) live.push_back(i);
   }
-  return repair(before, live, mode);
+  return repair(before, live, mode, sick);
 }
 
 TEST(FirstRoster, makes_the_last_ranks_spares_and_the_highest_other_rank_of_each_node_its_head) {
@@ -106,6 +108,26 @@ TEST(Helpers, are_the_replacement_of_the_only_lost_rank_and_then_spares) {
 TEST(Repair, lets_a_head_that_would_be_alone_take_a_rank_so_that_its_store_stays_in_reach) {
   const Roster before = start({3, 3, 3}, 3);
   EXPECT_EQ(text(after(before, {3, 4}).roster), "0 1 H | 2 | 3 s H");
+}
+
+TEST(Repair, takes_spares_of_sick_nodes_last_also_for_ranks_of_those_nodes) {
+  const Roster before = start({4, 4, 2}, 3);
+  ASSERT_EQ(text(before), "0 1 2 H | 3 4 H s | s s");
+  const auto repaired = [&](std::initializer_list<std::uint32_t> dead, const std::set<NodeId>& sick) {
+    return text(after(before, dead, HeadMode::rank, sick).roster);
+  };
+  EXPECT_EQ(repaired({4}, {}), "0 1 2 H | 4 H 3 | s s");
+  EXPECT_EQ(repaired({4}, {NodeId{1}}), "0 1 2 H | 4 H s | 3 H");
+  EXPECT_EQ(repaired({0}, {NodeId{2}}), "1 2 H | 3 4 H 0 | s s");
+  EXPECT_EQ(repaired({0, 1, 2}, {NodeId{2}}), "0 | 3 4 H 1 | 2 H") << "a head alone computes";
+  EXPECT_EQ(repaired({4, 8, 9}, {NodeId{1}}), "0 1 2 H | 4 H 3") << "no other is left";
+  EXPECT_EQ(repaired({4}, {NodeId{0}, NodeId{1}, NodeId{2}}), "0 1 2 H | 4 H 3 | s s") << "all are sick";
+}
+
+TEST(Repair, of_a_sick_node_keeps_its_store_in_reach) {
+  const Roster before = start({3, 4, 3}, 4);
+  ASSERT_EQ(text(before), "0 1 H | 2 3 H s | s s s");
+  EXPECT_EQ(text(after(before, {3, 4}, HeadMode::rank, {NodeId{1}}).roster), "0 1 H | 2 H | 3 s H");
 }
 
 TEST(Repair, names_the_ranks_that_nobody_is_left_for) {

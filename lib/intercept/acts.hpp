@@ -56,6 +56,16 @@ int carried(int (*next)(Arguments...), const Site& site, Arguments... arguments)
   return make(call, next, site, arguments...);
 }
 
+// The same of a call in which a rank waits for its neighbours, and not for all ranks.
+template <class Carried, class... Arguments>
+int carried_with_neighbours(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  const Heard heard(call, CallKind::opaque, site);
+  if constexpr (requires { Carried{arguments...}; })
+    if (Carrier* const one = carrier_of(call, site)) return one->collective(Carried{arguments...});
+  return make(call, next, site, arguments...);
+}
+
 struct NotCarried {
   NotCarried() = delete;
 };
@@ -190,6 +200,30 @@ inline int makes_graph(int (*next)(MPI_Comm, int, const int[], const int[], int,
                            .alike = mixed({{index, count}, {edges, length}, {&reorder, 1}})};
   };
   return makes_of_all(describe, next, site, parent, nodes, index, edges, reorder, made);
+}
+
+// Each rank gives its own neighbours.
+inline int makes_of_neighbours(int (*next)(MPI_Comm, int, const int[], const int[], int, const int[], const int[],
+                                           MPI_Info, int, MPI_Comm*),
+                               const Site& site, MPI_Comm parent, int indegree, const int sources[],
+                               const int source_weights[], int outdegree, const int targets[],
+                               const int target_weights[], MPI_Info info, int reorder, MPI_Comm* made) {
+  const auto describe = [&] {
+    const auto in = static_cast<std::size_t>(std::max(indegree, 0));
+    const auto out = static_cast<std::size_t>(std::max(outdegree, 0));
+    const bool has_weights = source_weights != MPI_UNWEIGHTED;
+    const int weighted = has_weights ? 1 : 0;
+    return NewCommunicator{.call = site.name,
+                           .parent = parent,
+                           .alike = mixed({{&weighted, 1}, {&reorder, 1}}),
+                           .neighbours = Neighbours{.sources = {sources, in},
+                                                    .targets = {targets, out},
+                                                    .has_weights = has_weights,
+                                                    .source_weights = {source_weights, has_weights ? in : 0},
+                                                    .target_weights = {target_weights, has_weights ? out : 0}}};
+  };
+  return makes_of_all(describe, next, site, parent, indegree, sources, source_weights, outdegree, targets,
+                      target_weights, info, reorder, made);
 }
 
 // Two sides, each with a parent of its own: only the tag and the members are the same for both.

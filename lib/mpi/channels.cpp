@@ -65,7 +65,19 @@ void note_shape(MPI_Comm comm, ChannelFacts& facts) {
   if (kind == MPI_GRAPH) note_graph(comm, facts);
 }
 
-// The inverse of note_shape(). Collective over `comm`, which it frees if it has another one in its place.
+// Each rank gives its own part.
+int make_distributed_graph(const replay::Neighbourhood& mine, MPI_Comm plain, MPI_Comm* comm) {
+  const auto weights = [&](const std::vector<int>& values) {
+    if (!mine.has_weights) return static_cast<const int*>(MPI_UNWEIGHTED);
+    return values.empty() ? static_cast<const int*>(MPI_WEIGHTS_EMPTY) : values.data();
+  };
+  return MPI_Dist_graph_create_adjacent(plain, static_cast<int>(mine.sources.size()), mine.sources.data(),
+                                        weights(mine.source_weights), static_cast<int>(mine.targets.size()),
+                                        mine.targets.data(), weights(mine.target_weights), MPI_INFO_NULL, 0, comm);
+}
+
+// The inverse of note_shape(); distributed graphs are not noted there, since MPI tells each rank only its own part.
+// Collective over `comm`, which it frees if it has another one in its place.
 Status give_shape(const ChannelFacts& facts, MPI_Comm& comm) {
   MPI_Comm plain = comm;
   const auto dimensions = static_cast<int>(facts.lengths.size());
@@ -75,8 +87,26 @@ Status give_shape(const ChannelFacts& facts, MPI_Comm& comm) {
     code = MPI_Cart_create(plain, dimensions, facts.lengths.data(), facts.periodic.data(), 0, &comm);
   else if (nodes > 0)
     code = MPI_Graph_create(plain, nodes, facts.index.data(), facts.edges.data(), 0, &comm);
+  else if (!facts.graph.empty())
+    code = make_distributed_graph(facts.graph.at(rank_in(plain)), plain, &comm);
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "a communicator with a topology"));
   if (comm != plain) MPI_Comm_free(&plain);
+  return {};
+}
+
+// By the call that has made them, and by number.
+using ByCall = std::map<replay::Birthplace, std::map<std::uint64_t, ChannelFacts>>;
+
+// All ranks learn the same.
+Status expect_whole_graphs(const ByCall& all) {
+  for (const auto& [birth, siblings] : all) {
+    for (const auto& [number, facts] : siblings) {
+      const auto missing = missing_in(facts.graph, static_cast<int>(facts.members.size()));
+      if (!missing) continue;
+      return fail(Code::unrecoverable, fmt::format("rank {} had neighbours in a graph that no other rank knows",
+                                                   facts.members[static_cast<std::size_t>(*missing)]));
+    }
+  }
   return {};
 }
 
@@ -95,7 +125,8 @@ Channel* Channels::find_number(std::uint64_t number) {
   return found == all_.end() ? nullptr : found->second.get();
 }
 
-Channel* Channels::add(const replay::Birthplace& birth, std::uint64_t alike, MPI_Comm made, int& code) {
+Channel* Channels::add(const replay::Birthplace& birth, std::uint64_t alike, const replay::Neighbourhoods& graph,
+                       MPI_Comm made, int& code) {
   auto channel = std::make_unique<Channel>();
   channel->facts.birth = birth;
   channel->facts.alike = alike;
@@ -103,6 +134,7 @@ Channel* Channels::add(const replay::Birthplace& birth, std::uint64_t alike, MPI
   channel->facts.number =
       mix(mix(mix(mix(mix(birth.parent) ^ birth.group) ^ birth.epoch) ^ birth.place) ^ channel->facts.members.front());
   note_shape(made, channel->facts);
+  channel->facts.graph = graph;
   channel->handle = channel->twin = made;
   {
     const tap::Unheard own;
@@ -154,15 +186,16 @@ Status Channels::remake(Comm& ranks, MPI_Comm base, replay::ChannelBook& book,
   const auto told = ranks.allgather(encode(book.facts()));
   if (!told) return fail(told.error());
   std::vector<std::vector<ChannelFacts>> by_rank;
-  std::map<replay::Birthplace, std::map<std::uint64_t, ChannelFacts>> all;  // by call, and by number
+  ByCall all;
   for (const Buffer& bytes : *told) {
     auto facts = replay::decode_channel_facts(bytes);
     if (!facts) return fail(facts.error());
     for (const ChannelFacts& one : *facts)
-      if (!one.members.empty() && !one.is_gone) all[one.birth].emplace(one.number, one);
+      if (!one.members.empty() && !one.is_gone) all[one.birth].emplace(one.number, one).first->second.learn(one);
     by_rank.push_back(std::move(*facts));
   }
   book.learns(by_rank);
+  if (auto known = expect_whole_graphs(all); !known) return known;
   for (const auto& [birth, siblings] : all) {
     const ChannelFacts* my_own = nullptr;
     int color = MPI_UNDEFINED;

@@ -54,9 +54,10 @@ class Channels {
   }
   [[nodiscard]] Channel* find_number(std::uint64_t number);
 
-  // The application has made a communicator by this call. `alike`: what all members gave it alike. Collective over the
-  // new one. Null: `code` says why.
-  Channel* add(const replay::Birthplace& birth, std::uint64_t alike, MPI_Comm made, int& code);
+  // The application has made a communicator by this call. `alike`: what all members gave it alike; `graph`: what this
+  // rank keeps of a distributed one. Collective over the new one. Null: `code` says why.
+  Channel* add(const replay::Birthplace& birth, std::uint64_t alike, const replay::Neighbourhoods& graph, MPI_Comm made,
+               int& code);
   // The ranks in a channel of a group's members. A process that has died is the one in its place, as far as
   // session.comm() shows. MPI_UNDEFINED: none.
   [[nodiscard]] std::vector<int> ranks_of(MPI_Group group, const Channel& channel) const;

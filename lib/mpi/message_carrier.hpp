@@ -143,6 +143,7 @@ class MessageCarrier final : public tap::Carrier {
   int make_of_twin(const Making& making);
   int add_communicator(const Making& making);
   int meet_patiently(const Making& making);
+  int tell_keepers(const Making& making);
   void drop_communicators();
   // How MPI sends a message with this tag.
   struct Way {

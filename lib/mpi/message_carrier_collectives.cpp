@@ -1,7 +1,9 @@
 // Blocking collectives of a carrier: each is messages of point-to-point calls, which are logged like the application's.
 // They run so from the first call to the last, even while nothing is logged: all ranks must do the same, and get the
 // same bits.
+#include <span>
 #include <variant>
+#include <vector>
 
 #include "mpi/collectives/collectives.hpp"
 #include "mpi/message_carrier.hpp"
@@ -22,6 +24,23 @@ class MessageCarrier::CollectiveMessages final : public collectives::Messages {
   }
   void exchange(const collectives::Source& what, int to, const collectives::Target& into, int from) override {
     check(of_.exchange(message(what, to), message(into, from), MPI_STATUS_IGNORE));
+  }
+  void exchange_all(std::span<const collectives::Sent> sent, std::span<const collectives::Received> received) override {
+    std::vector<MPI_Request> requests;
+    int code = MPI_SUCCESS;
+    const auto begin = [&](const auto& begin_one) {
+      if (code != MPI_SUCCESS) return;
+      MPI_Request request = MPI_REQUEST_NULL;
+      code = begin_one(&request);
+      if (code == MPI_SUCCESS) requests.push_back(request);
+    };
+    for (const auto& one : received)
+      begin([&](MPI_Request* request) { return of_.begin_receive(message(one.into, one.from), request); });
+    for (const auto& one : sent)
+      begin([&](MPI_Request* request) { return of_.begin_send(message(one.what, one.to), request); });
+    // Those that have begun use the application's memory.
+    const int over = requests.empty() ? MPI_SUCCESS : of_.complete(tap::Which::all, requests, {});
+    check(code == MPI_SUCCESS ? over : code);
   }
 
  private:

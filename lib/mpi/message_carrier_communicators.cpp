@@ -20,14 +20,16 @@ namespace {
 
 using replay::ChannelBook;
 
+// Whether MPI knows a shape of it, and not only its members.
+bool has_shape(std::string_view call) {
+  return call.starts_with("MPI_Cart_") || call == "MPI_Graph_create" || call == "MPI_Dist_graph_create_adjacent";
+}
+
 // What a repair can make again.
 bool can_be_made_again(std::string_view call) {
   return call.starts_with("MPI_Comm_dup") || call.starts_with("MPI_Comm_split") || call == "MPI_Comm_create" ||
-         call == "MPI_Comm_create_group" || call.starts_with("MPI_Cart_") || call == "MPI_Graph_create";
+         call == "MPI_Comm_create_group" || has_shape(call);
 }
-
-// Whether MPI knows a shape of it, and not only its members.
-bool has_shape(std::string_view call) { return call.starts_with("MPI_Cart_") || call == "MPI_Graph_create"; }
 
 // Not 0.
 std::uint64_t number_of(std::span<const std::uint32_t> members) {
@@ -42,6 +44,13 @@ std::uint64_t number_of(std::string_view call) {
   return number;
 }
 
+std::optional<replay::Neighbourhood> copy_of(const std::optional<tap::Neighbours>& neighbours) {
+  if (!neighbours) return {};
+  const auto copy = [](std::span<const int> list) { return std::vector<int>(list.begin(), list.end()); };
+  return replay::Neighbourhood{copy(neighbours->sources), copy(neighbours->targets), neighbours->has_weights,
+                               copy(neighbours->source_weights), copy(neighbours->target_weights)};
+}
+
 }  // namespace
 
 // A call of the application.
@@ -52,7 +61,9 @@ struct MessageCarrier::Making {
   std::uint64_t alike;  // with the call
   MPI_Comm* made;
   const std::function<int(MPI_Comm, MPI_Group)>& make;
-  MPI_Group group;  // that the call names
+  MPI_Group group;                // that the call names
+  replay::Neighbourhoods& graph;  // that this rank keeps
+  bool gives_neighbours;          // each rank its own
 };
 
 // Messages of Cairn's own, which are not logged. A wait for one ends when a process has died.
@@ -68,11 +79,15 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
   [[nodiscard]] int size() const override { return static_cast<int>(ranks_.size()); }
   void send(const collectives::Source& what, int to) override { wait_for(begin_to_send(what, to)); }
   void receive(const collectives::Target& into, int from) override { wait_for(begin_to_receive(into, from)); }
-  void exchange(const collectives::Source& what, int to, const collectives::Target& into, int from) override {
-    const MPI_Request received = begin_to_receive(into, from);
-    const MPI_Request sent = begin_to_send(what, to);
-    wait_for(received);
-    wait_for(sent);
+  void exchange_all(std::span<const collectives::Sent> sent, std::span<const collectives::Received> received) override {
+    std::vector<MPI_Request> requests;
+    for (const auto& one : received) requests.push_back(begin_to_receive(one.into, one.from));
+    for (const auto& one : sent) requests.push_back(begin_to_send(one.what, one.to));
+    // Each is over then, and uses no memory of the caller's.
+    int code = MPI_SUCCESS;
+    for (const MPI_Request request : requests)
+      if (const int one = of_.wait_patiently(request, MPI_STATUS_IGNORE); one != MPI_SUCCESS) code = one;
+    collectives::check(code);
   }
 
  private:
@@ -116,10 +131,15 @@ std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator
   std::vector<std::uint32_t> members;
   for (const int caller : callers) members.push_back(parent.member(caller));
   const ChannelBook::Request request{parent.facts.number, one.is_in, one.alike ^ number_of(one.call),
-                                     one.is_of_group ? number_of(members) : 0};
+                                     one.is_of_group ? number_of(members) : 0, copy_of(one.neighbours)};
   const auto birth = journal.makes_channel(request);
   if (!birth) return rolls_back(birth.error());
-  const Making making{parent, callers, *birth, request.alike, made, make, one.group};
+  // A duplicate has the graph of its parent.
+  replay::Neighbourhoods graph;
+  if (std::string_view(one.call).starts_with("MPI_Comm_dup")) graph = parent.facts.graph;
+  if (request.neighbours) graph[rank_in(parent.handle)] = *request.neighbours;
+  const Making making{
+      parent, callers, *birth, request.alike, made, make, one.group, graph, request.neighbours.has_value()};
   while (true) {
     const auto known = book.look_up(making.birth, request, members);
     if (!known) return rolls_back(known.error());
@@ -154,6 +174,8 @@ std::optional<int> MessageCarrier::make_communicator(const Making& making) {
     // Open MPI does not end MPI_Comm_create_group if a member dies before it begins the call.
     if (is_patient() || making.birth.group != 0)
       if (const int met = meet_patiently(making); met != MPI_SUCCESS) return met;
+    if (making.gives_neighbours)
+      if (const int told = tell_keepers(making); told != MPI_SUCCESS) return told;
     const int made = make_of_twin(making);
     return made == MPI_SUCCESS ? add_communicator(making) : made;
   });
@@ -191,10 +213,13 @@ int MessageCarrier::add_communicator(const Making& making) {
     MPI_Errhandler_free(&handler);
   }
   int code = MPI_SUCCESS;
-  Channel* const added = channels_.add(making.birth, making.alike, *making.made, code);
+  Channel* const added = channels_.add(making.birth, making.alike, making.graph, *making.made, code);
   if (added == nullptr) return code;
   book.made(added->facts);
   setting_.adopts(added->own);
+  if (making.gives_neighbours && added->facts.members != parent.facts.members)
+    obstructs(fmt::format("{} makes a graph in which MPI has given ranks other numbers", my_name()),
+              replay::Journal::Until::end);
   return MPI_SUCCESS;
 }
 
@@ -205,6 +230,31 @@ int MessageCarrier::meet_patiently(const Making& making) {
   PatientMessages messages(*this, making.parent, making.callers);
   try {
     collectives::make(tap::collectives::Barrier{making.parent.own}, messages);
+    return MPI_SUCCESS;
+  } catch (const collectives::Failed& failed) {
+    return failed.code;
+  }
+}
+
+int MessageCarrier::tell_keepers(const Making& making) {
+  const tap::Unheard unheard;
+  PatientMessages messages(*this, making.parent, making.callers);
+  const int size = messages.size();
+  const int me = messages.rank();
+  ByteWriter out;
+  encode(making.graph.at(me), out);
+  try {
+    for (const int distance : replay::distances_to_keepers(size)) {
+      const int to = (me + distance) % size;
+      const int from = (me - distance + size) % size;
+      const std::uint64_t length = out.size();
+      std::uint64_t their_length = 0;
+      messages.exchange({&length, 1, MPI_UINT64_T}, to, {&their_length, 1, MPI_UINT64_T}, from);
+      Buffer theirs(their_length);
+      messages.exchange(collectives::bytes_source(out.bytes()), to, collectives::bytes_target(theirs), from);
+      ByteReader in(theirs);
+      making.graph[from] = replay::decode_neighbourhood(in);
+    }
     return MPI_SUCCESS;
   } catch (const collectives::Failed& failed) {
     return failed.code;

@@ -31,6 +31,12 @@ std::optional<int> ChannelFacts::rank_of(std::uint32_t member) const {
   return static_cast<int>(found - members.begin());
 }
 
+void ChannelFacts::learn(const ChannelFacts& told) {
+  freed = std::min(freed, told.freed);
+  is_gone = is_gone && told.is_gone;
+  graph.insert(told.graph.begin(), told.graph.end());
+}
+
 Result<Birthplace> ChannelBook::next(const Request& request, std::uint64_t epoch, std::uint64_t restored) {
   if (epoch != kBeforeRestore && !std::exchange(awaits_, true)) await_what_was_kept(restored);
   const Family family{request.parent, request.group};
@@ -78,7 +84,10 @@ Status ChannelBook::take_awaited(std::deque<Awaited>& awaited, const Request& re
 
 bool ChannelBook::fits(const Birthplace& birth, const Request& request) const {
   const ChannelFacts* const known = mine(birth);
-  return known == nullptr ? !request.is_in : request.is_in && known->alike == request.alike;
+  if (known == nullptr || !request.is_in) return known == nullptr && !request.is_in;
+  if (known->alike != request.alike || !request.neighbours) return known->alike == request.alike;
+  const auto own = known->graph.find(*known->rank_of(me_));
+  return own != known->graph.end() && own->second == *request.neighbours;
 }
 
 // A communicator that was freed is made again, too, where another one was made of it that was kept.
@@ -129,6 +138,7 @@ void ChannelBook::made(ChannelFacts facts) {
   const Birthplace birth = facts.birth;
   facts.freed = kNeverFreed;
   facts.is_gone = false;
+  keep_neighbourhoods(facts);
   mine_[birth] = {std::move(facts), true};
 }
 
@@ -173,12 +183,21 @@ void ChannelBook::learns(const std::vector<std::vector<ChannelFacts>>& told) {
       Told& about = told_[facts.birth];
       about.by.insert(rank);
       if (facts.members.empty()) continue;
-      auto& known = about.all.emplace(facts.number, facts).first->second;
-      known.freed = std::min(known.freed, facts.freed);
-      known.is_gone = known.is_gone && facts.is_gone;
+      about.all.emplace(facts.number, facts).first->second.learn(facts);
       if (facts.rank_of(me_)) mine_.try_emplace(facts.birth, Entry{facts, false});
     }
   }
+  for (auto& [birth, entry] : mine_) {
+    const auto about = told_.find(birth);
+    if (entry.facts.graph.empty() || about == told_.end()) continue;
+    entry.facts.graph = about->second.all.at(entry.facts.number).graph;
+    keep_neighbourhoods(entry.facts);
+  }
+}
+
+void ChannelBook::keep_neighbourhoods(ChannelFacts& facts) const {
+  const auto size = static_cast<int>(facts.members.size());
+  std::erase_if(facts.graph, [&](const auto& one) { return !keeps(*facts.rank_of(me_), one.first, size); });
 }
 
 std::uint64_t ChannelBook::balance() const {
@@ -209,6 +228,11 @@ Buffer encode(const std::vector<ChannelFacts>& all) {
     put_all(facts.periodic);
     put_all(facts.index);
     put_all(facts.edges);
+    out.put(static_cast<std::uint64_t>(facts.graph.size()));
+    for (const auto& [rank, neighbours] : facts.graph) {
+      out.put(rank);
+      encode(neighbours, out);
+    }
   }
   return out.take();
 }
@@ -231,6 +255,11 @@ Result<std::vector<ChannelFacts>> decode_channel_facts(Bytes bytes) {
     get_all(facts.periodic);
     get_all(facts.index);
     get_all(facts.edges);
+    const auto count = in.get<std::uint64_t>();
+    for (std::uint64_t i = 0; i < count && in.good(); ++i) {
+      const int rank = in.get<int>();
+      facts.graph[rank] = decode_neighbourhood(in);
+    }
   }
   if (in.good()) return all;
   return fail(Code::invalid_argument,

@@ -23,6 +23,7 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "replay/neighbourhood.hpp"
 
 namespace cairn::replay {
 
@@ -51,9 +52,12 @@ struct ChannelFacts {
   std::vector<int> periodic = {};
   std::vector<int> index = {};  // of a graph, as MPI_Graph_create takes it
   std::vector<int> edges = {};
+  Neighbourhoods graph = {};  // of those ranks that the one that tells this keeps
 
   // The rank of the one that has this rank in session.comm(); none: it is no member.
   [[nodiscard]] std::optional<int> rank_of(std::uint32_t member) const;
+  // What another rank tells of the same communicator.
+  void learn(const ChannelFacts& told);
 };
 
 [[nodiscard]] Buffer encode(const std::vector<ChannelFacts>& facts);
@@ -66,10 +70,11 @@ class ChannelBook {
 
   // A call of the application that makes a communicator.
   struct Request {
-    std::uint64_t parent = 0;  // its number
-    bool is_in = true;         // its arguments make this rank a member
-    std::uint64_t alike = 0;   // what all members give it alike
-    std::uint64_t group = 0;   // see Birthplace
+    std::uint64_t parent = 0;                      // its number
+    bool is_in = true;                             // its arguments make this rank a member
+    std::uint64_t alike = 0;                       // what all members give it alike
+    std::uint64_t group = 0;                       // see Birthplace
+    std::optional<Neighbourhood> neighbours = {};  // that this rank gives
   };
   // `restored`: the snapshot() call at which this rank has restored. mismatch: a replacement does not make again what
   // was kept, or what that was is not known.
@@ -124,6 +129,7 @@ class ChannelBook {
   };
   void await_what_was_kept(std::uint64_t restored);
   [[nodiscard]] bool fits(const Birthplace& birth, const Request& request) const;
+  void keep_neighbourhoods(ChannelFacts& facts) const;
   [[nodiscard]] Status take_awaited(std::deque<Awaited>& awaited, const Request& request, std::uint64_t restored) const;
 
   std::uint32_t me_;

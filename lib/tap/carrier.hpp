@@ -47,6 +47,15 @@ struct Completed {
   MPI_Status* statuses = MPI_STATUSES_IGNORE;  // one, or an array
 };
 
+// What one rank gives to MPI_Dist_graph_create_adjacent, in that order.
+struct Neighbours {
+  std::span<const int> sources;
+  std::span<const int> targets;
+  bool has_weights = false;
+  std::span<const int> source_weights;  // of as many, or none
+  std::span<const int> target_weights;
+};
+
 // A call that makes a communicator of another one.
 struct NewCommunicator {
   const char* call = "";
@@ -55,6 +64,7 @@ struct NewCommunicator {
   std::uint64_t alike = 0;           // of its arguments, those that are alike on all members
   MPI_Group group = MPI_GROUP_NULL;  // that the call names
   bool is_of_group = false;          // only its members make the call
+  std::optional<Neighbours> neighbours = {};
 };
 
 class Carrier {

@@ -160,7 +160,60 @@ struct Exscan {
   MPI_Comm comm;
 };
 
-using Any = std::variant<Barrier, Bcast, Gather, Gatherv, Scatter, Scatterv, Allgather, Allgatherv, Alltoall, Alltoallv,
-                         Alltoallw, Reduce, Allreduce, Reduce_scatter_block, Reduce_scatter, Scan, Exscan>;
+struct Neighbor_allgather {
+  const void* from;
+  int from_count;
+  MPI_Datatype from_type;
+  void* to;
+  int to_count;
+  MPI_Datatype to_type;
+  MPI_Comm comm;
+};
+struct Neighbor_allgatherv {
+  const void* from;
+  int from_count;
+  MPI_Datatype from_type;
+  void* to;
+  const int* to_counts;
+  const int* to_places;
+  MPI_Datatype to_type;
+  MPI_Comm comm;
+};
+struct Neighbor_alltoall {
+  const void* from;
+  int from_count;
+  MPI_Datatype from_type;
+  void* to;
+  int to_count;
+  MPI_Datatype to_type;
+  MPI_Comm comm;
+};
+struct Neighbor_alltoallv {
+  const void* from;
+  const int* from_counts;
+  const int* from_places;
+  MPI_Datatype from_type;
+  void* to;
+  const int* to_counts;
+  const int* to_places;
+  MPI_Datatype to_type;
+  MPI_Comm comm;
+};
+struct Neighbor_alltoallw {
+  const void* from;
+  const int* from_counts;
+  const MPI_Aint* from_places;  // in bytes
+  const MPI_Datatype* from_types;
+  void* to;
+  const int* to_counts;
+  const MPI_Aint* to_places;  // in bytes
+  const MPI_Datatype* to_types;
+  MPI_Comm comm;
+};
+
+using Any =
+    std::variant<Barrier, Bcast, Gather, Gatherv, Scatter, Scatterv, Allgather, Allgatherv, Alltoall, Alltoallv,
+                 Alltoallw, Reduce, Allreduce, Reduce_scatter_block, Reduce_scatter, Scan, Exscan, Neighbor_allgather,
+                 Neighbor_allgatherv, Neighbor_alltoall, Neighbor_alltoallv, Neighbor_alltoallw>;
 
 }  // namespace cairn::tap::collectives

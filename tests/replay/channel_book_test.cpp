@@ -16,6 +16,7 @@ namespace {
 using replay::Birthplace;
 using replay::ChannelBook;
 using replay::ChannelFacts;
+using replay::Neighbourhood;
 using Known = ChannelBook::Known;
 
 constexpr int kAll = -1;  // session.comm()
@@ -323,14 +324,77 @@ TEST_F(KeptChannel, that_the_replacement_lacks_is_noticed_by_the_sum) {
   EXPECT_EQ(other.balance() + again_.balance(), 0U);
 }
 
+// The neighbours that rank `rank` of a graph gives.
+Neighbourhood neighbours_of(int rank) { return {{rank, 7}, {rank}, true, {1, 2}, {rank}}; }
+
+// A graph of that many ranks, as rank `me` keeps it.
+ChannelFacts graph_of(int ranks, int me) {
+  ChannelFacts facts{.number = 7, .birth = {.epoch = 2}, .alike = 5};
+  for (int rank = 0; rank < ranks; ++rank) {
+    facts.members.push_back(static_cast<std::uint32_t>(rank));
+    if (replay::keeps(me, rank, ranks)) facts.graph[rank] = neighbours_of(rank);
+  }
+  return facts;
+}
+
+// Those of the ranks that live tell of it, and the others learn of it.
+std::vector<std::vector<ChannelFacts>> told_of_graph(int ranks, const std::vector<int>& dead) {
+  std::vector<std::vector<ChannelFacts>> told(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank)
+    if (std::ranges::count(dead, rank) == 0) told[static_cast<std::size_t>(rank)] = {graph_of(ranks, rank)};
+  return told;
+}
+
+TEST(DistributedGraph, is_known_after_the_loss_of_any_rank_and_of_any_two_beside_each_other) {
+  for (int ranks = 2; ranks <= 9; ++ranks) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (const std::vector<int>& dead : {std::vector{rank}, std::vector{rank, (rank + 1) % ranks}}) {
+        if (dead.size() == 2 && ranks < 4) continue;
+        ChannelFacts all = graph_of(ranks, (rank + 2) % ranks);
+        for (const auto& facts : told_of_graph(ranks, dead))
+          if (!facts.empty()) all.learn(facts.front());
+        if (ranks == 2) all.graph.insert({rank, neighbours_of(rank)});
+        EXPECT_EQ(missing_in(all.graph, ranks), std::nullopt) << rank << " of " << ranks;
+        EXPECT_EQ(all.graph.at(rank), neighbours_of(rank));
+      }
+    }
+  }
+}
+
+TEST(DistributedGraph, lacks_a_rank_that_is_lost_with_all_that_keep_its_neighbours) {
+  ChannelFacts all = graph_of(6, 5);
+  for (const auto& facts : told_of_graph(6, {1, 2, 4}))
+    if (!facts.empty()) all.learn(facts.front());
+  EXPECT_EQ(missing_in(all.graph, 6), 1);
+}
+
+TEST(DistributedGraph, is_kept_by_a_replacement_as_by_the_dead_rank) {
+  ChannelBook again(2);
+  again.learns(told_of_graph(6, {2, 3}));
+  EXPECT_EQ(again.facts().front().graph, graph_of(6, 2).graph);
+  again.made(*again.mine({.epoch = 2}));
+  EXPECT_EQ(again.facts().front().graph, graph_of(6, 2).graph);
+}
+
+TEST(DistributedGraph, is_refused_to_a_replacement_that_gives_other_neighbours) {
+  ChannelBook again(2);
+  again.learns(told_of_graph(6, {2}));
+  const std::vector<std::uint32_t> parent{0, 1, 2, 3, 4, 5};
+  ChannelBook::Request request{.alike = 5, .neighbours = neighbours_of(2)};
+  EXPECT_EQ(again.look_up({.epoch = 2}, request, parent).value(), Known::as_member);
+  request.neighbours = neighbours_of(3);
+  EXPECT_EQ(again.look_up({.epoch = 2}, request, parent).error().code, Code::mismatch);
+}
+
 TEST(ChannelFacts, are_decoded_as_they_were) {
-  const ChannelFacts facts{7, {3, 6, 5, 2}, 9, 8, true, {0, 4, 5}, {3}, {1}, {1, 2}, {1, 0}};
+  const ChannelFacts facts{7, {3, 6, 5, 2}, 9, 8, true, {0, 4, 5}, {3}, {1}, {1, 2}, {1, 0}, {{2, neighbours_of(2)}}};
   const auto decoded = replay::decode_channel_facts(encode(std::vector<ChannelFacts>{facts, {}}));
   ASSERT_TRUE(decoded);
   ASSERT_EQ(decoded->size(), 2U);
   EXPECT_EQ((*decoded)[0].members, facts.members);
   EXPECT_EQ((*decoded)[0].birth, facts.birth);
   EXPECT_EQ((*decoded)[0].freed, facts.freed);
+  EXPECT_EQ((*decoded)[0].graph, facts.graph);
   Buffer damaged = encode(std::vector<ChannelFacts>{facts});
   damaged.pop_back();
   EXPECT_EQ(replay::decode_channel_facts(damaged).error().code, Code::invalid_argument);

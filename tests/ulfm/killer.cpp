@@ -267,6 +267,17 @@ MPI_CALL(Reduce_scatter_block, (const void* b, void* b2, int n, Type t, MPI_Op o
 MPI_CALL(Reduce_scatter, (const void* b, void* b2, const int* n, Type t, MPI_Op o, Comm c), b, b2, n, t, o, c)
 MPI_CALL(Scan, (const void* b, void* b2, int n, Type t, MPI_Op o, Comm c), b, b2, n, t, o, c)
 MPI_CALL(Exscan, (const void* b, void* b2, int n, Type t, MPI_Op o, Comm c), b, b2, n, t, o, c)
+MPI_CALL(Neighbor_allgather, (const void* b, int n, Type t, void* b2, int n2, Type t2, Comm c), b, n, t, b2, n2, t2, c)
+MPI_CALL(Neighbor_allgatherv, (const void* b, int n, Type t, void* b2, const int* m, const int* w, Type t2, Comm c), b,
+         n, t, b2, m, w, t2, c)
+MPI_CALL(Neighbor_alltoall, (const void* b, int n, Type t, void* b2, int n2, Type t2, Comm c), b, n, t, b2, n2, t2, c)
+MPI_CALL(Neighbor_alltoallv,
+         (const void* b, const int* m, const int* w, Type t, void* b2, const int* m2, const int* w2, Type t2, Comm c),
+         b, m, w, t, b2, m2, w2, t2, c)
+MPI_CALL(Neighbor_alltoallw,
+         (const void* b, const int* m, const MPI_Aint* w, const Type* t, void* b2, const int* m2, const MPI_Aint* w2,
+          const Type* t2, Comm c),
+         b, m, w, t, b2, m2, w2, t2, c)
 MPI_CALL(Comm_dup, (Comm c, Comm* m), c, m)
 MPI_CALL(Comm_dup_with_info, (Comm c, MPI_Info i, Comm* m), c, i, m)
 MPI_CALL(Comm_split, (Comm c, int g, int k, Comm* m), c, g, k, m)
@@ -276,6 +287,9 @@ MPI_CALL(Comm_create_group, (Comm c, MPI_Group g, int t, Comm* m), c, g, t, m)
 MPI_CALL(Comm_free, (Comm * c), c)
 MPI_CALL(Cart_create, (Comm c, int n, const int* l, const int* p, int o, Comm* m), c, n, l, p, o, m)
 MPI_CALL(Graph_create, (Comm c, int n, const int* i, const int* e, int o, Comm* m), c, n, i, e, o, m)
+MPI_CALL(Dist_graph_create_adjacent,
+         (Comm c, int n, const int* e, const int* w, int n2, const int* e2, const int* w2, MPI_Info i, int o, Comm* m),
+         c, n, e, w, n2, e2, w2, i, o, m)
 MPI_CALL(Cart_sub, (Comm c, const int* k, Comm* m), c, k, m)
 MPI_CALL(Finalize, ())
 

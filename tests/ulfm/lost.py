@@ -182,6 +182,9 @@ class Scenarios(Lost):
     def communicators_that_are_made_after_restore_survive_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("communicators", rank) for rank in (1, 3)]
 
+    def collectives_among_neighbours_survive_the_death_of_a_rank_before_any_of_its_calls(self):
+        return [self.sweep("neighbours", rank) for rank in (1, 2)]
+
     def particles_survive_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("particles", rank) for rank in (0, 2)]
 
@@ -189,7 +192,7 @@ class Scenarios(Lost):
         return [self.sweep("any", rank) for rank in (1, 2)]
 
     def two_neighbours_die_at_the_same_call(self):
-        for name, place in self.places("heat", "steps", "long", "derived", "particles", "any"):
+        for name, place in self.places("heat", "steps", "long", "derived", "particles", "any", "neighbours"):
             strikes = [hold(1, place), hold(2, place)]
             self.expect_local(self.play(name, strikes, kill_held), strikes)
         # Whom one heard of first, only the other knew.

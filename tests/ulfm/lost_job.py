@@ -61,9 +61,9 @@ def programs(binaries, rollback):
     """By name. An application that polls has to ask for failures where all ranks roll back; where only the lost do, one
     that has learned of a failure makes all roll back."""
     names = ["gradient", "heat", "swing", "wave"]
-    names += ["lost_steps", "lost_collectives", "lost_communicators", "lost_particles"]
+    names += ["lost_steps", "lost_collectives", "lost_communicators", "lost_particles", "lost_neighbours"]
     paths = (str(Path(binaries) / name) for name in names)
-    gradient, heat, swing, wave, steps, collectives, communicators, particles = paths
+    gradient, heat, swing, wave, steps, collectives, communicators, particles, neighbours = paths
     return {
         "gradient": Program([gradient, *jobs.SIZE], result=solution),
         "heat": Program([heat, *jobs.SIZE]),
@@ -77,6 +77,7 @@ def programs(binaries, rollback):
         "communicators": Program([communicators, "all"]),
         "particles": Program([particles, "named"]),
         "any": Program([particles, "any"]),
+        "neighbours": Program([neighbours, "all"]),
     }
 
 

@@ -37,7 +37,7 @@ SPILLS = f"{SMALL}\nspill = 8MiB"
 CASES = {
     # Until a later snapshot is complete.
     "nonblocking-collective": Case("MPI_Ibarrier"),
-    "neighbour-collective": Case("MPI_Neighbor_allgather"),
+    "neighbour-collective": Case("MPI_Ineighbor_allgather"),
     "cancel": Case("MPI_Cancel"),
     "free": Case("MPI_Request_free"),
     "world": Case("MPI_Sendrecv"),
@@ -46,7 +46,7 @@ CASES = {
     "much": Case("memory", more=SMALL),
     # For the rest of the session.
     "persistent-collective": Case("MPI_Barrier_init", later="global"),
-    "dist-graph": Case("MPI_Dist_graph_create_adjacent", later="global"),
+    "dist-graph": Case("MPI_Dist_graph_create", later="global"),
     "idup": Case("MPI_Comm_idup", later="global"),
     "intercommunicator": Case("MPI_Intercomm_create", later="global"),
     "pending-matched": Case("MPI_Mrecv"),

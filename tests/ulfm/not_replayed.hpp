@@ -96,7 +96,9 @@ inline void gather_from_neighbours(const Ring& ring) {
   MPI_Cart_create(ring.comm, 1, &size, &periodic, 0, &circle);
   const std::uint64_t mine = 1;
   std::array<std::uint64_t, 2> theirs{};
-  MPI_Neighbor_allgather(&mine, 1, MPI_UINT64_T, theirs.data(), 1, MPI_UINT64_T, circle);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ineighbor_allgather(&mine, 1, MPI_UINT64_T, theirs.data(), 1, MPI_UINT64_T, circle, &request);
+  complete(request);
   MPI_Comm_free(&circle);
 }
 
@@ -112,8 +114,8 @@ inline void pass_in_a_group(const Ring& ring) {
 
 inline void make_graph_of_neighbours(const Ring& ring) {
   MPI_Comm circle = MPI_COMM_NULL;
-  MPI_Dist_graph_create_adjacent(ring.comm, 1, &ring.left, MPI_UNWEIGHTED, 1, &ring.right, MPI_UNWEIGHTED,
-                                 MPI_INFO_NULL, 0, &circle);
+  const int degree = 1;
+  MPI_Dist_graph_create(ring.comm, 1, &ring.rank, &degree, &ring.right, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &circle);
   MPI_Comm_free(&circle);
 }
 

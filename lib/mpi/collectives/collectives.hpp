@@ -27,5 +27,10 @@ void make(const tap::collectives::Reduce_scatter_block& call, Messages& messages
 void make(const tap::collectives::Reduce_scatter& call, Messages& messages);
 void make(const tap::collectives::Scan& call, Messages& messages);
 void make(const tap::collectives::Exscan& call, Messages& messages);
+void make(const tap::collectives::Neighbor_allgather& call, Messages& messages);
+void make(const tap::collectives::Neighbor_allgatherv& call, Messages& messages);
+void make(const tap::collectives::Neighbor_alltoall& call, Messages& messages);
+void make(const tap::collectives::Neighbor_alltoallv& call, Messages& messages);
+void make(const tap::collectives::Neighbor_alltoallw& call, Messages& messages);
 
 }  // namespace cairn::collectives

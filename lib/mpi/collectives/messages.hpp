@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -31,6 +32,16 @@ struct Target {
   [[nodiscard]] operator Source() const { return {at, count, type}; }  // NOLINT(google-explicit-constructor)
 };
 
+// Elements, and the rank that gets them, or that they come from.
+struct Sent {
+  Source what;
+  int to;
+};
+struct Received {
+  Target into;
+  int from;
+};
+
 // Messages among the ranks of one communicator, which meet no others there. Two ranks send and receive theirs in the
 // same order.
 class Messages {
@@ -41,7 +52,13 @@ class Messages {
   virtual void send(const Source& what, int to) = 0;
   virtual void receive(const Target& into, int from) = 0;
   // Both at once. A peer may be MPI_PROC_NULL.
-  virtual void exchange(const Source& what, int to, const Target& into, int from) = 0;
+  virtual void exchange(const Source& what, int to, const Target& into, int from) {
+    const Sent sent{what, to};
+    const Received received{into, from};
+    exchange_all({&sent, 1}, {&received, 1});
+  }
+  // All at once. Those of the same two ranks meet in the order of the lists.
+  virtual void exchange_all(std::span<const Sent> sent, std::span<const Received> received) = 0;
 };
 
 // A code that the application's error handler has not had.

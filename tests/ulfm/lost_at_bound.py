@@ -22,7 +22,8 @@ import job as jobs
 import lost
 import lost_job
 
-STEP_S = 0.05  # of lost_steps, with its pause, on an idle machine
+PAUSE_MS = 40  # in each step of lost_steps, so that the speed of the machine hardly counts
+STEP_S = 0.05  # with the pause
 GROWTH_MIB = 64  # beyond the logs
 AUTO = re.compile(r"auto: .* a message log fills in")
 
@@ -67,7 +68,7 @@ class Bound:
         more = f"[replay]\nmemory = {arguments.memory}MiB"
         if arguments.spill:
             more += f"\nspill = {arguments.spill}MiB"
-        return player.play("steps", [], self.act, shape=shape, pause_ms=10, more=more)
+        return player.play("steps", [], self.act, shape=shape, pause_ms=PAUSE_MS, more=more)
 
 
 def main():

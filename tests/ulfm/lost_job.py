@@ -194,7 +194,7 @@ def hold(rank, call, life=0):
 
 
 def makes_a_communicator(call):
-    return call.startswith(("MPI_Comm_", "MPI_Cart_", "MPI_Graph_"))
+    return call.startswith(("MPI_Comm_", "MPI_Cart_", "MPI_Graph_", "MPI_Dist_graph_"))
 
 
 def without_finalize(lives):

@@ -1,7 +1,9 @@
 #include "mpi/channels.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -97,14 +99,18 @@ Status give_shape(const ChannelFacts& facts, MPI_Comm& comm) {
 // By the call that has made them, and by number.
 using ByCall = std::map<replay::Birthplace, std::map<std::uint64_t, ChannelFacts>>;
 
-// All ranks learn the same.
-Status expect_whole_graphs(const ByCall& all) {
-  for (const auto& [birth, siblings] : all) {
-    for (const auto& [number, facts] : siblings) {
+// Leaves out graphs of which nobody tells the neighbours of some rank, if nobody uses them any more: ranks forget a
+// communicator that was freed at different times, and then no replacement asks for it. `used`: the numbers of those
+// that some rank has not freed. All ranks do the same.
+Status leave_out_partial_graphs(ByCall& all, const std::set<std::uint64_t>& used) {
+  for (auto& [birth, siblings] : all) {
+    for (auto at = siblings.begin(); at != siblings.end();) {
+      const auto& [number, facts] = *at;
       const auto missing = missing_in(facts.graph, static_cast<int>(facts.members.size()));
-      if (!missing) continue;
-      return fail(Code::unrecoverable, fmt::format("rank {} had neighbours in a graph that no other rank knows",
-                                                   facts.members[static_cast<std::size_t>(*missing)]));
+      if (missing && used.contains(number))
+        return fail(Code::unrecoverable, fmt::format("rank {} had neighbours in a graph that no other rank knows",
+                                                     facts.members[static_cast<std::size_t>(*missing)]));
+      at = missing ? siblings.erase(at) : std::next(at);
     }
   }
   return {};
@@ -187,15 +193,19 @@ Status Channels::remake(Comm& ranks, MPI_Comm base, replay::ChannelBook& book,
   if (!told) return fail(told.error());
   std::vector<std::vector<ChannelFacts>> by_rank;
   ByCall all;
+  std::set<std::uint64_t> used;
   for (const Buffer& bytes : *told) {
     auto facts = replay::decode_channel_facts(bytes);
     if (!facts) return fail(facts.error());
-    for (const ChannelFacts& one : *facts)
-      if (!one.members.empty() && !one.is_gone) all[one.birth].emplace(one.number, one).first->second.learn(one);
+    for (const ChannelFacts& one : *facts) {
+      if (one.members.empty() || one.is_gone) continue;
+      all[one.birth].emplace(one.number, one).first->second.learn(one);
+      if (one.freed == replay::kNeverFreed) used.insert(one.number);
+    }
     by_rank.push_back(std::move(*facts));
   }
   book.learns(by_rank);
-  if (auto known = expect_whole_graphs(all); !known) return known;
+  if (auto known = leave_out_partial_graphs(all, used); !known) return known;
   for (const auto& [birth, siblings] : all) {
     const ChannelFacts* my_own = nullptr;
     int color = MPI_UNDEFINED;

@@ -145,7 +145,10 @@ std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator
     if (!known) return rolls_back(known.error());
     switch (*known) {
       case ChannelBook::Known::as_member: {
-        Channel& taken = channels_.take(book.mine(making.birth)->number);
+        const std::uint64_t number = book.mine(making.birth)->number;
+        if (channels_.find_number(number) == nullptr)
+          return rolls_back(fmt::format("{}: a graph of which no rank knows all neighbours", my_name()));
+        Channel& taken = channels_.take(number);
         book.made(taken.facts);
         *made = taken.handle;
         return MPI_SUCCESS;

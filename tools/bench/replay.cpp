@@ -3,10 +3,11 @@
 //
 // In the directory are, for all processes of the job:
 //   failures  "SECONDS RANK POINT KIND" a line, made before the job; SECONDS since its first step, POINT compute,
-//   exchange
-//             or save, after which the rank is struck, KIND process or node
+//             exchange or save, after which the rank is struck, KIND process or node
 //   begin     when the first step began
 //   struck.N  when line N of `failures` was carried out
+//   striking  the rank that was struck, and its step, until its replacement has taken a snapshot; no other strike is
+//             carried out meanwhile, since Open MPI 5.0 crashes if processes die while new ones are started
 //   events    "SECONDS RANK WHAT STEP VALUE" a line: restored; saved (VALUE: how long that took); ended
 // Times are seconds of the steady clock, which all processes of a machine share. A rank that is struck with its node
 // waits for replay.py to kill all processes of the node.
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <span>
@@ -66,18 +68,29 @@ bool append(const std::string& path, const std::string& text, bool must_be_new =
   return written == static_cast<ssize_t>(text.size());
 }
 
-std::optional<double> time_in(const std::string& path) {
+std::optional<double> number_in(const std::string& path) {
   std::ifstream file(path);
-  double time = 0;
-  if (file >> time) return time;
+  double number = 0;
+  if (file >> number) return number;
   return std::nullopt;
 }
 
 // The failures that this rank is to suffer.
 class Strikes {
  public:
-  Strikes(const std::string& directory, int rank) : directory_(directory) {
-    std::ifstream file(directory + "/failures");
+  // The rank has restored at this step.
+  Strikes(const Options& options, int rank, std::int64_t step, bool catches_up)
+      : directory_(options.directory), rank_(rank), first_loss_of_node_(2 * options.global_every) {
+    const std::int64_t every = options.local_every;
+    std::ifstream recovery(striking());
+    int struck = -1;
+    std::int64_t struck_step = 0;
+    if (recovery >> struck >> struck_step && struck == rank && every > 0) {
+      // Survivors may be a step or two ahead, and take no snapshot again.
+      const std::int64_t before = catches_up ? struck_step + 2 : step;
+      progress_ = (before / every + 1) * every + kStepsOfSnapshot;
+    }
+    std::ifstream file(directory_ + "/failures");
     double at = 0;
     int victim = 0;
     std::string point;
@@ -88,13 +101,24 @@ class Strikes {
     }
   }
 
+  // So many steps are taken. A snapshot may now be complete that the rank has taken since it was struck.
+  void reach(std::int64_t step) {
+    step_ = step;
+    if (!progress_ || step < *progress_) return;
+    progress_.reset();
+    std::filesystem::remove(striking());
+  }
+
   // Ends this process if a failure is due.
   void meet(Point point) {
-    if (!begin_) begin_ = time_in(directory_ + "/begin");
+    if (!begin_) begin_ = number_in(directory_ + "/begin");
     if (!begin_) return;
     for (const Strike& strike : strikes_) {
       if (strike.point != point || bench::now() < *begin_ + strike.at) continue;
+      if (strike.whole_node && step_ < first_loss_of_node_) continue;
       const std::string mark = fmt::format("{}/struck.{}", directory_, strike.number);
+      if (std::filesystem::exists(mark)) continue;
+      if (!append(striking(), fmt::format("{} {}", rank_, step_), true)) return;
       if (!append(mark, fmt::format("{:.6f}", bench::now()), true)) continue;
       if (!strike.whole_node) std::raise(SIGKILL);
       for (;;) ::pause();
@@ -102,7 +126,15 @@ class Strikes {
   }
 
  private:
+  static constexpr std::int64_t kStepsOfSnapshot = 3;  // until it is complete
+
+  [[nodiscard]] std::string striking() const { return directory_ + "/striking"; }
+
   std::string directory_;
+  int rank_;
+  std::int64_t first_loss_of_node_;  // the step at which a snapshot at L4 is complete
+  std::int64_t step_ = 0;
+  std::optional<std::int64_t> progress_;  // the step that ends the recovery of this rank
   std::vector<Strike> strikes_;
   std::optional<double> begin_;
 };
@@ -243,11 +275,12 @@ void compute(cairn::Session& session, const Options& options) {
   };
   note("restored", 0);
   if (rank == 0) append(options.directory + "/begin", fmt::format("{:.6f}", bench::now()), true);
-  Strikes strikes(options.directory, rank);
+  Strikes strikes(options, rank, state.step, session.catches_up());
   Ring ring(session.rank(), session.size(), options.message_bytes);
   const auto is_due = [&](std::int64_t every) { return every > 0 && state.step % every == 0; };
   while (state.step < options.steps) {
     bench::sleep_for(options.step_seconds);
+    strikes.reach(state.step);
     strikes.meet(Point::compute);
     ring.exchange(state.step, session.comm());
     strikes.meet(Point::exchange);

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """What local rollback saves: the experiment of Bondarenko, Lyakhov, Yakobovskiy 2019 (DOI 10.14529/cmse190205), in small.
 
-    replay.py BIN [--pairs 5] [--runs 10] [--work 30] [--json FILE] [--plot FILE.svg]
+    replay.py BIN [--pairs 5] [--runs 10] [--work 30] [--minutes 45] [--json FILE] [--plot FILE.svg]
 
 BIN has bench-replay and ckpt-tool; MPI is Open MPI 5 with ULFM. A job of four ranks and two heads on two simulated
 nodes computes for T = 30 s, in steps of 10 ms that sleep. Failures of a process (which need L1) and of a node (which
 need L4) strike it at random times, after computing, after the exchange, or after the snapshot. The five pairs of MTBFs
 are the paper's, as parts of T. Snapshots at L1 and L4 have the paper's intervals, as parts of T: the best ones for its
-costs. New processes replace the dead (mode = respawn). Protocols:
+costs. New processes replace the dead (mode = respawn). A failure that is due during a recovery strikes after the next
+snapshot, since Open MPI 5.0 crashes if processes die while new ones are started. A failure of a node that is due before a
+snapshot at L4 is complete strikes then. Protocols:
 
     coordinated    [recovery] rollback = all
     local          [recovery] rollback = lost, [replay] survives = process: after the loss of a node, all roll back
@@ -18,12 +20,17 @@ failures and snapshots. Beside it is what the simulator predicts for this patter
 recoveries that were measured in the same runs. A recovery is the time from a strike until the struck rank has its
 state. Differences to coordinated have a 95 % confidence interval, from pairs of runs with the same failures. What 5 helpers
 would cost is only simulated.
+
+All pairs are played once, then all again, up to --runs times. With --minutes, no run begins that may not end in that
+time. So all pairs have about as many runs, whatever the machine takes for them. A job that fails is played again once;
+then its run is left out, and after two such runs the rest of the pair.
 """
 
 import argparse
 import json
 import math
 import random
+import re
 import shutil
 import signal
 import statistics
@@ -46,6 +53,9 @@ RANKS = 4
 PER_NODE = 3  # two ranks and their head
 POINTS = ["compute", "exchange", "save"]
 PROTOCOLS = {"coordinated": "", "local": "rollback = lost", "2 helpers": "rollback = lost\n[replay]\nhelpers = 2"}
+LONGEST = 4  # times the work: a job that takes longer hangs, or failures come faster than it can recover
+REASONS = re.compile(r"error:|Signal: |An error occurred|MPI_ABORT")
+MOST_LEFT_OUT = 2  # runs of a pair of MTBFs that take the time of others
 SPARES = 2  # one of them stays when another helps
 # Failures of processes and of nodes in T.
 PAIRS = [(2, 1 / 10), (4, 1), (10, 2), (15, 3), (20, 4)]
@@ -86,6 +96,7 @@ class Experiment:
     def __init__(self, binaries, work):
         self.binaries = Path(binaries)
         self.steps = round(work / STEP)
+        self.failed = 0  # jobs
 
     def play(self, protocol, schedule, every):
         """One job; `every`: steps between snapshots at L1 and L4."""
@@ -102,7 +113,7 @@ class Experiment:
                 stop = threading.Event()
                 hand = threading.Thread(target=self.strike_nodes, args=(job, directory, schedule, stop), daemon=True)
                 hand.start()
-                job.finish(limit_s=30 * self.steps * STEP)
+                job.finish(limit_s=LONGEST * self.steps * STEP + 30)
                 stop.set()
                 hand.join()
                 return self.outcome(job, directory, schedule)
@@ -110,15 +121,15 @@ class Experiment:
                 stop.set()
                 job.close()
 
-    def play_again_if_it_fails(self, protocol, schedule, every, tries=3):
-        """Open MPI 5.0 crashes in some failures, most often when one strikes while new processes are started. What has
-        failed is told, and counts for nothing. None: so did all tries."""
+    def play_again_if_it_fails(self, protocol, schedule, every, tries=2):
+        """Open MPI 5.0 crashes in some failures. What has failed is told, and counts for nothing. None: so did all tries."""
         for left in reversed(range(tries)):
             try:
                 return self.play(protocol, schedule, every)
             except jobs.Failed as error:
+                self.failed += 1
                 what = "is played again" if left else "is left out"
-                print(f"replay: {protocol}: a job failed, and {what}: {str(error)[-300:]}", file=sys.stderr, flush=True)
+                print(f"replay: {protocol}: a job failed, and {what}: {reason_of(str(error))}", file=sys.stderr, flush=True)
         return None
 
     def strike_nodes(self, job, directory, schedule, stop):
@@ -136,10 +147,12 @@ class Experiment:
                 shutil.rmtree(directory / "local" / node, ignore_errors=True)
 
     def outcome(self, job, directory, schedule):
+        if not (directory / "begin").exists():
+            raise jobs.Failed(f"it did not begin:\n{job.output()}")
         events = [line.split() for line in (directory / "events").read_text().splitlines()]
         ended = [float(at) for at, _, what, _, _ in events if what == "ended"]
         if len(ended) < RANKS:
-            raise jobs.Failed(f"{len(ended)} ranks came to their end:\n{job.output()}")
+            raise jobs.Failed(f"{len(ended)} ranks came to their end:\n{job.output(last=2000)}")
         begin = float((directory / "begin").read_text())
         result = Outcome(max(ended) - begin, {1: [], 2: []})
         for _, _, what, _, value in events:
@@ -190,39 +203,87 @@ def pattern(strategy):
     return every, every * max(1, round(second / (first or second)))
 
 
-def measure(experiment, work, base, pair, runs):
-    paper = simulated(experiment.binaries, work, pair, [one * work for one in PAPER_COSTS],
-                      [one * work for one in PAPER_RECOVERIES], runs=1)  # fmt: skip
-    every = pattern(paper["best pattern"])
-    outcomes = defaultdict(list)
-    for number in range(runs):
-        schedule = failures(work, pair, f"{pair} {number}")
-        played = {protocol: experiment.play_again_if_it_fails(protocol, schedule, every) for protocol in PROTOCOLS}
-        if None in played.values():
-            continue  # the same failures count for all protocols, or for none
-        for protocol, outcome in played.items():
-            outcomes[protocol].append(outcome)
-    if not outcomes:
-        return None
-    left_out = runs - len(outcomes["coordinated"])
-    runs -= left_out
-    record = {"pair": pair, "every": every, "runs": runs, "left_out": left_out}
-    for protocol, played in outcomes.items():
-        costs, recoveries = costs_of(played)
-        intervals = [steps * base / experiment.steps for steps in every]
-        name = "given intervals" + {"coordinated": "", "local": ", local rollback"}.get(protocol, f", {protocol}")
-        expected = simulated(experiment.binaries, base, pair, costs, recoveries, 10000, intervals)
-        overheads = [one.seconds - base for one in played]
-        record[protocol] = {
-            "overhead": statistics.fmean(overheads), "confidence": confidence(overheads), "overheads": overheads,
-            "costs": costs, "recoveries": recoveries,
-            "failures": [statistics.fmean(len(one.recoveries[level]) for one in played) for level in (1, 2)],
-            "simulated": expected[name]["overhead"],
-            "5 helpers": expected["given intervals, 5 helpers"]["overhead"]["mean"],
-        }  # fmt: skip
-    record["differences"] = {one: difference(record["coordinated"], record[one], runs)
-                             for one in PROTOCOLS if one != "coordinated"}  # fmt: skip
-    return record
+def reason_of(output):
+    """The first line of a job's output that says why it failed."""
+    lines = output.splitlines()
+    return next((line for line in lines[1:] if REASONS.search(line)), lines[0])[:300]
+
+
+def name_of(rates):
+    """Of the MTBFs of processes and of nodes."""
+    return " ".join(f"T/{rate:g}" if rate >= 1 else f"{1 / rate:g}T" for rate in rates)
+
+
+class Pair:
+    """Of MTBFs: its runs, each of all protocols with the same failures."""
+
+    def __init__(self, experiment, work, rates):
+        self.experiment = experiment
+        self.work = work
+        self.rates = rates
+        paper = simulated(experiment.binaries, work, rates, [one * work for one in PAPER_COSTS],
+                          [one * work for one in PAPER_RECOVERIES], runs=1)  # fmt: skip
+        self.every = pattern(paper["best pattern"])
+        self.outcomes = defaultdict(list)  # by protocol
+        self.played = 0
+
+    def play(self):
+        """The same failures count for all protocols, or, if a job fails in the end, for none."""
+        schedule = failures(self.work, self.rates, f"{self.rates} {self.played}")
+        self.played += 1
+        found = {}
+        for protocol in PROTOCOLS:
+            found[protocol] = self.experiment.play_again_if_it_fails(protocol, schedule, self.every)
+            if found[protocol] is None:
+                return
+        for protocol, outcome in found.items():
+            self.outcomes[protocol].append(outcome)
+        times = ", ".join(f"{protocol} {outcome.seconds:.1f} s" for protocol, outcome in found.items())
+        print(f"replay: MTBFs {name_of(self.rates)}, run {self.played}: {times}", file=sys.stderr, flush=True)
+
+    def measured(self):
+        return len(self.outcomes["coordinated"])
+
+    def is_hopeless(self):
+        return self.played - self.measured() >= MOST_LEFT_OUT
+
+    def record(self, base):
+        """None: nothing was measured."""
+        runs = self.measured()
+        if not runs:
+            return None
+        record = {"pair": self.rates, "every": self.every, "runs": runs, "left_out": self.played - runs}
+        for protocol, played in self.outcomes.items():
+            costs, recoveries = costs_of(played)
+            intervals = [steps * base / self.experiment.steps for steps in self.every]
+            name = "given intervals" + {"coordinated": "", "local": ", local rollback"}.get(protocol, f", {protocol}")
+            expected = simulated(self.experiment.binaries, base, self.rates, costs, recoveries, 10000, intervals)
+            overheads = [one.seconds - base for one in played]
+            record[protocol] = {
+                "overhead": statistics.fmean(overheads), "confidence": confidence(overheads), "overheads": overheads,
+                "costs": costs, "recoveries": recoveries,
+                "failures": [statistics.fmean(len(one.recoveries[level]) for one in played) for level in (1, 2)],
+                "simulated": expected[name]["overhead"],
+                "5 helpers": expected["given intervals, 5 helpers"]["overhead"]["mean"],
+            }  # fmt: skip
+        record["differences"] = {one: difference(record["coordinated"], record[one], runs)
+                                 for one in PROTOCOLS if one != "coordinated"}  # fmt: skip
+        return record
+
+
+def play_all(pairs, runs, end):
+    """`end`: of the time for it."""
+    longest = dict.fromkeys(pairs, 0)  # seconds of one run of each
+    for _ in range(runs):
+        for pair in pairs:
+            if pair.is_hopeless():
+                continue
+            began = time.monotonic()
+            if began + longest[pair] > end:
+                print("replay: no time is left for more runs", file=sys.stderr, flush=True)
+                return
+            pair.play()
+            longest[pair] = max(longest[pair], time.monotonic() - began)
 
 
 def difference(all_, lost, runs):
@@ -248,7 +309,7 @@ def show(record, base):
     for protocol in PROTOCOLS:
         one = record[protocol]
         of_mean = 1.96 * one["simulated"]["deviation"] / math.sqrt(record["runs"])
-        row([" ".join(f"T/{rate:g}" if rate >= 1 else f"{1 / rate:g}T" for rate in record["pair"]), protocol,
+        row([name_of(record["pair"]), protocol,
              " + ".join(f"{count:.1f}" for count in one["failures"]), *(f"{1000 * value:.1f}" for value in one["costs"] + one["recoveries"]),
              f"{percent(one['overhead'])} ± {100 * one['confidence'] / base:.1f}",
              f"{percent(one['simulated']['mean'])} ± {100 * of_mean / base:.1f}",
@@ -289,8 +350,7 @@ def draw(records, base, path):
                          f'<line x1="{x + wide / 2:.1f}" x2="{x + wide / 2:.1f}" y1="{y(share - half):.1f}" y2="{y(share + half):.1f}" stroke="#000"/>'
                          f'<line x1="{x:.1f}" x2="{x + wide:.1f}" y1="{y(one["simulated"]["mean"] / base):.1f}" '
                          f'y2="{y(one["simulated"]["mean"] / base):.1f}" stroke="#c33" stroke-width="2"/>')  # fmt: skip
-        mtbfs = ", ".join(f"T/{rate:g}" if rate >= 1 else f"{1 / rate:g}T" for rate in record["pair"])
-        parts.append(f'<text x="{left + room * (i + 0.5):.1f}" y="{height - 16}" text-anchor="middle">{mtbfs}</text>')
+        parts.append(f'<text x="{left + room * (i + 0.5):.1f}" y="{height - 16}" text-anchor="middle">{name_of(record["pair"])}</text>')
     Path(path).write_text("\n".join([*parts, "</svg>"]) + "\n", encoding="utf-8")
 
 
@@ -302,19 +362,27 @@ def main():
     parser.add_argument("--work", type=float, default=30)
     parser.add_argument("--json")
     parser.add_argument("--plot")
+    parser.add_argument("--minutes", type=float, default=math.inf)
     arguments = parser.parse_args()
+    start = time.monotonic()
+    end = start + 60 * arguments.minutes
     experiment = Experiment(arguments.binaries, arguments.work)
-    base = statistics.median(experiment.play("coordinated", [], (0, 0)).seconds for _ in range(3))
-    print(f"T = {base:.2f} s; {arguments.runs} runs of each protocol; started {time.strftime('%F %T')}\n")
+    undisturbed = [experiment.play_again_if_it_fails("coordinated", [], (0, 0)) for _ in range(3)]
+    if None in undisturbed:
+        return 1
+    base = statistics.median(one.seconds for one in undisturbed)
+    print(f"T = {base:.2f} s; started {time.strftime('%F %T')}\n", flush=True)
+    pairs = [Pair(experiment, arguments.work, PAIRS[int(number) - 1]) for number in arguments.pairs.split(",")]
+    play_all(pairs, arguments.runs, end)
     row([name for name, _ in COLUMNS])
     records = []
-    for number in map(int, arguments.pairs.split(",")):
-        record = measure(experiment, arguments.work, base, PAIRS[number - 1], arguments.runs)
-        if record is None:
-            print(f"pair {number}: not measured: in each run a job of some protocol failed\n", flush=True)
-            continue
-        records.append(record)
-        show(record, base)
+    for pair in pairs:
+        if record := pair.record(base):
+            records.append(record)
+            show(record, base)
+        else:
+            print(f"MTBFs {name_of(pair.rates)}: not measured: {pair.played} runs, in each of which a job of some protocol failed\n", flush=True)
+    print(f"{experiment.failed} jobs failed, and were played again or left out; {(time.monotonic() - start) / 60:.0f} minutes", flush=True)
     if arguments.json:
         Path(arguments.json).write_text(json.dumps({"base": base, "records": records}, indent=1), encoding="utf-8")
     if arguments.plot and records:

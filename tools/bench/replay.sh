@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What local rollback saves, measured and simulated: tools/bench.sh replay [--quick] [--bin DIR] [OPTION...]
 #
-# All of it takes more than an hour; --quick, which is one pair of MTBFs with three runs, five minutes. replay.py says
-# what is measured, and has more options (--pairs, --runs, --work, --json, --plot). Where MPI is not Open MPI 5, it runs
+# All of it takes two hours; --minutes bounds that, and --quick, which is one pair of MTBFs with three runs, takes five
+# minutes. replay.py says what is measured, and has more options (--pairs, --runs, --work, --json, --plot). Where MPI is not Open MPI 5, it runs
 # in the Debian 13 root that tests/ulfm makes, as root; files are then written to the root's /build.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
@@ -13,8 +13,8 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --quick) how+=(--pairs 3 --runs 3) && shift ;;
     --bin) bin=${2:?--bin needs a directory} && shift 2 ;;
-    --pairs | --runs | --work | --json | --plot) how+=("$1" "${2:?"$1 needs a value"}") && shift 2 ;;
-    *) die "usage: tools/bench.sh replay [--quick] [--bin DIR] [--pairs N,...] [--runs N] [--work SECONDS] [--json FILE] [--plot FILE]" ;;
+    --pairs | --runs | --work | --minutes | --json | --plot) how+=("$1" "${2:?"$1 needs a value"}") && shift 2 ;;
+    *) die "usage: tools/bench.sh replay [--quick] [--bin DIR] [--pairs N,...] [--runs N] [--work SECONDS] [--minutes N] [--json FILE] [--plot FILE]" ;;
   esac
 done
 

@@ -36,6 +36,17 @@ std::optional<HealthFile> health_of(Job& job) {
   return health ? std::optional(*health) : std::nullopt;
 }
 
+// Takes steps until this is so, or for so many. The first rank that finds it so ends the job: others may already be in
+// a later step, and would wait there for this rank.
+template <class Condition>
+void advance_until(Condition condition, int most, JobSession& session, Steps& steps) {
+  for (int i = 0; i < most; ++i) {
+    if (condition()) return session.kill_job();
+    steps.advance();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
 // A job whose node 1 fails to make shards while `fails` is set.
 struct FailingJob {
   explicit FailingJob(std::string settings, std::vector<std::uint32_t> ranks = {3, 3, 3})
@@ -57,10 +68,7 @@ struct FailingJob {
       Steps steps(session);
       steps.restore();
       fails = true;
-      for (int i = 0; i < most && !health_of(job); ++i) {
-        steps.advance();
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      }
+      advance_until([&] { return health_of(job).has_value(); }, most, session, steps);
     });
   }
   Job job;
@@ -109,10 +117,7 @@ class Suspicions : public testing::Test {
       Steps steps(session);
       steps.restore();
       report(session);
-      for (int i = 0; i < 1000 && !health_of(job); ++i) {
-        steps.advance();
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      }
+      advance_until([&] { return health_of(job).has_value(); }, 1000, session, steps);
     });
   }
   Job job{{3, 3, 3}, kSettings};
@@ -176,10 +181,7 @@ class SymptomsOfBefore : public testing::Test {
     failing.job.run_and_die([&](JobSession& session) {
       Steps steps(session);
       steps.restore();
-      for (int i = 0; i < most && !condition(); ++i) {
-        steps.advance();
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      }
+      advance_until(condition, most, session, steps);
     });
   }
   // Where the symptom lies: with the node that saw it, or with the one that analyses it.

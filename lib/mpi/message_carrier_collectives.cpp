@@ -26,19 +26,10 @@ class MessageCarrier::CollectiveMessages final : public collectives::Messages {
     check(of_.exchange(message(what, to), message(into, from), MPI_STATUS_IGNORE));
   }
   void exchange_all(std::span<const collectives::Sent> sent, std::span<const collectives::Received> received) override {
-    std::vector<MPI_Request> requests;
-    int code = MPI_SUCCESS;
-    const auto begin = [&](const auto& begin_one) {
-      if (code != MPI_SUCCESS) return;
-      MPI_Request request = MPI_REQUEST_NULL;
-      code = begin_one(&request);
-      if (code == MPI_SUCCESS) requests.push_back(request);
-    };
-    for (const auto& one : received)
-      begin([&](MPI_Request* request) { return of_.begin_receive(message(one.into, one.from), request); });
-    for (const auto& one : sent)
-      begin([&](MPI_Request* request) { return of_.begin_send(message(one.what, one.to), request); });
-    // Those that have begun use the application's memory.
+    auto [requests, code] = collectives::begin_all(
+        sent, received,
+        [&](const auto& one, MPI_Request* begun) { return of_.begin_receive(message(one.into, one.from), begun); },
+        [&](const auto& one, MPI_Request* begun) { return of_.begin_send(message(one.what, one.to), begun); });
     const int over = requests.empty() ? MPI_SUCCESS : of_.complete(tap::Which::all, requests, {});
     check(code == MPI_SUCCESS ? over : code);
   }

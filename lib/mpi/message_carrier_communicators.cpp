@@ -77,34 +77,33 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
     return static_cast<int>(std::ranges::find(ranks_, rank_in(comm_)) - ranks_.begin());
   }
   [[nodiscard]] int size() const override { return static_cast<int>(ranks_.size()); }
-  void send(const collectives::Source& what, int to) override { wait_for(begin_to_send(what, to)); }
-  void receive(const collectives::Target& into, int from) override { wait_for(begin_to_receive(into, from)); }
+  void send(const collectives::Source& what, int to) override {
+    const collectives::Sent sent{what, to};
+    exchange_all({&sent, 1}, {});
+  }
+  void receive(const collectives::Target& into, int from) override {
+    const collectives::Received received{into, from};
+    exchange_all({}, {&received, 1});
+  }
   void exchange_all(std::span<const collectives::Sent> sent, std::span<const collectives::Received> received) override {
-    std::vector<MPI_Request> requests;
-    for (const auto& one : received) requests.push_back(begin_to_receive(one.into, one.from));
-    for (const auto& one : sent) requests.push_back(begin_to_send(one.what, one.to));
+    auto [requests, code] = collectives::begin_all(
+        sent, received,
+        [&](const auto& one, MPI_Request* begun) {
+          const auto& [at, count, type] = one.into;
+          return MPI_Irecv(at, static_cast<int>(count), type, rank_of(one.from), kTag, comm_, begun);
+        },
+        [&](const auto& one, MPI_Request* begun) {
+          const auto& [at, count, type] = one.what;
+          return MPI_Isend(at, static_cast<int>(count), type, rank_of(one.to), kTag, comm_, begun);
+        });
     // Each is over then, and uses no memory of the caller's.
-    int code = MPI_SUCCESS;
     for (const MPI_Request request : requests)
-      if (const int one = of_.wait_patiently(request, MPI_STATUS_IGNORE); one != MPI_SUCCESS) code = one;
+      if (const int over = of_.wait_patiently(request, MPI_STATUS_IGNORE); over != MPI_SUCCESS) code = over;
     collectives::check(code);
   }
 
  private:
   static constexpr int kTag = 903;  // no other message of Cairn's communicator has it
-
-  [[nodiscard]] MPI_Request begin_to_send(const collectives::Source& what, int to) const {
-    MPI_Request request = MPI_REQUEST_NULL;
-    collectives::check(MPI_Isend(what.at, static_cast<int>(what.count), what.type, rank_of(to), kTag, comm_, &request));
-    return request;
-  }
-  [[nodiscard]] MPI_Request begin_to_receive(const collectives::Target& into, int from) const {
-    MPI_Request request = MPI_REQUEST_NULL;
-    collectives::check(
-        MPI_Irecv(into.at, static_cast<int>(into.count), into.type, rank_of(from), kTag, comm_, &request));
-    return request;
-  }
-  void wait_for(MPI_Request request) { collectives::check(of_.wait_patiently(request, MPI_STATUS_IGNORE)); }
 
   [[nodiscard]] int rank_of(int caller) const { return ranks_[static_cast<std::size_t>(caller)]; }
 

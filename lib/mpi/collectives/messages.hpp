@@ -42,6 +42,27 @@ struct Received {
   int from;
 };
 
+// Messages that use their memory until they are over, and why a later one could not begin.
+struct Begun {
+  std::vector<MPI_Request> requests;
+  int code = MPI_SUCCESS;
+};
+// Begins them in this order, up to the first that fails. The functions return MPI's code.
+template <class BeginReceive, class BeginSend>
+Begun begin_all(std::span<const Sent> sent, std::span<const Received> received, BeginReceive begin_receive,
+                BeginSend begin_send) {
+  Begun begun;
+  const auto begin = [&](const auto& one, const auto& begin_one) {
+    if (begun.code != MPI_SUCCESS) return;
+    MPI_Request request = MPI_REQUEST_NULL;
+    begun.code = begin_one(one, &request);
+    if (begun.code == MPI_SUCCESS) begun.requests.push_back(request);
+  };
+  for (const Received& one : received) begin(one, begin_receive);
+  for (const Sent& one : sent) begin(one, begin_send);
+  return begun;
+}
+
 // Messages among the ranks of one communicator, which meet no others there. Two ranks send and receive theirs in the
 // same order.
 class Messages {

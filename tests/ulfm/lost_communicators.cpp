@@ -21,17 +21,9 @@
 namespace {
 
 using lost::mix;
+using lost::Place;
 
 constexpr std::int64_t kRegroups = 3;  // steps from one grouping to the next
-
-struct Place {
-  explicit Place(MPI_Comm comm) {
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-  }
-  int rank = 0;
-  int size = 0;
-};
 
 // Messages and collectives on it.
 void use(MPI_Comm comm, std::uint64_t& sum) {

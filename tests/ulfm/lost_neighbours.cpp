@@ -21,15 +21,7 @@
 namespace {
 
 using lost::mix;
-
-struct Place {
-  explicit Place(MPI_Comm comm) {
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-  }
-  int rank = 0;
-  int size = 0;
-};
+using lost::Place;
 
 // Of a rank, at most: the two of each dimension, or the edges of a graph.
 constexpr int kMost = 8;

@@ -22,6 +22,16 @@ inline std::uint64_t mix(std::uint64_t sum, std::uint64_t word) {
   return sum ^ (sum >> 29);
 }
 
+// This process in a communicator.
+struct Place {
+  explicit Place(MPI_Comm comm) {
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+  }
+  int rank = 0;
+  int size = 0;
+};
+
 inline void write_sums(const std::string& path, std::uint64_t mine, const cairn::Session& session) {
   if (session.rank() != 0) {
     MPI_Send(&mine, 1, MPI_UINT64_T, 0, 1, session.comm());

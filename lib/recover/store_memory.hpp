@@ -1,8 +1,7 @@
 // What a process remembers of the node store that its head kept: the manifests there. It outlives a session, so that
 // the next session in the same process need not read them again. It is a copy and never the truth. An entry counts only
 // while the store has a manifest of that name and length, and the list of files is always read again. Stale memory only
-// costs time. It also keeps which nodes the
-// head knew to be sick: a repair uses their spares last.
+// costs time. It also keeps which nodes the head knew to be sick: a repair uses their spares last.
 //
 // One thread at a time: the head's. Local.
 #pragma once

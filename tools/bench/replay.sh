@@ -2,8 +2,9 @@
 # What local rollback saves, measured and simulated: tools/bench.sh replay [--quick] [--bin DIR] [OPTION...]
 #
 # All of it takes two hours; --minutes bounds that, and --quick, which is one pair of MTBFs with three runs, takes five
-# minutes. replay.py says what is measured, and has more options (--pairs, --runs, --work, --json, --plot). Where MPI is not Open MPI 5, it runs
-# in the Debian 13 root that tests/ulfm makes, as root; files are then written to the root's /build.
+# minutes. replay.py says what is measured, and has more options (--pairs, --runs, --work, --json, --plot). Where MPI is
+# not Open MPI 5, it runs in the Debian 13 root that tests/ulfm makes, as root; files are then written to the root's
+# /build.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=../lib.sh
 . "$(dirname "$0")/../lib.sh"

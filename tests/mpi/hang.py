@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from processes import descendants, environment_of, is_alive, program_of, send  # noqa: E402
+from processes import descendants, environment_of, left_of, program_of, send  # noqa: E402
 
 LIMIT_S = 60  # until it is said; much more than it takes, also on a busy machine
 EXIT_CODES = {"healthy": 0, "suspect": 1, "hangs": 1, "over": 2}
@@ -189,9 +189,7 @@ class Job:
         except subprocess.TimeoutExpired:
             os.killpg(self.run.pid, signal.SIGKILL)
             self.run.wait()
-        deadline = time.monotonic() + LIMIT_S
-        while (left := [pid for pid in ranks if is_alive(pid)]) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        left = left_of(ranks, LIMIT_S)
         # Ranks that were killed have left theirs.
         for job in jobs:
             for path in Path("/dev/shm").glob(f"vader_segment.*.{int(job):x}.*"):

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from processes import descendants, environment_of, is_alive, program_of, send  # noqa: E402
+from processes import descendants, environment_of, left_of, program_of, send  # noqa: E402
 
 LIMIT_S = 120  # until it is said; a verdict is confirmed again, or withdrawn, after 30 s
 # mpirun leaves the other ranks alone when one of them dies.
@@ -74,8 +74,9 @@ class Job:
         except subprocess.TimeoutExpired:
             os.killpg(self.run.pid, signal.SIGKILL)
             self.run.wait()
+        left = left_of(ranks, LIMIT_S)
         self.directory.cleanup()
-        if left := [pid for pid in ranks if is_alive(pid) and not any(failure)]:
+        if left and not any(failure):
             raise AssertionError(f"processes are left: {left}")
 
     def processes(self):

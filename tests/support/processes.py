@@ -1,6 +1,7 @@
 """Processes as /proc shows them, for the tests that kill some."""
 
 import os
+import time
 from pathlib import Path
 
 
@@ -18,6 +19,14 @@ def send(pid, what):
     except ProcessLookupError:
         return False
     return True
+
+
+def left_of(pids, limit_s):
+    """Those that are still alive after so long; those that were killed need a moment to end."""
+    deadline = time.monotonic() + limit_s
+    while (left := [pid for pid in pids if is_alive(pid)]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
 
 
 def environment_of(pid):

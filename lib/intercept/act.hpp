@@ -8,6 +8,7 @@
 
 #include "tap/carrier.hpp"
 #include "tap/hear.hpp"
+#include "tap/window_guard.hpp"
 
 namespace cairn::tap {
 
@@ -23,6 +24,11 @@ auto last(const Arguments&... arguments) {
 [[nodiscard]] inline Carrier* carrier_of(const Call& call, const Site& site) {
   Carrier* const one = carrier_of(call);
   return one != nullptr && one->carries(site.comm) ? one : nullptr;
+}
+
+// The guard of windows, if the application makes the call and there is one.
+[[nodiscard]] inline WindowGuard* window_guard_of(const Call& call) {
+  return call.is_outermost() ? window_guard() : nullptr;
 }
 
 template <class Argument>

@@ -15,6 +15,7 @@
 #include "intercept/next.hpp"
 #include "intercept/request_acts.hpp"
 #include "intercept/world_acts.hpp"
+#include "tap/family.hpp"
 #include "tap/heard.hpp"
 #include "tap/world_guard.hpp"
 
@@ -72,6 +73,42 @@ struct NotCarried {
 template <class... Arguments>
 int collective(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   return carried<NotCarried>(next, site, arguments...);
+}
+
+// The last argument says where the new window is.
+template <class... Arguments>
+int makes_window(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  if (call.is_outermost()) check_collective(site.name, site.comm);
+  const Heard heard(call, CallKind::collective, site);
+  const int code = make(call, next, site, arguments...);
+  WindowGuard* const guard = window_guard_of(call);
+  if (guard == nullptr || code != MPI_SUCCESS || member_of(site.comm) == nullptr) return code;
+  Carrier* const one = carrier_of(call, site);
+  return guard->made(one == nullptr ? site.comm : one->stand_in(site.comm), *last<1>(arguments...));
+}
+
+// A call that waits for all ranks of a window.
+inline int waits_on_window(int (*next)(int, MPI_Win), const Site& site, int asserted, MPI_Win window) {
+  const Call call;
+  const Heard heard(call, CallKind::opaque, site);
+  if (WindowGuard* const guard = window_guard_of(call))
+    if (const int code = guard->meets(window); code != MPI_SUCCESS) return code;
+  return make(call, next, site, asserted, window);
+}
+
+// MPI keeps the memory of a window that is lost.
+inline int frees_window(int (*next)(MPI_Win*), const Site& site, MPI_Win* window) {
+  const Call call;
+  const Heard heard(call, CallKind::opaque, site);
+  if (WindowGuard* const guard = window_guard_of(call)) {
+    if (guard->is_lost(*window)) {
+      *window = MPI_WIN_NULL;
+      return MPI_SUCCESS;
+    }
+    if (const int code = guard->frees(*window); code != MPI_SUCCESS) return code;
+  }
+  return make(call, next, site, window);
 }
 
 template <class... Arguments>

@@ -235,7 +235,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   mpi->ranks = opening.ranks != MPI_COMM_NULL ? opening.ranks : value_or_throw(own_duplicate(mpi->own()));
   mpi->failures = opening.failures;
   if (opening.ranks == MPI_COMM_NULL || opening.lifeline) mpi->join(mpi->ranks, opening);
-  if (impl->hears_mpi()) mpi->hear_calls();
+  if (impl->hears_mpi()) mpi->hear_calls(opening);
   mpi->guard_world(opening, launcher);
   if (impl->journal() != nullptr) {
     mpi->carry_messages(opening);
@@ -258,7 +258,7 @@ void Session::Mpi::join(MPI_Comm comm, const Opening& opening) {
   handler = std::make_unique<FailureHandler>(comm, lifeline, opening.throws);
 }
 
-void Session::Mpi::hear_calls() {
+void Session::Mpi::hear_calls(const Opening& opening) {
   if (impl->rank().value == 0 && !tap::is_intercepted())
     impl->log().warning(
         "MPI calls are not intercepted: link cairn-tap before MPI, as pkg-config --libs cairn does, or set [job] tap "
@@ -268,6 +268,10 @@ void Session::Mpi::hear_calls() {
   family = std::make_unique<tap::Family>(ranks, [this](MPI_Comm made) {
     if (lifeline) lifeline->adopt(made);
   });
+  if (lifeline) {
+    windows = std::make_unique<WindowMeetings>(lifeline, [stays = opening.stays] { (void)stays(); });
+    guarding_windows.emplace(*windows);
+  }
   if (ring) ring->is_session(tap::member_of(ranks)->id);
   if (ring) watcher = std::make_unique<RingWatcher>(*ring);
   impl->watch_calls(watcher.get());

@@ -16,9 +16,11 @@
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_end.hpp"
 #include "mpi/session_opening.hpp"
+#include "mpi/window_meetings.hpp"
 #include "session/session_impl.hpp"
 #include "tap/call_ring.hpp"
 #include "tap/family.hpp"
+#include "tap/window_guard.hpp"
 #include "tap/world_guard.hpp"
 
 namespace cairn {
@@ -36,6 +38,8 @@ struct Session::Mpi {
   std::unique_ptr<tap::WorldGuard> guard;   // where not all ranks compute
   std::unique_ptr<MessageCarrier> carrier;  // where only the lost ranks roll back
   std::optional<tap::Carrying> carrying;
+  std::unique_ptr<WindowMeetings> windows;  // where failures are repaired
+  std::optional<tap::GuardingWindows> guarding_windows;
   std::unique_ptr<MpiEnd> end;
   std::shared_ptr<const SessionImpl*> served;  // by the heads of a JobWorld; null: no such heads
   State state = State::fresh;
@@ -43,7 +47,7 @@ struct Session::Mpi {
 
   static Environment environment_of(MpiComm& world, const Opening& opening, const Launcher& launcher);
   void join(MPI_Comm comm, const Opening& opening);
-  void hear_calls();
+  void hear_calls(const Opening& opening);
   void guard_world(const Opening& opening, const Launcher& launcher);
   void carry_messages(const Opening& opening);
   // The communicator that stands for `ranks` now.

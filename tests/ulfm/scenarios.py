@@ -77,8 +77,23 @@ class Scenarios:
                 told = sum("it keeps its name and error handler" in line for line in job.lines)
                 # Where only the lost roll back, survivors keep it, unless a process dies before all have restored.
                 expect(job, told == 1 or (told == 0 and more), f"{at}: that attributes are lost is told {told} times")
+                expect(job, not job.says("An error occurred in MPI"), f"{at}: MPI was called with something wrong")
                 expect(job, not job.says("no communication after the session"), f"{at}: its world has ended too soon")
                 job.close()
+
+    def a_rank_that_dies_while_others_wait_in_a_fence_is_replaced(self):
+        job = self.start_on_world("window")
+        job.finish()
+        expected = job.plate.read_bytes()
+        job.close()
+        for more in ["", "rollback = lost"]:
+            job = self.start_on_world("fence", more=more)
+            job.finish()
+            expect(job, job.says("world: rank 1 dies") and job.says("repair 1:"), "it has not died")
+            expect(job, job.restarts() == 0, f"{more}: ckpt-run had to start it again")
+            expect(job, not job.says("An error occurred in MPI"), f"{more}: MPI was called with something wrong")
+            expect(job, job.plate.exists() and job.plate.read_bytes() == expected, f"{more}: the result differs")
+            job.close()
 
     def communication_on_mpi_comm_world_before_the_session_ends_the_job_by_name(self):
         job = self.start_on_world("early", launcher=["--max-restarts", "3"])

@@ -3,6 +3,7 @@
 //
 //   world_repair computes --steps N --config FILE --output FILE --pause-ms N
 //   world_repair window ...     the same with a window
+//   world_repair fence ...      the same; the program frees it, and rank 1 dies when the others are in a fence
 //   world_repair early ...      communicates before cairn::run
 //   world_repair nothing ...    opens no session
 //   world_repair late ...       comes to cairn::run when there is a file "go", and says so before
@@ -10,9 +11,11 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,7 +52,9 @@ struct World {
   MPI_Win window = MPI_WIN_NULL;
   double* inbox = nullptr;  // the window's memory, MPI's
 
-  explicit World(bool has_window) {
+  bool frees_window = false;  // otherwise MPI_Finalize does
+
+  World(bool has_window, bool frees) : frees_window(frees) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     const std::array<int, 2> lengths{2, 2};
     const std::array<int, 2> periodic{1, 1};
@@ -59,9 +64,24 @@ struct World {
     MPI_Win_allocate(kCells * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &inbox, &window);
     std::fill_n(inbox, kCells, 0.0);
   }
+  ~World() {
+    if (frees_window) MPI_Win_free(&window);
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
 };
 
-void relax(const World& world, std::vector<double>& cells) {
+// Once in all lives of the job.
+void die_of_a_window() {
+  if (std::filesystem::exists("has_died")) return;
+  std::ofstream("has_died").flush();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the others come to the fence
+  std::puts("world: rank 1 dies");
+  std::fflush(stdout);
+  (void)std::raise(SIGKILL);
+}
+
+void relax(const World& world, std::vector<double>& cells, bool dies) {
   std::vector<double> from(cells.size());
   for (int direction = 0; direction < 2; ++direction) {
     int source = MPI_PROC_NULL;
@@ -78,6 +98,7 @@ void relax(const World& world, std::vector<double>& cells) {
   if (world.window == MPI_WIN_NULL) return;
   MPI_Win_fence(0, world.window);
   MPI_Put(cells.data(), kCells, MPI_DOUBLE, (world.rank + 1) % kRanks, 0, kCells, MPI_DOUBLE, world.window);
+  if (dies) die_of_a_window();
   MPI_Win_fence(0, world.window);
   for (int i = 0; i < kCells; ++i) cells[i] += 0.001 * world.inbox[i];
 }
@@ -92,7 +113,8 @@ void write(const World& world, const std::vector<double>& cells, const std::stri
 
 void compute(cairn::Session& session, const Options& options) {
   look_at_world("in a session");
-  const World world(options.what == "window");
+  const bool dies_there = options.what == "fence";
+  const World world(options.what == "window" || dies_there, dies_there);
   std::vector<double> cells(kCells);
   for (int i = 0; i < kCells; ++i) cells[i] = std::sin(i + world.rank);
   long step = 0;
@@ -102,7 +124,7 @@ void compute(cairn::Session& session, const Options& options) {
   if (world.rank == 0) std::printf(step > 0 ? "world: continues at step %ld:\n" : "world: starts at step %ld\n", step);
   std::fflush(stdout);
   while (step < options.steps) {
-    relax(world, cells);
+    relax(world, cells, dies_there && world.rank == 1 && step == options.steps / 2);
     ++step;
     std::this_thread::sleep_for(std::chrono::milliseconds(options.pause_ms));
     session.snapshot();

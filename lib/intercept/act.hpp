@@ -3,12 +3,14 @@
 
 #include <mpi.h>
 
+#include <optional>
 #include <tuple>
 #include <type_traits>
 
 #include "tap/carrier.hpp"
+#include "tap/family.hpp"
 #include "tap/hear.hpp"
-#include "tap/window_guard.hpp"
+#include "tap/repair_guard.hpp"
 
 namespace cairn::tap {
 
@@ -26,9 +28,18 @@ auto last(const Arguments&... arguments) {
   return one != nullptr && one->carries(site.comm) ? one : nullptr;
 }
 
-// The guard of windows, if the application makes the call and there is one.
-[[nodiscard]] inline WindowGuard* window_guard_of(const Call& call) {
-  return call.is_outermost() ? window_guard() : nullptr;
+// What guards this call, if the application makes the call and there is one.
+[[nodiscard]] inline RepairGuard* guard_of(const Call& call) { return call.is_outermost() ? repair_guard() : nullptr; }
+
+// Has the guard make a call on a communicator of a family: `run` returns MPI's code, or nothing if MPI makes the call.
+// A carrier is told of it, as of all calls that it does not carry.
+template <class Run>
+std::optional<int> guarded(const Call& call, const Site& site, Run run) {
+  RepairGuard* const guard = guard_of(call);
+  if (guard == nullptr || member_of(site.comm) == nullptr) return {};
+  if (Carrier* const one = carrier_of(call))
+    if (const int code = one->makes_other(site.name, site.comm); code != MPI_SUCCESS) return code;
+  return run(*guard);
 }
 
 template <class Argument>

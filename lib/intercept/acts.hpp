@@ -52,8 +52,11 @@ int carried(int (*next)(Arguments...), const Site& site, Arguments... arguments)
   const Call call;
   if (call.is_outermost()) check_collective(site.name, site.comm);
   const Heard heard(call, CallKind::collective, site);
-  if constexpr (requires { Carried{arguments...}; })
+  if constexpr (requires { Carried{arguments...}; }) {
     if (Carrier* const one = carrier_of(call, site)) return one->collective(Carried{arguments...});
+    const auto code = guarded(call, site, [&](RepairGuard& guard) { return guard.collective(Carried{arguments...}); });
+    if (code) return *code;
+  }
   return make(call, next, site, arguments...);
 }
 
@@ -62,8 +65,11 @@ template <class Carried, class... Arguments>
 int carried_with_neighbours(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
   const Heard heard(call, CallKind::opaque, site);
-  if constexpr (requires { Carried{arguments...}; })
+  if constexpr (requires { Carried{arguments...}; }) {
     if (Carrier* const one = carrier_of(call, site)) return one->collective(Carried{arguments...});
+    const auto code = guarded(call, site, [&](RepairGuard& guard) { return guard.collective(Carried{arguments...}); });
+    if (code) return *code;
+  }
   return make(call, next, site, arguments...);
 }
 
@@ -82,7 +88,7 @@ int makes_window(int (*next)(Arguments...), const Site& site, Arguments... argum
   if (call.is_outermost()) check_collective(site.name, site.comm);
   const Heard heard(call, CallKind::collective, site);
   const int code = make(call, next, site, arguments...);
-  WindowGuard* const guard = window_guard_of(call);
+  RepairGuard* const guard = guard_of(call);
   if (guard == nullptr || code != MPI_SUCCESS || member_of(site.comm) == nullptr) return code;
   Carrier* const one = carrier_of(call, site);
   return guard->made(one == nullptr ? site.comm : one->stand_in(site.comm), *last<1>(arguments...));
@@ -92,7 +98,7 @@ int makes_window(int (*next)(Arguments...), const Site& site, Arguments... argum
 inline int waits_on_window(int (*next)(int, MPI_Win), const Site& site, int asserted, MPI_Win window) {
   const Call call;
   const Heard heard(call, CallKind::opaque, site);
-  if (WindowGuard* const guard = window_guard_of(call))
+  if (RepairGuard* const guard = guard_of(call))
     if (const int code = guard->meets(window); code != MPI_SUCCESS) return code;
   return make(call, next, site, asserted, window);
 }
@@ -101,7 +107,7 @@ inline int waits_on_window(int (*next)(int, MPI_Win), const Site& site, int asse
 inline int frees_window(int (*next)(MPI_Win*), const Site& site, MPI_Win* window) {
   const Call call;
   const Heard heard(call, CallKind::opaque, site);
-  if (WindowGuard* const guard = window_guard_of(call)) {
+  if (RepairGuard* const guard = guard_of(call)) {
     if (guard->is_lost(*window)) {
       *window = MPI_WIN_NULL;
       return MPI_SUCCESS;

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "intercept/act.hpp"
@@ -24,17 +25,24 @@ IncomingMessage incoming(void* buffer, Count count, MPI_Datatype type, int peer,
   return {.buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm};
 }
 
-// A call that is over when its message is; `carry` makes it with a carrier.
+// A call that is over when its message is; `carry` makes it with a carrier, or also with a guard.
 template <class Carry, class... Arguments>
 int meets(CallKind kind, Carry carry, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   const Heard heard(call, kind, site);
   if (Carrier* const one = carrier_of(call, site)) return carry(*one);
+  if constexpr (std::is_invocable_v<Carry, RepairGuard&>)
+    if (const auto code = guarded(call, site, carry)) return *code;
   return make(call, next, site, arguments...);
 }
 template <class... Arguments>
 int sends(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  return meets(
+      CallKind::send, [&](auto& one) { return one.send(outgoing(arguments...)); }, next, site, arguments...);
+}
+template <class... Arguments>
+int sends_by_other_means(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   return meets(
       CallKind::send, [&](Carrier& one) { return one.send(outgoing(arguments...)); }, next, site, arguments...);
 }
@@ -43,7 +51,7 @@ int sends_synchronously(int (*next)(Arguments...), const Site& site, Arguments..
   auto message = outgoing(arguments...);
   message.synchronous = true;
   return meets(
-      CallKind::send, [&](Carrier& one) { return one.send(message); }, next, site, arguments...);
+      CallKind::send, [&](auto& one) { return one.send(message); }, next, site, arguments...);
 }
 template <class... Arguments>
 int receives(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
@@ -130,7 +138,7 @@ int prepares_parts(int (*next)(Arguments...), const Site& site, Arguments... arg
   return make(call, next, site, arguments...);
 }
 
-// A call that sends one message and receives another. `carry` makes it with a carrier.
+// A call that sends one message and receives another. `carry` makes it with a carrier or a guard.
 template <class Carry, class... Arguments>
 int exchanges_messages(Carry carry, int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
@@ -140,6 +148,7 @@ int exchanges_messages(Carry carry, int (*next)(Arguments...), const Site& site,
   }
   const Exchange heard(call, site);
   if (Carrier* const one = carrier_of(call, site)) return carry(*one);
+  if (const auto code = guarded(call, site, carry)) return *code;
   return make(call, next, site, arguments...);
 }
 template <class Count>
@@ -148,7 +157,7 @@ int exchanges(int (*next)(const void*, Count, MPI_Datatype, int, int, void*, Cou
               const Site& site, const void* from, Count count, MPI_Datatype type, int peer, int tag, void* to,
               Count to_count, MPI_Datatype to_type, int source, int source_tag, MPI_Comm comm, MPI_Status* status) {
   return exchanges_messages(
-      [=](Carrier& one) {
+      [=](auto& one) {
         return one.exchange(outgoing(from, count, type, peer, tag, comm),
                             incoming(to, to_count, to_type, source, source_tag, comm), status);
       },
@@ -159,7 +168,7 @@ int exchanges_in_place(int (*next)(void*, Count, MPI_Datatype, int, int, int, in
                        const Site& site, void* buffer, Count count, MPI_Datatype type, int peer, int tag, int source,
                        int source_tag, MPI_Comm comm, MPI_Status* status) {
   return exchanges_messages(
-      [=](Carrier& one) {
+      [=](auto& one) {
         return one.exchange(outgoing(buffer, count, type, peer, tag, comm),
                             incoming(buffer, count, type, source, source_tag, comm), status);
       },

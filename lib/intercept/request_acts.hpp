@@ -52,7 +52,10 @@ int completes(CallKind kind, const Site& site, std::span<MPI_Request> requests, 
   const Requests before(call, heard, act, requests);
   Carrier* const one = carrier_of(call);
   const bool carried = one != nullptr && one->has_any(requests);
-  const int code = carried ? one->complete(which, requests, completed) : run();
+  RepairGuard* const guard = guard_of(call);
+  const int code = carried            ? one->complete(which, requests, completed)
+                   : guard != nullptr ? guard->complete(which, requests, completed)
+                                      : run();
   const bool any = before.look([&](std::size_t i) { return code == MPI_SUCCESS && is_complete(i); });
   if (is_test(kind) && !any) heard.is_in_vain();
   return code;

@@ -21,6 +21,10 @@ int& quiet_depth() {
   thread_local constinit int depth = 0;
   return depth;
 }
+int& deferred_depth() {
+  thread_local constinit int depth = 0;
+  return depth;
+}
 
 // MPI_Waitall and similar calls only say that some of their requests have failed.
 bool reports_failure(MPI_Comm comm, int code) {
@@ -50,6 +54,8 @@ FailureHandler::~FailureHandler() {
 
 FailureHandler::Quiet::Quiet() { ++quiet_depth(); }
 FailureHandler::Quiet::~Quiet() { --quiet_depth(); }
+FailureHandler::Deferred::Deferred() { ++deferred_depth(); }
+FailureHandler::Deferred::~Deferred() { --deferred_depth(); }
 
 void FailureHandler::on_error(MPI_Comm* comm, int* code, ...) {
   if (current() != nullptr && quiet_depth() == 0) current()->handle(*comm, *code);
@@ -65,7 +71,7 @@ void FailureHandler::handle(MPI_Comm comm, int code) const {
   lifeline_->cut();
   // A communicator that the application made: others may wait on it for this rank, which is about to leave.
   if (comm != comm_) lifeline_->adopt(comm);
-  if (throws_ && std::uncaught_exceptions() == 0) {
+  if (throws_ && deferred_depth() == 0 && std::uncaught_exceptions() == 0) {
     throw Exception(ErrorKind::rollback, "a process died; roll back to the newest snapshot");
   }
 }

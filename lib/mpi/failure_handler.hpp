@@ -35,7 +35,16 @@ class FailureHandler {
     Quiet& operator=(const Quiet&) = delete;
   };
 
-  // Runs a call so.
+  // While this object lives, a failure cuts the lifeline, and calls return their errors.
+  class Deferred {
+   public:
+    Deferred();
+    ~Deferred();
+    Deferred(const Deferred&) = delete;
+    Deferred& operator=(const Deferred&) = delete;
+  };
+
+  // Runs a call quietly.
   template <class Run>
   static int quietly(Run run) {
     const Quiet quiet;

@@ -87,6 +87,7 @@ void Lifeline::cut() {
   ulfm::revoke(pool_);
   if (world_ != MPI_COMM_NULL) ulfm::revoke(world_);
   for (MPI_Comm comm : comms) ulfm::revoke(comm);
+  if (then_) then_();
 }
 
 }  // namespace cairn

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -44,6 +45,8 @@ class Lifeline : public std::enable_shared_from_this<Lifeline> {
   void watch();
   void cut();
   [[nodiscard]] bool is_cut() const { return cut_; }
+  // What the process does then, by whoever cuts; before anybody learns of the failure from here.
+  void once_cut(std::function<void()> then) { then_ = std::move(then); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -59,6 +62,7 @@ class Lifeline : public std::enable_shared_from_this<Lifeline> {
   Clock::time_point next_look_for_expected_{};
   bool missed_one_ = false;  // the last time
   std::atomic<bool> cut_ = false;
+  std::function<void()> then_;
 };
 
 }  // namespace cairn

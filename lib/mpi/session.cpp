@@ -255,6 +255,7 @@ void Session::Mpi::join(MPI_Comm comm, const Opening& opening) {
   if (!opening.lifeline) return;
   lifeline = opening.lifeline;
   lifeline->add(comm);
+  if (calls) calls->joins(lifeline);
   handler = std::make_unique<FailureHandler>(comm, lifeline, opening.throws);
 }
 
@@ -269,8 +270,12 @@ void Session::Mpi::hear_calls(const Opening& opening) {
     if (lifeline) lifeline->adopt(made);
   });
   if (lifeline) {
-    windows = std::make_unique<WindowMeetings>(lifeline, [stays = opening.stays] { (void)stays(); });
-    guarding_windows.emplace(*windows);
+    calls = std::make_unique<RepairCalls>(RepairCalls::Setting{.leaves = [stays = opening.stays] { (void)stays(); },
+                                                               .limit = opening.repaired->config.recovery.limit,
+                                                               .has_threads = threads_may_communicate(),
+                                                               .log = impl->log()},
+                                          lifeline);
+    guarding.emplace(*calls);
   }
   if (ring) ring->is_session(tap::member_of(ranks)->id);
   if (ring) watcher = std::make_unique<RingWatcher>(*ring);

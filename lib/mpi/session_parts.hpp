@@ -15,12 +15,12 @@
 #include "mpi/message_carrier.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_end.hpp"
+#include "mpi/repair_calls.hpp"
 #include "mpi/session_opening.hpp"
-#include "mpi/window_meetings.hpp"
 #include "session/session_impl.hpp"
 #include "tap/call_ring.hpp"
 #include "tap/family.hpp"
-#include "tap/window_guard.hpp"
+#include "tap/repair_guard.hpp"
 #include "tap/world_guard.hpp"
 
 namespace cairn {
@@ -38,8 +38,8 @@ struct Session::Mpi {
   std::unique_ptr<tap::WorldGuard> guard;   // where not all ranks compute
   std::unique_ptr<MessageCarrier> carrier;  // where only the lost ranks roll back
   std::optional<tap::Carrying> carrying;
-  std::unique_ptr<WindowMeetings> windows;  // where failures are repaired
-  std::optional<tap::GuardingWindows> guarding_windows;
+  std::unique_ptr<RepairCalls> calls;  // where failures are repaired
+  std::optional<tap::Guarding> guarding;
   std::unique_ptr<MpiEnd> end;
   std::shared_ptr<const SessionImpl*> served;  // by the heads of a JobWorld; null: no such heads
   State state = State::fresh;

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "tap/repair_guard.hpp"
+
 namespace cairn::tap {
 namespace {
 
@@ -19,6 +21,11 @@ std::uint64_t bytes_of(const Site& site) {
   int bytes = 0;
   MPI_Type_size(site.type, &bytes);
   return bytes > 0 ? static_cast<std::uint64_t>(bytes) * static_cast<std::uint64_t>(site.count) : 0;
+}
+
+RepairGuard::Direction direction_of(CallKind kind) {
+  if (kind == CallKind::send) return RepairGuard::Direction::sends;
+  return kind == CallKind::receive ? RepairGuard::Direction::receives : RepairGuard::Direction::both;
 }
 
 // The requests of this thread's outermost call, as they were before it. Static, so that a call does not allocate.
@@ -48,6 +55,7 @@ void Heard::begin(CallKind kind, const Site& site, MPI_Request about) {
   record_.call = site.number;
   record_.kind = kind;
   record_.began = now();
+  lasts_ = true;
   told_ = observers();
   for (Observer* const observer : told_) observer->began(record_);
 }
@@ -59,6 +67,7 @@ void Heard::end() {
 
 void Heard::posts(CallKind kind, MPI_Request request, bool active) {
   if (!lasts() || request == MPI_REQUEST_NULL) return;
+  if (RepairGuard* const guard = repair_guard()) guard->begun(request, active, direction_of(kind));
   const CallKind own_kind = std::exchange(record_.kind, kind);
   record_.request = number_of(request);
   record_.active = active ? 1 : 0;
@@ -70,6 +79,7 @@ void Heard::posts(CallKind kind, MPI_Request request, bool active) {
 
 void Heard::starts(std::span<const MPI_Request> requests) const {
   for (const MPI_Request request : requests) {
+    if (RepairGuard* const guard = repair_guard()) guard->started(request);
     for (Observer* const observer : told_) observer->started(number_of(request));
   }
 }
@@ -134,7 +144,7 @@ std::uint64_t Exchange::request(CallKind kind) const {
 
 Requests::Requests(const Call& call, const Heard& heard, Act act, std::span<const MPI_Request> requests)
     : told_(heard.told()) {
-  if (told_.empty() && !(call.is_heard() && any_begun())) return;
+  if (told_.empty() && !(call.is_heard() && (any_begun() || repair_guard() != nullptr))) return;
   now_ = requests;
   requests_before().assign(requests.begin(), requests.end());
   if (act != Act::waits) return;
@@ -152,6 +162,7 @@ void Requests::tell(std::size_t i, bool complete) const {
   const MPI_Request request = before()[i];
   const bool gone = now_[i] == MPI_REQUEST_NULL;
   if (gone && any_begun()) completed(request);
+  if (RepairGuard* const guard = repair_guard(); guard != nullptr && complete) guard->completed(request, !gone);
   for (Observer* const observer : told_) {
     if (complete) {
       observer->completed(number_of(request), !gone);

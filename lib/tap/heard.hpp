@@ -30,7 +30,7 @@ class Heard {
   void cancels(MPI_Request request) const;
   // The call has tested or probed without success.
   void is_in_vain() { in_vain_ = true; }
-  [[nodiscard]] bool lasts() const { return !told_.empty(); }
+  [[nodiscard]] bool lasts() const { return lasts_; }
   [[nodiscard]] const CallRecord& record() const { return record_; }
   // The observers of the call.
   [[nodiscard]] std::span<Observer* const> told() const { return told_; }
@@ -41,6 +41,7 @@ class Heard {
 
   CallRecord record_;
   std::span<Observer* const> told_;
+  bool lasts_ = false;
   bool in_vain_ = false;
 };
 
@@ -81,7 +82,7 @@ class Requests {
   [[nodiscard]] std::span<const MPI_Request> before() const;
   void tell(std::size_t i, bool complete) const;
 
-  std::span<const MPI_Request> now_;  // empty if there is no observer
+  std::span<const MPI_Request> now_;  // empty if nobody asks
   std::span<Observer* const> told_;
 };
 

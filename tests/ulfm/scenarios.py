@@ -33,6 +33,7 @@ class Scenarios:
         self.tool = str(Path(heat).with_name("ckpt-tool"))
         self.swing = swing
         self.trouble = str(Path(heat).with_name("trouble"))
+        self.exchanges = str(Path(heat).with_name("exchanges"))
         self.derived = str(Path(heat).with_name("derived"))
         self.residual = str(Path(heat).with_name("residual"))
         self.world = str(Path(heat).with_name("world_repair"))
@@ -288,6 +289,21 @@ class Scenarios:
         job = self.start(spares=1, program=[self.trouble, "duplicates"])
         expect_sum(job)
         expect(job, job.says("repair 1: 1 process died (rank 1)"), "nobody died")
+
+    def a_death_amid_long_messages_is_a_failure_like_any_other(self):
+        for how in ["all", "any", "blocking", "sendrecv", "replace", "collective"]:
+            expected = None
+            for deaths in [0, 3]:
+                # Without these, the receiver copies a message as soon as it matches.
+                job = self.start(spares=3, steps=50 * self.pause_ms, program=[self.exchanges, how],
+                                 options=["--mca", "smsc", "^cma,xpmem,knem"])  # fmt: skip
+                for death in range(deaths):
+                    lose(job, [f"rank {(death + 1) % 3}"])
+                job.finish()
+                expect(job, job.plate.exists(), f"{how}, {deaths} deaths: there is no result")
+                expected = expected or job.plate.read_bytes()
+                expect(job, job.plate.read_bytes() == expected, f"{how}, {deaths} deaths: the result differs")
+                job.close()
 
     def an_error_of_the_application_amid_a_failure_is_no_reason_to_end_the_job(self):
         for mode in ["spares", "respawn"]:

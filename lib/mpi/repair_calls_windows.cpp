@@ -1,4 +1,4 @@
-#include "mpi/window_meetings.hpp"
+#include "mpi/repair_calls.hpp"
 
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace cairn {
 
 // Attached to a window, which may outlive the session and its lifeline.
-struct WindowMeetings::Meeting {
+struct RepairCalls::Meeting {
   std::shared_ptr<Lifeline> lifeline;
   MPI_Comm comm = MPI_COMM_NULL;
 };
@@ -17,21 +17,21 @@ struct WindowMeetings::Meeting {
 namespace {
 
 // The one of this process: MPI tells a handler nothing but the window.
-WindowMeetings*& meetings_here() {
-  static constinit WindowMeetings* one = nullptr;
+RepairCalls*& calls_here() {
+  static constinit RepairCalls* one = nullptr;
   return one;
 }
 
 }  // namespace
 
 // In MPI_Finalize, which ends the windows that are left, the communicator is gone already.
-int WindowMeetings::on_free(MPI_Win /*window*/, int /*key*/, void* value, void* /*extra*/) {
+int RepairCalls::on_free(MPI_Win /*window*/, int /*key*/, void* value, void* /*extra*/) {
   const std::unique_ptr<Meeting> meeting(static_cast<Meeting*>(value));
   return MPI_SUCCESS;
 }
 
 // By which MPI finds what is attached to a window.
-int WindowMeetings::key() {
+int RepairCalls::key() {
   static const int one = [] {
     int made = MPI_KEYVAL_INVALID;
     MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, &on_free, &made, nullptr);
@@ -40,17 +40,19 @@ int WindowMeetings::key() {
   return one;
 }
 
-WindowMeetings::WindowMeetings(std::shared_ptr<Lifeline> lifeline, std::function<void()> leaves)
-    : lifeline_(std::move(lifeline)), leaves_(std::move(leaves)) {
-  MPI_Win_create_errhandler(&WindowMeetings::on_error, &handler_);
-  meetings_here() = this;
+RepairCalls::RepairCalls(Setting setting, std::shared_ptr<Lifeline> lifeline)
+    : setting_(std::move(setting)), requests_(setting_.has_threads) {
+  joins(std::move(lifeline));
+  MPI_Win_create_errhandler(&RepairCalls::on_error, &handler_);
+  calls_here() = this;
 }
-WindowMeetings::~WindowMeetings() {
-  meetings_here() = nullptr;
+RepairCalls::~RepairCalls() {
+  calls_here() = nullptr;
+  lifeline_->once_cut({});
   MPI_Errhandler_free(&handler_);
 }
 
-WindowMeetings::Meeting* WindowMeetings::meeting_of(MPI_Win window) {
+RepairCalls::Meeting* RepairCalls::meeting_of(MPI_Win window) {
   const tap::Unheard own;
   void* value = nullptr;
   int is_there = 0;
@@ -58,7 +60,7 @@ WindowMeetings::Meeting* WindowMeetings::meeting_of(MPI_Win window) {
   return is_there != 0 ? static_cast<Meeting*>(value) : nullptr;
 }
 
-int WindowMeetings::made(MPI_Comm comm, MPI_Win window) {
+int RepairCalls::made(MPI_Comm comm, MPI_Win window) {
   const tap::Unheard own;
   auto meeting = std::make_unique<Meeting>();
   meeting->lifeline = lifeline_;
@@ -74,14 +76,14 @@ int WindowMeetings::made(MPI_Comm comm, MPI_Win window) {
   return MPI_SUCCESS;
 }
 
-int WindowMeetings::meets(MPI_Win window) {
+int RepairCalls::meets(MPI_Win window) {
   const Meeting* const meeting = meeting_of(window);
   if (meeting == nullptr) return MPI_SUCCESS;
   const tap::Unheard own;
   return leaves_on_failure(MPI_Barrier(meeting->comm));
 }
 
-int WindowMeetings::frees(MPI_Win window) {
+int RepairCalls::frees(MPI_Win window) {
   if (const int code = meets(window); code != MPI_SUCCESS) return code;
   if (Meeting* const meeting = meeting_of(window)) {
     const tap::Unheard own;
@@ -91,20 +93,13 @@ int WindowMeetings::frees(MPI_Win window) {
   return MPI_SUCCESS;
 }
 
-bool WindowMeetings::is_lost(MPI_Win window) const {
+bool RepairCalls::is_lost(MPI_Win window) const {
   const Meeting* const meeting = meeting_of(window);
   return meeting != nullptr && meeting->lifeline->is_cut();
 }
 
-int WindowMeetings::leaves_on_failure(int code) {
-  if (code == MPI_SUCCESS || (!lifeline_->is_cut() && !ulfm::is_failure(code))) return code;
-  lifeline_->cut();
-  leaves_();
-  return code;
-}
-
-void WindowMeetings::on_error(MPI_Win* window, int* code, ...) {
-  if (WindowMeetings* const here = meetings_here(); here != nullptr) {
+void RepairCalls::on_error(MPI_Win* window, int* code, ...) {
+  if (RepairCalls* const here = calls_here(); here != nullptr) {
     (void)here->leaves_on_failure(*code);
     if (here->lifeline_->is_cut()) return;
   }

@@ -1,0 +1,232 @@
+#include "mpi/repair_calls.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "comm/backoff.hpp"
+#include "mpi/failure_handler.hpp"
+#include "mpi/ulfm.hpp"
+#include "tap/hear.hpp"
+
+namespace cairn {
+namespace {
+
+using tap::Completed;
+using tap::IncomingMessage;
+using tap::OutgoingMessage;
+using tap::Which;
+
+bool is_over(MPI_Request request) {
+  int over = 0;
+  MPI_Request_get_status(request, &over, MPI_STATUS_IGNORE);
+  return over != 0;
+}
+
+}  // namespace
+
+std::int64_t RepairCalls::bytes_of(MPI_Count count, MPI_Datatype type) {
+  int bytes = 0;
+  MPI_Type_size(type, &bytes);
+  return std::int64_t{bytes} * count;
+}
+
+void RepairCalls::joins(std::shared_ptr<Lifeline> lifeline) {
+  lifeline_ = std::move(lifeline);
+  lifeline_->once_cut([this] { drain(); });
+}
+
+void RepairCalls::begun(MPI_Request request, bool active, Direction direction) {
+  requests_.add(request, {active, direction});
+}
+void RepairCalls::started(MPI_Request request) { requests_.set_active(request, true); }
+void RepairCalls::completed(MPI_Request request, bool persists) {
+  persists ? requests_.set_active(request, false) : (void)requests_.take(request);
+}
+
+bool RepairCalls::is_idle(MPI_Request request) const {
+  if (request == MPI_REQUEST_NULL) return true;
+  const auto known = requests_.find(request);
+  return known && !known->active;
+}
+
+int RepairCalls::ask(Asks how, MPI_Request& request, bool& done, MPI_Status* status) {
+  const MPI_Request before = request;
+  auto kept = before == MPI_REQUEST_NULL ? std::nullopt : requests_.take(before);
+  int over = 1;
+  const int code = [&] {
+    const FailureHandler::Deferred deferred;
+    return how == Asks::waits ? MPI_Wait(&request, status) : MPI_Test(&request, &over, status);
+  }();
+  done = over != 0 && code == MPI_SUCCESS;
+  if (kept && request == before) {
+    kept->active = kept->active && !done;
+    requests_.add(before, *kept);
+  }
+  return code;
+}
+
+int RepairCalls::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
+  const bool all = which == Which::all || which == Which::one;
+  const int code = all ? complete_all(requests, completed) : complete_some(which, requests, completed);
+  return leaves_on_failure(lifeline_->is_cut() && code == MPI_SUCCESS ? MPI_ERR_OTHER : code);
+}
+
+bool RepairCalls::are_over(std::span<const MPI_Request> requests) const {
+  lifeline_->watch();
+  return lifeline_->is_cut() || std::ranges::all_of(requests, is_over);
+}
+
+int RepairCalls::complete_all(std::span<MPI_Request> requests, const Completed& completed) {
+  const bool tests = completed.flag != nullptr;
+  if (tests) *completed.flag = 0;
+  if (tests && requests.size() > 1 && !are_over(requests)) return MPI_SUCCESS;
+  int first = MPI_SUCCESS;
+  bool all = true;
+  std::vector<int> codes;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    MPI_Status* const status = completed.statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : completed.statuses + i;
+    // Once it is cut, nobody waits: a message from a rank that has left will not come.
+    bool done = false;
+    const int code = ask(tests || lifeline_->is_cut() ? Asks::tests : Asks::waits, requests[i], done, status);
+    all = all && done;
+    if (code != MPI_SUCCESS && first == MPI_SUCCESS) first = code;
+    if (ulfm::is_failure(code)) lifeline_->cut();
+    if (code != MPI_SUCCESS && codes.empty()) codes.resize(requests.size());
+    if (!codes.empty()) codes[i] = code;
+  }
+  if (tests) *completed.flag = all ? 1 : 0;
+  if (requests.size() == 1 || first == MPI_SUCCESS || lifeline_->is_cut()) return first;
+  if (completed.statuses != MPI_STATUSES_IGNORE)
+    for (std::size_t i = 0; i < requests.size(); ++i) completed.statuses[i].MPI_ERROR = codes[i];
+  return MPI_ERR_IN_STATUS;
+}
+
+int RepairCalls::complete_some(Which which, std::span<MPI_Request> requests, const Completed& completed) {
+  const bool tests = completed.flag != nullptr;
+  int found = 0;
+  bool any_active = false;
+  do {
+    any_active = false;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (is_idle(requests[i])) continue;
+      any_active = true;
+      MPI_Status status{};
+      bool done = false;
+      if (const int code = ask(Asks::tests, requests[i], done, &status); code != MPI_SUCCESS) return code;
+      if (!done) continue;
+      if (completed.statuses != MPI_STATUSES_IGNORE) completed.statuses[found] = status;
+      if (which == Which::some) completed.indices[found] = static_cast<int>(i);
+      if (which == Which::any) *completed.index = static_cast<int>(i);
+      ++found;
+      if (which == Which::any) break;
+    }
+  } while (!tests && any_active && found == 0 && !lifeline_->is_cut());
+  const bool none = found == 0 && !any_active;
+  if (which == Which::some) *completed.done = none ? MPI_UNDEFINED : found;
+  if (which == Which::any && found == 0) *completed.index = MPI_UNDEFINED;
+  if (which == Which::any && tests) *completed.flag = found != 0 || none ? 1 : 0;
+  if (which == Which::any && none && completed.statuses != MPI_STATUS_IGNORE) {
+    MPI_Request empty = MPI_REQUEST_NULL;
+    return MPI_Wait(&empty, completed.statuses);
+  }
+  return MPI_SUCCESS;
+}
+
+std::optional<int> RepairCalls::send(const OutgoingMessage& out) {
+  if (bytes_of(out.count, out.type) <= kShort) return {};
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int count = static_cast<int>(out.count);
+  const auto begin = out.synchronous ? &MPI_Issend : &MPI_Isend;
+  int code = [&] {
+    const FailureHandler::Deferred deferred;
+    return begin(out.buffer, count, out.type, out.peer, out.tag, out.comm, &request);
+  }();
+  bool done = false;
+  if (code == MPI_SUCCESS) code = ask(Asks::waits, request, done, MPI_STATUS_IGNORE);
+  return leaves_on_failure(code);
+}
+
+int RepairCalls::exchange(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) {
+  if (out.buffer != in.buffer || out.count == 0) return in_parts(out, in, status);
+  int size = 0;
+  int position = 0;
+  MPI_Pack_size(static_cast<int>(out.count), out.type, out.comm, &size);
+  Buffer copy(static_cast<std::size_t>(size));
+  const int code = MPI_Pack(out.buffer, static_cast<int>(out.count), out.type, copy.data(), size, &position, out.comm);
+  if (code != MPI_SUCCESS) return code;
+  OutgoingMessage packed = out;
+  packed.buffer = copy.data();
+  packed.count = position;
+  packed.type = MPI_PACKED;
+  return in_parts(packed, in, status);
+}
+
+int RepairCalls::in_parts(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) {
+  std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  std::array<MPI_Status, 2> statuses{};
+  int code = MPI_SUCCESS;
+  {
+    const FailureHandler::Deferred deferred;
+    code = MPI_Irecv(in.buffer, static_cast<int>(in.count), in.type, in.peer, in.tag, in.comm, &requests[0]);
+    if (code == MPI_SUCCESS) {
+      begun(requests[0], true, Direction::receives);
+      code = MPI_Isend(out.buffer, static_cast<int>(out.count), out.type, out.peer, out.tag, out.comm, &requests[1]);
+    }
+  }
+  if (code == MPI_SUCCESS) {
+    begun(requests[1], true, Direction::sends);
+    code = complete_all(requests, {.statuses = statuses.data()});
+    if (code == MPI_ERR_IN_STATUS)
+      code = statuses[0].MPI_ERROR != MPI_SUCCESS ? statuses[0].MPI_ERROR : statuses[1].MPI_ERROR;
+    if (status != MPI_STATUS_IGNORE) *status = statuses[0];
+  } else if (requests[0] != MPI_REQUEST_NULL && !ulfm::is_failure(code)) {
+    // The send has a wrong argument.
+    bool done = false;
+    MPI_Cancel(requests.data());
+    (void)ask(Asks::waits, requests[0], done, MPI_STATUS_IGNORE);
+  }
+  code = leaves_on_failure(code);
+  for (const MPI_Request request : requests) completed(request, false);
+  return code;
+}
+
+bool RepairCalls::is_under_way(bool sends_too) const {
+  return requests_.any([sends_too](MPI_Request request, const RequestTable::Entry& one) {
+    if (!one.active || (one.direction == Direction::sends && !sends_too) || is_over(request)) return false;
+    // One that has not matched is then over; so is one whose peer has died, as soon as MPI knows that.
+    if (one.direction != Direction::both) MPI_Cancel(&request);
+    return true;
+  });
+}
+
+// Nothing is freed here: the application may still wait for its requests, or free them.
+void RepairCalls::drain() {
+  constexpr std::chrono::seconds kLongestSend{10};
+  const tap::Unheard own;
+  const FailureHandler::Quiet quiet;
+  const auto start = std::chrono::steady_clock::now();
+  const auto waited = [start] { return std::chrono::steady_clock::now() - start; };
+  for (Backoff backoff; is_under_way(waited() < kLongestSend); backoff.sleep_a_little()) {
+    if (waited() <= setting_.limit) continue;
+    setting_.log.error(
+        "MPI still receives a message of the application {} ms after a failure; this process ends, since the message "
+        "could change restored data",
+        setting_.limit.count());
+    (void)std::raise(SIGKILL);
+  }
+}
+
+int RepairCalls::leaves_on_failure(int code) {
+  if (code == MPI_SUCCESS || (!lifeline_->is_cut() && !ulfm::is_failure(code))) return code;
+  lifeline_->cut();
+  drain();  // MPI had one of them when the lifeline was cut
+  setting_.leaves();
+  return code;
+}
+
+}  // namespace cairn

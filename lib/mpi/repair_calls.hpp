@@ -1,0 +1,105 @@
+// Calls of the application that MPI does not end well after a failure, in a job that repairs itself.
+//
+// Messages. A long message is received in fragments. MPI goes on to receive one that it has matched, even on a revoked
+// communicator, while the application rolls back and frees the memory. So a failure waits for such messages first
+// (drain). Open MPI 5.0 also frees requests that are under way when it returns an error from MPI_Waitall and the like,
+// and ends the process when a message of these arrives; its MPI_Sendrecv crashes where it receives from MPI_PROC_NULL.
+// So these calls are made of others here, one request at a time, and so are collectives
+// (repair_calls_collectives.cpp).
+//
+// Windows. Each has a communicator on which its ranks meet before a fence or MPI_Win_free, and which the lifeline
+// revokes; and an error handler that takes a failure for what it is. MPI cannot revoke windows: without the meeting,
+// ranks would wait in a fence for those that have left it. A process that dies between the meeting and the end of the
+// fence may still leave others in it, as may one that dies while others wait in MPI_Win_wait or MPI_Win_lock. They do
+// not come to the repair, which ends after [recovery] limit.
+//
+// Not covered: partitioned messages, collectives with large counts (MPI_Bcast_c), and requests on communicators that
+// the session does not know.
+#pragma once
+
+#include <mpi.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "base/log.hpp"
+#include "mpi/lifeline.hpp"
+#include "mpi/request_table.hpp"
+#include "tap/repair_guard.hpp"
+
+namespace cairn {
+
+class RepairCalls final : public tap::RepairGuard {
+ public:
+  // No message of so many bytes is received in several parts.
+  static constexpr std::int64_t kShort = 2048;
+  [[nodiscard]] static std::int64_t bytes_of(MPI_Count count, MPI_Datatype type);
+
+  // `leaves`: a process has died; throws, or returns where the application gets MPI's codes. `limit`: how long a
+  // failure waits for messages.
+  struct Setting {
+    std::function<void()> leaves;
+    std::chrono::milliseconds limit;
+    bool has_threads = false;  // several threads may make calls
+    Log log;
+  };
+  RepairCalls(Setting setting, std::shared_ptr<Lifeline> lifeline);
+  ~RepairCalls() override;
+  RepairCalls(const RepairCalls&) = delete;
+  RepairCalls& operator=(const RepairCalls&) = delete;
+
+  // The session has joined a repaired world.
+  void joins(std::shared_ptr<Lifeline> lifeline);
+
+  void begun(MPI_Request request, bool active, Direction direction) override;
+  void started(MPI_Request request) override;
+  void completed(MPI_Request request, bool persists) override;
+  int complete(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed) override;
+  std::optional<int> send(const tap::OutgoingMessage& out) override;
+  int exchange(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status) override;
+
+  std::optional<int> collective(const tap::collectives::Any& call) override;
+
+  int made(MPI_Comm comm, MPI_Win window) override;
+  int meets(MPI_Win window) override;
+  int frees(MPI_Win window) override;
+  [[nodiscard]] bool is_lost(MPI_Win window) const override;
+
+  // For MPI: an error `code` on `window`.
+  static void on_error(MPI_Win* window, int* code, ...);
+
+ private:
+  struct Meeting;
+  static int key();
+  static int on_free(MPI_Win window, int key, void* value, void* extra);
+  [[nodiscard]] static Meeting* meeting_of(MPI_Win window);
+
+  enum class Asks { waits, tests };
+  // One request; `done`: whether it is over. While MPI has it, a failure does not look at it.
+  int ask(Asks how, MPI_Request& request, bool& done, MPI_Status* status);
+  int complete_all(std::span<MPI_Request> requests, const tap::Completed& completed);
+  int complete_some(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed);
+  // Whether MPI_Testall would find them all complete.
+  [[nodiscard]] bool are_over(std::span<const MPI_Request> requests) const;
+  // Whether nothing will ever complete it: MPI_REQUEST_NULL, or persistent and not started.
+  [[nodiscard]] bool is_idle(MPI_Request request) const;
+  int in_parts(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status);
+
+  // Once the lifeline is cut: waits until MPI leaves the application's memory alone.
+  void drain();
+  // Whether MPI still uses memory of the application; cancels what can be.
+  [[nodiscard]] bool is_under_way(bool sends_too) const;
+  // Returns MPI's code, unless it is a failure, which leaves the call.
+  int leaves_on_failure(int code);
+
+  Setting setting_;
+  std::shared_ptr<Lifeline> lifeline_;
+  MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
+  RequestTable requests_;
+};
+
+}  // namespace cairn

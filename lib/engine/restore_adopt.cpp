@@ -26,7 +26,7 @@ std::optional<std::uint64_t> turn_of(const Inventory& inventory, const Identity&
 std::string text_of(LevelSet levels) {
   std::vector<std::string> names;
   for (const LevelId level : levels) names.push_back(fmt::format("L{}", static_cast<int>(level)));
-  return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, " "));
+  return names.empty() ? "no level" : fmt::format("{}", fmt::join(names, " "));
 }
 
 }  // namespace

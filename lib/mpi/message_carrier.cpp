@@ -11,6 +11,7 @@
 #include "mpi/patience.hpp"
 #include "mpi/payload.hpp"
 #include "mpi/place_in.hpp"
+#include "mpi/repair_calls.hpp"
 #include "mpi/ulfm.hpp"
 #include "mpi/whole_count.hpp"
 #include "session/obstacle.hpp"
@@ -24,7 +25,7 @@ using replay::Number;
 using tap::IncomingMessage;
 using tap::OutgoingMessage;
 
-constexpr std::chrono::seconds kLongestHarvest{10};
+constexpr std::chrono::milliseconds kLongestHarvest{10'000};
 
 // Whether the call meets processes that are not in its communicator.
 bool reaches_other_processes(std::string_view call) {
@@ -314,14 +315,19 @@ void MessageCarrier::nothing_is_pending(const char* call, Journal::Until until) 
 bool MessageCarrier::harvest() {
   const tap::Unheard own;
   const FailureHandler::Quiet quiet;
-  const auto end = std::chrono::steady_clock::now() + kLongestHarvest;
-  const auto in_time = [&] { return std::chrono::steady_clock::now() < end; };
+  const auto start = std::chrono::steady_clock::now();
+  const auto in_time = [start](std::chrono::milliseconds limit = kLongestHarvest) {
+    return std::chrono::steady_clock::now() < start + limit;
+  };
   bool all = true;
   for (const auto& [request, pending] : pending_) {
     Backoff backoff;
-    while (!pending->done && pending->real != MPI_REQUEST_NULL && test(*pending) && !pending->done && in_time())
+    const auto limit = pending->sends ? kLongestHarvest : std::max(kLongestHarvest, setting_.limit);
+    while (!pending->done && pending->real != MPI_REQUEST_NULL && test(*pending) && !pending->done && in_time(limit))
       backoff.sleep_a_little();
-    all = all && (pending->done || pending->real == MPI_REQUEST_NULL);
+    const bool over = pending->done || pending->real == MPI_REQUEST_NULL;
+    if (!over && !pending->sends && !in_time(limit)) end_for_late_message(setting_.log, limit);
+    all = all && over;
   }
   Backoff backoff;
   for (look_at_sends(); !under_way_.empty() && in_time(); look_at_sends()) backoff.sleep_a_little();

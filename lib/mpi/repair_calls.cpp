@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -28,6 +29,16 @@ bool is_over(MPI_Request request) {
 }
 
 }  // namespace
+
+void end_for_late_message(const Log& log, std::chrono::milliseconds after) {
+  log.error(
+      "MPI still receives a message of the application {} ms after a failure; this process ends, since the message "
+      "could "
+      "change restored data",
+      after.count());
+  (void)std::raise(SIGKILL);
+  std::abort();
+}
 
 std::int64_t RepairCalls::bytes_of(MPI_Count count, MPI_Datatype type) {
   int bytes = 0;
@@ -212,12 +223,7 @@ void RepairCalls::drain() {
   const auto start = std::chrono::steady_clock::now();
   const auto waited = [start] { return std::chrono::steady_clock::now() - start; };
   for (Backoff backoff; is_under_way(waited() < kLongestSend); backoff.sleep_a_little()) {
-    if (waited() <= setting_.limit) continue;
-    setting_.log.error(
-        "MPI still receives a message of the application {} ms after a failure; this process ends, since the message "
-        "could change restored data",
-        setting_.limit.count());
-    (void)std::raise(SIGKILL);
+    if (waited() > setting_.limit) end_for_late_message(setting_.log, setting_.limit);
   }
 }
 

@@ -33,6 +33,9 @@
 
 namespace cairn {
 
+// Ends this process, since MPI still receives a message into the application's memory, so long after a failure.
+[[noreturn]] void end_for_late_message(const Log& log, std::chrono::milliseconds after);
+
 class RepairCalls final : public tap::RepairGuard {
  public:
   // No message of so many bytes is received in several parts.

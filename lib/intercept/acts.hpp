@@ -46,6 +46,12 @@ int marks_collective(int (*next)(Arguments...), const Site& site, Arguments... a
   return make(call, next, site, arguments...);
 }
 
+// On all ranks of this communicator the guard makes the same calls.
+inline bool is_known_to_all(MPI_Comm comm) {
+  const Member* const member = member_of(comm);
+  return member != nullptr && member->all_know;
+}
+
 // A carrier makes it, unless its counts are large. `Carried` is one of tap::collectives.
 template <class Carried, class... Arguments>
 int carried(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
@@ -54,8 +60,10 @@ int carried(int (*next)(Arguments...), const Site& site, Arguments... arguments)
   const Heard heard(call, CallKind::collective, site);
   if constexpr (requires { Carried{arguments...}; }) {
     if (Carrier* const one = carrier_of(call, site)) return one->collective(Carried{arguments...});
-    const auto code = guarded(call, site, [&](RepairGuard& guard) { return guard.collective(Carried{arguments...}); });
-    if (code) return *code;
+    const auto make_it = [&](RepairGuard& guard) {
+      return is_known_to_all(site.comm) ? guard.collective(Carried{arguments...}) : std::nullopt;
+    };
+    if (const auto code = guarded(call, site, make_it)) return *code;
   }
   return make(call, next, site, arguments...);
 }
@@ -65,11 +73,8 @@ template <class Carried, class... Arguments>
 int carried_with_neighbours(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
   const Heard heard(call, CallKind::opaque, site);
-  if constexpr (requires { Carried{arguments...}; }) {
+  if constexpr (requires { Carried{arguments...}; })
     if (Carrier* const one = carrier_of(call, site)) return one->collective(Carried{arguments...});
-    const auto code = guarded(call, site, [&](RepairGuard& guard) { return guard.collective(Carried{arguments...}); });
-    if (code) return *code;
-  }
   return make(call, next, site, arguments...);
 }
 
@@ -89,7 +94,7 @@ int makes_window(int (*next)(Arguments...), const Site& site, Arguments... argum
   const Heard heard(call, CallKind::collective, site);
   const int code = make(call, next, site, arguments...);
   RepairGuard* const guard = guard_of(call);
-  if (guard == nullptr || code != MPI_SUCCESS || member_of(site.comm) == nullptr) return code;
+  if (guard == nullptr || code != MPI_SUCCESS || !is_known_to_all(site.comm)) return code;
   Carrier* const one = carrier_of(call, site);
   return guard->made(one == nullptr ? site.comm : one->stand_in(site.comm), *last<1>(arguments...));
 }
@@ -274,7 +279,8 @@ template <class... Rest>
 int makes_of_two(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
   const Call call;
   if (call.is_outermost()) check_collective(site.name, site.comm);
-  const Birth birth{0, static_cast<std::uint64_t>(site.tag)};
+  // The other side's parent may be in no family.
+  const Birth birth{.number = static_cast<std::uint64_t>(site.tag), .all_know = false};
   const auto describe = [&] { return NewCommunicator{.call = site.name, .parent = parent}; };
   return makes_as(birth, CallKind::collective, describe, next, site, call, parent, rest...);
 }
@@ -284,7 +290,7 @@ inline int makes_of_some(int (*next)(MPI_Comm, MPI_Group, int, MPI_Comm*), const
                          MPI_Group group, int tag, MPI_Comm* made) {
   const Call call;
   if (call.is_outermost()) check_part(site.name, site.comm);
-  const Birth birth{0, static_cast<std::uint64_t>(site.tag)};
+  const Birth birth{.number = static_cast<std::uint64_t>(site.tag)};
   const auto describe = [&] {
     return NewCommunicator{.call = site.name,
                            .parent = parent,
@@ -312,6 +318,7 @@ int begins_to_make(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm pa
   const MPI_Request request = *last<1>(rest...);
   begun(request, {parent, *last<2>(rest...), birth});
   heard.posts(CallKind::collective, request, true);
+  if (RepairGuard* const guard = guard_of(call)) guard->completed(request, false);  // no memory of the application
   return code;
 }
 

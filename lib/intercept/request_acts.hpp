@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -49,13 +50,14 @@ int completes(CallKind kind, const Site& site, std::span<MPI_Request> requests, 
   const Call call;
   Heard heard(call, kind, site, requests.size() == 1 ? requests.front() : MPI_REQUEST_NULL);
   const auto act = is_test(kind) ? Requests::Act::asks : Requests::Act::waits;
-  const Requests before(call, heard, act, requests);
+  Requests before(call, heard, act, requests);
   Carrier* const one = carrier_of(call);
   const bool carried = one != nullptr && one->has_any(requests);
-  RepairGuard* const guard = guard_of(call);
-  const int code = carried            ? one->complete(which, requests, completed)
-                   : guard != nullptr ? guard->complete(which, requests, completed)
-                                      : run();
+  std::optional<int> guarded;
+  if (RepairGuard* const guard = guard_of(call); guard != nullptr && !carried)
+    guarded = guard->complete(which, requests, completed);
+  if (guarded) before.guard_knows();
+  const int code = carried ? one->complete(which, requests, completed) : guarded ? *guarded : run();
   const bool any = before.look([&](std::size_t i) { return code == MPI_SUCCESS && is_complete(i); });
   if (is_test(kind) && !any) heard.is_in_vain();
   return code;
@@ -140,6 +142,7 @@ inline int frees(int (*next)(MPI_Request*), const Site& site, MPI_Request* reque
   const Call call;
   const Heard heard(call, CallKind::other, site, *request);
   const Requests before(call, heard, Requests::Act::asks, {request, 1});
+  if (RepairGuard* const guard = guard_of(call)) guard->completed(*request, false);  // before MPI uses it again
   Carrier* const one = carrier_of(call);
   const bool carried = one != nullptr && one->has_any({request, 1});
   const int code = carried ? one->free(request) : next(request);

@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -41,8 +42,8 @@ void end_for_late_message(const Log& log, std::chrono::milliseconds after) {
 }
 
 std::int64_t RepairCalls::bytes_of(MPI_Count count, MPI_Datatype type) {
-  int bytes = 0;
-  MPI_Type_size(type, &bytes);
+  MPI_Count bytes = 0;
+  MPI_Type_size_x(type, &bytes);
   return std::int64_t{bytes} * count;
 }
 
@@ -81,10 +82,14 @@ int RepairCalls::ask(Asks how, MPI_Request& request, bool& done, MPI_Status* sta
   return code;
 }
 
-int RepairCalls::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
+std::optional<int> RepairCalls::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
   const bool all = which == Which::all || which == Which::one;
-  const int code = all ? complete_all(requests, completed) : complete_some(which, requests, completed);
-  return leaves_on_failure(lifeline_->is_cut() && code == MPI_SUCCESS ? MPI_ERR_OTHER : code);
+  // Nobody else knows whether one that persists has been started.
+  const auto is_known = [this](MPI_Request one) { return one == MPI_REQUEST_NULL || requests_.find(one); };
+  if (!all && !std::ranges::all_of(requests, is_known)) return {};
+  const int code = all ? complete_all(which, requests, completed) : complete_some(which, requests, completed);
+  if (code != MPI_SUCCESS || !lifeline_->is_cut()) return leaves_on_failure(code);
+  return setting_.stays() ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
 bool RepairCalls::are_over(std::span<const MPI_Request> requests) const {
@@ -92,7 +97,7 @@ bool RepairCalls::are_over(std::span<const MPI_Request> requests) const {
   return lifeline_->is_cut() || std::ranges::all_of(requests, is_over);
 }
 
-int RepairCalls::complete_all(std::span<MPI_Request> requests, const Completed& completed) {
+int RepairCalls::complete_all(Which which, std::span<MPI_Request> requests, const Completed& completed) {
   const bool tests = completed.flag != nullptr;
   if (tests) *completed.flag = 0;
   if (tests && requests.size() > 1 && !are_over(requests)) return MPI_SUCCESS;
@@ -111,7 +116,7 @@ int RepairCalls::complete_all(std::span<MPI_Request> requests, const Completed& 
     if (!codes.empty()) codes[i] = code;
   }
   if (tests) *completed.flag = all ? 1 : 0;
-  if (requests.size() == 1 || first == MPI_SUCCESS || lifeline_->is_cut()) return first;
+  if (which == Which::one || first == MPI_SUCCESS || lifeline_->is_cut()) return first;
   if (completed.statuses != MPI_STATUSES_IGNORE)
     for (std::size_t i = 0; i < requests.size(); ++i) completed.statuses[i].MPI_ERROR = codes[i];
   return MPI_ERR_IN_STATUS;
@@ -119,33 +124,36 @@ int RepairCalls::complete_all(std::span<MPI_Request> requests, const Completed& 
 
 int RepairCalls::complete_some(Which which, std::span<MPI_Request> requests, const Completed& completed) {
   const bool tests = completed.flag != nullptr;
+  const bool some = which == Which::some;
   int found = 0;
+  int result = MPI_SUCCESS;
   bool any_active = false;
   do {
     any_active = false;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
+    for (std::size_t i = 0; i < requests.size() && (some || found == 0); ++i) {
       if (is_idle(requests[i])) continue;
       any_active = true;
       MPI_Status status{};
       bool done = false;
-      if (const int code = ask(Asks::tests, requests[i], done, &status); code != MPI_SUCCESS) return code;
-      if (!done) continue;
+      const int code = ask(Asks::tests, requests[i], done, &status);
+      if (ulfm::is_failure(code)) return code;
+      if (!done && code == MPI_SUCCESS) continue;
+      if (code != MPI_SUCCESS) result = some ? MPI_ERR_IN_STATUS : code;
+      if (some) status.MPI_ERROR = code;
       if (completed.statuses != MPI_STATUSES_IGNORE) completed.statuses[found] = status;
-      if (which == Which::some) completed.indices[found] = static_cast<int>(i);
-      if (which == Which::any) *completed.index = static_cast<int>(i);
+      (some ? completed.indices[found] : *completed.index) = static_cast<int>(i);
       ++found;
-      if (which == Which::any) break;
     }
   } while (!tests && any_active && found == 0 && !lifeline_->is_cut());
   const bool none = found == 0 && !any_active;
-  if (which == Which::some) *completed.done = none ? MPI_UNDEFINED : found;
-  if (which == Which::any && found == 0) *completed.index = MPI_UNDEFINED;
-  if (which == Which::any && tests) *completed.flag = found != 0 || none ? 1 : 0;
-  if (which == Which::any && none && completed.statuses != MPI_STATUS_IGNORE) {
+  if (some) *completed.done = none ? MPI_UNDEFINED : found;
+  if (!some && found == 0) *completed.index = MPI_UNDEFINED;
+  if (!some && tests) *completed.flag = found != 0 || none ? 1 : 0;
+  if (!some && none && completed.statuses != MPI_STATUS_IGNORE) {
     MPI_Request empty = MPI_REQUEST_NULL;
     return MPI_Wait(&empty, completed.statuses);
   }
-  return MPI_SUCCESS;
+  return result;
 }
 
 std::optional<int> RepairCalls::send(const OutgoingMessage& out) {
@@ -163,21 +171,25 @@ std::optional<int> RepairCalls::send(const OutgoingMessage& out) {
 }
 
 int RepairCalls::exchange(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) {
-  if (out.buffer != in.buffer || out.count == 0) return in_parts(out, in, status);
+  bool sent = true;
+  if (out.buffer != in.buffer || out.count == 0) return leaves_on_failure(in_parts(out, in, status, sent));
   int size = 0;
   int position = 0;
   MPI_Pack_size(static_cast<int>(out.count), out.type, out.comm, &size);
-  Buffer copy(static_cast<std::size_t>(size));
-  const int code = MPI_Pack(out.buffer, static_cast<int>(out.count), out.type, copy.data(), size, &position, out.comm);
-  if (code != MPI_SUCCESS) return code;
+  auto copy = std::make_unique<Buffer>(static_cast<std::size_t>(size));
+  const int packs =
+      MPI_Pack(out.buffer, static_cast<int>(out.count), out.type, copy->data(), size, &position, out.comm);
+  if (packs != MPI_SUCCESS) return packs;
   OutgoingMessage packed = out;
-  packed.buffer = copy.data();
+  packed.buffer = copy->data();
   packed.count = position;
   packed.type = MPI_PACKED;
-  return in_parts(packed, in, status);
+  const int code = in_parts(packed, in, status, sent);
+  if (!sent) (void)copy.release();
+  return leaves_on_failure(code);
 }
 
-int RepairCalls::in_parts(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) {
+int RepairCalls::in_parts(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status, bool& sent) {
   std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   std::array<MPI_Status, 2> statuses{};
   int code = MPI_SUCCESS;
@@ -191,7 +203,7 @@ int RepairCalls::in_parts(const OutgoingMessage& out, const IncomingMessage& in,
   }
   if (code == MPI_SUCCESS) {
     begun(requests[1], true, Direction::sends);
-    code = complete_all(requests, {.statuses = statuses.data()});
+    code = complete_all(Which::all, requests, {.statuses = statuses.data()});
     if (code == MPI_ERR_IN_STATUS)
       code = statuses[0].MPI_ERROR != MPI_SUCCESS ? statuses[0].MPI_ERROR : statuses[1].MPI_ERROR;
     if (status != MPI_STATUS_IGNORE) *status = statuses[0];
@@ -201,7 +213,8 @@ int RepairCalls::in_parts(const OutgoingMessage& out, const IncomingMessage& in,
     MPI_Cancel(requests.data());
     (void)ask(Asks::waits, requests[0], done, MPI_STATUS_IGNORE);
   }
-  code = leaves_on_failure(code);
+  if (ulfm::is_failure(code)) lifeline_->cut();
+  sent = is_over(requests[1]);
   for (const MPI_Request request : requests) completed(request, false);
   return code;
 }
@@ -231,7 +244,7 @@ int RepairCalls::leaves_on_failure(int code) {
   if (code == MPI_SUCCESS || (!lifeline_->is_cut() && !ulfm::is_failure(code))) return code;
   lifeline_->cut();
   drain();  // MPI had one of them when the lifeline was cut
-  setting_.leaves();
+  (void)setting_.stays();
   return code;
 }
 

@@ -13,8 +13,9 @@
 // fence may still leave others in it, as may one that dies while others wait in MPI_Win_wait or MPI_Win_lock. They do
 // not come to the repair, which ends after [recovery] limit.
 //
-// Not covered: partitioned messages, collectives with large counts (MPI_Bcast_c), and requests on communicators that
-// the session does not know.
+// Not covered: collectives of neighbours, those of two groups, and those with large counts (MPI_Bcast_c); persistent
+// collectives, partitioned messages, MPI_Isendrecv, MPI_Imrecv, receives that are freed while they are under way; and
+// requests on communicators that the session does not know.
 #pragma once
 
 #include <mpi.h>
@@ -28,6 +29,7 @@
 
 #include "base/log.hpp"
 #include "mpi/lifeline.hpp"
+#include "mpi/payload.hpp"
 #include "mpi/request_table.hpp"
 #include "tap/repair_guard.hpp"
 
@@ -42,10 +44,9 @@ class RepairCalls final : public tap::RepairGuard {
   static constexpr std::int64_t kShort = 2048;
   [[nodiscard]] static std::int64_t bytes_of(MPI_Count count, MPI_Datatype type);
 
-  // `leaves`: a process has died; throws, or returns where the application gets MPI's codes. `limit`: how long a
-  // failure waits for messages.
+  // `stays`: as MessageCarrier has it. `limit`: how long a failure waits for messages.
   struct Setting {
-    std::function<void()> leaves;
+    std::function<bool()> stays;
     std::chrono::milliseconds limit;
     bool has_threads = false;  // several threads may make calls
     Log log;
@@ -61,7 +62,8 @@ class RepairCalls final : public tap::RepairGuard {
   void begun(MPI_Request request, bool active, Direction direction) override;
   void started(MPI_Request request) override;
   void completed(MPI_Request request, bool persists) override;
-  int complete(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed) override;
+  std::optional<int> complete(tap::Which which, std::span<MPI_Request> requests,
+                              const tap::Completed& completed) override;
   std::optional<int> send(const tap::OutgoingMessage& out) override;
   int exchange(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status) override;
 
@@ -81,16 +83,21 @@ class RepairCalls final : public tap::RepairGuard {
   static int on_free(MPI_Win window, int key, void* value, void* extra);
   [[nodiscard]] static Meeting* meeting_of(MPI_Win window);
 
+  template <class Collective>
+  std::optional<int> make_collective(const Collective& one);
+  std::optional<int> make_collective(const tap::collectives::Bcast& one);
+
   enum class Asks { waits, tests };
   // One request; `done`: whether it is over. While MPI has it, a failure does not look at it.
   int ask(Asks how, MPI_Request& request, bool& done, MPI_Status* status);
-  int complete_all(std::span<MPI_Request> requests, const tap::Completed& completed);
+  int complete_all(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed);
   int complete_some(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed);
   // Whether MPI_Testall would find them all complete.
   [[nodiscard]] bool are_over(std::span<const MPI_Request> requests) const;
   // Whether nothing will ever complete it: MPI_REQUEST_NULL, or persistent and not started.
   [[nodiscard]] bool is_idle(MPI_Request request) const;
-  int in_parts(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status);
+  // `sent` is false where MPI may still read what is sent.
+  int in_parts(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status, bool& sent);
 
   // Once the lifeline is cut: waits until MPI leaves the application's memory alone.
   void drain();
@@ -103,6 +110,7 @@ class RepairCalls final : public tap::RepairGuard {
   std::shared_ptr<Lifeline> lifeline_;
   MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
   RequestTable requests_;
+  DenseTypes types_;
 };
 
 }  // namespace cairn

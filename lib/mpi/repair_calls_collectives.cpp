@@ -1,10 +1,15 @@
 // Long collectives are made of MPI's non-blocking ones. When a blocking one of Open MPI 5.0 fails, it frees the
 // receives that are under way, and memory of its own that they write to (ompi_coll_base_sendrecv_actual in
 // coll_base_util.c). The non-blocking ones wait for all messages of a round (NBC_Progress in coll/libnbc).
+#include <algorithm>
+#include <climits>
+#include <cstdint>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <variant>
 
+#include "base/bytes.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/place_in.hpp"
 #include "mpi/repair_calls.hpp"
@@ -15,15 +20,14 @@ namespace {
 namespace of = tap::collectives;
 
 bool is_root(int root, MPI_Comm comm) { return rank_in(comm) == root; }
-int sum_of(const int* counts, MPI_Comm comm) {
+std::int64_t sum_of(const int* counts, MPI_Comm comm) {
   const std::span<const int> all(counts, static_cast<std::size_t>(size_of(comm)));
-  return std::accumulate(all.begin(), all.end(), 0);
+  return std::accumulate(all.begin(), all.end(), std::int64_t{0});
 }
 
 // Whether no message of the call is long: the same on all ranks, since the two kinds of collectives do not match. Where
 // ranks know their own counts only, the call counts as long.
 bool is_short(const of::Barrier& /*c*/) { return true; }
-bool is_short(const of::Bcast& c) { return RepairCalls::bytes_of(c.count, c.type) <= RepairCalls::kShort; }
 bool is_short(const of::Gather& c) {
   const bool root = is_root(c.root, c.comm);
   const auto own =
@@ -61,7 +65,6 @@ bool is_short(const Other& /*c*/) {
 }
 
 int begin(const of::Barrier& c, MPI_Request* r) { return MPI_Ibarrier(c.comm, r); }
-int begin(const of::Bcast& c, MPI_Request* r) { return MPI_Ibcast(c.buffer, c.count, c.type, c.root, c.comm, r); }
 int begin(const of::Gather& c, MPI_Request* r) {
   return MPI_Igather(c.from, c.from_count, c.from_type, c.to, c.to_count, c.to_type, c.root, c.comm, r);
 }
@@ -106,42 +109,57 @@ int begin(const of::Reduce_scatter& c, MPI_Request* r) {
 }
 int begin(const of::Scan& c, MPI_Request* r) { return MPI_Iscan(c.from, c.to, c.count, c.type, c.op, c.comm, r); }
 int begin(const of::Exscan& c, MPI_Request* r) { return MPI_Iexscan(c.from, c.to, c.count, c.type, c.op, c.comm, r); }
-int begin(const of::Neighbor_allgather& c, MPI_Request* r) {
-  return MPI_Ineighbor_allgather(c.from, c.from_count, c.from_type, c.to, c.to_count, c.to_type, c.comm, r);
-}
-int begin(const of::Neighbor_allgatherv& c, MPI_Request* r) {
-  return MPI_Ineighbor_allgatherv(c.from, c.from_count, c.from_type, c.to, c.to_counts, c.to_places, c.to_type, c.comm,
-                                  r);
-}
-int begin(const of::Neighbor_alltoall& c, MPI_Request* r) {
-  return MPI_Ineighbor_alltoall(c.from, c.from_count, c.from_type, c.to, c.to_count, c.to_type, c.comm, r);
-}
-int begin(const of::Neighbor_alltoallv& c, MPI_Request* r) {
-  return MPI_Ineighbor_alltoallv(c.from, c.from_counts, c.from_places, c.from_type, c.to, c.to_counts, c.to_places,
-                                 c.to_type, c.comm, r);
-}
-int begin(const of::Neighbor_alltoallw& c, MPI_Request* r) {
-  return MPI_Ineighbor_alltoallw(c.from, c.from_counts, c.from_places, c.from_types, c.to, c.to_counts, c.to_places,
-                                 c.to_types, c.comm, r);
-}
-
 }  // namespace
 
-std::optional<int> RepairCalls::collective(const tap::collectives::Any& call) {
+template <class Collective>
+std::optional<int> RepairCalls::make_collective(const Collective& one) {
+  if (is_short(one)) return {};
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = [&] {
+    const FailureHandler::Deferred deferred;
+    return begin(one, &request);
+  }();
+  if (code != MPI_SUCCESS) return leaves_on_failure(code);
+  bool done = false;
+  return leaves_on_failure(ask(Asks::waits, request, done, MPI_STATUS_IGNORE));
+}
+
+// MPI_Ibcast divides a message by its count, which may differ among ranks whose types differ. So bytes are sent.
+std::optional<int> RepairCalls::make_collective(const of::Bcast& one) {
+  const std::int64_t bytes = bytes_of(one.count, one.type);
+  if (bytes <= kShort || bytes > INT_MAX) return {};
+  const auto payload = Payload::of(one.buffer, one.count, one.type, MPI_COMM_SELF, types_);
+  if (!payload) return {};
+  const bool is_dense = payload->bytes().data() == static_cast<const std::byte*>(one.buffer);
+  Buffer copy(is_dense ? 0 : payload->bytes().size());
+  if (!is_dense) std::ranges::copy(payload->bytes(), copy.begin());
+  const int size = static_cast<int>(payload->bytes().size());
+  MPI_Request request = MPI_REQUEST_NULL;
+  void* const buffer = is_dense ? one.buffer : copy.data();
+  int code = [&] {
+    const FailureHandler::Deferred deferred;
+    return MPI_Ibcast(buffer, size, MPI_BYTE, one.root, one.comm, &request);
+  }();
+  bool done = false;
+  if (code == MPI_SUCCESS) code = ask(Asks::waits, request, done, MPI_STATUS_IGNORE);
+  int position = 0;
+  if (code == MPI_SUCCESS && !is_dense)
+    code = MPI_Unpack(copy.data(), size, &position, one.buffer, one.count, one.type, MPI_COMM_SELF);
+  return leaves_on_failure(code);
+}
+
+// The neighbours' are left to MPI: where both neighbours are one rank, the non-blocking ones exchange them.
+std::optional<int> RepairCalls::collective(const of::Any& call) {
   return std::visit(
-      [this](const auto& one) -> std::optional<int> {
-        int is_between_groups = 0;
-        if (is_short(one) || size_of(one.comm) == 1) return {};
-        MPI_Comm_test_inter(one.comm, &is_between_groups);
-        if (is_between_groups != 0) return {};
-        MPI_Request request = MPI_REQUEST_NULL;
-        const int code = [&] {
-          const FailureHandler::Deferred deferred;
-          return begin(one, &request);
-        }();
-        if (code != MPI_SUCCESS) return leaves_on_failure(code);
-        bool done = false;
-        return leaves_on_failure(ask(Asks::waits, request, done, MPI_STATUS_IGNORE));
+      [this]<class One>(const One& one) -> std::optional<int> {
+        if constexpr (requires { begin(one, nullptr); } || std::is_same_v<One, of::Bcast>) {
+          int is_between_groups = 0;
+          MPI_Comm_test_inter(one.comm, &is_between_groups);
+          if (is_between_groups != 0 || size_of(one.comm) == 1) return {};
+          return make_collective(one);
+        } else {
+          return {};
+        }
       },
       call);
 }

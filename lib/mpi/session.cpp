@@ -270,7 +270,7 @@ void Session::Mpi::hear_calls(const Opening& opening) {
     if (lifeline) lifeline->adopt(made);
   });
   if (lifeline) {
-    calls = std::make_unique<RepairCalls>(RepairCalls::Setting{.leaves = [stays = opening.stays] { (void)stays(); },
+    calls = std::make_unique<RepairCalls>(RepairCalls::Setting{.stays = opening.stays,
                                                                .limit = opening.repaired->config.recovery.limit,
                                                                .has_threads = threads_may_communicate(),
                                                                .log = impl->log()},

@@ -129,6 +129,7 @@ void join(Family& family, MPI_Comm comm, const Birth& birth) {
   auto member = std::make_unique<Member>();
   member->family = &family;
   describe(*member, family.root(), comm, birth);
+  member->all_know = birth.all_know;
   // What has no parent's number to tell it apart was made by just these ranks, which have all made as many like it.
   if (birth.parent == 0) tell_apart(*member, family.count_like(member->id));
   registry().add(comm, std::move(member));
@@ -158,7 +159,7 @@ Member* member_of(MPI_Comm comm) { return anybody_listens() ? registry().find(co
 
 Birth next_child_of(MPI_Comm parent) {
   Member* const member = member_of(parent);
-  return member == nullptr ? Birth{} : Birth{member->id, member->children.fetch_add(1) + 1};
+  return member == nullptr ? Birth{} : Birth{.parent = member->id, .number = member->children.fetch_add(1) + 1};
 }
 
 void made(MPI_Comm parent, MPI_Comm comm, const Birth& birth) {
@@ -168,7 +169,7 @@ void made(MPI_Comm parent, MPI_Comm comm, const Birth& birth) {
     made_outside(comm);
     return;
   }
-  join(*of->family, comm, birth);
+  join(*of->family, comm, {birth.parent, birth.number, birth.all_know && of->all_know});
   of->family->made(comm);
 }
 

@@ -162,7 +162,8 @@ void Requests::tell(std::size_t i, bool complete) const {
   const MPI_Request request = before()[i];
   const bool gone = now_[i] == MPI_REQUEST_NULL;
   if (gone && any_begun()) completed(request);
-  if (RepairGuard* const guard = repair_guard(); guard != nullptr && complete) guard->completed(request, !gone);
+  if (RepairGuard* const guard = repair_guard(); guard != nullptr && complete && !guard_knows_)
+    guard->completed(request, !gone);
   for (Observer* const observer : told_) {
     if (complete) {
       observer->completed(number_of(request), !gone);

@@ -64,6 +64,8 @@ class Requests {
   // Reports to the observers that the call waits for the requests, or only tests them.
   enum class Act { waits, asks };
   Requests(const Call& call, const Heard& heard, Act act, std::span<const MPI_Request> requests);
+  // The guard has completed those that are complete.
+  void guard_knows() { guard_knows_ = true; }
   // The call is over. `is_complete(i)`: whether a request that still has its handle is complete. Returns whether any
   // is.
   template <class IsComplete>
@@ -84,6 +86,7 @@ class Requests {
 
   std::span<const MPI_Request> now_;  // empty if nobody asks
   std::span<Observer* const> told_;
+  bool guard_knows_ = false;
 };
 
 }  // namespace cairn::tap

@@ -19,6 +19,7 @@ class Family;
 struct Member {
   Family* family = nullptr;
   std::uint64_t id = 0;
+  bool all_know = true;             // so do all of its ranks: it is in a family on each
   std::vector<std::int32_t> ranks;  // the rank in the session of each possible peer, by rank in this communicator
   std::atomic<std::uint64_t> children = 0;     // made so far
   std::atomic<std::uint64_t> collectives = 0;  // begun so far
@@ -31,6 +32,7 @@ struct Member {
 struct Birth {
   std::uint64_t parent = 0;
   std::uint64_t number = 0;
+  bool all_know = true;  // all of its ranks take it for one of a family, if they do so for its parent
 };
 
 // Fills in `id` and `ranks`. `root` is the session's communicator. Local calls of MPI only.

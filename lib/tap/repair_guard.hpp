@@ -25,8 +25,8 @@ class RepairGuard {
   virtual void started(MPI_Request request) = 0;
   // It is complete. One that does not `persist` is gone.
   virtual void completed(MPI_Request request, bool persists) = 0;
-  // Waits for requests, or tests them, in MPI's place.
-  virtual int complete(Which which, std::span<MPI_Request> requests, const Completed& completed) = 0;
+  // Waits for requests, or tests them, in MPI's place; nothing: MPI does.
+  virtual std::optional<int> complete(Which which, std::span<MPI_Request> requests, const Completed& completed) = 0;
   // Sends in MPI's place; nothing: MPI does.
   virtual std::optional<int> send(const OutgoingMessage& out) = 0;
   // Sends and receives in MPI's place. The two may have the same buffer.

@@ -46,7 +46,7 @@ level = debug
 """
 
 ROLE = re.compile(r"process (\d+) is (a spare|head|rank \d+) on node (\S+) after (\d+) repairs")
-ENTERS = re.compile(r"(?:exchanges|gradient|heat|swing|trouble|residual|world): (?:starts at step 0|continues at step \d+:)")
+ENTERS = re.compile(r"(?:exchanges|gradient|guarded|heat|swing|trouble|residual|world): (?:starts at step 0|continues at step \d+:)")
 
 
 class Failed(Exception):

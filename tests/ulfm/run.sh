@@ -14,7 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
   cmake -S /cairn -B "$BUILD_TREE" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_BUILD_TESTS=OFF \
     -DCMAKE_Fortran_COMPILER=/usr/bin/gfortran
   cmake --build "$BUILD_TREE" -j "$(nproc)" --target gradient heat swing wave ckpt-run ckpt-tool trouble \
-    derived derived_fortran exchanges residual killer lost_collectives lost_communicators lost_helpers lost_neighbours lost_particles \
+    derived derived_fortran exchanges guarded residual killer lost_collectives lost_communicators lost_helpers lost_neighbours lost_particles \
     lost_steps lost_trouble world_repair world_repair_fortran
   if [[ $# -eq 0 ]]; then
     cmake -S /cairn -B "$BUILD_TREE-alone" -G Ninja -DCAIRN_UNITY=OFF -DCAIRN_BUILD_TESTS=OFF

@@ -34,6 +34,7 @@ class Scenarios:
         self.swing = swing
         self.trouble = str(Path(heat).with_name("trouble"))
         self.exchanges = str(Path(heat).with_name("exchanges"))
+        self.guarded = str(Path(heat).with_name("guarded"))
         self.derived = str(Path(heat).with_name("derived"))
         self.residual = str(Path(heat).with_name("residual"))
         self.world = str(Path(heat).with_name("world_repair"))
@@ -289,6 +290,13 @@ class Scenarios:
         job = self.start(spares=1, program=[self.trouble, "duplicates"])
         expect_sum(job)
         expect(job, job.says("repair 1: 1 process died (rank 1)"), "nobody died")
+
+    def calls_that_cairn_makes_of_others_have_the_results_of_mpi(self):
+        for more in ["[job]\ntap = off", "", "rollback = lost"]:
+            job = self.start(ranks=6, spares=1, more=more, program=[self.guarded, "any"])
+            job.finish()
+            expect(job, job.plate.exists() and int(job.plate.read_text()) == 0, f"{more}: a result is wrong, or missing")
+            job.close()
 
     def a_death_amid_long_messages_is_a_failure_like_any_other(self):
         for how in ["all", "any", "blocking", "sendrecv", "replace", "collective"]:

@@ -226,6 +226,8 @@ class MessageCarrier final : public tap::Carrier {
   std::optional<int> take_done(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed,
                                std::span<const State> states);
   bool block_in_mpi(tap::Which which, std::span<const MPI_Request> requests);
+  bool wait_for(Pending& pending);
+  [[nodiscard]] MPI_Comm comm_of_error(std::span<const MPI_Request> requests);
 
   Setting setting_;
   mutable Channels channels_;

@@ -230,6 +230,16 @@ std::optional<int> MessageCarrier::take_done(Which which, std::span<MPI_Request>
   return code;
 }
 
+// The error handler of that communicator gets the error, as in MPI.
+MPI_Comm MessageCarrier::comm_of_error(std::span<const MPI_Request> requests) {
+  for (const MPI_Request request : requests) {
+    const Pending* const pending = find(request);
+    if (pending == nullptr || pending->code == MPI_SUCCESS || pending->channel == nullptr) continue;
+    if (pending->channel->handle != MPI_COMM_NULL) return pending->channel->handle;
+  }
+  return setting_.comm;
+}
+
 int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
   const bool tests = completed.flag != nullptr;
   Patience patience(*this);
@@ -240,9 +250,10 @@ int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const
       if (!setting_.stays()) return MPI_ERR_OTHER;
       continue;
     }
+    const MPI_Comm comm = comm_of_error(requests);
     const auto code = take_done(which, requests, completed, states);
     if (tests && completed.flag != completed.done) *completed.flag = code ? 1 : 0;
-    if (code) return *code == MPI_SUCCESS ? *code : raise(*code, setting_.comm);
+    if (code) return *code == MPI_SUCCESS ? *code : raise(*code, comm);
     if (tests) {
       if (completed.flag == completed.done) *completed.done = 0;
       return MPI_SUCCESS;
@@ -262,25 +273,26 @@ bool MessageCarrier::block_in_mpi(Which which, std::span<const MPI_Request> requ
   }
   const FailureHandler::Quiet quiet;
   const bool for_all = which == Which::one || which == Which::all;
-  std::vector<MPI_Request> reals(waiting.size());
-  std::ranges::transform(waiting, reals.begin(), &Pending::real);
-  if (for_all && waiting.size() > 1) {
-    std::vector<MPI_Status> statuses(waiting.size());
-    const int code = MPI_Waitall(static_cast<int>(reals.size()), reals.data(), statuses.data());
-    for (std::size_t i = 0; i < reals.size(); ++i) {
-      if (reals[i] != MPI_REQUEST_NULL) continue;  // it goes on
-      settle(*waiting[i], code == MPI_SUCCESS ? code : statuses[i].MPI_ERROR, statuses[i]);
-    }
+  if (for_all || waiting.size() == 1) {
+    for (Pending* const pending : waiting)
+      if (!wait_for(*pending)) break;
     return true;
   }
-  int index = 0;
+  while (true)
+    for (Pending* const pending : waiting)
+      if (!test(*pending) || pending->done) return true;
+}
+
+// One request at a time: where one of several fails, MPI frees others that are under way (see RepairCalls). False: it
+// has failed.
+bool MessageCarrier::wait_for(Pending& pending) {
   MPI_Status status{};
-  const int code = MPI_Waitany(static_cast<int>(reals.size()), reals.data(), &index, &status);
-  if (index >= 0 && index != MPI_UNDEFINED && reals[static_cast<std::size_t>(index)] == MPI_REQUEST_NULL)
-    settle(*waiting[static_cast<std::size_t>(index)], code, status);
-  else if (code != MPI_SUCCESS)
-    lifeline_->cut();  // which of them has failed is not known, but that a process has died
-  return true;
+  const int code = MPI_Wait(&pending.real, &status);
+  if (pending.real == MPI_REQUEST_NULL || code == MPI_SUCCESS)
+    settle(pending, code, status);
+  else
+    lifeline_->cut();
+  return code == MPI_SUCCESS;
 }
 
 int MessageCarrier::free(MPI_Request* request) {

@@ -303,7 +303,7 @@ class Scenarios:
             expected = None
             for deaths in [0, 3]:
                 # Without these, the receiver copies a message as soon as it matches.
-                job = self.start(spares=3, steps=50 * self.pause_ms, program=[self.exchanges, how],
+                job = self.start(spares=3, steps=200, program=[self.exchanges, how],
                                  options=["--mca", "smsc", "^cma,xpmem,knem"])  # fmt: skip
                 for death in range(deaths):
                     lose(job, [f"rank {(death + 1) % 3}"])

@@ -26,15 +26,11 @@ int& deferred_depth() {
   return depth;
 }
 
-// MPI_Waitall and similar calls only say that some of their requests have failed.
-bool reports_failure(MPI_Comm comm, int code) {
-  int error_class = MPI_SUCCESS;
-  MPI_Error_class(code, &error_class);
-  if (error_class != MPI_ERR_IN_STATUS) return ulfm::is_failure(code);
-  return ulfm::is_revoked(comm) || ulfm::has_failed(comm);
-}
-
 }  // namespace
+
+bool reports_failure(MPI_Comm comm, int code) {
+  return ulfm::is_failure(code) || ulfm::is_revoked(comm) || ulfm::has_failed(comm);
+}
 
 FailureHandler::FailureHandler(MPI_Comm comm, std::shared_ptr<Lifeline> lifeline, bool throws)
     : comm_(comm), lifeline_(std::move(lifeline)), throws_(throws) {

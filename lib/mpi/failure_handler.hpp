@@ -16,6 +16,10 @@
 
 namespace cairn {
 
+// Whether an error `code` on `comm` is due to a failure. MPI_Waitall only says that some of its requests have failed,
+// and non-blocking collectives of Open MPI 5.0 may return MPI_ERR_OTHER when a member has died.
+[[nodiscard]] bool reports_failure(MPI_Comm comm, int code);
+
 class FailureHandler {
  public:
   FailureHandler(MPI_Comm comm, std::shared_ptr<Lifeline> lifeline, bool throws);

@@ -87,6 +87,9 @@ class RepairCalls final : public tap::RepairGuard {
   std::optional<int> make_collective(const Collective& one);
   std::optional<int> make_collective(const tap::collectives::Bcast& one);
 
+  // The code of a collective that is over.
+  int ended(MPI_Comm comm, int code);
+
   enum class Asks { waits, tests };
   // One request; `done`: whether it is over. While MPI has it, a failure does not look at it.
   int ask(Asks how, MPI_Request& request, bool& done, MPI_Status* status);

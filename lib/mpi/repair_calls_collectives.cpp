@@ -119,9 +119,8 @@ std::optional<int> RepairCalls::make_collective(const Collective& one) {
     const FailureHandler::Deferred deferred;
     return begin(one, &request);
   }();
-  if (code != MPI_SUCCESS) return leaves_on_failure(code);
   bool done = false;
-  return leaves_on_failure(ask(Asks::waits, request, done, MPI_STATUS_IGNORE));
+  return ended(one.comm, code == MPI_SUCCESS ? ask(Asks::waits, request, done, MPI_STATUS_IGNORE) : code);
 }
 
 // MPI_Ibcast divides a message by its count, which may differ among ranks whose types differ. So bytes are sent.
@@ -145,6 +144,11 @@ std::optional<int> RepairCalls::make_collective(const of::Bcast& one) {
   int position = 0;
   if (code == MPI_SUCCESS && !is_dense)
     code = MPI_Unpack(copy.data(), size, &position, one.buffer, one.count, one.type, MPI_COMM_SELF);
+  return ended(one.comm, code);
+}
+
+int RepairCalls::ended(MPI_Comm comm, int code) {
+  if (code != MPI_SUCCESS && reports_failure(comm, code)) lifeline_->cut();
   return leaves_on_failure(code);
 }
 

@@ -48,6 +48,12 @@ class FailureHandler {
     Deferred& operator=(const Deferred&) = delete;
   };
 
+  // Runs a call in this way.
+  template <class Run>
+  static int deferred(Run run) {
+    const Deferred deferred;
+    return run();
+  }
   // Runs a call quietly.
   template <class Run>
   static int quietly(Run run) {

@@ -45,7 +45,7 @@ class Lifeline : public std::enable_shared_from_this<Lifeline> {
   void watch();
   void cut();
   [[nodiscard]] bool is_cut() const { return cut_; }
-  // What the process does then, by whoever cuts; before anybody learns of the failure from here.
+  // What this process does then, after the revocations. Whoever cuts runs it.
   void once_cut(std::function<void()> then) { then_ = std::move(then); }
 
  private:

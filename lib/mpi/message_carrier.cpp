@@ -235,13 +235,12 @@ void MessageCarrier::note_received(const Number& number, const IncomingMessage& 
 
 // Where both messages are in the same buffer, the one to be sent is copied first.
 int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) {
-  std::optional<Payload> payload;
   Buffer copy;
   OutgoingMessage sent = out;
   if (out.buffer == in.buffer && out.count > 0 && out.peer != MPI_PROC_NULL) {
-    payload = Payload::of(out.buffer, out.count, out.type, MPI_COMM_SELF, types_);
+    auto payload = Payload::of(out.buffer, out.count, out.type, MPI_COMM_SELF, types_);
     if (!payload) return raise(MPI_ERR_TYPE, out.comm);
-    copy.assign(payload->bytes().begin(), payload->bytes().end());
+    copy = std::move(*payload).take();
     sent.buffer = copy.data();
     sent.count = static_cast<MPI_Count>(copy.size());
     sent.type = MPI_BYTE;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "base/bytes.hpp"
 
@@ -38,6 +39,8 @@ class Payload {
   static std::optional<Payload> received(const void* buffer, MPI_Datatype type, const MPI_Status& status, MPI_Comm comm,
                                          DenseTypes& types);
   [[nodiscard]] Bytes bytes() const { return copy_.empty() ? view_ : Bytes(copy_); }
+  // The same, in memory of their own.
+  [[nodiscard]] Buffer take() && { return copy_.empty() ? Buffer(view_.begin(), view_.end()) : std::move(copy_); }
 
  private:
   Bytes view_;

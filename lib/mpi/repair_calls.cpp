@@ -12,6 +12,7 @@
 #include "base/bytes.hpp"
 #include "comm/backoff.hpp"
 #include "mpi/failure_handler.hpp"
+#include "mpi/payload.hpp"
 #include "mpi/ulfm.hpp"
 #include "tap/hear.hpp"
 
@@ -34,8 +35,7 @@ bool is_over(MPI_Request request) {
 void end_for_late_message(const Log& log, std::chrono::milliseconds after) {
   log.error(
       "MPI still receives a message of the application {} ms after a failure; this process ends, since the message "
-      "could "
-      "change restored data",
+      "could change restored data",
       after.count());
   (void)std::raise(SIGKILL);
   std::abort();
@@ -70,10 +70,8 @@ int RepairCalls::ask(Asks how, MPI_Request& request, bool& done, MPI_Status* sta
   const MPI_Request before = request;
   auto kept = before == MPI_REQUEST_NULL ? std::nullopt : requests_.take(before);
   int over = 1;
-  const int code = [&] {
-    const FailureHandler::Deferred deferred;
-    return how == Asks::waits ? MPI_Wait(&request, status) : MPI_Test(&request, &over, status);
-  }();
+  const int code = FailureHandler::deferred(
+      [&] { return how == Asks::waits ? MPI_Wait(&request, status) : MPI_Test(&request, &over, status); });
   done = over != 0 && code == MPI_SUCCESS;
   if (kept && request == before) {
     kept->active = kept->active && !done;
@@ -158,33 +156,26 @@ int RepairCalls::complete_some(Which which, std::span<MPI_Request> requests, con
 
 std::optional<int> RepairCalls::send(const OutgoingMessage& out) {
   if (bytes_of(out.count, out.type) <= kShort) return {};
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int count = static_cast<int>(out.count);
   const auto begin = out.synchronous ? &MPI_Issend : &MPI_Isend;
-  int code = [&] {
-    const FailureHandler::Deferred deferred;
-    return begin(out.buffer, count, out.type, out.peer, out.tag, out.comm, &request);
-  }();
-  bool done = false;
-  if (code == MPI_SUCCESS) code = ask(Asks::waits, request, done, MPI_STATUS_IGNORE);
-  return leaves_on_failure(code);
+  return leaves_on_failure(make_of([&](MPI_Request* request) {
+    return begin(out.buffer, static_cast<int>(out.count), out.type, out.peer, out.tag, out.comm, request);
+  }));
 }
 
 int RepairCalls::exchange(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) {
   bool sent = true;
-  if (out.buffer != in.buffer || out.count == 0) return leaves_on_failure(in_parts(out, in, status, sent));
-  int size = 0;
-  int position = 0;
-  MPI_Pack_size(static_cast<int>(out.count), out.type, out.comm, &size);
-  auto copy = std::make_unique<Buffer>(static_cast<std::size_t>(size));
-  const int packs =
-      MPI_Pack(out.buffer, static_cast<int>(out.count), out.type, copy->data(), size, &position, out.comm);
-  if (packs != MPI_SUCCESS) return packs;
-  OutgoingMessage packed = out;
-  packed.buffer = copy->data();
-  packed.count = position;
-  packed.type = MPI_PACKED;
-  const int code = in_parts(packed, in, status, sent);
+  DenseTypes types;
+  auto payload = out.buffer == in.buffer && out.count > 0
+                     ? Payload::of(out.buffer, out.count, out.type, MPI_COMM_SELF, types)
+                     : std::nullopt;
+  // Without a payload MPI says what is wrong.
+  if (!payload) return leaves_on_failure(in_parts(out, in, status, sent));
+  auto copy = std::make_unique<Buffer>(std::move(*payload).take());
+  OutgoingMessage copied = out;
+  copied.buffer = copy->data();
+  copied.count = static_cast<MPI_Count>(copy->size());
+  copied.type = MPI_BYTE;
+  const int code = in_parts(copied, in, status, sent);
   if (!sent) (void)copy.release();
   return leaves_on_failure(code);
 }

@@ -1,10 +1,10 @@
 // Calls of the application that MPI does not end well after a failure, in a job that repairs itself.
 //
-// Messages. A long message is received in fragments. MPI goes on to receive one that it has matched, even on a revoked
-// communicator, while the application rolls back and frees the memory. So a failure waits for such messages first
-// (drain). Open MPI 5.0 also frees requests that are under way when it returns an error from MPI_Waitall and the like,
-// and ends the process when a message of these arrives; its MPI_Sendrecv crashes where it receives from MPI_PROC_NULL.
-// So these calls are made of others here, one request at a time, and so are collectives
+// Messages. A long message is received in fragments. MPI continues to receive one that it has matched, even on a
+// revoked communicator, while the application rolls back and frees the memory. So a failure waits for such messages
+// first (drain). Open MPI 5.0 also frees requests that are under way when it returns an error from MPI_Waitall and the
+// like, and ends the process when a message of these arrives; its MPI_Sendrecv crashes where it receives from
+// MPI_PROC_NULL. So these calls are made of others here, one request at a time, and so are collectives
 // (repair_calls_collectives.cpp).
 //
 // Windows. Each has a communicator on which its ranks meet before a fence or MPI_Win_free, and which the lifeline
@@ -28,8 +28,8 @@
 #include <span>
 
 #include "base/log.hpp"
+#include "mpi/failure_handler.hpp"
 #include "mpi/lifeline.hpp"
-#include "mpi/payload.hpp"
 #include "mpi/request_table.hpp"
 #include "tap/repair_guard.hpp"
 
@@ -83,13 +83,6 @@ class RepairCalls final : public tap::RepairGuard {
   static int on_free(MPI_Win window, int key, void* value, void* extra);
   [[nodiscard]] static Meeting* meeting_of(MPI_Win window);
 
-  template <class Collective>
-  std::optional<int> make_collective(const Collective& one);
-  std::optional<int> make_collective(const tap::collectives::Bcast& one);
-
-  // The code of a collective that is over.
-  int ended(MPI_Comm comm, int code);
-
   enum class Asks { waits, tests };
   // One request; `done`: whether it is over. While MPI has it, a failure does not look at it.
   int ask(Asks how, MPI_Request& request, bool& done, MPI_Status* status);
@@ -102,6 +95,20 @@ class RepairCalls final : public tap::RepairGuard {
   // `sent` is false where MPI may still read what is sent.
   int in_parts(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status, bool& sent);
 
+  // A call made of a non-blocking one, which `begin(&request)` begins; MPI's code.
+  template <class Begin>
+  int make_of(Begin begin) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    bool done = false;
+    const int code = FailureHandler::deferred([&] { return begin(&request); });
+    return code == MPI_SUCCESS ? ask(Asks::waits, request, done, MPI_STATUS_IGNORE) : code;
+  }
+  template <class Collective>
+  std::optional<int> make_collective(const Collective& one);
+  std::optional<int> make_collective(const tap::collectives::Bcast& one);
+  // The code of a collective that is over.
+  int ended(MPI_Comm comm, int code);
+
   // Once the lifeline is cut: waits until MPI leaves the application's memory alone.
   void drain();
   // Whether MPI still uses memory of the application; cancels what can be.
@@ -113,7 +120,6 @@ class RepairCalls final : public tap::RepairGuard {
   std::shared_ptr<Lifeline> lifeline_;
   MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
   RequestTable requests_;
-  DenseTypes types_;
 };
 
 }  // namespace cairn

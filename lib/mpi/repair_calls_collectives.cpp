@@ -11,6 +11,7 @@
 
 #include "base/bytes.hpp"
 #include "mpi/failure_handler.hpp"
+#include "mpi/payload.hpp"
 #include "mpi/place_in.hpp"
 #include "mpi/repair_calls.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 
 namespace of = tap::collectives;
 
-bool is_root(int root, MPI_Comm comm) { return rank_in(comm) == root; }
 std::int64_t sum_of(const int* counts, MPI_Comm comm) {
   const std::span<const int> all(counts, static_cast<std::size_t>(size_of(comm)));
   return std::accumulate(all.begin(), all.end(), std::int64_t{0});
@@ -29,13 +29,13 @@ std::int64_t sum_of(const int* counts, MPI_Comm comm) {
 // ranks know their own counts only, the call counts as long.
 bool is_short(const of::Barrier& /*c*/) { return true; }
 bool is_short(const of::Gather& c) {
-  const bool root = is_root(c.root, c.comm);
+  const bool root = rank_in(c.comm) == c.root;
   const auto own =
       root ? RepairCalls::bytes_of(c.to_count, c.to_type) : RepairCalls::bytes_of(c.from_count, c.from_type);
   return own * size_of(c.comm) <= RepairCalls::kShort;
 }
 bool is_short(const of::Scatter& c) {
-  const bool root = is_root(c.root, c.comm);
+  const bool root = rank_in(c.comm) == c.root;
   const auto own =
       root ? RepairCalls::bytes_of(c.from_count, c.from_type) : RepairCalls::bytes_of(c.to_count, c.to_type);
   return own * size_of(c.comm) <= RepairCalls::kShort;
@@ -114,36 +114,26 @@ int begin(const of::Exscan& c, MPI_Request* r) { return MPI_Iexscan(c.from, c.to
 template <class Collective>
 std::optional<int> RepairCalls::make_collective(const Collective& one) {
   if (is_short(one)) return {};
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int code = [&] {
-    const FailureHandler::Deferred deferred;
-    return begin(one, &request);
-  }();
-  bool done = false;
-  return ended(one.comm, code == MPI_SUCCESS ? ask(Asks::waits, request, done, MPI_STATUS_IGNORE) : code);
+  return ended(one.comm, make_of([&](MPI_Request* request) { return begin(one, request); }));
 }
 
 // MPI_Ibcast divides a message by its count, which may differ among ranks whose types differ. So bytes are sent.
 std::optional<int> RepairCalls::make_collective(const of::Bcast& one) {
   const std::int64_t bytes = bytes_of(one.count, one.type);
   if (bytes <= kShort || bytes > INT_MAX) return {};
-  const auto payload = Payload::of(one.buffer, one.count, one.type, MPI_COMM_SELF, types_);
+  DenseTypes types;
+  const auto spread = [&](void* buffer) {
+    return make_of([&](MPI_Request* request) {
+      return MPI_Ibcast(buffer, static_cast<int>(bytes), MPI_BYTE, one.root, one.comm, request);
+    });
+  };
+  if (types.dense_bytes(one.type) != 0) return ended(one.comm, spread(one.buffer));
+  auto payload = Payload::of(one.buffer, one.count, one.type, MPI_COMM_SELF, types);
   if (!payload) return {};
-  const bool is_dense = payload->bytes().data() == static_cast<const std::byte*>(one.buffer);
-  Buffer copy(is_dense ? 0 : payload->bytes().size());
-  if (!is_dense) std::ranges::copy(payload->bytes(), copy.begin());
-  const int size = static_cast<int>(payload->bytes().size());
-  MPI_Request request = MPI_REQUEST_NULL;
-  void* const buffer = is_dense ? one.buffer : copy.data();
-  int code = [&] {
-    const FailureHandler::Deferred deferred;
-    return MPI_Ibcast(buffer, size, MPI_BYTE, one.root, one.comm, &request);
-  }();
-  bool done = false;
-  if (code == MPI_SUCCESS) code = ask(Asks::waits, request, done, MPI_STATUS_IGNORE);
-  int position = 0;
-  if (code == MPI_SUCCESS && !is_dense)
-    code = MPI_Unpack(copy.data(), size, &position, one.buffer, one.count, one.type, MPI_COMM_SELF);
+  Buffer copy = std::move(*payload).take();
+  int code = spread(copy.data());
+  if (code == MPI_SUCCESS && rank_in(one.comm) != one.root)
+    code = put_payload(copy, one.root, 0, one.buffer, one.count, one.type, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   return ended(one.comm, code);
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "mpi/failure_handler.hpp"
+#include "mpi/place_in.hpp"
 #include "mpi/ulfm.hpp"
 #include "tap/hear.hpp"
 
@@ -64,10 +65,8 @@ int RepairCalls::made(MPI_Comm comm, MPI_Win window) {
   const tap::Unheard own;
   auto meeting = std::make_unique<Meeting>();
   meeting->lifeline = lifeline_;
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
   // A duplicate would have the attributes that the application has set.
-  const int code = FailureHandler::quietly([&] { return MPI_Comm_split(comm, 0, rank, &meeting->comm); });
+  const int code = FailureHandler::quietly([&] { return MPI_Comm_split(comm, 0, rank_in(comm), &meeting->comm); });
   if (code != MPI_SUCCESS) return leaves_on_failure(code);
   MPI_Comm_set_errhandler(meeting->comm, MPI_ERRORS_RETURN);
   MPI_Win_set_errhandler(window, handler_);

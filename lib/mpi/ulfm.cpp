@@ -49,9 +49,9 @@ void let_communicators_be_made_again() {
 }
 
 // Open MPI 5.0 keeps the request of a blocking send, and of a blocking receive, for the next one. If a peer dies amid a
-// long message, the request still has what was left of it. The next long message then begins with a part of that
-// length: its receiver takes wrong data, or waits for ever (mca_pml_ob1_send in pml_ob1_isend.c does not clear
-// req_send_ranges). So these two are given up. RepairCalls avoids such sends, but not in MPI's own calls. Local.
+// long message, the request keeps the rest of it, since mca_pml_ob1_send (pml_ob1_isend.c) does not clear
+// req_send_ranges. MPI sends this rest as a part of the next long message, whose receiver gets wrong data or blocks
+// forever. So these two requests are given up. RepairCalls avoids such sends, but not in MPI's own calls. Local.
 void let_requests_be_made_again() {
   for (const char* const name : {"mca_pml_ob1_sendreq", "mca_pml_ob1_recvreq"})
     if (void* const place = ::dlsym(RTLD_DEFAULT, name)) *static_cast<void**>(place) = nullptr;

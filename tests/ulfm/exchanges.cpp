@@ -17,6 +17,7 @@
 
 #include <cairn/cairn.hpp>
 
+#include "lost_program.hpp"
 #include "options.hpp"
 
 namespace {
@@ -135,11 +136,4 @@ void compute(cairn::Session& session, const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  const Options options = parse(argc, argv);
-  const int code =
-      cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); });
-  MPI_Finalize();
-  return code;
-}
+int main(int argc, char** argv) { return lost::run(argc, argv, compute); }

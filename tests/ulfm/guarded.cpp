@@ -14,6 +14,7 @@
 
 #include <cairn/cairn.hpp>
 
+#include "lost_program.hpp"
 #include "options.hpp"
 
 namespace {
@@ -21,16 +22,11 @@ namespace {
 constexpr int kMany = 1 << 14;  // 128 KiB
 constexpr int kTag = 3;
 
-struct Checks {
+struct Checks : lost::Place {
   MPI_Comm comm;
-  int rank = 0;
-  int size = 0;
   int wrong = 0;
 
-  explicit Checks(MPI_Comm of) : comm(of) {
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-  }
+  explicit Checks(MPI_Comm of) : Place(of), comm(of) {}
   void expect(bool holds, const char* what) {
     if (holds) return;
     std::printf("guarded: rank %d: %s is wrong\n", rank, what);
@@ -191,11 +187,4 @@ void compute(cairn::Session& session, const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  const Options options = parse(argc, argv);
-  const int code =
-      cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { compute(session, options); });
-  MPI_Finalize();
-  return code;
-}
+int main(int argc, char** argv) { return lost::run(argc, argv, compute); }

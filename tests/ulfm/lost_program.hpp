@@ -1,4 +1,4 @@
-// What the programs for lost.py have in common.
+// What the programs for lost.py have in common, and others here.
 #pragma once
 
 #include <mpi.h>

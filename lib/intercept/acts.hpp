@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <numeric>
+#include <optional>
 #include <span>
 
 #include "base/mix.hpp"
@@ -59,7 +61,8 @@ int carried(int (*next)(Arguments...), const Site& site, Arguments... arguments)
   if (call.is_outermost()) check_collective(site.name, site.comm);
   const Heard heard(call, CallKind::collective, site);
   if constexpr (requires { Carried{arguments...}; }) {
-    if (Carrier* const one = carrier_of(call, site)) return one->collective(Carried{arguments...});
+    if (Carrier* const one = carrier_of(call, site))
+      if (const auto code = one->collective(Carried{arguments...})) return *code;
     const auto make_it = [&](RepairGuard& guard) {
       return is_known_to_all(site.comm) ? guard.collective(Carried{arguments...}) : std::nullopt;
     };
@@ -74,7 +77,8 @@ int carried_with_neighbours(int (*next)(Arguments...), const Site& site, Argumen
   const Call call;
   const Heard heard(call, CallKind::opaque, site);
   if constexpr (requires { Carried{arguments...}; })
-    if (Carrier* const one = carrier_of(call, site)) return one->collective(Carried{arguments...});
+    if (Carrier* const one = carrier_of(call, site))
+      if (const auto code = one->collective(Carried{arguments...})) return *code;
   return make(call, next, site, arguments...);
 }
 
@@ -250,6 +254,11 @@ inline int makes_graph(int (*next)(MPI_Comm, int, const int[], const int[], int,
   return makes_of_all(describe, next, site, parent, nodes, index, edges, reorder, made);
 }
 
+// As many as the call says, which may be none.
+inline std::span<const int> list(const int* values, int count) {
+  return {values, static_cast<std::size_t>(std::max(count, 0))};
+}
+
 // Each rank gives its own neighbours.
 inline int makes_of_neighbours(int (*next)(MPI_Comm, int, const int[], const int[], int, const int[], const int[],
                                            MPI_Info, int, MPI_Comm*),
@@ -257,32 +266,56 @@ inline int makes_of_neighbours(int (*next)(MPI_Comm, int, const int[], const int
                                const int source_weights[], int outdegree, const int targets[],
                                const int target_weights[], MPI_Info info, int reorder, MPI_Comm* made) {
   const auto describe = [&] {
-    const auto in = static_cast<std::size_t>(std::max(indegree, 0));
-    const auto out = static_cast<std::size_t>(std::max(outdegree, 0));
-    const bool has_weights = source_weights != MPI_UNWEIGHTED;
-    const int weighted = has_weights ? 1 : 0;
+    const int weighted = source_weights != MPI_UNWEIGHTED ? 1 : 0;
     return NewCommunicator{.call = site.name,
                            .parent = parent,
                            .alike = mixed({{&weighted, 1}, {&reorder, 1}}),
-                           .neighbours = Neighbours{.sources = {sources, in},
-                                                    .targets = {targets, out},
-                                                    .has_weights = has_weights,
-                                                    .source_weights = {source_weights, has_weights ? in : 0},
-                                                    .target_weights = {target_weights, has_weights ? out : 0}}};
+                           .part = mixed({{&indegree, 1},
+                                          list(sources, indegree),
+                                          list(source_weights, weighted * indegree),
+                                          list(targets, outdegree),
+                                          list(target_weights, weighted * outdegree)})};
   };
   return makes_of_all(describe, next, site, parent, indegree, sources, source_weights, outdegree, targets,
                       target_weights, info, reorder, made);
 }
 
-// Two sides, each with a parent of its own: only the tag and the members are the same for both.
-template <class... Rest>
-int makes_of_two(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Rest... rest) {
+// Each rank gives edges of any ranks.
+inline int makes_of_edges(int (*next)(MPI_Comm, int, const int[], const int[], const int[], const int[], MPI_Info, int,
+                                      MPI_Comm*),
+                          const Site& site, MPI_Comm parent, int nodes, const int sources[], const int degrees[],
+                          const int targets[], const int weights[], MPI_Info info, int reorder, MPI_Comm* made) {
+  const auto describe = [&] {
+    const int weighted = weights != MPI_UNWEIGHTED ? 1 : 0;
+    const auto each = list(degrees, nodes);
+    const int count = std::accumulate(each.begin(), each.end(), 0);
+    const Edges edges{list(sources, nodes), each, list(targets, count), weighted != 0, list(weights, weighted * count)};
+    return NewCommunicator{.call = site.name,
+                           .parent = parent,
+                           .alike = mixed({{&weighted, 1}, {&reorder, 1}}),
+                           .part = mixed({edges.sources, edges.degrees, edges.targets, edges.weights}),
+                           .edges = edges};
+  };
+  return makes_of_all(describe, next, site, parent, nodes, sources, degrees, targets, weights, info, reorder, made);
+}
+
+// Two groups, each with a parent of its own: only the tag and the members are the same for both.
+inline int makes_of_two(int (*next)(MPI_Comm, int, MPI_Comm, int, int, MPI_Comm*), const Site& site, MPI_Comm parent,
+                        int leader, MPI_Comm bridge, int remote_leader, int tag, MPI_Comm* made) {
   const Call call;
   if (call.is_outermost()) check_collective(site.name, site.comm);
-  // The other side's parent may be in no family.
-  const Birth birth{.number = static_cast<std::uint64_t>(site.tag), .all_know = false};
-  const auto describe = [&] { return NewCommunicator{.call = site.name, .parent = parent}; };
-  return makes_as(birth, CallKind::collective, describe, next, site, call, parent, rest...);
+  // The other group's parent may be in no family.
+  const Birth birth{.number = static_cast<std::uint64_t>(tag), .all_know = false};
+  const auto describe = [&] {
+    return NewCommunicator{.call = site.name, .parent = parent, .bridge = Bridge{leader, bridge, remote_leader}};
+  };
+  return makes_as(birth, CallKind::collective, describe, next, site, call, parent, leader, bridge, remote_leader, tag,
+                  made);
+}
+
+inline int merges(int (*next)(MPI_Comm, int, MPI_Comm*), const Site& site, MPI_Comm parent, int high, MPI_Comm* made) {
+  const auto describe = [&] { return NewCommunicator{.call = site.name, .parent = parent, .is_high = high != 0}; };
+  return makes_of_all(describe, next, site, parent, high, made);
 }
 
 // The parent's other ranks do not take part, and do not count it.
@@ -308,7 +341,13 @@ int begins_to_make(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm pa
   if (call.is_outermost()) check_collective(site.name, site.comm);
   Heard heard(call, CallKind::collective, site);
   const Birth birth = call.is_heard() ? next_child_of(parent) : Birth{};
-  const int code = make(call, next, site, parent, rest...);
+  std::optional<int> carried;
+  if (Carrier* const one = carrier_of(call, site)) {
+    const NewCommunicator description{.call = site.name, .parent = parent};
+    carried = one->begins_communicator(description, last<2>(rest...), last<1>(rest...),
+                                       [&](MPI_Comm of) { return next(of, rest...); });
+  }
+  const int code = carried ? *carried : make(call, next, site, parent, rest...);
   if (!call.is_outermost() || code != MPI_SUCCESS) return code;
   if (!call.is_heard()) {
     made_outside(*last<2>(rest...));
@@ -339,12 +378,15 @@ inline int names_comm(int (*next)(MPI_Comm, const char*), const Site& /*site*/, 
 inline int ends(int (*next)(MPI_Comm*), const Site& /*site*/, MPI_Comm* comm) {
   const Call call;
   const MPI_Comm ending = *comm;
-  const int code = next(comm);
-  if (code != MPI_SUCCESS) return code;
+  const RepairGuard* const guard = guard_of(call);
+  if (guard != nullptr && guard->keeps(ending))
+    *comm = MPI_COMM_NULL;
+  else if (const int code = next(comm); code != MPI_SUCCESS)
+    return code;
   if (anybody_listens()) ended(ending);
   if (Carrier* const one = carrier_of(call)) one->freed(ending);
   ended_outside(ending);
-  return code;
+  return MPI_SUCCESS;
 }
 
 }  // namespace cairn::tap

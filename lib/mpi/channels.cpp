@@ -13,6 +13,7 @@
 #include "mpi/mpi_comm.hpp"
 #include "mpi/mpi_request.hpp"
 #include "mpi/place_in.hpp"
+#include "mpi/shape.hpp"
 #include "replay/number.hpp"
 #include "tap/hear.hpp"
 
@@ -33,67 +34,17 @@ std::vector<int> ranks_in(MPI_Comm comm, MPI_Group group) {
   return ranks;
 }
 
-std::vector<std::uint32_t> members_of(MPI_Comm comm, const Channel& session) {
+// Of this rank's group in a communicator, or of the other one. Its processes, replacements too, are those of new
+// communicators.
+std::vector<std::uint32_t> members_of(MPI_Comm comm, bool of_other_group, const Channel& session) {
   MPI_Group group = MPI_GROUP_NULL;
-  MPI_Comm_group(comm, &group);
-  // Its processes, replacements too, are those of new communicators.
+  if (of_other_group)
+    MPI_Comm_remote_group(comm, &group);
+  else
+    MPI_Comm_group(comm, &group);
   const std::vector<int> places = ranks_in(session.twin, group);
   MPI_Group_free(&group);
   return {places.begin(), places.end()};
-}
-
-void note_graph(MPI_Comm comm, ChannelFacts& facts) {
-  int nodes = 0;
-  int edges = 0;
-  MPI_Graphdims_get(comm, &nodes, &edges);
-  facts.index.resize(static_cast<std::size_t>(nodes));
-  facts.edges.resize(static_cast<std::size_t>(edges));
-  MPI_Graph_get(comm, nodes, edges, facts.index.data(), facts.edges.data());
-}
-
-void note_grid(MPI_Comm comm, ChannelFacts& facts) {
-  int dimensions = 0;
-  MPI_Cartdim_get(comm, &dimensions);
-  facts.lengths.resize(static_cast<std::size_t>(dimensions));
-  facts.periodic.resize(facts.lengths.size());
-  std::vector<int> place(facts.lengths.size());
-  MPI_Cart_get(comm, dimensions, facts.lengths.data(), facts.periodic.data(), place.data());
-}
-
-void note_shape(MPI_Comm comm, ChannelFacts& facts) {
-  int kind = MPI_UNDEFINED;
-  MPI_Topo_test(comm, &kind);
-  if (kind == MPI_CART) note_grid(comm, facts);
-  if (kind == MPI_GRAPH) note_graph(comm, facts);
-}
-
-// Each rank gives its own part.
-int make_distributed_graph(const replay::Neighbourhood& mine, MPI_Comm plain, MPI_Comm* comm) {
-  const auto weights = [&](const std::vector<int>& values) {
-    if (!mine.has_weights) return static_cast<const int*>(MPI_UNWEIGHTED);
-    return values.empty() ? static_cast<const int*>(MPI_WEIGHTS_EMPTY) : values.data();
-  };
-  return MPI_Dist_graph_create_adjacent(plain, static_cast<int>(mine.sources.size()), mine.sources.data(),
-                                        weights(mine.source_weights), static_cast<int>(mine.targets.size()),
-                                        mine.targets.data(), weights(mine.target_weights), MPI_INFO_NULL, 0, comm);
-}
-
-// The inverse of note_shape(); distributed graphs are not noted there, since MPI tells each rank only its own part.
-// Collective over `comm`, which it frees if it has another one in its place.
-Status give_shape(const ChannelFacts& facts, MPI_Comm& comm) {
-  MPI_Comm plain = comm;
-  const auto dimensions = static_cast<int>(facts.lengths.size());
-  const auto nodes = static_cast<int>(facts.index.size());
-  int code = MPI_SUCCESS;
-  if (dimensions > 0)
-    code = MPI_Cart_create(plain, dimensions, facts.lengths.data(), facts.periodic.data(), 0, &comm);
-  else if (nodes > 0)
-    code = MPI_Graph_create(plain, nodes, facts.index.data(), facts.edges.data(), 0, &comm);
-  else if (!facts.graph.empty())
-    code = make_distributed_graph(facts.graph.at(rank_in(plain)), plain, &comm);
-  if (code != MPI_SUCCESS) return fail(mpi_error(code, "a communicator with a topology"));
-  if (comm != plain) MPI_Comm_free(&plain);
-  return {};
 }
 
 // By the call that has made them, and by number.
@@ -123,6 +74,7 @@ Channels::Channels(MPI_Comm session, MPI_Comm own) {
   session_.own = own;
   session_.facts.members.resize(static_cast<std::size_t>(size_of(session)));
   std::iota(session_.facts.members.begin(), session_.facts.members.end(), 0U);
+  session_.find_peers(me());
 }
 
 Channel* Channels::find_number(std::uint64_t number) {
@@ -131,27 +83,43 @@ Channel* Channels::find_number(std::uint64_t number) {
   return found == all_.end() ? nullptr : found->second.get();
 }
 
-Channel* Channels::add(const replay::Birthplace& birth, std::uint64_t alike, const replay::Neighbourhoods& graph,
-                       MPI_Comm made, int& code) {
+std::uint32_t Channels::me() const { return static_cast<std::uint32_t>(rank_in(session_.handle)); }
+
+// The group with the lowest first member comes first.
+void Channels::note_members(MPI_Comm made, ChannelFacts& facts) const {
+  facts.members = members_of(made, false, session_);
+  int has_two_groups = 0;
+  MPI_Comm_test_inter(made, &has_two_groups);
+  if (has_two_groups == 0) return;
+  std::vector<std::uint32_t> others = members_of(made, true, session_);
+  if (others.front() < facts.members.front()) std::swap(facts.members, others);
+  facts.first_group = static_cast<std::uint32_t>(facts.members.size());
+  facts.members.insert(facts.members.end(), others.begin(), others.end());
+}
+
+void Channel::find_peers(std::uint32_t me) {
+  const auto border = static_cast<int>(facts.first_group);
+  const Group first{0, border};
+  const Group second{border, size() - border};
+  peers = has_two_groups() && rank_of(me) >= border ? first : second;
+}
+
+Channel& Channels::add(ChannelFacts facts, MPI_Comm made, MPI_Comm own) {
   auto channel = std::make_unique<Channel>();
-  channel->facts.birth = birth;
-  channel->facts.alike = alike;
-  channel->facts.members = members_of(made, session_);
-  channel->facts.number =
-      mix(mix(mix(mix(mix(birth.parent) ^ birth.group) ^ birth.epoch) ^ birth.place) ^ channel->facts.members.front());
-  note_shape(made, channel->facts);
-  channel->facts.graph = graph;
+  note_members(made, facts);
+  const replay::Birthplace& birth = facts.first_birth();
+  facts.number =
+      mix(mix(mix(mix(mix(birth.parent) ^ birth.group) ^ birth.epoch) ^ birth.place) ^ facts.members.front());
+  note_shape(made, facts);
+  channel->facts = std::move(facts);
+  channel->find_peers(me());
   channel->handle = channel->twin = made;
-  {
-    const tap::Unheard own;
-    code = MPI_Comm_dup(made, &channel->own);
-  }
-  if (code != MPI_SUCCESS) return nullptr;
-  MPI_Comm_set_errhandler(channel->own, MPI_ERRORS_RETURN);
+  channel->own = own;
+  MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
   derived_[made] = channel.get();
   auto& added = all_[channel->facts.number];
   added = std::move(channel);
-  return added.get();
+  return *added;
 }
 
 std::vector<int> Channels::ranks_of(MPI_Group group, const Channel& channel) const {
@@ -199,7 +167,7 @@ Status Channels::remake(Comm& ranks, MPI_Comm base, replay::ChannelBook& book,
     if (!facts) return fail(facts.error());
     for (const ChannelFacts& one : *facts) {
       if (one.members.empty() || one.is_gone) continue;
-      all[one.birth].emplace(one.number, one).first->second.learn(one);
+      all[one.first_birth()].emplace(one.number, one).first->second.learn(one);
       if (one.freed == replay::kNeverFreed) used.insert(one.number);
     }
     by_rank.push_back(std::move(*facts));
@@ -227,22 +195,26 @@ Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base,
   const tap::Unheard unheard;
   const FailureHandler::Quiet quiet;
   const int key = mine == nullptr ? 0 : *mine->rank_of(static_cast<std::uint32_t>(rank_in(base)));
-  MPI_Comm twin = MPI_COMM_NULL;
-  if (const int code = MPI_Comm_split(base, color, key, &twin); code != MPI_SUCCESS)
+  MPI_Comm plain = MPI_COMM_NULL;
+  if (const int code = MPI_Comm_split(base, color, key, &plain); code != MPI_SUCCESS)
     return fail(mpi_error(code, "MPI_Comm_split"));
   if (mine == nullptr) return {};
-  if (auto shaped = give_shape(*mine, twin); !shaped) return shaped;
-  const auto own = own_duplicate(twin);
+  made(plain);
+  const auto twin = give_shape(*mine, plain, made);
+  if (!twin) return fail(twin.error());
+  const auto own = own_duplicate(plain);
   if (!own) return fail(own.error());
   MPI_Comm_set_errhandler(*own, MPI_ERRORS_RETURN);
-  made(twin);
+  made(*twin);
   made(*own);
+  if (*twin != plain) MPI_Comm_free(&plain);
   auto& channel = all_[mine->number];
   if (!channel) {
     channel = std::make_unique<Channel>();
     channel->facts = *mine;
+    channel->find_peers(me());
   }
-  channel->twin = twin;
+  channel->twin = *twin;
   channel->own = *own;
   return {};
 }

@@ -26,17 +26,30 @@ namespace cairn {
 
 using replay::ChannelFacts;
 
+// Ranks are those of all members; in an intercommunicator, the application calls its own group and its peers by other
+// ones, which each begin at 0.
 struct Channel {
   ChannelFacts facts;
   MPI_Comm handle = MPI_COMM_NULL;  // the application's; null: it has freed it
   MPI_Comm twin = MPI_COMM_NULL;    // of point-to-point messages
-  MPI_Comm own = MPI_COMM_NULL;     // of the messages of collectives
+  MPI_Comm own = MPI_COMM_NULL;     // of the messages of collectives; no intercommunicator
+  struct Group {
+    int first = 0;  // the rank of the first member
+    int size = 0;
+  };
+  Group peers;  // those that point-to-point calls name; in an intercommunicator, the other group
 
   [[nodiscard]] int size() const { return static_cast<int>(facts.members.size()); }
-  // Requires: 0 <= rank < size().
-  [[nodiscard]] std::uint32_t member(int rank) const { return facts.members[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] bool has_two_groups() const { return facts.first_group > 0; }
   // The rank of the one that has this rank in session.comm(). Requires: it is a member.
   [[nodiscard]] int rank_of(std::uint32_t member) const { return *facts.rank_of(member); }
+  // Requires: 0 <= rank < size().
+  [[nodiscard]] std::uint32_t member(int rank) const { return facts.members[static_cast<std::size_t>(rank)]; }
+  // A point-to-point call that names a peer means this member. Requires: 0 <= peer < peers.size.
+  [[nodiscard]] std::uint32_t member_of_peer(int peer) const { return member(peers.first + peer); }
+  [[nodiscard]] int peer_of(std::uint32_t member) const { return rank_of(member) - peers.first; }
+  // Fills in the peers. `me`: this rank in session.comm(), a member.
+  void find_peers(std::uint32_t me);
 };
 
 class Channels {
@@ -54,12 +67,11 @@ class Channels {
   }
   [[nodiscard]] Channel* find_number(std::uint64_t number);
 
-  // The application has made a communicator by this call. `alike`: what all members gave it alike; `graph`: what this
-  // rank keeps of a distributed one. Collective over the new one. Null: `code` says why.
-  Channel* add(const replay::Birthplace& birth, std::uint64_t alike, const replay::Neighbourhoods& graph, MPI_Comm made,
-               int& code);
-  // The ranks in a channel of a group's members. A process that has died is the one in its place, as far as
-  // session.comm() shows. MPI_UNDEFINED: none.
+  // The application has made a communicator, and Cairn its own of the same ranks. `facts`: of the call, and what this
+  // rank keeps of a distributed graph.
+  Channel& add(ChannelFacts facts, MPI_Comm made, MPI_Comm own);
+  // The ranks in a channel of a group's members. A process that has died is the one
+  // in its place, as far as session.comm() shows. MPI_UNDEFINED: none.
   [[nodiscard]] std::vector<int> ranks_of(MPI_Group group, const Channel& channel) const;
 
   // The application frees it. Returns its number; nothing: it is not carried.
@@ -77,6 +89,8 @@ class Channels {
 
  private:
   // Makes one of those that were made by the same call; others have another color.
+  void note_members(MPI_Comm made, ChannelFacts& facts) const;
+  [[nodiscard]] std::uint32_t me() const;
   Status make_again(const ChannelFacts* mine, int color, MPI_Comm base, const std::function<void(MPI_Comm)>& made);
 
   Channel session_;

@@ -30,7 +30,14 @@ constexpr std::chrono::milliseconds kLongestHarvest{10'000};
 // Whether the call meets processes that are not in its communicator.
 bool reaches_other_processes(std::string_view call) {
   return call.starts_with("MPI_Comm_spawn") || call == "MPI_Comm_accept" || call == "MPI_Comm_connect" ||
-         call == "MPI_Comm_join";
+         call == "MPI_Comm_join" || call.starts_with("MPI_Intercomm_create");
+}
+
+// Whether calls on this communicator, which is not carried, meet no other rank.
+bool is_alone_in(MPI_Comm comm) {
+  int has_two_groups = 0;
+  MPI_Comm_test_inter(comm, &has_two_groups);
+  return has_two_groups == 0 && size_of(comm) == 1;
 }
 
 // Whether the call makes something that the application may use after the next snapshot, and that a replacement would
@@ -62,7 +69,9 @@ int MessageCarrier::raise(int code, MPI_Comm comm) {
 
 std::optional<int> MessageCarrier::after(int code, MPI_Comm comm) {
   if (code == MPI_SUCCESS) return code;
-  if (!ulfm::is_failure(code) && !lifeline_->is_cut()) return raise(code, comm);
+  const Channel* const channel = find_channel(comm);
+  if (!lifeline_->is_cut() && !reports_failure(channel == nullptr ? comm : channel->twin, code))
+    return raise(code, comm);
   if (setting_.stays()) return {};
   return code;
 }
@@ -93,7 +102,7 @@ bool MessageCarrier::is_replayed(const Channel& channel, int peer, int tag, cons
     return false;
   }
   // MPI raises the error of a wrong argument.
-  return peer >= 0 && (tag >= 0 || tag == replay::kCollectiveTag) && peer < channel.size();
+  return peer >= 0 && (tag == replay::kCollectiveTag ? peer < channel.size() : tag >= 0 && peer < channel.peers.size);
 }
 
 MessageCarrier::Way MessageCarrier::way_of(const Channel& channel, int tag) {
@@ -289,7 +298,7 @@ int MessageCarrier::probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Statu
 
 int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
   if (!reaches_other_processes(call) &&
-      (comm == MPI_COMM_SELF || (comm != MPI_COMM_NULL && channels_.find(comm) == nullptr && size_of(comm) == 1)))
+      (comm == MPI_COMM_SELF || (comm != MPI_COMM_NULL && find_channel(comm) == nullptr && is_alone_in(comm))))
     return MPI_SUCCESS;
   if (!is_of_session_thread()) return MPI_SUCCESS;
   const Journal& journal = setting_.journal;
@@ -325,6 +334,7 @@ bool MessageCarrier::harvest() {
     while (!pending->done && pending->real != MPI_REQUEST_NULL && test(*pending) && !pending->done && in_time(limit))
       backoff.sleep_a_little();
     const bool over = pending->done || pending->real == MPI_REQUEST_NULL;
+    if (pending->begun && !pending->done) end_for_begun_communicator(setting_.log);
     if (!over && !pending->sends && !in_time(limit)) end_for_late_message(setting_.log, limit);
     all = all && over;
   }
@@ -359,8 +369,10 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
     const Channel& channel = *channels_.find_number(number.lane.channel);
     const Way way = way_of(channel, number.lane.tag);
     MPI_Request real = MPI_REQUEST_NULL;
-    if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, channel.rank_of(number.lane.peer),
-                  way.tag, way.comm, &real) == MPI_SUCCESS)
+    const bool is_of_collective = number.lane.tag == replay::kCollectiveTag;
+    const int to = is_of_collective ? channel.rank_of(number.lane.peer) : channel.peer_of(number.lane.peer);
+    if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, to, way.tag, way.comm, &real) ==
+        MPI_SUCCESS)
       under_way_.push_back({real, std::move(payload)});
   }
 }

@@ -59,8 +59,8 @@ class MessageCarrier final : public tap::Carrier {
   MessageCarrier(const MessageCarrier&) = delete;
   MessageCarrier& operator=(const MessageCarrier&) = delete;
 
-  [[nodiscard]] bool carries(MPI_Comm comm) const override { return channels_.find(comm) != nullptr; }
-  [[nodiscard]] MPI_Comm stand_in(MPI_Comm comm) const override { return channels_.find(comm)->twin; }
+  [[nodiscard]] bool carries(MPI_Comm comm) const override { return find_channel(comm) != nullptr; }
+  [[nodiscard]] MPI_Comm stand_in(MPI_Comm comm) const override { return channel_of(comm).twin; }
   int send(const tap::OutgoingMessage& message) override;
   int receive(const tap::IncomingMessage& message, MPI_Status* status) override;
   int exchange(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status) override;
@@ -74,7 +74,7 @@ class MessageCarrier final : public tap::Carrier {
   [[nodiscard]] bool has_matched(MPI_Message message) const override;
   int receive_matched(const tap::IncomingMessage& into, MPI_Message* message, MPI_Status* status,
                       MPI_Request* request) override;
-  int collective(const tap::collectives::Any& call) override;
+  std::optional<int> collective(const tap::collectives::Any& call) override;
   [[nodiscard]] bool has_any(std::span<const MPI_Request> requests) const override;
   int complete(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed) override;
   int free(MPI_Request* request) override;
@@ -82,6 +82,8 @@ class MessageCarrier final : public tap::Carrier {
   int cancel(MPI_Request* request) override;
   std::optional<int> makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
                                         const std::function<int(MPI_Comm, MPI_Group)>& make) override;
+  std::optional<int> begins_communicator(const tap::NewCommunicator& one, MPI_Comm* made, MPI_Request* request,
+                                         const std::function<int(MPI_Comm)>& make) override;
   void freed(MPI_Comm comm) override;
   int makes_other(const char* call, MPI_Comm comm) override;
 
@@ -103,6 +105,9 @@ class MessageCarrier final : public tap::Carrier {
  private:
   // What a persistent request sends or receives whenever it is started.
   struct Prepared;
+  // A communicator that is being made, by its call; and one that a call has begun to make.
+  struct Making;
+  struct Begun;
   // A message of the application that has a request.
   struct Pending {
     Channel* channel = nullptr;
@@ -120,6 +125,7 @@ class MessageCarrier final : public tap::Carrier {
     MPI_Status status{};
     std::uint64_t order = 0;                   // among those posted
     std::shared_ptr<const Prepared> prepared;  // of a persistent request
+    std::shared_ptr<Begun> begun;              // no message, but a communicator
     bool is_active = true;  // a persistent request is active once it is started, until it is complete
   };
   // A message that a matched probe has found.
@@ -138,12 +144,25 @@ class MessageCarrier final : public tap::Carrier {
 
   class CollectiveMessages;
   class PatientMessages;
-  struct Making;
-  std::optional<int> make_communicator(const Making& making);
-  int make_of_twin(const Making& making);
-  int add_communicator(const Making& making);
+  [[nodiscard]] std::optional<Making> making_of(const tap::NewCommunicator& one);
+  int begin_making(Making& making);
+  std::optional<int> get_known(const Making& making, MPI_Comm* made);
+  using Make = std::function<int(MPI_Comm, MPI_Group)>;
+  int make_communicator(Making& making, MPI_Comm* made, const Make& make, bool& is_carried);
+  int make_of_twin(const Making& making, const Make& make);
+  int merge_groups(const Making& making, MPI_Comm* made);
+  int make_of_two_groups(Making& making, MPI_Comm* made, bool& is_carried);
+  int add_communicator(const Making& making, MPI_Comm made);
+  void add_communicator(const Making& making, MPI_Comm made, MPI_Comm own);
+  const Channel& add_channel(const ChannelFacts& facts, MPI_Comm made, MPI_Comm own);
   int meet_patiently(const Making& making);
-  int tell_keepers(const Making& making);
+  int meet_briefly(const Channel& parent);
+  struct OtherGroup;
+  OtherGroup meet_other_group(const Making& making);
+  int make_of_members(const std::vector<int>& members, MPI_Comm* own);
+  int make_of_edges(const Making& making, MPI_Comm* made);
+  int tell_keepers(Making& making, MPI_Comm graph);
+  bool make_begun(Pending& pending);
   void drop_communicators();
   // How MPI sends a message with this tag.
   struct Way {
@@ -151,10 +170,15 @@ class MessageCarrier final : public tap::Carrier {
     int tag;
   };
   [[nodiscard]] static Way way_of(const Channel& channel, int tag);
-  [[nodiscard]] Channel& channel_of(MPI_Comm comm) const { return *channels_.find(comm); }
+  [[nodiscard]] Channel* find_channel(MPI_Comm comm) const {
+    const auto guard = lock();
+    return channels_.find(comm);
+  }
+  [[nodiscard]] Channel& channel_of(MPI_Comm comm) const { return *find_channel(comm); }
   // Requires: a rank of the channel.
   [[nodiscard]] static replay::Stream stream(const Channel& channel, int peer, int tag) {
-    return {channel.member(peer), tag, channel.facts.number};
+    return {tag == replay::kCollectiveTag ? channel.member(peer) : channel.member_of_peer(peer), tag,
+            channel.facts.number};
   }
 
   [[nodiscard]] bool is_replayed(const Channel& channel, int peer, int tag, const char* what);
@@ -217,6 +241,7 @@ class MessageCarrier final : public tap::Carrier {
   void settle(Pending& pending, int code, const MPI_Status& status);
   // Lets MPI go on with it. False: a process has died.
   bool test(Pending& pending);
+  // Where several threads may make calls.
   [[nodiscard]] std::unique_lock<std::mutex> lock() const;
   [[nodiscard]] Pending* find(MPI_Request request) const;
   MPI_Request add(const Pending& pending);
@@ -236,7 +261,7 @@ class MessageCarrier final : public tap::Carrier {
   std::shared_ptr<Lifeline> lifeline_;
   std::thread::id thread_ = std::this_thread::get_id();
   std::atomic<bool> has_other_threads_ = false;
-  mutable std::mutex mutex_;  // of pending_ and free requests, and of matched messages
+  mutable std::mutex mutex_;  // of channels_, of pending_ and free requests, and of matched messages
   std::unordered_map<MPI_Request, std::unique_ptr<Pending>> pending_;
   std::uint64_t posted_ = 0;
   std::map<std::uint64_t, Pending*> open_;  // by order

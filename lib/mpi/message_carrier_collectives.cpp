@@ -14,7 +14,7 @@ namespace cairn {
 class MessageCarrier::CollectiveMessages final : public collectives::Messages {
  public:
   CollectiveMessages(MessageCarrier& of, MPI_Comm comm)
-      : of_(of), comm_(comm), rank_(rank_in(comm)), size_(of.channel_of(comm).size()) {}
+      : of_(of), comm_(comm), rank_(rank_in(of.channel_of(comm).own)), size_(of.channel_of(comm).size()) {}
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
@@ -61,8 +61,9 @@ class MessageCarrier::CollectiveMessages final : public collectives::Messages {
   int size_;
 };
 
-int MessageCarrier::collective(const tap::collectives::Any& call) {
+std::optional<int> MessageCarrier::collective(const tap::collectives::Any& call) {
   const MPI_Comm comm = std::visit([](const auto& one) { return one.comm; }, call);
+  if (channel_of(comm).has_two_groups()) return {};
   CollectiveMessages messages(*this, comm);
   try {
     std::visit([&](const auto& one) { collectives::make(one, messages); }, call);

@@ -118,7 +118,8 @@ int MessageCarrier::post(Pending& pending) {
 // MPI has ended it with that code.
 void MessageCarrier::settle(Pending& pending, int code, const MPI_Status& status) {
   pending.real = MPI_REQUEST_NULL;
-  if (code != MPI_SUCCESS && (ulfm::is_failure(code) || lifeline_->is_cut())) return;  // it is lost
+  if (code != MPI_SUCCESS && (lifeline_->is_cut() || reports_failure(pending.channel->twin, code))) return;  // lost
+  if (code == MPI_SUCCESS && pending.begun && !make_begun(pending)) return;
   pending.done = true;
   pending.code = code;
   pending.status = status;
@@ -140,7 +141,7 @@ bool MessageCarrier::test(Pending& pending) {
   const int code = MPI_Test(&pending.real, &over, &status);
   if (code == MPI_SUCCESS && over == 0) return true;
   settle(pending, code, status);
-  return pending.done;
+  return pending.done || pending.real != MPI_REQUEST_NULL;
 }
 
 bool MessageCarrier::has_any(std::span<const MPI_Request> requests) const {

@@ -30,6 +30,11 @@ bool is_over(MPI_Request request) {
   return over != 0;
 }
 
+[[noreturn]] void end_at_once() {
+  (void)std::raise(SIGKILL);
+  std::abort();
+}
+
 }  // namespace
 
 void end_for_late_message(const Log& log, std::chrono::milliseconds after) {
@@ -37,8 +42,12 @@ void end_for_late_message(const Log& log, std::chrono::milliseconds after) {
       "MPI still receives a message of the application {} ms after a failure; this process ends, since the message "
       "could change restored data",
       after.count());
-  (void)std::raise(SIGKILL);
-  std::abort();
+  end_at_once();
+}
+
+void end_for_begun_communicator(const Log& log) {
+  log.error("a process died during MPI_Comm_idup; this process ends, since MPI cannot continue: use MPI_Comm_dup");
+  end_at_once();
 }
 
 std::int64_t RepairCalls::bytes_of(MPI_Count count, MPI_Datatype type) {
@@ -152,6 +161,15 @@ int RepairCalls::complete_some(Which which, std::span<MPI_Request> requests, con
     return MPI_Wait(&empty, completed.statuses);
   }
   return result;
+}
+
+// After a failure the lifeline keeps MPI from ending communicators (Lifeline::adopt). Of one with two groups Open MPI
+// 5.0 frees a part at once, and uses that part at the next failure.
+bool RepairCalls::keeps(MPI_Comm comm) const {
+  if (comm == MPI_COMM_NULL) return false;
+  int has_two_groups = 0;
+  MPI_Comm_test_inter(comm, &has_two_groups);
+  return has_two_groups != 0 && (lifeline_->is_cut() || ulfm::is_revoked(comm));
 }
 
 std::optional<int> RepairCalls::send(const OutgoingMessage& out) {

@@ -37,6 +37,9 @@ namespace cairn {
 
 // Ends this process, since MPI still receives a message into the application's memory, so long after a failure.
 [[noreturn]] void end_for_late_message(const Log& log, std::chrono::milliseconds after);
+// Ends this process, since a process has died while MPI_Comm_idup was under way: Open MPI 5.0 then reports success, has
+// the communicator without a number, and crashes later.
+[[noreturn]] void end_for_begun_communicator(const Log& log);
 
 class RepairCalls final : public tap::RepairGuard {
  public:
@@ -73,6 +76,7 @@ class RepairCalls final : public tap::RepairGuard {
   int meets(MPI_Win window) override;
   int frees(MPI_Win window) override;
   [[nodiscard]] bool is_lost(MPI_Win window) const override;
+  [[nodiscard]] bool keeps(MPI_Comm comm) const override;
 
   // For MPI: an error `code` on `window`.
   static void on_error(MPI_Win* window, int* code, ...);

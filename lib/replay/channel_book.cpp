@@ -11,14 +11,24 @@
 namespace cairn::replay {
 namespace {
 
-// The numbers of the parents of those that are kept, and of theirs. `parent_of`: by number.
-std::set<std::uint64_t> with_ancestors(std::set<std::uint64_t> kept,
-                                       const std::map<std::uint64_t, std::uint64_t>& parent_of) {
+// The numbers of those of which others are made, by the number of these.
+using Parents = std::map<std::uint64_t, std::set<std::uint64_t>>;
+
+void note_parents(const ChannelFacts& facts, Parents& parents) {
+  auto& mine = parents[facts.number];
+  mine.insert(facts.birth.parent);
+  if (facts.other_birth) mine.insert(facts.bridge);
+}
+
+// The numbers of those that are kept, of their parents, and of theirs.
+std::set<std::uint64_t> with_ancestors(std::set<std::uint64_t> kept, const Parents& parents) {
   std::vector<std::uint64_t> open(kept.begin(), kept.end());
   while (!open.empty()) {
-    const auto parent = parent_of.find(open.back());
+    const auto found = parents.find(open.back());
     open.pop_back();
-    if (parent != parent_of.end() && kept.insert(parent->second).second) open.push_back(parent->second);
+    if (found == parents.end()) continue;
+    for (const std::uint64_t parent : found->second)
+      if (kept.insert(parent).second) open.push_back(parent);
   }
   return kept;
 }
@@ -35,6 +45,17 @@ void ChannelFacts::learn(const ChannelFacts& told) {
   freed = std::min(freed, told.freed);
   is_gone = is_gone && told.is_gone;
   graph.insert(told.graph.begin(), told.graph.end());
+}
+
+bool ChannelFacts::are_in_one_group(std::uint32_t one, std::uint32_t another) const {
+  const auto is_in_first = [&](std::uint32_t member) { return *rank_of(member) < static_cast<int>(first_group); };
+  return is_in_first(one) == is_in_first(another);
+}
+
+ChannelFacts ChannelFacts::by_other_birth() const {
+  ChannelFacts facts = *this;
+  std::swap(facts.birth, *facts.other_birth);
+  return facts;
 }
 
 Result<Birthplace> ChannelBook::next(const Request& request, std::uint64_t epoch, std::uint64_t restored) {
@@ -85,26 +106,26 @@ Status ChannelBook::take_awaited(std::deque<Awaited>& awaited, const Request& re
 bool ChannelBook::fits(const Birthplace& birth, const Request& request) const {
   const ChannelFacts* const known = mine(birth);
   if (known == nullptr || !request.is_in) return known == nullptr && !request.is_in;
-  if (known->alike != request.alike || !request.neighbours) return known->alike == request.alike;
+  if (known->alike != request.alike || !request.part) return known->alike == request.alike;
   const auto own = known->graph.find(*known->rank_of(me_));
-  return own != known->graph.end() && own->second == *request.neighbours;
+  return own != known->graph.end() && own->second.part == *request.part;
 }
 
 // A communicator that was freed is made again, too, where another one was made of it that was kept.
 void ChannelBook::await_what_was_kept(std::uint64_t restored) {
-  std::map<std::uint64_t, std::uint64_t> parent_of;
+  Parents parents;
   std::set<std::uint64_t> kept;
   std::set<std::uint64_t> needed;
   for (const auto& [birth, told] : told_) {
     if (birth.epoch >= restored) continue;
     for (const auto& [number, facts] : told.all) {
-      parent_of[number] = birth.parent;
+      note_parents(facts, parents);
       if (facts.freed >= restored) kept.insert(number);
       if (facts.freed > restored) needed.insert(number);
     }
   }
-  kept = with_ancestors(std::move(kept), parent_of);
-  needed = with_ancestors(std::move(needed), parent_of);
+  kept = with_ancestors(std::move(kept), parents);
+  needed = with_ancestors(std::move(needed), parents);
   for (const auto& [birth, told] : told_) {
     if (birth.epoch >= restored) continue;
     const auto is_kept = [&](const auto& one) { return kept.contains(one.first); };
@@ -148,14 +169,14 @@ void ChannelBook::freed(std::uint64_t number, std::uint64_t epoch) {
 }
 
 void ChannelBook::cut(std::uint64_t epoch) {
-  std::map<std::uint64_t, std::uint64_t> parent_of;
+  Parents parents;
   std::set<std::uint64_t> kept;
   for (const auto& [birth, entry] : mine_) {
     if (entry.facts.members.empty()) continue;
-    parent_of[entry.facts.number] = birth.parent;
+    note_parents(entry.facts, parents);
     if (entry.facts.freed >= epoch) kept.insert(entry.facts.number);
   }
-  kept = with_ancestors(std::move(kept), parent_of);
+  kept = with_ancestors(std::move(kept), parents);
   for (auto at = mine_.begin(); at != mine_.end();) {
     ChannelFacts& facts = at->second.facts;
     const bool stays = facts.birth.epoch >= epoch || (!facts.members.empty() && kept.contains(facts.number));
@@ -180,11 +201,15 @@ std::vector<ChannelFacts> ChannelBook::facts() const {
 void ChannelBook::learns(const std::vector<std::vector<ChannelFacts>>& told) {
   for (std::uint32_t rank = 0; rank < told.size(); ++rank) {
     for (const ChannelFacts& facts : told[rank]) {
-      Told& about = told_[facts.birth];
-      about.by.insert(rank);
+      told_[facts.birth].by.insert(rank);
       if (facts.members.empty()) continue;
-      about.all.emplace(facts.number, facts).first->second.learn(facts);
-      if (facts.rank_of(me_)) mine_.try_emplace(facts.birth, Entry{facts, false});
+      note_told(facts);
+      if (facts.other_birth) note_told(facts.by_other_birth());
+      if (!facts.rank_of(me_)) continue;
+      const bool is_mine = !facts.other_birth || facts.are_in_one_group(me_, rank);
+      ChannelFacts mine = is_mine ? facts : facts.by_other_birth();
+      const Birthplace birth = mine.birth;
+      mine_.try_emplace(birth, Entry{std::move(mine), false});
     }
   }
   for (auto& [birth, entry] : mine_) {
@@ -193,6 +218,10 @@ void ChannelBook::learns(const std::vector<std::vector<ChannelFacts>>& told) {
     entry.facts.graph = about->second.all.at(entry.facts.number).graph;
     keep_neighbourhoods(entry.facts);
   }
+}
+
+void ChannelBook::note_told(const ChannelFacts& facts) {
+  told_[facts.birth].all.emplace(facts.number, facts).first->second.learn(facts);
 }
 
 void ChannelBook::keep_neighbourhoods(ChannelFacts& facts) const {
@@ -212,6 +241,17 @@ std::uint64_t ChannelBook::balance() const {
   return sum;
 }
 
+void encode(const Birthplace& birth, ByteWriter& out) {
+  for (const std::uint64_t value : {birth.parent, birth.group, birth.epoch, birth.place}) out.put(value);
+}
+
+Birthplace decode_birthplace(ByteReader& in) {
+  Birthplace birth;
+  for (std::uint64_t* const value : {&birth.parent, &birth.group, &birth.epoch, &birth.place})
+    *value = in.get<std::uint64_t>();
+  return birth;
+}
+
 Buffer encode(const std::vector<ChannelFacts>& all) {
   ByteWriter out;
   const auto put_all = [&](const auto& values) {
@@ -219,10 +259,12 @@ Buffer encode(const std::vector<ChannelFacts>& all) {
     for (const auto value : values) out.put(value);
   };
   for (const ChannelFacts& facts : all) {
-    for (const std::uint64_t value : {facts.number, facts.birth.parent, facts.birth.group, facts.birth.epoch,
-                                      facts.birth.place, facts.alike, facts.freed})
-      out.put(value);
+    for (const std::uint64_t value : {facts.number, facts.alike, facts.freed, facts.bridge}) out.put(value);
+    encode(facts.birth, out);
+    out.put(facts.other_birth.has_value());
+    if (facts.other_birth) encode(*facts.other_birth, out);
     out.put(facts.is_gone);
+    out.put(facts.first_group);
     put_all(facts.members);
     put_all(facts.lengths);
     put_all(facts.periodic);
@@ -246,10 +288,12 @@ Result<std::vector<ChannelFacts>> decode_channel_facts(Bytes bytes) {
   std::vector<ChannelFacts> all;
   while (in.good() && in.remaining() != 0) {
     ChannelFacts& facts = all.emplace_back();
-    for (std::uint64_t* const value : {&facts.number, &facts.birth.parent, &facts.birth.group, &facts.birth.epoch,
-                                       &facts.birth.place, &facts.alike, &facts.freed})
+    for (std::uint64_t* const value : {&facts.number, &facts.alike, &facts.freed, &facts.bridge})
       *value = in.get<std::uint64_t>();
+    facts.birth = decode_birthplace(in);
+    if (in.get<bool>()) facts.other_birth = decode_birthplace(in);
     facts.is_gone = in.get<bool>();
+    facts.first_group = in.get<std::uint32_t>();
     get_all(facts.members);
     get_all(facts.lengths);
     get_all(facts.periodic);

@@ -1,7 +1,8 @@
-// The neighbours of each rank in a graph that MPI_Dist_graph_create_adjacent has made. Each rank gives only its own, so
-// other ranks keep them, too, for a replacement. Plain data and functions.
+// The neighbours of each rank in a graph that MPI_Dist_graph_create or its variant has made. MPI tells each rank only
+// its own, so other ranks keep them, too, for a replacement. Plain data and functions.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
@@ -11,13 +12,14 @@
 
 namespace cairn::replay {
 
-// Of one rank, as it gives them.
+// Of one rank, in MPI's order.
 struct Neighbourhood {
   std::vector<int> sources;  // ranks in the communicator
   std::vector<int> targets;
   bool has_weights = false;
   std::vector<int> source_weights;  // of as many, or none
   std::vector<int> target_weights;
+  std::uint64_t part = 0;  // a number of those edges of the graph that this rank gave the call
   friend bool operator==(const Neighbourhood&, const Neighbourhood&) = default;
 };
 using Neighbourhoods = std::map<int, Neighbourhood>;  // by rank in the communicator

@@ -47,24 +47,34 @@ struct Completed {
   MPI_Status* statuses = MPI_STATUSES_IGNORE;  // one, or an array
 };
 
-// What one rank gives to MPI_Dist_graph_create_adjacent, in that order.
-struct Neighbours {
-  std::span<const int> sources;
-  std::span<const int> targets;
-  bool has_weights = false;
-  std::span<const int> source_weights;  // of as many, or none
-  std::span<const int> target_weights;
+// What one rank gives to MPI_Dist_graph_create.
+struct Edges {
+  std::span<const int> sources;  // ranks in the parent
+  std::span<const int> degrees;  // how many edges begin at each of these
+  std::span<const int> targets;  // of all edges
+  bool have_weights = false;
+  std::span<const int> weights;  // of as many, or none
+};
+
+// What MPI_Intercomm_create says of the two groups' leaders. All but `leader` count only in that rank of the parent.
+struct Bridge {
+  int leader = 0;
+  MPI_Comm comm = MPI_COMM_NULL;  // of which both leaders are members
+  int remote_leader = 0;
 };
 
 // A call that makes a communicator of another one.
 struct NewCommunicator {
   const char* call = "";
   MPI_Comm parent = MPI_COMM_NULL;
-  bool is_in = true;                 // its arguments make this rank a member
-  std::uint64_t alike = 0;           // of its arguments, those that are alike on all members
-  MPI_Group group = MPI_GROUP_NULL;  // that the call names
-  bool is_of_group = false;          // only its members make the call
-  std::optional<Neighbours> neighbours = {};
+  bool is_in = true;                       // its arguments make this rank a member
+  std::uint64_t alike = 0;                 // of its arguments, those that are alike on all members
+  MPI_Group group = MPI_GROUP_NULL;        // that the call names
+  bool is_of_group = false;                // only its members make the call
+  std::optional<std::uint64_t> part = {};  // of a graph of which each rank gives a part: a number of its own
+  std::optional<Edges> edges = {};
+  std::optional<Bridge> bridge = {};
+  std::optional<bool> is_high = {};  // of a merged intercommunicator: whether this rank's group comes last
 };
 
 class Carrier {
@@ -94,7 +104,8 @@ class Carrier {
   // Null `request`: the call is over when the message is received. Requires: has_matched(*message).
   virtual int receive_matched(const IncomingMessage& into, MPI_Message* message, MPI_Status* status,
                               MPI_Request* request) = 0;
-  virtual int collective(const collectives::Any& call) = 0;
+  // Nothing: it is not carried.
+  virtual std::optional<int> collective(const collectives::Any& call) = 0;
 
   // Whether it has made any of these requests.
   [[nodiscard]] virtual bool has_any(std::span<const MPI_Request> requests) const = 0;
@@ -109,6 +120,10 @@ class Carrier {
   // parent, and of another group in place of the call's; null: of that. Nothing: this one is not carried.
   virtual std::optional<int> makes_communicator(const NewCommunicator& one, MPI_Comm* made,
                                                 const std::function<int(MPI_Comm, MPI_Group)>& make) = 0;
+  // The same of a call that only begins: the communicator is there when the request is complete. `make`: of another
+  // parent; it fills `made` and `request`.
+  virtual std::optional<int> begins_communicator(const NewCommunicator& one, MPI_Comm* made, MPI_Request* request,
+                                                 const std::function<int(MPI_Comm)>& make) = 0;
   // The application has freed a communicator, if it was carried.
   virtual void freed(MPI_Comm comm) = 0;
 

@@ -35,6 +35,9 @@ class RepairGuard {
   // A collective in MPI's place; nothing: MPI makes it.
   virtual std::optional<int> collective(const collectives::Any& call) = 0;
 
+  // The application frees the communicator, and MPI must not.
+  [[nodiscard]] virtual bool keeps(MPI_Comm comm) const = 0;
+
   // All ranks of `comm` have made a window of it. Collective over `comm`.
   virtual int made(MPI_Comm comm, MPI_Win window) = 0;
   // This rank is about to wait for all ranks of the window. Collective over the window.

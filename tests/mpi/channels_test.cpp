@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <vector>
 
@@ -18,8 +19,8 @@ namespace {
 class Communicators : public CarriedMessages {
  protected:
   Communicators() : CarriedMessages(64 * kMiB, false) {}
-  // Those of a program: a duplicate, its halves, one that rank 0 is not in, a periodic row of all, a graph, and one
-  // that every other rank makes, with the last one.
+  // Those of a program: a duplicate, its halves, one that rank 0 is not in, a periodic row of all, graphs, one that
+  // every other rank makes, with the last one, one that is begun first, and one of two groups, which are merged again.
   void make_all() {
     MPI_Comm_dup(comm_, &duplicate_);
     MPI_Comm_split(duplicate_, me_ % 2, -me_, &half_);
@@ -27,7 +28,26 @@ class Communicators : public CarriedMessages {
     const int periodic = 1;
     MPI_Cart_create(duplicate_, 1, &ranks_, &periodic, 0, &row_);
     make_graph();
+    make_graph_of_edges();
     make_group();
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm_idup(duplicate_, &begun_, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (ranks_ > 1) make_two_groups();
+  }
+  // Each rank gives the edge of the next one.
+  void make_graph_of_edges() {
+    const int degree = 1;
+    const int target = (next_ + 1) % ranks_;
+    MPI_Dist_graph_create(comm_, 1, &next_, &degree, &target, &me_, MPI_INFO_NULL, 0, &edges_);
+  }
+  // Rank 0, and the others.
+  void make_two_groups() {
+    MPI_Comm group = MPI_COMM_NULL;
+    MPI_Comm_split(comm_, me_ == 0 ? 0 : 1, 0, &group);
+    MPI_Intercomm_create(group, 0, duplicate_, me_ == 0 ? 1 : 0, 6, &both_);
+    MPI_Intercomm_merge(both_, me_ == 0 ? 1 : 0, &merged_);
+    MPI_Comm_free(&group);
   }
   void make_graph() {
     std::vector<int> index;
@@ -50,24 +70,60 @@ class Communicators : public CarriedMessages {
     MPI_Group_free(&some);
     MPI_Group_free(&all);
   }
-  [[nodiscard]] std::vector<MPI_Comm> all() const { return {duplicate_, half_, others_, row_, graph_, group_}; }
+  [[nodiscard]] std::vector<MPI_Comm> all() const {
+    return {duplicate_, half_, others_, row_, graph_, edges_, group_, begun_, both_, merged_};
+  }
   void free_all() {
     for (MPI_Comm comm : all())
       if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+    duplicate_ = half_ = others_ = row_ = graph_ = edges_ = group_ = begun_ = both_ = merged_ = MPI_COMM_NULL;
   }
   MPI_Comm duplicate_ = MPI_COMM_NULL;
   MPI_Comm half_ = MPI_COMM_NULL;
   MPI_Comm others_ = MPI_COMM_NULL;
   MPI_Comm row_ = MPI_COMM_NULL;
   MPI_Comm graph_ = MPI_COMM_NULL;
+  MPI_Comm edges_ = MPI_COMM_NULL;
+  MPI_Comm begun_ = MPI_COMM_NULL;
+  MPI_Comm both_ = MPI_COMM_NULL;  // of two groups
+  MPI_Comm merged_ = MPI_COMM_NULL;
   MPI_Comm group_ = MPI_COMM_NULL;
 };
+
+bool has_two_groups(MPI_Comm comm) {
+  int has_two = 0;
+  MPI_Comm_test_inter(comm, &has_two);
+  return has_two != 0;
+}
+
+int peers_in(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_remote_size(comm, &size);
+  return size;
+}
+
+// Each rank sends its number to all of the other group.
+std::vector<int> use_both(MPI_Comm comm, int number) {
+  std::vector<int> got(static_cast<std::size_t>(peers_in(comm)), -1);
+  std::vector<MPI_Request> requests;
+  for (int peer = 0; peer < peers_in(comm); ++peer) {
+    MPI_Irecv(&got[static_cast<std::size_t>(peer)], 1, MPI_INT, peer, 4, comm, &requests.emplace_back());
+    MPI_Isend(&number, 1, MPI_INT, peer, 4, comm, &requests.emplace_back());
+  }
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  return got;
+}
 
 // Each rank passes a number on in each, and all add theirs.
 std::vector<int> use(const std::vector<MPI_Comm>& comms, int number) {
   std::vector<int> got;
   for (const MPI_Comm comm : comms) {
     if (comm == MPI_COMM_NULL) continue;
+    if (has_two_groups(comm)) {
+      const std::vector<int> theirs = use_both(comm, number);
+      got.insert(got.end(), theirs.begin(), theirs.end());
+      continue;
+    }
     const int size = size_of(comm);
     const int me = rank_in(comm);
     int theirs = -1;
@@ -130,7 +186,6 @@ TEST_F(Communicators, that_no_replacement_can_ask_for_are_forgotten) {
     make_all();
     (void)use(all(), me_);
     free_all();
-    duplicate_ = half_ = others_ = row_ = graph_ = group_ = MPI_COMM_NULL;
     EXPECT_EQ(journal_.channels().facts().size(), 2 * first);
     journal_.enters(step + 1);
     journal_.takes(step + 1, step);
@@ -139,6 +194,32 @@ TEST_F(Communicators, that_no_replacement_can_ask_for_are_forgotten) {
   }
   EXPECT_EQ(journal_.channels().facts().size(), first);
   EXPECT_EQ(journal_.obstacle(), std::nullopt);
+}
+
+// Which messages come first does not depend on when each rank begins.
+TEST_F(Communicators, that_are_begun_wait_for_no_rank) {
+  EXPECT_TRUE(journal_.start(0));
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (me_ == 0) MPI_Comm_idup(comm_, &begun_, &request);
+  int word = 0;
+  if (me_ != 0) MPI_Recv(&word, 1, MPI_INT, 0, 7, comm_, MPI_STATUS_IGNORE);
+  for (int peer = 1; me_ == 0 && peer < ranks_; ++peer) MPI_Send(&word, 1, MPI_INT, peer, 7, comm_);
+  if (me_ != 0) MPI_Comm_idup(comm_, &begun_, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  EXPECT_EQ(use({begun_}, me_).size(), 4U);
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
+  expect_balance();
+  free_all();
+}
+
+TEST_F(Communicators, of_two_groups_have_collectives_that_are_not_replayed) {
+  EXPECT_TRUE(journal_.start(0));
+  make_all();
+  if (ranks_ > 1) {
+    MPI_Barrier(both_);
+    EXPECT_THAT(journal_.obstacle(), testing::Optional(testing::HasSubstr("MPI_Barrier")));
+  }
+  free_all();
 }
 
 TEST_F(Communicators, have_error_handlers_of_their_own) {
@@ -159,6 +240,7 @@ TEST_F(Communicators, have_error_handlers_of_their_own) {
 std::vector<int> shape_of(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return {};
   std::vector<int> shape{size_of(comm), rank_in(comm)};
+  if (has_two_groups(comm)) shape.push_back(peers_in(comm));
   int kind = MPI_UNDEFINED;
   MPI_Topo_test(comm, &kind);
   shape.push_back(kind);
@@ -167,6 +249,11 @@ std::vector<int> shape_of(MPI_Comm comm) {
     int after = 0;
     MPI_Cart_shift(comm, 0, 1, &before, &after);
     shape.insert(shape.end(), {before, after});
+  }
+  if (kind == MPI_DIST_GRAPH) {
+    std::array<int, 4> edges{};
+    MPI_Dist_graph_neighbors(comm, 1, edges.data(), &edges[1], 1, &edges[2], &edges[3]);
+    shape.insert(shape.end(), edges.begin(), edges.end());
   }
   if (kind == MPI_GRAPH) {
     int neighbour = -1;

@@ -325,7 +325,9 @@ TEST_F(KeptChannel, that_the_replacement_lacks_is_noticed_by_the_sum) {
 }
 
 // The neighbours that rank `rank` of a graph gives.
-Neighbourhood neighbours_of(int rank) { return {{rank, 7}, {rank}, true, {1, 2}, {rank}}; }
+Neighbourhood neighbours_of(int rank) {
+  return {{rank, 7}, {rank}, true, {1, 2}, {rank}, 100 + static_cast<std::uint64_t>(rank)};
+}
 
 // A graph of that many ranks, as rank `me` keeps it.
 ChannelFacts graph_of(int ranks, int me) {
@@ -376,24 +378,84 @@ TEST(DistributedGraph, is_kept_by_a_replacement_as_by_the_dead_rank) {
   EXPECT_EQ(again.facts().front().graph, graph_of(6, 2).graph);
 }
 
-TEST(DistributedGraph, is_refused_to_a_replacement_that_gives_other_neighbours) {
+TEST(DistributedGraph, is_refused_to_a_replacement_that_gives_another_part) {
   ChannelBook again(2);
   again.learns(told_of_graph(6, {2}));
   const std::vector<std::uint32_t> parent{0, 1, 2, 3, 4, 5};
-  ChannelBook::Request request{.alike = 5, .neighbours = neighbours_of(2)};
+  ChannelBook::Request request{.alike = 5, .part = 102};
   EXPECT_EQ(again.look_up({.epoch = 2}, request, parent).value(), Known::as_member);
-  request.neighbours = neighbours_of(3);
+  request.part = 103;
   EXPECT_EQ(again.look_up({.epoch = 2}, request, parent).error().code, Code::mismatch);
 }
 
+// Rank 0 alone in one group, ranks 1 and 2 in the other, whose leaders met in communicator 7; as ranks 1 and 2 tell it.
+constexpr Birthplace kOfRank0{.parent = 4, .epoch = 2};
+constexpr Birthplace kOfOthers{.parent = 5, .epoch = 2};
+std::vector<std::vector<ChannelFacts>> told_of_two_groups() {
+  const std::vector<ChannelFacts> facts{
+      {.number = 7, .birth = {.epoch = 2}, .alike = 1, .freed = 3, .members = {0, 1, 2}},
+      {.number = 5, .birth = {.epoch = 2, .place = 1}, .alike = 1, .freed = 3, .members = {1, 2}},
+      {.number = 9,
+       .birth = kOfOthers,
+       .alike = 1,
+       .members = {0, 1, 2},
+       .first_group = 1,
+       .other_birth = kOfRank0,
+       .bridge = 7}};
+  return {{}, facts, facts};
+}
+
+TEST(TwoGroups, have_a_communicator_that_each_member_knows_by_the_call_of_its_own) {
+  ChannelBook again(0);
+  again.learns(told_of_two_groups());
+  const std::vector<std::uint32_t> callers{0};
+  EXPECT_EQ(again.look_up(kOfRank0, {.parent = 4, .alike = 1}, callers).value(), Known::as_member);
+  EXPECT_EQ(again.mine(kOfRank0)->other_birth, kOfOthers);
+  EXPECT_EQ(again.mine(kOfOthers), nullptr);
+  ChannelBook one_of_others(1);
+  one_of_others.learns(told_of_two_groups());
+  EXPECT_EQ(one_of_others.mine(kOfOthers)->other_birth, kOfRank0);
+  EXPECT_EQ(one_of_others.mine(kOfRank0), nullptr);
+}
+
+TEST(TwoGroups, are_made_again_with_all_that_they_were_made_of) {
+  ChannelBook again(0);
+  again.learns(told_of_two_groups());
+  constexpr std::uint64_t kRestored = 5;
+  const auto made = [&](std::uint64_t parent) {
+    return again.next({.parent = parent, .alike = 1}, kRestored, kRestored).value();
+  };
+  EXPECT_EQ(made(0), (Birthplace{.epoch = 2}));
+  EXPECT_EQ(made(0), (Birthplace{.epoch = 2, .place = 1}));  // the group that it is alone in
+  EXPECT_EQ(made(4), kOfRank0);
+  EXPECT_EQ(made(4), (Birthplace{.parent = 4, .epoch = kRestored}));
+}
+
 TEST(ChannelFacts, are_decoded_as_they_were) {
-  const ChannelFacts facts{7, {3, 6, 5, 2}, 9, 8, true, {0, 4, 5}, {3}, {1}, {1, 2}, {1, 0}, {{2, neighbours_of(2)}}};
+  const ChannelFacts facts{.number = 7,
+                           .birth = {3, 6, 5, 2},
+                           .alike = 9,
+                           .freed = 8,
+                           .is_gone = true,
+                           .members = {0, 4, 5},
+                           .first_group = 2,
+                           .other_birth = Birthplace{8, 0, 4, 1},
+                           .bridge = 11,
+                           .lengths = {3},
+                           .periodic = {1},
+                           .index = {1, 2},
+                           .edges = {1, 0},
+                           .graph = {{2, neighbours_of(2)}}};
   const auto decoded = replay::decode_channel_facts(encode(std::vector<ChannelFacts>{facts, {}}));
   ASSERT_TRUE(decoded);
   ASSERT_EQ(decoded->size(), 2U);
   EXPECT_EQ((*decoded)[0].members, facts.members);
   EXPECT_EQ((*decoded)[0].birth, facts.birth);
   EXPECT_EQ((*decoded)[0].freed, facts.freed);
+  EXPECT_EQ((*decoded)[0].first_group, facts.first_group);
+  EXPECT_EQ((*decoded)[0].other_birth, facts.other_birth);
+  EXPECT_EQ((*decoded)[0].bridge, facts.bridge);
+  EXPECT_EQ((*decoded)[1].other_birth, std::nullopt);
   EXPECT_EQ((*decoded)[0].graph, facts.graph);
   Buffer damaged = encode(std::vector<ChannelFacts>{facts});
   damaged.pop_back();

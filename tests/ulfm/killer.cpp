@@ -290,6 +290,12 @@ MPI_CALL(Graph_create, (Comm c, int n, const int* i, const int* e, int o, Comm* 
 MPI_CALL(Dist_graph_create_adjacent,
          (Comm c, int n, const int* e, const int* w, int n2, const int* e2, const int* w2, MPI_Info i, int o, Comm* m),
          c, n, e, w, n2, e2, w2, i, o, m)
+MPI_CALL(Dist_graph_create,
+         (Comm c, int n, const int* f, const int* d, const int* e, const int* w, MPI_Info i, int o, Comm* m), c, n, f,
+         d, e, w, i, o, m)
+MPI_CALL(Comm_idup, (Comm c, Comm* m, Request* r), c, m, r)
+MPI_CALL(Intercomm_create, (Comm c, int l, Comm b, int p, int t, Comm* m), c, l, b, p, t, m)
+MPI_CALL(Intercomm_merge, (Comm c, int h, Comm* m), c, h, m)
 MPI_CALL(Cart_sub, (Comm c, const int* k, Comm* m), c, k, m)
 MPI_CALL(Finalize, ())
 

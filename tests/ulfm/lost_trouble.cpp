@@ -100,8 +100,10 @@ class Application {
       MPI_Send(&value_, 1, MPI_UINT64_T, ring_.right, 8, ring_.comm);
       MPI_Wait(&pending_, MPI_STATUS_IGNORE);
     }
+    if (is("idup-interrupted") && step_ + 1 == kDeath) begin_and_die();
     if (session_.rank() == 1 && step_ + 1 == (is("exchange-after-restore") ? kDeath + 1 : kDeath)) die_once(1);
     if (session_.rank() == 1 && step_ + 1 == kLaterDeath) die_once(2);
+    if (is("idup-awaited") && step_ + 1 == kDeath) not_replayed::kCalls.at("idup")(ring_);
     if (is("asks-failed") && session_.rank() == 3 && expects_death_ && step_ + 1 == kDeath) wait_for_failure();
     const std::uint64_t told = differs("sends-other") ? value_ + 1 : value_;
     if (differs("sends-less")) {
@@ -119,6 +121,15 @@ class Application {
     }
     ++step_;
     get_into_trouble();
+  }
+
+  // Rank 1 dies while MPI makes a communicator.
+  void begin_and_die() {
+    MPI_Comm all = MPI_COMM_NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm_idup(ring_.comm, &all, &request);
+    if (session_.rank() == 1) die_once(1);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
 
   // As a loop does that has no Cairn calls and does not end at MPI errors.

@@ -38,6 +38,7 @@ CASES = {
     # Until a later snapshot is complete.
     "nonblocking-collective": Case("MPI_Ibarrier"),
     "neighbour-collective": Case("MPI_Ineighbor_allgather"),
+    "two-group-collective": Case("MPI_Barrier"),
     "cancel": Case("MPI_Cancel"),
     "free": Case("MPI_Request_free"),
     "world": Case("MPI_Sendrecv"),
@@ -46,9 +47,6 @@ CASES = {
     "much": Case("memory", more=SMALL),
     # For the rest of the session.
     "persistent-collective": Case("MPI_Barrier_init", later="global"),
-    "dist-graph": Case("MPI_Dist_graph_create", later="global"),
-    "idup": Case("MPI_Comm_idup", later="global"),
-    "intercommunicator": Case("MPI_Intercomm_create", later="global"),
     "pending-matched": Case("MPI_Mrecv"),
     "partitioned": Case("MPI_Psend_init", first=None, later=None),  # Open MPI 5.0 crashes after a failure then
     "window": Case("MPI_Win_create", later="global"),
@@ -76,11 +74,20 @@ EARLY = {
     "early-much-to-one": Case("memory", later=None, more=SMALL),
 }
 # Not told before the failure.
-LATE = {"much-to-one": Case("memory", more=SMALL), "asks-failed": Case(r"rank 3 .*failed\(\)", later=None)}
+LATE = {
+    "much-to-one": Case("memory", more=SMALL),
+    "asks-failed": Case(r"rank 3 .*failed\(\)", later=None),
+    "idup-awaited": Case("", first="local"),
+}
+# What the ranks end themselves for: MPI cannot continue.
+ENDED = {"idup-interrupted": "MPI_Comm_idup"}
 # What a replacement repeats.
 REPLAYED = {
     "matched-replayed": Case("", first="local"),
     "group-replayed": Case("", first="local"),
+    "dist-graph-replayed": Case("", first="local"),
+    "idup-replayed": Case("", first="local"),
+    "intercommunicator-replayed": Case("", first="local"),
     "much-replayed": Case("memory", first="local", more=SPILLS),
     "much-to-one-replayed": Case("memory", first="local", more=SPILLS),
 }
@@ -173,7 +180,16 @@ class Trouble:
                 raise jobs.Failed(f"it does not say why: {found.everyone}\n{job.output()}")
             why += found.everyone
             job.close()
-        return "; ".join(dict.fromkeys(why)) or ("only the lost roll back" if name in REPLAYED else "it is told")
+        return "; ".join(dict.fromkeys(why)) or ("it is told" if name in CASES else "only the lost roll back")
+
+    def see_it_end(self, name, reason):
+        job = self.start(name, Case(reason), [1])
+        job.finish(lost.END_S)
+        told = [line for line in job.lines if reason in line and "ends" in line]
+        if self.rollback == "lost" and (not told or job.program.result(job) is not None):
+            raise jobs.Failed(f"it did not end\n{job.report()}")
+        job.close()
+        return told[0].partition(" ")[2] if told else "all ranks roll back"
 
     def refuse(self, text, keys, options=()):
         self.number += 1
@@ -204,6 +220,8 @@ def main():
         trouble = Trouble(arguments, Path(directory))
         plays = {name: lambda name=name, case=case: trouble.play(name, case)
                  for name, case in {**CASES, **CHECKS, **EARLY, **LATE, **REPLAYED}.items()}  # fmt: skip
+        plays |= {name: lambda name=name, reason=reason: trouble.see_it_end(name, reason)
+                  for name, reason in ENDED.items()}  # fmt: skip
         plays |= {name: lambda refused=refused: trouble.refuse(*refused) for name, refused in REFUSED.items()}
         for name in arguments.only or plays:
             try:

@@ -128,12 +128,13 @@ inline void begin_to_duplicate(const Ring& ring) {
 }
 
 // Rank 0, and the others.
-inline void join_two_groups(const Ring& ring) {
+inline void join_two_groups(const Ring& ring, bool meets) {
   const int side = ring.rank == 0 ? 0 : 1;
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm both = MPI_COMM_NULL;
   MPI_Comm_split(ring.comm, side, 0, &half);
   MPI_Intercomm_create(half, 0, ring.comm, side == 0 ? 1 : 0, 3, &both);
+  if (meets) MPI_Barrier(both);
   MPI_Comm_free(&both);
   MPI_Comm_free(&half);
 }
@@ -191,6 +192,7 @@ inline void send_much_to_one(const Ring& ring) {
     MPI_Recv(words.data(), kMany, MPI_UINT64_T, i == 0 ? ring.left : ring.right, 5, ring.comm, MPI_STATUS_IGNORE);
 }
 
+// All ranks then make communicators alike, although one is not replayed any more.
 inline void call_in_a_thread(const Ring& ring) {
   if (ring.rank == 2)
     std::thread([&] {
@@ -198,6 +200,9 @@ inline void call_in_a_thread(const Ring& ring) {
       alone.left = alone.right = ring.rank;
       alone.pass(3);
     }).join();
+  pass_in_a_group(ring);
+  make_graph_of_neighbours(ring);
+  join_two_groups(ring, false);
 }
 
 inline void spawn(const Ring& ring) {
@@ -229,7 +234,8 @@ inline const std::map<std::string, std::function<void(const Ring&)>> kCalls{
     {"group", pass_in_a_group},
     {"dist-graph", make_graph_of_neighbours},
     {"idup", begin_to_duplicate},
-    {"intercommunicator", join_two_groups},
+    {"intercommunicator", [](const Ring& ring) { join_two_groups(ring, false); }},
+    {"two-group-collective", [](const Ring& ring) { join_two_groups(ring, true); }},
     {"world", pass_in_the_world},
     {"matched", match},
     {"cancel", cancel},

@@ -150,8 +150,8 @@ typedef struct cairn_parts cairn_parts;
 
 /* Computes a part from its first step to the last, in a spare or in a replacement: begins each step with
  * cairn_part_next_step, and calls cairn_part_finish at the end. It gets all that it needs from the part. It makes no
- * MPI call, and no call with a session. data is the pointer that was passed to cairn_init_with_helpers. Returns
- * CAIRN_OK, or the code of a call with the part that was not CAIRN_OK. */
+ * MPI call that involves other processes, and no call with a session. data is the pointer that was passed to
+ * cairn_init_with_helpers. Returns CAIRN_OK, or the code of a call with the part that was not CAIRN_OK. */
 typedef int (*cairn_compute_part)(cairn_part* part, void* data);
 /* Cuts the state of this rank in count parts: calls cairn_add_part for each, in order. Returns CAIRN_OK, or another
  * code if it cannot. */
@@ -203,6 +203,43 @@ int cairn_part_send(cairn_part* part, uint32_t rank, int tag, const void* data, 
  *
  * Returns: CAIRN_ERR_USAGE as above, or if there is no such message, or if it has another length. */
 int cairn_part_receive(cairn_part* part, uint32_t rank, int tag, void* data, size_t bytes);
+/* The collective calls that the lost rank has made on the communicator of cairn_comm in this step, with MPI's
+ * arguments, but for the communicator. Nothing is sent: the other ranks' messages are those of the lost rank. So this
+ * part gives all that the lost rank gave, bit by bit, and gets what the lost rank got. One part makes all collective
+ * calls, in their order. Parts send it what they give, such as the sums of rows, and it adds these in the order in
+ * which the lost rank did. Local.
+ *
+ * Returns: CAIRN_ERR_USAGE as for cairn_part_receive, or if MPI does not accept the arguments. */
+int cairn_part_barrier(cairn_part* part);
+int cairn_part_bcast(cairn_part* part, void* buffer, int count, MPI_Datatype type, int root);
+int cairn_part_gather(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                      int to_count, MPI_Datatype to_type, int root);
+int cairn_part_gatherv(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                       const int* to_counts, const int* to_places, MPI_Datatype to_type, int root);
+int cairn_part_scatter(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                       int to_count, MPI_Datatype to_type, int root);
+int cairn_part_scatterv(cairn_part* part, const void* from, const int* from_counts, const int* from_places,
+                        MPI_Datatype from_type, void* to, int to_count, MPI_Datatype to_type, int root);
+int cairn_part_allgather(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                         int to_count, MPI_Datatype to_type);
+int cairn_part_allgatherv(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                          const int* to_counts, const int* to_places, MPI_Datatype to_type);
+int cairn_part_alltoall(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                        int to_count, MPI_Datatype to_type);
+int cairn_part_alltoallv(cairn_part* part, const void* from, const int* from_counts, const int* from_places,
+                         MPI_Datatype from_type, void* to, const int* to_counts, const int* to_places,
+                         MPI_Datatype to_type);
+int cairn_part_alltoallw(cairn_part* part, const void* from, const int* from_counts, const int* from_places,
+                         const MPI_Datatype* from_types, void* to, const int* to_counts, const int* to_places,
+                         const MPI_Datatype* to_types);
+int cairn_part_reduce(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root);
+int cairn_part_allreduce(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
+int cairn_part_reduce_scatter_block(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type,
+                                    MPI_Op op);
+int cairn_part_reduce_scatter(cairn_part* part, const void* from, void* to, const int* counts, MPI_Datatype type,
+                              MPI_Op op);
+int cairn_part_scan(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
+int cairn_part_exscan(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
 /* Sends bytes to another part. Messages between two parts with one tag arrive in their order. The call copies the
  * bytes, and does not wait for a receive.
  *

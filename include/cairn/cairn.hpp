@@ -33,6 +33,7 @@
 
 #include <cairn/failure_topology.hpp>
 #include <cairn/log.hpp>
+#include <cairn/lost_collectives.hpp>
 #include <cairn/lost_part.hpp>
 #include <cairn/session_base.hpp>
 

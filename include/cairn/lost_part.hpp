@@ -30,6 +30,7 @@ namespace cairn {
 namespace replay {
 class PartWork;
 }
+class LostCollectives;
 
 // A part of a lost rank. Parts have numbers from 0.
 //
@@ -86,6 +87,8 @@ class LostPart {
     receive_bytes_from_part(part, tag, writable(elements));
   }
 
+  // Collective calls of the lost rank are those of a LostCollectives, in <cairn/lost_collectives.hpp>.
+
   // As send(), for bytes.
   void send_bytes(std::uint32_t rank, int tag, std::span<const std::byte> bytes);
   // As receive(), for bytes.
@@ -96,6 +99,7 @@ class LostPart {
   void receive_bytes_from_part(std::uint32_t part, int tag, std::span<std::byte> bytes);
 
  private:
+  friend class LostCollectives;
   template <class Elements>
   static std::span<const std::byte> bytes_of(const Elements& elements) {
     return std::as_bytes(std::span(std::ranges::data(elements), std::ranges::size(elements)));
@@ -109,7 +113,8 @@ class LostPart {
 };
 
 // Computes a part from its first step to the last, and returns its state then. It runs in spares and in a replacement,
-// and gets all that it needs from the part. It makes no MPI call, and no call of a session.
+// and gets all that it needs from the part. It makes no MPI call that involves other processes, and no call of a
+// session.
 using ComputePart = std::function<std::vector<std::byte>(LostPart& part)>;
 
 // Cuts the state of a rank in so many parts; see SessionBase::on_loss().

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <cairn/error.hpp>
+#include <cairn/lost_collectives.hpp>
 
 #include "bind/last_error.hpp"
 
@@ -116,6 +117,94 @@ int cairn_part_send(cairn_part* part, uint32_t rank, int tag, const void* data, 
 
 int cairn_part_receive(cairn_part* part, uint32_t rank, int tag, void* data, size_t bytes) {
   return with_part(part, [&](cairn::LostPart& open) { open.receive_bytes(rank, tag, span_of(data, bytes)); });
+}
+
+int cairn_part_barrier(cairn_part* part) {
+  return with_part(part, [&](cairn::LostPart& one) { cairn::LostCollectives(one).barrier(); });
+}
+int cairn_part_bcast(cairn_part* part, void* buffer, int count, MPI_Datatype type, int root) {
+  return with_part(part, [&](cairn::LostPart& one) { cairn::LostCollectives(one).bcast(buffer, count, type, root); });
+}
+int cairn_part_gather(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                      int to_count, MPI_Datatype to_type, int root) {
+  return with_part(part, [&](cairn::LostPart& one) {
+    cairn::LostCollectives(one).gather(from, from_count, from_type, to, to_count, to_type, root);
+  });
+}
+int cairn_part_gatherv(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                       const int* to_counts, const int* to_places, MPI_Datatype to_type, int root) {
+  return with_part(part, [&](cairn::LostPart& one) {
+    cairn::LostCollectives(one).gatherv(from, from_count, from_type, to, to_counts, to_places, to_type, root);
+  });
+}
+int cairn_part_scatter(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                       int to_count, MPI_Datatype to_type, int root) {
+  return with_part(part, [&](cairn::LostPart& one) {
+    cairn::LostCollectives(one).scatter(from, from_count, from_type, to, to_count, to_type, root);
+  });
+}
+int cairn_part_scatterv(cairn_part* part, const void* from, const int* from_counts, const int* from_places,
+                        MPI_Datatype from_type, void* to, int to_count, MPI_Datatype to_type, int root) {
+  return with_part(part, [&](cairn::LostPart& one) {
+    cairn::LostCollectives(one).scatterv(from, from_counts, from_places, from_type, to, to_count, to_type, root);
+  });
+}
+int cairn_part_allgather(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                         int to_count, MPI_Datatype to_type) {
+  return with_part(part, [&](cairn::LostPart& one) {
+    cairn::LostCollectives(one).allgather(from, from_count, from_type, to, to_count, to_type);
+  });
+}
+int cairn_part_allgatherv(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                          const int* to_counts, const int* to_places, MPI_Datatype to_type) {
+  return with_part(part, [&](cairn::LostPart& one) {
+    cairn::LostCollectives(one).allgatherv(from, from_count, from_type, to, to_counts, to_places, to_type);
+  });
+}
+int cairn_part_alltoall(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
+                        int to_count, MPI_Datatype to_type) {
+  return with_part(part, [&](cairn::LostPart& one) {
+    cairn::LostCollectives(one).alltoall(from, from_count, from_type, to, to_count, to_type);
+  });
+}
+int cairn_part_alltoallv(cairn_part* part, const void* from, const int* from_counts, const int* from_places,
+                         MPI_Datatype from_type, void* to, const int* to_counts, const int* to_places,
+                         MPI_Datatype to_type) {
+  return with_part(part, [&](cairn::LostPart& one) {
+    cairn::LostCollectives(one).alltoallv(from, from_counts, from_places, from_type, to, to_counts, to_places, to_type);
+  });
+}
+int cairn_part_alltoallw(cairn_part* part, const void* from, const int* from_counts, const int* from_places,
+                         const MPI_Datatype* from_types, void* to, const int* to_counts, const int* to_places,
+                         const MPI_Datatype* to_types) {
+  return with_part(part, [&](cairn::LostPart& one) {
+    cairn::LostCollectives(one).alltoallw(from, from_counts, from_places, from_types, to, to_counts, to_places,
+                                          to_types);
+  });
+}
+int cairn_part_reduce(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root) {
+  return with_part(part,
+                   [&](cairn::LostPart& one) { cairn::LostCollectives(one).reduce(from, to, count, type, op, root); });
+}
+int cairn_part_allreduce(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op) {
+  return with_part(part,
+                   [&](cairn::LostPart& one) { cairn::LostCollectives(one).allreduce(from, to, count, type, op); });
+}
+int cairn_part_reduce_scatter_block(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type,
+                                    MPI_Op op) {
+  return with_part(
+      part, [&](cairn::LostPart& one) { cairn::LostCollectives(one).reduce_scatter_block(from, to, count, type, op); });
+}
+int cairn_part_reduce_scatter(cairn_part* part, const void* from, void* to, const int* counts, MPI_Datatype type,
+                              MPI_Op op) {
+  return with_part(
+      part, [&](cairn::LostPart& one) { cairn::LostCollectives(one).reduce_scatter(from, to, counts, type, op); });
+}
+int cairn_part_scan(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op) {
+  return with_part(part, [&](cairn::LostPart& one) { cairn::LostCollectives(one).scan(from, to, count, type, op); });
+}
+int cairn_part_exscan(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op) {
+  return with_part(part, [&](cairn::LostPart& one) { cairn::LostCollectives(one).exscan(from, to, count, type, op); });
 }
 
 int cairn_part_send_to_part(cairn_part* part, uint32_t other, int tag, const void* data, size_t bytes) {

@@ -178,9 +178,8 @@ std::set<std::uint32_t> CatchUp::peers() const {
 
 Result<std::map<Number, Buffer>> CatchUp::messages_until(std::uint64_t call) const {
   const auto check = [&](const Lane& lane) -> Status {
-    if (lane.epoch >= call || (lane.tag != kCollectiveTag && lane.channel == kSessionChannel)) return {};
-    return fail(Code::unrecoverable, lane.tag == kCollectiveTag ? "its steps have collective calls"
-                                                                : "its steps have messages on other communicators");
+    if (lane.epoch >= call || lane.channel == kSessionChannel) return {};
+    return fail(Code::unrecoverable, "its steps have messages on other communicators");
   };
   for (const auto& [peer, lanes] : received_)
     for (const auto& [lane, received] : lanes)

@@ -77,8 +77,8 @@ class CatchUp {
   [[nodiscard]] std::set<std::uint32_t> peers() const;
 
   // Several processes can compute the steps up to this snapshot() call, which all survivors have made: the messages
-  // that they need. unrecoverable: they cannot, since the lost rank has made collective calls in these steps, or
-  // exchanged messages on another communicator.
+  // that they need. unrecoverable: they cannot, since the lost rank has exchanged messages on another communicator in
+  // these steps.
   [[nodiscard]] Result<std::map<Number, Buffer>> messages_until(std::uint64_t call) const;
   // They have done so: what they sent and took is over, and is returned. mismatch: it is not what the lost rank has
   // sent and received; nothing has changed.

@@ -29,18 +29,6 @@ Result<Value> value_of(const char* what, Call call) {
   }
 }
 
-template <class T>
-T value_or_stop(Result<T> result) {
-  if (result) {
-    if constexpr (std::is_void_v<T>)
-      return;
-    else
-      return std::move(*result);
-  }
-  const bool stops = result.error().code == Code::communication;
-  throw Exception(stops ? ErrorKind::rollback : ErrorKind::usage, result.error().text());
-}
-
 void copy_message(const Buffer& message, MutableBytes to) {
   if (message.size() != to.size())
     throw Exception(ErrorKind::usage,

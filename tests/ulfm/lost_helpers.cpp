@@ -5,8 +5,8 @@
 //
 // WHAT: `right`, or what is wrong: the part of a helper sends another message (`sends`), leaves one out (`leaves-out`),
 // receives one too many (`receives`), throws (`throws`), ends early (`early`); `cuts`: the state is cut in too few
-// parts; or `sums`: ranks add up cells, too; `none`: on_loss() is not called. A step takes the pause, which parts
-// share.
+// parts; `none`: on_loss() is not called. With `sums` ranks make collective calls, too; with `leaves-sums` parts leave
+// these out. A step takes the pause, which parts share.
 #include <mpi.h>
 
 #include <array>
@@ -69,6 +69,40 @@ void exchange(cairn::LostPart& part, const Cells& cells, std::uint64_t& above, s
   if (!is_last) part.receive_from_part(part.part() + 1, kUp, one(below));
 }
 
+bool sums(const Options& options) { return options.what.ends_with("sums"); }
+
+// In the first and the last cell: sums over ranks, and a number of rank 0.
+void sum_up(const cairn::Session& session, Cells& cells) {
+  const MPI_Comm comm = session.comm();
+  MPI_Allreduce(MPI_IN_PLACE, &cells.front(), 1, MPI_UINT64_T, MPI_SUM, comm);
+  MPI_Scan(MPI_IN_PLACE, &cells.back(), 1, MPI_UINT64_T, MPI_SUM, comm);
+  std::uint64_t common = cells.front() + session.rank();
+  MPI_Bcast(&common, 1, MPI_UINT64_T, 0, comm);
+  cells.back() ^= common;
+  MPI_Barrier(comm);
+}
+
+// The last part makes the calls.
+void sum_up(cairn::LostPart& part, Cells& cells) {
+  constexpr int kFirst = 3;
+  const std::uint32_t last = part.parts() - 1;
+  if (part.part() == 0) {
+    part.send_to_part(last, kFirst, std::span(&cells.front(), 1));
+    part.receive_from_part(last, kFirst, std::span(&cells.front(), 1));
+  }
+  if (part.part() != last) return;
+  std::uint64_t first = 0;
+  part.receive_from_part(0, kFirst, std::span(&first, 1));
+  cairn::LostCollectives collectives(part);
+  collectives.allreduce(MPI_IN_PLACE, &first, 1, MPI_UINT64_T, MPI_SUM);
+  collectives.scan(MPI_IN_PLACE, &cells.back(), 1, MPI_UINT64_T, MPI_SUM);
+  std::uint64_t common = first + part.rank();
+  collectives.bcast(&common, 1, MPI_UINT64_T, 0);
+  cells.back() ^= common;
+  collectives.barrier();
+  part.send_to_part(0, kFirst, std::span(&first, 1));
+}
+
 std::vector<std::byte> bytes_of(std::span<const std::uint64_t> cells) {
   const auto bytes = std::as_bytes(cells);
   return {bytes.begin(), bytes.end()};
@@ -99,6 +133,7 @@ std::vector<std::byte> compute_part(cairn::LostPart& part, const Options& option
     if (is("leaves-out")) continue;
     exchange(part, cells, above, below);
     advance(cells, above, below);
+    if (options.what == "sums") sum_up(part, cells);
     pause(options, cells.size());
   }
   return bytes_of(cells);
@@ -125,7 +160,7 @@ void compute(cairn::Session& session, const Options& options) {
   while (step < options.steps) {
     exchange(session, cells, above, below);
     advance(cells, above, below);
-    if (options.what == "sums") MPI_Allreduce(MPI_IN_PLACE, cells.data(), 1, MPI_UINT64_T, MPI_SUM, session.comm());
+    if (sums(options)) sum_up(session, cells);
     pause(options, cells.size());
     ++step;
     session.snapshot();

@@ -138,6 +138,10 @@ class Scenarios(Helpers):
         for rank in (0, 2):
             expect_steps(self.play("swing", [kill(rank, self.after_snapshot("swing", 18, rank))]), rank, 2)
 
+    def spares_recompute_steps_with_collective_calls(self):
+        for rank in (0, 1, 3):
+            expect_steps(self.play("sums", [kill(rank, self.after_snapshot("sums", 18, rank))]), rank, 2)
+
     def spares_recompute_what_came_before_the_first_snapshot(self):
         for name in ("heat", "right"):
             expect_steps(self.play(name, [kill(1, self.after_snapshot(name, 8))]), 1, 2)
@@ -216,7 +220,7 @@ class Scenarios(Helpers):
         self.play("right", [kill(1, place)], act, pause_ms=60)
 
     def parts_that_are_wrong_are_refused_and_the_replacement_computes_alone(self):
-        for what in ("sends", "leaves-out", "receives", "throws", "early", "cuts", "sums", "none"):
+        for what in ("sends", "leaves-out", "receives", "throws", "early", "cuts", "leaves-sums", "none"):
             texts = self.play(what, [kill(1, self.after_snapshot(what, 18))], more=LIMIT)
             expect(f"{what}: recomputed", recomputed(texts), [])
             expect(f"{what}: alone", len(alone(texts)), 1)

@@ -1,0 +1,58 @@
+// The collective calls of a lost rank, while its steps are recomputed in parts (lost_part.hpp).
+#pragma once
+
+#include <mpi.h>
+
+#include <cairn/lost_part.hpp>
+
+namespace cairn {
+
+// Those that the lost rank has made on session.comm() in the steps of a part, with MPI's arguments, but for the
+// communicator:
+//
+//     cairn::LostCollectives collectives(part);
+//     collectives.allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MIN);
+//
+// Nothing is sent: the other ranks' messages are those that the lost rank had received. So this part gives all that the
+// lost rank gave, bit by bit, and gets what the lost rank got. One part makes all collective calls, in their order. The
+// other parts send it what they have to give. If this is a sum of floating-point numbers, they send the terms, and it
+// adds these in the order in which the lost rank did.
+//
+// Local: the calls do not block. They throw an Exception of kind `rollback` as those of LostPart. Kind `usage`: the step
+// has not begun, the lost rank has not made this call, or MPI does not accept the arguments.
+class LostCollectives {
+ public:
+  // The part outlives it.
+  explicit LostCollectives(LostPart& part) : work_(part.work_) {}
+
+  void barrier();
+  void bcast(void* buffer, int count, MPI_Datatype type, int root);
+  void gather(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count, MPI_Datatype to_type,
+              int root);
+  void gatherv(const void* from, int from_count, MPI_Datatype from_type, void* to, const int* to_counts,
+               const int* to_places, MPI_Datatype to_type, int root);
+  void scatter(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count, MPI_Datatype to_type,
+               int root);
+  void scatterv(const void* from, const int* from_counts, const int* from_places, MPI_Datatype from_type, void* to,
+                int to_count, MPI_Datatype to_type, int root);
+  void allgather(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
+                 MPI_Datatype to_type);
+  void allgatherv(const void* from, int from_count, MPI_Datatype from_type, void* to, const int* to_counts,
+                  const int* to_places, MPI_Datatype to_type);
+  void alltoall(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count, MPI_Datatype to_type);
+  void alltoallv(const void* from, const int* from_counts, const int* from_places, MPI_Datatype from_type, void* to,
+                 const int* to_counts, const int* to_places, MPI_Datatype to_type);
+  void alltoallw(const void* from, const int* from_counts, const int* from_places, const MPI_Datatype* from_types,
+                 void* to, const int* to_counts, const int* to_places, const MPI_Datatype* to_types);
+  void reduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root);
+  void allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
+  void reduce_scatter_block(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
+  void reduce_scatter(const void* from, void* to, const int* counts, MPI_Datatype type, MPI_Op op);
+  void scan(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
+  void exscan(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
+
+ private:
+  replay::PartWork& work_;
+};
+
+}  // namespace cairn

@@ -209,7 +209,8 @@ int cairn_part_receive(cairn_part* part, uint32_t rank, int tag, void* data, siz
  * calls, in their order. Parts send it what they give, such as the sums of rows, and it adds these in the order in
  * which the lost rank did. Local.
  *
- * Returns: CAIRN_ERR_USAGE as for cairn_part_receive, or if MPI does not accept the arguments. */
+ * Returns: CAIRN_ERR_USAGE before the first step or after the last, if the lost rank had not received a message of this
+ * call, or if MPI does not accept the arguments. What a part sends is compared when all steps are done. */
 int cairn_part_barrier(cairn_part* part);
 int cairn_part_bcast(cairn_part* part, void* buffer, int count, MPI_Datatype type, int root);
 int cairn_part_gather(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,

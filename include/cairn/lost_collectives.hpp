@@ -18,8 +18,9 @@ namespace cairn {
 // other parts send it what they have to give. If this is a sum of floating-point numbers, they send the terms, and it
 // adds these in the order in which the lost rank did.
 //
-// Local: the calls do not block. They throw an Exception of kind `rollback` as those of LostPart. Kind `usage`: the step
-// has not begun, the lost rank has not made this call, or MPI does not accept the arguments.
+// Local: the calls do not block. They throw an Exception of kind `rollback` as those of LostPart. Kind `usage`: the
+// step has not begun, the lost rank had not received a message of this call, or MPI does not accept the arguments. What
+// a part sends is compared when all steps are done.
 class LostCollectives {
  public:
   // The part outlives it.

@@ -307,9 +307,17 @@ inline int makes_of_two(int (*next)(MPI_Comm, int, MPI_Comm, int, int, MPI_Comm*
   // The other group's parent may be in no family.
   const Birth birth{.number = static_cast<std::uint64_t>(tag), .all_know = false};
   const auto describe = [&] {
-    return NewCommunicator{.call = site.name, .parent = parent, .bridge = Bridge{leader, bridge, remote_leader}};
+    return NewCommunicator{.call = site.name, .parent = parent, .bridge = Bridge{leader, bridge, remote_leader, tag}};
   };
-  return makes_as(birth, CallKind::collective, describe, next, site, call, parent, leader, bridge, remote_leader, tag,
+  int rank = MPI_UNDEFINED;
+  PMPI_Comm_rank(parent, &rank);
+  MPI_Comm there = bridge;
+  if (Carrier* const one = carrier_of(call); one != nullptr && rank == leader && one->carries(bridge)) {
+    if (!one->carries(parent))
+      if (const int code = one->declines_bridge({leader, bridge, remote_leader, tag}); code != MPI_SUCCESS) return code;
+    there = one->stand_in(bridge);
+  }
+  return makes_as(birth, CallKind::collective, describe, next, site, call, parent, leader, there, remote_leader, tag,
                   made);
 }
 

@@ -14,6 +14,7 @@
 #include "mpi/mpi_request.hpp"
 #include "mpi/place_in.hpp"
 #include "mpi/shape.hpp"
+#include "mpi/ulfm.hpp"
 #include "replay/number.hpp"
 #include "tap/hear.hpp"
 
@@ -150,6 +151,8 @@ void Channels::drop(std::uint64_t number) {
   if (found == all_.end() || found->second->handle != MPI_COMM_NULL) return;
   const tap::Unheard unheard;
   const FailureHandler::Quiet quiet;
+  // See RepairCalls::keeps().
+  if (found->second->has_two_groups() && ulfm::is_revoked(found->second->own)) found->second->twin = MPI_COMM_NULL;
   for (MPI_Comm* const comm : {&found->second->twin, &found->second->own})
     if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
   all_.erase(found);

@@ -67,11 +67,15 @@ int MessageCarrier::raise(int code, MPI_Comm comm) {
   return code;
 }
 
+// The rank that has died may be in no communicator of the call: the other group of an intercommunicator may have failed
+// with it.
+bool MessageCarrier::is_of_failure(int code) const {
+  return lifeline_->is_cut() || reports_failure(channels_.session().twin, code);
+}
+
 std::optional<int> MessageCarrier::after(int code, MPI_Comm comm) {
   if (code == MPI_SUCCESS) return code;
-  const Channel* const channel = find_channel(comm);
-  if (!lifeline_->is_cut() && !reports_failure(channel == nullptr ? comm : channel->twin, code))
-    return raise(code, comm);
+  if (!is_of_failure(code)) return raise(code, comm);
   if (setting_.stays()) return {};
   return code;
 }

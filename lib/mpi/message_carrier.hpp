@@ -5,7 +5,8 @@
 // The application keeps the handle of its communicator. Until the first repair the messages are on it; after a repair
 // it is revoked, and they are on the communicator of the repaired world (the twin).
 //
-// Belongs to the session's thread. Calls of another thread are passed on to MPI, and are an obstacle for good.
+// Belongs to the session's thread. Calls of another thread are made in the same way, but not logged, and are an
+// obstacle for good.
 #pragma once
 
 #include <mpi.h>
@@ -82,6 +83,7 @@ class MessageCarrier final : public tap::Carrier {
   int cancel(MPI_Request* request) override;
   std::optional<int> makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
                                         const std::function<int(MPI_Comm, MPI_Group)>& make) override;
+  int declines_bridge(const tap::Bridge& bridge) override;
   std::optional<int> begins_communicator(const tap::NewCommunicator& one, MPI_Comm* made, MPI_Request* request,
                                          const std::function<int(MPI_Comm)>& make) override;
   void freed(MPI_Comm comm) override;
@@ -154,12 +156,13 @@ class MessageCarrier final : public tap::Carrier {
   int make_of_two_groups(Making& making, MPI_Comm* made, bool& is_carried);
   int add_communicator(const Making& making, MPI_Comm made);
   void add_communicator(const Making& making, MPI_Comm made, MPI_Comm own);
-  const Channel& add_channel(const ChannelFacts& facts, MPI_Comm made, MPI_Comm own);
+  const Channel& add_channel(const ChannelFacts& facts, bool is_noted, MPI_Comm made, MPI_Comm own);
   int meet_patiently(const Making& making);
   int meet_briefly(const Channel& parent);
+  void await_news();
   struct OtherGroup;
   OtherGroup meet_other_group(const Making& making);
-  int make_of_members(const std::vector<int>& members, MPI_Comm* own);
+  int make_of_members(const std::vector<int>& members, int tag, MPI_Comm* own);
   int make_of_edges(const Making& making, MPI_Comm* made);
   int tell_keepers(Making& making, MPI_Comm graph);
   bool make_begun(Pending& pending);
@@ -208,6 +211,7 @@ class MessageCarrier final : public tap::Carrier {
   // What a call on this communicator returns after MPI's code. Nothing: the job was repaired, and the call is to be
   // repeated.
   std::optional<int> after(int code, MPI_Comm comm);
+  [[nodiscard]] bool is_of_failure(int code) const;
   // Calls the communicator's error handler. Returns the code.
   static int raise(int code, MPI_Comm comm);
   [[nodiscard]] bool is_patient() const { return setting_.journal.unchecked_since().has_value(); }
@@ -256,7 +260,8 @@ class MessageCarrier final : public tap::Carrier {
 
   Setting setting_;
   mutable Channels channels_;
-  std::set<std::uint64_t> dropped_;  // numbers of communicators that nobody needs
+  std::set<std::uint64_t> dropped_;           // numbers of communicators that nobody needs
+  std::atomic<std::uint64_t> not_noted_ = 0;  // communicators that other threads have made
   DenseTypes types_;
   std::shared_ptr<Lifeline> lifeline_;
   std::thread::id thread_ = std::this_thread::get_id();

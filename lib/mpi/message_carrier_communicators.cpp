@@ -77,7 +77,6 @@ std::optional<MessageCarrier::Making> MessageCarrier::making_of(const tap::NewCo
 std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
                                                       const std::function<int(MPI_Comm, MPI_Group)>& make) {
   if (!can_be_made_again(one.call)) return {};
-  (void)is_of_session_thread();  // whatever the thread is: all ranks must do the same
   if (one.is_of_group && !one.is_in) {
     *made = MPI_COMM_NULL;
     return MPI_SUCCESS;
@@ -90,15 +89,19 @@ std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator
     bool is_carried = true;
     const int code = FailureHandler::quietly([&] { return make_communicator(*making, made, make, is_carried); });
     if (!is_carried) return {};
+    if (code != MPI_SUCCESS && making->call.bridge) await_news();
     if (const auto result = after(code, making->parent.handle)) return result;
   }
 }
 
 int MessageCarrier::begin_making(Making& making) {
-  const auto birth = [&] {
-    const auto guard = lock();
-    return setting_.journal.makes_channel(making.request);
-  }();
+  making.is_noted = is_of_session_thread();
+  if (!making.is_noted) {
+    // Its number is another one than on ranks whose session's thread makes the call, but no message is logged here.
+    making.facts.birth = {.parent = making.request.parent, .group = UINT64_MAX, .place = not_noted_++};
+    return MPI_SUCCESS;
+  }
+  const auto birth = setting_.journal.makes_channel(making.request);
   if (!birth) return rolls_back(birth.error());
   making.facts.birth = *birth;
   return MPI_SUCCESS;
@@ -106,6 +109,7 @@ int MessageCarrier::begin_making(Making& making) {
 
 // Nothing: nobody knows it, and the callers make it.
 std::optional<int> MessageCarrier::get_known(const Making& making, MPI_Comm* made) {
+  if (!making.is_noted) return {};
   ChannelBook& book = setting_.journal.channels();
   const replay::Birthplace& birth = making.facts.birth;
   const auto known = book.look_up(birth, making.request, making.members);
@@ -116,6 +120,7 @@ std::optional<int> MessageCarrier::get_known(const Making& making, MPI_Comm* mad
       if (channels_.find_number(facts.number) == nullptr)
         return rolls_back(fmt::format("{}: a graph of which no rank knows all neighbours", my_name()));
       book.made(facts);
+      const auto guard = lock();
       *made = channels_.take(facts.number).handle;
       return MPI_SUCCESS;
     }
@@ -179,7 +184,7 @@ int MessageCarrier::merge_groups(const Making& making, MPI_Comm* made) {
 
 int MessageCarrier::add_communicator(const Making& making, MPI_Comm made) {
   if (made == MPI_COMM_NULL) {
-    setting_.journal.channels().made({.birth = making.facts.birth});
+    if (making.is_noted) setting_.journal.channels().made({.birth = making.facts.birth});
     return MPI_SUCCESS;
   }
   MPI_Comm own = MPI_COMM_NULL;
@@ -200,23 +205,22 @@ void MessageCarrier::add_communicator(const Making& making, MPI_Comm made, MPI_C
     MPI_Comm_set_errhandler(made, handler);
     MPI_Errhandler_free(&handler);
   }
-  const Channel& added = add_channel(making.facts, made, own);
+  const Channel& added = add_channel(making.facts, making.is_noted, made, own);
   if (making.call.part && added.facts.members != parent.facts.members)
     obstructs(fmt::format("{} makes a graph in which MPI has given ranks other numbers", my_name()),
               replay::Journal::Until::end);
 }
 
-const Channel& MessageCarrier::add_channel(const ChannelFacts& facts, MPI_Comm made, MPI_Comm own) {
+const Channel& MessageCarrier::add_channel(const ChannelFacts& facts, bool is_noted, MPI_Comm made, MPI_Comm own) {
+  setting_.adopts(own);
   const auto guard = lock();
   const Channel& added = channels_.add(facts, made, own);
-  setting_.journal.channels().made(added.facts);
-  setting_.adopts(own);
+  if (is_noted) setting_.journal.channels().made(added.facts);
   return added;
 }
 
 std::optional<int> MessageCarrier::begins_communicator(const tap::NewCommunicator& one, MPI_Comm* made,
                                                        MPI_Request* request, const std::function<int(MPI_Comm)>& make) {
-  (void)is_of_session_thread();
   auto making = making_of(one);
   if (!making) return {};
   if (const int code = begin_making(*making); code != MPI_SUCCESS) return code;
@@ -234,7 +238,9 @@ std::optional<int> MessageCarrier::begins_communicator(const tap::NewCommunicato
       if (const int met = meet_briefly(making->parent); met != MPI_SUCCESS) return met;
       if (const int first = make(making->parent.twin); first != MPI_SUCCESS) return first;
       const tap::Unheard unheard;
-      return MPI_Comm_idup(making->parent.own, &begun->own, &begun->second);
+      if (MPI_Comm_idup(making->parent.own, &begun->own, &begun->second) != MPI_SUCCESS)
+        end_for_begun_communicator(setting_.log);
+      return MPI_SUCCESS;
     });
     const auto result = after(code, one.parent);
     if (result && *result != MPI_SUCCESS) {
@@ -244,6 +250,7 @@ std::optional<int> MessageCarrier::begins_communicator(const tap::NewCommunicato
     }
     if (!result) continue;
     begun->facts = making->facts;
+    begun->is_noted = making->is_noted;
     begun->made = *made;
     pending.real = *request;
     pending.begun = std::move(begun);
@@ -260,18 +267,22 @@ bool MessageCarrier::make_begun(Pending& pending) {
     end_for_begun_communicator(setting_.log);
   pending.real = std::exchange(begun.second, MPI_REQUEST_NULL);
   if (pending.real != MPI_REQUEST_NULL) return false;
-  add_channel(begun.facts, begun.made, begun.own);
+  add_channel(begun.facts, begun.is_noted, begun.made, begun.own);
   return true;
 }
 
 void MessageCarrier::freed(MPI_Comm comm) {
-  const auto guard = lock();
-  if (const auto number = channels_.freed(comm)) setting_.journal.frees_channel(*number);
+  const auto number = [&] {
+    const auto guard = lock();
+    return channels_.freed(comm);
+  }();
+  if (number && std::this_thread::get_id() == thread_) setting_.journal.frees_channel(*number);
 }
 
 void MessageCarrier::drop_communicators() {
   for (const std::uint64_t number : setting_.journal.channels().take_dropped()) dropped_.insert(number);
   // Requests may still be of one.
+  const auto guard = lock();
   std::erase_if(dropped_, [&](std::uint64_t number) {
     const auto is_of = [&](const auto& one) { return one.second->channel->facts.number == number; };
     if (std::ranges::any_of(pending_, is_of)) return false;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mpi/collectives/collectives.hpp"
+#include "mpi/failure_handler.hpp"
 #include "mpi/made_communicator.hpp"
 #include "mpi/patience.hpp"
 #include "mpi/place_in.hpp"
@@ -56,9 +57,9 @@ replay::Neighbourhood neighbourhood_of(const std::vector<std::vector<int>>& ends
 // Messages of Cairn's own, which are not logged. A wait for one ends when a process has died.
 class MessageCarrier::PatientMessages final : public collectives::Messages {
  public:
-  // `ranks`: of the channel, this one among them.
-  PatientMessages(MessageCarrier& of, const Channel& channel, std::span<const int> ranks)
-      : of_(of), comm_(channel.own), ranks_(ranks) {}
+  // `ranks`: of the channel, this one among them. `tag`: no other message of Cairn's communicator has it.
+  PatientMessages(MessageCarrier& of, const Channel& channel, std::span<const int> ranks, int tag = 903)
+      : of_(of), comm_(channel.own), ranks_(ranks), tag_(tag) {}
 
   [[nodiscard]] int rank() const override {
     return static_cast<int>(std::ranges::find(ranks_, rank_in(comm_)) - ranks_.begin());
@@ -77,11 +78,11 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
         sent, received,
         [&](const auto& one, MPI_Request* begun) {
           const auto& [at, count, type] = one.into;
-          return MPI_Irecv(at, static_cast<int>(count), type, rank_of(one.from), kTag, comm_, begun);
+          return MPI_Irecv(at, static_cast<int>(count), type, rank_of(one.from), tag_, comm_, begun);
         },
         [&](const auto& one, MPI_Request* begun) {
           const auto& [at, count, type] = one.what;
-          return MPI_Isend(at, static_cast<int>(count), type, rank_of(one.to), kTag, comm_, begun);
+          return MPI_Isend(at, static_cast<int>(count), type, rank_of(one.to), tag_, comm_, begun);
         });
     // Each is over then, and uses no memory of the caller's.
     for (const MPI_Request request : requests)
@@ -90,13 +91,14 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
   }
 
  private:
-  static constexpr int kTag = 903;  // no other message of Cairn's communicator has it
-
-  [[nodiscard]] int rank_of(int caller) const { return ranks_[static_cast<std::size_t>(caller)]; }
+  [[nodiscard]] int rank_of(int caller) const {
+    return caller == MPI_PROC_NULL ? MPI_PROC_NULL : ranks_[static_cast<std::size_t>(caller)];
+  }
 
   MessageCarrier& of_;
   MPI_Comm comm_;
   std::span<const int> ranks_;
+  int tag_;
 };
 
 // Before MPI makes it, which cannot be interrupted: a replacement may come to its call late, or, if it exchanges other
@@ -112,11 +114,21 @@ int MessageCarrier::meet_patiently(const Making& making) {
   }
 }
 
+// An error of MPI's may be the first news of a death.
+void MessageCarrier::await_news() {
+  constexpr std::chrono::milliseconds kLimit{100};
+  const auto start = std::chrono::steady_clock::now();
+  Patience patience(*this);
+  while (std::chrono::steady_clock::now() < start + kLimit && patience.turn()) {
+  }
+}
+
 // Before MPI_Comm_idup, since Open MPI cannot continue if a process dies while it works on that. Ranks may begin the
 // call after messages that they get from each other later, so none waits for long.
 int MessageCarrier::meet_briefly(const Channel& parent) {
   constexpr int kTag = 906;
-  constexpr std::chrono::seconds kLimit{1};
+  // While a replacement catches up, it comes late.
+  const std::chrono::milliseconds limit = is_patient() ? setting_.limit : std::chrono::milliseconds(1000);
   const tap::Unheard unheard;
   const int me = rank_in(parent.own);
   const auto tell = [&](int rank) {
@@ -141,7 +153,7 @@ int MessageCarrier::meet_briefly(const Channel& parent) {
     if (code == MPI_SUCCESS) code = MPI_Irecv(nullptr, 0, MPI_BYTE, peer, kTag, parent.own, &come);
     while (code == MPI_SUCCESS && over == 0) {
       code = MPI_Test(&come, &over, MPI_STATUS_IGNORE);
-      if (code != MPI_SUCCESS || over != 0 || std::chrono::steady_clock::now() > start + kLimit) break;
+      if (code != MPI_SUCCESS || over != 0 || std::chrono::steady_clock::now() > start + limit) break;
       if (!patience.turn()) code = MPI_ERR_OTHER;
     }
     // What comes later is for this request, and not for the next meeting.
@@ -218,28 +230,64 @@ struct MessageCarrier::OtherGroup {
   std::vector<std::uint32_t> members = {};  // by rank
 };
 
+namespace {
+
+// What leaders tell each other first: whether messages are carried (zeros: they are not), a birthplace, the number of
+// the communicator in which they meet, and how many members their group has.
+using Words = std::array<std::uint64_t, 7>;
+
+// Several threads may make intercommunicators at once, with other tags.
+int tag_of(int tag) { return (1 << 30) + tag % (1 << 29); }
+
+}  // namespace
+
+// This rank leads a group whose messages are not carried.
+int MessageCarrier::declines_bridge(const tap::Bridge& bridge) {
+  const tap::Unheard unheard;
+  while (true) {
+    const Channel& meeting = channel_of(bridge.comm);
+    if (meeting.has_two_groups() || bridge.remote_leader < 0 || bridge.remote_leader >= meeting.size())
+      return MPI_SUCCESS;
+    std::vector<int> ranks(meeting.facts.members.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    const Words mine{};
+    Words theirs{};
+    const int code = FailureHandler::quietly([&] {
+      try {
+        PatientMessages leaders(*this, meeting, ranks, tag_of(bridge.tag));
+        leaders.exchange({mine.data(), 7, MPI_UINT64_T}, bridge.remote_leader, {theirs.data(), 7, MPI_UINT64_T},
+                         bridge.remote_leader);
+        return MPI_SUCCESS;
+      } catch (const collectives::Failed& failed) {
+        return failed.code;
+      }
+    });
+    if (const auto result = after(code, bridge.comm)) return *result;
+  }
+}
+
 // The leaders tell each other, and then their groups.
 MessageCarrier::OtherGroup MessageCarrier::meet_other_group(const Making& making) {
   const tap::Bridge& bridge = *making.call.bridge;
   PatientMessages group(*this, making.parent, making.callers);
-  std::array<std::uint64_t, 7> words{};  // zeros: not carried, or wrong
+  Words words{};
   std::vector<std::uint32_t> members;
   const Channel* const meeting = group.rank() == bridge.leader ? find_channel(bridge.comm) : nullptr;
   const auto has = [](const Channel& channel, int rank) { return rank >= 0 && rank < channel.size(); };
   if (meeting != nullptr && !meeting->has_two_groups() && has(*meeting, bridge.remote_leader)) {
     std::vector<int> ranks(meeting->facts.members.size());
     std::iota(ranks.begin(), ranks.end(), 0);
-    PatientMessages leaders(*this, *meeting, ranks);
+    PatientMessages leaders(*this, *meeting, ranks, tag_of(bridge.tag));
     const auto swap = [&](const collectives::Source& mine, const collectives::Target& theirs) {
       leaders.exchange(mine, bridge.remote_leader, theirs, bridge.remote_leader);
     };
     const auto& [parent, of_group, epoch, place] = making.facts.birth;
-    const std::array<std::uint64_t, 7> mine{
-        1, parent, of_group, epoch, place, meeting->facts.number, making.members.size()};
+    const Words mine{1, parent, of_group, epoch, place, meeting->facts.number, making.members.size()};
     swap({mine.data(), 7, MPI_UINT64_T}, {words.data(), 7, MPI_UINT64_T});
     members.resize(words[6]);
-    swap({making.members.data(), static_cast<MPI_Count>(making.members.size()), MPI_UINT32_T},
-         {members.data(), static_cast<MPI_Count>(members.size()), MPI_UINT32_T});
+    if (words[0] != 0)
+      swap({making.members.data(), static_cast<MPI_Count>(making.members.size()), MPI_UINT32_T},
+           {members.data(), static_cast<MPI_Count>(members.size()), MPI_UINT32_T});
   }
   const auto tell = [&](void* what, std::size_t count, MPI_Datatype type) {
     collectives::make(tap::collectives::Bcast{what, static_cast<int>(count), type, bridge.leader, making.parent.own},
@@ -267,7 +315,7 @@ int MessageCarrier::make_of_two_groups(Making& making, MPI_Comm* made, bool& is_
     std::vector<int> all(first.begin(), first.end());
     all.insert(all.end(), second.begin(), second.end());
     MPI_Comm own = MPI_COMM_NULL;
-    if (const int code = make_of_members(all, &own); code != MPI_SUCCESS) return code;
+    if (const int code = make_of_members(all, tag_of(making.call.bridge->tag), &own); code != MPI_SUCCESS) return code;
     setting_.adopts(own);
     const int code =
         MPI_Intercomm_create(making.parent.twin, 0, own, static_cast<int>(is_first ? first.size() : 0), 0, made);
@@ -279,8 +327,7 @@ int MessageCarrier::make_of_two_groups(Making& making, MPI_Comm* made, bool& is_
 }
 
 // Ranks in session.comm(), which make the same call.
-int MessageCarrier::make_of_members(const std::vector<int>& members, MPI_Comm* own) {
-  constexpr int kTag = 905;
+int MessageCarrier::make_of_members(const std::vector<int>& members, int tag, MPI_Comm* own) {
   const MPI_Comm all = channels_.session().own;
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Group some = MPI_GROUP_NULL;
@@ -288,7 +335,7 @@ int MessageCarrier::make_of_members(const std::vector<int>& members, MPI_Comm* o
   int code = MPI_Group_incl(group, static_cast<int>(members.size()), members.data(), &some);
   MPI_Group_free(&group);
   if (code != MPI_SUCCESS) return code;
-  code = MPI_Comm_create_group(all, some, kTag, own);
+  code = MPI_Comm_create_group(all, some, tag, own);
   MPI_Group_free(&some);
   return code;
 }

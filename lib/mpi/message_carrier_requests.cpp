@@ -118,7 +118,7 @@ int MessageCarrier::post(Pending& pending) {
 // MPI has ended it with that code.
 void MessageCarrier::settle(Pending& pending, int code, const MPI_Status& status) {
   pending.real = MPI_REQUEST_NULL;
-  if (code != MPI_SUCCESS && (lifeline_->is_cut() || reports_failure(pending.channel->twin, code))) return;  // lost
+  if (code != MPI_SUCCESS && is_of_failure(code)) return;  // it is lost
   if (code == MPI_SUCCESS && pending.begun && !make_begun(pending)) return;
   pending.done = true;
   pending.code = code;

@@ -1,6 +1,7 @@
 // Collective calls of a lost rank that a part of it makes: of the messages that the lost rank had received.
 #include <cairn/lost_collectives.hpp>
 #include <span>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -22,9 +23,11 @@ class PartMessages final : public collectives::Messages {
   [[nodiscard]] int rank() const override { return static_cast<int>(work_.steps().rank); }
   [[nodiscard]] int size() const override { return static_cast<int>(work_.steps().ranks); }
   void send(const collectives::Source& what, int to) override {
+    if (to == MPI_PROC_NULL) return;
     value_or_stop(work_.send(static_cast<std::uint32_t>(to), replay::kCollectiveTag, collectives::pack(what)));
   }
   void receive(const collectives::Target& into, int from) override {
+    if (from == MPI_PROC_NULL) return;
     collectives::unpack(value_or_stop(work_.receive(static_cast<std::uint32_t>(from), replay::kCollectiveTag)), into);
   }
   void exchange_all(std::span<const collectives::Sent> sent, std::span<const collectives::Received> received) override {
@@ -44,6 +47,8 @@ void make(replay::PartWork& work, const Call& call) {
     collectives::make(call, messages);
   } catch (const collectives::Failed& failed) {
     throw Exception(ErrorKind::usage, mpi_error(failed.code, "a collective call of a part").text());
+  } catch (const std::length_error&) {
+    throw Exception(ErrorKind::usage, "a collective call of a part has a negative count");
   }
 }
 

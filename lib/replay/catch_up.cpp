@@ -224,8 +224,8 @@ Result<CatchUp::Exchanged> CatchUp::compare(std::uint64_t call, std::vector<Part
       return fail(Code::mismatch, fmt::format("no part has received {} from rank {}", number, number.lane.peer));
   for (const auto& [peer, lanes] : received_)
     if (!lanes.empty() && lanes.begin()->first.epoch < call)
-      return fail(Code::mismatch, fmt::format("no part has sent a message with tag {} to rank {}, as the lost rank had",
-                                              lanes.begin()->first.tag, peer));
+      return fail(Code::mismatch, fmt::format("no part has sent {} to rank {}, as the lost rank had",
+                                              Number{.lane = lanes.begin()->first, .place = 0}, peer));
   return all;
 }
 

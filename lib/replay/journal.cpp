@@ -249,6 +249,8 @@ Status Journal::recomputed(std::uint64_t call, std::vector<PartResult> parts) {
   for (const auto& [number, content] : exchanged->received) received(number, content);
   began_later_ = true;
   choices_.skips_to(call);
+  restored_ = call;
+  channels_.begins(call);
   enters(call);
   is_at_restore_ = true;
   return {};

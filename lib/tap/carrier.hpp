@@ -61,6 +61,7 @@ struct Bridge {
   int leader = 0;
   MPI_Comm comm = MPI_COMM_NULL;  // of which both leaders are members
   int remote_leader = 0;
+  int tag = 0;
 };
 
 // A call that makes a communicator of another one.
@@ -120,6 +121,9 @@ class Carrier {
   // parent, and of another group in place of the call's; null: of that. Nothing: this one is not carried.
   virtual std::optional<int> makes_communicator(const NewCommunicator& one, MPI_Comm* made,
                                                 const std::function<int(MPI_Comm, MPI_Group)>& make) = 0;
+  // The same of MPI_Intercomm_create where only the leaders' communicator is carried, and not the parent of this
+  // leader: the other one is told. MPI_SUCCESS: MPI makes the call; otherwise the call returns this code.
+  virtual int declines_bridge(const Bridge& bridge) = 0;
   // The same of a call that only begins: the communicator is there when the request is complete. `make`: of another
   // parent; it fills `made` and `request`.
   virtual std::optional<int> begins_communicator(const NewCommunicator& one, MPI_Comm* made, MPI_Request* request,

@@ -33,12 +33,14 @@ class Recorder final : public collectives::Messages {
   [[nodiscard]] int rank() const override { return rank_in(MPI_COMM_WORLD); }
   [[nodiscard]] int size() const override { return size_of(MPI_COMM_WORLD); }
   void send(const collectives::Source& what, int to) override {
+    if (to == MPI_PROC_NULL) return;
     const Buffer& bytes = sent.emplace(sends_.next(stream(to)), collectives::pack(what)).first->second;
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, 0, MPI_COMM_WORLD, &request);
     requests_.push_back(request);
   }
   void receive(const collectives::Target& into, int from) override {
+    if (from == MPI_PROC_NULL) return;
     MPI_Status status{};
     MPI_Probe(from, 0, MPI_COMM_WORLD, &status);
     int bytes = 0;
@@ -141,6 +143,15 @@ TEST_F(PartCollectives, of_all_ranks_give_the_same_again) {
                                                                    kCount, MPI_INT);
   expect_same<calls::Alltoallv, &C::alltoallv, &cairn_part_alltoallv>(
       to_, all_.data(), counts_.data(), places_.data(), MPI_INT, to_.data(), counts_.data(), places_.data(), MPI_INT);
+  // Between some ranks there is no message.
+  Numbers to_next = each(0);
+  Numbers from_last = each(0);
+  to_next[static_cast<std::size_t>((me_ + 1) % ranks_)] = kCount;
+  from_last[static_cast<std::size_t>((me_ + ranks_ - 1) % ranks_)] = kCount;
+  expect_same<calls::Alltoallv, &C::alltoallv, &cairn_part_alltoallv>(
+      to_, all_.data(), to_next.data(), places_.data(), MPI_INT, to_.data(), from_last.data(), places_.data(), MPI_INT);
+  expect_same<calls::Alltoall, &C::alltoall, &cairn_part_alltoall>(all_, MPI_IN_PLACE, kCount, MPI_INT, all_.data(),
+                                                                   kCount, MPI_INT);
   const std::vector<MPI_Datatype> types(counts_.size(), MPI_INT);
   Numbers bytes = places_;
   for (int& place : bytes) place *= static_cast<int>(sizeof(int));
@@ -194,6 +205,8 @@ TEST_F(PartCollectives, that_the_lost_rank_has_not_made_are_refused) {
   EXPECT_EQ(kind_of([&] { collectives.barrier(); }), ErrorKind::usage);  // before the first step
   ASSERT_TRUE(work.next_step().value());
   EXPECT_EQ(kind_of([&] { collectives.barrier(); }), ErrorKind::usage);
+  int word = 0;
+  EXPECT_EQ(kind_of([&] { collectives.allreduce(MPI_IN_PLACE, &word, -1, MPI_INT, MPI_SUM); }), ErrorKind::usage);
 }
 
 }  // namespace

@@ -362,8 +362,9 @@ TEST(Helpers, have_nothing_to_do_where_they_cannot_know_the_messages) {
   };
   EXPECT_TRUE(why(agreement_of({kLost}), 0, 0));
   EXPECT_TRUE(why(agreement_of({kLost}), 5, replay::kSessionChannel));
-  EXPECT_FALSE(why(agreement_of({kLost}), replay::kCollectiveTag, replay::kSessionChannel));
+  EXPECT_TRUE(why(agreement_of({kLost}), replay::kCollectiveTag, replay::kSessionChannel));
   EXPECT_FALSE(why(agreement_of({kLost}), 5, 77));
+  EXPECT_FALSE(why(agreement_of({kLost}), replay::kCollectiveTag, 77));
   EXPECT_FALSE(why(agreement_of({kLost, 2}), 0, 0));
   Agreement none = agreement_of({kLost});
   none.oldest = kBegin;

@@ -51,6 +51,9 @@ void use_both(MPI_Comm comm, std::uint64_t& sum) {
   }
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   for (const std::uint64_t one : theirs) sum = mix(sum, 3 * one + 1);
+  std::uint64_t all = 0;
+  MPI_Allreduce(&sum, &all, 1, MPI_UINT64_T, MPI_SUM, comm);
+  sum = mix(sum, 3 * all + 1);
 }
 
 // Of the ranks below that one, and of the others. What it is made of may be freed at once.

@@ -155,6 +155,8 @@ void compute(cairn::Session& session, const Options& options) {
                       step += static_cast<std::int64_t>(steps);
                     });
   session.restore();
+  MPI_Comm kept = MPI_COMM_NULL;  // until the end, and not used in the steps
+  if (sums(options)) MPI_Comm_dup(session.comm(), &kept);
   std::uint64_t above = 0;
   std::uint64_t below = 0;
   while (step < options.steps) {
@@ -167,6 +169,10 @@ void compute(cairn::Session& session, const Options& options) {
   }
   std::uint64_t sum = 0;
   for (const std::uint64_t cell : cells) sum = lost::mix(sum, cell);
+  if (kept != MPI_COMM_NULL) {
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, kept);
+    MPI_Comm_free(&kept);
+  }
   lost::write_sums(options.output, sum, session);
 }
 

@@ -38,7 +38,6 @@ CASES = {
     # Until a later snapshot is complete.
     "nonblocking-collective": Case("MPI_Ibarrier"),
     "neighbour-collective": Case("MPI_Ineighbor_allgather"),
-    "two-group-collective": Case("MPI_Barrier"),
     "cancel": Case("MPI_Cancel"),
     "free": Case("MPI_Request_free"),
     "world": Case("MPI_Sendrecv"),
@@ -47,6 +46,7 @@ CASES = {
     "much": Case("memory", more=SMALL),
     # For the rest of the session.
     "persistent-collective": Case("MPI_Barrier_init", later="global"),
+    "self-bridge": Case("MPI_Intercomm_create", later="global"),
     "pending-matched": Case("MPI_Mrecv"),
     "partitioned": Case("MPI_Psend_init", first=None, later=None),  # Open MPI 5.0 crashes after a failure then
     "window": Case("MPI_Win_create", later="global"),
@@ -88,6 +88,7 @@ REPLAYED = {
     "dist-graph-replayed": Case("", first="local"),
     "idup-replayed": Case("", first="local"),
     "intercommunicator-replayed": Case("", first="local"),
+    "two-group-collective-replayed": Case("", first="local"),
     "much-replayed": Case("memory", first="local", more=SPILLS),
     "much-to-one-replayed": Case("memory", first="local", more=SPILLS),
 }

@@ -139,6 +139,17 @@ inline void join_two_groups(const Ring& ring, bool meets) {
   MPI_Comm_free(&half);
 }
 
+// Rank 0 has no communicator of its own group to give.
+inline void join_self(const Ring& ring) {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm both = MPI_COMM_NULL;
+  MPI_Comm_split(ring.comm, ring.rank == 0 ? 0 : 1, 0, &half);
+  MPI_Intercomm_create(ring.rank == 0 ? MPI_COMM_SELF : half, 0, ring.comm, ring.rank == 0 ? 1 : 0, 3, &both);
+  MPI_Barrier(both);
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&half);
+}
+
 // The application ranks that the job starts with are the first of the world.
 inline void pass_in_the_world(const Ring& ring) {
   Ring world(MPI_COMM_WORLD);
@@ -235,6 +246,7 @@ inline const std::map<std::string, std::function<void(const Ring&)>> kCalls{
     {"dist-graph", make_graph_of_neighbours},
     {"idup", begin_to_duplicate},
     {"intercommunicator", [](const Ring& ring) { join_two_groups(ring, false); }},
+    {"self-bridge", join_self},
     {"two-group-collective", [](const Ring& ring) { join_two_groups(ring, true); }},
     {"world", pass_in_the_world},
     {"matched", match},

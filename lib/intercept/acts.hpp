@@ -309,16 +309,23 @@ inline int makes_of_two(int (*next)(MPI_Comm, int, MPI_Comm, int, int, MPI_Comm*
   const auto describe = [&] {
     return NewCommunicator{.call = site.name, .parent = parent, .bridge = Bridge{leader, bridge, remote_leader, tag}};
   };
+  const Heard heard(call, CallKind::collective, site);
   int rank = MPI_UNDEFINED;
   PMPI_Comm_rank(parent, &rank);
-  MPI_Comm there = bridge;
-  if (Carrier* const one = carrier_of(call); one != nullptr && rank == leader && one->carries(bridge)) {
-    if (!one->carries(parent))
-      if (const int code = one->declines_bridge({leader, bridge, remote_leader, tag}); code != MPI_SUCCESS) return code;
-    there = one->stand_in(bridge);
+  Carrier* const any = carrier_of(call);
+  const bool leads_there = any != nullptr && rank == leader && any->carries(bridge);
+  std::optional<int> code;
+  if (Carrier* const one = carrier_of(call, site)) {
+    code = one->makes_communicator(describe(), made, {});
+  } else if (leads_there) {
+    const int declined = any->declines_bridge({leader, bridge, remote_leader, tag});
+    if (declined != MPI_SUCCESS) code = declined;
   }
-  return makes_as(birth, CallKind::collective, describe, next, site, call, parent, leader, there, remote_leader, tag,
-                  made);
+  // The job may have been repaired meanwhile.
+  const MPI_Comm there = leads_there ? any->stand_in(bridge) : bridge;
+  if (!code) code = make(call, next, site, parent, leader, there, remote_leader, tag, made);
+  tell_of_made(call, *code, birth, parent, leader, there, remote_leader, tag, made);
+  return *code;
 }
 
 inline int merges(int (*next)(MPI_Comm, int, MPI_Comm*), const Site& site, MPI_Comm parent, int high, MPI_Comm* made) {

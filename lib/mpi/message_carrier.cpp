@@ -92,7 +92,8 @@ void MessageCarrier::obstructs(const std::string& what, Journal::Until until) {
 
 bool MessageCarrier::is_of_session_thread() {
   if (std::this_thread::get_id() == thread_) return !has_other_threads_;
-  has_other_threads_ = true;
+  // What it sends is not logged, so a replacement would send it again.
+  if (!has_other_threads_.exchange(true) && is_patient()) lifeline_->cut();
   return false;
 }
 
@@ -315,10 +316,14 @@ int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
   return MPI_SUCCESS;
 }
 
-void MessageCarrier::nothing_is_pending(const char* call, Journal::Until until) {
-  const auto pending = lock();
+void MessageCarrier::note_threads() {
   if (has_other_threads_)
     obstructs(fmt::format("{} exchanges messages from several threads", my_name()), Journal::Until::end);
+}
+
+void MessageCarrier::nothing_is_pending(const char* call, Journal::Until until) {
+  note_threads();
+  const auto pending = lock();
   const auto count = std::ranges::count_if(pending_, [](const auto& one) { return one.second->is_active; });
   if (count > 0) obstructs(fmt::format("{} calls {} while it has {} pending requests", my_name(), call, count), until);
   if (!matched_.empty()) obstructs(fmt::format("{} calls {} between MPI_Mprobe and MPI_Mrecv", my_name(), call), until);

@@ -95,6 +95,8 @@ class MessageCarrier final : public tap::Carrier {
     nothing_is_pending("snapshot()", replay::Journal::Until::next_snapshot);
     drop_communicators();
   }
+  // Whether several threads make calls is known only here, until this is called.
+  void note_threads();
   // After a failure, once the communicators are revoked: waits until MPI has ended what was under way. Local. False: it
   // has not, so the buffers of the application may still change.
   [[nodiscard]] bool harvest();

@@ -2,6 +2,7 @@
 // They run so from the first call to the last, even while nothing is logged: all ranks must do the same, and get the
 // same bits.
 #include <span>
+#include <stdexcept>
 #include <variant>
 #include <vector>
 
@@ -85,6 +86,8 @@ std::optional<int> MessageCarrier::collective(const tap::collectives::Any& call)
     return MPI_SUCCESS;
   } catch (const collectives::Failed& failed) {
     return failed.raised ? failed.code : raise(failed.code, comm);
+  } catch (const std::length_error&) {
+    return raise(MPI_ERR_COUNT, comm);
   }
 }
 

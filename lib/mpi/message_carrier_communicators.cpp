@@ -22,6 +22,9 @@ namespace {
 
 using replay::ChannelBook;
 
+// In place of the group of a birthplace: the book does not know it.
+constexpr std::uint64_t kNotNoted = UINT64_MAX;
+
 // Whether MPI knows a shape of it, and not only its members.
 bool has_shape(std::string_view call) {
   return call.starts_with("MPI_Cart_") || call == "MPI_Graph_create" || call.starts_with("MPI_Dist_graph_create");
@@ -98,7 +101,7 @@ int MessageCarrier::begin_making(Making& making) {
   making.is_noted = is_of_session_thread();
   if (!making.is_noted) {
     // Its number is another one than on ranks whose session's thread makes the call, but no message is logged here.
-    making.facts.birth = {.parent = making.request.parent, .group = UINT64_MAX, .place = not_noted_++};
+    making.facts.birth = {.parent = making.request.parent, .group = kNotNoted, .place = not_noted_++};
     return MPI_SUCCESS;
   }
   const auto birth = setting_.journal.makes_channel(making.request);
@@ -117,10 +120,12 @@ std::optional<int> MessageCarrier::get_known(const Making& making, MPI_Comm* mad
   switch (*known) {
     case ChannelBook::Known::as_member: {
       const ChannelFacts facts = *book.mine(birth);
-      if (channels_.find_number(facts.number) == nullptr)
+      auto guard = lock();
+      if (channels_.find_number(facts.number) == nullptr) {
+        if (guard) guard.unlock();
         return rolls_back(fmt::format("{}: a graph of which no rank knows all neighbours", my_name()));
+      }
       book.made(facts);
-      const auto guard = lock();
       *made = channels_.take(facts.number).handle;
       return MPI_SUCCESS;
     }
@@ -267,22 +272,27 @@ bool MessageCarrier::make_begun(Pending& pending) {
     end_for_begun_communicator(setting_.log);
   pending.real = std::exchange(begun.second, MPI_REQUEST_NULL);
   if (pending.real != MPI_REQUEST_NULL) return false;
-  add_channel(begun.facts, begun.is_noted, begun.made, begun.own);
+  add_channel(begun.facts, begun.is_noted && std::this_thread::get_id() == thread_, begun.made, begun.own);
   return true;
 }
 
 void MessageCarrier::freed(MPI_Comm comm) {
-  const auto number = [&] {
+  const auto number = [&]() -> std::optional<std::uint64_t> {
     const auto guard = lock();
-    return channels_.freed(comm);
+    const Channel* const channel = channels_.find(comm);
+    const bool is_noted = channel == nullptr || channel->facts.birth.group != kNotNoted;
+    const auto freed = channels_.freed(comm);
+    if (is_noted) return freed;
+    dropped_.insert(*freed);
+    return {};
   }();
   if (number && std::this_thread::get_id() == thread_) setting_.journal.frees_channel(*number);
 }
 
 void MessageCarrier::drop_communicators() {
+  const auto guard = lock();
   for (const std::uint64_t number : setting_.journal.channels().take_dropped()) dropped_.insert(number);
   // Requests may still be of one.
-  const auto guard = lock();
   std::erase_if(dropped_, [&](std::uint64_t number) {
     const auto is_of = [&](const auto& one) { return one.second->channel->facts.number == number; };
     if (std::ranges::any_of(pending_, is_of)) return false;

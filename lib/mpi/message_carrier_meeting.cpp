@@ -127,8 +127,9 @@ void MessageCarrier::await_news() {
 // call after messages that they get from each other later, so none waits for long.
 int MessageCarrier::meet_briefly(const Channel& parent) {
   constexpr int kTag = 906;
-  // While a replacement catches up, it comes late.
-  const std::chrono::milliseconds limit = is_patient() ? setting_.limit : std::chrono::milliseconds(1000);
+  // While a replacement catches up, it comes late. It must not come to the limit of its catch-up here.
+  using std::chrono::milliseconds;
+  const milliseconds limit = is_patient() ? std::min(setting_.limit / 4, milliseconds(10'000)) : milliseconds(1000);
   const tap::Unheard unheard;
   const int me = rank_in(parent.own);
   const auto tell = [&](int rank) {
@@ -227,17 +228,25 @@ struct MessageCarrier::OtherGroup {
   bool is_carried = false;  // messages between the two groups can be
   replay::Birthplace birth;
   std::uint64_t bridge = 0;                 // the number of the communicator in which the leaders met
+  std::uint64_t tag = 0;                    // of the leader's call; the same for both groups
   std::vector<std::uint32_t> members = {};  // by rank
 };
 
 namespace {
 
 // What leaders tell each other first: whether messages are carried (zeros: they are not), a birthplace, the number of
-// the communicator in which they meet, and how many members their group has.
-using Words = std::array<std::uint64_t, 7>;
+// the communicator in which they meet, how many members their group has, and the tag of their call.
+using Words = std::array<std::uint64_t, 8>;
 
 // Several threads may make intercommunicators at once, with other tags.
-int tag_of(int tag) { return (1 << 30) + tag % (1 << 29); }
+enum class Range { leaders = 2, groups = 3 };
+int tag_of(std::uint64_t tag, Range range) {
+  int* highest = nullptr;
+  int found = 0;
+  MPI_Comm_get_attr(MPI_COMM_SELF, MPI_TAG_UB, static_cast<void*>(&highest), &found);
+  const int quarter = (found != 0 ? *highest : 32767) / 4;
+  return static_cast<int>(range) * quarter + static_cast<int>(tag % static_cast<std::uint64_t>(quarter));
+}
 
 }  // namespace
 
@@ -254,8 +263,8 @@ int MessageCarrier::declines_bridge(const tap::Bridge& bridge) {
     Words theirs{};
     const int code = FailureHandler::quietly([&] {
       try {
-        PatientMessages leaders(*this, meeting, ranks, tag_of(bridge.tag));
-        leaders.exchange({mine.data(), 7, MPI_UINT64_T}, bridge.remote_leader, {theirs.data(), 7, MPI_UINT64_T},
+        PatientMessages leaders(*this, meeting, ranks, tag_of(static_cast<std::uint64_t>(bridge.tag), Range::leaders));
+        leaders.exchange({mine.data(), 8, MPI_UINT64_T}, bridge.remote_leader, {theirs.data(), 8, MPI_UINT64_T},
                          bridge.remote_leader);
         return MPI_SUCCESS;
       } catch (const collectives::Failed& failed) {
@@ -277,13 +286,14 @@ MessageCarrier::OtherGroup MessageCarrier::meet_other_group(const Making& making
   if (meeting != nullptr && !meeting->has_two_groups() && has(*meeting, bridge.remote_leader)) {
     std::vector<int> ranks(meeting->facts.members.size());
     std::iota(ranks.begin(), ranks.end(), 0);
-    PatientMessages leaders(*this, *meeting, ranks, tag_of(bridge.tag));
+    PatientMessages leaders(*this, *meeting, ranks, tag_of(static_cast<std::uint64_t>(bridge.tag), Range::leaders));
     const auto swap = [&](const collectives::Source& mine, const collectives::Target& theirs) {
       leaders.exchange(mine, bridge.remote_leader, theirs, bridge.remote_leader);
     };
     const auto& [parent, of_group, epoch, place] = making.facts.birth;
-    const Words mine{1, parent, of_group, epoch, place, meeting->facts.number, making.members.size()};
-    swap({mine.data(), 7, MPI_UINT64_T}, {words.data(), 7, MPI_UINT64_T});
+    const auto tag = static_cast<std::uint64_t>(bridge.tag);
+    const Words mine{1, parent, of_group, epoch, place, meeting->facts.number, making.members.size(), tag};
+    swap({mine.data(), mine.size(), MPI_UINT64_T}, {words.data(), words.size(), MPI_UINT64_T});
     members.resize(words[6]);
     if (words[0] != 0)
       swap({making.members.data(), static_cast<MPI_Count>(making.members.size()), MPI_UINT32_T},
@@ -296,7 +306,7 @@ MessageCarrier::OtherGroup MessageCarrier::meet_other_group(const Making& making
   tell(words.data(), words.size(), MPI_UINT64_T);
   members.resize(words[6]);
   tell(members.data(), members.size(), MPI_UINT32_T);
-  return {words[0] != 0, {words[1], words[2], words[3], words[4]}, words[5], std::move(members)};
+  return {words[0] != 0, {words[1], words[2], words[3], words[4]}, words[5], words[7], std::move(members)};
 }
 
 // Of communicators that can be revoked: if a process dies, MPI does not end calls on those that it makes for its own
@@ -315,7 +325,7 @@ int MessageCarrier::make_of_two_groups(Making& making, MPI_Comm* made, bool& is_
     std::vector<int> all(first.begin(), first.end());
     all.insert(all.end(), second.begin(), second.end());
     MPI_Comm own = MPI_COMM_NULL;
-    if (const int code = make_of_members(all, tag_of(making.call.bridge->tag), &own); code != MPI_SUCCESS) return code;
+    if (const int code = make_of_members(all, tag_of(other.tag, Range::groups), &own); code != MPI_SUCCESS) return code;
     setting_.adopts(own);
     const int code =
         MPI_Intercomm_create(making.parent.twin, 0, own, static_cast<int>(is_first ? first.size() : 0), 0, made);

@@ -47,6 +47,7 @@ bool Resilient::stay(Session::Mpi& session) {
 void Resilient::note_obstacle(Session::Mpi& session) {
   const replay::Journal* const journal = session.impl->journal();
   if (journal == nullptr || !obstacle_.text.empty()) return;
+  if (session.carrier) session.carrier->note_threads();
   const auto why = session.impl->why_all_roll_back();
   if (why) obstacle_ = {*why, journal->obstacle() ? Pool::Reason::known : Pool::Reason::seen};
 }

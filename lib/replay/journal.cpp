@@ -250,7 +250,6 @@ Status Journal::recomputed(std::uint64_t call, std::vector<PartResult> parts) {
   began_later_ = true;
   choices_.skips_to(call);
   restored_ = call;
-  channels_.begins(call);
   enters(call);
   is_at_restore_ = true;
   return {};

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <vector>
 
@@ -41,12 +42,13 @@ class Communicators : public CarriedMessages {
     const int target = (next_ + 1) % ranks_;
     MPI_Dist_graph_create(comm_, 1, &next_, &degree, &target, &me_, MPI_INFO_NULL, 0, &edges_);
   }
-  // Rank 0, and the others.
+  // The first ranks, and the others.
+  [[nodiscard]] bool is_in_first() const { return me_ < ranks_ / 2; }
   void make_two_groups() {
     MPI_Comm group = MPI_COMM_NULL;
-    MPI_Comm_split(comm_, me_ == 0 ? 0 : 1, 0, &group);
-    MPI_Intercomm_create(group, 0, comm_, me_ == 0 ? 1 : 0, 6, &both_);
-    MPI_Intercomm_merge(both_, me_ == 0 ? 1 : 0, &merged_);
+    MPI_Comm_split(comm_, is_in_first() ? 0 : 1, 0, &group);
+    MPI_Intercomm_create(group, 0, comm_, is_in_first() ? ranks_ / 2 : 0, 6, &both_);
+    MPI_Intercomm_merge(both_, is_in_first() ? 1 : 0, &merged_);
     MPI_Comm_free(&group);
   }
   void make_graph() {
@@ -231,10 +233,17 @@ class TwoGroups : public Communicators {
   }
 
  private:
-  // Rank 0 of one group, as this rank calls it.
+  // The last rank of one group, as this rank calls it.
   [[nodiscard]] int root_of(bool first) const {
-    if (first != (me_ == 0)) return 0;
-    return rank_in(both_) == 0 ? MPI_ROOT : MPI_PROC_NULL;
+    if (first != is_in_first()) return others_count_ - 1;
+    return rank_in(both_) == own_count_ - 1 ? MPI_ROOT : MPI_PROC_NULL;
+  }
+  static void take_first(void* left, void* right, int* count, MPI_Datatype* type) {
+    MPI_Aint lower = 0;
+    MPI_Aint extent = 0;
+    MPI_Type_get_extent(*type, &lower, &extent);
+    for (MPI_Aint i = 0; i < *count; ++i)
+      std::memcpy(static_cast<char*>(right) + i * extent, static_cast<char*>(left) + i * extent, sizeof(int));
   }
   [[nodiscard]] Numbers mine(int count) const {
     Numbers numbers(static_cast<std::size_t>(count));
@@ -312,6 +321,17 @@ class TwoGroups : public Communicators {
     Numbers to = result();
     MPI_Allreduce(out.data(), to.data(), total, MPI_INT, MPI_SUM, both_);
     add(to);
+    // Of every second number, by an operation that depends on the order of the ranks.
+    MPI_Datatype gapped = MPI_DATATYPE_NULL;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gapped);
+    MPI_Type_commit(&gapped);
+    MPI_Op first = MPI_OP_NULL;
+    MPI_Op_create(&take_first, 0, &first);
+    to = result();
+    MPI_Allreduce(out.data(), to.data(), total / 2, gapped, first, both_);
+    add(to);
+    MPI_Op_free(&first);
+    MPI_Type_free(&gapped);
     to = result();
     MPI_Reduce_scatter_block(out.data(), to.data(), kUnit * others_count_, MPI_INT, MPI_SUM, both_);
     add(to);

@@ -101,6 +101,7 @@ class Application {
       MPI_Wait(&pending_, MPI_STATUS_IGNORE);
     }
     if (is("idup-interrupted") && step_ + 1 == kDeath) begin_and_die();
+    if (is("thread-at-once") && step_ + 1 == kDeath) not_replayed::kCalls.at("thread")(ring_);
     if (session_.rank() == 1 && step_ + 1 == (is("exchange-after-restore") ? kDeath + 1 : kDeath)) die_once(1);
     if (session_.rank() == 1 && step_ + 1 == kLaterDeath) die_once(2);
     if (is("idup-awaited") && step_ + 1 == kDeath) not_replayed::kCalls.at("idup")(ring_);

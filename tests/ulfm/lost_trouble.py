@@ -53,6 +53,7 @@ CASES = {
     "file": Case("MPI_File_open", later="global"),
     "spawn": Case("MPI_Comm_spawn", later="global", mode="respawn", spares=0),
     "thread": Case("thread", later="global"),
+    "thread-at-once": Case("thread", later="global"),
     "restores-one": Case("restore", later="global"),
     "early-pending": Case("pending", later="global"),
 }

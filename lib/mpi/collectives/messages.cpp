@@ -1,5 +1,7 @@
 #include "mpi/collectives/messages.hpp"
 
+#include <cstring>
+
 #include "mpi/payload.hpp"
 
 namespace cairn::collectives {
@@ -24,6 +26,11 @@ MPI_Count bytes_of(MPI_Count count, MPI_Datatype type) {
 void copy(const Source& from, const Target& to) {
   if (from.at == to.at && from.type == to.type) return;
   DenseTypes types;
+  const MPI_Count bytes = types.dense_bytes(from.type) * from.count;
+  if (bytes > 0 && bytes == types.dense_bytes(to.type) * to.count) {
+    std::memmove(to.at, from.at, static_cast<std::size_t>(bytes));
+    return;
+  }
   const auto payload = Payload::of(from.at, from.count, from.type, MPI_COMM_SELF, types);
   if (!payload) throw Failed{MPI_ERR_TYPE, false};
   unpack(payload->bytes(), to);

@@ -1,10 +1,13 @@
 #include "mpi/collectives/two_groups.hpp"
 
+#include <climits>
 #include <functional>
 #include <numeric>
 #include <span>
 #include <variant>
 #include <vector>
+
+#include "mpi/collectives/collectives.hpp"
 
 namespace cairn::collectives {
 namespace {
@@ -15,15 +18,41 @@ namespace of = tap::collectives;
 using OtherSources = std::function<Source(int)>;
 using OtherTargets = std::function<Target(int)>;
 
+// The own group alone, whose ranks begin at 0.
+class OwnGroup final : public Messages {
+ public:
+  OwnGroup(const TwoGroups::Group& group, Messages& all) : group_(group), all_(all) {}
+
+  [[nodiscard]] int rank() const override { return all_.rank() - group_.first; }
+  [[nodiscard]] int size() const override { return group_.size; }
+  void send(const Source& what, int to) override { all_.send(what, in_all(to)); }
+  void receive(const Target& into, int from) override { all_.receive(into, in_all(from)); }
+  void exchange_all(std::span<const Sent> sent, std::span<const Received> received) override {
+    std::vector<Sent> out(sent.begin(), sent.end());
+    std::vector<Received> in(received.begin(), received.end());
+    for (Sent& one : out) one.to = in_all(one.to);
+    for (Received& one : in) one.from = in_all(one.from);
+    all_.exchange_all(out, in);
+  }
+
+ private:
+  [[nodiscard]] int in_all(int rank) const { return rank == MPI_PROC_NULL ? rank : group_.first + rank; }
+
+  const TwoGroups::Group& group_;
+  Messages& all_;
+};
+
 class Between {
  public:
-  Between(const TwoGroups& groups, Messages& messages) : groups_(groups), messages_(messages) {}
+  Between(const TwoGroups& groups, Messages& messages)
+      : groups_(groups), messages_(messages), own_(groups.mine, messages) {}
 
-  [[nodiscard]] int own_ranks() const { return groups_.mine.size; }
+  [[nodiscard]] Messages& all() { return messages_; }
+  [[nodiscard]] Messages& own() { return own_; }
   [[nodiscard]] int others() const { return groups_.other.size; }
-  // In its own group.
-  [[nodiscard]] int me() const { return messages_.rank() - groups_.mine.first; }
-  [[nodiscard]] int rank_of(int other) const { return groups_.other.first + other; }
+  // Rank 0 of each group speaks for it.
+  [[nodiscard]] bool is_first() const { return own_.rank() == 0; }
+  [[nodiscard]] int first_of_other() const { return rank_of(0); }
 
   void exchange(const OtherSources& out, const OtherTargets& in) {
     std::vector<Sent> sent;
@@ -31,8 +60,8 @@ class Between {
     for (int other = 0; other < others(); ++other) {
       const Source mine = out(other);
       const Target theirs = in(other);
-      if (bytes_of(mine.count, mine.type) > 0) sent.push_back({mine, rank_of(other)});
-      if (bytes_of(theirs.count, theirs.type) > 0) received.push_back({theirs, rank_of(other)});
+      if (has_data(mine)) sent.push_back({mine, rank_of(other)});
+      if (has_data(theirs)) received.push_back({theirs, rank_of(other)});
     }
     messages_.exchange_all(sent, received);
   }
@@ -42,7 +71,8 @@ class Between {
   void receive_from_all(const OtherTargets& in) {
     exchange([](int) { return Source{nullptr, 0, MPI_BYTE}; }, in);
   }
-  // What the root, and only it, does; and what a rank of the other group does, with the root's rank in `Messages`.
+  // What the root does, and what a rank of the other group does with the root's rank in `Messages`. The root's group
+  // takes no part.
   void with_root(int root, const std::function<void()>& at_root, const std::function<void(int)>& at_other) {
     if (root == MPI_PROC_NULL) return;
     if (root == MPI_ROOT) return at_root();
@@ -50,34 +80,29 @@ class Between {
     at_other(rank_of(root));
   }
   void send(const Source& what, int rank) {
-    if (bytes_of(what.count, what.type) > 0) messages_.send(what, rank);
+    if (has_data(what)) messages_.send(what, rank);
   }
   void receive(const Target& into, int rank) {
-    if (bytes_of(into.count, into.type) > 0) messages_.receive(into, rank);
+    if (has_data(into)) messages_.receive(into, rank);
+  }
+  // The two that speak exchange them.
+  void swap(const Target& mine) {
+    Elements theirs(mine.count, mine.type);
+    messages_.exchange(mine, first_of_other(), theirs.all(), first_of_other());
+    copy(theirs.all(), mine);
   }
 
  private:
+  [[nodiscard]] int rank_of(int other) const { return groups_.other.first + other; }
+  static bool has_data(const Source& what) {
+    if (what.at == MPI_IN_PLACE) check(MPI_ERR_ARG);
+    if (what.count < 0) check(MPI_ERR_COUNT);
+    return bytes_of(what.count, what.type) > 0;
+  }
+
   const TwoGroups& groups_;
   Messages& messages_;
-};
-
-// What each rank of the other group gives to a reduction.
-class Operands {
- public:
-  Operands(int ranks, MPI_Count count, MPI_Datatype type) {
-    for (int rank = 0; rank < ranks; ++rank) all_.emplace_back(count, type);
-  }
-  [[nodiscard]] Target of(int rank) { return all_[static_cast<std::size_t>(rank)].all(); }
-  // In the order of the ranks. Returns the result; the others are used up.
-  [[nodiscard]] Target reduced(MPI_Op op) {
-    const Target result = all_.back().all();
-    for (std::size_t i = all_.size() - 1; i > 0; --i)
-      check(MPI_Reduce_local(all_[i - 1].all().at, result.at, static_cast<int>(result.count), result.type, op));
-    return result;
-  }
-
- private:
-  std::vector<Elements> all_;
+  OwnGroup own_;
 };
 
 template <class Call>
@@ -105,24 +130,19 @@ OtherTargets to_blocks(const Call& call) {
   };
 }
 
-bool make(const of::Barrier& /*call*/, Between& groups) {
-  const char mine = 0;
-  std::vector<char> theirs(static_cast<std::size_t>(groups.others()));
-  groups.exchange(
-      [&](int) {
-        return Source{&mine, 1, MPI_CHAR};
-      },
-      [&](int i) {
-        return Target{&theirs[static_cast<std::size_t>(i)], 1, MPI_CHAR};
-      });
+bool make(const of::Barrier& call, Between& groups) {
+  collectives::make(call, groups.all());
   return true;
 }
 
 bool make(const of::Bcast& call, Between& groups) {
   const Target data{call.buffer, call.count, call.type};
   groups.with_root(
-      call.root, [&] { groups.send_to_all([&](int) { return Source(data); }); },
-      [&](int root) { groups.receive(data, root); });
+      call.root, [&] { groups.send(data, groups.first_of_other()); },
+      [&](int root) {
+        if (groups.is_first()) groups.receive(data, root);
+        collectives::make(of::Bcast{call.buffer, call.count, call.type, 0, MPI_COMM_NULL}, groups.own());
+      });
   return true;
 }
 
@@ -167,51 +187,61 @@ bool make(const of::Alltoall& call, Between& groups) { return exchange_with_all(
 bool make(const of::Alltoallv& call, Between& groups) { return exchange_with_all(call, groups); }
 bool make(const of::Alltoallw& call, Between& groups) { return exchange_with_all(call, groups); }
 
+// What the own group has, at its first rank; elsewhere it is not defined.
+void reduce_own(const void* from, const Target& into, MPI_Op op, Between& groups) {
+  if (from == MPI_IN_PLACE) check(MPI_ERR_ARG);
+  const auto count = static_cast<int>(into.count);
+  collectives::make(of::Reduce{from, into.at, count, into.type, op, 0, MPI_COMM_NULL}, groups.own());
+}
+
 bool make(const of::Reduce& call, Between& groups) {
-  const auto reduce = [&] {
-    if (call.count == 0) return;
-    Operands operands(groups.others(), call.count, call.type);
-    groups.receive_from_all([&](int i) { return operands.of(i); });
-    copy(operands.reduced(call.op), {call.to, call.count, call.type});
-  };
-  groups.with_root(call.root, reduce, [&](int root) { groups.send({call.from, call.count, call.type}, root); });
+  groups.with_root(
+      call.root,
+      [&] {
+        groups.receive({call.to, call.count, call.type}, groups.first_of_other());
+      },
+      [&](int root) {
+        Elements sum(call.count, call.type);
+        reduce_own(call.from, sum.all(), call.op, groups);
+        if (groups.is_first()) groups.send(sum.all(), root);
+      });
   return true;
 }
 
 bool make(const of::Allreduce& call, Between& groups) {
-  if (call.count == 0) return true;
-  Operands operands(groups.others(), call.count, call.type);
-  groups.exchange([&](int) { return Source{call.from, call.count, call.type}; }, [&](int i) { return operands.of(i); });
-  copy(operands.reduced(call.op), {call.to, call.count, call.type});
+  Elements sum(call.count, call.type);
+  reduce_own(call.from, sum.all(), call.op, groups);
+  if (groups.is_first()) groups.swap(sum.all());
+  if (groups.is_first()) copy(sum.all(), {call.to, call.count, call.type});
+  collectives::make(of::Bcast{call.to, call.count, call.type, 0, MPI_COMM_NULL}, groups.own());
   return true;
 }
 
 // Both groups give as many elements, and each divides what it gets among its own ranks.
 bool make(const of::Reduce_scatter_block& call, Between& groups) {
-  const MPI_Count all = MPI_Count{call.count} * groups.own_ranks();
-  if (all == 0) return true;
-  const MPI_Count theirs = all / groups.others();
-  Operands operands(groups.others(), call.count, call.type);
-  groups.exchange(
-      [&](int i) {
-        return Source{element_of(call.from, theirs * i, call.type), theirs, call.type};
-      },
-      [&](int i) { return operands.of(i); });
-  copy(operands.reduced(call.op), {call.to, call.count, call.type});
+  const MPI_Count all = MPI_Count{call.count} * groups.own().size();
+  if (all > INT_MAX) check(MPI_ERR_COUNT);
+  Elements sum(all, call.type);
+  reduce_own(call.from, sum.all(), call.op, groups);
+  if (groups.is_first()) groups.swap(sum.all());
+  collectives::make(of::Scatter{sum.all().at, call.count, call.type, call.to, call.count, call.type, 0, MPI_COMM_NULL},
+                    groups.own());
   return true;
 }
 
-// How the other group divides them is not known, so all are sent.
 bool make(const of::Reduce_scatter& call, Between& groups) {
-  const std::span counts(call.counts, static_cast<std::size_t>(groups.own_ranks()));
+  const std::span counts(call.counts, static_cast<std::size_t>(groups.own().size()));
   const MPI_Count all = std::accumulate(counts.begin(), counts.end(), MPI_Count{0});
-  if (all == 0) return true;
-  const MPI_Count place = std::accumulate(counts.begin(), counts.begin() + groups.me(), MPI_Count{0});
-  Operands operands(groups.others(), all, call.type);
-  groups.exchange([&](int) { return Source{call.from, all, call.type}; }, [&](int i) { return operands.of(i); });
-  const Target result = operands.reduced(call.op);
-  const int mine = call.counts[groups.me()];
-  copy({element_of(result.at, place, call.type), mine, call.type}, {call.to, mine, call.type});
+  if (all > INT_MAX) check(MPI_ERR_COUNT);
+  std::vector<int> places(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+  Elements sum(all, call.type);
+  reduce_own(call.from, sum.all(), call.op, groups);
+  if (groups.is_first()) groups.swap(sum.all());
+  const int mine = counts[static_cast<std::size_t>(groups.own().rank())];
+  collectives::make(
+      of::Scatterv{sum.all().at, call.counts, places.data(), call.type, call.to, mine, call.type, 0, MPI_COMM_NULL},
+      groups.own());
   return true;
 }
 

@@ -1,6 +1,5 @@
 // Blocking collectives of an intercommunicator made of messages: ranks of one group give data to those of the other one
-// (MPI 4.1, chapter 6.2.3). A rank waits only for ranks of the other group, as MPI defines it: a rank of its own may
-// come later.
+// (MPI 4.1, chapter 6.2.3). As MPI allows, a rank may wait for ranks of its own group, too.
 #pragma once
 
 #include <optional>

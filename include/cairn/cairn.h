@@ -205,9 +205,9 @@ int cairn_part_send(cairn_part* part, uint32_t rank, int tag, const void* data, 
 int cairn_part_receive(cairn_part* part, uint32_t rank, int tag, void* data, size_t bytes);
 /* The collective calls that the lost rank has made on the communicator of cairn_comm in this step, with MPI's
  * arguments, but for the communicator. Nothing is sent: the other ranks' messages are those of the lost rank. So this
- * part gives all that the lost rank gave, with the same bits, and gets what the lost rank got. One part makes all collective
- * calls, in their order. Parts send it what they give, such as the sums of rows, and it adds these in the order in
- * which the lost rank did. Local.
+ * part gives all that the lost rank gave, with the same bits, and gets what the lost rank got. One part makes all
+ * collective calls, in their order. Parts send it what they give, such as the sums of rows, and it adds these in the
+ * order in which the lost rank did. Local.
  *
  * Returns: CAIRN_ERR_USAGE before the first step or after the last, if the lost rank had not received a message of this
  * call, or if MPI does not accept the arguments. What a part sends is compared when all steps are done. */

@@ -7,16 +7,16 @@
 
 namespace cairn {
 
-// The collective calls that the lost rank made on session.comm() in the steps of a part, with MPI's arguments, but for the
-// communicator; MPI_IN_PLACE is allowed:
+// The collective calls that the lost rank made on session.comm() in the steps of a part, with MPI's arguments, but for
+// the communicator; MPI_IN_PLACE is allowed:
 //
 //     cairn::LostCollectives collectives(part);
 //     collectives.allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MIN);
 //
 // Nothing is sent: the other ranks' messages are those that the lost rank had received. So this part gives all that the
-// lost rank gave, with the same bits, and only this part gets what the lost rank got. One part makes all collective calls,
-// in their order. The other parts send it what they have to give. If this is a sum of floating-point numbers, they send the terms, and it
-// adds these in the order in which the lost rank did.
+// lost rank gave, with the same bits, and only this part gets what the lost rank got. One part makes all collective
+// calls, in their order. The other parts send it what they have to give. If this is a sum of floating-point numbers,
+// they send the terms, and it adds these in the order in which the lost rank did.
 //
 // Local: the calls do not block. They throw an Exception of kind `rollback` as those of LostPart. Kind `usage`: before
 // the first step or after the last, if the lost rank had not received a message of this call, or if MPI does not accept

@@ -203,43 +203,59 @@ int cairn_part_send(cairn_part* part, uint32_t rank, int tag, const void* data, 
  *
  * Returns: CAIRN_ERR_USAGE as above, or if there is no such message, or if it has another length. */
 int cairn_part_receive(cairn_part* part, uint32_t rank, int tag, void* data, size_t bytes);
-/* The collective calls that the lost rank has made on the communicator of cairn_comm in this step, with MPI's
- * arguments, but for the communicator. Nothing is sent: the other ranks' messages are those of the lost rank. So this
- * part gives all that the lost rank gave, with the same bits, and gets what the lost rank got. One part makes all
- * collective calls, in their order. Parts send it what they give, such as the sums of rows, and it adds these in the
- * order in which the lost rank did. Local.
+/* As MPI_Barrier. This and the functions below are the collective calls that the lost rank has made on the communicator
+ * of cairn_comm in this step, with MPI's arguments, but for the communicator. Nothing is sent: the other ranks'
+ * messages are those of the lost rank. So this part gives all that the lost rank gave, with the same bits, and gets
+ * what the lost rank got. One part makes all collective calls, in their order. Parts send it what they give, such as
+ * the sums of rows, and it adds these in the order in which the lost rank did. Local.
  *
  * Returns: CAIRN_ERR_USAGE before the first step or after the last, if the lost rank had not received a message of this
  * call, or if MPI does not accept the arguments. What a part sends is compared when all steps are done. */
 int cairn_part_barrier(cairn_part* part);
+/* As MPI_Bcast; see cairn_part_barrier. */
 int cairn_part_bcast(cairn_part* part, void* buffer, int count, MPI_Datatype type, int root);
+/* As MPI_Gather; see cairn_part_barrier. */
 int cairn_part_gather(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
                       int to_count, MPI_Datatype to_type, int root);
+/* As MPI_Gatherv; see cairn_part_barrier. */
 int cairn_part_gatherv(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
                        const int* to_counts, const int* to_places, MPI_Datatype to_type, int root);
+/* As MPI_Scatter; see cairn_part_barrier. */
 int cairn_part_scatter(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
                        int to_count, MPI_Datatype to_type, int root);
+/* As MPI_Scatterv; see cairn_part_barrier. */
 int cairn_part_scatterv(cairn_part* part, const void* from, const int* from_counts, const int* from_places,
                         MPI_Datatype from_type, void* to, int to_count, MPI_Datatype to_type, int root);
+/* As MPI_Allgather; see cairn_part_barrier. */
 int cairn_part_allgather(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
                          int to_count, MPI_Datatype to_type);
+/* As MPI_Allgatherv; see cairn_part_barrier. */
 int cairn_part_allgatherv(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
                           const int* to_counts, const int* to_places, MPI_Datatype to_type);
+/* As MPI_Alltoall; see cairn_part_barrier. */
 int cairn_part_alltoall(cairn_part* part, const void* from, int from_count, MPI_Datatype from_type, void* to,
                         int to_count, MPI_Datatype to_type);
+/* As MPI_Alltoallv; see cairn_part_barrier. */
 int cairn_part_alltoallv(cairn_part* part, const void* from, const int* from_counts, const int* from_places,
                          MPI_Datatype from_type, void* to, const int* to_counts, const int* to_places,
                          MPI_Datatype to_type);
+/* As MPI_Alltoallw; see cairn_part_barrier. */
 int cairn_part_alltoallw(cairn_part* part, const void* from, const int* from_counts, const int* from_places,
                          const MPI_Datatype* from_types, void* to, const int* to_counts, const int* to_places,
                          const MPI_Datatype* to_types);
+/* As MPI_Reduce; see cairn_part_barrier. */
 int cairn_part_reduce(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root);
+/* As MPI_Allreduce; see cairn_part_barrier. */
 int cairn_part_allreduce(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
+/* As MPI_Reduce_scatter_block; see cairn_part_barrier. */
 int cairn_part_reduce_scatter_block(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type,
                                     MPI_Op op);
+/* As MPI_Reduce_scatter; see cairn_part_barrier. */
 int cairn_part_reduce_scatter(cairn_part* part, const void* from, void* to, const int* counts, MPI_Datatype type,
                               MPI_Op op);
+/* As MPI_Scan; see cairn_part_barrier. */
 int cairn_part_scan(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
+/* As MPI_Exscan; see cairn_part_barrier. */
 int cairn_part_exscan(cairn_part* part, const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
 /* Sends bytes to another part. Messages between two parts with one tag arrive in their order. The call copies the
  * bytes, and does not wait for a receive.

@@ -26,30 +26,47 @@ class LostCollectives {
   // The part outlives it.
   explicit LostCollectives(LostPart& part) : work_(part.work_) {}
 
+  // As MPI_Barrier.
   void barrier();
+  // As MPI_Bcast.
   void bcast(void* buffer, int count, MPI_Datatype type, int root);
+  // As MPI_Gather.
   void gather(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count, MPI_Datatype to_type,
               int root);
+  // As MPI_Gatherv.
   void gatherv(const void* from, int from_count, MPI_Datatype from_type, void* to, const int* to_counts,
                const int* to_places, MPI_Datatype to_type, int root);
+  // As MPI_Scatter.
   void scatter(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count, MPI_Datatype to_type,
                int root);
+  // As MPI_Scatterv.
   void scatterv(const void* from, const int* from_counts, const int* from_places, MPI_Datatype from_type, void* to,
                 int to_count, MPI_Datatype to_type, int root);
+  // As MPI_Allgather.
   void allgather(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
                  MPI_Datatype to_type);
+  // As MPI_Allgatherv.
   void allgatherv(const void* from, int from_count, MPI_Datatype from_type, void* to, const int* to_counts,
                   const int* to_places, MPI_Datatype to_type);
+  // As MPI_Alltoall.
   void alltoall(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count, MPI_Datatype to_type);
+  // As MPI_Alltoallv.
   void alltoallv(const void* from, const int* from_counts, const int* from_places, MPI_Datatype from_type, void* to,
                  const int* to_counts, const int* to_places, MPI_Datatype to_type);
+  // As MPI_Alltoallw.
   void alltoallw(const void* from, const int* from_counts, const int* from_places, const MPI_Datatype* from_types,
                  void* to, const int* to_counts, const int* to_places, const MPI_Datatype* to_types);
+  // As MPI_Reduce.
   void reduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root);
+  // As MPI_Allreduce.
   void allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
+  // As MPI_Reduce_scatter_block.
   void reduce_scatter_block(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
+  // As MPI_Reduce_scatter.
   void reduce_scatter(const void* from, void* to, const int* counts, MPI_Datatype type, MPI_Op op);
+  // As MPI_Scan.
   void scan(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
+  // As MPI_Exscan.
   void exscan(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op);
 
  private:

@@ -122,24 +122,23 @@ int makes(int (*next)(MPI_Comm, Rest...), const Site& site, MPI_Comm parent, Res
   return makes_of_all(describe, next, site, parent, rest...);
 }
 
+// As many as the call says, which may be none.
+inline std::span<const int> list(const int* values, int count) {
+  return {values, static_cast<std::size_t>(std::max(count, 0))};
+}
+
 inline int makes_graph(int (*next)(MPI_Comm, int, const int[], const int[], int, MPI_Comm*), const Site& site,
                        MPI_Comm parent, int nodes, const int index[], const int edges[], int reorder, MPI_Comm* made) {
   const auto describe = [&] {
     int rank = 0;
     PMPI_Comm_rank(parent, &rank);
-    const auto count = static_cast<std::size_t>(std::max(nodes, 0));
-    const auto length = count == 0 ? 0 : static_cast<std::size_t>(index[count - 1]);
+    const auto ends = list(index, nodes);
     return NewCommunicator{.call = site.name,
                            .parent = parent,
                            .is_in = rank < nodes,
-                           .alike = mixed({{index, count}, {edges, length}, {&reorder, 1}})};
+                           .alike = mixed({ends, list(edges, ends.empty() ? 0 : ends.back()), {&reorder, 1}})};
   };
   return makes_of_all(describe, next, site, parent, nodes, index, edges, reorder, made);
-}
-
-// As many as the call says, which may be none.
-inline std::span<const int> list(const int* values, int count) {
-  return {values, static_cast<std::size_t>(std::max(count, 0))};
 }
 
 // Each rank gives its own neighbours.

@@ -89,9 +89,7 @@ std::uint32_t Channels::me() const { return static_cast<std::uint32_t>(rank_in(s
 // The group with the lowest first member comes first.
 void Channels::note_members(MPI_Comm made, ChannelFacts& facts) const {
   facts.members = members_of(made, false, session_);
-  int has_two_groups = 0;
-  MPI_Comm_test_inter(made, &has_two_groups);
-  if (has_two_groups == 0) return;
+  if (!has_two_groups(made)) return;
   std::vector<std::uint32_t> others = members_of(made, true, session_);
   if (others.front() < facts.members.front()) std::swap(facts.members, others);
   facts.first_group = static_cast<std::uint32_t>(facts.members.size());

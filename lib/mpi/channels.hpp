@@ -70,8 +70,8 @@ class Channels {
   // The application has made a communicator, and Cairn its own of the same ranks. `facts`: of the call, and what this
   // rank keeps of a distributed graph.
   Channel& add(ChannelFacts facts, MPI_Comm made, MPI_Comm own);
-  // The ranks in a channel of a group's members. A process that has died is the one
-  // in its place, as far as session.comm() shows. MPI_UNDEFINED: none.
+  // The ranks in a channel of a group's members. A process that has died is the one in its place, as far as
+  // session.comm() shows. MPI_UNDEFINED: none.
   [[nodiscard]] std::vector<int> ranks_of(MPI_Group group, const Channel& channel) const;
 
   // The application frees it. Returns its number; nothing: it is not carried.
@@ -88,9 +88,9 @@ class Channels {
   [[nodiscard]] Channel& take(std::uint64_t number);
 
  private:
-  // Makes one of those that were made by the same call; others have another color.
-  void note_members(MPI_Comm made, ChannelFacts& facts) const;
   [[nodiscard]] std::uint32_t me() const;
+  void note_members(MPI_Comm made, ChannelFacts& facts) const;
+  // Makes one of those that were made by the same call; others have another color.
   Status make_again(const ChannelFacts* mine, int color, MPI_Comm base, const std::function<void(MPI_Comm)>& made);
 
   Channel session_;

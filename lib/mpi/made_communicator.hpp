@@ -29,4 +29,18 @@ struct MessageCarrier::Begun {
   MPI_Request second = MPI_REQUEST_NULL;
 };
 
+// `call(group)` with these ranks of a communicator. Returns MPI's code.
+template <class Call>
+int with_group(MPI_Comm of, const std::vector<int>& ranks, Call call) {
+  MPI_Group all = MPI_GROUP_NULL;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm_group(of, &all);
+  int code = MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &group);
+  MPI_Group_free(&all);
+  if (code != MPI_SUCCESS) return code;
+  code = call(group);
+  if (group != MPI_GROUP_EMPTY) MPI_Group_free(&group);
+  return code;
+}
+
 }  // namespace cairn

@@ -34,11 +34,7 @@ bool reaches_other_processes(std::string_view call) {
 }
 
 // Whether calls on this communicator, which is not carried, meet no other rank.
-bool is_alone_in(MPI_Comm comm) {
-  int has_two_groups = 0;
-  MPI_Comm_test_inter(comm, &has_two_groups);
-  return has_two_groups == 0 && size_of(comm) == 1;
-}
+bool is_alone_in(MPI_Comm comm) { return !has_two_groups(comm) && size_of(comm) == 1; }
 
 // Whether the call makes something that the application may use after the next snapshot, and that a replacement would
 // lack.

@@ -166,16 +166,8 @@ int MessageCarrier::make_communicator(Making& making, MPI_Comm* made, const Make
 int MessageCarrier::make_of_twin(const Making& making, const Make& make) {
   const Channel& parent = making.parent;
   if (making.call.group == MPI_GROUP_NULL || parent.twin == parent.handle) return make(parent.twin, MPI_GROUP_NULL);
-  const std::vector<int> ranks = channels_.ranks_of(making.call.group, parent);
-  MPI_Group all = MPI_GROUP_NULL;
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Comm_group(parent.twin, &all);
-  int code = MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &group);
-  MPI_Group_free(&all);
-  if (code != MPI_SUCCESS) return code;
-  code = make(parent.twin, group);
-  if (group != MPI_GROUP_EMPTY) MPI_Group_free(&group);
-  return code;
+  return with_group(parent.twin, channels_.ranks_of(making.call.group, parent),
+                    [&](MPI_Group group) { return make(parent.twin, group); });
 }
 
 // In place of MPI_Intercomm_merge, which Open MPI does not end if a process dies: it works on a communicator of MPI's

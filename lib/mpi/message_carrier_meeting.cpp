@@ -154,8 +154,8 @@ int MessageCarrier::meet_briefly(const Channel& parent) {
     if (code == MPI_SUCCESS) code = MPI_Irecv(nullptr, 0, MPI_BYTE, peer, kTag, parent.own, &come);
     while (code == MPI_SUCCESS && over == 0) {
       code = MPI_Test(&come, &over, MPI_STATUS_IGNORE);
-      if (code != MPI_SUCCESS || over != 0 || std::chrono::steady_clock::now() > start + limit) break;
-      if (!patience.turn()) code = MPI_ERR_OTHER;
+      if (std::chrono::steady_clock::now() > start + limit) break;
+      if (code == MPI_SUCCESS && over == 0 && !patience.turn()) code = MPI_ERR_OTHER;
     }
     // What comes later is for this request, and not for the next meeting.
     if (come != MPI_REQUEST_NULL) MPI_Request_free(&come);
@@ -339,15 +339,7 @@ int MessageCarrier::make_of_two_groups(Making& making, MPI_Comm* made, bool& is_
 // Ranks in session.comm(), which make the same call.
 int MessageCarrier::make_of_members(const std::vector<int>& members, int tag, MPI_Comm* own) {
   const MPI_Comm all = channels_.session().own;
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group some = MPI_GROUP_NULL;
-  MPI_Comm_group(all, &group);
-  int code = MPI_Group_incl(group, static_cast<int>(members.size()), members.data(), &some);
-  MPI_Group_free(&group);
-  if (code != MPI_SUCCESS) return code;
-  code = MPI_Comm_create_group(all, some, tag, own);
-  MPI_Group_free(&some);
-  return code;
+  return with_group(all, members, [&](MPI_Group group) { return MPI_Comm_create_group(all, group, tag, own); });
 }
 
 }  // namespace cairn

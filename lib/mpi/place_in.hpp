@@ -17,4 +17,11 @@ namespace cairn {
   return rank;
 }
 
+// Whether it is an intercommunicator.
+[[nodiscard]] inline bool has_two_groups(MPI_Comm comm) {
+  int has_two = 0;
+  MPI_Comm_test_inter(comm, &has_two);
+  return has_two != 0;
+}
+
 }  // namespace cairn

@@ -13,6 +13,7 @@
 #include "comm/backoff.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/payload.hpp"
+#include "mpi/place_in.hpp"
 #include "mpi/ulfm.hpp"
 #include "tap/hear.hpp"
 
@@ -166,10 +167,7 @@ int RepairCalls::complete_some(Which which, std::span<MPI_Request> requests, con
 // After a failure the lifeline keeps MPI from ending communicators (Lifeline::adopt). Of one with two groups Open MPI
 // 5.0 frees a part at once, and uses that part at the next failure.
 bool RepairCalls::keeps(MPI_Comm comm) const {
-  if (comm == MPI_COMM_NULL) return false;
-  int has_two_groups = 0;
-  MPI_Comm_test_inter(comm, &has_two_groups);
-  return has_two_groups != 0 && (lifeline_->is_cut() || ulfm::is_revoked(comm));
+  return comm != MPI_COMM_NULL && has_two_groups(comm) && (lifeline_->is_cut() || ulfm::is_revoked(comm));
 }
 
 std::optional<int> RepairCalls::send(const OutgoingMessage& out) {

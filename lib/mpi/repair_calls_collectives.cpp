@@ -147,9 +147,7 @@ std::optional<int> RepairCalls::collective(const of::Any& call) {
   return std::visit(
       [this]<class One>(const One& one) -> std::optional<int> {
         if constexpr (requires { begin(one, nullptr); } || std::is_same_v<One, of::Bcast>) {
-          int is_between_groups = 0;
-          MPI_Comm_test_inter(one.comm, &is_between_groups);
-          if (is_between_groups != 0 || size_of(one.comm) == 1) return {};
+          if (has_two_groups(one.comm) || size_of(one.comm) == 1) return {};
           return make_collective(one);
         } else {
           return {};

@@ -1,6 +1,7 @@
 #include "mpi/collectives/two_groups.hpp"
 
 #include <climits>
+#include <concepts>
 #include <functional>
 #include <numeric>
 #include <span>
@@ -13,6 +14,9 @@ namespace cairn::collectives {
 namespace {
 
 namespace of = tap::collectives;
+
+template <class Call, class... Calls>
+concept OneOf = (std::same_as<Call, Calls> || ...);
 
 // By rank in the other group. Both sides know that a block without data is no message.
 using OtherSources = std::function<Source(int)>;
@@ -130,12 +134,9 @@ OtherTargets to_blocks(const Call& call) {
   };
 }
 
-bool make(const of::Barrier& call, Between& groups) {
-  collectives::make(call, groups.all());
-  return true;
-}
+void make(const of::Barrier& call, Between& groups) { collectives::make(call, groups.all()); }
 
-bool make(const of::Bcast& call, Between& groups) {
+void make(const of::Bcast& call, Between& groups) {
   const Target data{call.buffer, call.count, call.type};
   groups.with_root(
       call.root, [&] { groups.send(data, groups.first_of_other()); },
@@ -143,49 +144,35 @@ bool make(const of::Bcast& call, Between& groups) {
         if (groups.is_first()) groups.receive(data, root);
         collectives::make(of::Bcast{call.buffer, call.count, call.type, 0, MPI_COMM_NULL}, groups.own());
       });
-  return true;
 }
 
-template <class Call>
-bool gather(const Call& call, Between& groups) {
+template <OneOf<of::Gather, of::Gatherv> Call>
+void make(const Call& call, Between& groups) {
   groups.with_root(
       call.root, [&] { groups.receive_from_all(to_blocks(call)); },
       [&](int root) {
         groups.send({call.from, call.from_count, call.from_type}, root);
       });
-  return true;
 }
-bool make(const of::Gather& call, Between& groups) { return gather(call, groups); }
-bool make(const of::Gatherv& call, Between& groups) { return gather(call, groups); }
 
-template <class Call>
-bool scatter(const Call& call, Between& groups) {
+template <OneOf<of::Scatter, of::Scatterv> Call>
+void make(const Call& call, Between& groups) {
   groups.with_root(
       call.root, [&] { groups.send_to_all(from_blocks(call)); },
       [&](int root) {
         groups.receive({call.to, call.to_count, call.to_type}, root);
       });
-  return true;
 }
-bool make(const of::Scatter& call, Between& groups) { return scatter(call, groups); }
-bool make(const of::Scatterv& call, Between& groups) { return scatter(call, groups); }
 
-template <class Call>
-bool gather_at_all(const Call& call, Between& groups) {
+template <OneOf<of::Allgather, of::Allgatherv> Call>
+void make(const Call& call, Between& groups) {
   groups.exchange([&](int) { return Source{call.from, call.from_count, call.from_type}; }, to_blocks(call));
-  return true;
 }
-bool make(const of::Allgather& call, Between& groups) { return gather_at_all(call, groups); }
-bool make(const of::Allgatherv& call, Between& groups) { return gather_at_all(call, groups); }
 
-template <class Call>
-bool exchange_with_all(const Call& call, Between& groups) {
+template <OneOf<of::Alltoall, of::Alltoallv, of::Alltoallw> Call>
+void make(const Call& call, Between& groups) {
   groups.exchange(from_blocks(call), to_blocks(call));
-  return true;
 }
-bool make(const of::Alltoall& call, Between& groups) { return exchange_with_all(call, groups); }
-bool make(const of::Alltoallv& call, Between& groups) { return exchange_with_all(call, groups); }
-bool make(const of::Alltoallw& call, Between& groups) { return exchange_with_all(call, groups); }
 
 // What the own group has, at its first rank; elsewhere it is not defined.
 void reduce_own(const void* from, const Target& into, MPI_Op op, Between& groups) {
@@ -194,7 +181,16 @@ void reduce_own(const void* from, const Target& into, MPI_Op op, Between& groups
   collectives::make(of::Reduce{from, into.at, count, into.type, op, 0, MPI_COMM_NULL}, groups.own());
 }
 
-bool make(const of::Reduce& call, Between& groups) {
+// What the other group has, at the first rank of this one; elsewhere it is not defined.
+Elements reduced_of_other(const void* from, MPI_Count count, MPI_Datatype type, MPI_Op op, Between& groups) {
+  if (count > INT_MAX) check(MPI_ERR_COUNT);
+  Elements sum(count, type);
+  reduce_own(from, sum.all(), op, groups);
+  if (groups.is_first()) groups.swap(sum.all());
+  return sum;
+}
+
+void make(const of::Reduce& call, Between& groups) {
   groups.with_root(
       call.root,
       [&] {
@@ -205,57 +201,45 @@ bool make(const of::Reduce& call, Between& groups) {
         reduce_own(call.from, sum.all(), call.op, groups);
         if (groups.is_first()) groups.send(sum.all(), root);
       });
-  return true;
 }
 
-bool make(const of::Allreduce& call, Between& groups) {
-  Elements sum(call.count, call.type);
-  reduce_own(call.from, sum.all(), call.op, groups);
-  if (groups.is_first()) groups.swap(sum.all());
+void make(const of::Allreduce& call, Between& groups) {
+  Elements sum = reduced_of_other(call.from, call.count, call.type, call.op, groups);
   if (groups.is_first()) copy(sum.all(), {call.to, call.count, call.type});
   collectives::make(of::Bcast{call.to, call.count, call.type, 0, MPI_COMM_NULL}, groups.own());
-  return true;
 }
 
 // Both groups give as many elements, and each divides what it gets among its own ranks.
-bool make(const of::Reduce_scatter_block& call, Between& groups) {
+void make(const of::Reduce_scatter_block& call, Between& groups) {
   const MPI_Count all = MPI_Count{call.count} * groups.own().size();
-  if (all > INT_MAX) check(MPI_ERR_COUNT);
-  Elements sum(all, call.type);
-  reduce_own(call.from, sum.all(), call.op, groups);
-  if (groups.is_first()) groups.swap(sum.all());
+  Elements sum = reduced_of_other(call.from, all, call.type, call.op, groups);
   collectives::make(of::Scatter{sum.all().at, call.count, call.type, call.to, call.count, call.type, 0, MPI_COMM_NULL},
                     groups.own());
-  return true;
 }
 
-bool make(const of::Reduce_scatter& call, Between& groups) {
+void make(const of::Reduce_scatter& call, Between& groups) {
   const std::span counts(call.counts, static_cast<std::size_t>(groups.own().size()));
   const MPI_Count all = std::accumulate(counts.begin(), counts.end(), MPI_Count{0});
-  if (all > INT_MAX) check(MPI_ERR_COUNT);
   std::vector<int> places(counts.size());
   std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-  Elements sum(all, call.type);
-  reduce_own(call.from, sum.all(), call.op, groups);
-  if (groups.is_first()) groups.swap(sum.all());
+  Elements sum = reduced_of_other(call.from, all, call.type, call.op, groups);
   const int mine = counts[static_cast<std::size_t>(groups.own().rank())];
   collectives::make(
       of::Scatterv{sum.all().at, call.counts, places.data(), call.type, call.to, mine, call.type, 0, MPI_COMM_NULL},
       groups.own());
-  return true;
-}
-
-// A prefix, or one among neighbours.
-template <class Call>
-bool make(const Call& /*call*/, Between& /*groups*/) {
-  return false;
 }
 
 }  // namespace
 
 bool make_between(const of::Any& call, const TwoGroups& groups, Messages& messages) {
   Between between(groups, messages);
-  return std::visit([&](const auto& one) { return make(one, between); }, call);
+  return std::visit(
+      [&](const auto& one) {
+        constexpr bool is_defined = requires { make(one, between); };
+        if constexpr (is_defined) make(one, between);
+        return is_defined;
+      },
+      call);
 }
 
 }  // namespace cairn::collectives

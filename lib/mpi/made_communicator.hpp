@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "mpi/message_carrier.hpp"
@@ -28,6 +29,12 @@ struct MessageCarrier::Begun {
   MPI_Comm own = MPI_COMM_NULL;
   MPI_Request second = MPI_REQUEST_NULL;
 };
+
+[[nodiscard]] inline std::vector<int> all_ranks(const Channel& channel) {
+  std::vector<int> ranks(channel.facts.members.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
 
 // `call(group)` with these ranks of a communicator. Returns MPI's code.
 template <class Call>

@@ -1,7 +1,6 @@
 // Communicators that the application makes of session.comm(). A rank that others have left behind, such as a
 // replacement, gets those of which it is a member: the repair has made them again.
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -59,8 +58,7 @@ bool duplicates(std::string_view call) { return call.starts_with("MPI_Comm_dup")
 std::optional<MessageCarrier::Making> MessageCarrier::making_of(const tap::NewCommunicator& one) {
   const Channel& parent = channel_of(one.parent);
   if (parent.has_two_groups() != one.is_high.has_value()) return {};
-  Making making{.call = one, .parent = parent, .callers = std::vector<int>(parent.facts.members.size())};
-  std::iota(making.callers.begin(), making.callers.end(), 0);
+  Making making{.call = one, .parent = parent, .callers = all_ranks(parent)};
   if (one.is_of_group) making.callers = channels_.ranks_of(one.group, parent);
   const auto is_wrong = [&](int rank) { return rank < 0 || rank >= parent.size(); };
   if (std::ranges::any_of(making.callers, is_wrong)) return {};

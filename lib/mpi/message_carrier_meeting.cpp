@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <numeric>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -50,6 +49,16 @@ replay::Neighbourhood neighbourhood_of(const std::vector<std::vector<int>>& ends
     }
   }
   return mine;
+}
+
+// What `exchange` returns, or MPI's code of a message that has failed.
+template <class Exchange>
+int code_of(Exchange exchange) {
+  try {
+    return exchange();
+  } catch (const collectives::Failed& failed) {
+    return failed.code;
+  }
 }
 
 }  // namespace
@@ -106,12 +115,10 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
 int MessageCarrier::meet_patiently(const Making& making) {
   const tap::Unheard unheard;
   PatientMessages messages(*this, making.parent, making.callers);
-  try {
+  return code_of([&] {
     collectives::make(tap::collectives::Barrier{making.parent.own}, messages);
     return MPI_SUCCESS;
-  } catch (const collectives::Failed& failed) {
-    return failed.code;
-  }
+  });
 }
 
 // An error of MPI's may be the first news of a death.
@@ -176,7 +183,7 @@ int MessageCarrier::make_of_edges(const Making& making, MPI_Comm* made) {
   std::vector<int> out_counts(ranks);
   std::vector<int> in_counts(ranks);
   std::ranges::transform(mine, out_counts.begin(), [](const auto& ends) { return static_cast<int>(ends.size()); });
-  try {
+  return code_of([&]() -> int {
     collectives::make(
         tap::collectives::Alltoall{out_counts.data(), 1, MPI_INT, in_counts.data(), 1, MPI_INT, making.parent.own},
         messages);
@@ -191,9 +198,7 @@ int MessageCarrier::make_of_edges(const Making& making, MPI_Comm* made) {
     }
     messages.exchange_all(sent, received);
     return make_distributed_graph(neighbourhood_of(theirs, edges.have_weights), making.parent.twin, made);
-  } catch (const collectives::Failed& failed) {
-    return failed.code;
-  }
+  });
 }
 
 // Who a rank's neighbours are is known only when MPI has made the graph.
@@ -206,7 +211,7 @@ int MessageCarrier::tell_keepers(Making& making, MPI_Comm graph) {
   mine.part = *making.call.part;
   ByteWriter out;
   encode(mine, out);
-  try {
+  return code_of([&]() -> int {
     for (const int distance : replay::distances_to_keepers(size)) {
       const int to = (me + distance) % size;
       const int from = (me - distance + size) % size;
@@ -219,9 +224,7 @@ int MessageCarrier::tell_keepers(Making& making, MPI_Comm graph) {
       making.facts.graph[from] = replay::decode_neighbourhood(in);
     }
     return MPI_SUCCESS;
-  } catch (const collectives::Failed& failed) {
-    return failed.code;
-  }
+  });
 }
 
 struct MessageCarrier::OtherGroup {
@@ -257,19 +260,16 @@ int MessageCarrier::declines_bridge(const tap::Bridge& bridge) {
     const Channel& meeting = channel_of(bridge.comm);
     if (meeting.has_two_groups() || bridge.remote_leader < 0 || bridge.remote_leader >= meeting.size())
       return MPI_SUCCESS;
-    std::vector<int> ranks(meeting.facts.members.size());
-    std::iota(ranks.begin(), ranks.end(), 0);
+    const std::vector<int> ranks = all_ranks(meeting);
     const Words mine{};
     Words theirs{};
     const int code = FailureHandler::quietly([&] {
-      try {
+      return code_of([&] {
         PatientMessages leaders(*this, meeting, ranks, tag_of(static_cast<std::uint64_t>(bridge.tag), Range::leaders));
         leaders.exchange({mine.data(), 8, MPI_UINT64_T}, bridge.remote_leader, {theirs.data(), 8, MPI_UINT64_T},
                          bridge.remote_leader);
         return MPI_SUCCESS;
-      } catch (const collectives::Failed& failed) {
-        return failed.code;
-      }
+      });
     });
     if (const auto result = after(code, bridge.comm)) return *result;
   }
@@ -284,8 +284,7 @@ MessageCarrier::OtherGroup MessageCarrier::meet_other_group(const Making& making
   const Channel* const meeting = group.rank() == bridge.leader ? find_channel(bridge.comm) : nullptr;
   const auto has = [](const Channel& channel, int rank) { return rank >= 0 && rank < channel.size(); };
   if (meeting != nullptr && !meeting->has_two_groups() && has(*meeting, bridge.remote_leader)) {
-    std::vector<int> ranks(meeting->facts.members.size());
-    std::iota(ranks.begin(), ranks.end(), 0);
+    const std::vector<int> ranks = all_ranks(*meeting);
     PatientMessages leaders(*this, *meeting, ranks, tag_of(static_cast<std::uint64_t>(bridge.tag), Range::leaders));
     const auto swap = [&](const collectives::Source& mine, const collectives::Target& theirs) {
       leaders.exchange(mine, bridge.remote_leader, theirs, bridge.remote_leader);
@@ -313,7 +312,7 @@ MessageCarrier::OtherGroup MessageCarrier::meet_other_group(const Making& making
 // use of two groups.
 int MessageCarrier::make_of_two_groups(Making& making, MPI_Comm* made, bool& is_carried) {
   const tap::Unheard unheard;
-  try {
+  return code_of([&]() -> int {
     const OtherGroup other = meet_other_group(making);
     is_carried = other.is_carried;
     if (!is_carried) return MPI_SUCCESS;
@@ -331,9 +330,7 @@ int MessageCarrier::make_of_two_groups(Making& making, MPI_Comm* made, bool& is_
         MPI_Intercomm_create(making.parent.twin, 0, own, static_cast<int>(is_first ? first.size() : 0), 0, made);
     if (code == MPI_SUCCESS) add_communicator(making, *made, own);
     return code;
-  } catch (const collectives::Failed& failed) {
-    return failed.code;
-  }
+  });
 }
 
 // Ranks in session.comm(), which make the same call.

@@ -267,7 +267,8 @@ TEST_F(Obstacles, are_what_cannot_be_replayed) {
   EXPECT_FALSE(journal_.obstacle());
   // For good: what the application makes now it may use later.
   MPI_Win window = MPI_WIN_NULL;
-  MPI_Win_create(&in, sizeof in, 1, MPI_INFO_NULL, comm_, &window);
+  int* shared = nullptr;
+  MPI_Win_allocate(sizeof in, 1, MPI_INFO_NULL, comm_, static_cast<void*>(&shared), &window);
   MPI_Win_free(&window);
   EXPECT_TRUE(journal_.start(20));
   EXPECT_TRUE(journal_.obstacle());

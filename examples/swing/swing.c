@@ -1,6 +1,6 @@
 /* swing: a string that swings, in C. It continues when processes die.
  *
- *   mpirun -n 4 swing --steps 5000 --config swing.ini --output string.bin
+ *   ckpt-run -n 4 --config swing.ini -- ./swing --steps 5000 --config swing.ini --output string.bin
  *
  * Every rank holds a piece of the string. simulate() is the part that is run again after a failure, from the last
  * snapshot: it returns CAIRN_ROLLBACK as soon as a Cairn call does. MPI calls need no check, since what they leave

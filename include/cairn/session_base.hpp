@@ -320,8 +320,9 @@ class SessionBase {
 
   // Reports that something seems to be wrong with this rank or its node, for example that a check of a result fails.
   // `text` says what, in a few words for a person; of a text of more than 200 bytes, the beginning is used. The log has
-  // it, and fault localization examines the rank and its node: ckpt-tool health shows what it finds. Nothing else
-  // follows. It costs one short message to the head.
+  // it, and fault localization examines the rank and its node: ckpt-tool health shows what it finds. The report alone
+  // has no other effect. If a probe confirms a fault, [localize] act sets what follows. The call costs one short
+  // message to the head.
   //
   // Local.
   // Throws: kind `usage` if the text is empty, or after finalize().

@@ -545,8 +545,9 @@ contains
 
   ! Reports that something seems to be wrong with this rank or its node, for example that a check of a result fails.
   ! text says what, in a few words for a person; of a text of more than 200 bytes, the beginning is used. The log has
-  ! it, and fault localization examines the rank and its node: ckpt-tool health shows what it finds. Nothing else
-  ! follows. Local. Gives CAIRN_ERR_USAGE if the text is empty, or after cairn_finalize.
+  ! it, and fault localization examines the rank and its node: ckpt-tool health shows what it finds. The report alone
+  ! has no other effect. If a probe confirms a fault, [localize] act sets what follows. Local. Gives CAIRN_ERR_USAGE if
+  ! the text is empty, or after cairn_finalize.
   subroutine cairn_suspect(session, text, code)
     type(cairn_session), intent(in) :: session
     character(*), intent(in) :: text

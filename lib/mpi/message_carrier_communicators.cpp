@@ -132,7 +132,8 @@ std::optional<int> MessageCarrier::get_known(const Making& making, MPI_Comm* mad
       *made = MPI_COMM_NULL;
       return MPI_SUCCESS;
     case ChannelBook::Known::as_only_member: {
-      if (has_shape(making.call.call)) return rolls_back(fmt::format("{}: a grid or graph of it alone", my_name()));
+      if (has_shape(making.call.call))
+        return rolls_back(fmt::format("{} makes a grid or graph that has no other member", my_name()));
       const int code = MPI_Comm_dup(MPI_COMM_SELF, made);
       return code == MPI_SUCCESS ? add_communicator(making, *made) : code;
     }

@@ -93,7 +93,7 @@ class PostponedNews {
 Status usable() {
   if (turned_on()) return {};
   return fail(Code::config, "MPI's fault tolerance is off in this job",
-              "start it with ckpt-run or mpirun --with-ft ulfm, or set [recovery] mode = restart");
+              "start it with ckpt-run, or set [recovery] mode = restart");
 }
 
 bool is_failure(int code) {

@@ -66,8 +66,10 @@ Buffer encode(const Shipment& shipment) {
 
 Result<Shipment> decode_shipment(Bytes bytes) {
   const auto damaged = [&] {
-    return fail(Code::invalid_argument,
-                fmt::format("logged messages: {} bytes do not hold what they announce", bytes.size()));
+    return fail(
+        Code::invalid_argument,
+        fmt::format("a message of {} bytes with logged messages is damaged: its length does not fit its contents",
+                    bytes.size()));
   };
   ByteReader in(bytes);
   Shipment shipment;

@@ -306,8 +306,10 @@ Result<std::vector<ChannelFacts>> decode_channel_facts(Bytes bytes) {
     }
   }
   if (in.good()) return all;
-  return fail(Code::invalid_argument,
-              fmt::format("communicators of a rank: {} bytes do not hold what they announce", bytes.size()));
+  return fail(
+      Code::invalid_argument,
+      fmt::format("a message of {} bytes about a rank's communicators is damaged: its length does not fit its contents",
+                  bytes.size()));
 }
 
 }  // namespace cairn::replay

@@ -54,7 +54,9 @@ std::map<Number, Buffer> get_messages(ByteReader& in) {
 }
 
 tl::unexpected<Error> damaged(const char* what, Bytes bytes) {
-  return fail(Code::invalid_argument, fmt::format("{}: {} bytes do not hold one", what, bytes.size()));
+  return fail(Code::invalid_argument,
+              fmt::format("a message of {} bytes with {} is damaged: its length does not fit its contents",
+                          bytes.size(), what));
 }
 
 }  // namespace

@@ -34,7 +34,9 @@ Result<Standing> decode_standing(Bytes bytes) {
     standing.taken.push_back({call, in.get<std::uint32_t>()});
   }
   if (!in.good() || in.remaining() != 0)
-    return fail(Code::invalid_argument, fmt::format("a rank's standing: {} bytes do not hold one", bytes.size()));
+    return fail(Code::invalid_argument,
+                fmt::format("a message of {} bytes about a rank's log is damaged: its length does not fit its contents",
+                            bytes.size()));
   return standing;
 }
 

@@ -22,7 +22,7 @@ std::string node_size_text(const std::vector<std::uint32_t>& sizes) {
 // Whether what was asked for is there.
 Status check_asked(const WorldMode& mode, bool heads) {
   if (!mode.started) {
-    return fail(Code::config, "[job] world = application: ckpt-run has not started the job so",
+    return fail(Code::config, "[job] world = application: ckpt-run did not start this job with world = application",
                 "start it with ckpt-run, and give that this INI file (--config); or set world = as is");
   }
   if (mode.replaced || (!heads && !mode.started->repairs)) return {};
@@ -30,7 +30,7 @@ Status check_asked(const WorldMode& mode, bool heads) {
     return fail(Code::config, "[job] world = application: MPI calls are not intercepted",
                 "link cairn-tap before a shared MPI library, as pkg-config --libs cairn does, or set world = as is");
   }
-  return fail(Code::config, "[job] world = application: ckpt-run has not started just these processes",
+  return fail(Code::config, "[job] world = application: the processes of this job are not those that ckpt-run started",
               "set world = as is for programs that are started by others");
 }
 

@@ -216,7 +216,7 @@ class Scenarios:
         done = subprocess.run(["timeout", "-s", "KILL", "60", "mpirun", "--oversubscribe", "--bind-to", "none", "-n", "3",
                                self.heat, *jobs.SIZE, "--steps", "1", "--config", str(config), "--output", "/dev/null"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
-        if done.returncode == 0 or "mpirun --with-ft ulfm" not in done.stdout:
+        if done.returncode == 0 or "start it with ckpt-run" not in done.stdout:
             raise jobs.Failed(f"ended with {done.returncode}\n{done.stdout}")
 
     def ckpt_run_starts_such_a_job_and_sees_it_to_its_end(self):

@@ -124,7 +124,7 @@ Json json_of(const HealthEntry& entry) {
 }
 
 void print_json(const std::string& job, const HealthFile& health, bool one_line) {
-  Json json{{"job", job}, {"life", health.life.value}, {"verdicts", Json::array()}};
+  Json json{{"job", job}, {"run", health.life.value}, {"verdicts", Json::array()}};
   for (const HealthEntry& entry : health.entries) json["verdicts"].push_back(json_of(entry));
   fmt::print("{}\n", json.dump(one_line ? -1 : 1));
 }

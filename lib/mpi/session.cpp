@@ -224,9 +224,7 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   const auto launcher =
       opening.launcher ? *opening.launcher : value_or_throw(Launcher::share(*mpi->world, opening.failures));
   auto opened = SessionImpl::open(Mpi::environment_of(*mpi->world, opening, launcher));
-  if (!opened && mpi->world->rank().value == 0) launcher.leave(opened.error());
-  // All ranks have such an error. None of them may end the job for it before the mark is written.
-  if (!opened && restart_would_fail(opened.error().code)) (void)mpi->world->barrier();
+  if (!opened && !opening.only_lost_go_back) mpi->leave_mark_of(opened.error(), launcher);
   auto impl = value_or_throw(std::move(opened));
   if (!impl) return nullptr;
   mpi->impl = impl.get();
@@ -243,6 +241,13 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
   }
   mpi->end = std::make_unique<MpiEnd>([impl = impl.get()] { end_unfinished(*impl); });
   return std::unique_ptr<Session>(new Session(std::move(impl), std::move(mpi)));
+}
+
+// All ranks have such an error. None of them may end the job for it before the mark is written. Where survivors are in
+// their calls yet, the job does not end: all roll back, and open their sessions together.
+void Session::Mpi::leave_mark_of(const Error& error, const Launcher& launcher) {
+  if (world->rank().value == 0) launcher.leave(error);
+  if (restart_would_fail(error.code)) (void)world->barrier();
 }
 
 // The application's errors on `comm` are handled as its world's are; in a job that repairs itself, its failures are

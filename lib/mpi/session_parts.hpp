@@ -49,6 +49,7 @@ struct Session::Mpi {
   void join(MPI_Comm comm, const Opening& opening);
   void hear_calls(const Opening& opening);
   void guard_world(const Opening& opening, const Launcher& launcher);
+  void leave_mark_of(const Error& error, const Launcher& launcher);
   void carry_messages(const Opening& opening);
   // The communicator that stands for `ranks` now.
   [[nodiscard]] MPI_Comm twin() const;

@@ -122,14 +122,15 @@ std::vector<Seat> Pool::seats_of(const Roster& roster) const {
   return seats;
 }
 
-bool Pool::all_ranks(bool succeeded) {
+bool Pool::all_ranks(bool succeeded, const std::function<void()>& meanwhile) {
   const int mine = succeeded ? 1 : 0;
   if (muster_) muster_->join();
-  const auto word =
-      !muster_ ? ulfm::agree(team_.ranks, mine) : ulfm::agree(team_.ranks, mine, [&]() -> Result<std::optional<int>> {
-        muster_->look();
-        return std::nullopt;
-      });
+  const auto look = [&]() -> Result<std::optional<int>> {
+    if (muster_) muster_->look();
+    if (meanwhile) meanwhile();
+    return std::nullopt;
+  };
+  const auto word = muster_ || meanwhile ? ulfm::agree(team_.ranks, mine, look) : ulfm::agree(team_.ranks, mine);
   // A rank that has died may have had work to do after its vote.
   return word && word->word == 1 && word->all_live;
 }

@@ -95,8 +95,8 @@ class Pool {
   [[nodiscard]] bool under_way() const { return under_way_; }
 
   // Whether all application ranks succeeded. Collective among them, when each has finished with a session by success or
-  // failure, and once more when all succeeded.
-  [[nodiscard]] bool all_ranks(bool succeeded);
+  // failure, and once more when all succeeded. Calls `meanwhile` again and again, if there is one.
+  [[nodiscard]] bool all_ranks(bool succeeded, const std::function<void()>& meanwhile = {});
   // Sleeps until a meeting begins. Calls `meanwhile` again and again.
   void wait_as_spare(const std::function<void()>& meanwhile);
 

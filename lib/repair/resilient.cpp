@@ -148,11 +148,14 @@ std::unique_ptr<Session> Resilient::enter() {
         // A head gets no session: it has served to the end.
         if (auto session = open()) return session;
       } catch (const Exception& error) {
-        if (!is_failure(error)) {
+        // Survivors are in their calls yet. They roll back, and then all have the same error.
+        const bool others_stay = pool_->repairs() > 0 && pool_->all_stay();
+        const bool failure = is_failure(error);
+        if (!failure && !others_stay) {
           done_ = true;
           error_ = std::current_exception();
         }
-        if (error.kind() == ErrorKind::rollback) obstacle_ = {error.what(), Pool::Reason::known};
+        if (!failure || error.kind() == ErrorKind::rollback) obstacle_ = {error.what(), Pool::Reason::known};
         pool_->lifeline()->cut();
       }
       if (role == Role::rank) (void)pool_->all_ranks(false);

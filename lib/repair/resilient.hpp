@@ -17,6 +17,7 @@
 #include <mpi.h>
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -81,6 +82,7 @@ class Resilient {
   [[nodiscard]] bool stay(Session::Mpi& session);
   [[nodiscard]] bool settled(bool ok);
   void note_obstacle(Session::Mpi& session);
+  [[nodiscard]] std::function<void()> impatience(Session::Mpi& session);
   [[nodiscard]] bool all_finished(Session::Mpi& session);
   // resilient_help.cpp
   void warn_if_parts_cannot_be_computed() const;

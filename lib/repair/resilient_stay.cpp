@@ -3,7 +3,10 @@
 // All surviving application ranks do the same, wherever the failure has struck them. They vote that the session is over
 // (Pool::all_ranks), meet, and join the repaired world. Then they vote whether all of them can continue. A rank that
 // cannot, or whose call has no way to wait, unwinds instead, and all ranks roll back.
+#include <chrono>
 #include <exception>
+
+#include <fmt/format.h>
 
 #include "mpi/session_parts.hpp"
 #include "repair/resilient.hpp"
@@ -34,12 +37,15 @@ bool Resilient::stay(Session::Mpi& session) {
   if (!pool_->all_stay()) return false;
   left_ = Left::no;
   const Status joined = session.enter_world(opening());
-  if (joined)
+  if (joined) {
     pool_->went_on_from(session.impl->last_restore().version);
-  else
+  } else {
     obstacle_ = joined.error().code == Code::communication
                     ? Obstacle{"a process died before all ranks had left restore()", Pool::Reason::seen}
                     : Obstacle{joined.error().text(), Pool::Reason::known};
+    // The others may wait for this rank alone.
+    pool_->lifeline()->cut();
+  }
   return settled(joined.has_value());
 }
 
@@ -59,11 +65,30 @@ bool Resilient::settled(bool ok) {
   return false;
 }
 
+// For an agreement: what a replacement waits for may never come, if it has exchanged other messages than the dead rank.
+std::function<void()> Resilient::impatience(Session::Mpi& session) {
+  if (session.impl->journal() == nullptr || !session.impl->journal()->is_unchecked_replacement()) return {};
+  return [this, &session, since = std::chrono::steady_clock::now()] {
+    const auto limit = pool_->config().recovery.limit;
+    if (pool_->lifeline()->is_cut() || std::chrono::steady_clock::now() - since < limit) return;
+    session.impl->obstruct(fmt::format("has waited in finalize() for {} s since it rolled back ([recovery] limit)",
+                                       std::chrono::duration_cast<std::chrono::seconds>(limit).count()),
+                           replay::Journal::Until::next_snapshot);
+    pool_->lifeline()->cut();
+  };
+}
+
 // Whether all application ranks have finished, as often as failures send some of them back. A rank that has finished
 // keeps its log until then.
 bool Resilient::all_finished(Session::Mpi& session) {
   while (true) {
-    bool all = pool_->all_ranks(!pool_->lifeline()->is_cut() && !session.impl->replaces());
+    if (session.impl->replaces()) {
+      // The others wait for it, and it will not come.
+      obstacle_ = {fmt::format("rank {} has finished after a failure without restore()", session.impl->rank().value),
+                   Pool::Reason::known};
+      pool_->lifeline()->cut();
+    }
+    bool all = pool_->all_ranks(!pool_->lifeline()->is_cut(), impatience(session));
     if (all && session.impl->has_unchecked_messages())
       all = pool_->all_ranks(session.impl->check_messages().has_value());
     if (all) return true;

@@ -39,7 +39,9 @@ struct Application {
   Version last_version;                             // that a snapshot has used
   std::uint64_t calls = 0;                          // of snapshot(), in the life of the chain
   std::array<Version, kMostLevels + 1> meant = {};  // newest version meant for each level
-  std::optional<LevelSet> decided = std::nullopt;   // the result of due() for the next snapshot()
+  // The same at the last failure after which this rank has stayed, if it had not got there yet.
+  std::array<Version, kMostLevels + 1> dropped = {};
+  std::optional<LevelSet> decided = std::nullopt;  // the result of due() for the next snapshot()
   std::optional<std::map<std::string, std::uint64_t>> stored = std::nullopt;  // elements of regions, once looked up
   std::optional<replay::Journal> journal = std::nullopt;                      // where only the lost ranks roll back
   std::unique_ptr<SharedFile> choices = nullptr;                              // of the journal; null: no such file

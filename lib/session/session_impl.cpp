@@ -46,14 +46,32 @@ SessionImpl::HeadFacts SessionImpl::head() const {
 
 Result<bool> SessionImpl::due() {
   const WatchedCall watched(watcher_, CairnCall::snapshot, !application_.decided);
-  if (auto status = begin_snapshot(); !status) return fail(status.error());
-  if (!application_.decided) {
-    auto due = is_past_call() ? levels_of_past_call() : levels_due();
-    if (!due && stays_after(due.error())) due = levels_of_past_call();
-    if (!due) return fail(due.error());
-    application_.decided = *due;
+  while (true) {
+    const std::uint64_t counted = application_.calls;
+    auto decided = decide();
+    if (!decided) {
+      if (!stays_after(decided.error())) return fail(decided.error());
+      if (application_.calls == counted) continue;
+      // The failure has struck it after it began to count: now it is one of those that take no snapshot.
+      application_.decided = levels_of_past_call();
+    }
+    return !application_.decided->empty();
   }
-  return !application_.decided->empty();
+}
+
+// What due() decides, unless it has been called before.
+Status SessionImpl::decide() {
+  if (auto status = begin_snapshot(); !status) return status;
+  if (application_.decided) return {};
+  if (is_past_call()) {
+    ++application_.calls;
+    application_.decided = levels_of_past_call();
+    return {};
+  }
+  auto due = levels_due();
+  if (!due) return fail(due.error());
+  application_.decided = *due;
+  return {};
 }
 
 // What comes before the decision whether a snapshot is due.
@@ -68,12 +86,15 @@ Result<std::optional<Version>> SessionImpl::snapshot(std::optional<LevelId> forc
   while (true) {
     const std::uint64_t made = application_.whole_calls();
     auto taken = snapshot_now(forced);
-    if (taken || !stays_after(taken.error())) return taken;
-    // The failure has struck it after it began to count: now it is one of those that take no snapshot.
-    if (application_.whole_calls() > made) {
+    if (!taken) {
+      if (!stays_after(taken.error())) return taken;
+      if (application_.whole_calls() == made) continue;
+      // The failure has struck it after it began to count: now it is one of those that take no snapshot.
       enter_safe_point();
-      return past_answer();
+      taken = past_answer();
     }
+    // If no rank has taken the one that was asked for, all of them make another call.
+    if (*taken || !forced) return taken;
   }
 }
 
@@ -137,8 +158,7 @@ Result<LevelSet> SessionImpl::levels_due() {
   take_promotions();
   Result<bool> ready = true;
   const auto is_ready = [&] { return !(ready = pulse()->ready()) || *ready || !all_take_part(); };
-  if (auto heard = link().wait_until(is_ready, {.call = "snapshot()", .woken_by = HeadLink::WokenBy::nobody}); !heard)
-    return fail(heard.error());
+  if (auto heard = wait_until(is_ready, "snapshot()", HeadLink::WokenBy::nobody); !heard) return fail(heard.error());
   if (!ready) return fail(ready.error());
   if (!*ready) return fail(all_take_part().error());
   auto beat = pulse()->call([this] {
@@ -262,8 +282,8 @@ Status SessionImpl::run_head(Version version) {
     const bool voted = link().reached(LevelId::local) >= version || link().failure(version, LevelId::local);
     return (voted && !connection_->engine.in_calls->busy_with(version)) || !all_take_part();
   };
-  auto done = link().wait_until(over, {"snapshot()"});
-  return done ? all_take_part() : fail(done.error());
+  auto done = wait_until(over, "snapshot()");
+  return done ? all_take_part() : done;
 }
 
 Status SessionImpl::wait(LevelId level) {
@@ -274,10 +294,10 @@ Status SessionImpl::wait(LevelId level) {
   const auto span = connection_->trace.span("wait", target.value);
   // A rank that has left does not take part in it.
   const auto never = [&] { return link().left && target > link().left->version; };
+  if (is_dropped(level)) return rolls_back("waits for a snapshot that a failure has interrupted");
   const auto over = [&] { return link().reached(level) >= target || link().failure(target, level) || never(); };
-  auto done =
-      link().wait_until(over, {fmt::format("wait() for version {} at L{}", target.value, static_cast<int>(level))});
-  if (!done) return fail(done.error());
+  auto done = wait_until(over, fmt::format("wait() for version {} at L{}", target.value, static_cast<int>(level)));
+  if (!done) return done;
   if (link().reached(level) < target) {
     if (!link().failure(target, level)) {
       return fail(error_of(*link().left).in(fmt::format("version {} cannot be completed", target.value)));
@@ -291,9 +311,12 @@ Status SessionImpl::wait(LevelId level) {
 }
 
 Result<Version> SessionImpl::safe_version(LevelId level) {
-  if (auto status = usable_now("safe_version"); !status) return fail(status.error());
-  if (auto status = link().poll(); !status) return fail(status.error());
-  return link().reached(level);
+  while (true) {
+    if (auto status = usable_now("safe_version"); !status) return fail(status.error());
+    const auto status = link().poll();
+    if (status) return link().reached(level);
+    if (!stays_after(status.error())) return fail(status.error());
+  }
 }
 
 // A head that is lost is noticed by the next call that needs it.

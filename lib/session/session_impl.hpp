@@ -127,6 +127,7 @@ class SessionImpl {
   };
   SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection);
 
+  [[nodiscard]] Status decide();
   [[nodiscard]] Result<std::optional<Version>> snapshot_now(std::optional<LevelId> forced);
   [[nodiscard]] Status usable_now(const char* call) const;
   [[nodiscard]] Status all_take_part() const;
@@ -149,7 +150,13 @@ class SessionImpl {
   [[nodiscard]] bool stays_after(const Error& error);
   [[nodiscard]] bool is_past_call() const;
   [[nodiscard]] std::optional<Version> past_answer() const;
-  [[nodiscard]] LevelSet levels_of_past_call();
+  [[nodiscard]] LevelSet levels_of_past_call() const;
+  // All ranks roll back, since this one does what it cannot do otherwise; `what`: as in obstruct(). An error, or an
+  // exception.
+  [[nodiscard]] Status rolls_back(const std::string& what);
+  [[nodiscard]] Status wait_until(const std::function<bool()>& done, const std::string& call,
+                                  HeadLink::WokenBy woken_by = HeadLink::WokenBy::head);
+  [[nodiscard]] bool is_dropped(LevelId level) const;
   void enter_safe_point();
   void look_whether_caught_up();
   void cut_journal();
@@ -172,6 +179,8 @@ class SessionImpl {
   [[nodiscard]] Result<std::map<std::string, std::uint64_t>> look_at(const Offer& offer);
   [[nodiscard]] Result<std::uint64_t> take_offer(const Offer& offer, const std::string& only);
   void accept(const Offer& offer);
+  // Of what all ranks restore together; nothing for a fresh start.
+  [[nodiscard]] static std::optional<LevelId> highest_needed(const Offer& offer);
   void warm_up_slots();
 
   [[nodiscard]] HeadLink& link() { return *connection_->link; }

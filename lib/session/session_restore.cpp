@@ -12,15 +12,6 @@
 namespace cairn {
 namespace {
 
-// Empty for a fresh start.
-std::optional<LevelId> highest_needed(const RestoreReport& report) {
-  std::optional<LevelId> highest;
-  for (const LevelId level : kAllLevels) {
-    if (report.ranks_from[static_cast<std::size_t>(level) - 1] > 0) highest = level;
-  }
-  return highest;
-}
-
 RestoreReport report_of(const Offer& offer) {
   RestoreReport report;
   report.restored = !offer.fresh;
@@ -57,10 +48,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   Application& app = application_;
   if (catches_up()) {
     // The others do not take part in another restore.
-    app.journal->obstructs(fmt::format("rank {} calls restore() again while it catches up", app.rank.value),
-                           replay::Journal::Until::next_snapshot);
-    (void)(hooks_.stays && hooks_.stays());
-    return fail(Code::communication, *app.journal->obstacle());
+    return fail(rolls_back("calls restore() again while it catches up").error());
   }
   auto span = connection_->trace.span("restore");
   const auto start = setting_.clock();
@@ -82,7 +70,7 @@ Result<RestoreReport> SessionImpl::restore(const std::string& only) {
   }
   app.report.resized = app.regions.resized_since(sizes);
   app.report.resized_ranks = link().restore_done->resized_ranks;
-  if (app.auto_levels) app.auto_levels->restored(highest_needed(app.report), setting_.clock() - start);
+  if (app.auto_levels) app.auto_levels->restored(highest_needed(*accepted), setting_.clock() - start);
   warm_up_slots();
   span.set_version(Version{app.report.version});
   return app.report;
@@ -220,6 +208,14 @@ Result<std::uint64_t> SessionImpl::take_offer(const Offer& offer, const std::str
   }
   if (!read) return fail(read.error());
   return only.empty() ? header.safe_point : application_.calls;
+}
+
+std::optional<LevelId> SessionImpl::highest_needed(const Offer& offer) {
+  std::optional<LevelId> highest;
+  if (offer.fresh) return highest;
+  for (std::size_t i = 0; i < std::min(offer.ranks_from.size(), std::size(kAllLevels)); ++i)
+    if (offer.ranks_from[i] > 0) highest = kAllLevels[i];
+  return highest;
 }
 
 void SessionImpl::accept(const Offer& offer) {

@@ -35,7 +35,7 @@ std::optional<std::string> SessionImpl::why_all_roll_back() const {
   if (!app.journal) return "[recovery] rollback = all";
   if (auto obstacle = app.journal->obstacle()) return obstacle;
   if (!app.journal->is_started()) return fmt::format("rank {} has not left restore()", app.rank.value);
-  if (app.stop) return fmt::format("rank {} has got the stop signal", app.rank.value);
+  if (app.stop) return fmt::format("rank {} has received the stop signal (SIGUSR1)", app.rank.value);
   return {};
 }
 
@@ -45,8 +45,41 @@ void SessionImpl::obstruct(const std::string& what, replay::Journal::Until until
                 fmt::format("rank {} {}", application_.rank.value, what), until);
 }
 
+// Has no effect if this rank does not stay: then it is over with this session.
+Status SessionImpl::rolls_back(const std::string& what) {
+  const std::string text = fmt::format("rank {} {}", application_.rank.value, what);
+  application_.journal->obstructs(text, replay::Journal::Until::next_snapshot);
+  (void)(hooks_.stays && hooks_.stays());
+  return fail(Code::communication, text);
+}
+
+// What a replacement waits for may never come, if it has exchanged other messages than the dead rank.
+Status SessionImpl::wait_until(const std::function<bool()>& done, const std::string& call, HeadLink::WokenBy woken_by) {
+  const bool unchecked = application_.journal && application_.journal->is_unchecked_replacement();
+  const auto limit = setting_.config.recovery.limit;
+  const auto waited =
+      link().wait_until(done, {.call = call, .limit = unchecked ? WaitLimit{limit} : kForever, .woken_by = woken_by});
+  if (!waited) return fail(waited.error());
+  if (*waited) return {};
+  return rolls_back(fmt::format("has waited in {} for {} s since it rolled back ([recovery] limit)", call,
+                                std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
+}
+
+// Whether the newest snapshot for this level was under way in a failure after which this rank has stayed: it may never
+// get there.
+bool SessionImpl::is_dropped(LevelId level) const {
+  const auto at = static_cast<std::size_t>(level);
+  const Version dropped = application_.dropped[at];
+  return dropped > application_.meant[at] && link().reached(level) < dropped;
+}
+
 void SessionImpl::disconnect() {
   if (!connection_) return;
+  for (const LevelId level : kAllLevels) {
+    const auto at = static_cast<std::size_t>(level);
+    for (auto* versions : {&application_.meant, &application_.dropped})
+      if (link().reached(level) >= (*versions)[at]) (*versions)[at] = {};
+  }
   link().wake_head();
   connection_.reset();
 }
@@ -74,8 +107,7 @@ std::optional<Version> SessionImpl::past_answer() const {
 }
 
 // The same for due(), which has begun the call.
-LevelSet SessionImpl::levels_of_past_call() {
-  if (is_past_call()) ++application_.calls;
+LevelSet SessionImpl::levels_of_past_call() const {
   LevelSet levels;
   if (past_answer()) levels.add(LevelId::local);
   return levels;
@@ -170,6 +202,7 @@ Status SessionImpl::start_journal(std::uint64_t epoch) {
 Result<std::vector<replay::Repeated>> SessionImpl::restore_lost() {
   Application& app = application_;
   std::uint64_t epoch = app.calls;
+  const auto start = setting_.clock();
   const auto accepted = settle_offer([&](const Offer& offer) -> RestoreResult {
     epoch = 0;
     if (offer.fresh) return {};
@@ -180,7 +213,10 @@ Result<std::vector<replay::Repeated>> SessionImpl::restore_lost() {
   });
   if (!accepted) return fail(accepted.error());
   app.report.version = accepted->fresh ? 0 : accepted->snapshot.version.value;
-  return settle_messages(epoch);
+  auto again = settle_messages(epoch);
+  // As the replacement does: all ranks have to choose the same levels.
+  if (again && app.auto_levels) app.auto_levels->restored(highest_needed(*accepted), setting_.clock() - start);
+  return again;
 }
 
 Result<std::vector<replay::Repeated>> SessionImpl::settle_messages(std::uint64_t epoch) {
@@ -207,6 +243,11 @@ Result<std::vector<replay::Repeated>> SessionImpl::settle_messages(std::uint64_t
   app.schedule = Schedule(setting_.config.levels, connection_->life.usable, agreement->newest);
   app.auto_levels = AutoLevels::make(setting_.config, connection_->life.usable, connection_->life.incarnation,
                                      connection_->life.measured);
+  // A replacement does not know for which levels the dead rank has meant it.
+  for (const LevelId level : kAllLevels) {
+    const auto at = static_cast<std::size_t>(level);
+    app.dropped[at] = app.replaces ? app.last_version : std::max(app.dropped[at], app.meant[at]);
+  }
   app.meant = {};
   if (connection_->pulse) connection_->pulse.emplace(ranks(), setting_.clock);
   if (agreement->replaced.empty() && app.rank.value == 0) setting_.log.info("no rank rolls back");
@@ -226,8 +267,7 @@ Status SessionImpl::check_messages() {
   const auto reduction = ranks().iallreduce({&sum, 1}, Reduce::sum);
   Result<bool> over = false;
   const auto done = [&] { return !(over = reduction->test()) || *over; };
-  auto waited = link().wait_until(done, {.call = "snapshot()", .woken_by = HeadLink::WokenBy::nobody});
-  if (!waited) return fail(waited.error());
+  if (auto waited = wait_until(done, "snapshot()", HeadLink::WokenBy::nobody); !waited) return waited;
   if (!over) return fail(over.error());
   if (sum == 0) {
     application_.journal->is_checked();

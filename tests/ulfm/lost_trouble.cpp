@@ -16,10 +16,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include <cairn/cairn.hpp>
 
@@ -49,13 +52,19 @@ std::uint64_t combine(std::uint64_t own, const std::array<std::uint64_t, 2>& the
   return (own * 31 + theirs[0] * 7 + theirs[1]) ^ static_cast<std::uint64_t>(step);
 }
 
-std::array<std::uint64_t, 2> exchange(const Ring& ring, const std::uint64_t& told) {
+template <class Between>
+std::array<std::uint64_t, 2> exchange(const Ring& ring, const std::uint64_t& told, Between between) {
   std::array<std::uint64_t, 2> theirs{};
   std::array requests{ring.begin_to_receive(theirs[0], ring.left, 1), ring.begin_to_receive(theirs[1], ring.right, 2),
                       ring.begin_to_send(told, 1), MPI_Request{MPI_REQUEST_NULL}};
   MPI_Isend(&told, 1, MPI_UINT64_T, ring.left, 2, ring.comm, &requests[3]);
+  between();
   MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
   return theirs;
+}
+
+std::array<std::uint64_t, 2> exchange(const Ring& ring, const std::uint64_t& told) {
+  return exchange(ring, told, [] {});
 }
 
 class Application {
@@ -68,6 +77,8 @@ class Application {
     session_.protect("step", step_);
     session_.protect("value", value_);
     session_.protect("unused", unused_);
+    if (is("waits")) session_.protect("large", large_);
+    if (is("finishes-at-once") && session_.state() == cairn::State::replacement) return;
     session_.restore();
     if (is("exchange-after-restore")) (void)exchange(ring_, value_);
     while (step_ < options_.steps) take_step();
@@ -102,7 +113,11 @@ class Application {
     }
     if (is("idup-interrupted") && step_ + 1 == kDeath) begin_and_die();
     if (is("thread-at-once") && step_ + 1 == kDeath) not_replayed::kCalls.at("thread")(ring_);
-    if (session_.rank() == 1 && step_ + 1 == (is("exchange-after-restore") ? kDeath + 1 : kDeath)) die_once(1);
+    if (session_.rank() == 1 && step_ + 1 == (is("exchange-after-restore") ? kDeath + 1 : kDeath) &&
+        !dies_elsewhere()) {
+      if (is("loses-its-store") && expects_death_) lose_store();
+      die_once(1);
+    }
     if (session_.rank() == 1 && step_ + 1 == kLaterDeath) die_once(2);
     if (is("idup-awaited") && step_ + 1 == kDeath) not_replayed::kCalls.at("idup")(ring_);
     if (is("asks-failed") && session_.rank() == 3 && expects_death_ && step_ + 1 == kDeath) wait_for_failure();
@@ -110,7 +125,7 @@ class Application {
     if (differs("sends-less")) {
       receive_only();
     } else {
-      value_ = combine(value_, exchange(ring_, told), step_);
+      value_ = combine(value_, exchange(ring_, told, [&] { die_while_one_is_behind(); }), step_);
     }
     if (differs("sends-more")) {
       const std::uint64_t word = 1;
@@ -122,6 +137,38 @@ class Application {
     }
     ++step_;
     get_into_trouble();
+  }
+
+  [[nodiscard]] bool dies_elsewhere() const { return is("asks-due") || is("asked-for"); }
+  // Nobody can open a session with it.
+  static void lose_store() {
+    std::filesystem::rename("local", "lost");
+    std::ofstream("local") << "no directory\n";
+  }
+  // When rank 0 is at the next call of due(), and rank 2 has not come to this one.
+  void die_while_one_is_behind() {
+    if (!is("asks-due") || session_.rank() != 1 || step_ + 1 != kDeath || !expects_death_) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    die_once(1);
+  }
+  void ask_whether_due() {
+    if (session_.rank() == 2 && step_ + 1 == kDeath && expects_death_)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    (void)session_.due();
+  }
+  // Rank 1 dies before all ranks can agree on it.
+  void take_what_is_asked_for() {
+    if (session_.rank() == 1) die_once(1);
+    const std::uint32_t version = session_.snapshot(cairn::LevelId::local);
+    value_ = combine(value_, {version, version}, step_);
+  }
+  // Whether rank 1 dies before this snapshot is at L4 or not.
+  void wait_for_the_last_level() {
+    const std::uint32_t version = session_.snapshot(cairn::LevelId::global);
+    if (session_.rank() == 1) die_once(1);
+    (void)exchange(ring_, value_);
+    session_.wait(cairn::LevelId::global);
+    if (session_.safe_version(cairn::LevelId::global) < version) throw std::runtime_error("it is not at L4");
   }
 
   // Rank 1 dies while MPI makes a communicator.
@@ -154,6 +201,9 @@ class Application {
     const auto trouble = not_replayed::kCalls.find(options_.what.substr(0, options_.what.find(kReplayed)));
     if (now && trouble != not_replayed::kCalls.end()) trouble->second(ring_);
     if (now && is("restores-one")) session_.restore("unused");
+    if (is("asks-due")) ask_whether_due();
+    if (step_ == kTrouble && is("asked-for")) return take_what_is_asked_for();
+    if (step_ == kTrouble && is("waits")) return wait_for_the_last_level();
     if (now && is("pending-matched")) {
       leave_matched();
     } else if (now && (is("pending-receive") || is("pending-send"))) {
@@ -163,6 +213,7 @@ class Application {
       const bool right_after = is("exchange-after-restore") && step_ == kDeath;
       if (version && (step_ == kComplete || right_after)) wait_until_complete(*version);
     }
+    if (options_.pause_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(options_.pause_ms));
   }
 
   // wait() would be a call that is not replayed.
@@ -220,6 +271,7 @@ class Application {
   std::int64_t step_ = 0;
   std::uint64_t value_ = 0;
   std::uint64_t unused_ = 0;
+  std::vector<std::uint64_t> large_ = std::vector<std::uint64_t>(is("waits") ? 1 << 21 : 0);
   MPI_Request pending_ = MPI_REQUEST_NULL;
   std::uint64_t early_ = 0;
   bool expects_death_ = !std::ifstream(mark_of(1));  // the first one has not happened

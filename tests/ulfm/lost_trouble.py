@@ -9,6 +9,8 @@ the case counts for the rest of the session. What is replayed is a case, too, in
 """
 
 import argparse
+import hashlib
+import json
 import os
 import re
 import subprocess
@@ -44,6 +46,8 @@ CASES = {
     "pending-receive": Case("pending"),
     "pending-send": Case("pending"),
     "much": Case("memory", more=SMALL),
+    # Whether the snapshot is complete by then depends on the machine.
+    "waits": Case("wait", first="any", later=None, l4="every 1000"),
     # For the rest of the session.
     "persistent-collective": Case("MPI_Barrier_init", later="global"),
     "self-bridge": Case("MPI_Intercomm_create", later="global"),
@@ -79,9 +83,16 @@ LATE = {
     "much-to-one": Case("memory", more=SMALL),
     "asks-failed": Case(r"rank 3 .*failed\(\)", later=None),
     "idup-awaited": Case("", first="local"),
+    # While another rank is a call of due() ahead.
+    "asks-due": Case("", first="local", later=None),
+    "asked-for": Case("", first="local", later=None),
+    "finishes-at-once": Case(r"rank 1 has finished .* without restore", later=None),
+    "auto": Case("", first="local", later=None, l1="auto", steps=100, pause_ms=20, failures=4),
 }
 # What the ranks end themselves for: MPI cannot continue.
-ENDED = {"idup-interrupted": "MPI_Comm_idup"}
+ENDED = {"idup-interrupted": "MPI_Comm_idup.* ends"}
+# What no rank can continue after: the job fails, and says why.
+FAILED = {"loses-its-store": "local: .*[Nn]ot a directory"}
 # What a replacement repeats.
 REPLAYED = {
     "matched-replayed": Case("", first="local"),
@@ -106,6 +117,16 @@ REFUSED = {
 }
 
 
+def write_costs(directory, failures):
+    """As if earlier runs of the job had needed L1 so often: after one more failure, the job uses its own mean time."""
+    levels = [{"level": level, "failures": failures if level == 1 else 0} for level in range(1, 5)]
+    facts = {"kind": "measured costs", "format": 2, "incarnation": 1, "ended": False, "observed": 100.0, "levels": levels}
+    text = json.dumps(facts, indent=1).removesuffix("\n}")
+    directory.mkdir(parents=True)
+    seal = hashlib.sha256(text.encode()).hexdigest()
+    (directory / "costs.json").write_text(f'{text},\n "sha256": "{seal}"\n}}\n')
+
+
 class Trouble:
     def __init__(self, arguments, directory):
         self.binaries = Path(os.path.realpath(arguments.binaries))
@@ -122,6 +143,8 @@ class Trouble:
                 (directory / f"died.{death}").touch()
         program = lost.Program([str(self.binaries / "lost_trouble"), name])
         settings = {"spares": 3, "steps": STEPS} | case.settings
+        if failures := settings.pop("failures", None):
+            write_costs(directory / "global" / "job", failures)
         return lost.LostJob(program, directory, str(self.binaries / "killer.so"), rollback=self.rollback,
                             more=case.more if self.rollback == "lost" else "", **settings)  # fmt: skip
 
@@ -175,7 +198,7 @@ class Trouble:
             if self.rollback == "all":
                 kind = "global"
             local, back = "local" in kind, "global" in kind
-            if (found.local, found.rolled_back) != (local, back):
+            if kind != "any" and (found.local, found.rolled_back) != (local, back):
                 raise jobs.Failed(f"death {death}: all ranks rolled back {found.rolled_back} times, only the lost "
                                   f"{found.local} times; it should be: {kind}\n{job.output()}")  # fmt: skip
             if self.rollback == "lost" and back and not any(re.search(case.reason, line) for line in found.everyone):
@@ -187,8 +210,8 @@ class Trouble:
     def see_it_end(self, name, reason):
         job = self.start(name, Case(reason), [1])
         job.finish(lost.END_S)
-        told = [line for line in job.lines if reason in line and "ends" in line]
-        if self.rollback == "lost" and (not told or job.program.result(job) is not None):
+        told = [line for line in job.lines if re.search(reason, line)]
+        if (self.rollback == "lost" or name in FAILED) and (not told or job.program.result(job) is not None):
             raise jobs.Failed(f"it did not end\n{job.report()}")
         job.close()
         return told[0].partition(" ")[2] if told else "all ranks roll back"
@@ -223,7 +246,7 @@ def main():
         plays = {name: lambda name=name, case=case: trouble.play(name, case)
                  for name, case in {**CASES, **CHECKS, **EARLY, **LATE, **REPLAYED}.items()}  # fmt: skip
         plays |= {name: lambda name=name, reason=reason: trouble.see_it_end(name, reason)
-                  for name, reason in ENDED.items()}  # fmt: skip
+                  for name, reason in {**ENDED, **FAILED}.items()}  # fmt: skip
         plays |= {name: lambda refused=refused: trouble.refuse(*refused) for name, refused in REFUSED.items()}
         for name in arguments.only or plays:
             try:

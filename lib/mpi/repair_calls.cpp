@@ -245,6 +245,7 @@ void RepairCalls::drain() {
   for (Backoff backoff; is_under_way(waited() < kLongestSend); backoff.sleep_a_little()) {
     if (waited() > setting_.limit) end_for_late_message(setting_.log, setting_.limit);
   }
+  if (setting_.drains_others) setting_.drains_others();
 }
 
 int RepairCalls::leaves_on_failure(int code) {

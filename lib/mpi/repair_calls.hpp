@@ -50,6 +50,7 @@ class RepairCalls final : public tap::RepairGuard {
   // `stays`: as MessageCarrier has it. `limit`: how long a failure waits for messages.
   struct Setting {
     std::function<bool()> stays;
+    std::function<void()> drains_others = {};  // of messages that are made in MPI's place; empty: there are none
     std::chrono::milliseconds limit;
     bool has_threads = false;  // several threads may make calls
     Log log;

@@ -276,6 +276,10 @@ void Session::Mpi::hear_calls(const Opening& opening) {
   });
   if (lifeline) {
     calls = std::make_unique<RepairCalls>(RepairCalls::Setting{.stays = opening.stays,
+                                                               .drains_others =
+                                                                   [this] {
+                                                                     if (carrier) (void)carrier->harvest();
+                                                                   },
                                                                .limit = opening.repaired->config.recovery.limit,
                                                                .has_threads = threads_may_communicate(),
                                                                .log = impl->log()},

@@ -269,12 +269,14 @@ inline int ends(int (*next)(MPI_Comm*), const Site& /*site*/, MPI_Comm* comm) {
   const Call call;
   const MPI_Comm ending = *comm;
   const RepairGuard* const guard = guard_of(call);
+  Carrier* const carrier = carrier_of(call);
+  if (carrier != nullptr) carrier->frees(ending);
   if (guard != nullptr && guard->keeps(ending))
     *comm = MPI_COMM_NULL;
   else if (const int code = next(comm); code != MPI_SUCCESS)
     return code;
   if (anybody_listens()) ended(ending);
-  if (Carrier* const one = carrier_of(call)) one->freed(ending);
+  if (carrier != nullptr) carrier->freed(ending);
   ended_outside(ending);
   return MPI_SUCCESS;
 }

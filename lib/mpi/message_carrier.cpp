@@ -87,7 +87,11 @@ void MessageCarrier::obstructs(const std::string& what, Journal::Until until) {
 }
 
 bool MessageCarrier::is_of_session_thread() {
-  if (std::this_thread::get_id() == thread_) return !has_other_threads_;
+  if (std::this_thread::get_id() == thread_) {
+    // The messages of this thread are MPI's from now on, too.
+    if (has_other_threads_) leave_open_to_mpi("makes MPI calls in several threads");
+    return !has_other_threads_;
+  }
   // What it sends is not logged, so a replacement would send it again.
   if (!has_other_threads_.exchange(true) && is_patient()) lifeline_->cut();
   return false;
@@ -309,6 +313,7 @@ int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
   if ((early && setting_.replaces) || journal.catches_up()) return rolls_back(what);
   obstructs(what,
             early || makes_something_that_lasts(call, comm) ? Journal::Until::end : Journal::Until::next_snapshot);
+  leave_open_to_mpi(fmt::format("calls {}", call));
   return MPI_SUCCESS;
 }
 

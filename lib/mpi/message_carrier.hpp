@@ -86,6 +86,7 @@ class MessageCarrier final : public tap::Carrier {
   int declines_bridge(const tap::Bridge& bridge) override;
   std::optional<int> begins_communicator(const tap::NewCommunicator& one, MPI_Comm* made, MPI_Request* request,
                                          const std::function<int(MPI_Comm)>& make) override;
+  void frees(MPI_Comm comm) override;
   void freed(MPI_Comm comm) override;
   int makes_other(const char* call, MPI_Comm comm) override;
 
@@ -199,6 +200,8 @@ class MessageCarrier final : public tap::Carrier {
   [[nodiscard]] bool is_behind_open(const Channel& channel, int peer, int tag, std::uint64_t order = UINT64_MAX) const;
   int begin_any(const tap::IncomingMessage& message, Pending& pending);
   bool advance_open();
+  bool advance_what_is_open();
+  void leave_open_to_mpi(const std::string& what);
   bool advance(Pending& open, bool& again);
   void becomes(Pending& open, int peer, int tag);
   static replay::Pattern pattern(const Channel& channel, int peer, int tag);

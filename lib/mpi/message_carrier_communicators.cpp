@@ -97,6 +97,7 @@ std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator
 
 int MessageCarrier::begin_making(Making& making) {
   making.is_noted = is_of_session_thread();
+  if (making.is_noted) leave_open_to_mpi("makes a communicator");
   if (!making.is_noted) {
     // Its number is another one than on ranks whose session's thread makes the call, but no message is logged here.
     making.facts.birth = {.parent = making.request.parent, .group = kNotNoted, .place = not_noted_++};
@@ -265,6 +266,12 @@ bool MessageCarrier::make_begun(Pending& pending) {
   if (pending.real != MPI_REQUEST_NULL) return false;
   add_channel(begun.facts, begun.is_noted && std::this_thread::get_id() == thread_, begun.made, begun.own);
   return true;
+}
+
+// MPI completes what is under way on it.
+void MessageCarrier::frees(MPI_Comm comm) {
+  const auto is_of = [&](const auto& one) { return one.second->channel->handle == comm; };
+  if (is_of_session_thread() && std::ranges::any_of(open_, is_of)) leave_open_to_mpi("frees a communicator");
 }
 
 void MessageCarrier::freed(MPI_Comm comm) {

@@ -9,7 +9,8 @@
 namespace cairn {
 
 int MessageCarrier::match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Message* message, MPI_Status* status) {
-  if (peer == MPI_PROC_NULL) {
+  // Of several threads, another one might receive the message that this one has found.
+  if (peer == MPI_PROC_NULL || !is_of_session_thread()) {
     const MPI_Comm twin = channel_of(comm).twin;
     return flag == nullptr ? MPI_Mprobe(peer, tag, twin, message, status)
                            : MPI_Improbe(peer, tag, twin, flag, message, status);

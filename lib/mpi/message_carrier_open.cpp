@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "mpi/failure_handler.hpp"
 #include "mpi/message_carrier.hpp"
 #include "mpi/patience.hpp"
@@ -73,6 +75,24 @@ bool MessageCarrier::advance_open() {
     if (again) at = open_.begin();
   }
   return true;
+}
+
+// MPI makes progress with all messages in each call, so open receives do, too. False: a process has died.
+bool MessageCarrier::advance_what_is_open() {
+  return open_.empty() || std::this_thread::get_id() != thread_ || advance_open();
+}
+
+// This rank is about to do what has MPI wait, which knows nothing of open receives: from now on they are MPI's. It
+// then chooses the messages, and nobody records that.
+void MessageCarrier::leave_open_to_mpi(const std::string& what) {
+  if (open_.empty()) return;
+  obstructs(fmt::format("{} {} while it receives from any rank or with any tag", my_name(), what),
+            replay::Journal::Until::next_snapshot);
+  for (const auto& [order, open] : std::exchange(open_, {})) {
+    open->is_open = false;
+    open->is_logged = false;
+    (void)post(*open);  // of a failure, the call that waits for it learns
+  }
 }
 
 replay::Pattern MessageCarrier::pattern(const Channel& channel, int peer, int tag) {

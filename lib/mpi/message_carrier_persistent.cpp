@@ -33,6 +33,7 @@ int MessageCarrier::prepare_receive(const tap::IncomingMessage& message, MPI_Req
 }
 
 int MessageCarrier::start(std::span<MPI_Request> requests) {
+  (void)is_of_session_thread();
   for (MPI_Request& request : requests)
     if (const int code = start(request); code != MPI_SUCCESS) return code;
   return MPI_SUCCESS;
@@ -42,6 +43,8 @@ int MessageCarrier::start(MPI_Request& request) {
   Pending* const pending = find(request);
   if (pending == nullptr) return MPI_Start(&request);
   if (!pending->prepared || pending->is_active) return raise(MPI_ERR_REQUEST, setting_.comm);
+  // MPI would still know it, but its handle may be that of another one by now.
+  if (pending->channel->handle == MPI_COMM_NULL) return raise(MPI_ERR_COMM, setting_.comm);
   Pending begun;
   const auto prepared = pending->prepared;
   const int code =

@@ -242,12 +242,14 @@ MPI_Comm MessageCarrier::comm_of_error(std::span<const MPI_Request> requests) {
 }
 
 int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
+  (void)is_of_session_thread();
   const bool tests = completed.flag != nullptr;
   Patience patience(*this);
   std::vector<State> states(requests.size());
   while (true) {
+    const bool goes_on = advance_what_is_open();
     std::ranges::transform(requests, states.begin(), [&](MPI_Request request) { return state_of(request); });
-    if (std::ranges::find(states, State::lost) != states.end() || !patience.looks()) {
+    if (!goes_on || std::ranges::find(states, State::lost) != states.end() || !patience.looks()) {
       if (!setting_.stays()) return MPI_ERR_OTHER;
       continue;
     }
@@ -257,6 +259,7 @@ int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const
     if (code) return *code == MPI_SUCCESS ? *code : raise(*code, comm);
     if (tests) {
       if (completed.flag == completed.done) *completed.done = 0;
+      if (which == Which::any) *completed.index = MPI_UNDEFINED;
       return MPI_SUCCESS;
     }
     if (is_patient() || !block_in_mpi(which, requests)) (void)patience.turn();
@@ -297,6 +300,7 @@ bool MessageCarrier::wait_for(Pending& pending) {
 }
 
 int MessageCarrier::free(MPI_Request* request) {
+  (void)is_of_session_thread();
   Pending* const pending = find(*request);
   if (!pending->done) {
     obstructs(my_name() + " calls MPI_Request_free on a pending request", replay::Journal::Until::next_snapshot);
@@ -321,9 +325,10 @@ int MessageCarrier::cancel(MPI_Request* request) {
 }
 
 int MessageCarrier::look_at(MPI_Request request, int* flag, MPI_Status* status) {
+  (void)is_of_session_thread();
   Pending& pending = *find(request);
   Patience patience(*this);
-  while (!test(pending) || !patience.looks())
+  while (!advance_what_is_open() || !test(pending) || !patience.looks())
     if (!setting_.stays()) return MPI_ERR_OTHER;
   *flag = pending.done ? 1 : 0;
   if (pending.done && status != MPI_STATUS_IGNORE) *status = pending.status;

@@ -6,7 +6,7 @@ namespace cairn {
 
 bool MessageCarrier::Patience::turn() {
   if (!looks()) return false;
-  if (std::this_thread::get_id() == of_.thread_ && !of_.open_.empty()) (void)of_.advance_open();
+  (void)of_.advance_what_is_open();
   backoff_.sleep_a_little();
   const auto waited = std::chrono::steady_clock::now() - began_;
   if (!of_.setting_.journal.is_unchecked_replacement() || waited < of_.setting_.limit) return true;

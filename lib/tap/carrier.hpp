@@ -128,7 +128,8 @@ class Carrier {
   // parent; it fills `made` and `request`.
   virtual std::optional<int> begins_communicator(const NewCommunicator& one, MPI_Comm* made, MPI_Request* request,
                                                  const std::function<int(MPI_Comm)>& make) = 0;
-  // The application has freed a communicator, if it was carried.
+  // The application is about to free a communicator, if it is carried; and has freed it.
+  virtual void frees(MPI_Comm comm) = 0;
   virtual void freed(MPI_Comm comm) = 0;
 
   // The application makes another call, on this or another communicator, or without one (null). MPI_SUCCESS: it

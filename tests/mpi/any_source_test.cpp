@@ -10,6 +10,7 @@
 
 #include "codec/crc32c.hpp"
 #include "mpi/carried_messages.hpp"
+#include "mpi/place_in.hpp"
 #include "replay/choices.hpp"
 
 namespace cairn::test {
@@ -116,6 +117,100 @@ TEST_F(AnyMessages, are_received_while_the_rank_sends) {
   MPI_Sendrecv(out.data(), kLong, MPI_INT, next_, 4, in.data(), kLong, MPI_INT, MPI_ANY_SOURCE, 4, comm_,
                MPI_STATUS_IGNORE);
   expect_balance();
+}
+
+// MPI makes progress with all messages in each call.
+TEST_F(AnyMessages, are_received_while_the_rank_tests_others) {
+  constexpr std::size_t kLong = 100'000;
+  const std::vector<int> out(kLong, me_);
+  for (int round = 0; round < 5; ++round) {
+    std::vector<int> in(kLong);
+    std::array<MPI_Request, 2> requests{};
+    MPI_Irecv(in.data(), kLong, MPI_INT, MPI_ANY_SOURCE, 3, comm_, requests.data());
+    MPI_Isend(out.data(), kLong, MPI_INT, next_, 3, comm_, &requests[1]);
+    int over = 0;
+    int index = 7;
+    std::array<int, 1> indices{};
+    while (over == 0) {
+      if (round == 0) MPI_Test(&requests[1], &over, MPI_STATUS_IGNORE);
+      if (round == 1) MPI_Testall(1, &requests[1], &over, MPI_STATUSES_IGNORE);
+      if (round == 2) MPI_Testany(1, &requests[1], &index, &over, MPI_STATUS_IGNORE);
+      if (round == 2 && over == 0) {
+        EXPECT_EQ(index, MPI_UNDEFINED);
+      }
+      if (round == 3) MPI_Testsome(1, &requests[1], &over, indices.data(), MPI_STATUSES_IGNORE);
+      if (round == 4) MPI_Request_get_status(requests[1], &over, MPI_STATUS_IGNORE);
+    }
+    MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE);
+    EXPECT_EQ(in.back(), before_);
+  }
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
+  expect_balance();
+}
+
+// MPI knows nothing of them while it waits in its own calls.
+class AnyMessagesBesideOthers : public AnyMessages {
+ protected:
+  void begin() {
+    MPI_Irecv(in_.data(), kLong, MPI_INT, MPI_ANY_SOURCE, 3, comm_, requests_.data());
+    MPI_Irecv(&short_, 1, MPI_INT, before_, MPI_ANY_TAG, comm_, &requests_[1]);
+    EXPECT_EQ(journal_.obstacle(), std::nullopt);
+  }
+  void send() {
+    MPI_Ssend(out_.data(), kLong, MPI_INT, next_, 3, comm_);
+    MPI_Ssend(&me_, 1, MPI_INT, next_, 3, comm_);
+  }
+  void expect_both() {
+    MPI_Waitall(2, requests_.data(), MPI_STATUSES_IGNORE);
+    EXPECT_EQ(in_.back(), before_);
+    EXPECT_EQ(short_, before_);
+    ASSERT_TRUE(journal_.obstacle());
+    EXPECT_THAT(*journal_.obstacle(), testing::HasSubstr(why_));
+  }
+  static constexpr std::size_t kLong = 100'000;
+  std::vector<int> out_ = std::vector<int>(kLong, rank_in(MPI_COMM_WORLD));
+  std::vector<int> in_ = std::vector<int>(kLong, -1);
+  int short_ = -1;
+  std::array<MPI_Request, 2> requests_{};
+  const char* why_ = "";
+};
+
+TEST_F(AnyMessagesBesideOthers, go_on_while_mpi_waits_in_a_collective) {
+  why_ = "MPI_Ibarrier";
+  begin();
+  if (me_ == 0) send();
+  MPI_Request barrier = MPI_REQUEST_NULL;
+  MPI_Ibarrier(comm_, &barrier);
+  MPI_Wait(&barrier, MPI_STATUS_IGNORE);
+  if (me_ != 0) send();
+  expect_both();
+}
+
+TEST_F(AnyMessagesBesideOthers, go_on_while_mpi_makes_a_communicator) {
+  why_ = "makes a communicator";
+  begin();
+  if (me_ == 0) send();
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Comm_dup(comm_, &made);
+  if (me_ != 0) send();
+  expect_both();
+  MPI_Comm_free(&made);
+}
+
+TEST_F(AnyMessagesBesideOthers, outlive_their_communicator) {
+  why_ = "frees a communicator";
+  const MPI_Comm all = comm_;
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Comm_dup(all, &made);
+  comm_ = made;
+  begin();
+  std::array<MPI_Request, 2> sends{};
+  MPI_Isend(out_.data(), kLong, MPI_INT, next_, 3, comm_, sends.data());
+  MPI_Isend(&me_, 1, MPI_INT, next_, 3, comm_, &sends[1]);
+  MPI_Comm_free(&made);
+  comm_ = all;
+  expect_both();
+  MPI_Waitall(2, sends.data(), MPI_STATUSES_IGNORE);
 }
 
 TEST_F(AnyMessages, are_found_by_probes) {

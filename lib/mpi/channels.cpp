@@ -217,6 +217,7 @@ Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base,
   }
   channel->twin = *twin;
   channel->own = *own;
+  if (channel->handle != MPI_COMM_NULL) FailureHandler::follow(channel->handle, channel->twin);
   return {};
 }
 

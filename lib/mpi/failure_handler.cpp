@@ -26,6 +26,32 @@ int& deferred_depth() {
   return depth;
 }
 
+void ignore_error(MPI_Comm* /*comm*/, int* /*code*/, ...) {}
+
+// Cairn's own, which no application has: so it is known whether an application has set another one. They last as long
+// as MPI.
+struct Handlers {
+  MPI_Errhandler hears = MPI_ERRHANDLER_NULL;
+  MPI_Errhandler returns = MPI_ERRHANDLER_NULL;  // as MPI_ERRORS_RETURN does
+};
+const Handlers& handlers() {
+  static const Handlers handlers = [] {
+    Handlers made;
+    MPI_Comm_create_errhandler(&FailureHandler::on_error, &made.hears);
+    MPI_Comm_create_errhandler(&ignore_error, &made.returns);
+    return made;
+  }();
+  return handlers;
+}
+
+bool is_on(MPI_Comm comm, MPI_Errhandler handler) {
+  MPI_Errhandler there = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(comm, &there);
+  const bool same = there == handler;
+  MPI_Errhandler_free(&there);
+  return same;
+}
+
 }  // namespace
 
 bool reports_failure(MPI_Comm comm, int code) {
@@ -35,17 +61,24 @@ bool reports_failure(MPI_Comm comm, int code) {
 FailureHandler::FailureHandler(MPI_Comm comm, std::shared_ptr<Lifeline> lifeline, bool throws)
     : comm_(comm), lifeline_(std::move(lifeline)), throws_(throws) {
   MPI_Comm_get_errhandler(comm_, &before_);
-  MPI_Comm_create_errhandler(&FailureHandler::on_error, &mine_);
-  MPI_Comm_set_errhandler(comm_, mine_);
+  MPI_Comm_set_errhandler(comm_, handlers().hears);
   current() = this;
 }
 
 FailureHandler::~FailureHandler() {
   current() = nullptr;
   // Of a session that has lost a process only void requests are left.
-  MPI_Comm_set_errhandler(comm_, lifeline_->is_cut() ? MPI_ERRORS_RETURN : before_);
-  MPI_Errhandler_free(&mine_);
+  if (is_on(comm_, handlers().hears))
+    MPI_Comm_set_errhandler(comm_, lifeline_->is_cut() ? handlers().returns : before_);
   MPI_Errhandler_free(&before_);
+}
+
+void FailureHandler::follow(MPI_Comm from, MPI_Comm to) {
+  if (is_on(from, handlers().hears) || is_on(from, handlers().returns)) return;
+  MPI_Errhandler own = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(from, &own);
+  MPI_Comm_set_errhandler(to, own);
+  MPI_Errhandler_free(&own);
 }
 
 FailureHandler::Quiet::Quiet() { ++quiet_depth(); }
@@ -61,7 +94,7 @@ void FailureHandler::handle(MPI_Comm comm, int code) const {
   if (!lifeline_->is_cut() && !reports_failure(comm, code)) {
     MPI_Comm_set_errhandler(comm, before_);
     MPI_Comm_call_errhandler(comm, code);
-    MPI_Comm_set_errhandler(comm, mine_);
+    MPI_Comm_set_errhandler(comm, handlers().hears);
     return;
   }
   lifeline_->cut();

@@ -64,6 +64,9 @@ class FailureHandler {
   // For MPI: an error `code` on `comm`.
   static void on_error(MPI_Comm* comm, int* code, ...);
 
+  // If the application has set an error handler of its own on `from`: `to`, which takes the place of `from`, gets it.
+  static void follow(MPI_Comm from, MPI_Comm to);
+
  private:
   void handle(MPI_Comm comm, int code) const;
 
@@ -71,7 +74,6 @@ class FailureHandler {
   std::shared_ptr<Lifeline> lifeline_;
   bool throws_;
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
-  MPI_Errhandler mine_ = MPI_ERRHANDLER_NULL;
 };
 
 }  // namespace cairn

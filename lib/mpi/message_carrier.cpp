@@ -58,8 +58,9 @@ MessageCarrier::~MessageCarrier() {
 
 std::string MessageCarrier::my_name() const { return fmt::format("rank {}", rank_in(setting_.comm)); }
 
-int MessageCarrier::raise(int code, MPI_Comm comm) {
-  MPI_Comm_call_errhandler(comm, code);
+int MessageCarrier::raise(int code, MPI_Comm comm) const {
+  const Channel* const channel = find_channel(comm);
+  MPI_Comm_call_errhandler(channel == nullptr || channel->twin == MPI_COMM_NULL ? comm : channel->twin, code);
   return code;
 }
 

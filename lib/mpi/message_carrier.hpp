@@ -217,8 +217,8 @@ class MessageCarrier final : public tap::Carrier {
   // repeated.
   std::optional<int> after(int code, MPI_Comm comm);
   [[nodiscard]] bool is_of_failure(int code) const;
-  // Calls the communicator's error handler. Returns the code.
-  static int raise(int code, MPI_Comm comm);
+  // Calls the error handler of the communicator, or of that which takes its place after a repair. Returns the code.
+  int raise(int code, MPI_Comm comm) const;
   [[nodiscard]] bool is_patient() const { return setting_.journal.unchecked_since().has_value(); }
   // This rank cannot go on, so all ranks roll back.
   int rolls_back(const std::string& why);

@@ -345,6 +345,7 @@ Status Session::Mpi::enter_world(const Opening& opening) {
   const auto twin = own_duplicate(own());
   if (!twin) return fail(twin.error());
   join(*twin, opening);
+  FailureHandler::follow(ranks, *twin);
   if (auto shipped = impl->settle_prologue(); !shipped) return shipped;
   if (auto made = carrier->makes_communicators_again(impl->ranks(), *twin); !made) return made;
   auto again = impl->restore_lost();

@@ -3,8 +3,8 @@
 //   exchanges HOW --steps N --config FILE --output FILE --pause-ms N
 //
 // HOW: all (MPI_Waitall), any (MPI_Waitany, persistent), blocking (MPI_Send), sendrecv, replace (MPI_Sendrecv_replace),
-// collective. Its ranks form a ring; each passes to both neighbours what it computes from what they sent. Rank 0 writes
-// one number that depends on all messages.
+// collective, unlogged (what is not replayed with rollback = lost, and MPI_Waitall). Its ranks form a ring; each passes
+// to both neighbours what it computes from what they sent. Rank 0 writes one number that depends on all messages.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -37,7 +37,8 @@ class Ring {
   std::uint64_t pass(const std::string& how, std::uint64_t start) {
     for (std::uint64_t& number : onward_) number = start += 0x9e3779b97f4a7c15U;
     back_ = onward_;
-    if (how == "all") wait_for_all();
+    if (how == "unlogged") meet();
+    if (how == "all" || how == "unlogged") wait_for_all();
     if (how == "any") wait_for_each();
     if (how == "blocking") send_in_turns();
     if (how == "sendrecv") send_and_receive();
@@ -49,6 +50,11 @@ class Ring {
   }
 
  private:
+  void meet() {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ibarrier(comm_, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
   void wait_for_all() {
     std::array<MPI_Request, 4> requests{};
     MPI_Irecv(from_before_.data(), kNumbers, MPI_UINT64_T, before_, kOnward, comm_, &requests[0]);

@@ -36,6 +36,8 @@ using not_replayed::Ring;
 constexpr std::int64_t kTrouble = 8;
 constexpr std::int64_t kDeath = 9;
 constexpr std::int64_t kDifference = 6;  // after that step; its messages have been received when rank 1 dies
+constexpr std::int64_t kFirstError = 5;  // before the snapshot that rank 1 restores
+constexpr std::int64_t kLaterError = 12;
 constexpr std::int64_t kComplete = 21;
 constexpr std::int64_t kLaterDeath = 23;
 
@@ -46,6 +48,13 @@ void die_once(int which) {
   const int file = open(mark_of(which).c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   if (file >= 0) std::raise(SIGKILL);
 }
+
+// Errors that MPI has told the application of.
+int& errors() {
+  static int number = 0;
+  return number;
+}
+void count_error(MPI_Comm* /*comm*/, int* /*code*/, ...) { ++errors(); }
 
 // What a step makes of the values of a rank and its neighbours.
 std::uint64_t combine(std::uint64_t own, const std::array<std::uint64_t, 2>& theirs, std::int64_t step) {
@@ -80,6 +89,7 @@ class Application {
     if (is("waits")) session_.protect("large", large_);
     if (is("finishes-at-once") && session_.state() == cairn::State::replacement) return;
     session_.restore();
+    if (is("tells-errors") && step_ >= kFirstError) MPI_Comm_dup(ring_.comm, &duplicate_);
     if (is("exchange-after-restore")) (void)exchange(ring_, value_);
     while (step_ < options_.steps) take_step();
     write();
@@ -139,6 +149,21 @@ class Application {
     get_into_trouble();
   }
 
+  // An error that is the application's own, once before a failure, and once after it.
+  void receive_too_much() {
+    if (duplicate_ == MPI_COMM_NULL) MPI_Comm_dup(ring_.comm, &duplicate_);
+    for (const MPI_Comm comm : {ring_.comm, duplicate_}) {
+      const int before = errors();
+      const std::array<std::uint64_t, 2> out{};
+      std::uint64_t in = 0;
+      MPI_Request request = MPI_REQUEST_NULL;
+      MPI_Isend(out.data(), 2, MPI_UINT64_T, ring_.right, 12, comm, &request);
+      int kind = MPI_SUCCESS;
+      MPI_Error_class(MPI_Recv(&in, 1, MPI_UINT64_T, ring_.left, 12, comm, MPI_STATUS_IGNORE), &kind);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (kind != MPI_ERR_TRUNCATE || errors() != before + 1) throw std::runtime_error("an error is not told once");
+    }
+  }
   [[nodiscard]] bool dies_elsewhere() const { return is("asks-due") || is("asked-for"); }
   // Nobody can open a session with it.
   static void lose_store() {
@@ -202,6 +227,7 @@ class Application {
     if (now && trouble != not_replayed::kCalls.end()) trouble->second(ring_);
     if (now && is("restores-one")) session_.restore("unused");
     if (is("asks-due")) ask_whether_due();
+    if (is("tells-errors") && (step_ == kFirstError || step_ == kLaterError)) receive_too_much();
     if (step_ == kTrouble && is("asked-for")) return take_what_is_asked_for();
     if (step_ == kTrouble && is("waits")) return wait_for_the_last_level();
     if (now && is("pending-matched")) {
@@ -273,6 +299,7 @@ class Application {
   std::uint64_t unused_ = 0;
   std::vector<std::uint64_t> large_ = std::vector<std::uint64_t>(is("waits") ? 1 << 21 : 0);
   MPI_Request pending_ = MPI_REQUEST_NULL;
+  MPI_Comm duplicate_ = MPI_COMM_NULL;
   std::uint64_t early_ = 0;
   bool expects_death_ = !std::ifstream(mark_of(1));  // the first one has not happened
 };
@@ -284,6 +311,9 @@ int main(int argc, char** argv) {
   if (options.what == "child") return not_replayed::be_a_child(argc, argv);
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Errhandler counts = MPI_ERRHANDLER_NULL;
+  MPI_Comm_create_errhandler(&count_error, &counts);
+  if (options.what == "tells-errors") MPI_Comm_set_errhandler(MPI_COMM_WORLD, counts);
   const int code =
       cairn::run(MPI_COMM_WORLD, options.config, [&](cairn::Session& session) { Application(session, options).run(); });
   MPI_Finalize();

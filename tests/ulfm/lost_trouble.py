@@ -87,6 +87,7 @@ LATE = {
     "asks-due": Case("", first="local", later=None),
     "asked-for": Case("", first="local", later=None),
     "finishes-at-once": Case(r"rank 1 has finished .* without restore", later=None),
+    "tells-errors": Case("", first="local", later=None),
     "auto": Case("", first="local", later=None, l1="auto", steps=100, pause_ms=20, failures=4),
 }
 # What the ranks end themselves for: MPI cannot continue.

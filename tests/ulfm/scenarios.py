@@ -299,11 +299,12 @@ class Scenarios:
             job.close()
 
     def a_death_amid_long_messages_is_a_failure_like_any_other(self):
-        for how in ["all", "any", "blocking", "sendrecv", "replace", "collective"]:
+        for how in ["all", "any", "blocking", "sendrecv", "replace", "collective", "unlogged"]:
+            more = "rollback = lost" if how == "unlogged" else ""
             expected = None
             for deaths in [0, 3]:
                 # Without these, the receiver copies a message as soon as it matches.
-                job = self.start(spares=3, steps=200, program=[self.exchanges, how],
+                job = self.start(spares=3, steps=200, more=more, program=[self.exchanges, how],
                                  options=["--mca", "smsc", "^cma,xpmem,knem"])  # fmt: skip
                 for death in range(deaths):
                     lose(job, [f"rank {(death + 1) % 3}"])

@@ -12,10 +12,11 @@ bool MessageCarrier::is_choice(int peer, int tag) {
 }
 
 Result<tap::IncomingMessage> MessageCarrier::message_of_the_dead(const tap::IncomingMessage& m) {
-  const auto choice = setting_.journal.prologue().next_choice(false);
+  const Channel& channel = channel_of(m.comm);
+  const auto choice = setting_.journal.prologue().next_choice(pattern(channel, m.peer, m.tag), false);
   if (!choice) return fail(choice.error());
   tap::IncomingMessage named = m;
-  named.peer = channel_of(m.comm).peer_of((*choice)->peer);
+  named.peer = channel.peer_of((*choice)->peer);
   named.tag = (*choice)->tag;
   return named;
 }
@@ -25,7 +26,8 @@ void MessageCarrier::note_choice(std::uint64_t choice, const tap::IncomingMessag
   named.peer = status.MPI_SOURCE;
   named.tag = status.MPI_TAG;
   const Channel& channel = channel_of(m.comm);
-  setting_.journal.prologue().chose(choice, {channel.member_of_peer(named.peer), named.tag, false});
+  setting_.journal.prologue().chose(
+      choice, {channel.member_of_peer(named.peer), named.tag, false, pattern(channel, m.peer, m.tag)});
   note_received(setting_.journal.awaits(stream(channel, named.peer, named.tag)), named, status);
 }
 
@@ -50,7 +52,7 @@ int MessageCarrier::receive_any(const tap::IncomingMessage& m, MPI_Status* statu
 int MessageCarrier::probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
   const Channel& channel = channel_of(comm);
   if (setting_.replaces) {
-    const auto known = setting_.journal.prologue().next_choice(true);
+    const auto known = setting_.journal.prologue().next_choice(pattern(channel, peer, tag), true);
     if (!known) return rolls_back(known.error());
     if (*known) return probe(comm, channel.peer_of((*known)->peer), (*known)->tag, flag, status);
     if (flag == nullptr)
@@ -66,7 +68,8 @@ int MessageCarrier::probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_S
   if (code != MPI_SUCCESS) return after(code, comm).value_or(MPI_ERR_OTHER);
   if (flag != nullptr && *flag == 0) return code;
   const std::uint64_t choice = setting_.journal.prologue().chooses();
-  setting_.journal.prologue().chose(choice, {channel.member_of_peer(mine.MPI_SOURCE), mine.MPI_TAG, true});
+  setting_.journal.prologue().chose(
+      choice, {channel.member_of_peer(mine.MPI_SOURCE), mine.MPI_TAG, true, pattern(channel, peer, tag)});
   if (status != MPI_STATUS_IGNORE) *status = mine;
   return code;
 }

@@ -40,7 +40,8 @@ bool MessageCarrier::is_behind_open(const Channel& channel, int peer, int tag, s
 
 int MessageCarrier::begin_any(const tap::IncomingMessage& m, Pending& pending) {
   replay::Journal& journal = setting_.journal;
-  const auto next = journal.choices().receives(journal.epoch(), journal.catches_up());
+  const auto next =
+      journal.choices().receives(journal.epoch(), pattern(*pending.channel, m.peer, m.tag), journal.catches_up());
   if (!next) return rolls_back(next.error());
   if (next->got) {
     tap::IncomingMessage named = m;
@@ -105,10 +106,11 @@ replay::Pattern MessageCarrier::pattern(const Channel& channel, int peer, int ta
 // It gets the next message of that sender with that tag.
 void MessageCarrier::becomes(Pending& open, int peer, int tag) {
   open.is_open = false;
+  const replay::Pattern asked = pattern(*open.channel, open.in.peer, open.in.tag);
   open.in.peer = peer;
   open.in.tag = tag;
   const replay::Stream from = stream(*open.channel, peer, tag);
-  if (open.place) setting_.journal.choices().chose(*open.place, {from.peer, tag, false});
+  if (open.place) setting_.journal.choices().chose(*open.place, {from.peer, tag, false, asked});
   open.number = setting_.journal.awaits(from);
 }
 
@@ -136,7 +138,8 @@ bool MessageCarrier::advance(Pending& open, bool& again) {
 int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) {
   replay::Journal& journal = setting_.journal;
   const Channel& channel = channel_of(comm);
-  const auto next = journal.choices().probes(journal.epoch(), flag == nullptr, journal.catches_up());
+  const replay::Pattern asked = pattern(channel, peer, tag);
+  const auto next = journal.choices().probes(journal.epoch(), asked, flag == nullptr, journal.catches_up());
   if (!next) return rolls_back(next.error());
   if (next->got) {
     // The dead rank got it, so it comes.
@@ -153,7 +156,8 @@ int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, 
     const int code = probe_once(channel, peer, tag, &found, &mine);
     const bool goes_on = code == MPI_SUCCESS && (found != 0 || patience.looks());
     if (goes_on && found != 0) {
-      if (!journal.choices().probed(journal.epoch(), {channel.member_of_peer(mine.MPI_SOURCE), mine.MPI_TAG, true}))
+      if (!journal.choices().probed(journal.epoch(),
+                                    {channel.member_of_peer(mine.MPI_SOURCE), mine.MPI_TAG, true, asked}))
         record_is_full();
       if (status != MPI_STATUS_IGNORE) *status = mine;
       if (flag != nullptr) *flag = 1;

@@ -43,6 +43,7 @@ struct Pattern {
   std::uint64_t channel = kSessionChannel;
   std::optional<std::uint32_t> peer;  // nothing: any
   std::optional<std::int32_t> tag;
+  friend bool operator==(const Pattern&, const Pattern&) = default;
 };
 
 class CatchUp {

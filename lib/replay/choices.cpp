@@ -10,7 +10,8 @@ namespace cairn::replay {
 namespace {
 
 // At the start of the memory. A process may end between any two of its stores, so each is of one word, and the order of
-// stores counts: entries first, then their number; a whole half, then which one is in use; all that, then the stamp.
+// stores counts: what an entry has got comes last in it; entries first, then their number; a whole half, then which one
+// is in use; all that, then the stamp.
 struct Header {
   std::uint64_t stamp;
   std::uint64_t half;                  // in use
@@ -19,24 +20,48 @@ struct Header {
 };
 
 struct Stored {
-  std::uint64_t epoch;
+  std::uint64_t call;     // snapshot() calls so far, and in the lowest bits the kind of the call
+  std::uint64_t channel;  // is known only with `got`; so is what the call names
   std::uint64_t got;
-  std::uint64_t kind;
 };
 static_assert(sizeof(Stored) == Choices::kEntryBytes);
 
+// Bits of the kind.
+constexpr std::uint64_t kProbes = 1;
+constexpr std::uint64_t kNamesPeer = 2;
+constexpr std::uint64_t kNamesTag = 4;
+constexpr unsigned kKindBits = 3;
+
 constexpr std::uint64_t kNothing = UINT64_MAX;
 
-std::uint64_t word_of(const std::optional<Choice>& got) {
-  return got ? std::uint64_t{got->peer} << 32U | static_cast<std::uint32_t>(got->tag) : kNothing;
+Stored stored_of(const Choices::Entry& entry) {
+  Stored stored{entry.epoch << kKindBits, replay::kSessionChannel, kNothing};
+  if (entry.is_of_probe) stored.call |= kProbes;
+  if (!entry.got) return stored;
+  const Choice& got = *entry.got;
+  if (got.pattern.peer) stored.call |= kNamesPeer;
+  if (got.pattern.tag) stored.call |= kNamesTag;
+  stored.channel = got.pattern.channel;
+  stored.got = std::uint64_t{got.peer} << 32U | static_cast<std::uint32_t>(got.tag);
+  return stored;
 }
 
+std::uint64_t epoch_of(const Stored& stored) { return stored.call >> kKindBits; }
+
 Choices::Entry entry_of(const Stored& stored) {
-  Choices::Entry entry{stored.epoch, stored.kind != 0, {}};
-  if (stored.got != kNothing)
-    entry.got =
-        Choice{static_cast<std::uint32_t>(stored.got >> 32U), static_cast<std::int32_t>(stored.got), entry.is_of_probe};
+  Choices::Entry entry{epoch_of(stored), (stored.call & kProbes) != 0, {}};
+  if (stored.got == kNothing) return entry;
+  Choice got{static_cast<std::uint32_t>(stored.got >> 32U), static_cast<std::int32_t>(stored.got), entry.is_of_probe};
+  got.pattern.channel = stored.channel;
+  if ((stored.call & kNamesPeer) != 0) got.pattern.peer = got.peer;
+  if ((stored.call & kNamesTag) != 0) got.pattern.tag = got.tag;
+  entry.got = got;
   return entry;
+}
+
+// A receive that has got nothing gets what MPI chooses, whatever it names.
+bool is_of_call(const Choices::Entry& entry, std::uint64_t epoch, const Pattern& pattern, bool probes) {
+  return entry.epoch == epoch && entry.is_of_probe == probes && (!entry.got || entry.got->pattern == pattern);
 }
 
 std::uint64_t& word_at(MutableBytes memory, std::size_t offset) {
@@ -60,9 +85,14 @@ std::size_t Choices::room() const { return room_of(memory_.size()); }
 
 void Choices::write(std::size_t half, std::size_t at, const Entry& entry) {
   const std::size_t offset = place_of(memory_.size(), half, at);
-  put_word(memory_, offset + offsetof(Stored, epoch), entry.epoch);
-  put_word(memory_, offset + offsetof(Stored, got), word_of(entry.got));
-  put_word(memory_, offset + offsetof(Stored, kind), std::uint64_t{entry.is_of_probe});
+  const Stored stored = stored_of(entry);
+  put_word(memory_, offset + offsetof(Stored, call), stored.call);
+  put_word(memory_, offset + offsetof(Stored, channel), stored.channel);
+  put_word(memory_, offset + offsetof(Stored, got), stored.got);
+}
+
+void Choices::append(std::size_t half, std::size_t at, const Entry& entry) {
+  write(half, at, entry);
   put_word(memory_, offsetof(Header, count) + half * sizeof(std::uint64_t), at + 1);
 }
 
@@ -75,7 +105,7 @@ void Choices::records_in(MutableBytes memory, std::uint64_t stamp, const std::ve
     memory_ = {};
     return;
   }
-  for (std::size_t at = 0; at < entries_.size(); ++at) write(0, at, entries_[at]);
+  for (std::size_t at = 0; at < entries_.size(); ++at) append(0, at, entries_[at]);
   put_word(memory_, offsetof(Header, stamp), stamp);
 }
 
@@ -84,16 +114,16 @@ std::optional<std::uint64_t> Choices::add(const Entry& entry) {
     put_word(memory_, offsetof(Header, full_until), entry.epoch + 1);
     return {};
   }
-  write(half_, entries_.size(), entry);
+  append(half_, entries_.size(), entry);
   entries_.push_back(entry);
   next_ = first_ + entries_.size();
   return next_ - 1;
 }
 
-Result<Choices::Receive> Choices::receives(std::uint64_t epoch, bool catches_up) {
+Result<Choices::Receive> Choices::receives(std::uint64_t epoch, const Pattern& pattern, bool catches_up) {
   if (next_ < first_ + entries_.size()) {
     const Entry& entry = entries_[next_ - first_];
-    if (entry.is_of_probe || entry.epoch != epoch)
+    if (!is_of_call(entry, epoch, pattern, false))
       return fail(Code::mismatch, "it receives a message from any rank or with any tag, and the dead rank did not");
     return Receive{next_++, entry.got};
   }
@@ -107,15 +137,16 @@ void Choices::chose(std::uint64_t place, const Choice& choice) {
   if (place < first_) return;
   Entry& entry = entries_[place - first_];
   entry.got = choice;
-  put_word(memory_, place_of(memory_.size(), half_, place - first_) + offsetof(Stored, got), word_of(entry.got));
+  write(half_, place - first_, entry);
 }
 
-Result<Choices::Probe> Choices::probes(std::uint64_t epoch, bool waits, bool catches_up) {
+Result<Choices::Probe> Choices::probes(std::uint64_t epoch, const Pattern& pattern, bool waits, bool catches_up) {
   if (next_ < first_ + entries_.size()) {
     const Entry& entry = entries_[next_ - first_];
-    const bool fits = entry.is_of_probe && entry.epoch == epoch;
+    const bool fits = is_of_call(entry, epoch, pattern, true);
     if (fits) ++next_;
-    if (fits || !waits) return Probe{false, fits ? entry.got : std::nullopt};
+    if (fits) return Probe{false, entry.got};
+    if (!waits && entry.epoch >= epoch) return Probe{false, {}};
     return fail(Code::mismatch, "it probes for a message from any rank or with any tag, and the dead rank did not");
   }
   if (knows_nothing_ && catches_up)
@@ -139,7 +170,7 @@ void Choices::cut(std::uint64_t epoch) {
   entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(dropped));
   first_ += dropped;
   next_ = std::max(next_, first_);
-  for (std::size_t at = 0; at < entries_.size(); ++at) write(other, at, entries_[at]);
+  for (std::size_t at = 0; at < entries_.size(); ++at) append(other, at, entries_[at]);
   put_word(memory_, offsetof(Header, half), other);
   half_ = other;
 }
@@ -154,7 +185,7 @@ std::optional<std::vector<Choices::Entry>> read_choices(Bytes memory, std::uint6
   for (std::size_t at = 0; at < header.count.at(header.half); ++at) {
     Stored stored{};
     std::memcpy(&stored, memory.data() + place_of(memory.size(), header.half, at), sizeof(stored));
-    if (stored.epoch >= epoch) entries.push_back(entry_of(stored));
+    if (epoch_of(stored) >= epoch) entries.push_back(entry_of(stored));
   }
   return entries;
 }
@@ -162,9 +193,10 @@ std::optional<std::vector<Choices::Entry>> read_choices(Bytes memory, std::uint6
 Buffer encode(const std::vector<Choices::Entry>& entries) {
   ByteWriter out;
   for (const Choices::Entry& entry : entries) {
-    out.put(entry.epoch);
-    out.put(entry.is_of_probe);
-    out.put(word_of(entry.got));
+    const Stored stored = stored_of(entry);
+    out.put(stored.call);
+    out.put(stored.channel);
+    out.put(stored.got);
   }
   return out.take();
 }
@@ -173,9 +205,9 @@ std::optional<std::vector<Choices::Entry>> decode_choices(Bytes bytes) {
   ByteReader in(bytes);
   std::vector<Choices::Entry> entries;
   while (in.good() && in.remaining() != 0) {
-    const auto epoch = in.get<std::uint64_t>();
-    const auto kind = static_cast<std::uint64_t>(in.get<bool>());
-    entries.push_back(entry_of({epoch, in.get<std::uint64_t>(), kind}));
+    Stored stored{};
+    for (std::uint64_t* word : {&stored.call, &stored.channel, &stored.got}) *word = in.get<std::uint64_t>();
+    entries.push_back(entry_of(stored));
   }
   if (!in.good()) return {};
   return entries;

@@ -1,6 +1,7 @@
 // What the calls of a rank have got that name no sender, or no tag, after restore(): a replacement must get the same. A
 // call has an entry as soon as it is made, and MPI's choice is added before the application, and so any other rank, can
-// see it. The entries are in memory that outlives the process, too.
+// see it. The entries are in memory that outlives the process, too. Probes that find nothing have no entry: a probe of
+// a replacement gets the next entry only if the dead rank's probe could get the same messages.
 //
 // Calls must come in the order of the application's calls. Not thread-safe. Local.
 #pragma once
@@ -40,14 +41,15 @@ class Choices {
     std::optional<Choice> got;           // nothing: what MPI chooses, see chose()
   };
   // A receive is posted. mismatch: the dead rank made another call, or what it got is not known.
-  [[nodiscard]] Result<Receive> receives(std::uint64_t epoch, bool catches_up);
+  [[nodiscard]] Result<Receive> receives(std::uint64_t epoch, const Pattern& pattern, bool catches_up);
   void chose(std::uint64_t place, const Choice& choice);
   struct Probe {
     bool is_free = true;  // MPI chooses, see probed(); otherwise the dead rank got this, or nothing yet
     std::optional<Choice> got;
   };
-  // A probe is made. mismatch: the same; `waits`: it does not return without a message.
-  [[nodiscard]] Result<Probe> probes(std::uint64_t epoch, bool waits, bool catches_up);
+  // A probe is made. mismatch: the same; `waits`: it does not return without a message. A probe that does not wait gets
+  // nothing if the dead rank's next call was another one of this step, or one of a later step.
+  [[nodiscard]] Result<Probe> probes(std::uint64_t epoch, const Pattern& pattern, bool waits, bool catches_up);
   // False: the record is full.
   [[nodiscard]] bool probed(std::uint64_t epoch, const Choice& choice) {
     return add({epoch, true, choice}).has_value();
@@ -61,6 +63,7 @@ class Choices {
   [[nodiscard]] std::optional<std::uint64_t> add(const Entry& entry);
   [[nodiscard]] std::size_t room() const;
   void write(std::size_t half, std::size_t at, const Entry& entry);
+  void append(std::size_t half, std::size_t at, const Entry& entry);
 
   MutableBytes memory_;
   std::size_t half_ = 0;

@@ -18,6 +18,9 @@ Buffer encode_choices(const std::vector<std::optional<Choice>>& choices, std::ui
     out.put(place);
     out.put(choice->tag);
     out.put(choice->is_of_probe);
+    out.put(choice->pattern.channel);
+    out.put(choice->pattern.peer.has_value());
+    out.put(choice->pattern.tag.has_value());
   }
   return out.take();
 }
@@ -27,8 +30,13 @@ bool decode_choices(Bytes bytes, std::uint32_t peer, std::map<std::uint64_t, Cho
   ByteReader in(bytes);
   while (in.good() && in.remaining() != 0) {
     const auto place = in.get<std::uint64_t>();
-    const auto tag = in.get<std::int32_t>();
-    choices[place] = {peer, tag, in.get<bool>()};
+    Choice& choice = choices[place];
+    choice.peer = peer;
+    choice.tag = in.get<std::int32_t>();
+    choice.is_of_probe = in.get<bool>();
+    choice.pattern.channel = in.get<std::uint64_t>();
+    if (in.get<bool>()) choice.pattern.peer = choice.peer;
+    if (in.get<bool>()) choice.pattern.tag = choice.tag;
   }
   return in.good();
 }
@@ -93,14 +101,15 @@ Result<std::optional<std::uint64_t>> Prologue::next_shipped(const Stream& from) 
   return length;
 }
 
-Result<std::optional<Choice>> Prologue::next_choice(bool probes) {
+Result<std::optional<Choice>> Prologue::next_choice(const Pattern& pattern, bool probes) {
   const auto chosen = chosen_.find(choices_.size());
-  const bool fits = chosen != chosen_.end() && chosen->second.is_of_probe == probes;
-  if (!fits && probes && knows_all_choices_) return std::nullopt;
+  const bool is_known = chosen != chosen_.end();
+  const bool fits = is_known && chosen->second.is_of_probe == probes && chosen->second.pattern == pattern;
+  if (!fits && probes && (is_known || knows_all_choices_)) return std::nullopt;
   if (!fits)
     return fail(Code::mismatch,
-                fmt::format("before restore() it {} from any rank or with any tag, and what the dead rank got is not "
-                            "known",
+                fmt::format("before restore() it {} from any rank or with any tag, and no such call of the dead rank "
+                            "is known",
                             probes ? "probes for a message" : "receives a message"));
   choices_.emplace_back(chosen->second);
   return choices_.back();

@@ -31,6 +31,9 @@ struct Choice {
   std::uint32_t peer = 0;
   std::int32_t tag = 0;
   bool is_of_probe = false;
+  // What the call could get; its communicator has the peer as a member. Probes that find nothing are not recorded, so a
+  // replacement compares this with its own call.
+  Pattern pattern = {};
 };
 
 class Prologue {
@@ -54,9 +57,10 @@ class Prologue {
     return choices_.size() - 1;
   }
   void chose(std::uint64_t place, const Choice& choice) { choices_[place] = choice; }
-  // In a replacement: what such a call gets; it counts as one. Nothing: a probe finds no message. mismatch: it is not
-  // known, perhaps since its sender is replaced, too.
-  [[nodiscard]] Result<std::optional<Choice>> next_choice(bool probes);
+  // In a replacement: what such a call gets; it counts as one. Nothing: a probe finds no message, since the next such
+  // call of the dead rank was another one. mismatch: it is not known, perhaps since its sender is replaced, too; or a
+  // receive is another call than that of the dead rank.
+  [[nodiscard]] Result<std::optional<Choice>> next_choice(const Pattern& pattern, bool probes);
   // When the ranks restore: what each of the others is to keep, and keeps.
   [[nodiscard]] std::map<std::uint32_t, Buffer> choices_by_peer() const;
   void keep_choices(std::map<std::uint32_t, Buffer> of_others) { kept_ = std::move(of_others); }

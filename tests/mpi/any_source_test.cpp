@@ -273,5 +273,122 @@ TEST_F(AnyMessages, of_a_replacement_are_those_of_the_dead_rank) {
   all_come_here();
 }
 
+// Rank 1 sends two numbers with one tag, and then one with another. Rank 0 looks for both by turns, and is replaced.
+class ProbesByTurns : public CarriedMessages {
+ protected:
+  static constexpr int kAdd = 1;
+  static constexpr int kSubtract = 2;
+  explicit ProbesByTurns(bool restores = true) : CarriedMessages(64 * kMiB, restores) {}
+  void send(int value, int tag) const {
+    if (me_ == 1) MPI_Send(&value, 1, MPI_INT, 0, tag, comm_);
+  }
+  // 0: there is none.
+  [[nodiscard]] int look_for(int tag) const {
+    int found = 0;
+    int value = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status{};
+    MPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &found, &message, &status);
+    if (found == 0) return 0;
+    EXPECT_EQ(status.MPI_TAG, tag);
+    MPI_Mrecv(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+    return value;
+  }
+  [[nodiscard]] int wait_for(int tag) const {
+    int value = 0;
+    while (me_ == 0 && value == 0) value = look_for(tag);
+    return value;
+  }
+  // The dead rank's messages: 10 and 20, and 5.
+  void exchange() {
+    send(10, kAdd);
+    send(20, kAdd);
+    const int first = wait_for(kAdd);
+    const int nothing = look_for(kSubtract);
+    const int second = wait_for(kAdd);
+    all_come_here();
+    send(5, kSubtract);
+    EXPECT_THAT((std::array{first, nothing, second, wait_for(kSubtract)}),
+                testing::ElementsAreArray(me_ == 0 ? std::array{10, 0, 20, 5} : std::array{0, 0, 0, 0}));
+  }
+  // As the log of rank 1 has them.
+  static void log_in(replay::Journal& sender) {
+    const std::array<int, 3> sent{10, 20, 5};
+    const std::array<int, 3> tags{kAdd, kAdd, kSubtract};
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(sender.sends({0, tags[i]}, std::as_bytes(std::span(&sent[i], 1))));
+  }
+  void expect_the_same() const {
+    std::vector<int> found;
+    for (const int tag : {kAdd, kSubtract, kAdd, kSubtract}) found.push_back(look_for(tag));
+    EXPECT_THAT(found, testing::ElementsAre(10, 0, 20, 5));
+  }
+  // If all ranks roll back, a call returns an error here.
+  void expect_refusal() {
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    EXPECT_NE(MPI_Probe(MPI_ANY_SOURCE, kSubtract, comm_, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_TRUE(journal_.obstacle());
+  }
+};
+
+class ProbesAfterRestore : public ProbesByTurns {
+ protected:
+  // Only rank 0 goes on.
+  void replace() {
+    journal_.choices().records_in(memory_, 7, {});
+    exchange();
+    if (me_ != 0) return;
+    const auto known = *replay::read_choices(memory_, 7, 0);
+    is_replaced();
+    replay::Journal sender(1, kMiB);
+    EXPECT_TRUE(sender.start(0));
+    log_in(sender);
+    const replay::Agreement agreement{.newest = 1, .version = 1, .taken = {}, .replaced = {0}};
+    EXPECT_TRUE(journal_.start(0));
+    memory_ = Buffer(4096);
+    journal_.choices().records_in(memory_, 7, known);
+    ASSERT_TRUE(journal_.goes_on(agreement, 0, {{1, sender.shipments(agreement, 0).value().at(0)}}));
+  }
+  Buffer memory_ = Buffer(4096);
+};
+
+TEST_F(ProbesAfterRestore, of_a_replacement_find_what_the_same_probes_of_the_dead_rank_have_found) {
+  replace();
+  if (me_ == 0) expect_the_same();
+  all_come_here();
+}
+
+TEST_F(ProbesAfterRestore, of_a_replacement_do_not_wait_for_a_message_that_the_dead_rank_found_later) {
+  replace();
+  if (me_ == 0) expect_refusal();
+  all_come_here();
+}
+
+class ProbesBeforeRestore : public ProbesByTurns {
+ protected:
+  ProbesBeforeRestore() : ProbesByTurns(false) {}
+  // Only rank 0 goes on.
+  void replace() {
+    exchange();
+    if (me_ != 0) return;
+    replay::Journal sender(1, kMiB);
+    log_in(sender);
+    sender.prologue().keep_choices({{0, journal_.prologue().choices_by_peer().at(1)}});
+    is_replaced();
+    ASSERT_TRUE(journal_.replays_prologue({{1, sender.prologue_for(0)}}, 2));
+  }
+};
+
+TEST_F(ProbesBeforeRestore, of_a_replacement_find_what_the_same_probes_of_the_dead_rank_have_found) {
+  replace();
+  if (me_ == 0) expect_the_same();
+  all_come_here();
+}
+
+TEST_F(ProbesBeforeRestore, of_a_replacement_do_not_wait_for_a_message_that_the_dead_rank_found_later) {
+  replace();
+  if (me_ == 0) expect_refusal();
+  all_come_here();
+}
+
 }  // namespace
 }  // namespace cairn::test

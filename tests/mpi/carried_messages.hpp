@@ -29,11 +29,15 @@ class CarriedMessages : public testing::Test {
     if (restores_) {
       EXPECT_TRUE(journal_.start(0));
     }
+    make_carrier(false);
+  }
+  void make_carrier(bool replaces) {
     carrier_ = std::make_unique<MessageCarrier>(MessageCarrier::Setting{.comm = comm_,
                                                                         .own = own_,
                                                                         .journal = journal_,
                                                                         .stays = [] { return false; },
                                                                         .limit = std::chrono::minutes(1),
+                                                                        .replaces = replaces,
                                                                         .log = Log::silent()},
                                                 std::make_shared<Lifeline>(MPI_COMM_NULL, MPI_COMM_NULL));
     carrying_.emplace(*carrier_);
@@ -49,6 +53,13 @@ class CarriedMessages : public testing::Test {
     carrying_.reset();
     MPI_Barrier(comm_);
     carrying_.emplace(*carrier_);
+  }
+  // From now on this rank is a replacement, which has exchanged nothing.
+  void is_replaced() {
+    carrying_.reset();
+    carrier_.reset();
+    journal_ = replay::Journal(static_cast<std::uint32_t>(me_), 64 * kMiB);
+    make_carrier(true);
   }
   // A carrier has only what was sent and received on all ranks.
   void expect_balance() {

@@ -24,6 +24,7 @@ using replay::Content;
 using replay::Counter;
 using replay::Lane;
 using replay::Number;
+using replay::Pattern;
 using replay::Prologue;
 using replay::Receipts;
 using replay::SendLog;
@@ -272,19 +273,57 @@ class ReplayedChoices : public testing::Test {
 
 TEST_F(ReplayedChoices, are_those_of_the_dead_rank) {
   ASSERT_TRUE(again_.replays({{0, zero_.shipment_to(1)}, {2, two_.shipment_to(1)}}, 3));
-  EXPECT_EQ(again_.next_choice(true).value(), std::nullopt) << "the dead rank probed later";
-  EXPECT_EQ(again_.next_choice(false).value()->tag, 3);
-  EXPECT_EQ(again_.next_choice(true).value()->peer, 2U);
-  EXPECT_EQ(again_.next_choice(false).value()->tag, 5);
-  EXPECT_EQ(again_.next_choice(false).error().code, Code::mismatch);
+  EXPECT_EQ(again_.next_choice({}, true).value(), std::nullopt) << "the dead rank probed later";
+  EXPECT_EQ(again_.next_choice({}, false).value()->tag, 3);
+  EXPECT_EQ(again_.next_choice({}, true).value()->peer, 2U);
+  EXPECT_EQ(again_.next_choice({}, false).value()->tag, 5);
+  EXPECT_EQ(again_.next_choice({}, false).error().code, Code::mismatch);
   // It can tell the next replacement of a peer.
   EXPECT_EQ(again_.choices_by_peer().size(), 2U);
 }
 
 TEST_F(ReplayedChoices, are_not_known_if_the_sender_is_replaced_too) {
   ASSERT_TRUE(again_.replays({{0, zero_.shipment_to(1)}}, 3));
-  EXPECT_EQ(again_.next_choice(false).value()->tag, 3);
-  EXPECT_EQ(again_.next_choice(true).error().code, Code::mismatch);
+  EXPECT_EQ(again_.next_choice({}, false).value()->tag, 3);
+  EXPECT_EQ(again_.next_choice({}, true).error().code, Code::mismatch);
+}
+
+// Rank 0 has sent two messages with tag 3 and one with tag 4; rank 1 has probed for them by turns, and is replaced.
+class ReplayedProbes : public testing::Test {
+ protected:
+  static constexpr Pattern kThree{.peer = {}, .tag = 3};
+  static constexpr Pattern kFour{.peer = {}, .tag = 4};
+  ReplayedProbes() {
+    Prologue dead(1, kMiB);
+    for (const Pattern& pattern : {kThree, kThree, kFour}) dead.chose(dead.chooses(), {0, *pattern.tag, true, pattern});
+    zero_.keep_choices({{1, dead.choices_by_peer().at(0)}});
+    for (const std::int32_t tag : {3, 3, 4}) EXPECT_TRUE(zero_.sends({1, tag}, some_bytes(1)));
+  }
+  Prologue zero_{0, kMiB};
+  Prologue again_{1, kMiB};
+};
+
+TEST_F(ReplayedProbes, get_only_what_the_same_probe_of_the_dead_rank_has_got) {
+  ASSERT_TRUE(again_.replays({{0, zero_.shipment_to(1)}}, 2));
+  EXPECT_EQ(again_.next_choice(kThree, true).value()->tag, 3);
+  EXPECT_EQ(again_.next_choice(kFour, true).value(), std::nullopt);
+  EXPECT_EQ(again_.next_choice({.channel = 9, .peer = {}, .tag = 3}, true).value(), std::nullopt);
+  EXPECT_EQ(again_.next_choice({.peer = 0, .tag = {}}, true).value(), std::nullopt) << "it could get more";
+  EXPECT_EQ(again_.next_choice(kThree, true).value()->tag, 3);
+  EXPECT_EQ(again_.next_choice(kThree, true).value(), std::nullopt);
+  EXPECT_EQ(again_.next_choice(kFour, true).value()->tag, 4);
+}
+
+TEST_F(ReplayedProbes, get_nothing_before_a_known_one_even_if_others_are_not_known) {
+  ASSERT_TRUE(again_.replays({{0, zero_.shipment_to(1)}}, 3));
+  EXPECT_EQ(again_.next_choice(kFour, true).value(), std::nullopt);
+  for (const Pattern& pattern : {kThree, kThree, kFour}) EXPECT_TRUE(again_.next_choice(pattern, true).value());
+  EXPECT_EQ(again_.next_choice(kFour, true).error().code, Code::mismatch);
+}
+
+TEST_F(ReplayedChoices, are_not_given_to_a_receive_that_excludes_them) {
+  ASSERT_TRUE(again_.replays({{0, zero_.shipment_to(1)}, {2, two_.shipment_to(1)}}, 3));
+  EXPECT_EQ(again_.next_choice({.peer = {}, .tag = 5}, false).error().code, Code::mismatch);
 }
 
 TEST_F(ReplayedChoices, are_kept_by_a_replacement_for_others) {
@@ -295,7 +334,7 @@ TEST_F(ReplayedChoices, are_kept_by_a_replacement_for_others) {
   EXPECT_TRUE(one.sends({0, 7}, some_bytes(1)).error().code == Code::mismatch) << "no receipt of it was shipped";
   Prologue zero_again(0, kMiB);
   ASSERT_TRUE(zero_again.replays({{1, one.shipment_to(0)}, {2, two_.shipment_to(0)}}, 3));
-  EXPECT_EQ(zero_again.next_choice(false).value()->tag, 7);
+  EXPECT_EQ(zero_again.next_choice({}, false).value()->tag, 7);
 }
 
 TEST_F(ReplayedChoices, that_are_damaged_are_refused) {
@@ -327,11 +366,75 @@ TEST(Choices, of_steps_that_helpers_have_made_are_skipped) {
   const std::vector<replay::Choices::Entry> known{{4, false, Choice{2, 1, false}}, {5, false, Choice{3, 1, false}}};
   replay::Choices choices;
   choices.records_in(memory, 7, known);
-  EXPECT_EQ(choices.receives(5, true).error().code, Code::mismatch) << "the first is of an earlier step";
+  EXPECT_EQ(choices.receives(5, {}, true).error().code, Code::mismatch) << "the first is of an earlier step";
   choices.skips_to(5);
-  const auto next = choices.receives(5, true);
+  const auto next = choices.receives(5, {}, true);
   ASSERT_TRUE(next);
   EXPECT_EQ(next->got->peer, 3U);
+}
+
+// Of step 4: what the dead rank has got by probes for messages with tag 3, with tag 3 of another communicator, and of
+// rank 2.
+class ReplayedRecord : public testing::Test {
+ protected:
+  static constexpr Pattern kThree{.peer = {}, .tag = 3};
+  static constexpr Pattern kOther{.channel = 9, .peer = {}, .tag = 3};
+  static constexpr Pattern kOfTwo{.peer = 2, .tag = {}};
+  ReplayedRecord() {
+    choices_.records_in(memory_, 7, {});
+    for (const Choice& choice : {Choice{1, 3, true, kThree}, Choice{0, 3, true, kOther}, Choice{2, 5, true, kOfTwo}})
+      EXPECT_TRUE(choices_.probed(4, choice));
+  }
+  // As a replacement gets it.
+  void reads_again() {
+    const auto read = *replay::read_choices(memory_, 7, 4);
+    memory_ = {};
+    choices_.records_in(memory_, 7, *replay::decode_choices(encode(read)));
+  }
+  std::optional<Choice> probe(const Pattern& pattern, std::uint64_t epoch = 4) {
+    const auto probe = choices_.probes(epoch, pattern, false, true).value();
+    EXPECT_FALSE(probe.is_free);
+    return probe.got;
+  }
+  alignas(std::uint64_t) std::array<std::byte, 4096> memory_{};
+  replay::Choices choices_;
+};
+
+TEST_F(ReplayedRecord, gives_a_probe_only_what_the_same_probe_of_the_dead_rank_has_got) {
+  reads_again();
+  EXPECT_EQ(probe(kOther), std::nullopt);
+  EXPECT_EQ(probe({}), std::nullopt) << "it could get more";
+  EXPECT_EQ(probe(kThree, 3), std::nullopt) << "the dead rank probed in a later step";
+  EXPECT_EQ(probe(kThree)->peer, 1U);
+  EXPECT_EQ(probe(kThree), std::nullopt);
+  EXPECT_EQ(probe(kOther)->pattern, kOther);
+  EXPECT_EQ(probe({.peer = 1, .tag = {}}), std::nullopt);
+  EXPECT_EQ(probe(kOfTwo)->tag, 5);
+  EXPECT_TRUE(choices_.probes(4, kOfTwo, false, true)->is_free) << "the dead rank got no more";
+}
+
+TEST_F(ReplayedRecord, refuses_a_probe_that_would_wait_or_that_comes_too_late) {
+  reads_again();
+  EXPECT_EQ(choices_.probes(4, kOfTwo, true, true).error().code, Code::mismatch);
+  EXPECT_EQ(choices_.probes(5, kThree, false, true).error().code, Code::mismatch) << "that of step 4 is left out";
+  EXPECT_EQ(choices_.probes(4, kThree, true, true)->got->peer, 1U);
+}
+
+TEST(Choices, refuse_a_receive_that_excludes_what_the_dead_rank_got) {
+  alignas(std::uint64_t) std::array<std::byte, 4096> memory{};
+  const Pattern three{.peer = {}, .tag = 3};
+  replay::Choices dead;
+  dead.records_in(memory, 7, {});
+  dead.chose(*dead.receives(4, three, false)->place, {1, 3, false, three});
+  ASSERT_TRUE(dead.receives(4, three, false)->place) << "it has got nothing";
+  const auto known = *replay::read_choices(memory, 7, 4);
+  memory = {};
+  replay::Choices choices;
+  choices.records_in(memory, 7, known);
+  for (const Pattern& other : {Pattern{.peer = {}, .tag = 5}, Pattern{.channel = 9, .peer = {}, .tag = 3}})
+    EXPECT_EQ(choices.receives(4, other, true).error().code, Code::mismatch);
+  EXPECT_EQ(choices.receives(4, three, true)->got->peer, 1U);
+  EXPECT_FALSE(choices.receives(4, three, true)->got);
 }
 
 // After restore(), the others have exchanged what they do not repeat.

@@ -213,7 +213,8 @@ void World::begin_receive(std::uint32_t rank, const Operation& operation) {
 
 void World::begin_receive_any(std::uint32_t rank, const Operation& operation) {
   Process& process = processes_[rank];
-  const auto next = process.journal->choices().receives(process.calls, process.journal->catches_up());
+  const auto next = process.journal->choices().receives(process.calls, {.peer = {}, .tag = operation.tag},
+                                                        process.journal->catches_up());
   if (!next) return wrong(next.error().message);
   if (next->got) return begin_receive(rank, {Kind::receive, next->got->peer, next->got->tag, 0});
   const Number any{Lane{process.calls, 0, operation.tag}, 0};
@@ -229,7 +230,7 @@ bool World::deliver_any(std::uint32_t rank) {
   Pending& pending = process.pending.front();
   const std::int32_t tag = pending.number.lane.tag;
   const auto take = [&](std::uint32_t peer) {
-    process.journal->choices().chose(*pending.place, {peer, tag, false});
+    process.journal->choices().chose(*pending.place, {peer, tag, false, {.peer = {}, .tag = tag}});
     pending.number = process.journal->awaits({peer, tag});
     pending.place.reset();
   };

@@ -13,7 +13,7 @@ Status Journal::start(std::uint64_t epoch) {
   Status ended = prologue_.ends();
   Journal fresh(me_, memory_);
   fresh.prologue_ = std::move(prologue_);
-  fresh.log_ = SendLog(memory_ - fresh.prologue_.bytes());
+  fresh.log_ = SendLog(memory_ - std::min(fresh.prologue_.bytes(), memory_));
   fresh.sends_.enter(epoch);
   fresh.receives_.enter(epoch);
   fresh.log_.cut(epoch);
@@ -52,11 +52,11 @@ Result<Outgoing> Journal::sends(const Stream& to, Bytes payload) {
   if (!started_) return prologue_.sends(to, payload);
   is_at_restore_ = false;
   const Number number = sends_.next(to);
-  const auto crc = log_.keep(number, payload);
+  const auto crc = log_.keep(number, payload, receipts_.bytes());
   const Content content{payload.size(), crc ? *crc : crc32c(payload)};
   Outgoing out{.number = number, .must_send = true, .is_logged = crc.has_value()};
   balance_.sent(me_, number, content);
-  logged_ += payload.size();
+  logged_ += SendLog::bytes_of(number, payload.size());
   if (!catch_up_) return out;
   const auto must_send = catch_up_->must_send(number, content);
   if (!must_send) return fail(must_send.error());
@@ -85,8 +85,19 @@ std::optional<Number> Journal::any_shipped(const Pattern& pattern) const {
 
 void Journal::received(const Number& number, const Content& content) {
   if (!started_) return prologue_.received(number, content);
-  receipts_.add(number, content);
   balance_.received(me_, number, content);
+  if (!log_.reaches(number.lane.epoch)) return;  // all ranks roll back after a failure
+  const std::uint64_t before = receipts_.bytes();
+  receipts_.add(number, content);
+  logged_ += receipts_.bytes() - before;
+  if (log_.has_room_for(receipts_.bytes())) return;
+  log_.gives_up(number.lane.epoch);
+  cut_what_is_void();
+}
+
+void Journal::cut_what_is_void() {
+  log_.cut_what_is_void();
+  receipts_.cut(log_.reaches_back_to());
 }
 
 void Journal::enters(std::uint64_t call) {
@@ -99,7 +110,7 @@ void Journal::enters(std::uint64_t call) {
 bool Journal::fills() {
   const std::uint64_t growth = logged_ - std::exchange(logged_when_asked_, logged_);
   if (!started_ || growth == 0 || logged_ - logged_when_taken_ < 2 * growth) return false;
-  return prologue_.bytes() + log_.bytes() + std::max(3 * growth, room() / 4) > room();
+  return prologue_.bytes() + log_.bytes() + receipts_.bytes() + std::max(3 * growth, room() / 4) > room();
 }
 
 std::uint64_t Journal::logged_millionths() const {
@@ -242,9 +253,9 @@ Status Journal::recomputed(std::uint64_t call, std::vector<PartResult> parts) {
   auto exchanged = catch_up_->recomputed(call, std::move(parts));
   if (!exchanged) return fail(exchanged.error());
   for (const auto& [number, payload] : exchanged->sent) {
-    log_.keep(number, payload);
+    log_.keep(number, payload, receipts_.bytes());
     balance_.sent(me_, number, {payload.size(), crc32c(payload)});
-    logged_ += payload.size();
+    logged_ += SendLog::bytes_of(number, payload.size());
   }
   for (const auto& [number, content] : exchanged->received) received(number, content);
   began_later_ = true;

@@ -34,7 +34,7 @@ struct Repeated {
 
 class Journal {
  public:
-  // Payloads of messages that were sent take at most `memory` bytes of memory.
+  // Messages take at most `memory` bytes of memory.
   Journal(std::uint32_t me, std::uint64_t memory)
       : me_(me), memory_(memory), prologue_(me, memory), log_(memory), channels_(me) {}
   // The rank has restored a snapshot that was taken at this call, or starts anew, at call 0. mismatch: it is a
@@ -60,7 +60,7 @@ class Journal {
   // The application sends a message. mismatch: the process that this one replaces had sent another one, or none.
   [[nodiscard]] Result<Outgoing> sends(const Stream& to, Bytes payload);
   // The log was full: gives up what it need not keep any more.
-  void cut_what_is_void() { log_.cut_what_is_void(); }
+  void cut_what_is_void();
   // The application is ready to receive a message.
   [[nodiscard]] Number awaits(const Stream& from) {
     if (!started_) return prologue_.awaits(from);
@@ -147,7 +147,7 @@ class Journal {
   }
 
  private:
-  // For payloads of messages.
+  // For messages.
   [[nodiscard]] std::uint64_t room() const { return memory_ + log_.spill_bytes(); }
   [[nodiscard]] std::string size_of_room() const;
   [[nodiscard]] Result<std::vector<Repeated>> with_payloads(std::vector<Number> numbers) const;
@@ -173,7 +173,7 @@ class Journal {
   Choices choices_;
   ChannelBook channels_;
   Balance balance_;
-  std::uint64_t logged_ = 0;  // bytes, in all
+  std::uint64_t logged_ = 0;  // bytes of messages that were sent and received, in all
   std::uint64_t logged_when_asked_ = 0;
   std::uint64_t logged_when_taken_ = 0;
   std::vector<Taken> taken_;

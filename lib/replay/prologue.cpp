@@ -72,7 +72,7 @@ std::optional<PrologueShipment> decode_prologue(Bytes bytes) {
 
 Result<Outgoing> Prologue::sends(const Stream& to, Bytes payload) {
   const Number number = sends_.next(to);
-  const auto crc = log_.keep(number, payload);
+  const auto crc = log_.keep(number, payload, receipts_.bytes());
   Outgoing out{.number = number, .must_send = true, .is_logged = crc.has_value()};
   if (!catch_up_) return out;
   out.must_send = catch_up_->must_send(number, {payload.size(), crc ? *crc : crc32c(payload)}).value();
@@ -80,6 +80,12 @@ Result<Outgoing> Prologue::sends(const Stream& to, Bytes payload) {
     return fail(Code::mismatch, fmt::format("before restore() it sends {} to rank {}, which the dead rank had not sent",
                                             number, to.peer));
   return out;
+}
+
+void Prologue::received(const Number& number, const Content& content) {
+  if (!is_whole()) return;  // all ranks roll back after a failure
+  receipts_.add(number, content);
+  if (!log_.has_room_for(receipts_.bytes())) log_.gives_up(number.lane.epoch);
 }
 
 Result<std::optional<Buffer>> Prologue::shipped(const Number& number) {

@@ -38,7 +38,7 @@ struct Choice {
 
 class Prologue {
  public:
-  // Payloads of messages that were sent take at most `memory` bytes.
+  // Messages take at most `memory` bytes.
   Prologue(std::uint32_t me, std::uint64_t memory) : me_(me), log_(memory) {}
 
   // mismatch: the process that this one replaces had not sent so many messages.
@@ -49,7 +49,7 @@ class Prologue {
   [[nodiscard]] Result<std::optional<Buffer>> shipped(const Number& number);
   // The length of the next such message, if it was shipped. mismatch: it will not come.
   [[nodiscard]] Result<std::optional<std::uint64_t>> next_shipped(const Stream& from) const;
-  void received(const Number& number, const Content& content) { receipts_.add(number, content); }
+  void received(const Number& number, const Content& content);
 
   // A call that names no sender, or no tag, receives a message: its place among these calls.
   [[nodiscard]] std::uint64_t chooses() {
@@ -65,7 +65,7 @@ class Prologue {
   [[nodiscard]] std::map<std::uint32_t, Buffer> choices_by_peer() const;
   void keep_choices(std::map<std::uint32_t, Buffer> of_others) { kept_ = std::move(of_others); }
 
-  [[nodiscard]] std::uint64_t bytes() const { return log_.bytes(); }
+  [[nodiscard]] std::uint64_t bytes() const { return log_.bytes() + receipts_.bytes(); }
   // Whether all messages are in the log.
   [[nodiscard]] bool is_whole() const { return log_.reaches(0); }
 

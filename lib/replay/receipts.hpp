@@ -30,6 +30,8 @@ class Received {
     return entries_[place].content;
   }
   [[nodiscard]] std::uint64_t count() const { return count_; }
+  // Memory for entries. Room for further ones is not counted.
+  [[nodiscard]] std::uint64_t bytes() const { return entries_.size() * sizeof(Entry); }
   // `visit(place, content)`, in the order of places.
   template <class Visit>
   void for_each(Visit visit) const {
@@ -48,11 +50,18 @@ class Received {
 
 class Receipts {
  public:
-  void add(const Number& number, const Content& content) { lanes_.at(number.lane).add(number.place, content); }
+  void add(const Number& number, const Content& content) {
+    Received& lane = lanes_.at(number.lane);
+    bytes_ -= bytes_of(lane);
+    lane.add(number.place, content);
+    bytes_ += bytes_of(lane);
+  }
   // Snapshots before this call are not restored any more.
   void cut(std::uint64_t epoch) {
-    lanes_.cut(epoch, [](Received&) {});
+    lanes_.cut(epoch, [&](const Received& lane) { bytes_ -= bytes_of(lane); });
   }
+  // What they take of the memory for messages.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   // Those from which something has come since this snapshot() call.
   [[nodiscard]] std::set<std::uint32_t> peers(std::uint64_t epoch) const { return lanes_.peers(epoch); }
   // From this peer, since this snapshot() call.
@@ -65,7 +74,14 @@ class Receipts {
   }
 
  private:
+  // The first message of a lane makes a node of a map, with four words for the tree, and the allocator's 16 bytes.
+  static constexpr std::uint64_t kLaneBytes = sizeof(Lane) + sizeof(Received) + 48;
+  [[nodiscard]] static std::uint64_t bytes_of(const Received& lane) {
+    return lane.bytes() == 0 ? 0 : lane.bytes() + kLaneBytes;
+  }
+
   Lanes<Received> lanes_;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace cairn::replay

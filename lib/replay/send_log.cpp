@@ -14,9 +14,10 @@ constexpr std::size_t kPiece = 8 * kKiB;
 
 }  // namespace
 
-std::optional<std::uint32_t> SendLog::keep(const Number& number, Bytes payload) {
+std::optional<std::uint32_t> SendLog::keep(const Number& number, Bytes payload, std::uint64_t receipts) {
   if (!reaches(number.lane.epoch)) return {};
-  if (payload.size() > memory_ - in_memory_) return keep_in_file(number, payload);
+  if (in_memory_ + receipts + bytes_of(number, payload.size()) > memory_)
+    return keep_in_file(number, payload, receipts);
   LoggedPayload copy = blocks_.take(payload.size());
   // Each piece is copied and then summed, while it is in the cache.
   std::uint32_t crc = 0;
@@ -26,17 +27,23 @@ std::optional<std::uint32_t> SendLog::keep(const Number& number, Bytes payload) 
     crc = crc32c(piece, crc);
   }
   lanes_.at(number.lane).push_back({{payload.size(), crc}, std::move(copy), {}, kept_++});
-  in_memory_ += payload.size();
+  in_memory_ += bytes_of(number, payload.size());
   return crc;
 }
 
-std::optional<std::uint32_t> SendLog::keep_in_file(const Number& number, Bytes payload) {
-  const auto place = spill_.append(number.lane.epoch, payload);
+Result<std::uint64_t> SendLog::write_to_file(const Number& number, Bytes payload, std::uint64_t receipts) {
+  if (has_room_for(receipts + bytes_of(number, payload.size()))) return spill_.append(number.lane.epoch, payload);
+  return fail(Code::no_space, fmt::format("{} of {} bytes are taken", bytes() + receipts, memory_ + spill_bytes()));
+}
+
+std::optional<std::uint32_t> SendLog::keep_in_file(const Number& number, Bytes payload, std::uint64_t receipts) {
+  const auto place = write_to_file(number, payload, receipts);
   if (!place) {
     spill_error_ = place.error();
-    reaches_ = std::max(reaches_, number.lane.epoch + 1);
+    gives_up(number.lane.epoch);
     return {};
   }
+  in_memory_ += bytes_of(number, 0);
   const std::uint32_t crc = crc32c(payload);
   lanes_.at(number.lane).push_back({{payload.size(), crc}, {}, *place, kept_++});
   return crc;
@@ -44,7 +51,9 @@ std::optional<std::uint32_t> SendLog::keep_in_file(const Number& number, Bytes p
 
 void SendLog::cut(std::uint64_t epoch) {
   lanes_.cut(epoch, [&](Messages& messages) {
+    in_memory_ -= kLaneBytes;
     for (Kept& kept : messages) {
+      in_memory_ -= kEntryBytes;
       if (kept.spilled) continue;
       in_memory_ -= kept.content.bytes;
       blocks_.give_back(std::move(kept.payload));

@@ -118,8 +118,11 @@ INSTANTIATE_TEST_SUITE_P(Each, ReplayMutants,
 
 Buffer some_bytes(std::size_t length) { return Buffer(length, std::byte{7}); }
 
+// What a message counts that is the first of its sender, receiver and tag in its step.
+std::uint64_t first_of(std::uint64_t payload) { return SendLog::bytes_of({}, payload); }
+
 TEST(SendLog, that_is_full_reaches_back_to_the_next_snapshot_only) {
-  SendLog log(100);
+  SendLog log(first_of(60) + 40);
   Counter counter;
   const Buffer sixty = some_bytes(60);
   EXPECT_TRUE(log.keep(counter.next({1, 0}), sixty));
@@ -136,15 +139,31 @@ TEST(SendLog, that_is_full_reaches_back_to_the_next_snapshot_only) {
 }
 
 TEST(SendLog, gives_room_back_where_it_is_cut) {
-  SendLog log(100);
+  SendLog log(2 * first_of(40) + 20);
   Counter counter;
   for (std::uint64_t epoch = 1; epoch <= 50; ++epoch) {
     counter.enter(epoch);
     ASSERT_TRUE(log.keep(counter.next({1, 0}), some_bytes(40)));
     log.cut(epoch);
   }
-  EXPECT_EQ(log.bytes(), 40U);
+  EXPECT_EQ(log.bytes(), first_of(40));
   EXPECT_FALSE(log.reaches(49));
+  log.cut(51);
+  EXPECT_EQ(log.bytes(), 0U);
+}
+
+TEST(SendLog, has_room_for_so_many_messages_without_bytes_only) {
+  constexpr std::size_t kMemory = 10'000;
+  SendLog log(kMemory);
+  Counter counter;
+  std::size_t kept = 0;
+  while (kept < kMemory && log.keep(counter.next({1, 0}), {})) ++kept;
+  EXPECT_GT(kept, kMemory / 200);
+  EXPECT_LT(kept, kMemory / 56) << "each has an entry";
+  EXPECT_LE(log.bytes(), kMemory);
+  EXPECT_FALSE(log.reaches(0));
+  log.cut_what_is_void();
+  EXPECT_EQ(log.bytes(), 0U);
 }
 
 TEST(CatchUp, refuses_a_message_that_differs_from_what_was_received) {
@@ -186,9 +205,9 @@ TEST(Balance, finds_a_message_that_only_one_side_has_counted) {
   EXPECT_EQ(a.since(2) + b.since(2), 0U);
 }
 
-// A rank that logs 10 bytes at each call, and is asked at each.
+// A rank that logs a message at each call, and is asked at each.
 TEST(Journal, asks_for_a_snapshot_before_its_log_is_full) {
-  replay::Journal journal(0, 100);
+  replay::Journal journal(0, 10 * first_of(10));
   EXPECT_TRUE(journal.start(0));
   std::vector<std::uint64_t> asked;
   std::uint64_t call = 0;
@@ -198,7 +217,7 @@ TEST(Journal, asks_for_a_snapshot_before_its_log_is_full) {
     journal.enters(++call);
   };
   while (asked.empty() && call < 20) make_call();
-  EXPECT_EQ(asked, std::vector<std::uint64_t>{7}) << "80 bytes are logged, and 30 more would be too many";
+  EXPECT_EQ(asked, std::vector<std::uint64_t>{7}) << "8 of 10 are logged, and 3 more would be too many";
   journal.takes(call, 1);
   make_call();
   EXPECT_EQ(asked.size(), 1U) << "one is under way";
@@ -210,14 +229,66 @@ TEST(Journal, asks_for_a_snapshot_before_its_log_is_full) {
 
 // Its head may need longer for the snapshot than three short calls take.
 TEST(Journal, asks_for_a_snapshot_while_a_quarter_of_its_room_is_left) {
-  replay::Journal journal(0, 1000);
+  replay::Journal journal(0, 100 * first_of(10));
   EXPECT_TRUE(journal.start(0));
   std::uint64_t call = 0;
   do {
     EXPECT_TRUE(journal.sends({1, 0}, some_bytes(10)).value().is_logged);
     journal.enters(++call);
   } while (!journal.fills() && call < 200);
-  EXPECT_EQ(call, 76U) << "760 bytes are logged";
+  EXPECT_EQ(call, 76U) << "of 100";
+}
+
+// A rank that only receives: MPI_Barrier has no bytes.
+class JournalOfAReceiver : public testing::Test {
+ protected:
+  static constexpr std::size_t kMemory = 1'000'000;
+  static constexpr int kMost = 100'000;
+  JournalOfAReceiver() { EXPECT_TRUE(journal_.start(0)); }
+  void receive() { journal_.received(journal_.awaits({1, replay::kCollectiveTag}), {}); }
+  replay::Journal journal_{0, kMemory};
+};
+
+TEST_F(JournalOfAReceiver, asks_for_a_snapshot_before_its_log_is_full) {
+  int received = 0;
+  do receive();
+  while (!journal_.fills() && ++received < kMost);
+  EXPECT_GT(received, 20'000);
+  EXPECT_LT(received, kMost);
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
+  EXPECT_GT(journal_.logged_millionths(), 700'000U);
+  journal_.enters(1);
+  journal_.takes(1, 1);
+  journal_.is_safe(1);
+  for (int i = 0; i < received; ++i) receive();
+  EXPECT_EQ(journal_.obstacle(), std::nullopt) << "there is room again";
+}
+
+TEST_F(JournalOfAReceiver, is_full_until_a_later_snapshot_is_safe) {
+  int received = 0;
+  do receive();
+  while (!journal_.obstacle() && ++received < kMost);
+  EXPECT_LT(received, kMost);
+  EXPECT_FALSE(journal_.sends({1, 0}, {}).value().is_logged);
+  journal_.enters(1);
+  receive();
+  EXPECT_TRUE(journal_.obstacle());
+  journal_.takes(1, 1);
+  journal_.is_safe(1);
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
+  EXPECT_TRUE(journal_.sends({1, 0}, {}).value().is_logged);
+}
+
+TEST(Journal, is_full_for_good_if_it_was_before_restore) {
+  constexpr int kMost = 1000;
+  replay::Journal journal(0, 10'000);
+  int received = 0;
+  for (; !journal.obstacle() && received < kMost; ++received) journal.received(journal.awaits({1, 3}), {});
+  EXPECT_LT(received, kMost);
+  for (int i = 0; i < kMost; ++i) journal.received(journal.awaits({1, 3}), {});
+  EXPECT_LT(journal.prologue().bytes(), 10'100U) << "it grows no more";
+  EXPECT_TRUE(journal.start(0));
+  EXPECT_TRUE(journal.obstacle());
 }
 
 // Rank 1 had sent two messages to rank 0 before restore(), and received one. It is replaced.

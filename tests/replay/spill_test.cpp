@@ -109,6 +109,20 @@ TEST_F(SpillTest, that_is_full_lets_the_log_reach_back_to_the_next_snapshot_only
   EXPECT_TRUE(log.reaches(1));
 }
 
+// Their entries are in memory.
+TEST_F(SpillTest, has_room_for_so_many_messages_without_bytes_only) {
+  constexpr std::size_t kMost = 2000;
+  SendLog log = this->log(50'000);
+  Counter counter;
+  std::size_t kept = 0;
+  while (kept < kMost && log.keep(counter.next({1, 0}), {})) ++kept;
+  EXPECT_GT(kept, 200U);
+  EXPECT_LT(kept, kMost);
+  EXPECT_EQ(log.spill_error()->code, Code::no_space);
+  log.cut_what_is_void();
+  EXPECT_EQ(log.bytes(), 0U);
+}
+
 // What was kept before an operation of the store failed is still there.
 TEST_F(SpillTest, keeps_what_it_has_whichever_operation_fails) {
   for (std::uint64_t failing = 0;; ++failing) {

@@ -62,14 +62,17 @@ class MemoryWriter final : public Writer {
   Buffer content_;
 };
 
-// Of the processes that a job starts with: what they send before restore(), and little more. The rest spills.
+// Of the processes that a job starts with: what they exchange before restore(), and little more. The rest spills.
 std::uint64_t memory_for(const std::vector<Operation>& operations) {
-  std::uint64_t words = 10;
+  constexpr std::uint64_t kMore = 700;
+  replay::Prologue prologue(0, kMiB);
   for (const Operation& one : operations) {
     if (one.kind == Kind::restore) break;
-    if (one.kind == Kind::send || one.kind == Kind::isend) words += one.words;
+    const replay::Stream stream{one.peer, one.tag};
+    if (one.kind == Kind::send || one.kind == Kind::isend) (void)prologue.sends(stream, payload_of(0, one.words));
+    if (one.kind == Kind::receive || one.kind == Kind::ireceive) prologue.received(prologue.awaits(stream), {});
   }
-  return words * sizeof(std::uint64_t);
+  return prologue.bytes() + kMore;
 }
 
 }  // namespace

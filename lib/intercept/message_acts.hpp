@@ -47,6 +47,13 @@ int sends_by_other_means(int (*next)(Arguments...), const Site& site, Arguments.
       CallKind::send, [&](Carrier& one) { return one.send(outgoing(arguments...)); }, next, site, arguments...);
 }
 template <class... Arguments>
+int sends_buffered(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  auto message = outgoing(arguments...);
+  message.buffered = true;
+  return meets(
+      CallKind::send, [&](Carrier& one) { return one.send(message); }, next, site, arguments...);
+}
+template <class... Arguments>
 int sends_synchronously(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   auto message = outgoing(arguments...);
   message.synchronous = true;
@@ -84,6 +91,14 @@ int begins_to_send(int (*next)(Arguments...), const Site& site, Arguments... arg
       site, arguments...);
 }
 template <class... Arguments>
+int begins_to_send_buffered(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  auto message = outgoing(arguments...);
+  message.buffered = true;
+  return posts(
+      CallKind::send, [&](Carrier& one) { return one.begin_send(message, last<1>(arguments...)); }, next, site,
+      arguments...);
+}
+template <class... Arguments>
 int begins_to_send_synchronously(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   auto message = outgoing(arguments...);
   message.synchronous = true;
@@ -116,6 +131,14 @@ int prepares_to_send(int (*next)(Arguments...), const Site& site, Arguments... a
       next, site, arguments...);
 }
 template <class... Arguments>
+int prepares_to_send_buffered(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  auto message = outgoing(arguments...);
+  message.buffered = true;
+  return prepares(
+      CallKind::send, [&](Carrier& one) { return one.prepare_send(message, last<1>(arguments...)); }, next, site,
+      arguments...);
+}
+template <class... Arguments>
 int prepares_to_send_synchronously(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   auto message = outgoing(arguments...);
   message.synchronous = true;
@@ -129,6 +152,16 @@ int prepares_to_receive(int (*next)(Arguments...), const Site& site, Arguments..
       CallKind::receive,
       [&](Carrier& one) { return one.prepare_receive(incoming(arguments...), last<1>(arguments...)); }, next, site,
       arguments...);
+}
+
+// The application gets its buffer back. A carrier has not used it, but the call waits for the carrier's messages, too.
+template <class... Arguments>
+int ends_buffer(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  const Heard heard(call, CallKind::opaque, site);
+  if (Carrier* const one = carrier_of(call))
+    if (const int code = one->finish_buffered(); code != MPI_SUCCESS) return code;
+  return next(arguments...);
 }
 
 // Of a message that is sent or received in parts, nothing is recorded.

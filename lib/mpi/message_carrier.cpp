@@ -52,8 +52,10 @@ MessageCarrier::MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeli
 
 // Nothing of the application's memory is touched after this.
 MessageCarrier::~MessageCarrier() {
-  if (!lifeline_->is_cut()) return;
-  (void)harvest();
+  if (lifeline_->is_cut())
+    (void)harvest();
+  else
+    end_sends(Clock::now() + kLongestHarvest);
 }
 
 std::string MessageCarrier::my_name() const { return fmt::format("rank {}", rank_in(setting_.comm)); }
@@ -135,15 +137,6 @@ MessageCarrier::Logged MessageCarrier::log(const OutgoingMessage& m) {
   return {.is_logged = out->is_logged};
 }
 
-// Forgets those that MPI has sent.
-void MessageCarrier::look_at_sends() {
-  const FailureHandler::Quiet quiet;
-  std::erase_if(under_way_, [](UnderWay& one) {
-    int over = 0;
-    return MPI_Test(&one.real, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS || over != 0;
-  });
-}
-
 // If a process dies, a logged message is over: the repair sends or ships it. No other rank reads the application's
 // buffer after that, since each has ended its receives before all go on.
 int MessageCarrier::send(const OutgoingMessage& m) {
@@ -151,6 +144,7 @@ int MessageCarrier::send(const OutgoingMessage& m) {
   const Logged logged = log(m);
   if (logged.is_over) return logged.code;
   const int code = FailureHandler::quietly([&] {
+    if (m.buffered) return begin_buffered(m);
     if (is_patient() || !open_.empty()) return send_patiently(m);
     const WholeCount all(m.count, m.type);
     const Way way = way_of(channel_of(m.comm), m.tag);
@@ -334,10 +328,8 @@ void MessageCarrier::nothing_is_pending(const char* call, Journal::Until until) 
 bool MessageCarrier::harvest() {
   const tap::Unheard own;
   const FailureHandler::Quiet quiet;
-  const auto start = std::chrono::steady_clock::now();
-  const auto in_time = [start](std::chrono::milliseconds limit = kLongestHarvest) {
-    return std::chrono::steady_clock::now() < start + limit;
-  };
+  const auto start = Clock::now();
+  const auto in_time = [start](std::chrono::milliseconds limit) { return Clock::now() < start + limit; };
   bool all = true;
   for (const auto& [request, pending] : pending_) {
     Backoff backoff;
@@ -349,14 +341,7 @@ bool MessageCarrier::harvest() {
     if (!over && !pending->sends && !in_time(limit)) end_for_late_message(setting_.log, limit);
     all = all && over;
   }
-  Backoff backoff;
-  for (look_at_sends(); !under_way_.empty() && in_time(); look_at_sends()) backoff.sleep_a_little();
-  if (!under_way_.empty()) {
-    // MPI may read from there until the process ends.
-    static auto& kept = *new std::vector<UnderWay>;
-    std::ranges::move(under_way_, std::back_inserter(kept));
-    under_way_.clear();
-  }
+  end_sends(start + kLongestHarvest);
   return all;
 }
 
@@ -382,9 +367,11 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
     MPI_Request real = MPI_REQUEST_NULL;
     const bool is_of_collective = number.lane.tag == replay::kCollectiveTag;
     const int to = is_of_collective ? channel.rank_of(number.lane.peer) : channel.peer_of(number.lane.peer);
-    if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, to, way.tag, way.comm, &real) ==
+    if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, to, way.tag, way.comm, &real) !=
         MPI_SUCCESS)
-      under_way_.push_back({real, std::move(payload)});
+      continue;
+    const auto guard = lock();
+    under_way_.push_back({real, std::move(payload)});
   }
 }
 

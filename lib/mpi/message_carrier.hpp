@@ -70,6 +70,7 @@ class MessageCarrier final : public tap::Carrier {
   int prepare_send(const tap::OutgoingMessage& message, MPI_Request* request) override;
   int prepare_receive(const tap::IncomingMessage& message, MPI_Request* request) override;
   int start(std::span<MPI_Request> requests) override;
+  int finish_buffered() override;
   int probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) override;
   int match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Message* message, MPI_Status* status) override;
   [[nodiscard]] bool has_matched(MPI_Message message) const override;
@@ -94,6 +95,7 @@ class MessageCarrier final : public tap::Carrier {
   void passes_restore() { nothing_is_pending("restore()", replay::Journal::Until::end); }
   void passes_safe_point() {
     nothing_is_pending("snapshot()", replay::Journal::Until::next_snapshot);
+    look_at_sends();
     drop_communicators();
   }
   // Whether several threads make calls is known only here, until this is called.
@@ -139,10 +141,11 @@ class MessageCarrier final : public tap::Carrier {
     int peer = 0;
     int tag = 0;
   };
-  // A message that MPI sends again.
+  // A message that MPI sends from memory of the carrier: a buffered one, or one that a repair sends again.
   struct UnderWay {
     MPI_Request real = MPI_REQUEST_NULL;
     Buffer payload;
+    bool buffered = false;
   };
   enum class State { null, pending, done, lost };
   class Patience;
@@ -232,7 +235,11 @@ class MessageCarrier final : public tap::Carrier {
   Logged log(const tap::OutgoingMessage& message);
   int begin(const tap::OutgoingMessage& message, MPI_Request* real);
   int send_patiently(const tap::OutgoingMessage& message);
+  int begin_buffered(const tap::OutgoingMessage& message);
   void look_at_sends();
+  [[nodiscard]] bool has_buffered();
+  using Clock = std::chrono::steady_clock;
+  void end_sends(Clock::time_point until);
   int wait_patiently(MPI_Request real, MPI_Status* status);
   int receive_by_request(const tap::IncomingMessage& message, MPI_Status* status);
   int receive_patiently(const tap::IncomingMessage& message, MPI_Status* status);
@@ -271,7 +278,7 @@ class MessageCarrier final : public tap::Carrier {
   std::shared_ptr<Lifeline> lifeline_;
   std::thread::id thread_ = std::this_thread::get_id();
   std::atomic<bool> has_other_threads_ = false;
-  mutable std::mutex mutex_;  // of channels_, of pending_ and free requests, and of matched messages
+  mutable std::mutex mutex_;  // of channels_, pending_ and free requests, matched messages, and under_way_
   std::unordered_map<MPI_Request, std::unique_ptr<Pending>> pending_;
   std::uint64_t posted_ = 0;
   std::map<std::uint64_t, Pending*> open_;  // by order

@@ -68,12 +68,12 @@ int MessageCarrier::begin_send(const tap::OutgoingMessage& m, Pending& pending) 
   fill_status(&pending.status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
   const Logged logged = m.peer == MPI_PROC_NULL ? Logged{.is_over = true} : log(m);
   if (logged.is_over || logged.code != MPI_SUCCESS) return logged.code;
-  const int code = FailureHandler::quietly([&] { return begin(m, &pending.real); });
+  const int code = FailureHandler::quietly([&] { return m.buffered ? begin_buffered(m) : begin(m, &pending.real); });
   const auto result = after(code, m.comm);
   if (result && *result != MPI_SUCCESS) return *result;
   if (!result && !logged.is_logged) return MPI_ERR_OTHER;
   // After a repair the message is over.
-  pending.done = !result;
+  pending.done = m.buffered || !result;
   pending.is_logged = logged.is_logged;
   return MPI_SUCCESS;
 }

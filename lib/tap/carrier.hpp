@@ -24,6 +24,7 @@ struct OutgoingMessage {
   int tag = 0;
   MPI_Comm comm = MPI_COMM_NULL;
   bool synchronous = false;  // the call is over only when the message is received
+  bool buffered = false;     // the call is over at once, and waits for no other process
 };
 
 struct IncomingMessage {
@@ -97,6 +98,8 @@ class Carrier {
   virtual int prepare_receive(const IncomingMessage& message, MPI_Request* request) = 0;
   // Starts one request, or several. Requires: has_any(requests).
   virtual int start(std::span<MPI_Request> requests) = 0;
+  // Waits until the buffered messages of this process are sent, as MPI_Buffer_detach does.
+  virtual int finish_buffered() = 0;
   // Null `flag`: waits for a message.
   virtual int probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Status* status) = 0;
   // The same, and only receive_matched() gets the message.

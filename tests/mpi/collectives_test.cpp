@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <climits>
 #include <functional>
 #include <random>
 #include <vector>
 
 #include "codec/crc32c.hpp"
 #include "mpi/carried_messages.hpp"
+#include "mpi/collectives/messages.hpp"
 
 namespace cairn::test {
 namespace {
@@ -287,6 +289,12 @@ TEST_F(Reductions, have_the_result_of_mpi_up_to_each_rank) {
       }
     }
   }
+}
+
+TEST(Blocks, may_have_more_elements_in_total_than_an_int) {
+  const std::vector counts{INT_MAX, 0, INT_MAX, 3};
+  const MPI_Count most = INT_MAX;
+  EXPECT_THAT(collectives::begins_of(counts), testing::ElementsAre(0, most, most, 2 * most, 2 * most + 3));
 }
 
 // Floating-point sums depend on their order, which must be the same in each run and on each rank.

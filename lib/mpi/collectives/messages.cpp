@@ -23,6 +23,12 @@ MPI_Count bytes_of(MPI_Count count, MPI_Datatype type) {
   return count * bytes;
 }
 
+std::vector<MPI_Count> begins_of(std::span<const int> counts) {
+  std::vector<MPI_Count> begins{0};
+  for (const int count : counts) begins.push_back(begins.back() + count);
+  return begins;
+}
+
 void copy(const Source& from, const Target& to) {
   if (from.at == to.at && from.type == to.type) return;
   DenseTypes types;

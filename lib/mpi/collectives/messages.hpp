@@ -97,6 +97,9 @@ void check(int code);
   return static_cast<std::byte*>(first) + place * extent_of(type);
 }
 
+// Where blocks of so many elements begin that lie one after another; the last number is their end.
+[[nodiscard]] std::vector<MPI_Count> begins_of(std::span<const int> counts);
+
 // As a message that a rank sends to itself.
 void copy(const Source& from, const Target& to);
 // Elements as bytes, and back.

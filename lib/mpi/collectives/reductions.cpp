@@ -1,7 +1,6 @@
 // Reductions. Operands are combined in the order of their ranks, unless the operation is commutative and the data are
 // long; which two are combined depends on the ranks alone.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "mpi/collectives/collectives.hpp"
@@ -193,8 +192,7 @@ void make(const tap::collectives::Reduce_scatter_block& call, Messages& messages
 }
 
 void make(const tap::collectives::Reduce_scatter& call, Messages& messages) {
-  std::vector<MPI_Count> begins(static_cast<std::size_t>(messages.size()) + 1);
-  std::partial_sum(call.counts, call.counts + messages.size(), begins.begin() + 1);
+  const auto begins = begins_of({call.counts, static_cast<std::size_t>(messages.size())});
   reduce_and_scatter({call.op, call.type}, operand(call.from, call.to, begins.back(), call.type), begins, call.to,
                      messages);
 }

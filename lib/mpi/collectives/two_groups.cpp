@@ -220,9 +220,9 @@ void make(const of::Reduce_scatter_block& call, Between& groups) {
 void make(const of::Reduce_scatter& call, Between& groups) {
   const std::span counts(call.counts, static_cast<std::size_t>(groups.own().size()));
   const MPI_Count all = std::accumulate(counts.begin(), counts.end(), MPI_Count{0});
+  Elements sum = reduced_of_other(call.from, all, call.type, call.op, groups);
   std::vector<int> places(counts.size());
   std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-  Elements sum = reduced_of_other(call.from, all, call.type, call.op, groups);
   const int mine = counts[static_cast<std::size_t>(groups.own().rank())];
   collectives::make(
       of::Scatterv{sum.all().at, call.counts, places.data(), call.type, call.to, mine, call.type, 0, MPI_COMM_NULL},

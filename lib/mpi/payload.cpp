@@ -1,5 +1,6 @@
 #include "mpi/payload.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <utility>
 
@@ -10,6 +11,34 @@ MPI_Count bytes_of(MPI_Datatype type) {
   int bytes = 0;
   MPI_Type_size(type, &bytes);
   return bytes;
+}
+
+MPI_Count extent_of(MPI_Datatype type) {
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  MPI_Type_get_extent(type, &lower, &extent);
+  return extent;
+}
+
+// How many elements are packed at once. Requires: an element has bytes.
+MPI_Count elements_in(MPI_Count piece, MPI_Count element) { return std::max<MPI_Count>(piece / element, 1); }
+
+// Whole elements.
+int unpack_elements(Bytes packed, void* buffer, MPI_Datatype type, MPI_Comm comm, MPI_Count piece) {
+  const MPI_Count element = bytes_of(type);
+  const MPI_Count extent = extent_of(type);
+  const auto count = static_cast<MPI_Count>(packed.size()) / element;
+  for (MPI_Count first = 0; first < count;) {
+    const MPI_Count some = std::min(elements_in(piece, element), count - first);
+    int at = 0;
+    if (const int code =
+            MPI_Unpack(packed.data() + first * element, static_cast<int>(some * element), &at,
+                       static_cast<std::byte*>(buffer) + first * extent, static_cast<int>(some), type, comm);
+        code != MPI_SUCCESS)
+      return code;
+    first += some;
+  }
+  return MPI_SUCCESS;
 }
 
 }  // namespace
@@ -63,8 +92,31 @@ std::optional<Payload> Payload::received(const void* buffer, MPI_Datatype type, 
   return of(buffer, bytes / element, type, comm, types);
 }
 
+std::optional<Buffer> pack_elements(const void* buffer, MPI_Count count, MPI_Datatype type, MPI_Count piece) {
+  DenseTypes types;
+  const auto* const begin = static_cast<const std::byte*>(buffer);
+  const MPI_Count element = bytes_of(type);
+  if (count < 0 || element < 0) return {};
+  if (element * count <= piece) {
+    auto whole = Payload::of(buffer, count, type, MPI_COMM_SELF, types);
+    return whole ? std::optional(std::move(*whole).take()) : std::nullopt;
+  }
+  if (types.dense_bytes(type) != 0) return Buffer(begin, begin + element * count);
+  Buffer packed;
+  packed.reserve(static_cast<std::size_t>(element * count));
+  const MPI_Count extent = extent_of(type);
+  for (MPI_Count first = 0; first < count;) {
+    const MPI_Count some = std::min(elements_in(piece, element), count - first);
+    const auto part = Payload::of(begin + first * extent, some, type, MPI_COMM_SELF, types);
+    if (!part) return {};
+    packed.insert(packed.end(), part->bytes().begin(), part->bytes().end());
+    first += some;
+  }
+  return packed;
+}
+
 int put_payload(Bytes payload, int source, int tag, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
-                MPI_Status* status) {
+                MPI_Status* status, MPI_Count piece) {
   const MPI_Count element = bytes_of(type);
   const auto bytes = static_cast<MPI_Count>(payload.size());
   fill_status(status, source, tag, bytes);
@@ -74,9 +126,7 @@ int put_payload(Bytes payload, int source, int tag, void* buffer, MPI_Count coun
     copy_bytes(payload, {static_cast<std::byte*>(buffer), payload.size()});
     return MPI_SUCCESS;
   }
-  int at = 0;
-  return MPI_Unpack(payload.data(), static_cast<int>(bytes), &at, buffer, static_cast<int>(bytes / element), type,
-                    comm);
+  return unpack_elements(payload, buffer, type, comm, piece);
 }
 
 void fill_status(MPI_Status* status, int source, int tag, MPI_Count bytes) {

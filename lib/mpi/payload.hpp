@@ -29,6 +29,9 @@ class DenseTypes {
   std::size_t next_ = 0;
 };
 
+// MPI takes counts that are int, so what is longer is packed and unpacked in pieces of at most so many bytes.
+constexpr MPI_Count kLongestPiece = MPI_Count{64} << 20;
+
 // Where the elements lie one after another in memory, a view of them; otherwise a copy.
 class Payload {
  public:
@@ -47,10 +50,14 @@ class Payload {
   Buffer copy_;
 };
 
-// The inverse of Payload::of, as a receive does it: MPI_SUCCESS, MPI_ERR_TRUNCATE or another of MPI's codes. `status`
+// The bytes of elements of any number, in memory of their own. `piece`: at most so many bytes are packed at once, if an
+// element is not longer. Nothing: MPI_Pack cannot make them.
+std::optional<Buffer> pack_elements(const void* buffer, MPI_Count count, MPI_Datatype type,
+                                    MPI_Count piece = kLongestPiece);
+// The inverse, as a receive does it: MPI_SUCCESS, MPI_ERR_TRUNCATE or another of MPI's codes. `status`
 // may be MPI_STATUS_IGNORE.
 int put_payload(Bytes payload, int source, int tag, void* buffer, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
-                MPI_Status* status);
+                MPI_Status* status, MPI_Count piece = kLongestPiece);
 // A status of a message, as MPI fills it.
 void fill_status(MPI_Status* status, int source, int tag, MPI_Count bytes);
 

@@ -1,8 +1,9 @@
 #include "mpi/collectives/messages.hpp"
 
+#include <algorithm>
 #include <cstring>
-
-#include "mpi/payload.hpp"
+#include <numeric>
+#include <utility>
 
 namespace cairn::collectives {
 
@@ -29,7 +30,8 @@ std::vector<MPI_Count> begins_of(std::span<const int> counts) {
   return begins;
 }
 
-void copy(const Source& from, const Target& to) {
+// What is longer than a piece is copied in pieces that have whole elements of both types.
+void copy(const Source& from, const Target& to, MPI_Count piece) {
   if (from.at == to.at && from.type == to.type) return;
   DenseTypes types;
   const MPI_Count bytes = types.dense_bytes(from.type) * from.count;
@@ -37,16 +39,30 @@ void copy(const Source& from, const Target& to) {
     std::memmove(to.at, from.at, static_cast<std::size_t>(bytes));
     return;
   }
-  const auto payload = Payload::of(from.at, from.count, from.type, MPI_COMM_SELF, types);
-  if (!payload) throw Failed{MPI_ERR_TYPE, false};
-  unpack(payload->bytes(), to);
+  const auto copy_some = [&types](const Source& some, const Target& into) {
+    const auto payload = Payload::of(some.at, some.count, some.type, MPI_COMM_SELF, types);
+    if (!payload) throw Failed{MPI_ERR_TYPE, false};
+    unpack(payload->bytes(), into);
+  };
+  const MPI_Count whole = bytes_of(from.count, from.type);
+  const MPI_Count from_element = bytes_of(1, from.type);
+  const MPI_Count to_element = bytes_of(1, to.type);
+  const MPI_Count least = std::lcm(from_element, to_element);
+  if (whole <= piece || least == 0) return copy_some(from, to);
+  const MPI_Count most = std::max(piece / least, MPI_Count{1}) * least;
+  for (MPI_Count at = 0; at < whole; at += most) {
+    const MPI_Count gone_from = at / from_element;
+    const MPI_Count gone_to = at / to_element;
+    const MPI_Count count = std::min(most, whole - at) / from_element;
+    copy_some({element_of(from.at, gone_from, from.type), count, from.type},
+              {element_of(to.at, gone_to, to.type), to.count - gone_to, to.type});
+  }
 }
 
 Buffer pack(const Source& from) {
-  DenseTypes types;
-  const auto payload = Payload::of(from.at, from.count, from.type, MPI_COMM_SELF, types);
-  if (!payload) throw Failed{MPI_ERR_TYPE, false};
-  return {payload->bytes().begin(), payload->bytes().end()};
+  auto packed = pack_elements(from.at, from.count, from.type);
+  if (!packed) throw Failed{MPI_ERR_TYPE, false};
+  return std::move(*packed);
 }
 
 void unpack(Bytes bytes, const Target& to) {

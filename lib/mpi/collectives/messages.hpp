@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "mpi/payload.hpp"
 
 namespace cairn::collectives {
 
@@ -100,8 +101,8 @@ void check(int code);
 // Where blocks of so many elements begin that lie one after another; the last number is their end.
 [[nodiscard]] std::vector<MPI_Count> begins_of(std::span<const int> counts);
 
-// As a message that a rank sends to itself.
-void copy(const Source& from, const Target& to);
+// As a message that a rank sends to itself; `piece` as in pack_elements().
+void copy(const Source& from, const Target& to, MPI_Count piece = kLongestPiece);
 // Elements as bytes, and back.
 [[nodiscard]] Buffer pack(const Source& from);
 void unpack(Bytes bytes, const Target& to);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "codec/crc32c.hpp"
+#include "mpi/copied_message.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/patience.hpp"
 #include "mpi/payload.hpp"
@@ -244,18 +245,13 @@ void MessageCarrier::note_received(const Number& number, const IncomingMessage& 
 
 // Where both messages are in the same buffer, the one to be sent is copied first.
 int MessageCarrier::exchange(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) {
-  Buffer copy;
-  OutgoingMessage sent = out;
+  std::optional<CopiedMessage> copied;
   if (out.buffer == in.buffer && out.count > 0 && out.peer != MPI_PROC_NULL) {
-    auto payload = Payload::of(out.buffer, out.count, out.type, MPI_COMM_SELF, types_);
-    if (!payload) return raise(MPI_ERR_TYPE, out.comm);
-    copy = std::move(*payload).take();
-    sent.buffer = copy.data();
-    sent.count = static_cast<MPI_Count>(copy.size());
-    sent.type = MPI_BYTE;
+    copied = CopiedMessage::of(out);
+    if (!copied) return raise(MPI_ERR_TYPE, out.comm);
   }
   MPI_Request request = MPI_REQUEST_NULL;
-  if (const int code = begin_send(sent, &request); code != MPI_SUCCESS) return code;
+  if (const int code = begin_send(copied ? copied->message : out, &request); code != MPI_SUCCESS) return code;
   const int received = receive(in, status);
   const int over = complete(tap::Which::one, {&request, 1}, {.statuses = MPI_STATUS_IGNORE});
   return received == MPI_SUCCESS ? over : received;

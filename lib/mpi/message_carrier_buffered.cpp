@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "comm/backoff.hpp"
+#include "mpi/copied_message.hpp"
 #include "mpi/failure_handler.hpp"
 #include "mpi/message_carrier.hpp"
 #include "mpi/mpi_request.hpp"
 #include "mpi/patience.hpp"
-#include "mpi/payload.hpp"
 #include "tap/hear.hpp"
 
 namespace cairn {
@@ -17,15 +17,12 @@ namespace cairn {
 // MPI sends a copy, since the application may change its buffer at once. That of the log may be in a file.
 int MessageCarrier::begin_buffered(const tap::OutgoingMessage& m) {
   look_at_sends();
-  DenseTypes types;
-  auto payload = Payload::of(m.buffer, m.count, m.type, MPI_COMM_SELF, types);
-  if (!payload) return m.count < 0 ? MPI_ERR_COUNT : MPI_ERR_BUFFER;
-  UnderWay sent{.payload = std::move(*payload).take(), .buffered = true};
-  const Way way = way_of(channel_of(m.comm), m.tag);
-  const int code = MPI_Isend(sent.payload.data(), static_cast<int>(sent.payload.size()), MPI_BYTE, m.peer, way.tag,
-                             way.comm, &sent.real);
+  auto copied = CopiedMessage::of(m);
+  if (!copied) return m.count < 0 ? MPI_ERR_COUNT : MPI_ERR_TYPE;
+  MPI_Request real = MPI_REQUEST_NULL;
+  const int code = begin(copied->message, &real);
   const auto guard = lock();
-  if (code == MPI_SUCCESS) under_way_.push_back(std::move(sent));
+  if (code == MPI_SUCCESS) under_way_.push_back({real, std::move(copied->bytes), true});
   return code;
 }
 

@@ -11,10 +11,11 @@
 
 #include "base/bytes.hpp"
 #include "comm/backoff.hpp"
+#include "mpi/copied_message.hpp"
 #include "mpi/failure_handler.hpp"
-#include "mpi/payload.hpp"
 #include "mpi/place_in.hpp"
 #include "mpi/ulfm.hpp"
+#include "mpi/whole_count.hpp"
 #include "tap/hear.hpp"
 
 namespace cairn {
@@ -173,26 +174,19 @@ bool RepairCalls::keeps(MPI_Comm comm) const {
 std::optional<int> RepairCalls::send(const OutgoingMessage& out) {
   if (bytes_of(out.count, out.type) <= kShort) return {};
   const auto begin = out.synchronous ? &MPI_Issend : &MPI_Isend;
+  const WholeCount all(out.count, out.type);
   return leaves_on_failure(make_of([&](MPI_Request* request) {
-    return begin(out.buffer, static_cast<int>(out.count), out.type, out.peer, out.tag, out.comm, request);
+    return begin(out.buffer, all.count(), all.type(), out.peer, out.tag, out.comm, request);
   }));
 }
 
 int RepairCalls::exchange(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) {
   bool sent = true;
-  DenseTypes types;
-  auto payload = out.buffer == in.buffer && out.count > 0
-                     ? Payload::of(out.buffer, out.count, out.type, MPI_COMM_SELF, types)
-                     : std::nullopt;
-  // Without a payload MPI says what is wrong.
-  if (!payload) return leaves_on_failure(in_parts(out, in, status, sent));
-  auto copy = std::make_unique<Buffer>(std::move(*payload).take());
-  OutgoingMessage copied = out;
-  copied.buffer = copy->data();
-  copied.count = static_cast<MPI_Count>(copy->size());
-  copied.type = MPI_BYTE;
-  const int code = in_parts(copied, in, status, sent);
-  if (!sent) (void)copy.release();
+  auto copied = out.buffer == in.buffer && out.count > 0 ? CopiedMessage::of(out) : std::nullopt;
+  // Without a copy MPI says what is wrong.
+  if (!copied) return leaves_on_failure(in_parts(out, in, status, sent));
+  const int code = in_parts(copied->message, in, status, sent);
+  if (!sent) (void)std::make_unique<Buffer>(std::move(copied->bytes)).release();
   return leaves_on_failure(code);
 }
 
@@ -202,10 +196,12 @@ int RepairCalls::in_parts(const OutgoingMessage& out, const IncomingMessage& in,
   int code = MPI_SUCCESS;
   {
     const FailureHandler::Deferred deferred;
-    code = MPI_Irecv(in.buffer, static_cast<int>(in.count), in.type, in.peer, in.tag, in.comm, &requests[0]);
+    const WholeCount all_in(in.count, in.type);
+    const WholeCount all_out(out.count, out.type);
+    code = MPI_Irecv(in.buffer, all_in.count(), all_in.type(), in.peer, in.tag, in.comm, &requests[0]);
     if (code == MPI_SUCCESS) {
       begun(requests[0], true, Direction::receives);
-      code = MPI_Isend(out.buffer, static_cast<int>(out.count), out.type, out.peer, out.tag, out.comm, &requests[1]);
+      code = MPI_Isend(out.buffer, all_out.count(), all_out.type(), out.peer, out.tag, out.comm, &requests[1]);
     }
   }
   if (code == MPI_SUCCESS) {

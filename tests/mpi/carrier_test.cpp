@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -15,6 +18,7 @@
 
 #include "codec/crc32c.hpp"
 #include "mpi/carried_messages.hpp"
+#include "mpi/repair_calls.hpp"
 #include "mpi/whole_count.hpp"
 
 namespace cairn::test {
@@ -67,6 +71,48 @@ TEST_F(CarriedMessages, exchange_two_messages_in_one_buffer) {
     EXPECT_EQ(in, numbers((me_ + 2 * ranks_ - 2) % ranks_, count));
   }
   expect_balance();
+}
+
+// Numbers with a gap after each: the 4 bytes of the gap are 0 on all ranks.
+void exchange_elements_with_gaps(const std::function<void(std::vector<std::int64_t>&, MPI_Datatype)>& exchange, int me,
+                                 int before) {
+  MPI_Datatype with_gap = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_INT, 0, sizeof(std::int64_t), &with_gap);
+  MPI_Type_commit(&with_gap);
+  for (const int count : {1, 1000}) {
+    std::vector<std::int64_t> both(static_cast<std::size_t>(count), me);
+    exchange(both, with_gap);
+    EXPECT_THAT(both, testing::Each(before));
+  }
+  MPI_Type_free(&with_gap);
+}
+
+TEST_F(CarriedMessages, exchange_elements_with_gaps_in_one_buffer) {
+  exchange_elements_with_gaps(
+      [this](std::vector<std::int64_t>& both, MPI_Datatype type) {
+        MPI_Sendrecv_replace(both.data(), static_cast<int>(both.size()), type, next_, 1, before_, 1, comm_,
+                             MPI_STATUS_IGNORE);
+      },
+      me_, before_);
+  expect_balance();
+}
+
+// As where all ranks roll back.
+TEST_F(CarriedMessages, exchange_elements_with_gaps_in_one_buffer_without_a_carrier) {
+  carrying_.reset();
+  RepairCalls calls({.stays = [] { return false; }, .limit = std::chrono::minutes(1), .log = Log::silent()},
+                    std::make_shared<Lifeline>(MPI_COMM_NULL, MPI_COMM_NULL));
+  exchange_elements_with_gaps(
+      [&](std::vector<std::int64_t>& both, MPI_Datatype type) {
+        const auto count = static_cast<MPI_Count>(both.size());
+        EXPECT_EQ(calls.exchange(
+                      {.buffer = both.data(), .count = count, .type = type, .peer = next_, .comm = comm_},
+                      {.buffer = both.data(), .count = count, .type = type, .peer = before_, .tag = 0, .comm = comm_},
+                      MPI_STATUS_IGNORE),
+                  MPI_SUCCESS);
+      },
+      me_, before_);
+  carrying_.emplace(*carrier_);
 }
 
 // The datatype may be freed at once.

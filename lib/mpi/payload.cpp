@@ -23,7 +23,18 @@ MPI_Count extent_of(MPI_Datatype type) {
 // How many elements are packed at once. Requires: an element has bytes.
 MPI_Count elements_in(MPI_Count piece, MPI_Count element) { return std::max<MPI_Count>(piece / element, 1); }
 
-// Whole elements.
+// The first bytes of one element. The others are packed first, and keep their values.
+int unpack_part(Bytes part, void* element, MPI_Datatype type, MPI_Comm comm) {
+  DenseTypes types;
+  const auto before = Payload::of(element, 1, type, comm, types);
+  if (!before) return MPI_ERR_TYPE;
+  Buffer whole(before->bytes().begin(), before->bytes().end());
+  copy_bytes(part, MutableBytes(whole).first(part.size()));
+  int at = 0;
+  return MPI_Unpack(whole.data(), static_cast<int>(whole.size()), &at, element, 1, type, comm);
+}
+
+// The last one may be a part of an element.
 int unpack_elements(Bytes packed, void* buffer, MPI_Datatype type, MPI_Comm comm, MPI_Count piece) {
   const MPI_Count element = bytes_of(type);
   const MPI_Count extent = extent_of(type);
@@ -38,7 +49,8 @@ int unpack_elements(Bytes packed, void* buffer, MPI_Datatype type, MPI_Comm comm
       return code;
     first += some;
   }
-  return MPI_SUCCESS;
+  const Bytes rest = packed.subspan(static_cast<std::size_t>(count * element));
+  return rest.empty() ? MPI_SUCCESS : unpack_part(rest, static_cast<std::byte*>(buffer) + count * extent, type, comm);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <mpi.h>
 
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "mpi/carried_messages.hpp"
@@ -75,6 +77,38 @@ TEST_F(MatchedMessages, may_be_too_long_for_where_they_are_to_go) {
     EXPECT_EQ(kind, count <= 2 ? MPI_SUCCESS : MPI_ERR_TRUNCATE);
   }
   wait_for_sent();
+}
+
+TEST_F(MatchedMessages, may_end_within_an_element) {
+  MPI_Datatype ends = MPI_DATATYPE_NULL;
+  MPI_Type_vector(2, 1, 2, MPI_INT, &ends);
+  MPI_Datatype pair = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  send_all();
+  for (const int count : {1, 2}) MPI_Recv(in_.data(), count, MPI_INT, before_, 3, comm_, MPI_STATUS_IGNORE);
+  for (MPI_Datatype* const type : {&ends, &pair}) MPI_Type_commit(type);
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status{};
+  MPI_Mprobe(before_, 3, comm_, &message, &status);
+  std::array in{-1, -1, -1, -1};
+  EXPECT_EQ(MPI_Mrecv(in.data(), 2, pair, &message, &status), MPI_SUCCESS);
+  EXPECT_THAT(in, testing::ElementsAre(before_, before_ + 1, before_ + 2, -1));
+  EXPECT_EQ(count_of(status), 3);
+  wait_for_sent();
+  // With gaps, and a part that ends within a number.
+  std::array into{-1, -1, -1, -1, -1, -1};
+  const std::array<std::int16_t, 5> out{1, 2, 3, 4, 5};
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Isend(out.data(), 10, MPI_BYTE, next_, 4, comm_, &request);
+  MPI_Mprobe(before_, 4, comm_, &message, MPI_STATUS_IGNORE);
+  MPI_Mrecv(into.data(), 2, ends, &message, MPI_STATUS_IGNORE);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  std::array<std::int16_t, 12> halves{};
+  std::memcpy(halves.data(), into.data(), sizeof into);
+  EXPECT_THAT(halves, testing::ElementsAre(1, 2, -1, -1, 3, 4, 5, -1, -1, -1, -1, -1));
+  for (MPI_Datatype* const type : {&ends, &pair}) MPI_Type_free(type);
+  EXPECT_EQ(journal_.obstacle(), std::nullopt);
+  expect_balance();
 }
 
 TEST_F(MatchedMessages, of_no_process_are_those_of_mpi) {

@@ -42,6 +42,7 @@ class Step {
     wait_for_all();
     take_turns();
     send_in_other_ways();
+    send_long_ones_buffered();
     exchange();
     probe();
     match();
@@ -135,6 +136,27 @@ class Step {
     MPI_Waitall(5, receives.data(), MPI_STATUSES_IGNORE);
     MPI_Buffer_detach(static_cast<void*>(&detached), &bytes);
     for (const Words& each : theirs) absorb(each);
+  }
+
+  // Each rank sends more than MPI takes without a receiver, before it receives.
+  void send_long_ones_buffered() {
+    constexpr int kLong = 100'000;
+    const Words mine = words(27);
+    const std::vector<std::uint64_t> out(kLong, mine[0]);
+    std::vector<std::uint64_t> in(out.size());
+    std::vector<char> buffer(out.size() * sizeof(out[0]) * 2 + 2 * MPI_BSEND_OVERHEAD);
+    void* detached = nullptr;
+    int bytes = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Buffer_attach(buffer.data(), static_cast<int>(buffer.size()));
+    MPI_Bsend(out.data(), kLong, MPI_UINT64_T, right_, 27, comm_);
+    MPI_Ibsend(out.data(), kLong, MPI_UINT64_T, right_, 27, comm_, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 2; ++i) {
+      MPI_Recv(in.data(), kLong, MPI_UINT64_T, left_, 27, comm_, MPI_STATUS_IGNORE);
+      absorb(Words{in[0], in[1], in[kLong - 2], in[kLong - 1]});
+    }
+    MPI_Buffer_detach(static_cast<void*>(&detached), &bytes);
   }
 
   void exchange() {

@@ -81,6 +81,10 @@ void FailureHandler::follow(MPI_Comm from, MPI_Comm to) {
   MPI_Errhandler_free(&own);
 }
 
+void FailureHandler::set(MPI_Comm to, MPI_Errhandler handler) {
+  MPI_Comm_set_errhandler(to, handler == handlers().returns ? handlers().hears : handler);
+}
+
 FailureHandler::Quiet::Quiet() { ++quiet_depth(); }
 FailureHandler::Quiet::~Quiet() { --quiet_depth(); }
 FailureHandler::Deferred::Deferred() { ++deferred_depth(); }

@@ -66,6 +66,8 @@ class FailureHandler {
 
   // If the application has set an error handler of its own on `from`: `to`, which takes the place of `from`, gets it.
   static void follow(MPI_Comm from, MPI_Comm to);
+  // The application sets this handler on a communicator whose place `to` takes. It may be the one that it found there.
+  static void set(MPI_Comm to, MPI_Errhandler handler);
 
  private:
   void handle(MPI_Comm comm, int code) const;

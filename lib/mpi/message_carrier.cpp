@@ -67,6 +67,12 @@ int MessageCarrier::raise(int code, MPI_Comm comm) const {
   return code;
 }
 
+void MessageCarrier::sets_handler(MPI_Comm comm, MPI_Errhandler handler) {
+  const Channel* const channel = find_channel(comm);
+  if (channel != nullptr && channel->twin != comm && channel->twin != MPI_COMM_NULL)
+    FailureHandler::set(channel->twin, handler);
+}
+
 // The rank that has died may be in no communicator of the call: the other group of an intercommunicator may have failed
 // with it.
 bool MessageCarrier::is_of_failure(int code) const {
@@ -93,7 +99,7 @@ void MessageCarrier::obstructs(const std::string& what, Journal::Until until) {
 bool MessageCarrier::is_of_session_thread() {
   if (std::this_thread::get_id() == thread_) {
     // The messages of this thread are MPI's from now on, too.
-    if (has_other_threads_) leave_open_to_mpi("makes MPI calls in several threads");
+    if (has_other_threads_) (void)leave_open_to_mpi("makes MPI calls in several threads");
     return !has_other_threads_;
   }
   // What it sends is not logged, so a replacement would send it again.
@@ -304,8 +310,7 @@ int MessageCarrier::makes_other(const char* call, MPI_Comm comm) {
   if ((early && setting_.replaces) || journal.catches_up()) return rolls_back(what);
   obstructs(what,
             early || makes_something_that_lasts(call, comm) ? Journal::Until::end : Journal::Until::next_snapshot);
-  leave_open_to_mpi(fmt::format("calls {}", call));
-  return MPI_SUCCESS;
+  return leave_open_to_mpi(fmt::format("calls {}", call));
 }
 
 void MessageCarrier::note_threads() {

@@ -88,6 +88,7 @@ class MessageCarrier final : public tap::Carrier {
   std::optional<int> begins_communicator(const tap::NewCommunicator& one, MPI_Comm* made, MPI_Request* request,
                                          const std::function<int(MPI_Comm)>& make) override;
   void frees(MPI_Comm comm) override;
+  void sets_handler(MPI_Comm comm, MPI_Errhandler handler) override;
   void freed(MPI_Comm comm) override;
   int makes_other(const char* call, MPI_Comm comm) override;
 
@@ -103,6 +104,10 @@ class MessageCarrier final : public tap::Carrier {
   // After a failure, once the communicators are revoked: waits until MPI has ended what was under way. Local. False: it
   // has not, so the buffers of the application may still change.
   [[nodiscard]] bool harvest();
+  // The same in a call that the failure strikes. In another thread nothing: the session's thread may be amid it.
+  void drain() {
+    if (std::this_thread::get_id() == thread_) (void)harvest();
+  }
   // After a repair, before a replacement begins: makes again what the application has made of its communicator. `twin`:
   // of that one; `ranks`: the same ranks. Collective.
   [[nodiscard]] Status makes_communicators_again(Comm& ranks, MPI_Comm twin);
@@ -204,7 +209,7 @@ class MessageCarrier final : public tap::Carrier {
   int begin_any(const tap::IncomingMessage& message, Pending& pending);
   bool advance_open();
   bool advance_what_is_open();
-  void leave_open_to_mpi(const std::string& what);
+  int leave_open_to_mpi(const std::string& what);
   bool advance(Pending& open, bool& again);
   void becomes(Pending& open, int peer, int tag);
   static replay::Pattern pattern(const Channel& channel, int peer, int tag);

@@ -97,7 +97,8 @@ std::optional<int> MessageCarrier::makes_communicator(const tap::NewCommunicator
 
 int MessageCarrier::begin_making(Making& making) {
   making.is_noted = is_of_session_thread();
-  if (making.is_noted) leave_open_to_mpi("makes a communicator");
+  if (making.is_noted)
+    if (const int code = leave_open_to_mpi("makes a communicator"); code != MPI_SUCCESS) return code;
   if (!making.is_noted) {
     // Its number is another one than on ranks whose session's thread makes the call, but no message is logged here.
     making.facts.birth = {.parent = making.request.parent, .group = kNotNoted, .place = not_noted_++};
@@ -271,7 +272,8 @@ bool MessageCarrier::make_begun(Pending& pending) {
 // MPI completes what is under way on it.
 void MessageCarrier::frees(MPI_Comm comm) {
   const auto is_of = [&](const auto& one) { return one.second->channel->handle == comm; };
-  if (is_of_session_thread() && std::ranges::any_of(open_, is_of)) leave_open_to_mpi("frees a communicator");
+  if (!carries(comm) || !is_of_session_thread()) return;
+  if (std::ranges::any_of(open_, is_of)) (void)leave_open_to_mpi("frees a communicator");
 }
 
 void MessageCarrier::freed(MPI_Comm comm) {

@@ -28,11 +28,13 @@ int MessageCarrier::match(MPI_Comm comm, int peer, int tag, int* flag, MPI_Messa
                                 .tag = matched.tag,
                                 .comm = comm};
   if (const int code = receive(in, MPI_STATUS_IGNORE); code != MPI_SUCCESS) return code;
-  const auto guard = lock();
-  const MPI_Message stand_in = stand_in_messages_.take();
-  if (stand_in == MPI_MESSAGE_NULL) return raise(MPI_ERR_NO_MEM, comm);
-  matched_.emplace(stand_in, std::move(matched));
-  *message = stand_in;
+  *message = [&] {
+    const auto guard = lock();
+    const MPI_Message stand_in = stand_in_messages_.take();
+    if (stand_in != MPI_MESSAGE_NULL) matched_.emplace(stand_in, std::move(matched));
+    return stand_in;
+  }();
+  if (*message == MPI_MESSAGE_NULL) return raise(MPI_ERR_NO_MEM, comm);
   if (status != MPI_STATUS_IGNORE) *status = found;
   return MPI_SUCCESS;
 }

@@ -85,15 +85,20 @@ bool MessageCarrier::advance_what_is_open() {
 
 // This rank is about to do what has MPI wait, which knows nothing of open receives: from now on they are MPI's. It
 // then chooses the messages, and nobody records that.
-void MessageCarrier::leave_open_to_mpi(const std::string& what) {
-  if (open_.empty()) return;
-  obstructs(fmt::format("{} {} while it receives from any rank or with any tag", my_name(), what),
-            replay::Journal::Until::next_snapshot);
+int MessageCarrier::leave_open_to_mpi(const std::string& what) {
+  if (open_.empty()) return MPI_SUCCESS;
+  const std::string why = fmt::format("{} {} while it receives from any rank or with any tag", my_name(), what);
+  // Its messages were shipped, so they do not come.
+  if (setting_.journal.catches_up()) return rolls_back(why);
+  obstructs(why, replay::Journal::Until::next_snapshot);
+  // If this rank dies, nobody else knows of the obstacle.
+  setting_.journal.choices().gives_up(setting_.journal.epoch());
   for (const auto& [order, open] : std::exchange(open_, {})) {
     open->is_open = false;
     open->is_logged = false;
     (void)post(*open);  // of a failure, the call that waits for it learns
   }
+  return MPI_SUCCESS;
 }
 
 replay::Pattern MessageCarrier::pattern(const Channel& channel, int peer, int tag) {

@@ -278,7 +278,7 @@ void Session::Mpi::hear_calls(const Opening& opening) {
     calls = std::make_unique<RepairCalls>(RepairCalls::Setting{.stays = opening.stays,
                                                                .drains_others =
                                                                    [this] {
-                                                                     if (carrier) (void)carrier->harvest();
+                                                                     if (carrier) carrier->drain();
                                                                    },
                                                                .limit = opening.repaired->config.recovery.limit,
                                                                .has_threads = threads_may_communicate(),

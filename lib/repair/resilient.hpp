@@ -82,6 +82,7 @@ class Resilient {
   [[nodiscard]] bool stay(Session::Mpi& session);
   [[nodiscard]] bool settled(bool ok);
   void note_obstacle(Session::Mpi& session);
+  [[nodiscard]] static bool messages_match(Session::Mpi& session);
   [[nodiscard]] std::function<void()> impatience(Session::Mpi& session);
   [[nodiscard]] bool all_finished(Session::Mpi& session);
   // resilient_help.cpp

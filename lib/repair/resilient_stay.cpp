@@ -78,6 +78,15 @@ std::function<void()> Resilient::impatience(Session::Mpi& session) {
   };
 }
 
+// An exception has found a failure, too.
+bool Resilient::messages_match(Session::Mpi& session) {
+  try {
+    return session.impl->check_messages().has_value();
+  } catch (const Exception&) {
+    return false;
+  }
+}
+
 // Whether all application ranks have finished, as often as failures send some of them back. A rank that has finished
 // keeps its log until then.
 bool Resilient::all_finished(Session::Mpi& session) {
@@ -89,8 +98,7 @@ bool Resilient::all_finished(Session::Mpi& session) {
       pool_->lifeline()->cut();
     }
     bool all = pool_->all_ranks(!pool_->lifeline()->is_cut(), impatience(session));
-    if (all && session.impl->has_unchecked_messages())
-      all = pool_->all_ranks(session.impl->check_messages().has_value());
+    if (all && session.impl->has_unchecked_messages()) all = pool_->all_ranks(messages_match(session));
     if (all) return true;
     left_ = Left::voted;
     if (!stay(session)) return false;

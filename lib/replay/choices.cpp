@@ -109,9 +109,13 @@ void Choices::records_in(MutableBytes memory, std::uint64_t stamp, const std::ve
   put_word(memory_, offsetof(Header, stamp), stamp);
 }
 
+void Choices::gives_up(std::uint64_t epoch) {
+  if (is_recorded()) put_word(memory_, offsetof(Header, full_until), epoch + 1);
+}
+
 std::optional<std::uint64_t> Choices::add(const Entry& entry) {
   if (entries_.size() >= room()) {
-    put_word(memory_, offsetof(Header, full_until), entry.epoch + 1);
+    gives_up(entry.epoch);
     return {};
   }
   append(half_, entries_.size(), entry);

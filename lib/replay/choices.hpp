@@ -54,6 +54,8 @@ class Choices {
   [[nodiscard]] bool probed(std::uint64_t epoch, const Choice& choice) {
     return add({epoch, true, choice}).has_value();
   }
+  // What MPI chooses from now on is not recorded: the record is as if it were full, up to the next snapshot() call.
+  void gives_up(std::uint64_t epoch);
   // The calls of a replacement up to this snapshot() call were made by helpers: it does not make them.
   void skips_to(std::uint64_t epoch);
   // Snapshots before this call are not restored any more.

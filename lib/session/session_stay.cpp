@@ -275,8 +275,7 @@ Status SessionImpl::check_messages() {
   }
   const std::string text = fmt::format(
       "messages or communicators since snapshot() call {} do not match: a replacement has exchanged or made others "
-      "than "
-      "the dead rank",
+      "than the dead rank, or a rank has received messages that are not logged",
       since);
   if (ranks().rank().value == 0) setting_.log.warning("{}", text);
   application_.journal->obstructs(text, replay::Journal::Until::next_snapshot);

@@ -131,6 +131,8 @@ class Carrier {
   // parent; it fills `made` and `request`.
   virtual std::optional<int> begins_communicator(const NewCommunicator& one, MPI_Comm* made, MPI_Request* request,
                                                  const std::function<int(MPI_Comm)>& make) = 0;
+  // The application has set an error handler on a communicator.
+  virtual void sets_handler(MPI_Comm comm, MPI_Errhandler handler) = 0;
   // The application is about to free a communicator, if it is carried; and has freed it.
   virtual void frees(MPI_Comm comm) = 0;
   virtual void freed(MPI_Comm comm) = 0;

@@ -267,6 +267,19 @@ def stops_as_asked(job):
     print("stopped by SIGUSR1", flush=True)
 
 
+def stops_as_asked_also_after_a_failure(job):
+    job.start(pause_ms=50)
+    job.wait_for(r"heat: \d+ of \d+ steps")
+    kill(list(job.ranks().values())[:1])
+    job.run.send_signal(signal.SIGUSR1)
+    output = job.end(0)
+    if job.plate.exists():
+        fail("a job that was to stop should not have reached its end", output)
+    # If the job was quicker than the death of its rank, there was no restart.
+    again = "once more, after a restart" if was_restarted(output) else "before a rank died"
+    print(f"stopped by SIGUSR1 {again}", flush=True)
+
+
 def ends_at_once_on_what_no_restart_mends(job):
     text = job.config.read_text()
     job.config.write_text(text.replace("node_size", "node_sise"))
@@ -330,6 +343,7 @@ def main():
             ends_when_interrupted(job("deaf"), signal.SIGTERM, "with a launcher that does not listen")
             gives_up_after_max_restarts(job("restarts", mode="inline"))
             stops_as_asked(job("stopped"))
+            stops_as_asked_also_after_a_failure(job("stopped_late"))
             reads_its_input_again_in_each_life(job("input"))
             hands_on_the_code_that_comes_after_the_mark(job("code"))
             ends_at_once_on_what_no_restart_mends(job("hopeless", l2="off"))

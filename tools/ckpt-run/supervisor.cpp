@@ -188,6 +188,7 @@ void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::Ru
 LifeEnd Supervisor::watch(pid_t launcher) {
   LifeEnd result;
   Watch watch;
+  stop_is_due_ = stops_;
   watch.next_count = watch.start + patience_.question;
   while (true) {
     const auto event = signals_.wait(kTick);
@@ -196,8 +197,8 @@ LifeEnd Supervisor::watch(pid_t launcher) {
       return result;
     }
     result.ended_here = event == Signals::Event::interrupt;
-    // Launchers send it to all ranks.
-    if (event == Signals::Event::warning) (void)::kill(launcher, SIGUSR1);
+    if (event == Signals::Event::warning) stops_ = stop_is_due_ = true;
+    if (stop_is_due_) pass_stop_signal(launcher);
     const auto now = Clock::now();
     if (!result.ended_here && now < watch.next_look) continue;
     learn_segments();
@@ -209,6 +210,17 @@ LifeEnd Supervisor::watch(pid_t launcher) {
     result.code = end(launcher);
     return result;
   }
+}
+
+// Launchers send it to all ranks. It would kill ranks that have no session yet. An application that handles the signal
+// itself gets it at once, and once.
+void Supervisor::pass_stop_signal(pid_t launcher) {
+  const auto is_open = [](const auto& mark) { return mark.second.kind == Kind::opened && mark.second.run.value != 0; };
+  const bool is_of_cairn = config_.restart.stop_signal;
+  if (is_of_cairn && !std::ranges::any_of(files_.marks().sessions, is_open)) return;
+  (void)::kill(launcher, SIGUSR1);
+  stop_is_due_ = false;
+  stops_ = is_of_cairn;
 }
 
 // Whether the launcher will not end by itself, or takes too long for it. mpirun of Open MPI 4 hangs without ranks when

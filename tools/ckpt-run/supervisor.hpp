@@ -39,6 +39,7 @@ class Supervisor {
   struct Watch;  // of a launcher under way
   [[nodiscard]] cairn::Result<pid_t> launch(const Life& life);
   [[nodiscard]] LifeEnd watch(pid_t launcher);
+  void pass_stop_signal(pid_t launcher);
   [[nodiscard]] bool over_in_vain(Watch& watch);
   [[nodiscard]] bool ranks_are_left(Watch& watch);
   [[nodiscard]] std::vector<pid_t> ranks_here() const;
@@ -68,6 +69,9 @@ class Supervisor {
   Placement placement_;  // of the life under way
   SegmentKeys segments_;
   std::set<std::string> ended_;  // names of sessions that have finished, in any life
+  // The job is to stop (SIGUSR1); and this life has not been told yet.
+  bool stops_ = false;
+  bool stop_is_due_ = false;
 };
 
 }  // namespace ckpt_run

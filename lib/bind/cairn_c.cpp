@@ -15,6 +15,7 @@
 #include "bind/last_error.hpp"
 #include "bind/parts.hpp"
 #include "repair/failure_vote.hpp"
+#include "repair/lone_error.hpp"
 #include "repair/resilient.hpp"
 #include "session/session_impl.hpp"
 
@@ -139,17 +140,27 @@ int cairn_init_with_helpers(MPI_Comm world, const char* config, cairn_compute_pa
                             cairn_session** session) {
   if (session == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_init: session is NULL");
   *session = nullptr;
+  std::unique_ptr<cairn::Resilient> job;
   const auto open = [&] {
     const std::string file = text_or_empty(config);
-    auto job = cairn::Resilient::if_wanted(world, file, cairn::Resilient::Tells::by_code,
-                                           cairn::bind::compute_of(compute, data));
+    job = cairn::Resilient::if_wanted(world, file, cairn::Resilient::Tells::by_code,
+                                      cairn::bind::compute_of(compute, data));
     auto opened = job ? job->enter() : cairn::Session::open(world, file);
     if (!opened) return static_cast<int>(CAIRN_HEAD);
     auto vote = job ? nullptr : std::make_unique<cairn::FailureVote>(opened->comm());
     *session = new cairn_session{std::move(job), std::move(opened), std::move(vote)};
     return static_cast<int>(CAIRN_OK);
   };
-  return guarded(open, [world](const cairn::Exception& error, int code) {
+  const auto open_or_end = [&] {
+    try {
+      return open();
+    } catch (const cairn::Exception&) {
+      throw;
+    } catch (const std::exception& error) {
+      cairn::end_for_lone_error(world, job.get(), error);
+    }
+  };
+  return guarded(open_or_end, [world](const cairn::Exception& error, int code) {
     cairn::report_failed_opening(world, error.kind(), [&] { (void)refuse(code, error.what()); });
     return fail(code, error.what());
   });
@@ -336,6 +347,9 @@ int cairn_state(const cairn_session* session) {
 
 int cairn_finalize(cairn_session** session) {
   if (session == nullptr || *session == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_finalize: the session is NULL");
+  // The others wait for this rank.
+  if ((*session)->job && !(*session)->session)
+    return refuse(CAIRN_ERR_USAGE, "cairn_finalize: call cairn_recover first");
   std::unique_ptr<cairn_session> owned(std::exchange(*session, nullptr));
   if (!owned->job) {
     return with(owned.get(), [](cairn::Session& open) {
@@ -343,7 +357,6 @@ int cairn_finalize(cairn_session** session) {
       return CAIRN_OK;
     });
   }
-  if (!owned->session) return refuse(CAIRN_ERR_USAGE, "cairn_finalize: call cairn_recover first");
   return guarded(
       [&] {
         if (!owned->job->complete(std::move(owned->session))) {

@@ -234,8 +234,12 @@ void Resilient::finalize(Session& session) {
   } catch (const Exception& error) {
     if (!is_failure(error)) {
       error_ = std::current_exception();
-    } else if (session.rank() == 0) {
-      Log(pool_->config().log.level).warning("a process died while the job ended: {}", error.what());
+    } else {
+      // Rank 0 may be the one that died, so each rank leaves the mark.
+      using Kind = CompletionMark::Kind;
+      pool_->launcher().leave(pool_->config(), {session.should_stop() ? Kind::stopped : Kind::finished, {}});
+      if (session.rank() == 0)
+        Log(pool_->config().log.level).warning("a process died while the job ended: {}", error.what());
     }
   }
 }

@@ -106,6 +106,8 @@ int run_resilient(Resilient& job, const Work& application) {
     }
   });
   if (!error) return EXIT_SUCCESS;
+  // Of this process alone: the others wait for it.
+  if (!error->kind) job.give_up(mark_of(*error, error->text));
   if (job.is_first()) log(*error);
   return EXIT_FAILURE;
 }

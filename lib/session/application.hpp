@@ -49,7 +49,8 @@ struct Application {
   std::optional<OnLoss> on_loss = std::nullopt;
   RestoreReport report = {};
   std::string storage_error = {};
-  std::optional<Error> undefined = std::nullopt;  // a restore failed: the data of the regions is undefined
+  std::optional<Version> marked_error = std::nullopt;  // the newest version when an error was left for ckpt-run
+  std::optional<Error> undefined = std::nullopt;       // a restore failed: the data of the regions is undefined
   double waited_seconds = 0;
   bool restored = false;  // restore() has succeeded, also if there was no snapshot
   bool stop = false;

@@ -16,6 +16,11 @@ bool SessionImpl::goes_on_after(const Error& error) {
 // Each background error is reported once, by the call after it became known.
 Status SessionImpl::report_errors() {
   std::optional<Error> told;
+  // The job continues after an error, and a later snapshot is safe: a restart would succeed.
+  if (application_.marked_error && link().reached(LevelId::local) > *application_.marked_error) {
+    leave_mark(CompletionMark::Kind::opened);
+    application_.marked_error.reset();
+  }
   for (auto& [error, version, levels] : std::exchange(link().errors, {})) {
     if (goes_on_after(error)) continue;
     if (told) {
@@ -26,6 +31,7 @@ Status SessionImpl::report_errors() {
   }
   if (!told) return {};
   leave_mark_of(*told);
+  if (restart_would_fail(told->code)) application_.marked_error = application_.last_version;
   return fail(*told);
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -238,7 +240,7 @@ Status SessionImpl::write(Version version, LevelSet levels) {
   if (!written && written.error().code == Code::communication) return written;
   Seal seal{.version = version, .safe_point = application_.calls, .levels = levels, .error = {}};
   if (written) {
-    const auto bytes = write_shard_of(version);
+    const auto bytes = try_to_write_shard_of(version);
     if (bytes) seal.bytes = *bytes;
     if (!bytes) written = fail(bytes.error());
   }
@@ -252,6 +254,17 @@ Status SessionImpl::write(Version version, LevelSet levels) {
   if (auto status = run_head(version); !status) return status;
   if (written) return {};
   return fail(written.error().in(fmt::format("version {} could not be written", version.value)));
+}
+
+// An exception must not leave the call before the head has the seal: the other ranks have used this version's number.
+Result<std::uint64_t> SessionImpl::try_to_write_shard_of(Version version) {
+  try {
+    return write_shard_of(version);
+  } catch (const std::bad_alloc&) {
+    return fail(Code::no_space, "the process is out of memory");
+  } catch (const std::exception& error) {
+    return fail(Code::io, error.what());
+  }
 }
 
 Result<std::uint64_t> SessionImpl::write_shard_of(Version version) {

@@ -135,6 +135,7 @@ class SessionImpl {
   [[nodiscard]] Result<LevelSet> levels_due();
   [[nodiscard]] Status wait_for_slot();
   [[nodiscard]] Status write(Version version, LevelSet levels);
+  [[nodiscard]] Result<std::uint64_t> try_to_write_shard_of(Version version);
   [[nodiscard]] Result<std::uint64_t> write_shard_of(Version version);
   [[nodiscard]] Status run_head(Version version);
   std::chrono::microseconds take_promotions();

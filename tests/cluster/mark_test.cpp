@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "support/facts.hpp"
+#include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
 
@@ -62,6 +63,35 @@ TEST(Mark, of_an_error_that_the_application_has_mended_does_not_stay) {
     EXPECT_THROW(session.restore(), Exception);
     session.protect("plate", plate);
     session.restore();
+  });
+  EXPECT_THAT(marks.kinds(), ElementsAre(MarkKind::opened, MarkKind::error, MarkKind::opened));
+}
+
+TEST(Mark, of_an_error_of_one_snapshot_does_not_stay_once_a_later_one_is_safe) {
+  Job job({3, 2}, "[levels]\nl1 = every 1\n[restart]\nat_end = continue\n");
+  // Of rank 1. Rank 0 hears of it from its head, and leaves the mark.
+  job.wrap_node = [](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    if (node != 0) return store;
+    return std::make_shared<HookedStore>(store, [](const HookedStore::Operation& operation) -> Status {
+      const bool creates = operation.kind == HookedStore::Operation::Kind::create;
+      if (creates && operation.path.starts_with("v00000002") && operation.path.ends_with("1.shard"))
+        return fail(Code::mismatch, operation.path + ": is another one's");
+      return {};
+    });
+  };
+  Marks marks(job);
+  job.run_well_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    steps.advance();
+    session.wait(LevelId::local);
+    // The call that took it tells of it, or a later one.
+    EXPECT_FALSE(
+        thrown_by([&] { steps.advance(); }, [&] { steps.advance(); }, [&] { session.wait(LevelId::local); }).empty());
+    for (int i = 0; i < 2; ++i) {
+      steps.advance();
+      session.wait(LevelId::local);
+    }
   });
   EXPECT_THAT(marks.kinds(), ElementsAre(MarkKind::opened, MarkKind::error, MarkKind::opened));
 }

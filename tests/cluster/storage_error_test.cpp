@@ -2,6 +2,7 @@
 // wait() and finalize() throw if the newest snapshot is not as safe as asked.
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,29 @@ std::function<void(JobSession&)> after_restore(const Body& body) {
     steps.restore();
     body(session, steps);
   };
+}
+
+// The other ranks have used up the version's number, and wait for this rank's part.
+TEST(StorageError, of_memory_costs_one_snapshot_and_no_later_one) {
+  Job job({3, 3, 3}, kSettings);
+  job.wrap_node = [](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    if (node != 1) return store;
+    return std::make_shared<HookedStore>(store, [](const HookedStore::Operation& operation) -> Status {
+      const bool creates = operation.kind == HookedStore::Operation::Kind::create;
+      if (creates && operation.path.starts_with("v00000002") && operation.path.ends_with(".shard"))
+        throw std::bad_alloc();
+      return {};
+    });
+  };
+  job.run(after_restore([](JobSession& session, Steps& steps) {
+    steps.advance();
+    EXPECT_THAT(thrown_by([&] { steps.advance(); }), testing::IsEmpty());
+    const Thrown told = thrown_by([&] { session.wait(LevelId::local); });
+    EXPECT_THAT(told, Fails(ErrorKind::storage, {"version 2", session.rank() / 2 == 1 ? "memory" : "node 1"}));
+    steps.advance();
+    session.wait(LevelId::local);
+    EXPECT_EQ(session.safe_version(LevelId::local), 3U);
+  }));
 }
 
 TEST(StorageError, of_a_ranks_own_write_is_no_exception_but_of_wait) {

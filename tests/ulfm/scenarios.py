@@ -314,6 +314,20 @@ class Scenarios:
                 expect(job, job.plate.read_bytes() == expected, f"{how}, {deaths} deaths: the result differs")
                 job.close()
 
+    def a_head_that_dies_while_the_job_ends_costs_nothing(self):
+        program = [self.heat, "--size", "4000", "--width", "4000"]
+        launcher = [self.ckpt_run, "-n", "3", "--spares", "1", "--config"]
+        job = self.start(spares=1, steps=8, pause_ms=0, l4="every 1000", program=program, launcher=launcher)
+        job.wait_for("the last step", lambda: job.says("heat: 8 of 8 steps"), 60)
+        # If the machine is slow, not all ranks have finished yet: then this is a failure like any other.
+        time.sleep(0.03)
+        kill(job, ["head"])
+        job.finish(patience_s=60)
+        expect(job, job.plate.exists(), "there is no plate")
+        if job.says("a process died while the job ended"):
+            expect(job, len(job.entered) == 1, "a job that had finished was started again")
+        job.close()
+
     def an_error_of_the_application_amid_a_failure_is_no_reason_to_end_the_job(self):
         for mode in ["spares", "respawn"]:
             job = self.start(mode=mode, spares=1, program=[self.trouble, "rubbish"])

@@ -235,9 +235,9 @@ void Resilient::finalize(Session& session) {
     if (!is_failure(error)) {
       error_ = std::current_exception();
     } else {
-      // Rank 0 may be the one that died, so each rank leaves the mark.
-      using Kind = CompletionMark::Kind;
-      pool_->launcher().leave(pool_->config(), {session.should_stop() ? Kind::stopped : Kind::finished, {}});
+      // Rank 0 may be the one that died, so each rank leaves the mark. A job that was to stop has not finished: it
+      // needs its last snapshot at L4, so it starts once more.
+      if (!session.should_stop()) pool_->launcher().leave(pool_->config(), {CompletionMark::Kind::finished, {}});
       if (session.rank() == 0)
         Log(pool_->config().log.level).warning("a process died while the job ended: {}", error.what());
     }

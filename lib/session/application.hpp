@@ -29,6 +29,12 @@ struct OnLoss {
   MergeState merge;
 };
 
+// An error that was left for ckpt-run: what a version did not become.
+struct MarkedError {
+  LevelId level;  // the highest
+  Version version;
+};
+
 struct Application {
   Rank rank;  // of the application ranks
   std::uint32_t ranks = 0;
@@ -49,8 +55,8 @@ struct Application {
   std::optional<OnLoss> on_loss = std::nullopt;
   RestoreReport report = {};
   std::string storage_error = {};
-  std::optional<Version> marked_error = std::nullopt;  // the newest version when an error was left for ckpt-run
-  std::optional<Error> undefined = std::nullopt;       // a restore failed: the data of the regions is undefined
+  std::optional<MarkedError> marked_error = std::nullopt;
+  std::optional<Error> undefined = std::nullopt;  // a restore failed: the data of the regions is undefined
   double waited_seconds = 0;
   bool restored = false;  // restore() has succeeded, also if there was no snapshot
   bool stop = false;

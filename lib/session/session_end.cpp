@@ -15,24 +15,35 @@ bool SessionImpl::goes_on_after(const Error& error) {
 
 // Each background error is reported once, by the call after it became known.
 Status SessionImpl::report_errors() {
-  std::optional<Error> told;
-  // The job continues after an error, and a later snapshot is safe: a restart would succeed.
-  if (application_.marked_error && link().reached(LevelId::local) > *application_.marked_error) {
-    leave_mark(CompletionMark::Kind::opened);
-    application_.marked_error.reset();
-  }
+  std::optional<HeadLink::BackgroundError> told;
+  forget_marked_error();
   for (auto& [error, version, levels] : std::exchange(link().errors, {})) {
     if (goes_on_after(error)) continue;
     if (told) {
       setting_.log.error("{}", error.text());
     } else {
-      told = std::move(error);
+      told = {std::move(error), version, levels};
     }
   }
   if (!told) return {};
-  leave_mark_of(*told);
-  if (restart_would_fail(told->code)) application_.marked_error = application_.last_version;
-  return fail(*told);
+  leave_mark_of(told->error);
+  if (restart_would_fail(told->error.code)) {
+    application_.marked_error.reset();
+    // Another run has taken the job over: nothing changes that.
+    const bool abandoned = told->levels.has(LevelId::local);  // at all levels
+    if (told->error.code != Code::taken_over)
+      for (const LevelId level : abandoned ? LevelSet{LevelId::local} : told->levels)
+        application_.marked_error = {level, told->version};
+  }
+  return fail(told->error);
+}
+
+// The job continues after an error of a snapshot, and a later one has come as far: a restart would succeed.
+void SessionImpl::forget_marked_error() {
+  const auto& marked = application_.marked_error;
+  if (finalized_ || !marked || link().reached(marked->level) <= marked->version) return;
+  leave_mark(CompletionMark::Kind::opened);
+  application_.marked_error.reset();
 }
 
 // Whether the newest snapshot is at the levels that it was meant for, or at higher ones.

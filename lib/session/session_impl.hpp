@@ -142,6 +142,7 @@ class SessionImpl {
   [[nodiscard]] Status report_auto_levels();
   [[nodiscard]] bool goes_on_after(const Error& error);
   [[nodiscard]] Status report_errors();
+  void forget_marked_error();
   [[nodiscard]] Status newest_is_safe() const;
   void leave_mark(CompletionMark::Kind kind) const;
   void leave_mark(CompletionMark::Kind kind, const Error& error) const;

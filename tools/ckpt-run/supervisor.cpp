@@ -79,6 +79,12 @@ void remove_segments(const SegmentKeys& keys) {
   }
 }
 
+bool has_open_session(const cairn::Marks& marks) {
+  return std::ranges::any_of(marks.sessions, [](const auto& session) {
+    return session.second.kind == Kind::opened && session.second.run.value != 0;
+  });
+}
+
 void signal_all(const std::vector<pid_t>& pids, int number) {
   for (const pid_t pid : pids) (void)::kill(pid, number);
 }
@@ -146,6 +152,8 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
   const auto launcher = launch(life);
   if (!launcher) return fail(launcher.error());
   LifeEnd result = watch(*launcher);
+  // Some process does not handle the signal. It would end each life.
+  if (result.code == 128 + SIGUSR1) stops_ = false;
   sweep(*launcher);
   account_for(result, before);
   if (!remote_hosts().empty()) give_back_allocations();  // of questions without an answer
@@ -189,15 +197,16 @@ LifeEnd Supervisor::watch(pid_t launcher) {
   LifeEnd result;
   Watch watch;
   stop_is_due_ = stops_;
+  was_open_ = false;
   watch.next_count = watch.start + patience_.question;
   while (true) {
     const auto event = signals_.wait(kTick);
+    if (event == Signals::Event::warning) stops_ = stop_is_due_ = true;
     if (const auto code = reap(launcher)) {
       result.code = *code;
       return result;
     }
     result.ended_here = event == Signals::Event::interrupt;
-    if (event == Signals::Event::warning) stops_ = stop_is_due_ = true;
     if (stop_is_due_) pass_stop_signal(launcher);
     const auto now = Clock::now();
     if (!result.ended_here && now < watch.next_look) continue;
@@ -215,9 +224,9 @@ LifeEnd Supervisor::watch(pid_t launcher) {
 // Launchers send it to all ranks. It would kill ranks that have no session yet. An application that handles the signal
 // itself gets it at once, and once.
 void Supervisor::pass_stop_signal(pid_t launcher) {
-  const auto is_open = [](const auto& mark) { return mark.second.kind == Kind::opened && mark.second.run.value != 0; };
   const bool is_of_cairn = config_.restart.stop_signal;
-  if (is_of_cairn && !std::ranges::any_of(files_.marks().sessions, is_open)) return;
+  if (is_of_cairn && !was_open_) was_open_ = has_open_session(files_.marks());
+  if (is_of_cairn && !was_open_) return;
   (void)::kill(launcher, SIGUSR1);
   stop_is_due_ = false;
   stops_ = is_of_cairn;
@@ -228,7 +237,9 @@ void Supervisor::pass_stop_signal(pid_t launcher) {
 // failures that were repaired.
 bool Supervisor::over_in_vain(Watch& watch) {
   const auto now = Clock::now();
-  const auto kind = cairn::summary_of(files_.marks()).kind;
+  const auto marks = files_.marks();
+  was_open_ |= has_open_session(marks);
+  const auto kind = cairn::summary_of(marks).kind;
   if (kind != Kind::finished && kind != Kind::stopped)
     watch.finished_at.reset();
   else if (!watch.finished_at)
@@ -317,6 +328,7 @@ int Supervisor::end(pid_t launcher) {
   const auto deadline = Clock::now() + options_.grace;
   while (Clock::now() < deadline) {
     const auto event = signals_.wait(kTick);
+    if (event == Signals::Event::warning) stops_ = true;
     if (const auto code = reap(launcher)) return *code;
     if (event == Signals::Event::interrupt) break;
   }

@@ -72,6 +72,7 @@ class Supervisor {
   // The job is to stop (SIGUSR1); and this life has not been told yet.
   bool stops_ = false;
   bool stop_is_due_ = false;
+  bool was_open_ = false;  // in this life, a session
 };
 
 }  // namespace ckpt_run

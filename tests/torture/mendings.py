@@ -241,9 +241,9 @@ MENDINGS = [
     # Calls that not all ranks make, or not in time.
     Mending("after a wait limit of one rank snapshots of two safe points are sealed as one", [
         Edit("lib/session/session_impl.cpp",
-             "  if (written) {\n    const auto bytes = write_shard_of(version);\n",
+             "  if (written) {\n    const auto bytes = try_to_write_shard_of(version);\n",
              "  if (!written) {\n    --application_.last_version.value;\n    return written;\n  }\n"
-             "  {\n    const auto bytes = write_shard_of(version);\n"),
+             "  {\n    const auto bytes = try_to_write_shard_of(version);\n"),
         Edit("lib/engine/vote.cpp",
              "if (!all_gave_the_same(kSafePoint)) return",
              "if (false) return"),

@@ -89,9 +89,11 @@ void signal_all(const std::vector<pid_t>& pids, int number) {
   for (const pid_t pid : pids) (void)::kill(pid, number);
 }
 
-// "1", "139 (SIGSEGV)": shells and launchers add 128 to the number of a signal.
+// Shells and launchers add this to the number of a signal.
+constexpr int kOfSignals = 128;
+
+// "1", "139 (SIGSEGV)".
 std::string code_text(int code) {
-  constexpr int kOfSignals = 128;
   const char* const signal = code > kOfSignals ? ::sigabbrev_np(code - kOfSignals) : nullptr;
   return signal == nullptr ? fmt::format("{}", code) : fmt::format("{} (SIG{})", code, signal);
 }
@@ -108,6 +110,8 @@ struct Supervisor::Watch {
   std::optional<Clock::time_point> alone_since;  // no rank is left since then
   std::optional<Clock::time_point> short_since;  // fewer ranks than are to be started, and no session
   Clock::time_point next_count;                  // of ranks elsewhere, which need some time to be there
+  bool was_open = false;                         // a session
+  bool stop_is_due = false;                      // the ranks have not been told yet
   bool all_elsewhere = true;                     // ranks of other hosts are there, as far as was asked
 };
 
@@ -153,7 +157,7 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
   if (!launcher) return fail(launcher.error());
   LifeEnd result = watch(*launcher);
   // Some process does not handle the signal. It would end each life.
-  if (result.code == 128 + SIGUSR1) stops_ = false;
+  if (result.code == kOfSignals + SIGUSR1) stops_ = false;
   sweep(*launcher);
   account_for(result, before);
   if (!remote_hosts().empty()) give_back_allocations();  // of questions without an answer
@@ -196,18 +200,17 @@ void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::Ru
 LifeEnd Supervisor::watch(pid_t launcher) {
   LifeEnd result;
   Watch watch;
-  stop_is_due_ = stops_;
-  was_open_ = false;
+  watch.stop_is_due = stops_;
   watch.next_count = watch.start + patience_.question;
   while (true) {
     const auto event = signals_.wait(kTick);
-    if (event == Signals::Event::warning) stops_ = stop_is_due_ = true;
+    if (event == Signals::Event::warning) stops_ = watch.stop_is_due = true;
     if (const auto code = reap(launcher)) {
       result.code = *code;
       return result;
     }
     result.ended_here = event == Signals::Event::interrupt;
-    if (stop_is_due_) pass_stop_signal(launcher);
+    if (watch.stop_is_due) pass_stop_signal(launcher, watch);
     const auto now = Clock::now();
     if (!result.ended_here && now < watch.next_look) continue;
     learn_segments();
@@ -223,12 +226,12 @@ LifeEnd Supervisor::watch(pid_t launcher) {
 
 // Launchers send it to all ranks. It would kill ranks that have no session yet. An application that handles the signal
 // itself gets it at once, and once.
-void Supervisor::pass_stop_signal(pid_t launcher) {
+void Supervisor::pass_stop_signal(pid_t launcher, Watch& watch) {
   const bool is_of_cairn = config_.restart.stop_signal;
-  if (is_of_cairn && !was_open_) was_open_ = has_open_session(files_.marks());
-  if (is_of_cairn && !was_open_) return;
+  if (is_of_cairn && !watch.was_open) watch.was_open = has_open_session(files_.marks());
+  if (is_of_cairn && !watch.was_open) return;
   (void)::kill(launcher, SIGUSR1);
-  stop_is_due_ = false;
+  watch.stop_is_due = false;
   stops_ = is_of_cairn;
 }
 
@@ -238,7 +241,7 @@ void Supervisor::pass_stop_signal(pid_t launcher) {
 bool Supervisor::over_in_vain(Watch& watch) {
   const auto now = Clock::now();
   const auto marks = files_.marks();
-  was_open_ |= has_open_session(marks);
+  watch.was_open |= has_open_session(marks);
   const auto kind = cairn::summary_of(marks).kind;
   if (kind != Kind::finished && kind != Kind::stopped)
     watch.finished_at.reset();
@@ -339,7 +342,7 @@ int Supervisor::end(pid_t launcher) {
     if (const auto code = reap(launcher)) return *code;
     std::this_thread::sleep_for(kTick);
   }
-  return 128 + SIGKILL;
+  return kOfSignals + SIGKILL;
 }
 
 // What a life leaves behind must not disturb the next: ranks that hold stores, and shared memory.

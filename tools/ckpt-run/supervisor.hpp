@@ -39,7 +39,7 @@ class Supervisor {
   struct Watch;  // of a launcher under way
   [[nodiscard]] cairn::Result<pid_t> launch(const Life& life);
   [[nodiscard]] LifeEnd watch(pid_t launcher);
-  void pass_stop_signal(pid_t launcher);
+  void pass_stop_signal(pid_t launcher, Watch& watch);
   [[nodiscard]] bool over_in_vain(Watch& watch);
   [[nodiscard]] bool ranks_are_left(Watch& watch);
   [[nodiscard]] std::vector<pid_t> ranks_here() const;
@@ -69,10 +69,7 @@ class Supervisor {
   Placement placement_;  // of the life under way
   SegmentKeys segments_;
   std::set<std::string> ended_;  // names of sessions that have finished, in any life
-  // The job is to stop (SIGUSR1); and this life has not been told yet.
-  bool stops_ = false;
-  bool stop_is_due_ = false;
-  bool was_open_ = false;  // in this life, a session
+  bool stops_ = false;           // the job is to stop (SIGUSR1), in this life or a later one
 };
 
 }  // namespace ckpt_run

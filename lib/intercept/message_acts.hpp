@@ -19,6 +19,15 @@ OutgoingMessage outgoing(const void* buffer, Count count, MPI_Datatype type, int
                          Rest... /*rest*/) {
   return {.buffer = buffer, .count = count, .type = type, .peer = peer, .tag = tag, .comm = comm};
 }
+// The same for MPI_Bsend and MPI_Ssend, and what is named after them.
+inline OutgoingMessage buffered(OutgoingMessage message) {
+  message.buffered = true;
+  return message;
+}
+inline OutgoingMessage synchronous(OutgoingMessage message) {
+  message.synchronous = true;
+  return message;
+}
 template <class Count, class... Rest>
 IncomingMessage incoming(void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                          Rest... /*rest*/) {
@@ -48,17 +57,15 @@ int sends_by_other_means(int (*next)(Arguments...), const Site& site, Arguments.
 }
 template <class... Arguments>
 int sends_buffered(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  auto message = outgoing(arguments...);
-  message.buffered = true;
   return meets(
-      CallKind::send, [&](Carrier& one) { return one.send(message); }, next, site, arguments...);
+      CallKind::send, [&](Carrier& one) { return one.send(buffered(outgoing(arguments...))); }, next, site,
+      arguments...);
 }
 template <class... Arguments>
 int sends_synchronously(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  auto message = outgoing(arguments...);
-  message.synchronous = true;
   return meets(
-      CallKind::send, [&](auto& one) { return one.send(message); }, next, site, arguments...);
+      CallKind::send, [&](auto& one) { return one.send(synchronous(outgoing(arguments...))); }, next, site,
+      arguments...);
 }
 template <class... Arguments>
 int receives(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
@@ -92,19 +99,17 @@ int begins_to_send(int (*next)(Arguments...), const Site& site, Arguments... arg
 }
 template <class... Arguments>
 int begins_to_send_buffered(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  auto message = outgoing(arguments...);
-  message.buffered = true;
   return posts(
-      CallKind::send, [&](Carrier& one) { return one.begin_send(message, last<1>(arguments...)); }, next, site,
+      CallKind::send,
+      [&](Carrier& one) { return one.begin_send(buffered(outgoing(arguments...)), last<1>(arguments...)); }, next, site,
       arguments...);
 }
 template <class... Arguments>
 int begins_to_send_synchronously(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  auto message = outgoing(arguments...);
-  message.synchronous = true;
   return posts(
-      CallKind::send, [&](Carrier& one) { return one.begin_send(message, last<1>(arguments...)); }, next, site,
-      arguments...);
+      CallKind::send,
+      [&](Carrier& one) { return one.begin_send(synchronous(outgoing(arguments...)), last<1>(arguments...)); }, next,
+      site, arguments...);
 }
 template <class... Arguments>
 int begins_to_receive(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
@@ -132,19 +137,17 @@ int prepares_to_send(int (*next)(Arguments...), const Site& site, Arguments... a
 }
 template <class... Arguments>
 int prepares_to_send_buffered(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  auto message = outgoing(arguments...);
-  message.buffered = true;
   return prepares(
-      CallKind::send, [&](Carrier& one) { return one.prepare_send(message, last<1>(arguments...)); }, next, site,
-      arguments...);
+      CallKind::send,
+      [&](Carrier& one) { return one.prepare_send(buffered(outgoing(arguments...)), last<1>(arguments...)); }, next,
+      site, arguments...);
 }
 template <class... Arguments>
 int prepares_to_send_synchronously(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
-  auto message = outgoing(arguments...);
-  message.synchronous = true;
   return prepares(
-      CallKind::send, [&](Carrier& one) { return one.prepare_send(message, last<1>(arguments...)); }, next, site,
-      arguments...);
+      CallKind::send,
+      [&](Carrier& one) { return one.prepare_send(synchronous(outgoing(arguments...)), last<1>(arguments...)); }, next,
+      site, arguments...);
 }
 template <class... Arguments>
 int prepares_to_receive(int (*next)(Arguments...), const Site& site, Arguments... arguments) {

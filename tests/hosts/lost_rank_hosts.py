@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills processes of jobs with [recovery] rollback = lost on several hosts, over TCP, each before a call that is given.
 
-    lost_rank_hosts.py BINARIES [--kills 3] [--rollback all]
+    lost_rank_hosts.py BINARIES [--kills 3] [--draw SEED] [--rollback all]
 
 As ../ulfm/lost.py, but ckpt-run starts the jobs on four hosts and a spare one. It must start none of them again. For
 the root of tests/ulfm.
@@ -64,6 +64,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binaries")
     parser.add_argument("--kills", type=int, default=3, help="of each program")
+    parser.add_argument("--draw", metavar="SEED", help="draw the calls that ranks are killed before, as lost.py does")
     parser.add_argument("--rollback", choices=["lost", "all"], default="lost", help="all: what the tests make of that")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()

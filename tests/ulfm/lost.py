@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Kills processes of jobs with [recovery] rollback = lost, each before a given call, and sees that only they roll back.
 
-    lost.py BINARIES [--kills 4 | --all] [--only SCENARIO...] [--rollback all] [--mode respawn]
+    lost.py BINARIES [--kills 4 | --all] [--draw SEED] [--only SCENARIO...] [--rollback all] [--mode respawn]
     lost.py BINARIES --soak 50 [--seed 1]
 
 BINARIES is where gradient, heat, swing, wave, lost_steps and the like, killer.so and ckpt-tool are. A rank of each program is killed
 before one of its calls of MPI and Cairn, in one job after another: --kills of them for each program and rank, spread
-over all calls, or --all. The other scenarios play two deaths in one job, of ranks, replacements and heads. Each job must end within a
+over all calls, or --all. --draw moves these places, differently for each program and rank; the same seed gives the same
+places. The other scenarios play two deaths in one job, of ranks, replacements and heads. Each job must end within a
 minute with the result of a run that nothing happened to, byte for byte. No survivor may roll back unless the log says
 that everyone does.
 
@@ -125,7 +126,8 @@ class Lost:
         # After the first step all have restored; the last ones are not yet at the end of the program.
         snapshots = [place for place, call in enumerate(calls) if call == lost.SNAPSHOT]
         loop = range(snapshots[0], snapshots[-4])
-        for place in chosen(len(calls), len(calls) if self.arguments.all else self.arguments.kills):
+        count = len(calls) if self.arguments.all else self.arguments.kills
+        for place in chosen(len(calls), count, f"{self.arguments.draw} {name} {rank}" if self.arguments.draw else None):
             strikes = [kill(rank, place + 1)]
             try:
                 found = self.play(name, strikes)
@@ -138,6 +140,7 @@ class Lost:
                 self.count.jobs[lost.NOT_PLAYED] += 1
                 continue
             before.add(found)
+            before.places.append(place + 1)
             if self.arguments.verbose:
                 why = "; ".join(found.everyone)
                 at = f"{name}: rank {rank} before call {place + 1}, {calls[place]}"
@@ -147,10 +150,11 @@ class Lost:
         return before
 
 
-def chosen(length, count):
-    """So many places of a list, spread over it."""
+def chosen(length, count, seed=None):
+    """So many places of a list, spread over it: in the middle of as many equal parts, or where the seed draws them."""
     count = min(count, length)
-    return [length * (2 * i + 1) // (2 * count) for i in range(count)]
+    offset = length // 2 if seed is None else random.Random(seed).randrange(length)
+    return [(length * i + offset) // count for i in range(count)]
 
 
 class Scenarios(Lost):
@@ -373,6 +377,7 @@ def main():
     parser.add_argument("binaries")
     parser.add_argument("--kills", type=int, default=4)
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--draw", metavar="SEED", help="draw the calls that ranks are killed before")
     parser.add_argument("--soak", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*")

@@ -176,6 +176,7 @@ class Count:
 
     def __init__(self):
         self.jobs = Counter()
+        self.places = []  # of a sweep: the numbers of the calls that a rank was killed before
 
     def add(self, recoveries):
         self.jobs[recoveries.kind()] += 1
@@ -183,7 +184,8 @@ class Count:
 
     def __str__(self):
         kinds = ["local", "of a head", "global", "global and local", "none", "crashes in MPI", NOT_PLAYED]
-        return ", ".join(f"{kind}: {self.jobs[kind]}" for kind in kinds if self.jobs[kind])
+        places = [f"before {'call' if len(self.places) == 1 else 'calls'} {' '.join(map(str, self.places))}"] * bool(self.places)
+        return ", ".join([f"{kind}: {self.jobs[kind]}" for kind in kinds if self.jobs[kind]] + places)
 
 
 def kill(rank, call, life=0):

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The installed library as its users meet it: moved to another place, linked in one line, and by find_package.
 
-    install.py BUILD SOURCE MPIEXEC
+    install.py BUILD SOURCE MPIEXEC          installs BUILD into a directory of its own and moves that
+    install.py BUILD SOURCE MPIEXEC part     builds SOURCE as a part of another project, with a static libcairn, and
+                                             installs that
 
-Installs BUILD into a directory of its own and moves that. Programs in C++, C and Fortran are compiled with it, run, die,
-and go on where they were. Exported names are compared with symbols.txt.
+Programs in C++, C and Fortran are compiled with it, run, die, and go on where they were. Exported names are compared with
+symbols.txt.
 """
 
 import os
@@ -261,10 +263,13 @@ def is_uninstalled(build, root):
 
 
 def main():
-    build, source, mpiexec = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    build, source, mpiexec, *what = Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
     with tempfile.TemporaryDirectory(prefix="cairn-install-") as name:
         root = Path(name)
+        if what == ["part"]:
+            is_part_of_a_project(source, root, mpiexec)
+            return
         run("cmake", "--install", build, "--prefix", root / "first")
         prefix = (root / "first").rename(root / "moved")
         compiler = next((line.split("=")[1] for line in (build / "CMakeCache.txt").read_text().splitlines()
@@ -283,7 +288,6 @@ def main():
                     fail(f"{file} is not installed")
         refuses_another_mpi(prefix, root)
         is_uninstalled(build, root)
-        is_part_of_a_project(source, root, mpiexec)
 
 
 if __name__ == "__main__":

@@ -2,97 +2,57 @@
 # Runs the tests:
 #
 #   tools/test.sh                     what a user runs: ten minutes on a machine with two cores where nothing is installed
-#   tools/test.sh --all               everything that must hold before a change is good
-#   tools/test.sh --only build,ctest  steps of --all
+#   tools/test.sh --gate              what must hold before a change is merged: what the build machine runs
+#   tools/test.sh --all               more of it, for changes that could lose data (see .github/CONTRIBUTING.md): hours
+#   tools/test.sh [--gate] --only build,ctest   these steps, of --all unless --gate is given
 #
-# Without --all, tests of the kinds unit, contract, cluster, golden, tool and mpi are built and run. Tests with the label
-# `root` or `long` are left out, and so are those that need more than the group test of tools/packages.txt.
+# Without an argument, tests of the kinds unit, contract, cluster, golden, tool and mpi are built and run. Tests with the
+# label `root` or `long` are left out, and so are those that need more than the group test of tools/packages.txt.
 #
-# Steps of --all:
+# Steps:
 #
 #   packages   what is missing of tools/packages.txt is installed
 #   layers     rooms include only rooms below them
 #   format     clang-format has nothing to change
 #   prose      text for users has no long sentences, spelling mistakes or idioms
 #   build      everything, Release, GCC, warnings as errors, into build/
-#   ctest      all tests
-#   asan       tests of one process, and what they need, with Clang, warnings as errors, under the address and
-#              undefined-behaviour sanitizers
+#   ctest      all tests; with --gate those without the label `long`
+#   asan       tests of one process, and jobs of MPI that need no failure, with Clang, warnings as errors, under the
+#              address and undefined-behaviour sanitizers
 #   tsan       tests with threads under the thread sanitizer
-#   mpich      jobs of MPICH, which ckpt-run starts again, with a build of their own
-#   ulfm       recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (needs root; made when missing);
-#              there each file is also compiled alone, to see that it includes what it uses
 #   tidy       clang-tidy over lib/, tools/ and examples/
-#   fuzz       some minutes of fuzzing, with the sanitizers' build: the same inputs each time
+#   ulfm       recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (needs root; made when missing);
+#              with --gate one kill of each sweep
+#   mpich      jobs of MPICH, which ckpt-run starts again, with a build of their own
+#   fuzz       --all only: ten minutes of fuzzing, with the sanitizers' build
+#   torture    --all only: ten minutes of random jobs
 #
-# Each step's output goes to build/test-logs/ and is shown where it matters. Ends with ctest's summary, the last words of
-# steps that failed, and a line that names them.
+# A seed draws where ulfm kills, and what torture plays: with --gate it is made of the commit, else it is drawn. `--seed N`
+# gives it. Each step's output goes to build/test-logs/ and is shown where it matters. Ends with ctest's summary, the last
+# words of steps that failed, and a line that names them.
 set -uo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source-path=SCRIPTDIR source=test-steps.sh
+. "$(dirname "$0")/test-steps.sh"
 cd "$top" || exit 1
 
-steps=(packages layers format prose build asan tsan tidy ulfm mpich fuzz ctest)
+gate_steps=(packages layers format prose build ctest asan tsan tidy ulfm mpich)
+all_steps=("${gate_steps[@]}" fuzz torture)
 logs=$top/build/test-logs
-failed=()
 
-usage() { die "usage: tools/test.sh [--all | --only STEP,STEP…]; steps: ${steps[*]}"; }
+usage() { die "usage: tools/test.sh [--gate | --all] [--only STEP,STEP…] [--seed N]; steps: ${all_steps[*]}"; }
 
-# What a user runs.
-quick_kinds=(unit contract cluster golden tool mpi)
-quick_build() { build_into "$top/build" -DCAIRN_PRECOMPILE=ON "${quick_kinds[@]/#/cairn_tests_}"; }
-quick_ctest() {
-  local kinds
-  kinds=$(IFS='|' && echo "${quick_kinds[*]}")
-  ctest --test-dir build --output-on-failure --no-tests=error -j "$(($(processors) + 1))" -L "^($kinds)\$" -LE '^(root|long)$'
-}
 quick() {
   local summary
   tools/install-packages.sh test || exit
   quietly "building" "$logs/build.log" quick_build || exit
   quietly "testing" "$logs/ctest.log" quick_ctest || exit
   summary=$(grep 'tests passed' "$logs/ctest.log")
-  say "$summary ($SECONDS s); tools/test.sh --all runs everything"
+  say "$summary ($SECONDS s); tools/test.sh --gate runs what the build machine runs"
 }
 
-run_packages() { tools/install-packages.sh && use_compiler_cache; }
-run_layers() { tools/check-layers.py --self-test && tools/check-layers.py; }
-run_format() { tools/check-format.sh; }
-run_prose() { tools/check-prose.py --self-test && tools/check-prose.py; }
-# The root for `ulfm` is made meanwhile, which is mostly waiting.
-run_build() {
-  local code=0
-  if [[ " ${chosen[*]} " == *" ulfm "* ]]; then tests/ulfm/make-root.sh & fi
-  build_into "$top/build" -DCAIRN_PRECOMPILE=ON -DCAIRN_FORTRAN=ON || code=1
-  # CMake leaves Fortran out where it finds no compiler, and its tests with it.
-  grep -q '^CAIRN_FORTRAN:BOOL=ON' build/CMakeCache.txt || { echo "no Fortran compiler was found" && code=1; }
-  wait || true
-  return $code
-}
-# One more than there are processors: some tests mostly wait.
-run_ctest() { ctest --test-dir build --output-on-failure -j "$(($(processors) + 1))"; }
-
-# sanitized NAME PATTERN BUT TARGETS...: builds these targets by the preset NAME and runs its tests whose names match
-# PATTERN, but not those that match BUT.
-sanitized() {
-  local preset=$1 pattern=$2 but=$3
-  shift 3
-  # A kernel that shuffles addresses widely leaves the thread sanitizer no room for its shadow.
-  cmake --preset "$preset" &&
-    at_fixed_addresses cmake --build --preset "$preset" -j "$(processors)" --target "$@" &&
-    at_fixed_addresses ctest --preset "$preset" -j "$(($(processors) + 1))" --no-tests=error -R "$pattern" -E "$but"
-}
-# But for the property that plays thousands of plans through, what only counts, and jobs of MPI.
-run_asan() { sanitized asan . '^cluster_plan/PlanProperty|^cluster_scaling/|^torture/of_processes' cairn_tests_{unit,contract,cluster,golden,fuzz,torture}; }
-# Whole jobs and the ports. Sweeps over losses and crashes run the same code many times more, too long for here.
-run_tsan() { sanitized tsan '^(contract_|cluster_(job|faults|runs|stop)/|torture/few)' '^$' cairn_tests_contract cluster_{job,faults,runs,stop} torture; }
-run_ulfm() { tests/ulfm/run.sh; }
-run_mpich() { tests/mpi/mpich.sh "$top/build"; }
-run_fuzz() { nice -n 19 tools/fuzz.sh --same; }
-# The precompiled headers are in the compile commands.
-run_tidy() { cmake --preset asan && cmake --build --preset asan -j "$(processors)" --target room_base && tools/check-tidy.sh build/asan; }
-
-# Runs one step, and shows why it failed.
+# Runs one step; shows why it failed, and leaves a mark of that.
 run_step() {
   local step=$1 started=$SECONDS log=$logs/$1.log code
   say "$step ..."
@@ -107,57 +67,83 @@ run_step() {
     say "$step ok, $((SECONDS - started)) s"
     return
   fi
+  touch "$logs/$step.failed"
   [[ $step == ctest ]] || tail -n 60 "$log"
   say "$step FAILED after $((SECONDS - started)) s; all of it: ${log#"$top"/}" >&2
-  return 1
 }
 
-chosen=("${steps[@]}")
-case $#${1:-} in
-  0 | 1--all) ;;
-  2--only)
-    IFS=, read -ra chosen <<<"$2"
-    for step in "${chosen[@]}"; do
-      [[ " ${steps[*]} " == *" $step "* ]] || die "no step '$step'; there are ${steps[*]}"
-    done
-    ;;
-  *) usage ;;
-esac
+depth=all only='' seed=''
+[[ $# -gt 0 ]] || depth=quick
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --gate | --all) depth=${1#--} && shift ;;
+    --only | --seed)
+      [[ $# -ge 2 ]] || usage
+      declare "${1#--}=$2" && shift 2
+      ;;
+    *) usage ;;
+  esac
+done
 mkdir -p "$logs"
 allow_mpi_here
-if [[ $# -eq 0 ]]; then
+if [[ $depth == quick ]]; then
   quick
   exit
 fi
+[[ $depth == all ]] || all_steps=("${gate_steps[@]}")
+chosen=("${all_steps[@]}")
+if [[ -n $only ]]; then
+  IFS=, read -ra chosen <<<"$only"
+  for step in "${chosen[@]}"; do
+    [[ " ${all_steps[*]} " == *" $step "* ]] || die "no step '$step'; there are ${all_steps[*]}"
+  done
+fi
+commit=$(git rev-parse HEAD 2>/dev/null) || commit=0
+drawn=$((RANDOM * 32768 + RANDOM))
+[[ $depth == all ]] || drawn=$((16#${commit:0:7}))
+seed=${seed:-$drawn}
+[[ $seed =~ ^[0-9]+$ ]] || die "--seed $seed: not a whole number"
+say "seed $seed"
 
-# A step that leaves the processors to others can run beside the one before it: jobs of `ulfm` mostly wait, and the
-# fuzzer takes what jobs of `mpich` leave.
-declare -A companion=([tidy]=ulfm [mpich]=fuzz)
+# Jobs of these steps mostly wait, so they run beside the steps that come after ctest.
+waiting=(ulfm mpich)
+is_chosen() { [[ " ${chosen[*]} " == *" $1 "* ]]; }
+is_waiting() { [[ " ${waiting[*]} " == *" $1 "* ]]; }
+run_waiting() {
+  local step
+  for step in "${waiting[@]}"; do
+    if is_chosen "$step"; then run_step "$step"; fi
+  done
+}
 
+rm -f "$logs"/*.failed
 beside=''
 for step in "${chosen[@]}"; do
-  if [[ $step == ctest && " ${failed[*]} " == *" build "* ]]; then
+  is_waiting "$step" && continue
+  if [[ $step == ctest && -f $logs/build.failed ]]; then
     say "ctest not run: there is no build"
     continue
   fi
-  if [[ -n $beside ]]; then
-    wait "$beside" || failed+=("$step")
-    beside=''
-    continue
-  fi
-  with=${companion[$step]:-none}
-  if [[ " ${chosen[*]} " == *" $step $with "* ]]; then
-    run_step "$with" &
+  if [[ -z $beside && " asan tsan tidy fuzz torture " == *" $step "* ]]; then
+    run_waiting &
     beside=$!
   fi
-  run_step "$step" || failed+=("$step")
+  run_step "$step"
 done
+if [[ -n $beside ]]; then wait "$beside"; else run_waiting; fi
 # Where only the end of the output is kept, it has to say why.
-for step in "${failed[@]}"; do
-  [[ $step == ctest || ! -f $logs/$step.log ]] && continue
+failed=()
+for step in "${chosen[@]}"; do
+  [[ -f $logs/$step.failed ]] || continue
+  failed+=("$step")
+  [[ $step != ctest ]] || continue
   say "the end of ${logs#"$top"/}/$step.log:"
   tail -n 30 "$logs/$step.log" | cut -c1-300
 done
+if is_chosen ctest && [[ -f $logs/ctest.log ]]; then
+  say "ctest:"
+  sed -n '/ tests passed, /,$p' "$logs/ctest.log"
+fi
 if [[ ${#failed[@]} -gt 0 ]]; then
   die "failed: ${failed[*]} (${SECONDS} s)"
 fi

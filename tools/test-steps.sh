@@ -1,0 +1,75 @@
+# What the steps of tools/test.sh do, each a function run_STEP that fails if its step does; to be sourced after tools/lib.sh.
+# They read from test.sh: top and logs, directories; depth, gate or all; seed, a number; is_chosen STEP.
+# shellcheck shell=bash disable=SC2154
+
+# What a user runs.
+quick_kinds=(unit contract cluster golden tool mpi)
+quick_build() { build_into "$top/build" -DCAIRN_PRECOMPILE=ON "${quick_kinds[@]/#/cairn_tests_}"; }
+quick_ctest() {
+  local kinds
+  kinds=$(IFS='|' && echo "${quick_kinds[*]}")
+  ctest --test-dir build --output-on-failure --no-tests=error -j "$(($(processors) + 1))" -L "^($kinds)\$" -LE '^(root|long)$'
+}
+run_packages() { tools/install-packages.sh && use_compiler_cache; }
+run_layers() { tools/check-layers.py --self-test && tools/check-layers.py; }
+run_format() { tools/check-format.sh; }
+run_prose() { tools/check-prose.py --self-test && tools/check-prose.py; }
+# The root for `ulfm` is made meanwhile, which is mostly waiting.
+run_build() {
+  local code=0
+  if is_chosen ulfm; then tests/ulfm/make-root.sh & fi
+  build_into "$top/build" -DCAIRN_PRECOMPILE=ON -DCAIRN_FORTRAN=ON || code=1
+  # CMake leaves Fortran out where it finds no compiler, and its tests with it.
+  grep -q '^CAIRN_FORTRAN:BOOL=ON' build/CMakeCache.txt || { echo "no Fortran compiler was found" && code=1; }
+  wait || true
+  return $code
+}
+# One more than there are processors: some tests mostly wait.
+run_ctest() {
+  local left_out=()
+  [[ $depth == all ]] || left_out=(-LE '^long$')
+  ctest --test-dir build --output-on-failure --no-tests=error -j "$(($(processors) + 1))" "${left_out[@]}"
+}
+
+# sanitized PRESET TARGETS PATTERNS BUT: builds these targets by the preset, and runs the tests whose names match one of the
+# patterns and none of BUT. Each of the three is a list of words. A pattern that matches no test is an error: it would check
+# nothing.
+sanitized() {
+  local preset=$1 targets patterns but words names pattern code=0
+  for words in targets patterns but; do shift && read -ra "$words" -d '' <<<"$1"; done
+  # A kernel that shuffles addresses widely leaves the thread sanitizer no room for its shadow.
+  cmake --preset "$preset" && at_fixed_addresses cmake --build --preset "$preset" -j "$(processors)" --target "${targets[@]}" ||
+    return
+  names=$(ctest --preset "$preset" -N | sed -nE 's/^ *Test +#[0-9]+: //p')
+  for pattern in "${patterns[@]}" "${but[@]}"; do
+    grep -qE -- "$pattern" <<<"$names" || { echo "no test matches $pattern" && code=1; }
+  done
+  at_fixed_addresses ctest --preset "$preset" -j "$(($(processors) + 1))" --no-tests=error -R "$(any_of "${patterns[@]}")" \
+    ${but[0]+-E "$(any_of "${but[@]}")"} && return "$code"
+}
+any_of() {
+  local IFS='|'
+  echo "$*"
+}
+
+# But for the property that plays thousands of plans through, and what only counts. Open MPI 4.1 repairs nothing, so no
+# sanitizer sees lib/repair at work.
+run_asan() {
+  sanitized asan \
+    "cairn_tests_unit cairn_tests_contract cairn_tests_cluster cairn_tests_golden cairn_tests_fuzz cairn_tests_replay
+     cairn_tests_torture mpi_comm tap observer carrier collectives channels part_collectives" \
+    '^unit_ ^contract_ ^cluster_ ^golden ^fuzz_corpus/ ^replay ^torture_judge/ ^torture/few_seeds$
+     ^mpi_comm/ ^tap/on_ ^observer/ ^carrier/ ^collectives/ ^channels/ ^part_collectives/' \
+    '^cluster_plan/PlanProperty ^cluster_scaling/'
+}
+# Whole jobs and the ports. Sweeps over losses and crashes run the same code many times more, too long for here.
+run_tsan() {
+  sanitized tsan "cairn_tests_contract cairn_tests_replay cluster_job cluster_faults cluster_runs cluster_stop torture" \
+    '^contract_ ^cluster_job/ ^cluster_faults/ ^cluster_runs/ ^cluster_stop/ ^replay ^torture/few_seeds$' ''
+}
+run_ulfm() { tests/ulfm/run.sh "$([[ $depth == all ]] && echo all || echo brief)" "$seed"; }
+run_mpich() { tests/mpi/mpich.sh "$top/build"; }
+run_fuzz() { tools/fuzz.sh --minutes 10; }
+run_torture() { tools/torture.sh --from "$seed" --minutes 10; }
+# The precompiled headers are in the compile commands.
+run_tidy() { cmake --preset asan && cmake --build --preset asan -j "$(processors)" --target room_base && tools/check-tidy.sh build/asan; }

@@ -137,9 +137,7 @@ Result<CompletionMark> parse_mark(std::string_view text) {
 // One write of the whole, so that a reader, or a second rank that writes, meets no mixture.
 Status write_mark(const std::string& path, const CompletionMark& mark) {
   const auto failed = [&] {
-    return fail(Code::io,
-                fmt::format("{}: the completion mark cannot be written, so ckpt-run may start the job again: {}", path,
-                            std::generic_category().message(errno)));
+    return fail_in_file(Code::io, path, "cannot be written: " + std::generic_category().message(errno));
   };
   const FileSizeLimit limit;
   errno = 0;

@@ -305,6 +305,18 @@ def ends_at_once_on_what_no_restart_mends(job):
     if was_restarted(output):
         fail("a wrong command line was tried again", output)
 
+    heat, job.heat = job.heat, "./heta"
+    output = job.start().end(2, "./heta", "No such file or directory")
+    if has_thing(output, "SIGILL"):
+        fail("a program that is not there was told of as one that a signal has ended", output)
+    job.heat = heat
+    started = job.command
+    job.command = lambda *_: ["sh", "-c", 'echo "no Cairn is in here"']
+    output = job.start("--config", str(job.config)).end(0, "code 0", "session")
+    if output.count("no Cairn is in here") != 6:
+        fail("a program that does not use Cairn was started again", output)
+    job.command = started
+
     job.start(pause_ms=50)
     job.wait_for(r"heat: \d+ of \d+ steps")
     job.run.send_signal(signal.SIGINT)

@@ -89,5 +89,13 @@ TEST(JobFiles, that_cannot_be_written_are_named_with_the_reason) {
   EXPECT_THAT(status, cairn::test::Fails(cairn::Code::io, {config.storage.global, "Not a directory"}));
 }
 
+// Nobody can make a file in /sys, root included.
+TEST(JobFiles, in_a_place_that_is_only_read_name_its_key) {
+  cairn::Config config;
+  config.storage.global = "/sys";
+  const auto files = JobFiles::make(config, "here", "test");
+  EXPECT_THAT(files, cairn::test::Fails(cairn::Code::io, {"[storage] global = /sys", "cannot be written"}));
+}
+
 }  // namespace
 }  // namespace ckpt_run

@@ -129,6 +129,82 @@ TEST(RestartLoop, gives_up_at_once_on_a_job_that_never_came_to_open_a_session) {
   EXPECT_TRUE(later.after(end).life);
 }
 
+LifeEnd without_session(int code) {
+  LifeEnd end = death(false, code);
+  end.opened = false;
+  end.kept = false;
+  return end;
+}
+
+TEST(RestartLoop, takes_a_program_that_ends_with_code_0_and_opened_no_session_for_finished) {
+  const auto step = Loop().after(without_session(0));
+  EXPECT_FALSE(step.life);
+  EXPECT_EQ(step.code, kFinished);
+  EXPECT_THAT(step.text, Names({"mpirun", "code 0", "session"}));
+  // Not if ckpt-run has ended it, nor if an earlier life had a session.
+  LifeEnd ended = without_session(0);
+  ended.ended_here = true;
+  EXPECT_TRUE(Loop().after(ended).life);
+  Loop later;
+  EXPECT_TRUE(later.after(death()).life);
+  EXPECT_TRUE(later.after(without_session(0)).life);
+}
+
+TEST(RestartLoop, says_that_the_command_is_wrong_where_the_program_cannot_be_run) {
+  LifeEnd end = without_session(132);
+  end.not_run = "./heta: No such file or directory";
+  const auto step = Loop().after(end);
+  EXPECT_FALSE(step.life);
+  EXPECT_EQ(step.code, kUnusable);
+  EXPECT_THAT(step.text, AllOf(Names({"./heta", "No such file or directory"}), Not(Names({"ckpt-tool"}))));
+  // Somebody has removed it since.
+  Loop later;
+  EXPECT_TRUE(later.after(death()).life);
+  const auto next = later.after(end);
+  EXPECT_TRUE(next.life);
+  EXPECT_THAT(next.text, Names({"./heta", "No such file or directory"}));
+}
+
+// Such a program may take a snapshot in each life, and so comes further each time.
+TEST(RestartLoop, asks_for_finalize_where_a_program_ends_without_it_and_gives_up_the_second_time_in_a_row) {
+  std::uint32_t version = 0;
+  const auto forgets = [&](int code) {
+    LifeEnd end = with_mark(death(true, code), Kind::opened);
+    end.restored = {cairn::Incarnation{++version}, cairn::Version{version}, {}};
+    return end;
+  };
+  Loop loop;
+  const auto first = loop.after(forgets(0));
+  EXPECT_TRUE(first.life);
+  EXPECT_THAT(first.text, Names({"code 0", "finalize()", "cairn_finalize", "restart 1"}));
+  const auto killed = loop.after(forgets(137));
+  EXPECT_TRUE(killed.life);
+  EXPECT_THAT(killed.text, Not(Names({"finalize()"})));
+  EXPECT_TRUE(loop.after(forgets(0)).life);
+  const auto step = loop.after(forgets(0));
+  EXPECT_FALSE(step.life);
+  EXPECT_EQ(step.code, kGaveUp);
+  EXPECT_THAT(step.text, Names({"code 0", "finalize()", "cairn_finalize"}));
+  // Where a job repairs itself, the launcher's code says nothing.
+  Loop mending({}, {"a"}, "[recovery]\nmode = spares");
+  EXPECT_TRUE(mending.after(forgets(0)).life);
+  EXPECT_TRUE(mending.after(forgets(0)).life);
+}
+
+TEST(RestartLoop, names_the_list_of_snapshots_only_if_there_are_some) {
+  for (const auto& [kept, named] : {std::pair<std::optional<bool>, bool>{true, true}, {false, false}, {{}, true}}) {
+    LifeEnd end = with_mark(death(false, 1), Kind::error, "a wrong key");
+    end.kept = kept;
+    const auto step = Loop().after(end);
+    EXPECT_EQ(step.code, kGaveUp);
+    EXPECT_EQ(cairn::test::has_thing(step.text, "ckpt-tool list"), named);
+    end = death(false);
+    end.interrupted = true;
+    end.kept = kept;
+    EXPECT_EQ(cairn::test::has_thing(Loop().after(end).text, "same command"), named);
+  }
+}
+
 // Its launcher's code does not tell whether a process was killed.
 TEST(RestartLoop, gives_a_job_that_mends_itself_one_start_more_when_no_session_was_opened) {
   LifeEnd end = death(false, 1);

@@ -80,6 +80,36 @@ TEST_F(LauncherOnOtherHosts, is_told_of_with_the_name_of_the_signal_that_ended_a
   EXPECT_THAT(run("exit 7").how, cairn::test::Names({"launcher", "code 7"}));
 }
 
+// Open MPI's mpirun may crash where a rank is killed while it starts. A shell that hands on the code has not crashed.
+TEST_F(LauncherOnOtherHosts, that_a_signal_ends_has_failed_itself) {
+  ranks_are("0");
+  const auto crashed = run("kill -SEGV $$");
+  EXPECT_TRUE(crashed.launcher_failed);
+  EXPECT_THAT(crashed.how, testing::AllOf(cairn::test::Names({"launcher", "SIGSEGV"}),
+                                          testing::Not(cairn::test::Names({"code 139"}))));
+  EXPECT_FALSE(run("exit 139").launcher_failed);
+}
+
+// So mpirun of Open MPI 4 ends where it cannot start the program.
+TEST_F(LauncherOnOtherHosts, that_started_no_rank_is_not_told_of_with_a_signal) {
+  ranks_are("3");
+  for (const char* code : {"131", "132", "134"})
+    EXPECT_THAT(run(fmt::format("exit {}", code)).how, testing::EndsWith(fmt::format("code {}", code)));
+}
+
+TEST_F(LauncherOnOtherHosts, is_told_of_with_the_program_that_it_cannot_start_where_this_host_is_one_of_them) {
+  ranks_are("3");
+  options_.application = {file("heta")};
+  EXPECT_EQ(run("exit 132").not_run, "");
+  options_.hosts = {"a", "front"};
+  const auto end = run("exit 134");
+  EXPECT_THAT(end.not_run, cairn::test::Names({file("heta"), "No such file or directory"}));
+  EXPECT_THAT(end.how, testing::EndsWith("code 134"));
+  EXPECT_EQ(run("exit 0").not_run, "");
+  options_.application = {"true"};
+  EXPECT_EQ(run("exit 134").not_run, "");
+}
+
 TEST_F(LauncherOnOtherHosts, is_ended_at_the_start_limit_when_it_has_started_no_rank) {
   ranks_are("3");
   options_.start_limit = 2s;
@@ -129,14 +159,19 @@ class LauncherWithMarks : public LauncherOnOtherHosts {
     return fmt::format("rm '{}'/.ckpt-run-*; ", config_.storage.global);
   }
   // A life's record.
-  [[nodiscard]] std::string record(std::uint32_t incarnation, cairn::RunId run, bool finished) {
+  [[nodiscard]] std::string record(std::uint32_t incarnation, cairn::RunId run, bool finished, bool snapshots = true) {
     using cairn::RunRecord;
     const std::string name = fmt::format("record{}", ++files_);
     const cairn::Incarnation life{incarnation};
-    std::ofstream(file(name)) << cairn::to_json(RunRecord{life, run, RunRecord::Parent::fresh, {}, true, finished});
+    std::ofstream(file(name)) << cairn::to_json(
+        RunRecord{life, run, RunRecord::Parent::fresh, {}, snapshots, finished});
     const std::string job = fmt::format("{}/{}", config_.storage.global, config_.job.name);
     return fmt::format("mkdir -p -m 700 '{}'; cp '{}' '{}/{}'; ", job, file(name), job,
                        cairn::names::run_record(life, run).path);
+  }
+  // A life's record of a session that took no snapshot.
+  [[nodiscard]] std::string record_without_snapshots(std::uint32_t incarnation) {
+    return record(incarnation, cairn::RunId{incarnation}, false, false);
   }
   [[nodiscard]] Kind kind_after(const std::string& launcher) { return run(launcher + "exit 7").mark.kind; }
 
@@ -162,6 +197,16 @@ TEST_F(LauncherWithMarks, has_finished_if_a_life_that_it_started_is_recorded_so_
   EXPECT_EQ(kind_after(remove_marks()), Kind::none);
   EXPECT_EQ(kind_after(remove_marks() + record(3, kRun, true)), Kind::finished);
   EXPECT_EQ(kind_after(remove_marks() + record(4, kRun, false)), Kind::none);
+}
+
+TEST_F(LauncherWithMarks, has_snapshots_if_a_life_of_the_job_took_some) {
+  const auto opened = leave(Session::configured, {Kind::opened, {}});
+  EXPECT_EQ(run("exit 7").kept, false);
+  EXPECT_EQ(run(opened + record_without_snapshots(1) + "exit 7").kept, false);
+  // Another job's records are not known.
+  EXPECT_EQ(run(opened + leave(Session::another, {Kind::opened, {}}) + "exit 7").kept, std::nullopt);
+  EXPECT_EQ(run(record(2, cairn::RunId{2}, false) + "exit 7").kept, true);
+  EXPECT_EQ(run("exit 7").kept, true);
 }
 
 TEST_F(LauncherWithMarks, has_not_finished_while_a_later_session_is_open) {

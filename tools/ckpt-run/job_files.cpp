@@ -63,6 +63,8 @@ std::optional<pid_t> owner_of(std::string_view file, const std::string& place) {
   return pid;
 }
 
+std::string place_text(const cairn::Config& config) { return "[storage] global = " + config.storage.global; }
+
 bool is_own_file(const fs::path& path) {
   struct stat status = {};
   return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
@@ -95,7 +97,7 @@ Result<std::unique_ptr<JobFiles>> JobFiles::make(const cairn::Config& config, co
   const auto global = fs::absolute(config.storage.global, error);
   if (!error) fs::create_directories(global, error);
   if (error) {
-    return fail(Code::config, "[storage] global = " + config.storage.global + ": cannot be made: " + error.message(),
+    return fail(Code::config, fmt::format("{}: cannot be made: {}", place_text(config), error.message()),
                 "ckpt-run needs this directory too");
   }
   remove_files_of_the_killed(global, place_of_runs(host));
@@ -132,10 +134,11 @@ Status JobFiles::clear_marks() const {
   std::error_code error;
   const fs::path directory = fs::path(mark_path_).parent_path();
   fs::create_directories(directory, error);
-  if (error) return fail(Code::io, fmt::format("{}: cannot be made: {}", directory.string(), error.message()));
+  if (error) return fail(Code::io, fmt::format("{}: cannot be made: {}", place_text(config_), error.message()));
   remove_marks();
-  if (auto status = write_mark(mark_path_, CompletionMark{}); !status) return status;
-  return write_mark(cairn::mark_of_session(mark_path_, session_name(config_)), CompletionMark{});
+  for (const std::string& path : {mark_path_, cairn::mark_of_session(mark_path_, session_name(config_))})
+    if (auto status = write_mark(path, CompletionMark{}); !status) return fail(status.error().in(place_text(config_)));
+  return {};
 }
 
 cairn::Marks JobFiles::marks_and(const std::vector<RunRecord>& lives) const {

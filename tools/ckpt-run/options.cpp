@@ -19,12 +19,12 @@ constexpr const char* kAbout =
     "Starts an MPI application that uses Cairn. After a failure, starts it again without the hosts that were lost,\n"
     "until it has finished.\n"
     "Exit codes:\n"
-    "  0      the application has finished, or has stopped after SIGUSR1\n"
+    "  0      the application has finished, or has stopped after SIGUSR1; or it does not use Cairn, and ended with 0\n"
     "  1      ckpt-run gave up\n"
     "  2      the arguments or the configuration are wrong, or the application could not be started at all\n"
     "  130    SIGINT, SIGTERM or SIGHUP ended the job\n"
-    "  other  the application has finished, and the launcher then ended with this code; only with [recovery] mode =\n"
-    "         restart\n";
+    "  other  the application has finished, and the launcher then ended with this code: 137 if a process was killed\n"
+    "         after finalize. Only with [recovery] mode = restart\n";
 
 constexpr const char* kExamples =
     "The global store must be visible on the host that runs ckpt-run. SIGINT and SIGTERM end the whole job. SIGUSR1\n"

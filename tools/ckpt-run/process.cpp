@@ -159,10 +159,15 @@ Result<pid_t> start(const std::vector<std::string>& argv, const StartOptions& op
   return fail(Code::not_found, fmt::format("{} cannot be run: {}", argv[0], std::strerror(error)));
 }
 
-std::optional<int> reap(pid_t pid) {
+std::optional<ChildEnd> reap_child(pid_t pid) {
   int status = 0;
   if (::waitpid(pid, &status, WNOHANG) != pid) return {};
-  return code_of(status);
+  return ChildEnd{code_of(status), WIFSIGNALED(status)};
+}
+
+std::optional<int> reap(pid_t pid) {
+  const auto end = reap_child(pid);
+  return end ? std::optional(end->code) : std::nullopt;
 }
 
 Result<Ending> run_for_output(const std::vector<std::string>& argv, std::chrono::milliseconds limit) {

@@ -38,6 +38,12 @@ struct StartOptions {
 [[nodiscard]] cairn::Result<pid_t> start(const std::vector<std::string>& argv, const StartOptions& options = {});
 
 // How a child ended, if it has; also removes the zombie.
+struct ChildEnd {
+  int code = 0;            // as in Ending
+  bool by_signal = false;  // of the child itself; shells and launchers also exit with such a code
+};
+[[nodiscard]] std::optional<ChildEnd> reap_child(pid_t pid);
+// The same: its code.
 [[nodiscard]] std::optional<int> reap(pid_t pid);
 
 // Its stdout, and how it ended; killed after `limit` (code 137).

@@ -36,8 +36,16 @@ std::string sick_text(const std::vector<std::string>& sick, const std::vector<st
   return text;
 }
 
+// Whether the launcher reports success, but a session is open.
+bool is_unfinalized(const LifeEnd& end) { return end.code == 0 && !end.ended_here && end.mark.kind == Kind::opened; }
+
+constexpr const char* kFinalize =
+    "the session was not finalized. The program must call finalize() (cairn_finalize in C and Fortran) before it ends";
+
 std::string words_of(const LifeEnd& end) {
-  return end.mark.text.empty() ? end.how : fmt::format("{}: {}", end.how, end.mark.text);
+  if (!end.mark.text.empty()) return fmt::format("{}: {}", end.how, end.mark.text);
+  if (!end.not_run.empty()) return fmt::format("{}: {}", end.how, end.not_run);
+  return is_unfinalized(end) ? fmt::format("{}, but {}", end.how, kFinalize) : end.how;
 }
 
 }  // namespace
@@ -56,7 +64,7 @@ Step RestartLoop::not_started(const cairn::Error& error) const {
 }
 
 Step RestartLoop::give_up(const std::string& why) const {
-  if (!opened_) return {fmt::format("gave up: {}", why), {}, kGaveUp};
+  if (!opened_ || !kept_) return {fmt::format("gave up: {}", why), {}, kGaveUp};
   const auto where = options_.config.empty() ? fmt::format("--local {} --global {} --job {}", config_.storage.local,
                                                            config_.storage.global, config_.job.name)
                                              : fmt::format("--config {}", options_.config);
@@ -74,8 +82,16 @@ Step RestartLoop::give_up(const std::string& why) const {
 // one such life is taken for an accident, a second one is not.
 bool RestartLoop::may_be_struck(const LifeEnd& end) {
   if (end.killed || end.ended_here) return true;
-  const bool shows_nothing = config_.recovery.mode != cairn::Config::Recovery::Mode::restart || end.launcher_failed;
-  return shows_nothing && ++unopened_ < 2;
+  return (mends_itself() || end.launcher_failed) && ++unopened_ < 2;
+}
+
+bool RestartLoop::mends_itself() const { return config_.recovery.mode != cairn::Config::Recovery::Mode::restart; }
+
+// Such a program may take snapshots in each life, and would be started again and again. Once may be an accident, since
+// launchers have reported success after failures. Where the job repairs itself, the code says nothing.
+bool RestartLoop::forgets_finalize(const LifeEnd& end) {
+  unfinalized_ = is_unfinalized(end) && !mends_itself() ? unfinalized_ + 1 : 0;
+  return unfinalized_ == 2;
 }
 
 // Whether there is a newer snapshot than before to go on from. The snapshot that a life has restored shows how far the
@@ -93,6 +109,7 @@ std::optional<std::string> RestartLoop::why_not_restart(const LifeEnd& end) {
   if (!opened_ && !may_be_struck(end) && end.lost_hosts.empty())
     return fmt::format(
         "{}, and no Cairn session was opened; a restart would end in the same way. Correct the error above", end.how);
+  if (forgets_finalize(end)) return fmt::format("two runs in a row ended with code 0, but {}", kFinalize);
   if (has_come_further(end) || !end.lost_hosts.empty()) {
     runs_without_snapshot_ = 0;
     last_cause_.reset();
@@ -180,8 +197,7 @@ cairn::FailureTopology RestartLoop::topology_of(const std::vector<std::string>& 
 // An error code after the mark is the application's: its results may be wrong, or not written. But where a job repairs
 // itself, the code may come from failures that it has repaired.
 Step RestartLoop::finished(const LifeEnd& end) const {
-  const bool mended = config_.recovery.mode != cairn::Config::Recovery::Mode::restart;
-  const int code = end.ended_here || mended ? kFinished : end.code;
+  const int code = end.ended_here || mends_itself() ? kFinished : end.code;
   const auto more = end.code == 0 ? "" : fmt::format("; then {}", end.how);
   if (end.mark.kind == Kind::stopped)
     return {fmt::format("stopped on request; the same command continues from here{}", more), {}, code};
@@ -190,12 +206,24 @@ Step RestartLoop::finished(const LifeEnd& end) const {
   return {fmt::format("finished after {} restart{}{}", restarts_, restarts_ == 1 ? "" : "s", more), {}, code};
 }
 
+// The end of a job that has not come to a session in any life, if its program cannot be started, or has no session.
+std::optional<Step> RestartLoop::never_opened(const LifeEnd& end) const {
+  if (opened_ || !end.lost_hosts.empty()) return {};
+  if (!end.not_run.empty()) return Step{"the program cannot be run: " + end.not_run, {}, kUnusable};
+  if (end.code != 0 || end.ended_here || mends_itself()) return {};
+  return Step{fmt::format("{}, and the program opened no Cairn session: it has finished", end.how), {}, kFinished};
+}
+
 Step RestartLoop::after(const LifeEnd& end) {
   if (end.mark.kind == Kind::finished || end.mark.kind == Kind::stopped) return finished(end);
-  if (end.interrupted)
-    return {"interrupted: the job was ended; the same command restores its newest snapshot", {}, kInterrupted};
+  kept_ = end.kept.value_or(true);
+  if (end.interrupted) {
+    const char* const next = kept_ ? "; the same command restores its newest snapshot" : "; it has no snapshot yet";
+    return {fmt::format("interrupted: the job was ended{}", next), {}, kInterrupted};
+  }
   opened_ |= end.opened;
   goes_on_ |= end.snapshots.value_or(false);
+  if (auto step = never_opened(end)) return std::move(*step);
   if (auto back = move_back(end)) return std::move(*back);
   if (end.mark.kind == Kind::error) return give_up(end.mark.text);
   if (const auto why = why_not_restart(end)) return give_up(*why);

@@ -2,7 +2,10 @@
 // nothing and asks nothing: the caller tells it what happened, so it can be tested without processes.
 //
 //   a life ended ─▶ finished or stopped?                      done, with the code that came after it
+//                   code 0, and never opened a session?       done: the program does not use Cairn
+//                   the program cannot be run?                give up: the command line is wrong
 //                   an error that a restart cannot mend?      give up, with its words
+//                   code 0 without finalize, twice in a row?  give up: the program forgets it
 //                   never came to open its session?           give up, unless a process was killed on the way
 //                   no newer snapshot, again and again?       give up
 //                   too many restarts?                        give up
@@ -38,12 +41,16 @@ struct LifeEnd {
   cairn::CompletionMark mark;
   int code = 0;                   // the launcher's; 128 + a signal's number if one ended it
   bool killed = false;            // as the code says, somebody or the kernel may have killed a rank
-  bool launcher_failed = false;   // as the code says, the launcher itself may have failed
+  bool crashed = false;           // the signal has ended the launcher itself
+  bool launcher_failed = false;   // the launcher itself may have failed, as its end says
+  bool had_ranks = false;         // ckpt-run has seen some; they may have ended too soon for that
   bool ended_here = false;        // ckpt-run ended the launcher, whose code says nothing then
   std::string how;                // "mpirun ended with code 137"
   bool interrupted = false;       // by the user
   bool opened = false;            // a session was opened
   std::optional<bool> snapshots;  // it has sealed or restored one; none: not known
+  std::optional<bool> kept = {};  // the job has snapshots, of any life; none: not known
+  std::string not_run = {};       // why the launcher cannot start the program, if no session was opened
   std::optional<cairn::Identity> restored = std::nullopt;  // the snapshot that it, or its last repair, went on from
   std::vector<std::string> lost_hosts;
   std::vector<std::uint32_t> dead_ranks = {};  // that a head has confirmed to be dead
@@ -69,9 +76,12 @@ class RestartLoop {
 
  private:
   [[nodiscard]] Step finished(const LifeEnd& end) const;
+  [[nodiscard]] std::optional<Step> never_opened(const LifeEnd& end) const;
   [[nodiscard]] Step give_up(const std::string& why) const;
   [[nodiscard]] std::optional<std::string> why_not_restart(const LifeEnd& end);
   [[nodiscard]] bool may_be_struck(const LifeEnd& end);
+  [[nodiscard]] bool mends_itself() const;
+  [[nodiscard]] bool forgets_finalize(const LifeEnd& end);
   [[nodiscard]] bool has_come_further(const LifeEnd& end);
   [[nodiscard]] std::optional<std::string> replace(const std::vector<std::string>& lost);
   // The hosts that have left the job, for spare hosts.
@@ -95,6 +105,8 @@ class RestartLoop {
   std::uint32_t unopened_ = 0;               // lives that opened no session, for no reason that is known
   bool goes_on_ = false;                     // a life of this job took snapshots
   bool opened_ = false;                      // a life of this job came to open its session
+  bool kept_ = true;                         // the job has snapshots, as far as is known
+  std::uint32_t unfinalized_ = 0;            // lives in a row that ended with code 0 and an open session
   std::optional<cairn::Cause> last_cause_;   // of a life that took no snapshot
 };
 

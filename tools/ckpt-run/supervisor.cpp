@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,7 +16,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "launcher_end.hpp"
 #include "process.hpp"
+#include "program.hpp"
 
 namespace ckpt_run {
 namespace {
@@ -89,15 +90,6 @@ void signal_all(const std::vector<pid_t>& pids, int number) {
   for (const pid_t pid : pids) (void)::kill(pid, number);
 }
 
-// Shells and launchers add this to the number of a signal.
-constexpr int kOfSignals = 128;
-
-// "1", "139 (SIGSEGV)".
-std::string code_text(int code) {
-  const char* const signal = code > kOfSignals ? ::sigabbrev_np(code - kOfSignals) : nullptr;
-  return signal == nullptr ? fmt::format("{}", code) : fmt::format("{} (SIG{})", code, signal);
-}
-
 }  // namespace
 
 struct Supervisor::Watch {
@@ -166,14 +158,14 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
 
 // Finds out how a life ended.
 void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::RunRecord>>& before) {
-  result.how = fmt::format("{} {} code {}", std::filesystem::path(options_.launcher).filename().string(),
-                           result.ended_here ? "was ended by ckpt-run with" : "ended with", code_text(result.code));
+  result.how = how_it_ended(options_.launcher, result, facts_.kind);
   result.killed = may_be_of_a_kill(facts_.kind, result.code);
-  result.launcher_failed = may_be_its_own(facts_.kind, result.code);
+  result.launcher_failed = result.crashed || may_be_its_own(facts_.kind, result.code);
   result.interrupted = signals_.interrupted();
   // A life that repairs itself has several sessions, and so several records. What was there before says nothing of it:
   // a job that an earlier ckpt-run saw to its end starts afresh.
   auto records = files_.records();
+  const bool has_kept = records && std::ranges::any_of(*records, &cairn::RunRecord::snapshots);
   if (before && records) {
     std::erase_if(*records, [&](const cairn::RunRecord& record) {
       return !before->empty() && record.incarnation <= before->front().incarnation;
@@ -185,8 +177,14 @@ void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::Ru
     if (mark.kind == Kind::finished) ended_.insert(cairn::session_of_mark(path));
   }
   result.mark = cairn::summary_of(marks);
+  // Records of other jobs, which the program may have, are not read.
+  const std::string own = cairn::session_name(config_);
+  const bool has_others = std::ranges::any_of(
+      marks.sessions, [&](const auto& session) { return cairn::session_of_mark(session.first) != own; });
+  if (has_kept || (records && !has_others)) result.kept = has_kept;
   if (result.mark.kind == Kind::finished || result.interrupted) return;
   result.opened = result.mark.kind != Kind::none;
+  if (!result.opened && result.code != 0 && !result.ended_here) note_program(result);
   if (known) {
     result.snapshots = std::ranges::any_of(*records, &cairn::RunRecord::snapshots);
     const auto restored = std::ranges::find(*records, cairn::RunRecord::Parent::snapshot, &cairn::RunRecord::parent);
@@ -194,6 +192,13 @@ void Supervisor::account_for(LifeEnd& result, const Result<std::vector<cairn::Ru
   }
   result.lost_hosts = hosts_without_answer();
   result.interrupted = signals_.interrupted();
+}
+
+// Finds out whether the launcher cannot start the program. What other hosts have is not known here.
+void Supervisor::note_program(LifeEnd& result) const {
+  if (std::ranges::none_of(placement_.hosts, [&](const HostRanks& host) { return is_here(host.host); })) return;
+  result.not_run = why_not_run(options_).value_or(std::string());
+  result.how = how_it_ended(options_.launcher, result, facts_.kind);
 }
 
 // Watches until the launcher has ended, by itself or not.
@@ -205,8 +210,10 @@ LifeEnd Supervisor::watch(pid_t launcher) {
   while (true) {
     const auto event = signals_.wait(kTick);
     if (event == Signals::Event::warning) stops_ = watch.stop_is_due = true;
-    if (const auto code = reap(launcher)) {
-      result.code = *code;
+    if (const auto end = reap_child(launcher)) {
+      result.code = end->code;
+      result.crashed = end->by_signal;
+      result.had_ranks = watch.had_ranks;
       return result;
     }
     result.ended_here = event == Signals::Event::interrupt;

@@ -48,6 +48,7 @@ class Supervisor {
   [[nodiscard]] bool is_here(const std::string& host) const;
   [[nodiscard]] int end(pid_t launcher);
   void account_for(LifeEnd& life, const cairn::Result<std::vector<cairn::RunRecord>>& before);
+  void note_program(LifeEnd& life) const;
   void sweep(pid_t launcher);
   void give_back_allocations();
   void learn_segments();

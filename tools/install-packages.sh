@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Installs the packages of tools/packages.txt that are missing: tools/install-packages.sh [demo|test|all]. A group brings
-# those before it; without an argument, all. The output of apt-get goes to build/packages.log.
+# those before it; without an argument, all. It writes nothing into the clone, which may belong to another user than root.
+# When apt-get fails, its output stays in a file of the directory for temporary files.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
 group=${1:-all}
-log=$top/build/packages.log
 [[ $# -le 1 && $group =~ ^(demo|test|all)$ ]] || die "usage: tools/install-packages.sh [demo|test|all]"
 
 # Packages of the group and of those before it.
@@ -71,8 +71,9 @@ install_missing() {
   sync
 }
 
-mkdir -p "$top/build"
+log=$(mktemp "${TMPDIR:-/tmp}/cairn-packages.XXXXXX")
 forbid_services
 quietly "installing ${#missing[@]} packages, and those that they need" "$log" install_missing ||
   die "these packages are missing: ${missing[*]}"
+rm -f "$log"
 check_default_mpi

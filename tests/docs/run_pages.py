@@ -26,6 +26,7 @@ from pages import anchors_of, blocks_of, links_of, pages
 LIMIT_S = 240  # of a page
 FILES = ("cpp", "c", "fortran", "python", "ini", "cmake")
 TOOLS = ("ckpt-run", "ckpt-tool")
+FIRST_SCREEN = 40  # lines
 problems = []
 
 
@@ -145,6 +146,16 @@ class Reader:
             problem(block.place(), f"this is no configuration: {done.stdout}")
 
 
+def check_first_screen(source):
+    """README.md names both commands where nobody has to scroll."""
+    first = "\n".join((source / "README.md").read_text().splitlines()[:FIRST_SCREEN])
+    for command in ("tools/demo.sh", "tools/test.sh"):
+        if not re.search(rf"^{command}\b", first, flags=re.MULTILINE):
+            problem(source / "README.md", f"the first {FIRST_SCREEN} lines have no command {command}")
+        if not os.access(source / command, os.X_OK):
+            problem(source / command, "cannot be run")
+
+
 def check_kind(block):
     if block.language in ("text", *FILES) and " " not in block.label:
         return
@@ -176,6 +187,7 @@ def main():
     build, source = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     wanted = sys.argv[3:] or [page.name for page in pages(source)]
     check_links(source)
+    check_first_screen(source)
     with tempfile.TemporaryDirectory(prefix="cairn-pages-") as home:
         reader = Reader(build, source, Path(home))
         reader.install()

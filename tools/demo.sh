@@ -304,5 +304,5 @@ How to go on:
    build/bin/ckpt-run --help           starting jobs; ckpt-tool --help: looking at snapshots
    build/bin/ckpt-tool list --config build/demo/heat.ini    the snapshots, which stay until the next demo
    tools/test.sh                       builds and runs the tests
-   cmake --build build && cmake --install build --prefix ~/cairn    installs libraries and tools
+   cmake --build build && cmake --install build --prefix ~/.local/cairn    installs libraries and tools
 TEXT

@@ -39,10 +39,15 @@ if(CAIRN_BUILD_TOOLS)
   endforeach()
 endif()
 install(FILES config/cairn.ini DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn COMPONENT cairn_tools)
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT cairn_development)
-if(NOT CAIRN_DEB)
-  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT cairn_development)
-endif()
+# README.md and all that it and the pages link to, in the tree of the source, so that each link leads to a file.
+file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS lib/doc/*.md)
+foreach(page IN LISTS pages ITEMS README.md LICENSE config/cairn.ini include/cairn/cairn.h include/cairn/session_base.hpp
+    lib/bind/cairn.f90 lib/ARCHITECTURE.md lib/CHANGELOG.md lib/format/FORMAT.md .github/CITATION.cff
+    .github/CONTRIBUTING.md .github/SECURITY.md examples/gradient/main.cpp examples/heat/lost_rows.cpp
+    examples/heat/main.cpp examples/swing/swing.c examples/swing/swing.ini examples/wave/wave.f90)
+  cmake_path(GET page PARENT_PATH directory)
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${directory} COMPONENT cairn_development)
+endforeach()
 
 install(EXPORT cairn_targets NAMESPACE cairn:: FILE cairnTargets.cmake DESTINATION ${cairn_cmake_dir}
   COMPONENT cairn_development)

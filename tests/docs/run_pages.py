@@ -7,7 +7,9 @@ Blocks of a page, by their language and by the word behind it:
 
     ```cpp sim.cpp     is written to the file sim.cpp; c, fortran, python, ini and cmake likewise
     ```sh              runs, all blocks of a page in one shell
-    ```sh install      is what installs Cairn: here, the build BUILD is installed in its place
+    ```sh install      is what installs Cairn: here, the build BUILD is installed in its place, by the prefix that the page
+                       names. Lines of the block that begin with `export` run. What Open MPI needs on a small machine, or
+                       as root, such a page has to say itself
     ```sh elsewhere    needs another machine: its commands are not run, but their options must exist
     ```text            the last commands print these lines, among others; "…" stands for what differs each time
     ```ini             without a name, a part of a configuration: ckpt-tool must accept it
@@ -27,6 +29,9 @@ LIMIT_S = 240  # of a page
 FILES = ("cpp", "c", "fortran", "python", "ini", "cmake")
 TOOLS = ("ckpt-run", "ckpt-tool")
 FIRST_SCREEN = 40  # lines
+# What readers type, and the package of the group demo that has it.
+PACKAGES = {"mpicxx": "g++", "mpifort": "gfortran", "mpicc": "libopenmpi-dev", "cmake": "cmake", "Ninja": "ninja-build",
+            "pkg-config": "pkg-config", "pkill": "procps"}  # fmt: skip
 problems = []
 
 
@@ -53,13 +58,15 @@ class Reader:
 
     def __init__(self, build, source, home):
         self.build, self.source, self.home = build, source, home
-        self.env = {**os.environ, **allow_mpi_here(), "HOME": str(home)}
+        self.env = {**os.environ, "HOME": str(home)}
+        for name in allow_mpi_here():
+            self.env.pop(name, None)
         self.env.pop("PKG_CONFIG_PATH", None)
         # Debian's Python, which has h5py, comes before others that the machine may have.
         (home / "bin").mkdir()
         (home / "bin" / "python3").symlink_to("/usr/bin/python3")
         self.env["PATH"] = f"{home}/bin:{os.environ['PATH']}"
-        self.prefix = home / "cairn"
+        self.prefix = home / prefix_in(source / "README.md")
         self.helps = {}
 
     def install(self):
@@ -75,13 +82,15 @@ class Reader:
         return self.helps[key]
 
     def script_of(self, blocks):
-        lines = ["set -euo pipefail", f"export PATH={self.prefix}/bin:$PATH",
-                 f"export PKG_CONFIG_PATH={self.prefix}/lib/pkgconfig"]  # fmt: skip
+        lines = ["set -euo pipefail", "PKG_CONFIG_PATH="]
+        if not any(is_install(block) for block in blocks):
+            lines += [f"export PATH={self.prefix}/bin:$PATH", f"export PKG_CONFIG_PATH={self.prefix}/lib/pkgconfig"]
+            lines += [f"export {name}={value}" for name, value in allow_mpi_here().items()]
         for number, block in enumerate(blocks):
             if block.language != "sh" or block.label == "elsewhere":
                 continue
             lines.append(f"echo '@@ {number}'")
-            lines.append("true" if block.label == "install" else block.text)
+            lines.append("\n".join(exports_in(block)) if is_install(block) else block.text)
         return "\n".join(lines) + "\n"
 
     def follow(self, page):
@@ -93,6 +102,10 @@ class Reader:
             if block.language in FILES and block.label:
                 (directory / block.label).write_text(block.text)
             check_kind(block)
+            if is_install(block):
+                self.check_prefix(block)
+        if any(is_install(block) for block in blocks):
+            self.check_packages(blocks)
         script = directory.with_suffix(".sh")
         script.write_text(self.script_of(blocks))
         try:
@@ -125,6 +138,19 @@ class Reader:
                 if not re.search(pattern_of(line), printed, flags=re.MULTILINE):
                     problem(block.place(), f"the commands before it do not print \"{line}\" but\n{printed}")
 
+    def check_prefix(self, block):
+        if prefix_in(block.page) != str(self.prefix.relative_to(self.home)):
+            problem(block.place(), f"the prefix is another one than {self.prefix.relative_to(self.home)} of README.md")
+
+    def check_packages(self, blocks):
+        """The line that installs packages installs all that the page needs."""
+        groups = (self.source / "tools" / "packages.txt").read_text()
+        demo = re.findall(r"^[a-z0-9+.-]+", groups[groups.index("[demo]"):groups.index("[test]")], flags=re.MULTILINE)
+        for block in blocks:
+            for word in set(re.findall(r"[\w+-]+", block.text)) & set(PACKAGES) if block.language == "sh" else ():
+                if PACKAGES[word] not in demo:
+                    problem(block.place(), f"{word} needs {PACKAGES[word]}, which the group demo does not have")
+
     def check_options(self, block):
         for command in re.sub(r"\\\n", " ", block.text).splitlines():
             words = command.split("#")[0].split(" -- ")[0].split()
@@ -144,6 +170,19 @@ class Reader:
                    timeout=LIMIT_S)  # fmt: skip
         if "part.ini:" in done.stdout:
             problem(block.place(), f"this is no configuration: {done.stdout}")
+
+
+def is_install(block):
+    return block.language == "sh" and block.label == "install"
+
+
+def exports_in(block):
+    return [line for line in block.text.splitlines() if line.startswith("export ")]
+
+
+def prefix_in(page):
+    """Below the home directory."""
+    return re.search(r"--prefix ~/(\S+)", page.read_text())[1]
 
 
 def check_first_screen(source):

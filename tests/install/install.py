@@ -18,9 +18,10 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "support"))
+sys.path[:0] = [str(HERE.parent / "support"), str(HERE.parent / "docs")]
 from facts import has_thing, lines_that_name  # noqa: E402
 from mpi_calls import calls_to_intercept  # noqa: E402
+from pages import links_of, pages  # noqa: E402
 
 LIMIT_S = 120  # of one command; much more than it takes
 BUILD_LIMIT_S = 900  # of a whole build
@@ -254,6 +255,20 @@ def refuses_another_mpi(prefix, root):
     print("a program of another MPI is refused", flush=True)
 
 
+def has_pages_whose_links_lead_to_files(prefix, source):
+    """README.md, where the installation has it, and the pages of lib/doc."""
+    installed = prefix / "share/doc/cairn"
+    for page in pages(source):
+        here = installed / page.relative_to(source)
+        if not here.is_file():
+            fail(f"{here.relative_to(prefix)} is not installed")
+        for number, target in links_of(here):
+            path = target.partition("#")[0]
+            if path and not re.match(r"[a-z]+:", path) and not (here.parent / path).is_file():
+                fail(f"{here}:{number} links to {target}, which is not installed")
+    print("the pages are installed, with all that they link to", flush=True)
+
+
 def is_uninstalled(build, root):
     prefix = root / "other"
     run("cmake", "--install", build, "--prefix", prefix)
@@ -286,6 +301,7 @@ def main():
             for file in (f"share/man/man1/{tool}.1", f"share/bash-completion/completions/{tool}"):
                 if not (prefix / file).is_file():
                     fail(f"{file} is not installed")
+        has_pages_whose_links_lead_to_files(prefix, source)
         refuses_another_mpi(prefix, root)
         is_uninstalled(build, root)
 

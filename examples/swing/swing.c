@@ -51,9 +51,22 @@ static int parse(int argc, char** argv, struct options* options) {
 struct piece {
   int first;
   int count;
+  double* now;
+  double* before;
+};
+
+/* A piece and its points in one block of memory: what a part of a lost rank gets and gives. */
+struct block {
+  int first;
+  int count;
   double now[kPoints + 2];
   double before[kPoints + 2];
 };
+
+static struct piece piece_in(struct block* block) {
+  const struct piece piece = {block->first, block->count, block->now, block->before};
+  return piece;
+}
 
 static void pluck(struct piece* piece, int rank, int size) {
   piece->first = kPoints * rank / size;
@@ -65,16 +78,16 @@ static void pluck(struct piece* piece, int rank, int size) {
   }
 }
 
-/* One step, once the neighbours' points are there. */
+/* One step, once the neighbours' points are there. The new points take the place of the oldest ones, so that nothing is
+ * copied: the two pointers are swapped. */
 static void move(struct piece* piece) {
-  double* now = piece->now;
-  const int n = piece->count;
-  double after[kPoints + 2];
-  for (int i = 1; i <= n; ++i) {
-    after[i] = 2 * now[i] - piece->before[i] + 0.25 * (now[i - 1] - 2 * now[i] + now[i + 1]);
+  const double* now = piece->now;
+  double* after = piece->before;
+  for (int i = 1; i <= piece->count; ++i) {
+    after[i] = 2 * now[i] - after[i] + 0.25 * (now[i - 1] - 2 * now[i] + now[i + 1]);
   }
-  memcpy(&piece->before[1], &now[1], (size_t)n * sizeof(double));
-  memcpy(&now[1], &after[1], (size_t)n * sizeof(double));
+  piece->before = piece->now;
+  piece->now = after;
 }
 
 enum { kToLeft = 1, kToRight = 2 }; /* tags of messages */
@@ -122,10 +135,12 @@ static int exchange(struct piece* piece, cairn_part* part) {
 }
 
 static int compute_part(cairn_part* part, void* data) {
-  struct piece piece;
+  struct block block;
+  struct block result;
   int more = 1;
   (void)data;
-  memcpy(&piece, cairn_part_state(part, NULL), sizeof piece);
+  memcpy(&block, cairn_part_state(part, NULL), sizeof block);
+  struct piece piece = piece_in(&block);
   int code = cairn_part_next_step(part, &more);
   while (code == CAIRN_OK && more) {
     code = exchange(&piece, part);
@@ -133,7 +148,13 @@ static int compute_part(cairn_part* part, void* data) {
     move(&piece);
     code = cairn_part_next_step(part, &more);
   }
-  return code == CAIRN_OK ? cairn_part_finish(part, &piece, sizeof piece) : code;
+  if (code != CAIRN_OK) return code;
+  memset(&result, 0, sizeof result);
+  result.first = piece.first;
+  result.count = piece.count;
+  memcpy(&result.now[1], &piece.now[1], (size_t)piece.count * sizeof(double));
+  memcpy(&result.before[1], &piece.before[1], (size_t)piece.count * sizeof(double));
+  return cairn_part_finish(part, &result, sizeof result);
 }
 
 /* What a rank computes with, for split() and merge(). */
@@ -147,14 +168,14 @@ static int split(cairn_parts* parts, uint32_t count, void* data) {
   const struct piece* whole = ((const struct state*)data)->piece;
   if (whole->count < (int)count) return CAIRN_ERR_USAGE;
   for (int i = 0; i < (int)count; ++i) {
-    struct piece piece;
+    struct block part;
     const int begin = whole->count * i / (int)count;
-    memset(&piece, 0, sizeof piece);
-    piece.first = whole->first + begin;
-    piece.count = whole->count * (i + 1) / (int)count - begin;
-    memcpy(piece.now, &whole->now[begin], ((size_t)piece.count + 2) * sizeof(double));
-    memcpy(piece.before, &whole->before[begin], ((size_t)piece.count + 2) * sizeof(double));
-    const int code = cairn_add_part(parts, &piece, sizeof piece);
+    memset(&part, 0, sizeof part);
+    part.first = whole->first + begin;
+    part.count = whole->count * (i + 1) / (int)count - begin;
+    memcpy(part.now, &whole->now[begin], ((size_t)part.count + 2) * sizeof(double));
+    memcpy(part.before, &whole->before[begin], ((size_t)part.count + 2) * sizeof(double));
+    const int code = cairn_add_part(parts, &part, sizeof part);
     if (code != CAIRN_OK) return code;
   }
   return CAIRN_OK;
@@ -163,7 +184,7 @@ static int split(cairn_parts* parts, uint32_t count, void* data) {
 static int merge(const void* const* parts, const size_t* bytes, uint32_t count, uint64_t steps, void* data) {
   const struct state* state = data;
   for (uint32_t i = 0; i < count; ++i) {
-    const struct piece* part = parts[i];
+    const struct block* part = parts[i];
     const int begin = part->first - state->piece->first;
     if (bytes[i] != sizeof *part) return CAIRN_ERR_USAGE;
     memcpy(&state->piece->now[begin + 1], &part->now[1], (size_t)part->count * sizeof(double));
@@ -203,14 +224,16 @@ static int simulate(cairn_session** session, const struct options* options) {
   int rank = 0;
   int size = 0;
   long step = 0;
-  struct piece piece;
+  static struct block block;
+  struct piece piece = piece_in(&block);
   cairn_comm(*session, &comm);
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   pluck(&piece, rank, size);
 
-  cairn_protect(*session, "now", piece.now, CAIRN_DOUBLE, kPoints + 2);
-  cairn_protect(*session, "before", piece.before, CAIRN_DOUBLE, kPoints + 2);
+  /* Not the arrays but their pointers, because move() swaps them. */
+  cairn_protect_pointer(*session, "now", &piece.now, CAIRN_DOUBLE, kPoints + 2);
+  cairn_protect_pointer(*session, "before", &piece.before, CAIRN_DOUBLE, kPoints + 2);
   cairn_protect_opaque(*session, "step", &step, "long", sizeof step, 1);
   struct state state = {&piece, &step};
   cairn_on_loss(*session, split, merge, &state);

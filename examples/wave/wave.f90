@@ -55,19 +55,26 @@ contains
     before = now
     step = 0
 
-    call cairn_protect(session, 'now', now, code)
-    if (code == CAIRN_OK) call cairn_protect(session, 'before', before, code)
+    call protect_arrays(now, before, code)
     if (code == CAIRN_OK) call cairn_protect(session, 'step', step, code)
     if (code == CAIRN_OK) call cairn_restore(session, code)
     if (code == CAIRN_OK .and. rank == 0) print '(a, i0)', 'wave: starts at step ', step
     do while (code == CAIRN_OK .and. step < steps)
       call move(now, before, comm, rank, ranks)
       step = step + 1
-      call cairn_snapshot(session, code)
+      call protect_arrays(now, before, code)  ! since move() has swapped them, they are at other addresses
+      if (code == CAIRN_OK) call cairn_snapshot(session, code)
     end do
     if (code == CAIRN_OK) call report(now, comm, rank, step)
     if (code == CAIRN_OK) call cairn_finalize(session, code)
     done = code == CAIRN_OK
+  end subroutine
+
+  subroutine protect_arrays(now, before, code)
+    real(real64), target, allocatable, intent(inout) :: now(:), before(:)
+    integer, intent(out) :: code
+    call cairn_protect(session, 'now', now, code)
+    if (code == CAIRN_OK) call cairn_protect(session, 'before', before, code)
   end subroutine
 
   subroutine pluck(points, rank, ranks)
@@ -81,9 +88,10 @@ contains
     end do
   end subroutine
 
-  ! One step of the wave equation; the ends of the string are held.
+  ! One step of the wave equation; the ends of the string are held. The new points take the place of the oldest ones, so
+  ! that nothing is copied: the two arrays are swapped.
   subroutine move(now, before, comm, rank, ranks)
-    real(real64), intent(inout) :: now(0:), before(0:)
+    real(real64), allocatable, intent(inout) :: now(:), before(:)
     type(MPI_Comm), intent(in) :: comm
     integer, intent(in) :: rank, ranks
     real(real64), allocatable :: next(:)
@@ -94,11 +102,13 @@ contains
       MPI_STATUS_IGNORE)
     call MPI_Sendrecv(now(1), 1, MPI_DOUBLE_PRECISION, left, 1, now(kPoints + 1), 1, MPI_DOUBLE_PRECISION, right, 1, &
       comm, MPI_STATUS_IGNORE)
-    allocate (next(kPoints))
-    next = 2 * now(1:kPoints) - before(1:kPoints) &
+    before(1:kPoints) = 2 * now(1:kPoints) - before(1:kPoints) &
       + kCourant**2 * (now(0:kPoints - 1) - 2 * now(1:kPoints) + now(2:kPoints + 1))
-    before = now
-    now(1:kPoints) = next
+    before(0) = now(0)
+    before(kPoints + 1) = now(kPoints + 1)
+    call move_alloc(before, next)
+    call move_alloc(now, before)
+    call move_alloc(next, now)
   end subroutine
 
   subroutine report(now, comm, rank, step)

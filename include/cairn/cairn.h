@@ -272,6 +272,10 @@ int cairn_part_finish(cairn_part* part, const void* state, size_t bytes);
 /* Protects count elements at data. A region with this name that is protected already is replaced. name is 1 to 255
  * bytes long, without '/' and control characters, and not ".".
  *
+ * The session keeps the address data, not the variable that it came from. If the program swaps two pointers, or
+ * allocates an array again, the session still copies from and to the old addresses, and a restart computes with wrong
+ * numbers. Use cairn_protect_pointer for such arrays.
+ *
  * Local.
  * Requires: the elements outlive the session or are unprotected first. The caller owns them.
  * Returns: CAIRN_ERR_USAGE if an argument is not valid. cairn_restore returns CAIRN_ERR_MISMATCH on all ranks if a
@@ -290,6 +294,25 @@ int cairn_protect_part(cairn_session* session, const char* name, void* data, cai
  * type_name. Otherwise like cairn_protect. Local. */
 int cairn_protect_opaque(cairn_session* session, const char* name, void* data, const char* type_name,
                          size_t element_bytes, size_t count);
+/* Protects count elements at the address that a pointer variable has at each snapshot and restore. pointer is the
+ * address of that variable, as in cairn_protect_pointer(session, "now", &now, CAIRN_DOUBLE, n). The program may then
+ * swap the pointer with another, or allocate the array again with the same number of elements. Otherwise like
+ * cairn_protect.
+ *
+ * Local.
+ * Requires: the pointer variable outlives the session or the region is unprotected first. It is a data pointer.
+ * Returns: as cairn_protect; CAIRN_ERR_USAGE if pointer is NULL. A snapshot or restore returns CAIRN_ERR_USAGE while
+ * the variable is NULL, unless count is 0. */
+int cairn_protect_pointer(cairn_session* session, const char* name, const void* pointer, cairn_type type, size_t count);
+/* As cairn_protect_array, at the address that a pointer variable has; see cairn_protect_pointer. Local. */
+int cairn_protect_pointer_array(cairn_session* session, const char* name, const void* pointer, cairn_type type,
+                                int dims, const size_t* shape);
+/* As cairn_protect_part, at the address that a pointer variable has; see cairn_protect_pointer. Local. */
+int cairn_protect_pointer_part(cairn_session* session, const char* name, const void* pointer, cairn_type type, int dims,
+                               const size_t* shape, const size_t* global_shape, const size_t* offset);
+/* As cairn_protect_opaque, at the address that a pointer variable has; see cairn_protect_pointer. Local. */
+int cairn_protect_pointer_opaque(cairn_session* session, const char* name, const void* pointer, const char* type_name,
+                                 size_t element_bytes, size_t count);
 /* Ends the protection of a region: later snapshots do not contain it.
  *
  * Local.

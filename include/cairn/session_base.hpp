@@ -203,7 +203,8 @@ class SessionBase {
     protect(name, elements.data(), elements.size());
   }
 
-  // Protects `count` elements at `data`; otherwise like a span. Local.
+  // Protects `count` elements at `data`; otherwise like a span. The session keeps the address, not the variable. If the
+  // program swaps two pointers, use protect_pointer(). Local.
   template <Storable T>
   void protect(const std::string& name, T* data, std::size_t count) {
     protect(name, data, std::vector<std::uint64_t>{count});
@@ -222,6 +223,33 @@ class SessionBase {
     access.shape = std::move(shape);
     access.place = std::move(place);
     access.data = [data]() -> void* { return data; };
+    protect_access(name, std::move(access));
+  }
+
+  // Protects `count` elements at the address that `pointer` has at each snapshot and restore. So the program may swap
+  // the pointer with another, or allocate the array again. Otherwise like the array at a fixed address.
+  //
+  // Local.
+  // Requires: the pointer variable outlives the session or the region is unprotected first. The caller owns the
+  // elements.
+  // Throws: kind `usage` if the name is not valid. A snapshot or restore throws it while the pointer is null, unless
+  // there are no elements.
+  template <Storable T>
+  void protect_pointer(const std::string& name, T*& pointer, std::size_t count) {
+    protect_pointer(name, pointer, std::vector<std::uint64_t>{count});
+  }
+
+  // The same for an array with a shape, which may be part of a global array.
+  //
+  // Local.
+  // Throws: kind `usage` as above, and if shape or place is not valid.
+  template <Storable T>
+  void protect_pointer(const std::string& name, T*& pointer, std::vector<std::uint64_t> shape,
+                       std::optional<GlobalPlace> place = {}) {
+    auto access = describe<T>();
+    access.shape = std::move(shape);
+    access.place = std::move(place);
+    access.data = [&pointer]() -> void* { return pointer; };
     protect_access(name, std::move(access));
   }
 

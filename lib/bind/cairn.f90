@@ -27,7 +27,9 @@
 ! replay the messages.
 !
 ! A protected variable has the attribute target, is contiguous, and keeps its address until the session ends or it is
-! unprotected. After an array is allocated again, protect it again.
+! unprotected. After move_alloc, after an array is allocated again, or after pointers are swapped, call cairn_protect
+! again for each of these arrays, before the next cairn_snapshot. Otherwise Cairn copies from the old addresses, without
+! an error, and a restart computes with wrong numbers. examples/wave swaps two arrays.
 !
 ! The argument code of each subroutine gets CAIRN_OK, or the code of what happened.
 module cairn
@@ -112,6 +114,9 @@ module cairn
   ! An array of integers or reals may be this rank's part of a global array that spans ranks; L4 files show that array
   ! as one. global_shape is its shape. offset has, for each dimension, the number of its elements before the part. Pass
   ! both or neither.
+  !
+  ! Cairn keeps the address of data, not the variable. After move_alloc, a new allocation or a swap of pointers, call
+  ! cairn_protect again with the same name: it replaces the region. The call is cheap, and may be made at each step.
   !
   ! Local. Requires: data outlives the session or is unprotected first. The caller owns it. Gives CAIRN_ERR_USAGE if an
   ! argument is not valid, such as a section of an array that is not contiguous.

@@ -1,6 +1,8 @@
 // The C API: the C++ Session behind an opaque handle, exceptions turned into codes.
 #include <algorithm>
+#include <cstring>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -27,6 +29,11 @@ struct cairn_session {
 
   // As its configuration wants it. Requires: there is a session.
   [[nodiscard]] const cairn::Log& log() const { return static_cast<cairn::SessionBase&>(*session).impl().log(); }
+
+  // Requires: there is a session.
+  void protect(const std::string& name, cairn::detail::RegionAccess access) const {
+    static_cast<cairn::SessionBase&>(*session).protect_access(name, std::move(access));
+  }
 };
 
 namespace {
@@ -118,16 +125,72 @@ int wrong_level(int level) {
   return refuse(CAIRN_ERR_USAGE, "level " + std::to_string(level) + " is not one of CAIRN_L1 to CAIRN_L4");
 }
 
-int protect(cairn_session* session, const char* name, void* data, cairn_type type, std::vector<std::uint64_t> shape,
-            std::optional<cairn::GlobalPlace> place = {}) {
-  const std::uint32_t bytes = bytes_of(type);
-  if (bytes == 0) return refuse(CAIRN_ERR_USAGE, "type " + std::to_string(type) + " is not a cairn_type");
-  return with(session, [&](cairn::Session& open) {
-    // Bytes are stored as uint8; the enumerators of cairn_type and Element agree otherwise.
-    const auto element = type == CAIRN_BYTE ? cairn::Element::uint8 : static_cast<cairn::Element>(type);
-    open.protect_raw(text_or_empty(name), data, element, bytes, {}, std::move(shape), std::move(place));
+// Where a region is, asked at each snapshot and restore: always there, or where a variable of the application points
+// to.
+using Place = std::function<void*()>;
+Place at(void* data) {
+  return [data] { return data; };
+}
+Place behind(const void* pointer) {
+  return [pointer] {
+    void* data = nullptr;
+    std::memcpy(static_cast<void*>(&data), pointer, sizeof data);  // whatever the pointer points to
+    return data;
+  };
+}
+
+int protect(const cairn_session* session, const char* name, Place place, cairn::detail::RegionAccess access) {
+  return with(session, [&](const cairn::Session&) {
+    access.data = std::move(place);
+    session->protect(text_or_empty(name), std::move(access));
     return CAIRN_OK;
   });
+}
+
+int protect(const cairn_session* session, const char* name, Place place, cairn_type type,
+            std::vector<std::uint64_t> shape, std::optional<cairn::GlobalPlace> global = {}) {
+  const std::uint32_t bytes = bytes_of(type);
+  if (bytes == 0) return refuse(CAIRN_ERR_USAGE, "type " + std::to_string(type) + " is not a cairn_type");
+  cairn::detail::RegionAccess access;
+  // Bytes are stored as uint8; the enumerators of cairn_type and Element agree otherwise.
+  access.element = type == CAIRN_BYTE ? cairn::Element::uint8 : static_cast<cairn::Element>(type);
+  access.element_bytes = bytes;
+  access.shape = std::move(shape);
+  access.place = std::move(global);
+  return protect(session, name, std::move(place), std::move(access));
+}
+
+int protect_array(const cairn_session* session, const char* name, Place place, cairn_type type, int dims,
+                  const size_t* shape) {
+  if (dims < 0 || (dims > 0 && shape == nullptr)) return refuse(CAIRN_ERR_USAGE, "cairn_protect_array: no shape");
+  return protect(session, name, std::move(place), type, std::vector<std::uint64_t>(shape, shape + dims));
+}
+
+int protect_part(const cairn_session* session, const char* name, Place place, cairn_type type, int dims,
+                 const size_t* shape, const size_t* global_shape, const size_t* offset) {
+  if (dims <= 0 || shape == nullptr || global_shape == nullptr || offset == nullptr)
+    return refuse(CAIRN_ERR_USAGE, "cairn_protect_part: no shape, global shape or offset");
+  return protect(session, name, std::move(place), type, std::vector<std::uint64_t>(shape, shape + dims),
+                 cairn::GlobalPlace{{global_shape, global_shape + dims}, {offset, offset + dims}});
+}
+
+int protect_opaque(const cairn_session* session, const char* name, Place place, const char* type_name,
+                   size_t element_bytes, size_t count) {
+  if (element_bytes == 0 || element_bytes > UINT32_MAX)
+    return refuse(CAIRN_ERR_USAGE, "cairn_protect_opaque: the element size is out of range");
+  cairn::detail::RegionAccess access;
+  access.element_bytes = static_cast<std::uint32_t>(element_bytes);
+  access.type_name = text_or_empty(type_name);
+  access.shape = {count};
+  return protect(session, name, std::move(place), std::move(access));
+}
+
+// Calls `protect_at` with the place behind the pointer.
+template <class ProtectAt>
+int protect_pointer(const void* pointer, ProtectAt protect_at) {
+  if (pointer == nullptr)
+    return refuse(CAIRN_ERR_USAGE, "cairn_protect_pointer: pointer is NULL; pass the address of the pointer, &array");
+  return protect_at(behind(pointer));
 }
 
 }  // namespace
@@ -167,31 +230,46 @@ int cairn_init_with_helpers(MPI_Comm world, const char* config, cairn_compute_pa
 }
 
 int cairn_protect(cairn_session* session, const char* name, void* data, cairn_type type, size_t count) {
-  return protect(session, name, data, type, {count});
+  return protect(session, name, at(data), type, {count});
 }
 
 int cairn_protect_array(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
                         const size_t* shape) {
-  if (dims < 0 || (dims > 0 && shape == nullptr)) return refuse(CAIRN_ERR_USAGE, "cairn_protect_array: no shape");
-  return protect(session, name, data, type, std::vector<std::uint64_t>(shape, shape + dims));
+  return protect_array(session, name, at(data), type, dims, shape);
 }
 
 int cairn_protect_part(cairn_session* session, const char* name, void* data, cairn_type type, int dims,
                        const size_t* shape, const size_t* global_shape, const size_t* offset) {
-  if (dims <= 0 || shape == nullptr || global_shape == nullptr || offset == nullptr)
-    return refuse(CAIRN_ERR_USAGE, "cairn_protect_part: no shape, global shape or offset");
-  return protect(session, name, data, type, std::vector<std::uint64_t>(shape, shape + dims),
-                 cairn::GlobalPlace{{global_shape, global_shape + dims}, {offset, offset + dims}});
+  return protect_part(session, name, at(data), type, dims, shape, global_shape, offset);
 }
 
 int cairn_protect_opaque(cairn_session* session, const char* name, void* data, const char* type_name,
                          size_t element_bytes, size_t count) {
-  if (element_bytes == 0 || element_bytes > UINT32_MAX)
-    return refuse(CAIRN_ERR_USAGE, "cairn_protect_opaque: the element size is out of range");
-  return with(session, [&](cairn::Session& open) {
-    open.protect_raw(text_or_empty(name), data, cairn::Element::opaque, static_cast<std::uint32_t>(element_bytes),
-                     text_or_empty(type_name), {count});
-    return CAIRN_OK;
+  return protect_opaque(session, name, at(data), type_name, element_bytes, count);
+}
+
+int cairn_protect_pointer(cairn_session* session, const char* name, const void* pointer, cairn_type type,
+                          size_t count) {
+  return protect_pointer(pointer, [&](Place place) { return protect(session, name, std::move(place), type, {count}); });
+}
+
+int cairn_protect_pointer_array(cairn_session* session, const char* name, const void* pointer, cairn_type type,
+                                int dims, const size_t* shape) {
+  return protect_pointer(
+      pointer, [&](Place place) { return protect_array(session, name, std::move(place), type, dims, shape); });
+}
+
+int cairn_protect_pointer_part(cairn_session* session, const char* name, const void* pointer, cairn_type type, int dims,
+                               const size_t* shape, const size_t* global_shape, const size_t* offset) {
+  return protect_pointer(pointer, [&](Place place) {
+    return protect_part(session, name, std::move(place), type, dims, shape, global_shape, offset);
+  });
+}
+
+int cairn_protect_pointer_opaque(cairn_session* session, const char* name, const void* pointer, const char* type_name,
+                                 size_t element_bytes, size_t count) {
+  return protect_pointer(pointer, [&](Place place) {
+    return protect_opaque(session, name, std::move(place), type_name, element_bytes, count);
   });
 }
 

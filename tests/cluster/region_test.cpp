@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -135,6 +136,35 @@ TEST(Regions, arrays_behind_pointers_come_back_with_their_shape) {
         session.restore();
         EXPECT_EQ(plate[11], 121);
         EXPECT_EQ(line[3], 4.0);
+      });
+}
+
+TEST(Regions, arrays_whose_pointers_were_swapped_come_back_under_their_names) {
+  const auto protect = [](JobSession& session, double*& now, double*& before) {
+    session.protect_pointer("now", now, 3);
+    session.protect_pointer("before", before, std::vector<std::uint64_t>{3, 1});
+  };
+  run_twice(
+      [&](JobSession& session) {
+        double first[3] = {1, 1, 1};
+        double second[3] = {2, 2, 2};
+        double* now = first;
+        double* before = second;
+        protect(session, now, before);
+        std::swap(now, before);
+        session.snapshot();
+      },
+      [&](JobSession& session) {
+        double first[3] = {};
+        double second[3] = {};
+        double* now = nullptr;
+        double* before = second;
+        protect(session, now, before);
+        EXPECT_THAT(thrown_by([&] { session.restore(); }), Fails(ErrorKind::usage, {"now", "float64[3]"}));
+        now = first;
+        session.restore();
+        EXPECT_THAT(first, testing::Each(2));
+        EXPECT_THAT(second, testing::Each(1));
       });
 }
 

@@ -25,6 +25,15 @@ typedef struct {
   int32_t scratch;
 } State;
 
+/* Arrays that the program reaches by pointers: two that it swaps at each step, and others that it allocates again. */
+typedef struct {
+  double* now;
+  double* before;
+  int32_t* part;
+  Particle* particle;
+} Pointers;
+static Pointers pointers;
+
 /* Ends the job, since the other ranks would wait. */
 static void check(int good, int line, const char* text) {
   if (good) return;
@@ -40,6 +49,48 @@ static void check_error(int got, int code, const char* part, int line) {
 }
 #define CHECK_ERROR(call, code, part) check_error((call), (code), (part), __LINE__)
 
+static void fill_pointers(int rank, int step) {
+  double* const now = pointers.before;
+  pointers.before = pointers.now;
+  pointers.now = now;
+  for (int i = 0; i < kCells; ++i) pointers.now[i] = rank + step * 1e3 + i;
+  for (int i = 0; i < kCells; ++i) pointers.before[i] = pointers.now[i] - 0.5;
+  int32_t* const part = malloc(kCols * sizeof(int32_t)); /* before the others are freed: elsewhere */
+  Particle* const particle = calloc(1, sizeof(Particle));
+  free(pointers.part);
+  free(pointers.particle);
+  pointers.part = part;
+  pointers.particle = particle;
+  for (int i = 0; i < kCols; ++i) part[i] = step * 10 + i;
+  particle->x = step;
+  particle->id = rank;
+}
+
+static void allocate_pointers(void) {
+  pointers.now = calloc(kCells, sizeof(double));
+  pointers.before = calloc(kCells, sizeof(double));
+  pointers.part = calloc(kCols, sizeof(int32_t));
+  pointers.particle = calloc(1, sizeof(Particle));
+}
+
+static void free_pointers(void) {
+  free(pointers.now);
+  free(pointers.before);
+  free(pointers.part);
+  free(pointers.particle);
+}
+
+static int are_pointers_of_step(int rank, int step) {
+  for (int i = 0; i < kCells; ++i) {
+    const double now = rank + step * 1e3 + i;
+    if (pointers.now[i] != now || pointers.before[i] != now - 0.5) return 0;
+  }
+  for (int i = 0; i < kCols; ++i) {
+    if (pointers.part[i] != step * 10 + i) return 0;
+  }
+  return pointers.particle->x == step && pointers.particle->id == rank;
+}
+
 static void fill(State* state, int rank, int step) {
   for (int i = 0; i < kCells; ++i) state->plate[i] = rank * 1e6 + step * 1e3 + i;
   for (int i = 0; i < kRows * kCols; ++i) state->table[i / kCols][i % kCols] = rank + step * i;
@@ -51,10 +102,15 @@ static void fill(State* state, int rank, int step) {
   state->step = step;
 }
 
+static void compute(State* state, int rank, int step) {
+  fill(state, rank, step);
+  fill_pointers(rank, step);
+}
+
 static int is_of_step(const State* state, int rank, int step) {
   State expected;
   fill(&expected, rank, step);
-  return memcmp(state->plate, expected.plate, sizeof expected.plate) == 0 &&
+  return are_pointers_of_step(rank, step) && memcmp(state->plate, expected.plate, sizeof expected.plate) == 0 &&
          memcmp(state->table, expected.table, sizeof expected.table) == 0 &&
          memcmp(state->particles, expected.particles, sizeof expected.particles) == 0 && state->step == step;
 }
@@ -73,6 +129,16 @@ static void protect(cairn_session* session, State* state) {
   CHECK(cairn_protect_array(session, "step", &state->step, CAIRN_INT32, 0, NULL) == CAIRN_OK);
   CHECK(cairn_protect(session, "scratch", &state->scratch, CAIRN_INT32, 1) == CAIRN_OK);
   CHECK(cairn_unprotect(session, "scratch") == CAIRN_OK);
+
+  const size_t rows[] = {2, kCells / 2};
+  const size_t part[] = {kCols};
+  const size_t parts[] = {2 * kCols};
+  const size_t at[] = {(size_t)rank * kCols};
+  CHECK(cairn_protect_pointer(session, "now", &pointers.now, CAIRN_DOUBLE, kCells) == CAIRN_OK);
+  CHECK(cairn_protect_pointer_array(session, "before", &pointers.before, CAIRN_DOUBLE, 2, rows) == CAIRN_OK);
+  CHECK(cairn_protect_pointer_part(session, "part", &pointers.part, CAIRN_INT32, 1, part, parts, at) == CAIRN_OK);
+  CHECK(cairn_protect_pointer_opaque(session, "particle", &pointers.particle, "Particle", sizeof(Particle), 1) ==
+        CAIRN_OK);
 }
 
 static void check_version(void) {
@@ -95,6 +161,11 @@ static void check_wrong_arguments(cairn_session* session) {
   CHECK_ERROR(cairn_protect_array(session, "a", &value, CAIRN_INT32, 2, NULL), CAIRN_ERR_USAGE, "no shape");
   CHECK_ERROR(cairn_protect_array(session, "a", &value, CAIRN_INT32, -1, NULL), CAIRN_ERR_USAGE, "no shape");
   CHECK_ERROR(cairn_protect_opaque(session, "a", &value, "T", 0, 1), CAIRN_ERR_USAGE, "element size");
+  CHECK_ERROR(cairn_protect_pointer(session, "a", NULL, CAIRN_INT32, 1), CAIRN_ERR_USAGE, "&array");
+  CHECK_ERROR(cairn_protect_pointer_array(session, "a", NULL, CAIRN_INT32, 0, NULL), CAIRN_ERR_USAGE, "&array");
+  CHECK_ERROR(cairn_protect_pointer_part(session, "a", &pointers.part, CAIRN_INT32, 1, NULL, NULL, NULL),
+              CAIRN_ERR_USAGE, "offset");
+  CHECK_ERROR(cairn_protect_pointer_opaque(session, "a", &pointers.part, "T", 0, 1), CAIRN_ERR_USAGE, "element size");
   CHECK_ERROR(cairn_unprotect(session, "nobody"), CAIRN_ERR_USAGE, "nobody");
   CHECK_ERROR(cairn_snapshot(NULL, &version), CAIRN_ERR_USAGE, "the session is NULL");
   CHECK(version == 0);
@@ -148,29 +219,29 @@ static void run_first(cairn_session* session, State* state) {
   CHECK_ERROR(cairn_suspect(session, NULL), CAIRN_ERR_USAGE, "empty");
 
   int due = 1;
-  fill(state, rank, 1);
+  compute(state, rank, 1);
   CHECK(cairn_due(session, &due) == CAIRN_OK && due == 0);
   CHECK(cairn_snapshot(session, &version) == CAIRN_OK);
   CHECK(version == 0); /* not due */
-  fill(state, rank, 2);
+  compute(state, rank, 2);
   CHECK(cairn_due(session, &due) == CAIRN_OK && due == 1);
   CHECK(cairn_snapshot(session, &version) == CAIRN_OK);
   CHECK(version == 1);
   CHECK(cairn_wait(session, CAIRN_L1) == CAIRN_OK);
 
   /* Back to step 2: one region, then all. */
-  fill(state, rank, 3);
+  compute(state, rank, 3);
   CHECK(cairn_restore_region(session, "step") == CAIRN_OK);
   CHECK(state->step == 2);
   CHECK(state->plate[1] == rank * 1e6 + 3 * 1e3 + 1);
   CHECK(cairn_restore(session) == CAIRN_OK);
   CHECK(is_of_step(state, rank, 2));
 
-  fill(state, rank, 4);
+  compute(state, rank, 4);
   CHECK(cairn_snapshot_to(session, CAIRN_L2, &version) == CAIRN_OK);
   CHECK(version == 2);
   CHECK(cairn_wait(session, CAIRN_L2) == CAIRN_OK);
-  fill(state, rank, 5);
+  compute(state, rank, 5);
   CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
 }
 
@@ -195,6 +266,13 @@ static void run_second(cairn_session* session, State* state) {
   CHECK_ERROR(cairn_restore(session), CAIRN_ERR_MISMATCH, "step uint32");
   CHECK_ERROR(cairn_snapshot_to(session, CAIRN_L1, NULL), CAIRN_ERR_MISMATCH, "a restore failed");
   CHECK(cairn_protect_array(session, "step", &state->step, CAIRN_INT32, 0, NULL) == CAIRN_OK);
+  CHECK(cairn_restore(session) == CAIRN_OK);
+  CHECK(is_of_step(state, rank, 5));
+
+  double* const now = pointers.now;
+  pointers.now = NULL;
+  CHECK_ERROR(cairn_restore(session), CAIRN_ERR_USAGE, "null pointer");
+  pointers.now = now;
   CHECK(cairn_restore(session) == CAIRN_OK);
   CHECK(is_of_step(state, rank, 5));
 }
@@ -271,6 +349,7 @@ int main(int argc, char** argv) {
   CHECK(world_rank != 0 || strstr(heard.last_error, "/nowhere/cairn.ini") != NULL);
 
   static State state;
+  allocate_pointers();
   const int code = cairn_init(MPI_COMM_WORLD, config, &session);
   if (code == CAIRN_HEAD) {
     CHECK(world_rank % 2 == 1);
@@ -295,6 +374,7 @@ int main(int argc, char** argv) {
     /* Of the ranks that compute, two of four. */
     CHECK(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == 2);
   }
+  free_pointers();
   MPI_Finalize();
   return 0;
 }

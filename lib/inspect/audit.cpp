@@ -1,6 +1,7 @@
 #include "inspect/audit.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <thread>
 #include <tuple>
@@ -187,6 +188,8 @@ Result<Audit> audit_stores(const JobStores& stores, const AuditOptions& options)
   }
   for (SnapshotAudit& snapshot : audit.snapshots) examine(stores, *survey, until, progress, snapshot);
   add_others(stores, *survey, options, audit);
+  std::ranges::copy_if(survey->ignored, std::back_inserter(audit.ignored),
+                       [&](const Ignored& one) { return !options.version || one.version == *options.version; });
   audit.bytes_read = progress.done();
   return audit;
 }

@@ -36,7 +36,9 @@ struct SnapshotAudit {
 
 struct Audit {
   std::vector<SnapshotAudit> snapshots;  // newest first
-  std::vector<Finding> others;           // manifests and run records of snapshots that nothing else names
+  // Manifests and run records of snapshots that nothing else names, and files that belong to no snapshot.
+  std::vector<Finding> others;
+  std::vector<Ignored> ignored;  // newest first
   Incarnation fresh_start;
   std::uint64_t bytes_read = 0;
   [[nodiscard]] std::size_t count(Finding::State state) const;

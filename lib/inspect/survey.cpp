@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "format/health_file.hpp"
+#include "format/job_costs.hpp"
+#include "format/json_file.hpp"
 #include "recover/belonging.hpp"
 #include "recover/chain.hpp"
 #include "store/names.hpp"
@@ -67,15 +70,37 @@ class Surveyor {
       if (auto status = look_into_global_store(); !status) return fail(status.error());
     }
     if (auto status = look_into_other_stores(); !status) return fail(status.error());
+    for (auto& [dir, ignored] : ignored_) survey_.ignored.push_back(std::move(ignored));
+    std::ranges::reverse(survey_.ignored);  // names were in order
     return std::move(survey_);
   }
 
  private:
+  // A file that a restart reads, and that belongs to no snapshot.
+  template <class T>
+  void look_at_file(StoreId holder, const FileName& name, std::uint64_t most_bytes,
+                    Result<T> (*parse)(const std::string&, const Sealer&)) {
+    const auto text = read_text(stores_.at(holder), name, most_bytes);
+    const Result<T> file = text ? parse(*text, sealer_) : Result<T>(fail(text.error()));
+    note_other(holder, name, file ? std::nullopt : std::optional(file.error()));
+  }
+
+  void look_at_mark(StoreId holder, const std::vector<Entry>& entries) {
+    const auto mark = read_chain_mark(stores_.at(holder), entries, Log::silent(), stores_.sealer);
+    note_other(holder, names::chain_mark(), mark ? std::nullopt : std::optional(mark.error()));
+  }
+
+  void note_other(StoreId holder, const FileName& name, const std::optional<Error>& error) {
+    if (error && error->code != Code::not_found)
+      survey_.findings.push_back(describe_failure(stores_, Identity{}, holder, name, *error));
+  }
+
   Status look_into_node_store(StoreId holder) {
     const Store& store = stores_.at(holder);
     const auto entries = list_if_there(store, DirName{});
     if (!entries) return fail(entries.error());
     sealer_ = stores_.sealer_at(holder);
+    look_at_mark(holder, *entries);
     for (const auto& [dir, identity] : snapshots_in(*entries)) look_at_snapshot(holder, dir, identity);
     return {};
   }
@@ -86,8 +111,7 @@ class Surveyor {
     std::vector<Finding> wrong;
     for (int turn = 0; turn < kTurns; ++turn) {
       auto read = read_node_manifest(store, dir, sealer_);
-      // Without one: being written, being retired, or never completed.
-      if (!read && read.error().code == Code::not_found) return;
+      if (!read && read.error().code == Code::not_found) return ignore(holder, dir, by_name.version);
       if (!read) {
         survey_.findings.push_back(describe_failure(stores_, by_name, holder, names::manifest(dir), read.error()));
         return;
@@ -109,6 +133,11 @@ class Surveyor {
       survey_.findings.push_back(std::move(finding));
     }
     take_in(holder, std::move(*manifest));
+  }
+
+  void ignore(StoreId holder, const DirName& dir, Version version) {
+    Ignored& ignored = ignored_.try_emplace(dir.path, Ignored{dir, version, {}}).first->second;
+    ignored.holders.push_back(holder);
   }
 
   std::vector<Finding> wrong_files(StoreId holder, const NodeManifest& manifest, const Entries& entries) const {
@@ -140,6 +169,9 @@ class Surveyor {
     if (chain) survey_.fresh_start = chain->fresh_start;
     const auto entries = list_if_there(global, DirName{});
     if (!entries) return fail(entries.error());
+    look_at_mark(StoreId::global(), *entries);
+    look_at_file(StoreId::global(), names::costs(), kMostRecordBytes, parse_job_costs);
+    look_at_file(StoreId::global(), names::health(), kMostHealthBytes, parse_health_file);
     for (const Entry& entry : *entries) {
       if (const auto run = names::parse_run_record(entry.name)) look_at_run(FileName{entry.name}, *run);
     }
@@ -202,7 +234,8 @@ class Surveyor {
   }
 
   const JobStores& stores_;
-  Sealer sealer_;  // of the store that is looked into
+  Sealer sealer_;                           // of the store that is looked into
+  std::map<std::string, Ignored> ignored_;  // by directory
   Survey survey_;
 };
 

@@ -60,12 +60,21 @@ struct Finding {
   std::string what;   // in words, when it is not good
 };
 
+// The directory of a snapshot that has no manifest in some node stores: it is being written or removed there, or its
+// writing never ended. A restart ignores it.
+struct Ignored {
+  DirName dir;
+  Version version;
+  std::vector<StoreId> holders;
+};
+
 struct Survey {
   std::vector<std::vector<NodeManifest>> by_store;  // as JobStores::nodes
   // What stores of all nodes have, by level.
   std::map<Identity, std::map<LevelId, std::shared_ptr<const SharedSnapshot>>> shared;
   std::vector<RunRecord> runs;    // newest first
   std::vector<Finding> findings;  // what is not good; every file whose length is wrong is struck from the inventory
+  std::vector<Ignored> ignored;   // newest first
   Inventory inventory;
   Incarnation fresh_start;  // of the newest life that started fresh: a restart looks at nothing older
 

@@ -149,9 +149,9 @@ Recovery plan_recovery(const Survey& survey, const SnapshotView& snapshot) {
       inventory.shared[level] = {snapshot.identity};
   }
   const Layout today = layout_by_store(survey, snapshot);
-  auto plan = make_plan({inventory, today, Incarnation{}, {}, {}, {}});
-  if (!plan) return {false, {}, plan.error().message};
-  return {true, std::move(plan->deliveries), {}};
+  auto one = make_plan_of({inventory, today, Incarnation{}, {}, {}, {}}, snapshot.identity);
+  if (!one.missing.empty()) return {false, {}, one.missing_text()};
+  return {true, std::move(one.plan.deliveries), {}};
 }
 
 }  // namespace cairn

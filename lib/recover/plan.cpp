@@ -23,19 +23,6 @@ LevelSet hinted_levels(const PlanRequest& request, const SnapshotSources& source
   return levels;
 }
 
-std::string describe_missing(const Identity& snapshot, const std::vector<std::uint32_t>& missing,
-                             const std::vector<NodeId>& lost) {
-  std::string text = fmt::format("version {} has no source for {}", snapshot.version.value, ranks_text(missing));
-  if (lost.empty()) return text;
-  text += lost.size() == 1 ? " (node" : " (nodes";
-  const char* separator = " ";
-  for (const NodeId node : lost) {
-    text += fmt::format("{}{}", separator, node.value);
-    separator = ", ";
-  }
-  return text + (lost.size() == 1 ? " is lost)" : " are lost)");
-}
-
 // Fills in a delivery for every rank that has a source, and returns those that have none.
 std::vector<std::uint32_t> find_sources(const PlanRequest& request, SnapshotSources& sources, LevelSet levels,
                                         Plan& plan) {
@@ -57,6 +44,15 @@ std::vector<std::uint32_t> find_sources(const PlanRequest& request, SnapshotSour
   return missing;
 }
 
+PlanOfOne plan_of(const PlanRequest& request, SnapshotSources& sources, const Identity& snapshot) {
+  PlanOfOne one{{snapshot, {}, sources.lost_nodes()}, {}};
+  // A hint that proves wrong costs a second look, and nothing else.
+  const LevelSet hinted = hinted_levels(request, sources, one.plan.lost_nodes);
+  one.missing = find_sources(request, sources, hinted, one.plan);
+  if (!one.missing.empty()) one.missing = find_sources(request, sources, LevelSet::all(), one.plan);
+  return one;
+}
+
 // For a snapshot of another number of ranks: those of its own ranks whose shards have no source.
 std::vector<std::uint32_t> missing_of(SnapshotSources& sources, const Layout& written) {
   std::vector<std::uint32_t> missing;
@@ -76,6 +72,25 @@ Error wrong_number_of_ranks(const Identity& snapshot, std::size_t wrote, std::si
 
 }  // namespace
 
+std::string PlanOfOne::missing_text() const {
+  std::string text = "no source for " + ranks_text(missing);
+  const auto& lost = plan.lost_nodes;
+  if (lost.empty()) return text;
+  text += lost.size() == 1 ? " (node" : " (nodes";
+  const char* separator = " ";
+  for (const NodeId node : lost) {
+    text += fmt::format("{}{}", separator, node.value);
+    separator = ", ";
+  }
+  return text + (lost.size() == 1 ? " is lost)" : " are lost)");
+}
+
+PlanOfOne make_plan_of(const PlanRequest& request, const Identity& snapshot) {
+  LayoutIndexes indexes;
+  SnapshotSources sources(request.inventory, indexes, snapshot);
+  return plan_of(request, sources, snapshot);
+}
+
 Result<Plan> make_plan(const PlanRequest& request) {
   std::string refusals;
   std::size_t tried = 0;
@@ -84,22 +99,19 @@ Result<Plan> make_plan(const PlanRequest& request) {
   for (const Identity& snapshot : request.inventory.snapshots()) {
     if (snapshot.incarnation < request.not_before) continue;
     SnapshotSources sources(request.inventory, indexes, snapshot);
-    Plan plan{snapshot, {}, sources.lost_nodes()};
-    std::vector<std::uint32_t> missing;
+    PlanOfOne one;
     if (const Layout* layout = sources.layout(); layout != nullptr && layout->node_of_rank.size() != ranks) {
-      missing = missing_of(sources, *layout);
-      if (missing.empty()) return fail(wrong_number_of_ranks(snapshot, layout->node_of_rank.size(), ranks));
+      one = {{snapshot, {}, sources.lost_nodes()}, missing_of(sources, *layout)};
+      if (one.missing.empty()) return fail(wrong_number_of_ranks(snapshot, layout->node_of_rank.size(), ranks));
     } else {
-      // A hint that proves wrong costs a second look, and nothing else.
-      const LevelSet hinted = hinted_levels(request, sources, plan.lost_nodes);
-      missing = find_sources(request, sources, hinted, plan);
-      if (!missing.empty()) missing = find_sources(request, sources, LevelSet::all(), plan);
-      if (missing.empty()) return plan;
+      one = plan_of(request, sources, snapshot);
+      if (one.missing.empty()) return std::move(one.plan);
     }
     ++tried;
     constexpr std::size_t kTold = 4;
     if (tried <= kTold)
-      refusals += (refusals.empty() ? "" : "; ") + describe_missing(snapshot, missing, plan.lost_nodes);
+      refusals +=
+          fmt::format("{}version {} has {}", refusals.empty() ? "" : "; ", snapshot.version.value, one.missing_text());
     if (tried == kTold + 1) refusals += "; older versions are not recoverable either";
   }
   if (tried == 0) return fail(Code::not_found, "there is no snapshot");

@@ -35,6 +35,16 @@ struct Plan {
   std::vector<NodeId> lost_nodes;    // nodes of the snapshot's layout whose part no store has
 };
 
+// What can be restored of one snapshot, which was written by as many ranks as the job has today, whatever other
+// snapshots there are.
+struct PlanOfOne {
+  Plan plan;
+  std::vector<std::uint32_t> missing;  // ranks that have no source
+  // "no source for ranks 2, 3 (node 1 is lost)"
+  [[nodiscard]] std::string missing_text() const;
+};
+[[nodiscard]] PlanOfOne make_plan_of(const PlanRequest& request, const Identity& snapshot);
+
 // not_found: there is no snapshot at all. unrecoverable: no snapshot is recoverable; the message names versions and
 // missing ranks. mismatch: the newest recoverable one was written by another number of ranks.
 [[nodiscard]] Result<Plan> make_plan(const PlanRequest& request);

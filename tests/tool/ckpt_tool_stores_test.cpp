@@ -1,4 +1,8 @@
 // Which stores the program reads, and what it shows of a snapshot in them.
+#include <unistd.h>
+
+#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -8,6 +12,7 @@
 
 #include "run_tool.hpp"
 #include "sample_job.hpp"
+#include "stores.hpp"
 #include "support/facts.hpp"
 
 namespace cairn::test {
@@ -20,10 +25,76 @@ TEST(CkptToolStores, names_the_jobs_when_there_are_several) {
   const SampleJob job;
   job.add_snapshot(1, {LevelId::local});
   job.add_snapshot(1, {LevelId::local}, "wave");
-  const Outcome outcome = run_on(job, "list");
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_THAT(outcome.err, Names({"heat", "wave", "--job"}));
+  for (const char* command : {"verify", "inspect", "hang"}) {
+    const Outcome outcome = run_on(job, command);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, Names({"heat", "wave", "--job"}));
+  }
   EXPECT_EQ(run_on(job, "list --job wave").code, 0);
+}
+
+// The job's row in a list of several.
+json row_in(const json& list, const std::string& job) {
+  for (const json& row : list["jobs"]) {
+    if (row["job"] == job) return row;
+  }
+  return {};
+}
+
+TEST(CkptToolStores, lists_all_jobs_with_their_snapshots_and_what_they_take) {
+  const SampleJob job;
+  for (const std::uint32_t version : {41U, 42U}) job.add_snapshot(version, {LevelId::local});
+  job.add_snapshot(7, {LevelId::local}, "wave");
+  fs::remove_all(job.node(0, 42));
+  const std::string wave = job.local() + "/node0000/wave";
+  fs::remove_all(wave + "/recycle");
+  std::uint64_t bytes = 0;
+  for (const std::string& root : {job.local(), job.global()}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root)) {
+      const bool is_of_wave = entry.path().string().find("/wave/") != std::string::npos;
+      if (is_of_wave && entry.is_regular_file()) bytes += entry.file_size();
+    }
+  }
+  fs::create_directories(wave + "/recycle");
+  std::ofstream(wave + "/recycle/retired") << std::string(5000, 'x');
+  const auto then = fs::file_time_type::clock::now() - std::chrono::hours(1000);
+  for (const auto& entry : fs::recursive_directory_iterator(job.global() + "/wave")) fs::last_write_time(entry, then);
+
+  const Outcome outcome = run_on(job, "list --json");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const json list = json::parse(outcome.out);
+  EXPECT_EQ(list["jobs"].size(), 2U);
+  const json row = row_in(list, "wave");
+  EXPECT_EQ(row["snapshots"], 1);
+  EXPECT_EQ(row["newest"], 7);
+  EXPECT_EQ(row["newest_recoverable"], 7);
+  EXPECT_EQ(row["bytes"], bytes);
+  EXPECT_EQ(row["recycled_bytes"], 5000);
+  EXPECT_NEAR(row["last_written"].get<double>(), static_cast<double>(std::time(nullptr)), 60);
+  EXPECT_EQ(row_in(list, "heat")["newest"], 42);
+  EXPECT_EQ(row_in(list, "heat")["newest_recoverable"], 41);
+  EXPECT_THAT(run_on(job, "list").out, Names({"wave", "7", "4.9 KiB"}));
+
+  std::ofstream(job.global() + "/wave/chain.json") << "garbage";
+  const Outcome damaged = run_on(job, "list");
+  EXPECT_EQ(damaged.code, 1);
+  EXPECT_THAT(damaged.err, Names({"wave", job.global() + "/wave/chain.json"}));
+}
+
+TEST(CkptToolStores, does_not_say_that_a_job_it_may_not_read_is_missing) {
+  const SampleJob job;
+  job.add_snapshot(1, {LevelId::local});
+  const std::string closed = job.local() + "/node0000/heat";
+  fs::permissions(job.root(), fs::perms::all);
+  for (const std::string& store : {closed, job.global() + "/heat"}) fs::permissions(store, fs::perms::none);
+  const auto open = [&] { return ckpt_tool::open_stores({{}, {job.local() + "/node0000"}, job.global(), {}, {}}); };
+  const auto user = ::geteuid();
+  ASSERT_EQ(user == 0 ? ::seteuid(65534) : 0, 0);
+  const auto refused = open();
+  ASSERT_EQ(user == 0 ? ::seteuid(user) : 0, 0);
+  for (const std::string& store : {closed, job.global() + "/heat"}) fs::permissions(store, fs::perms::owner_all);
+  EXPECT_THAT(refused, Fails(Code::io, {closed, job.global() + "/heat"}));
+  EXPECT_TRUE(open());
 }
 
 TEST(CkptToolStores, takes_places_and_job_from_the_configuration) {
@@ -121,6 +192,33 @@ TEST(CkptToolInspect, finds_regions_in_the_global_store_when_no_node_is_left) {
   const json plate = json::parse(outcome.out)["regions"][0]["regions"][0];
   EXPECT_EQ(plate["name"], "plate");
   EXPECT_EQ(plate["shape"], json({3000, 4}));
+}
+
+TEST(CkptToolStores, names_directories_of_snapshots_that_have_no_manifest) {
+  const SampleJob job;
+  for (const std::uint32_t version : {41U, 42U}) job.add_snapshot(version, {LevelId::local});
+  for (std::uint32_t node = 0; node < kNodes; ++node) fs::remove(job.node(node, 42) + "/manifest.json");
+  const std::string directory = fs::path(job.node(3, 42)).filename();
+  const std::string store = fs::path(job.node(3, 42)).parent_path();
+  for (const char* command : {"list", "verify", "verify --version 42"}) {
+    const Outcome outcome = run_on(job, command);
+    EXPECT_THAT(outcome.out + outcome.err, Names({directory, store})) << command;
+  }
+  for (const char* command : {"list --json", "verify --json"}) {
+    const Outcome outcome = run_on(job, command);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const json ignored = json::parse(outcome.out)["ignored"];
+    ASSERT_EQ(ignored.size(), 1U) << command;
+    EXPECT_EQ(ignored[0]["directory"], directory);
+    EXPECT_EQ(ignored[0]["version"], 42);
+    EXPECT_EQ(ignored[0]["stores"].size(), kNodes);
+  }
+  for (std::uint32_t node = 0; node < kNodes; ++node) fs::remove_all(job.node(node, 41));
+  for (const char* command : {"list", "inspect", "verify"}) {
+    const Outcome outcome = run_on(job, command);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, Names({"job heat", directory, store})) << command;
+  }
 }
 
 TEST(CkptToolInspect, names_the_versions_there_are_when_asked_for_another) {

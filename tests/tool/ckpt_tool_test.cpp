@@ -181,9 +181,13 @@ TEST(CkptToolJson, has_no_member_that_the_man_page_does_not_name) {
   job.add_run({{1}, kRun, RunRecord::Parent::snapshot, sample_job_identity(41), true, false});
   for (const std::uint32_t node : {0U, 1U, 2U}) job.lose_node(node);
   fs::remove_all(job.global_snapshot(42));
+  fs::create_directories(job.node(3, 43));
+  const SampleJob of_two;
+  for (const char* name : {"heat", "wave"}) of_two.add_snapshot(1, {LevelId::local}, name);
   for (const std::string command : {"list", "inspect", "verify"}) {
     std::set<std::string> names;
     collect_names(json::parse(run_on(job, command + " --json").out), names);
+    if (command == "list") collect_names(json::parse(run_on(of_two, "list --json").out), names);
     EXPECT_GT(names.size(), 10U);
     const std::string page = page_of(command) + page_of("list");
     for (const std::string& name : names) EXPECT_THAT(page, Names({name})) << command;
@@ -442,6 +446,30 @@ TEST_P(CkptToolVerify, names_the_ranks_that_nothing_gives_back) {
   for (const std::string rank : {"rank 0", "rank 1", "rank 2", "rank 3"})
     EXPECT_TRUE(has_thing(snapshot["why_not"].get<std::string>(), rank)) << snapshot["why_not"];
   EXPECT_EQ(report["summary"]["newest_recoverable"], nullptr);
+}
+
+// As it was with a store that has lost nodes: the newest snapshot is gone, the one before is not.
+TEST_P(CkptToolVerify, says_of_one_snapshot_nothing_about_others) {
+  job.add_snapshot(43, {LevelId::local});
+  job.lose_node(1);
+  const json report = expect_damage(job, {missing_node(1, {2, 3})});
+  EXPECT_EQ(report["snapshots"][0]["recoverable"], false);
+  EXPECT_EQ(report["snapshots"][1]["recoverable"], true);
+  const std::string why_not = report["snapshots"][0]["why_not"];
+  EXPECT_THAT(why_not, Names({"rank 2", "rank 3", "node 1"}));
+  EXPECT_FALSE(has_thing(why_not, "snapshot")) << why_not;
+  EXPECT_EQ(report["summary"]["newest_recoverable"], 42);
+}
+
+TEST_P(CkptToolVerify, names_damaged_files_that_belong_to_no_snapshot) {
+  for (const std::string& file : {job.local() + "/node0002/heat/chain.json", job.global() + "/heat/chain.json",
+                                  job.global() + "/heat/costs.json", job.global() + "/heat/health.json"}) {
+    std::ofstream(file) << "garbage";
+    expect_damage(job, {damaged(file, json::array(), nullptr)});
+    EXPECT_THAT(run_on(job, "list").err, Names({file}));
+    fs::remove(file);
+  }
+  EXPECT_EQ(run_on(job, "verify").code, 0);
 }
 
 TEST_P(CkptToolVerify, refuses_what_a_newer_version_wrote) {

@@ -154,6 +154,18 @@ TEST(CkptToolPlan, warns_where_failures_are_too_frequent_for_the_formula) {
   EXPECT_THAT(run_tool("plan" + kFourLevels).out, Not(Names({"ckpt-tool simulate"})));
 }
 
+TEST(CkptToolPlan, asks_for_costs_and_mtbfs_where_there_are_none) {
+  const TempDirectory directory("/tmp");
+  const std::string empty = directory.path() + "/empty.json";
+  std::ofstream(empty) << R"({"levels": []})";
+  for (const std::string command : {"plan", "simulate"}) {
+    const Outcome outcome = run_tool(command);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, Names({"--cost", "--mtbf", "--measured"})) << command;
+    EXPECT_THAT(run_tool(command + " --measured " + empty).err, Names({empty, "--cost", "--mtbf"})) << command;
+  }
+}
+
 TEST(CkptToolPlan, answers_a_mistake_with_one_line) {
   const Outcome outcome = run_tool("plan --cost 1s,6 --mtbf 1h,2h");
   EXPECT_EQ(outcome.code, 2);

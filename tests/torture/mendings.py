@@ -380,7 +380,7 @@ MENDINGS = [
     ], seen_by="Migration.keeps_the_old_parity_when_only_copies_are_built"),
     Mending("a version of another number of ranks is refused though it is not whole", [
         Edit("lib/recover/plan.cpp",
-             "      if (missing.empty()) return fail(wrong_number_of_ranks(",
+             "      if (one.missing.empty()) return fail(wrong_number_of_ranks(",
              "      return fail(wrong_number_of_ranks("),
     ], seen_by="Plan.passes_over_another_number_of_ranks_that_is_not_whole"),
 ]

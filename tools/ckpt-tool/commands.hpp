@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -41,6 +44,8 @@ struct SimulateOptions {
 };
 
 [[nodiscard]] cairn::Result<ExitCode> list(const Request& request);
+// Of several jobs: a line for each.
+[[nodiscard]] ExitCode list_jobs(const Places& places, const std::set<std::string>& jobs, bool json);
 [[nodiscard]] cairn::Result<ExitCode> inspect(const Request& request);
 [[nodiscard]] cairn::Result<ExitCode> verify(const Request& request);
 [[nodiscard]] cairn::Result<ExitCode> plan(const ScenarioOptions& options);
@@ -90,9 +95,14 @@ void put_identity(Json& to, const cairn::Identity& identity);
 [[nodiscard]] std::string finding_text(const cairn::Finding& finding);
 // The exit code with this finding taken in.
 [[nodiscard]] ExitCode worse(ExitCode code, const cairn::Finding& finding);
+// "v00000015-0123456789abcdef: no manifest in <store>, …", for people; and the same in JSON.
+[[nodiscard]] std::string ignored_text(const OpenStores& opened, const cairn::Ignored& ignored);
+[[nodiscard]] Json ignored_json(const OpenStores& opened, const std::vector<cairn::Ignored>& all);
+// An error that says that there are no snapshots, and which directories are ignored.
+[[nodiscard]] cairn::Error no_snapshots(const OpenStores& opened, const std::vector<cairn::Ignored>& ignored);
 // An error that says there is no such version, and which there are.
 [[nodiscard]] cairn::Error no_such_version(const OpenStores& opened, std::uint32_t version,
-                                           const std::vector<cairn::SnapshotView>& snapshots);
+                                           const cairn::Survey& survey);
 // One line on stderr.
 void complain(const std::string& line);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/list_text.hpp"
 #include "commands.hpp"
 #include "store/names.hpp"
 #include "text.hpp"
@@ -77,13 +78,41 @@ ExitCode worse(ExitCode code, const Finding& finding) {
   return finding.state == Finding::State::good ? code : kDamage;
 }
 
-cairn::Error no_such_version(const OpenStores& opened, std::uint32_t version,
-                             const std::vector<cairn::SnapshotView>& snapshots) {
+std::string ignored_text(const OpenStores& opened, const cairn::Ignored& ignored) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> stores;
+  for (const cairn::StoreId holder : ignored.holders) stores.push_back(opened.stores.at(holder).where());
+  return fmt::format("{}: no manifest in {}", ignored.dir.path, cairn::first_few(stores, kShown));
+}
+
+Json ignored_json(const OpenStores& opened, const std::vector<cairn::Ignored>& all) {
+  Json json = Json::array();
+  for (const cairn::Ignored& ignored : all) {
+    Json& one = json.emplace_back(Json{{"directory", ignored.dir.path}, {"version", ignored.version.value}});
+    one["stores"] = Json::array();
+    for (const cairn::StoreId holder : ignored.holders) one["stores"].push_back(opened.stores.at(holder).where());
+  }
+  return json;
+}
+
+cairn::Error no_snapshots(const OpenStores& opened, const std::vector<cairn::Ignored>& ignored) {
+  cairn::Error error = opened.nothing("snapshots");
+  if (ignored.empty()) return error;
+  error.message += "; ignored: " + ignored_text(opened, ignored.front());
+  if (ignored.size() > 1) error.message += fmt::format(", and {} more", ignored.size() - 1);
+  return error;
+}
+
+cairn::Error no_such_version(const OpenStores& opened, std::uint32_t version, const cairn::Survey& survey) {
   std::set<std::uint32_t> there;
-  for (const auto& snapshot : snapshots) there.insert(snapshot.identity.version.value);
-  return {cairn::Code::not_found,
-          fmt::format("no version {} of job {} in {}", version, opened.job, opened.places_text()),
-          there.empty() ? "there are no snapshots at all" : fmt::format("there are: {}", fmt::join(there, ", "))};
+  for (const auto& snapshot : view_snapshots(survey)) there.insert(snapshot.identity.version.value);
+  cairn::Error error{
+      cairn::Code::not_found, fmt::format("no version {} of job {} in {}", version, opened.job, opened.places_text()),
+      there.empty() ? "there are no snapshots at all" : fmt::format("there are: {}", fmt::join(there, ", "))};
+  for (const cairn::Ignored& ignored : survey.ignored) {
+    if (ignored.version.value == version) error.message += "; ignored: " + ignored_text(opened, ignored);
+  }
+  return error;
 }
 
 void complain(const std::string& line) { fmt::print(stderr, "ckpt-tool: {}\n", line); }

@@ -185,8 +185,8 @@ cairn::Result<ExitCode> inspect(const Request& request) {
     code = worse(code, finding);
   }
   if (snapshot == snapshots.end()) {
-    if (request.version) return cairn::fail(no_such_version(*opened, *request.version, snapshots));
-    return cairn::fail(opened->nothing("snapshots"));
+    if (request.version) return cairn::fail(no_such_version(*opened, *request.version, *survey));
+    return cairn::fail(no_snapshots(*opened, survey->ignored));
   }
   Inspection inspection{*opened, *survey, *snapshot, {}, {}};
   collect_files(inspection);

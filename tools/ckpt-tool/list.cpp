@@ -96,12 +96,13 @@ void print_table(const OpenStores& opened, const std::vector<Listed>& snapshots,
                     listed.age ? age_text(*listed.age) : "?", note_of(listed)});
   }
   fmt::print("job {}: {}\n{}", opened.job, count_text(snapshots.size(), "snapshot"), table_text(rows));
+  for (const cairn::Ignored& one : survey.ignored) fmt::print("ignored: {}\n", ignored_text(opened, one));
   for (const RunRecord& run : survey.runs) fmt::print("{}\n", text_of(run));
 }
 
 void print_json(const OpenStores& opened, const std::vector<Listed>& snapshots, const Survey& survey,
                 const std::vector<std::string>& problems) {
-  Json root{{"job", opened.job}, {"snapshots", Json::array()}, {"runs", Json::array()}, {"problems", problems}};
+  Json root{{"job", opened.job}, {"snapshots", Json::array()}, {"runs", Json::array()}};
   for (const Listed& listed : snapshots) {
     Json json = Json::object();
     put_identity(json, listed.view.identity);
@@ -117,13 +118,23 @@ void print_json(const OpenStores& opened, const std::vector<Listed>& snapshots, 
     root["snapshots"].push_back(std::move(json));
   }
   for (const RunRecord& run : survey.runs) root["runs"].push_back(json_of(run));
+  root["ignored"] = ignored_json(opened, survey.ignored);
+  root["problems"] = problems;
   fmt::print("{}\n", root.dump(1));
 }
 
 }  // namespace
 
 cairn::Result<ExitCode> list(const Request& request) {
-  const auto opened = open_stores(request.target);
+  auto places = find_places(request.target);
+  if (!places) return cairn::fail(places.error());
+  if (places->job.empty()) {
+    const auto jobs = jobs_at(*places);
+    if (!jobs) return cairn::fail(jobs.error());
+    if (jobs->size() > 1) return list_jobs(*places, *jobs, request.json);
+    places->job = *jobs->begin();
+  }
+  const auto opened = open_job(*places, places->job);
   if (!opened) return cairn::fail(opened.error());
   if (opened->empty()) return cairn::fail(opened->nothing("snapshots"));
   const auto survey = take_survey(opened->stores);
@@ -150,7 +161,7 @@ cairn::Result<ExitCode> list(const Request& request) {
     print_table(*opened, snapshots, *survey);
   for (const std::string& problem : problems) complain(problem);
   if (!snapshots.empty() || !problems.empty()) return code;
-  return cairn::fail(opened->nothing("snapshots"));
+  return cairn::fail(no_snapshots(*opened, survey->ignored));
 }
 
 }  // namespace ckpt_tool

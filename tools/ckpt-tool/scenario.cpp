@@ -157,6 +157,14 @@ Result<Scenario> read_scenario(const ScenarioOptions& options) {
   if (good) good = put_shares(options, times);
   if (!good) return fail(good.error());
 
+  if (times.empty()) {
+    return options.measured.empty()
+               ? fail(Code::invalid_argument, "neither costs nor MTBFs of levels are given",
+                      "--cost 1s,6s,8s,90s --mtbf 12h,3d,10d,60d, or --measured checkpoints/heat/costs.json")
+               : fail(Code::not_found, options.measured + ": no level has been measured",
+                      "a job whose [levels] are auto measures them; or give --cost and --mtbf");
+  }
+
   auto ids = ids_of(options.numbers.empty() ? numbers_in(times) : options.numbers, times.size());
   if (!ids) return fail(ids.error());
   Scenario scenario{std::move(*ids), {}};

@@ -108,14 +108,29 @@ Status keep_directories(Directories& places) {
   return {};
 }
 
-// Directories in `path`, in name order; none when it cannot be listed.
-std::vector<std::string> directories_in(const fs::path& path) {
-  std::vector<std::string> found;
+// Directories that are there and cannot be read, with the reason: "DIR: Permission denied".
+using Closed = std::vector<std::string>;
+
+// Calls `take` with each entry of `path`, until it returns false. Notes a directory that cannot be listed.
+template <class Take>
+void for_each_in(const fs::path& path, Closed& closed, Take take) {
   std::error_code error;
-  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-    std::error_code gone;
-    if (it->is_directory(gone)) found.push_back(it->path().filename().string());
+  fs::directory_iterator it(path, error);
+  for (const fs::directory_iterator end; !error && it != end; it.increment(error)) {
+    if (!take(*it)) return;
   }
+  if (error && error != std::errc::no_such_file_or_directory)
+    closed.push_back(fmt::format("{}: {}", path.string(), error.message()));
+}
+
+// Directories in `path`, in name order.
+std::vector<std::string> directories_in(const fs::path& path, Closed& closed) {
+  std::vector<std::string> found;
+  for_each_in(path, closed, [&](const fs::directory_entry& entry) {
+    std::error_code gone;
+    if (entry.is_directory(gone)) found.push_back(entry.path().filename().string());
+    return true;
+  });
   std::ranges::sort(found);
   return found;
 }
@@ -129,45 +144,47 @@ bool is_node_directory(const std::string& name) {
 // The places that may have a job's directory: DIR itself and the simulated nodes below it.
 std::vector<std::string> node_roots(const std::vector<Directory>& locals) {
   std::vector<std::string> roots;
+  Closed closed;  // jobs_at() reports them
   for (const auto& [local, named_by] : locals) {
     roots.push_back(local);
-    for (const std::string& name : directories_in(local)) {
+    for (const std::string& name : directories_in(local, closed)) {
       if (is_node_directory(name)) roots.push_back(local + "/" + name);
     }
   }
   return roots;
 }
 
-bool looks_like_a_job(const fs::path& directory) {
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (name == "recycle" || name == cairn::names::calls().path || cairn::names::parse_snapshot(name) ||
-        cairn::names::parse_run_record(name))
-      return true;
-  }
-  return false;
+bool looks_like_a_job(const fs::path& directory, Closed& closed) {
+  bool found = false;
+  for_each_in(directory, closed, [&](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    found = name == "recycle" || name == cairn::names::calls().path || cairn::names::parse_snapshot(name) ||
+            cairn::names::parse_run_record(name);
+    return !found;
+  });
+  return found;
 }
 
-std::set<std::string> jobs_in(const std::vector<std::string>& roots) {
+std::set<std::string> jobs_in(const Places& places, Closed& closed) {
   std::set<std::string> jobs;
-  for (const std::string& root : roots) {
-    for (const std::string& name : directories_in(root)) {
-      if (!is_node_directory(name) && looks_like_a_job(fs::path(root) / name)) jobs.insert(name);
+  for (const auto* roots : {&places.node_roots, &places.globals}) {
+    for (const std::string& root : *roots) {
+      for (const std::string& name : directories_in(root, closed)) {
+        if (!is_node_directory(name) && looks_like_a_job(fs::path(root) / name, closed)) jobs.insert(name);
+      }
     }
   }
   return jobs;
 }
 
-Result<std::string> only_job(const std::vector<std::string>& roots, const std::string& places) {
-  const std::set<std::string> jobs = jobs_in(roots);
-  if (jobs.size() == 1) return *jobs.begin();
-  if (jobs.empty()) {
-    return fail(Code::not_found, fmt::format("no snapshots of any job in {}", places),
-                "give the directories in [storage] local and global");
-  }
-  return fail(Code::invalid_argument, fmt::format("{} hold several jobs: {}", places, fmt::join(jobs, ", ")),
-              fmt::format("choose one, for instance --job {}", *jobs.begin()));
+constexpr const char* kReadAsUser = "run ckpt-tool as the job's user, or as a user who may read everything";
+
+Result<std::string> only_job(const Places& places) {
+  const auto jobs = jobs_at(places);
+  if (!jobs) return fail(jobs.error());
+  if (jobs->size() == 1) return *jobs->begin();
+  return fail(Code::invalid_argument, fmt::format("{} hold several jobs: {}", places.text(), fmt::join(*jobs, ", ")),
+              fmt::format("choose one, for instance --job {}", *jobs->begin()));
 }
 
 // A store that does not exist, or is removed meanwhile, is skipped; one that cannot be read is an error.
@@ -178,7 +195,7 @@ Status open_if_there(const std::string& root, const std::string& job, std::set<f
   if (!store) {
     auto error = store.error();
     // Its hint is for the job that writes there.
-    error.hint = "run ckpt-tool as the job's user, or as a user who may read everything";
+    error.hint = kReadAsUser;
     return fail(std::move(error));
   }
   std::error_code error;
@@ -189,6 +206,8 @@ Status open_if_there(const std::string& root, const std::string& job, std::set<f
 
 }  // namespace
 
+std::string Places::text() const { return fmt::format("{}", fmt::join(named, ", ")); }
+
 std::string OpenStores::places_text() const { return fmt::format("{}", fmt::join(places, ", ")); }
 
 cairn::Error OpenStores::nothing(std::string_view what) const {
@@ -196,43 +215,66 @@ cairn::Error OpenStores::nothing(std::string_view what) const {
           jobs.empty() ? "" : fmt::format("--job may be one of: {}", fmt::join(jobs, ", "))};
 }
 
-Result<OpenStores> open_stores(Target target) {
-  auto places = fill_in_from_config(target);
-  if (!places) return fail(places.error());
-  if (places->locals.empty() && places->globals.empty()) {
+Result<Places> find_places(Target target) {
+  auto named = fill_in_from_config(target);
+  if (!named) return fail(named.error());
+  if (named->locals.empty() && named->globals.empty()) {
     return fail(Code::invalid_argument, "no stores are named",
                 "give --config FILE, --local DIR or --global DIR; see ckpt-tool --help");
   }
-  if (auto status = keep_directories(*places); !status) return fail(status.error());
+  if (auto status = keep_directories(*named); !status) return fail(status.error());
+  Places places{std::move(target.job), std::move(target.key_file), {}, node_roots(named->locals), {}};
+  for (const Directory& place : named->locals) places.named.push_back(place.path);
+  for (const Directory& place : named->globals) {
+    places.named.push_back(place.path);
+    places.globals.push_back(place.path);
+  }
+  return places;
+}
+
+Result<std::set<std::string>> jobs_at(const Places& places) {
+  Closed closed;
+  auto jobs = jobs_in(places, closed);
+  if (!jobs.empty()) return jobs;
+  if (closed.empty()) {
+    return fail(Code::not_found, fmt::format("no snapshots of any job in {}", places.text()),
+                "give the directories in [storage] local and global");
+  }
+  return fail(Code::io, fmt::format("no job was found, because not all could be read: {}", fmt::join(closed, "; ")),
+              kReadAsUser);
+}
+
+Result<OpenStores> open_job(const Places& places, const std::string& job) {
   OpenStores opened;
-  const auto roots = node_roots(places->locals);
-  auto all = roots;
-  for (const Directory& place : places->globals) all.push_back(place.path);
-  for (const auto* some : {&places->locals, &places->globals}) {
-    for (const Directory& place : *some) opened.places.push_back(place.path);
-  }
-  if (target.job.empty()) {
-    auto job = only_job(all, opened.places_text());
-    if (!job) return fail(job.error());
-    target.job = std::move(*job);
-  }
-  opened.job = target.job;
-  auto sealer = cairn::make_sealer(target.key_file, opened.job);
+  opened.job = job;
+  opened.places = places.named;
+  auto sealer = cairn::make_sealer(places.key_file, job);
   if (!sealer) return fail(sealer.error().in("the key"));
   opened.stores.sealer = std::move(*sealer);
 
   std::set<fs::path> seen;
-  for (const std::string& root : roots) {
+  for (const std::string& root : places.node_roots) {
     std::shared_ptr<const cairn::Store> store;
-    if (auto status = open_if_there(root, target.job, seen, store); !status) return fail(status.error());
+    if (auto status = open_if_there(root, job, seen, store); !status) return fail(status.error());
     if (store) opened.stores.nodes.push_back(std::move(store));
   }
-  for (const Directory& place : places->globals) {
-    if (auto status = open_if_there(place.path, target.job, seen, opened.stores.global); !status)
-      return fail(status.error());
+  for (const std::string& root : places.globals) {
+    if (auto status = open_if_there(root, job, seen, opened.stores.global); !status) return fail(status.error());
   }
-  if (opened.empty()) opened.jobs = jobs_in(all);
+  Closed closed;
+  if (opened.empty()) opened.jobs = jobs_in(places, closed);
   return opened;
+}
+
+Result<OpenStores> open_stores(Target target) {
+  auto places = find_places(std::move(target));
+  if (!places) return fail(places.error());
+  if (places->job.empty()) {
+    auto job = only_job(*places);
+    if (!job) return fail(job.error());
+    places->job = std::move(*job);
+  }
+  return open_job(*places, places->job);
 }
 
 }  // namespace ckpt_tool

@@ -19,6 +19,16 @@ struct Target {
   std::string key_file;             // as [integrity] key_file; empty: files are not sealed with a key
 };
 
+// Where a target says that stores are.
+struct Places {
+  std::string job;                      // empty: not named
+  std::string key_file;                 // empty: none
+  std::vector<std::string> named;       // the directories as they were named, for messages
+  std::vector<std::string> node_roots;  // these and the simulated nodes below them, which may have a job's directory
+  std::vector<std::string> globals;     // at most one
+  [[nodiscard]] std::string text() const;
+};
+
 struct OpenStores {
   std::string job;
   cairn::JobStores stores;
@@ -31,7 +41,13 @@ struct OpenStores {
 };
 
 // The command line overrides the file. A directory that does not exist is an error if no other one is named, and else
-// a line on stderr. There may be no store of the job.
+// a line on stderr.
+[[nodiscard]] cairn::Result<Places> find_places(Target target);
+// Jobs that have files there. Fails if there are none, and names directories that could not be read.
+[[nodiscard]] cairn::Result<std::set<std::string>> jobs_at(const Places& places);
+// There may be no store of the job.
+[[nodiscard]] cairn::Result<OpenStores> open_job(const Places& places, const std::string& job);
+// The same for the job that the target names, or the only one there is.
 [[nodiscard]] cairn::Result<OpenStores> open_stores(Target target);
 
 }  // namespace ckpt_tool

@@ -180,6 +180,7 @@ void print_json(const OpenStores& opened, const Audit& audit) {
   Json root{{"job", opened.job}, {"snapshots", Json::array()}, {"others", Json::array()}};
   for (const SnapshotAudit& snapshot : audit.snapshots) root["snapshots"].push_back(json_of(snapshot));
   for (const Finding& finding : audit.others) root["others"].push_back(json_of(finding));
+  root["ignored"] = ignored_json(opened, audit.ignored);
   for (const Finding::State state : kEveryState) root["summary"][std::string(state_text(state))] = audit.count(state);
   root["summary"]["bytes_read"] = audit.bytes_read;
   const auto newest = newest_recoverable(audit);
@@ -203,12 +204,10 @@ cairn::Result<ExitCode> verify(const Request& request) {
   bar.clear();
   if (!audit) return cairn::fail(audit.error());
   if (audit->snapshots.empty() && audit->others.empty()) {
-    if (!request.version) {
-      return cairn::fail(opened->nothing("snapshots"));
-    }
+    if (!request.version) return cairn::fail(no_snapshots(*opened, audit->ignored));
     const auto survey = take_survey(opened->stores);
-    return cairn::fail(no_such_version(*opened, *request.version,
-                                       survey ? view_snapshots(*survey) : std::vector<cairn::SnapshotView>{}));
+    if (!survey) return cairn::fail(survey.error());
+    return cairn::fail(no_such_version(*opened, *request.version, *survey));
   }
 
   if (request.json) {
@@ -217,6 +216,9 @@ cairn::Result<ExitCode> verify(const Request& request) {
     for (const SnapshotAudit& snapshot : audit->snapshots) print_snapshot(snapshot, *audit, request.quiet);
     for (const Finding& finding : audit->others)
       fmt::print("{}: {}\n", state_text(finding.state), finding_text(finding));
+    for (const cairn::Ignored& one : audit->ignored) {
+      if (!request.quiet) fmt::print("ignored: {}\n", ignored_text(*opened, one));
+    }
     fmt::print("{}\n", summary_text(*audit));
   }
   // If something cannot be read, or not by this version, it is not known whether all is good.

@@ -11,18 +11,28 @@ bool is_reported_from_outside(const Verdict& verdict) {
                              [](const Observation& seen) { return seen.kind == SymptomKind::suspected; });
 }
 
+// What a node shows whose processors are merely busy: it is slow, and nothing that it holds is in danger.
+bool is_of_load(SymptomKind kind) {
+  return kind == SymptomKind::high_load || kind == SymptomKind::processor_stolen ||
+         kind == SymptomKind::low_bandwidth || kind == SymptomKind::waited_for || kind == SymptomKind::slow_rank;
+}
+
+bool is_merely_slow(const Verdict& verdict) {
+  return !verdict.evidence.empty() &&
+         std::ranges::all_of(verdict.evidence, [](const Observation& seen) { return is_of_load(seen.kind); });
+}
+
 }  // namespace
 
 bool calls_for_snapshot(const Verdict& verdict) {
   switch (verdict.fault) {
-    case Fault::node_stolen:
     case Fault::node_swapping:
     case Fault::store_failing:
     case Fault::store_corrupts:
     case Fault::link_degraded:
     case Fault::path_corrupts: return true;
     // Somebody outside may know of a node what Cairn cannot see. Who suspects a rank suspects its data.
-    case Fault::undetermined: return !verdict.suspect.rank;
+    case Fault::undetermined: return !verdict.suspect.rank && !is_merely_slow(verdict);
     // No snapshot can be completed.
     case Fault::process_dead:
     case Fault::process_stopped:
@@ -30,7 +40,8 @@ bool calls_for_snapshot(const Verdict& verdict) {
     case Fault::node_down:
     case Fault::partition:
     case Fault::store_full:
-    // A snapshot would be one more burden, or nothing is in danger.
+    // A snapshot would be one more burden, or nothing is in danger: a slow node is not lost.
+    case Fault::node_stolen:
     case Fault::head_overloaded:
     case Fault::rank_slow: break;
   }

@@ -30,6 +30,17 @@ TEST(CallsForSnapshot, only_if_the_node_is_in_danger_and_can_still_take_part) {
   EXPECT_FALSE(calls_for_snapshot(verdict(Fault::rank_slow, 1)));
 }
 
+TEST(CallsForSnapshot, not_if_the_node_is_merely_busy) {
+  EXPECT_FALSE(calls_for_snapshot(verdict(Fault::node_stolen, 1)));
+  Verdict busy = verdict(Fault::undetermined, 1);
+  for (const SymptomKind kind : {SymptomKind::processor_stolen, SymptomKind::high_load, SymptomKind::slow_rank}) {
+    busy.evidence.emplace_back().kind = kind;
+    EXPECT_FALSE(calls_for_snapshot(busy));
+  }
+  busy.evidence.emplace_back().kind = SymptomKind::store_error;
+  EXPECT_TRUE(calls_for_snapshot(busy));
+}
+
 TEST(CallsForSnapshot, not_if_the_application_suspects_the_data_of_a_rank) {
   Verdict suspected = verdict(Fault::undetermined, 1);
   suspected.suspect.rank = Rank{3};

@@ -143,7 +143,7 @@ Inquiry::Ways Engine::ways() {
     if (head_.bell) head_.bell->ring(Bell::Who::ranks);
   };
   return {to_head, to_rank, [this] { return doing(); },
-          [this](const std::string& line) { head_.node.log.warning("{}", line); }};
+          [this](const std::string& line) { head_.node.log.warning("{}", line); }, head_.options.records_calls};
 }
 
 std::string Engine::doing() const {

@@ -31,6 +31,7 @@ struct EngineOptions {
   bool finished_at_end = true;  // else the chain goes on
   bool after_end = false;       // a chain that has finished goes on all the same
   bool keeps_calls = false;     // ranks of the node continue, and record MPI calls in the same files as before
+  bool records_calls = false;   // ranks record their MPI calls
   bool verify_own = false;
   bool log_storage_errors = false;  // of snapshots: no call of the application throws them
   bool level_by_level = false;      // the level to restart from is found by trying them (recover/level_rounds)

@@ -81,8 +81,9 @@ void Inquiry::answer() {
 
 void Inquiry::conclude(Time now) {
   const Missing missing{for_whom()};
-  ways_.log(fmt::format("rank {} has waited {} s in {}; {}", question_->rank.value, question_->seconds, question_->call,
-                        missing.text));
+  const char* const hint = ways_.records_calls ? "; ckpt-tool hang shows the MPI calls of all ranks" : "";
+  ways_.log(fmt::format("rank {} has waited {} s in {}; {}{}", question_->rank.value, question_->seconds,
+                        question_->call, missing.text, hint));
   for (std::uint32_t node = 0; node < topology_.node_count(); ++node) {
     if (NodeId{node} != me_) ways_.to_head(NodeId{node}, missing);
   }

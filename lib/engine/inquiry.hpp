@@ -38,6 +38,7 @@ class Inquiry {
     std::function<void(Rank, const ToRank&)> to_rank;    // of this node
     std::function<std::string()> heads_do;               // what this head is busy with; empty: nothing
     std::function<void(const std::string&)> log;
+    bool records_calls = false;  // so that ckpt-tool hang can show the MPI calls of ranks
   };
   Inquiry(const Topology& topology, NodeId me, Ways ways) : topology_(topology), me_(me), ways_(std::move(ways)) {}
 

@@ -20,6 +20,7 @@ LayoutWishes::Wish wish_for(const Config::Levels& levels, LevelId level) {
 EngineOptions engine_options(const Config& config, const Topology& topology, NodeId node) {
   EngineOptions options;
   options.job = config.job.name;
+  options.records_calls = config.job.tap;
   options.wishes = {.copies = config.partner.copies,
                     .rotation = config.partner.rotation,
                     .group = config.erasure.group,

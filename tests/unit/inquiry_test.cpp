@@ -25,7 +25,7 @@ using testing::Not;
 // Nodes of two ranks each. Messages between heads arrive when the test says so; `deaf` heads get none.
 class Heads {
  public:
-  explicit Heads(std::uint32_t nodes, HeadMode mode = HeadMode::rank)
+  explicit Heads(std::uint32_t nodes, HeadMode mode = HeadMode::rank, bool records_calls = false)
       : topology_(
             *make_topology(std::vector<std::string>(std::size_t{nodes} * (mode == HeadMode::rank ? 3 : 2), "host"),
                            {mode == HeadMode::rank ? 3U : 2U}, mode)) {
@@ -36,7 +36,7 @@ class Heads {
                           post_.push_back({NodeId{node}, to, message});
                         },
                         [this](Rank rank, const ToRank& message) { take(rank, message); }, [this] { return heads_do; },
-                        [this](const std::string& line) { lines.push_back(line); }}));
+                        [this](const std::string& line) { lines.push_back(line); }, records_calls}));
     }
   }
 
@@ -109,6 +109,17 @@ TEST(Inquiry, names_just_the_ranks_that_are_in_no_call_and_tells_those_that_wait
   for (const auto& [rank, text] : heads.told) {
     EXPECT_THAT(text, Names({"rank 3", "node 1", "rank 4", "node 2"})) << "rank " << rank;
     for (const char* there : {"rank 0", "rank 1", "rank 2", "rank 5"}) EXPECT_THAT(text, Not(Names({there})));
+  }
+}
+
+TEST(Inquiry, names_the_tool_that_shows_more_where_calls_are_recorded) {
+  for (const bool records : {false, true}) {
+    Heads heads(2, HeadMode::rank, records);
+    heads.says_that_it_waits(0);
+    for (int i = 0; i < 10; ++i) heads.pass(seconds(1));
+    ASSERT_EQ(heads.lines.size(), 1U);
+    EXPECT_EQ(test::has_thing(heads.lines.front(), "ckpt-tool hang"), records) << heads.lines.front();
+    EXPECT_FALSE(test::has_thing(heads.told[0], "ckpt-tool hang")) << "the log has it";
   }
 }
 

@@ -167,7 +167,9 @@ Result<RollCall> Engine::take_stock(const EngineSetup& setup) {
 Status Engine::choose_layout(const RollCall& roll) {
   head_.options.wishes.avoid = catalog_.chain.sick;
   LayoutWishes wishes = head_.options.wishes;
-  wishes.restart = roll.any_holdings || !catalog_.chain.global.empty() || !catalog_.chain.elsewhere.empty();
+  // After a job that has finished, its snapshots may still be there, and a new job begins.
+  wishes.restart = !catalog_.chain.finished &&
+                   (roll.any_holdings || !catalog_.chain.global.empty() || !catalog_.chain.elsewhere.empty());
   auto decision = decide_layout(head_.topology, wishes);
   if (!decision) return fail(decision.error());
   head_.node.layout = std::move(decision->layout);

@@ -54,6 +54,19 @@ TEST(AtEnd, finished_is_told_at_the_next_start) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(), Names({"finished"}));
 }
 
+TEST(AtEnd, what_a_new_job_is_refused_is_refused_after_a_finished_one_too) {
+  for (const std::string& at_end : {kAtEndFinished, kAtEndContinue}) {
+    Job job({2, 3}, at_end);
+    go(job, 0, 1);
+    job.reshape({4});
+    if (at_end == kAtEndContinue) {
+      go(job, 1, 1);  // rather without L2 than not at all
+      continue;
+    }
+    EXPECT_THAT(thrown_by([&] { go(job, 0, 1); }), Fails(ErrorKind::config, {"L2", "2 nodes", "[levels] l2"}));
+  }
+}
+
 TEST(AtEnd, continue_leaves_the_newest_at_L4_and_the_next_start_goes_on) {
   Job job({2, 2, 2}, kAtEndContinue);
   go(job, 0, 5);

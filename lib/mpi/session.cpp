@@ -267,8 +267,8 @@ void Session::Mpi::join(MPI_Comm comm, const Opening& opening) {
 void Session::Mpi::hear_calls(const Opening& opening) {
   if (impl->rank().value == 0 && !tap::is_intercepted())
     impl->log().warning(
-        "MPI calls are not intercepted: link cairn-tap before MPI, as pkg-config --libs cairn does, or set [job] tap "
-        "= off");
+        "MPI calls are not intercepted: link cairn-tap before MPI, as pkg-config --libs cairn does, or start the job "
+        "with LD_PRELOAD=libcairn-tap.so. [job] tap = off only ends this warning");
   ring = open_ring(*impl);
   if (ring) ring_listens.emplace(*ring);
   family = std::make_unique<tap::Family>(ranks, [this](MPI_Comm made) {

@@ -102,13 +102,14 @@ def dies_and_goes_on(program, root, mpiexec):
         fail(f"{program}: did not go on where it was", output)
 
 
-def calls_world(program, root, mpiexec, head="rank", tap="on"):
+def calls_world(program, root, mpiexec, head="rank", tap="on", preload=None):
     directory = root / f"world-{program.name}"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()
     config = CONFIG.format(directory=directory).replace("mode = rank", f"mode = {head}")
     (directory / "program.ini").write_text(f"[job]\ntap = {tap}\n{config}")
-    return run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", RANKS, program, "world", good=False,
+    preloads = ["-x", f"LD_PRELOAD={preload}"] if preload else []
+    return run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", RANKS, *preloads, program, "world", good=False,
                cwd=directory)  # fmt: skip
 
 
@@ -143,6 +144,11 @@ def says_that_it_does_not_intercept(prefix, root, mpiexec):
         output = calls_world(program, root, mpiexec, head="inline")
         if tells_to_link(output) != 1 or "from 0 to 10" not in output:
             fail(f"{program}: should say once that MPI calls are not intercepted, and run", output)
+        preloaded = calls_world(program, root, mpiexec, head="inline", preload="libcairn-tap.so")
+        if tells_to_link(preloaded) or "from 0 to 10" not in preloaded:
+            fail(f"{program}: should intercept MPI with LD_PRELOAD=libcairn-tap.so, as the log says", preloaded)
+        if not lines_that_name(output, "LD_PRELOAD", "libcairn-tap.so"):
+            fail(f"{program}: should name LD_PRELOAD", output)
         output = calls_world(program, root, mpiexec, head="inline", tap="off")
         if tells_to_link(output) or "from 0 to 10" not in output:
             fail(f"{program}: should run with tap = off, and not speak of it", output)

@@ -1,6 +1,8 @@
 // Runs ckpt-tool plan and simulate, and looks at what is computed from their arguments.
 #include <fstream>
+#include <regex>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -249,6 +251,19 @@ TEST(CkptToolSimulate, says_which_file_it_cannot_write) {
   const Outcome outcome = run_tool("simulate --cost 1s --mtbf 1d --work 1h --runs 10 --plot /nowhere/at.svg");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, Names({"/nowhere/at.svg"}));
+}
+
+// Local rollback without helpers costs as much as without it.
+TEST(Plot, shows_a_curve_that_another_one_covers) {
+  const std::string svg = ckpt_tool::svg_text({"title",
+                                               {{"covered", {{60, 0.5}, {3600, 0.1}}},
+                                                {"above", {{60, 0.5001}, {3600, 0.1}}},
+                                                {"beside", {{60, 0.4}, {3600, 0.2}}}},
+                                               0.5});
+  std::vector<std::string> widths;
+  const std::regex curve("<polyline [^>]*stroke-width=\"([0-9]+)\"");
+  for (std::sregex_iterator it(svg.begin(), svg.end(), curve), end; it != end; ++it) widths.push_back((*it)[1]);
+  EXPECT_THAT(widths, ElementsAre("7", "2", "2"));
 }
 
 TEST(Plot, draws_every_series_within_its_frame) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <string_view>
 
@@ -120,7 +121,26 @@ std::string grid(const Axes& axes, const Plot& plot) {
   return svg;
 }
 
-std::string curve(const Axes& axes, const Series& series, std::string_view colour) {
+// Whether a person sees one curve where both are drawn.
+bool looks_the_same(const Axes& axes, const Series& a, const Series& b) {
+  constexpr double kSeen = 1;
+  return std::ranges::equal(a.points, b.points, [&](const auto& one, const auto& other) {
+    return std::abs(axes.x(one.first) - axes.x(other.first)) < kSeen &&
+           std::abs(axes.y(one.second) - axes.y(other.second)) < kSeen;
+  });
+}
+
+// Of the curve `number`, so that it can be seen beside later ones that are drawn over it.
+int width_of(const Axes& axes, const Plot& plot, std::size_t number) {
+  const Series& series = plot.series[number];
+  int width = 2;
+  for (std::size_t later = number + 1; later < plot.series.size(); ++later) {
+    if (looks_the_same(axes, series, plot.series[later])) width += 5;
+  }
+  return width;
+}
+
+std::string curve(const Axes& axes, const Series& series, int width, std::string_view colour) {
   std::string points;
   std::string dots;
   for (const auto& [mtbf, overhead] : series.points) {
@@ -128,18 +148,19 @@ std::string curve(const Axes& axes, const Series& series, std::string_view colou
     const double y = axes.y(std::min(overhead, 10 * axes.most_y));
     points += fmt::format("{:.1f},{:.1f} ", axes.x(mtbf), y);
     if (!series.dashed && overhead <= axes.most_y)
-      dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n", axes.x(mtbf), y, colour);
+      dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\"/>\n", axes.x(mtbf), y, width + 1,
+                          colour);
   }
   return fmt::format(
-      "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"{} clip-path=\"url(#area)\"/>\n{}", points,
-      colour, series.dashed ? " stroke-dasharray=\"6 4\"" : "", dots);
+      "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"{} clip-path=\"url(#area)\"/>\n{}",
+      points, colour, width, series.dashed ? " stroke-dasharray=\"6 4\"" : "", dots);
 }
 
-std::string legend_entry(const Series& series, std::size_t number, std::string_view colour) {
+std::string legend_entry(const Series& series, std::size_t number, int width, std::string_view colour) {
   constexpr double kX = kRight - 250;
   const double y = kTop + 18 + 20 * static_cast<double>(number);
   return line(kX, y - 4, kX + 28, y - 4,
-              fmt::format("stroke=\"{}\" stroke-width=\"2\"{}", colour,
+              fmt::format("stroke=\"{}\" stroke-width=\"{}\"{}", colour, width,
                           series.dashed ? " stroke-dasharray=\"6 4\"" : "")) +
          label(kX + 36, y, "start", series.name);
 }
@@ -160,7 +181,8 @@ std::string svg_text(const Plot& plot) {
                   kRight - 256, kTop + 2, 20 * plot.series.size() + 8);
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     const std::string_view colour = kColours[i % kColours.size()];
-    svg += curve(axes, plot.series[i], colour) + legend_entry(plot.series[i], i, colour);
+    const int width = width_of(axes, plot, i);
+    svg += curve(axes, plot.series[i], width, colour) + legend_entry(plot.series[i], i, width, colour);
   }
   return svg + "</svg>\n";
 }

@@ -19,7 +19,8 @@ struct Plot {
   double most = 1;  // the highest overhead drawn; higher ones are cut off
 };
 
-// The horizontal axis is logarithmic and spans the points of all series.
+// Of curves that look the same, earlier ones are wider, so that each can be seen. The horizontal axis is logarithmic
+// and spans the points of all series.
 [[nodiscard]] std::string svg_text(const Plot& plot);
 
 }  // namespace ckpt_tool

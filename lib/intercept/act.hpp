@@ -42,6 +42,15 @@ std::optional<int> guarded(const Call& call, const Site& site, Run run) {
   return run(*guard);
 }
 
+// The application asks for something that may not have come. MPI_SUCCESS: the call continues; otherwise it returns this
+// code, and nothing has come.
+inline int look_for_failures(const Call& call, int* flag = nullptr) {
+  RepairGuard* const guard = guard_of(call);
+  const int code = guard == nullptr ? MPI_SUCCESS : guard->look();
+  if (code != MPI_SUCCESS && flag != nullptr) *flag = 0;
+  return code;
+}
+
 template <class Argument>
 Argument instead_of(const Argument& argument, MPI_Comm comm, MPI_Comm stand_in) {
   // Where handles are numbers, nothing tells a communicator from another argument, and there is no carrier.
@@ -58,6 +67,21 @@ Argument instead_of_group(const Argument& argument, MPI_Group stand_in) {
     return stand_in == MPI_GROUP_NULL ? argument : stand_in;
   else
     return argument;
+}
+
+// Waits until `ask(&flag)` sets the flag, so that a failure ends the wait; nothing: MPI waits. Of calls that nobody
+// carries.
+template <class Ask>
+std::optional<int> await(const Call& call, const Site& site, Ask ask) {
+  RepairGuard* const guard = guard_of(call);
+  if (guard == nullptr || !guard->looks_here()) return {};
+  if (Carrier* const one = carrier_of(call))
+    if (const int code = one->makes_other(site.name, site.comm); code != MPI_SUCCESS) return code;
+  while (true) {
+    if (const int code = guard->look(); code != MPI_SUCCESS) return code;
+    int flag = 0;
+    if (const int code = ask(&flag); code != MPI_SUCCESS || flag != 0) return code;
+  }
 }
 
 // Makes a call that nobody carries.

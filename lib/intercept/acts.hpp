@@ -37,6 +37,15 @@ int marks(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   return within(CallKind::opaque, next, site, arguments...);
 }
 
+// One that a loop may make until it finds what another rank has put into a window.
+template <class... Arguments>
+int asks_window(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
+  const Call call;
+  const Heard heard(call, CallKind::opaque, site);
+  if (const int code = look_for_failures(call); code != MPI_SUCCESS) return code;
+  return make(call, next, site, arguments...);
+}
+
 template <class... Arguments>
 int marks_collective(int (*next)(Arguments...), const Site& site, Arguments... arguments) {
   const Call call;
@@ -107,6 +116,14 @@ inline int waits_on_window(int (*next)(int, MPI_Win), const Site& site, int asse
   if (RepairGuard* const guard = guard_of(call))
     if (const int code = guard->meets(window); code != MPI_SUCCESS) return code;
   return make(call, next, site, asserted, window);
+}
+
+// A call that waits for those to which this rank has opened the window.
+inline int waits_for_exposure(int (*next)(MPI_Win), const Site& site, MPI_Win window) {
+  const Call call;
+  const Heard heard(call, CallKind::opaque, site);
+  if (const auto code = await(call, site, [=](int* flag) { return MPI_Win_test(window, flag); })) return *code;
+  return make(call, next, site, window);
 }
 
 // MPI keeps the memory of a window that is lost.

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -75,9 +76,13 @@ int receives(int (*next)(Arguments...), const Site& site, Arguments... arguments
 }
 inline int probes(int (*next)(int, int, MPI_Comm, MPI_Status*), const Site& site, int peer, int tag, MPI_Comm comm,
                   MPI_Status* status) {
-  return meets(
-      CallKind::probe, [=](Carrier& one) { return one.probe(comm, peer, tag, nullptr, status); }, next, site, peer, tag,
-      comm, status);
+  const Call call;
+  if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
+  const Heard heard(call, CallKind::probe, site);
+  if (Carrier* const one = carrier_of(call, site)) return one->probe(comm, peer, tag, nullptr, status);
+  const auto ask = [=](int* flag) { return MPI_Iprobe(peer, tag, comm, flag, status); };
+  if (const auto code = await(call, site, ask)) return *code;
+  return make(call, next, site, peer, tag, comm, status);
 }
 
 // A call that leaves a request behind, which is its last argument.
@@ -232,10 +237,14 @@ inline int matches(int (*next)(int, int, MPI_Comm, MPI_Message*, MPI_Status*), c
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   const Heard heard(call, CallKind::probe, site);
   Carrier* const one = carrier_of(call, site);
-  const int code = one != nullptr ? one->match(comm, peer, tag, nullptr, message, status)
-                                  : make(call, next, site, peer, tag, comm, message, status);
-  if (code == MPI_SUCCESS) heard.takes_message();
-  return code;
+  std::optional<int> code;
+  if (one != nullptr)
+    code = one->match(comm, peer, tag, nullptr, message, status);
+  else
+    code = await(call, site, [=](int* flag) { return MPI_Improbe(peer, tag, comm, flag, message, status); });
+  if (!code) code = make(call, next, site, peer, tag, comm, message, status);
+  if (*code == MPI_SUCCESS) heard.takes_message();
+  return *code;
 }
 
 // A call that receives a message that was taken away.
@@ -272,9 +281,12 @@ inline int asks(int (*next)(int, int, MPI_Comm, int*, MPI_Status*), const Site& 
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   Heard heard(call, CallKind::test, site);  // it does not wait as a probe does
-  Carrier* const one = carrier_of(call, site);
-  const int code = one != nullptr ? one->probe(comm, peer, tag, flag, status)
-                                  : make(call, next, site, peer, tag, comm, flag, status);
+  int code = look_for_failures(call, flag);
+  if (code == MPI_SUCCESS) {
+    Carrier* const one = carrier_of(call, site);
+    code = one != nullptr ? one->probe(comm, peer, tag, flag, status)
+                          : make(call, next, site, peer, tag, comm, flag, status);
+  }
   if (*flag == 0) heard.is_in_vain();
   return code;
 }
@@ -284,9 +296,12 @@ inline int asks_to_match(int (*next)(int, int, MPI_Comm, int*, MPI_Message*, MPI
   const Call call;
   if (call.is_outermost()) check_message(site.name, site.comm, site.peer);
   Heard heard(call, CallKind::test, site);
-  Carrier* const one = carrier_of(call, site);
-  const int code = one != nullptr ? one->match(comm, peer, tag, flag, message, status)
-                                  : make(call, next, site, peer, tag, comm, flag, message, status);
+  int code = look_for_failures(call, flag);
+  if (code == MPI_SUCCESS) {
+    Carrier* const one = carrier_of(call, site);
+    code = one != nullptr ? one->match(comm, peer, tag, flag, message, status)
+                          : make(call, next, site, peer, tag, comm, flag, message, status);
+  }
   if (*flag == 0) heard.is_in_vain();
   if (code == MPI_SUCCESS && *flag != 0) heard.takes_message();
   return code;

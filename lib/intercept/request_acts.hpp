@@ -15,10 +15,11 @@ namespace cairn::tap {
 
 // Calls that ask whether something is over, and change nothing.
 template <class Run>
-int looks(const Site& site, MPI_Request about, const int* flag, Run run) {
+int looks(const Site& site, MPI_Request about, int* flag, Run run) {
   const Call call;
   Heard heard(call, CallKind::test, site, about);
-  const int code = run(call);
+  int code = look_for_failures(call, flag);
+  if (code == MPI_SUCCESS) code = run(call);
   if (*flag == 0) heard.is_in_vain();
   return code;
 }

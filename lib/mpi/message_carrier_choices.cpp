@@ -2,6 +2,7 @@
 // gets the same messages.
 #include "mpi/failure_handler.hpp"
 #include "mpi/message_carrier.hpp"
+#include "mpi/patience.hpp"
 #include "mpi/whole_count.hpp"
 
 namespace cairn {
@@ -61,17 +62,20 @@ int MessageCarrier::probe_any(MPI_Comm comm, int peer, int tag, int* flag, MPI_S
     return MPI_SUCCESS;
   }
   MPI_Status mine{};
-  const int code = FailureHandler::quietly([&] {
-    return flag == nullptr ? MPI_Probe(peer, tag, channel.twin, &mine)
-                           : MPI_Iprobe(peer, tag, channel.twin, flag, &mine);
-  });
-  if (code != MPI_SUCCESS) return after(code, comm).value_or(MPI_ERR_OTHER);
-  if (flag != nullptr && *flag == 0) return code;
+  Patience patience(*this);
+  for (int found = 0; found == 0;) {
+    int code = FailureHandler::quietly([&] { return MPI_Iprobe(peer, tag, channel.twin, &found, &mine); });
+    if (code == MPI_SUCCESS && found == 0 && !patience.looks()) code = MPI_ERR_OTHER;
+    if (code != MPI_SUCCESS) return after(code, comm).value_or(MPI_ERR_OTHER);
+    if (flag != nullptr) *flag = found;
+    if (flag != nullptr && found == 0) return MPI_SUCCESS;
+    if (found == 0) (void)patience.turn();
+  }
   const std::uint64_t choice = setting_.journal.prologue().chooses();
   setting_.journal.prologue().chose(
       choice, {channel.member_of_peer(mine.MPI_SOURCE), mine.MPI_TAG, true, pattern(channel, peer, tag)});
   if (status != MPI_STATUS_IGNORE) *status = mine;
-  return code;
+  return MPI_SUCCESS;
 }
 
 }  // namespace cairn

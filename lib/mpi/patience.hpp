@@ -15,7 +15,7 @@ class MessageCarrier::Patience {
 
   // False: a process has died.
   [[nodiscard]] bool looks() {
-    of_.lifeline_->watch();
+    if (std::this_thread::get_id() == of_.thread_) of_.lifeline_->watch();
     return !of_.lifeline_->is_cut();
   }
   // Waits for a moment. False: a process has died.

@@ -91,8 +91,20 @@ int RepairCalls::ask(Asks how, MPI_Request& request, bool& done, MPI_Status* sta
   return code;
 }
 
+int RepairCalls::look() {
+  if (!looks_here()) return MPI_SUCCESS;
+  lifeline_->watch();
+  return lifeline_->is_cut() && !setting_.stays() ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
 std::optional<int> RepairCalls::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
   const bool all = which == Which::all || which == Which::one;
+  if (completed.flag != nullptr) {
+    *completed.flag = 0;
+    // Otherwise the requests tell of the failure.
+    const int code = lifeline_->is_cut() ? MPI_SUCCESS : look();
+    if (code != MPI_SUCCESS) return code;
+  }
   // Nobody else knows whether one that persists has been started.
   const auto is_known = [this](MPI_Request one) { return one == MPI_REQUEST_NULL || requests_.find(one); };
   if (!all && !std::ranges::all_of(requests, is_known)) return {};
@@ -101,15 +113,10 @@ std::optional<int> RepairCalls::complete(Which which, std::span<MPI_Request> req
   return setting_.stays() ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-bool RepairCalls::are_over(std::span<const MPI_Request> requests) const {
-  lifeline_->watch();
-  return lifeline_->is_cut() || std::ranges::all_of(requests, is_over);
-}
-
 int RepairCalls::complete_all(Which which, std::span<MPI_Request> requests, const Completed& completed) {
   const bool tests = completed.flag != nullptr;
-  if (tests) *completed.flag = 0;
-  if (tests && requests.size() > 1 && !are_over(requests)) return MPI_SUCCESS;
+  if (tests && requests.size() > 1 && !lifeline_->is_cut() && !std::ranges::all_of(requests, is_over))
+    return MPI_SUCCESS;
   int first = MPI_SUCCESS;
   bool all = true;
   std::vector<int> codes;
@@ -153,6 +160,7 @@ int RepairCalls::complete_some(Which which, std::span<MPI_Request> requests, con
       (some ? completed.indices[found] : *completed.index) = static_cast<int>(i);
       ++found;
     }
+    if (!tests && found == 0) watch();
   } while (!tests && any_active && found == 0 && !lifeline_->is_cut());
   const bool none = found == 0 && !any_active;
   if (some) *completed.done = none ? MPI_UNDEFINED : found;

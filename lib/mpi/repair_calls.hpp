@@ -7,11 +7,14 @@
 // MPI_PROC_NULL. So these calls are made of others here, one request at a time, and so are collectives
 // (repair_calls_collectives.cpp).
 //
+// Calls that may return without a result, such as MPI_Iprobe. Open MPI 5.0 reports no failure there, and a rank that
+// asks again and again would not come to the repair, while the others wait for it. So these calls look for failures.
+//
 // Windows. Each has a communicator on which its ranks meet before a fence or MPI_Win_free, and which the lifeline
 // revokes; and an error handler that takes a failure for what it is. MPI cannot revoke windows: without the meeting,
 // ranks would wait in a fence for those that have left it. A process that dies between the meeting and the end of the
-// fence may still leave others in it, as may one that dies while others wait in MPI_Win_wait or MPI_Win_lock. They do
-// not come to the repair, which ends after [recovery] limit.
+// fence may still leave others in it, as may one that dies while others wait in MPI_Win_complete or MPI_Win_lock. They
+// do not come to the repair, which ends after [recovery] limit.
 //
 // Not covered: collectives of neighbours, those of two groups, and those with large counts (MPI_Bcast_c); persistent
 // collectives, partitioned messages, MPI_Isendrecv, MPI_Imrecv, receives that are freed while they are under way; and
@@ -26,6 +29,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <thread>
 
 #include "base/log.hpp"
 #include "mpi/failure_handler.hpp"
@@ -71,6 +75,9 @@ class RepairCalls final : public tap::RepairGuard {
   std::optional<int> send(const tap::OutgoingMessage& out) override;
   int exchange(const tap::OutgoingMessage& out, const tap::IncomingMessage& in, MPI_Status* status) override;
 
+  int look() override;
+  [[nodiscard]] bool looks_here() const override { return std::this_thread::get_id() == thread_; }
+
   std::optional<int> collective(const tap::collectives::Any& call) override;
 
   int made(MPI_Comm comm, MPI_Win window) override;
@@ -93,8 +100,6 @@ class RepairCalls final : public tap::RepairGuard {
   int ask(Asks how, MPI_Request& request, bool& done, MPI_Status* status);
   int complete_all(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed);
   int complete_some(tap::Which which, std::span<MPI_Request> requests, const tap::Completed& completed);
-  // Whether MPI_Testall would find them all complete.
-  [[nodiscard]] bool are_over(std::span<const MPI_Request> requests) const;
   // Whether nothing will ever complete it: MPI_REQUEST_NULL, or persistent and not started.
   [[nodiscard]] bool is_idle(MPI_Request request) const;
   // `sent` is false where MPI may still read what is sent.
@@ -120,9 +125,14 @@ class RepairCalls final : public tap::RepairGuard {
   [[nodiscard]] bool is_under_way(bool sends_too) const;
   // Returns MPI's code, unless it is a failure, which leaves the call.
   int leaves_on_failure(int code);
+  // Looks for failures in the thread that does, and leaves that to the caller.
+  void watch() const {
+    if (looks_here()) lifeline_->watch();
+  }
 
   Setting setting_;
   std::shared_ptr<Lifeline> lifeline_;
+  std::thread::id thread_ = std::this_thread::get_id();  // that looks
   MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
   RequestTable requests_;
 };

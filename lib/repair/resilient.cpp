@@ -18,6 +18,7 @@
 #include "session/exception.hpp"
 #include "session/shared_setup.hpp"
 #include "session/stop_signal.hpp"
+#include "tap/hear.hpp"
 #include "tap/world.hpp"
 
 namespace cairn {
@@ -286,6 +287,7 @@ void Resilient::abandon(std::unique_ptr<Session> session) {
 }
 
 void Resilient::meet() {
+  const tap::Unheard own;  // a session may still be open
   pool_->has_reason(obstacle_.reason);
   pool_->knows_sick(memory_->sick());
   const auto outcome = pool_->meet(done_, under_way_);

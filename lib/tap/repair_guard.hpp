@@ -1,6 +1,7 @@
 // Takes part in calls that MPI does not end well after a failure, in a job that repairs itself. These are calls with
 // long messages, of which MPI may leave some to write into memory that the application frees. Others are calls on
-// windows, which MPI cannot revoke. A process has at most one.
+// windows, which MPI cannot revoke, and calls by which an application asks again and again: MPI reports no failure
+// there. A process has at most one.
 //
 // Functions with an int return MPI's codes. They run in the thread that makes the call, inside it, and may throw what
 // the application is to get.
@@ -31,6 +32,13 @@ class RepairGuard {
   virtual std::optional<int> send(const OutgoingMessage& out) = 0;
   // Sends and receives in MPI's place. The two may have the same buffer.
   virtual int exchange(const OutgoingMessage& out, const IncomingMessage& in, MPI_Status* status) = 0;
+
+  // The application is about to make a call that may return without a result. Looks whether a process has died, at most
+  // once a millisecond. MPI_SUCCESS: the call continues; otherwise it returns this code. Does nothing unless
+  // looks_here().
+  virtual int look() = 0;
+  // Whether this thread looks: one does.
+  [[nodiscard]] virtual bool looks_here() const = 0;
 
   // A collective in MPI's place; nothing: MPI makes it.
   virtual std::optional<int> collective(const collectives::Any& call) = 0;

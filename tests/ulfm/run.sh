@@ -29,7 +29,7 @@ fi
     -DCMAKE_Fortran_COMPILER=/usr/bin/gfortran
   cmake --build "$BUILD_TREE" -j "$(nproc)" --target gradient heat swing wave ckpt-run ckpt-tool trouble \
     derived derived_fortran exchanges guarded residual killer lost_collectives lost_communicators lost_helpers lost_neighbours lost_particles \
-    lost_steps lost_trouble world_repair world_repair_fortran
+    lost_steps lost_trouble pollers world_repair world_repair_fortran
   heat=$BUILD_TREE/bin/heat swing=$BUILD_TREE/bin/swing seed=${2:-}
   cd /cairn/tests/ulfm
   export PYTHONDONTWRITEBYTECODE=1

@@ -37,6 +37,7 @@ class Scenarios:
         self.guarded = str(Path(heat).with_name("guarded"))
         self.derived = str(Path(heat).with_name("derived"))
         self.residual = str(Path(heat).with_name("residual"))
+        self.pollers = str(Path(heat).with_name("pollers"))
         self.world = str(Path(heat).with_name("world_repair"))
         self.directory = directory
         self.reference = jobs.reference_plate(heat, directory / "reference", STEPS)
@@ -254,6 +255,19 @@ class Scenarios:
         lose(job, ["rank 2"])
         lose(job, ["rank 2"])
         expect_sum(job)
+
+    def a_rank_that_asks_mpi_again_and_again_comes_to_the_repair(self):
+        for who, deaths, early in [("any", 11, 0), ("live", 11, 0), ("world", 9, 0), ("window", 3, 0), ("early", 6, 6)]:
+            for more in ["", "rollback = lost"]:
+                job = self.start(spares=deaths, steps=max(deaths - early, 2), l1="every 1", more=more,
+                                 program=[self.pollers, who])  # fmt: skip
+                job.finish(60)
+                steps = max(deaths - early, 2)
+                at = f"{who}, {more}"
+                expect(job, job.plate.exists() and int(job.plate.read_text()) == 3 * steps * (steps + 1) // 2,
+                       f"{at}: the sum is missing or differs")  # fmt: skip
+                expect(job, job.says(f"repair {deaths}:"), f"{at}: not all have died")
+                job.close()
 
     def survivors_come_back_that_wait_on_any_communicator_they_have_made_in_any_way(self):
         in_c, in_fortran = self.derived, self.derived + "_fortran"

@@ -21,7 +21,7 @@ if command -v gfortran >/dev/null; then
   cases+=(calls_f08 calls_mpi calls_mpif same_result_f08)
 fi
 
-build_into "$build/mpich" -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCAIRN_BUILD_TESTS=ON \
+build_into "$build/mpich" -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCAIRN_BUILD_TESTS=ON -DCAIRN_PRECOMPILE=ON \
   -DMPI_C_COMPILER=mpicc.mpich -DMPI_CXX_COMPILER=mpicxx.mpich -DMPI_Fortran_COMPILER=mpifort.mpich \
   -DMPIEXEC_EXECUTABLE="$(command -v mpirun.mpich)" "${programs[@]}" "${world[@]}"
 for program in "${programs[@]}"; do

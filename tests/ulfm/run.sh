@@ -25,7 +25,7 @@ if [[ $# -eq 0 || $1 == all || $1 == brief ]]; then
 fi
 # shellcheck disable=SC2016 # expanded in the root
 "$here/make-root.sh" run bash -euc '
-  cmake -S /cairn -B "$BUILD_TREE" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_BUILD_TESTS=OFF \
+  cmake -S /cairn -B "$BUILD_TREE" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCAIRN_BUILD_TESTS=OFF -DCAIRN_PRECOMPILE=ON \
     -DCMAKE_Fortran_COMPILER=/usr/bin/gfortran
   cmake --build "$BUILD_TREE" -j "$(nproc)" --target gradient heat swing wave ckpt-run ckpt-tool trouble \
     derived derived_fortran exchanges guarded residual killer lost_collectives lost_communicators lost_helpers lost_neighbours lost_particles \

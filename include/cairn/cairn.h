@@ -391,7 +391,7 @@ int cairn_comm(const cairn_session* session, MPI_Comm* comm);
  *
  * Local. Each member calls it before it first waits on comm. */
 int cairn_watch(cairn_session* session, MPI_Comm comm);
-/* Returns 1 if the job has been asked to stop: SIGUSR1, a batch system's warning, has arrived at any rank. Otherwise 0.
+/* Returns 1 if the job has been asked to stop: SIGUSR1, or [restart] stop_signal, has arrived at any rank. Otherwise 0.
  * The cairn_snapshot call that notices it takes a snapshot for L4 and changes the result, in the same call on all
  * ranks. That is at most 66 calls after the signal. Local. */
 int cairn_should_stop(const cairn_session* session);

@@ -341,7 +341,7 @@ class SessionBase {
   // session. Local.
   [[nodiscard]] std::string storage_error() const;
 
-  // Returns whether the job has been asked to stop: SIGUSR1, a batch system's warning, has arrived at any rank. The
+  // Returns whether the job has been asked to stop: SIGUSR1, or [restart] stop_signal, has arrived at any rank. The
   // snapshot() call that notices it takes a snapshot for L4 and changes the result, in the same call on all ranks. That
   // is at most 66 calls after the signal; mostly 2, if a step takes 0.1 s or more. Local.
   [[nodiscard]] bool should_stop() const;

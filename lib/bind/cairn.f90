@@ -560,7 +560,7 @@ contains
     code = c_suspect(session%handle, c_text(text))
   end subroutine
 
-  ! Returns whether the job has been asked to stop: SIGUSR1, a batch system's warning, has arrived at any rank. The
+  ! Returns whether the job has been asked to stop: SIGUSR1, or [restart] stop_signal, has arrived at any rank. The
   ! cairn_snapshot call that notices it takes a snapshot for L4 and changes the result, in the same call on all ranks.
   ! That is at most 66 calls after the signal. Local.
   logical function cairn_should_stop(session)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -82,7 +83,7 @@ struct Config {
     enum class AtEnd { finished, continue_ } at_end = AtEnd::finished;
     bool use_failure_topology = true;
     enum class Verify { crc, sha256 } verify = Verify::crc;
-    bool stop_signal = true;  // SIGUSR1 asks for a last snapshot at L4
+    std::optional<int> stop_signal = SIGUSR1;  // asks for a last snapshot at L4; none: off
   } restart;
   struct Integrity {
     std::string key_file;  // empty: files are not sealed with a key

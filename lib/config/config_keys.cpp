@@ -71,6 +71,13 @@ Mistake set_verify(Config& config, Text value) {
   return values::word(value, kWords, config.restart.verify);
 }
 
+// Two of all signals: launchers pass them on to the ranks, and the system gives them no meaning.
+Mistake set_stop_signal(Config& config, Text value) {
+  constexpr std::pair<Text, std::optional<int>> kWords[] = {
+      {"on", SIGUSR1}, {"off", std::nullopt}, {"SIGUSR2", SIGUSR2}};
+  return values::word(value, kWords, config.restart.stop_signal);
+}
+
 Mistake set_digest(Config& config, Text value) {
   using Digest = Config::Integrity::Digest;
   constexpr std::pair<Text, Digest> kWords[] = {{"crc32c", Digest::crc32c}, {"sha256", Digest::sha256}};
@@ -156,7 +163,7 @@ constexpr ConfigKey kKeys[] = {
     {"restart", "use_failure_topology",
      [](Config& c, Text v) { return values::on_off(v, c.restart.use_failure_topology); }},
     {"restart", "verify", set_verify},
-    {"restart", "stop_signal", [](Config& c, Text v) { return values::on_off(v, c.restart.stop_signal); }},
+    {"restart", "stop_signal", set_stop_signal},
     {"integrity", "digest", set_digest},
     {"integrity", "key_file", [](Config& c, Text v) { return c.integrity.key_file = v, Mistake(); }},
     {"recovery", "mode", set_recovery_mode},

@@ -15,6 +15,7 @@
 #include "mpi/session_opening.hpp"
 #include "session/session_impl.hpp"
 #include "session/shared_setup.hpp"
+#include "session/stop_signal.hpp"
 #include "tap/hear.hpp"
 #include "tap/world.hpp"
 #include "topology/topology.hpp"
@@ -107,6 +108,7 @@ void begin_job_world(const Launcher& launcher) {
   const auto role = role_in(*topology, (*control)->rank());
   JobWorld::begin(std::move(*control), launcher, role);
   if (role.computes) return;
+  const SignalsOfOthers ignored;
   const JobWorld& world = *JobWorld::current();
   // Errors of opening a session, and of serving it, all ranks have too: they decide what follows.
   for (auto order = world.wait_for_order(); order && *order == JobWorld::Order::session;

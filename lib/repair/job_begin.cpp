@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include <cairn/cairn.hpp>
@@ -16,6 +17,7 @@
 #include "repair/respawn.hpp"
 #include "repair/roles.hpp"
 #include "session/shared_setup.hpp"
+#include "session/stop_signal.hpp"
 #include "tap/world.hpp"
 
 namespace cairn {
@@ -69,6 +71,8 @@ void begin_repairable(const Launcher& launcher) {
   const auto role = role_in(*roster, (*control)->rank());
   JobWorld::begin(std::move(*control), launcher, role);
   const JobWorld& world = *JobWorld::current();
+  std::optional<SignalsOfOthers> ignored;
+  if (!role.computes) ignored.emplace();
   while (!role.computes) {
     const auto order = world.wait_for_order();
     if (!order) {
@@ -84,11 +88,19 @@ void begin_repairable(const Launcher& launcher) {
   }
 }
 
+// Ranks without a session, heads and spares must handle the signal, too: launchers send it to every process.
+void watch_stop_signal() {
+  const char* const text = std::getenv(kStopSignalVariable);
+  const auto signal = parse_stop_signal(text == nullptr ? "" : text);
+  if (signal && *signal) StopSignal::watch(**signal);
+}
+
 // A new process that a repair has started.
 void begin_newcomer() {
   const auto all = own_duplicate(tap::all_processes());
   if (!all) std::raise(SIGKILL);  // reported to the others, as any death
   tap::replace_world_of_newcomer(*all);
+  const SignalsOfOthers ignored;
   try {
     if (Resilient::wait_to_take_over(*all)) return;
   } catch (const Exception&) {
@@ -99,6 +111,7 @@ void begin_newcomer() {
 }  // namespace
 
 void begin_job() {
+  watch_stop_signal();
   if (respawn::is_newcomer()) {
     if (respawn::is_newcomer_in_world()) begin_newcomer();
     return;

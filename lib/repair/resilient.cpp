@@ -54,7 +54,7 @@ Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells, Co
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   if (pool_->config().recovery.straggler_limit) show_stack_when_asked();
   // Also for spares, which have no session: launchers send the signal to every process.
-  if (pool_->config().restart.stop_signal) StopSignal::watch();
+  if (const auto& signal = pool_->config().restart.stop_signal) StopSignal::watch(*signal);
   warn_if_parts_cannot_be_computed();
   form_helper_team();  // a newcomer has joined in a repair
   current() = this;
@@ -143,6 +143,7 @@ std::unique_ptr<Session> Resilient::enter() {
   while (!over_) {
     const Role role = pool_->me().role;
     if (role == Role::spare) {
+      const SignalsOfOthers ignored;
       pool_->wait_as_spare([this] { help(); });
     } else {
       try {

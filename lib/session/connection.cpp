@@ -120,7 +120,8 @@ std::optional<EngineSetup> engine_setup(const Environment& environment, const Co
 bool agrees_on_time(const Config& config, const Topology& topology, LevelSet usable) {
   const bool heads_may_ask = config.localize.on && config.localize.act >= localize::Act::snapshot &&
                              std::ranges::any_of(topology.nodes, &Node::dedicated_head);
-  return heads_may_ask || config.restart.stop_signal || config.recovery.rollback == Config::Recovery::Rollback::lost ||
+  return heads_may_ask || config.restart.stop_signal.has_value() ||
+         config.recovery.rollback == Config::Recovery::Rollback::lost ||
          std::ranges::any_of(kAllLevels, [&](LevelId level) {
            const Interval::Kind kind = config.levels.of(level).kind;
            return usable.has(level) && (kind == Interval::Kind::time || kind == Interval::Kind::automatic);
@@ -133,7 +134,7 @@ Result<std::unique_ptr<Connection>> connect(const Environment& environment, cons
   auto topology = share_topology(environment, config);
   if (!topology) return fail(topology.error());
   // In heads too: launchers send the signal to every rank, and it kills a process that does not handle it.
-  if (config.restart.stop_signal) StopSignal::watch();
+  if (config.restart.stop_signal) StopSignal::watch(*config.restart.stop_signal);
   auto membership = join_world(environment.world, std::move(*topology));
   const auto not_opened = [&](const Error& error) {
     leave_mark(environment, config, CompletionMark::Kind::none);
@@ -145,6 +146,7 @@ Result<std::unique_ptr<Connection>> connect(const Environment& environment, cons
   const Trace trace = open_trace(environment, config, me, log);
   auto setup = engine_setup(environment, config, me, *stores, log, trace);
   if (!me.computes()) {
+    const SignalsOfOthers ignored;
     auto engine = Engine::open(*setup);
     if (!engine) return not_opened(engine.error());
     if (auto status = (*engine)->serve(); !status) return fail(status.error());

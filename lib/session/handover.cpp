@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -30,6 +31,7 @@ constexpr std::pair<std::string_view, Cause::Source> kSources[] = {{"error", Cau
                                                                    {"exception", Cause::Source::exception},
                                                                    {"exit", Cause::Source::exit},
                                                                    {"repairs", Cause::Source::repairs}};
+constexpr std::pair<std::string_view, int> kStopSignals[] = {{"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}};
 constexpr std::string_view kApplicationWord = "application";  // of kWorldVariable
 constexpr std::string_view kCauseWord = "cause ";
 constexpr std::size_t kMostAboutBytes = 1024;
@@ -231,6 +233,19 @@ Result<std::optional<StartedNumbers>> parse_started(std::string_view text) {
   if (numbers->size() != 3)
     return fail(Code::config, fmt::format("{} = {}: write ranks,heads,nodes or nothing", kStartedVariable, text));
   return StartedNumbers{(*numbers)[0], (*numbers)[1], (*numbers)[2]};
+}
+
+std::string stop_signal_text(std::optional<int> number) {
+  for (const auto& [word, signal] : kStopSignals)
+    if (signal == number) return std::string(word);
+  return {};
+}
+
+Result<std::optional<int>> parse_stop_signal(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  for (const auto& [word, signal] : kStopSignals)
+    if (word == text) return std::optional<int>(signal);
+  return fail(Code::config, fmt::format("{} = {}: write SIGUSR1, SIGUSR2 or nothing", kStopSignalVariable, text));
 }
 
 std::map<std::string, std::string> world_variables(const std::optional<StartedWorld>& world) {

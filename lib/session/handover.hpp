@@ -39,7 +39,8 @@ inline constexpr const char* kWorldVariable = "CKPT_RUN_WORLD";           // "ap
 inline constexpr const char* kNodeSizeVariable = "CKPT_RUN_NODE_SIZE";    // [topology] node_size: "4,4,3"
 inline constexpr const char* kSparesVariable = "CKPT_RUN_SPARES";         // spare ranks: "2"
 inline constexpr const char* kRepairsVariable = "CKPT_RUN_REPAIRS";       // "1": [recovery] mode is not restart
-inline constexpr const char* kJobVariable = "CKPT_RUN_JOB";               // how ckpt-run finds its processes
+inline constexpr const char* kStopSignalVariable = "CKPT_RUN_STOP_SIGNAL";  // "SIGUSR1": [restart] stop_signal
+inline constexpr const char* kJobVariable = "CKPT_RUN_JOB";                 // how ckpt-run finds its processes
 
 // How many of each ckpt-run has started; the job must have as many.
 struct StartedNumbers {
@@ -133,6 +134,10 @@ struct Marks {
 // Inverse pair: "8,2,2"; empty: ckpt-run did not start the job.
 [[nodiscard]] std::string started_text(const StartedNumbers& started);
 [[nodiscard]] Result<std::optional<StartedNumbers>> parse_started(std::string_view text);
+
+// Inverse pair: "SIGUSR1", "SIGUSR2", and nothing for none.
+[[nodiscard]] std::string stop_signal_text(std::optional<int> number);
+[[nodiscard]] Result<std::optional<int>> parse_stop_signal(std::string_view text);
 
 // Inverse pair. The variables of such a job with their values; all are empty in other jobs.
 [[nodiscard]] std::map<std::string, std::string> world_variables(const std::optional<StartedWorld>& world);

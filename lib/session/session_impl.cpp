@@ -151,6 +151,11 @@ Status SessionImpl::all_take_part() const {
   return fail(error_of(*left).in("no snapshot can be completed"));
 }
 
+bool SessionImpl::is_asked_to_stop() const {
+  const auto& signal = setting_.config.restart.stop_signal;
+  return signal && StopSignal::seen(*signal);
+}
+
 // The same on every rank: from the call's number, and from what all agreed on.
 Result<LevelSet> SessionImpl::levels_due() {
   LevelSet due = application_.schedule.due(++application_.calls);
@@ -165,7 +170,7 @@ Result<LevelSet> SessionImpl::levels_due() {
   if (!*ready) return fail(all_take_part().error());
   auto beat = pulse()->call([this] {
     return Pulse::Mine{
-        .stop = StopSignal::seen(),
+        .stop = is_asked_to_stop(),
         .log_fills = application_.journal && application_.journal->fills(),
         .logged = application_.journal ? application_.journal->logged_millionths() : 0,
         .asked_for = link().take_snapshot_now(),

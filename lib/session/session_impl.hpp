@@ -131,6 +131,7 @@ class SessionImpl {
   [[nodiscard]] Result<std::optional<Version>> snapshot_now(std::optional<LevelId> forced);
   [[nodiscard]] Status usable_now(const char* call) const;
   [[nodiscard]] Status all_take_part() const;
+  [[nodiscard]] bool is_asked_to_stop() const;
   [[nodiscard]] Status begin_snapshot();
   [[nodiscard]] Result<LevelSet> levels_due();
   [[nodiscard]] Status wait_for_slot();

@@ -35,7 +35,7 @@ std::optional<std::string> SessionImpl::why_all_roll_back() const {
   if (!app.journal) return "[recovery] rollback = all";
   if (auto obstacle = app.journal->obstacle()) return obstacle;
   if (!app.journal->is_started()) return fmt::format("rank {} has not left restore()", app.rank.value);
-  if (app.stop) return fmt::format("rank {} has received the stop signal (SIGUSR1)", app.rank.value);
+  if (app.stop) return fmt::format("rank {} has received the stop signal", app.rank.value);
   return {};
 }
 

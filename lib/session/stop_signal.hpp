@@ -1,15 +1,30 @@
-// SIGUSR1, by which a batch system warns before the time limit. The handler only sets a flag.
+// Signals that a batch system sends before the time limit: SIGUSR1 or SIGUSR2. A handler only sets a flag.
+// Process-wide, since signals are.
 #pragma once
+
+#include <array>
 
 namespace cairn {
 
-// Watches for SIGUSR1 from its first use on, unless the application handles that signal itself. Process-wide, since
-// a signal is.
 class StopSignal {
  public:
-  // Returns whether the signal is watched.
-  static bool watch();
-  [[nodiscard]] static bool seen();
+  // Watches for the signal from its first use on, unless the application handles that signal itself. Returns whether
+  // the signal is watched.
+  static bool watch(int number);
+  [[nodiscard]] static bool seen(int number);
+};
+
+// Launchers send these signals to every process, also those that are meant for the application. While this lives, none
+// of them ends this process, which waits and does not run the application. Signals that are watched or handled stay so.
+class SignalsOfOthers {
+ public:
+  SignalsOfOthers();
+  ~SignalsOfOthers();
+  SignalsOfOthers(const SignalsOfOthers&) = delete;
+  SignalsOfOthers& operator=(const SignalsOfOthers&) = delete;
+
+ private:
+  std::array<bool, 2> ignored_{};  // by this object
 };
 
 }  // namespace cairn

@@ -66,7 +66,7 @@ void expect_defaults(const Config& config) {
   EXPECT_EQ(config.restart.at_end, Config::Restart::AtEnd::finished);
   EXPECT_TRUE(config.restart.use_failure_topology);
   EXPECT_EQ(config.restart.verify, Config::Restart::Verify::crc);
-  EXPECT_TRUE(config.restart.stop_signal);
+  EXPECT_EQ(config.restart.stop_signal, SIGUSR1);
   EXPECT_EQ(config.recovery.mode, Config::Recovery::Mode::restart);
   EXPECT_THAT(config.failures.mtbf, ElementsAre(hours(12), hours(72), hours(240), hours(1440)));
   EXPECT_EQ(config.log.level, LogLevel::info);
@@ -197,7 +197,7 @@ trace = traces/heat.json
   EXPECT_EQ(config.restart.at_end, Config::Restart::AtEnd::continue_);
   EXPECT_FALSE(config.restart.use_failure_topology);
   EXPECT_EQ(config.restart.verify, Config::Restart::Verify::sha256);
-  EXPECT_FALSE(config.restart.stop_signal);
+  EXPECT_EQ(config.restart.stop_signal, std::nullopt);
   EXPECT_THAT(config.failures.mtbf, ElementsAre(hours(12), hours(72), hours(240), hours(1440)));
   EXPECT_EQ(config.log.level, LogLevel::debug);
   EXPECT_EQ(config.log.trace, "traces/heat.json");
@@ -281,7 +281,9 @@ TEST(Config, a_value_that_cannot_be_is_answered_with_file_line_key_and_what_woul
   EXPECT_THAT(parsed("[restart]\nverify = md5"),
               Fails(Code::config, {"heat.ini:2", "[restart] verify", "md5", "crc", "sha256"}));
   EXPECT_THAT(parsed("[restart]\nstop_signal = yes"),
-              Fails(Code::config, {"heat.ini:2", "[restart] stop_signal", "yes", "on", "off"}));
+              Fails(Code::config, {"heat.ini:2", "[restart] stop_signal", "yes", "on", "off", "SIGUSR2"}));
+  EXPECT_EQ(parsed("[restart]\nstop_signal = SIGUSR2").value().restart.stop_signal, SIGUSR2);
+  EXPECT_EQ(parsed("[restart]\nstop_signal = on").value().restart.stop_signal, SIGUSR1);
   EXPECT_THAT(parsed("[failures]\nmtbf = 12h, 3d, 10d"),
               Fails(Code::config, {"heat.ini:2", "[failures] mtbf", "12h", "3d", "10d", "60d"}));
   EXPECT_THAT(parsed("[log]\nlevel = loud"),

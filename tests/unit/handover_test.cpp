@@ -181,6 +181,12 @@ TEST(Handover, numbers_come_back_from_their_text) {
   EXPECT_THAT(parse_numbers("X", "5").value(), ElementsAre(5));
 }
 
+TEST(Handover, stop_signal_comes_back_from_its_text) {
+  for (const std::optional<int> number : {std::optional<int>{}, {SIGUSR1}, {SIGUSR2}})
+    EXPECT_EQ(parse_stop_signal(stop_signal_text(number)).value(), number);
+  EXPECT_THAT(parse_stop_signal("SIGTERM"), Fails(Code::config, {"CKPT_RUN_STOP_SIGNAL", "SIGTERM", "SIGUSR2"}));
+}
+
 TEST(Handover, numbers_that_were_started_come_back_from_their_text) {
   const StartedNumbers started{8, 2, 2};
   EXPECT_EQ(parse_started(started_text(started)).value(), started);

@@ -112,8 +112,11 @@ Result<Facts> read_launcher(std::string_view version, std::string_view ompi_info
 }
 
 bool may_be_of_a_kill(LauncherKind kind, int code) {
-  const int number = code > 128 ? code - 128 : code;
-  return (code > 128 || kind == LauncherKind::hydra) && (number == SIGKILL || number == SIGTERM);
+  return may_be_of(kind, code, SIGKILL) || may_be_of(kind, code, SIGTERM);
+}
+
+bool may_be_of(LauncherKind kind, int code, int signal) {
+  return code == 128 + signal || (kind == LauncherKind::hydra && code == signal);
 }
 
 bool may_be_its_own(LauncherKind kind, int code) {

@@ -35,6 +35,8 @@ struct Facts {
 // Whether a launcher's exit code may mean that a user or the kernel has killed a rank, by SIGKILL or SIGTERM: it is 128
 // + the signal's number, or, with Hydra, that number alone.
 [[nodiscard]] bool may_be_of_a_kill(LauncherKind kind, int code);
+// Whether the code may mean that this signal has ended a rank.
+[[nodiscard]] bool may_be_of(LauncherKind kind, int code, int signal);
 // Whether the code may mean a failure of the launcher itself, and say nothing about the ranks. That is 255 of Hydra: it
 // means that Hydra cannot start the program, or that one of its assertions failed because a rank died while it was
 // being started.

@@ -28,7 +28,8 @@ constexpr const char* kAbout =
 
 constexpr const char* kExamples =
     "The global store must be visible on the host that runs ckpt-run. SIGINT and SIGTERM end the whole job. SIGUSR1\n"
-    "is passed to the ranks, which take a last snapshot.\n"
+    "is passed to the ranks, which take a last snapshot; with [restart] stop_signal = SIGUSR2, that signal is. The\n"
+    "other one of them is passed to the application.\n"
     "Examples:\n"
     "  ckpt-run -n 8 -- heat --size 768 --steps 20000 --config heat.ini --output plate.bin\n"
     "  ckpt-run -n 96 --hosts a,b,c --spare-hosts d -- ./simulate --config simulate.ini\n"

@@ -13,7 +13,7 @@ constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
 Signals::Signals() {
   ::sigemptyset(&taken_);
   ::sigaddset(&taken_, SIGCHLD);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
     struct sigaction present {};
     const bool ignored = ::sigaction(number, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
     if (!ignored) ::sigaddset(&taken_, number);
@@ -28,7 +28,8 @@ Signals::Event Signals::wait(std::chrono::milliseconds limit) {
   const timespec time{seconds.count(), static_cast<long>((limit - seconds).count()) * 1'000'000};
   switch (::sigtimedwait(&taken_, nullptr, &time)) {
     case SIGCHLD: return Event::child;
-    case SIGUSR1: return Event::warning;
+    case SIGUSR1: return Event::user1;
+    case SIGUSR2: return Event::user2;
     case SIGINT:
     case SIGTERM:
     case SIGHUP: interrupted_ = true; return Event::interrupt;

@@ -14,7 +14,8 @@ class Signals {
     none,       // the time is over
     child,      // a child has ended
     interrupt,  // SIGINT, SIGTERM, SIGHUP: everything is to end
-    warning,    // SIGUSR1: the batch system's, for the ranks
+    user1,      // SIGUSR1, SIGUSR2: for the ranks
+    user2,
   };
 
   // What was ignored when ckpt-run was started, as under nohup, stays ignored.

@@ -86,6 +86,14 @@ bool has_open_session(const cairn::Marks& marks) {
   });
 }
 
+std::optional<int> user_signal(Signals::Event event) {
+  switch (event) {
+    case Signals::Event::user1: return SIGUSR1;
+    case Signals::Event::user2: return SIGUSR2;
+    default: return {};
+  }
+}
+
 void signal_all(const std::vector<pid_t>& pids, int number) {
   for (const pid_t pid : pids) (void)::kill(pid, number);
 }
@@ -129,6 +137,7 @@ Result<pid_t> Supervisor::launch(const Life& life) {
   environment[cairn::kStartedVariable] =
       cairn::started_text({life.placement.application, life.placement.heads, life.placement.nodes});
   environment.merge(cairn::world_variables(world_of(config_, life.placement)));
+  environment[cairn::kStopSignalVariable] = cairn::stop_signal_text(config_.restart.stop_signal);
   environment.emplace(cairn::kGoesOnVariable, life.goes_on ? "1" : "");
   environment[cairn::kEndedVariable] = fmt::format("{}", fmt::join(ended_, ","));
   if (mends_itself_) environment["CAIRN_RECOVERY_SPARES"] = std::to_string(life.placement.spares);
@@ -148,8 +157,7 @@ Result<LifeEnd> Supervisor::run(const Life& life) {
   const auto launcher = launch(life);
   if (!launcher) return fail(launcher.error());
   LifeEnd result = watch(*launcher);
-  // Some process does not handle the signal. It would end each life.
-  if (result.code == kOfSignals + SIGUSR1) stops_ = false;
+  settle_stop(result);
   sweep(*launcher);
   account_for(result, before);
   if (!remote_hosts().empty()) give_back_allocations();  // of questions without an answer
@@ -209,7 +217,7 @@ LifeEnd Supervisor::watch(pid_t launcher) {
   watch.next_count = watch.start + patience_.question;
   while (true) {
     const auto event = signals_.wait(kTick);
-    if (event == Signals::Event::warning) stops_ = watch.stop_is_due = true;
+    if (is_stop(event)) stops_ = watch.stop_is_due = true;
     if (const auto end = reap_child(launcher)) {
       result.code = end->code;
       result.crashed = end->by_signal;
@@ -217,6 +225,8 @@ LifeEnd Supervisor::watch(pid_t launcher) {
       return result;
     }
     result.ended_here = event == Signals::Event::interrupt;
+    // The other signal is the application's, which gets it at once, and once.
+    if (const auto number = user_signal(event); number && !is_stop(event)) (void)::kill(launcher, *number);
     if (watch.stop_is_due) pass_stop_signal(launcher, watch);
     const auto now = Clock::now();
     if (!result.ended_here && now < watch.next_look) continue;
@@ -231,15 +241,32 @@ LifeEnd Supervisor::watch(pid_t launcher) {
   }
 }
 
-// Launchers send it to all ranks. It would kill ranks that have no session yet. An application that handles the signal
-// itself gets it at once, and once.
+bool Supervisor::is_stop(Signals::Event event) const {
+  const auto number = user_signal(event);
+  return number && number == config_.restart.stop_signal;
+}
+
+// Launchers send it to all ranks. Where MPI calls are not intercepted, it would kill ranks that have no session yet.
 void Supervisor::pass_stop_signal(pid_t launcher, Watch& watch) {
-  const bool is_of_cairn = config_.restart.stop_signal;
-  if (is_of_cairn && !watch.was_open) watch.was_open = has_open_session(files_.marks());
-  if (is_of_cairn && !watch.was_open) return;
-  (void)::kill(launcher, SIGUSR1);
+  if (!watch.was_open) watch.was_open = has_open_session(files_.marks());
+  if (!watch.was_open) return;
+  (void)::kill(launcher, *config_.restart.stop_signal);
   watch.stop_is_due = false;
-  stops_ = is_of_cairn;
+}
+
+// A process that does not handle the signal is killed by it. It may have been on its way to its session, so the next
+// life is asked to stop, too. The second time in a row, each life would end so, and none would come further.
+void Supervisor::settle_stop(const LifeEnd& life) {
+  const auto& signal = config_.restart.stop_signal;
+  if (!signal || !stops_) return;
+  ended_by_stop_ = may_be_of(facts_.kind, life.code, *signal) ? ended_by_stop_ + 1 : 0;
+  if (ended_by_stop_ < 2) return;
+  ended_by_stop_ = 0;
+  stops_ = false;
+  fmt::print(stderr,
+             "ckpt-run: {} has ended two runs, since a process without a session does not handle it: the job is not "
+             "asked to stop any more. Link cairn-tap before MPI, as pkg-config --libs cairn does\n",
+             cairn::stop_signal_text(signal));
 }
 
 // Whether the launcher will not end by itself, or takes too long for it. mpirun of Open MPI 4 hangs without ranks when
@@ -338,7 +365,7 @@ int Supervisor::end(pid_t launcher) {
   const auto deadline = Clock::now() + options_.grace;
   while (Clock::now() < deadline) {
     const auto event = signals_.wait(kTick);
-    if (event == Signals::Event::warning) stops_ = true;
+    if (is_stop(event)) stops_ = true;
     if (const auto code = reap(launcher)) return *code;
     if (event == Signals::Event::interrupt) break;
   }

@@ -39,7 +39,9 @@ class Supervisor {
   struct Watch;  // of a launcher under way
   [[nodiscard]] cairn::Result<pid_t> launch(const Life& life);
   [[nodiscard]] LifeEnd watch(pid_t launcher);
+  [[nodiscard]] bool is_stop(Signals::Event event) const;
   void pass_stop_signal(pid_t launcher, Watch& watch);
+  void settle_stop(const LifeEnd& life);
   [[nodiscard]] bool over_in_vain(Watch& watch);
   [[nodiscard]] bool ranks_are_left(Watch& watch);
   [[nodiscard]] std::vector<pid_t> ranks_here() const;
@@ -70,7 +72,8 @@ class Supervisor {
   Placement placement_;  // of the life under way
   SegmentKeys segments_;
   std::set<std::string> ended_;  // names of sessions that have finished, in any life
-  bool stops_ = false;           // the job is to stop (SIGUSR1), in this life or a later one
+  bool stops_ = false;           // the job is to stop, in this life or a later one
+  int ended_by_stop_ = 0;        // lives that the stop signal has ended, though it was to stop them
 };
 
 }  // namespace ckpt_run

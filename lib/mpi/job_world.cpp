@@ -67,15 +67,13 @@ void refuse_before_session(const Launcher& launcher, std::uint32_t rank, const t
 JobWorld* JobWorld::current() { return current_world(); }
 
 bool JobWorld::is_as_started(const Launcher& launcher) {
-  if (!launcher.world || !launcher.started) return false;
+  if (!launcher.world || !launcher.started || launcher.by_a_rank) return false;
   if (launcher.started->heads == 0 && !launcher.world->repairs) return false;
   const tap::Unheard own;
-  MPI_Comm parent = MPI_COMM_NULL;
   int size = 0;
-  MPI_Comm_get_parent(&parent);
   MPI_Comm_size(tap::all_processes(), &size);
   const std::uint64_t all = std::uint64_t{launcher.started->ranks} + launcher.started->heads + launcher.world->spares;
-  return parent == MPI_COMM_NULL && static_cast<std::uint64_t>(size) == all;
+  return static_cast<std::uint64_t>(size) == all;
 }
 
 void JobWorld::refuse(const Launcher& launcher, const Error& error) {

@@ -3,9 +3,15 @@
 #include <cstdlib>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "comm/share.hpp"
+#include "mpi/mpi_request.hpp"
+#include "mpi/process.hpp"
+#include "tap/hear.hpp"
+#include "tap/world.hpp"
 
 namespace cairn {
 namespace {
@@ -41,6 +47,7 @@ Buffer encode(const Launcher& launcher) {
   put_numbers(out, launcher.world ? launcher.world->node_size : std::vector<std::uint32_t>{});
   out.put(launcher.world ? launcher.world->spares : 0U);
   out.put(launcher.world && launcher.world->repairs);
+  out.put(launcher.by_a_rank);
   out.put(launcher.goes_on);
   out.put_text(launcher.ended);
   return out.take();
@@ -53,7 +60,32 @@ std::vector<std::uint32_t> get_numbers(ByteReader& in) {
   return numbers;
 }
 
+// "4711-98023"
+std::string text_of_this_process() {
+  const ProcessId process = this_process();
+  return fmt::format("{}-{}", process.number, process.started);
+}
+
+// ckpt-run has not started this process if another one has used the environment, if MPI has spawned it, or if there are
+// too few processes.
+bool is_by_a_rank(const std::optional<StartedNumbers>& started) {
+  const std::string process = variable(kProcessVariable);
+  if (!process.empty() && process != text_of_this_process()) return true;
+  if (!mpi_is_running()) return false;
+  const tap::Unheard own;
+  MPI_Comm parent = MPI_COMM_NULL;
+  int size = 0;
+  MPI_Comm_get_parent(&parent);
+  MPI_Comm_size(tap::all_processes(), &size);
+  return parent != MPI_COMM_NULL || (started && static_cast<std::uint32_t>(size) < started->ranks + started->heads);
+}
+
 }  // namespace
+
+void Launcher::take_environment() {
+  if (!variable(kJobVariable).empty() && variable(kProcessVariable).empty())
+    setenv(kProcessVariable, text_of_this_process().c_str(), 1);
+}
 
 Result<Launcher> Launcher::from_environment() {
   auto dead_ranks = parse_numbers(kDeadRanksVariable, variable(kDeadRanksVariable));
@@ -67,15 +99,21 @@ Result<Launcher> Launcher::from_environment() {
                             {kSparesVariable, variable(kSparesVariable)},
                             {kRepairsVariable, variable(kRepairsVariable)}});
   if (!world) return fail(world.error());
-  return Launcher{variable(kMarkVariable),
-                  {std::move(*dead_ranks), std::move(*lost_nodes)},
-                  *started,
-                  std::move(*world),
-                  variable(kGoesOnVariable) == "1",
-                  variable(kEndedVariable)};
+  Launcher launcher{.mark = variable(kMarkVariable),
+                    .failures = {std::move(*dead_ranks), std::move(*lost_nodes)},
+                    .started = *started,
+                    .world = std::move(*world),
+                    .by_a_rank = is_by_a_rank(*started),
+                    .goes_on = variable(kGoesOnVariable) == "1",
+                    .ended = variable(kEndedVariable)};
+  if (!launcher.by_a_rank) return launcher;
+  launcher.failures = {};
+  launcher.started.reset();
+  return launcher;
 }
 
 Result<Launcher> Launcher::share(Comm& world, const FailureTopology& told) {
+  take_environment();
   Result<Buffer> mine;
   if (world.rank().value == 0) {
     mine = from_environment().map([&](Launcher launcher) {
@@ -99,6 +137,7 @@ Result<Launcher> Launcher::share(Comm& world, const FailureTopology& told) {
   started_world.spares = in.get<std::uint32_t>();
   started_world.repairs = in.get<bool>();
   if (has_world) launcher.world = std::move(started_world);
+  launcher.by_a_rank = in.get<bool>();
   launcher.goes_on = in.get<bool>();
   launcher.ended = in.get_text();
   if (!in.good()) return fail_internal(Code::communication, "the message from world rank 0 about ckpt-run is damaged");

@@ -20,12 +20,17 @@ struct Launcher {
   FailureTopology failures;
   std::optional<StartedNumbers> started;
   std::optional<StartedWorld> world;  // none: MPI_COMM_WORLD is as MPI makes it
+  // A rank of ckpt-run's job has started these processes, by MPI or by another mpirun, and they have its environment.
+  // Then `started` and `failures`, which are of ckpt-run's own processes, are empty.
+  bool by_a_rank = false;
   bool goes_on = false;
   std::string ended;  // names of sessions that have finished in an earlier life
 
   [[nodiscard]] bool has_ended(const Config& session) const;
-  // As this process's environment says. Local.
+  // As this process's environment says. MPI has begun. Local.
   [[nodiscard]] static Result<Launcher> from_environment();
+  // Notes in the environment that this process uses it, so that processes that it starts can find out. Local.
+  static void take_environment();
   // The same of rank 0, told to all: a process that was spawned later may have another environment. What rank 0 was
   // `told` of the last failure counts more than what ckpt-run knew, where it is not empty. Collective.
   [[nodiscard]] static Result<Launcher> share(Comm& world, const FailureTopology& told);

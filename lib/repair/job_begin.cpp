@@ -116,6 +116,7 @@ void begin_job() {
     if (respawn::is_newcomer_in_world()) begin_newcomer();
     return;
   }
+  Launcher::take_environment();
   const auto launcher = Launcher::from_environment();
   // What is wrong with it, Session::open reports.
   if (!launcher || !launcher->world) return;

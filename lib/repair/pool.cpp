@@ -104,7 +104,7 @@ void Pool::settle_head_mode(const Comm& world) {
   if (config_.head.mode) return;
   config_.head.mode = automatic_head_mode(launcher_.started.has_value(), false, config_.recovery.mode);
   const std::uint32_t workers = world.size() - std::min(world.size(), config_.recovery.spares);
-  if (world.rank().value == 0) log_.info("{}", automatic_head_text(head_mode(), workers, false));
+  if (world.rank().value == 0) log_.info("{}", automatic_head_text(head_mode(), workers, launcher_.by_a_rank));
 }
 
 bool Pool::is_of_one_start() const {

@@ -55,6 +55,8 @@ struct Environment {
   std::optional<StartedNumbers> started = std::nullopt;
   // Only some of the job's processes open this session.
   bool is_part = false;
+  // ckpt-run has started the job, but not these processes: a rank of the job has.
+  bool by_a_rank = false;
   // An earlier life of this run has taken snapshots: mode = fresh was for the first life, and no longer applies.
   bool goes_on = false;
   // Whether an earlier life of this run has finished this job. If another session of the run makes it start again, it

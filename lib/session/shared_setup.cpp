@@ -53,7 +53,8 @@ Status settle_head_mode(const Environment& environment, Config& config) {
                          : automatic_head_mode(environment.started.has_value(), *threads, config.recovery.mode);
   if (environment.world.rank().value == 0)
     Log(config.log.level)
-        .info("{}", automatic_head_text(*config.head.mode, environment.world.size(), environment.is_part));
+        .info("{}", automatic_head_text(*config.head.mode, environment.world.size(),
+                                        environment.is_part || environment.by_a_rank));
   return {};
 }
 
@@ -64,13 +65,13 @@ HeadMode automatic_head_mode(bool heads_on_top, bool threads, Config::Recovery::
   return threads && recovery == Config::Recovery::Mode::restart ? HeadMode::thread : HeadMode::inline_;
 }
 
-std::string automatic_head_text(HeadMode mode, std::size_t processes, bool is_part) {
+std::string automatic_head_text(HeadMode mode, std::size_t processes, bool is_part_of_job) {
   if (mode == HeadMode::rank) return "each node has a head: snapshot() waits only for the copy to the node's store";
   const std::string_view waits =
       mode == HeadMode::thread
           ? "a thread of each node is its head: snapshot() waits only for the copy to the node's store"
           : "no heads work in the background: snapshot() waits until every level that is due is written";
-  if (is_part) return std::string(waits);
+  if (is_part_of_job) return std::string(waits);
   return fmt::format("{}. \"ckpt-run -n {}\" gives each node a head of its own", waits, processes);
 }
 
@@ -105,7 +106,9 @@ Status check_started(const Topology& topology, const std::optional<StartedNumber
 Result<Config> share_config(const Environment& environment) {
   auto config = config_of_world(environment);
   if (!config) return config;
-  const bool heads = environment.started && environment.started->heads > 0;
+  // Processes that a rank has started do not have the world that ckpt-run has given to its own.
+  const bool heads = environment.by_a_rank ? config->head.mode == HeadMode::rank
+                                           : environment.started && environment.started->heads > 0;
   if (auto status = check_world_mode(*config, environment.world_mode, heads, environment.is_part); !status)
     return fail(status.error());
   if (!environment.repaired && config->recovery.mode != Config::Recovery::Mode::restart) {

@@ -22,8 +22,9 @@ namespace cairn {
 // The head mode that `auto` means in a job with this recovery mode. `heads_on_top`: ckpt-run has started ranks to be
 // heads. `threads`: all processes may communicate from several threads. Pure.
 [[nodiscard]] HeadMode automatic_head_mode(bool heads_on_top, bool threads, Config::Recovery::Mode recovery);
-// The effect of that mode on snapshot(), as a line of the log. `processes`: of the job.
-[[nodiscard]] std::string automatic_head_text(HeadMode mode, std::size_t processes, bool is_part);
+// The effect of that mode on snapshot(), as a line of the log. `processes`: of the job. `is_part_of_job`: of a larger
+// job of ckpt-run, so that its advice does not fit.
+[[nodiscard]] std::string automatic_head_text(HeadMode mode, std::size_t processes, bool is_part_of_job);
 
 // The configuration of the session, with [head] mode resolved. Fails if the job cannot use it. Collective over the
 // environment's world.

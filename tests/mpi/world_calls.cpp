@@ -1,7 +1,9 @@
 // What an application can do with MPI_COMM_WORLD, in a job whose heads it does not see: each case is one life of a job.
 // Exit code 0, if all is as it would be in a job without heads.
 //
-//   world_calls CASE CONFIG [RANKS]
+//   world_calls CASE CONFIG [RANKS [MPIEXEC]]
+#include <unistd.h>
+
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -27,6 +29,7 @@ const std::array<MPI_Comm, 2> kWorlds{MPI_COMM_WORLD, MPI_COMM_SELF};
 
 int ranks = 4;  // that the job was started with
 std::string config;
+std::string mpiexec;  // starts a job from a rank
 bool good = true;
 
 void expect(bool holds, const char* what) {
@@ -301,6 +304,55 @@ void starts_children() {
   MPI_Comm_disconnect(&child);
 }
 
+// A session of processes that ckpt-run has not started: all compute, and none is a head.
+void computes_for_itself() {
+  const auto session = cairn::Session::open(MPI_COMM_WORLD, config + ".child");
+  expect(session->size() == 2 && size_of(MPI_COMM_WORLD) == 2, "both processes compute");
+  int step = 1;
+  session->protect("step", step);
+  session->restore();
+  session->snapshot();
+  session->finalize();
+}
+
+void starts_children_with_a_session() {
+  MPI_Comm between = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&between);
+  if (between != MPI_COMM_NULL) {
+    computes_for_itself();
+  } else {
+    std::array<char, 4096> path{};
+    expect(realpath("/proc/self/exe", path.data()) != nullptr, "this program has a path");
+    std::string what = "child_session";
+    std::array<char*, 3> arguments{what.data(), config.data(), nullptr};
+    MPI_Comm_spawn(path.data(), arguments.data(), 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &between, MPI_ERRCODES_IGNORE);
+  }
+  // Parents wait for their children.
+  MPI_Barrier(between);
+  MPI_Comm_disconnect(&between);
+}
+
+// The command that starts `nested_job` without the variables that make a process a rank of this job.
+std::string command_of_nested_job() {
+  std::array<char, 4096> path{};
+  expect(realpath("/proc/self/exe", path.data()) != nullptr, "this program has a path");
+  std::string command = "env";
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string name = std::string(*entry).substr(0, std::string(*entry).find('='));
+    const auto begins = [&](const char* with) { return name.starts_with(with); };
+    const bool is_asked = begins("OMPI_ALLOW") || begins("OMPI_MCA_rmaps") || begins("OMPI_MCA_hwloc");
+    if (!is_asked && (begins("OMPI_") || begins("PMIX_") || begins("PMI_") || begins("HYD")))
+      command.append(" -u ").append(name);
+  }
+  return command + " " + mpiexec + " -n 2 " + path.data() + " nested_job " + config + " 2";
+}
+
+void starts_another_job() {
+  if (rank_in(MPI_COMM_WORLD) == 0)
+    expect(std::system(command_of_nested_job().c_str()) == 0, "the job that a rank starts comes to its end");
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 const std::map<std::string, void (*)()>& cases() {
   static const std::map<std::string, void (*)()> all = {
       {"nothing", [] {}},
@@ -321,6 +373,9 @@ const std::map<std::string, void (*)()>& cases() {
       {"abort", aborts},
       {"pause", pauses},
       {"children", starts_children},
+      {"child_session", starts_children_with_a_session},
+      {"another_job", starts_another_job},
+      {"nested_job", computes_for_itself},
   };
   return all;
 }
@@ -331,6 +386,7 @@ int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (argc > 2) config = argv[2];
   if (argc > 3) ranks = std::atoi(argv[3]);
+  if (argc > 4) mpiexec = argv[4];
   int provided = MPI_THREAD_SINGLE;
   if (what == "attributes") {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);

@@ -107,6 +107,17 @@ def ends_alike(root, programs, program):
         fail(f"{program}: the result differs from that of a run without heads and failures", job.output)
 
 
+def opens_in_processes_of_a_rank(root, programs, what):
+    """They have the environment of the job, but are none of the processes that ckpt-run has started."""
+    for mode in ("rank", "inline"):
+        job = WorldJob(root, f"{what}-{mode}", programs, ["world_calls", what, "CONFIG", RANKS, programs[2]],
+                       world="world = auto", more=f"[head]\nmode = {mode}\n")  # fmt: skip
+        child = job.config_text("-child").replace("[job]\n", "[job]\nname = child\n").replace("l2 = every 2", "l2 = off")
+        Path(f"{job.config}.child").write_text(child.replace("node_size = 3\n", "").replace(f"[head]\nmode = {mode}\n", ""))
+        job.start_it().end(0)
+        says_of_all(job, "all as it should be", RANKS + 2)
+
+
 def leaves_no_head_behind(root, programs):
     """ckpt-run does not start again what opens no session, and hands on that it has done well."""
     for name, program in (("help", "plain_world"), ("help-c", "plain_world_c")):
@@ -216,6 +227,8 @@ CASES = {
     **{f"calls_{way}": lambda root, programs, way=way: calls_in_fortran(root, programs, f"plain_world_{way}")
        for way in FORTRAN},
     "default": is_the_default,
+    **{what: lambda root, programs, what=what: opens_in_processes_of_a_rank(root, programs, what)
+       for what in ("child_session", "another_job")},
     "help": leaves_no_head_behind,
     "other_file": refuses_another_file,
     "impossible": refuses_what_it_cannot_be,

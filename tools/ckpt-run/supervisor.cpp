@@ -138,6 +138,7 @@ Result<pid_t> Supervisor::launch(const Life& life) {
       cairn::started_text({life.placement.application, life.placement.heads, life.placement.nodes});
   environment.merge(cairn::world_variables(world_of(config_, life.placement)));
   environment[cairn::kStopSignalVariable] = cairn::stop_signal_text(config_.restart.stop_signal);
+  environment[cairn::kProcessVariable] = {};
   environment.emplace(cairn::kGoesOnVariable, life.goes_on ? "1" : "");
   environment[cairn::kEndedVariable] = fmt::format("{}", fmt::join(ended_, ","));
   if (mends_itself_) environment["CAIRN_RECOVERY_SPARES"] = std::to_string(life.placement.spares);

@@ -222,11 +222,22 @@ def check_links(source):
                 problem(f"{page}:{number}", f"there is no heading for {target}")
 
 
+def check_keys(source):
+    """A user who reads the pages meets each key of the configuration."""
+    text = "\n".join(page.read_text() for page in pages(source))
+    ini = source / "config" / "cairn.ini"
+    for number, line in enumerate(ini.read_text().splitlines(), 1):
+        key = re.match(r";(\w+) =", line)
+        if key and not re.search(rf"(?<!\w){key[1]}(?!\w)", text):
+            problem(f"{ini}:{number}", f"no page names the key {key[1]}")
+
+
 def main():
     build, source = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     wanted = sys.argv[3:] or [page.name for page in pages(source)]
     check_links(source)
     check_first_screen(source)
+    check_keys(source)
     with tempfile.TemporaryDirectory(prefix="cairn-pages-") as home:
         reader = Reader(build, source, Path(home))
         reader.install()

@@ -1,20 +1,26 @@
 /* Cairn for C applications that use MPI. A program protects its variables and takes snapshots of them:
  *
- *     cairn_session* session;
- *     int code = cairn_init(MPI_COMM_WORLD, "heat.ini", &session);
- *     if (code == CAIRN_HEAD) { MPI_Finalize(); return 0; }  // this rank was a head or a spare, and has served
- *     if (code != CAIRN_OK) { MPI_Finalize(); return 1; }    // all ranks have this error, and Cairn has logged it
- *     MPI_Comm comm;
- *     cairn_comm(session, &comm);                            // the application communicates over comm
- *     cairn_protect(session, "plate", plate, CAIRN_DOUBLE, n);
- *     cairn_protect(session, "step", &step, CAIRN_INT32, 1);
- *     cairn_restore(session);                                // does nothing on a fresh start
- *     while (step < steps) {
- *       relax(plate, comm);
- *       ++step;                                              // before the snapshot
- *       cairn_snapshot(session, NULL);                       // takes a snapshot if one is due
+ *     int simulate(cairn_session* session, void* argument) {
+ *       int step = 0;
+ *       MPI_Comm comm;
+ *       cairn_comm(session, &comm);                          // the application communicates over comm
+ *       cairn_protect(session, "plate", plate, CAIRN_DOUBLE, n);
+ *       cairn_protect(session, "step", &step, CAIRN_INT32, 1);
+ *       int code = cairn_restore(session);                   // does nothing on a fresh start
+ *       while (code == CAIRN_OK && step < steps) {
+ *         relax(plate, comm);
+ *         ++step;                                            // before the snapshot
+ *         code = cairn_snapshot(session, NULL);              // takes a snapshot if one is due
+ *       }
+ *       return code;
  *     }
- *     cairn_finalize(&session);
+ *
+ *     int main(int argc, char** argv) {
+ *       MPI_Init(&argc, &argv);
+ *       const int code = cairn_run(MPI_COMM_WORLD, "heat.ini", simulate, NULL);
+ *       MPI_Finalize();
+ *       return code;
+ *     }
  *
  * A region is a variable or array whose contents are in snapshots. A snapshot has a version, a number that grows. It
  * contains the regions of all ranks at one safe point: a place in the program where no message of the application is in
@@ -38,11 +44,28 @@
  * cairn_finalize return CAIRN_ERR_STORAGE if the newest snapshot did not reach the level that was requested. With [job]
  * on_storage_error = throw, cairn_snapshot returns storage errors, too.
  */
-/* With [recovery] mode = spares or respawn, the job continues after a process dies. The first Cairn call that detects
- * the failure returns CAIRN_ROLLBACK. Until then, MPI calls on the communicator of cairn_comm fail, and their results
- * are not valid. The application then calls cairn_recover, returns to the place after cairn_init, and protects its
- * regions again. Processes that replace dead ones enter there too, from cairn_init. With [recovery] rollback = lost,
- * survivors stay in their MPI calls instead, if Cairn can replay the messages:
+/* With [recovery] mode = spares or respawn, the job continues after a process dies. In survivors, a C++ exception then
+ * leaves the function that cairn_run calls, out of a Cairn call, or of an MPI call on the communicator of cairn_comm.
+ * All application ranks enter the function again with a new session, protect their regions again, and call
+ * cairn_restore. Processes that replace dead ones enter it, too. With [recovery] rollback = lost, survivors stay in
+ * their MPI calls instead, if Cairn can replay the messages.
+ *
+ * What a C program must know about that:
+ *
+ * - The function is entered again in the same process. It sets all variables that it uses, also global and static ones.
+ *   Parse the command line before cairn_run: getopt continues at optind, where it was.
+ * - Nothing that the function holds is released: memory of malloc, open files, locks. Keep what is large, or what is
+ *   needed again, behind argument, and make it only once.
+ * - The exception passes C functions if they have unwind tables. GCC and Clang write them on x86-64 and arm64 unless
+ *   they are told not to. -fexceptions writes them everywhere. Without them, the job ends with an error.
+ * - The exception cannot leave an OpenMP region, another thread than the one that called cairn_run, or a C++ function
+ *   that is noexcept. Make no MPI or Cairn calls there, and do not call cairn_run inside an OpenMP region.
+ * - Do not leave the function by longjmp, and do not call exit or MPI_Finalize in it.
+ *
+ * Programs that cannot be written as such a function call cairn_init. There no exception leaves a call. The first Cairn
+ * call that detects the failure returns CAIRN_ROLLBACK. Until then, MPI calls on the communicator of cairn_comm fail,
+ * and their results are not valid. The application then calls cairn_recover, returns to the place after cairn_init, and
+ * protects its regions again:
  *
  *     int code = cairn_init(MPI_COMM_WORLD, "heat.ini", &session);
  *     if (code != CAIRN_OK) { MPI_Finalize(); return code != CAIRN_HEAD; }
@@ -53,16 +76,16 @@
  *     }
  *
  * A loop without Cairn calls may end by a result of MPI calls, such as a residual. After a failure these results are
- * not valid, and the loop might never end. Such a loop must also test cairn_failed:
+ * not valid, and the loop might never end. So it must also test cairn_failed, or the codes of MPI calls, or leave by
+ * longjmp from an error handler of the application, to the call of cairn_recover:
  *
  *     while (residual > limit && !cairn_failed(session)) {
  *       iterate(plate);
  *       MPI_Allreduce(&mine, &residual, 1, MPI_DOUBLE, MPI_MAX, comm);
  *     }
  *
- * Alternatively, the application sets an error handler on the communicator of cairn_comm that leaves the loop by
- * longjmp, to the call of cairn_recover. A process that calls exit or _exit before cairn_finalize ends the whole job,
- * with a message in the log; so does an error handler that calls exit.
+ * A process that calls exit or _exit before cairn_finalize ends the whole job, with a message in the log; so does an
+ * error handler that calls exit.
  */
 #ifndef CAIRN_CAIRN_H
 #define CAIRN_CAIRN_H
@@ -77,14 +100,16 @@
 extern "C" {
 #endif
 
-/* A session: a process's part in a job that Cairn protects. cairn_init makes it, cairn_finalize ends it. */
+/* A session: a process's part in a job that Cairn protects. cairn_run makes it and ends it; or cairn_init makes it, and
+ * cairn_finalize ends it. */
 typedef struct cairn_session cairn_session;
 
 /* What calls return. The numbers never change. */
 enum {
   CAIRN_OK = 0,                 /* success */
   CAIRN_HEAD = 1,               /* this rank was a head or a spare; the job is over for it */
-  CAIRN_ROLLBACK = 2,           /* a process died: call cairn_recover and return to the place after cairn_init */
+  CAIRN_ROLLBACK = 2,           /* a process died: call cairn_recover and return to the place after cairn_init; not
+                                   inside cairn_run */
   CAIRN_ERR_USAGE = -1,         /* an argument is wrong, or calls are in a wrong order */
   CAIRN_ERR_CONFIG = -2,        /* the configuration is wrong; the text names file, line and key */
   CAIRN_ERR_STORAGE = -3,       /* a store is full or failed; the job can continue, the last good snapshot remains */
@@ -133,6 +158,27 @@ typedef struct {
   double seconds;         /* that the restore took */
 } cairn_restore_status;
 
+/* What the application does with a session, which is valid until the function is left. argument is the pointer that was
+ * passed to cairn_run. Returns 0 when the work is done. Another number is a failure of the application; that may be the
+ * code of a Cairn call. */
+typedef int (*cairn_application)(cairn_session* session, void* argument);
+
+/* Opens a session, calls function on the application ranks, and finalizes the session when function returns 0. Heads
+ * serve their nodes meanwhile; spares wait. config is the path of the configuration file; only rank 0 of world reads
+ * it. NULL or "" means the defaults. Inside function, do not call cairn_finalize, cairn_abandon and cairn_recover; they
+ * return CAIRN_ERR_USAGE.
+ *
+ * If function returns another number, the job fails. The log has that number, unless it is the code that the last Cairn
+ * call with an error has returned: then the log has that error already. If all application ranks fail, cairn_run
+ * returns 1 on all of them. If only some do, the others would block forever. So cairn_run ends the job with MPI_Abort
+ * after one second, or after five seconds if cairn_restore failed.
+ *
+ * Collective over world.
+ * Requires: MPI is initialized.
+ * Returns: the exit code for the program: 0, or 1 after an error, which the log has. cairn_error_text() returns its
+ * text, as far as this rank knows. */
+int cairn_run(MPI_Comm world, const char* config, cairn_application function, void* argument);
+
 /* Opens a session. config is the path of the configuration file; only rank 0 of world reads it. NULL or "" means the
  * defaults. *session gets the session, or NULL after an error. On a head or a spare, the call serves until the job is
  * over for that rank.
@@ -166,6 +212,9 @@ typedef int (*cairn_merge)(const void* const* parts, const size_t* bytes, uint32
  * session is finalized. */
 int cairn_init_with_helpers(MPI_Comm world, const char* config, cairn_compute_part compute, void* data,
                             cairn_session** session);
+/* The same with cairn_run. */
+int cairn_run_with_helpers(MPI_Comm world, const char* config, cairn_application function, void* argument,
+                           cairn_compute_part compute, void* data);
 /* Lets spares help to recompute the steps of this rank after its loss. Cairn calls split and merge with data inside
  * cairn_restore of a replacement. If not all parts can be computed, or if their messages are not those of the lost
  * rank, merge is not called, and the replacement computes alone.
@@ -417,6 +466,7 @@ int cairn_catches_up(const cairn_session* session);
 
 /* Repairs the job after any call returned CAIRN_ROLLBACK, and renews the session, which then has no regions and another
  * communicator. Communicators made from the old one, and requests from before the failure, must not be used any more.
+ * For programs that call cairn_init: cairn_run does this itself.
  *
  * Collective over the survivors.
  * Returns: CAIRN_ERR_USAGE if the job does not repair itself. CAIRN_ERR_COMMUNICATION if the job is over. */

@@ -14,93 +14,21 @@
 #include <cairn/cairn.hpp>
 
 #include "base/log.hpp"
+#include "bind/c_session.hpp"
 #include "bind/last_error.hpp"
 #include "bind/parts.hpp"
 #include "repair/failure_vote.hpp"
 #include "repair/lone_error.hpp"
 #include "repair/resilient.hpp"
-#include "session/session_impl.hpp"
-
-struct cairn_session {
-  std::unique_ptr<cairn::Resilient> job;          // where it repairs itself
-  std::unique_ptr<cairn::Session> session;        // none between a failure and cairn_recover
-  std::unique_ptr<cairn::FailureVote> vote = {};  // where it does not repair itself
-  mutable std::string storage_error = {};         // as it was last asked for
-
-  // As its configuration wants it. Requires: there is a session.
-  [[nodiscard]] const cairn::Log& log() const { return static_cast<cairn::SessionBase&>(*session).impl().log(); }
-
-  // Requires: there is a session.
-  void protect(const std::string& name, cairn::detail::RegionAccess access) const {
-    static_cast<cairn::SessionBase&>(*session).protect_access(name, std::move(access));
-  }
-};
+#include "repair/run.hpp"
 
 namespace {
 
 using cairn::bind::fail;
+using cairn::bind::guarded;
 using cairn::bind::refuse;
-
-// Logs the error of a call, once if all ranks have it, and keeps its text. Returns the code.
-int refuse(const cairn_session& session, const cairn::Exception& error, int code) {
-  if (code >= CAIRN_OK) return fail(code, error.what());
-  const auto tell = [&] { session.log().error("{}", error.what()); };
-  const std::uint32_t rank = session.session->rank();
-  if (session.vote && session.vote->settle(true, cairn::patience_with(error.kind()), tell))
-    return fail(code, error.what());
-  if (session.vote || !cairn::is_of_restore(error.kind())) {
-    session.log().error("rank {}: {}", rank, error.what());
-  } else {
-    cairn::let_rank_0_tell(rank, error.kind());
-    if (rank == 0) tell();
-  }
-  return fail(code, error.what());
-}
-// The same where all processes of a job that repairs itself have the error.
-int refuse(const cairn::Resilient& job, const cairn::Exception& error, int code) {
-  return job.is_first() && code < CAIRN_OK ? refuse(code, error.what()) : fail(code, error.what());
-}
-
-int code_of(cairn::ErrorKind kind) {
-  switch (kind) {
-    case cairn::ErrorKind::usage: return CAIRN_ERR_USAGE;
-    case cairn::ErrorKind::config: return CAIRN_ERR_CONFIG;
-    case cairn::ErrorKind::storage: return CAIRN_ERR_STORAGE;
-    case cairn::ErrorKind::corrupt: return CAIRN_ERR_CORRUPT;
-    case cairn::ErrorKind::unrecoverable: return CAIRN_ERR_UNRECOVERABLE;
-    case cairn::ErrorKind::mismatch: return CAIRN_ERR_MISMATCH;
-    case cairn::ErrorKind::taken_over: return CAIRN_ERR_TAKEN_OVER;
-    case cairn::ErrorKind::communication: return CAIRN_ERR_COMMUNICATION;
-    case cairn::ErrorKind::rollback: return CAIRN_ROLLBACK;
-  }
-  return CAIRN_ERR_USAGE;
-}
-
-// `refused` gets an error and its code, and returns the code.
-template <class Call, class Refused>
-int guarded(Call call, Refused refused) {
-  using cairn::ErrorKind;
-  try {
-    return call();
-  } catch (const cairn::Exception& error) {
-    return refused(error, code_of(error.kind()));
-  } catch (const std::bad_alloc&) {
-    return refused(cairn::Exception(ErrorKind::storage, "out of memory"), CAIRN_ERR_STORAGE);
-  } catch (const std::exception& error) {
-    return refused(cairn::Exception(ErrorKind::usage, error.what()), CAIRN_ERR_USAGE);
-  }
-}
-
-// Runs `call` with the session, when there is one.
-template <class Call>
-int with(const cairn_session* session, Call call) {
-  if (session == nullptr || !session->session)
-    return refuse(CAIRN_ERR_USAGE, "the session is NULL; call cairn_init first");
-  return guarded([&] { return call(*session->session); },
-                 [&](const cairn::Exception& error, int code) { return refuse(*session, error, code); });
-}
-
-std::string text_or_empty(const char* text) { return text == nullptr ? std::string() : std::string(text); }
+using cairn::bind::text_or_empty;
+using cairn::bind::with;
 
 std::uint32_t bytes_of(cairn_type type) {
   switch (type) {
@@ -193,6 +121,12 @@ int protect_pointer(const void* pointer, ProtectAt protect_at) {
   return protect_at(behind(pointer));
 }
 
+// Calls that cairn_run makes itself: CAIRN_OK where cairn_init has made the session.
+int refuse_in_run(const cairn_session* session, const char* reason) {
+  if (session == nullptr || !session->is_lent()) return CAIRN_OK;
+  return refuse(*session, cairn::Exception(cairn::ErrorKind::usage, reason), CAIRN_ERR_USAGE);
+}
+
 }  // namespace
 
 int cairn_init(MPI_Comm world, const char* config, cairn_session** session) {
@@ -203,6 +137,7 @@ int cairn_init_with_helpers(MPI_Comm world, const char* config, cairn_compute_pa
                             cairn_session** session) {
   if (session == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_init: session is NULL");
   *session = nullptr;
+  if (cairn::Resilient::exists()) return refuse(CAIRN_ERR_USAGE, cairn::kHasSession);
   std::unique_ptr<cairn::Resilient> job;
   const auto open = [&] {
     const std::string file = text_or_empty(config);
@@ -211,7 +146,7 @@ int cairn_init_with_helpers(MPI_Comm world, const char* config, cairn_compute_pa
     auto opened = job ? job->enter() : cairn::Session::open(world, file);
     if (!opened) return static_cast<int>(CAIRN_HEAD);
     auto vote = job ? nullptr : std::make_unique<cairn::FailureVote>(opened->comm());
-    *session = new cairn_session{std::move(job), std::move(opened), std::move(vote)};
+    *session = new cairn_session(std::move(job), std::move(opened), std::move(vote));
     return static_cast<int>(CAIRN_OK);
   };
   const auto open_or_end = [&] {
@@ -324,8 +259,8 @@ int cairn_wait(cairn_session* session, int level) {
 }
 
 const char* cairn_storage_error(const cairn_session* session) {
-  if (session == nullptr || !session->session) return "";
-  session->storage_error = session->session->storage_error();
+  if (session == nullptr || session->open() == nullptr) return "";
+  session->storage_error = session->open()->storage_error();
   return session->storage_error.c_str();
 }
 
@@ -391,18 +326,20 @@ int cairn_suspect(cairn_session* session, const char* text) {
 }
 
 int cairn_should_stop(const cairn_session* session) {
-  return session != nullptr && session->session && session->session->should_stop() ? 1 : 0;
+  return session != nullptr && session->open() != nullptr && session->open()->should_stop() ? 1 : 0;
 }
 
 int cairn_failed(const cairn_session* session) {
-  return session != nullptr && session->session && session->session->failed() ? 1 : 0;
+  return session != nullptr && session->open() != nullptr && session->open()->failed() ? 1 : 0;
 }
 
 int cairn_catches_up(const cairn_session* session) {
-  return session != nullptr && session->session && session->session->catches_up() ? 1 : 0;
+  return session != nullptr && session->open() != nullptr && session->open()->catches_up() ? 1 : 0;
 }
 
 int cairn_recover(cairn_session* session) {
+  if (const int code = refuse_in_run(session, "cairn_recover: cairn_run repairs the job itself; leave this call out"))
+    return code;
   if (session == nullptr || !session->job)
     return refuse(CAIRN_ERR_USAGE,
                   "cairn_recover: the job does not repair itself (set [recovery] mode = spares or respawn)");
@@ -425,6 +362,9 @@ int cairn_state(const cairn_session* session) {
 
 int cairn_finalize(cairn_session** session) {
   if (session == nullptr || *session == nullptr) return refuse(CAIRN_ERR_USAGE, "cairn_finalize: the session is NULL");
+  if (const int code = refuse_in_run(
+          *session, "cairn_finalize: cairn_run finalizes the session when its function returns 0; leave this call out"))
+    return code;
   // The others wait for this rank.
   if ((*session)->job && !(*session)->session)
     return refuse(CAIRN_ERR_USAGE, "cairn_finalize: call cairn_recover first");
@@ -449,6 +389,8 @@ int cairn_finalize(cairn_session** session) {
 
 void cairn_abandon(cairn_session** session) {
   if (session == nullptr) return;
+  if (refuse_in_run(*session, "cairn_abandon: let the function that cairn_run calls return another number than 0"))
+    return;
   const std::unique_ptr<cairn_session> owned(std::exchange(*session, nullptr));
   if (owned && owned->vote) owned->vote->leave_to_mpi();
   if (!owned || !owned->job) return;

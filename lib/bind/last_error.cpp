@@ -7,16 +7,21 @@
 namespace cairn::bind {
 namespace {
 
+struct Last {
+  int code = 0;
+  std::string text;
+};
+
 // Errors of C calls are fetched later by the thread that made them.
-std::string& text_of_this_thread() {
-  thread_local std::string text;
-  return text;
+Last& last_of_this_thread() {
+  thread_local Last last;
+  return last;
 }
 
 }  // namespace
 
 int fail(int code, std::string text) {
-  text_of_this_thread() = std::move(text);
+  last_of_this_thread() = {code, std::move(text)};
   return code;
 }
 
@@ -25,6 +30,7 @@ int refuse(int code, std::string text) {
   return fail(code, std::move(text));
 }
 
-const std::string& last_error() { return text_of_this_thread(); }
+const std::string& last_error() { return last_of_this_thread().text; }
+int last_code() { return last_of_this_thread().code; }
 
 }  // namespace cairn::bind

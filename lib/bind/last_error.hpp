@@ -10,5 +10,7 @@ int fail(int code, std::string text);
 // The same, and logs the text.
 int refuse(int code, std::string text);
 [[nodiscard]] const std::string& last_error();
+// The code that belongs to that text; 0 at first.
+[[nodiscard]] int last_code();
 
 }  // namespace cairn::bind

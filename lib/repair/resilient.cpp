@@ -39,13 +39,12 @@ void prepare_process() {
   sigaction(SIGPIPE, &action, nullptr);
 }
 
-// The one of this process.
-Resilient*& current() {
+}  // namespace
+
+Resilient*& Resilient::current() {
   static Resilient* job = nullptr;
   return job;
 }
-
-}  // namespace
 
 Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells, ComputePart compute_part)
     : world_(world), tells_(tells), compute_part_(std::move(compute_part)), pool_(std::move(pool)) {
@@ -107,6 +106,7 @@ void Resilient::on_exit() {
 }
 
 Resilient::~Resilient() {
+  std::set_terminate(terminate_);
   if (current() == this) current() = nullptr;
   MPI_Comm_set_errhandler(world_, errhandler_);
   MPI_Errhandler_free(&errhandler_);
@@ -126,8 +126,8 @@ void Resilient::abort_mpi() const {
 
 // MPI_Abort ends only the processes that were started with this one. Processes that were started later would detect
 // their deaths and start new ones; so they must get the reason at a meeting.
-void Resilient::give_up(const CompletionMark& why) {
-  pool_->launcher().tell(why);
+void Resilient::give_up(const CompletionMark& why, bool is_logged) {
+  is_logged ? pool_->launcher().leave(why) : pool_->launcher().tell(why);
   int is_main = 0;
   if (mpi_is_running()) MPI_Is_thread_main(&is_main);
   if (is_main == 0 || pool_->is_of_one_start()) abort_mpi();

@@ -41,6 +41,8 @@ class Resilient {
   // Null if the job does not repair itself by its configuration. `compute_part`: see run(); may be empty.
   static std::unique_ptr<Resilient> if_wanted(MPI_Comm caller, const std::string& config_file, Tells tells,
                                               ComputePart compute_part = {});
+  // Whether this process is in such a job, and cannot open another session. Local.
+  [[nodiscard]] static bool exists();
   // With [job] world = application, for a process that does not compute: joins the job of the others, and serves there
   // until this process replaces a dead one. Then if_wanted() gives the job to its application. False: the job is over,
   // or does not repair itself by its configuration. Collective with if_wanted(), which the application ranks call.
@@ -60,9 +62,9 @@ class Resilient {
   // it then, although MPI reports no error, and their applications may fail before they detect the failure. Local if it
   // returns false; else as roll_back().
   [[nodiscard]] bool rolls_back_instead(std::unique_ptr<Session>& session, const std::string& error);
-  // The application fails, and so the job fails: ends all its processes, with the reason. Local; but if some processes
-  // were started later than others, waits for the other processes.
-  [[noreturn]] void give_up(const CompletionMark& why);
+  // The application fails, and so the job fails: ends all its processes, with the reason, which the log may have
+  // already. Local; but if some processes were started later than others, waits for the other processes.
+  [[noreturn]] void give_up(const CompletionMark& why, bool is_logged = false);
   // Whether this process reports for all. Local.
   [[nodiscard]] bool is_first() const { return pool_->is_first(); }
   // Ends the job as it is, on all ranks; unfinished snapshots are lost.
@@ -101,7 +103,11 @@ class Resilient {
   void end_if_repairs_do_not_help() const;
   [[noreturn]] void end_job(const std::string& text, const Cause& cause) const;
   [[noreturn]] void abort_mpi() const;
+  // The one of this process.
+  static Resilient*& current();
   static void on_exit();
+  // resilient_leave.cpp
+  static void on_terminate();
 
   MPI_Comm world_;
   MPI_Errhandler errhandler_ = MPI_ERRHANDLER_NULL;  // of the caller's world
@@ -129,6 +135,7 @@ class Resilient {
   bool told_of_attributes_ = false;
   std::unique_ptr<Session> taken_;  // of a process that has taken over in MPI_Init, until enter()
   std::string last_failure_;
+  const std::terminate_handler terminate_ = std::set_terminate(&Resilient::on_terminate);  // the one before
 };
 
 }  // namespace cairn

@@ -22,6 +22,8 @@ std::unique_ptr<Resilient>& waiting() {
 
 }  // namespace
 
+bool Resilient::exists() { return current() != nullptr && !waiting(); }
+
 bool Resilient::wait_to_take_over(MPI_Comm all) {
   auto job = if_wanted(all, {}, Tells::by_code);
   if (!job) return false;

@@ -13,8 +13,10 @@
 
 #include "base/log.hpp"
 #include "mpi/launcher.hpp"
+#include "mpi/mpi_request.hpp"
 #include "repair/failure_vote.hpp"
 #include "repair/resilient.hpp"
+#include "repair/run.hpp"
 
 namespace cairn {
 namespace {
@@ -27,6 +29,7 @@ struct Thrown {
   std::optional<ErrorKind> kind;  // none: it is not one of Cairn
   std::string text;
   Cause cause;
+  bool is_logged = false;
 };
 
 // Nothing if `call` throws nothing.
@@ -34,6 +37,8 @@ std::optional<Thrown> thrown_by(const std::function<void()>& call) {
   try {
     call();
     return {};
+  } catch (const LoggedError& error) {
+    return Thrown{error.kind(), error.what(), cause_of(error), true};
   } catch (const Exception& error) {
     return Thrown{error.kind(), error.what(), cause_of(error)};
   } catch (const std::exception& error) {
@@ -48,68 +53,83 @@ CompletionMark mark_of(const Thrown& error, const std::string& text) {
   return {error.kind && restart_would_surely_fail(*error.kind) ? Kind::error : Kind::failed, text, {}, error.cause};
 }
 
-void log(const Thrown& error) { Log(LogLevel::error).error("{}", error.text); }
+constexpr const char* kEndedMpi =
+    "the application called MPI_Finalize inside cairn::run: the job ends. Call it after cairn::run";
+
+void log(const Thrown& error) {
+  if (!error.is_logged) Log(LogLevel::error).error("{}", error.text);
+}
+Ending failed(const Thrown& error) { return {EXIT_FAILURE, error.text}; }
 
 // An error of one rank alone: other ranks may wait for it.
 [[noreturn]] void end_job(MPI_Comm world, std::uint32_t rank, const Thrown& error) {
   const auto launcher = Launcher::from_environment().value_or(Launcher{});
-  launcher.end_job(world, mark_of(error, fmt::format("rank {}: {}", rank, error.text)));
+  const CompletionMark why = mark_of(error, fmt::format("rank {}: {}", rank, error.text));
+  if (!error.is_logged) launcher.end_job(world, why);
+  launcher.leave(why);
+  MPI_Abort(world, EXIT_FAILURE);
   std::_Exit(EXIT_FAILURE);
 }
 
 // The session could not be opened.
-int fail_to_open(MPI_Comm world, const Thrown& error) {
+Ending fail_to_open(MPI_Comm world, const Thrown& error) {
   int rank = 0;
   MPI_Comm_rank(world, &rank);
   if (!error.kind) end_job(world, static_cast<std::uint32_t>(rank), error);
   report_failed_opening(world, *error.kind, [&] { log(error); });
-  return EXIT_FAILURE;
+  return failed(error);
 }
 
 // The application has failed on this rank. Ends the job if it has not failed on the others.
-int fail_application(std::unique_ptr<Session> session, FailureVote& vote, MPI_Comm world, const Thrown& error) {
+Ending fail_application(std::unique_ptr<Session> session, FailureVote& vote, MPI_Comm world, const Thrown& error) {
   const auto first = vote.settle(true, patience_with(error.kind.value_or(ErrorKind::usage)), [&] {
-    Launcher::from_environment().value_or(Launcher{}).tell(mark_of(error, error.text));
+    log(error);
+    Launcher::from_environment().value_or(Launcher{}).leave(mark_of(error, error.text));
   });
   if (!first) end_job(world, vote.rank(), error);
   session.reset();
-  return EXIT_FAILURE;
+  return failed(error);
 }
 
-int run_once(MPI_Comm world, const std::string& config, const Work& application) {
+Ending run_once(MPI_Comm world, const std::string& config, const Work& application) {
   std::unique_ptr<Session> session;
   if (const auto error = thrown_by([&] { session = Session::open(world, config); })) return fail_to_open(world, *error);
-  if (!session) return EXIT_SUCCESS;
+  if (!session) return {};
   FailureVote vote(session->comm());
-  if (const auto error = thrown_by([&] { application(*session); }))
-    return fail_application(std::move(session), vote, world, *error);
+  const auto left = thrown_by([&] { application(*session); });
+  if (!mpi_is_running()) return {EXIT_FAILURE, kEndedMpi};  // the log has it
+  if (left) return fail_application(std::move(session), vote, world, *left);
   // After this no rank waits for another, even if it throws.
   constexpr std::chrono::seconds kPatience{5};
   const auto error = thrown_by([&] { session->finalize(); });
   const auto first = vote.settle(error.has_value(), kPatience, [&] { log(*error); });
   if (error && !first) log(*error);
-  return error || first.value_or(vote.size()) < vote.size() ? EXIT_FAILURE : EXIT_SUCCESS;
+  if (error) return failed(*error);
+  if (first.value_or(vote.size()) == vote.size()) return {};
+  return {EXIT_FAILURE, fmt::format("rank {} could not finalize its session; its log has the error", *first)};
 }
 
-int run_resilient(Resilient& job, const Work& application) {
+Ending run_resilient(Resilient& job, const Work& application) {
   const auto error = thrown_by([&] {
     while (auto session = job.enter()) {
       const auto left = thrown_by([&] { application(*session); });
-      if (!left) {
+      if (!mpi_is_running()) {
+        job.give_up({Kind::failed, kEndedMpi, {}, Cause{Cause::Source::exit, {}, {}}});
+      } else if (!left) {
         job.complete(std::move(session));
       } else if (left->kind == ErrorKind::rollback) {
         job.roll_back(std::move(session));
       } else if (!job.rolls_back_instead(session, left->text)) {
         if (left->kind) let_rank_0_tell(session->rank(), *left->kind);
-        job.give_up(mark_of(*left, left->text));
+        job.give_up(mark_of(*left, left->text), left->is_logged);
       }
     }
   });
-  if (!error) return EXIT_SUCCESS;
+  if (!error) return {};
   // Of this process alone: the others wait for it.
   if (!error->kind) job.give_up(mark_of(*error, error->text));
   if (job.is_first()) log(*error);
-  return EXIT_FAILURE;
+  return failed(*error);
 }
 
 }  // namespace
@@ -119,6 +139,16 @@ int run(MPI_Comm world, const std::string& config, const Work& application) {
 }
 
 int run(MPI_Comm world, const std::string& config, const Work& application, const ComputePart& compute_part) {
+  return run_application(world, config, application, compute_part).code;
+}
+
+Ending run_application(MPI_Comm world, const std::string& config, const Work& application,
+                       const ComputePart& compute_part) {
+  if (Resilient::exists()) {
+    const Thrown error{ErrorKind::usage, kHasSession, {}};
+    log(error);
+    return failed(error);
+  }
   std::unique_ptr<Resilient> job;
   const auto start = [&] { job = Resilient::if_wanted(world, config, Resilient::Tells::by_exception, compute_part); };
   if (const auto error = thrown_by(start)) return fail_to_open(world, *error);

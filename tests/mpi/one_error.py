@@ -31,6 +31,9 @@ BY_ARGUMENT = [("region", ["other float64[1000]", "state float64[1000]"]),
                ("usage", ["nothing", "state float64[1000]"])]  # fmt: skip
 # What the program itself throws.
 IN_CPP = [("all", ["all ranks have had enough"]), ("one", ["rank 1", "this rank has had enough"])]
+# What the function that cairn_run calls returns.
+IN_RUN = [("result", ["17"]), ("result-of-one", ["rank 1", "18"]), ("error-of-one", ["rank 1", "nothing"]),
+          ("null", ["cairn_run", "NULL"])]  # fmt: skip
 
 
 class Job:
@@ -73,7 +76,8 @@ def main():
                 shutil.rmtree(job.directory / "local", ignore_errors=True)
                 shutil.rmtree(job.directory / "global", ignore_errors=True)
                 job.run("", "die")
-                for mistake, things in BY_ARGUMENT + (IN_CPP if program.endswith("cpp") else []):
+                of_program = IN_CPP if program.endswith("cpp") else IN_RUN if program.endswith("run") else []
+                for mistake, things in BY_ARGUMENT + of_program:
                     job.must_end_with(things, mistake=mistake)
                 job.must_end_with(["4 ranks", "2"], ranks=2)
         print(f"{Path(program).name}: one line for each error", flush=True)

@@ -24,7 +24,7 @@ UNHEARD = "[job]\ntap = off"  # Cairn knows no communicator that the application
 
 
 class Scenarios:
-    HELPERS = ("HELPERS", "pause_ms", "start", "start_supervised", "start_on_world", "expect_same_plate")
+    HELPERS = ("HELPERS", "pause_ms", "start", "start_supervised", "start_on_world", "start_residual", "expect_same_plate")
     pause_ms = PAUSE_MS
 
     def __init__(self, heat, swing, ckpt_run, directory):
@@ -400,14 +400,58 @@ class Scenarios:
             expect_sum(job, steps=30, limit_s=30)
 
     def an_application_in_c_leaves_a_loop_without_cairn_calls(self):
-        for way in ["check", "longjmp"]:
+        for way in ["check", "longjmp", "run"]:
             job = self.start(spares=4, steps=60, program=[self.residual, way])
             lose(job, ["rank 2"])
             lose(job, ["rank 1"])
-            job.finish(60)
-            # Three halves of one are more than one half, three quarters too, three eighths not.
-            expect(job, job.plate.exists() and int(job.plate.read_text()) == 3 * 60, "the number is missing or differs")
+            expect_turns(job)
+
+    # Survivors stay in the loop.
+    def an_application_in_c_needs_to_test_nothing_where_only_the_lost_roll_back(self):
+        for way in ["run", "ignore"]:
+            job = self.start(spares=4, steps=60, more="rollback = lost", program=[self.residual, way])
+            for number, rank in enumerate(["rank 2", "rank 1"], 1):
+                kill(job, [rank])
+                repaired = f"repair {number}:"
+                if not job.wait_for("the repair", lambda repaired=repaired: job.says(repaired)):
+                    raise job.ended("it was not repaired")
+            expect_turns(job)
+
+    def a_function_in_c_that_no_exception_can_leave_is_refused(self):
+        job = self.start_residual("bare", spares=2)
+        job.finish(30)
+        told = sum("error: cairn_run: its function was compiled without unwind tables" in line for line in job.lines)
+        expect(job, told == 1 and job.says("-fexceptions"), f"it says {told} times why")
+        expect(job, not job.entered and job.restarts() == 0 and job.process.returncode != 0, "it was started again")
+        job.close()
+
+    # Otherwise each survivor would end, and be replaced, at each failure.
+    def an_application_in_c_that_no_exception_can_leave_is_started_again(self):
+        job = self.start_residual("through", spares=4)
+        job.wait_for_start()
+        kill(job, ["rank 2"])
+        job.wait_for("the restart", lambda: job.restarts() == 1, 60)
+        expect(job, job.says("no exception can leave its application: the job ends"), "it does not say why")
+        expect(job, not job.says("repair 1:"), "it was repaired")
+        expect_turns(job)
+
+    def a_function_in_c_that_ends_the_program_or_fails_ends_the_job_in_words(self):
+        for way, told in [("exit", "called exit()"), ("returns", "the function that cairn_run called returned 3")]:
+            job = self.start_residual(way, spares=1, launcher=["--max-restarts", "0"])
+            job.finish(60, patience_s=20)
+            expect(job, job.says(told), f"{way}: it does not say why it ended")
+            expect(job, job.process.poll() not in (None, 0) and not job.plate.exists(), f"{way}: it came to an end")
             job.close()
+
+    def a_session_inside_cairn_run_is_refused_and_disturbs_nothing(self):
+        job = self.start(spares=1, steps=60, program=[self.residual, "nested"])
+        expect_turns(job)
+        expect(job, job.says("this process has a session already"), "it does not say what is wrong")
+
+    def start_residual(self, way, spares, launcher=(), **options):
+        """residual, by ckpt-run, on three ranks and a head."""
+        launcher = [self.ckpt_run, "-n", "3", "--spares", str(spares), *launcher, "--config"]
+        return self.start(spares=spares, steps=60, program=[self.residual, way], launcher=launcher, **options)
 
     def expect_same_plate(self, job):
         job.finish()
@@ -420,6 +464,13 @@ def waiting(job):
     with job.lock:
         found = [re.search(r"world: process (\d+) waits", line) for line in job.lines]
     return [int(each[1]) for each in found if each and jobs.is_alive(int(each[1]))]
+
+
+def expect_turns(job):
+    """The result of residual. Three halves of one are more than one half, three quarters too, three eighths not."""
+    job.finish(60, patience_s=60 if job.supervised else 2)
+    expect(job, job.plate.exists() and int(job.plate.read_text()) == 3 * 60, "the number is missing or differs")
+    job.close()
 
 
 def expect_sum(job, ranks=3, steps=STEPS, limit_s=60):

@@ -1,0 +1,40 @@
+// An application that does not leave its calls after a failure, since no exception can.
+#include <cstdlib>
+#include <exception>
+
+#include "repair/resilient.hpp"
+
+namespace cairn {
+namespace {
+
+bool is_rollback(const std::exception_ptr& exception) {
+  if (!exception) return false;
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Exception& error) {
+    return error.kind() == ErrorKind::rollback;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+// Survivors would die one after the other of each failure, and no spare helps against that.
+void Resilient::on_terminate() {
+  Resilient* const job = current();
+  if (job != nullptr && is_rollback(std::current_exception())) {
+    job->give_up(
+        {CompletionMark::Kind::failed,
+         job->pool_->my_name() +
+             " cannot roll back after a failure, since no exception can leave its application: the job ends. "
+             "Compile C and Fortran with -fexceptions, and make MPI and Cairn calls outside of OpenMP regions, "
+             "other threads and noexcept functions",
+         {},
+         Cause{Cause::Source::exception, {}, "no exception can leave the application"}});
+  }
+  const std::terminate_handler before = job != nullptr ? job->terminate_ : nullptr;
+  before != nullptr ? before() : std::abort();
+}
+
+}  // namespace cairn

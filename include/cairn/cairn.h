@@ -84,6 +84,9 @@
  *       MPI_Allreduce(&mine, &residual, 1, MPI_DOUBLE, MPI_MAX, comm);
  *     }
  *
+ * Cairn kills a rank that ignores a failure, and it is replaced like a dead one. This happens if 1,000 of its calls
+ * have failed, in at least [recovery] limit, and it has not called cairn_recover.
+ *
  * A process that calls exit or _exit before cairn_finalize ends the whole job, with a message in the log; so does an
  * error handler that calls exit.
  */

@@ -42,6 +42,7 @@ constexpr KindAndCode kCodes[] = {
 
 int refuse(const cairn_session& session, const Exception& error, int code) {
   if (code == CAIRN_ROLLBACK && session.is_lent()) throw;
+  if (code == CAIRN_ROLLBACK && session.job) session.job->note_failed_call();
   if (code >= CAIRN_OK) return fail(code, error.what());
   const auto tell = [&] { session.log().error("{}", error.what()); };
   const std::uint32_t rank = session.open()->rank();

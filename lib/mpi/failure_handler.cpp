@@ -104,9 +104,10 @@ void FailureHandler::handle(MPI_Comm comm, int code) const {
   lifeline_->cut();
   // A communicator that the application made: others may wait on it for this rank, which is about to leave.
   if (comm != comm_) lifeline_->adopt(comm);
-  if (throws_ && deferred_depth() == 0 && std::uncaught_exceptions() == 0) {
+  if (deferred_depth() != 0) return;
+  if (throws_ && std::uncaught_exceptions() == 0)
     throw Exception(ErrorKind::rollback, "a process died; roll back to the newest snapshot");
-  }
+  if (told_by_code_) told_by_code_();
 }
 
 }  // namespace cairn

@@ -10,7 +10,9 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "mpi/lifeline.hpp"
 
@@ -29,6 +31,8 @@ class FailureHandler {
 
   // From now on; for a session that was opened before its application could say so.
   void tell_by_exceptions(bool throws) { throws_ = throws; }
+  // Runs each time that a call returns the code of a failure to the application; may be empty.
+  void once_told_by_code(std::function<void()> then) { told_by_code_ = std::move(then); }
 
   // While this object lives, calls return their errors to Cairn, which makes them for the application.
   class Quiet {
@@ -75,6 +79,7 @@ class FailureHandler {
   MPI_Comm comm_;
   std::shared_ptr<Lifeline> lifeline_;
   bool throws_;
+  std::function<void()> told_by_code_;
   MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 

@@ -263,6 +263,7 @@ void Session::Mpi::join(MPI_Comm comm, const Opening& opening) {
   lifeline->add(comm);
   if (calls) calls->joins(lifeline);
   handler = std::make_unique<FailureHandler>(comm, lifeline, opening.throws);
+  handler->once_told_by_code(opening.failed_by_code);
 }
 
 void Session::Mpi::hear_calls(const Opening& opening) {

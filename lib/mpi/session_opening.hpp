@@ -33,6 +33,7 @@ struct Session::Opening {
   decltype(MessageHooks::recompute) recompute;
   bool only_lost_go_back = false;
   bool throws = true;  // how the application is told: by exceptions out of MPI calls, or by their return codes
+  std::function<void()> failed_by_code;  // runs each time that it is told by a code
 };
 
 }  // namespace cairn

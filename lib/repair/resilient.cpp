@@ -173,6 +173,7 @@ std::unique_ptr<Session> Resilient::open() {
   auto session = Session::open(opening());
   entered_ = session != nullptr;
   session_ = session ? session->mpi_.get() : nullptr;
+  failed_calls_.forget();
   if (session) follow_world(*session);
   return session;
 }
@@ -200,6 +201,7 @@ Session::Opening Resilient::opening() {
   opening.settled = [this](bool ok) { return settled(ok); };
   opening.recompute = recompute();
   opening.throws = tells_ == Tells::by_exception;
+  opening.failed_by_code = [this] { note_failed_call(); };
   return opening;
 }
 

@@ -27,6 +27,7 @@
 #include "mpi/mpi_comm.hpp"
 #include "mpi/process.hpp"
 #include "recover/store_memory.hpp"
+#include "repair/failed_calls.hpp"
 #include "repair/pool.hpp"
 #include "replay/helper_team.hpp"
 #include "session/message_hooks.hpp"
@@ -65,6 +66,9 @@ class Resilient {
   // The application fails, and so the job fails: ends all its processes, with the reason, which the log may have
   // already. Local; but if some processes were started later than others, waits for the other processes.
   [[noreturn]] void give_up(const CompletionMark& why, bool is_logged = false);
+  // A call has failed for the application by its code, since a process died. Ends this process if the application
+  // ignores such codes for too long. Local; any thread.
+  void note_failed_call();
   // Whether this process reports for all. Local.
   [[nodiscard]] bool is_first() const { return pool_->is_first(); }
   // Ends the job as it is, on all ranks; unfinished snapshots are lost.
@@ -135,6 +139,7 @@ class Resilient {
   bool told_of_attributes_ = false;
   std::unique_ptr<Session> taken_;  // of a process that has taken over in MPI_Init, until enter()
   std::string last_failure_;
+  FailedCalls failed_calls_;                                                               // since the last repair
   const std::terminate_handler terminate_ = std::set_terminate(&Resilient::on_terminate);  // the one before
 };
 

@@ -1,7 +1,12 @@
-// An application that does not leave its calls after a failure, since no exception can.
+// An application that does not leave its calls after a failure: no exception can, or nobody looks at codes.
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 
+#include <fmt/format.h>
+
+#include "base/log.hpp"
 #include "repair/resilient.hpp"
 
 namespace cairn {
@@ -35,6 +40,20 @@ void Resilient::on_terminate() {
   }
   const std::terminate_handler before = job != nullptr ? job->terminate_ : nullptr;
   before != nullptr ? before() : std::abort();
+}
+
+// The others wait for this process before they repair the job.
+void Resilient::note_failed_call() {
+  if (tells_ == Tells::by_exception) return;
+  const auto since = failed_calls_.add(FailedCalls::Clock::now(), pool_->config().recovery.limit);
+  if (!since) return;
+  Log(pool_->config().log.level)
+      .error(
+          "{} has made {} calls that failed in the {} s since a process died ([recovery] limit), and has not called "
+          "cairn_recover: this process ends, and is replaced. Test the codes of calls, or use cairn_run",
+          pool_->my_name(), FailedCalls::kMost, std::chrono::duration_cast<std::chrono::seconds>(*since).count());
+  (void)std::raise(SIGKILL);
+  std::abort();
 }
 
 }  // namespace cairn

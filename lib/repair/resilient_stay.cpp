@@ -18,6 +18,7 @@ bool Resilient::stays_in_call() {
   if (session_ != nullptr && stay(*session_)) return true;
   if (tells_ == Tells::by_exception && std::uncaught_exceptions() == 0)
     throw Exception(ErrorKind::rollback, "a process died; roll back to the newest snapshot");
+  note_failed_call();
   return false;
 }
 

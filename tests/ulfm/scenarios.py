@@ -417,6 +417,18 @@ class Scenarios:
                     raise job.ended("it was not repaired")
             expect_turns(job)
 
+    # A rank that the failure meets in a Cairn call leaves the loop by itself.
+    def an_application_in_c_that_ignores_all_codes_is_replaced(self):
+        told = "has not called cairn_recover: this process ends"
+        job = self.start(spares=9, steps=60, more="limit = 5s", program=[self.residual, "ignore"])
+        for _ in range(3):
+            lose(job, ["rank 2"])
+            if job.says(told):
+                break
+            time.sleep(0.2)
+        expect(job, job.says(told), "nobody was ended for it")
+        expect_turns(job)
+
     def a_function_in_c_that_no_exception_can_leave_is_refused(self):
         job = self.start_residual("bare", spares=2)
         job.finish(30)

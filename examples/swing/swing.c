@@ -2,10 +2,10 @@
  *
  *   ckpt-run -n 4 --config swing.ini -- ./swing --steps 5000 --config swing.ini --output string.bin
  *
- * Every rank holds a piece of the string. simulate() is the part that is run again after a failure, from the last
- * snapshot: it returns CAIRN_ROLLBACK as soon as a Cairn call does. MPI calls need no check, since what they leave
- * behind is not used: no snapshot is taken after a failure. compute_part() is what a spare does to help a rank that is
- * lost, and split() and merge() are what its replacement does for that. */
+ * Every rank holds a piece of the string. cairn_run calls simulate(). After a failure, ranks leave it by an exception,
+ * out of the call that fails, and enter it again: it continues from the last snapshot. So it sets all its variables,
+ * and holds nothing that it would have to free. compute_part() is what a spare does to help a rank that is lost, and
+ * split() and merge() are what its replacement does for that. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <cairn/cairn.h>
 #include <mpi.h>
@@ -21,6 +21,7 @@ struct options {
   long pause_ms;
   const char* config;
   const char* output;
+  int* places; /* room for two numbers of each rank, which simulate() makes once: it may be entered again */
 };
 
 static int usage(void) {
@@ -195,18 +196,17 @@ static int merge(const void* const* parts, const size_t* bytes, uint32_t count, 
 }
 
 /* The whole string, on rank 0. */
-static void write_string(const struct piece* piece, int rank, int size, MPI_Comm comm, const char* path) {
+static void write_string(const struct piece* piece, int rank, int size, MPI_Comm comm, const struct options* options) {
+  const char* path = options->output;
   double string[kPoints];
-  int* counts = malloc((size_t)size * sizeof(int));
-  int* firsts = malloc((size_t)size * sizeof(int));
+  int* counts = options->places;
+  int* firsts = options->places + size;
   for (int i = 0; i < size; ++i) {
     firsts[i] = kPoints * i / size;
     counts[i] = kPoints * (i + 1) / size - firsts[i];
   }
-  const int code = MPI_Gatherv(&piece->now[1], piece->count, MPI_DOUBLE, string, counts, firsts, MPI_DOUBLE, 0, comm);
-  free(counts);
-  free(firsts);
-  if (rank != 0 || code != MPI_SUCCESS) return;
+  MPI_Gatherv(&piece->now[1], piece->count, MPI_DOUBLE, string, counts, firsts, MPI_DOUBLE, 0, comm);
+  if (rank != 0) return;
   FILE* file = fopen(path, "wb");
   if (file == NULL || fwrite(string, sizeof(double), kPoints, file) != kPoints)
     fprintf(stderr, "swing: %s: cannot be written\n", path);
@@ -218,26 +218,28 @@ static void pause_for(long ms) {
   if (ms > 0) nanosleep(&time, NULL);
 }
 
-/* From the last snapshot to the end. CAIRN_OK, CAIRN_ROLLBACK or an error. */
-static int simulate(cairn_session** session, const struct options* options) {
+/* From the last snapshot to the end. CAIRN_OK or an error. */
+static int simulate(cairn_session* session, void* argument) {
+  struct options* options = argument;
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 0;
   long step = 0;
   static struct block block;
   struct piece piece = piece_in(&block);
-  cairn_comm(*session, &comm);
+  cairn_comm(session, &comm);
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   pluck(&piece, rank, size);
+  if (options->places == NULL) options->places = malloc(2 * (size_t)size * sizeof(int));
 
   /* Not the arrays but their pointers, because move() swaps them. */
-  cairn_protect_pointer(*session, "now", &piece.now, CAIRN_DOUBLE, kPoints + 2);
-  cairn_protect_pointer(*session, "before", &piece.before, CAIRN_DOUBLE, kPoints + 2);
-  cairn_protect_opaque(*session, "step", &step, "long", sizeof step, 1);
+  cairn_protect_pointer(session, "now", &piece.now, CAIRN_DOUBLE, kPoints + 2);
+  cairn_protect_pointer(session, "before", &piece.before, CAIRN_DOUBLE, kPoints + 2);
+  cairn_protect_opaque(session, "step", &step, "long", sizeof step, 1);
   struct state state = {&piece, &step};
-  cairn_on_loss(*session, split, merge, &state);
-  int code = cairn_restore(*session);
+  cairn_on_loss(session, split, merge, &state);
+  int code = cairn_restore(session);
   if (code != CAIRN_OK) return code;
   if (rank == 0) printf(step > 0 ? "swing: continues at step %ld:\n" : "swing: starts at step %ld\n", step);
   fflush(stdout);
@@ -245,34 +247,24 @@ static int simulate(cairn_session** session, const struct options* options) {
   while (step < options->steps) {
     swing(&piece, rank, size, comm);
     ++step;
-    code = cairn_snapshot(*session, NULL);
+    code = cairn_snapshot(session, NULL);
     if (code != CAIRN_OK) return code;
     pause_for(options->pause_ms);
   }
-  if (options->output != NULL) write_string(&piece, rank, size, comm, options->output);
-  code = cairn_finalize(session);
-  if (code == CAIRN_OK && rank == 0) printf("swing: the string has swung %ld steps\n", step);
-  return code;
+  if (options->output != NULL) write_string(&piece, rank, size, comm, options);
+  if (rank == 0) printf("swing: the string has swung %ld steps\n", step);
+  return CAIRN_OK;
 }
 
 int main(int argc, char** argv) {
-  struct options options = {0, 0, NULL, NULL};
+  struct options options = {0, 0, NULL, NULL, NULL};
   MPI_Init(&argc, &argv);
   if (!parse(argc, argv, &options)) {
     MPI_Finalize();
     return 2;
   }
-  cairn_session* session = NULL;
-  int code = cairn_init_with_helpers(MPI_COMM_WORLD, options.config, compute_part, NULL, &session);
-  /* All ranks have such an error, and Cairn has logged it. */
-  const int has_begun = code >= CAIRN_OK;
-  while (code == CAIRN_OK) {
-    code = simulate(&session, &options);
-    if (code == CAIRN_OK) break;
-    if (code == CAIRN_ROLLBACK) code = cairn_recover(session);
-  }
-  /* This one other ranks may not have. */
-  if (has_begun && code < CAIRN_OK) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  const int code = cairn_run_with_helpers(MPI_COMM_WORLD, options.config, simulate, &options, compute_part, NULL);
+  free(options.places);
   MPI_Finalize();
-  return code < CAIRN_OK ? EXIT_FAILURE : EXIT_SUCCESS;
+  return code;
 }

@@ -229,7 +229,7 @@ class Scenarios:
             expect(job, job.process.poll() == 0, "ckpt-run did not end well")
             self.expect_same_plate(job)
 
-    def an_application_in_c_goes_back_by_return_codes(self):
+    def an_application_in_c_goes_back_to_the_start_of_its_function(self):
         strings = []
         for blows in [[], [["rank 2"], ["head"], ["rank 0"]]]:
             job = self.start(spares=3, program=[self.swing])

@@ -10,6 +10,7 @@
 
 #include "intercept/act.hpp"
 #include "intercept/communicator_acts.hpp"
+#include "intercept/handler_acts.hpp"
 #include "intercept/message_acts.hpp"
 #include "intercept/next.hpp"
 #include "intercept/request_acts.hpp"
@@ -103,6 +104,7 @@ int makes_window(int (*next)(Arguments...), const Site& site, Arguments... argum
   if (call.is_outermost()) check_collective(site.name, site.comm);
   const Heard heard(call, CallKind::collective, site);
   const int code = make(call, next, site, arguments...);
+  if (code == MPI_SUCCESS && call.is_outermost() && error_judge() != nullptr) take_over_window(*last<1>(arguments...));
   RepairGuard* const guard = guard_of(call);
   if (guard == nullptr || code != MPI_SUCCESS || !is_known_to_all(site.comm)) return code;
   Carrier* const one = carrier_of(call, site);

@@ -38,14 +38,4 @@ inline int gets_attribute(int (*next)(MPI_Comm, int, void*, int*), const Site& /
   return other == MPI_COMM_NULL ? code : next(other, key, value, found);
 }
 
-inline int sets_handler(int (*next)(MPI_Comm, MPI_Errhandler), const Site& /*site*/, MPI_Comm comm,
-                        MPI_Errhandler handler) {
-  const Call call;
-  const int code = next(comm, handler);
-  Carrier* const carrier = carrier_of(call);
-  if (carrier != nullptr && code == MPI_SUCCESS) carrier->sets_handler(comm, handler);
-  const MPI_Comm twin = code == MPI_SUCCESS ? handler_twin(comm) : MPI_COMM_NULL;
-  return twin == MPI_COMM_NULL ? code : next(twin, handler);
-}
-
 }  // namespace cairn::tap

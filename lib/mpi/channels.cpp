@@ -16,6 +16,7 @@
 #include "mpi/shape.hpp"
 #include "mpi/ulfm.hpp"
 #include "replay/number.hpp"
+#include "tap/error_handlers.hpp"
 #include "tap/hear.hpp"
 
 namespace cairn {
@@ -217,7 +218,7 @@ Status Channels::make_again(const ChannelFacts* mine, int color, MPI_Comm base,
   }
   channel->twin = *twin;
   channel->own = *own;
-  if (channel->handle != MPI_COMM_NULL) FailureHandler::follow(channel->handle, channel->twin);
+  if (channel->handle != MPI_COMM_NULL) tap::copy_handler(channel->handle, channel->twin);
   return {};
 }
 

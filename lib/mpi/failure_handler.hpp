@@ -1,10 +1,10 @@
-// The error handler of the application's communicator in a job that repairs itself. On a failure it cuts the lifeline
-// and revokes the communicator of the failed call, so that nobody waits for this rank, and no message under way touches
-// memory that is about to be freed. The application then leaves by an exception out of the MPI call (destructors run),
-// or learns it from the call's return code. Other errors go to the handler that the communicator had before.
+// Handles errors of the application's communicators in a job that repairs itself (tap::ErrorJudge). On a failure it
+// cuts the lifeline and revokes the communicator of the failed call, so that nobody waits for this rank, and no message
+// under way touches memory that is about to be freed. The application then leaves by an exception out of the MPI call
+// (destructors run), or learns it from the call's return code and from a handler of its own. Other errors are the
+// application's.
 //
-// MPI tells a handler nothing but the communicator and hands it on to communicators that are derived from it, so
-// there is one at a time in a process. While another exception is under way it does not throw, and the call returns its
+// There is one at a time in a process. While another exception is under way it does not throw, and the call returns its
 // code.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "mpi/lifeline.hpp"
+#include "tap/error_handlers.hpp"
 
 namespace cairn {
 
@@ -24,7 +25,8 @@ namespace cairn {
 
 class FailureHandler {
  public:
-  FailureHandler(MPI_Comm comm, std::shared_ptr<Lifeline> lifeline, bool throws);
+  // `comm`: the application's, whose errors `handler` gets.
+  FailureHandler(MPI_Comm comm, MPI_Errhandler handler, std::shared_ptr<Lifeline> lifeline, bool throws);
   ~FailureHandler();
   FailureHandler(const FailureHandler&) = delete;
   FailureHandler& operator=(const FailureHandler&) = delete;
@@ -65,22 +67,21 @@ class FailureHandler {
     return run();
   }
 
-  // For MPI: an error `code` on `comm`.
-  static void on_error(MPI_Comm* comm, int* code, ...);
-
-  // If the application has set an error handler of its own on `from`: `to`, which takes the place of `from`, gets it.
-  static void follow(MPI_Comm from, MPI_Comm to);
-  // The application sets this handler on a communicator whose place `to` takes. It may be the one that it found there.
-  static void set(MPI_Comm to, MPI_Errhandler handler);
+  // Whose an error `code` on `comm` is.
+  [[nodiscard]] static tap::ErrorJudge::Tells judge(MPI_Comm comm, int code);
+  // Whether the application learns of failures by exceptions.
+  [[nodiscard]] static bool tells_by_exceptions();
+  // A call returns because of a failure that MPI has not reported there: calls the application's own handler, if it
+  // learns of failures by return codes.
+  static void tell_of_failure();
 
  private:
-  void handle(MPI_Comm comm, int code) const;
+  [[nodiscard]] tap::ErrorJudge::Tells handle(MPI_Comm comm, int code) const;
 
   MPI_Comm comm_;
   std::shared_ptr<Lifeline> lifeline_;
   bool throws_;
   std::function<void()> told_by_code_;
-  MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 
 }  // namespace cairn

@@ -70,7 +70,7 @@ int MessageCarrier::raise(int code, MPI_Comm comm) const {
 void MessageCarrier::sets_handler(MPI_Comm comm, MPI_Errhandler handler) {
   const Channel* const channel = find_channel(comm);
   if (channel != nullptr && channel->twin != comm && channel->twin != MPI_COMM_NULL)
-    FailureHandler::set(channel->twin, handler);
+    MPI_Comm_set_errhandler(channel->twin, handler);
 }
 
 // The rank that has died may be in no communicator of the call: the other group of an intercommunicator may have failed

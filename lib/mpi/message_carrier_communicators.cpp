@@ -198,10 +198,7 @@ void MessageCarrier::add_communicator(const Making& making, MPI_Comm made, MPI_C
   const Channel& parent = making.parent;
   if ((parent.twin != parent.handle && &parent != &channels_.session()) || making.call.is_high) {
     // MPI has taken the error handler of the twin, or of Cairn's own.
-    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    MPI_Comm_get_errhandler(parent.handle, &handler);
-    MPI_Comm_set_errhandler(made, handler);
-    MPI_Errhandler_free(&handler);
+    tap::copy_handler(parent.handle, made);
   }
   const Channel& added = add_channel(making.facts, making.is_noted, made, own);
   if (making.call.part && added.facts.members != parent.facts.members)

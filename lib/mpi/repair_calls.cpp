@@ -94,7 +94,13 @@ int RepairCalls::ask(Asks how, MPI_Request& request, bool& done, MPI_Status* sta
 int RepairCalls::look() {
   if (!looks_here()) return MPI_SUCCESS;
   lifeline_->watch();
-  return lifeline_->is_cut() && !setting_.stays() ? MPI_ERR_OTHER : MPI_SUCCESS;
+  return lifeline_->is_cut() ? leaves() : MPI_SUCCESS;
+}
+
+int RepairCalls::leaves() {
+  if (setting_.stays()) return MPI_SUCCESS;
+  FailureHandler::tell_of_failure();
+  return MPI_ERR_OTHER;
 }
 
 std::optional<int> RepairCalls::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
@@ -110,7 +116,7 @@ std::optional<int> RepairCalls::complete(Which which, std::span<MPI_Request> req
   if (!all && !std::ranges::all_of(requests, is_known)) return {};
   const int code = all ? complete_all(which, requests, completed) : complete_some(which, requests, completed);
   if (code != MPI_SUCCESS || !lifeline_->is_cut()) return leaves_on_failure(code);
-  return setting_.stays() ? MPI_SUCCESS : MPI_ERR_OTHER;
+  return leaves();
 }
 
 int RepairCalls::complete_all(Which which, std::span<MPI_Request> requests, const Completed& completed) {

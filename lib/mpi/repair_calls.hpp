@@ -11,7 +11,7 @@
 // asks again and again would not come to the repair, while the others wait for it. So these calls look for failures.
 //
 // Windows. Each has a communicator on which its ranks meet before a fence or MPI_Win_free, and which the lifeline
-// revokes; and an error handler that takes a failure for what it is. MPI cannot revoke windows: without the meeting,
+// revokes. MPI cannot revoke windows: without the meeting,
 // ranks would wait in a fence for those that have left it. A process that dies between the meeting and the end of the
 // fence may still leave others in it, as may one that dies while others wait in MPI_Win_complete or MPI_Win_lock. They
 // do not come to the repair, which ends after [recovery] limit.
@@ -35,6 +35,7 @@
 #include "mpi/failure_handler.hpp"
 #include "mpi/lifeline.hpp"
 #include "mpi/request_table.hpp"
+#include "tap/error_handlers.hpp"
 #include "tap/repair_guard.hpp"
 
 namespace cairn {
@@ -86,8 +87,8 @@ class RepairCalls final : public tap::RepairGuard {
   [[nodiscard]] bool is_lost(MPI_Win window) const override;
   [[nodiscard]] bool keeps(MPI_Comm comm) const override;
 
-  // For MPI: an error `code` on `window`.
-  static void on_error(MPI_Win* window, int* code, ...);
+  // Whose an error on a window is.
+  [[nodiscard]] static tap::ErrorJudge::Tells judge_window(int code);
 
  private:
   struct Meeting;
@@ -125,6 +126,8 @@ class RepairCalls final : public tap::RepairGuard {
   [[nodiscard]] bool is_under_way(bool sends_too) const;
   // Returns MPI's code, unless it is a failure, which leaves the call.
   int leaves_on_failure(int code);
+  // Leaves a call in which MPI has reported no failure. MPI_SUCCESS: this rank stays in it.
+  int leaves();
   // Looks for failures in the thread that does, and leaves that to the caller.
   void watch() const {
     if (looks_here()) lifeline_->watch();
@@ -133,7 +136,6 @@ class RepairCalls final : public tap::RepairGuard {
   Setting setting_;
   std::shared_ptr<Lifeline> lifeline_;
   std::thread::id thread_ = std::this_thread::get_id();  // that looks
-  MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;
   RequestTable requests_;
 };
 

@@ -44,13 +44,11 @@ int RepairCalls::key() {
 RepairCalls::RepairCalls(Setting setting, std::shared_ptr<Lifeline> lifeline)
     : setting_(std::move(setting)), requests_(setting_.has_threads) {
   joins(std::move(lifeline));
-  MPI_Win_create_errhandler(&RepairCalls::on_error, &handler_);
   calls_here() = this;
 }
 RepairCalls::~RepairCalls() {
   calls_here() = nullptr;
   lifeline_->once_cut({});
-  MPI_Errhandler_free(&handler_);
 }
 
 RepairCalls::Meeting* RepairCalls::meeting_of(MPI_Win window) {
@@ -69,7 +67,6 @@ int RepairCalls::made(MPI_Comm comm, MPI_Win window) {
   const int code = FailureHandler::quietly([&] { return MPI_Comm_split(comm, 0, rank_in(comm), &meeting->comm); });
   if (code != MPI_SUCCESS) return leaves_on_failure(code);
   MPI_Comm_set_errhandler(meeting->comm, MPI_ERRORS_RETURN);
-  MPI_Win_set_errhandler(window, handler_);
   lifeline_->adopt(meeting->comm);
   MPI_Win_set_attr(window, key(), meeting.release());
   return MPI_SUCCESS;
@@ -97,14 +94,12 @@ bool RepairCalls::is_lost(MPI_Win window) const {
   return meeting != nullptr && meeting->lifeline->is_cut();
 }
 
-void RepairCalls::on_error(MPI_Win* window, int* code, ...) {
-  if (RepairCalls* const here = calls_here(); here != nullptr) {
-    (void)here->leaves_on_failure(*code);
-    if (here->lifeline_->is_cut()) return;
-  }
-  // As it would be without Cairn.
-  MPI_Win_set_errhandler(*window, MPI_ERRORS_ARE_FATAL);
-  MPI_Win_call_errhandler(*window, *code);
+tap::ErrorJudge::Tells RepairCalls::judge_window(int code) {
+  using Tells = tap::ErrorJudge::Tells;
+  RepairCalls* const here = calls_here();
+  if (here == nullptr || (!here->lifeline_->is_cut() && !ulfm::is_failure(code))) return Tells::anybody;
+  (void)here->leaves_on_failure(code);
+  return FailureHandler::tells_by_exceptions() ? Tells::nobody : Tells::own;
 }
 
 }  // namespace cairn

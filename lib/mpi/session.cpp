@@ -24,6 +24,7 @@
 #include "session/storage_places.hpp"
 #include "store/posix/posix_store.hpp"
 #include "tap/call_ring.hpp"
+#include "tap/error_handlers.hpp"
 #include "tap/family.hpp"
 #include "tap/hear.hpp"
 #include "tap/intercepted.hpp"
@@ -254,15 +255,12 @@ void Session::Mpi::leave_mark_of(const Error& error, const Launcher& launcher) {
 // The application's errors on `comm` are handled as its world's are; in a job that repairs itself, its failures are
 // Cairn's.
 void Session::Mpi::join(MPI_Comm comm, const Opening& opening) {
-  MPI_Errhandler errhandler = opening.errhandler;
-  if (errhandler == MPI_ERRHANDLER_NULL) MPI_Comm_get_errhandler(opening.world, &errhandler);
-  MPI_Comm_set_errhandler(comm, errhandler);
   failures = opening.failures;
-  if (!opening.lifeline) return;
+  if (!opening.lifeline) return tap::copy_handler(opening.world, comm);
   lifeline = opening.lifeline;
   lifeline->add(comm);
   if (calls) calls->joins(lifeline);
-  handler = std::make_unique<FailureHandler>(comm, lifeline, opening.throws);
+  handler = std::make_unique<FailureHandler>(comm, opening.errhandler, lifeline, opening.throws);
   handler->once_told_by_code(opening.failed_by_code);
 }
 
@@ -312,7 +310,12 @@ void Session::Mpi::carry_messages(const Opening& opening) {
       MessageCarrier::Setting{.comm = ranks,
                               .own = own(),
                               .journal = *impl->journal(),
-                              .stays = opening.stays,
+                              .stays =
+                                  [stays = opening.stays] {
+                                    const bool goes_on = stays();
+                                    if (!goes_on) FailureHandler::tell_of_failure();
+                                    return goes_on;
+                                  },
                               .adopts = [this](MPI_Comm comm) { lifeline->adopt(comm); },
                               .limit = opening.repaired->config.recovery.limit,
                               .replaces = opening.only_lost_go_back,
@@ -347,7 +350,7 @@ Status Session::Mpi::enter_world(const Opening& opening) {
   const auto twin = own_duplicate(own());
   if (!twin) return fail(twin.error());
   join(*twin, opening);
-  FailureHandler::follow(ranks, *twin);
+  tap::copy_handler(ranks, *twin);
   if (auto shipped = impl->settle_prologue(); !shipped) return shipped;
   if (auto made = carrier->makes_communicators_again(impl->ranks(), *twin); !made) return made;
   auto again = impl->restore_lost();
@@ -359,7 +362,9 @@ Status Session::Mpi::enter_world(const Opening& opening) {
 
 MPI_Comm Session::comm() const { return mpi_->ranks; }
 void Session::watch(MPI_Comm comm) {
-  if (mpi_->lifeline) mpi_->lifeline->adopt(comm);
+  if (!mpi_->lifeline || comm == MPI_COMM_NULL) return;
+  tap::take_over(comm);
+  mpi_->lifeline->adopt(comm);
 }
 bool Session::failed() const {
   if (!mpi_->lifeline) return false;

@@ -32,7 +32,7 @@ constexpr std::uint32_t kMostRepairsWithoutProgress = 8;
 
 // A process that writes to a dead peer's socket, or fails to start others, must get an error and not die as well.
 void prepare_process() {
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  tap::return_errors(MPI_COMM_SELF);
   struct sigaction action {};
   if (sigaction(SIGPIPE, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
   action.sa_handler = SIG_IGN;
@@ -50,7 +50,8 @@ Resilient::Resilient(MPI_Comm world, std::unique_ptr<Pool> pool, Tells tells, Co
     : world_(world), tells_(tells), compute_part_(std::move(compute_part)), pool_(std::move(pool)) {
   // MPI reports deaths on this communicator too, whether or not Cairn uses it.
   MPI_Comm_get_errhandler(tap::is_world_replaced() ? tap::application_world() : world_, &errhandler_);
-  MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
+  judging_.emplace(judge_);
+  tap::return_errors(world_);
   if (pool_->config().recovery.straggler_limit) show_stack_when_asked();
   // Also for spares, which have no session: launchers send the signal to every process.
   if (const auto& signal = pool_->config().restart.stop_signal) StopSignal::watch(*signal);
@@ -108,8 +109,8 @@ void Resilient::on_exit() {
 Resilient::~Resilient() {
   std::set_terminate(terminate_);
   if (current() == this) current() = nullptr;
-  MPI_Comm_set_errhandler(world_, errhandler_);
-  MPI_Errhandler_free(&errhandler_);
+  judging_.reset();
+  tap::end_handling(world_, false);
 }
 
 void Resilient::end_job(const std::string& text, const Cause& cause) const {

@@ -19,11 +19,13 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <cairn/cairn.hpp>
 
 #include "config/config.hpp"
+#include "mpi/job_judge.hpp"
 #include "mpi/mpi_comm.hpp"
 #include "mpi/process.hpp"
 #include "recover/store_memory.hpp"
@@ -31,6 +33,7 @@
 #include "repair/pool.hpp"
 #include "replay/helper_team.hpp"
 #include "session/message_hooks.hpp"
+#include "tap/error_handlers.hpp"
 
 namespace cairn {
 
@@ -114,7 +117,9 @@ class Resilient {
   static void on_terminate();
 
   MPI_Comm world_;
-  MPI_Errhandler errhandler_ = MPI_ERRHANDLER_NULL;  // of the caller's world
+  JobJudge judge_;
+  MPI_Errhandler errhandler_ = MPI_ERRHANDLER_NULL;  // of the caller's world; never freed
+  std::optional<tap::Judging> judging_;
   Tells tells_;
   ComputePart compute_part_;
   ProcessId process_ = this_process();

@@ -24,17 +24,34 @@ namespace cairn::tap {
          std::ranges::all_of(names, [](std::string_view name) { return name.size() < CallFile::kNameBytes; });
 }
 
+// While this object lives, a function of the application runs that MPI has called: its calls are the application's.
+class Callback {
+ public:
+  Callback();
+  ~Callback() { depth() = before_; }
+  Callback(const Callback&) = delete;
+  Callback& operator=(const Callback&) = delete;
+
+ private:
+  friend class Call;
+  // The number of calls around it.
+  static int& depth();
+  int before_;
+};
+
 // A call of this thread, from its begin to its end.
 class Call {
  public:
   // The application may leave a call by longjmp; then the call has no end.
-  static void none_lasts() { depth() = 0; }
+  static void none_lasts() { depth() = Callback::depth() = 0; }
   Call() : outermost_(depth()++ == 0) {}
   ~Call() { --depth(); }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   // Whether the application made the call.
   [[nodiscard]] bool is_outermost() const { return outermost_; }
+  // The same, or a function of the application that MPI has called. Requires: this is the innermost call.
+  [[nodiscard]] bool is_applications() const { return depth() == Callback::depth() + 1; }
   // The number of calls that this thread is in, one inside another.
   [[nodiscard]] static int nested() { return depth(); }
   // Whether the application made the call and any observer is registered.

@@ -41,6 +41,12 @@ int& Call::depth() {
   return calls;
 }
 
+int& Callback::depth() {
+  thread_local constinit int calls = 0;
+  return calls;
+}
+Callback::Callback() : before_(std::exchange(depth(), Call::nested())) {}
+
 void Heard::begin(CallKind kind, const Site& site, MPI_Request about) {
   if (site.comm != MPI_COMM_NULL) {
     Member* const member = member_of(site.comm);

@@ -38,6 +38,12 @@ class Outside {
     for (auto& [comm, heads] : heads_of_) heads.reset();
   }
   [[nodiscard]] bool is_empty() const { return count_ == 0; }
+  [[nodiscard]] std::vector<MPI_Comm> all() {
+    const std::scoped_lock lock(mutex_);
+    std::vector<MPI_Comm> comms;
+    for (const auto& [comm, heads] : heads_of_) comms.push_back(comm);
+    return comms;
+  }
   // None: no such communicator is known.
   [[nodiscard]] std::vector<bool> heads_in(MPI_Comm comm, const WorldGuard& guard) {
     const std::scoped_lock lock(mutex_);
@@ -137,5 +143,10 @@ void check_part(const char* call, MPI_Comm comm) {
 
 void made_outside(MPI_Comm comm) { outside().add(comm); }
 void ended_outside(MPI_Comm comm) { outside().remove(comm); }
+std::vector<MPI_Comm> all_outside() { return outside().all(); }
+bool is_outside(MPI_Comm comm) {
+  const auto all = all_outside();
+  return std::ranges::find(all, comm) != all.end();
+}
 
 }  // namespace cairn::tap

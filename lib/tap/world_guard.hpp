@@ -51,5 +51,8 @@ void check_part(const char* call, MPI_Comm comm);
 // The application has made a communicator that is in no session's family, and frees one.
 void made_outside(MPI_Comm comm);
 void ended_outside(MPI_Comm comm);
+// Those that there are.
+[[nodiscard]] bool is_outside(MPI_Comm comm);
+[[nodiscard]] std::vector<MPI_Comm> all_outside();
 
 }  // namespace cairn::tap

@@ -4,15 +4,17 @@
  *
  * How it leaves such a loop after a failure, by WAY:
  *
- *   check     by what cairn_failed says
- *   longjmp   by an error handler that jumps
- *   ignore    not at all
- *   run       by the exception of cairn_run
- *   bare      the same, but the function that cairn_run calls has no unwind table
- *   through   the same of a function between the two
- *   nested    the same, and it opens a session amid its steps, which must be an error
- *   exit      the application calls exit() amid its steps, inside cairn_run
- *   returns   rank 1 fails amid its steps, inside cairn_run */
+ *   check              by what cairn_failed says
+ *   fatal              the same, in a program whose MPI errors are fatal, as it says
+ *   longjmp            by an error handler that jumps
+ *   jumps-from-probe   the same, and ranks ask whether the loop can go on before they do so
+ *   ignore             not at all
+ *   run                by the exception of cairn_run
+ *   bare               the same, but the function that cairn_run calls has no unwind table
+ *   through            the same of a function between the two
+ *   nested             the same, and it opens a session amid its steps, which must be an error
+ *   exit               the application calls exit() amid its steps, inside cairn_run
+ *   returns            rank 1 fails amid its steps, inside cairn_run */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include "residual.h"
 
@@ -27,6 +29,8 @@
 struct options {
   const char* way;
   int jumps;
+  int probes;
+  int is_fatal;
   int checks;
   int runs;
   long steps;
@@ -45,8 +49,10 @@ static void jump(MPI_Comm* comm, int* code, ...) {
 
 static void parse(int argc, char** argv, struct options* options) {
   options->way = argc > 1 ? argv[1] : "";
-  options->jumps = strcmp(options->way, "longjmp") == 0;
-  options->checks = strcmp(options->way, "check") == 0;
+  options->probes = strcmp(options->way, "jumps-from-probe") == 0;
+  options->jumps = options->probes || strcmp(options->way, "longjmp") == 0;
+  options->is_fatal = strcmp(options->way, "fatal") == 0;
+  options->checks = options->is_fatal || strcmp(options->way, "check") == 0;
   options->runs = !options->jumps && !options->checks && strcmp(options->way, "ignore") != 0;
   for (int i = 2; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--steps") == 0) options->steps = strtol(argv[i + 1], NULL, 10);
@@ -56,6 +62,23 @@ static void parse(int argc, char** argv, struct options* options) {
   }
 }
 
+/* Rank 0 waits for a word of all others, and tells them to go on. */
+static void ask_all(MPI_Comm comm) {
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  for (int i = 1; rank == 0 && i < size; ++i) {
+    MPI_Status status;
+    int flag = 0;
+    while (!flag) MPI_Iprobe(MPI_ANY_SOURCE, 1, comm, &flag, &status);
+    MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, 1, comm, MPI_STATUS_IGNORE);
+  }
+  if (rank != 0) MPI_Send(NULL, 0, MPI_BYTE, 0, 1, comm);
+  if (rank != 0) MPI_Recv(NULL, 0, MPI_BYTE, 0, 2, comm, MPI_STATUS_IGNORE);
+  for (int i = 1; rank == 0 && i < size; ++i) MPI_Send(NULL, 0, MPI_BYTE, i, 2, comm);
+}
+
 /* Halves its number until the sum of all is small. Makes no Cairn call but cairn_failed. */
 static long solve(const cairn_session* session, MPI_Comm comm, const struct options* options) {
   const struct timespec pause = {0, options->pause_ms * 1000000};
@@ -63,6 +86,7 @@ static long solve(const cairn_session* session, MPI_Comm comm, const struct opti
   double residual = 1;
   long turns = 0;
   do {
+    if (options->probes) ask_all(comm);
     mine /= 2;
     MPI_Allreduce(&mine, &residual, 1, MPI_DOUBLE, MPI_SUM, comm);
     ++turns;
@@ -99,6 +123,7 @@ static int compute(cairn_session* session, const struct options* options) {
   memset(state, 0, sizeof state);
   cairn_comm(session, &comm);
   MPI_Comm_rank(comm, &rank);
+  if (options->is_fatal) MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
   if (options->jumps) {
     if (setjmp(way_back) != 0) return CAIRN_ROLLBACK;
     MPI_Comm_create_errhandler(&jump, &handler);
@@ -141,9 +166,10 @@ static int run(struct options* options) {
 }
 
 int main(int argc, char** argv) {
-  struct options options = {NULL, 0, 0, 0, 0, 0, NULL, NULL};
+  struct options options = {NULL, 0, 0, 0, 0, 0, 0, 0, NULL, NULL};
   MPI_Init(&argc, &argv);
   parse(argc, argv, &options);
+  if (options.is_fatal) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   if (options.runs) return run(&options);
   cairn_session* session = NULL;
   int code = cairn_init(MPI_COMM_WORLD, options.config, &session);

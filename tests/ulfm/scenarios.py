@@ -38,6 +38,7 @@ class Scenarios:
         self.derived = str(Path(heat).with_name("derived"))
         self.residual = str(Path(heat).with_name("residual"))
         self.pollers = str(Path(heat).with_name("pollers"))
+        self.handlers = str(Path(heat).with_name("handlers"))
         self.world = str(Path(heat).with_name("world_repair"))
         self.directory = directory
         self.reference = jobs.reference_plate(heat, directory / "reference", STEPS)
@@ -269,6 +270,13 @@ class Scenarios:
                 expect(job, job.says(f"repair {deaths}:"), f"{at}: not all have died")
                 job.close()
 
+    def error_handlers_of_the_application_leave_failures_to_cairn(self):
+        for what in ["fatal", "return", "abort", "put-back", "own"]:
+            for more in ["", "rollback = lost"]:
+                job = self.start(spares=2, steps=30, l1="every 1", program=[self.handlers, what], more=more)
+                expect_sum(job, ranks=2, steps=30)
+                expect(job, job.says("repair 2:"), f"{what}, {more}: not both have died")
+
     def survivors_come_back_that_wait_on_any_communicator_they_have_made_in_any_way(self):
         in_c, in_fortran = self.derived, self.derived + "_fortran"
         for program, mode, deaths in [(in_c, "spares", 28), (in_c, "respawn", 28), (in_fortran, "respawn", 17)]:
@@ -400,7 +408,7 @@ class Scenarios:
             expect_sum(job, steps=30, limit_s=30)
 
     def an_application_in_c_leaves_a_loop_without_cairn_calls(self):
-        for way in ["check", "longjmp", "run"]:
+        for way in ["check", "longjmp", "fatal", "jumps-from-probe", "run"]:
             job = self.start(spares=4, steps=60, program=[self.residual, way])
             lose(job, ["rank 2"])
             lose(job, ["rank 1"])

@@ -1,5 +1,6 @@
 // A program that uses MPI_COMM_WORLD and what it makes from there, in a job that repairs itself ([job] world =
-// application). Every life looks at its world first, also one that replaces a dead rank.
+// application). Every life looks at its world first, also one that replaces a dead rank. MPI errors are to end the
+// program, as it says before anything else.
 //
 //   world_repair computes --steps N --config FILE --output FILE --pause-ms N
 //   world_repair window ...     the same with a window
@@ -40,8 +41,13 @@ void look_at_world(const char* when) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_get_name(MPI_COMM_WORLD, name.data(), &length);
-  if (size == kRanks && rank >= 0 && rank < kRanks && std::string(name.data()) == "MPI_COMM_WORLD") return;
-  std::printf("world: %s: rank %d of %d in %s\n", when, rank, size, name.data());
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+  const bool is_fatal = handler == MPI_ERRORS_ARE_FATAL;
+  MPI_Errhandler_free(&handler);
+  if (size == kRanks && rank >= 0 && rank < kRanks && std::string(name.data()) == "MPI_COMM_WORLD" && is_fatal) return;
+  std::printf("world: %s: rank %d of %d in %s, errors are %s\n", when, rank, size, name.data(),
+              is_fatal ? "fatal" : "not fatal");
   MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 }
 
@@ -136,6 +142,7 @@ void compute(cairn::Session& session, const Options& options) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   const Options options = parse(argc, argv);
   look_at_world("before the session");
   if (options.what == "early") MPI_Barrier(MPI_COMM_WORLD);

@@ -14,6 +14,7 @@ program world_repair
   logical :: done = .false.
 
   call MPI_Init()
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
   config = argument_after('--config')
   output = argument_after('--output')
   text = argument_after('--steps')
@@ -49,9 +50,14 @@ contains
 
   subroutine look_at_world()
     integer :: ranks, rank
+    type(MPI_Errhandler) :: handler
+    logical :: is_fatal
     call MPI_Comm_size(MPI_COMM_WORLD, ranks)
     call MPI_Comm_rank(MPI_COMM_WORLD, rank)
-    if (ranks == kRanks .and. rank >= 0 .and. rank < kRanks) return
+    call MPI_Comm_get_errhandler(MPI_COMM_WORLD, handler)
+    is_fatal = handler == MPI_ERRORS_ARE_FATAL
+    call MPI_Errhandler_free(handler)
+    if (ranks == kRanks .and. rank >= 0 .and. rank < kRanks .and. is_fatal) return
     print '(a, i0, a, i0)', 'world: rank ', rank, ' of ', ranks
     call MPI_Abort(MPI_COMM_WORLD, 1)
   end subroutine

@@ -48,6 +48,8 @@ class LauncherOnOtherHosts : public testing::Test {
     return file(name);
   }
 
+  [[nodiscard]] static std::string name_of_test() { return fmt::format("test-supervisor-{}", ::getpid()); }
+
   void ranks_are(const std::string& code) { std::ofstream(file("ranks")) << code << "\n"; }
 
   // Questions are further apart than looks, so that there are looks between them.
@@ -55,8 +57,7 @@ class LauncherOnOtherHosts : public testing::Test {
     options_.launcher = write("launcher", launcher);
     const auto files = JobFiles::make(config_, "here", "test").value();
     Signals signals;
-    Supervisor supervisor(options_, config_, facts_, false, *files, signals,
-                          fmt::format("test-supervisor-{}", ::getpid()), {3s, 1s});
+    Supervisor supervisor(options_, config_, facts_, false, *files, signals, name_of_test(), {3s, 1s});
     return supervisor.run({place(2, {}, config_, options_.hosts, {}).value(), {}, false}).value();
   }
 
@@ -178,6 +179,43 @@ class LauncherWithMarks : public LauncherOnOtherHosts {
  private:
   int files_ = 0;
 };
+
+// As where a process without a session does not handle the signal: `sh` does not.
+TEST_F(LauncherWithMarks, that_the_stop_signal_ends_is_asked_to_stop_once_more_and_then_no_longer) {
+  const auto opened = leave(Session::configured, {Kind::opened, {}, cairn::RunId{42}});
+  const auto files = JobFiles::make(config_, "here", "test").value();
+  Signals signals;
+  Supervisor supervisor(options_, config_, facts_, false, *files, signals, name_of_test(), {3s, 1s});
+  const auto run = [&](const std::string& launcher) {
+    options_.launcher = write("launcher", opened + launcher);
+    return supervisor.run({place(2, {}, config_, options_.hosts, {}).value(), {}, false}).value().code;
+  };
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run("kill -USR1 $PPID; sleep 20; exit 7"), 128 + SIGUSR1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run("sleep 20; exit 7"), 128 + SIGUSR1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), cairn::test::Names({"SIGUSR1", "cairn-tap"}));
+  EXPECT_EQ(run("sleep 1; exit 7"), kOwnEnd);
+}
+
+TEST_F(LauncherWithMarks, gets_the_signal_of_the_application_at_once_and_the_other_one_is_the_stop_signal) {
+  const std::string tells = "trap 'echo 1 >>" + file("told") + "' USR1; trap 'echo 2 >>" + file("told") + "' USR2; ";
+  const auto told_after = [&](const std::string& launcher) {
+    std::ofstream(file("told")) << std::flush;
+    (void)run(tells + launcher + "for i in 1 2 3 4 5; do sleep 0.3; done; exit 7");
+    std::ifstream in(file("told"));
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_EQ(told_after("kill -USR1 $PPID; "), "") << "no session is open yet";
+  EXPECT_EQ(told_after("kill -USR2 $PPID; "), "2\n");
+  config_.restart.stop_signal = SIGUSR2;
+  EXPECT_EQ(told_after("kill -USR1 $PPID; "), "1\n");
+  EXPECT_EQ(told_after("kill -USR2 $PPID; "), "");
+  EXPECT_EQ(told_after(leave(Session::configured, {Kind::opened, {}, cairn::RunId{42}}) + "kill -USR2 $PPID; "), "2\n");
+  config_.restart.stop_signal.reset();
+  EXPECT_EQ(told_after("kill -USR1 $PPID; sleep 0.5; kill -USR2 $PPID; "), "1\n2\n");
+}
 
 TEST_F(LauncherWithMarks, has_finished_once_all_sessions_have) {
   const auto finished = leave(Session::configured, {Kind::finished, {}});

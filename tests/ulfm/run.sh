@@ -49,7 +49,7 @@ fi
       timeout -s KILL 300 python3 /cairn/tests/hosts/lost_rank_hosts.py "$BUILD_TREE"/bin --kills "$kills_on_hosts" --draw "$seed"
   } &
   hosts=$!
-  timeout -s KILL 900 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run
+  timeout -s KILL 1200 python3 scenarios.py "$heat" "$swing" "$BUILD_TREE"/bin/ckpt-run
   timeout -s KILL 900 python3 lost.py "$BUILD_TREE"/bin --kills "$kills" --draw "$seed"
   timeout -s KILL 600 python3 lost_trouble.py "$BUILD_TREE"/bin
   timeout -s KILL 600 python3 lost_helpers.py "$BUILD_TREE"/bin

@@ -58,7 +58,8 @@ class Session final : public SessionBase {
   // then returns null.
   //
   // Collective over `world`.
-  // Requires: MPI is initialized. [recovery] mode is restart: only run() and cairn_init() can repair a job.
+  // Requires: MPI is initialized. [recovery] mode is restart: only run() can repair a job, or cairn_run() and
+  // cairn_init() in C.
   // Throws: the same Exception on all ranks. Cairn does not log it.
   static std::unique_ptr<Session> open(MPI_Comm world, const std::string& config, const FailureTopology& failures = {});
 

@@ -113,7 +113,7 @@ Result<Config> share_config(const Environment& environment) {
     return fail(status.error());
   if (!environment.repaired && config->recovery.mode != Config::Recovery::Mode::restart) {
     return fail(Code::config, "[recovery] mode: a session from Session::open() cannot be repaired",
-                "use cairn::run or cairn_init, or set mode = restart");
+                "use cairn::run, or cairn_run in C, or set mode = restart");
   }
   if (environment.world.rank().value == 0) {
     const Log log(config->log.level);

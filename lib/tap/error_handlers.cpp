@@ -1,6 +1,5 @@
 #include "tap/error_handlers.hpp"
 
-#include <algorithm>
 #include <cstdarg>
 #include <mutex>
 #include <optional>
@@ -53,16 +52,16 @@ struct OfWindows {
   static Tells judge(ErrorJudge& judge, MPI_Win window, int code) { return judge.judge_window(window, code); }
 };
 
-const std::vector<MPI_Errhandler>& predefined() {
-  static const std::vector<MPI_Errhandler> all{MPI_ERRORS_ARE_FATAL, MPI_ERRORS_RETURN,
+// MPI has it since 4.0.
 #ifdef MPI_ERRORS_ABORT
-                                               MPI_ERRORS_ABORT
+bool is_errors_abort(MPI_Errhandler handler) { return handler == MPI_ERRORS_ABORT; }
+#else
+bool is_errors_abort(MPI_Errhandler /*handler*/) { return false; }
 #endif
-  };
-  return all;
-}
 
-bool is_predefined(MPI_Errhandler handler) { return std::ranges::find(predefined(), handler) != predefined().end(); }
+bool is_predefined(MPI_Errhandler handler) {
+  return handler == MPI_ERRORS_ARE_FATAL || handler == MPI_ERRORS_RETURN || is_errors_abort(handler);
+}
 
 template <class Kind>
 Tells whom_to_tell(typename Kind::Object object, int code) {

@@ -369,7 +369,8 @@ class Ring : public testing::Test {
   // By tag, of those to rank 1.
   [[nodiscard]] std::map<std::int32_t, std::uint64_t> sends_counted() const {
     std::map<std::int32_t, std::uint64_t> counts;
-    for (const MessageRecord& messages : read()->messages)
+    const auto file = read();
+    for (const MessageRecord& messages : file->messages)
       if (messages.kind == CallKind::send && messages.peer == 1) counts[messages.tag] = messages.count;
     return counts;
   }

@@ -52,7 +52,7 @@ struct OfWindows {
   static Tells judge(ErrorJudge& judge, MPI_Win window, int code) { return judge.judge_window(window, code); }
 };
 
-// MPI has it since 4.0.
+// MPI 4.0 introduced this handler.
 #ifdef MPI_ERRORS_ABORT
 bool is_errors_abort(MPI_Errhandler handler) { return handler == MPI_ERRORS_ABORT; }
 #else

@@ -10,6 +10,8 @@
 
 #include <cairn/cairn.h>
 
+#include "c_check.h"
+
 enum { kCells = 1000, kRows = 3, kCols = 4 };
 
 typedef struct {
@@ -33,21 +35,6 @@ typedef struct {
   Particle* particle;
 } Pointers;
 static Pointers pointers;
-
-/* Ends the job, since the other ranks would wait. */
-static void check(int good, int line, const char* text) {
-  if (good) return;
-  fprintf(stderr, "c_api_test.c:%d: %s; last error: %s\n", line, text, cairn_error_text());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
-#define CHECK(condition) check((condition) ? 1 : 0, __LINE__, #condition)
-
-/* The call failed with `code`, and its text says `part`. */
-static void check_error(int got, int code, const char* part, int line) {
-  check(got == code, line, "another code was expected");
-  check(strstr(cairn_error_text(), part) != NULL, line, part);
-}
-#define CHECK_ERROR(call, code, part) check_error((call), (code), (part), __LINE__)
 
 static void fill_pointers(int rank, int step) {
   double* const now = pointers.before;

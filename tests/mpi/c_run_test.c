@@ -8,20 +8,7 @@
 
 #include <cairn/cairn.h>
 
-/* Ends the job, since the other ranks would wait. */
-static void check(int good, int line, const char* text) {
-  if (good) return;
-  fprintf(stderr, "c_run_test.c:%d: %s; last error: %s\n", line, text, cairn_error_text());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
-#define CHECK(condition) check((condition) ? 1 : 0, __LINE__, #condition)
-
-/* The call failed with `code`, and its text says `part`. */
-static void check_error(int got, int code, const char* part, int line) {
-  check(got == code, line, "another code was expected");
-  check(strstr(cairn_error_text(), part) != NULL, line, part);
-}
-#define CHECK_ERROR(call, code, part) check_error((call), (code), (part), __LINE__)
+#include "c_check.h"
 
 /* Errors in the log of this process. */
 struct heard {
@@ -43,7 +30,7 @@ static void check_one_line(const char* part, int line) {
   MPI_Allreduce(MPI_IN_PLACE, &lines, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (lines != 1) fprintf(stderr, "%d lines, the last here: %s\n", lines, heard.last);
-  check(lines == 1 && found == 1, line, part);
+  check(lines == 1 && found == 1, __FILE__, line, part);
   memset(&heard, 0, sizeof heard);
 }
 #define CHECK_ONE_LINE(part) check_one_line((part), __LINE__)

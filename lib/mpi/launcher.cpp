@@ -8,6 +8,7 @@
 #include "base/bytes.hpp"
 #include "base/log.hpp"
 #include "comm/share.hpp"
+#include "mpi/mpi_library.hpp"
 #include "mpi/mpi_request.hpp"
 #include "mpi/process.hpp"
 #include "tap/hear.hpp"
@@ -67,11 +68,11 @@ std::string text_of_this_process() {
 }
 
 // ckpt-run has not started this process if another one has used the environment, if MPI has spawned it, or if there are
-// too few processes.
+// too few processes. Another MPI, which Session::open refuses, cannot be asked.
 bool is_by_a_rank(const std::optional<StartedNumbers>& started) {
   const std::string process = variable(kProcessVariable);
   if (!process.empty() && process != text_of_this_process()) return true;
-  if (!mpi_is_running()) return false;
+  if (!mpi_is_running() || !check_mpi_library()) return false;
   const tap::Unheard own;
   MPI_Comm parent = MPI_COMM_NULL;
   int size = 0;

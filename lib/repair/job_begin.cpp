@@ -11,6 +11,7 @@
 #include "mpi/job_world.hpp"
 #include "mpi/launcher.hpp"
 #include "mpi/mpi_comm.hpp"
+#include "mpi/mpi_library.hpp"
 #include "mpi/mpi_request.hpp"
 #include "mpi/process.hpp"
 #include "repair/resilient.hpp"
@@ -111,6 +112,7 @@ void begin_newcomer() {
 }  // namespace
 
 void begin_job() {
+  if (!check_mpi_library()) return;  // Session::open reports it
   watch_stop_signal();
   if (respawn::is_newcomer()) {
     if (respawn::is_newcomer_in_world()) begin_newcomer();

@@ -23,6 +23,7 @@ RANKS = 4
 HOSTS = ["n1", "n2", "n3", "n4"]
 SPARE = "n5"
 STEPS = 300
+PAUSE_MS = 30  # after each step: a host is lost long before the end, though looking for copies is slow
 LIMIT_S = 120  # of one job; much more than it takes on a machine that is not busy
 
 CONFIG = """[storage]
@@ -130,7 +131,7 @@ def main(heat, ckpt_run):
         for name, (lose, named) in LOSSES.items():
             started = time.monotonic()
             with Hosts([*HOSTS, SPARE]) as hosts:
-                job = Job(root, name, hosts, programs).start(10, "--spare-hosts", SPARE)
+                job = Job(root, name, hosts, programs).start(PAUSE_MS, "--spare-hosts", SPARE)
                 job.wait_for_copies()
                 lose(hosts)
                 if job.end(*named) != reference:

@@ -113,7 +113,7 @@ Status RestoreDesk::check_nothing_unreadable() {
                 fmt::format("job {} has snapshots, but none is readable: {}: {}", head_.options.job, store.where(),
                             unreadable.front().error.in_file(unreadable.front().file.path).message),
                 "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
-                "CAIRN_RESTART_MODE=fresh ([restart] mode = fresh)");
+                "CAIRN_RESTART_MODE=fresh, or with ckpt-run --fresh-if-unrecoverable");
   };
   look(*head_.node.local, catalog_.contents.unreadable);
   look(*head_.node.global, catalog_.chain.unreadable);
@@ -128,7 +128,7 @@ Result<Offer> RestoreDesk::fresh_offer(Offer offer) {
     return fail(Code::unrecoverable,
                 fmt::format("job {} has taken snapshots, but no store has any of them", head_.options.job),
                 "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
-                "CAIRN_RESTART_MODE=fresh ([restart] mode = fresh)");
+                "CAIRN_RESTART_MODE=fresh, or with ckpt-run --fresh-if-unrecoverable");
   }
   if (head_.options.start == EngineOptions::Start::required && !life_.began_fresh()) {
     return fail(Code::unrecoverable,

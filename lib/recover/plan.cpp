@@ -117,7 +117,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
   if (tried == 0) return fail(Code::not_found, "there is no snapshot");
   return fail(Code::unrecoverable, "no snapshot is recoverable: " + refusals,
               "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
-              "CAIRN_RESTART_MODE=fresh ([restart] mode = fresh)");
+              "CAIRN_RESTART_MODE=fresh, or with ckpt-run --fresh-if-unrecoverable");
 }
 
 }  // namespace cairn

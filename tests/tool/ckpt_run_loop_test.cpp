@@ -102,6 +102,39 @@ TEST(RestartLoop, gives_up_at_once_on_an_error_that_a_restart_cannot_mend) {
   EXPECT_THAT(step.text, Names({"version 7"}));
 }
 
+TEST(RestartLoop, starts_fresh_where_no_snapshot_is_recoverable_only_if_it_is_told_to) {
+  const LifeEnd lost =
+      with_mark(death(false, 1), Kind::error, "no snapshot", Cause{Cause::Source::error, Code::unrecoverable, {}});
+  Loop careful;
+  EXPECT_TRUE(careful.after(death()).life->goes_on);
+  EXPECT_FALSE(careful.after(lost).life);
+
+  Loop loop({.fresh_if_unrecoverable = true});
+  EXPECT_FALSE(loop.after(death()).life->fresh);
+  const auto step = loop.after(lost);
+  ASSERT_TRUE(step.life);
+  EXPECT_TRUE(step.life->fresh);
+  EXPECT_FALSE(step.life->goes_on);
+  EXPECT_THAT(step.text, Names({"no snapshot", "fresh", "--fresh-if-unrecoverable"}));
+  // Once it has taken snapshots, it goes on from these.
+  const auto next = loop.after(death());
+  ASSERT_TRUE(next.life);
+  EXPECT_FALSE(next.life->fresh);
+  EXPECT_TRUE(next.life->goes_on);
+  // Any other error ends it.
+  EXPECT_FALSE(
+      loop.after(with_mark(death(), Kind::error, "a wrong key", Cause{Cause::Source::error, Code::config, {}})).life);
+}
+
+TEST(RestartLoop, gives_up_where_one_fresh_start_after_another_comes_to_no_snapshot) {
+  Loop loop({.fresh_if_unrecoverable = true});
+  const LifeEnd lost =
+      with_mark(death(false, 1), Kind::error, "no snapshot", Cause{Cause::Source::error, Code::unrecoverable, {}});
+  int lives = 0;
+  while (lives < 20 && loop.after(lives % 2 == 0 ? lost : death(false)).life) ++lives;
+  EXPECT_LT(lives, 20);
+}
+
 // Before anything ran the command cannot be used; afterwards there is something to keep.
 TEST(RestartLoop, says_that_snapshots_are_kept_when_a_later_life_cannot_be_started) {
   const cairn::Error error{cairn::Code::io, "/global: Read-only file system", {}};

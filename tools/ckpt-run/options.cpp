@@ -134,6 +134,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--max-restarts", options.max_restarts, "Give up after this many restarts")
       ->type_name("M")
       ->capture_default_str();
+  app.add_flag("--fresh-if-unrecoverable", options.fresh_if_unrecoverable,
+               "If no snapshot is recoverable, start the job fresh instead of giving up");
   app.add_option("--config", options.config, "The job's INI file. Default: the .ini file among its arguments")
       ->type_name("FILE");
   app.add_option("--launcher", options.launcher, "Program that starts the ranks: mpirun, mpiexec or srun")

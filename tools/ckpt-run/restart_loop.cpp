@@ -48,6 +48,10 @@ std::string words_of(const LifeEnd& end) {
   return is_unfinalized(end) ? fmt::format("{}, but {}", end.how, kFinalize) : end.how;
 }
 
+bool is_unrecoverable(const cairn::CompletionMark& mark) {
+  return mark.kind == Kind::error && mark.cause && mark.cause->code == cairn::Code::unrecoverable;
+}
+
 }  // namespace
 
 Step RestartLoop::first(const std::vector<std::string>& sick_hosts) {
@@ -225,7 +229,8 @@ Step RestartLoop::after(const LifeEnd& end) {
   goes_on_ |= end.snapshots.value_or(false);
   if (auto step = never_opened(end)) return std::move(*step);
   if (auto back = move_back(end)) return std::move(*back);
-  if (end.mark.kind == Kind::error) return give_up(end.mark.text);
+  const bool fresh = options_.fresh_if_unrecoverable && is_unrecoverable(end.mark);
+  if (end.mark.kind == Kind::error && !fresh) return give_up(end.mark.text);
   if (const auto why = why_not_restart(end)) return give_up(*why);
   if (restarts_ >= options_.max_restarts)
     return give_up(
@@ -243,9 +248,9 @@ Step RestartLoop::after(const LifeEnd& end) {
   placement_ = std::move(*placed);
   ++restarts_;
   const auto lost = end.lost_hosts.empty() ? "" : fmt::format("; lost: {}", fmt::join(end.lost_hosts, ", "));
-  return {fmt::format("{}{}{}; restart {}: {}", words_of(end), lost, sick_text(end.sick_hosts, hosts_, left), restarts_,
-                      placement_.text()),
-          Life{placement_, std::move(failures), goes_on_}, kFinished};
+  return {fmt::format("{}{}{}{}; restart {}: {}", words_of(end), lost, sick_text(end.sick_hosts, hosts_, left),
+                      fresh ? "; the job starts fresh (--fresh-if-unrecoverable)" : "", restarts_, placement_.text()),
+          Life{placement_, std::move(failures), goes_on_ && !fresh, fresh}, kFinished};
 }
 
 }  // namespace ckpt_run

@@ -35,6 +35,7 @@ struct Life {
   Placement placement;
   cairn::FailureTopology failures;  // of the life before
   bool goes_on = false;             // an earlier life took snapshots
+  bool fresh = false;               // it gives up all snapshots
 };
 
 struct LifeEnd {

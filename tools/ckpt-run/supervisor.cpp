@@ -140,6 +140,7 @@ Result<pid_t> Supervisor::launch(const Life& life) {
   environment[cairn::kStopSignalVariable] = cairn::stop_signal_text(config_.restart.stop_signal);
   environment[cairn::kProcessVariable] = {};
   environment.emplace(cairn::kGoesOnVariable, life.goes_on ? "1" : "");
+  if (life.fresh) environment["CAIRN_RESTART_MODE"] = "fresh";
   environment[cairn::kEndedVariable] = fmt::format("{}", fmt::join(ended_, ","));
   if (mends_itself_) environment["CAIRN_RECOVERY_SPARES"] = std::to_string(life.placement.spares);
   auto command = launch_command(options_, config_, facts_, life.placement, environment);

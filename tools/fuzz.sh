@@ -5,15 +5,15 @@
 #
 # M minutes in all (10), divided among the targets, as many at once as there are processors. What is found is kept in
 # build/fuzz and is where the next run begins. --same tries as many inputs of each target, and the same ones each time that
-# the code is the same, so that a change fails only where its author has seen it fail. --keep takes the fewest small inputs that reach most of the code into
-# tests/fuzz/corpus, where they are tests. An input that breaks a promise is named with the command that plays it again.
+# the code is the same, so that a change fails only where its author has seen it fail. --keep takes the fewest small inputs
+# that reach most of the code into tests/fuzz/corpus, where they are tests. An input that breaks a promise is named with the command that plays it again.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 cd "$top"
 
 work=$top/build/fuzz
-fuzz=$top/build/asan/bin/fuzz
+fuzz=$top/build/fuzzer/bin/fuzz
 minutes=10 same='' chosen='' keep=''
 limits=(-timeout=60 -rss_limit_mb=2048 -malloc_limit_mb=512 -max_len=4096)
 
@@ -95,7 +95,7 @@ while [[ $# -gt 0 ]]; do
 done
 [[ $minutes =~ ^[0-9]+$ ]] || die "--minutes $minutes: not a whole number"
 
-{ cmake --preset asan && cmake --build --preset asan -j "$(processors)" --target fuzz; } >&2 || die "it does not build"
+{ cmake --preset fuzzer && cmake --build --preset fuzzer -j "$(processors)" --target fuzz; } >&2 || die "it does not build"
 mapfile -t targets < <("$fuzz" --list)
 if [[ -n $chosen ]]; then
   [[ " ${targets[*]} " == *" $chosen "* ]] || die "no target '$chosen'; there are ${targets[*]}"

@@ -52,17 +52,19 @@ any_of() {
   echo "$*"
 }
 
-# But for the property that plays thousands of plans through, and what only counts. Open MPI 4.1 repairs nothing, so no
-# sanitizer sees lib/repair at work.
+# Of tests of whole jobs on threads, what sweeps over losses and crashes runs the same code many times more, and so do
+# simulations of days: with --all only. Open MPI 4.1 repairs nothing, so no sanitizer sees lib/repair at work.
 run_asan() {
+  local jobs="cluster_job cluster_faults cluster_runs cluster_stop" clusters='^cluster_(job|faults|runs|stop)/'
+  local but='^unit_sick_cluster/ ^unit_model/Simulation'
+  [[ $depth == gate ]] || jobs=cairn_tests_cluster clusters='^cluster_' but='^cluster_plan/PlanProperty ^cluster_scaling/'
   sanitized asan \
-    "cairn_tests_unit cairn_tests_contract cairn_tests_cluster cairn_tests_golden cairn_tests_fuzz cairn_tests_replay
-     cairn_tests_torture mpi_comm tap observer carrier collectives channels part_collectives" \
-    '^unit_ ^contract_ ^cluster_ ^golden ^fuzz_corpus/ ^replay ^torture_judge/ ^torture/few_seeds$
-     ^mpi_comm/ ^tap/on_ ^observer/ ^carrier/ ^collectives/ ^channels/ ^part_collectives/' \
-    '^cluster_plan/PlanProperty ^cluster_scaling/'
+    "cairn_tests_unit cairn_tests_contract cairn_tests_golden cairn_tests_fuzz cairn_tests_replay cairn_tests_torture
+     mpi_comm tap observer carrier collectives channels part_collectives $jobs" \
+    "^unit_ ^contract_ ^golden ^fuzz_corpus/ ^replay ^torture_judge/ ^torture/few_seeds$
+     ^mpi_comm/ ^tap/on_ ^observer/ ^carrier/ ^collectives/ ^channels/ ^part_collectives/ $clusters" \
+    "$but"
 }
-# Whole jobs and the ports. Sweeps over losses and crashes run the same code many times more, too long for here.
 run_tsan() {
   sanitized tsan "cairn_tests_contract cairn_tests_replay cluster_job cluster_faults cluster_runs cluster_stop torture" \
     '^contract_ ^cluster_job/ ^cluster_faults/ ^cluster_runs/ ^cluster_stop/ ^replay ^torture/few_seeds$' ''

@@ -54,22 +54,20 @@ quick() {
 
 # Runs one step; shows why it failed, and leaves a mark of that.
 run_step() {
-  local step=$1 started=$SECONDS log=$logs/$1.log code
+  local step=$1 log=$logs/$1.log used=$logs/$1.time TIMEFORMAT='%0R s, and %0U + %0S s of processor time' code=0
   say "$step ..."
   if [[ $step == ctest ]]; then
-    run_ctest 2>&1 | tee "$log"
-    code=${PIPESTATUS[0]}
+    { time run_ctest 2>&1 | tee "$log" >&3; } 3>&1 2>"$used" || code=$?
   else
-    "run_$step" >"$log" 2>&1
-    code=$?
+    { time "run_$step" >"$log" 2>&1; } 2>"$used" || code=$?
   fi
   if [[ $code -eq 0 ]]; then
-    say "$step ok, $((SECONDS - started)) s"
+    say "$step ok, $(<"$used")"
     return
   fi
   touch "$logs/$step.failed"
   [[ $step == ctest ]] || tail -n 60 "$log"
-  say "$step FAILED after $((SECONDS - started)) s; all of it: ${log#"$top"/}" >&2
+  say "$step FAILED after $(<"$used"); all of it: ${log#"$top"/}" >&2
 }
 
 depth=all only='' seed=''

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Jobs of MPICH, beside Open MPI, whose compilers and launcher stay the default: builds the examples with MPICH into
-# BUILD/mpich, unoptimised, and plays any_launcher.py with them and BUILD's ckpt-run, and world_mode.py: mpich.sh BUILD
+# BUILD/mpich, by Clang and unoptimised, and plays any_launcher.py with them and BUILD's ckpt-run, and world_mode.py: mpich.sh BUILD
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../../tools/lib.sh
@@ -21,13 +21,13 @@ if command -v gfortran >/dev/null; then
   cases+=(calls_f08 calls_mpi calls_mpif same_result_f08)
 fi
 
-build_into "$build/mpich" -DCMAKE_C_FLAGS_RELEASE=-O0 -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DCAIRN_BUILD_TESTS=ON -DCAIRN_PRECOMPILE=ON \
+build_into "$build/mpich" -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 \
+  -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCAIRN_BUILD_TESTS=ON -DCAIRN_PRECOMPILE=ON \
   -DMPI_C_COMPILER=mpicc.mpich -DMPI_CXX_COMPILER=mpicxx.mpich -DMPI_Fortran_COMPILER=mpifort.mpich \
-  -DMPIEXEC_EXECUTABLE="$(command -v mpirun.mpich)" "${programs[@]}" "${world[@]}"
+  -DMPIEXEC_EXECUTABLE="$(command -v mpirun.mpich)" "${programs[@]}" "${world[@]}" cairn_tap
 for program in "${programs[@]}"; do
   [[ $(ldd "$build/mpich/bin/$program") == *libmpich* ]] || die "$build/mpich/bin/$program is not linked with MPICH"
 done
-build_into "$build/mpich" cairn_tap
 python3 "$here/mpi_table.py" mpicc.mpich "$build/mpich/lib/libcairn-tap.so" "$here/../../lib/intercept/calls.txt"
 timeout -s KILL 300 python3 "$here/any_launcher.py" "$build/mpich/bin" "$build/bin/ckpt-run" mpirun.mpich
 timeout -s KILL 300 python3 "$here/world_mode.py" "$build/bin/ckpt-run" "$(command -v mpirun.mpich)" \

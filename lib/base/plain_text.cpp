@@ -1,7 +1,12 @@
 #include "base/plain_text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <optional>
+#include <system_error>
+
+#include <fmt/format.h>
 
 namespace cairn {
 namespace {
@@ -27,7 +32,70 @@ bool is_control(std::string_view character) {
   return character.size() == 1 && (first < 0x20 || first == 0x7f);
 }
 
+template <class Fits>
+bool all_characters(std::string_view text, const Fits& fit) {
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    if (length == 0 || !fit(text.substr(0, length))) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+constexpr std::string_view kEscape = "\\x";
+
+// Without the characters that `fit`, which stay as they are.
+template <class Fits>
+std::string escape_all_but(std::string_view bytes, const Fits& fit) {
+  if (bytes.find(kEscape) == std::string_view::npos && all_characters(bytes, fit)) return std::string(bytes);
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t length = character_length(bytes);
+    const std::string_view character = bytes.substr(0, std::max<std::size_t>(length, 1));
+    if (character == "\\") {
+      text += "\\\\";
+    } else if (length > 0 && fit(character)) {
+      text += character;
+    } else {
+      for (const char byte : character) text += fmt::format("{}{:02x}", kEscape, static_cast<std::uint8_t>(byte));
+    }
+    bytes.remove_prefix(character.size());
+  }
+  return text;
+}
+
+// The byte of "\xe9" at the beginning of a text.
+std::optional<char> escaped_byte(std::string_view text) {
+  constexpr std::size_t kDigits = 2;
+  if (!text.starts_with(kEscape) || text.size() < kEscape.size() + kDigits) return {};
+  const char* const digits = text.data() + kEscape.size();
+  std::uint8_t byte = 0;
+  const auto [end, error] = std::from_chars(digits, digits + kDigits, byte, 16);
+  if (error != std::errc() || end != digits + kDigits) return {};
+  return static_cast<char>(byte);
+}
+
 }  // namespace
+
+std::string escaped(std::string_view bytes) {
+  return escape_all_but(bytes, [](std::string_view) { return true; });
+}
+
+std::string escaped_for_terminal(std::string_view bytes) {
+  return escape_all_but(bytes, [](std::string_view character) { return !is_control(character); });
+}
+
+std::string unescaped(std::string_view text) {
+  if (text.find(kEscape) == std::string_view::npos) return std::string(text);
+  std::string bytes;
+  while (!text.empty()) {
+    const auto byte = escaped_byte(text);
+    const bool doubled = text.starts_with("\\\\");
+    bytes += byte.value_or(text.front());
+    text.remove_prefix(byte ? 4 : doubled ? 2 : 1);
+  }
+  return bytes;
+}
 
 std::string plain_text(std::string_view text, std::size_t most_bytes) {
   std::string plain;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/plain_text.hpp"
+
 namespace cairn {
 
 void JsonView::complain(std::string_view what) const {
@@ -93,7 +95,7 @@ std::string JsonView::text() const {
     complain("should be a string");
     return {};
   }
-  return value_->get<std::string>();
+  return unescaped(value_->get_ref<const std::string&>());
 }
 
 bool JsonView::is_text() const { return value_ != nullptr && value_->is_string(); }

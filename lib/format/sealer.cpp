@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "format/json_file.hpp"
+#include "format/json_text.hpp"
 #include "store/key_file.hpp"
 #include "store/names.hpp"
 
@@ -35,7 +36,7 @@ std::pair<std::string_view, std::string_view> split_off_code(std::string_view te
 std::uint64_t Sealer::format(const Formats& formats) const { return has_key() ? formats.keyed : formats.plain; }
 
 std::string Sealer::seal(const nlohmann::ordered_json& json) const {
-  std::string text = json.dump(kIndent);
+  std::string text = json_text(json, kIndent);
   text.resize(text.size() - kEndOfObject.size());
   if (has_key()) text += fmt::format("{}{}{}", kBeforeCode, code_of(text).hex(), kAfterCode);
   const std::string digest = sha256(bytes_of(text)).hex();

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/plain_text.hpp"
 #include "config/config.hpp"
 #include "facts.hpp"
+#include "format/json_text.hpp"
 #include "fuzz/target.hpp"
 #include "options.hpp"
 #include "session/handover.hpp"
@@ -93,6 +95,20 @@ bool run_names(Bytes input) {
   return any;
 }
 
+// What is written into JSON, or to a terminal, in place of any bytes.
+bool run_escapes(Bytes input) {
+  const std::string bytes(text_of(input));
+  for (const std::string& text : {escaped(bytes), escaped_for_terminal(bytes)}) {
+    must(unescaped(text) == bytes, "what was escaped comes back");
+    must(plain_text(text, text.size()).find('?') == std::string::npos || bytes.find('?') != std::string::npos,
+         "what was escaped is UTF-8");
+  }
+  const nlohmann::ordered_json json{{"name", bytes}, {"list", {bytes, 1}}};
+  const auto read = nlohmann::ordered_json::parse(json_text(json, -1));
+  must(unescaped(read["name"].get<std::string>()) == bytes, "JSON keeps any bytes");
+  return true;
+}
+
 // One argument a line.
 bool run_command_line(Bytes input) {
   const std::vector<std::string> words = lines_of(text_of(input));
@@ -144,6 +160,8 @@ std::vector<Buffer> names_seeds() {
                 "0123456789abcdef"});
 }
 
+std::vector<Buffer> escapes_seeds() { return texts({"temp\xe9rature", "C:\\x41\\\\", "\x1b[31m \xc3\xbc"}); }
+
 std::vector<Buffer> command_line_seeds() {
   return texts(
       {"-n\n8\n--\nheat\n--config\nheat.ini\n",
@@ -168,6 +186,7 @@ std::vector<Target> text_targets() {
           {"mark", run_mark, mark_seeds},
           {"numbers", run_numbers, numbers_seeds},
           {"names", run_names, names_seeds},
+          {"escapes", run_escapes, escapes_seeds},
           {"command_line", run_command_line, command_line_seeds},
           {"launcher", run_launcher, launcher_seeds}};
 }

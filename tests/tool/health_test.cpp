@@ -108,6 +108,19 @@ TEST(Health, prints_the_same_as_json) {
   EXPECT_EQ(verdict.at("probes").at("state.store_errors"), 0.5);
 }
 
+// What a file says may be anybody's.
+TEST(Health, sends_a_terminal_no_control_characters_and_json_no_bytes_that_are_not_utf8) {
+  SickJob job;
+  job.entry.host =
+      "donn\xe9"
+      "es";
+  job.entry.text = "node 1 \x1b[2J is sick";
+  job.write();
+  EXPECT_THAT(run_tool("health " + job.target()).out, HasSubstr("node 1 \\x1b[2J is sick"));
+  const auto json = nlohmann::json::parse(run_tool("health --json " + job.target()).out);
+  EXPECT_EQ(json.at("verdicts").at(0).at("host"), "donn\\xe9es");
+}
+
 // What others wait for is read back from the file, and printed.
 TEST(Health, shows_what_the_calls_of_a_stuck_rank_say) {
   const SickJob job;

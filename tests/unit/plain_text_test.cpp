@@ -11,6 +11,26 @@ TEST(PlainText, keeps_what_can_be_printed) {
   EXPECT_EQ(plain_text("", 200), "");
 }
 
+TEST(Escaped, keeps_utf8_and_gives_any_bytes_back) {
+  EXPECT_EQ(escaped("plate \xc3\xbc C:\\\\"), "plate \xc3\xbc C:\\\\");
+  EXPECT_EQ(escaped("temp\xe9rature"), "temp\\xe9rature");
+  EXPECT_EQ(escaped("\xe9\\"), "\\xe9\\\\");
+  EXPECT_EQ(escaped("\\xe9"), "\\\\xe9");
+  for (const char* const bytes : {"", "\\", "\\\\", "\\x", "\\\\x41", "\xff\\x41\\\\", "a\xc3", "\x1b[31m"}) {
+    EXPECT_EQ(unescaped(escaped(bytes)), bytes);
+    EXPECT_EQ(unescaped(escaped_for_terminal(bytes)), bytes);
+    EXPECT_EQ(escaped(escaped(bytes)).find('\xff'), std::string::npos);
+  }
+  // Text that no one has escaped.
+  EXPECT_EQ(unescaped("C:\\\\a"), "C:\\\\a");
+  EXPECT_EQ(unescaped("\\xzz\\x"), "\\xzz\\x");
+}
+
+TEST(Escaped, shows_a_terminal_no_control_characters) {
+  EXPECT_EQ(escaped_for_terminal("a\x1b[31m\x7f"), "a\\x1b[31m\\x7f");
+  EXPECT_EQ(escaped("a\x1b"), "a\x1b");
+}
+
 TEST(PlainText, replaces_control_characters) {
   EXPECT_EQ(plain_text("a\nb\tc\x1b[31m\x7f", 200), "a b c [31m ");
   EXPECT_EQ(plain_text("a\xc2\x85"

@@ -131,6 +131,13 @@ TEST(Sealer, says_a_newer_format_whatever_the_key) {
   }
 }
 
+TEST(Sealer, keeps_paths_that_are_not_utf8) {
+  const ChainMark mark{{7},
+                       "/scratch/donn\xe9"
+                       "es/\\x41"};
+  EXPECT_EQ(parse_chain_mark(to_json(mark)).value(), mark);
+}
+
 TEST(Sealer, marks_keys_without_saying_them) {
   EXPECT_EQ(Sealer().key_mark(), 0U);
   EXPECT_NE(sealer_with("k").key_mark(), sealer_with("l").key_mark());

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "format/json_text.hpp"
 #include "hang/hang.hpp"
 #include "hang/text.hpp"
 #include "hang_json.hpp"
@@ -61,7 +62,7 @@ void print(const HangRequest& request, const std::string& job, const HangReport&
     Json json = hang_json(job, report);
     for (const auto& [rank, stack] : stacks) json["ranks"][rank]["stack"] = stack;
     // One line each when there are many.
-    fmt::print("{}\n", json.dump(request.watch ? -1 : 1));
+    fmt::print("{}\n", cairn::json_text(json, request.watch ? -1 : 1));
   } else {
     fmt::print("{}", report_text(job, report));
     for (const auto& [rank, stack] : stacks)

@@ -22,6 +22,7 @@
 #include "base/text_file.hpp"
 #include "commands.hpp"
 #include "format/health_file.hpp"
+#include "format/json_text.hpp"
 #include "format/suspicion_file.hpp"
 #include "localize/facts.hpp"
 #include "localize/names.hpp"
@@ -126,7 +127,7 @@ Json json_of(const HealthEntry& entry) {
 void print_json(const std::string& job, const HealthFile& health, bool one_line) {
   Json json{{"job", job}, {"run", health.life.value}, {"verdicts", Json::array()}};
   for (const HealthEntry& entry : health.entries) json["verdicts"].push_back(json_of(entry));
-  fmt::print("{}\n", json.dump(one_line ? -1 : 1));
+  fmt::print("{}\n", cairn::json_text(json, one_line ? -1 : 1));
 }
 
 void print_text(const std::string& job, const HealthFile& health) {
@@ -139,11 +140,11 @@ void print_text(const std::string& job, const HealthFile& health) {
     if (life != entry.life) fmt::print("job {}, run {}:\n", job, entry.life.value);
     life = entry.life;
     const auto decided = static_cast<std::time_t>(entry.decided);
-    fmt::print("  {:%Y-%m-%d %H:%M:%S}  {}\n", fmt::localtime(decided), entry.text);
+    fmt::print("  {:%Y-%m-%d %H:%M:%S}  {}\n", fmt::localtime(decided), cairn::escaped_for_terminal(entry.text));
     for (const auto& seen : entry.verdict.evidence)
       fmt::print("    evidence: {}, {} times from node {}, worst {:.3g}{}\n", cairn::localize::name_of(seen.kind),
                  seen.count, seen.reporter.value, seen.worst,
-                 seen.note.empty() ? "" : fmt::format(": \"{}\"", seen.note));
+                 seen.note.empty() ? "" : fmt::format(": \"{}\"", cairn::escaped_for_terminal(seen.note)));
     const std::string probes = probes_text(entry.verdict);
     if (!probes.empty()) fmt::print("    probes: {}\n", probes);
   }

@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "format/hdf5/hdf5_check.hpp"
 #include "format/hdf5/node_file_check.hpp"
+#include "format/json_text.hpp"
 #include "format/shard.hpp"
 #include "inspection.hpp"
 #include "level/global_snapshot.hpp"
@@ -163,7 +164,7 @@ void print_json(const Inspection& of) {
                              {"bytes", file.bytes},
                              {"path", file.path}});
   }
-  fmt::print("{}\n", root.dump(1));
+  fmt::print("{}\n", cairn::json_text(root, 1));
 }
 
 }  // namespace

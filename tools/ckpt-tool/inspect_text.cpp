@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/plain_text.hpp"
 #include "commands.hpp"
 #include "inspection.hpp"
 #include "store/names.hpp"
@@ -77,8 +78,8 @@ std::string sizes_text(std::uint64_t least, std::uint64_t most, std::size_t coun
 std::string text_of(const Extent& extent, bool offsets) {
   const RegionInfo& info = extent.info;
   const std::uint64_t bytes = info.size_bytes();
-  std::string text = fmt::format("  {}: {} {}, {}", ranks_text(extent.ranks), info.name, info.type_text(),
-                                 sizes_text(bytes, bytes, extent.ranks.size()));
+  std::string text = fmt::format("  {}: {} {}, {}", ranks_text(extent.ranks), cairn::escaped_for_terminal(info.name),
+                                 info.type_text(), sizes_text(bytes, bytes, extent.ranks.size()));
   if (info.global_shape.empty()) return text + "\n";
   text += fmt::format(", part of {}\n", bracketed(info.global_shape));
   if (!offsets) return text;
@@ -102,8 +103,8 @@ std::string summary_of(const Extents& extents) {
     most = std::max(most, info.size_bytes());
     one_array = one_array && info.global_shape == first.global_shape;
   }
-  return fmt::format("  {}: {} {}, {}, {}{}\n", ranks_text(ranks), element.name, element.type_text(),
-                     count_text(extents.size(), "shape"), sizes_text(least, most, ranks.size()),
+  return fmt::format("  {}: {} {}, {}, {}{}\n", ranks_text(ranks), cairn::escaped_for_terminal(element.name),
+                     element.type_text(), count_text(extents.size(), "shape"), sizes_text(least, most, ranks.size()),
                      one_array ? ", part of " + bracketed(first.global_shape) : "");
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "format/json_text.hpp"
 #include "store/names.hpp"
 #include "text.hpp"
 
@@ -120,7 +121,7 @@ void print_json(const OpenStores& opened, const std::vector<Listed>& snapshots, 
   for (const RunRecord& run : survey.runs) root["runs"].push_back(json_of(run));
   root["ignored"] = ignored_json(opened, survey.ignored);
   root["problems"] = problems;
-  fmt::print("{}\n", root.dump(1));
+  fmt::print("{}\n", cairn::json_text(root, 1));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "format/json_text.hpp"
 #include "text.hpp"
 
 namespace ckpt_tool {
@@ -113,7 +114,7 @@ void print_json(const std::vector<Row>& all) {
     json["problems"] = row.problems;
     root["jobs"].push_back(std::move(json));
   }
-  fmt::print("{}\n", root.dump(1));
+  fmt::print("{}\n", cairn::json_text(root, 1));
 }
 
 }  // namespace

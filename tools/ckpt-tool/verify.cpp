@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "format/json_text.hpp"
 #include "inspect/audit.hpp"
 #include "text.hpp"
 
@@ -186,7 +187,7 @@ void print_json(const OpenStores& opened, const Audit& audit) {
   const auto newest = newest_recoverable(audit);
   root["summary"]["newest_recoverable"] = newest ? Json(newest->value) : Json();
   root["summary"]["text"] = summary_text(audit);
-  fmt::print("{}\n", root.dump(1));
+  fmt::print("{}\n", cairn::json_text(root, 1));
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ struct Config {
     bool on = true;  // where all heads are ranks of their own
     std::uint32_t fanout = localize::kDefaultFanout;
     std::string rules;  // file; empty: the default rules
-    WaitLimit stuck_after = std::chrono::minutes(1);
+    WaitLimit stuck_after = std::chrono::minutes(10);
     WaitLimit silent_after = std::chrono::seconds(30);
     localize::Act act = localize::Act::avoid;  // what follows from a verdict
   } localize;

@@ -17,14 +17,14 @@
 #   prose      text for users has no long sentences, spelling mistakes or idioms
 #   build      everything, Release, GCC, warnings as errors, into build/
 #   ctest      all tests; with --gate those without the label `long`
-#   asan       tests of one process, and jobs of MPI that need no failure, with Clang, warnings as errors, under the
-#              address and undefined-behaviour sanitizers
-#   tsan       tests with threads under the thread sanitizer
+#   asan       tests of one process, with --gate some of them, and jobs of MPI that need no failure, with Clang, warnings as
+#              errors, under the address and undefined-behaviour sanitizers
+#   tsan       tests with threads, with --gate some of them, under the thread sanitizer
 #   tidy       clang-tidy over lib/, tools/ and examples/
 #   ulfm       recovery inside a running job, on Open MPI 5 in a Debian 13 root of its own (needs root; made when missing);
 #              with --gate one kill of each sweep
 #   mpich      jobs of MPICH, which ckpt-run starts again, with a build of their own
-#   fuzz       --all only: ten minutes of fuzzing, with the sanitizers' build
+#   fuzz       --all only: ten minutes of fuzzing, with a build of its own
 #   torture    --all only: ten minutes of random jobs
 #
 # A seed draws where ulfm kills, and what torture plays: with --gate it is made of the commit, else it is drawn. `--seed N`

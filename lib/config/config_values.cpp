@@ -124,6 +124,12 @@ Mistake job_name(std::string_view text, std::string& out) {
 
 Mistake path(std::string_view text, std::string& out) {
   if (text.empty()) return "empty; write the path of a directory";
+  // A shell would replace these, and the directory would get such a name here.
+  if (text.starts_with('~')) return "Cairn does not replace ~; write the whole path";
+  if (text.find('$') != std::string_view::npos)
+    return "Cairn replaces no variables; write the whole path, or set it in the environment, where the shell replaces "
+           "them";
+  if (text.find_first_of("\"'") != std::string_view::npos) return "contains a quote; write the path without quotes";
   out = text;
   return {};
 }

@@ -294,6 +294,17 @@ TEST(Config, a_value_that_cannot_be_is_answered_with_file_line_key_and_what_woul
   }
 }
 
+TEST(Config, what_a_shell_would_replace_in_a_path_is_refused) {
+  for (const char* const key : {"local", "global"}) {
+    const std::string place = std::string("heat.ini:2: [storage] ") + key;
+    for (const char* const path : {"~/cairn", "$SCRATCH/cairn", "/scratch/${USER}", "\"/scratch/me\"", "'/scratch'"})
+      EXPECT_THAT(parsed(std::string("[storage]\n") + key + " = " + path), Fails(Code::config, {place, path, "write"}));
+    EXPECT_THAT(parsed("", {{std::string("CAIRN_STORAGE_") + (key[0] == 'l' ? "LOCAL" : "GLOBAL"), "~/cairn"}}),
+                Fails(Code::config, {"~/cairn", "whole path"}));
+  }
+  EXPECT_EQ(config_of("[storage]\nlocal = /data/a~b c/~").storage.local, "/data/a~b c/~");
+}
+
 TEST(Config, a_job_name_is_one_plain_component_of_a_path) {
   for (const std::string bad : {"..", ".hidden", "a/b", "a b", "caf\xC3\xA9"}) {
     EXPECT_THAT(parsed("[job]\nname = " + bad),

@@ -6,6 +6,7 @@
 
 #include "format/suspicion_file.hpp"
 #include "store/names.hpp"
+#include "topology/host_name.hpp"
 
 namespace cairn {
 namespace {
@@ -23,7 +24,7 @@ std::vector<Suspect> suspects_of(const SuspicionFile& file, const Topology& topo
   std::vector<Suspect> suspects;
   const auto hosts = topology.hosts();
   for (std::uint32_t node = 0; node < nodes; ++node) {
-    if (hosts[node] == std::get<std::string>(file.whom)) suspects.push_back({NodeId{node}, std::nullopt});
+    if (same_host(hosts[node], std::get<std::string>(file.whom))) suspects.push_back({NodeId{node}, std::nullopt});
   }
   return suspects;
 }

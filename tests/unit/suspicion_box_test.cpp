@@ -47,6 +47,13 @@ TEST_F(Suspicious, nodes_ranks_and_hosts_are_found_in_the_job) {
   EXPECT_TRUE(is_empty());
 }
 
+TEST_F(Suspicious, a_host_is_found_with_its_domain_and_without) {
+  put({kToday, std::string("c2.cluster.org"), "c"});
+  EXPECT_EQ(take(), (std::vector<Suspicion>{{{NodeId{2}, std::nullopt}, "c"}}));
+  put({kToday, std::string("c2x"), "c"});
+  EXPECT_TRUE(take().empty());
+}
+
 TEST_F(Suspicious, what_is_not_in_the_job_is_not_taken) {
   put({kToday, NodeId{3}, "a"}, 1);
   put({kToday, Rank{3}, "b"}, 2);

@@ -9,9 +9,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "contract/sample_store.hpp"
 #include "support/facts.hpp"
@@ -302,6 +306,31 @@ TEST(PosixStore, a_second_process_does_not_get_the_lock_and_is_told_who_has_it) 
     return test::has_thing(message, root.path() + "/heat/lock") && test::has_thing(message, holder) ? 0 : 2;
   });
   EXPECT_EQ(answer, 0);
+}
+
+// A process that the holder has started may hold the lock longer than the holder lives.
+TEST(PosixStore, a_lock_names_no_process_that_has_ended_or_is_of_another_host_as_one_of_here) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = open_store(root.path());
+  const auto lock = store->lock();
+  ASSERT_TRUE(lock);
+  const std::string file = root.path() + "/heat/lock";
+  std::int32_t process = 0;
+  std::uint64_t started = 0;
+  std::string host;
+  std::ifstream(file) >> process >> started >> host;
+  EXPECT_EQ(process, ::getpid());
+  const auto said_of = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    const auto second = open_store(root.path())->lock();
+    return second ? std::string() : second.error().message;
+  };
+  EXPECT_TRUE(said_of(std::to_string(process) + " 1 elsewhere\n")
+                  .ends_with(fmt::format("process {} on host elsewhere", process)));
+  EXPECT_TRUE(said_of(fmt::format("{} {} {}\n", process, started + 1, host)).ends_with("started, which has ended"));
+  EXPECT_TRUE(
+      said_of(std::to_string(process) + "\n").ends_with(fmt::format("process {}", process)));  // of older versions
+  EXPECT_TRUE(said_of("?").ends_with("another process"));
 }
 
 TEST(PosixStore, the_lock_of_a_process_that_died_comes_free) {

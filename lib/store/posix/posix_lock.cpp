@@ -4,10 +4,17 @@
 #include <unistd.h>
 
 #include <array>
+#include <climits>
+#include <cstdint>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "base/plain_text.hpp"
+#include "base/process_state.hpp"
 
 namespace cairn::posix {
 
@@ -27,13 +34,34 @@ class FileLock final : public Lock {
   std::shared_ptr<HeldLock> held_;
 };
 
-// "process 4711", if the file says which.
+constexpr std::size_t kMostHolderBytes = 300;
+
+std::string this_host() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+// What the lock file says, for messages only: a process, when it was started, and its host.
+std::string text_of_this_process() {
+  const auto state = look_at_process(::getpid());
+  return fmt::format("{} {} {}\n", ::getpid(), state ? state->started : 0, this_host());
+}
+
+// "process 4711", as far as the file says. The process may have ended, and one that it has started still holds the
+// file.
 std::string holder(int file) {
-  std::array<char, 32> text{};
+  std::array<char, kMostHolderBytes> text{};
   const ssize_t length = uninterrupted([&] { return ::pread(file, text.data(), text.size(), 0); });
-  const std::string_view written(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-  const auto digits = written.substr(0, written.find_first_not_of("0123456789"));
-  return digits.empty() ? "another process" : fmt::format("process {}", digits);
+  std::istringstream written(std::string(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0));
+  std::int32_t process = 0;
+  std::uint64_t started = 0;
+  std::string host;
+  if (!(written >> process)) return "another process";
+  if (!(written >> started >> host)) return fmt::format("process {}", process);
+  if (host != this_host()) return fmt::format("process {} on host {}", process, plain_text(host, kMostHolderBytes));
+  const auto state = look_at_process(process);
+  if (state && state->started == started) return fmt::format("process {}", process);
+  return fmt::format("a process that process {} started, which has ended", process);
 }
 
 // The lock file, locked.
@@ -55,9 +83,8 @@ Result<Fd> lock_file(const Home& home, std::chrono::milliseconds patience) {
     std::this_thread::sleep_for(kPause);
   }
 
-  // The number is for messages only: a store too full to take it is still locked.
-  const std::string number = fmt::format("{}\n", ::getpid());
-  if (truncate(file->get(), 0, path)) (void)write_all(file->get(), 0, bytes_of(number), path);
+  // A store too full to take it is still locked.
+  if (truncate(file->get(), 0, path)) (void)write_all(file->get(), 0, bytes_of(text_of_this_process()), path);
   return file;
 }
 

@@ -35,6 +35,9 @@ Status check_writable(const struct stat& status, const std::string& path) {
                       "remove the hard link");
 }
 
+// What file systems answer that lack an operation.
+bool is_lacking(int number) { return number == EINVAL || number == ENOSYS || number == EOPNOTSUPP; }
+
 }  // namespace
 
 Fd::~Fd() {
@@ -61,6 +64,9 @@ Error system_error(int number, std::string_view doing, const std::string& path) 
     case ELOOP: return error(Code::io, "Cairn does not follow symbolic links here; remove the link");
     case EACCES:
     case EPERM: return error(Code::io, "the directory must belong to you and be writable");
+    case ENOSYS:
+    case EOPNOTSUPP:
+    case ENOLCK: return error(Code::io, "its file system lacks this; name a directory on another one in [storage]");
     default: return error(Code::io, {});
   }
 }
@@ -174,7 +180,7 @@ Status reserve(int file, std::uint64_t size_bytes, const std::string& path) {
   const FileSizeLimit limit;
   const auto size = static_cast<off_t>(size_bytes);
   if (uninterrupted([&] { return ::fallocate(file, 0, 0, size); }) == 0) return {};
-  if (errno != EOPNOTSUPP && errno != ENOSYS) {
+  if (!is_lacking(errno)) {
     return fail(system_error(errno, fmt::format("reserve {} bytes", size_bytes), path));
   }
   return length >= size_bytes ? Status{} : truncate(file, size_bytes, path);
@@ -197,7 +203,11 @@ Status sync_data(int file, const std::string& path) {
 }
 
 Status sync_directory(int directory, const std::string& path) {
-  return answer_of(uninterrupted([&] { return ::fsync(directory); }), "sync the directory", path);
+  const auto sync = [&](auto&& call) { return uninterrupted([&] { return call(directory); }); };
+  int answer = sync(::fsync);
+  // File systems that sync no directory, such as some of FUSE and Ceph, can sync all that they have.
+  if (answer != 0 && is_lacking(errno)) answer = sync(::syncfs);
+  return answer_of(answer, "sync the directory", path);
 }
 
 Status rename(int from_directory, const std::string& from, int to_directory, const std::string& to,
@@ -212,7 +222,7 @@ Result<bool> rename_new(int from_directory, const std::string& from, int to_dire
     return ::renameat2(from_directory, from.c_str(), to_directory, to.c_str(), RENAME_NOREPLACE);
   };
   if (uninterrupted(call) == 0) return true;
-  if (errno == EEXIST || errno == EINVAL || errno == ENOSYS) return false;
+  if (errno == EEXIST || is_lacking(errno)) return false;
   return fail(system_error(errno, "rename", path));
 }
 

@@ -89,7 +89,10 @@ Result<std::unique_ptr<Reader>> PosixReader::open(const std::shared_ptr<Home>& h
     if (!place) return fail(place.error());
     auto file = open_file(place->directory.get(), place->file, O_RDONLY, place->path);
     if (!file) return fail(file.error());
-    if (home->mapped && !try_lock_shared(file->get())) continue;
+    if (home->mapped && !try_lock_shared(file->get())) {
+      if (errno == EWOULDBLOCK) continue;
+      return fail(system_error(errno, "lock", place->path));
+    }
 
     const auto status = status_of(file->get(), place->path);
     if (!status) return fail(status.error());

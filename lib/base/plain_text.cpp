@@ -43,6 +43,7 @@ bool all_characters(std::string_view text, const Fits& fit) {
 }
 
 constexpr std::string_view kEscape = "\\x";
+constexpr std::size_t kEscapedDigits = 2;  // that follow it
 
 // Without the characters that `fit`, which stay as they are.
 template <class Fits>
@@ -66,12 +67,11 @@ std::string escape_all_but(std::string_view bytes, const Fits& fit) {
 
 // The byte of "\xe9" at the beginning of a text.
 std::optional<char> escaped_byte(std::string_view text) {
-  constexpr std::size_t kDigits = 2;
-  if (!text.starts_with(kEscape) || text.size() < kEscape.size() + kDigits) return {};
+  if (!text.starts_with(kEscape) || text.size() < kEscape.size() + kEscapedDigits) return {};
   const char* const digits = text.data() + kEscape.size();
   std::uint8_t byte = 0;
-  const auto [end, error] = std::from_chars(digits, digits + kDigits, byte, 16);
-  if (error != std::errc() || end != digits + kDigits) return {};
+  const auto [end, error] = std::from_chars(digits, digits + kEscapedDigits, byte, 16);
+  if (error != std::errc() || end != digits + kEscapedDigits) return {};
   return static_cast<char>(byte);
 }
 
@@ -92,7 +92,7 @@ std::string unescaped(std::string_view text) {
     const auto byte = escaped_byte(text);
     const bool doubled = text.starts_with("\\\\");
     bytes += byte.value_or(text.front());
-    text.remove_prefix(byte ? 4 : doubled ? 2 : 1);
+    text.remove_prefix(byte ? kEscape.size() + kEscapedDigits : doubled ? 2 : 1);
   }
   return bytes;
 }

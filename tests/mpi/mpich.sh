@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Jobs of MPICH, beside Open MPI, whose compilers and launcher stay the default: builds the examples with MPICH into
-# BUILD/mpich, by Clang and unoptimised, and plays any_launcher.py with them and BUILD's ckpt-run, and world_mode.py: mpich.sh BUILD
+# BUILD/mpich, by Clang and unoptimised, and plays any_launcher.py with them and BUILD's ckpt-run, and world_mode.py:
+#
+#   mpich.sh BUILD
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=../../tools/lib.sh

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
@@ -343,6 +344,32 @@ TEST(PosixStore, the_lock_of_a_process_that_died_comes_free) {
   });
   ASSERT_EQ(died, 0);
   EXPECT_TRUE(store->lock());
+}
+
+// As a worker of Python's multiprocessing does.
+TEST(PosixStore, the_lock_of_a_process_that_died_comes_free_though_it_has_forked) {
+  const test::TempDirectory root("/dev/shm");
+  const auto store = open_store(root.path());
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  const int died = in_child([&] {
+    const auto held = open_store(root.path());
+    auto lock = held->lock();
+    if (!lock) return 1;
+    if (::fork() == 0) {
+      ::close(pipe[1]);
+      (*lock).reset();
+      char byte = 0;
+      ::_exit(::read(pipe[0], &byte, 1) == 0 ? 0 : 1);  // until this test closes its end
+    }
+    const bool is_held = store->lock().error().code == Code::taken_over;
+    ::_exit(is_held ? 0 : 2);
+    return 3;
+  });
+  EXPECT_EQ(died, 0) << "1: not locked; 2: lost as it forked";
+  EXPECT_TRUE(store->lock());
+  ::close(pipe[1]);
+  ::close(pipe[0]);
 }
 
 TEST(PosixStore, a_bell_is_heard_in_another_process) {

@@ -25,7 +25,7 @@ class FileLock final : public Lock {
   explicit FileLock(std::shared_ptr<HeldLock> held) : held_(std::move(held)) {}
   ~FileLock() override {
     const std::lock_guard guard(held_->mutex);
-    held_->file = Fd();
+    held_->file = UnsharedFd();
   }
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
@@ -47,8 +47,8 @@ std::string text_of_this_process() {
   return fmt::format("{} {} {}\n", ::getpid(), state ? state->started : 0, this_host());
 }
 
-// "process 4711", as far as the file says. The process may have ended, and one that it has started still holds the
-// file.
+// "process 4711", as far as the file says. The process may have ended while another holds the file, such as a child of
+// an older Cairn.
 std::string holder(int file) {
   std::array<char, kMostHolderBytes> text{};
   const ssize_t length = uninterrupted([&] { return ::pread(file, text.data(), text.size(), 0); });
@@ -65,18 +65,19 @@ std::string holder(int file) {
 }
 
 // The lock file, locked.
-Result<Fd> lock_file(const Home& home, std::chrono::milliseconds patience) {
+Result<UnsharedFd> lock_file(const Home& home, std::chrono::milliseconds patience) {
   constexpr std::chrono::milliseconds kPause{20};
   const std::string path = home.path + "/" + kLock;
-  auto file = open_file(home.job.get(), kLock, O_RDWR | O_CREAT, path);
-  if (!file) return file;
+  auto opened = open_file(home.job.get(), kLock, O_RDWR | O_CREAT, path);
+  if (!opened) return fail(opened.error());
+  UnsharedFd file(std::move(*opened));
 
   const auto until = std::chrono::steady_clock::now() + patience;
-  while (!try_lock_exclusive(file->get())) {
+  while (!try_lock_exclusive(file.get())) {
     if (errno != EWOULDBLOCK) return fail(system_error(errno, "lock", path));
     if (std::chrono::steady_clock::now() >= until) {
       return fail_in_file(
-          Code::taken_over, path, fmt::format("is held by {}", holder(file->get())),
+          Code::taken_over, path, fmt::format("is held by {}", holder(file.get())),
           "if that job should run, wait until it ends; if it is left over, end that process; if it is another "
           "job, give one of them another [job] name");
     }
@@ -84,7 +85,7 @@ Result<Fd> lock_file(const Home& home, std::chrono::milliseconds patience) {
   }
 
   // A store too full to take it is still locked.
-  if (truncate(file->get(), 0, path)) (void)write_all(file->get(), 0, bytes_of(text_of_this_process()), path);
+  if (truncate(file.get(), 0, path)) (void)write_all(file.get(), 0, bytes_of(text_of_this_process()), path);
   return file;
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "store/posix/posix_writer.hpp"
+#include "store/posix/unshared_fd.hpp"
 #include "store/store.hpp"
 
 namespace cairn::posix {
@@ -13,7 +14,7 @@ namespace cairn::posix {
 // The lock file, while the store holds the lock; else no file. Shared by the store and its Lock.
 struct HeldLock {
   std::mutex mutex;
-  Fd file;
+  UnsharedFd file;
 
   [[nodiscard]] bool is_held() {
     const std::lock_guard guard(mutex);

@@ -20,6 +20,7 @@
 #include "localize/action.hpp"
 #include "localize/tree.hpp"
 #include "store/default_root.hpp"
+#include "store/readers.hpp"
 #include "topology/topology.hpp"
 
 namespace cairn {
@@ -50,6 +51,7 @@ struct Config {
     std::string global = "./checkpoints";
     std::uint32_t keep_local = 2;
     std::uint32_t keep_global = 1;
+    Readers access = Readers::owner;  // of the global directory
   } storage;
   struct Levels {
     Interval at[kLevels] = {{Interval::Kind::calls, 1, {}},  // index: level − 1

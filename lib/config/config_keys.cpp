@@ -46,6 +46,11 @@ Mistake set_world(Config& config, Text value) {
   return values::word(value, kWords, config.job.world);
 }
 
+Mistake set_access(Config& config, Text value) {
+  constexpr std::pair<Text, Readers> kWords[] = {{"owner", Readers::owner}, {"group", Readers::group}};
+  return values::word(value, kWords, config.storage.access);
+}
+
 Mistake set_head_mode(Config& config, Text value) {
   constexpr std::pair<Text, std::optional<HeadMode>> kWords[] = {
       {"auto", std::nullopt}, {"rank", HeadMode::rank}, {"thread", HeadMode::thread}, {"inline", HeadMode::inline_}};
@@ -145,6 +150,7 @@ constexpr ConfigKey kKeys[] = {
     {"storage", "keep_local", [](Config& c, Text v) { return values::number(v, 1, kMostKept, c.storage.keep_local); }},
     {"storage", "keep_global",
      [](Config& c, Text v) { return values::number(v, 1, kMostKept, c.storage.keep_global); }},
+    {"storage", "access", set_access},
     {"levels", "l1", [](Config& c, Text v) { return set_level(c, LevelId::local, v); }},
     {"levels", "l2", [](Config& c, Text v) { return set_level(c, LevelId::partner, v); }},
     {"levels", "l3", [](Config& c, Text v) { return set_level(c, LevelId::erasure, v); }},

@@ -138,7 +138,7 @@ void take_prologue(SessionImpl& session, MessageCarrier& carrier, MPI_Comm twin)
 }
 
 Result<std::shared_ptr<Store>> open_global(const Config& config) {
-  return PosixStore::open(absolute_place(config.storage.global), config.job.name);
+  return PosixStore::open(absolute_place(config.storage.global), config.job.name, {.readers = config.storage.access});
 }
 
 }  // namespace

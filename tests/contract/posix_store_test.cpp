@@ -67,6 +67,35 @@ TEST(PosixStore, makes_missing_parents_and_a_job_directory_for_its_owner_only) {
   EXPECT_EQ(status.st_mode & 07777U, 0700U);
 }
 
+mode_t mode_of(const std::string& path) {
+  struct stat status = {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777U;
+}
+
+TEST(PosixStore, lets_its_group_read_whatever_is_committed_only_if_it_is_told_to) {
+  for (const std::string place : {"/dev/shm", "/var/tmp"}) {
+    const test::TempDirectory root(place);
+    const std::string job = root.path() + "/heat";
+    const mode_t before = ::umask(0077);
+    const auto store = open_store(root.path(), {64, std::chrono::milliseconds(0), Readers::group});
+    ASSERT_TRUE(put(*store, FileName{"v1/rank0"}, 100, std::byte{1}, "rank0"));
+    ASSERT_TRUE(put(*store, FileName{"chain.json"}, 10, std::byte{1}, {}));
+    ::umask(before);
+    EXPECT_EQ(mode_of(job), 02750U);
+    EXPECT_EQ(mode_of(job + "/v1"), 02750U);
+    EXPECT_EQ(mode_of(job + "/v1/rank0"), 0640U);
+    EXPECT_EQ(mode_of(job + "/chain.json"), 0640U);
+    EXPECT_EQ(mode_of(job + "/recycle"), 0700U);
+    // The same file under another name, of a run that is told nothing.
+    ASSERT_TRUE(store->retire(FileName{"v1/rank0"}, "rank0"));
+    const auto alone = open_store(root.path());
+    ASSERT_TRUE(put(*alone, FileName{"v2/rank0"}, 100, std::byte{2}, "rank0"));
+    EXPECT_EQ(mode_of(job + "/v2") & 0777U, 0700U);
+    EXPECT_EQ(mode_of(job + "/v2/rank0"), 0600U);
+  }
+}
+
 TEST(PosixStore, refuses_a_job_name_that_is_not_one_plain_component) {
   const test::TempDirectory root("/dev/shm");
   for (const std::string job : {"", ".", "..", "a/b", "/a", ".a"}) {

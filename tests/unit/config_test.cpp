@@ -43,6 +43,7 @@ void expect_defaults(const Config& config) {
   EXPECT_EQ(config.storage.global, "./checkpoints");
   EXPECT_EQ(config.storage.keep_local, 2U);
   EXPECT_EQ(config.storage.keep_global, 1U);
+  EXPECT_EQ(config.storage.access, Readers::owner);
   EXPECT_EQ(config.levels.of(LevelId::local), (Interval{Interval::Kind::calls, 1, {}}));
   EXPECT_EQ(config.levels.of(LevelId::partner), (Interval{Interval::Kind::calls, 4, {}}));
   EXPECT_EQ(config.levels.of(LevelId::erasure), (Interval{Interval::Kind::calls, 8, {}}));
@@ -141,6 +142,7 @@ local = /mnt/nvme/cairn    ; fast
 global = /scratch/me
 keep_local = 3
 keep_global = 4
+access = group
 [levels]
   l1 = every 2
   l2 = 90s
@@ -179,6 +181,7 @@ trace = traces/heat.json
   EXPECT_EQ(config.storage.global, "/scratch/me");
   EXPECT_EQ(config.storage.keep_local, 3U);
   EXPECT_EQ(config.storage.keep_global, 4U);
+  EXPECT_EQ(config.storage.access, Readers::group);
   EXPECT_EQ(config.levels.of(LevelId::local), (Interval{Interval::Kind::calls, 2, {}}));
   EXPECT_EQ(config.levels.of(LevelId::partner), (Interval{Interval::Kind::time, 0, seconds(90)}));
   EXPECT_EQ(config.levels.of(LevelId::erasure), Interval{});

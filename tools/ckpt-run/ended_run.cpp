@@ -39,7 +39,7 @@ cairn::Result<std::optional<EndedRun>> EndedRun::find(const cairn::Config& confi
   const auto survey = cairn::take_survey(stores);
   if (!survey) return fail(survey.error());
   if (survey->runs.empty()) return std::nullopt;
-  auto store = cairn::PosixStore::open(config.storage.global, config.job.name);
+  auto store = cairn::PosixStore::open(config.storage.global, config.job.name, {.readers = config.storage.access});
   if (!store) return fail(store.error());
   return EndedRun{std::move(*store), topology_of(placement), survey->runs.front().incarnation,
                   stores.sealer_at(cairn::StoreId::global())};

@@ -118,6 +118,17 @@ Result<struct stat> status_of(int file, const std::string& path) {
   return status;
 }
 
+Status admit(Readers readers, int file, const std::string& path) {
+  const auto status = status_of(file, path);
+  if (!status) return fail(status.error());
+  const bool directory = S_ISDIR(status->st_mode);
+  const mode_t alone = directory ? 0700 : 0600;
+  const mode_t mode = readers == Readers::owner ? alone : directory ? 02750 : 0640;
+  if ((status->st_mode & 07777U) == mode) return {};
+  if (uninterrupted([&] { return ::fchmod(file, mode); }) == 0) return {};
+  return fail(system_error(errno, "set the permissions of", path));
+}
+
 Status check_user(const struct stat& status, const std::string& path, Code code, std::string hint) {
   if (status.st_uid == ::geteuid()) return {};
   return fail(code, fmt::format("{}: belongs to user {}, should belong to user {}", path, status.st_uid, ::geteuid()),

@@ -15,6 +15,7 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
+#include "store/readers.hpp"
 
 namespace cairn::posix {
 
@@ -59,6 +60,9 @@ class Fd {
 [[nodiscard]] Status make_directory(int directory, const std::string& name, const std::string& path);
 
 [[nodiscard]] Result<struct stat> status_of(int file, const std::string& path);
+// Lets the group read a file or directory, or nobody but its owner, whatever the process's umask is. What is made in
+// such a directory belongs to the directory's group.
+[[nodiscard]] Status admit(Readers readers, int file, const std::string& path);
 // Whether it belongs to the user that this process acts for; else an error with `code`.
 [[nodiscard]] Status check_user(const struct stat& status, const std::string& path, Code code, std::string hint = {});
 // Whether an open directory has been removed: it has no name any more.

@@ -39,8 +39,11 @@ Result<std::shared_ptr<posix::Home>> open_home(const std::string& root, const st
   if (!recycle) return fail(recycle.error());
   const auto mapped = is_tmpfs(*directory, path);
   if (!mapped) return fail(mapped.error());
-  return std::make_shared<posix::Home>(path, std::move(*directory), std::move(*recycle), *mapped,
-                                       options.warm_mappings);
+  if (options.readers == Readers::group) {
+    if (auto admitted = posix::admit(options.readers, directory->get(), path); !admitted) return fail(admitted.error());
+  }
+  return std::make_shared<posix::Home>(path, std::move(*directory), std::move(*recycle), *mapped, options.warm_mappings,
+                                       options.readers);
 }
 
 Result<posix::Place> locate(const posix::Home& home, const FileName& name) {
@@ -100,7 +103,7 @@ Result<std::shared_ptr<const Store>> PosixStore::open_existing(const std::string
   // No recycle pool is made: of the const functions of a Store, only free_bytes() uses it.
   auto recycle = posix::open_directory(directory->get(), posix::kRecycle, path + "/" + posix::kRecycle);
   auto home = std::make_shared<posix::Home>(path, std::move(*directory), recycle ? std::move(*recycle) : posix::Fd(),
-                                            *mapped, 0);
+                                            *mapped, 0, Readers::owner);
   return std::shared_ptr<const Store>(
       new PosixStore(std::make_unique<Parts>(std::string(), job, PosixOptions{}, std::move(home))));
 }
@@ -113,7 +116,9 @@ Result<std::unique_ptr<Writer>> PosixStore::create(const FileName& name, std::ui
   Result<posix::Place> place = fail(Code::io, {});
   const auto located = home->pool.with_room(size_bytes, [&]() -> Status {
     place = posix::locate(home->job.get(), home->path, name, posix::Missing::make);
-    return place ? Status{} : fail(place.error());
+    if (!place) return fail(place.error());
+    if (place->at_top || home->readers == Readers::owner) return {};
+    return posix::admit(home->readers, place->directory.get(), place->path);
   });
   if (!located) return fail(posix::missing_is_a_fault(located.error()));
   auto slot = home->pool.claim(owner, size_bytes, place->path);

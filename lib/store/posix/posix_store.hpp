@@ -5,12 +5,12 @@
 //   lock                        flock of the job that uses the store; holds its process number
 //   bell                        the counters of bell()
 //
-// The job's directory has mode 0700, must belong to the user, and nothing below the root is reached through a symbolic
-// link. A file that has other names (hard links) is never overwritten; only its name here is removed. The default root
-// (store/default_root) must also belong to the user, and others may not even look into it; any other root is used as it
-// is. On tmpfs, files are written and read through mappings, and mappings stay warm for the next file of the same
-// owner; elsewhere by pwrite and pread. Space is reserved by create(), so a full store is an error there and never a
-// signal later.
+// The job's directory has mode 0700 (Readers::group: 2750, and files 0640), must belong to the user, and nothing below
+// the root is reached through a symbolic link. A file that has other names (hard links) is never overwritten; only its
+// name here is removed. The default root (store/default_root) must also belong to the user, and others may not even
+// look into it; any other root is used as it is. On tmpfs, files are written and read through mappings, and mappings
+// stay warm for the next file of the same owner; elsewhere by pwrite and pread. Space is reserved by create(), so a
+// full store is an error there and never a signal later.
 //
 // When somebody removes the job's directory, or recycle/ in it, while the store is in use, the next call makes them
 // again, empty, and takes the lock there too; what was being written fails with Code::io. A bell that was opened before
@@ -25,6 +25,7 @@
 #include <memory>
 #include <string>
 
+#include "store/readers.hpp"
 #include "store/store.hpp"
 
 namespace cairn {
@@ -34,6 +35,8 @@ struct PosixOptions {
   std::size_t warm_mappings = 64;
   // How long lock() waits: the kernel releases a dying job's lock a little late.
   std::chrono::milliseconds lock_patience{10'000};
+  // group: it may read the job's directory, and files from their commit() on, but not the recycle pool.
+  Readers readers = Readers::owner;
 };
 
 class PosixStore final : public Store {

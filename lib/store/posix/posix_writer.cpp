@@ -17,12 +17,13 @@ constexpr std::size_t kWorthWriting = kMiB;
 
 }  // namespace
 
-Home::Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings)
+Home::Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings, Readers read_by)
     : path(std::move(where)),
       job(std::move(directory)),
       mapped(is_tmpfs),
       pool(std::move(recycle), path + "/" + kRecycle, is_tmpfs, warm_mappings),
-      reading(warm_mappings) {}
+      reading(warm_mappings),
+      readers(read_by) {}
 
 PosixWriter::PosixWriter(std::shared_ptr<Home> home, Place place, PoolFile slot, std::uint64_t size_bytes)
     : home_(std::move(home)), place_(std::move(place)), slot_(std::move(slot)), size_bytes_(size_bytes) {}
@@ -64,7 +65,8 @@ Status PosixWriter::read(std::uint64_t offset, MutableBytes into) {
 
 Status PosixWriter::commit(std::uint64_t size_bytes, bool sync) {
   if (const auto open = check_open(); !open) return open;
-  Status done = home_->pool.cut(slot_, size_bytes);
+  Status done = admit(home_->readers, slot_.file.get(), place_.path);  // a retired file may be of another access
+  if (done) done = home_->pool.cut(slot_, size_bytes);
   if (done && sync) done = sync_data(slot_.file.get(), place_.path);
   if (done) done = home_->pool.publish(slot_, place_.directory.get(), place_.file, place_.path);
   if (!done) return home_->is_gone() ? fail(missing_is_a_fault(done.error())) : done;

@@ -15,13 +15,14 @@ namespace cairn::posix {
 // One directory of a store, as it was opened: what the store shares with its writers, which may outlive it. When
 // somebody removes the directory while the job runs, the store opens another one of the same name.
 struct Home {
-  Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings);
+  Home(std::string where, Fd directory, Fd recycle, bool is_tmpfs, std::size_t warm_mappings, Readers read_by);
 
   std::string path;  // <root>/<job>
   Fd job;
   bool mapped;  // tmpfs: files are written and read through mappings
   FilePool pool;
   WarmMappings reading;  // of files that were read, for the next reader
+  Readers readers;
 
   // Whether it, or the pool in it, has been removed: nothing can be made in it any more.
   [[nodiscard]] bool is_gone() const { return is_removed(job.get()) || pool.is_gone(); }

@@ -37,8 +37,17 @@ void Head::heed(const RankLeft& its_leave) {
   tell_all(its_leave);
 }
 
-void Head::log_storage_error(bool here, const Error& error) const {
-  if (here && options.log_storage_errors && fails_for_storage(error.code)) node.log.error("{}", error.text());
+void Head::log_storage_error(bool here, LevelId level, const Error& error) {
+  if (here && options.log_storage_errors && fails_for_storage(error.code) && trouble.is_new(level, error.code))
+    node.log.error("{}", error.text());
+}
+
+void Head::log_storage_recovery(LevelId level, Version version) {
+  const std::uint64_t repeated = trouble.end(level);
+  if (repeated == 0) return;
+  node.log.info(
+      "version {} has reached L{} again; {} snapshots before it had the same error as the one that was logged",
+      version.value, static_cast<int>(level), repeated);
 }
 
 }  // namespace cairn

@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "comm/comm.hpp"
 #include "engine/messages.hpp"
+#include "engine/storage_trouble.hpp"
 #include "level/level.hpp"
 #include "localize/action.hpp"
 #include "localize/tree.hpp"
@@ -79,6 +80,7 @@ struct Head {
   Requests requests = {};
   Layout first_layout = {};           // with which the life began: shards are sealed under it
   std::set<NodeId> sick = {};         // found in this life, as far as this head knows: they are to be avoided
+  StorageTrouble trouble = {};        // that this head has met
   std::optional<RankLeft> left = {};  // of any node; of several ranks, the one that made the fewest calls
 
   [[nodiscard]] Identity identity(Version version) const { return {node.incarnation, version, node.run}; }
@@ -98,7 +100,9 @@ struct Head {
   // A rank of any node has left its session: its head told this one, or a vote did.
   void heed(const RankLeft& its_leave);
   // Once for the whole job: by one of the heads that met it, which knows the cause.
-  void log_storage_error(bool here, const Error& error) const;
+  void log_storage_error(bool here, LevelId level, const Error& error);
+  // A snapshot has reached the level.
+  void log_storage_recovery(LevelId level, Version version);
 };
 
 }  // namespace cairn

@@ -79,6 +79,7 @@ Status Promoter::raise(Known& known, LevelId level) {
   // Most of what is rebuilt may be there already, so that time does not predict the next promotion.
   const bool first_time = !known.rebuilt.has(level);
   head_.tell_all(Reached{version, level, first_time ? head_.clock() - start : std::chrono::microseconds{0}});
+  head_.log_storage_recovery(level, version);
   retire_old();
   return {};
 }
@@ -94,7 +95,7 @@ void Promoter::give_up(Known& known, LevelId level, NodeManifest before, const E
     (void)catalog_.write(known.manifest);
   }
   const Error told = error.in(fmt::format("version {} did not reach L{}", version.value, static_cast<int>(level)));
-  head_.log_storage_error(head_.node.leads(), told);
+  head_.log_storage_error(head_.node.leads(), level, told);
   LevelSet failed;
   failed.add(level);
   head_.tell_all(Failed{version, failed, told});

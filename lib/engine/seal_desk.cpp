@@ -210,6 +210,7 @@ void SealDesk::conclude(Version version, const Sealing& sealing) {
   promoter_.add(known);
   if (known.due.empty()) catalog_.retire_damaged(known);
   head_.tell_all(Reached{version, own});
+  head_.log_storage_recovery(own, version);
   promoter_.retire_old();
 }
 
@@ -218,7 +219,7 @@ void SealDesk::abandon(Version version, const Sealing& sealing, const Error& obj
   const Identity id = head_.identity(version);
   const Error cause = sealing.vote.left() ? objection : sealing.error.value_or(objection);
   const Error error = cause.in(fmt::format("version {} is abandoned", version.value));
-  head_.log_storage_error(sealing.vote.failed_node() == head_.node.me, error);
+  head_.log_storage_error(sealing.vote.failed_node() == head_.node.me, head_.node.levels.of_own_shards(), error);
   catalog_.known.erase(id);
   if (auto status = catalog_.retire(head_.node.dir(id)); !status) head_.node.log.warning("{}", status.error().text());
   if (const auto left = sealing.vote.left(); left && !head_.left) head_.heed(left_before(version, *left));

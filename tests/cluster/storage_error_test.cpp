@@ -20,14 +20,16 @@ namespace {
 constexpr const char* kSettings =
     "[levels]\nl1 = every 1\nl2 = every 2\nl3 = off\nl4 = off\n[restart]\nat_end = continue\n";
 
-// Refuses to make the files of version 2 whose names end so: on node 1, as a full store does.
+// Refuses to make the files of versions 2 to `last`, below 10, whose names end so: on node 1, as a full store does.
 struct RefusingJob {
-  explicit RefusingJob(const std::string& ending) {
-    job.wrap_node = [ending](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+  explicit RefusingJob(const std::string& ending, char last = '2') {
+    job.wrap_node = [ending, last](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
       if (node != 1) return store;
-      return std::make_shared<HookedStore>(store, [ending](const HookedStore::Operation& operation) -> Status {
+      return std::make_shared<HookedStore>(store, [ending, last](const HookedStore::Operation& operation) -> Status {
         const bool creates = operation.kind == HookedStore::Operation::Kind::create;
-        if (creates && operation.path.starts_with("v00000002") && operation.path.ends_with(ending))
+        const bool refused =
+            operation.path.starts_with("v0000000") && operation.path[8] >= '2' && operation.path[8] <= last;
+        if (creates && refused && operation.path.ends_with(ending))
           return fail(Code::no_space, operation.path + ": the store is full");
         return {};
       });
@@ -122,6 +124,22 @@ TEST(StorageError, of_a_ranks_own_write_is_logged_once_with_its_cause) {
 }
 TEST(StorageError, of_background_work_is_logged_once_with_its_cause) {
   expect_one_line_of(".copy", {"version 2", "L2"});
+}
+
+TEST(StorageError, of_many_snapshots_is_logged_once_and_so_is_its_end) {
+  RefusingJob refusing(".shard", '5');
+  refusing.job.log_level = "info";
+  testing::internal::CaptureStderr();
+  refusing.job.run(after_restore([](JobSession& session, Steps& steps) {
+    for (int step = 0; step < 8; ++step) {
+      steps.advance();
+      (void)thrown_by([&] { session.wait(LevelId::local); });
+    }
+  }));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(lines_that_name(log, {"the store is full"}), ElementsAre(Names({"version 2", ".shard"}))) << log;
+  EXPECT_THAT(lines_that_name(log, {"had the same error"}), ElementsAre(Names({"version 6", "L1", "3 snapshots"})))
+      << log;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "format/sealer.hpp"
 #include "session/greeting.hpp"
+#include "session/one_store.hpp"
 #include "session/shared_setup.hpp"
 #include "session/stop_signal.hpp"
 
@@ -70,6 +71,9 @@ Result<Stores> stores_of_world(const Environment& environment, const Config& con
   leave_mark(environment, config, mine ? CompletionMark::Kind::opened : CompletionMark::Kind::none);
   if (auto status = agree(environment.world, mine, "world rank"); !status) return fail(status.error());
   if (auto status = compare_keys(environment.world, config, **joined, stores->sealer); !status)
+    return fail(status.error());
+  const Topology& topology = (**joined).topology;
+  if (auto status = check_one_store(environment.world, topology, *stores->local, config.storage.local); !status)
     return fail(status.error());
   return stores;
 }

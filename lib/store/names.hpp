@@ -14,6 +14,7 @@
 //   health-00000003.json                    global store only: the same, of one run that could not read health.json
 //   suspicion-<16 hex digits>.json         global store only: what somebody reports, until a head takes it
 //   symptoms.json                           node stores only: symptoms that wait for the next life
+//   token                                   node stores only: while a session opens
 #pragma once
 
 #include <optional>
@@ -98,6 +99,8 @@ struct RunRecordName {
 [[nodiscard]] FileName suspicion(std::uint64_t number);
 [[nodiscard]] bool is_suspicion(std::string_view name);
 [[nodiscard]] FileName chain_mark();
+// Shows which processes see this store.
+[[nodiscard]] FileName token();
 
 // The owner of a retired file: a rank gets its own warm files back.
 [[nodiscard]] std::string owner_rank(Rank rank);

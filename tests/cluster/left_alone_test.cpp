@@ -96,8 +96,9 @@ TEST_P(LeftAlone, after_a_mismatch_on_one_rank_only) {
 }
 
 TEST_P(LeftAlone, while_a_node_is_away) {
-  job.wrap_node = [](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
-    return node == 1 ? std::make_shared<MemoryStore>(MemoryStore::kUnbounded, "an empty store") : store;
+  const auto empty = std::make_shared<MemoryStore>(MemoryStore::kUnbounded, "an empty store");
+  job.wrap_node = [empty](std::uint32_t node, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    return node == 1 ? empty : store;
   };
   job.run([](JobSession& session) {
     Steps steps(session);

@@ -1,0 +1,30 @@
+// Whether all processes of a node see one store, and those of other nodes see another. A node is a host name, which
+// says nothing of directories. With a private mount for each process, no head finds the shards of its ranks. If two
+// nodes share a directory, the loss of one takes the copies that it keeps for the other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "comm/comm.hpp"
+#include "store/store.hpp"
+#include "topology/topology.hpp"
+
+namespace cairn {
+
+// What a process finds in its node's store: what its node has put there, something else, or nothing.
+using StoreToken = std::uint64_t;
+inline constexpr StoreToken kUnknownToken = 0;  // the store cannot keep one, or cannot be read
+inline constexpr StoreToken kNoToken = 1;       // another directory, since nothing is there
+
+// `found`: by world rank. `local`: [storage] local, for the message. Pure.
+[[nodiscard]] Status check_one_store(const Topology& topology, const std::vector<StoreToken>& found,
+                                     const std::string& local);
+
+// Puts a token into each node's store and compares what all processes find. The same outcome for all. Collective over
+// the world.
+[[nodiscard]] Status check_one_store(Comm& world, const Topology& topology, Store& store, const std::string& local);
+
+}  // namespace cairn

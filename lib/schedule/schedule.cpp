@@ -1,15 +1,21 @@
 #include "schedule/schedule.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cairn {
 
 Schedule::Schedule(const Config::Levels& levels, LevelSet usable, std::uint64_t start_call,
                    std::chrono::microseconds now)
     : start_call_(start_call), start_(now) {
+  bool found_first = false;
   for (const auto level : kAllLevels) {
     const auto& interval = levels.of(level);
-    if (!usable.has(level)) continue;
+    if (!usable.has(level) || interval.kind == Interval::Kind::off) continue;
+    if (start_call == 0 && level != LevelId::local && !found_first) {
+      found_first = true;
+      if (interval.kind != Interval::Kind::calls) first_.add(level);
+    }
     if (interval.kind == Interval::Kind::calls && interval.calls > 0) counted_.push_back({level, interval.calls});
     if (interval.kind == Interval::Kind::time && interval.time.count() > 0) {
       timed_.push_back({level, interval.time, now + interval.time});
@@ -33,6 +39,11 @@ LevelSet Schedule::due_by_time(std::chrono::microseconds now) {
     due.add(timed.level);
     timed.next = start_ + ((now - start_) / timed.interval + 1) * timed.interval;
   }
+  return due;
+}
+
+LevelSet Schedule::with_first(LevelSet due) {
+  if (!due.empty()) due.add(std::exchange(first_, {}));
   return due;
 }
 

@@ -156,8 +156,13 @@ bool SessionImpl::is_asked_to_stop() const {
   return signal && StopSignal::seen(*signal);
 }
 
-// The same on every rank: from the call's number, and from what all agreed on.
+// The same on every rank.
 Result<LevelSet> SessionImpl::levels_due() {
+  return levels_by_rule().map([this](LevelSet due) { return application_.schedule.with_first(due); });
+}
+
+// From the call's number, and from what all agreed on.
+Result<LevelSet> SessionImpl::levels_by_rule() {
   LevelSet due = application_.schedule.due(++application_.calls);
   if (auto status = all_take_part(); !status) return fail(status.error());
   if (pulse() == nullptr) return due;

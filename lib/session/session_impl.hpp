@@ -134,6 +134,7 @@ class SessionImpl {
   [[nodiscard]] bool is_asked_to_stop() const;
   [[nodiscard]] Status begin_snapshot();
   [[nodiscard]] Result<LevelSet> levels_due();
+  [[nodiscard]] Result<LevelSet> levels_by_rule();
   [[nodiscard]] Status wait_for_slot();
   [[nodiscard]] Status write(Version version, LevelSet levels);
   [[nodiscard]] Result<std::uint64_t> try_to_write_shard_of(Version version);

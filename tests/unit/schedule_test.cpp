@@ -56,6 +56,24 @@ TEST(Schedule, nothing_is_due_at_or_before_its_first_call) {
   EXPECT_EQ(schedule.due(12), levels({LevelId::local, LevelId::partner}));
 }
 
+TEST(Schedule, the_first_snapshot_also_goes_to_the_lowest_level_above_l1) {
+  for (const Interval interval : {each(minutes(10)), Interval{Interval::Kind::automatic, 0, {}}}) {
+    Schedule schedule(levels_at(every(2), Interval{}, interval, each(minutes(30))), kAllUsable);
+    EXPECT_EQ(schedule.with_first(schedule.due(1)), LevelSet()) << "no snapshot is due";
+    EXPECT_EQ(schedule.with_first(schedule.due(2)), levels({LevelId::local, LevelId::erasure}));
+    EXPECT_EQ(schedule.with_first(schedule.due(4)), levels({LevelId::local}));
+  }
+}
+
+TEST(Schedule, the_first_snapshot_goes_to_no_other_level_after_a_restore_or_if_calls_are_counted) {
+  Schedule resumed(levels_at(every(1), each(minutes(10)), Interval{}, Interval{}), kAllUsable, 8);
+  EXPECT_EQ(resumed.with_first(resumed.due(9)), levels({LevelId::local}));
+  Schedule counted(levels_at(every(1), every(4), each(minutes(10)), each(minutes(30))), kAllUsable);
+  EXPECT_EQ(counted.with_first(counted.due(1)), levels({LevelId::local}));
+  Schedule unusable(levels_at(every(1), each(minutes(1)), Interval{}, Interval{}), levels({LevelId::local}));
+  EXPECT_EQ(unusable.with_first(unusable.due(1)), levels({LevelId::local}));
+}
+
 TEST(Schedule, what_cannot_be_used_is_never_due) {
   Schedule schedule(levels_at(every(1), every(1), each(minutes(1)), each(minutes(2))),
                     levels({LevelId::local, LevelId::global}));

@@ -26,6 +26,7 @@ enum class Code {
   taken_over,        // another run uses, or has taken over, a store
   communication,     // a peer cannot be reached
   failed_elsewhere,  // another rank failed; its own error says why
+  unreadable,        // files that may hold what is missing cannot be read now
 };
 
 struct Error {

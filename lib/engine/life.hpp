@@ -62,7 +62,9 @@ class Life {
   [[nodiscard]] bool began_fresh() const { return record_.parent == RunRecord::Parent::fresh; }
   [[nodiscard]] bool has_snapshots() const { return record_.snapshots; }
   // Something that a restart would look at cannot be read; the same on all heads.
-  [[nodiscard]] bool has_unreadable() const { return unreadable_; }
+  [[nodiscard]] bool has_unreadable() const { return unread_ != Unread::none; }
+  // The same, and it may be whole: it is not known to be damaged.
+  [[nodiscard]] bool may_become_readable() const { return unread_ == Unread::perhaps_whole; }
   [[nodiscard]] const Sealer& sealer() const { return sealer_; }
 
  private:
@@ -72,6 +74,7 @@ class Life {
   [[nodiscard]] Status check_unreadable(const RollCall& roll);
   // Whether something that cannot be read may be what a restart would look at.
   [[nodiscard]] bool matters(const Unreadable& what) const;
+  [[nodiscard]] Status learn_unread(Unread mine);
   [[nodiscard]] Status write_record();
   [[nodiscard]] Result<bool> look_at_unread_mark(const std::vector<Entry>& entries);
 
@@ -85,7 +88,7 @@ class Life {
   bool marked_ = false;               // this node's store has it
   std::optional<JobCosts> measured_;  // in this life, on the head that was told
   Past past_;                         // as it was known at the start
-  bool unreadable_ = false;
+  Unread unread_ = Unread::none;
 };
 
 }  // namespace cairn

@@ -59,7 +59,7 @@ Status Life::judge_by_other_stores(const RollCall& roll) {
 
 Status Life::check_chain_is_known() const {
   const bool chain_is_new = mark_.id == head_.node.run;  // no store said which chain its files are of
-  if (!is_undecided() || !chain_is_new || !unreadable_ || !sealer_.has_key()) return {};
+  if (!is_undecided() || !chain_is_new || !has_unreadable() || !sealer_.has_key()) return {};
   const std::string mark = names::chain_mark().path;
   return fail(Code::corrupt,
               fmt::format("{} and the node stores have no undamaged {}. Files with a key cannot be checked "
@@ -103,11 +103,11 @@ Status Life::check_unreadable(const RollCall& roll) {
   if (!roll.unreadable) return {};
   const bool fresh = head_.options.start == EngineOptions::Start::fresh;
   Status mine;
-  std::uint64_t found = 0;
+  Unread found = Unread::none;
   const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
     for (const Unreadable& what : unreadable) {
       if (!matters(what)) continue;
-      found = 1;
+      found = std::max(found, what.kind());
       if (!what.is_others()) continue;
       const Error refusal = refusal_of(store, what);
       const char* becomes = what.file == names::chain_mark() ? "it is replaced" : "it is left there and ignored";
@@ -117,16 +117,22 @@ Status Life::check_unreadable(const RollCall& roll) {
   };
   look(*head_.node.local, catalog_.contents.unreadable);
   look(*head_.node.global, chain.unreadable);
-  if (auto status = head_.heads.allreduce({&found, 1}, Reduce::max); !status) return status;
-  unreadable_ = found != 0;
+  if (auto status = learn_unread(found); !status) return status;
   return agree(head_.heads, mine, "node");
 }
 
 Status Life::check_unreadable_again() {
-  const auto is_one = [this](const Unreadable& what) { return matters(what); };
-  std::uint64_t found = std::ranges::any_of(catalog_.contents.unreadable, is_one) ? 1 : 0;
-  if (auto status = head_.heads.allreduce({&found, 1}, Reduce::max); !status) return status;
-  unreadable_ |= found != 0;
+  Unread found = Unread::none;
+  for (const Unreadable& what : catalog_.contents.unreadable) {
+    if (matters(what)) found = std::max(found, what.kind());
+  }
+  return learn_unread(found);
+}
+
+Status Life::learn_unread(Unread mine) {
+  auto most = static_cast<std::uint64_t>(mine);
+  if (auto status = head_.heads.allreduce({&most, 1}, Reduce::max); !status) return status;
+  unread_ = std::max(unread_, static_cast<Unread>(most));
   return {};
 }
 

@@ -7,6 +7,23 @@
 #include "recover/learn_inventory.hpp"
 
 namespace cairn {
+namespace {
+
+// The cure where files cannot be read.
+std::string make_readable(bool may_be_whole) {
+  return fmt::format(
+      "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
+      "CAIRN_RESTART_MODE=fresh{}",
+      may_be_whole ? "" : ", or with ckpt-run --fresh-if-unrecoverable");
+}
+
+// Some file that cannot be read now may hold what is missing.
+Error as_unreadable(Error error) {
+  if (error.code != Code::unrecoverable) return error;
+  return {Code::unreadable, std::move(error.message), make_readable(true), std::move(error.file)};
+}
+
+}  // namespace
 
 // The inventory, and with it what this node knows of every snapshot.
 Status RestoreDesk::take_inventory(const std::optional<RollCall>& roll) {
@@ -54,7 +71,7 @@ Result<Offer> RestoreDesk::prepare_offer() {
     }
     return fresh_offer(offer);
   }
-  if (!plan) return fail(plan.error());
+  if (!plan) return fail(life_.may_become_readable() ? as_unreadable(plan.error()) : plan.error());
   if (auto status = life_.check_chain_is_known(); !status) return fail(status.error());
 
   offer.fresh = false;
@@ -107,13 +124,13 @@ Status RestoreDesk::check_nothing_unreadable() {
   if (!life_.has_unreadable() || catalog_.chain.finished || life_.began_fresh()) return {};
   if (auto status = life_.check_chain_is_known(); !status) return status;
   Status mine;
+  const bool may_be_whole = life_.may_become_readable();
   const auto look = [&](const Store& store, const std::vector<Unreadable>& unreadable) {
     if (!mine || unreadable.empty()) return;
-    mine = fail(Code::unrecoverable,
+    mine = fail(may_be_whole ? Code::unreadable : Code::unrecoverable,
                 fmt::format("job {} has snapshots, but none is readable: {}: {}", head_.options.job, store.where(),
                             unreadable.front().error.in_file(unreadable.front().file.path).message),
-                "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
-                "CAIRN_RESTART_MODE=fresh, or with ckpt-run --fresh-if-unrecoverable");
+                make_readable(may_be_whole));
   };
   look(*head_.node.local, catalog_.contents.unreadable);
   look(*head_.node.global, catalog_.chain.unreadable);
@@ -127,8 +144,7 @@ Result<Offer> RestoreDesk::fresh_offer(Offer offer) {
   if (left_some || life_.has_snapshots()) {
     return fail(Code::unrecoverable,
                 fmt::format("job {} has taken snapshots, but no store has any of them", head_.options.job),
-                "make the stores of the lost nodes readable again; to give up all snapshots, start once with "
-                "CAIRN_RESTART_MODE=fresh, or with ckpt-run --fresh-if-unrecoverable");
+                make_readable(false));
   }
   if (head_.options.start == EngineOptions::Start::required && !life_.began_fresh()) {
     return fail(Code::unrecoverable,

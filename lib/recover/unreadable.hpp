@@ -18,6 +18,10 @@ namespace cairn {
 // must neither count as damaged nor be removed.
 [[nodiscard]] constexpr bool is_others(Code code) { return code == Code::newer_format || code == Code::untrusted; }
 
+// What is known of some files, in this order: all can be read; the others are damaged; some cannot be read now, and may
+// be whole.
+enum class Unread { none, damaged, perhaps_whole };
+
 struct Unreadable {
   FileName file;    // its manifest, the record, or the mark
   DirName dir;      // of a snapshot; empty: a record, or the mark
@@ -27,6 +31,7 @@ struct Unreadable {
 
   [[nodiscard]] bool is_others() const { return cairn::is_others(error.code); }
   [[nodiscard]] bool damaged() const { return error.code == Code::corrupt; }
+  [[nodiscard]] Unread kind() const { return damaged() ? Unread::damaged : Unread::perhaps_whole; }
   [[nodiscard]] bool is_mark() const { return run.value == 0; }
 };
 

@@ -79,6 +79,7 @@ bool restart_would_fail(Code code) {
     case Code::newer_format:
     case Code::untrusted:
     case Code::unrecoverable:
+    case Code::unreadable:
     case Code::mismatch:
     case Code::taken_over: return true;
     case Code::not_found:

@@ -18,6 +18,7 @@ ErrorKind kind_of(Code code) {
     case Code::corrupt: return ErrorKind::corrupt;
     case Code::newer_format:
     case Code::untrusted:
+    case Code::unreadable:
     case Code::unrecoverable: return ErrorKind::unrecoverable;
     case Code::mismatch: return ErrorKind::mismatch;
     case Code::taken_over: return ErrorKind::taken_over;

@@ -241,6 +241,24 @@ TEST(Unfindable, manifest_that_is_listed_is_not_absent) {
   for (const auto& [path, bytes] : before) EXPECT_TRUE(after.contains(path)) << path;
 }
 
+// Whoever gives up what is lost must not give up what can be read again later.
+TEST(Unlistable, snapshot_may_become_readable_where_the_others_are_lost) {
+  Job job({2, 2}, kLocal);
+  take_steps(job, 2);
+  job.lose(1);
+  job.wrap_node = [](std::uint32_t, std::shared_ptr<Store> store) -> std::shared_ptr<Store> {
+    auto hooked = std::make_shared<HookedStore>(store, [](const HookedStore::Operation&) { return Status{}; });
+    hooked->on_read = [](const std::string& path) -> Status {
+      if (path.find("v00000002") == std::string::npos) return {};
+      return fail(Code::io, path + ": a read failed");
+    };
+    return hooked;
+  };
+  EXPECT_THAT(refusal_of(job), Fails(Code::unreadable, {"version 1", "CAIRN_RESTART_MODE=fresh"}));
+  job.wrap_node = {};
+  EXPECT_THAT(refusal_of(job), Fails(Code::unrecoverable, {"version 2", "--fresh-if-unrecoverable"}));
+}
+
 // Without the global store's records nothing else says that there are snapshots.
 TEST(Unlistable, snapshots_are_no_reason_to_call_a_later_restore_of_a_life_fresh) {
   Job job({2, 2}, kLocal);
@@ -259,7 +277,7 @@ TEST(Unlistable, snapshots_are_no_reason_to_call_a_later_restore_of_a_life_fresh
     Steps steps(session);
     EXPECT_EQ(steps.restore(), 2U);
     fails = true;
-    EXPECT_THAT(thrown_by([&] { session.restore(); }), Fails(Code::unrecoverable, {"manifest.json"}));
+    EXPECT_THAT(thrown_by([&] { session.restore(); }), Fails(Code::unreadable, {"manifest.json"}));
   });
   job.wrap_node = {};
   job.run_well_and_die([](JobSession& session) { EXPECT_EQ(Steps(session).restore(), 2U); });

@@ -20,6 +20,7 @@ inline std::string_view name(Code code) {
     case Code::no_space: return "no space";
     case Code::io: return "I/O";
     case Code::unrecoverable: return "unrecoverable";
+    case Code::unreadable: return "unreadable";
     case Code::mismatch: return "mismatch";
     case Code::taken_over: return "taken over";
     case Code::communication: return "communication";

@@ -121,7 +121,10 @@ TEST(RestartLoop, starts_fresh_where_no_snapshot_is_recoverable_only_if_it_is_to
   ASSERT_TRUE(next.life);
   EXPECT_FALSE(next.life->fresh);
   EXPECT_TRUE(next.life->goes_on);
-  // Any other error ends it.
+  // Any other error ends it, such as files that cannot be read now, and may be whole.
+  EXPECT_FALSE(
+      loop.after(with_mark(death(), Kind::error, "no snapshot", Cause{Cause::Source::error, Code::unreadable, {}}))
+          .life);
   EXPECT_FALSE(
       loop.after(with_mark(death(), Kind::error, "a wrong key", Cause{Cause::Source::error, Code::config, {}})).life);
 }

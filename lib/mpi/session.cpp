@@ -171,6 +171,7 @@ std::unique_ptr<Session> Session::open(MPI_Comm world, const std::string& config
   opening.world = world;
   opening.config_file = config;
   opening.failures = failures;
+  tap::check_opening("cairn::Session::open", world);
   JobWorld* const job = JobWorld::current();
   if (job == nullptr || !JobWorld::is_whole(world)) return open(opening);
   value_or_throw(job->call_heads());

@@ -20,6 +20,7 @@
 #include "session/stop_signal.hpp"
 #include "tap/hear.hpp"
 #include "tap/world.hpp"
+#include "tap/world_guard.hpp"
 
 namespace cairn {
 namespace {
@@ -77,6 +78,7 @@ T at_start(MPI_Comm world, Result<T> result) {
 std::unique_ptr<Resilient> Resilient::if_wanted(MPI_Comm caller, const std::string& config_file, Tells tells,
                                                 ComputePart compute_part) {
   if (auto job = taken_over(caller, tells, compute_part)) return job;
+  tap::check_opening("cairn::run or cairn_init", caller);
   const MPI_Comm world = call_others(caller);
   std::unique_ptr<Pool> pool;
   if (respawn::is_newcomer()) {

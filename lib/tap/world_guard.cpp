@@ -125,6 +125,12 @@ void check_collective(const char* call, MPI_Comm comm) {
   if (on_world || !heads_in(comm, *guard).empty()) guard->report({call, on_world, {}});
 }
 
+void check_opening(const char* call, MPI_Comm comm) {
+  const WorldGuard* const guard = guard_of(comm);
+  if (guard == nullptr || guard->is_before_session() || heads_in(comm, *guard).empty()) return;
+  guard->report({call, comm == MPI_COMM_WORLD, {}});
+}
+
 void check_message(const char* call, MPI_Comm comm, int peer) {
   if (peer == MPI_PROC_NULL) return;
   const WorldGuard* const guard = guard_of(comm);

@@ -45,6 +45,8 @@ class WorldGuard {
 // The application is about to make a collective call, or to meet a message of `peer`.
 void check_collective(const char* call, MPI_Comm comm);
 void check_message(const char* call, MPI_Comm comm, int peer);
+// The application is about to open another session over this communicator while it has one.
+void check_opening(const char* call, MPI_Comm comm);
 // The same call, where only some of the ranks take part.
 void check_part(const char* call, MPI_Comm comm);
 

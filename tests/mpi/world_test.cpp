@@ -2,11 +2,11 @@
 //
 //   world CASE
 //
-// allreduce, grid: a collective. message, message_before, barrier_before: a call that meets a head, on MPI_COMM_WORLD
-// or on a communicator made of it before. messages: such calls that meet none. finalized: one after the session has
-// been finalized. unfinished: none, but the session outlives MPI. one_ends_MPI, one_drops: the same on rank 1 alone, or
-// it drops its session, while the others go on with snapshots until they hear of it. The configuration comes from the
-// environment.
+// allreduce, grid, session, run: a collective. message, message_before, barrier_before: a call that meets a head, on
+// MPI_COMM_WORLD or on a communicator made of it before. messages: such calls that meet none. finalized: one after the
+// session has been finalized. unfinished: none, but the session outlives MPI. one_ends_MPI, one_drops: the same on rank
+// 1 alone, or it drops its session, while the others go on with snapshots until they hear of it. The configuration
+// comes from the environment.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -39,6 +39,8 @@ void compute(cairn::Session& session, const std::string& what) {
   session.restore();
   session.snapshot();
   if (what == "allreduce") MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (what == "session") cairn::Session::open(MPI_COMM_WORLD, "");
+  if (what == "run") (void)cairn::run(MPI_COMM_WORLD, "", [](cairn::Session&) {});
   if (what == "grid") {
     MPI_Comm grid = MPI_COMM_NULL;
     const int lengths[] = {4};

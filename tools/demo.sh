@@ -57,7 +57,7 @@ stop_run() {
 trap stop_run EXIT
 
 build() {
-  local options=(-DCAIRN_PRECOMPILE=ON)
+  local options=()
   # Tests need GoogleTest, which the demo does not install.
   grep -qs '^GTest_DIR:PATH=/' "$top/build/CMakeCache.txt" || options+=(-DCAIRN_BUILD_TESTS=OFF)
   build_into "$top/build" "${options[@]}" heat plate-png ckpt-tool ckpt-run

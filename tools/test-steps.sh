@@ -4,7 +4,7 @@
 
 # What a user runs.
 quick_kinds=(unit contract cluster golden tool mpi)
-quick_build() { build_into "$top/build" -DCAIRN_PRECOMPILE=ON "${quick_kinds[@]/#/cairn_tests_}"; }
+quick_build() { build_into "$top/build" "${quick_kinds[@]/#/cairn_tests_}"; }
 quick_ctest() {
   local kinds
   kinds=$(IFS='|' && echo "${quick_kinds[*]}")
@@ -18,7 +18,7 @@ run_prose() { tools/check-prose.py --self-test && tools/check-prose.py; }
 run_build() {
   local code=0
   if is_chosen ulfm; then tests/ulfm/make-root.sh & fi
-  build_into "$top/build" -DCAIRN_PRECOMPILE=ON -DCAIRN_FORTRAN=ON || code=1
+  build_into "$top/build" -DCAIRN_FORTRAN=ON || code=1
   # CMake leaves Fortran out where it finds no compiler, and its tests with it.
   grep -q '^CAIRN_FORTRAN:BOOL=ON' build/CMakeCache.txt || { echo "no Fortran compiler was found" && code=1; }
   wait || true

@@ -24,7 +24,7 @@ if command -v gfortran >/dev/null; then
 fi
 
 build_into "$build/mpich" -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 \
-  -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCAIRN_BUILD_TESTS=ON -DCAIRN_PRECOMPILE=ON \
+  -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCAIRN_BUILD_TESTS=ON \
   -DMPI_C_COMPILER=mpicc.mpich -DMPI_CXX_COMPILER=mpicxx.mpich -DMPI_Fortran_COMPILER=mpifort.mpich \
   -DMPIEXEC_EXECUTABLE="$(command -v mpirun.mpich)" "${programs[@]}" "${world[@]}" cairn_tap
 for program in "${programs[@]}"; do

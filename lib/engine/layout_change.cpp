@@ -19,14 +19,9 @@ void LayoutChange::work_out() {
     wanted_ = std::make_shared<const Layout>(std::move(decision->layout));
 }
 
-bool LayoutChange::is_present(Layout layout) const {
-  layout.arrangement = head_.node.layout.arrangement;
-  return layout == head_.node.layout;
-}
-
 std::shared_ptr<const Layout> LayoutChange::offer(Vote& vote) {
   if (known_ != head_.sick.size()) work_out();
-  if (!wanted_ || is_present(*wanted_)) {
+  if (!wanted_ || wanted_->equals_but_for_arrangement(head_.node.layout)) {
     vote.note_no_layout();
     return nullptr;
   }

@@ -29,8 +29,6 @@ class LayoutChange {
 
  private:
   void work_out();
-  // Whether it is the present one but for its arrangement.
-  [[nodiscard]] bool is_present(Layout layout) const;
 
   const Head& head_;
   const Catalog& catalog_;

@@ -35,13 +35,16 @@ Result<bool> Promoter::raise_next() {
   return true;
 }
 
-// Between promotions, which are the same on all heads: so the layout changes for the same promotion everywhere.
+// Between promotions, which are the same on all heads: so the layout changes for the same promotion everywhere. Several
+// votes may have been under way before the first of them changed it.
 void Promoter::change_layout_for(Version version) {
   for (; !changes_.empty() && changes_.front().first <= version; changes_.pop_front()) {
-    head_.node.layout = std::move(changes_.front().second);
+    auto& [from, layout] = changes_.front();
+    if (layout.equals_but_for_arrangement(head_.node.layout)) continue;
+    head_.node.layout = std::move(layout);
     if (head_.node.leads())
       head_.node.log.info("from version {} on, copies and parity are kept elsewhere: sick nodes are avoided",
-                          changes_.front().first.value);
+                          from.value);
   }
 }
 

@@ -106,6 +106,11 @@ Layout Layout::shape() const {
   return shape;
 }
 
+bool Layout::equals_but_for_arrangement(Layout other) const {
+  other.arrangement = arrangement;
+  return *this == other;
+}
+
 std::vector<Rank> Layout::ranks_on(NodeId node) const {
   std::vector<Rank> ranks;
   for (std::size_t rank = 0; rank < node_of_rank.size(); ++rank) {

@@ -68,6 +68,7 @@ struct Layout {
   [[nodiscard]] LayoutId id() const;
   // Without its arrangement, and whichever nodes are avoided: layouts of one shape share their arrangements.
   [[nodiscard]] Layout shape() const;
+  [[nodiscard]] bool equals_but_for_arrangement(Layout other) const;
   [[nodiscard]] std::vector<Rank> ranks_on(NodeId node) const;
 
   struct GroupPlace {

@@ -17,6 +17,7 @@
 #include "format/suspicion_file.hpp"
 #include "session/session_impl.hpp"
 #include "store/names.hpp"
+#include "support/facts.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
 #include "support/steps.hpp"
@@ -147,6 +148,24 @@ TEST_F(SlowDeath, keeps_copies_and_parity_away_from_the_node_while_the_job_runs)
   EXPECT_EQ(kept_by_version(job->node_store(1)).rbegin()->second, 0U);
   job->lose(2);
   expect_restore(*job, newest + 2);
+}
+
+// Heads vote on several versions at once, and each vote offers the layout while none has changed it.
+TEST_F(SlowDeath, has_its_change_of_the_layout_logged_once) {
+  prepare("act = avoid\n[erasure]\nparity = 1\n[storage]\nkeep_local = 3\n", "every 1");
+  report_as_operator(1);
+  job->log_level = "info";
+  testing::internal::CaptureStderr();
+  job->run_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    for (std::uint32_t left = kStepsAfterwards; steps.step() < kMostSteps;) {
+      steps.advance();
+      if (session.rank() == 0 && is_known() && left-- == 0) session.kill_job();
+    }
+  });
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(lines_that_name(log, {"sick nodes are avoided"}).size(), 1U) << log;
 }
 
 // The job dies some steps after the verdict, while its heads change the layout. Whatever was safe by then is restored,

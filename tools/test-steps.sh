@@ -24,11 +24,11 @@ run_build() {
   wait || true
   return $code
 }
-# One more than there are processors: some tests mostly wait.
+# Two more than there are processors: jobs of MPI count as two, and mostly wait.
 run_ctest() {
   local left_out=()
   [[ $depth == all ]] || left_out=(-LE '^long$')
-  ctest --test-dir build --output-on-failure --no-tests=error -j "$(($(processors) + 1))" "${left_out[@]}"
+  ctest --test-dir build --output-on-failure --no-tests=error -j "$(($(processors) + 2))" "${left_out[@]}"
 }
 
 # sanitized PRESET TARGETS PATTERNS BUT: builds these targets by the preset, and runs the tests whose names match one of the

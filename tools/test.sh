@@ -56,10 +56,11 @@ quick() {
 run_step() {
   local step=$1 log=$logs/$1.log used=$logs/$1.time TIMEFORMAT='%0R s, and %0U + %0S s of processor time' code=0
   say "$step ..."
+  # In a shell of its own, which counts only its own children.
   if [[ $step == ctest ]]; then
-    { time run_ctest 2>&1 | tee "$log" >&3; } 3>&1 2>"$used" || code=$?
+    (time run_ctest 2>&1 | tee "$log" >&3) 3>&1 2>"$used" || code=$?
   else
-    { time "run_$step" >"$log" 2>&1; } 2>"$used" || code=$?
+    (time "run_$step" >"$log" 2>&1) 2>"$used" || code=$?
   fi
   if [[ $code -eq 0 ]]; then
     say "$step ok, $(<"$used")"
@@ -103,13 +104,15 @@ seed=${seed:-$drawn}
 [[ $seed =~ ^[0-9]+$ ]] || die "--seed $seed: not a whole number"
 say "seed $seed"
 
-# Jobs of these steps mostly wait, so they run beside the steps that come after ctest.
-waiting=(ulfm mpich)
-is_chosen() { [[ " ${chosen[*]} " == *" $1 "* ]]; }
-is_waiting() { [[ " ${waiting[*]} " == *" $1 "* ]]; }
-run_waiting() {
+# These steps mostly compile. They run beside steps whose jobs mostly wait, and give way to them.
+compiling=(tidy asan tsan)
+waiting=(ctest ulfm mpich)
+is_among() { [[ " ${*:2} " == *" $1 "* ]]; }
+is_chosen() { is_among "$1" "${chosen[@]}"; }
+run_compiling() {
   local step
-  for step in "${waiting[@]}"; do
+  renice -n 10 -p "$BASHPID" >/dev/null
+  for step in "${compiling[@]}"; do
     if is_chosen "$step"; then run_step "$step"; fi
   done
 }
@@ -117,18 +120,18 @@ run_waiting() {
 rm -f "$logs"/*.failed
 beside=''
 for step in "${chosen[@]}"; do
-  is_waiting "$step" && continue
+  is_among "$step" "${compiling[@]}" && continue
+  if [[ -z $beside ]] && is_among "$step" "${waiting[@]}"; then
+    run_compiling &
+    beside=$!
+  fi
   if [[ $step == ctest && -f $logs/build.failed ]]; then
     say "ctest not run: there is no build"
     continue
   fi
-  if [[ -z $beside && " asan tsan tidy fuzz torture " == *" $step "* ]]; then
-    run_waiting &
-    beside=$!
-  fi
   run_step "$step"
 done
-if [[ -n $beside ]]; then wait "$beside"; else run_waiting; fi
+if [[ -n $beside ]]; then wait "$beside"; else run_compiling; fi
 # Where only the end of the output is kept, it has to say why.
 failed=()
 for step in "${chosen[@]}"; do

@@ -69,6 +69,7 @@ module cairn
   ! Where a snapshot is stored: in the node's own store, on partner nodes, erasure-coded, on the parallel file system.
   integer, parameter, public :: CAIRN_L1 = 1, CAIRN_L2 = 2, CAIRN_L3 = 3, CAIRN_L4 = 4
 
+  public :: cairn_run, cairn_application
   public :: cairn_init, cairn_protect, cairn_unprotect, cairn_due, cairn_snapshot, cairn_snapshot_to, cairn_wait, &
     cairn_storage_error, cairn_stored_elements, cairn_restore, cairn_get_comm, &
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_suspect, cairn_should_stop, cairn_failed, &
@@ -84,8 +85,33 @@ module cairn
   end interface
   procedure(cairn_log), pointer :: the_log => null()
 
+  ! A subroutine that cairn_run calls. code: CAIRN_OK when the work is done. Another number is a failure of the
+  ! application; that may be the code of a Cairn call.
+  abstract interface
+    subroutine cairn_application(session, code)
+      import :: cairn_session
+      type(cairn_session), intent(inout) :: session
+      integer, intent(out) :: code
+    end subroutine
+  end interface
+  type :: program_type
+    procedure(cairn_application), pointer, nopass :: application => null()
+  end type
+
   ! In the calls below, a communicator is a type(MPI_Comm) of the module mpi_f08, or an integer of the module mpi or of
   ! mpif.h.
+
+  ! cairn_run(world, config, application, code): opens a session, calls application(session, code), and finalizes the
+  ! session. Heads and spares do not call it. config is the path of the configuration file; only rank 0 of world reads
+  ! it. Blank means the defaults. In a job that repairs itself, a failure leaves application by an exception, and all
+  ! ranks call it again: see the comments of cairn_run in cairn.h. It then sets all variables that it uses, also those of
+  ! modules. What it has allocated stays allocated: test allocated() first. An allocatable variable of its own that was
+  ! allocated is lost memory, so keep large arrays in a module.
+  ! Collective over world. Requires: MPI is initialized. application is a module procedure or external; gfortran writes
+  ! the unwind tables that the exception needs on x86-64 and arm64. code: 0, or 1 on all ranks if the application failed.
+  interface cairn_run
+    procedure run_f08, run_mpi
+  end interface
 
   ! cairn_init(world, config, session, code): opens a session. config is the path of the configuration file; only rank 0
   ! of world reads it. Blank means the defaults. On a head or a spare, the call serves until the job is over for it.
@@ -129,6 +155,14 @@ module cairn
   integer(c_int), parameter :: kInt8 = 1, kInt16 = 2, kInt32 = 3, kInt64 = 4, kFloat = 9, kDouble = 10
 
   interface
+    function c_run(world, config, application, call, argument) bind(c, name='cairn_run_fortran') result(code)
+      import :: c_int, c_char, c_funptr, c_ptr
+      integer(c_int), value :: world
+      character(kind=c_char), intent(in) :: config(*)
+      type(c_funptr), value :: application, call
+      type(c_ptr), value :: argument
+      integer(c_int) :: code
+    end function
     function c_init(world, config, session) bind(c, name='cairn_init_fortran') result(code)
       import :: c_int, c_char, c_ptr
       integer(c_int), value :: world
@@ -311,6 +345,34 @@ module cairn
   end interface
 
 contains
+
+  subroutine run_f08(world, config, application, code)
+    type(MPI_Comm), intent(in) :: world
+    character(*), intent(in) :: config
+    procedure(cairn_application) :: application
+    integer, intent(out) :: code
+    call run_mpi(world%MPI_VAL, config, application, code)
+  end subroutine
+
+  subroutine run_mpi(world, config, application, code)
+    integer, intent(in) :: world
+    character(*), intent(in) :: config
+    procedure(cairn_application) :: application
+    integer, intent(out) :: code
+    type(program_type), target :: program
+    program%application => application
+    code = c_run(world, c_text(config), c_funloc(application), c_funloc(call_application), c_loc(program))
+  end subroutine
+
+  function call_application(handle, program) bind(c) result(code)
+    type(c_ptr), value :: handle, program
+    integer(c_int) :: code
+    type(program_type), pointer :: given
+    type(cairn_session) :: session
+    call c_f_pointer(program, given)
+    session%handle = handle
+    call given%application(session, code)
+  end function
 
   subroutine init_f08(world, config, session, code)
     type(MPI_Comm), intent(in) :: world

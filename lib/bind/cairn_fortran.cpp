@@ -4,12 +4,19 @@
 
 #include <cairn/cairn.h>
 
+#include "bind/cairn_run.hpp"
 #include "bind/last_error.hpp"
 
 extern "C" {
 
 int cairn_init_fortran(MPI_Fint world, const char* config, cairn_session** session) {
   return cairn_init(MPI_Comm_f2c(world), config, session);
+}
+
+int cairn_run_fortran(MPI_Fint world, const char* config, cairn::bind::Code application, cairn_application call,
+                      void* argument) {
+  return cairn::bind::run_in(MPI_Comm_f2c(world), config,
+                             {.function = call, .argument = argument, .code = application, .compute = {}});
 }
 
 int cairn_comm_fortran(const cairn_session* session, MPI_Fint* comm) {

@@ -11,6 +11,7 @@
 #include <cairn/cairn.hpp>
 
 #include "bind/c_session.hpp"
+#include "bind/cairn_run.hpp"
 #include "bind/last_error.hpp"
 #include "bind/parts.hpp"
 #include "repair/run.hpp"
@@ -19,16 +20,15 @@ namespace {
 
 using cairn::ErrorKind;
 using cairn::Exception;
+using cairn::bind::Code;
 
-// Whether an exception can leave this function. The table that says how has an entry for each address inside it; the
-// runtime library looks at the one before what it is asked for.
-bool has_unwind_table(cairn_application function) {
-  return _Unwind_FindEnclosingFunction(reinterpret_cast<char*>(function) + 1) != nullptr;
-}
+// Whether an exception can leave the function that begins there. The table that says how has an entry for each address
+// inside it; the runtime library looks at the one before what it is asked for.
+bool has_unwind_table(Code code) { return _Unwind_FindEnclosingFunction(reinterpret_cast<char*>(code) + 1) != nullptr; }
 
 // All ranks find the same, so rank 0 tells it.
-void require_unwind_table(const cairn_session& session, cairn_application function) {
-  if (!session.is_repairable() || has_unwind_table(function)) return;
+void require_unwind_table(const cairn_session& session, Code code) {
+  if (!session.is_repairable() || has_unwind_table(code)) return;
   const std::string why =
       "cairn_run: its function was compiled without unwind tables, so a failure cannot leave it: compile the program "
       "with -fexceptions, or set [recovery] mode = restart";
@@ -44,11 +44,11 @@ void require_unwind_table(const cairn_session& session, cairn_application functi
   throw std::runtime_error(fmt::format("the function that cairn_run called returned {}", result));
 }
 
-std::function<void(cairn::Session&)> application_of(cairn_application function, void* argument) {
-  return [function, argument](cairn::Session& lent) {
+std::function<void(cairn::Session&)> application_of(cairn_application function, void* argument, Code code) {
+  return [function, argument, code](cairn::Session& lent) {
     cairn_session session(lent);
     if (function == nullptr) throw Exception(ErrorKind::usage, "cairn_run: the function is NULL");
-    require_unwind_table(session, function);
+    require_unwind_table(session, code);
     (void)cairn::bind::fail(CAIRN_OK, {});
     const int result = function(&session, argument);
     if (result != CAIRN_OK) fail_with(session, result);
@@ -57,14 +57,21 @@ std::function<void(cairn::Session&)> application_of(cairn_application function, 
 
 }  // namespace
 
+int cairn::bind::run_in(MPI_Comm world, const char* config, const Program& program) {
+  const auto ending = cairn::run_application(
+      world, text_or_empty(config), application_of(program.function, program.argument, program.code), program.compute);
+  return ending.code == EXIT_SUCCESS ? ending.code : fail(ending.code, ending.why);
+}
+
 int cairn_run(MPI_Comm world, const char* config, cairn_application function, void* argument) {
   return cairn_run_with_helpers(world, config, function, argument, nullptr, nullptr);
 }
 
 int cairn_run_with_helpers(MPI_Comm world, const char* config, cairn_application function, void* argument,
                            cairn_compute_part compute, void* data) {
-  using namespace cairn::bind;
-  const auto ending = cairn::run_application(world, text_or_empty(config), application_of(function, argument),
-                                             compute_of(compute, data));
-  return ending.code == EXIT_SUCCESS ? ending.code : fail(ending.code, ending.why);
+  return cairn::bind::run_in(world, config,
+                             {.function = function,
+                              .argument = argument,
+                              .code = reinterpret_cast<Code>(function),
+                              .compute = cairn::bind::compute_of(compute, data)});
 }

@@ -37,6 +37,7 @@ class Scenarios:
         self.guarded = str(Path(heat).with_name("guarded"))
         self.derived = str(Path(heat).with_name("derived"))
         self.residual = str(Path(heat).with_name("residual"))
+        self.residual_fortran = str(Path(heat).with_name("residual_fortran"))
         self.pollers = str(Path(heat).with_name("pollers"))
         self.handlers = str(Path(heat).with_name("handlers"))
         self.world = str(Path(heat).with_name("world_repair"))
@@ -413,6 +414,12 @@ class Scenarios:
             lose(job, ["rank 2"])
             lose(job, ["rank 1"])
             expect_turns(job)
+
+    def an_application_in_fortran_goes_back_to_the_start_of_its_subroutine(self):
+        job = self.start(spares=4, steps=60, program=[self.residual_fortran])
+        lose(job, ["rank 2"])
+        lose(job, ["rank 1"])
+        expect_turns(job)
 
     # Survivors stay in the loop.
     def an_application_in_c_needs_to_test_nothing_where_only_the_lost_roll_back(self):

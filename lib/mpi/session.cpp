@@ -128,6 +128,18 @@ void end_unfinished(SessionImpl& session) {
   session.abandon(SessionImpl::Abandoned::mpi_ended);
 }
 
+// Spares would wait on, and MPI_Finalize for them. A restart would come to the same call.
+void end_job_unfinished(SessionImpl& session, const Launcher& launcher) {
+  if (session.is_finalized()) return;
+  const std::string text = fmt::format(
+      "rank {} called MPI_Finalize before its session was finalized, so the job ends. Call MPI_Finalize after "
+      "cairn::run, cairn_run or cairn_finalize",
+      session.ranks().rank().value);
+  session.log().error("{}", text);
+  const Cause cause{Cause::Source::error, Code::invalid_argument, {}};
+  launcher.end_job(tap::all_processes(), {CompletionMark::Kind::error, text, {}, cause});
+}
+
 // A replacement that cannot take what the dead rank exchanged before restore() must not run: all ranks roll back.
 void take_prologue(SessionImpl& session, MessageCarrier& carrier, MPI_Comm twin) {
   auto taken = session.settle_prologue();
@@ -242,7 +254,9 @@ std::unique_ptr<Session> Session::open(const Opening& opening) {
     mpi->carry_messages(opening);
     if (opening.only_lost_go_back) take_prologue(*impl, *mpi->carrier, mpi->ranks);
   }
-  mpi->end = std::make_unique<MpiEnd>([impl = impl.get()] { end_unfinished(*impl); });
+  mpi->end = std::make_unique<MpiEnd>([impl = impl.get(), launcher, repairs = opening.repaired.has_value()] {
+    repairs ? end_job_unfinished(*impl, launcher) : end_unfinished(*impl);
+  });
   return std::unique_ptr<Session>(new Session(std::move(impl), std::move(mpi)));
 }
 

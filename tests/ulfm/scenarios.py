@@ -376,7 +376,7 @@ class Scenarios:
             job.close()
 
     def a_rank_that_leaves_without_finalize_ends_the_job_in_words(self):
-        for trouble, words in [("exit", "called exit()"), ("vanish", "is gone")]:
+        for trouble, words in [("exit", "called exit()"), ("vanish", "is gone"), ("finalize", "called MPI_Finalize before")]:
             job = self.start(program=[self.trouble, trouble])
             job.finish(30)
             expect(job, job.says(words), "it does not say why it ended")

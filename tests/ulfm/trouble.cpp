@@ -85,6 +85,7 @@ void get_into_trouble(const std::string& trouble, cairn::Session& session, MPI_C
   if (trouble == "duplicates" && step == 20 && session.state() == cairn::State::fresh) duplicate(session, oldest);
   if (trouble.ends_with("-exits") || trouble.ends_with("-throws")) leave_later(trouble, session, step);
   if (trouble == "rubbish") compute_with_rubbish(session, step);
+  if (trouble == "finalize" && step == 20) MPI_Finalize();
   if (session.rank() != 1) return;
   if (trouble == "exit" && step == 20) std::exit(3);
   if (trouble == "vanish" && step == 20) _exit(3);

@@ -399,6 +399,11 @@ int cairn_snapshot_to(cairn_session* session, int level, uint32_t* version);
  * Collective.
  * Returns: the error of that snapshot if it failed; errors of background work. */
 int cairn_wait(cairn_session* session, int level);
+/* Sets *version to the newest version that has reached level on all nodes, as far as this rank knows; 0: none has. For
+ * a program that keeps files of its own until a snapshot is safe. Local.
+ *
+ * Returns: CAIRN_ERR_USAGE for a wrong level. */
+int cairn_safe_version(cairn_session* session, int level, uint32_t* version);
 
 /* Returns why a snapshot last failed because of storage, as far as this rank knows. "" if none failed in this session,
  * or if session is NULL. The session owns the text, which is valid until the next call with this session. Local. */

@@ -75,6 +75,7 @@ module cairn
     cairn_restore_region, cairn_restore_info, cairn_comm, cairn_watch, cairn_suspect, cairn_should_stop, cairn_failed, &
     cairn_catches_up, cairn_recover, cairn_state, cairn_finalize, cairn_abandon, cairn_version, cairn_build_info, &
     cairn_error_text, cairn_set_log, cairn_log
+  public :: cairn_safe_version
 
   ! A subroutine that receives a line of the log: see cairn_set_log.
   abstract interface
@@ -256,6 +257,13 @@ module cairn
       import :: c_int, c_ptr
       type(c_ptr), value :: session
       integer(c_int), value :: level
+      integer(c_int) :: code
+    end function
+    function c_safe_version(session, level, version) bind(c, name='cairn_safe_version') result(code)
+      import :: c_int, c_int32_t, c_ptr
+      type(c_ptr), value :: session
+      integer(c_int), value :: level
+      integer(c_int32_t), intent(out) :: version
       integer(c_int) :: code
     end function
     function c_storage_error(session) bind(c, name='cairn_storage_error') result(text)
@@ -523,6 +531,15 @@ contains
     integer, intent(in) :: level
     integer, intent(out) :: code
     code = c_wait(session%handle, int(level, c_int))
+  end subroutine
+
+  ! Sets version to the newest version that has reached level on all nodes, as far as this rank knows; 0: none has. Local.
+  subroutine cairn_safe_version(session, level, version, code)
+    type(cairn_session), intent(in) :: session
+    integer, intent(in) :: level
+    integer(int32), intent(out) :: version
+    integer, intent(out) :: code
+    code = c_safe_version(session%handle, int(level, c_int), version)
   end subroutine
 
   ! Returns why a snapshot last failed because of storage, as far as this rank knows. Empty if none failed in this

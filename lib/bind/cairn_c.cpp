@@ -258,6 +258,16 @@ int cairn_wait(cairn_session* session, int level) {
   });
 }
 
+int cairn_safe_version(cairn_session* session, int level, uint32_t* version) {
+  if (version != nullptr) *version = 0;
+  if (!is_level(level)) return wrong_level(level);
+  return with(session, [&](cairn::Session& open) {
+    const auto safe = open.safe_version(static_cast<cairn::LevelId>(level));
+    if (version != nullptr) *version = safe;
+    return CAIRN_OK;
+  });
+}
+
 const char* cairn_storage_error(const cairn_session* session) {
   if (session == nullptr || session->open() == nullptr) return "";
   session->storage_error = session->open()->storage_error();

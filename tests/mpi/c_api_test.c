@@ -159,6 +159,7 @@ static void check_wrong_arguments(cairn_session* session) {
   CHECK_ERROR(cairn_snapshot_to(session, 5, &version), CAIRN_ERR_USAGE, "level 5");
   CHECK_ERROR(cairn_snapshot_to(session, CAIRN_L3, &version), CAIRN_ERR_USAGE, "L3 is off");
   CHECK_ERROR(cairn_wait(session, 0), CAIRN_ERR_USAGE, "level 0");
+  CHECK_ERROR(cairn_safe_version(session, 5, NULL), CAIRN_ERR_USAGE, "level 5");
   CHECK_ERROR(cairn_restore_info(session, NULL), CAIRN_ERR_USAGE, "status is NULL");
   CHECK_ERROR(cairn_restore_info(NULL, &status), CAIRN_ERR_USAGE, "the session is NULL");
   CHECK_ERROR(cairn_restore_region(session, ""), CAIRN_ERR_USAGE, "empty");
@@ -228,6 +229,8 @@ static void run_first(cairn_session* session, State* state) {
   CHECK(cairn_snapshot_to(session, CAIRN_L2, &version) == CAIRN_OK);
   CHECK(version == 2);
   CHECK(cairn_wait(session, CAIRN_L2) == CAIRN_OK);
+  CHECK(cairn_safe_version(session, CAIRN_L2, &version) == CAIRN_OK && version == 2);
+  CHECK(cairn_safe_version(session, CAIRN_L3, &version) == CAIRN_OK && version == 0);
   compute(state, rank, 5);
   CHECK(cairn_snapshot_to(session, CAIRN_L1, NULL) == CAIRN_OK);
 }

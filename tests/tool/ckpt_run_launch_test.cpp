@@ -251,6 +251,17 @@ TEST(Command, refuses_a_job_that_mends_itself_where_mpi_cannot) {
   }
 }
 
+TEST(Command, preloads_what_ranks_need_in_them_alone) {
+  Facts facts;
+  facts.kind = LauncherKind::hydra;
+  facts.preload = "/opt/cairn/lib/libcairn-tap.so.0.1:mine.so";
+  Config config;
+  EXPECT_EQ(command_of(options_of({}), config, facts, placed(4, config)),
+            "mpirun -n 5 env LD_PRELOAD=/opt/cairn/lib/libcairn-tap.so.0.1:mine.so app -x 1");
+  config.job.tap = false;
+  EXPECT_EQ(command_of(options_of({}), config, facts, placed(4, config)), "mpirun -n 5 app -x 1");
+}
+
 TEST(Command, of_slurm_lists_a_host_for_every_rank) {
   Facts facts;
   facts.kind = LauncherKind::slurm;

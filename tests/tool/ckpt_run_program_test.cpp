@@ -47,6 +47,27 @@ TEST_F(ProgramToRun, is_found_by_path_and_by_name) {
   fs::current_path(before);
 }
 
+TEST_F(ProgramToRun, gets_the_tap_preloaded_if_python_runs_it_or_if_that_is_wanted) {
+  const auto preload = [](const std::string& program, bool wanted) {
+    Options options;
+    options.application = {program, "heat.py"};
+    options.preload_tap = wanted;
+    return preload_of(options);
+  };
+  const std::string by_name = file("a.py", "#!/usr/bin/env python3\n", fs::perms::owner_all);
+  const std::string by_path = file("b.py", "#!/usr/bin/python3.11 -u\n", fs::perms::owner_all);
+  const std::string shell = file("c", "#!/bin/sh\necho python3\n", fs::perms::owner_all);
+  for (const std::string& program : {std::string("python3"), std::string("/opt/bin/python3.13"), by_name, by_path})
+    EXPECT_THAT(preload(program, false), testing::HasSubstr("libcairn-tap.so")) << program;
+  for (const std::string& program : {shell, std::string("sh"), std::string("./nothing")}) {
+    EXPECT_EQ(preload(program, false), "") << program;
+    EXPECT_THAT(preload(program, true), testing::HasSubstr("libcairn-tap.so")) << program;
+  }
+  ::setenv("LD_PRELOAD", "/usr/lib/mine.so", 1);
+  EXPECT_TRUE(preload("python3", false).ends_with(":/usr/lib/mine.so"));
+  ::unsetenv("LD_PRELOAD");
+}
+
 TEST_F(ProgramToRun, that_cannot_be_run_is_named_with_the_reason) {
   EXPECT_THAT(why("./heta"), Names({"./heta", "No such file or directory"}));
   EXPECT_THAT(why("heta"), Names({"heta", "PATH"}));

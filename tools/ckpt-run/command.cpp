@@ -148,6 +148,8 @@ Command launch_command(const Options& options, const Config& config, const Facts
   const auto job = environment.find(cairn::kJobVariable);
   if (facts.kind == LauncherKind::slurm && job != environment.end())
     append(command.argv, {"--job-name=" + job->second});
+  // In the ranks alone: the launcher itself must not get it.
+  if (config.job.tap && !facts.preload.empty()) append(command.argv, {"env", "LD_PRELOAD=" + facts.preload});
   append(command.argv, options.application);
   return command;
 }

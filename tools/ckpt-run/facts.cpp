@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include "process.hpp"
+#include "program.hpp"
 
 namespace ckpt_run {
 namespace {
@@ -158,6 +159,7 @@ Result<Facts> learn_facts(const Options& options) {
   if (!facts) return fail(facts.error().in(options.launcher));
   facts->processors = usable_processors();
   facts->host = host_name();
+  facts->preload = preload_of(options);
   if (options.hosts.empty()) {
     const char* const file = host_file();
     auto hosts = file != nullptr ? hosts_of_file(file) : slurm_hosts();

@@ -24,6 +24,7 @@ struct Facts {
   std::string host;                      // this one
   std::vector<std::string> batch_hosts;  // of the batch job that this runs in; empty: in none
   bool hosts_from_file = false;          // by a file, as PBS, LSF and Grid Engine give one, and not by Slurm
+  std::string preload;                   // LD_PRELOAD of the ranks; empty: as it is
 };
 
 // The hosts in such a file, in its order: the first word of each line, each once.

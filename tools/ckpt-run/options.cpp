@@ -136,6 +136,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       ->capture_default_str();
   app.add_flag("--fresh-if-unrecoverable", options.fresh_if_unrecoverable,
                "If no snapshot is recoverable, start the job fresh instead of giving up");
+  app.add_flag("--preload-tap", options.preload_tap,
+               "Preload libcairn-tap in the ranks: for programs that do not link it. Default: for Python programs");
   app.add_option("--config", options.config, "The job's INI file. Default: the .ini file among its arguments")
       ->type_name("FILE");
   app.add_option("--launcher", options.launcher, "Program that starts the ranks: mpirun, mpiexec or srun")

@@ -19,6 +19,7 @@ struct Options {
   bool shrink_hosts = false;                  // without a spare host: go on with those that are left
   std::uint32_t max_restarts = 100;
   bool fresh_if_unrecoverable = false;
+  bool preload_tap = false;
   std::string config = {};  // the job's INI file; empty: defaults
   std::string launcher = "mpirun";
   std::vector<std::string> mpi_options = {};  // handed to the launcher as they are

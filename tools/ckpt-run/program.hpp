@@ -13,4 +13,8 @@ namespace ckpt_run {
 // directory, or by its name in PATH and in the working directory.
 [[nodiscard]] std::optional<std::string> why_not_run(const Options& options);
 
+// LD_PRELOAD for the ranks, so that MPI calls are intercepted in a program that cannot link cairn-tap: the tap beside
+// this ckpt-run, and what the user preloads. Empty: the application is not for Python, and --preload-tap is not given.
+[[nodiscard]] std::string preload_of(const Options& options);
+
 }  // namespace ckpt_run

@@ -73,7 +73,7 @@ _ckpt_run() {
   COMPREPLY=()
   local with_value='-n --ranks --hosts --spare-hosts --spares --max-restarts --config --launcher --mpi-options --agent'
   with_value+=' --agent-limit --start-limit --grace --linger'
-  local options="$with_value --shrink-hosts --fresh-if-unrecoverable --version --help -h"
+  local options="$with_value --shrink-hosts --fresh-if-unrecoverable --preload-tap --version --help -h"
 
   local -i i
   for ((i = 1; i < COMP_CWORD; ++i)); do

@@ -149,8 +149,8 @@ MENDINGS = [
     ], seen_by="Damaged.a_manifest_goes_once_a_newer_snapshot_is_complete_at_all_its_levels"),
     Mending("what cannot be read any more at a later restore of a life is nothing", [
         Edit("lib/engine/life_start.cpp",
-             "  unreadable_ |= found != 0;\n",
-             ""),
+             "    if (matters(what)) found = std::max(found, what.kind());\n",
+             "    if (false) found = std::max(found, what.kind());\n"),
     ], seen_by="Unlistable.snapshots_are_no_reason_to_call_a_later_restore_of_a_life_fresh"),
     Mending("a snapshot that cannot be read keeps no start from being fresh", [
         Edit("lib/engine/restore_offer.cpp",

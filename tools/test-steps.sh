@@ -21,6 +21,7 @@ run_build() {
   build_into "$top/build" -DCAIRN_FORTRAN=ON || code=1
   # CMake leaves Fortran out where it finds no compiler, and its tests with it.
   grep -q '^CAIRN_FORTRAN:BOOL=ON' build/CMakeCache.txt || { echo "no Fortran compiler was found" && code=1; }
+  grep -q '^CAIRN_PYTHON_FOR_TESTS:FILEPATH=/' build/CMakeCache.txt || { echo "no Python with mpi4py was found" && code=1; }
   wait || true
   return $code
 }

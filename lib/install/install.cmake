@@ -1,7 +1,7 @@
-# cmake --install: libcairn with its headers, the tools with their man pages and bash completion, and what CMake's
-# find_package and pkg-config need to find them.
+# cmake --install: libcairn with its headers, the Python package, the tools with their man pages and bash completion, and
+# what CMake's find_package and pkg-config need to find them.
 # It can be moved as a whole, since paths are relative to each other. Only Debian packages have fixed paths: each of the
-# three components is one package (packages.cmake).
+# four components is one package (packages.cmake).
 include(CMakePackageConfigHelpers)
 
 set(cairn_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/cairn)
@@ -38,13 +38,20 @@ if(CAIRN_BUILD_TOOLS)
       RENAME ${tool} COMPONENT cairn_tools)
   endforeach()
 endif()
+# It needs no compiler: one package for every Python. It finds libcairn in the directory above.
+set(cairn_python_dir ${CMAKE_INSTALL_LIBDIR}/python3/dist-packages)
+if(CAIRN_DEB)
+  set(cairn_python_dir lib/python3/dist-packages)
+endif()
+install(DIRECTORY lib/bind/python/cairn DESTINATION ${cairn_python_dir} COMPONENT cairn_python
+  FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 install(FILES config/cairn.ini DESTINATION ${CMAKE_INSTALL_DATADIR}/cairn COMPONENT cairn_tools)
 # README.md and all that it and the pages link to, in the tree of the source, so that each link leads to a file.
 file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS lib/doc/*.md)
 foreach(page IN LISTS pages ITEMS README.md LICENSE config/cairn.ini include/cairn/cairn.h include/cairn/session_base.hpp
     lib/bind/cairn.f90 lib/ARCHITECTURE.md lib/CHANGELOG.md lib/format/FORMAT.md .github/CITATION.cff
     .github/CONTRIBUTING.md .github/SECURITY.md examples/gradient/main.cpp examples/heat/lost_rows.cpp
-    examples/heat/main.cpp examples/swing/swing.c examples/swing/swing.ini examples/wave/wave.f90)
+    examples/heat/main.cpp examples/python/heat.py examples/swing/swing.c examples/swing/swing.ini examples/wave/wave.f90)
   cmake_path(GET page PARENT_PATH directory)
   install(FILES ${page} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${directory} COMPONENT cairn_development)
 endforeach()

@@ -1,5 +1,5 @@
-# The target package of a build with CAIRN_DEB: it makes libcairn0.1, libcairn-dev and cairn-tools, one from each component
-# of install.cmake. They are for the Debian release that they are built on. Their descriptions name its Open MPI.
+# The target package of a build with CAIRN_DEB: it makes libcairn0.1, libcairn-dev, cairn-tools and python3-cairn, one from
+# each component of install.cmake. They are for the Debian release that they are built on. Their descriptions name its Open MPI.
 set(CAIRN_DEB_MAINTAINER "Cairn developers <cairn@localhost>" CACHE STRING
   "Maintainer of the Debian packages: name and e-mail address")
 
@@ -77,6 +77,17 @@ failures, and ckpt-tool, which inspects, verifies and plans checkpoints. They
 are for programs with libcairn, which was built with ${cairn_deb_mpi}.")
 set(CPACK_DEBIAN_CAIRN_TOOLS_PACKAGE_RECOMMENDS "openmpi-bin")
 set(CPACK_DEBIAN_CAIRN_TOOLS_PACKAGE_SUGGESTS "gdb, openssh-client, python3-h5py, slurm-client")
+
+cairn_deb(cairn_python python3-cairn python "Python package"
+"This package contains the module cairn for programs in Python with mpi4py and
+numpy. It uses libcairn, which was built with ${cairn_deb_mpi}.")
+set(CPACK_DEBIAN_CAIRN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_CAIRN_PYTHON_PACKAGE_DEPENDS
+  "${cairn_deb_library} (= ${PROJECT_VERSION}), python3, python3-mpi4py, python3-numpy")
+set(CPACK_DEBIAN_CAIRN_PYTHON_PACKAGE_RECOMMENDS "cairn-tools")
+# What Python compiles when it imports the package has to go with it.
+set(CPACK_DEBIAN_CAIRN_PYTHON_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/lib/install/debian/postinst
+  ${PROJECT_SOURCE_DIR}/lib/install/debian/prerm)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each has one of its own

@@ -7,7 +7,7 @@ set -euo pipefail
 allow_mpi_here
 
 ranks=4
-names=(libcairn0.1 libcairn-dev cairn-tools)
+names=(libcairn0.1 libcairn-dev cairn-tools python3-cairn)
 work=/root/work
 mkdir -p "$work" /build/archives/partial
 cd "$work"
@@ -100,6 +100,19 @@ is_found_by_cmake() {
   say "find_package: died and went on"
 }
 
+# As on the page, with Debian's own Python.
+serves_python() {
+  python3 -m cairn >output 2>&1 || fails "python3 -m cairn"
+  printf '[job]\nname = heat\n[storage]\nlocal = %s/local-python\nglobal = %s/global-python\n[restart]\nat_end = continue\n' \
+    "$work" "$work" >heat.ini
+  local heat=/cairn/examples/python/heat.py
+  timeout -s KILL 120 ckpt-run -n $((ranks - 1)) --config heat.ini -- python3 $heat heat.ini 50 >output 2>&1 || fails "$heat"
+  timeout -s KILL 120 ckpt-run -n $((ranks - 1)) --config heat.ini -- python3 $heat heat.ini 80 >output 2>&1 || fails "$heat"
+  grep -q 'continues at step 50' output || fails "$heat did not go on where it was"
+  ! grep -q 'MPI calls are not intercepted' output || fails "$heat does not intercept MPI calls"
+  say "python: went on"
+}
+
 is_purged() {
   apt purge "${names[@]}"
   local file
@@ -115,5 +128,6 @@ is_purged() {
 installs
 links_in_one_line
 is_found_by_cmake
+serves_python
 is_purged
 say "installed, used and purged: ${names[*]}"

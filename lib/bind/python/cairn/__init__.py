@@ -1,0 +1,53 @@
+"""Cairn: multi-level checkpointing for MPI applications.
+
+    from mpi4py import MPI
+    import numpy as np
+    import cairn
+
+    with cairn.Session(MPI.COMM_WORLD, "heat.ini") as session:
+        field, step = np.zeros(1000), cairn.Value(0)
+        session.protect("field", field)
+        session.protect("step", step)
+        session.restore()                    # does nothing on a fresh start
+        while step.value < 50:
+            compute(field, session.comm)     # the application communicates over session.comm
+            step.value += 1                  # before the snapshot
+            session.snapshot()               # takes a snapshot if one is due
+
+Snapshots are those of C, C++ and Fortran programs; ckpt-run and ckpt-tool treat them alike. A safe point is a place
+where no message of the application is under way: the collective calls of a session are made there, by all ranks, in
+the same order.
+"""
+
+from ._errors import (
+    CommunicationError,
+    ConfigError,
+    CorruptError,
+    Error,
+    MismatchError,
+    StorageError,
+    TakenOverError,
+    UnrecoverableError,
+    UsageError,
+)
+from ._library import build_info
+from ._log import set_log
+from ._regions import Value
+from ._session import Restored, Session
+
+__all__ = [
+    "CommunicationError",
+    "ConfigError",
+    "CorruptError",
+    "Error",
+    "MismatchError",
+    "Restored",
+    "Session",
+    "StorageError",
+    "TakenOverError",
+    "UnrecoverableError",
+    "UsageError",
+    "Value",
+    "build_info",
+    "set_log",
+]

@@ -1,0 +1,114 @@
+"""libcairn by its C API, <cairn/cairn.h>, without a compiled part."""
+
+import ctypes
+import os
+from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_size_t, c_uint32, c_void_p
+from pathlib import Path
+
+_NAME = "libcairn.so.0.1"
+
+
+class RestoreStatus(ctypes.Structure):
+    """cairn_restore_status."""
+
+    _fields_ = [("restored", c_int), ("incarnation", c_uint32), ("version", c_uint32), ("ranks_from", c_uint32 * 4),
+                ("my_level", c_int), ("lost_nodes", c_uint32), ("seconds", c_double)]  # fmt: skip
+
+
+LogFunction = ctypes.CFUNCTYPE(None, c_int, c_char_p, c_void_p)
+
+_session, _sizes = c_void_p, POINTER(c_size_t)
+# The functions that return a code, by their arguments. cairn_init comes later: a communicator is what MPI makes it.
+_FUNCTIONS = {
+    "cairn_protect_part": [_session, c_char_p, c_void_p, c_int, c_int, _sizes, _sizes, _sizes],
+    "cairn_protect_array": [_session, c_char_p, c_void_p, c_int, c_int, _sizes],
+    "cairn_protect_opaque": [_session, c_char_p, c_void_p, c_char_p, c_size_t, c_size_t],
+    "cairn_unprotect": [_session, c_char_p],
+    "cairn_snapshot": [_session, POINTER(c_uint32)],
+    "cairn_snapshot_to": [_session, c_int, POINTER(c_uint32)],
+    "cairn_due": [_session, POINTER(c_int)],
+    "cairn_wait": [_session, c_int],
+    "cairn_safe_version": [_session, c_int, POINTER(c_uint32)],
+    "cairn_stored_elements": [_session, c_char_p, _sizes],
+    "cairn_restore": [_session],
+    "cairn_restore_region": [_session, c_char_p],
+    "cairn_restore_info": [_session, POINTER(RestoreStatus)],
+    "cairn_should_stop": [_session],
+    "cairn_suspect": [_session, c_char_p],
+    "cairn_finalize": [POINTER(_session)],
+}
+
+
+def _paths():
+    """Where libcairn may be: as CAIRN_LIBRARY says, beside an installed package, or where the loader looks."""
+    chosen = os.environ.get("CAIRN_LIBRARY")
+    if chosen:
+        return [chosen]
+    above = Path(__file__).resolve().parents
+    near = [str(directory / _NAME) for directory in above[1:4] if (directory / _NAME).exists()]
+    return [*near, _NAME]
+
+
+def _open():
+    tried = []
+    for path in _paths():
+        try:
+            return ctypes.CDLL(path)
+        except OSError as error:
+            tried.append(str(error))
+    raise ImportError(f"libcairn cannot be loaded: {'; '.join(tried)}. Install it, or set CAIRN_LIBRARY to the file")
+
+
+def _declare(library):
+    for name, arguments in _FUNCTIONS.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = arguments, c_int
+    library.cairn_storage_error.argtypes, library.cairn_storage_error.restype = [_session], c_char_p
+    library.cairn_abandon.argtypes, library.cairn_abandon.restype = [POINTER(_session)], None
+    library.cairn_set_log.argtypes, library.cairn_set_log.restype = [LogFunction, c_void_p], None
+    library.cairn_version.argtypes, library.cairn_version.restype = [], c_int
+    for name in ("cairn_build_info", "cairn_error_text"):
+        getattr(library, name).argtypes, getattr(library, name).restype = [], c_char_p
+    return library
+
+
+library = _declare(_open())
+
+
+def text(found):
+    """What a function that returns a text has returned."""
+    return found.decode(errors="backslashreplace")
+
+
+def build_info():
+    """One line about the library: version and commit, MPI, HDF5, compiler and options."""
+    return text(library.cairn_build_info())
+
+
+def path():
+    """The file of the library."""
+    return library._name
+
+
+def handle_of(MPI, comm):
+    """A communicator as the C API takes it: a pointer in Open MPI, an integer in MPICH."""
+    kind = {ctypes.sizeof(c_void_p): c_void_p, ctypes.sizeof(c_int): c_int}[MPI._sizeof(MPI.Comm)]
+    return kind(MPI._handleof(comm))
+
+
+def communicator_of(MPI, session):
+    """The communicator of the application's ranks, as mpi4py has it. Cairn owns it."""
+    comm = MPI.Intracomm()
+    library.cairn_comm.argtypes, library.cairn_comm.restype = [_session, c_void_p], c_int
+    code = library.cairn_comm(session, MPI._addressof(comm))
+    return code, comm
+
+
+def init(MPI, comm, config):
+    """cairn_init: the code, and the session."""
+    session = c_void_p()
+    handle = handle_of(MPI, comm)
+    library.cairn_init.argtypes = [type(handle), c_char_p, POINTER(_session)]
+    library.cairn_init.restype = c_int
+    code = library.cairn_init(handle, os.fsencode(config), byref(session))
+    return code, session

@@ -1,0 +1,70 @@
+"""What protect() takes, as the C API has it."""
+
+import numpy
+
+# cairn_type, by the kind and size of a dtype.
+_NUMBERS = {"i1": 1, "i2": 2, "i4": 3, "i8": 4, "u1": 5, "u2": 6, "u4": 7, "u8": 8, "f4": 9, "f8": 10}
+
+
+class Value:
+    """A number that a snapshot can hold: `step = cairn.Value(0)`, then `step.value += 1`.
+
+    An int becomes 64 bits, a float 64, a complex number 128, and a bool stays one; `dtype` chooses another.
+    """
+
+    def __init__(self, value, dtype=None):
+        self._array = numpy.array(value, dtype=dtype)
+        if self._array.ndim != 0:
+            raise TypeError("cairn.Value holds one number; protect an array itself")
+
+    @property
+    def value(self):
+        """The number, as Python has it."""
+        return self._array.item()
+
+    @value.setter
+    def value(self, value):
+        self._array[()] = value
+
+    def __repr__(self):
+        return f"cairn.Value({self.value!r})"
+
+
+class Region:
+    """One array, as it was when it was protected. Holds it, so that it is not freed, and numpy refuses to resize it."""
+
+    def __init__(self, name, data):
+        array = data._array if isinstance(data, Value) else data
+        if not isinstance(array, numpy.ndarray):
+            raise TypeError(f'region "{name}": protect a numpy array or a cairn.Value, not {type(data).__name__}')
+        if array.dtype.hasobject:
+            raise TypeError(f'region "{name}" holds references to Python objects, which mean nothing in another process')
+        if not array.flags.writeable:
+            raise TypeError(f'region "{name}" is read-only, so it could not be restored')
+        if not array.flags.c_contiguous and not array.flags.f_contiguous:
+            raise TypeError(f'region "{name}" is not contiguous: protect the whole array, or a copy of the part')
+        if not array.dtype.isnative:
+            raise TypeError(f'region "{name}" has the byte order of another kind of machine ({array.dtype})')
+        self.array = array
+        # Dimensions are stored with the slowest first, which is the last of an array in Fortran's order.
+        self.reverses = array.ndim > 1 and not array.flags.c_contiguous
+
+    @property
+    def address(self):
+        """Where its elements are."""
+        return self.array.ctypes.data
+
+    @property
+    def number(self):
+        """cairn_type of its elements; None: Cairn does not compute with them."""
+        return _NUMBERS.get(f"{self.array.dtype.kind}{self.array.dtype.itemsize}")
+
+    @property
+    def type_name(self):
+        """How a restore compares elements that are no numbers to Cairn: the dtype, with the names of its fields."""
+        dtype = self.array.dtype
+        return f"numpy {dtype.descr if dtype.names else dtype.str}"[:255]
+
+    def in_order(self, numbers):
+        """Shape or place, with the slowest dimension first."""
+        return tuple(reversed(numbers)) if self.reverses else tuple(numbers)

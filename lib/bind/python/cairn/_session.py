@@ -1,0 +1,214 @@
+"""Session: a process's part in a job that Cairn protects."""
+
+import os
+import sys
+import traceback
+from ctypes import byref, c_int, c_size_t, c_uint32
+from dataclasses import dataclass
+
+from ._errors import HEAD, Error, UsageError, check
+from ._library import RestoreStatus, build_info, communicator_of, init, library, text
+from ._regions import Region
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What restore() did."""
+
+    version: int  # of the snapshot
+    incarnation: int  # number of the run that took it
+    ranks_from: tuple  # application ranks of the job whose data came from L1, L2, L3, L4
+    my_level: int  # the level from which this rank's data came
+    lost_nodes: int  # nodes that took part in the snapshot, and whose store is missing
+    seconds: float  # that it took
+
+
+class Session:
+    """Opens a session over `comm`, for `with cairn.Session(MPI.COMM_WORLD, "heat.ini") as session:`.
+
+    `config` is the path of the configuration file, which only rank 0 reads; "" means the defaults. Leaving the block
+    finalizes the session. An exception that leaves it ends the whole job, since the other ranks would wait.
+
+    With head ranks under plain mpirun, the call raises SystemExit on heads when the job is over for them.
+
+    Collective over `comm`. All calls of a session come from one thread, and release the interpreter's lock.
+    """
+
+    def __init__(self, comm, config=""):
+        from mpi4py import MPI
+
+        _check_mpi(MPI)
+        self._mpi, self._world = MPI, comm
+        self._process = os.getpid()
+        self._regions = {}
+        code, self._handle = init(MPI, comm, config)
+        if code == HEAD:
+            raise SystemExit(0)
+        if code < 0:
+            check(code)
+        code, self._comm = communicator_of(MPI, self._handle)
+        check(code)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if not self._handle or os.getpid() != self._process:
+            return
+        if kind is None:
+            self.finalize()
+            return
+        sys.stdout.flush()
+        traceback.print_exception(kind, error, trace)
+        rank = self._world.Get_rank()
+        print(f"cairn: rank {rank}: {kind.__name__} has left the block of cairn.Session without finalize(), "
+              "so the job ends", file=sys.stderr, flush=True)  # fmt: skip
+        self._world.Abort(1)
+
+    @property
+    def comm(self):
+        """The communicator of the application's ranks, without heads: communicate over it. Cairn owns it."""
+        return self._comm
+
+    def protect(self, name, data, place=None):
+        """Makes a numpy array or a cairn.Value part of all later snapshots, and of restore().
+
+        The array must be contiguous and writeable; it stays this array, with this shape. In Fortran's order the shape
+        is stored reversed. Other dtypes than integers and reals are stored as bytes, and compared by their dtype.
+        `place=(global_shape, offset)`: it is this rank's part of an array that spans ranks, and L4 files show that one.
+        A region of this name is replaced. Local.
+        """
+        region = Region(name, data)
+        key = _name(name)
+        check(self._protect(key, region, place))
+        self._regions[key] = region
+
+    def _protect(self, key, region, place):
+        shape = region.in_order(region.array.shape)
+        if region.number is None:
+            if place is not None:
+                raise UsageError(f'region "{key.decode()}": only integers and reals can be a part of a global array')
+            return self._call("cairn_protect_opaque", key, region.address, region.type_name.encode(),
+                              region.array.itemsize, region.array.size)  # fmt: skip
+        if place is None:
+            return self._call("cairn_protect_array", key, region.address, region.number, len(shape), _sizes(shape))
+        whole, offset = place
+        if len(whole) != len(shape) or len(offset) != len(shape):
+            raise UsageError(f'region "{key.decode()}" has {len(shape)} dimensions, and its place {len(whole)} and '
+                             f"{len(offset)}: write place=(global_shape, offset)")  # fmt: skip
+        return self._call("cairn_protect_part", key, region.address, region.number, len(shape), _sizes(shape),
+                          _sizes(region.in_order(whole)), _sizes(region.in_order(offset)))  # fmt: skip
+
+    def unprotect(self, name):
+        """Later snapshots do not contain this region. Local."""
+        key = _name(name)
+        check(self._call("cairn_unprotect", key))
+        del self._regions[key]
+
+    def snapshot(self, level=None):
+        """Takes a snapshot if one is due; with a level, 1 to 4, now and for that level.
+
+        Returns its version, or None if none was due. Collective, at a safe point: no message is under way.
+        """
+        version = c_uint32()
+        if level is None:
+            check(self._call("cairn_snapshot", byref(version)))
+        else:
+            check(self._call("cairn_snapshot_to", level, byref(version)))
+        return version.value or None
+
+    def due(self):
+        """Whether the next snapshot() will take one: before expensive preparations. Collective."""
+        due = c_int()
+        check(self._call("cairn_due", byref(due)))
+        return bool(due.value)
+
+    def wait(self, level):
+        """Blocks until the newest snapshot that was to reach the level has reached it. Collective."""
+        check(self._call("cairn_wait", level))
+
+    def safe_version(self, level):
+        """The newest version that has reached the level, as far as this rank knows; 0: none. Local."""
+        version = c_uint32()
+        check(self._call("cairn_safe_version", level, byref(version)))
+        return version.value
+
+    def stored(self, name):
+        """Elements that this rank's region has in the snapshot that restore() will restore; 0: it is not there.
+
+        To be called before restore(), to make an array of that size. Collective at first, then local.
+        """
+        count = c_size_t()
+        check(self._call("cairn_stored_elements", _name(name), byref(count)))
+        return count.value
+
+    def restore(self, name=None):
+        """Copies the newest recoverable snapshot into all regions, or into one.
+
+        Returns what it did, or None on a fresh start. Collective.
+        """
+        if name is None:
+            check(self._call("cairn_restore"))
+        else:
+            check(self._call("cairn_restore_region", _name(name)))
+        status = RestoreStatus()
+        check(self._call("cairn_restore_info", byref(status)))
+        if not status.restored:
+            return None
+        return Restored(status.version, status.incarnation, tuple(status.ranks_from), status.my_level,
+                        status.lost_nodes, status.seconds)  # fmt: skip
+
+    @property
+    def should_stop(self):
+        """Whether the job has been asked to stop; the same on all ranks after snapshot()."""
+        return self._call("cairn_should_stop") == 1
+
+    @property
+    def storage_error(self):
+        """Why a snapshot last failed because of storage; "" if none did."""
+        return text(self._call("cairn_storage_error"))
+
+    def suspect(self, why):
+        """Reports that something seems to be wrong with this rank or its node, in a few words. Local."""
+        check(self._call("cairn_suspect", why.encode()))
+
+    def finalize(self):
+        """Waits for background work, writes the newest snapshot to L4, and ends the job's chain. Collective."""
+        self._usable()
+        code = library.cairn_finalize(byref(self._handle))
+        self._regions.clear()
+        check(code)
+
+    def _usable(self):
+        if os.getpid() != self._process:
+            raise UsageError(f"this session is of process {self._process}, and a forked child cannot use it")
+        if not self._handle:
+            raise UsageError("the session has ended")
+        if self._mpi.Is_finalized():
+            raise UsageError("MPI.Finalize() was called before the session ended: end the session first")
+
+    def _call(self, name, *arguments):
+        self._usable()
+        return getattr(library, name)(self._handle, *arguments)
+
+
+def _name(name):
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a region is a str, not {type(name).__name__}")
+    return os.fsencode(name)
+
+
+def _sizes(numbers):
+    return (c_size_t * len(numbers))(*(int(number) for number in numbers))
+
+
+def _check_mpi(MPI):
+    """One process cannot use two MPIs: an mpi4py of another one would get handles that mean something else."""
+    theirs = MPI.Get_library_version().split("\n")[0]
+    ours = build_info()
+    for name in ("Open MPI", "MPICH", "Intel(R) MPI"):
+        if name in ours and name not in theirs:
+            raise Error(f"mpi4py uses {theirs.strip()}, and Cairn was built with {name}: use an mpi4py of that MPI")
+    if not MPI.Is_initialized():
+        raise UsageError("MPI is not initialized: import MPI from mpi4py, or call MPI.Init() first")
+

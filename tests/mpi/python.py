@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""The Python package over real ranks: heat is killed and comes back with the same bits, also from snapshots of a C++
+program, and wrong uses are told in words.
+
+    python.py BUILD SOURCE MPIEXEC PYTHON [KILLS]
+"""
+
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+build, source = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+mpiexec, python = sys.argv[3:5]
+kills = int(sys.argv[5]) if len(sys.argv) > 5 else 3
+STEPS = 300
+CONFIG = """[job]
+name = python
+[storage]
+local = {work}/local
+global = {work}/global
+[levels]
+l1 = every 7
+l2 = every 14
+l3 = off
+l4 = off
+[topology]
+node_size = {node_size}
+[head]
+mode = {mode}
+[restart]
+at_end = {at_end}
+"""
+
+
+class Place:
+    """A directory with a configuration."""
+
+    def __init__(self, mode="rank", node_size=3, at_end="finished"):
+        self.directory = tempfile.TemporaryDirectory(prefix="cairn-python-")
+        self.work = Path(self.directory.name)
+        self.config = self.work / "job.ini"
+        self.config.write_text(CONFIG.format(work=self.work, mode=mode, node_size=node_size, at_end=at_end))
+        self.plate = self.work / "plate.bin"
+
+    def run(self, *command, fails=False, env=()):
+        environment = dict(os.environ, PYTHONPATH=str(source / "lib" / "bind" / "python"), PYTHONDONTWRITEBYTECODE="1",
+                           CAIRN_LIBRARY=str(build / "lib" / "libcairn.so"), **dict(env))  # fmt: skip
+        ended = subprocess.run(["timeout", "-s", "KILL", "120", *map(str, command)], cwd=self.work, env=environment,
+                               text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+        if (ended.returncode != 0) != fails or ended.returncode == 137:
+            raise AssertionError(f"{command}: exit code {ended.returncode}\n{ended.stdout}")
+        return ended.stdout
+
+    def mpirun(self, ranks, *command, **how):
+        return self.run(mpiexec, "--oversubscribe", "--bind-to", "none", "-n", ranks, *command, **how)
+
+    def ckpt_run(self, ranks, *command, **how):
+        return self.run(build / "bin" / "ckpt-run", "-n", ranks, "--config", self.config, "--", *command, **how)
+
+
+HEAT = source / "examples" / "python" / "heat.py"
+# Runs heat.py and kills itself before the step that the directory's file names, once.
+KILLED = """
+import os, runpy, signal, sys
+import cairn
+step_of_death, rank_of_death, heat, *rest = sys.argv[1:]
+snapshot = cairn.Session.snapshot
+calls = 0
+def counted(self, level=None):
+    global calls
+    calls += 1
+    if calls == int(step_of_death) and self.comm.Get_rank() == int(rank_of_death) and not os.path.exists("died"):
+        open("died", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return snapshot(self, level)
+cairn.Session.snapshot = counted
+sys.argv = [heat, *rest]
+runpy.run_path(heat, run_name="__main__")
+"""
+
+
+def reference():
+    place = Place(mode="inline", node_size=1)
+    place.mpirun(4, build / "bin" / "python_heat", place.config, STEPS, place.plate)
+    return place.plate.read_bytes()
+
+
+def expect(expected, place, output, what):
+    if not place.plate.exists() or place.plate.read_bytes() != expected:
+        raise AssertionError(f"{what}: the plate is missing or differs from that of C++\n{output}")
+    print(f"{what}: the same plate as in C++", flush=True)
+
+
+def undisturbed(expected):
+    for mode, ranks, node_size in [("inline", 4, 2), ("thread", 4, 2), ("rank", 6, 3)]:
+        place = Place(mode, node_size)
+        expect(expected, place, place.mpirun(ranks, python, HEAT, place.config, STEPS, place.plate), f"mpirun, {mode}")
+
+
+def killed(expected):
+    script = "killed.py"
+    for number in range(kills):
+        place = Place()
+        (place.work / script).write_text(KILLED)
+        step, rank = random.randrange(8, STEPS), random.randrange(4)
+        output = place.ckpt_run(4, python, script, step, rank, HEAT, place.config, STEPS, place.plate)
+        if not re.search(r"continues at step [1-9]", output):
+            raise AssertionError(f"rank {rank}, killed at step {step}: it did not continue\n{output}")
+        if "MPI calls are not intercepted" in output or "MPI_COMM_WORLD has the application ranks only" not in output:
+            raise AssertionError(f"the tap was not preloaded\n{output}")
+        expect(expected, place, output, f"ckpt-run, rank {rank} killed at step {step}")
+
+
+def from_cpp(expected):
+    place = Place(mode="inline", node_size=1, at_end="continue")
+    place.mpirun(4, build / "bin" / "python_heat", place.config, STEPS, place.plate, STEPS // 2, fails=True)
+    output = place.mpirun(4, python, HEAT, place.config, STEPS, place.plate)
+    if f"continues at step {STEPS // 2}" not in output:
+        raise AssertionError(f"it did not continue from the snapshot of C++\n{output}")
+    expect(expected, place, output, "from a snapshot of C++")
+
+
+def without_a_node(expected):
+    place = Place(mode="inline", node_size=2, at_end="continue")
+    place.mpirun(4, python, HEAT, place.config, STEPS // 2, place.plate)
+    shutil.rmtree(place.work / "local" / "node0001")
+    output = place.mpirun(4, python, HEAT, place.config, STEPS, place.plate)
+    if not re.search(r"continues at step [1-9]", output) or "node 1 is lost" not in output:
+        raise AssertionError(f"it did not continue without the node\n{output}")
+    expect(expected, place, output, "after a node was lost")
+
+
+def wrong_uses():
+    wrong = Path(__file__).with_name("python_wrong.py")
+    place = Place(mode="inline", node_size=1)
+
+    def case(name, *told, ranks=2, fails=False):
+        output = place.mpirun(ranks, python, wrong, name, place.config, fails=fails)
+        missing = [words for words in told if words not in output]
+        if missing or "nothing was told" in output:
+            raise AssertionError(f"{name}: it does not say {missing}\n{output}")
+        print(f"{name} is told", flush=True)
+
+    case("arrays", '"a strided part" is not contiguous', "not list", '"objects" holds references', '"read-only" is read-only',
+         '"foreign" has the byte order', '"placed" has 2 dimensions', '"complex": only integers and reals', "'/'",
+         "cannot resize", '"nobody"', "level 7", "the session has ended")  # fmt: skip
+    place = Place(mode="inline", node_size=1, at_end="continue")
+    case("writes")
+    case("dtype", "MismatchError", "field float32[4]")
+    case("fork", "a forked child cannot use it")
+    place = Place(mode="inline", node_size=1)
+    case("raises", "ValueError: this is rubbish", "cairn: rank 1: ValueError has left the block", fails=True)
+    case("finalizes", "MPI.Finalize() was called before the session ended")
+    case("no-config", "ConfigError", "job.ini.missing")
+
+
+def about():
+    output = Place().run(python, "-m", "cairn")
+    version = re.search(r'^version = "(.*)"', (source / "lib/bind/python/pyproject.toml").read_text(), re.MULTILINE)[1]
+    for words in [f"Cairn {version} (", "Open MPI", "numpy", "mpi4py"]:
+        if words not in output:
+            raise AssertionError(f"python3 -m cairn does not say {words!r}:\n{output}")
+
+
+def main():
+    about()
+    expected = reference()
+    undisturbed(expected)
+    from_cpp(expected)
+    without_a_node(expected)
+    killed(expected)
+    wrong_uses()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Wrong uses of the Python package, each of which must be told in one line that names the thing:
+
+    python_wrong.py CASE CONFIG
+"""
+
+import os
+import sys
+
+import numpy as np
+from mpi4py import MPI
+
+import cairn
+
+case, config = sys.argv[1:]
+
+
+def told(call):
+    """The error that a call must raise, as a user sees it."""
+    try:
+        call()
+    except (cairn.Error, TypeError, ValueError) as error:
+        print(f"told: {type(error).__name__}: {error}", flush=True)
+        return
+    print(f"{case}: nothing was told", flush=True)
+
+
+def arrays(session):
+    """What cannot be protected."""
+    frozen = np.zeros(3)
+    frozen.flags.writeable = False
+    for name, data in [("a strided part", np.zeros((4, 4))[:, ::2]), ("a list", [1, 2]), ("objects", np.array([{}])),
+                       ("read-only", frozen), ("foreign", np.zeros(3, ">f8"))]:  # fmt: skip
+        told(lambda name=name, data=data: session.protect(name, data))
+    told(lambda: session.protect("placed", np.zeros((2, 3)), place=((4,), (0,))))
+    told(lambda: session.protect("complex", np.zeros(2, complex), place=((4,), (0,))))
+    told(lambda: session.protect("a/b", np.zeros(2)))
+    kept = np.zeros(5)
+    session.protect("kept", kept)
+    told(lambda: kept.resize(9))
+    told(lambda: session.unprotect("nobody"))
+    told(lambda: session.snapshot(level=7))
+    session.unprotect("kept")
+
+
+def another_dtype(session):
+    """A restore into another type than that of the snapshot: the run before has written float64."""
+    session.protect("field", np.zeros(4, np.float32))
+    told(session.restore)
+
+
+def forked(session):
+    """A child has its parent's session, and cannot use it."""
+    child = os.fork()
+    if child == 0:
+        told(session.snapshot)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def main():
+    rank = MPI.COMM_WORLD.Get_rank()
+    if case == "no-config":
+        told(lambda: cairn.Session(MPI.COMM_WORLD, config + ".missing"))
+        return
+    with cairn.Session(MPI.COMM_WORLD, config) as session:
+        if case == "arrays":
+            arrays(session)
+            session.restore()
+        elif case == "writes":
+            session.protect("field", np.ones(4))
+            session.restore()
+            session.snapshot(level=1)
+        elif case == "dtype":
+            another_dtype(session)
+        elif case == "fork":
+            forked(session)
+        elif case == "raises":
+            session.restore()
+            if rank == 1:
+                raise ValueError("this is rubbish")
+            session.comm.Barrier()
+        elif case == "finalizes":
+            session.restore()
+            MPI.Finalize()
+            told(session.snapshot)
+            os._exit(0)
+    if case == "arrays":
+        told(session.snapshot)
+
+
+main()

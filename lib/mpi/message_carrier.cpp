@@ -163,15 +163,21 @@ int MessageCarrier::send(const OutgoingMessage& m) {
 
 int MessageCarrier::send_patiently(const OutgoingMessage& m) {
   MPI_Request real = MPI_REQUEST_NULL;
-  const int code = begin(m, &real);
-  return code == MPI_SUCCESS ? wait_patiently(real, MPI_STATUS_IGNORE) : code;
+  if (const int code = begin(m, &real); code != MPI_SUCCESS) return code;
+  const auto need =
+      is_counted(m.peer, m.tag) ? std::optional(need_of_receiver(channel_of(m.comm), m.peer, m.tag)) : std::nullopt;
+  return wait_patiently(real, MPI_STATUS_IGNORE,
+                        [&] { return need ? std::optional(replay::DeadlockCheck::Needs{*need}) : std::nullopt; });
 }
 
 int MessageCarrier::begin(const OutgoingMessage& m, MPI_Request* real) {
   const WholeCount all(m.count, m.type);
-  const Way way = way_of(channel_of(m.comm), m.tag);
-  return m.synchronous ? MPI_Issend(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, real)
-                       : MPI_Isend(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, real);
+  const Channel& channel = channel_of(m.comm);
+  const Way way = way_of(channel, m.tag);
+  const int code = m.synchronous ? MPI_Issend(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, real)
+                                 : MPI_Isend(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, real);
+  if (code == MPI_SUCCESS) count_sent(channel, m.peer, m.tag);
+  return code;
 }
 
 int MessageCarrier::receive_by_request(const IncomingMessage& m, MPI_Status* status) {
@@ -223,15 +229,22 @@ bool MessageCarrier::take_shipped(const Number& number, const IncomingMessage& m
 
 int MessageCarrier::receive_patiently(const IncomingMessage& m, MPI_Status* status) {
   MPI_Request real = MPI_REQUEST_NULL;
-  const Way way = way_of(channel_of(m.comm), m.tag);
+  const Channel& channel = channel_of(m.comm);
+  const Way way = way_of(channel, m.tag);
   const WholeCount all(m.count, m.type);
-  const int code = MPI_Irecv(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, &real);
-  return code == MPI_SUCCESS ? wait_patiently(real, status) : code;
+  if (const int code = MPI_Irecv(m.buffer, all.count(), all.type(), m.peer, way.tag, way.comm, &real);
+      code != MPI_SUCCESS)
+    return code;
+  count_posted(channel, m.peer, m.tag);
+  const int code = wait_patiently(real, status, [&] { return needs_message(channel, m.peer, m.tag); });
+  if (code == MPI_SUCCESS || !is_of_failure(code)) count_received(channel, m.peer, m.tag);
+  return code;
 }
 
 // Sleeps: a replacement may compute for long before it comes to this message.
-int MessageCarrier::wait_patiently(MPI_Request real, MPI_Status* status) {
-  Patience patience(*this);
+int MessageCarrier::wait_patiently(MPI_Request real, MPI_Status* status,
+                                   const replay::DeadlockCheck::TellNeeds& needs) {
+  Patience patience(*this, needs);
   while (true) {
     int done = 0;
     const int code = MPI_Test(&real, &done, status);
@@ -268,7 +281,7 @@ int MessageCarrier::probe(MPI_Comm comm, int peer, int tag, int* flag, MPI_Statu
   if (is_recorded(peer, tag)) return probe_recorded(comm, peer, tag, flag, status);
   const Channel& channel = channel_of(comm);
   const bool replayed = peer != MPI_PROC_NULL && is_replayed(channel, peer, tag, "probes for a message");
-  Patience patience(*this);
+  Patience patience(*this, [&] { return needs_message(channel, peer, tag); });
   while (true) {
     if (replayed && !open_.empty()) (void)advance_open();
     if (replayed) {
@@ -371,6 +384,7 @@ void MessageCarrier::goes_on(MPI_Comm twin, MPI_Comm own, std::shared_ptr<Lifeli
     if (MPI_Isend(payload.data(), static_cast<int>(payload.size()), MPI_BYTE, to, way.tag, way.comm, &real) !=
         MPI_SUCCESS)
       continue;
+    count_sent(channel, to, number.lane.tag);
     const auto guard = lock();
     under_way_.push_back({real, std::move(payload)});
   }

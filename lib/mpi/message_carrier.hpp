@@ -33,6 +33,7 @@
 #include "mpi/payload.hpp"
 #include "mpi/stand_in_messages.hpp"
 #include "mpi/stand_in_requests.hpp"
+#include "replay/deadlock_check.hpp"
 #include "replay/journal.hpp"
 #include "tap/carrier.hpp"
 
@@ -48,11 +49,13 @@ class MessageCarrier final : public tap::Carrier {
     MPI_Comm comm = MPI_COMM_NULL;  // the application's
     MPI_Comm own = MPI_COMM_NULL;   // Cairn's, of the same ranks: it carries the messages of collectives
     replay::Journal& journal;
+    replay::DeadlockCheck& deadlocks;
     std::function<bool()> stays;
     std::function<void(MPI_Comm)> adopts = [](MPI_Comm) {};  // a communicator to be revoked after a failure
     std::chrono::milliseconds limit;                         // of a catch-up that stands still
     bool replaces = false;     // this process takes the place of a dead rank, and only that one rolls back
     bool has_threads = false;  // several threads may make calls
+    std::function<std::string()> present_call = [] { return "MPI"; };  // of the application
     Log log;
   };
   MessageCarrier(Setting setting, std::shared_ptr<Lifeline> lifeline);
@@ -128,6 +131,7 @@ class MessageCarrier final : public tap::Carrier {
     replay::Number number;
     tap::IncomingMessage in;
     std::shared_ptr<const KeptType> type = nullptr;  // of `in`, unless it stays valid anyway
+    std::optional<replay::Need> need;                // of a send: a receive
     std::optional<std::uint64_t> choice;             // see replay::Prologue
     bool is_open = false;                            // MPI does not know it yet: see message_carrier_open.cpp
     std::optional<std::uint64_t> place;              // see replay::Choices
@@ -245,7 +249,17 @@ class MessageCarrier final : public tap::Carrier {
   [[nodiscard]] bool has_buffered();
   using Clock = std::chrono::steady_clock;
   void end_sends(Clock::time_point until);
-  int wait_patiently(MPI_Request real, MPI_Status* status);
+  int wait_patiently(MPI_Request real, MPI_Status* status, const replay::DeadlockCheck::TellNeeds& needs);
+  // message_carrier_needs.cpp
+  [[nodiscard]] bool is_counted(int peer, int tag) const;
+  void count_sent(const Channel& channel, int peer, int tag);
+  void count_posted(const Channel& channel, int peer, int tag);
+  void count_received(const Channel& channel, int peer, int tag);
+  [[nodiscard]] replay::Need need_of_receiver(const Channel& channel, int peer, int tag) const;
+  [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_message(const Channel& channel, int peer, int tag);
+  [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_of(tap::Which which,
+                                                                     std::span<const MPI_Request> requests);
+  void settle_what_is_over();
   int receive_by_request(const tap::IncomingMessage& message, MPI_Status* status);
   int receive_patiently(const tap::IncomingMessage& message, MPI_Status* status);
   // Takes a message that was shipped to this rank. False: it has to be received.

@@ -68,7 +68,7 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
  public:
   // `ranks`: of the channel, this one among them. `tag`: no other message of Cairn's communicator has it.
   PatientMessages(MessageCarrier& of, const Channel& channel, std::span<const int> ranks, int tag = 903)
-      : of_(of), comm_(channel.own), ranks_(ranks), tag_(tag) {}
+      : of_(of), channel_(channel), comm_(channel.own), ranks_(ranks), tag_(tag) {}
 
   [[nodiscard]] int rank() const override {
     return static_cast<int>(std::ranges::find(ranks_, rank_in(comm_)) - ranks_.begin());
@@ -87,15 +87,24 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
         sent, received,
         [&](const auto& one, MPI_Request* begun) {
           const auto& [at, count, type] = one.into;
+          if (is_counted(one.from)) traffic().posted(stream(one.from));
           return MPI_Irecv(at, static_cast<int>(count), type, rank_of(one.from), tag_, comm_, begun);
         },
         [&](const auto& one, MPI_Request* begun) {
           const auto& [at, count, type] = one.what;
+          if (is_counted(one.to)) traffic().sent(stream(one.to));
           return MPI_Isend(at, static_cast<int>(count), type, rank_of(one.to), tag_, comm_, begun);
         });
     // Each is over then, and uses no memory of the caller's.
-    for (const MPI_Request request : requests)
-      if (const int over = of_.wait_patiently(request, MPI_STATUS_IGNORE); over != MPI_SUCCESS) code = over;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const bool receives = i < received.size();
+      const int peer = receives ? received[i].from : sent[i - received.size()].to;
+      const int over = of_.wait_patiently(requests[i], MPI_STATUS_IGNORE, [&] { return needs_of(peer, receives); });
+      if (over != MPI_SUCCESS)
+        code = over;
+      else if (receives && is_counted(peer))
+        traffic().received(stream(peer));
+    }
     collectives::check(code);
   }
 
@@ -103,8 +112,21 @@ class MessageCarrier::PatientMessages final : public collectives::Messages {
   [[nodiscard]] int rank_of(int caller) const {
     return caller == MPI_PROC_NULL ? MPI_PROC_NULL : ranks_[static_cast<std::size_t>(caller)];
   }
+  // The tags of the application's messages are not negative.
+  [[nodiscard]] bool is_counted(int caller) const { return caller != MPI_PROC_NULL && of_.is_counted(0, 0); }
+  [[nodiscard]] replay::Stream stream(int caller) const {
+    return {channel_.member(rank_of(caller)), -tag_, channel_.facts.number};
+  }
+  [[nodiscard]] replay::Traffic& traffic() const { return of_.setting_.deadlocks.traffic(); }
+  [[nodiscard]] std::optional<replay::DeadlockCheck::Needs> needs_of(int caller, bool receives) const {
+    if (!is_counted(caller)) return {};
+    const replay::Stream with = stream(caller);
+    const replay::Pattern pattern{.channel = with.channel, .peer = with.peer, .tag = with.tag};
+    return replay::DeadlockCheck::Needs{receives ? traffic().message(pattern) : traffic().receiver(with)};
+  }
 
   MessageCarrier& of_;
+  const Channel& channel_;
   MPI_Comm comm_;
   std::span<const int> ranks_;
   int tag_;

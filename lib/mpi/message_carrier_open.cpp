@@ -103,7 +103,7 @@ int MessageCarrier::leave_open_to_mpi(const std::string& what) {
 
 replay::Pattern MessageCarrier::pattern(const Channel& channel, int peer, int tag) {
   replay::Pattern pattern{.channel = channel.facts.number, .peer = {}, .tag = {}};
-  if (peer != MPI_ANY_SOURCE) pattern.peer = channel.member_of_peer(peer);
+  if (peer != MPI_ANY_SOURCE) pattern.peer = stream(channel, peer, tag).peer;
   if (tag != MPI_ANY_TAG) pattern.tag = tag;
   return pattern;
 }
@@ -154,7 +154,7 @@ int MessageCarrier::probe_recorded(MPI_Comm comm, int peer, int tag, int* flag, 
   }
   if (flag != nullptr) *flag = 0;
   if (!next->is_free) return MPI_SUCCESS;
-  Patience patience(*this);
+  Patience patience(*this, [&] { return needs_message(channel, peer, tag); });
   while (true) {
     int found = 0;
     MPI_Status mine{};

@@ -75,6 +75,7 @@ int MessageCarrier::begin_send(const tap::OutgoingMessage& m, Pending& pending) 
   // After a repair the message is over.
   pending.done = m.buffered || !result;
   pending.is_logged = logged.is_logged;
+  if (!pending.done && is_counted(m.peer, m.tag)) pending.need = need_of_receiver(*pending.channel, m.peer, m.tag);
   return MPI_SUCCESS;
 }
 
@@ -112,7 +113,9 @@ int MessageCarrier::post(Pending& pending) {
   const auto& in = pending.in;
   const WholeCount all(in.count, in.type);
   const Way way = way_of(*pending.channel, in.tag);
-  return MPI_Irecv(in.buffer, all.count(), all.type(), in.peer, way.tag, way.comm, &pending.real);
+  const int code = MPI_Irecv(in.buffer, all.count(), all.type(), in.peer, way.tag, way.comm, &pending.real);
+  if (code == MPI_SUCCESS) count_posted(*pending.channel, in.peer, in.tag);
+  return code;
 }
 
 // MPI has ended it with that code.
@@ -125,6 +128,8 @@ void MessageCarrier::settle(Pending& pending, int code, const MPI_Status& status
   pending.status = status;
   int cancelled = 0;
   if (code == MPI_SUCCESS) MPI_Test_cancelled(&status, &cancelled);
+  if (!pending.sends && !pending.begun && cancelled == 0)
+    count_received(*pending.channel, pending.in.peer, pending.in.tag);
   if (code == MPI_SUCCESS && cancelled == 0 && pending.is_logged && !pending.sends && !has_other_threads_)
     note_received(pending.number, pending.in, status);
   if (code == MPI_SUCCESS && cancelled == 0 && pending.choice) note_choice(*pending.choice, pending.in, status);
@@ -244,7 +249,7 @@ MPI_Comm MessageCarrier::comm_of_error(std::span<const MPI_Request> requests) {
 int MessageCarrier::complete(Which which, std::span<MPI_Request> requests, const Completed& completed) {
   (void)is_of_session_thread();
   const bool tests = completed.flag != nullptr;
-  Patience patience(*this);
+  Patience patience(*this, [&] { return needs_of(which, requests); });
   std::vector<State> states(requests.size());
   while (true) {
     const bool goes_on = advance_what_is_open();

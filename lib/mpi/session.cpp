@@ -325,6 +325,7 @@ void Session::Mpi::carry_messages(const Opening& opening) {
       MessageCarrier::Setting{.comm = ranks,
                               .own = own(),
                               .journal = *impl->journal(),
+                              .deadlocks = impl->deadlocks(),
                               .stays =
                                   [stays = opening.stays] {
                                     const bool goes_on = stays();
@@ -335,6 +336,11 @@ void Session::Mpi::carry_messages(const Opening& opening) {
                               .limit = opening.repaired->config.recovery.limit,
                               .replaces = opening.only_lost_go_back,
                               .has_threads = threads_may_communicate(),
+                              .present_call =
+                                  [this] {
+                                    const std::string_view call = ring ? ring->present_call() : std::string_view();
+                                    return std::string(call.empty() ? "MPI" : call);
+                                  },
                               .log = impl->log()},
       lifeline);
   carrying.emplace(*carrier);

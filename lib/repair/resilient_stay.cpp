@@ -3,8 +3,8 @@
 // All surviving application ranks do the same, wherever the failure has struck them. They vote that the session is over
 // (Pool::all_ranks), meet, and join the repaired world. Then they vote whether all of them can continue. A rank that
 // cannot, or whose call has no way to wait, unwinds instead, and all ranks roll back.
-#include <chrono>
 #include <exception>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -66,15 +66,16 @@ bool Resilient::settled(bool ok) {
   return false;
 }
 
-// For an agreement: what a replacement waits for may never come, if it has exchanged other messages than the dead rank.
+// For an agreement of all ranks. A replacement may never come to it, if it has exchanged other messages than the dead
+// rank.
 std::function<void()> Resilient::impatience(Session::Mpi& session) {
-  if (session.impl->journal() == nullptr || !session.impl->journal()->is_unchecked_replacement()) return {};
-  return [this, &session, since = std::chrono::steady_clock::now()] {
-    const auto limit = pool_->config().recovery.limit;
-    if (pool_->lifeline()->is_cut() || std::chrono::steady_clock::now() - since < limit) return;
-    session.impl->obstruct(fmt::format("has waited in finalize() for {} s since it rolled back ([recovery] limit)",
-                                       std::chrono::duration_cast<std::chrono::seconds>(limit).count()),
-                           replay::Journal::Until::next_snapshot);
+  if (!session.impl->has_unchecked_messages()) return {};
+  const auto wait = std::make_shared<replay::LongWait>(session.impl->begin_wait());
+  return [this, &session, wait] {
+    if (pool_->lifeline()->is_cut()) return;
+    const auto verdict = wait->look([] { return replay::DeadlockCheck::Needs{}; });
+    if (verdict == replay::LongWait::Verdict::goes_on) return;
+    session.impl->obstruct(wait->text(verdict, "finalize()"), replay::Journal::Until::next_snapshot);
     pool_->lifeline()->cut();
   };
 }

@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/ids.hpp"
+#include "replay/deadlock_check.hpp"
 #include "replay/journal.hpp"
 #include "schedule/auto_levels.hpp"
 #include "schedule/schedule.hpp"
@@ -50,6 +51,7 @@ struct Application {
   std::optional<LevelSet> decided = std::nullopt;  // the result of due() for the next snapshot()
   std::optional<std::map<std::string, std::uint64_t>> stored = std::nullopt;  // elements of regions, once looked up
   std::optional<replay::Journal> journal = std::nullopt;                      // where only the lost ranks roll back
+  replay::DeadlockCheck deadlocks = {};                                       // the same, while a connection lasts
   std::unique_ptr<SharedFile> choices = nullptr;                              // of the journal; null: no such file
   bool replaces = false;  // this process takes the place of a lost rank, and only that one rolls back
   std::optional<OnLoss> on_loss = std::nullopt;

@@ -17,9 +17,14 @@
 namespace cairn {
 
 SessionImpl::SessionImpl(Setting setting, Application application, std::unique_ptr<Connection> connection)
-    : setting_(std::move(setting)), application_(std::move(application)), connection_(std::move(connection)) {}
+    : setting_(std::move(setting)), application_(std::move(application)), connection_(std::move(connection)) {
+  if (application_.journal) application_.deadlocks.joins(ranks());
+}
 
-SessionImpl::~SessionImpl() { abandon(Abandoned::dropped); }
+SessionImpl::~SessionImpl() {
+  abandon(Abandoned::dropped);
+  application_.deadlocks.leaves();
+}
 
 void SessionImpl::abandon(Abandoned how) {
   if (finalized_) return;

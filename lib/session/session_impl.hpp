@@ -23,6 +23,7 @@
 #include "config/config.hpp"
 #include "engine/messages.hpp"
 #include "format/shard.hpp"
+#include "replay/long_wait.hpp"
 #include "session/application.hpp"
 #include "session/call_watcher.hpp"
 #include "session/connection.hpp"
@@ -79,6 +80,11 @@ class SessionImpl {
 
   // Where only the lost ranks roll back; session_stay.cpp. Null: all roll back.
   [[nodiscard]] replay::Journal* journal() { return application_.journal ? &*application_.journal : nullptr; }
+  [[nodiscard]] replay::DeadlockCheck& deadlocks() { return application_.deadlocks; }
+  // A call begins to wait for other ranks. Requires: journal().
+  [[nodiscard]] replay::LongWait begin_wait() {
+    return {*application_.journal, application_.deadlocks, setting_.config.recovery.limit};
+  }
   void use_hooks(MessageHooks hooks) { hooks_ = std::move(hooks); }
   void on_loss(OnLoss on_loss) { application_.on_loss = std::move(on_loss); }
   // Whether this rank is a replacement that computes again what the lost one had computed.

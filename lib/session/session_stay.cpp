@@ -53,16 +53,24 @@ Status SessionImpl::rolls_back(const std::string& what) {
   return fail(Code::communication, text);
 }
 
-// What a replacement waits for may never come, if it has exchanged other messages than the dead rank.
+// All ranks come to such a call. A replacement may never do so, if it has exchanged other messages than the dead rank.
 Status SessionImpl::wait_until(const std::function<bool()>& done, const std::string& call, HeadLink::WokenBy woken_by) {
-  const bool unchecked = application_.journal && application_.journal->is_unchecked_replacement();
-  const auto limit = setting_.config.recovery.limit;
-  const auto waited =
-      link().wait_until(done, {.call = call, .limit = unchecked ? WaitLimit{limit} : kForever, .woken_by = woken_by});
+  if (!has_unchecked_messages()) {
+    const auto waited = link().wait_until(done, {.call = call, .woken_by = woken_by});
+    return waited ? Status{} : fail(waited.error());
+  }
+  using Verdict = replay::LongWait::Verdict;
+  replay::LongWait wait = begin_wait();
+  Verdict verdict = Verdict::goes_on;
+  bool is_done = false;
+  const auto is_over = [&] {
+    is_done = done();
+    if (!is_done) verdict = wait.look([] { return replay::DeadlockCheck::Needs{}; });
+    return is_done || verdict != Verdict::goes_on;
+  };
+  const auto waited = link().wait_until(is_over, {.call = call, .woken_by = woken_by});
   if (!waited) return fail(waited.error());
-  if (*waited) return {};
-  return rolls_back(fmt::format("has waited in {} for {} s since it rolled back ([recovery] limit)", call,
-                                std::chrono::duration_cast<std::chrono::seconds>(limit).count()));
+  return is_done ? Status{} : rolls_back(wait.text(verdict, call));
 }
 
 // Whether the newest snapshot for this level was under way in a failure after which this rank has stayed: it may never
@@ -81,6 +89,7 @@ void SessionImpl::disconnect() {
       if (link().reached(level) >= (*versions)[at]) (*versions)[at] = {};
   }
   link().wake_head();
+  application_.deadlocks.leaves();
   connection_.reset();
 }
 
@@ -89,6 +98,7 @@ Status SessionImpl::reconnect(const Environment& environment) {
   if (!connection) return fail(connection.error());
   connection_ = std::move(*connection);
   application_.incarnation = connection_->life.incarnation;
+  if (application_.journal) application_.deadlocks.joins(ranks());
   if (application_.journal && application_.journal->is_started()) open_spill();
   return {};
 }

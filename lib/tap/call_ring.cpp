@@ -172,6 +172,12 @@ void CallRing::put_lasting(const CallRecord& call) {
     std::atomic_ref(file_.calls_left_out).fetch_add(1, std::memory_order_relaxed);
 }
 
+std::string_view CallRing::present_call() const {
+  const auto place = ThreadPlace::mine();
+  if (!place || file_.lasting[*place].kind == CallKind::none) return {};
+  return file_.names[file_.lasting[*place].call].data();
+}
+
 void CallRing::end_lasting() {
   if (const auto place = ThreadPlace::mine())
     file_.lasting[*place].kind = CallKind::none;

@@ -60,6 +60,8 @@ class CallRing final : public Observer {
   void left(std::uint64_t comm) override;
   void named(std::uint64_t comm, std::string_view name) override;
 
+  // The name of the call that this thread is in; empty: of none.
+  [[nodiscard]] std::string_view present_call() const;
   // Which of the communicators is the session's own.
   void is_session(std::uint64_t comm) { file_.session_comm = comm; }
 

@@ -35,6 +35,7 @@ class CarriedMessages : public testing::Test {
     carrier_ = std::make_unique<MessageCarrier>(MessageCarrier::Setting{.comm = comm_,
                                                                         .own = own_,
                                                                         .journal = journal_,
+                                                                        .deadlocks = deadlocks_,
                                                                         .stays = [] { return false; },
                                                                         .limit = std::chrono::minutes(1),
                                                                         .replaces = replaces,
@@ -78,6 +79,7 @@ class CarriedMessages : public testing::Test {
   int next_ = 0;
   int before_ = 0;
   replay::Journal journal_;
+  replay::DeadlockCheck deadlocks_;  // joins nobody
   std::unique_ptr<MessageCarrier> carrier_;
   std::optional<tap::Carrying> carrying_;
 };

@@ -148,6 +148,7 @@ TEST_F(ReplacedMember, gets_the_same_communicators_without_the_others) {
   MessageCarrier replacement({.comm = twin,
                               .own = own_,
                               .journal = fresh,
+                              .deadlocks = deadlocks_,
                               .stays = [] { return false; },
                               .limit = std::chrono::minutes(1),
                               .replaces = true,

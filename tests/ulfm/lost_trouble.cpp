@@ -61,14 +61,22 @@ std::uint64_t combine(std::uint64_t own, const std::array<std::uint64_t, 2>& the
   return (own * 31 + theirs[0] * 7 + theirs[1]) ^ static_cast<std::uint64_t>(step);
 }
 
+// A rank that `polls` asks MPI again and again.
+void complete_all(std::array<MPI_Request, 4>& requests, bool polls) {
+  if (!polls) MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
+  for (int done = polls ? 0 : 1; done == 0; std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+    MPI_Testall(4, requests.data(), &done, MPI_STATUSES_IGNORE);
+}
+
 template <class Between>
-std::array<std::uint64_t, 2> exchange(const Ring& ring, const std::uint64_t& told, Between between) {
+std::array<std::uint64_t, 2> exchange(const Ring& ring, const std::uint64_t& told, Between between,
+                                      bool polls = false) {
   std::array<std::uint64_t, 2> theirs{};
   std::array requests{ring.begin_to_receive(theirs[0], ring.left, 1), ring.begin_to_receive(theirs[1], ring.right, 2),
                       ring.begin_to_send(told, 1), MPI_Request{MPI_REQUEST_NULL}};
   MPI_Isend(&told, 1, MPI_UINT64_T, ring.left, 2, ring.comm, &requests[3]);
   between();
-  MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
+  complete_all(requests, polls);
   return theirs;
 }
 
@@ -90,7 +98,7 @@ class Application {
     if (is("finishes-at-once") && session_.state() == cairn::State::replacement) return;
     session_.restore();
     if (is("tells-errors") && step_ >= kFirstError) MPI_Comm_dup(ring_.comm, &duplicate_);
-    if (is("exchange-after-restore")) (void)exchange(ring_, value_);
+    begin_after_restore();
     while (step_ < options_.steps) take_step();
     write();
   }
@@ -100,6 +108,37 @@ class Application {
   // A replacement in the step that it does otherwise than the rank whose place it takes.
   [[nodiscard]] bool differs(const char* trouble) const {
     return is(trouble) && step_ == kDifference && session_.catches_up();
+  }
+
+  // What a program often does before its loop, though the survivors have done it long ago.
+  void begin_after_restore() {
+    std::uint64_t sum = 0;
+    std::vector<std::uint64_t> many(not_replayed::kMany);
+    if (is("exchange-after-restore")) (void)exchange(ring_, value_);
+    if (is("message-after-restore")) ring_.pass(9);
+    if (is("barrier-after-restore") || is("barrier-after-restore-inline")) MPI_Barrier(ring_.comm);
+    if (is("allreduce-after-restore")) MPI_Allreduce(&value_, &sum, 1, MPI_UINT64_T, MPI_SUM, ring_.comm);
+    if (is("long-message-after-restore")) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      MPI_Irecv(many.data(), not_replayed::kMany, MPI_UINT64_T, ring_.left, 9, ring_.comm, &request);
+      const std::vector<std::uint64_t> mine(many.size(), 1);
+      MPI_Send(mine.data(), not_replayed::kMany, MPI_UINT64_T, ring_.right, 9, ring_.comm);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (is("any-after-restore")) {
+      const std::uint64_t word = 1;
+      MPI_Request request = ring_.begin_to_send(word, 9);
+      MPI_Recv(&sum, 1, MPI_UINT64_T, MPI_ANY_SOURCE, 9, ring_.comm, MPI_STATUS_IGNORE);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (is("probe-after-restore")) {
+      const std::uint64_t word = 1;
+      MPI_Request request = ring_.begin_to_send(word, 9);
+      MPI_Probe(ring_.left, 9, ring_.comm, MPI_STATUS_IGNORE);
+      MPI_Recv(&sum, 1, MPI_UINT64_T, ring_.left, 9, ring_.comm, MPI_STATUS_IGNORE);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (is("communicator-after-restore") && session_.catches_up()) MPI_Comm_dup(ring_.comm, &duplicate_);
   }
 
   // What a replacement does otherwise before restore() than the rank whose place it takes.
@@ -135,13 +174,17 @@ class Application {
     if (differs("sends-less")) {
       receive_only();
     } else {
-      value_ = combine(value_, exchange(ring_, told, [&] { die_while_one_is_behind(); }), step_);
+      const bool polls = is("stands-still-polled") && session_.rank() == 0;  // a neighbour of rank 1
+      value_ = combine(value_,
+                       exchange(
+                           ring_, told, [&] { die_while_one_is_behind(); }, polls),
+                       step_);
     }
     if (differs("sends-more")) {
       const std::uint64_t word = 1;
       MPI_Send(&word, 1, MPI_UINT64_T, ring_.right, 6, ring_.comm);
     }
-    if (differs("stands-still")) {
+    if (differs("stands-still") || differs("stands-still-polled")) {
       std::uint64_t never = 0;
       MPI_Recv(&never, 1, MPI_UINT64_T, ring_.left, 6, ring_.comm, MPI_STATUS_IGNORE);
     }

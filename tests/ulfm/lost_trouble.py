@@ -24,6 +24,7 @@ import lost_job as lost
 
 STEPS = 30
 LIMIT = "limit = 3s"  # of [recovery]: a replacement that stands still for that long does not catch up
+STUCK = "and no rank can continue"  # found long before the usual limit, which no job here reaches
 
 
 class Case:
@@ -67,8 +68,17 @@ CHECKS = {
     "sends-other": Case("rank 1: message 0 .*to rank 2 differs", **BOTH),
     "sends-less": Case("do not match", **BOTH),
     "sends-more": Case("do not match", **BOTH),
-    "stands-still": Case(r"\[recovery\] limit", more=LIMIT, **BOTH),
-    "exchange-after-restore": Case("do not match|limit", more=LIMIT, **BOTH),
+    "stands-still": Case(f"MPI_Recv, {STUCK}", **BOTH),
+    "stands-still-polled": Case(r"\[recovery\] limit", more=LIMIT, **BOTH),
+    "exchange-after-restore": Case(f"do not match|{STUCK}", **BOTH),
+    "message-after-restore": Case(f"MPI_Sendrecv, {STUCK}", **BOTH),
+    "long-message-after-restore": Case(f"MPI_Send, {STUCK}", **BOTH),
+    "any-after-restore": Case(f"MPI_Recv, {STUCK}", **BOTH),
+    "probe-after-restore": Case(f"MPI_Probe, {STUCK}", **BOTH),
+    "barrier-after-restore": Case(f"MPI_Barrier, {STUCK}", **BOTH),
+    "barrier-after-restore-inline": Case(f"MPI_Barrier, {STUCK}", more="[head]\nmode = inline", **BOTH),
+    "allreduce-after-restore": Case(f"MPI_Allreduce, {STUCK}", **BOTH),
+    "communicator-after-restore": Case(f"MPI_Comm_dup, {STUCK}", **BOTH),
 }
 # The same of what comes before restore().
 EARLY = {

@@ -36,6 +36,7 @@ struct Presence {
   std::uint32_t restored = 0;  // version of the snapshot that it has restored
   std::uint32_t gives_up = 0;
   std::uint32_t can_stay = 0;
+  std::uint32_t have_caught_up = 0;
   Pool::Reason reason = Pool::Reason::none;
   ProcessId process;
 };
@@ -247,8 +248,14 @@ Result<bool> Pool::settle(bool under_way, Watchdog& watchdog) {
 Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
   int size = 0;
   MPI_Comm_size(live, &size);
-  const Presence mine{me_,     under_way ? 1U : 0U, restored_, gives_up_ ? 1U : 0U, can_stay_ ? 1U : 0U,
-                      reason_, this_process()};
+  const Presence mine{.number = me_,
+                      .under_way = under_way ? 1U : 0U,
+                      .restored = restored_,
+                      .gives_up = gives_up_ ? 1U : 0U,
+                      .can_stay = can_stay_ ? 1U : 0U,
+                      .have_caught_up = have_caught_up_ ? 1U : 0U,
+                      .reason = reason_,
+                      .process = this_process()};
   std::vector<Presence> all(static_cast<std::size_t>(size));
   const int code = MPI_Allgather(&mine, sizeof(Presence), MPI_BYTE, all.data(), sizeof(Presence), MPI_BYTE, live);
   if (code != MPI_SUCCESS) return fail(mpi_error(code, "MPI_Allgather"));
@@ -258,12 +265,18 @@ Status Pool::gather(MPI_Comm live, bool under_way, Proposal& proposal) const {
     proposal.under_way |= present.under_way != 0;
     proposal.gives_up |= present.gives_up != 0;
     if (roster_[present.number].role == Role::rank) proposal.all_stay &= present.can_stay != 0;
+    proposal.have_caught_up |= present.have_caught_up != 0;
     if (present.reason > proposal.best_reason) proposal.gives_reason = present.number;
     proposal.best_reason = std::max(proposal.best_reason, present.reason);
     proposal.restored = std::max(proposal.restored, present.restored);
   }
   if (auto status = share_sick(live, proposal); !status) return status;
-  proposal.repair = repair(roster_, proposal.live, head_mode(), proposal.sick);
+  Roster before = roster_;
+  if (proposal.have_caught_up) end_catch_ups(before);
+  proposal.lost_in_catch_ups = lost_in_catch_ups(before, proposal.live);
+  if (proposal.lost_in_catch_ups) proposal.all_stay = false;
+  proposal.repair = repair(before, proposal.live, head_mode(), proposal.sick);
+  if (!proposal.all_stay) end_catch_ups(proposal.repair.roster);
   return {};
 }
 
@@ -299,13 +312,14 @@ void Pool::adopt(Proposal proposal) {
   const auto number = std::ranges::find(proposal.live, me_) - proposal.live.begin();
   failures_ = failures_of(before, proposal.live);
   repairs_without_effect_ = proposal.live.size() == before.size() ? repairs_without_effect_ + 1 : 0;
-  gives_reason_ = proposal.best_reason != Reason::none && proposal.gives_reason == me_;
+  gives_reason_ = !proposal.lost_in_catch_ups && proposal.best_reason != Reason::none && proposal.gives_reason == me_;
   me_ = static_cast<std::uint32_t>(number);
   team_ = proposal.team;
   under_way_ |= proposal.under_way;
   gives_up_ |= proposal.gives_up;
   all_stay_ = proposal.all_stay;
   can_stay_ = false;
+  have_caught_up_ = false;
   reason_ = Reason::none;
   repairs_without_progress_ = proposal.restored > progress_ ? 0 : repairs_without_progress_ + 1;
   progress_ = restored_ = std::max(progress_, proposal.restored);
@@ -315,6 +329,7 @@ void Pool::adopt(Proposal proposal) {
   end_strays();
   if (me_ == 0) {
     log_repair(before, proposal);
+    log_lost_in_catch_ups(proposal);
     log_sick(before, proposal);
   }
   log_role();
@@ -385,6 +400,13 @@ void Pool::log_repair(const Roster& before, const Proposal& proposal) const {
                         fmt::join(failures_.dead_ranks, ", "));
   log_.info("repair {}: {} {} died{}; {} spare{} left", repairs_, dead, dead == 1 ? "process" : "processes", ranks,
             spares, spares == 1 ? "" : "s");
+}
+
+// It is given in place of the reasons that processes have.
+void Pool::log_lost_in_catch_ups(const Proposal& proposal) const {
+  if (!proposal.lost_in_catch_ups) return;
+  log_.info("all ranks roll back: two replacements of rank {} in a row died before they had caught up",
+            proposal.lost_in_catch_ups->value);
 }
 
 Error Pool::no_spare_left(const Proposal& proposal) const {

@@ -76,7 +76,10 @@ class Pool {
   // At the next meeting: whether this application rank can continue its call, so that only the lost ranks roll back.
   // Local.
   void can_stay(bool can) { can_stay_ = can; }
-  // Whether all surviving application ranks do so. The same on all after a meeting.
+  // At the next meeting: this application rank knows that all ranks that have rolled back alone have caught up. Local.
+  void all_have_caught_up() { have_caught_up_ = true; }
+  // Whether all surviving application ranks do so, and no rank has died in too many catch-ups. The same on all after a
+  // meeting.
   [[nodiscard]] bool all_stay() const { return all_stay_; }
   // At the next meeting: whether this process knows why all ranks roll back, or only what it has seen of that. Local.
   enum class Reason : std::uint32_t { none, seen, known };
@@ -128,6 +131,8 @@ class Pool {
     bool under_way = false;
     bool gives_up = false;
     bool all_stay = true;
+    bool have_caught_up = false;
+    std::optional<Rank> lost_in_catch_ups;
     Reason best_reason = Reason::none;  // why not
     std::uint32_t gives_reason = 0;     // the first process that has it
     std::uint32_t restored = 0;         // the newest snapshot that any of them has restored
@@ -152,6 +157,7 @@ class Pool {
   [[nodiscard]] Result<bool> is_over(bool done) const;
   [[nodiscard]] Status look_for_unknown_deaths(UnknownDeaths& unknown) const;
   void log_repair(const Roster& before, const Proposal& proposal) const;
+  void log_lost_in_catch_ups(const Proposal& proposal) const;
 
   // pool_sick.cpp
   [[nodiscard]] bool heeds_verdicts() const;
@@ -200,6 +206,7 @@ class Pool {
   bool under_way_ = false;
   bool gives_up_ = false;
   bool can_stay_ = false;
+  bool have_caught_up_ = false;
   bool all_stay_ = false;
   Reason reason_ = Reason::none;
   bool gives_reason_ = false;

@@ -161,6 +161,7 @@ Buffer Pool::news() const {
     out.put(member.node.value);
     out.put(member.rank.value);
     out.put(member.start);
+    out.put(member.catch_ups);
   }
   out.put(static_cast<std::uint32_t>(closed_hosts_.size()));
   for (const std::string& host : closed_hosts_) out.put_text(host);
@@ -192,6 +193,7 @@ Status Pool::take_news(ByteReader& news, std::uint32_t from_last) {
     member.node.value = news.get<std::uint32_t>();
     member.rank.value = news.get<std::uint32_t>();
     member.start = news.get<std::uint32_t>();
+    member.catch_ups = news.get<std::uint32_t>();
     roster_.push_back(member);
   }
   const auto closed = news.get<std::uint32_t>();

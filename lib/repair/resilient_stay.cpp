@@ -33,6 +33,7 @@ bool Resilient::stay(Session::Mpi& session) {
   if (!is_still) obstacle_ = {"MPI has not ended the messages that were under way", Pool::Reason::known};
   if (left_ == Left::no) (void)pool_->all_ranks(false);
   pool_->can_stay(is_still);
+  if (!session.impl->has_unchecked_messages()) pool_->all_have_caught_up();
   left_ = Left::met;
   meet();
   if (!pool_->all_stay()) return false;

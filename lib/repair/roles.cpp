@@ -81,6 +81,7 @@ class Repairer {
     if (!who) return false;
     roster_[*who].role = Role::rank;
     roster_[*who].rank = hole.rank;
+    roster_[*who].catch_ups = hole.catch_ups + 1;
     return true;
   }
 
@@ -156,6 +157,17 @@ Repair repair(const Roster& before, const std::vector<std::uint32_t>& live, Head
   repairer.fill_elsewhere(Repairer::Among::all);
   if (mode == HeadMode::rank) repairer.appoint_heads();
   return std::move(repairer).result();
+}
+
+void end_catch_ups(Roster& roster) {
+  for (Member& member : roster) member.catch_ups = 0;
+}
+
+std::optional<Rank> lost_in_catch_ups(const Roster& before, const std::vector<std::uint32_t>& live) {
+  constexpr std::uint32_t kMost = 2;
+  for (std::uint32_t i = 0; i < before.size(); ++i)
+    if (before[i].catch_ups >= kMost && std::ranges::find(live, i) == live.end()) return before[i].rank;
+  return {};
 }
 
 std::vector<std::uint32_t> helpers_of(const Roster& before, const std::vector<std::uint32_t>& live, const Roster& after,

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct Member {
   NodeId node;
   Rank rank;                // of an application rank
   std::uint32_t start = 0;  // those of one number were started together: 0 by mpirun, others later
+  // Of an application rank: how many processes in a row have replaced it that have not caught up.
+  std::uint32_t catch_ups = 0;
   friend bool operator==(const Member&, const Member&) = default;
 };
 
@@ -46,6 +49,12 @@ struct Repair {
 // Spares on nodes of `sick` come last, also for ranks of those nodes: they are used if no other is left.
 [[nodiscard]] Repair repair(const Roster& before, const std::vector<std::uint32_t>& live, HeadMode mode,
                             const std::set<NodeId>& sick = {});
+
+// All ranks have caught up, or have rolled back: none is about to catch up.
+void end_catch_ups(Roster& roster);
+// A rank that is lost once more, though two processes have tried to catch up in its place: its program may fail each
+// time. Nothing: no rank is.
+[[nodiscard]] std::optional<Rank> lost_in_catch_ups(const Roster& before, const std::vector<std::uint32_t>& live);
 
 // Who recomputes the steps of a lost rank, as numbers in `after`: its replacement, then at most `most` - 1 spares.
 // Empty: not exactly one rank is lost, or no spare is left. `after`: the roster that repair() made of `before`.

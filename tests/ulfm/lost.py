@@ -228,6 +228,25 @@ class Scenarios(Lost):
             strikes = [kill(1, place), kill(1, self.restored(name), life=1)]
             self.expect_local(self.play(name, strikes), strikes)
 
+    def all_ranks_roll_back_if_the_second_replacement_dies_while_it_catches_up(self):
+        for name, place in self.places("heat", "any"):
+            strikes = [kill(1, place), *(kill(1, self.restored(name), life=life) for life in (1, 2))]
+            found = self.play(name, strikes)
+            if self.arguments.rollback == "lost" and (found.local, len(found.everyone)) != (2, 1):
+                raise jobs.Failed(f"{name}: only the lost rolled back {found.local} times, then: {found.everyone}")
+
+    def a_third_death_is_local_if_the_second_replacement_has_caught_up(self):
+        shape = {"steps": 24}
+        calls = self.reference("heat", **shape)[1][1, 0]
+        snapshots = [place for place, call in enumerate(calls) if call == lost.SNAPSHOT]
+        restored = calls.index(lost.RESTORE) + 3
+        later = restored + snapshots[14] - snapshots[5]
+        strikes = [kill(1, snapshots[7] + 3), kill(1, restored, life=1), kill(1, later, life=2)]
+        found = self.play("heat", strikes, shape=shape)
+        self.expect_local(found, strikes)
+        if self.arguments.rollback == "lost" and found.local != 3:
+            raise jobs.Failed(f"only the lost rolled back {found.local} times, not 3 times")
+
     def a_replacement_dies_before_it_restores(self):
         for name, place in self.places("heat", "short", "derived"):
             self.play(name, [kill(1, place), kill(1, max(1, self.restored(name) // 2), life=1)])

@@ -170,6 +170,7 @@ class Application {
     if (session_.rank() == 1 && step_ + 1 == kLaterDeath) die_once(2);
     if (is("idup-awaited") && step_ + 1 == kDeath) not_replayed::kCalls.at("idup")(ring_);
     if (is("asks-failed") && session_.rank() == 3 && expects_death_ && step_ + 1 == kDeath) wait_for_failure();
+    if (differs("fails-in-catch-ups")) std::raise(SIGKILL);
     const std::uint64_t told = differs("sends-other") ? value_ + 1 : value_;
     if (differs("sends-less")) {
       receive_only();

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -103,6 +105,26 @@ TEST(Helpers, are_the_replacement_of_the_only_lost_rank_and_then_spares) {
   EXPECT_TRUE(helpers(before, {0, 1, 3, 5, 6, 7, 8}, 3).empty()) << "two ranks are lost";
   EXPECT_TRUE(helpers(before, {0, 1, 2, 4, 5, 6, 7, 8}, 3).empty()) << "only a head is lost";
   EXPECT_TRUE(helpers(before, {0, 1, 2, 3, 5, 8}, 3).empty()) << "no spare is left";
+}
+
+TEST(LostInCatchUps, is_a_rank_whose_second_replacement_dies_before_it_has_caught_up) {
+  Roster roster = start({6}, 3);
+  ASSERT_EQ(text(roster), "0 1 H s s s");
+  const auto lose = [](const Roster& before, Rank rank) {
+    std::vector<std::uint32_t> live;
+    for (std::uint32_t i = 0; i < before.size(); ++i)
+      if (before[i].role != Role::rank || before[i].rank != rank) live.push_back(i);
+    return std::pair(repair(before, live, HeadMode::rank).roster, lost_in_catch_ups(before, live));
+  };
+  for (int death = 1; death <= 2; ++death) {
+    const auto [after, lost] = lose(roster, Rank{1});
+    EXPECT_EQ(lost, std::nullopt) << death;
+    roster = after;
+  }
+  EXPECT_EQ(lose(roster, Rank{0}).second, std::nullopt);
+  EXPECT_EQ(lose(roster, Rank{1}).second, Rank{1});
+  end_catch_ups(roster);
+  EXPECT_EQ(lose(roster, Rank{1}).second, std::nullopt);
 }
 
 TEST(Repair, lets_a_head_that_would_be_alone_take_a_rank_so_that_its_store_stays_in_reach) {

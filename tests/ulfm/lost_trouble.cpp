@@ -172,7 +172,8 @@ class Application {
     if (is("asks-failed") && session_.rank() == 3 && expects_death_ && step_ + 1 == kDeath) wait_for_failure();
     if (differs("fails-in-catch-ups")) std::raise(SIGKILL);
     const std::uint64_t told = differs("sends-other") ? value_ + 1 : value_;
-    if (differs("sends-less")) {
+    const bool leaves_out = is("sends-none") && step_ + 1 == kDeath && session_.catches_up();
+    if (differs("sends-less") || leaves_out) {
       receive_only();
     } else {
       const bool polls = is("stands-still-polled") && session_.rank() == 0;  // a neighbour of rank 1
@@ -208,7 +209,9 @@ class Application {
       if (kind != MPI_ERR_TRUNCATE || errors() != before + 1) throw std::runtime_error("an error is not told once");
     }
   }
-  [[nodiscard]] bool dies_elsewhere() const { return is("asks-due") || is("asked-for"); }
+  [[nodiscard]] bool dies_elsewhere() const {
+    return is("asks-due") || is("asked-for") || is("finishes-without-sending");
+  }
   // Nobody can open a session with it.
   static void lose_store() {
     std::filesystem::rename("local", "lost");
@@ -322,6 +325,10 @@ class Application {
   }
 
   void write() {
+    if (is("finishes-without-sending") && ring_.rank == 1) {
+      die_once(1);
+      if (session_.state() == cairn::State::replacement) return;
+    }
     if (ring_.rank != 0) {
       MPI_Send(&value_, 1, MPI_UINT64_T, 0, 7, ring_.comm);
       return;

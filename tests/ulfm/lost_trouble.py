@@ -71,6 +71,8 @@ CHECKS = {
     "stands-still": Case(f"MPI_Recv, {STUCK}", **BOTH),
     "stands-still-polled": Case(r"\[recovery\] limit", more=LIMIT, **BOTH),
     "exchange-after-restore": Case(f"do not match|{STUCK}", **BOTH),
+    "sends-none": Case(STUCK, **BOTH),
+    "finishes-without-sending": Case(rf"finalize\(\), {STUCK}", **BOTH),
     "message-after-restore": Case(f"MPI_Sendrecv, {STUCK}", **BOTH),
     "long-message-after-restore": Case(f"MPI_Send, {STUCK}", **BOTH),
     "any-after-restore": Case(f"MPI_Recv, {STUCK}", **BOTH),

@@ -31,8 +31,9 @@ enum class SymptomKind : std::uint8_t {
   process_stopped,   // a signal or a debugger has stopped the process [seconds]
   suspected,         // the application, an operator or a health script says so [1]
   network_error,     // network cards of the node report errors [share of the packets]
+  deadlock,          // ranks wait for each other, by the MPI calls of all ranks [seconds]
 };
-inline constexpr std::size_t kSymptomKinds = 16;
+inline constexpr std::size_t kSymptomKinds = 17;
 
 // `rank` is set if one rank of the node is suspected, and not the node itself.
 struct Suspect {

@@ -44,11 +44,11 @@ void CallWatch::look(Rank rank, const std::optional<ProcessState>& process) {
   seen.waits_since = wait_of(*scratch_);
 }
 
-bool CallWatch::waits_since(std::int64_t then) const {
-  return std::ranges::any_of(seen_, [&](const auto& entry) {
-    const auto& since = entry.second.waits_since;
-    return since && *since <= then;
-  });
+std::vector<std::int64_t> CallWatch::waits() const {
+  std::vector<std::int64_t> waits;
+  for (const auto& [rank, seen] : seen_)
+    if (seen.waits_since) waits.push_back(*seen.waits_since);
+  return waits;
 }
 
 std::vector<hang::RankReading> CallWatch::readings(std::int64_t now) const {

@@ -25,8 +25,8 @@ class CallWatch {
 
   // To be called every second. `process`: as it is now; none: not known. A rank that has removed its file is forgotten.
   void look(Rank rank, const std::optional<ProcessState>& process);
-  // Whether a rank has been in one call that waits for others since `then`, a time of the records' clock.
-  [[nodiscard]] bool waits_since(std::int64_t then) const;
+  // Since when each rank that waits for others has been in one call, on the records' clock.
+  [[nodiscard]] std::vector<std::int64_t> waits() const;
   // Compared with the look before the last one. `now`: on the records' clock.
   [[nodiscard]] std::vector<hang::RankReading> readings(std::int64_t now) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include "base/list_text.hpp"
 #include "base/processor_time.hpp"
 #include "base/text_file.hpp"
-#include "engine/blockers.hpp"
 #include "hang/short_form.hpp"
 #include "localize/codec.hpp"
 #include "localize/detect.hpp"
@@ -48,6 +48,15 @@ localize::Settings settings_of_heads(std::uint32_t fanout) {
   settings.ask_again = seconds(1);
   settings.asks_for_calls = true;
   return settings;
+}
+
+// Off: what may continue is never suspected. What cannot is reported all the same.
+Patience patience_of(const WaitLimit& stuck_after) {
+  Patience patience;
+  patience.likely = std::numeric_limits<double>::infinity();
+  if (stuck_after) patience.likely = std::chrono::duration<double>(*stuck_after).count();
+  patience.certain = std::min(patience.certain, patience.likely);
+  return patience;
 }
 
 std::vector<NodeId> nodes_with_heads(const Topology& topology) {
@@ -120,6 +129,7 @@ FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sourc
     : head_(head),
       sources_(sources),
       settings_(settings_of_heads(head.options.localize.fanout)),
+      patience_(patience_of(head.options.localize.stuck_after)),
       tree_(std::move(nodes), settings_.fanout),
       localizer_(head.node.me, tree_, settings_, book_.rules(), head.clock, *this, *this),
       parts_(kMostMessageBytes),
@@ -293,12 +303,9 @@ localize::NodeLog FaultDesk::log(std::optional<Rank> rank) const {
 Buffer FaultDesk::calls() const { return hang::encode(calls_.readings(monotonic_now())); }
 
 std::vector<localize::Blocker> FaultDesk::blockers(const localize::CallReports& reports) const {
-  const auto& after = head_.options.localize.stuck_after;
-  if (!after) return {};
   const auto& worlds = head_.topology.world_of_rank;
   const auto node_of = [&](Rank rank) { return head_.topology.node_of_world[worlds[rank.value].value]; };
-  return find_blockers(reports, static_cast<std::uint32_t>(worlds.size()), node_of,
-                       std::chrono::duration<double>(*after).count());
+  return find_blockers(reports, static_cast<std::uint32_t>(worlds.size()), node_of, patience_);
 }
 
 void FaultDesk::analysis_begins(NodeId suspect) {

@@ -23,6 +23,7 @@
 #include "base/process_state.hpp"
 #include "base/symptom.hpp"
 #include "base/trace.hpp"
+#include "engine/blockers.hpp"
 #include "engine/call_watch.hpp"
 #include "engine/head.hpp"
 #include "engine/health_keeper.hpp"
@@ -118,6 +119,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   Head& head_;
   Sources sources_;
   localize::Settings settings_;
+  Patience patience_;
   localize::RuleBook book_;
   localize::Tree tree_;
   localize::Localizer localizer_;

@@ -44,7 +44,7 @@ void FaultDesk::look_at(Rank rank, Time now) {
   } else if (const auto wrong = processes_.look(rank, number->second, now)) {
     report({wrong->kind, {head_.node.me, rank}, {}, {}, wrong->measure});
   }
-  if (head_.options.localize.stuck_after) calls_.look(rank, processes_.state(rank));
+  calls_.look(rank, processes_.state(rank));
 }
 
 void FaultDesk::look_at_store(Time now) {
@@ -124,9 +124,12 @@ void FaultDesk::note_sent(NodeId to, Sent how) {
 
 // For whom a rank waits follows only from what all nodes know.
 void FaultDesk::look_for_waits() {
-  const auto& after = head_.options.localize.stuck_after;
-  const auto now = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch());
-  if (after && calls_.waits_since((now - *after).count())) localizer_.ask_for_calls();
+  constexpr double kNanoseconds = 1e-9;
+  const auto now = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+  const auto is_due = [&](std::int64_t since) {
+    return is_worth_a_survey(static_cast<double>(now - since) * kNanoseconds, patience_);
+  };
+  if (std::ranges::any_of(calls_.waits(), is_due)) localizer_.ask_for_calls();
 }
 
 localize::RankProcess FaultDesk::process(Rank rank) const { return processes_.probe(rank); }

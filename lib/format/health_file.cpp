@@ -19,7 +19,8 @@ using localize::Verdict;
 
 constexpr std::string_view kHealthKind = "health";
 
-constexpr std::array<std::string_view, localize::kBlockerDoings> kDoings{"computes", "idles", "in_call", "polls"};
+constexpr std::array<std::string_view, localize::kBlockerDoings> kDoings{"computes", "idles", "in_call",
+                                                                         "polls",    "waits", "differs"};
 
 localize::Blocker read_blocker(const JsonView& json, const Suspect& suspect) {
   localize::Blocker blocker;
@@ -36,6 +37,9 @@ localize::Blocker read_blocker(const JsonView& json, const Suspect& suspect) {
   blocker.unseen = json["unseen"].number32();
   const JsonView silent = json["silent"];
   for (std::size_t i = 0; i < silent.size() && json.good(); ++i) blocker.silent.push_back({silent.at(i).number32()});
+  if (!blocker.deadlock()) return blocker;
+  const JsonView ranks = json["ranks"];
+  for (std::size_t i = 0; i < ranks.size() && json.good(); ++i) blocker.ranks.push_back({ranks.at(i).number32()});
   return blocker;
 }
 
@@ -99,6 +103,9 @@ Json json_of(const localize::Blocker& blocker) {
   json["unseen"] = blocker.unseen;
   json["silent"] = Json::array();
   for (const NodeId node : blocker.silent) json["silent"].push_back(node.value);
+  if (!blocker.deadlock()) return json;
+  json["ranks"] = Json::array();
+  for (const Rank rank : blocker.ranks) json["ranks"].push_back(rank.value);
   return json;
 }
 

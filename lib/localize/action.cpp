@@ -37,6 +37,7 @@ bool calls_for_snapshot(const Verdict& verdict) {
     case Fault::process_dead:
     case Fault::process_stopped:
     case Fault::rank_stuck:
+    case Fault::deadlock:
     case Fault::node_down:
     case Fault::partition:
     case Fault::store_full:
@@ -62,6 +63,7 @@ bool calls_for_avoiding(const Verdict& verdict) {
     case Fault::process_dead:
     case Fault::process_stopped:
     case Fault::rank_stuck:
+    case Fault::deadlock:
     case Fault::rank_slow:
     case Fault::node_stolen:
     case Fault::partition:

@@ -66,7 +66,7 @@ Verdict Analysis::verdict(NodeId analyst, Time now) const {
   if (verdict.fault != Fault::undetermined && !is_of_rank(verdict.fault)) verdict.suspect.rank.reset();
   if (verdict.fault == Fault::partition) verdict.nodes = {suspect_.node};
   if (verdict.fault == Fault::path_corrupts) verdict.nodes = receivers_of_wrong_data(group_);
-  if (verdict.fault == Fault::rank_stuck) verdict.blocker = blocker_;
+  if (verdict.fault == Fault::rank_stuck || verdict.fault == Fault::deadlock) verdict.blocker = blocker_;
   verdict.analyst = analyst;
   verdict.threshold_at = threshold_at_;
   verdict.decided_at = now;

@@ -36,7 +36,7 @@ void fields(auto& io, Blocker::Doing& doing) {
 }
 void fields(auto& io, Blocker& m) {
   io(m.suspect), io(m.doing), number(io, m.seconds), io(m.call), io(m.awaited), io(m.waiting), number(io, m.waited);
-  io(m.likely), io(m.unseen), io(m.silent);
+  io(m.likely), io(m.unseen), io(m.silent), io(m.ranks);
 }
 void fields(auto& io, Verdict& m) {
   io(m.fault), io(m.suspect), io(m.nodes), io(m.analyst), io(m.threshold_at), io(m.decided_at), io(m.withdrawn);

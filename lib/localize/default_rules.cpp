@@ -14,6 +14,7 @@ weight store_full 2
 weight store_error 1.5
 # Who reports this has looked.
 weight suspected 3
+weight deadlock 3
 # These pass by themselves now and then.
 weight high_load 0.25
 
@@ -87,6 +88,11 @@ rule late_rank
 if waited_for
 then suspect node_down, partition, process_dead, node_stolen, node_swapping, rank_slow, rank_stuck
 why Ranks wait for one that is dead, slow, or stuck.
+
+rule ranks_in_deadlock
+if deadlock
+then suspect deadlock
+why The MPI calls of all ranks show which ranks wait for each other.
 
 rule slow_computation
 if slow_rank
@@ -177,6 +183,11 @@ if response.process_alive = 1 and response.process_stopped = 0 and log.blocks > 
 then confirm rank_stuck
 why By the MPI calls of all ranks, others have waited for it for this long, and it waits for none of them.
 
+rule none_can_continue
+if log.deadlock > 0
+then confirm deadlock
+why By the MPI calls of all ranks, these have waited for this long, and none of them can continue by itself.
+
 rule rank_is_slow
 if log.idle < 2 and log.pace >= 1.5 and state.stolen < 0.1 and state.memory < 0.1
 then confirm rank_slow
@@ -203,6 +214,11 @@ rule blocks_nobody
 if waited_for and log.blocks = 0
 then excuse
 why By the MPI calls of all ranks, none waits for it any longer, or it waits itself.
+
+rule deadlock_is_over
+if deadlock and log.deadlock = 0
+then excuse
+why By the MPI calls of all ranks, these no longer wait for each other.
 
 rule only_the_process_failed
 if process_failed and response.answers = 1

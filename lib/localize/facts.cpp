@@ -43,6 +43,7 @@ constexpr std::array<ProbeFactName, kProbeFacts> kProbeFactNames{{
     {Probe::log, "log.bad_peers"},
     {Probe::log, "log.bad_share"},
     {Probe::log, "log.blocks"},
+    {Probe::log, "log.deadlock"},
     {Probe::log, "log.held"},
     {Probe::log, "log.crowded"},
 }};

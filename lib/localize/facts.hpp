@@ -47,10 +47,11 @@ enum class ProbeFact : std::uint8_t {
   log_bad_peers,             // nodes that got wrong data from this one, though it is right in its store
   log_bad_share,             // share of the messages to them that were wrong
   log_blocks,                // seconds that others have waited for the rank, by the calls of all ranks; 0: none waits
+  log_deadlock,              // seconds that ranks have waited for each other, the suspect among them; 0: they do not
   log_held,                  // share of the time in which a signal or a debugger had stopped the rank
   log_crowded,               // share of the time in which it waited for a processor, if its siblings wait far less
 };
-inline constexpr std::size_t kProbeFacts = 32;
+inline constexpr std::size_t kProbeFacts = 33;
 inline constexpr std::size_t kFactsPerSymptom = 3;
 inline constexpr std::size_t kFacts = kSymptomKinds * kFactsPerSymptom + kProbeFacts;
 

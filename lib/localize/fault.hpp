@@ -30,14 +30,15 @@ enum class Fault : std::uint8_t {
   partition,      // of the network: the node is cut off together with others
   path_corrupts,  // between two nodes, data changes on the way
   head_overloaded,
+  deadlock,      // ranks wait for each other, and none of them can continue by itself
   undetermined,  // no candidate was confirmed
 };
-inline constexpr std::size_t kFaults = 15;
+inline constexpr std::size_t kFaults = 16;
 
 // Whether the fault is that of a rank, and not of its node.
 [[nodiscard]] constexpr bool is_of_rank(Fault fault) {
   return fault == Fault::process_dead || fault == Fault::process_stopped || fault == Fault::rank_stuck ||
-         fault == Fault::rank_slow;
+         fault == Fault::rank_slow || fault == Fault::deadlock;
 }
 
 // What a message probe asks, the cheapest first.
@@ -70,13 +71,15 @@ struct Finding {
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-// A rank for which others wait, as the MPI calls of the job's ranks show it.
+// A rank for which others wait, as the MPI calls of the job's ranks show it; or the first rank of a deadlock.
 struct Blocker {
   enum class Doing : std::uint8_t {
     computes,  // or is in a call that is not recorded
     idles,     // the same, without using processor time
     in_call,
-    polls,  // tests or probes again and again without success
+    polls,    // tests or probes again and again without success
+    waits,    // for the next of `ranks`, which wait for each other in a circle
+    differs,  // has entered a collective as another call, or with another root, than most
   };
   Suspect suspect = {};
   Doing doing = Doing::computes;
@@ -88,9 +91,11 @@ struct Blocker {
   bool likely = true;               // false: the records leave open whether they wait for it
   std::uint32_t unseen = 0;         // how many ranks of the job have no record here
   std::vector<NodeId> silent = {};  // nodes that have not answered when asked for the records of their ranks
+  std::vector<Rank> ranks = {};     // of a deadlock: those that wait in a circle, in its order, or that differ
+  [[nodiscard]] bool deadlock() const { return doing == Doing::waits || doing == Doing::differs; }
   friend bool operator==(const Blocker&, const Blocker&) = default;
 };
-inline constexpr std::size_t kBlockerDoings = 4;
+inline constexpr std::size_t kBlockerDoings = 6;
 
 struct Verdict {
   Fault fault = Fault::undetermined;
@@ -102,7 +107,7 @@ struct Verdict {
   bool withdrawn = false;             // it does not hold any longer, or never did
   std::vector<Observation> evidence;  // the symptoms
   std::vector<Finding> findings;      // what the probes found
-  std::optional<Blocker> blocker;     // of a rank that is stuck: what its calls show, if they were looked at
+  std::optional<Blocker> blocker;     // of a rank that is stuck, or a deadlock: what its calls show, if looked at
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 

@@ -11,6 +11,12 @@ constexpr Time kReviewEvery = std::chrono::milliseconds(500);
 constexpr Time kPublishEvery = std::chrono::seconds(5);
 constexpr Time kExcuseLasts = std::chrono::seconds(1);
 
+// The ranks of one deadlock may be found in several circles.
+bool is_about(const Blocker& blocker, const Suspect& suspect) {
+  if (!blocker.deadlock() || !suspect.rank) return blocker.suspect == suspect;
+  return std::ranges::find(blocker.ranks, *suspect.rank) != blocker.ranks.end();
+}
+
 Observation observation_of(const Symptom& symptom, Time now) {
   return {symptom.kind, symptom.suspect, symptom.reporter, now, now, symptom.time, 1, symptom.measure, symptom.note};
 }
@@ -78,8 +84,9 @@ void Localizer::finish_survey() {
   if (!reports) return;
   for (const Blocker& blocker : host_.blockers(*reports)) {
     if (!tree_.has(blocker.suspect.node)) continue;
-    Observation seen = observation_of({SymptomKind::waited_for, blocker.suspect, self_, now_, blocker.waited}, now_);
-    seen.count = std::min(blocker.waiting, kMostRepeats);
+    const auto kind = blocker.deadlock() ? SymptomKind::deadlock : SymptomKind::waited_for;
+    Observation seen = observation_of({kind, blocker.suspect, self_, now_, blocker.waited}, now_);
+    if (!blocker.deadlock()) seen.count = std::min(blocker.waiting, kMostRepeats);
     courier_.post(EvidenceNote{{seen}, {}, {}, 0}, now_);
   }
   take_own_notes();
@@ -221,12 +228,18 @@ void Localizer::learn(Analysis& analysis, const ProbeRound& round) const {
   const Suspect& suspect = analysis.suspect();
   if (round.asks_for_calls()) {
     const CallReports reports = round.reports();
-    const auto blockers = host_.blockers(reports);
-    const auto found = std::ranges::find(blockers, suspect, &Blocker::suspect);
-    if (found != blockers.end()) analysis.learn(*found);
-    const double blocks = found == blockers.end() ? 0 : found->waited;
+    double blocks = 0;
+    double deadlock = 0;
+    for (const Blocker& one : host_.blockers(reports)) {
+      if (!is_about(one, suspect)) continue;
+      analysis.learn(one);
+      (one.deadlock() ? deadlock : blocks) = one.waited;
+    }
     // What it does is not known without its calls.
-    if (reports.calls.contains(suspect.node)) facts.emplace_back(ProbeFact::log_blocks, blocks);
+    if (reports.calls.contains(suspect.node)) {
+      facts.emplace_back(ProbeFact::log_blocks, blocks);
+      facts.emplace_back(ProbeFact::log_deadlock, deadlock);
+    }
   }
   analysis.learn(round.probe(), facts);
 }

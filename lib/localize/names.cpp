@@ -9,11 +9,11 @@ namespace {
 constexpr std::array<std::string_view, kSymptomKinds> kSymptomNames{
     "heartbeat_missed", "no_response",     "crc_mismatch", "low_bandwidth",  "high_load", "processor_stolen",
     "memory_pressure",  "store_full",      "store_error",  "process_failed", "mpi_error", "waited_for",
-    "slow_rank",        "process_stopped", "suspected",    "network_error"};
+    "slow_rank",        "process_stopped", "suspected",    "network_error",  "deadlock"};
 constexpr std::array<std::string_view, kFaults> kFaultNames{
-    "process_dead",  "process_stopped", "rank_stuck",    "rank_slow",       "node_down",
-    "node_stolen",   "node_swapping",   "store_failing", "store_full",      "store_corrupts",
-    "link_degraded", "partition",       "path_corrupts", "head_overloaded", "undetermined"};
+    "process_dead",  "process_stopped", "rank_stuck", "rank_slow",      "node_down",     "node_stolen",
+    "node_swapping", "store_failing",   "store_full", "store_corrupts", "link_degraded", "partition",
+    "path_corrupts", "head_overloaded", "deadlock",   "undetermined"};
 constexpr std::array<std::string_view, kProbes> kProbeNames{"response", "witness", "state", "log"};
 
 template <class T, std::size_t N>

@@ -66,6 +66,7 @@ std::string_view symptom_words(SymptomKind kind) {
     case SymptomKind::process_stopped: return "a stopped process";
     case SymptomKind::suspected: return "a report from outside";
     case SymptomKind::network_error: return "errors of a network card";
+    case SymptomKind::deadlock: return "ranks that wait for each other";
   }
   return "unknown symptoms";
 }
@@ -139,7 +140,9 @@ std::string doing_text(const Blocker& blocker) {
     case Blocker::Doing::computes: return fmt::format("it has been computing for {:.0f} s{}", blocker.seconds, last);
     case Blocker::Doing::idles: return fmt::format("it has been idle for {:.0f} s{}", blocker.seconds, last);
     case Blocker::Doing::in_call: return fmt::format("it has been in {} for {:.0f} s", blocker.call, blocker.seconds);
-    case Blocker::Doing::polls: break;
+    case Blocker::Doing::polls:
+    case Blocker::Doing::waits:
+    case Blocker::Doing::differs: break;
   }
   return fmt::format("it has been calling {} without success for {:.0f} s", blocker.call, blocker.seconds);
 }
@@ -157,6 +160,20 @@ std::string stuck_text(const std::string& rank, const std::optional<Blocker>& bl
                      blocker->likely ? "is" : "may be", doing_text(*blocker), blocker->waiting,
                      blocker->waiting == 1 ? "rank has" : "ranks have", blocker->waited, blocker->awaited,
                      missing_text(*blocker));
+}
+
+// "the job hangs: ranks 1, 2 wait for each other; 3 ranks have waited up to 42 s"
+std::string deadlock_text(const std::string& rank, const std::optional<Blocker>& blocker) {
+  if (!blocker) return "the job hangs: " + rank + " and others wait for each other";
+  std::vector<std::uint32_t> numbers;
+  std::ranges::transform(blocker->ranks, std::back_inserter(numbers), &Rank::value);
+  const bool one = numbers.size() == 1;
+  std::string why = one ? "waits for itself" : "wait for each other";
+  if (blocker->doing == Blocker::Doing::differs)
+    why = fmt::format("{} entered {} otherwise than the others", one ? "has" : "have", blocker->call);
+  return fmt::format("the job {}: {} {}; {} {} waited up to {:.0f} s in {}{}", blocker->likely ? "hangs" : "may hang",
+                     ranks_text(numbers), why, blocker->waiting, blocker->waiting == 1 ? "rank has" : "ranks have",
+                     blocker->waited, blocker->awaited, missing_text(*blocker));
 }
 
 // Whether it is down, cut off or does nothing, cannot be seen from elsewhere.
@@ -221,6 +238,7 @@ std::string fault_text(const Verdict& verdict, const Setting& setting) {
     case Fault::process_dead: return rank + " is dead: its process has ended" + oom_text(verdict);
     case Fault::process_stopped: return rank + " is stopped: by a signal or a debugger";
     case Fault::rank_stuck: return stuck_text(rank, verdict.blocker);
+    case Fault::deadlock: return deadlock_text(rank, verdict.blocker);
     case Fault::rank_slow: return rank + " is slow: " + slow_text(verdict);
     case Fault::node_down: return node + unreached_text(verdict);
     case Fault::node_stolen: return node + " is slow: its processors work for others";

@@ -185,6 +185,17 @@ def fall_asleep(programs):
         job.until(lambda: [one["fault"] for one in job.verdicts()] == ["process_stopped"], "it is not called stopped")
 
 
+def hang(programs):
+    """Ranks wait for each other: that is certain long before others would be suspected."""
+    job = Job(programs, "left_out_collective")
+    job.config.write_text(job.config.read_text().replace("stuck_after = 4s", "stuck_after = off"))
+    with job:
+        job.start()
+        verdict = job.expect(fault="deadlock")
+        if verdict["calls"]["ranks"] != [0, 3] or not verdict["calls"]["likely"]:
+            raise AssertionError(verdict)
+
+
 def compute(programs):
     """All ranks compute for long: nothing is sick. A rank that dies then is found, so they do look."""
     with Job(programs, "computes_at_the_same_time", SURVIVORS) as job:
@@ -339,7 +350,7 @@ def silence_head(programs):
 def main():
     programs = sys.argv[1:6]
     os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1")
-    for play in [stop_and_die, fail_store, end_by_mpi, go_mute, fall_asleep, compute, report, slow_down, fill_store,
+    for play in [stop_and_die, fail_store, end_by_mpi, go_mute, fall_asleep, hang, compute, report, slow_down, fill_store,
                  run_out_of_memory, silence_head]:  # fmt: skip
         if len(sys.argv) > 6 and play.__name__ not in sys.argv[6:]:
             continue

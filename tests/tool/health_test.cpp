@@ -141,6 +141,27 @@ TEST(Health, shows_what_the_calls_of_a_stuck_rank_say) {
   EXPECT_EQ(calls.at("silent"), nlohmann::json({6}));
 }
 
+TEST(Health, shows_which_ranks_wait_for_each_other) {
+  const SickJob job;
+  localize::Verdict verdict;
+  verdict.fault = localize::Fault::deadlock;
+  verdict.suspect = {NodeId{1}, Rank{3}};
+  localize::Blocker& deadlock = verdict.blocker.emplace();
+  deadlock = {verdict.suspect, localize::Blocker::Doing::waits, 72, "MPI_Recv", "MPI_Recv", 5, 70};
+  deadlock.ranks = {Rank{3}, Rank{7}};
+  EXPECT_THAT(verdict_text(verdict), HasSubstr("the job hangs: ranks 3, 7 wait for each other; 5 ranks"));
+  deadlock.likely = false;
+  EXPECT_THAT(verdict_text(verdict), HasSubstr("the job may hang: "));
+  const HealthFile health{{2}, {{verdict, "c17", 1700000000, "as it is", {2}, kNeverYet}}};
+  const auto read = parse_health_file(to_json(health));
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(*read, health);
+  std::ofstream(job.directory.path() + "/global/heat/health.json") << to_json(health);
+  const auto shown = nlohmann::json::parse(run_tool("health --json " + job.target()).out).at("verdicts").at(0);
+  EXPECT_EQ(shown.at("fault"), "deadlock");
+  EXPECT_EQ(shown.at("calls").at("ranks"), nlohmann::json({3, 7}));
+}
+
 TEST(Health, says_when_a_verdict_expires_and_not_those_that_have) {
   SickJob job;
   const auto shown = nlohmann::json::parse(run_tool("health --json " + job.target()).out).at("verdicts").at(0);

@@ -405,6 +405,25 @@ TEST(Localizer, finds_a_rank_for_which_others_wait_and_withdraws_that_once_it_go
   EXPECT_TRUE(network[0].localizer->standing().empty());
 }
 
+// The circle that is found when the analyst looks may be another one, through the same rank.
+TEST(Localizer, finds_a_deadlock_and_withdraws_that_once_it_is_over) {
+  Stuck network(3);
+  network.blocker->doing = Blocker::Doing::waits;
+  network.blocker->ranks = {Rank{20}, Rank{22}};
+  network[1].localizer->ask_for_calls();
+  while (network.surveys == 0) network.run(milliseconds(50));
+  network.blocker->suspect = {NodeId{4}, Rank{18}};
+  network.blocker->ranks = {Rank{18}, Rank{20}};
+  network.run(seconds(1));
+  ASSERT_EQ(network[0].announced.size(), 1U);
+  EXPECT_EQ(network[0].announced[0].fault, Fault::deadlock);
+  EXPECT_EQ(network[0].announced[0].suspect, (Suspect{NodeId{5}, Rank{20}}));
+  EXPECT_EQ(network[0].announced[0].blocker, network.blocker);
+  network.blocker.reset();
+  network.run(seconds(31));
+  EXPECT_TRUE(network[0].localizer->standing().empty());
+}
+
 // Its node does not answer the analyst, either: then something else is wrong with it than its calls.
 TEST(Localizer, knows_nothing_of_a_rank_whose_calls_are_missing) {
   Stuck network(27);

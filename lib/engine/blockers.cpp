@@ -91,7 +91,7 @@ void add_those_who_do_something_else(const hang::HangReport& report, const hang:
 
 }  // namespace
 
-bool is_worth_a_survey(double waited, const Patience& patience) {
+bool is_worth_a_survey(double waited, const hang::Patience& patience) {
   // Longer than the time between two surveys: the first wish may come too early.
   constexpr double kWishLasts = 12;
   if (waited >= patience.likely) return true;
@@ -102,9 +102,9 @@ bool is_worth_a_survey(double waited, const Patience& patience) {
 }
 
 std::vector<Blocker> find_blockers(std::vector<hang::RankReading> readings, const std::function<NodeId(Rank)>& node_of,
-                                   const Patience& patience) {
+                                   const hang::Patience& patience) {
   if (readings.empty()) return {};
-  const hang::HangReport report = hang::examine(std::move(readings), {}, patience.certain);
+  const hang::HangReport report = hang::examine(std::move(readings), {}, patience);
   std::vector<Blocker> blockers;
   for (const hang::Finding& finding : report.findings) {
     const bool certain = finding.certainty == hang::Certainty::certain;
@@ -119,7 +119,7 @@ std::vector<Blocker> find_blockers(std::vector<hang::RankReading> readings, cons
 }
 
 std::vector<Blocker> find_blockers(const localize::CallReports& reports, std::uint32_t ranks,
-                                   const std::function<NodeId(Rank)>& node_of, const Patience& patience) {
+                                   const std::function<NodeId(Rank)>& node_of, const hang::Patience& patience) {
   std::vector<hang::RankReading> readings;
   std::vector<NodeId> silent = reports.silent;
   const auto is_of_job = [&](const hang::RankReading& reading) { return reading.calls.ranks == ranks; };

@@ -10,27 +10,21 @@
 
 namespace cairn {
 
-// How many seconds a rank may wait for others.
-struct Patience {
-  double certain = 10;  // if none of them can continue by itself
-  double likely = 600;  // if they may: they compute, or it is not known what they wait for
-};
-
 // Whether the calls of all ranks are to be looked at because a rank has waited for so many seconds. That costs a
 // message from each node. So a wait that lasts is looked at when it has become twice as long, until it may be a hang
 // itself.
-[[nodiscard]] bool is_worth_a_survey(double waited, const Patience& patience);
+[[nodiscard]] bool is_worth_a_survey(double waited, const hang::Patience& patience);
 
 // Deadlocks, and ranks that have done something else for long while others waited for them. Not those that are dead or
 // stopped, which their own head notices. Nor ranks of which more are waited for than wait: they compute for longer than
 // the others, as ranks of a healthy job may. Nor any that may continue while a rank of the job makes progress in MPI.
 [[nodiscard]] std::vector<localize::Blocker> find_blockers(std::vector<hang::RankReading> readings,
                                                            const std::function<NodeId(Rank)>& node_of,
-                                                           const Patience& patience);
+                                                           const hang::Patience& patience);
 // The same from what the nodes have answered. What cannot be read, or is not of a job of so many ranks, counts as no
 // answer.
 [[nodiscard]] std::vector<localize::Blocker> find_blockers(const localize::CallReports& reports, std::uint32_t ranks,
                                                            const std::function<NodeId(Rank)>& node_of,
-                                                           const Patience& patience);
+                                                           const hang::Patience& patience);
 
 }  // namespace cairn

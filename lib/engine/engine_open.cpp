@@ -40,7 +40,7 @@ Engine::Engine(const EngineSetup& setup)
 }
 
 Engine::~Engine() {
-  if (faults_ && finished_) faults_->forget_spool();
+  if (faults_ && finished_) faults_->end();
   if (faults_ && !finished_) {
     faults_->note_dead(head_.control.dead_members());
     (void)faults_->spool();

@@ -51,8 +51,8 @@ localize::Settings settings_of_heads(std::uint32_t fanout) {
 }
 
 // Off: what may continue is never suspected. What cannot is reported all the same.
-Patience patience_of(const WaitLimit& stuck_after) {
-  Patience patience;
+hang::Patience patience_of(const WaitLimit& stuck_after) {
+  hang::Patience patience;
   patience.likely = std::numeric_limits<double>::infinity();
   if (stuck_after) patience.likely = std::chrono::duration<double>(*stuck_after).count();
   patience.certain = std::min(patience.certain, patience.likely);
@@ -176,6 +176,11 @@ bool FaultDesk::spool() {
   auto pending = localizer_.pending();
   pending.insert(pending.end(), dead_.begin(), dead_.end());
   return spool_.write(pending, static_cast<std::uint64_t>(seconds_of_today().count()));
+}
+
+void FaultDesk::end() {
+  if (spool_.holds_any()) spool_.remove();
+  health_.end(seconds_of_today());
 }
 
 void FaultDesk::note_dead(std::span<const Peer> dead) {

@@ -67,10 +67,8 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   // At the end of a life: MPI reports the processes of these world ranks as dead. It is kept with the other symptoms,
   // and not sent: the communicator that a message would take may be revoked by now.
   void note_dead(std::span<const Peer> dead);
-  // At the end of the job.
-  void forget_spool() {
-    if (spool_.holds_any()) spool_.remove();
-  }
+  // The run has ended well.
+  void end();
   // Time and reporter are filled in here.
   void report(const Symptom& symptom) override;
   void note_transfers(std::span<const Transfer> transfers) override { transfers_.note(transfers); }
@@ -119,7 +117,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   Head& head_;
   Sources sources_;
   localize::Settings settings_;
-  Patience patience_;
+  hang::Patience patience_;
   localize::RuleBook book_;
   localize::Tree tree_;
   localize::Localizer localizer_;

@@ -62,6 +62,13 @@ void HealthKeeper::take(const localize::Verdict& verdict, Today today) {
   write_or_warn(today);
 }
 
+void HealthKeeper::end(Today today) {
+  const auto is_of_rank = [](const HealthEntry& entry) { return entry.verdict.suspect.rank.has_value(); };
+  for (const HealthEntry& entry : standing_)
+    if (is_of_rank(entry)) log_.info("withdrawn, since the run has ended well: {}", entry.text);
+  if (std::erase_if(standing_, is_of_rank) > 0) write_or_warn(today);
+}
+
 void HealthKeeper::renew(Today today) {
   if (!standing_.empty() && today - written_ >= kRenewEvery) write_or_warn(today);
 }

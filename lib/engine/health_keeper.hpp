@@ -45,6 +45,8 @@ class HealthKeeper {
   [[nodiscard]] Status write(Today today);
   // A verdict is new, has changed, or was withdrawn. Writes the file; an error is logged once.
   void take(const localize::Verdict& verdict, Today today);
+  // The run has ended well: none of its processes is dead, stopped or stuck any more. What is known of nodes stays.
+  void end(Today today);
   // To be called now and then.
   void renew(Today today);
 

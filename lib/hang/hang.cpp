@@ -107,17 +107,19 @@ void add_absent(const std::vector<Rank>& left, HangReport& report) {
 // In a job that is over, nobody knows until when they waited.
 void judge(bool over, Judged judged, HangReport& report) {
   for (Finding& finding : judged.findings)
-    if (over || finding.cause == Cause::all_stopped || finding.waited_seconds >= report.after)
+    if (over || finding.cause == Cause::all_stopped || finding.waited_seconds >= report.patience.certain)
       report.findings.push_back(std::move(finding));
   std::ranges::stable_sort(report.findings, [](const Finding& a, const Finding& b) {
     return std::tuple(b.waiting.size(), a.certainty) < std::tuple(a.waiting.size(), b.certainty);
   });
   report.notes = std::move(judged.notes);
   const auto is_certain = [](const Finding& finding) { return finding.certainty == Certainty::certain; };
+  const auto lasts = [&](const Finding& finding) { return finding.waited_seconds >= report.patience.likely; };
   report.verdict = over                                               ? Verdict::over
                    : std::ranges::any_of(report.findings, is_certain) ? Verdict::hangs
+                   : std::ranges::any_of(report.findings, lasts)      ? Verdict::suspect
                    : report.findings.empty()                          ? Verdict::healthy
-                                                                      : Verdict::suspect;
+                                                                      : Verdict::waits;
 }
 
 bool is_told_of(Rank rank, const HangReport& report) {
@@ -130,7 +132,7 @@ bool is_told_of(Rank rank, const HangReport& report) {
 void put_gaps(bool over, HangReport& report) {
   std::set<Gap> gaps;
   for (const RankReport& rank : report.ranks) {
-    if (rank.progressed || (!over && rank.seconds < report.after)) continue;
+    if (rank.progressed || (!over && rank.seconds < report.patience.certain)) continue;
     if (rank.gap) gaps.insert(*rank.gap);
     for (const std::size_t need : rank.needs)
       if (report.needs[need].gap) gaps.insert(*report.needs[need].gap);
@@ -145,7 +147,7 @@ void note_what_lasts(HangReport& report) {
   for (const RankReport& rank : report.ranks) {
     if (rank.gap || is_told_of(rank.rank, report)) continue;
     if (rank.doing == Doing::in_call && is_understood(rank.longest()->call) && rank.needs.empty() && !rank.progressed &&
-        rank.seconds >= report.after)
+        rank.seconds >= report.patience.certain)
       (is_cairn(rank.longest()->call) ? heads : mpi).ranks.push_back(rank.rank);
   }
   for (Note* const note : {&mpi, &heads})
@@ -159,11 +161,11 @@ const LastingCall* RankReport::longest() const {
   return first == lasting.end() ? nullptr : &*first;
 }
 
-HangReport examine(std::vector<RankReading> readings, const std::vector<Rank>& left, double after) {
+HangReport examine(std::vector<RankReading> readings, const std::vector<Rank>& left, const Patience& patience) {
   auto by_rank = newest_of(std::move(readings));
   const bool over = bury(by_rank);
   HangReport report;
-  report.after = after;
+  report.patience = patience;
   report.ranks.resize(by_rank.begin()->second.calls.ranks);
   for (std::uint32_t rank = 0; rank < report.ranks.size(); ++rank) report.ranks[rank].rank = Rank{rank};
   for (const auto& [rank, reading] : by_rank) report.ranks[rank] = report_of(reading);

@@ -20,6 +20,12 @@
 
 namespace cairn::hang {
 
+// How many seconds a rank may wait for another.
+struct Patience {
+  double certain = 10;  // if none of them can continue by itself
+  double likely = 600;  // if they may: they compute, or it is not known what they wait for
+};
+
 struct ProcessFacts {
   enum class State {
     unknown,  // it is on another host
@@ -129,7 +135,8 @@ struct Note {
 
 enum class Verdict {
   healthy,
-  suspect,  // ranks wait for others that may continue: they compute, or were not seen
+  waits,    // ranks wait for others that may continue, as in many healthy jobs
+  suspect,  // the same, for longer than `Patience::likely`
   hangs,
   over,  // all processes are gone; the findings are about what they did at the end
 };
@@ -143,8 +150,8 @@ struct CommFacts {
 
 struct HangReport {
   Verdict verdict = Verdict::healthy;
-  double after = 0;               // a rank may wait for another for so many seconds
-  std::vector<Finding> findings;  // the one because of which most wait first
+  Patience patience;
+  std::vector<Finding> findings;  // of longer waits than `Patience::certain`; the one because of which most wait first
   std::vector<Note> notes;
   std::vector<RankReport> ranks;  // all of the job, by number
   std::vector<HeadReport> heads;  // that are seen, by node
@@ -155,7 +162,8 @@ struct HangReport {
 };
 
 // At least one reading; of a rank that has several, the newest file's counts. `left`: ranks whose file went away
-// between the readings. `after`: seconds that a rank may wait for another before that is called a hang.
-[[nodiscard]] HangReport examine(std::vector<RankReading> readings, const std::vector<Rank>& left, double after);
+// between the readings.
+[[nodiscard]] HangReport examine(std::vector<RankReading> readings, const std::vector<Rank>& left,
+                                 const Patience& patience);
 
 }  // namespace cairn::hang

@@ -5,6 +5,7 @@ namespace cairn::hang {
 std::string_view name_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::healthy: return "healthy";
+    case Verdict::waits: return "waits";
     case Verdict::suspect: return "suspect";
     case Verdict::hangs: return "hangs";
     case Verdict::over: return "over";

@@ -85,6 +85,26 @@ std::string headline(const HangReport& report, const Finding& finding) {
   }
 }
 
+// "which computes": what those do for which others wait, as far as it is no hang.
+std::string doing_text(const HangReport& report, const Finding& finding) {
+  const bool one = is_one(finding);
+  const std::string call = finding.call ? finding.call->name : "a call";
+  if (process_of(report, finding).facts.state == ProcessFacts::State::waits_for_disk)
+    return fmt::format("which {} or {} a file (state D)", one ? "reads" : "read", one ? "writes" : "write");
+  switch (finding.cause) {
+    case Cause::computes:
+      return is_of_heads(finding) ? fmt::format("which {} at work", one ? "is" : "are")
+             : one                ? "which computes"
+                                  : "which compute";
+    case Cause::idles: return fmt::format("which {} idle", one ? "is" : "are");
+    case Cause::polls: return fmt::format("which {} with {}", one ? "polls" : "poll", call);
+    case Cause::circle: return "which wait, too";
+    case Cause::unseen: return fmt::format("of which {}", one ? "no call file was read" : "no call files were read");
+    default: break;
+  }
+  return fmt::format("which {} in {}", one ? "is" : "are", call);
+}
+
 // Further facts about the ranks, beside what they do.
 void add_details(const HangReport& report, const Finding& finding, std::vector<std::string>& texts) {
   const ProcessOf process = process_of(report, finding);
@@ -188,7 +208,7 @@ std::string healthy_text(const HangReport& report) {
   const std::size_t seen = report.ranks.size() - report.unseen.size();
   if (progressed > 0) return fmt::format("{} of {} ranks have just made MPI calls", progressed, seen);
   if (outside == seen) return fmt::format("all ranks compute, or are {}", kUnrecorded);
-  return fmt::format("no rank has waited longer than {} for another", seconds_text(report.after));
+  return fmt::format("no rank has waited longer than {} for another", seconds_text(report.patience.certain));
 }
 
 std::string halted_text(const HangReport& report, const RankReport& rank) {
@@ -292,7 +312,8 @@ std::string brief_text(const RankReport& rank) {
 std::string summary_text(const HangReport& report) {
   if (report.verdict == Verdict::healthy) return "is healthy: " + healthy_text(report);
   if (report.verdict == Verdict::over) return "is over: its processes no longer exist; this is what they did last";
-  const std::string_view verb = report.verdict == Verdict::hangs ? "hangs" : "may hang";
+  const bool waits = report.verdict == Verdict::waits;
+  const std::string_view verb = waits ? "runs" : report.verdict == Verdict::hangs ? "hangs" : "may hang";
   std::set<Rank> waiting;
   double seconds = 0;
   for (const Finding& finding : report.findings) {
@@ -302,7 +323,8 @@ std::string summary_text(const HangReport& report) {
   const Finding& first = report.findings.front();
   if (waiting.empty() || first.ranks.size() + first.heads.size() == 0)
     return fmt::format("{}: {}", verb, headline(report, first));
-  const std::string whom = report.findings.size() > 1 ? "others" : subject_text(first);
+  std::string whom = report.findings.size() > 1 ? "others" : subject_text(first);
+  if (waits && report.findings.size() == 1) whom += ", " + doing_text(report, first);
   return fmt::format("{}: {} of {} ranks {} for {}, the longest for {}", verb, waiting.size(), report.ranks.size(),
                      waiting.size() == 1 ? "waits" : "wait", whom, seconds_text(seconds));
 }

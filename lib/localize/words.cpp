@@ -154,12 +154,13 @@ std::string missing_text(const Blocker& blocker) {
   return fmt::format(". Unknown: what {} {}{}", blocker.unseen, blocker.unseen == 1 ? "rank does" : "ranks do", why);
 }
 
+// It may continue: nobody can see from outside whether it computes or is in an endless loop.
 std::string stuck_text(const std::string& rank, const std::optional<Blocker>& blocker) {
-  if (!blocker) return rank + " is stuck: it no longer calls MPI, and others wait for it";
-  return fmt::format("{} {} stuck: {}, and {} {} waited up to {:.0f} s for it in {}{}", rank,
-                     blocker->likely ? "is" : "may be", doing_text(*blocker), blocker->waiting,
-                     blocker->waiting == 1 ? "rank has" : "ranks have", blocker->waited, blocker->awaited,
-                     missing_text(*blocker));
+  if (!blocker) return rank + " may be stuck: it no longer calls MPI, and others wait for it";
+  std::string_view wait = blocker->waiting == 1 ? "rank has waited" : "ranks have waited";
+  if (!blocker->likely) wait = blocker->waiting == 1 ? "rank may have waited" : "ranks may have waited";
+  return fmt::format("{} may be stuck: {}, and {} {} up to {:.0f} s for it in {}{}", rank, doing_text(*blocker),
+                     blocker->waiting, wait, blocker->waited, blocker->awaited, missing_text(*blocker));
 }
 
 // "the job hangs: ranks 1, 2 wait for each other; 3 ranks have waited up to 42 s"

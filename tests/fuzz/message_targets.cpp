@@ -65,7 +65,7 @@ bool run_rank_calls(Bytes input) {
   const auto readings = hang::decode_readings(input);
   if (!run_message<std::vector<hang::RankReading>>(input, hang::decode_readings) || readings->empty()) return false;
   const auto is_small = [](const hang::RankReading& reading) { return reading.calls.ranks <= kMostRanks; };
-  if (std::ranges::all_of(*readings, is_small)) (void)report_text("heat", hang::examine(*readings, {}, 10));
+  if (std::ranges::all_of(*readings, is_small)) (void)report_text("heat", hang::examine(*readings, {}, {10, 10}));
   return true;
 }
 

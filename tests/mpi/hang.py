@@ -34,6 +34,8 @@ l2 = off
 l3 = off
 [head]
 mode = {mode}
+[localize]
+stuck_after = 500ms
 [log]
 level = error
 """

@@ -174,10 +174,10 @@ std::vector<hang::RankReading> SampleCalls::readings() const {
   return readings_since(before);
 }
 
-hang::HangReport SampleCalls::examine(double after) const { return hang::examine(readings(), {}, after); }
+hang::HangReport SampleCalls::examine(double after) const { return hang::examine(readings(), {}, {after, after}); }
 
 hang::HangReport SampleCalls::examine_since(const std::vector<hang::Moment>& before, double after) const {
-  return hang::examine(readings_since(before), {}, after);
+  return hang::examine(readings_since(before), {}, {after, after});
 }
 
 std::vector<hang::RankReading> SampleCalls::readings_since(const std::vector<hang::Moment>& before) const {

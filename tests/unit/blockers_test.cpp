@@ -23,7 +23,7 @@ using testing::Gt;
 using testing::IsEmpty;
 using testing::Lt;
 
-constexpr Patience kPatience{10, 10};
+constexpr hang::Patience kPatience{10, 10};
 
 NodeId node_of(Rank rank) { return NodeId{rank.value / 2}; }
 
@@ -155,7 +155,7 @@ TEST(Blockers, are_found_in_every_job_of_which_the_tool_says_that_it_hangs) {
 }
 
 TEST(Blockers, are_looked_for_rarely_while_a_wait_lasts) {
-  const Patience patience{10, 600};
+  const hang::Patience patience{10, 600};
   for (const double waited : {9.0, 33.0, 39.0, 60.0, 599.0})
     EXPECT_FALSE(is_worth_a_survey(waited, patience)) << waited;
   for (const double waited : {10.0, 21.0, 25.0, 41.0, 85.0, 600.0, 631.0})

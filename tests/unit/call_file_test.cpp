@@ -128,7 +128,7 @@ TEST_F(CallFileOnDisk, of_format_1_makes_nothing_about_messages_certain) {
       EXPECT_TRUE(file);
       readings.push_back({condense(**file, moment_of(**file)), {}, job.now()});
     }
-    return examine(std::move(readings), {}, 10);
+    return examine(std::move(readings), {}, {10, 10});
   };
   EXPECT_EQ(report_of(2, kCallFileBytes2).verdict, Verdict::hangs);
   const HangReport old = report_of(1, kCallFileBytes1);
@@ -190,7 +190,7 @@ TEST_F(CallFileOnDisk, of_a_communicator_of_any_size_is_told_of) {
       for (const std::uint32_t rank : {0U, 3U})
         if (all_seen || rank == 3) readings.push_back({condense(job.of(rank), moment_of(job.of(rank))), {}, job.now()});
       readings.push_back({condense(**file, moment_of(job.of(2))), {}, job.now()});
-      EXPECT_EQ(examine(std::move(readings), {}, 10).ranks.size(), 4U);
+      EXPECT_EQ(examine(std::move(readings), {}, {10, 10}).ranks.size(), 4U);
     }
   }
 }
@@ -203,7 +203,7 @@ TEST_F(CallFileOnDisk, of_a_job_of_more_ranks_names_no_rank_that_is_not_there) {
   std::vector<RankReading> readings;
   readings.push_back({condense(larger.of(1), moment_of(larger.of(1))), {}, job.now()});
   readings.push_back({condense(job.of(3), moment_of(job.of(3))), {}, job.now()});
-  const HangReport report = examine(std::move(readings), {}, 10);
+  const HangReport report = examine(std::move(readings), {}, {10, 10});
   EXPECT_EQ(report.ranks.size(), 4U);
   EXPECT_EQ(report.ranks[1].doing, Doing::unseen);
 }
@@ -227,7 +227,7 @@ TEST_F(CallFileOnDisk, with_flipped_bytes_is_damaged_or_told_of) {
     for (const std::uint32_t rank : {0U, 1U, 3U})
       readings.push_back({condense(job.of(rank), moment_of(job.of(rank))), {}, job.now()});
     readings.push_back({condense(**file, moment_of(job.of(2))), {}, job.now()});
-    EXPECT_FALSE(report_text("heat", examine(std::move(readings), {}, 10)).empty());
+    EXPECT_FALSE(report_text("heat", examine(std::move(readings), {}, {10, 10})).empty());
   }
   EXPECT_GT(taken, 100U);
   EXPECT_LT(taken, 2900U);

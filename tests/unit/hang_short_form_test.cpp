@@ -29,8 +29,8 @@ TEST_P(ShortFormOfCases, says_the_same_as_the_files) {
   SampleCalls job(4);
   GetParam().prepare(job);
   const auto readings = job.readings();
-  const hang::HangReport whole = hang::examine(readings, {}, 10);
-  const hang::HangReport report = hang::examine(sent(readings), {}, 10);
+  const hang::HangReport whole = hang::examine(readings, {}, {10, 10});
+  const hang::HangReport report = hang::examine(sent(readings), {}, {10, 10});
   EXPECT_EQ(report_text("heat", report), report_text("heat", whole));
   EXPECT_EQ(report.verdict, whole.verdict);
   ASSERT_EQ(report.findings.size(), whole.findings.size());
@@ -82,10 +82,10 @@ TEST(ShortForm, of_too_many_messages_leaves_open_what_was_counted) {
   SampleCalls job(4);
   job.lasts(0, receive(1, 7));
   auto readings = job.readings();
-  EXPECT_EQ(first(hang::examine(sent(readings), {}, 10)).certainty, hang::Certainty::likely);
+  EXPECT_EQ(first(hang::examine(sent(readings), {}, {10, 10})).certainty, hang::Certainty::likely);
   for (std::int32_t tag = 100; tag < 20'000; ++tag) readings[1].calls.sends[{kWorld, 2, tag}] = 1;
   EXPECT_LE(encode(readings[1]).size(), hang::kMostReadingBytes);
-  const hang::HangReport report = hang::examine(sent(readings), {}, 10);
+  const hang::HangReport report = hang::examine(sent(readings), {}, {10, 10});
   EXPECT_EQ(first(report).certainty, hang::Certainty::unknown);
   ASSERT_FALSE(report.gaps.empty());
   EXPECT_EQ(report.gaps.front().cause, hang::Gap::Cause::message_counters);

@@ -153,6 +153,26 @@ TEST(HangText, counts_the_ranks_that_wait) {
   EXPECT_EQ(summary_text(job.examine()), "hangs: 2 of 4 ranks wait for rank 1, the longest for 42 s");
 }
 
+// That is no verdict yet: the rank may continue by itself.
+TEST(HangText, says_what_the_awaited_rank_does_before_that_may_be_a_hang) {
+  SampleCalls job(8);
+  job.all_last(collective("MPI_Allreduce"), {5});
+  const Patience patience{10, 600};
+  const auto summary = [&] { return summary_text(examine(job.readings(), {}, patience)); };
+  job.facts[5] = kComputes;
+  EXPECT_EQ(summary(), "runs: 7 of 8 ranks wait for rank 5, which computes, the longest for 42 s");
+  job.facts[5] = {ProcessFacts::State::waits_for_disk, false};
+  EXPECT_THAT(summary(), HasSubstr("rank 5, which reads or writes a file (state D), the longest"));
+  job.facts[5] = kIdles;
+  EXPECT_THAT(summary(), HasSubstr("rank 5, which is idle, the longest"));
+  CallRecord write;
+  write.kind = CallKind::other;
+  job.lasts(5, {"MPI_File_write", write});
+  EXPECT_THAT(summary(), HasSubstr("rank 5, which is in MPI_File_write, the longest"));
+  job.lose(5);
+  EXPECT_THAT(summary(), HasSubstr("rank 5, of which no call file was read, the longest"));
+}
+
 TEST(HangText, names_the_table_that_was_full) {
   SampleCalls job(4);
   for (const std::uint32_t rank : {0U, 2U}) job.stops_counting(rank);

@@ -66,6 +66,17 @@ TEST_F(HealthKept, drops_what_was_withdrawn) {
   EXPECT_TRUE(entries().empty());
 }
 
+// A rank that was only late has come.
+TEST_F(HealthKept, drops_what_is_about_ranks_when_the_run_ends_well) {
+  auto keeper = run(1);
+  keeper.take(verdict_of(Fault::rank_stuck, 1, Rank{3}), kDay);
+  keeper.take(verdict_of(Fault::store_failing, 2), kDay);
+  keeper.end(kDay + seconds(70));
+  ASSERT_EQ(entries().size(), 1U);
+  EXPECT_EQ(entries()[0].verdict.fault, Fault::store_failing);
+  EXPECT_TRUE(run(2).standing().empty());
+}
+
 TEST_F(HealthKept, a_verdict_that_holds_does_not_expire) {
   auto keeper = run(1);
   keeper.take(verdict_of(Fault::store_failing, 1), kDay);

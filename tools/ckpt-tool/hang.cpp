@@ -1,11 +1,14 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <set>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "config/config.hpp"
 #include "format/json_text.hpp"
 #include "hang/hang.hpp"
 #include "hang/text.hpp"
@@ -26,7 +29,7 @@ constexpr std::size_t kMostStacks = 8;
 
 ExitCode code_of(const HangReport& report, bool problems) {
   if (report.verdict == Verdict::over) return kUnusable;
-  if (report.verdict != Verdict::healthy) return kDamage;
+  if (report.verdict == Verdict::hangs || report.verdict == Verdict::suspect) return kDamage;
   return problems ? kUnusable : kGood;
 }
 
@@ -72,17 +75,32 @@ void print(const HangRequest& request, const std::string& job, const HangReport&
   std::fflush(stdout);
 }
 
+// As the heads of the job have it, who read the same file.
+cairn::Result<cairn::hang::Patience> patience_of(const HangRequest& request) {
+  const auto after = parse_seconds(request.after);
+  if (!after) return cairn::fail(after.error().in("--after"));
+  const auto source = cairn::read_config_source(request.target.config);
+  if (!source) return cairn::fail(source.error());
+  const auto config = cairn::parse_config(*source);
+  if (!config) return cairn::fail(config.error());
+  const auto& stuck_after = config->localize.stuck_after;
+  const double likely =
+      stuck_after ? std::chrono::duration<double>(*stuck_after).count() : std::numeric_limits<double>::infinity();
+  return cairn::hang::Patience{*after, std::max(*after, likely)};
+}
+
 struct Look {
   ExitCode code = kGood;
   bool over = false;
 };
 
-cairn::Result<Look> look_once(const HangRequest& request, const OpenStores& opened, double after) {
+cairn::Result<Look> look_once(const HangRequest& request, const OpenStores& opened,
+                              const cairn::hang::Patience& patience) {
   auto readings = take_readings(opened, kApart);
   if (!readings) return cairn::fail(readings.error());
   for (const std::string& problem : readings->problems) complain(problem);
   if (readings->ranks.empty()) return Look{kUnusable, true};
-  const HangReport report = examine(std::move(readings->ranks), readings->left, after);
+  const HangReport report = examine(std::move(readings->ranks), readings->left, patience);
   print(request, opened.job, report);
   return Look{code_of(report, !readings->problems.empty()), report.verdict == Verdict::over};
 }
@@ -90,17 +108,17 @@ cairn::Result<Look> look_once(const HangRequest& request, const OpenStores& open
 }  // namespace
 
 cairn::Result<ExitCode> hang(const HangRequest& request) {
-  const auto after = parse_seconds(request.after);
-  if (!after) return cairn::fail(after.error().in("--after"));
+  const auto patience = patience_of(request);
+  if (!patience) return cairn::fail(patience.error());
   const auto opened = open_stores(request.target);
   if (!opened) return cairn::fail(opened.error());
   if (opened->empty()) return cairn::fail(opened->nothing("files"));
-  auto look = look_once(request, *opened, *after);
+  auto look = look_once(request, *opened, *patience);
   if (!look) return cairn::fail(look.error());
   ExitCode code = look->code;
   while (request.watch && !look->over) {
     std::this_thread::sleep_for(std::chrono::duration<double>(*request.watch));
-    look = look_once(request, *opened, *after);
+    look = look_once(request, *opened, *patience);
     // The files go with the job.
     if (!look) return look.error().code == cairn::Code::not_found ? code : kUnusable;
     if (!look->over) code = look->code;

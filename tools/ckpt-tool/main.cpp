@@ -66,8 +66,8 @@ constexpr const char* kHangExamples =
     "host. The job is not disturbed, except by --stacks. --local adds stores of other nodes, if this host can read "
     "them.\n"
     "Exit codes:\n"
-    "  0  the job is healthy\n"
-    "  1  it hangs, or ranks have waited longer than --after for a rank that computes\n"
+    "  0  the job is healthy, or ranks wait for a rank that may continue: it computes, or reads a file\n"
+    "  1  it hangs, or ranks have waited for such a rank for longer than [localize] stuck_after\n"
     "  2  nothing was found, all processes are gone, or a file has a newer format or cannot be read\n"
     "Examples:\n"
     "  ckpt-tool hang --config heat.ini\n"
@@ -118,7 +118,7 @@ CLI::App* add_hang(CLI::App& app, HangRequest& request) {
   CLI::App* const command = app.add_subcommand("hang", kHangAbout);
   add_target(*command, request.target);
   command->add_flag("--json", request.json, "Print JSON; the man page names its members");
-  command->add_option("--after", request.after, "How long a rank may wait for another before that is called a hang")
+  command->add_option("--after", request.after, "How long a rank may wait for another before that is reported")
       ->type_name("TIME")
       ->capture_default_str();
   add_watch(*command, request.watch, "Repeat the report every SECONDS seconds (10) until the job has ended");

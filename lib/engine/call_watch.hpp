@@ -25,6 +25,8 @@ class CallWatch {
 
   // To be called every second. `process`: as it is now; none: not known. A rank that has removed its file is forgotten.
   void look(Rank rank, const std::optional<ProcessState>& process);
+  // Whether any rank records its calls.
+  [[nodiscard]] bool any() const { return !seen_.empty(); }
   // Since when each rank that waits for others has been in one call, on the records' clock.
   [[nodiscard]] std::vector<std::int64_t> waits() const;
   // Compared with the look before the last one. `now`: on the records' clock.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -140,6 +141,7 @@ FaultDesk::FaultDesk(Head& head, std::vector<NodeId> nodes, const Sources& sourc
       calls_(sources.store),
       spool_(head.node.local, head.topology, head.node.sealer, head.node.log),
       health_(head.node.global, head.topology, head.node.incarnation, head.node.sealer, head.node.log),
+      watch_(head.node.global, head.node.sealer, head.node.log),
       suspicions_(head.node.global, head.topology, head.node.sealer, head.node.log) {
   if (const auto& after = head.options.localize.silent_after) beats_.emplace(head.node.me, tree_, *after);
   const auto kept = spool_.read(static_cast<std::uint64_t>(seconds_of_today().count()));
@@ -163,6 +165,7 @@ void FaultDesk::turn() {
     next_look_ = now + kLookEvery;
     look(now);
     health_.renew(seconds_of_today());
+    report_watch(now);
     take_suspicions(now);
     head_.node.trace.count("fault localization, processor s", std::chrono::duration<double>(taken_).count());
   }
@@ -181,6 +184,7 @@ bool FaultDesk::spool() {
 void FaultDesk::end() {
   if (spool_.holds_any()) spool_.remove();
   health_.end(seconds_of_today());
+  watch_.end();
 }
 
 void FaultDesk::note_dead(std::span<const Peer> dead) {
@@ -330,6 +334,22 @@ void FaultDesk::announce(const localize::Verdict& verdict) {
     head_.send_to_other_heads(AvoidNodes{{verdict.suspect.node.value}});
   }
   if (act >= localize::Act::snapshot) snapshots_.take(verdict);
+}
+
+// The first head is the root of the tree. It knows the verdicts, and so which heads do not answer.
+void FaultDesk::report_watch(Time now) {
+  if (!head_.node.leads() || !watch_.due(now)) return;
+  std::set<NodeId> silent;
+  for (const localize::Verdict& verdict : localizer_.standing()) {
+    if (verdict.fault == localize::Fault::node_down) silent.insert(verdict.suspect.node);
+    if (verdict.fault == localize::Fault::partition) silent.insert(verdict.nodes.begin(), verdict.nodes.end());
+  }
+  WatchFile watch{.life = head_.node.incarnation};
+  watch.heads = head_.topology.node_count();
+  for (const NodeId node : tree_.nodes()) watch.watching += silent.contains(node) ? 0 : 1;
+  watch.calls = calls_.any();
+  watch.looked = static_cast<std::uint64_t>(seconds_of_today().count());
+  watch_.write(watch, now);
 }
 
 // The ranks agree on it, so one of them is asked.

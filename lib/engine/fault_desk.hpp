@@ -36,6 +36,7 @@
 #include "engine/suspicion_box.hpp"
 #include "engine/symptom_spool.hpp"
 #include "engine/transfer_watch.hpp"
+#include "engine/watch_keeper.hpp"
 #include "localize/action.hpp"
 #include "localize/localizer.hpp"
 #include "store/watched_store.hpp"
@@ -107,6 +108,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   void receive_beats(Time now);
   [[nodiscard]] std::optional<NodeWatch::Own> own_use() const;
   void look_for_waits();
+  void report_watch(Time now);
   void renew_rules(Time now);
   void keep_pending(Time now);
   void take_suspicions(Time now);
@@ -135,6 +137,7 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   CallWatch calls_;
   SymptomSpool spool_;
   HealthKeeper health_;
+  WatchKeeper watch_;
   SuspicionBox suspicions_;
   localize::SnapshotCalls snapshots_;
   std::map<Suspect, Time> logged_suspicions_;  // when last

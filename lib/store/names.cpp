@@ -150,6 +150,7 @@ FileName spill(Rank rank) { return FileName{fmt::format("rank{:06}.spill", rank.
 
 FileName costs() { return FileName{"costs.json"}; }
 FileName health() { return FileName{"health.json"}; }
+FileName watch() { return FileName{"watch.json"}; }
 FileName health_of(Incarnation life) { return FileName{fmt::format("health-{:08}.json", life.value)}; }
 
 bool is_health_of_a_run(std::string_view name) {

@@ -12,6 +12,7 @@
 //   costs.json                              global store only: what the job has measured about itself
 //   health.json                             global store only: what is sick
 //   health-00000003.json                    global store only: the same, of one run that could not read health.json
+//   watch.json                              global store only: that heads look after the run, and when they last did
 //   suspicion-<16 hex digits>.json         global store only: what somebody reports, until a head takes it
 //   symptoms.json                           node stores only: symptoms that wait for the next life
 //   token                                   node stores only: while a session opens
@@ -94,6 +95,7 @@ struct RunRecordName {
 // The verdicts of one run that could not read health.json.
 [[nodiscard]] FileName health_of(Incarnation life);
 [[nodiscard]] bool is_health_of_a_run(std::string_view name);
+[[nodiscard]] FileName watch();
 [[nodiscard]] FileName symptoms();
 // `number`: by chance, so that those of several reporters differ.
 [[nodiscard]] FileName suspicion(std::uint64_t number);

@@ -11,6 +11,7 @@
 #include "format/health_file.hpp"
 #include "format/suspicion_file.hpp"
 #include "format/symptom_file.hpp"
+#include "format/watch_file.hpp"
 #include "store/names.hpp"
 #include "support/hooked_store.hpp"
 #include "support/job.hpp"
@@ -94,6 +95,47 @@ TEST(FaultDesk, reports_nothing_where_it_is_off) {
   FailingJob failing(std::string(kSettings) + "[localize]\nmode = off\n");
   failing.run(50);
   EXPECT_FALSE(health_of(failing.job));
+}
+
+std::optional<WatchFile> watch_of(Job& job) {
+  const auto text = read_text(job.global_store(), names::watch());
+  if (!text) return {};
+  const auto watch = parse_watch_file(*text);
+  EXPECT_TRUE(watch) << watch.error().text();
+  return watch ? std::optional(*watch) : std::nullopt;
+}
+
+// Its absence after a run that has ended well means that nobody looks any more.
+TEST(FaultDesk, notes_that_heads_look_until_the_run_has_ended_well) {
+  Job job({3, 3, 3}, kSettings);
+  job.clock = steady;
+  job.run_and_die([&](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    advance_until([&] { return watch_of(job).has_value(); }, 1000, session, steps);
+  });
+  const auto watch = watch_of(job);
+  ASSERT_TRUE(watch);
+  EXPECT_EQ(watch->life, Incarnation{1});
+  EXPECT_EQ(watch->heads, 3U);
+  EXPECT_EQ(watch->watching, 3U);
+  job.run([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    for (int i = 0; i < 5; ++i) steps.advance();
+  });
+  EXPECT_FALSE(watch_of(job));
+}
+
+TEST(FaultDesk, says_nothing_of_a_watch_where_it_is_off) {
+  Job job({3, 3, 3}, std::string(kSettings) + "[localize]\nmode = off\n");
+  job.clock = steady;
+  job.run_and_die([](JobSession& session) {
+    Steps steps(session);
+    steps.restore();
+    for (int i = 0; i < 5; ++i) steps.advance();
+  });
+  EXPECT_FALSE(watch_of(job));
 }
 
 TEST(FaultDesk, reports_nothing_about_healthy_stores) {

@@ -10,6 +10,7 @@
 #include "format/layout_json.hpp"
 #include "format/manifest.hpp"
 #include "format/suspicion_file.hpp"
+#include "format/watch_file.hpp"
 #include "fuzz/target.hpp"
 #include "localize/facts.hpp"
 #include "support/sample_manifest.hpp"
@@ -148,6 +149,7 @@ std::vector<Buffer> suspicions() {
   std::ranges::move(both(to_json(SuspicionFile{1700000000, std::string("c17"), "slow"})), std::back_inserter(all));
   return all;
 }
+std::vector<Buffer> watches() { return both(to_json(WatchFile{{2}, 4, 3, true, 1700000000})); }
 std::vector<Buffer> costs() { return both(to_json(test::sample_measured())); }
 
 }  // namespace
@@ -160,6 +162,7 @@ std::vector<Target> json_targets() {
           {"costs", run_as<JobCosts, parse_job_costs>, costs, mutate_json},
           {"health", run_as<HealthFile, parse_health_file>, health_files, mutate_json},
           {"suspicion", run_as<SuspicionFile, parse_suspicion_file>, suspicions, mutate_json},
+          {"watch", run_as<WatchFile, parse_watch_file>, watches, mutate_json},
           {"layout", run_layout, layouts}};
 }
 

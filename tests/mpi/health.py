@@ -114,6 +114,11 @@ class Job:
                                stderr=subprocess.DEVNULL, text=True, timeout=LIMIT_S)  # fmt: skip
         return json.loads(asked.stdout)["verdicts"] if asked.returncode in (0, 1) else []
 
+    def watch(self):
+        """What the tool says of the heads, once the calls of ranks are recorded."""
+        said = json.loads(self.tell("--json") or "{}").get("watch", {})
+        return said if said.get("watched") and said["calls"] else None
+
     def expect(self, **wanted):
         """One verdict that has these values."""
 
@@ -204,6 +209,9 @@ def compute(programs):
         job.until(lambda: job.calls(2) >= begun + 2, "the ranks do not go on")
         if said := job.verdicts():
             raise AssertionError(said)
+        watch = job.until(job.watch, "the job is not watched")
+        if not {"heads": 2, "watching": 2, "run": 1, "calls": True}.items() <= watch.items():
+            raise AssertionError(watch)
         os.kill(pid, signal.SIGKILL)
         job.expect(fault="process_dead", node=1, rank=2)
 

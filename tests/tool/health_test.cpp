@@ -1,4 +1,5 @@
 // ckpt-tool health: what it says of a job that is sick, and of a file of rules.
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,6 +13,7 @@
 
 #include "format/health_file.hpp"
 #include "format/suspicion_file.hpp"
+#include "format/watch_file.hpp"
 #include "localize/facts.hpp"
 #include "localize/words.hpp"
 #include "run_tool.hpp"
@@ -23,6 +25,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 std::string rules_file(const TempDirectory& directory, const std::string& text) {
   std::string file = directory.path() + "/sick.rules";
@@ -170,16 +173,58 @@ TEST(Health, says_when_a_verdict_expires_and_not_those_that_have) {
   job.entry.expires = job.entry.decided + 60;
   job.write();
   const Outcome expired = run_tool("health " + job.target());
-  EXPECT_EQ(expired.code, 0) << expired.err;
-  EXPECT_THAT(expired.out, HasSubstr("no node or rank is known to be sick"));
+  EXPECT_EQ(expired.code, 2) << expired.err;
+  EXPECT_THAT(expired.out, Not(HasSubstr("c17")));
+}
+
+std::uint64_t seconds_of_today() {
+  const auto today = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(today).count());
+}
+
+// As its first head writes it.
+void write_watch(const SickJob& job, const WatchFile& watch) {
+  std::ofstream(job.directory.path() + "/global/heat/watch.json") << to_json(watch);
+}
+
+// Without verdicts, all depends on whether somebody looks.
+TEST(Health, calls_a_job_healthy_only_if_heads_have_looked_lately) {
+  const SickJob job;
+  EXPECT_EQ(run_tool("health --clear " + job.target()).code, 0);
+  const auto shown = [&](const std::string& more = "") {
+    return nlohmann::json::parse(run_tool("health --json " + job.target() + more).out).at("watch");
+  };
+  EXPECT_EQ(run_tool("health " + job.target()).code, 2);
+  EXPECT_THAT(run_tool("health " + job.target()).out, HasSubstr("job heat: not watched: "));
+  EXPECT_EQ(shown().at("watched"), false);
+  write_watch(job, {{2}, 4, 3, true, seconds_of_today()});
+  const Outcome watched = run_tool("health " + job.target());
+  EXPECT_EQ(watched.code, 0) << watched.err;
+  EXPECT_THAT(watched.out, HasSubstr("watched by 3 of 4 heads, last look "));
+  EXPECT_EQ(shown().at("watched"), true);
+  EXPECT_EQ(shown().at("watching"), 3);
+  write_watch(job, {{2}, 4, 4, true, seconds_of_today() - WatchFile::kCountsForSeconds});
+  EXPECT_EQ(run_tool("health " + job.target()).code, 2);
+  EXPECT_EQ(shown().at("run"), 2);
+  EXPECT_EQ(shown().at("watched"), false);
+}
+
+TEST(Health, says_that_the_configuration_lets_nobody_look) {
+  const SickJob job;
+  EXPECT_EQ(run_tool("health --clear " + job.target()).code, 0);
+  const std::string config = job.directory.path() + "/heat.ini";
+  std::ofstream(config) << "[job]\nname = heat\n[localize]\nmode = off\n";
+  const Outcome off = run_tool("health --config " + config + " --global " + job.directory.path() + "/global");
+  EXPECT_EQ(off.code, 2) << off.err;
+  EXPECT_THAT(off.out, HasSubstr("not watched: [localize] mode = off"));
 }
 
 TEST(Health, forgets_verdicts_when_asked) {
   const SickJob job;
   EXPECT_EQ(run_tool("health --clear " + job.target()).code, 0);
   const Outcome shown = run_tool("health " + job.target());
-  EXPECT_EQ(shown.code, 0) << shown.err;
-  EXPECT_THAT(shown.out, HasSubstr("no node or rank is known to be sick"));
+  EXPECT_EQ(shown.code, 2) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("not watched"));
 }
 
 // A head of the job takes it: see suspicion_box_test.
@@ -233,7 +278,7 @@ TEST(Health, shows_what_runs_have_found_that_could_not_read_the_file) {
   EXPECT_THAT(shown.out, HasSubstr("c17"));
   EXPECT_THAT(shown.err, HasSubstr("health.json"));
   EXPECT_EQ(run_tool("health --clear " + job.target()).code, 0);
-  EXPECT_EQ(run_tool("health " + job.target()).code, 0);
+  EXPECT_THAT(run_tool("health " + job.target()).out, Not(HasSubstr("c17")));
 }
 
 TEST(Health, refuses_a_damaged_file) {

@@ -24,6 +24,7 @@
 #include "format/health_file.hpp"
 #include "format/json_text.hpp"
 #include "format/suspicion_file.hpp"
+#include "health_watch.hpp"
 #include "localize/facts.hpp"
 #include "localize/names.hpp"
 #include "localize/rules.hpp"
@@ -124,17 +125,19 @@ Json json_of(const HealthEntry& entry) {
   return json;
 }
 
-void print_json(const std::string& job, const HealthFile& health, bool one_line) {
-  Json json{{"job", job}, {"run", health.life.value}, {"verdicts", Json::array()}};
+void print_json(const std::string& job, const HealthFile& health, const Watched& watched, bool one_line) {
+  Json json{{"job", job}, {"run", health.life.value}, {"watch", watch_json(watched)}, {"verdicts", Json::array()}};
   for (const HealthEntry& entry : health.entries) json["verdicts"].push_back(json_of(entry));
   fmt::print("{}\n", cairn::json_text(json, one_line ? -1 : 1));
 }
 
-void print_text(const std::string& job, const HealthFile& health) {
+void print_text(const std::string& job, const HealthFile& health, const Watched& watched) {
+  const std::string watch = watch_text(watched);
   if (health.entries.empty()) {
-    fmt::print("job {}: no node or rank is known to be sick\n", job);
+    fmt::print("job {}: {}{}\n", job, watched.now() ? "no node or rank is known to be sick; " : "", watch);
     return;
   }
+  fmt::print("job {}: {}\n", job, watch);
   std::optional<cairn::Incarnation> life;
   for (const HealthEntry& entry : health.entries) {
     if (life != entry.life) fmt::print("job {}, run {}:\n", job, entry.life.value);
@@ -153,13 +156,16 @@ void print_text(const std::string& job, const HealthFile& health) {
 Result<ExitCode> show(const HealthRequest& request, const OpenStores& opened) {
   const auto health = read_health(opened);
   if (!health) return cairn::fail(health.error());
+  const auto watched = look_for_heads(request.target, opened);
+  if (!watched) return cairn::fail(watched.error());
   if (request.json) {
-    print_json(opened.job, *health, request.watch.has_value());
+    print_json(opened.job, *health, *watched, request.watch.has_value());
   } else {
-    print_text(opened.job, *health);
+    print_text(opened.job, *health, *watched);
   }
   std::fflush(stdout);
-  return health->entries.empty() ? kGood : kDamage;
+  if (!health->entries.empty()) return kDamage;
+  return watched->now() ? kGood : kUnusable;
 }
 
 // A job that runs writes its verdicts again when one is new or withdrawn.

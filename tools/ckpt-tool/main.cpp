@@ -78,9 +78,10 @@ constexpr const char* kHealthAbout = "Report which nodes and ranks of a running 
 constexpr const char* kHealthExamples =
     "The heads of a job find this out while it runs, and keep it in the global store.\n"
     "Exit codes:\n"
-    "  0  nothing is known to be sick, or the rules are in order\n"
+    "  0  heads watch the job, and nothing is known to be sick; or the rules are in order\n"
     "  1  a node or a rank is sick, or the rules have mistakes\n"
-    "  2  the arguments are wrong, nothing was found, or a file has a newer format, another key, or cannot be read\n"
+    "  2  no head watches the job, the arguments are wrong, or a file has a newer format, another key, or cannot be "
+    "read\n"
     "Examples:\n"
     "  ckpt-tool health --config heat.ini\n"
     "  ckpt-tool health --config heat.ini --watch 60 --json      (one line of JSON a minute)\n"

@@ -19,13 +19,11 @@ enum class SymptomKind : std::uint8_t {
   no_response,       // a message or a transfer had no answer within its limit [seconds waited]
   crc_mismatch,      // a block arrived with another CRC [share of the blocks]
   low_bandwidth,     // far below the median of the siblings [share of the median]
-  high_load,         // [runnable threads per processor]
   processor_stolen,  // the hypervisor, or another job, uses the processors [share]
   memory_pressure,   // threads wait for memory [share of the time]
-  store_full,        // [share in use]
+  store_full,        // an operation found no room, or the next snapshot does not fit [1]
   store_error,       // reads or writes fail with EIO, or the store is read-only [share of the operations]
   process_failed,    // MPI, or the operating system, has reported that a process is dead [how many of the node]
-  mpi_error,         // MPI has reported an error of another class [how many]
   waited_for,        // another rank has been waiting for this rank [seconds]
   slow_rank,         // it computes for far longer than its siblings [times the median]
   process_stopped,   // a signal or a debugger has stopped the process [seconds]
@@ -33,7 +31,7 @@ enum class SymptomKind : std::uint8_t {
   network_error,     // network cards of the node report errors [share of the packets]
   deadlock,          // ranks wait for each other, by the MPI calls of all ranks [seconds]
 };
-inline constexpr std::size_t kSymptomKinds = 17;
+inline constexpr std::size_t kSymptomKinds = 15;
 
 // `rank` is set if one rank of the node is suspected, and not the node itself.
 struct Suspect {

@@ -96,7 +96,6 @@ class FaultDesk final : public SymptomPort, private localize::Port, private loca
   [[nodiscard]] localize::NodeLog log(std::optional<Rank> rank) const override;
   [[nodiscard]] Buffer calls() const override;
   [[nodiscard]] std::vector<localize::Blocker> blockers(const localize::CallReports& reports) const override;
-  [[nodiscard]] bool overloaded() const override { return false; }
 
   void receive();
   void look(Time now);

@@ -13,8 +13,8 @@ bool is_reported_from_outside(const Verdict& verdict) {
 
 // What a node shows whose processors are merely busy: it is slow, and nothing that it holds is in danger.
 bool is_of_load(SymptomKind kind) {
-  return kind == SymptomKind::high_load || kind == SymptomKind::processor_stolen ||
-         kind == SymptomKind::low_bandwidth || kind == SymptomKind::waited_for || kind == SymptomKind::slow_rank;
+  return kind == SymptomKind::processor_stolen || kind == SymptomKind::low_bandwidth ||
+         kind == SymptomKind::waited_for || kind == SymptomKind::slow_rank;
 }
 
 bool is_merely_slow(const Verdict& verdict) {

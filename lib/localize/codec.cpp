@@ -42,21 +42,18 @@ void fields(auto& io, Verdict& m) {
   io(m.fault), io(m.suspect), io(m.nodes), io(m.analyst), io(m.threshold_at), io(m.decided_at), io(m.withdrawn);
   io(m.evidence), io(m.findings), io(m.blocker);
 }
-void fields(auto& io, EvidenceNote& m) { io(m.observations), io(m.skipped), io(m.mute), io(m.hops); }
+void fields(auto& io, EvidenceNote& m) { io(m.observations), io(m.mute), io(m.hops); }
 void fields(auto& io, VerdictNote& m) { io(m.verdict), io(m.mute); }
-void fields(auto& io, Receipt& m) { io(m.note), io(m.taken); }
+void fields(auto& io, Receipt& m) { io(m.note); }
 void fields(auto& io, Question& m) { io(m.number), io(m.probe), io(m.suspect), io(m.calls); }
 void fields(auto& io, NodeState& m) {
-  for (double* value : {&m.bandwidth, &m.load, &m.stolen, &m.memory, &m.store_used, &m.store_errors, &m.queue,
-                        &m.store_operations, &m.store_failed, &m.store_since, &m.store_room, &m.store_free,
-                        &m.store_refused, &m.network_errors, &m.store_damaged})
+  for (double* value :
+       {&m.bandwidth, &m.load, &m.stolen, &m.memory, &m.store_errors, &m.queue, &m.store_operations, &m.store_failed,
+        &m.store_since, &m.store_room, &m.store_free, &m.store_refused, &m.network_errors, &m.store_damaged})
     number(io, *value);
 }
-void fields(auto& io, RankLog& m) { io(m.waits), number(io, m.idle), number(io, m.step); }
 void fields(auto& io, RankPace& m) { number(io, m.held), number(io, m.crowded); }
-void fields(auto& io, NodeLog& m) {
-  io(m.rank), io(m.pace), number(io, m.usual_step), io(m.bad_peers), number(io, m.bad_share), io(m.calls);
-}
+void fields(auto& io, NodeLog& m) { io(m.pace), io(m.bad_peers), number(io, m.bad_share), io(m.calls); }
 void fields(auto& io, RankProcess& m) { io(m.alive), io(m.stopped), io(m.oom_kills); }
 void fields(auto& io, ResponseAnswer& m) { io(m.process); }
 void fields(auto& io, WitnessAnswer& m) { io(m.reached); }

@@ -58,9 +58,8 @@ void Courier::send(Letter& letter, Time now) {
     }
     visit_analysts(tree_, node_of(note), [&](NodeId node) {
       if (node == letter.address || known_.dead(node)) return node == letter.address;
-      auto& passed_over = known_.mute(node) ? note.mute : note.skipped;
-      if (std::ranges::find(passed_over, node) == passed_over.end()) passed_over.push_back(node);
-      return passed_over.size() >= kMostMoves;
+      if (std::ranges::find(note.mute, node) == note.mute.end()) note.mute.push_back(node);
+      return note.mute.size() >= kMostMoves;
     });
     message.body = std::move(note);
   } else {
@@ -76,13 +75,7 @@ void Courier::send(Letter& letter, Time now) {
 void Courier::on_receipt(NodeId from, const Receipt& receipt, Time now) {
   const auto found = std::ranges::find(letters_, receipt.note, &Letter::number);
   if (found == letters_.end() || found->address != from) return;
-  if (receipt.taken) {
-    known_.set_available(from);
-    remember(*found, now);
-  } else {
-    known_.set_overloaded(from, now + settings_.unavailable);
-    if (dispatch(*found, now)) return;
-  }
+  remember(*found, now);
   letters_.erase(found);
 }
 

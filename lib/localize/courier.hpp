@@ -1,5 +1,5 @@
 // Brings notes to the node that analyses a suspect, or to the root, whichever node that is by now: sends again until
-// there is a receipt, and chooses another node when one refuses or does not answer. Bounded: of too many notes, the
+// there is a receipt, and chooses another node when one does not answer. Bounded: of too many notes, the
 // oldest are dropped. Pure.
 #pragma once
 

@@ -15,8 +15,6 @@ weight store_error 1.5
 # Who reports this has looked.
 weight suspected 3
 weight deadlock 3
-# These pass by themselves now and then.
-weight high_load 0.25
 
 # --- which faults are candidates
 
@@ -97,7 +95,7 @@ why The MPI calls of all ranks show which ranks wait for each other.
 rule slow_computation
 if slow_rank
 then suspect node_stolen, node_swapping, rank_slow
-why The ranks of one program take about the same time for a step.
+why A rank is slow if its process is stopped again and again, or waits for a processor.
 
 rule reported_from_outside
 if suspected
@@ -173,11 +171,6 @@ if crc_mismatch >= 2 and log.bad_peers = 1 and log.bad_share >= 0.05
 then confirm path_corrupts
 why One receiver has refused data that is whole where it comes from, and no other receiver has.
 
-rule rank_is_stuck
-if response.process_alive = 1 and log.waits = 0 and log.idle >= 2
-then confirm rank_stuck
-why The rank has not called MPI for this long, and others wait for it.
-
 rule rank_blocks_others
 if response.process_alive = 1 and response.process_stopped = 0 and log.blocks > 0
 then confirm rank_stuck
@@ -187,11 +180,6 @@ rule none_can_continue
 if log.deadlock > 0
 then confirm deadlock
 why By the MPI calls of all ranks, these have waited for this long, and none of them can continue by itself.
-
-rule rank_is_slow
-if log.idle < 2 and log.pace >= 1.5 and state.stolen < 0.1 and state.memory < 0.1
-then confirm rank_slow
-why The rank calls MPI, but computes much longer between two calls than other ranks, also those of its node.
 
 rule rank_is_held_back
 if log.held >= 0.2
@@ -204,11 +192,6 @@ then confirm rank_slow
 why The process waits for a processor for this share of the time, and the other ranks of the node do not.
 
 # --- what shows that the suspect is not the cause
-
-rule waits_itself
-if waited_for and log.waits = 1
-then excuse
-why The rank waits for another rank itself.
 
 rule blocks_nobody
 if waited_for and log.blocks = 0
@@ -230,11 +213,6 @@ if process_stopped and response.process_stopped = 0
 then excuse
 why The process runs again.
 
-rule goes_on
-if waited_for and log.waits = 0 and log.idle < 2 and log.pace < 1.5
-then excuse
-why The rank calls MPI and computes as fast as others: what made others wait is over.
-
 rule answers_again
 if unreachable and response.answers = 1 and state.queue < 0.1
 if unreachable and response.answers = 0 and witness.reached and state.queue < 0.1
@@ -249,7 +227,6 @@ why The node's other transfers are fast: the slow one was the reporter's, or it 
 rule pressure_is_over
 if processor_stolen and state.stolen < 0.2
 if memory_pressure and state.memory < 0.2
-if high_load and state.stolen < 0.2 and state.memory < 0.2 and state.queue < 0.1
 then excuse
 why The node has processors and memory again.
 
@@ -260,7 +237,7 @@ then excuse
 why The pressure on the node grows or falls: if it grows, the next symptoms will show it.
 
 rule has_room_again
-if store_full and state.store_room >= 1 and state.store_refused = 0 and state.store_used < 0.98
+if store_full and state.store_room >= 1 and state.store_refused = 0
 then excuse
 why The store has room again.
 
@@ -270,10 +247,9 @@ then excuse
 why The network cards of the node report no errors any more.
 
 rule computes_as_usual
-if slow_rank and log.pace < 1.5
 if slow_rank and log.held < 0.2 and log.crowded < 0.2
 then excuse
-why The rank computes as fast as others again.
+why Nothing stops the rank any more, and it gets its processor.
 )rules";
 }
 

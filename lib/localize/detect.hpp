@@ -17,17 +17,12 @@ namespace cairn::localize {
 struct DetectorLimits {
   std::chrono::microseconds heartbeat_period = std::chrono::milliseconds(250);
   std::uint32_t heartbeats_missed = 6;
-  std::chrono::microseconds response = std::chrono::milliseconds(1500);
   double bandwidth_deviations = 5;  // median absolute deviations, scaled to a standard deviation
   double bandwidth_share = 0.4;     // and at most this share of the median
-  double load_per_processor = 3;
   double stolen_share = 0.25;
   double memory_share = 0.25;
-  double store_used = 0.98;
   double network_errors = 0.001;
-  std::chrono::microseconds waited = std::chrono::seconds(2);
   double slow_deviations = 5;
-  double slow_times = 1.5;  // and at least this multiple of the median
 };
 
 struct About {
@@ -36,31 +31,17 @@ struct About {
   std::chrono::microseconds now{};
 };
 
-// Of MPI's error codes, what matters here.
-enum class MpiErrorClass : std::uint8_t { none, process_failed, revoked, other };
-
 using Detected = std::optional<Symptom>;
 
 [[nodiscard]] Detected detect_heartbeat(const About& about, std::chrono::microseconds last_heard,
                                         const DetectorLimits& limits);
-// A message was sent at `asked`, and has no answer yet.
-[[nodiscard]] Detected detect_response(const About& about, std::chrono::microseconds asked,
-                                       const DetectorLimits& limits);
-[[nodiscard]] Detected detect_crc(const About& about, std::uint32_t blocks, std::uint32_t wrong);
-[[nodiscard]] Detected detect_load(const About& about, double per_processor, const DetectorLimits& limits);
 [[nodiscard]] Detected detect_stolen(const About& about, double share, const DetectorLimits& limits);
 [[nodiscard]] Detected detect_memory(const About& about, double share, const DetectorLimits& limits);
 [[nodiscard]] Detected detect_network_errors(const About& about, double share, const DetectorLimits& limits);
-[[nodiscard]] Detected detect_store_use(const About& about, double share, const DetectorLimits& limits);
-[[nodiscard]] Detected detect_store_errors(const About& about, std::uint32_t operations, std::uint32_t failed);
-// A revoked communicator says nothing about who is sick.
-[[nodiscard]] Detected detect_mpi_error(const About& about, MpiErrorClass error);
 // MPI reports these processes as dead: a symptom about the node of each, with the number of its processes. Several of
 // one node are one symptom. `about`: without its suspect.
 [[nodiscard]] std::vector<Symptom> detect_dead(const About& about, std::span<const Peer> dead,
                                                std::span<const NodeId> node_of_process);
-// A rank has been waiting for the suspect since `since`.
-[[nodiscard]] Detected detect_wait(const About& about, std::chrono::microseconds since, const DetectorLimits& limits);
 
 struct Outlier {
   std::size_t place = 0;
@@ -68,11 +49,6 @@ struct Outlier {
 };
 // Bandwidths that are far below those of their siblings. Fewer than four siblings have no outliers.
 [[nodiscard]] std::vector<Outlier> far_below(std::span<const double> rates, const DetectorLimits& limits);
-// Times that are far above those of their siblings. Fewer than four siblings have no outliers.
-[[nodiscard]] std::vector<Outlier> far_above(std::span<const double> seconds, const DetectorLimits& limits);
-
-[[nodiscard]] Detected detect_low_bandwidth(const About& about, const Outlier& outlier);
-[[nodiscard]] Detected detect_slow_rank(const About& about, const Outlier& outlier);
 
 // 0 for none.
 [[nodiscard]] double median_of(std::vector<double> values);

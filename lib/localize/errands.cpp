@@ -32,7 +32,7 @@ void Errands::turn(Time now) {
     if (errand.reached) return now >= errand.until;
     errand.round.turn(self_, now, port_, numbers_, settings_);
     if (!errand.round.done(now)) return false;
-    const auto facts = errand.round.facts({}, {});
+    const auto facts = errand.round.facts({});
     errand.reached = !facts.empty() && facts.front().second > 0;
     errand.until = now + settings_.witness_limit;
     answer(errand);

@@ -30,7 +30,7 @@ enum class ProbeFact : std::uint8_t {
   state_load,                // runnable threads per processor
   state_stolen,              // share of the processors
   state_memory,              // share of the time in which threads wait for memory
-  state_store_used,          // share
+  state_store_used,          // share; known after the end of a job only
   state_store_errors,        // share of the operations
   state_store_operations,    // how many are counted
   state_store_failed,        // how many of them failed
@@ -41,9 +41,6 @@ enum class ProbeFact : std::uint8_t {
   state_store_damaged,       // recent files that others refused, and that are damaged in its store
   state_network_errors,      // share of the packets, of the worst network card
   state_queue,               // seconds that messages wait for the head
-  log_waits,                 // 1: the rank waits for another rank; 0: it does not
-  log_idle,                  // seconds since the rank's last call ended; 0 while it is in one
-  log_pace,                  // how long it computes between two calls: times the median here and there, the larger
   log_bad_peers,             // nodes that got wrong data from this one, though it is right in its store
   log_bad_share,             // share of the messages to them that were wrong
   log_blocks,                // seconds that others have waited for the rank, by the calls of all ranks; 0: none waits
@@ -51,7 +48,7 @@ enum class ProbeFact : std::uint8_t {
   log_held,                  // share of the time in which a signal or a debugger had stopped the rank
   log_crowded,               // share of the time in which it waited for a processor, if its siblings wait far less
 };
-inline constexpr std::size_t kProbeFacts = 33;
+inline constexpr std::size_t kProbeFacts = 30;
 inline constexpr std::size_t kFactsPerSymptom = 3;
 inline constexpr std::size_t kFacts = kSymptomKinds * kFactsPerSymptom + kProbeFacts;
 

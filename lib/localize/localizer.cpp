@@ -41,7 +41,7 @@ Localizer::Localizer(NodeId self, Tree tree, const Settings& settings, std::shar
 void Localizer::report(const Symptom& symptom) {
   if (!tree_.has(symptom.suspect.node)) return;
   now_ = clock_();
-  courier_.post(EvidenceNote{{observation_of(symptom, now_)}, {}, {}, 0}, now_);
+  courier_.post(EvidenceNote{{observation_of(symptom, now_)}, {}, 0}, now_);
   take_own_notes();
 }
 
@@ -70,7 +70,7 @@ void Localizer::take_up(const Observation& aged) {
   Observation seen = aged;
   seen.first = now_ - aged.first;
   seen.last = now_ - aged.last;
-  courier_.post(EvidenceNote{{seen}, {}, {}, 0}, now_);
+  courier_.post(EvidenceNote{{seen}, {}, 0}, now_);
   take_own_notes();
 }
 
@@ -87,7 +87,7 @@ void Localizer::finish_survey() {
     const auto kind = blocker.deadlock() ? SymptomKind::deadlock : SymptomKind::waited_for;
     Observation seen = observation_of({kind, blocker.suspect, self_, now_, blocker.waited}, now_);
     if (!blocker.deadlock()) seen.count = std::min(blocker.waiting, kMostRepeats);
-    courier_.post(EvidenceNote{{seen}, {}, {}, 0}, now_);
+    courier_.post(EvidenceNote{{seen}, {}, 0}, now_);
   }
   take_own_notes();
 }
@@ -95,7 +95,6 @@ void Localizer::finish_survey() {
 void Localizer::turn() {
   now_ = clock_();
   known_.forget_before(now_);
-  if (host_.overloaded()) known_.set_overloaded(self_, now_ + kReviewEvery);
   courier_.turn(now_);
   take_own_notes();
   errands_.turn(now_);
@@ -154,7 +153,7 @@ void Localizer::hand_on() {
   for (const NodeId node : evidence_.suspects()) {
     if (cases_.contains(node)) continue;
     const auto analyst = analyst_of(tree_, node, known_);
-    if (analyst && *analyst != self_) courier_.post(EvidenceNote{evidence_.take(node), {}, {}, 0}, now_);
+    if (analyst && *analyst != self_) courier_.post(EvidenceNote{evidence_.take(node), {}, 0}, now_);
   }
 }
 
@@ -224,7 +223,7 @@ bool Localizer::advance(Case& one) {
 }
 
 void Localizer::learn(Analysis& analysis, const ProbeRound& round) const {
-  FoundFacts facts = round.facts(host_.state(), host_.log(std::nullopt));
+  FoundFacts facts = round.facts(host_.state());
   const Suspect& suspect = analysis.suspect();
   if (round.asks_for_calls()) {
     const CallReports reports = round.reports();

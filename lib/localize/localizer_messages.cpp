@@ -33,13 +33,9 @@ void Localizer::handle(NodeId from, std::uint64_t number, const EvidenceNote& no
   if (note.observations.empty()) return;
   const NodeId suspect = note.observations.front().suspect.node;
   if (!tree_.has(suspect)) return;
-  const bool taken = !host_.overloaded();
-  const bool known = taken && seen_before(from, number);
-  port_.send(from, {self_, numbers_++, Receipt{number, taken}});
-  if (!taken || known) return;
-  for (const NodeId node : note.skipped) {
-    if (node != self_) known_.set_overloaded(node, now_ + settings_.unavailable);
-  }
+  const bool known = seen_before(from, number);
+  port_.send(from, {self_, numbers_++, Receipt{number}});
+  if (known) return;
   for (const NodeId node : note.mute) {
     if (node != self_) known_.set_mute(node, now_ + settings_.mute);
   }
@@ -60,7 +56,7 @@ void Localizer::handle(NodeId from, std::uint64_t number, const EvidenceNote& no
 }
 
 void Localizer::handle(NodeId from, std::uint64_t number, const VerdictNote& note) {
-  port_.send(from, {self_, numbers_++, Receipt{number, true}});
+  port_.send(from, {self_, numbers_++, Receipt{number}});
   if (seen_before(from, number)) return;
   for (const NodeId node : note.mute) {
     if (node != self_) known_.set_mute(node, now_ + settings_.mute);

@@ -16,8 +16,7 @@ namespace cairn::localize {
 // Symptoms about one node, for the node that analyses it. Times are ages at the moment of sending, since clocks differ.
 struct EvidenceNote {
   std::vector<Observation> observations;
-  std::vector<NodeId> skipped;  // nearer ones that refused it
-  std::vector<NodeId> mute;     // nearer ones that do not answer
+  std::vector<NodeId> mute;  // nearer ones that do not answer
   std::uint32_t hops = 0;
 };
 // A verdict for the root.
@@ -25,10 +24,9 @@ struct VerdictNote {
   Verdict verdict;
   std::vector<NodeId> mute;  // that should have got it, and do not answer
 };
-// Answers a note. `taken`: false from a node that is overloaded.
+// Answers a note.
 struct Receipt {
   std::uint64_t note = 0;
-  bool taken = true;
 };
 struct Question {
   std::uint64_t number = 0;
@@ -39,11 +37,10 @@ struct Question {
 
 // What the head of a node knows about it.
 struct NodeState {
-  double bandwidth = 0;  // bytes per second, the median of its transfers; 0: there were none
-  double load = 0;       // runnable threads per processor
-  double stolen = 0;     // share
-  double memory = 0;     // share of the time in which threads wait for memory
-  double store_used = 0;
+  double bandwidth = 0;     // bytes per second, the median of its transfers; 0: there were none
+  double load = 0;          // runnable threads per processor
+  double stolen = 0;        // share
+  double memory = 0;        // share of the time in which threads wait for memory
   double store_errors = 0;  // share of the recent operations
   double queue = 0;         // seconds that messages wait for the head
   double store_operations = 0;
@@ -62,20 +59,13 @@ struct RankProcess {
   // last look at it and the first that did not find it; none: not known.
   std::optional<std::uint32_t> oom_kills = {};
 };
-struct RankLog {
-  bool waits = false;  // for another rank
-  double idle = 0;     // seconds since its last call ended; 0 while it is in one
-  double step = 0;     // seconds that it usually computes between two calls
-};
 // Of a rank's process, by the last looks at it.
 struct RankPace {
   double held = 0;     // share of the time in which a signal or a debugger had stopped it
   double crowded = 0;  // share of the time in which it waited for a processor, if that is far more than its siblings do
 };
 struct NodeLog {
-  std::optional<RankLog> rank = {};   // of the rank that was asked about
-  std::optional<RankPace> pace = {};  // the same; none: its process is not watched
-  double usual_step = 0;              // the median of the node's ranks; 0: not known
+  std::optional<RankPace> pace = {};  // of the rank that was asked about; none: its process is not watched
   std::uint32_t bad_peers = 0;        // that got wrong data, though it is right here
   double bad_share = 0;               // of the messages to them
   Buffer calls = {};                  // of the node's ranks, if asked for: see Host::calls()
@@ -136,8 +126,6 @@ class Host {
   [[nodiscard]] virtual Buffer calls() const { return {}; }
   // The ranks for which others have waited for long.
   [[nodiscard]] virtual std::vector<Blocker> blockers(const CallReports& /*reports*/) const { return {}; }
-  // Whether its head has no time to analyse.
-  [[nodiscard]] virtual bool overloaded() const = 0;
 
  protected:
   Host() = default;
@@ -157,7 +145,6 @@ struct Settings {
   Time answer_limit = std::chrono::milliseconds(600);   // of the other probes
   Time ask_again = std::chrono::milliseconds(100);
   std::uint32_t witnesses = 8;
-  Time unavailable = std::chrono::seconds(2);     // how long a node that has refused a note is not asked again
   Time silence = std::chrono::milliseconds(400);  // after which a node that has taken evidence counts as mute
   Time mute = std::chrono::seconds(10);           // how long a node that does not answer is not asked again
   Time recheck = std::chrono::seconds(30);        // how often a verdict is confirmed again

@@ -7,8 +7,8 @@ namespace cairn::localize {
 namespace {
 
 constexpr std::array<std::string_view, kSymptomKinds> kSymptomNames{
-    "heartbeat_missed", "no_response",     "crc_mismatch", "low_bandwidth",  "high_load", "processor_stolen",
-    "memory_pressure",  "store_full",      "store_error",  "process_failed", "mpi_error", "waited_for",
+    "heartbeat_missed", "no_response",     "crc_mismatch", "low_bandwidth",  "processor_stolen",
+    "memory_pressure",  "store_full",      "store_error",  "process_failed", "waited_for",
     "slow_rank",        "process_stopped", "suspected",    "network_error",  "deadlock"};
 constexpr std::array<std::string_view, kFaults> kFaultNames{
     "process_dead",  "process_stopped", "rank_stuck", "rank_slow",      "node_down",     "node_stolen",

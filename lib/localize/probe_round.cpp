@@ -12,7 +12,6 @@ void add_state(FoundFacts& facts, const NodeState& state, const NodeState& own) 
   facts.emplace_back(ProbeFact::state_load, state.load);
   facts.emplace_back(ProbeFact::state_stolen, state.stolen);
   facts.emplace_back(ProbeFact::state_memory, state.memory);
-  facts.emplace_back(ProbeFact::state_store_used, state.store_used);
   facts.emplace_back(ProbeFact::state_store_errors, state.store_errors);
   facts.emplace_back(ProbeFact::state_store_operations, state.store_operations);
   facts.emplace_back(ProbeFact::state_store_failed, state.store_failed);
@@ -25,16 +24,11 @@ void add_state(FoundFacts& facts, const NodeState& state, const NodeState& own) 
   facts.emplace_back(ProbeFact::state_queue, state.queue);
 }
 
-void add_log(FoundFacts& facts, const NodeLog& log, const NodeLog& own) {
+void add_log(FoundFacts& facts, const NodeLog& log) {
   facts.emplace_back(ProbeFact::log_bad_peers, log.bad_peers);
   facts.emplace_back(ProbeFact::log_bad_share, log.bad_share);
   if (log.pace) facts.emplace_back(ProbeFact::log_held, log.pace->held);
   if (log.pace) facts.emplace_back(ProbeFact::log_crowded, log.pace->crowded);
-  if (!log.rank) return;
-  facts.emplace_back(ProbeFact::log_waits, log.rank->waits ? 1 : 0);
-  facts.emplace_back(ProbeFact::log_idle, log.rank->idle);
-  const double usual = std::max(own.usual_step, log.usual_step);
-  if (usual > 0) facts.emplace_back(ProbeFact::log_pace, log.rank->step / usual);
 }
 
 }  // namespace
@@ -104,7 +98,7 @@ CallReports ProbeRound::reports() const {
   return reports;
 }
 
-FoundFacts ProbeRound::facts(const NodeState& own, const NodeLog& own_log) const {
+FoundFacts ProbeRound::facts(const NodeState& own) const {
   FoundFacts facts;
   if (probe_ == Probe::witness) {
     double reached = 0;
@@ -136,7 +130,7 @@ FoundFacts ProbeRound::facts(const NodeState& own, const NodeLog& own_log) const
     }
   }
   if (const auto* state = std::get_if<NodeState>(&answer.what)) add_state(facts, *state, own);
-  if (const auto* log = std::get_if<NodeLog>(&answer.what)) add_log(facts, *log, own_log);
+  if (const auto* log = std::get_if<NodeLog>(&answer.what)) add_log(facts, *log);
   return facts;
 }
 

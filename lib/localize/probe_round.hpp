@@ -32,8 +32,8 @@ class ProbeRound {
   [[nodiscard]] bool asks_for_calls() const { return calls_; }
   // Of a probe that asks for calls.
   [[nodiscard]] CallReports reports() const;
-  // What was found. `own` and `own_log`: what the analyst knows about itself, to compare with.
-  [[nodiscard]] FoundFacts facts(const NodeState& own, const NodeLog& own_log) const;
+  // What was found. `own`: what the analyst knows about itself, to compare with.
+  [[nodiscard]] FoundFacts facts(const NodeState& own) const;
 
  private:
   struct Asked {

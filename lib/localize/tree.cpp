@@ -37,27 +37,17 @@ void Availability::set_alive(NodeId node) {
   mute_.erase(node);
 }
 
-void Availability::set_overloaded(NodeId node, Time until) {
-  Time& known = overloaded_[node];
-  known = std::max(known, until);
-}
-
 void Availability::forget_before(Time now) {
-  const auto over = [&](const auto& entry) { return entry.second <= now; };
-  std::erase_if(overloaded_, over);
-  std::erase_if(mute_, over);
+  std::erase_if(mute_, [&](const auto& entry) { return entry.second <= now; });
 }
 
 std::optional<NodeId> analyst_of(const Tree& tree, NodeId suspect, const Availability& known) {
   std::optional<NodeId> found;
-  std::optional<NodeId> last_resort;
   visit_analysts(tree, suspect, [&](NodeId node) {
-    if (known.dead(node) || known.mute(node)) return false;
-    if (!last_resort) last_resort = node;
-    if (!known.overloaded(node)) found = node;
+    if (!known.dead(node) && !known.mute(node)) found = node;
     return found.has_value();
   });
-  return found ? found : last_resort;
+  return found;
 }
 
 NodeId acting_root(const Tree& tree, NodeId self, const Availability& known) {

@@ -2,8 +2,8 @@
 // job at the start of a life; a repair makes it again. Pure: nodes that know the same choose the same.
 //
 // The first node is the root. Each node has up to `fanout` children, and places are filled level by level. The node
-// that analyses another (its fault localization node) is its parent. If the parent is dead, mute or overloaded, it is
-// the next node upwards. The root's is its first child, which also replaces the root when that dies. A job of one node
+// that analyses another (its fault localization node) is its parent. If the parent is dead or mute, it is the next
+// node upwards. The root's is its first child, which also replaces the root when that dies. A job of one node
 // has nobody else: the node analyses itself.
 #pragma once
 
@@ -43,30 +43,25 @@ class Tree {
   std::size_t fanout_;
 };
 
-// Which nodes one node knows to be dead, mute or overloaded.
+// Which nodes one node knows to be dead or mute.
 class Availability {
  public:
   using Time = std::chrono::microseconds;
 
   // Until a message comes from it.
   void set_dead(NodeId node);
-  // It has refused to analyse: until `until`, or until it takes something.
-  void set_overloaded(NodeId node, Time until);
   // It does not answer: until `until`, or until a message comes from it.
   void set_mute(NodeId node, Time until) { mute_[node] = until; }
   void set_alive(NodeId node);
-  void set_available(NodeId node) { overloaded_.erase(node); }
   void forget_before(Time now);
 
   [[nodiscard]] bool dead(NodeId node) const { return dead_.contains(node); }
-  [[nodiscard]] bool overloaded(NodeId node) const { return overloaded_.contains(node); }
   [[nodiscard]] bool mute(NodeId node) const { return mute_.contains(node); }
-  [[nodiscard]] bool empty() const { return dead_.empty() && overloaded_.empty() && mute_.empty(); }
+  [[nodiscard]] bool empty() const { return dead_.empty() && mute_.empty(); }
 
  private:
   std::set<NodeId> dead_;
   std::map<NodeId, Time> mute_;
-  std::map<NodeId, Time> overloaded_;
 };
 
 // Those that may analyse symptoms about `suspect`, the first choice first, until `visit(node)` is true: its ancestors
@@ -89,9 +84,8 @@ void visit_analysts(const Tree& tree, NodeId suspect, Visit visit) {
   }
 }
 
-// The node that analyses symptoms about `suspect`: the first that is alive, answers and is not overloaded. If all are
-// overloaded, the first that is alive and answers. The suspect
-// only where it is the only node. None: nobody is left.
+// The node that analyses symptoms about `suspect`: the first that is alive and answers. The suspect only where it is
+// the only node. None: nobody is left.
 [[nodiscard]] std::optional<NodeId> analyst_of(const Tree& tree, NodeId suspect, const Availability& known);
 
 // To whom `self` sends its verdicts: the root or the node that replaces it. If neither answers, the highest node above

@@ -54,13 +54,11 @@ std::string_view symptom_words(SymptomKind kind) {
     case SymptomKind::no_response: return "messages without an answer";
     case SymptomKind::crc_mismatch: return "wrong checksums";
     case SymptomKind::low_bandwidth: return "slow transfers";
-    case SymptomKind::high_load: return "high load";
     case SymptomKind::processor_stolen: return "stolen processor time";
     case SymptomKind::memory_pressure: return "waits for memory";
     case SymptomKind::store_full: return "a full store";
     case SymptomKind::store_error: return "I/O errors of the store";
     case SymptomKind::process_failed: return "a failed process";
-    case SymptomKind::mpi_error: return "MPI errors";
     case SymptomKind::waited_for: return "ranks that wait for it";
     case SymptomKind::slow_rank: return "slow computation";
     case SymptomKind::process_stopped: return "a stopped process";
@@ -199,10 +197,8 @@ std::string slow_text(const Verdict& verdict) {
   const auto crowded = finding_of(verdict, ProbeFact::log_crowded).value_or(0);
   if (held >= kMuch)
     return fmt::format("its process is stopped and continued all the time, {:.0f} % of it", held * 100);
-  if (crowded >= kMuch)
-    return fmt::format("it waits for a processor for {:.0f} % of the time, far longer than other ranks of its node",
-                       crowded * 100);
-  return "it computes for longer than the other ranks";
+  return fmt::format("it waits for a processor for {:.0f} % of the time, far longer than other ranks of its node",
+                     crowded * 100);
 }
 
 // ": 12.5 MiB are free, less than its ranks' next snapshot takes"

@@ -213,14 +213,14 @@ std::vector<Buffer> localize_seeds() {
       Blocker{{{5}, Rank{20}}, Blocker::Doing::polls, 9, "MPI_Test", "MPI_Barrier", 3, 8, false, 1, {{4}}}};
   std::vector<Buffer> seeds;
   const auto add = [&](auto body) { seeds.push_back(encode({{2}, 17, std::move(body)})); };
-  add(EvidenceNote{{seen}, {{1}}, {{0}}, 2});
+  add(EvidenceNote{{seen}, {{0}}, 2});
   add(VerdictNote{verdict, {{0}}});
-  add(Receipt{16, false});
+  add(Receipt{16});
   add(Question{15, Probe::log, {{4}, Rank{9}}, true});
   add(Answer{15, ResponseAnswer{RankProcess{false, false, 2}}});
   add(Answer{15, WitnessAnswer{true}});
   add(Answer{15, NodeState{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}});
-  add(Answer{15, NodeLog{RankLog{true, 1, 2}, RankPace{0.5, 0.25}, 3, 4, 5, Buffer(7)}});
+  add(Answer{15, NodeLog{RankPace{0.5, 0.25}, 4, 5, Buffer(7)}});
   add(Bulletin{{3}, false});
   return seeds;
 }

@@ -115,7 +115,7 @@ class Trial {
       if (localize::is_of_rank(fault) && seen.suspect.rank != sickness.rank) return false;
       if (fault != Fault::undetermined)
         return explained_.at(static_cast<std::size_t>(fault)).test(static_cast<std::size_t>(seen.kind));
-      return seen.kind == SymptomKind::crc_mismatch || seen.kind == SymptomKind::mpi_error;
+      return seen.kind == SymptomKind::crc_mismatch;
     });
   }
 
@@ -212,8 +212,8 @@ Fault expected_fault(Ailment ailment) {
     case Ailment::path_corrupts: return Fault::path_corrupts;
     case Ailment::head_overloaded: return Fault::head_overloaded;
     case Ailment::store_corrupts: return Fault::store_corrupts;
-    case Ailment::memory_flips:
-    case Ailment::card_errors: break;
+    case Ailment::card_errors: return Fault::link_degraded;
+    case Ailment::memory_flips: break;
   }
   return Fault::undetermined;
 }

@@ -30,10 +30,8 @@ enum class Ailment : std::uint8_t {
   partition,
   path_corrupts,
   head_overloaded,
-  // No rule knows these:
-  memory_flips,  // what the node sends is wrong now and then, whoever gets it
-  card_errors,   // MPI reports errors of the node's network card
-  // This one, a rule knows:
+  memory_flips,    // what the node sends is wrong now and then, whoever gets it: no probe tells why
+  card_errors,     // the node's network card counts packets with errors
   store_corrupts,  // files of the node are damaged, whoever gets them
 };
 inline constexpr std::size_t kAilments = 15;
@@ -44,7 +42,7 @@ enum class Trouble : std::uint8_t {
   none,
   lossy,               // messages get lost, arrive late and twice; those with symptoms most of all
   analyst_dead,        // the suspect's analyst has been dead for seconds
-  analyst_overloaded,  // it refuses symptoms
+  analyst_overloaded,  // messages wait for it, so answers to its questions come late
   analyst_dies,        // while it analyses
   second_fault,        // another node has another fault
 };

@@ -48,10 +48,10 @@ struct Spell {
 
 struct SimRank {
   bool alive = true;
-  double slow = 1;  // how many times longer it computes
+  double held = 0;  // share of the time in which something stops it
+  double measured_held = 0;
   std::optional<localize::Time> stuck;
-  Spell pause;         // its amount: when it began, in seconds
-  double step = 0.15;  // as measured
+  Spell pause;  // its amount: when it began, in seconds
 };
 
 struct SimNode {
@@ -60,18 +60,17 @@ struct SimNode {
   bool alive = true;
   double stolen = 0;
   double memory = 0;
-  double queue = 0;  // seconds that messages wait for the head
-  double link = 1;   // share of its bandwidth
-  double store_used = 0.5;
+  double queue = 0;         // seconds that messages wait for the head
+  double link = 1;          // share of its bandwidth
+  double refusal_rate = 0;  // of the operations of its store: there is no room
   double store_error_rate = 0;
   double flip_rate = 0;        // of all that it sends
   double damage_rate = 0;      // of its files
-  double card_error_rate = 0;  // of all that it sends or gets
-  bool refuses = false;        // its head has no time to analyse
+  double card_error_rate = 0;  // of its packets
   std::array<SimRank, kRanksPerNode> ranks;
 
   Spell pause;  // of the head
-  Spell stolen_for_a_while, memory_for_a_while, load_for_a_while, slow_for_a_while;
+  Spell stolen_for_a_while, memory_for_a_while, slow_for_a_while;
 
   Time next_beat{};
   double clock_offset = 0;
@@ -88,8 +87,9 @@ struct SimNode {
   std::vector<Peer> watched;       // whose heartbeats it expects
   std::array<Peer, kPeers> peers;  // whose data it fetches
   std::size_t next_peer = 0;
-  double measured_stolen = 0, measured_memory = 0, measured_load = 1;
-  std::uint32_t operations = 0, failed_operations = 0;
+  double measured_stolen = 0, measured_memory = 0;
+  double measured_card_errors = 0;
+  std::uint32_t operations = 0, failed_operations = 0, refused_operations = 0;
   std::uint32_t damaged_files = 0;
   struct Sent {
     NodeId to;

@@ -16,7 +16,14 @@ constexpr double kTicksPerHour = 3600 / kTickSeconds;
 constexpr double kTicksPerDay = 24 * kTicksPerHour;
 constexpr Time kReportEvery = std::chrono::seconds(1);    // the same symptom
 constexpr Time kSpread = std::chrono::milliseconds(200);  // until the next rank waits, too
-constexpr std::uint32_t kBlocks = 64;                     // of a transfer
+constexpr Time kResponseLimit = std::chrono::milliseconds(1500);
+constexpr Time kWaited = std::chrono::seconds(3);  // longer than healthy ranks pause; then heads ask for all calls
+constexpr double kHeldLimit = 0.25;                // as engine/process_watch
+constexpr double kSecondsOf16Looks = 16;
+
+Symptom symptom(const localize::About& about, SymptomKind kind, double measure = 1) {
+  return {kind, about.suspect, about.reporter, about.now, measure};
+}
 
 Time seconds_of(double value) { return Time(static_cast<std::int64_t>(value * 1e6)); }
 
@@ -59,15 +66,13 @@ void SickWorld::pass_by_itself(SimNode& node) {
   };
   if (event < 1)
     node.pause = spell(0.2, 1.2, 1);
-  else if (event < 3)
-    node.load_for_a_while = spell(5, 60, dice_.uniform(4, 8));
-  else if (event < 4)
+  else if (event >= 3 && event < 4)
     node.stolen_for_a_while = spell(0.5, 2, dice_.uniform(0.3, 0.5));
-  else if (event < 5)
+  else if (event >= 4 && event < 5)
     node.memory_for_a_while = spell(0.5, 2, dice_.uniform(0.3, 0.5));
-  else if (event < 7)
+  else if (event >= 5 && event < 7)
     node.slow_for_a_while = spell(1, 3, 1);
-  else if (event < 7.5)
+  else if (event >= 7 && event < 7.5)
     node.ranks[dice_.below(kRanksPerNode)].pause = spell(1, 2.6, std::chrono::duration<double>(now_).count());
 }
 
@@ -103,7 +108,8 @@ void SickWorld::fetch(SimNode& node, NodeId id) {
     if (peer.node != id) fetch_from(node, id, peer);
   }
   for (const SimNode::Peer& peer : node.peers) {
-    if (peer.asked) report(id, localize::detect_response(about(id, peer.node), *peer.asked, limits_));
+    if (peer.asked && now_ - *peer.asked >= kResponseLimit)
+      report(id, symptom(about(id, peer.node), SymptomKind::no_response));
   }
   compare_rates(node, id);
 }
@@ -127,16 +133,13 @@ void SickWorld::fetch_from(SimNode& node, NodeId id, SimNode::Peer& peer) {
   if (dice_.chance(sender.damage_rate)) {
     ++sender.damaged_files;
     for (const NodeId reporter : {id, peer.node})
-      report(reporter, localize::detect_crc(about(reporter, peer.node), kBlocks, 1 + dice_.below(3)));
+      report(reporter, symptom(about(reporter, peer.node), SymptomKind::crc_mismatch));
   } else if (dice_.chance(wrong)) {
     ++refused;
-    report(id, localize::detect_crc(about(id, peer.node), kBlocks, 1 + dice_.below(3)));
+    report(id, symptom(about(id, peer.node), SymptomKind::crc_mismatch));
   }
   // The log holds recent messages only.
   if (messages > 32) messages /= 2, refused /= 2;
-  const double errors = std::max({sender.card_error_rate, 1 / (8 * kTicksPerDay)});
-  if (dice_.chance(errors))
-    report(id, localize::detect_mpi_error(about(id, peer.node), localize::MpiErrorClass::other));
 }
 
 void SickWorld::compare_rates(SimNode& node, NodeId id) {
@@ -146,7 +149,7 @@ void SickWorld::compare_rates(SimNode& node, NodeId id) {
     if (rates[i] == 0) return;
   }
   for (const auto& outlier : localize::far_below(rates, limits_)) {
-    report(id, localize::detect_low_bandwidth(about(id, node.peers[outlier.place].node), outlier));
+    report(id, symptom(about(id, node.peers[outlier.place].node), SymptomKind::low_bandwidth, outlier.share));
   }
 }
 
@@ -154,81 +157,90 @@ void SickWorld::look_at_itself(SimNode& node, NodeId id) {
   const auto smooth = [](double& measured, double value) { measured = 0.95 * measured + 0.05 * value; };
   smooth(node.measured_stolen, std::clamp(node.stolen_at(now_) * dice_.factor(0.1) + dice_.uniform(0, 0.03), 0.0, 1.0));
   smooth(node.measured_memory, std::clamp(node.memory_at(now_) * dice_.factor(0.1) + dice_.uniform(0, 0.02), 0.0, 1.0));
-  smooth(node.measured_load,
-         std::max(node.load_for_a_while.at(now_), 1 + 3 * node.memory_at(now_)) * dice_.factor(0.1));
+  smooth(node.measured_card_errors, node.card_error_rate * dice_.factor(0.1));
   report(id, localize::detect_stolen(about(id, id), node.measured_stolen, limits_));
   report(id, localize::detect_memory(about(id, id), node.measured_memory, limits_));
-  report(id, localize::detect_load(about(id, id), node.measured_load, limits_));
-  report(id, localize::detect_store_use(about(id, id), node.store_used, limits_));
+  report(id, localize::detect_network_errors(about(id, id), node.measured_card_errors, limits_));
   const std::uint32_t tried = 4;
   std::uint32_t failed = 0;
-  for (std::uint32_t i = 0; i < tried; ++i)
+  std::uint32_t refused = 0;
+  for (std::uint32_t i = 0; i < tried; ++i) {
     failed += dice_.chance(std::max(node.store_error_rate, 0.25 / kTicksPerDay)) ? 1 : 0;
+    refused += dice_.chance(node.refusal_rate) ? 1 : 0;
+  }
   node.operations += tried;
   node.failed_operations += failed;
+  node.refused_operations += refused;
   if (node.operations > 100) node.operations /= 2, node.failed_operations /= 2;
-  report(id, localize::detect_store_errors(about(id, id), tried, failed));
+  if (failed > 0) report(id, symptom(about(id, id), SymptomKind::store_error, static_cast<double>(failed) / tried));
+  if (refused > 0) report(id, symptom(about(id, id), SymptomKind::store_full));
 }
 
 void SickWorld::look_at_ranks(SimNode& node, NodeId id) {
-  std::array<double, kRanksPerNode> steps{};
-  for (std::size_t i = 0; i < kRanksPerNode; ++i) {
+  for (std::uint32_t i = 0; i < kRanksPerNode; ++i) {
     SimRank& one = node.ranks[i];
-    const double slow = one.slow / ((1 - 0.8 * node.stolen_at(now_)) * (1 - 0.8 * node.memory_at(now_)));
-    if (!one.stuck && one.alive) one.step = 0.7 * one.step + 0.3 * 0.15 * slow * dice_.factor(0.05);
-    steps[i] = one.step;
-  }
-  for (const auto& outlier : localize::far_above(steps, limits_)) {
-    const Rank rank{id.value * kRanksPerNode + static_cast<std::uint32_t>(outlier.place)};
-    report(id, localize::detect_slow_rank(about(id, id, rank), outlier));
+    const double held = one.alive && !one.stuck ? one.held * dice_.factor(0.1) : 0;
+    one.measured_held += (held - one.measured_held) * kTickSeconds / kSecondsOf16Looks * 2;
+    if (one.measured_held < kHeldLimit) continue;
+    const Rank rank{id.value * kRanksPerNode + i};
+    report(id, symptom(about(id, id, rank), SymptomKind::slow_rank, 1 / (1 - std::min(one.measured_held, 0.9))));
   }
 }
 
 // Halo exchange in a ring: the neighbours of a rank that does not go on wait for it, and then theirs for them.
+std::uint32_t SickWorld::waiting_for(Time since) const {
+  const auto ranks = static_cast<std::uint32_t>(nodes_.size()) * kRanksPerNode;
+  const auto steps = static_cast<std::uint32_t>(std::max(now_ - since, Time{}) / kSpread);
+  return std::min(2 * steps, ranks - 1);
+}
+
+// The heads of ranks that have waited for long ask for the calls of all ranks.
 void SickWorld::look_at_waits() {
   const auto ranks = static_cast<std::uint32_t>(nodes_.size()) * kRanksPerNode;
-  const auto spread = [&](Rank source, Time since) {
-    for (const std::uint32_t step : {1U, ranks - 1}) {
-      std::uint32_t waited_for = source.value;
-      Time from = since + kSpread;
-      for (std::uint32_t k = 0; k < ranks / 2 && from + limits_.waited <= now_; ++k, from += kSpread) {
-        const std::uint32_t waiter = (waited_for + step) % ranks;
-        const NodeId reporter{waiter / kRanksPerNode};
-        const SimRank& one = rank(Rank{waiter});
-        if (!one.alive || one.stuck || now_ < nodes_[reporter.value].pause.until) break;
-        report(reporter, localize::detect_wait(about(reporter, NodeId{waited_for / kRanksPerNode}, Rank{waited_for}),
-                                               from, limits_));
-        waited_for = waiter;
-      }
+  const auto ask_around = [&](Rank source, Time since) {
+    const std::uint32_t waiters = waiting_for(since + kWaited);
+    for (std::uint32_t i = 0; i < waiters; ++i) {
+      const std::uint32_t step = i / 2 + 1;
+      const std::uint32_t waiter = (source.value + (i % 2 == 0 ? step : ranks - step)) % ranks;
+      const SimNode& node = nodes_[waiter / kRanksPerNode];
+      if (!node.alive || now_ < node.pause.until || !rank(Rank{waiter}).alive) continue;
+      localizer(NodeId{waiter / kRanksPerNode}).ask_for_calls();
     }
   };
-  for (const Block& block : blocks_) {
-    spread(block.rank, block.since);
-    const SimRank& one = rank(block.rank);
-    if (one.alive || !nodes_[block.rank.value / kRanksPerNode].alive) continue;
-    for (const std::uint32_t step : {1U, ranks - 1}) {
-      const NodeId reporter{(block.rank.value + step) % ranks / kRanksPerNode};
-      const auto suspect = about(reporter, NodeId{block.rank.value / kRanksPerNode}, block.rank);
-      report(reporter, localize::detect_mpi_error(suspect, localize::MpiErrorClass::process_failed));
-    }
-  }
-  for (std::uint32_t i = 0; i < ranks; ++i) {
+  for (const Block& block : blocks_) ask_around(block.rank, block.since);
+  for (std::uint32_t i = 0; i < ranks && blocks_.empty(); ++i) {
     const Spell& pause = rank(Rank{i}).pause;
-    if (now_ < pause.until && blocks_.empty()) {
-      spread(Rank{i}, seconds_of(pause.amount));
-    }
+    if (now_ < pause.until) ask_around(Rank{i}, seconds_of(pause.amount));
+  }
+  look_at_deaths();
+}
+
+// A head no longer finds the process of a rank.
+void SickWorld::look_at_deaths() {
+  for (const Block& block : blocks_) {
+    const NodeId node{block.rank.value / kRanksPerNode};
+    if (!rank(block.rank).alive && nodes_[node.value].alive)
+      report(node, symptom(about(node, node, block.rank), SymptomKind::process_failed));
   }
 }
 
-std::optional<SickWorld::Block> SickWorld::wait_of(Rank waiter) const {
-  const auto ranks = static_cast<std::uint32_t>(nodes_.size()) * kRanksPerNode;
-  for (const Block& block : blocks_) {
-    if (block.rank == waiter) continue;
-    const std::uint32_t there = (waiter.value + ranks - block.rank.value) % ranks;
-    const std::uint32_t steps = std::min(there, ranks - there);
-    if (block.since + kSpread * steps <= now_) return block;
+std::vector<localize::Blocker> SickWorld::blockers(const localize::CallReports& reports) const {
+  std::vector<localize::Blocker> found;
+  const auto add = [&](Rank rank, Time since) {
+    const NodeId node{rank.value / kRanksPerNode};
+    if (!reports.calls.contains(node) || now_ - since < kWaited) return;
+    localize::Blocker blocker{.suspect = {node, rank}};
+    blocker.waiting = waiting_for(since);
+    blocker.waited = std::chrono::duration<double>(now_ - since).count();
+    found.push_back(blocker);
+  };
+  for (std::uint32_t i = 0; i < nodes_.size() * kRanksPerNode; ++i) {
+    const SimRank& one = nodes_[i / kRanksPerNode].ranks[i % kRanksPerNode];
+    if (!one.alive) continue;
+    if (one.stuck) add(Rank{i}, *one.stuck);
+    if (now_ < one.pause.until && blocks_.empty()) add(Rank{i}, seconds_of(one.pause.amount));
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace cairn::test

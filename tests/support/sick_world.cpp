@@ -30,6 +30,14 @@ std::uint64_t seed_of(const SickCase& what) {
   return ((what.seed * 8192 + what.nodes) * 32 + ailment) * 8 + static_cast<std::uint64_t>(what.trouble);
 }
 
+// Heads ask for the MPI calls of ranks, and only as much later as a simulated turn takes.
+SickCase with_calls(SickCase what) {
+  what.settings.asks_for_calls = true;
+  what.settings.survey_again = std::chrono::seconds(2);
+  what.settings.survey_stagger = std::chrono::milliseconds(1);
+  return what;
+}
+
 Time seconds(double value) { return Time(static_cast<std::int64_t>(value * 1e6)); }
 
 }  // namespace
@@ -55,18 +63,15 @@ class SickWorld::Head : public localize::Port, public localize::Host {
     state.bandwidth = localize::median_of(rates);
     state.stolen = node().measured_stolen;
     state.memory = node().measured_memory;
-    state.load = node().measured_load;
-    state.store_used = node().store_used;
     if (node().operations > 0) state.store_errors = static_cast<double>(node().failed_operations) / node().operations;
+    state.store_refused = node().refused_operations;
     state.store_damaged = node().damaged_files;
+    state.network_errors = node().measured_card_errors;
     state.queue = node().queue_at(world_.now_);
     return state;
   }
   [[nodiscard]] localize::NodeLog log(std::optional<Rank> rank) const override {
     localize::NodeLog log;
-    std::vector<double> steps;
-    for (const SimRank& one : node().ranks) steps.push_back(one.step);
-    log.usual_step = localize::median_of(steps);
     std::uint32_t messages = 0;
     std::uint32_t wrong = 0;
     for (const SimNode::Sent& sent : node().sent) {
@@ -76,24 +81,17 @@ class SickWorld::Head : public localize::Port, public localize::Host {
       wrong += sent.wrong;
     }
     if (messages > 0) log.bad_share = static_cast<double>(wrong) / messages;
-    if (rank) log.rank = log_of(*rank);
+    if (rank) log.pace = localize::RankPace{world_.rank(*rank).measured_held, 0};
     return log;
   }
-  [[nodiscard]] bool overloaded() const override { return node().refuses; }
+  // Who reads it looks at the world.
+  [[nodiscard]] Buffer calls() const override { return Buffer(1); }
+  [[nodiscard]] std::vector<localize::Blocker> blockers(const localize::CallReports& reports) const override {
+    return world_.blockers(reports);
+  }
 
  private:
   [[nodiscard]] SimNode& node() const { return world_.nodes_[self_.value]; }
-  [[nodiscard]] localize::RankLog log_of(Rank rank) const {
-    const SimRank& one = world_.rank(rank);
-    const Time now = world_.now_;
-    localize::RankLog log;
-    log.waits = !one.stuck && world_.wait_of(rank).has_value();
-    if (one.stuck) log.idle = std::chrono::duration<double>(now - *one.stuck).count();
-    if (now < one.pause.until) log.idle = std::chrono::duration<double>(now).count() - one.pause.amount;
-    log.step = one.step;
-    return log;
-  }
-
   SickWorld& world_;
   NodeId self_;
 
@@ -104,7 +102,7 @@ class SickWorld::Head : public localize::Port, public localize::Host {
 SickWorld::~SickWorld() = default;
 
 SickWorld::SickWorld(const SickCase& what, Announce announce)
-    : case_(what),
+    : case_(with_calls(what)),
       announce_(std::move(announce)),
       dice_(seed_of(what)),
       tree_(first_nodes(what.nodes), what.settings.fanout),
@@ -116,7 +114,6 @@ SickWorld::SickWorld(const SickCase& what, Announce announce)
     SimNode& node = nodes_[i];
     node.clock_offset = dice_.uniform(0, 1e5);
     node.clock_rate = 1 + dice_.uniform(-5e-5, 5e-5);
-    node.store_used = dice_.uniform(0.2, 0.9);
     node.next_beat = seconds(dice_.uniform(0, 0.25));
     for (std::size_t k = 0; k < kPeers; ++k) {
       node.peers[k].node.value = (i + steps[k]) % count;
@@ -199,7 +196,7 @@ void SickWorld::begin(const Sickness& sickness) {
       rank(sickness.rank).stuck = now_;
       blocks_.push_back({sickness.rank, now_});
       break;
-    case Ailment::rank_slow: rank(sickness.rank).slow = dice_.uniform(2, 5); break;
+    case Ailment::rank_slow: rank(sickness.rank).held = dice_.uniform(0.4, 0.8); break;
     case Ailment::node_down:
       node.alive = false;
       for (std::uint32_t i = 0; i < kRanksPerNode; ++i) {
@@ -216,20 +213,17 @@ void SickWorld::begin(const Sickness& sickness) {
       node.queue = 0.15;
       break;
     case Ailment::store_failing: node.store_error_rate = dice_.uniform(0.05, 0.5); break;
-    case Ailment::store_full: node.store_used = dice_.uniform(0.985, 1); break;
+    case Ailment::store_full: node.refusal_rate = dice_.uniform(0.05, 0.5); break;
     case Ailment::link_degraded: node.link = dice_.uniform(0.05, 0.3); break;
     case Ailment::partition:
       cut_begin_ = sickness.node.value;
       cut_size_ = sickness.cut_off;
       break;
     case Ailment::path_corrupts: bad_paths_.emplace_back(sickness.node, sickness.other); break;
-    case Ailment::head_overloaded:
-      node.queue = dice_.uniform(0.3, 0.45);
-      node.refuses = true;
-      break;
+    case Ailment::head_overloaded: node.queue = dice_.uniform(0.3, 0.45); break;
     case Ailment::memory_flips: node.flip_rate = 0.4; break;
     case Ailment::store_corrupts: node.damage_rate = 0.4; break;
-    case Ailment::card_errors: node.card_error_rate = 0.3; break;
+    case Ailment::card_errors: node.card_error_rate = dice_.uniform(0.003, 0.03); break;
   }
 }
 

@@ -71,10 +71,13 @@ class SickWorld {
   void look_at_itself(SimNode& node, NodeId id);
   void look_at_ranks(SimNode& node, NodeId id);
   void look_at_waits();
+  void look_at_deaths();
+  // How many ranks wait for this one, if it stands still since then.
+  [[nodiscard]] std::uint32_t waiting_for(Time since) const;
   void report(NodeId reporter, const localize::Detected& symptom);
   [[nodiscard]] localize::About about(NodeId reporter, NodeId suspect, std::optional<Rank> rank = std::nullopt) const;
-  // Since when the rank waits for another; and for which.
-  [[nodiscard]] std::optional<Block> wait_of(Rank rank) const;
+  // What the calls of the ranks show whose nodes have answered.
+  [[nodiscard]] std::vector<localize::Blocker> blockers(const localize::CallReports& reports) const;
   [[nodiscard]] double rate_between(const SimNode& reader, const SimNode& sender);
   [[nodiscard]] SimRank& rank(Rank rank) {
     return nodes_[rank.value / kRanksPerNode].ranks[rank.value % kRanksPerNode];

@@ -33,7 +33,7 @@ TEST(CallsForSnapshot, only_if_the_node_is_in_danger_and_can_still_take_part) {
 TEST(CallsForSnapshot, not_if_the_node_is_merely_busy) {
   EXPECT_FALSE(calls_for_snapshot(verdict(Fault::node_stolen, 1)));
   Verdict busy = verdict(Fault::undetermined, 1);
-  for (const SymptomKind kind : {SymptomKind::processor_stolen, SymptomKind::high_load, SymptomKind::slow_rank}) {
+  for (const SymptomKind kind : {SymptomKind::processor_stolen, SymptomKind::waited_for, SymptomKind::slow_rank}) {
     busy.evidence.emplace_back().kind = kind;
     EXPECT_FALSE(calls_for_snapshot(busy));
   }

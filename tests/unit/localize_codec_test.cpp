@@ -31,14 +31,14 @@ Verdict verdict() {
 std::vector<Message> samples() {
   std::vector<Message> all;
   const auto add = [&](auto body) { all.push_back({NodeId{2}, 17, std::move(body)}); };
-  add(EvidenceNote{{seen()}, {NodeId{1}}, {NodeId{0}}, 2});
+  add(EvidenceNote{{seen()}, {NodeId{0}}, 2});
   add(VerdictNote{verdict(), {NodeId{0}}});
-  add(Receipt{16, false});
+  add(Receipt{16});
   add(Question{15, Probe::log, {NodeId{4}, Rank{9}}, true});
   add(Answer{15, ResponseAnswer{RankProcess{true, true, 2}}});
   add(Answer{15, WitnessAnswer{true}});
   add(Answer{15, NodeState{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}});
-  add(Answer{15, NodeLog{RankLog{true, 1, 2}, RankPace{0.5, 0.25}, 3, 4, 5, Buffer(7)}});
+  add(Answer{15, NodeLog{RankPace{0.5, 0.25}, 4, 5, Buffer(7)}});
   add(Bulletin{NodeId{3}, false});
   return all;
 }
@@ -55,7 +55,7 @@ TEST(Codec, reads_back_every_kind_of_message) {
 }
 
 TEST(Codec, reads_back_what_was_observed) {
-  const auto read = decode_message(encode({NodeId{2}, 17, EvidenceNote{{seen()}, {}, {}, 0}}));
+  const auto read = decode_message(encode({NodeId{2}, 17, EvidenceNote{{seen()}, {}, 0}}));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->from, NodeId{2});
   EXPECT_EQ(read->number, 17U);
@@ -75,7 +75,7 @@ TEST(Codec, refuses_messages_that_were_cut_or_lengthened) {
 TEST(Codec, refuses_kinds_faults_and_facts_that_there_are_not) {
   Observation unknown = seen();
   unknown.kind = static_cast<SymptomKind>(kSymptomKinds);
-  EXPECT_FALSE(decode_message(encode({NodeId{2}, 1, EvidenceNote{{unknown}, {}, {}, 0}})));
+  EXPECT_FALSE(decode_message(encode({NodeId{2}, 1, EvidenceNote{{unknown}, {}, 0}})));
   Verdict strange = verdict();
   strange.fault = static_cast<Fault>(kFaults);
   EXPECT_FALSE(decode_message(encode({NodeId{2}, 1, VerdictNote{strange, {}}})));

@@ -34,7 +34,7 @@ if state.queue > 0.5
 then confirm head_overloaded
 why messages wait
 rule innocent
-if silent and log.waits = 1
+if silent and log.blocks = 1
 then excuse
 why it waits
 )";
@@ -98,7 +98,7 @@ TEST(Rules, a_probe_is_useless_once_its_rule_cannot_hold) {
               ElementsAre(Probe::state, Probe::log));
   FactTable facts(group);
   facts.set(ProbeFact::state_queue, 0.1);
-  facts.set(ProbeFact::log_waits, 0);
+  facts.set(ProbeFact::log_blocks, 0);
   EXPECT_THAT(useful_probes(small(), facts, {Fault::head_overloaded}), IsEmpty());
 }
 

@@ -1,4 +1,4 @@
-// Which node analyses which: a pure function of the tree and of what is known to be dead, mute or overloaded.
+// Which node analyses which: a pure function of the tree and of what is known to be dead or mute.
 #include "localize/tree.hpp"
 
 #include <gmock/gmock.h>
@@ -45,17 +45,17 @@ TEST(AnalystOf, a_node_is_its_parent_and_of_the_root_its_first_child) {
   EXPECT_EQ(analyst_of(tree, NodeId{0}, known), NodeId{1});
 }
 
-TEST(AnalystOf, a_node_is_the_next_one_upwards_if_the_parent_is_dead_mute_or_overloaded) {
+TEST(AnalystOf, a_node_is_the_next_one_upwards_if_the_parent_is_dead_or_mute) {
   const Tree tree = tree_of(20, 3);
   Availability dead;
   dead.set_dead(NodeId{4});
-  Availability overloaded;
-  overloaded.set_overloaded(NodeId{4}, kLater);
   Availability mute;
   mute.set_mute(NodeId{4}, kLater);
-  for (const Availability& known : {dead, overloaded, mute}) EXPECT_EQ(analyst_of(tree, NodeId{13}, known), NodeId{1});
-  overloaded.set_dead(NodeId{1});
-  EXPECT_EQ(analyst_of(tree, NodeId{13}, overloaded), NodeId{0});
+  for (const Availability& known : {dead, mute}) EXPECT_EQ(analyst_of(tree, NodeId{13}, known), NodeId{1});
+  mute.set_dead(NodeId{1});
+  EXPECT_EQ(analyst_of(tree, NodeId{13}, mute), NodeId{0});
+  mute.forget_before(kLater);
+  EXPECT_EQ(analyst_of(tree, NodeId{13}, mute), NodeId{4});
 }
 
 TEST(AnalystOf, a_node_without_available_ancestors_is_the_nearest_one_and_never_itself) {
@@ -69,29 +69,20 @@ TEST(AnalystOf, a_node_without_available_ancestors_is_the_nearest_one_and_never_
   EXPECT_FALSE(analyst_of(tree, NodeId{13}, known));
 }
 
-TEST(AnalystOf, a_node_is_the_parent_after_all_if_everybody_is_overloaded) {
-  const Tree tree = tree_of(6, 2);
-  Availability known;
-  for (std::uint32_t node = 0; node < 6; ++node) known.set_overloaded(NodeId{node}, kLater);
-  EXPECT_EQ(analyst_of(tree, NodeId{5}, known), NodeId{2});
-  known.forget_before(kLater);
-  EXPECT_TRUE(known.empty());
-}
-
-TEST(AnalystOf, never_chooses_a_dead_node_whatever_is_known) {
+TEST(AnalystOf, never_chooses_a_dead_or_mute_node_whatever_is_known) {
   const Tree tree = tree_of(7, 2);
   for (std::uint32_t bits = 0; bits < 1U << 14U; ++bits) {
     Availability known;
     for (std::uint32_t node = 0; node < 7; ++node) {
       if ((bits >> node & 1U) != 0) known.set_dead(NodeId{node});
-      if ((bits >> (node + 7) & 1U) != 0) known.set_overloaded(NodeId{node}, kLater);
+      if ((bits >> (node + 7) & 1U) != 0) known.set_mute(NodeId{node}, kLater);
     }
     for (std::uint32_t suspect = 0; suspect < 7; ++suspect) {
       const auto analyst = analyst_of(tree, NodeId{suspect}, known);
-      const bool others = (~bits & 0x7fU & ~(1U << suspect)) != 0;
+      const bool others = (~(bits | bits >> 7U) & 0x7fU & ~(1U << suspect)) != 0;
       ASSERT_EQ(analyst.has_value(), others);
       if (analyst) {
-        ASSERT_TRUE(*analyst != NodeId{suspect} && !known.dead(*analyst));
+        ASSERT_TRUE(*analyst != NodeId{suspect} && !known.dead(*analyst) && !known.mute(*analyst));
       }
     }
   }

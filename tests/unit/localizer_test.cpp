@@ -34,14 +34,12 @@ class Network {
       for (Blocker& blocker : found) blocker.silent = reports.silent;
       return found;
     }
-    [[nodiscard]] bool overloaded() const override { return refuses; }
 
     Network& network;
     NodeId id;
-    NodeState node_state{1e9, 1, 0, 0, 0.5, 0, 0};
+    NodeState node_state{1e9, 1, 0, 0, 0, 0};
     NodeLog node_log;
     RankProcess rank_process;
-    bool refuses = false;
     std::vector<Verdict> announced;
     std::unique_ptr<Localizer> localizer;
   };
@@ -91,7 +89,7 @@ class Network {
 };
 
 void fill_store(Network& network, std::uint32_t node) {
-  network[node].node_state.store_used = 1;
+  network[node].node_state.store_refused = 1;
   for (int i = 0; i < 2; ++i) {
     network.report(node, node);
     network.run(milliseconds(100));
@@ -176,7 +174,7 @@ TEST(Localizer, keeps_a_suspicion_for_ten_minutes_if_no_probe_finds_anything) {
 
 TEST(Localizer, confirms_by_itself_what_somebody_suspects) {
   Network network(7);
-  network[5].node_state.store_used = 1;
+  network[5].node_state.store_refused = 1;
   network[1].localizer->report({SymptomKind::suspected, {NodeId{5}, std::nullopt}, NodeId{1}, network.now, 1, "hot"});
   network.run(seconds(2));
   ASSERT_EQ(network[0].announced.size(), 1U);
@@ -185,50 +183,27 @@ TEST(Localizer, confirms_by_itself_what_somebody_suspects) {
 
 TEST(Localizer, says_nothing_about_symptoms_below_the_threshold) {
   Network network(7);
-  network[5].node_state.store_used = 1;
+  network[5].node_state.store_refused = 1;
   network.report(5, 5);
   network.run(seconds(10));
   EXPECT_TRUE(network[0].announced.empty());
   for (const auto& head : network.heads) EXPECT_TRUE(head->localizer->idle());
 }
 
-TEST(Localizer, goes_to_the_next_upwards_when_the_parent_refuses) {
-  Network network(7);
-  network[2].refuses = true;
-  fill_store(network, 5);
-  network.run(milliseconds(300));
-  ASSERT_EQ(network[0].announced.size(), 1U);
-  EXPECT_EQ(network[0].announced[0].analyst, NodeId{0});
-}
-
 TEST(Localizer, passes_on_what_is_for_another) {
   Network network(7);
   Observation full{SymptomKind::store_full, {NodeId{5}, std::nullopt}, NodeId{5}, {}, {}, seconds(1), 2, 1};
-  network[5].node_state.store_used = 1;
+  network[5].node_state.store_refused = 1;
   // Node 1 has no part in what is about node 5.
-  network.flights.emplace_back(NodeId{1}, Message{NodeId{5}, 1000, EvidenceNote{{full}, {}, {}, 0}});
+  network.flights.emplace_back(NodeId{1}, Message{NodeId{5}, 1000, EvidenceNote{{full}, {}, 0}});
   network.run(milliseconds(300));
   ASSERT_EQ(network[0].announced.size(), 1U);
   EXPECT_EQ(network[0].announced[0].analyst, NodeId{2});
 }
 
-TEST(Localizer, hands_evidence_on_when_it_has_no_time_any_more) {
-  Network network(7);
-  network[5].node_state.store_used = 1;
-  network.report(5, 5);
-  network.run(milliseconds(100));
-  network[2].refuses = true;
-  network.run(seconds(1));
-  network.report(5, 5);
-  network.run(milliseconds(300));
-  ASSERT_EQ(network[0].announced.size(), 1U);
-  EXPECT_EQ(network[0].announced[0].analyst, NodeId{0});
-  EXPECT_EQ(network[0].announced[0].evidence[0].count, 2U);
-}
-
 TEST(Localizer, reports_again_what_a_dead_analyst_had) {
   Network network(7);
-  network[5].node_state.store_used = 1;
+  network[5].node_state.store_refused = 1;
   network.report(5, 5);
   network.run(milliseconds(100));
   network.dead.insert(NodeId{2});
@@ -279,7 +254,7 @@ TEST(Localizer, keeps_a_verdict_for_as_long_as_it_is_confirmed_again) {
   fill_store(network, 5);
   network.run(seconds(100));
   EXPECT_EQ(network[0].localizer->standing().size(), 1U);
-  network[5].node_state.store_used = 0.5;
+  network[5].node_state.store_refused = 0;
   network.run(seconds(40));
   EXPECT_TRUE(network[0].localizer->standing().empty());
 }
@@ -345,7 +320,7 @@ TEST(Localizer, a_witness_answers_again_when_its_answer_was_lost) {
 TEST(Localizer, drops_an_undetermined_verdict_when_its_symptoms_stop) {
   Network network(7);
   for (int i = 0; i < 3; ++i) {
-    network.report(6, 5, SymptomKind::mpi_error);
+    network.report(6, 5, SymptomKind::store_error);
     network.run(milliseconds(200));
   }
   ASSERT_EQ(network[0].announced.size(), 1U);
@@ -358,11 +333,11 @@ TEST(Localizer, drops_an_undetermined_verdict_when_its_symptoms_stop) {
 TEST(Localizer, uses_new_rules_from_the_next_analysis_on) {
   Network network(7);
   const auto rules = parse_rules(
-      "rule a\nif mpi_error\nthen suspect link_degraded\nwhy x\n"
-      "rule b\nif mpi_error and response.answers = 1\nthen confirm link_degraded\nwhy x\n");
+      "rule a\nif network_error\nthen suspect link_degraded\nwhy x\n"
+      "rule b\nif network_error and response.answers = 1\nthen confirm link_degraded\nwhy x\n");
   network[2].localizer->use(std::make_shared<RuleSet>(*rules));
   for (int i = 0; i < 3; ++i) {
-    network.report(6, 5, SymptomKind::mpi_error);
+    network.report(6, 5, SymptomKind::network_error);
     network.run(milliseconds(200));
   }
   ASSERT_EQ(network[0].announced.size(), 1U);

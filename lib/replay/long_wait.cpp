@@ -7,6 +7,8 @@
 namespace cairn::replay {
 namespace {
 
+// Survivors are to sleep most of the time, and a look costs as much as a few tests of requests.
+constexpr std::chrono::milliseconds kBetweenLooks{10};
 // Most waits are over by then, and no rank has to be asked.
 constexpr std::chrono::seconds kBetweenQuestions{2};
 // MPI may end a short send without its receiver, but not after so long.
@@ -15,13 +17,15 @@ constexpr std::chrono::seconds kLongestShortSend{1};
 }  // namespace
 
 LongWait::LongWait(const Journal& journal, DeadlockCheck& check, std::chrono::milliseconds limit)
-    : journal_(journal), check_(check), limit_(limit), next_question_(began_ + kBetweenQuestions) {
+    : journal_(journal), check_(check), limit_(limit), next_look_(began_), next_question_(began_ + kBetweenQuestions) {
   check_.begins_wait();
 }
 
 LongWait::Verdict LongWait::look(const DeadlockCheck::TellNeeds& needs) {
   if (!journal_.unchecked_since()) return Verdict::goes_on;
   const auto now = Clock::now();
+  if (now < next_look_) return Verdict::goes_on;
+  next_look_ = now + kBetweenLooks;
   const auto waited = now - began_;
   const bool replaces = journal_.is_unchecked_replacement();
   const auto found = check_.look(replaces && now >= next_question_, [&] { return known(needs, waited); });

@@ -33,6 +33,7 @@ class LongWait {
   DeadlockCheck& check_;
   std::chrono::milliseconds limit_;
   Clock::time_point began_ = Clock::now();
+  Clock::time_point next_look_;
   Clock::time_point next_question_;
 };
 

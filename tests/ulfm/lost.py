@@ -201,6 +201,17 @@ class Scenarios(Lost):
     def messages_from_any_rank_survive_the_death_of_a_rank_before_any_of_its_calls(self):
         return [self.sweep("any", rank) for rank in (1, 2)]
 
+    def a_master_that_polls_and_its_workers_survive_the_death_of_a_rank_before_any_of_its_calls(self):
+        return [self.sweep("master", rank) for rank in (0, 2)]
+
+    def a_rank_dies_while_no_rank_can_continue(self):
+        """A replacement waits in a barrier to which nobody comes. By then it may have asked the others, or may not."""
+        for name, place in self.places("barrier"):
+            for wait_s in (0.5, 2.0, 2.1):
+                found = self.play(name, [kill(1, place)], lambda job, wait_s=wait_s: kill_after_replacement(job, 2, wait_s))
+                if self.arguments.rollback == "lost" and found.rolled_back == 0:
+                    raise jobs.Failed(f"{name}: {found.kind()}, and nobody came to the barrier")
+
     def two_neighbours_die_at_the_same_call(self):
         for name, place in self.places("heat", "steps", "long", "derived", "particles", "any", "neighbours"):
             strikes = [hold(1, place), hold(2, place)]
@@ -358,6 +369,12 @@ class Scenarios(Lost):
     def restored(self, name):
         """The number of the second call of rank 1 after restore(), in any of its processes."""
         return self.reference(name)[1][1, 0].index(lost.RESTORE) + 3
+
+
+def kill_after_replacement(job, rank, wait_s):
+    job.wait_for("a replacement of rank 1", lambda: (1, 1) in job.lives())
+    time.sleep(wait_s)
+    os.kill(job.process_of(rank), signal.SIGKILL)
 
 
 def kill_held(job):

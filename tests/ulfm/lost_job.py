@@ -61,9 +61,10 @@ def programs(binaries, rollback):
     """By name. An application that polls has to ask for failures where all ranks roll back; where only the lost do, one
     that has learned of a failure makes all roll back."""
     names = ["gradient", "heat", "swing", "wave"]
-    names += ["lost_steps", "lost_collectives", "lost_communicators", "lost_particles", "lost_neighbours"]
+    names += ["lost_steps", "lost_collectives", "lost_communicators", "lost_particles", "lost_neighbours",
+              "lost_master"]
     paths = (str(Path(binaries) / name) for name in names)
-    gradient, heat, swing, wave, steps, collectives, communicators, particles, neighbours = paths
+    gradient, heat, swing, wave, steps, collectives, communicators, particles, neighbours, master = paths
     return {
         "gradient": Program([gradient, *jobs.SIZE], result=solution),
         "heat": Program([heat, *jobs.SIZE]),
@@ -78,6 +79,8 @@ def programs(binaries, rollback):
         "begun": Program([communicators, "begun"]),
         "particles": Program([particles, "named"]),
         "any": Program([particles, "any"]),
+        "master": Program([master, "polls"]),
+        "barrier": Program([master, "barrier"]),
         "neighbours": Program([neighbours, "all"]),
     }
 

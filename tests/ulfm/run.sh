@@ -28,7 +28,7 @@ fi
   cmake -S /cairn -B "$BUILD_TREE" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE="-O1 -DNDEBUG" \
     -DCAIRN_BUILD_TESTS=OFF -DCMAKE_Fortran_COMPILER=/usr/bin/gfortran
   cmake --build "$BUILD_TREE" -j "$(nproc)" --target gradient heat swing wave ckpt-run ckpt-tool trouble \
-    derived derived_fortran exchanges guarded handlers residual residual_fortran killer lost_collectives lost_communicators lost_helpers lost_neighbours lost_particles \
+    derived derived_fortran exchanges guarded handlers residual residual_fortran killer lost_collectives lost_communicators lost_helpers lost_master lost_neighbours lost_particles \
     lost_steps lost_trouble pollers world_repair world_repair_fortran
   heat=$BUILD_TREE/bin/heat swing=$BUILD_TREE/bin/swing seed=${2:-}
   cd /cairn/tests/ulfm

@@ -2,8 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <vector>
 
 #include "replay/deadlock_check.hpp"
 #include "support/thread_cluster.hpp"

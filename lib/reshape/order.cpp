@@ -1,11 +1,22 @@
 #include "reshape/order.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 #include "comm/error_message.hpp"
 
 namespace cairn::reshape {
+namespace {
+
+ByteWriter encode(Error error) {
+  constexpr std::size_t kLongest = 4'000;
+  for (std::string* text : {&error.message, &error.hint, &error.file}) text->resize(std::min(text->size(), kLongest));
+  ByteWriter writer;
+  writer.put_text(text_of(encode_error(error)));
+  return writer;
+}
+
+}  // namespace
 
 std::optional<std::uint64_t> payload_of(const Order& order, const Holdings& holdings) {
   std::uint64_t bytes = 0;
@@ -17,33 +28,38 @@ std::optional<std::uint64_t> payload_of(const Order& order, const Holdings& hold
   return bytes;
 }
 
-Buffer answer(const Order& order, const Holdings& holdings, std::uint64_t payload) {
-  Buffer bytes(answer_bytes(payload));  // begins with zeros
-  MutableBytes rest = MutableBytes(bytes).subspan(sizeof(std::uint64_t));
-  for (std::size_t i = 0; i < order.boxes.size(); ++i) {
-    const OrderedBox& one = order.boxes[i];
+// Boxes are read to where they are sent from, as if there were no error.
+Buffer answer(const std::optional<Order>& order, const Holdings& holdings) {
+  const auto payload = order ? payload_of(*order, holdings) : std::nullopt;
+  if (!payload) return encode({Code::failed_elsewhere, "an order of another rank is damaged", {}}).take();
+  constexpr std::size_t kNoError = sizeof(std::uint32_t);
+  const std::size_t boxes = order->boxes.size();
+  Buffer bytes(kNoError + boxes + *payload);
+  MutableBytes rest = MutableBytes(bytes).subspan(kNoError + boxes);
+  std::optional<Error> error;
+  for (std::size_t i = 0; i < boxes; ++i) {
+    const OrderedBox& one = order->boxes[i];
     const HeldRegion& held = *holdings.find(one.old_rank, one.region);
     const MutableBytes into = rest.first(one.box.elements() * held.array.element_bytes);
-    if (auto status = read_part(held.array, held.read, one.box, into); !status) return answer_error(i, status.error());
     rest = rest.subspan(into.size());
+    const auto status = read_part(held.array, held.read, one.box, into);
+    if (status) continue;
+    bytes[kNoError + i] = std::byte{1};
+    if (!error) error = status.error();
   }
-  return bytes;
-}
-
-Buffer answer_error(std::uint64_t box, Error error) {
-  constexpr std::size_t kLongest = 4'000;
-  for (std::string* text : {&error.message, &error.hint, &error.file}) text->resize(std::min(text->size(), kLongest));
-  ByteWriter writer;
-  writer.put(box + 1);
-  writer.put_text(text_of(encode_error(error)));
+  if (!error) return bytes;
+  ByteWriter writer = encode(*std::move(error));
+  writer.put(Bytes(bytes).subspan(kNoError));
   return writer.take();
 }
 
-Answer read_answer(Bytes bytes, std::uint64_t payload) {
+Answer read_answer(Bytes bytes, std::size_t boxes, std::uint64_t payload) {
+  Answer answer;
   ByteReader reader(bytes);
-  const auto what = reader.get<std::uint64_t>();
-  if (what == 0) return {reader.get_bytes(payload), {}, 0};
-  return {{}, decode_error(bytes_of(reader.get_text())), what - 1};
+  if (const auto text = reader.get_text(); !text.empty()) answer.error = decode_error(bytes_of(text));
+  answer.is_bad = reader.get_bytes(boxes);
+  answer.payload = reader.get_bytes(payload);
+  return answer;
 }
 
 }  // namespace cairn::reshape

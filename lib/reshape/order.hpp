@@ -1,7 +1,7 @@
 // What one member asks of another: some boxes of regions of old ranks, and the answer. Pure.
 //
-// An answer begins with a number: 0, and the bytes of all boxes follow, end to end; or 1 + the number of the box that
-// could not be read, and the error follows.
+// An answer is an error as a text, empty if there is none; then a byte for each box, 1 if it could not be read; then
+// the bytes of all boxes, end to end.
 #pragma once
 
 #include <cstdint>
@@ -35,22 +35,22 @@ void fields(auto& io, Order& m) { io(m.slot), io(m.boxes), io.check(m.slot < kSl
 inline constexpr Tag kOrderTag{3};
 [[nodiscard]] constexpr Tag answer_tag(std::uint8_t slot) { return Tag{4U + slot}; }
 
-// The size of the answer with all bytes, and of one that says an error. A buffer for it has the larger size.
-[[nodiscard]] constexpr std::uint64_t answer_bytes(std::uint64_t payload) { return sizeof(std::uint64_t) + payload; }
-inline constexpr std::uint64_t kErrorAnswerBytes = 16 * kKiB;
+// No answer to `boxes` boxes of so many bytes is longer.
+[[nodiscard]] constexpr std::uint64_t longest_answer(std::size_t boxes, std::uint64_t payload) {
+  constexpr std::uint64_t kLongestError = 16 * kKiB;
+  return kLongestError + boxes + payload;
+}
 
 // Bytes that the boxes have; none: this member does not hold them.
 [[nodiscard]] std::optional<std::uint64_t> payload_of(const Order& order, const Holdings& holdings);
-// Requires: there is a payload, of so many bytes.
-[[nodiscard]] Buffer answer(const Order& order, const Holdings& holdings, std::uint64_t payload);
-// The answer to an order that could not be done at all.
-[[nodiscard]] Buffer answer_error(std::uint64_t box, Error error);
+// Of an order from outside: without a payload, the answer is an error.
+[[nodiscard]] Buffer answer(const std::optional<Order>& order, const Holdings& holdings);
 
 struct Answer {
-  Bytes payload;               // of all boxes, if there is no error
-  std::optional<Error> error;  // why `bad_box` could not be read
-  std::size_t bad_box = 0;
+  std::optional<Error> error;  // why the first bad box could not be read
+  Bytes is_bad;                // of each box: 0 or 1; empty: all are bad
+  Bytes payload;
 };
-[[nodiscard]] Answer read_answer(Bytes bytes, std::uint64_t payload);
+[[nodiscard]] Answer read_answer(Bytes bytes, std::size_t boxes, std::uint64_t payload);
 
 }  // namespace cairn::reshape

@@ -1,4 +1,5 @@
-// Sends letters from any member to any other when nobody knows who gets how many. Collective.
+// Sends letters from any member to any other when nobody knows who gets how many. Collective. Letters have the tags 1
+// and 2; order.hpp has the others.
 //
 // The end is found by reductions: each member adds what it has sent and not yet taken; the sum is zero when all has
 // arrived. A reduction is pending on each member at all times, so that a member that waits learns of any death, also of

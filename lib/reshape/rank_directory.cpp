@@ -21,6 +21,12 @@ struct Filing {
 };
 void fields(auto& io, Filing& m) { io(m.old_rank), io(m.regions); }
 
+// Of one step in the first dimension. Requires: check() has passed.
+std::uint64_t row_bytes(RegionInfo type) {
+  type.shape.front() = 1;
+  return type.size_bytes();
+}
+
 Filing filing_of(Rank old_rank, const Roster& roster, const Holdings& holdings) {
   Filing filing{old_rank, {}};
   for (std::uint32_t region = 0; region < roster.size(); ++region) {
@@ -107,7 +113,7 @@ void RankDirectory::check(const Roster& roster) {
   }
 }
 
-// Sums of halves of the numbers do not overflow.
+// Sums of halves of the numbers do not overflow, and no number of bytes that is computed later.
 Result<RankDirectory::Lengths> RankDirectory::lengths(Comm& comm, const Roster& roster) const {
   constexpr std::uint64_t kHalf = 1ULL << 32U;
   std::vector<std::uint64_t> sums(2 * std::size_t{roster.size()} + 1, 0);
@@ -121,9 +127,11 @@ Result<RankDirectory::Lengths> RankDirectory::lengths(Comm& comm, const Roster& 
   if (auto status = comm.allreduce(sums, Reduce::sum); !status) return fail(status.error());
   Lengths lengths{std::vector<std::uint64_t>(roster.size(), 0), {}};
   for (std::uint32_t region = 0; region < roster.size(); ++region) {
+    if (roster.entries()[region].kind != Kind::sequence) continue;
     const std::uint64_t high = sums[2 * region] + sums[2 * region + 1] / kHalf;
     lengths.elements[region] = high * kHalf + sums[2 * region + 1] % kHalf;
-    if (high <= kLargestIndex / kHalf && lengths.elements[region] <= kLargestIndex) continue;
+    const std::uint64_t most = kLargestIndex / std::max<std::uint64_t>(1, row_bytes(roster.entries()[region].type));
+    if (high <= kLargestIndex / kHalf && lengths.elements[region] <= most) continue;
     lengths.finding = Finding{.cause = Cause::too_long, .region = roster.entries()[region].type.name};
   }
   return lengths;

@@ -39,6 +39,9 @@ struct Block {
 
 // The elements of all old ranks, in the order of ranks, are one sequence, of which each new rank gets a part. An
 // element is one step in the region's first dimension.
+//
+// Rows of different lengths, end to end: restore their lengths as one sequence, and then, by a second exchange, the
+// rows as another, with the parts that follow from the lengths.
 struct Sequence {
   struct Part {
     std::uint64_t first = 0;

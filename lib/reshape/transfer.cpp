@@ -27,11 +27,9 @@ Result<bool> Supplier::drop_sent() {
 
 void Supplier::supply(const Letter& letter) {
   const auto order = from_bytes<Order>(letter.bytes);
-  const auto payload = order ? payload_of(*order, holdings_) : std::nullopt;
   const std::uint8_t slot = order ? order->slot : std::uint8_t{0};
-  const Error damaged{Code::failed_elsewhere, "an order of another rank is damaged", {}};
   Sending& sending = sending_.emplace_back();
-  sending.bytes = payload ? answer(*order, holdings_, *payload) : answer_error(0, damaged);
+  sending.bytes = answer(order, holdings_);
   sending.request = comm_.isend(letter.from, answer_tag(slot), sending.bytes);
   in_flight_ += sending.bytes.size();
 }
@@ -99,7 +97,7 @@ bool Customer::order_from(Peer holder, Errand& errand) {
     next = next_piece(errand);
   }
   open.order = to_bytes(order);
-  open.answer.resize(std::max(answer_bytes(open.payload), kErrorAnswerBytes));
+  open.answer.resize(longest_answer(open.pieces.size(), open.payload));
   in_flight_ += open.answer.size();
   open.received = comm_.irecv(holder, answer_tag(open.slot), open.answer);
   open.sent = comm_.isend(holder, kOrderTag, open.order);
@@ -135,16 +133,19 @@ void Customer::take(const Piece& piece, Bytes bytes) {
 }
 
 void Customer::take(const Open& open) {
-  const Answer answer = read_answer(open.answer, open.payload);
-  if (answer.error) {
-    const Piece& bad = open.pieces[std::min(answer.bad_box, open.pieces.size() - 1)];
-    return note(unreadable(plan_.roster.entries()[bad.region].type.name, bad.source->old_rank, *answer.error));
-  }
+  const Answer answer = read_answer(open.answer, open.pieces.size(), open.payload);
   Bytes rest = answer.payload;
-  for (const Piece& piece : open.pieces) {
+  for (std::size_t i = 0; i < open.pieces.size(); ++i) {
+    const Piece& piece = open.pieces[i];
     const std::uint64_t bytes = bytes_of(piece);
-    take(piece, rest.first(bytes));
-    rest = rest.subspan(bytes);
+    if (answer.is_bad.empty() || answer.is_bad[i] != std::byte{0}) {
+      const Error damaged{Code::failed_elsewhere, "the answer of another rank is damaged", {}};
+      note(unreadable(plan_.roster.entries()[piece.region].type.name, piece.source->old_rank,
+                      answer.error.value_or(damaged)));
+    } else {
+      take(piece, rest.first(bytes));
+    }
+    if (!rest.empty()) rest = rest.subspan(bytes);
   }
 }
 

@@ -1,0 +1,152 @@
+// Restart on another number of ranks when ranks die, regions cannot be read, or memory is short.
+#include <array>
+#include <atomic>
+#include <functional>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include "reshape/transfer.hpp"
+#include "reshape_model.hpp"
+#include "support/faulty_comm.hpp"
+#include "support/thread_cluster.hpp"
+
+namespace cairn::test {
+namespace {
+
+using reshape::Cause;
+using reshape::Finding;
+using reshape::Findings;
+
+// Whether each member got an error, when `victim` dies at its operation number `first_failing`. None: it does not die,
+// since it has fewer.
+std::optional<std::vector<bool>> play_death(const ReshapeJob& job, std::uint32_t victim, std::uint64_t first_failing) {
+  const ThreadWorld world(job.new_ranks);
+  std::vector<char> failed(job.new_ranks, 0);
+  const auto plan = std::make_shared<CommFaultPlan>();
+  plan->first_failing = first_failing;
+  plan->on_first_failure = [&] { world.kill(Peer{victim}); };
+  run_cluster(world, [&](Comm& comm) {
+    const std::uint32_t rank = comm.rank().value;
+    const Member member(job, rank);
+    FaultyComm faulty(comm, plan);
+    const auto finding = reshape::reshape(rank == victim ? faulty : comm, member.input());
+    failed[rank] = finding ? 0 : 1;
+    if (finding) {
+      EXPECT_EQ(member.wrong(), std::vector<std::string>{});
+    }
+  });
+  if (!plan->failing) return std::nullopt;
+  return std::vector<bool>(failed.begin(), failed.end());
+}
+
+TEST(ReshapeFault, death_of_a_rank_at_any_operation_ends_all_others_with_an_error) {
+  const ReshapeJob job = draw_job(5, 3, 5);
+  for (const std::uint32_t victim : {0U, 3U}) {
+    std::uint64_t operation = 0;
+    for (;; ++operation) {
+      const auto failed = play_death(job, victim, operation);
+      if (!failed) break;
+      ASSERT_EQ(*failed, std::vector<bool>(job.new_ranks, true)) << "rank " << victim << ", operation " << operation;
+    }
+    EXPECT_GT(operation, 30U);
+  }
+}
+
+struct Outcome {
+  std::vector<Findings> findings;
+  std::vector<std::vector<std::string>> wrong;
+};
+
+// `prepare` changes the input of each member.
+Outcome play(const ReshapeJob& job, const std::function<void(Member&, std::uint32_t)>& prepare) {
+  Outcome outcome{std::vector<Findings>(job.new_ranks), std::vector<std::vector<std::string>>(job.new_ranks)};
+  run_cluster(job.new_ranks, [&](Comm& comm) {
+    const std::uint32_t rank = comm.rank().value;
+    Member member(job, rank);
+    prepare(member, rank);
+    const auto finding = reshape::reshape(comm, member.input());
+    ASSERT_TRUE(finding) << finding.error().text();
+    outcome.findings[rank] = *finding;
+    outcome.wrong[rank] = member.wrong();
+  });
+  for (const Findings& finding : outcome.findings) EXPECT_EQ(finding, outcome.findings.front());
+  return outcome;
+}
+
+TEST(ReshapeFault, region_that_cannot_be_read_is_named_and_all_others_are_restored) {
+  const ReshapeJob job = draw_job(7, 4, 6);
+  const auto outcome = play(job, [&](Member& member, std::uint32_t) {
+    for (reshape::OldRank& held : member.input().held) {
+      if (held.rank != Rank{2}) continue;
+      const auto is_bad = [&held](std::size_t region) { return held.regions[region].name == "alike"; };
+      held.read = [read = held.read, is_bad](std::size_t region, std::uint64_t offset, MutableBytes into) {
+        if (is_bad(region)) return Status(fail(Code::corrupt, "block 3 is damaged", "a hint"));
+        return read(region, offset, into);
+      };
+    }
+  });
+  ASSERT_TRUE(outcome.findings.front());
+  EXPECT_EQ(*outcome.findings.front(), (Finding{.cause = Cause::unreadable,
+                                                .region = "alike",
+                                                .ranks = {2},
+                                                .numbers = {static_cast<std::uint64_t>(Code::corrupt)},
+                                                .texts = {"block 3 is damaged", "a hint", ""}}));
+  bool some_wrong = false;
+  for (const auto& wrong : outcome.wrong) {
+    for (const std::string& name : wrong) {
+      EXPECT_EQ(name, "alike");
+      some_wrong = true;
+    }
+  }
+  EXPECT_TRUE(some_wrong);
+}
+
+TEST(ReshapeFault, region_of_equal_values_that_cannot_be_read_ends_all_before_memory_is_touched) {
+  const ReshapeJob job = draw_job(7, 4, 6);
+  std::atomic<int> resized{0};
+  const auto outcome = play(job, [&](Member& member, std::uint32_t) {
+    for (reshape::OldRank& held : member.input().held)
+      held.read = [](std::size_t, std::uint64_t, MutableBytes) { return Status(fail(Code::io, "no disk")); };
+    for (reshape::Wanted& wanted : member.input().wanted) {
+      if (auto* resize = std::get_if<reshape::Wanted::Resize>(&wanted.memory))
+        *resize = [&resized](std::uint64_t) { return ++resized, MutableBytes{}; };
+    }
+  });
+  ASSERT_TRUE(outcome.findings.front());
+  EXPECT_EQ(outcome.findings.front()->cause, Cause::unreadable);
+  EXPECT_EQ(outcome.findings.front()->region, "same");
+  EXPECT_EQ(resized, 0);
+}
+
+TEST(ReshapeFault, rank_without_memory_is_named_by_all_before_bytes_move) {
+  ReshapeJob job = draw_job(8, 4, 5);
+  for (NewPart& now : job.region("alike").now) now.resizable = true;
+  for (const bool throws : {true, false}) {
+    std::atomic<int> reads{0};
+    const auto outcome = play(job, [&](Member& member, std::uint32_t rank) {
+      for (reshape::OldRank& held : member.input().held) {
+        held.read = [&reads, &held, read = held.read](std::size_t region, std::uint64_t offset, MutableBytes into) {
+          if (held.regions[region].name != "same") ++reads;
+          return read(region, offset, into);
+        };
+      }
+      for (reshape::Wanted& wanted : member.input().wanted) {
+        if (rank != 3 || wanted.info.name != "alike") continue;
+        wanted.memory = [throws](std::uint64_t) {
+          if (throws) throw std::bad_alloc();
+          static std::array<std::byte, 12'345> another_size;
+          return MutableBytes(another_size);
+        };
+      }
+    });
+    ASSERT_TRUE(outcome.findings.front());
+    EXPECT_EQ(outcome.findings.front()->cause, Cause::no_memory);
+    EXPECT_EQ(outcome.findings.front()->region, "alike");
+    EXPECT_EQ(outcome.findings.front()->ranks, (std::vector<std::uint32_t>{3}));
+    EXPECT_EQ(reads, 0);
+  }
+}
+
+}  // namespace
+}  // namespace cairn::test

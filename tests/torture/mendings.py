@@ -383,4 +383,81 @@ MENDINGS = [
              "      if (one.missing.empty()) return fail(wrong_number_of_ranks(",
              "      return fail(wrong_number_of_ranks("),
     ], seen_by="Plan.passes_over_another_number_of_ranks_that_is_not_whole"),
+
+    # Another number of ranks. No mending of the past: what the tests of the room would have to find.
+    Mending("on another number of ranks, the first rank without a larger share of a sequence gets one element too many", [
+        Edit("lib/reshape/tiles.cpp",
+             "least + (part < larger ? 1 : 0)",
+             "least + (part <= larger ? 1 : 0)"),
+    ], seen_by="Reshape.brings_each_element_to_its_place_for_all_numbers_of_ranks"),
+    Mending("on another number of ranks, an element comes from the highest rank that owns it", [
+        Edit("lib/reshape/tile_match.cpp",
+             "std::ranges::stable_sort(touching, {}, [](const OldBox* one) { return one->old_rank; });",
+             "std::ranges::stable_sort(touching, std::greater{}, [](const OldBox* one) { return one->old_rank; });"),
+    ], seen_by="TileMatch.takes_each_element_from_the_lowest_owner_and_compares_the_others"),
+    Mending("on another number of ranks, what lies one element behind a box is left out", [
+        Edit("lib/reshape/box.cpp",
+             "    if (common->end(d) < left.end(d)) {",
+             "    if (common->end(d) + 1 < left.end(d)) {"),
+    ], seen_by="Reshape.brings_each_element_to_its_place_for_all_numbers_of_ranks"),
+    Mending("on another number of ranks, old ghosts behind a block count as its data", [
+        Edit("lib/reshape/placement.cpp",
+             "static_cast<std::int64_t>(shape[d]) ? 0 : at(ghosts, d);",
+             "static_cast<std::int64_t>(shape[d]) ? 0 : 0 * at(ghosts, d);"),
+    ], seen_by="Reshape.brings_each_element_to_its_place_for_all_numbers_of_ranks"),
+    Mending("on another number of ranks, two old ranks of one directory have the same place in a sequence", [
+        Edit("lib/reshape/rank_directory_numbers.cpp",
+             "    add(*before, counts_of(filed_[i]));\n",
+             ""),
+    ], seen_by="Reshape.brings_each_element_to_its_place_for_all_numbers_of_ranks"),
+    Mending("on another number of ranks, places in a sequence count only the last few directories", [
+        Edit("lib/reshape/rank_directory_numbers.cpp",
+             "      std::vector<std::uint64_t> sums = before;\n      add(sums, mine);\n",
+             "      std::vector<std::uint64_t> sums = mine;\n"),
+    ], seen_by="Reshape.brings_each_element_to_its_place_for_all_numbers_of_ranks"),
+    Mending("on another number of ranks, elements that two old ranks own are not compared", [
+        Edit("lib/reshape/transfer.cpp",
+             "    list_errands(true);\n",
+             "    left_ = 0;\n"),
+    ], seen_by="ReshapeMismatch.of_values_that_are_to_be_equal"),
+    Mending("on another number of ranks, an exchange of letters ends before all have arrived", [
+        Edit("lib/reshape/post.cpp",
+             "  return sum_ == 0;\n",
+             "  return true;\n"),
+    ], seen_by="Post.brings_each_letter_of_a_round_and_no_other"),
+    Mending("on another number of ranks, a directory of columns is cut into rows", [
+        Edit("lib/reshape/tiles.cpp",
+             "      if (counts_[d] > shape_[d] / 2) continue;\n",
+             "      if (d > 0 || counts_[d] > shape_[d] / 2) continue;\n"),
+    ], seen_by="ReshapeFlow.messages_of_a_rank_do_not_grow_with_the_number_of_ranks"),
+    Mending("on another number of ranks, a rank that holds much answers all orders at once", [
+        Edit("lib/reshape/transfer.cpp",
+             "(in_flight_ > 0 && in_flight_ + kOrderBytes > kBytesInFlight)) return moved;",
+             "(in_flight_ > 0 && in_flight_ + kOrderBytes > kBytesInFlight * 99)) return moved;"),
+    ], seen_by="ReshapeFlow.rank_that_holds_all_sends_64_MiB_at_once_at_most"),
+    Mending("on another number of ranks, a rank that wants much orders all at once", [
+        Edit("lib/reshape/transfer.cpp",
+             "in_flight_ + kOrderBytes <= kBytesInFlight)) {",
+             "in_flight_ + kOrderBytes <= kBytesInFlight * 99)) {"),
+    ], seen_by="ReshapeFlow.rank_that_wants_all_has_64_MiB_under_way_at_most"),
+    Mending("on another number of ranks, parts that leave a gap are taken", [
+        Edit("lib/reshape/tile_match.cpp",
+             "  if (covered == tile.elements()) return {};\n",
+             "  if (covered <= tile.elements()) return {};\n"),
+    ], seen_by="ReshapeMismatch.of_parts_that_overlap_leave_a_gap_or_lie_outside"),
+    Mending("on another number of ranks, a sequence of several numbers for each element is cut as if it had one", [
+        Edit("lib/reshape/wants.cpp",
+             "    return {first * factor, count * factor};\n",
+             "    return {first, factor == 0 ? 0 : count};\n"),
+    ], seen_by="Reshape.brings_each_element_to_its_place_for_all_numbers_of_ranks"),
+    Mending("on another number of ranks, a box that cannot be read counts as read", [
+        Edit("lib/reshape/order.cpp",
+             "    bytes[kNoError + i] = std::byte{1};\n",
+             ""),
+    ], seen_by="ReshapeFault.region_that_cannot_be_read_is_named_and_all_others_are_restored"),
+    Mending("on another number of ranks, memory is touched before all know that all fits", [
+        Edit("lib/reshape/plan.cpp",
+             "  auto unread = agree_on(comm_, values->finding);\n  if (!unread || *unread) return unread;\n",
+             ""),
+    ], seen_by="ReshapeFault.region_of_equal_values_that_cannot_be_read_ends_all_before_memory_is_touched"),
 ]

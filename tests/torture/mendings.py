@@ -416,7 +416,7 @@ MENDINGS = [
              "      std::vector<std::uint64_t> sums = mine;\n"),
     ], seen_by="Reshape.brings_each_element_to_its_place_for_all_numbers_of_ranks"),
     Mending("on another number of ranks, elements that two old ranks own are not compared", [
-        Edit("lib/reshape/transfer.cpp",
+        Edit("lib/reshape/customer.cpp",
              "    list_errands(true);\n",
              "    left_ = 0;\n"),
     ], seen_by="ReshapeMismatch.of_values_that_are_to_be_equal"),
@@ -431,12 +431,12 @@ MENDINGS = [
              "      if (d > 0 || counts_[d] > shape_[d] / 2) continue;\n"),
     ], seen_by="ReshapeFlow.messages_of_a_rank_do_not_grow_with_the_number_of_ranks"),
     Mending("on another number of ranks, a rank that holds much answers all orders at once", [
-        Edit("lib/reshape/transfer.cpp",
+        Edit("lib/reshape/supplier.cpp",
              "(in_flight_ > 0 && in_flight_ + kOrderBytes > kBytesInFlight)) return moved;",
              "(in_flight_ > 0 && in_flight_ + kOrderBytes > kBytesInFlight * 99)) return moved;"),
     ], seen_by="ReshapeFlow.rank_that_holds_all_sends_64_MiB_at_once_at_most"),
     Mending("on another number of ranks, a rank that wants much orders all at once", [
-        Edit("lib/reshape/transfer.cpp",
+        Edit("lib/reshape/customer.cpp",
              "in_flight_ + kOrderBytes <= kBytesInFlight)) {",
              "in_flight_ + kOrderBytes <= kBytesInFlight * 99)) {"),
     ], seen_by="ReshapeFlow.rank_that_wants_all_has_64_MiB_under_way_at_most"),

@@ -1,0 +1,70 @@
+// Orders what a member wants, at most 64 MiB at once, and puts it where it belongs. Belongs to one thread.
+//
+// There are two rounds: in the second, elements that several old ranks have are compared with what came in the first.
+#pragma once
+
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "comm/comm.hpp"
+#include "reshape/order.hpp"
+#include "reshape/plan.hpp"
+
+namespace cairn::reshape {
+
+class Customer {
+ public:
+  Customer(Comm& comm, const Plan& plan);
+  [[nodiscard]] Result<bool> advance();
+  // Orders that are open or not yet made.
+  [[nodiscard]] std::uint64_t outstanding() const { return left_ + open_.size(); }
+  [[nodiscard]] const Findings& finding() const { return finding_; }
+
+ private:
+  struct Piece {
+    std::uint32_t region = 0;
+    const Source* source = nullptr;
+    Box box;
+  };
+  struct Open {
+    Peer holder;
+    std::uint8_t slot = 0;
+    std::vector<Piece> pieces;
+    std::uint64_t payload = 0;
+    Buffer order;
+    Buffer answer;
+    std::unique_ptr<Request> sent;
+    std::unique_ptr<Request> received;
+  };
+  // What is to be ordered from one member.
+  struct Errand {
+    std::deque<std::pair<std::uint32_t, const Source*>> sources;  // with the numbers of their regions
+    std::deque<Piece> cut;                                        // of the first of them
+    std::uint8_t free_slots = (1U << kSlots) - 1;
+  };
+
+  void list_errands(bool compared);
+  [[nodiscard]] bool order_more();
+  [[nodiscard]] bool order_from(Peer holder, Errand& errand);
+  [[nodiscard]] const Piece* next_piece(Errand& errand);
+  [[nodiscard]] std::uint64_t bytes_of(const Piece& piece) const;
+  [[nodiscard]] Result<bool> take_answers();
+  void take(const Open& open);
+  void take(const Piece& piece, Bytes bytes);
+  void note(Finding finding);
+
+  Comm& comm_;
+  const Plan& plan_;
+  std::map<std::uint32_t, Errand> errands_;
+  std::deque<std::uint32_t> ready_;  // members with errands and a free slot
+  std::list<Open> open_;
+  std::uint64_t in_flight_ = 0;
+  std::uint64_t left_ = 0;  // sources of which nothing is ordered yet, also of the second round
+  bool compares_ = false;   // the second round has begun
+  Findings finding_;
+};
+
+}  // namespace cairn::reshape

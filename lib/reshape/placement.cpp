@@ -60,7 +60,7 @@ Placement wanted_placement(const RegionInfo& info, const Block& block) {
     memory.first[d] = placement.owned.first[d] - static_cast<std::int64_t>(at(block.ghosts_before, d));
   }
   placement.memory.element_bytes = info.element_bytes;
-  placement.filled = placement.owned.empty() ? placement.owned : clipped(memory, block.shape);
+  placement.filled = clipped(memory, block.shape);
   return placement;
 }
 

@@ -146,11 +146,9 @@ NewPart new_block(Random& random, std::uint64_t salt, RegionInfo info, const Len
   part.before.assign(info.size_bytes(), kUntouched);
   part.expected = part.before;
   const DrawnBox all{Index(shape.size(), 0), shape};
-  if (product(owned.extent) > 0) {
-    each_index(memory, [&](const Index& index, std::uint64_t number) {
-      if (is_in(index, all)) put_value(salt, index, element(part.expected, info, number));
-    });
-  }
+  each_index(memory, [&](const Index& index, std::uint64_t number) {
+    if (is_in(index, all)) put_value(salt, index, element(part.expected, info, number));
+  });
   part.info = std::move(info);
   part.share = std::move(block);
   return part;
